@@ -166,10 +166,10 @@ class BoxWorker final : public tree::TreeWorker {
   const Tables tables_;
   const engine::HostVerifier& verifier_;
   std::uint32_t first_random_ = 0;
-  std::optional<std::uint32_t> root_;  // of the boxes that were bounded last
-  std::uint64_t points_before_ = 0;    // of other cases
+  std::optional<std::uint32_t> root_;  // the root whose boxes were bounded last
+  std::uint64_t points_before_ = 0;    // tried while other roots were searched
   std::unique_ptr<float[]> memory_;
-  std::vector<float> everything_;  // a box that has all of each case's
+  std::vector<float> everything_;  // a box that holds the boxes of all cases
   std::vector<float> point_;
   bf::Branches b_ = {};
 };

@@ -15,12 +15,12 @@ namespace {
 
 constexpr double kAll = std::numeric_limits<double>::infinity();
 
-// >= x, if x >= 0 comes from at most 2^20 operations rounded to nearest.
+// A number >= the exact x, where x >= 0 was computed by at most 2^20 operations rounded to nearest.
 double raised(double x) {
   return x * (1 + 0x1p-30);
 }
 
-// visit(row, weight, column) for all products of a layer's term, row by row.
+// Calls visit(row, weight, column) for all products of a layer's term, row by row.
 template <class Visit>
 void for_each_product_of(const Term& term, int rows, const Visit& visit) {
   const std::vector<float>& weight = term.weight;
@@ -44,7 +44,8 @@ void for_each_product_of(const Term& term, int rows, const Visit& visit) {
   }
 }
 
-// visit(source, visit_products) for what a layer reads, where visit_products(visit) is as above.
+// Calls visit(source, visit_products) for each tensor that a layer reads, where
+// visit_products(visit) visits products as for_each_product_of() does.
 template <class Visit>
 void for_each_source(const Layer& layer, const Visit& visit) {
   if (layer.kind == LayerKind::kDense) {
@@ -60,10 +61,11 @@ void for_each_source(const Layer& layer, const Visit& visit) {
     visit(term.input, [&](const auto& each) { for_each_product_of(term, layer.out, each); });
 }
 
-// z as one of the functions.
+// The identity as a function, for neurons that are factors of products.
 constexpr Function kItself = {FunctionKind::kLeakyRelu, 1, 0};
 
-// Affine layers without activation that products read; rows are none.
+// Whether each layer is affine, has no activation and is read by products. Layers of rows are left
+// out.
 std::vector<bool> factor_layers(const Plan& plan) {
   std::vector<bool> found(plan.layers.size());
   for (const Layer& layer : plan.layers) {
@@ -78,7 +80,8 @@ std::vector<bool> factor_layers(const Plan& plan) {
   return found;
 }
 
-// Of all products, forward and backward, while they are listed, and of what a thread's lanes hold.
+// An estimate of the memory of a SplitNetwork, with the list of products that it is made from, and
+// of one thread's lanes.
 double estimated_bytes(const Plan& plan) {
   double products = 0, numbers = 0, functions = 0;
   const auto count_term = [&](const Term& term, int rows) {
@@ -98,7 +101,7 @@ double estimated_bytes(const Plan& plan) {
     const Layer& layer = plan.layers[LayerId(static_cast<int>(i))];
     products += static_cast<double>(layer.weight.size());
     for (const Term& term : layer.terms) count_term(term, layer.out);
-    if (layer.kind == LayerKind::kProduct) numbers += layer.out;  // two choices more
+    if (layer.kind == LayerKind::kProduct) numbers += layer.out;  // for its two planes
     numbers += layer.out;
     if (layer.function || is_factor[i]) functions += layer.out;
   }
@@ -113,8 +116,7 @@ bool is_staircase(FunctionKind kind) {
          kind == FunctionKind::kRound;
 }
 
-// What is known of a tensor while layers are read: the place of each live element, where a lies,
-// and the largest |a|.
+// A tensor as layers are read: the place of each live element, the range of a, and the largest |a|.
 struct Tensor {
   std::vector<int> place;  // -1: it is 0
   std::vector<double> lower, upper, magnitude;
@@ -130,7 +132,7 @@ struct Tensor {
   }
 };
 
-// The elements that a factor of a layer's products is made of.
+// The element of a factor's tensor that a row of a layer of products multiplies.
 std::size_t source_of(const Layer& layer, int factor, std::size_t row) {
   const auto& gather = std::get<GatherMap>(layer.term(factor).map);
   return gather.source.empty() ? row : static_cast<std::size_t>(gather.source[row]);
@@ -142,7 +144,7 @@ double magnitude_of(const Factor& factor) {
   return std::max(std::fabs(factor.lower), std::fabs(factor.upper));
 }
 
-// The factors of an element of a layer of products; nothing where one of them is 0.
+// The factors of an element of a layer of products; none where one of them is 0.
 std::optional<std::array<Factor, 2>> factors_of(const Layer& layer, const Tensor& first,
                                                 const Tensor& second, std::size_t row) {
   std::array<Factor, 2> made;
@@ -156,7 +158,7 @@ std::optional<std::array<Factor, 2>> factors_of(const Layer& layer, const Tensor
   return made;
 }
 
-// Products that read one element of a factor's tensor, at most.
+// The largest number of products that read one element of a factor's tensor.
 std::size_t most_reads(const std::vector<std::array<Factor, 2>>& factors, int factor,
                        std::size_t elements) {
   std::vector<std::size_t> reads(elements);
@@ -168,7 +170,7 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-// Around x y.
+// An interval around x y.
 Interval product_of(const Factor& x, const Factor& y) {
   const std::array<double, 4> ends = {x.lower * y.lower, x.lower * y.upper, x.upper * y.lower,
                                       x.upper * y.upper};

@@ -71,7 +71,7 @@ bool lies_in_box(const PropertyCase& one, const std::vector<mpq_class>& x) {
   return true;
 }
 
-// limit - inputs x: what the outputs' part must not exceed.
+// The limit for the outputs' part of a condition: its limit minus its inputs' part at x.
 mpq_class remaining_limit(const Condition& condition, const std::vector<mpq_class>& x) {
   mpq_class limit = condition.limit;
   for (const auto& [input, factor] : condition.inputs)
@@ -113,7 +113,7 @@ bool judge_exactly(const Condition& condition, const Property& property,
   return holds(value, remaining_limit(condition, x), condition.strict);
 }
 
-// Whether a clause holds for these outputs; which one.
+// The first clause whose conditions hold at inputs x and outputs y.
 std::optional<std::size_t> holding_clause(const PropertyCase& one, const Property& property,
                                           const std::vector<mpq_class>& x,
                                           const std::vector<mpq_class>& y) {
@@ -164,7 +164,7 @@ std::optional<Witness> WitnessCheck::prove(std::size_t index,
   return prove_whole(index, whole, true);
 }
 
-// rationally: where bounds of the rounding leave it open, by rational arithmetic.
+// rationally: use rational arithmetic where error bounds leave the point open.
 std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
                                                  const std::vector<double>& point,
                                                  bool rationally) const {
@@ -194,7 +194,7 @@ std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq
 
   const auto found = [&](std::size_t clause) {
     witness.clause = clause;
-    // Not a number: outside of the range of doubles.
+    // NaN says that the value is outside of the range of doubles.
     for (const Bounded& value : &judged_ == &network_ ? y : network_.outputs(input))
       witness.y.push_back(std::isfinite(value.error) ? value.value : std::nan(""));
     return std::move(witness);

@@ -30,7 +30,8 @@ std::size_t bytes_of(const Node& node) {
   return sizeof(Node) + node.state.size();
 }
 
-// What one thread has. The mutex guards nodes and fresh; the rest is read when threads are joined.
+// The nodes and results of one thread. The mutex guards `nodes` and `fresh`; the rest is read when
+// threads are joined.
 struct Seat final : OpenNodes {
   mutable std::mutex mutex;
   std::deque<Node> nodes;         // the oldest first
@@ -160,7 +161,8 @@ class Run final : public SharedNodes {
     return workers_[thread] != nullptr;
   }
 
-  // Of the thread that called run(): all that happens between rounds.
+  // Whether the search is over. All that happens between rounds happens here, on the thread that
+  // called run().
   bool is_over() {
     if (prove_proposals()) return end(TreeEnd::kFound);
     calls_.progress({nodes_before_ + nodes_, closed_ / most_closed()});
@@ -183,7 +185,8 @@ class Run final : public SharedNodes {
     return state_.roots.empty() ? 1 : static_cast<double>(state_.roots.size());
   }
 
-  // When there is more to do than one call takes; as many as the system allows.
+  // Starts the other threads, as many as the system allows, once there is more to do than one call
+  // of a worker takes.
   void start_threads() {
     if (started_ || pending_ <= workers_[0]->lanes()) return;
     started_ = true;
@@ -316,7 +319,7 @@ class Run final : public SharedNodes {
     }
   }
 
-  // Of threads that have ended: what they leave.
+  // Puts what threads that have ended leave, open nodes and counts, into the state.
   void collect() {
     leaves();
     for (std::size_t thread = 0; thread < seats_.size(); ++thread) {

@@ -27,10 +27,11 @@ struct TreeState {
   bool operator==(const TreeState&) const = default;
 };
 
-// The state in which these are the roots, by number; all open. The first is expanded first.
+// The state in which each of these nodes' states is a root, numbered in order, and open. The first
+// is expanded first.
 TreeState start_of(std::vector<std::vector<std::byte>> roots);
 
-// A proof: every leaf below the root is closed.
+// Whether the root is proven: every leaf below it is closed.
 bool is_verified(const TreeState& state, std::uint32_t root);
 bool is_verified(const TreeState& state);  // all roots
 
