@@ -21,7 +21,7 @@ int held = 0;  // of the thread that asks for interrupts
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
 
-// What a deadline prints; set before it can arrive.
+// The text that a deadline prints; it is set before the deadline can arrive.
 std::atomic<const char*> deadline_text = nullptr;
 static_assert(std::atomic<const char*>::is_always_lock_free);
 int deadline_code = 0;

@@ -35,7 +35,7 @@ build::CachedVerifier compiled(const std::string& source, const Target& target,
 
 Jit::Jit(build::CompilerOptions compiler) : compiler_(std::move(compiler)) {}
 
-// On a terminal; where one was asked for, everywhere.
+// Notes go to a terminal; in mode `wait`, where a compiler was asked for, everywhere.
 Jit::~Jit() {
   if (compiler_.jit != build::JitMode::kWait && !system::shows_progress()) return;
   if (!failure_.empty())

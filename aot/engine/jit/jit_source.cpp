@@ -20,7 +20,8 @@ using calls::Call;
 
 constexpr char kShapeName[] = "shape";
 
-// What arguments come as, and what routines and kernels take them as.
+// The types in which arguments arrive, and their conversions to those that routines and kernels
+// take.
 constexpr char kArguments[] = R"(union Value {
   const void* pointer;
   std::int64_t integer;

@@ -40,7 +40,7 @@ bool next_group(int boxes, GroupMemory& memory, std::size_t count, const bf_stat
   return next_of<kMostBoxes>(memory, count, statuses);
 }
 
-// What a call defines while it runs. A worker has a copy, with its own memory.
+// The state of a call while it runs. A worker has a copy, with memory of its own.
 class Runner {
  public:
   Runner(const EntryOperations& entry, const CallMemory& memory, bf::Context* state,
@@ -49,7 +49,8 @@ class Runner {
     regions_[static_cast<std::size_t>(Region::kWorkspace)] =
         static_cast<std::byte*>(memory.workspace);
     regions_[static_cast<std::size_t>(Region::kContext)] = static_cast<std::byte*>(memory.context);
-    // Without workers the first one's part lies behind what all share.
+    // Where there are no workers, the memory of the first worker, which lies behind what all share,
+    // serves.
     regions_[static_cast<std::size_t>(Region::kOwn)] =
         static_cast<std::byte*>(memory.workspace) + entry.entry->storage.planned_bytes;
     given_[static_cast<std::size_t>(calls::Array::kLower)] = memory.lower;
@@ -141,7 +142,8 @@ Value Runner::local(calls::Local which) const {
   return made;
 }
 
-// Of the arguments of relax(), relax_box(): n, relu or function, centre, below, above.
+// Counts the neurons whose relaxation is not exact. `values` are the arguments of relax() and
+// relax_box() in the order of their declarations: n, relu or function, centre, below, above.
 int count_open(const Value* values, bool relu) {
   const bf::AnyListed open = {
       false, relu ? nullptr : static_cast<const bf::FunctionView*>(values[1].pointer),
@@ -281,7 +283,7 @@ void Runner::define_window(const Operation& operation) {
   windows_[static_cast<std::size_t>(operation.index)] = made;
 }
 
-// As the generated text computes it, in this order.
+// Computes the errors by the operations of the generated text, in the same order.
 void Runner::define_row_errors(const Operation& operation) {
   errors_ = operation.errors;
   for (int b = 0; b < operation.neurons; ++b) {
