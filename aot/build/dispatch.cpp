@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kBaseline = "x86-64";
 
-// As bf::x86_level() counts.
+// The level's number as bf::x86_level() counts.
 int level_of(const Target& target) {
   if (target.name == "x86-64-v4") return 4;
   if (target.name == "x86-64-v3") return 3;

@@ -94,7 +94,7 @@ std::vector<std::string> compile_objects(const Toolchain& toolchain,
   return objects;
 }
 
-// bf.cpp, by a name of its own: the user's file may have that one.
+// Compiles bf.cpp under a name of its own, since the user's file may be called so.
 std::string compile_runtime(const Toolchain& toolchain, const std::filesystem::path& folder) {
   std::string object(kRuntimeObject);
   const std::string source = object.substr(0, object.rfind('.')) + ".cpp";
@@ -187,7 +187,7 @@ std::vector<std::string> own_flags(const emit::EmittedFile& file) {
 
 Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
   judge_compiler_words(options.flags, "--cxx-flags", false);
-  // clang edits its own command line by it.
+  // By this variable clang edits its own command line.
   if (const char* edits = std::getenv("CCC_OVERRIDE_OPTIONS"); edits != nullptr && *edits != '\0')
     fail("BF3204", "$CCC_OVERRIDE_OPTIONS", "it may let the compiler break the proven bounds",
          "unset it");

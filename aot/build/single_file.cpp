@@ -11,7 +11,7 @@
 namespace bf_aot::build {
 namespace {
 
-// Of a header, clang does not say that a function is not used.
+// The pragmas are needed since clang warns of unused functions in a source, but not in a header.
 constexpr std::string_view kBegin = R"(// ---- the runtime, as far as this verifier needs it
 
 #if defined(__clang__)
@@ -39,7 +39,8 @@ class SingleSource {
     return std::move(made_);
   }
 
-  // bf.h has the one standard header of a verifier's, too.
+  // The verifier's header with bf.h in it. Its own <stddef.h> is left out, since bf.h includes
+  // that.
   std::string header() const {
     std::string made;
     for (const std::string_view line : lines_of(file(".h"))) {

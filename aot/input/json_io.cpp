@@ -17,7 +17,7 @@
 namespace bf_aot::input {
 namespace {
 
-// doubles: each number is the double next to what is written, as a program printed it.
+// doubles: each number stands for the nearest double, which a program printed.
 BoxFile box_at(const JsonAt& object, bool doubles) {
   BoxFile file;
   file.where = object.where;

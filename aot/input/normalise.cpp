@@ -34,7 +34,7 @@ void put_channels_first(std::vector<double>& values, const std::vector<std::int6
   }
 }
 
-// x divided by an exact positive number, known between two doubles.
+// Divides x by an exact positive number, which is known between two doubles.
 double divide(double x, const vnnlib::Number& by, bool up) {
   return quotient(x, (x >= 0) == up ? by.below : by.above, up);
 }

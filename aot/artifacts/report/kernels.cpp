@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// How often each text occurs as a value within the steps: names of kernels among them.
+// Counts how often each text occurs as a value within the steps; names of kernels are among them.
 void count_texts(const ordered_json& json, std::map<std::string, int>& counts) {
   if (json.is_string()) ++counts[json.get<std::string>()];
   if (json.is_structured())

@@ -24,7 +24,7 @@ constexpr std::array<Group, 5> kGroups = {{{"value", "centres and radii"},
                                            {"rows", "backward rows"},
                                            {"other", "other"}}};
 
-// By what the planner calls them.
+// The colour group of a buffer, found by words in the name that the planner gives it.
 std::size_t group_of(const std::string& name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
   if (has("_over_") || has("coefficients") || has("sums") || has("rows")) return 3;
@@ -60,7 +60,7 @@ class Map {
 
  private:
   int step_count() const { return static_cast<int>(entry_.steps.size()); }
-  // Where an op begins; steps are made of ops.
+  // The horizontal place where an op begins; steps are made of ops.
   double x(int op) const { return kLeft + op_ * op; }
   double x_of_step(int step) const { return x(starts_[static_cast<std::size_t>(step)]); }
   int op_of(int step, int op) const { return starts_[static_cast<std::size_t>(step)] + op; }

@@ -55,7 +55,7 @@ const LayerSample* sample_of(const Findings& findings, LayerId layer) {
   return nullptr;
 }
 
-// Least and largest mean width that a logarithmic bar can show.
+// The least and the largest mean width, between which a logarithmic bar shows widths.
 struct WidthScale {
   double low = HUGE_VAL, high = 0;
   explicit WidthScale(const Findings& findings) {
