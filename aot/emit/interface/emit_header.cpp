@@ -12,7 +12,7 @@
 namespace bf_aot::emit {
 namespace {
 
-// What stands before the first function of a family.
+// The comment and the macros before the first function of a family.
 std::string section(const Plan& plan, const Signature& signature, const Property* property) {
   // Where no rows are shared, workers have functions of several boxes alone, or none.
   const bool idle = has_workers(plan) && !shares_rows(plan);

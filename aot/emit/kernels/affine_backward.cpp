@@ -120,7 +120,7 @@ struct Columns {
   std::int64_t begin, end, tile;
 };
 
-// result = W^T coefficients.
+// The product result = W^T coefficients, in float32.
 Nest product(const Kernel& kernel, const Columns& columns) {
   loop::Expression what;
   what.axes = {columns_of(kernel), neurons_of(kernel), {"r", 0, kernel.rows, false}};
@@ -148,7 +148,8 @@ Nest product(const Kernel& kernel, const Columns& columns) {
   return nest;
 }
 
-// The same with sums in double over all neurons, rounded to float32 once.
+// The product result = W^T coefficients with sums in double over all neurons, rounded to float32
+// once.
 Nest wide_product(const Kernel& kernel, const Columns& columns) {
   loop::Expression what;
   what.axes = {columns_of(kernel), neurons_of(kernel), {"r", 0, kernel.rows, false}};

@@ -164,7 +164,7 @@ void Program::apply(const ProgramPrimitive& primitive) {
   applied_.push_back(primitive);
 }
 
-// Which elements a nest touches is known where no list says it.
+// The reason why it is not known which elements a nest touches: a list says it.
 Reason Program::why_listed(const Nest& nest) {
   for (const Axis& axis : nest.expression().axes)
     if (axis.is_listed()) return fmt::format("axis '{}' is a list", axis.name);

@@ -61,7 +61,8 @@ void NestPrinter::open(const Loop& loop) {
   indent_ += 2;
 }
 
-// Of the innermost loop over a list: where the part of it begins and ends that lies in the tile.
+// The begin and the end of the part of a list that lies in the tile, for the innermost loop over
+// it.
 std::pair<std::string, std::string> NestPrinter::places_of(const Loop& loop) {
   const Axis& axis = nest_.axis(loop.axis);
   Linear tile;
@@ -226,7 +227,7 @@ void NestPrinter::leave_registers() {
   close_to(indent);
 }
 
-// Of what is loaded for the sums, and not written here.
+// Finds pointers and rows for loads of the sums, without those from buffers that the nest writes.
 void NestPrinter::find_pointers() {
   const Expression& expression = nest_.expression();
   const auto is_written = [&](const std::string& buffer) {
@@ -259,7 +260,7 @@ void NestPrinter::find_pointers() {
   }
 }
 
-// Before the innermost reduced loop.
+// Prints the conversion of rows, before the innermost reduced loop.
 void NestPrinter::print_rows() {
   for (const ConvertedRows* each : rows_) {
     const std::string doubles = type_name(Type::kFloat64, expr_.lanes());
