@@ -410,7 +410,8 @@ CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQues
   run.jobs = question.options.bounds.threads;
   const Answerer answerer(model, question, data);
 
-  // What an earlier process found. Rows are only kept by this one once a round is done.
+  // Results of an earlier process are read first. Rows are kept by this process only when a round
+  // is done.
   std::optional<system::CleanupPending> pending;
   std::optional<Journal> journal;
   std::set<std::pair<std::size_t, std::size_t>> done;

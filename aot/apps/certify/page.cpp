@@ -186,7 +186,7 @@ std::optional<ImageForm> image_form(const std::vector<std::int64_t>& shape, bool
                    static_cast<std::uint32_t>(channels), channels_last};
 }
 
-// From black, the least number that is given, to white.
+// A picture of values in shades from black, the least of the range, to white, the largest.
 std::string image(const ImageForm& form, const double* values, double least, double most,
                   const std::string& title) {
   input::Picture picture{form.width, form.height, form.channels, {}};

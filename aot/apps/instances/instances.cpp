@@ -29,7 +29,7 @@ constexpr InstanceAnswer kAnswers[] = {InstanceAnswer::kUnsat, InstanceAnswer::k
                                        InstanceAnswer::kUnknown, InstanceAnswer::kTimeout,
                                        InstanceAnswer::kError};
 
-// After its own end is due, a process has so long until it is ended.
+// A process is ended when it still runs this long after its own timeout.
 constexpr double kGraceSeconds = 2;
 
 std::optional<InstanceAnswer> answer_named(const std::string& name) {
@@ -72,7 +72,7 @@ std::string first_line(const std::string& text) {
   return printable(std::string_view(text).substr(0, text.find('\n')));
 }
 
-// In a process of its own: the answer as JSON.
+// Decides a property in a process of its own, and returns the answer as JSON.
 std::string decide_apart(const api::Model& model, const fs::path& property,
                          const api::VerifyOptions& options) {
   nlohmann::ordered_json json;

@@ -125,7 +125,8 @@ std::vector<TimedKernel> HostTuningMachine::time_once(const std::vector<Kernel>&
   return timed;
 }
 
-// Where the library does not compile or crashes, each candidate stands alone with the default.
+// Where the library of all candidates does not compile or crashes, each candidate is timed alone
+// with the default.
 std::vector<TimedKernel> HostTuningMachine::time(const std::vector<Kernel>& kernels, int rounds) {
   try {
     std::vector<TimedKernel> timed = time_once(kernels, rounds);
