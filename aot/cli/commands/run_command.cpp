@@ -121,7 +121,7 @@ struct Planned {
   double seconds = 0;
 };
 
-// for_box: the prediction may take seconds.
+// Plans, and predicts the time. for_box: predicts it for the box, which may take seconds.
 Planned plan_for(const RunArguments& arguments, const build::CompileOptions& options,
                  bool for_box) {
   Planned made;

@@ -14,7 +14,7 @@
 namespace bf_aot::cli {
 namespace {
 
-// From tight to loose, and from much code and memory to little.
+// The methods from tight to loose, which is also from much code and memory to little.
 constexpr Method kMethods[] = {Method::kAlphaCrown, Method::kCrown, Method::kCrownIbp,
                                Method::kIbp};
 
@@ -68,7 +68,7 @@ class Alternatives {
     return std::nullopt;
   }
 
-  // Of all that was measured; after tightest().
+  // The smallest of all candidates that were measured. Requires a call of tightest().
   const Candidate& smallest() const { return *smallest_; }
 
  private:
@@ -86,7 +86,8 @@ class Alternatives {
     return true;
   }
 
-  // With as small a workspace as the limit asks for. The stack may grow a little when it shrinks.
+  // The candidate with as small a workspace as the limit asks for. It takes several attempts, since
+  // the stack may grow a little when the workspace shrinks.
   std::optional<Candidate> with_less_memory(Candidate candidate) {
     constexpr int kAttempts = 4;
     for (int i = 0; i < kAttempts; ++i) {

@@ -319,7 +319,7 @@ build::CompilerOptions compiler_options(const ModelArguments& arguments) {
   return options;
 }
 
-// Of what was typed in place of an option's name or value.
+// A sentence about what was probably meant by a word typed in place of an option's name or value.
 static std::string suggestion(const CommandLine& app, const Call& call) {
   std::vector<std::string> names;
   const Option* last = nullptr;
