@@ -11,8 +11,8 @@ namespace bf_aot::bench {
 // look at overflow. Its results are no bounds; it is there to be timed.
 std::string print_unpriced(const Kernel& kernel, loop::Needs& needs);
 
-// Whether the kernel and its unpriced form differ. Backward kernels do not: their roundings are
-// paid for by offsets, which relax() makes.
+// Returns whether the kernel and its unpriced form differ. Backward kernels do not: their roundings
+// are paid for by offsets, which relax() makes.
 bool has_prices(const Kernel& kernel);
 
 }  // namespace bf_aot::bench

@@ -187,7 +187,7 @@ std::vector<std::string> own_flags(const emit::EmittedFile& file) {
 
 Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
   judge_compiler_words(options.flags, "--cxx-flags", false);
-  // By this variable clang edits its own command line.
+  // The variable edits the command line of clang.
   if (const char* edits = std::getenv("CCC_OVERRIDE_OPTIONS"); edits != nullptr && *edits != '\0')
     fail("BF3204", "$CCC_OVERRIDE_OPTIONS", "it may let the compiler break the proven bounds",
          "unset it");

@@ -12,9 +12,9 @@
 
 namespace bf_aot::build {
 
-// Whether code is compiled for the calls of an engine that take most of its time. auto: in the
-// background, once calls took long enough for that to pay, where there is a C++ compiler; wait:
-// after the first call of each of its programs.
+// The time at which code is compiled for the calls of an engine that take most of its time. auto:
+// in the background, once calls took long enough for that to pay, where there is a C++ compiler;
+// wait: after the first call of each of its programs; off: never.
 enum class JitMode : std::uint8_t { kAuto, kOff, kWait };
 inline constexpr std::string_view kJitModes[] = {"auto", "off", "wait"};  // in the order of JitMode
 
@@ -43,7 +43,7 @@ std::vector<std::string> code_flags(const CompilerOptions& options, const Target
 // The flags of one source besides those of all sources.
 std::vector<std::string> own_flags(const emit::EmittedFile& file);
 
-// Whether find_toolchain() would find a compiler; nothing is run.
+// Returns whether find_toolchain() would find a compiler; nothing is run.
 bool finds_compiler(const CompilerOptions& options, const Target& target);
 
 // A program of the compiler's binary utilities: "ar", "nm", "objdump", "size".
@@ -55,7 +55,7 @@ bool runs_here(const Target& target);
 // Throws: BF3304 when code for `target` does not run on this machine.
 void expect_runs_here(const Target& target);
 
-// Whether the compiler translates the file: C++ or assembler.
+// Returns whether the compiler translates the file: C++ or assembler.
 bool is_source(const emit::EmittedFile& file);
 
 // The object of an archive that holds the runtime's own functions.

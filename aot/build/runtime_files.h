@@ -22,7 +22,7 @@ std::vector<RuntimeFile> runtime_files_of(const std::vector<emit::EmittedFile>& 
 // The source bf.cpp, of which every program needs one copy.
 RuntimeFile runtime_source();
 
-// What a line includes of ours: the path of `#include "path"`; else empty.
+// The path that a line includes by `#include "path"`; empty for all other lines.
 std::string_view included_by(std::string_view line);
 
 // The lines of a text, each with its newline.

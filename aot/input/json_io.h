@@ -24,7 +24,7 @@ struct BoxFile {
   Box box;
   std::string where;  // "box.json", "golden.json: boxes[2]"; for messages
 };
-// Whether an object says that its numbers are doubles. Throws: BF3004 for another type.
+// Returns whether an object says that its numbers are doubles. Throws: BF3004 for another type.
 bool holds_doubles(const JsonAt& object);
 // Reads all boxes of a file that holds one or several.
 std::vector<BoxFile> read_boxes(const std::filesystem::path& path);

@@ -289,11 +289,11 @@ struct Progress {
   double proven = 0;        ///< while kSplit: the proven part of all cases, 0 to 1
 };
 
-/// Whether a C++ compiler of this machine makes code for the calls that take most of a verifier's
-/// time. kOff: never. kAuto: in the background, once these calls have taken long enough to pay for
-/// it, where there is a compiler. kWait: before they go on (BF3202 without a compiler). The last
-/// bits of bounds may differ, since compilers fuse products into sums; bounds count those roundings
-/// in any case.
+/// The time at which a C++ compiler of this machine makes code for the calls that take most of a
+/// verifier's time. kOff: never. kAuto: in the background, once these calls have taken long enough
+/// to pay for it, where there is a compiler. kWait: before they go on (BF3202 without a compiler).
+/// The last bits of bounds may differ, since compilers fuse products into sums; bounds count those
+/// roundings in any case.
 enum class Jit : std::uint8_t { kOff, kAuto, kWait };
 
 struct VerifyOptions {

@@ -71,7 +71,8 @@ struct OneBox {
         inner_lower(part_of(all.inner_lower, i, inputs)),
         inner_upper(part_of(all.inner_upper, i, inputs)) {}
 
-  // Whether the doubles that counterexamples are taken from are a box: no end is above the other.
+  // Returns whether the doubles that counterexamples are taken from are a box: no end is above the
+  // other.
   bool has_inner() const {
     for (std::size_t i = 0; i < inner_lower.size(); ++i)
       if (!(inner_lower[i] <= inner_upper[i])) return false;

@@ -16,7 +16,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Whether steps are told as whole lines: with --verbose, where standard error is no terminal.
+// Returns whether steps are told as whole lines: with --verbose, where standard error is no
+// terminal.
 bool tells_steps();
 // Prints a line on standard error about a step that has ended, and its seconds.
 void tell_step(const std::string& what, double seconds);

@@ -32,7 +32,7 @@ enum class Verbosity : std::uint8_t {
 void set_verbosity(Verbosity verbosity);
 Verbosity verbosity();
 
-// Whether lines that are rewritten may be shown.
+// Returns whether lines that are rewritten may be shown.
 bool shows_progress();
 
 // The path of a file of docs/, given relative to docs/: that of the installed file, else of the one

@@ -79,7 +79,7 @@ double radius_value(const CertifyRun& run, std::size_t radius);
 // The threshold of a radius; there must be thresholds.
 const Threshold& threshold_of(const CertifyRun& run, std::size_t radius);
 
-// Whether the radius has the certified accuracy that is asked for.
+// Returns whether the radius has the certified accuracy that is asked for.
 bool passes(const CertifyRun& run, std::size_t radius, const Tally& tally);
 
 // The results as JUnit XML for continuous integration: a test for each radius, failed where it does

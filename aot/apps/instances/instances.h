@@ -45,7 +45,7 @@ struct InstanceResult {
 };
 
 struct InstanceSettings {
-  api::VerifyOptions options;        // for each; its timeout holds where it is the lesser
+  api::VerifyOptions options;        // for each instance; its own timeout is ignored
   double timeout_seconds = 0;        // for each instance, in place of the file's; 0: the file's
   int jobs = 1;                      // instances at once, each in a process of its own
   std::optional<std::size_t> index;  // the only instance to decide

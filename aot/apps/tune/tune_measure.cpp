@@ -125,7 +125,7 @@ std::vector<TimedKernel> HostTuningMachine::time_once(const std::vector<Kernel>&
   return timed;
 }
 
-// Where the library of all candidates does not compile or crashes, each candidate is timed alone
+// Times all candidates in one library; where that does not compile or crashes, each candidate alone
 // with the default.
 std::vector<TimedKernel> HostTuningMachine::time(const std::vector<Kernel>& kernels, int rounds) {
   try {

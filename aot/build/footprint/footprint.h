@@ -18,13 +18,13 @@ struct Footprint {
   std::int64_t data = 0;              // bytes of initialised variables
   std::int64_t zeroed = 0;            // bytes of zeroed variables
   std::optional<std::int64_t> stack;  // an upper bound; none when the compiler does not say
-  // On a board: bytes of the functions of libgcc that the verifier needs.
+  // The bytes of the functions of libgcc that the verifier needs, on a board.
   std::optional<std::int64_t> library_bytes;
   // `stack` is that of the deepest chain of calls, not the sum of all frames.
   bool stack_by_calls = false;
   std::vector<std::string> calls;      // functions that it calls and does not hold, in order
   std::vector<std::string> uncounted;  // those of `calls` whose frames are not in `stack`
-  // On a board: all objects of libraries that a linker takes for `calls`.
+  // All objects of libraries that a linker takes for `calls`, on a board.
   std::optional<std::vector<LibraryObject>> library;
 };
 

@@ -184,7 +184,7 @@ std::vector<std::string> not_in_library(const std::string& symbols,
 
 namespace {
 
-// Whether a program loads this section into memory.
+// Returns whether a program loads this section into memory.
 bool is_loaded(std::string_view section) {
   for (const std::string_view other :
        {".debug", ".comment", ".note", ".stab", ".ARM.attributes", ".riscv.attributes"})

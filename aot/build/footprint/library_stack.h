@@ -18,7 +18,7 @@ std::optional<std::int64_t> library_stack(const std::string& disassembly,
                                           const std::string& symbols,
                                           const std::vector<std::string>& calls);
 
-// Those of `calls` that an archive with these symbols does not define.
+// The functions of `calls` that an archive with these symbols does not define.
 std::vector<std::string> not_in_library(const std::string& symbols,
                                         const std::vector<std::string>& calls);
 

@@ -44,7 +44,7 @@ void add_passes(std::vector<AblationConfig>& configs, const ModelArguments& argu
                        pass});
 }
 
-// Whether this program offers the configuration: every option is known and takes its value.
+// Returns whether this program offers the configuration: every option is known and takes its value.
 bool is_offered(const ModelArguments& base, const AblationConfig& config) {
   try {
     configured(base, config);

@@ -43,13 +43,13 @@ std::vector<PassEffect> pass_effects(const std::vector<NetworkRows>& networks);
 // The relative change of a metric between two rows; none where one row lacks it.
 std::optional<double> change_of(const AblationRow& with, const AblationRow& without, Column metric);
 
-// Whether both rows are equal in everything but measured times.
+// Returns whether both rows are equal in everything but measured times.
 bool same_plan(const AblationRow& a, const AblationRow& b);
 
 // Metrics by which passes are judged, times last.
 const std::vector<Column>& judged_columns();
 
-// Whether `other` is both faster, beyond noise, and tighter.
+// Returns whether `other` is both faster, beyond noise, and tighter.
 bool dominates(const AblationRow& other, const AblationRow& row);
 
 // The text of summary.md. `drawn`: the figures exist.

@@ -24,7 +24,7 @@ std::string inputs_text(const Layer& layer) {
   return text;
 }
 
-// Whether a term does nothing but reorder a whole tensor.
+// Returns whether a term does nothing but reorder a whole tensor.
 bool is_permutation(const Layer& layer, const Term& term) {
   const auto* gather = std::get_if<GatherMap>(&term.map);
   return gather != nullptr && layer.kind == LayerKind::kSum && !gather->source.empty() &&

@@ -111,8 +111,8 @@ class CommandLine {
   Option* add_option(const std::string& names, std::vector<std::uint64_t>& values,
                      const std::string& help);
   Option* add_flag(const std::string& names, bool& value, const std::string& help);
-  // In names, "--decide{auto}" sets the value that the flag has alone; --decide=inputs gives
-  // another.
+  // Adds a flag with a value: "--decide{auto}" in `names` gives the value of the flag alone;
+  // --decide=inputs gives another.
   Option* add_flag(const std::string& names, std::string& value, const std::string& help);
   // Adds a flag that prints a text, and ends.
   Option* set_version_flag(const std::string& names, const std::string& text);

@@ -93,7 +93,8 @@ class Dictionary {
 
   void pivot(std::size_t row, std::size_t column, bool up) {
     const double by = entry(row, column);
-    // From basic = constant + .. + by entering follows entering = (basic - constant - ..) / by.
+    // The row basic = constant + .. + by entering is solved for entering = (basic - constant - ..)
+    // / by.
     for (std::size_t j = 0; j < n_; ++j) entry(row, j) = j == column ? 1 / by : -entry(row, j) / by;
     constant_[row] = -constant_[row] / by;
     for (std::size_t i = 0; i < m_; ++i) {

@@ -123,14 +123,14 @@ class NodeLanes {
   void freeze(std::size_t lane) { frozen_[lane] = true; }
   // Measures gain() and gap() at the points of the last bound(). Choices stay as they are.
   void measure_gaps();
-  // Whether each lane's bound is proven to be >= 0.
+  // Returns whether each lane's bound is proven to be >= 0.
   std::array<bool, kLanes> prove();
   // A proven lower bound for each lane; NaN or -inf where nothing is proven.
   std::array<double, kLanes> proven_bounds();
 
-  // After bound(): the corner of the box where a lane's bound is reached.
+  // The corner of the box where a lane's bound is reached. Requires bound().
   std::vector<float> point(std::size_t lane) const;
-  // Whether the network's rows, in float32, violate the clause at the point of each lane.
+  // Returns whether the network's rows, in float32, violate the clause at the point of each lane.
   std::array<bool, kLanes> violated();
 
   // The range of an open neuron's argument in a lane.
@@ -143,12 +143,12 @@ class NodeLanes {
   // The slopes of all functions' lines on the whole box.
   const std::vector<SlopeRange>& slopes_on_box() const { return slopes_on_box_; }
 
-  // By open neuron and lane, after measure_gaps(). gain: how much the bound may rise by a split of
-  // the neuron. gap: what the bound loses by the neuron's line at the point. Both are 0 for a ReLU
-  // that is split.
+  // The gain of an open neuron in a lane, which is how much the bound may rise by a split of it,
+  // and its gap, which is what the bound loses by the neuron's line at the point. Both are 0 for a
+  // ReLU that is split. Requires measure_gaps().
   float gain(std::size_t open, std::size_t lane) const { return gains_[at_lanes(open) + lane]; }
   float gap(std::size_t open, std::size_t lane) const { return gaps_[at_lanes(open) + lane]; }
-  // Whether the neuron is a ReLU that is split in the lane.
+  // Returns whether the neuron is a ReLU that is split in the lane.
   bool is_split(std::size_t open, std::size_t lane) const {
     return phase_[at_lanes(open) + lane] != 0;
   }
@@ -217,7 +217,7 @@ class NodeLanes {
   std::size_t lanes_in_use_ = kLanes;
   std::array<std::optional<RowObjective>, kLanes> objectives_;
 
-  // By layer, [size][kLanes]: coefficients over a and over z, z and a.
+  // Arrays by layer, [size][kLanes]: coefficients over a and over z, z and a.
   std::vector<std::vector<float>> over_a_, over_z_, z_, a_;
   std::vector<float> input_coefficients_, input_;
   Lane bounds_ = {};

@@ -64,8 +64,8 @@ void for_each_source(const Layer& layer, const Visit& visit) {
 // The identity as a function, for neurons that are factors of products.
 constexpr Function kItself = {FunctionKind::kLeakyRelu, 1, 0};
 
-// Whether each layer is affine, has no activation and is read by products. Layers of rows are left
-// out.
+// Returns whether each layer is affine, has no activation and is read by products. Layers of rows
+// are left out.
 std::vector<bool> factor_layers(const Plan& plan) {
   std::vector<bool> found(plan.layers.size());
   for (const Layer& layer : plan.layers) {
@@ -314,7 +314,8 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
     made->open_ += split.open.size();
     split.first_function = made->functions_;
     if (split.function != nullptr) made->functions_ += split.size();
-    // What a coefficient meets, and what is added up: an offset, of a function three.
+    // Each neuron adds an upper bound of the roundings that its coefficient meets and of the
+    // numbers that it adds to the sum: an offset for a ReLU, three for a function.
     numbers += (multiplies ? 12 : split.function != nullptr ? 8 : 3) * split.size();
     if (multiplies) {
       split.first_product = made->products_;

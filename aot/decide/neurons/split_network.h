@@ -50,8 +50,8 @@ class SplitNetwork {
     std::vector<double> lower, upper;  // the range of z
     std::vector<double> bias;
     std::vector<Part> parts;  // empty in a layer of products
-    // In a layer of products z = x y: the factors of each neuron, and their layers, numbered as in
-    // Part.
+    // The factors of each neuron, and their layers, numbered as in Part, in a layer of products z =
+    // x y; else empty.
     std::vector<std::array<Factor, 2>> factors;
     std::array<int, 2> factor_sources = {-1, -1};
     std::size_t first_product = 0;  // the number of the first, counted over all layers
@@ -78,10 +78,10 @@ class SplitNetwork {
     int layer = 0, place = 0;
   };
 
-  // Whether the plan's layers are such that a SplitNetwork can be made: no maxima, and no floor,
-  // ceiling or rounding; the rows of its specification are what is bounded.
+  // Returns whether the plan's layers are such that a SplitNetwork can be made: no maxima, and no
+  // floor, ceiling or rounding; the rows of its specification are what is bounded.
   static bool covers(const Plan& plan);
-  // Whether covers() would be true if layers of maxima did not count.
+  // Returns whether covers() would be true if layers of maxima did not count.
   static bool covers_but_for_maxima(const Plan& plan);
 
   // Makes the network of a plan that is covered, on the box [lower, upper]. ranges: those of the

@@ -165,9 +165,9 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
   for (std::size_t p = 0; p < nodes.size(); ++p) lanes_.store(p, nodes[p]);
 }
 
-// Whether splits would hardly prove the node with its choices, so that better choices are worth
-// more steps: all lines together lose little more than its bound lacks. For ReLUs alone, since
-// lines on halves of functions lose again. Requires measure_gaps().
+// Returns whether splits would hardly prove the node with its choices, so that better choices are
+// worth more steps: all lines together lose little more than its bound lacks. For ReLUs alone,
+// since lines on halves of functions lose again. Requires measure_gaps().
 bool NodeSplitter::lacks_choices(const SplitNode& node, std::size_t lane) const {
   if (network_.functions() > 0) return false;
   float lost = 0;
@@ -176,15 +176,15 @@ bool NodeSplitter::lacks_choices(const SplitNode& node, std::size_t lane) const 
   return lost < -kLittleMore * node.bound;
 }
 
-// Whether tighter ranges are expected to save more than they cost. A split is expected to raise the
-// bound by split_gain, and new ranges by tighten_gain, which leaves 2^(tighten_gain / split_gain)
-// times fewer nodes below. The deeper a node, the less a split gains, so that twice as many levels
-// are expected; and the more ranges gain, so that they are made now and then whatever they gained
-// before.
+// Returns whether tighter ranges are expected to save more than they cost. A split is expected to
+// raise the bound by split_gain, and new ranges by tighten_gain, which leaves 2^(tighten_gain /
+// split_gain) times fewer nodes below. The deeper a node, the less a split gains, so that twice as
+// many levels are expected; and the more ranges gain, so that they are made now and then whatever
+// they gained before.
 bool NodeSplitter::pays_to_tighten(const SplitNode& node) const {
   if (node.depth == 0 && network_.functions() > 0) return true;
-  // In networks with many neurons, such as those of images, the few that are tightened gain less
-  // than as many nodes do.
+  // Many neurons, as in networks of images, make the few that are tightened gain less than as many
+  // nodes do.
   constexpr std::size_t kMostShares = 8;
   if (network_.open() > kMostShares * settings_.tighten.neurons) return false;
   if (node.depth == 0 || node.depth >= node.tightened + settings_.tighten_levels) return true;
@@ -256,9 +256,9 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
   }
 }
 
-// Whether the bound lacks more by its multipliers than by the gaps of functions' lines. A linear
-// program finds such multipliers; since functions never are lines, no number of splits would make
-// the node a leaf.
+// Returns whether the bound lacks more by its multipliers than by the gaps of functions' lines. A
+// linear program finds such multipliers; since functions never are lines, no number of splits would
+// make the node a leaf.
 bool NodeSplitter::is_nearly_affine(const SplitNode& node, std::size_t lane) const {
   if (network_.functions() == 0) return false;
   float lost = 0;

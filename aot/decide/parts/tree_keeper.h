@@ -26,7 +26,7 @@ class TreeKeeper {
   TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion question);
 
   bool is_part() const { return file_.part.count > 1; }
-  // Whether the file existed, so that the search goes on from it.
+  // Returns whether the file existed, so that the search goes on from it.
   bool goes_on() const { return goes_on_; }
 
   // Gives the search the state where it begins. From now on a signal only sets what
@@ -41,7 +41,7 @@ class TreeKeeper {
   void finish(const std::optional<Witness>& witness);
 
   const TreeFile& file() const { return file_; }
-  // Whether the file's tree is a proof: no node is open, and no leaf is stuck.
+  // Returns whether the file's tree is a proof: no node is open, and no leaf is stuck.
   bool is_closed() const;
 
  private:

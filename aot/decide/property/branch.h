@@ -16,8 +16,8 @@ namespace bf_aot::decide {
 // The boxes of a round; fills the lanes of every target several times.
 constexpr int kBranchBatch = 64;
 
-// Whether at most kMostBranchedInputs inputs vary in the boxes of the property, so that splitting
-// boxes is worth a try.
+// Returns whether at most kMostBranchedInputs inputs vary in the boxes of the property, so that
+// splitting boxes is worth a try.
 bool is_branchable(const Property& property);
 
 struct BranchTotals {

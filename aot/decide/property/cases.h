@@ -26,7 +26,8 @@ class Cases {
   const VerdictTables& tables() const { return tables_; }
   const FloatBoxes& boxes() const { return boxes_; }
 
-  // Whether a point may have this many inputs: those of the whole network, or the free ones alone.
+  // Returns whether a point may have this many inputs: those of the whole network, or the free ones
+  // alone.
   bool fits(std::size_t inputs) const { return inputs == inputs_ || inputs == whole_inputs_; }
 
   // The box of a case in float32 numbers, as a verifier takes it.

@@ -97,8 +97,8 @@ class Decision {
       const bool timed = !settings_.method && method.alpha == AlphaRows::kAll;
       if (is_over() || (timed && !has_time_for_all())) break;
       bound(method);
-      // What is easily found needs no bounds that take longer. Where boxes are split, points of
-      // them are tried, too, and most properties need no more, unless each takes long.
+      // A violation that is easily found needs no bounds that take longer. Where boxes are split,
+      // points of them are tried, too, and most properties need no more, unless each takes long.
       const bool cheap = outcome_.decide_seconds < kCheapBounds;
       const bool due = branches ? bounding_ > kFirstSearch : !cheap || &method == &methods.back();
       if (searches_ == 0 && due)
@@ -203,7 +203,7 @@ class Decision {
     if (is_over() || seconds <= 0) return;
     const system::Stopwatch deciding;
     if (!branches_) begin(branches_, made_);
-    // For functions without rational values, the check of a point may leave open what bounds prove.
+    // The check of a point may leave open what bounds prove, if functions have no rational values.
     outcome_.witness = branches_->run(cases_, seconds, branch_calls(DecisionPhase::kSplit));
     outcome_.branched = branches_->totals();
     outcome_.decide_seconds += deciding.seconds();
@@ -235,7 +235,7 @@ class Decision {
     }
   }
 
-  // Whether no box and no neuron is left to be split.
+  // Returns whether no box and no neuron is left to be split.
   bool is_split_up() const {
     return (!branches_ || branches_->is_over()) &&
            (neurons_ ? neurons_->is_over() : !splits_neurons_);

@@ -45,7 +45,7 @@ enum class DecisionPhase : std::uint8_t { kBound, kSearch, kSplit, kNeurons };
 struct DecisionProgress {
   DecisionPhase phase = DecisionPhase::kBound;
   std::size_t done = 0, count = 0;  // cases, of kBound and kSearch
-  // In kSplit and kNeurons: boxes or nodes that were bounded, and the proven part of all cases.
+  // The boxes or nodes that were bounded, and the proven part of all cases, in kSplit and kNeurons.
   std::uint64_t nodes = 0;
   double proven = 0;
 };

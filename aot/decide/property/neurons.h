@@ -20,11 +20,11 @@ struct NeuronTotals {
   double seconds = 0;
 };
 
-// Whether neurons of the plan's network can be split: it has affine layers, products, ReLUs and
-// functions alone.
+// Returns whether neurons of the plan's network can be split: it has affine layers, products, ReLUs
+// and functions alone.
 bool has_neuron_splits(const Plan& plan);
-// Whether neurons could be split in a plan with CompileOptions::max_as_relu, since the network has
-// maxima besides.
+// Returns whether neurons could be split in a plan with CompileOptions::max_as_relu, since the
+// network has maxima besides.
 bool has_maxima_to_split(const Plan& plan);
 
 // Splits neurons: a ReLU's argument at zero, a function's at a point. Root k is clause k of the

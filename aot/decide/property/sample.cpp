@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// For NodeEvaluator: numbers with proven error bounds.
+// Numbers with proven error bounds, as an arithmetic for NodeEvaluator.
 struct BoundedArithmetic {
   using Number = Bounded;
 
@@ -72,7 +72,7 @@ float between(float lower, float upper, double t) {
 
 enum class Side { kInside, kOutside, kUndecided };
 
-// Is the number that x stands for >= bound?
+// Decides whether the number that x stands for is >= bound, as far as x's error allows.
 Side at_least(const Bounded& x, double bound) {
   if (!std::isfinite(x.value) || !std::isfinite(x.error)) return Side::kUndecided;
   if (x.error == 0) return x.value >= bound ? Side::kInside : Side::kOutside;

@@ -64,8 +64,8 @@ class Sampler {
   static std::vector<std::vector<double>> points(const input::FloatBox& box, int count,
                                                  std::uint64_t seed);
 
-  // Whether value `i` of the point lies in [lower, upper]. The value's error bound decides where it
-  // is small enough, else rational arithmetic.
+  // Returns whether value `i` of the point lies in [lower, upper]. The value's error bound decides
+  // where it is small enough, else rational arithmetic.
   bool inside(const SampledPoint& point, const std::vector<std::vector<double>>& rows,
               std::size_t i, double lower, double upper) const;
 

@@ -54,7 +54,7 @@ class SplitSearch {
   // processes. Throws what the verifier and `calls` throw; the state stays whole.
   std::optional<Witness> run(Cases& cases, double seconds, const SplitCalls& calls);
 
-  // Whether nothing is left to be split: no node is open, or what is open is too large.
+  // Returns whether nothing is left to be split: no node is open, or what is open is too large.
   bool is_over() const { return state.open.empty() || too_large_; }
   double seconds() const { return seconds_; }
 

@@ -20,7 +20,7 @@
 namespace bf_aot::decide::tree {
 namespace {
 
-// How long a thread without nodes sleeps before it looks for some again.
+// The time that a thread without nodes sleeps before it looks for some again.
 constexpr std::chrono::milliseconds kNap{1};
 
 // Proposals that wait for their proof. More are dropped: they only propose.
@@ -161,8 +161,8 @@ class Run final : public SharedNodes {
     return workers_[thread] != nullptr;
   }
 
-  // Whether the search is over. All that happens between rounds happens here, on the thread that
-  // called run().
+  // Returns whether the search is over. All that happens between rounds happens here, on the thread
+  // that called run().
   bool is_over() {
     if (prove_proposals()) return end(TreeEnd::kFound);
     calls_.progress({nodes_before_ + nodes_, closed_ / most_closed()});

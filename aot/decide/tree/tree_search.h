@@ -37,7 +37,7 @@ class SharedNodes {
   virtual void give(std::vector<Node> nodes) = 0;
   // Takes away some of the oldest nodes: at most `most`, and at most half of a thread's.
   virtual std::vector<Node> take(std::size_t most) = 0;
-  // Whether no node is open or being expanded.
+  // Returns whether no node is open or being expanded.
   virtual bool is_idle() const = 0;
   // The leaves that were made since the last call, by root.
   virtual std::vector<RootLeaves> leaves() = 0;
@@ -45,7 +45,8 @@ class SharedNodes {
 
 // Functions that are called between rounds, on the thread that calls run().
 struct TreeCalls {
-  // Whether the proposal does violate the property. The search ends with the first that does.
+  // Returns whether the proposal does violate the property. The search ends with the first that
+  // does.
   std::function<bool(const Proposal&)> prove = [](const Proposal&) { return false; };
   std::function<bool()> stop = [] { return false; };
   std::function<void(const TreeProgress&)> progress = [](const TreeProgress&) {};

@@ -31,11 +31,11 @@ struct TreeState {
 // is expanded first.
 TreeState start_of(std::vector<std::vector<std::byte>> roots);
 
-// Whether the root is proven: every leaf below it is closed.
+// Returns whether the root is proven: every leaf below it is closed.
 bool is_verified(const TreeState& state, std::uint32_t root);
 bool is_verified(const TreeState& state);  // all roots
 
-// Whether open nodes, closed and stuck leaves of each root have the sum 1.
+// Returns whether open nodes, closed and stuck leaves of each root have the sum 1.
 bool is_whole(const TreeState& state);
 
 // The part of all roots that is closed, from 0 to 1.

@@ -9,7 +9,7 @@ namespace bf_aot::emit {
 
 // Functions whose work is shared among several workers: docs/proofs/workers.md.
 
-// Whether the plan has such functions, and whether a call for one box has rows to share.
+// Returns whether the plan has such functions, and whether a call for one box has rows to share.
 bool has_workers(const Plan& plan);
 bool shares_rows(const Plan& plan);
 

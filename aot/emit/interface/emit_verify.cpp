@@ -99,8 +99,8 @@ std::string emit_verify_tables(const Property& property, const std::string& stem
   return text;
 }
 
-// In a verifier with a context, points are bounded without it, since they would drive the box's
-// state out.
+// The body of NAME_verify. A verifier with a context bounds points without it, since they would
+// drive the box's state out.
 FunctionBody verify_body(const Plan& plan, bool cached) {
   const std::string upper = upper_case(plan.name);
   const std::string bounds =

@@ -14,7 +14,7 @@ struct FunctionBody {
   std::string helpers;
 };
 
-// Whether the text is C, for the header, or C++.
+// The language of a text: C, for the header, or C++.
 enum class Language : std::uint8_t { kC, kCpp };
 
 // The prototype of a function, "bf_status net_bounds(const float *lower, ..)", without what

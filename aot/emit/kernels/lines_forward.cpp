@@ -108,7 +108,7 @@ KernelNests forward_lines_nests(const Kernel& kernel) {
                      "const float* BF_RESTRICT spread", "float* BF_RESTRICT out_lines",
                      "float* BF_RESTRICT out_spread"};
   made.formula = "out_lines = W lines, out_spread = |W| spread";
-  // When lanes are outputs, panels are whole tiles of vectors.
+  // Panels are whole tiles of vectors when lanes are outputs.
   const std::int64_t tile = kernel.schedule.vectors;
   const auto named = [](std::string what, const Part& outputs, bool rest_of_lines) {
     if (outputs.rest) what += "_rest";

@@ -66,7 +66,8 @@ void append_footprints(const Nest& nest, const Loop& loop, const Access& access,
   }
 }
 
-// Whether the index takes each value at most once: its axes are digits, each larger than all below.
+// Returns whether the index takes each value at most once: its axes are digits, each larger than
+// all below.
 bool is_one_to_one(const std::vector<Axis>& axes, const Index& index) {
   if (!index.lookups.empty()) return false;
   struct Digit {

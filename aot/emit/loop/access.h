@@ -33,11 +33,11 @@ struct Span {
 // The span of an index over all points of the axes. A lookup in a table may have any value.
 Span span(const std::vector<Axis>& axes, const Index& index);
 
-// Whether some point fails the predicate.
+// Returns whether some point fails the predicate.
 bool can_fail(const std::vector<Axis>& axes, const Range& range);
 
-// Whether no iteration of `loop` touches an element that another iteration of `other_loop`, at
-// another value, touches: loops over axes of equal names in two nests, or one loop of one nest.
+// Returns whether no iteration of `loop` touches an element that another iteration of `other_loop`,
+// at another value, touches: loops over axes of equal names in two nests, or one loop of one nest.
 bool apart_by_iteration(const Nest& nest, const Loop& loop, const Access& access,
                         const Nest& other_nest, const Access& other);
 

@@ -111,7 +111,7 @@ ExprPtr rewrite(const ExprPtr& expr, const std::function<ExprPtr(const ExprPtr&)
 // Calls `see` for every node of an expression, operands first.
 void visit(const Expr& expr, const std::function<void(const Expr&)>& see);
 
-// Whether both are the same computation, node by node.
+// Returns whether both are the same computation, node by node.
 bool same(const Expr& a, const Expr& b);
 
 // The precedence of a node, in C++ and in the notation below; signs bind less tightly than calls

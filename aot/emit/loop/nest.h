@@ -91,8 +91,8 @@ struct Loop {
   bool rolled = false;  // in a register tile: what follows the sums loops over it
   bool operator==(const Loop&) const = default;
 
-  // Whether its iterations run one after the other here; those of others lie side by side in a
-  // register tile or in a call.
+  // Returns whether its iterations run one after the other here; those of others lie side by side
+  // in a register tile or in a call.
   bool is_counted() const { return kind == LoopKind::kSerial || kind == LoopKind::kParallel; }
 };
 
@@ -166,13 +166,13 @@ class Nest {
   // compile time.
   std::int64_t trip_count(const Loop& loop) const;
 
-  // Whether the loop has one iteration, whatever a list says, so that no loop is printed.
+  // Returns whether the loop has one iteration, whatever a list says, so that no loop is printed.
   bool runs_once(const Loop& loop) const;
 
-  // Whether every tile of the loop's outer loop is full.
+  // Returns whether every tile of the loop's outer loop is full.
   bool is_exact(const Loop& loop) const;
 
-  // Whether some sum is kept in float32.
+  // Returns whether some sum is kept in float32.
   bool sums_in_float() const;
 
   // The number of roundings in the longest chain of additions into one sum, the products' own

@@ -33,7 +33,7 @@ bool closes(std::string_view line, std::size_t i) {
          (line[i] == '>' && is_template_bracket(line, i));
 }
 
-// Whether a binary operator, or the question mark or colon of a condition, ends before `i`.
+// Returns whether a binary operator, or the question mark or colon of a condition, ends before `i`.
 bool follows_operator(std::string_view line, std::size_t i) {
   constexpr std::string_view kOperators[] = {" + ",  " - ",  " * ", " / ",  " & ", " && ",
                                              " || ", " == ", " ? ", " <= ", " < ", " > "};

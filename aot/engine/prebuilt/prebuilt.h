@@ -55,8 +55,8 @@ struct Prebuilt {
   const char* target;  // as --target names it
   Span<Span<PrebuiltRoutine>> routines, conv_rows, relax;
   Span<PrebuiltKernel> kernels;
-  // Whether the compiler fused products into sums in relaxations, which proofs do not allow. Runs
-  // code of the instruction set.
+  // Returns whether the compiler fused products into sums in relaxations, which proofs do not
+  // allow. Runs code of the instruction set.
   bool (*relax_fuses)();
 };
 

@@ -91,17 +91,17 @@ struct Operation {
   };
   Kind kind = Kind::kBlock;
 
-  // In kCall, kWhenInside, kDefineRows: the number of the call in its program, see EntryOperations.
+  // The number of the call in its program, in kCall, kWhenInside, kDefineRows; see EntryOperations.
   std::uint32_t call = 0;
   std::uint32_t first_operand = 0, operands = 0;
   int relaxed = -1;  // kCall: the layer whose activation the call relaxes; -1: none
   bool relaxes_relu = false;
-  // In kCall: layers without activation whose elements the call multiplies, and their sizes; -1:
+  // Layers without activation whose elements the call multiplies, and their sizes, in kCall; -1:
   // none.
   std::array<int, 2> factors = {-1, -1}, factor_sizes = {};
 
-  // In kWhenInside: inside. In kTiles: there are workers. In kDefineRows, kDefineRowErrors,
-  // kRounds: several boxes.
+  // A flag that says, in kWhenInside: inside; in kTiles: there are workers; in kDefineRows,
+  // kDefineRowErrors, kRounds: several boxes.
   bool flag = false;
   std::int32_t neurons = 0;  // kTiles, kIfFits; kRounds, kDefineRows: boxes; kDefineWindow: count
   std::int32_t index = 0;    // kDefineWindow: the window; kPart: of its text; kIterations: warm

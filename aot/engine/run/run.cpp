@@ -49,8 +49,8 @@ class Runner {
     regions_[static_cast<std::size_t>(Region::kWorkspace)] =
         static_cast<std::byte*>(memory.workspace);
     regions_[static_cast<std::size_t>(Region::kContext)] = static_cast<std::byte*>(memory.context);
-    // Where there are no workers, the memory of the first worker, which lies behind what all share,
-    // serves.
+    // The memory of the first worker, which lies behind what all share, serves where there are no
+    // workers.
     regions_[static_cast<std::size_t>(Region::kOwn)] =
         static_cast<std::byte*>(memory.workspace) + entry.entry->storage.planned_bytes;
     given_[static_cast<std::size_t>(calls::Array::kLower)] = memory.lower;

@@ -19,7 +19,7 @@ struct CallMemory {
   float *y = nullptr, *coefficients = nullptr, *kept_ranges = nullptr;
   void *workspace = nullptr, *context = nullptr;
   bf::Team team = {nullptr, 1};
-  // For entries of several boxes: their number, and what was found wrong with each.
+  // The number of boxes in entries of several, and what was found wrong with each.
   std::size_t count = 0;
   const bf_status* statuses = nullptr;
   // Written by layer, for one box: the neurons whose relaxation was not exact. Null: they are not

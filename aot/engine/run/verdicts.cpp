@@ -44,8 +44,7 @@ const bf::PropertyTables& Engine::property() const {
   return property_->tables();
 }
 
-// In a verifier with a context, points are bounded without it, since they would drive the box's
-// state out.
+// A verifier with a context bounds points without it, since they would drive the box's state out.
 bf_status Engine::verify(const Signature& s, const Arguments& a, const bf::Team& team) const {
   if (const bf_status status = check_box(a.lower, a.upper)) return status;
   const std::size_t bytes = static_cast<std::size_t>(plan_->arena_bytes()) +

@@ -111,7 +111,7 @@ FunctionProof prove_function(const bf::FunctionView& function, const FunctionSta
   const auto keep = [&](std::size_t which, bool kept, double sign, double limit) {
     const double multiplier = static_cast<double>(state.multipliers[which]) * scale;
     if (!kept || !(multiplier > 0)) return;
-    // What is left may be much smaller than what was rounded before.
+    // The difference may be much smaller than what was rounded before.
     made.rounded += std::fabs(made.over_z);
     made.over_z -= sign * multiplier;
     made.offsets[1 + which] = sign * multiplier * limit;

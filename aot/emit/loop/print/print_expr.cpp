@@ -62,8 +62,8 @@ Index ExprPrinter::beside(const Index& index) const {
   return found;
 }
 
-// Whether one of the loops changes the term's value. Inside its own loop a tile of several values
-// keeps its value.
+// Returns whether one of the loops changes the term's value. Inside its own loop a tile of several
+// values keeps its value.
 bool ExprPrinter::varies(const IndexTerm& term, const std::vector<const Loop*>& reduced) const {
   const bool has_loop = values_.tiles_of(term) != nullptr;
   return std::ranges::any_of(reduced, [&](const Loop* loop) {
