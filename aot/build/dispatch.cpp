@@ -217,7 +217,7 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
                     return level.plan.arena_bytes();
                   })->plan;
   verifier.plan.name = name;
-  // The figure of the level that takes most.
+  // The work is that of the level that takes most.
   for (const Verifier& level : levels)
     if (level.verify_work &&
         (!verifier.verify_work || level.verify_work->operations > verifier.verify_work->operations))

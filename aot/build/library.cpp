@@ -54,7 +54,7 @@ std::vector<std::string> find_compiler(const CompilerOptions& options, const Tar
        "install g++ or clang++, name one with --cxx, or use --no-library");
 }
 
-// The last lines matter least: the first error is what has to be mended.
+// The first lines of a compiler's errors: the first error is what has to be mended.
 std::string first_lines(const std::string& text, std::size_t count) {
   std::istringstream stream(text);
   std::string result, line;
@@ -77,7 +77,7 @@ void run_compiler(const Toolchain& toolchain, const std::vector<std::string>& mo
          "check --cxx, --cxx-flags and --target; --no-library writes the source alone");
 }
 
-// Objects of all sources. Compiled by name in their own folder, so that no path gets into them.
+// Compiles all sources to objects, by name in their own folder, so that no path gets into them.
 std::vector<std::string> compile_objects(const Toolchain& toolchain,
                                          const std::filesystem::path& folder,
                                          const std::string& stem,
@@ -105,8 +105,8 @@ std::string compile_runtime(const Toolchain& toolchain, const std::filesystem::p
   return object;
 }
 
-// The program or shared object, as of a Python package, that this code is part of; empty where that
-// is not known, as of a program that was called by a relative path.
+// The path of the program or shared object, such as a Python package's, that this code is part of.
+// Empty where it is not known, as when the program was called by a relative path.
 fs::path own_object() {
   static const char anchor = 0;
   Dl_info object = {};

@@ -59,8 +59,8 @@ class SingleSource {
     return found->bytes;
   }
 
-  // The runtime goes where its first header was included: what is said before, as of fusing
-  // products, is said of it, too.
+  // Adds a line of the source. The runtime goes where its first header was included, so that lines
+  // before it, such as those about fusing products, hold for it, too.
   void add_line(std::string_view line) {
     const std::string_view path = included_by(line);
     if (path.starts_with("bf/")) {
@@ -88,7 +88,7 @@ class SingleSource {
       if (line != "#pragma once\n" && included_by(line).empty()) add_own(line);
   }
 
-  // Headers of the standard library once.
+  // Adds a line of the verifier, but each include of a standard header once.
   void add_own(std::string_view line) {
     if (line.starts_with("#include <") && !standard_.emplace(line).second) return;
     made_ += line;

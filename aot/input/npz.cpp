@@ -40,7 +40,7 @@ std::string read_member(zip_t* archive, zip_uint64_t index, const std::string& w
          "split the data");
   const std::unique_ptr<zip_file_t, CloseFile> file(zip_fopen_index(archive, index, 0));
   if (!file) fail("BF3014", where, fmt::format("it cannot be read: {}", zip_strerror(archive)));
-  // Grown as it is read: what an archive says of a size may be wrong.
+  // The text grows as it is read, since what an archive says of a size may be wrong.
   std::string bytes, chunk(1 << 20, '\0');
   while (true) {
     const zip_int64_t count = zip_fread(file.get(), chunk.data(), chunk.size());

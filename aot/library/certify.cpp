@@ -56,7 +56,7 @@ Specification others(std::size_t label, std::size_t classes) {
   return specification;
 }
 
-// The part of sample i.
+// The elements of sample i.
 template <class T>
 std::span<const T> part_of(std::span<const T> all, std::size_t i, std::size_t inputs) {
   return all.empty() ? all : all.subspan(i * inputs, inputs);

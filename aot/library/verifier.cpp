@@ -32,7 +32,7 @@ class Pool {
 
   std::size_t bytes() const { return bytes_; }
 
-  // Throws: Failed BF3504.
+  // A workspace from the pool, or a new one. Throws: Failed BF3504.
   Memory take() {
     {
       const std::scoped_lock lock(mutex_);
@@ -236,7 +236,7 @@ struct Verifier::State {
   // Writes the bounds of all boxes, or until `end` of those that were bounded.
   void bound_all(bool of_spec, const Boxes& boxes, const Call& call, Clock::time_point end,
                  Bounds& bounds) const {
-    // Asking costs some 50 ns for each task and tile, of calls that take microseconds.
+    // To ask costs some 50 ns for each task and tile, in calls that take microseconds.
     const bool watched = call.watch || call.stop.stop_possible() || end != Clock::time_point::max();
     // Each thread takes the next group of boxes until none is left, or one has failed.
     const auto size = static_cast<std::size_t>(engine.plan().config.batch);
@@ -306,7 +306,7 @@ struct Verifier::State {
     if (call.watch) tell([&] { call.watch({done, share, asked.method}); });
   }
 
-  // Cheaper methods before this one, as far as there is time.
+  // Bounds by cheaper methods before this one, as far as there is time.
   void bound_within(bool of_spec, const Boxes& boxes, const Call& call, Bounds& bounds) const {
     const Clock::time_point start = Clock::now();
     const Clock::time_point end = engine::time_in(call.timeout_seconds);

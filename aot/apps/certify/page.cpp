@@ -133,7 +133,7 @@ std::string curve(const CertifyRun& run, const std::vector<Tally>& all) {
     return static_cast<double>(tally.certified + tally.unknown) /
            static_cast<double>(tally.count());
   };
-  // The names stand apart where the lines end together.
+  // Names are moved apart where lines end close to each other.
   const Tally& last = all[order.back().second];
   const bool close = y(certified(last)) - y(possible(last)) < 16;
   line("--c0", run.decide ? "not falsified" : "right at the sample", possible, close ? -8 : 0);

@@ -142,7 +142,8 @@ class Runner {
   }
 
  private:
-  // Lines of instances of the file; a last line that was cut is left out.
+  // Reads the lines of an earlier process about instances of the file; a last line that was cut is
+  // left out.
   void read_earlier() {
     std::error_code error;
     if (!fs::exists(results_, error)) return;
@@ -292,7 +293,7 @@ const char* to_string(InstanceAnswer answer) {
 
 namespace {
 
-// A first line that names the columns says nothing else. They are in the competitions' order.
+// Drops a first line that names the columns, which are in the competitions' order.
 void drop_header(input::Table& table) {
   std::vector<std::string> names;
   for (const std::string& cell : table.rows[0]) {

@@ -89,7 +89,7 @@ Runner verifier_runner(const BenchSubject& subject, const build::CompileOptions&
   return runner;
 }
 
-// The plan executed in double by this program: no limit is known of it.
+// A runner that executes the plan in double in this program. No limit is known for it.
 Runner reference_runner(const BenchSubject& subject, const build::CompileOptions& options) {
   Runner runner;
   const system::Stopwatch stopwatch;
@@ -151,7 +151,7 @@ std::vector<Strategy> time_strategies(const BenchSubject& subject,
   const int rounds = limits.repeats > 0 ? std::min(kRounds, limits.repeats) : kRounds;
   for (int round = 0; round < rounds; ++round)
     for (Runner& runner : runners) {
-      // Repeats that the rounds do not divide go to the first ones.
+      // The first rounds take one repeat more where the rounds do not divide the repeats.
       const int repeats = limits.repeats / rounds + (round < limits.repeats % rounds ? 1 : 0);
       system::SampleLimits part{repeats, limits.seconds / rounds, 1};
       part.warm_up = round == 0 ? limits.warm_up : 1;

@@ -107,13 +107,14 @@ double error(const std::vector<Sample>& samples, const MachineProfile& profile) 
   for (const Sample& sample : samples) {
     const double weight = sample.measured >= kWellResolved ? 1 : 0.2;
     const double ratio = std::log(std::max(predicted(sample, profile), 1e-12) / sample.measured);
-    // A part that the model does not understand must not bend the others.
+    // Large errors count less than their squares, so that a part that the model does not understand
+    // does not bend the others.
     sum += weight * std::min(ratio * ratio, 1 + std::fabs(ratio));
   }
   return sum;
 }
 
-// One cost moved by factors towards the least error.
+// Moves one cost by factors towards the least error. Returns whether the error fell.
 bool improve(const std::vector<Sample>& samples, double step, double most, MachineProfile& profile,
              double& cost) {
   bool better = false;

@@ -81,7 +81,7 @@ std::string check_and_time(const KernelLibrary& library, int rounds, std::uint64
     calls *= 2;
   for (int round = -1; round < rounds; ++round)  // the first is not measured
     for (std::size_t turn = 0; turn < kernels.size(); ++turn) {
-      // Every other round backwards: nobody always follows the same one.
+      // Every other round goes backward, so that no kernel always follows the same one.
       const std::size_t i = round % 2 == 0 ? turn : kernels.size() - 1 - turn;
       if (results[i].contains("error")) continue;
       check.run(kernels[i]);
@@ -167,7 +167,7 @@ std::vector<Measurement> HostTuningMachine::measure(const Kernel& kernel,
   return made;
 }
 
-// The default has two turns in each round: what they differ by is noise.
+// The default has two turns in each round, whose difference is the noise.
 Confirmation HostTuningMachine::confirm(const Kernel& kernel, const Schedule& schedule) {
   const std::vector<TimedKernel> timed =
       time({renamed(kernel, kernel.schedule, 0), renamed(kernel, schedule, 1),

@@ -61,7 +61,7 @@ Arguments machine_arguments(const Target& target) {
           {"linking", std::string(has_board(target) ? kNoLinking : kStaticLinking)}};
 }
 
-// Lines of a shell, for who uses no CMake.
+// Commands of a shell, for users without CMake.
 std::string commands(const build::Verifier& verifier, const std::string& stem,
                      const std::vector<std::string>& flags) {
   const Target& target = verifier.plan.config.target;

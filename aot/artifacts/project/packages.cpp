@@ -152,7 +152,7 @@ class Packages {
     std::vector<emit::EmittedFile> files = {{"zephyr/module.yml", fill(kModule, arguments_)},
                                             {"zephyr/CMakeLists.txt", fill(kZephyr, arguments_)},
                                             {"zephyr/Kconfig", fill(kKconfig, arguments_)}};
-    // The others cannot tell the assembler where the weights lie.
+    // The other build systems cannot tell the assembler where the weights lie.
     if (!in_source_) return files;
     files.push_back({"library.json", platformio()});
     if (!cmsis_core(verifier_.plan.config.target).empty())

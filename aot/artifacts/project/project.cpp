@@ -27,7 +27,7 @@
 namespace bf_aot::artifacts {
 namespace {
 
-// A board without an operating system has none.
+// Returns whether the target's system has threads; a board without an operating system has none.
 bool has_threads(const Plan& plan) {
   return plan.config.target.qemu_board.empty();
 }

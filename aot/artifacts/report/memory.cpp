@@ -67,7 +67,7 @@ class Map {
   double y(double bytes) const { return kTop + kHeight * (1 - bytes / top_); }
   double right() const { return x(starts_.back()); }
 
-  // Every other task shaded.
+  // Shades every other task.
   std::string bands() const {
     std::string text;
     for (std::size_t i = 0; i < entry_.tasks.size(); ++i) {
@@ -99,7 +99,8 @@ class Map {
     return text + name_in(buffer.name, left, top, width, height);
   }
 
-  // Along the longer side, where there is room for the part of the name that tells most: its end.
+  // A buffer's name along the longer side of its rectangle. Where there is too little room its end
+  // is kept, which tells most.
   static std::string name_in(const std::string& name, double left, double top, double width,
                              double height) {
     constexpr std::size_t kLeast = 8;

@@ -13,7 +13,7 @@ namespace {
 constexpr int kRowHeight = 30;
 constexpr std::size_t kNameLength = 34;
 
-// "conv", "sparse + gather": the maps of a layer's terms.
+// The maps of a layer's terms: "conv", "sparse + gather".
 std::string maps_of(const Layer& layer) {
   std::string text;
   for (const Term& term : layer.terms) {
@@ -134,7 +134,7 @@ std::string layer_row(const Plan& plan, const Findings& findings, std::size_t i,
       reason, reason);
 }
 
-// Rows: the input, the layers, the outputs. What each reads.
+// The rows that each row reads. Rows are the input, the layers, the outputs.
 std::vector<std::vector<int>> edges_of(const Plan& plan) {
   std::vector<std::vector<int>> inputs(1);
   for (const Layer& layer : plan.layers) {

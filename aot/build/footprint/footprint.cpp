@@ -150,7 +150,7 @@ std::optional<std::int64_t> library_bytes(const Toolchain& toolchain,
   return *with - *without;
 }
 
-// Lines "value letter name": letter U: not defined there.
+// Names that the objects use and do not define, from lines "value letter name" with the letter U.
 std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesystem::path& folder,
                                   const std::string& archive) {
   const system::ProcessResult result =
@@ -163,7 +163,7 @@ std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesys
     if (words.size() == 3) held.insert(words[2]);
   }
   std::vector<std::string> calls;
-  // A mark of position-independent code is no function.
+  // The mark of position-independent code is no function.
   for (const std::string& name : used)
     if (!held.contains(name) && name != "_GLOBAL_OFFSET_TABLE_") calls.push_back(name);
   return calls;

@@ -47,7 +47,7 @@ class Alternatives {
     return excess(resources.flash, limits_.flash) == 0 && excess(resources.ram, limits_.ram) == 0;
   }
 
-  // The tightest that keeps the limits.
+  // Finds the tightest candidate that keeps the limits; none where none does.
   std::optional<Candidate> tightest(const build::CompileOptions& options,
                                     const artifacts::Resources& resources) {
     smallest_ = Candidate{options, resources};
@@ -72,7 +72,7 @@ class Alternatives {
   const Candidate& smallest() const { return *smallest_; }
 
  private:
-  // Measures it; false where no such verifier can be planned.
+  // Measures a candidate; false where no such verifier can be planned.
   bool try_out(Candidate& candidate) {
     try {
       candidate.resources = measure_(candidate.options);

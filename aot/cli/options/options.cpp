@@ -233,7 +233,7 @@ Lowering lowering_of(const std::string& text) {
   return Lowering::kVector;
 }
 
-// The profile that --profile asks for; nothing asks for the target's.
+// The profile that --profile asks for; none: the target's.
 std::optional<MachineProfile> profile_option(const ModelArguments& arguments) {
   if (!arguments.profile.empty()) return input::read_profile(arguments.profile);
   if (arguments.target == "host") return host_profile();

@@ -237,7 +237,8 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
     const Layer& layer = plan.layer(id);
     SplitLayer& split = made->layers_.emplace_back();
     const auto out = static_cast<std::size_t>(layer.out);
-    // Intervals of z from those of what it reads: the only ones of layers that are not relaxed.
+    // Intervals of z follow from those of what the layer reads; layers that are not relaxed have no
+    // others.
     std::vector<double> reach(out);
     const bool multiplies = layer.kind == LayerKind::kProduct;
     if (!multiplies)
@@ -348,7 +349,8 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
       for (const Product& each : list) turned.push_back({each.column, each.row, each.weight});
       part.forward = LaneMatrix(split.size(), from.live, list);
       part.backward = LaneMatrix(from.live, split.size(), turned);
-      // Its products, and the additions of partial sums to each other and to what is there.
+      // A coefficient is the sum of its products and of partial sums, which are added to each other
+      // and to what is there.
       most_products += part.backward.most_products() + 4;
       split.parts.push_back(std::move(part));
     });
@@ -358,7 +360,8 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
       made->rows_.push_back({head.number(), tensor(head).place[static_cast<std::size_t>(j)]});
   made->roundings_ =
       static_cast<double>(numbers + 3 * lower.size() + most_products + made->rows_.size());
-  // Every product of the coefficients, and of numbers, loses at most 2^-1074, times what it meets.
+  // Every product, of coefficients and of numbers, loses at most 2^-1074, times what it is
+  // multiplied by afterwards.
   made->underflow_ = raised((products + 4 * made->roundings_) * (1 + largest) * 0x1p-1074);
   return made;
 }

@@ -174,7 +174,8 @@ TreeWitness witness_at(const input::JsonAt& at, std::size_t roots) {
   return {whole_number(at.key("case"), roots - 1), at.key("x").numbers()};
 }
 
-// Never more than all: what several parts have is checked when they are joined.
+// Refuses sums of more than all. Whether several parts have all together is checked when they are
+// joined.
 void expect_sums(const TreeFile& file, const std::string& where) {
   if (file.part.count == 1 && !tree::is_whole(file.state))
     fail("BF3017", where, "leaves and open nodes do not make a whole tree");

@@ -18,7 +18,7 @@ std::size_t at(std::int64_t element) {
   return static_cast<std::size_t>(element) * kPoints;
 }
 
-// to += factor from, at all points.
+// Adds factor times `from` to `to`, at all points.
 inline void add_scaled(float* to, float factor, const float* from) {
   for (std::size_t p = 0; p < kPoints; ++p) to[p] += factor * from[p];
 }
@@ -48,7 +48,7 @@ std::int64_t source_of(const GatherMap& map, std::int64_t i) {
   return map.source.empty() ? i : map.source[static_cast<std::size_t>(i)];
 }
 
-// visit(output, weight, input) for the products of a term with `outputs` outputs.
+// Calls visit(output, weight, input) for the products of a term with `outputs` outputs.
 template <class Visit>
 inline void for_each_product_of(const Term& term, int outputs, const Visit& visit) {
   const float* const weight = term.weight.data();

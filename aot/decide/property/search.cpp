@@ -14,8 +14,8 @@ constexpr std::size_t kAllCorners = 6;  // free inputs up to which every corner 
 constexpr int kRandomPoints = 300;
 constexpr int kFewPoints = 32;  // tried before points that follow gradients
 constexpr std::size_t kFewInputs = 16;
-// Attempts to prove a point, each an evaluation in slow arithmetic, before these may take no more
-// than half of the time.
+// After this many attempts to prove a point, each an evaluation in slow arithmetic, further ones
+// may take no more than half of the time.
 constexpr int kProofs = 20;
 
 class Search {
@@ -256,7 +256,7 @@ class Search {
     }
   }
 
-  // Against the sign of the slope, by a part of the box's width.
+  // Moves a point against the sign of the slope, by a part of the box's width.
   void move(std::vector<float>& x, const std::vector<float>& slope,
             const std::vector<std::vector<std::pair<std::size_t, double>>>& of_inputs,
             float length) const {

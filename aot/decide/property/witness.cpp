@@ -28,7 +28,7 @@ std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector
   return x;
 }
 
-// The float32 point next to it; nothing when the box has none there.
+// The float32 point next to `point`; none when the box has none there.
 std::optional<std::vector<mpq_class>> nearest_float32(const PropertyCase& one,
                                                       const std::vector<double>& point) {
   if (!one.between.empty()) return std::nullopt;  // not even a double
@@ -50,7 +50,7 @@ double rounded_to_bits(double x, int bits) {
   return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
 }
 
-// The number of the fewest bits, at least so many, that lies between the ends next to x.
+// The number of the fewest bits, at least `bits`, that lies between the ends next to x.
 double short_inside(double x, int bits, double lower, double upper) {
   for (; bits < DBL_MANT_DIG; bits += 4) {
     const double made = rounded_to_bits(x, bits);
@@ -85,7 +85,7 @@ bool holds(const mpq_class& value, const mpq_class& limit, bool strict) {
 
 enum class Proof : std::uint8_t { kNo, kOpen, kYes };
 
-// |exact - value| <= error for the outputs' part of the condition.
+// Judges a condition, given |exact - value| <= error for the outputs' part of it.
 Proof judge(const Condition& condition, const Property& property, const std::vector<mpq_class>& x,
             const std::vector<Bounded>& y) {
   Bounded part;

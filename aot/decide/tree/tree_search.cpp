@@ -77,7 +77,7 @@ class Run final : public SharedNodes {
     collect();
     if (!failure_ && end_ != TreeEnd::kFound) guarded([this] { prove_proposals(); });
     if (failure_) std::rethrow_exception(failure_);
-    // The others may have come to an end since it was decided.
+    // The others may have come to an end since this end was decided.
     const bool complete = state_.open.empty() && !calls_.share;
     return complete && end_ != TreeEnd::kFound ? TreeEnd::kComplete : end_;
   }
@@ -149,7 +149,8 @@ class Run final : public SharedNodes {
     }
   }
 
-  // False: the thread is left out, as there is no memory for its worker.
+  // Makes the worker of a thread. False: the thread is left out, as there is no memory for its
+  // worker.
   bool make_worker(std::size_t thread) {
     try {
       workers_[thread] = factory_(thread);

@@ -120,7 +120,7 @@ Nest asking_ahead(const Kernel& kernel, Nest nest) {
   return nest;
 }
 
-// The list comes last.
+// Adds the list's parameter, which comes last.
 void add_list(const Kernel& kernel, KernelNests& made) {
   if (kernel.live_in) made.parameters.emplace_back("const std::int32_t* BF_RESTRICT live_in");
 }

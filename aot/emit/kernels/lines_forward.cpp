@@ -85,7 +85,8 @@ Nest scheduled(const Kernel& kernel, const Part& outputs, const Part* lines) {
   nest.split("i", kernel.schedule.chunk, "chunk");
   if (lines != nullptr) {
     nest.split("c", lines->tile, "column");
-    // Few lines of all boxes fit the first cache, as the weights of one panel do: they stay there.
+    // Lines of all boxes fit the first cache if they are few, as the weights of one panel do: they
+    // stay there.
     order.insert(boxes ? order.begin() : std::ranges::find(order, "chunk"), "column");
     order.emplace_back("c");
   }

@@ -160,7 +160,7 @@ Reason why_dependent(const Nest& nest, const Loop& loop) {
     if (!write.write) continue;
     for (const Access& other : all) {
       if (other.buffer != write.buffer) continue;
-      // Equal elements mean equal points, of equal iterations.
+      // Equal elements mean equal points, which belong to equal iterations.
       const bool names_axis = std::ranges::find(write.index.terms, loop.axis, &IndexTerm::axis) !=
                               write.index.terms.end();
       const bool same_point =

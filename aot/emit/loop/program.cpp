@@ -66,7 +66,7 @@ std::vector<std::size_t> Program::guests(std::size_t at) const {
 
 namespace {
 
-// The first `depth` loops do the same, around anything.
+// The reason why the first `depth` loops of both nests are not equal, whatever they are around.
 Reason why_loops_differ(const Nest& nest, const Nest& host, const ComputeAt& primitive,
                         std::size_t depth) {
   if (nest.loops().size() < depth)

@@ -19,7 +19,8 @@
 namespace bf_aot::engine {
 namespace {
 
-// Compiling takes a second for each unit: work that took so long may last, and then it pays.
+// Compiling takes a second for each unit: work that has taken this long may go on, and then it
+// pays.
 constexpr double kWorthSeconds = 1;
 // Calls below this share of an entry's time stay as they are.
 constexpr double kLeastShare = 0.03;
@@ -71,7 +72,7 @@ bf_status Jit::call(const engine::Engine& engine, const Signature& signature,
   return status;
 }
 
-// The units of the calls that take the entry's time, the longest first.
+// Makes units of the calls that take most of the entry's time, the longest first.
 void Jit::choose(const engine::Engine& engine, EntryKind kind, const std::vector<double>& seconds) {
   units_.clear();
   const Plan& plan = engine.plan();

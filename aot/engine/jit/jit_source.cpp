@@ -51,7 +51,7 @@ struct Given {
 
 )";
 
-// Arguments that are constants of the call, by their text; others are what the caller gives.
+// Prints arguments that are constants of the call; others are what the caller gives.
 struct FixedText {
   std::string operator()(const calls::Integer& argument) const {
     return std::to_string(argument.value);

@@ -15,7 +15,7 @@ namespace {
 using calls::Argument;
 using calls::Routine;
 
-// A plan of lowering prebuilt asks for nothing else.
+// Fails: a plan of lowering prebuilt calls nothing that the prebuilt code lacks.
 [[noreturn]] void missing(const std::string& what) {
   BF_BROKEN(fmt::format("the engine has no code for {}", what));
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMostBoxes = 16;  // side by side
 
-// BoxGroup<boxes> and BoxRows<boxes>, for any number of boxes.
+// The memory of a BoxGroup<boxes> or a BoxRows<boxes>, for any number of boxes.
 struct GroupMemory {
   std::size_t box[kMostBoxes];
   std::size_t rest[2];
@@ -154,7 +154,7 @@ int count_open(const Value* values, bool relu) {
   return count;
 }
 
-// The tightest that any call knew, rounded outward.
+// Notes the tightest ranges that any call knew, rounded outward.
 void note_ranges(std::size_t n, const void* centres, const void* belows, const void* aboves,
                  Ranges& ranges) {
   constexpr double kAll = std::numeric_limits<double>::infinity();
@@ -166,7 +166,7 @@ void note_ranges(std::size_t n, const void* centres, const void* belows, const v
   for (std::size_t j = 0; j < n; ++j) {
     const double lower = std::nextafter(centre[j] - static_cast<double>(below[j]), -kAll);
     const double upper = std::nextafter(centre[j] + static_cast<double>(above[j]), kAll);
-    // NaN is no bound.
+    // NaN, which is no bound, fails these comparisons.
     if (lower > ranges.lower[j]) ranges.lower[j] = lower;
     if (upper < ranges.upper[j]) ranges.upper[j] = upper;
   }

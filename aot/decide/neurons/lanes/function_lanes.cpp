@@ -56,7 +56,7 @@ void FunctionLanes::step(float scale, const std::array<float, kLanes>& rates, co
     const float gradient = over_a[p] * (z[p] - static_cast<float>(state.line.touch));
     if (width > 0 && over_a[p] != 0) {
       const float next = slope + width * state.ascents[side].step(gradient, rates[p]);
-      // NaN stays out.
+      // A step to NaN is not taken.
       if (next >= state.range.least && next <= state.range.most)
         slope = next;
       else if (next > state.range.most)

@@ -18,7 +18,7 @@ std::string number(const Expr& expr) {
                                      : emit::float_literal(static_cast<float>(expr.value));
 }
 
-// Two signs would be a decrement.
+// Parentheses keep two signs from being a decrement.
 std::string negated(const std::string& text) {
   return text.starts_with('-') ? "-(" + text + ")" : "-" + text;
 }
