@@ -64,7 +64,7 @@ class LayerRange {
       : first_(first), end_(end), step_(step) {}
   constexpr Iterator begin() const { return {first_, step_}; }
   constexpr Iterator end() const { return {end_, step_}; }
-  // The same ids from the last to the first.
+  // The ids of the range from the last to the first.
   constexpr LayerRange reversed() const {
     return {end_.number() - step_, first_.number() - step_, -step_};
   }

@@ -52,7 +52,8 @@ constexpr int prebuilt_rows_within(int lanes, bool wide, int rows) {
 
 // ---- boxes side by side
 
-// As many boxes go side by side as a vector has lanes, each with both rows of one neuron.
+// The number of boxes that go side by side is that of a vector's lanes, each with both rows of one
+// neuron.
 constexpr int prebuilt_boxes(int lanes) {
   return lanes;
 }

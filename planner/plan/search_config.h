@@ -22,8 +22,8 @@ struct Objective {
 struct SearchConfig {
   SearchKind kind = SearchKind::kGreedy;
   int beam_width = 4;
-  // Without an objective the search takes the tightest plan within the budgets, and of equally
-  // tight ones the fastest; with a looseness target, the fastest plan that meets it.
+  // The goal. If there is none, the search takes the tightest plan within the budgets, and of
+  // equally tight ones the fastest; with a looseness target, the fastest plan that meets it.
   std::optional<Objective> objective;
   double time_budget = 0;       // predicted seconds of a call; 0: none
   double looseness_target = 0;  // mean width at most so many times crown's; 0: none
