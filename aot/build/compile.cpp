@@ -129,8 +129,8 @@ std::string symbol_prefix(const std::filesystem::path& model, const CompileOptio
   return options.name.empty() ? identifier_from(model.stem().string()) : options.name;
 }
 
-Plan run_planner(const FrontendResult& front, const std::string& name,
-                 const CompileOptions& options) {
+std::shared_ptr<const Lowered> run_planner(const FrontendResult& front, const std::string& name,
+                                           const CompileOptions& options) {
   PlanOptions planning = options.planning;
   planning.property = options.property.has_value();
   if (planning.samples.empty() && options.property)
@@ -141,31 +141,35 @@ Plan run_planner(const FrontendResult& front, const std::string& name,
   PlannerConfig config = options.planner;
   config.arithmetic = front.arithmetic;
   if (front.arithmetic == Arithmetic::kInteger) config.method = Method::kIbp;
-  return plan(front.graph, front.info, name, spec_of(options).has_value(), config, planning);
+  return lower(std::make_shared<const Plan>(
+      plan(front.graph, front.info, name, spec_of(options).has_value(), config, planning)));
 }
 
-Plan plan_model(const std::filesystem::path& model, const CompileOptions& options) {
+std::shared_ptr<const Lowered> plan_model(const std::filesystem::path& model,
+                                          const CompileOptions& options) {
   if (options.property) emit::check_emittable(*options.property);
   return run_planner(run_frontend(model, options), symbol_prefix(model, options), options);
 }
 
-std::vector<emit::EmittedFile> emit(const Plan& plan, const std::string& stem,
+std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& stem,
                                     const CompileOptions& options) {
+  const Plan& plan = lowered.plan();
   const Property* const property = options.property ? &*options.property : nullptr;
   emit::Instruments traced;
   traced.trace = options.trace;
   traced.marks = options.marks;
   auto manifest = to_json(plan);
-  manifest["work"] = work_json(plan, property);
+  manifest["work"] = work_json(lowered, property);
   if (property != nullptr) manifest["property"] = property_json(*property);
   if (!plan.functions.empty()) add_statuses(plan, manifest.at("functions"));
-  std::vector<emit::EmittedFile> files = {{".cpp", emit::emit_source(plan, stem, property, traced)},
-                                          {".h", emit::emit_header(plan, property)},
-                                          {".json", manifest.dump(2) + "\n"}};
+  std::vector<emit::EmittedFile> files = {
+      {".cpp", emit::emit_source(lowered, stem, property, traced)},
+      {".h", emit::emit_header(plan, property)},
+      {".json", manifest.dump(2) + "\n"}};
   if (property != nullptr)
     if (auto file = emit::emit_property_file(plan, *property, stem))
       files.push_back(std::move(*file));
-  for (emit::EmittedFile& file : emit::emit_weight_files(plan, stem, options.marks))
+  for (emit::EmittedFile& file : emit::emit_weight_files(lowered, stem, options.marks))
     files.push_back(std::move(file));
   emit::wrap_files(files);
   return files;
@@ -181,10 +185,10 @@ Verifier compile(const FrontendResult& front, const std::string& name, const std
                  const CompileOptions& options) {
   if (!options.levels.empty()) return compile_dispatched(front, name, stem, options);
   Verifier verifier;
-  verifier.plan = run_planner(front, name, options);
-  verifier.weights_bytes = verifier.plan.weights_bytes();
-  verifier.files = emit(verifier.plan, stem, options);
-  if (options.property) verifier.verify_work = verify_work(verifier.plan, *options.property);
+  verifier.lowered = run_planner(front, name, options);
+  verifier.weights_bytes = verifier.plan().weights_bytes();
+  verifier.files = emit(*verifier.lowered, stem, options);
+  if (options.property) verifier.verify_work = verify_work(*verifier.lowered, *options.property);
   return verifier;
 }
 

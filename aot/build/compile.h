@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "frontend/graph/graph.h"
 #include "frontend/graph/model.h"
 #include "frontend/property/property.h"
+#include "planner/lowering/lowered.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::build {
@@ -19,7 +21,9 @@ namespace bf_aot::build {
 /// A compiled verifier, not yet written. Deterministic: the same model and options give the same
 /// bytes on every machine (with an explicit target).
 struct Verifier {
-  Plan plan;
+  const Plan& plan() const { return lowered->plan(); }
+
+  std::shared_ptr<const Lowered> lowered;
   std::vector<emit::EmittedFile> files;
   std::int64_t weights_bytes = 0;         ///< of all tables
   std::optional<VerifyWork> verify_work;  ///< with a property
@@ -43,15 +47,16 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
 FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options);
 
 /// The planner on what the front half made. `name`: the symbols' prefix.
-Plan run_planner(const FrontendResult& front, const std::string& name,
-                 const CompileOptions& options);
+std::shared_ptr<const Lowered> run_planner(const FrontendResult& front, const std::string& name,
+                                           const CompileOptions& options);
 
 /// Import, normalise, plan: what compile() prints. Throws: CompileError with all problems found.
-Plan plan_model(const std::filesystem::path& model, const CompileOptions& options);
+std::shared_ptr<const Lowered> plan_model(const std::filesystem::path& model,
+                                          const CompileOptions& options);
 
 /// The files of a verifier whose plan was made with these options, all but `levels`. `stem`: as for
 /// compile().
-std::vector<emit::EmittedFile> emit(const Plan& plan, const std::string& stem,
+std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& stem,
                                     const CompileOptions& options);
 
 /// The symbols' prefix: the options' name, or one made from the model's file name.

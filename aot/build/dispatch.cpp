@@ -146,14 +146,14 @@ Verifier compile_level(const FrontendResult& front, const std::string& name,
 
 nlohmann::ordered_json manifest_of(const std::vector<Verifier>& levels, const std::string& name,
                                    const std::string& stem) {
-  const Plan& first = levels.front().plan;
+  const Plan& first = levels.front().plan();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Verifier& level : levels) {
-    const Target& target = level.plan.config.target;
+    const Target& target = level.plan().config.target;
     list.push_back({{"target", target.name},
                     {"manifest", stem + suffix_of(target) + ".json"},
-                    {"arena_bytes", level.plan.arena_bytes()},
-                    {"weights_bytes", level.plan.weights_bytes()}});
+                    {"arena_bytes", level.plan().arena_bytes()},
+                    {"weights_bytes", level.plan().weights_bytes()}});
   }
   return {{"name", name},
           {"model", to_json(first)["model"]},
@@ -198,9 +198,9 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
   std::vector<std::string> headers;
   for (const Target& level : options.levels) {
     levels.push_back(compile_level(front, name, stem, level, options));
-    Plan plan = levels.back().plan;
+    Plan plan = levels.back().plan();
     plan.name = name;
-    BF_CHECK(std::ranges::equal(plan.functions, levels.front().plan.functions, {},
+    BF_CHECK(std::ranges::equal(plan.functions, levels.front().plan().functions, {},
                                 &ExportedFunction::signature, &ExportedFunction::signature));
     headers.push_back(emit::emit_header(plan, property));
   }
@@ -213,10 +213,12 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
                             "first. */\n",
                             level_names(options.levels)));
   Verifier verifier;
-  verifier.plan = std::ranges::max_element(levels, {}, [](const Verifier& level) {
-                    return level.plan.arena_bytes();
-                  })->plan;
-  verifier.plan.name = name;
+  auto largest =
+      std::make_shared<Plan>(std::ranges::max_element(levels, {}, [](const Verifier& level) {
+                               return level.plan().arena_bytes();
+                             })->plan());
+  largest->name = name;
+  verifier.lowered = lower(std::move(largest));
   // The figure of the level that takes most.
   for (const Verifier& level : levels)
     if (level.verify_work &&
@@ -224,7 +226,7 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
       verifier.verify_work = level.verify_work;
   for (const Verifier& level : levels) verifier.weights_bytes += level.weights_bytes;
   verifier.files = {
-      {".cpp", emit_dispatcher(verifier.plan, stem, options.levels), options.levels.back().flags},
+      {".cpp", emit_dispatcher(verifier.plan(), stem, options.levels), options.levels.back().flags},
       {".h", header, {}},
       {".json", manifest_of(levels, name, stem).dump(2) + "\n", {}}};
   for (Verifier& level : levels)

@@ -15,7 +15,7 @@
 
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
-#include "planner/lowering/program.h"
+#include "planner/lowering/lowered.h"
 #include "planner/lowering/routines.h"
 #include "tests/seed.h"
 #include "tests/soundness/cached.h"
@@ -430,7 +430,8 @@ void EngineBits::check(std::size_t i) {
   const std::string target = plan.config.target.name;
   engine::EngineOptions options;
   if (properties_[i]) options.property = &*properties_[i];
-  const engine::Engine engine(std::make_shared<const Plan>(plan), exact_code(target), options);
+  const engine::Engine engine(lower(std::make_shared<const Plan>(plan)), exact_code(target),
+                              options);
   const Callee mine = callee_of(engine), theirs = callee_of(batch_, i);
   const SerialExecutor executor(Habit::kInOrder, 2);
   std::vector<FloatBox> boxes;

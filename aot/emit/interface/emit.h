@@ -4,6 +4,7 @@
 
 #include "aot/emit/calls/calls.h"
 #include "frontend/property/property.h"
+#include "planner/lowering/lowered.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::emit {
@@ -19,7 +20,7 @@ std::string emit_header(const Plan& plan, const Property* property = nullptr);
 std::string emit_contraction(const Plan& plan);
 
 // <stem>.cpp.
-std::string emit_source(const Plan& plan, const std::string& stem,
+std::string emit_source(const Lowered& lowered, const std::string& stem,
                         const Property* property = nullptr, const Instruments& instruments = {});
 
 // The body of NAME_info.

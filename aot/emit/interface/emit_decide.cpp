@@ -101,8 +101,9 @@ std::string emit_split_weights(const Plan& plan) {
   return text + "\n};\n\n";
 }
 
-FunctionBody decide_body(const Plan& plan) {
-  if (plan.config.splits == Splits::kNeurons) return neurons_body(plan);
+FunctionBody decide_body(const Lowered& lowered) {
+  const Plan& plan = lowered.plan();
+  if (plan.config.splits == Splits::kNeurons) return neurons_body(lowered);
   const std::string upper = upper_case(plan.name);
   const bool kept = keeps_coefficients(plan);
   const std::string together =

@@ -4,6 +4,7 @@
 
 #include "aot/emit/interface/signature.h"
 #include "frontend/property/property.h"
+#include "planner/lowering/lowered.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::emit {
@@ -17,6 +18,6 @@ std::string decide_comment(const Plan& plan, const Property& property);
 // For <stem>.cpp: constants of the unnamed namespace, and the body.
 std::string decide_includes(const Plan& plan);
 std::string emit_split_weights(const Plan& plan);
-FunctionBody decide_body(const Plan& plan);
+FunctionBody decide_body(const Lowered& lowered);
 
 }  // namespace bf_aot::emit

@@ -82,8 +82,8 @@ constexpr const char* kSchedule = ".schedule";
 constexpr const char* kCalls = ".calls";
 
 std::string file(const build::Verifier& verifier, const std::string& suffix) {
-  if (suffix == kCalls) return calls::dump_calls(verifier.plan);
-  if (suffix == kSchedule) return emit::dump_schedules(verifier.plan);
+  if (suffix == kCalls) return calls::dump_calls(*verifier.lowered);
+  if (suffix == kSchedule) return emit::dump_schedules(verifier.plan());
   for (const emit::EmittedFile& each : verifier.files)
     if (each.suffix == suffix) return each.bytes;
   ADD_FAILURE() << "no file " << suffix;
@@ -149,7 +149,7 @@ TEST_P(GeneratedFiles, TracingOnlyAddsItsOwnLines) {
   options.trace = true;
   const build::Verifier verifier = compile_tiny("verifier", options);
   std::string traced = file(verifier, ".cpp");
-  const std::string hook = emit::emit_trace_hook(verifier.plan);
+  const std::string hook = emit::emit_trace_hook(verifier.plan());
   const std::size_t at = traced.find(hook);
   ASSERT_NE(at, std::string::npos);
   traced.erase(at, hook.size());
@@ -171,7 +171,7 @@ TEST_P(GeneratedFiles, AreTheSameEachTime) {
   ASSERT_EQ(once.files.size(), again.files.size());
   for (const emit::EmittedFile& each : once.files)
     EXPECT_TRUE(each.bytes == file(again, each.suffix)) << each.suffix;
-  EXPECT_TRUE(once.plan == again.plan);
+  EXPECT_TRUE(once.plan() == again.plan());
 }
 
 // The stem names the header that the source includes, and nothing else.
