@@ -2,35 +2,22 @@
 
 #include <cctype>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "aot/build/choose_arithmetic.h"
 #include "aot/build/dispatch.h"
-#include "aot/build/work_json.h"
 #include "aot/emit/constants/weights.h"
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/emit_verify.h"
-#include "aot/emit/interface/statuses.h"
 #include "aot/emit/text/wrap.h"
 #include "frontend/diagnostic.h"
 #include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "frontend/property/vnnlib/vnnlib.h"
-#include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 
 namespace bf_aot::build {
 
 namespace {
-
-nlohmann::ordered_json property_json(const Property& property) {
-  std::size_t clauses = 0;
-  for (const PropertyCase& one : property.cases) clauses += one.clauses.size();
-  return {{"file", property.file_name},
-          {"cases", property.cases.size()},
-          {"clauses", clauses},
-          {"rows", property.rows.size()}};
-}
 
 // A condition fails where sign row y > limit - inputs x; of its inputs, which bounds do not know,
 // the least demand on the box counts. A clause with a condition that its inputs alone refute needs
@@ -55,13 +42,10 @@ MarginClauses margins_of(const PropertyCase& one) {
   return clauses;
 }
 
-// What each function may return, beside what the plan says of it.
-void add_statuses(const Plan& plan, nlohmann::ordered_json& functions) {
-  for (std::size_t i = 0; i < plan.functions.size(); ++i) {
-    auto& list = functions.at(i)["statuses"] = nlohmann::ordered_json::array();
-    for (const bf_status status : emit::statuses_of(plan, plan.functions[i].signature))
-      list.push_back(emit::status_name(status));
-  }
+PropertyCounts counts_of(const Property& property) {
+  PropertyCounts counts = {property.file_name, property.cases.size(), 0, property.rows.size()};
+  for (const PropertyCase& one : property.cases) counts.clauses += one.clauses.size();
+  return counts;
 }
 
 }  // namespace
@@ -158,14 +142,9 @@ std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& s
   emit::Instruments traced;
   traced.trace = options.trace;
   traced.marks = options.marks;
-  auto manifest = to_json(plan);
-  manifest["work"] = work_json(lowered, property);
-  if (property != nullptr) manifest["property"] = property_json(*property);
-  if (!plan.functions.empty()) add_statuses(plan, manifest.at("functions"));
   std::vector<emit::EmittedFile> files = {
       {".cpp", emit::emit_source(lowered, stem, property, traced)},
-      {".h", emit::emit_header(plan, property)},
-      {".json", manifest.dump(2) + "\n"}};
+      {".h", emit::emit_header(plan, emit::header_bytes(plan), property)}};
   if (property != nullptr)
     if (auto file = emit::emit_property_file(plan, *property, stem))
       files.push_back(std::move(*file));
@@ -188,7 +167,11 @@ Verifier compile(const FrontendResult& front, const std::string& name, const std
   verifier.lowered = run_planner(front, name, options);
   verifier.weights_bytes = verifier.plan().weights_bytes();
   verifier.files = emit(*verifier.lowered, stem, options);
-  if (options.property) verifier.verify_work = verify_work(*verifier.lowered, *options.property);
+  verifier.files.insert(verifier.files.begin() + 2, {".json", {}, {}});
+  if (options.property) {
+    verifier.property = counts_of(*options.property);
+    verifier.verify_work = verify_work(*verifier.lowered, *options.property);
+  }
   return verifier;
 }
 

@@ -14,9 +14,14 @@
 #include "frontend/graph/model.h"
 #include "frontend/property/property.h"
 #include "planner/lowering/lowered.h"
-#include "planner/plan/plan.h"
 
 namespace bf_aot::build {
+
+/// What a manifest says of a property.
+struct PropertyCounts {
+  std::string file;
+  std::size_t cases = 0, clauses = 0, rows = 0;
+};
 
 /// A compiled verifier, not yet written. Deterministic: the same model and options give the same
 /// bytes on every machine (with an explicit target).
@@ -24,9 +29,11 @@ struct Verifier {
   const Plan& plan() const { return lowered->plan(); }
 
   std::shared_ptr<const Lowered> lowered;
-  std::vector<emit::EmittedFile> files;
+  std::vector<emit::EmittedFile> files;   ///< manifests (.json) have no bytes: manifest_text()
   std::int64_t weights_bytes = 0;         ///< of all tables
   std::optional<VerifyWork> verify_work;  ///< with a property
+  std::optional<PropertyCounts> property;
+  std::vector<Verifier> levels;  ///< with options.levels, without their files
 };
 
 /// The rows that the options ask for: those of the spec or of the property.
@@ -54,8 +61,8 @@ std::shared_ptr<const Lowered> run_planner(const FrontendResult& front, const st
 std::shared_ptr<const Lowered> plan_model(const std::filesystem::path& model,
                                           const CompileOptions& options);
 
-/// The files of a verifier whose plan was made with these options, all but `levels`. `stem`: as for
-/// compile().
+/// The files of a verifier whose plan was made with these options, all but `levels`: source and
+/// header first; no manifest. `stem`: as for compile().
 std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& stem,
                                     const CompileOptions& options);
 

@@ -97,7 +97,7 @@ std::vector<std::pair<std::string, std::int64_t>> work_of_calls(
   return list;
 }
 
-Json work_json(const Lowered& lowered, const Property* property) {
+Json work_json(const Lowered& lowered, const std::optional<VerifyWork>& verify) {
   const Plan& plan = lowered.plan();
   Json list = Json::array();
   if (plan.integer) return Json::array({integer_json(plan)});
@@ -108,12 +108,11 @@ Json work_json(const Lowered& lowered, const Property* property) {
                     {"calls", calls_json(work)},
                     {"loops", loops_json(work)}});
   }
-  if (property != nullptr) {
-    const VerifyWork work = verify_work(lowered, *property);
+  if (verify) {
     calls::Work calls;
-    calls.calls = {{plan.name + "_spec_bounds", work.bounds, false}};
+    calls.calls = {{plan.name + "_spec_bounds", verify->bounds, false}};
     list.push_back({{"entry", "verify"},
-                    {"operations", work.operations},
+                    {"operations", verify->operations},
                     {"calls", calls_json(calls)},
                     {"loops", Json::array()}});
   }

@@ -20,7 +20,7 @@ inline constexpr std::int64_t kTriedCorners = 4;
 
 // "work" of the manifest: of each entry, and of NAME_verify where there is a property, the
 // operations, the calls and the turns of loops of a call, at most.
-nlohmann::ordered_json work_json(const Lowered& lowered, const Property* property);
+nlohmann::ordered_json work_json(const Lowered& lowered, const std::optional<VerifyWork>& verify);
 
 // Functions of a verifier and the operations of a call, at most: NAME_bounds, NAME_verify.
 std::vector<std::pair<std::string, std::int64_t>> work_of_calls(

@@ -126,7 +126,7 @@ std::size_t Batch::add(Plan plan, const Property* property, const emit::Instrume
   const std::string& name = made.name;
   const std::filesystem::path& folder = folder_.path();
   write(folder / (name + ".cpp"), emit::emit_source(*lowered, name, property, instruments));
-  write(folder / (name + ".h"), emit::emit_header(made, property));
+  write(folder / (name + ".h"), emit::emit_header(made, emit::header_bytes(made), property));
   std::vector<emit::EmittedFile> files = emit::emit_weight_files(*lowered, name);
   if (property != nullptr)
     if (auto file = emit::emit_property_file(made, *property, name))

@@ -17,6 +17,7 @@
 #include "frontend/passes/pipeline.h"
 #include "planner/lowering/lowered.h"
 #include "planner/lowering/routines.h"
+#include "planner/lowering/weight_tables.h"
 #include "tests/seed.h"
 #include "tests/soundness/cached.h"
 #include "tests/soundness/engine_call.h"
@@ -74,7 +75,7 @@ class Coverage {
  public:
   void add(const Plan& plan) {
     plan_ = &plan;
-    for (const calls::Program& program : calls::programs_of(plan))
+    for (const calls::Program& program : calls::programs_of(plan, weight_tables(plan)))
       for (const calls::Section& section : program.sections)
         for (const calls::TaskCalls& task : section.tasks)
           for (const calls::StepCalls& step : task.steps) add(step.body);

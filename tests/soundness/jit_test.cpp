@@ -18,6 +18,7 @@
 #include "planner/lowering/lowered.h"
 #include "planner/lowering/routines.h"
 #include "planner/lowering/walk.h"
+#include "planner/lowering/weight_tables.h"
 #include "tests/seed.h"
 #include "tests/soundness/cached.h"
 #include "tests/soundness/engine_call.h"
@@ -105,7 +106,7 @@ struct Subject {
 
 bool calls_spread(const Plan& plan) {
   bool found = false;
-  for (const calls::Program& program : calls::programs_of(plan))
+  for (const calls::Program& program : calls::programs_of(plan, weight_tables(plan)))
     calls::for_each_call(program, [&](const calls::Call& call) {
       const auto* const routine = std::get_if<calls::Routine>(&call.callee);
       found = found || (routine != nullptr && *routine == calls::Routine::kConvSpread);

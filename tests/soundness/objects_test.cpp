@@ -152,7 +152,8 @@ class Objects : public ::testing::TestWithParam<Code> {
     const auto lowered =
         lower(std::make_shared<const Plan>(bf_aot::plan(to_graph(net), info, name, false, config)));
     std::ofstream(folder() / (name + ".cpp")) << emit::emit_source(*lowered, name);
-    std::ofstream(folder() / (name + ".h")) << emit::emit_header(lowered->plan());
+    std::ofstream(folder() / (name + ".h"))
+        << emit::emit_header(lowered->plan(), emit::header_bytes(lowered->plan()));
     for (const emit::EmittedFile& file : emit::emit_weight_files(*lowered, name))
       std::ofstream(folder() / (name + file.suffix)) << file.bytes;
   }

@@ -11,6 +11,7 @@
 #include "aot/build/library.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::artifacts {
 namespace {

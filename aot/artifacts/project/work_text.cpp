@@ -60,7 +60,7 @@ std::string loop_table(const nlohmann::ordered_json& entry) {
 std::string tables(const Lowered& lowered) {
   const Plan& plan = lowered.plan();
   std::string text;
-  for (const auto& entry : build::work_json(lowered, nullptr))
+  for (const auto& entry : build::work_json(lowered, std::nullopt))
     text +=
         fmt::format("`{}_{}`: at most {} {} operations{}.\n\n", plan.name,
                     entry.at("entry").get<std::string>(),

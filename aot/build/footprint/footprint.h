@@ -35,13 +35,6 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
                             const std::string& stem, const std::vector<emit::EmittedFile>& files,
                             const Target& target);
 
-// The manifest with what the library was made with: {"compiler", "flags", "code_bytes"} under
-// "build", and of a footprint "flash_bytes", "library_bytes", "data_bytes", "zeroed_bytes",
-// "stack_bytes", "calls", "uncounted", "library". No compiler: null.
-std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
-                             std::optional<std::int64_t> code,
-                             const std::optional<Footprint>& footprint = {});
-
 // Bytes of machine code, the sections .text of a shared object or of all objects of an archive;
 // nothing when `size` does not say.
 std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,

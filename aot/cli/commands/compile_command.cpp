@@ -14,6 +14,7 @@
 #include "aot/artifacts/sbom/sbom.h"
 #include "aot/build/dispatch.h"
 #include "aot/build/footprint/footprint.h"
+#include "aot/build/manifest.h"
 #include "aot/build/runtime_files.h"
 #include "aot/build/single_file.h"
 #include "aot/build/work_json.h"
@@ -188,9 +189,9 @@ Staged stage(const system::Staging& staging, const build::Verifier& verifier, co
   }
   for (const emit::EmittedFile& file : verifier.files)
     if (file.suffix.ends_with(".json"))
-      staging.write(
-          output.stem + file.suffix,
-          build::add_build_record(file.bytes, output.toolchain, staged.code, staged.footprint));
+      staging.write(output.stem + file.suffix,
+                    build::manifest_text(verifier, output.stem, file.suffix,
+                                         {output.toolchain, staged.code, staged.footprint}));
   return staged;
 }
 

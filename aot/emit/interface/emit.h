@@ -3,6 +3,7 @@
 #include <string>
 
 #include "aot/emit/calls/calls.h"
+#include "aot/emit/interface/header_bytes.h"
 #include "frontend/property/property.h"
 #include "planner/lowering/lowered.h"
 #include "planner/plan/plan.h"
@@ -12,8 +13,11 @@ namespace bf_aot::emit {
 // The version of bf.h that emitted code is for; the code asserts it.
 constexpr int kAbi = 1;
 
-// <stem>.h: C99 interface. `property`: what NAME_verify decides; null for a verifier without it.
-std::string emit_header(const Plan& plan, const Property* property = nullptr);
+// <stem>.h: C99 interface. `bytes`: header_bytes() of the plan, or of the levels that the header is
+// for, of which the plan is one. `property`: what NAME_verify decides; null for a verifier without
+// it.
+std::string emit_header(const Plan& plan, const HeaderBytes& bytes,
+                        const Property* property = nullptr);
 
 // Lines that forbid fusing products into sums, where the plan makes anything anew; else none. They
 // stand before the runtime's headers, whose functions they are for as well.

@@ -10,7 +10,7 @@ namespace bf_aot::emit {
 // The functions of several boxes per call.
 
 // What stands before them in the header, and the include of the routines on boxes side by side.
-std::string batch_section(const Plan& plan);
+std::string batch_section(const Plan& plan, const HeaderBytes& bytes);
 std::string batch_includes(const Plan& plan);
 
 // Of one worker.

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "aot/emit/interface/header_bytes.h"
 #include "aot/emit/interface/signature.h"
 #include "frontend/property/property.h"
 #include "planner/plan/plan.h"
@@ -12,7 +13,7 @@ namespace bf_aot::emit {
 // NAME_cache_counters, and NAME_context_save and _load when something is persistent.
 
 // Of the header, with the macros that they need; empty: it is like the one before.
-std::string context_comment(const Plan& plan, const Signature& signature);
+std::string context_comment(const Plan& plan, const HeaderBytes& bytes, const Signature& signature);
 
 // For <stem>.cpp: headers, constants of the unnamed namespace, and bodies besides those of the
 // cached entry points.

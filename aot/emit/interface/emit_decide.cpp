@@ -72,11 +72,11 @@ const char* bounds_workspace(const Plan& plan) {
 
 }  // namespace
 
-std::string decide_comment(const Plan& plan, const Property& property) {
-  if (plan.config.splits == Splits::kNeurons) return neurons_comment(plan, property);
+std::string decide_comment(const Plan& plan, const HeaderBytes& bytes, const Property& property) {
+  if (plan.config.splits == Splits::kNeurons) return neurons_comment(plan, bytes, property);
   return fmt::format(fmt::runtime(kDeclarations), upper_case(plan.name), plan.name,
-                     property.file_name, bounds_workspace(plan), plan.decide.bytes,
-                     plan.decide.open_boxes, plan.decide.open_box_bytes);
+                     property.file_name, bounds_workspace(plan), bytes.decide,
+                     plan.decide.open_boxes, bytes.open_box);
 }
 
 std::string coefficients_comment(const Plan& plan) {

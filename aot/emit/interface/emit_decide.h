@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "aot/emit/interface/header_bytes.h"
 #include "aot/emit/interface/signature.h"
 #include "frontend/property/property.h"
 #include "planner/lowering/lowered.h"
@@ -13,7 +14,7 @@ namespace bf_aot::emit {
 
 // Of the header, with the macros that they need.
 std::string coefficients_comment(const Plan& plan);
-std::string decide_comment(const Plan& plan, const Property& property);
+std::string decide_comment(const Plan& plan, const HeaderBytes& bytes, const Property& property);
 
 // For <stem>.cpp: constants of the unnamed namespace, and the body.
 std::string decide_includes(const Plan& plan);

@@ -128,10 +128,9 @@ LayersText layers_text(const Lowered& lowered) {
 
 }  // namespace
 
-std::string neurons_comment(const Plan& plan, const Property& property) {
+std::string neurons_comment(const Plan& plan, const HeaderBytes& bytes, const Property& property) {
   return fmt::format(fmt::runtime(kNeuronDeclarations), upper_case(plan.name), plan.name,
-                     property.file_name, plan.decide.bytes, plan.decide.open_boxes,
-                     plan.decide.open_box_bytes);
+                     property.file_name, bytes.decide, plan.decide.open_boxes, bytes.open_box);
 }
 
 std::string ranges_comment(const Plan& plan) {

@@ -9,7 +9,7 @@
 namespace bf_aot::emit {
 
 // NAME_decide by splits of neurons, and the bounds that give it their intervals.
-std::string neurons_comment(const Plan& plan, const Property& property);
+std::string neurons_comment(const Plan& plan, const HeaderBytes& bytes, const Property& property);
 std::string ranges_comment(const Plan& plan);
 FunctionBody neurons_body(const Lowered& lowered);
 

@@ -17,7 +17,7 @@ bool shares_rows(const Plan& plan);
 std::string parallel_includes(const Plan& plan);
 
 // What stands before them in the header, and of batches what their workers share.
-std::string parallel_section(const Plan& plan);
+std::string parallel_section(const Plan& plan, const HeaderBytes& bytes);
 std::string what_is_shared(const Plan& plan);
 
 // The steps of an entry point as a function that all entry points for it call, and how they do.
