@@ -21,7 +21,7 @@ LoadedVerifier::LoadedVerifier(const std::filesystem::path& model, Method method
   build::Verifier verifier = build::compile(model, "verifier", options);
   const build::CachedVerifier cached =
       build::cached_verifier(verifier.files, options.planner.target, {});
-  plan_ = std::move(verifier.plan);
+  plan_ = verifier.plan();
   library_.reset(dlopen(cached.library.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library_ == nullptr) throw std::runtime_error(dlerror());
   const auto align = static_cast<std::size_t>(plan_.config.target.align);

@@ -68,7 +68,7 @@ struct Subject {
     build::Verifier verifier = build::compile(network.model, "verifier", options);
     const build::CachedVerifier cached =
         build::cached_verifier(verifier.files, options.planner.target, {});
-    plan = std::move(verifier.plan);
+    plan = verifier.plan();
     host = std::make_unique<engine::CompiledVerifier>(cached.library, plan);
     baseline = make_baseline(plan);
     const input::Golden golden =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
@@ -18,7 +19,7 @@
 #include "planner/integer/place_codes.h"
 #include "planner/integer/read_network.h"
 #include "planner/lowering/lowering.h"
-#include "planner/lowering/program.h"
+#include "planner/lowering/walk.h"
 #include "planner/lowering/weight_tables.h"
 #include "planner/network/build_layers.h"
 #include "planner/network/exact_centre.h"
@@ -119,9 +120,19 @@ void run_build_tasks(PlanState& state) {
   build_tasks(state.plan);
 }
 
+std::set<KernelId> called_kernels(const Plan& plan) {
+  std::set<KernelId> called;
+  for (const calls::Program& program : calls::programs_of(plan, weight_tables(plan)))
+    calls::for_each_call(program, [&](const calls::Call& call) {
+      if (const auto* const kernel = std::get_if<calls::KernelCall>(&call.callee))
+        called.insert(kernel->id);
+    });
+  return called;
+}
+
 void run_list_functions(PlanState& state) {
   // Call programs leave some kernels to routines: rows with a window of the box end in one.
-  const std::set<KernelId> called = calls::kernels_of(calls::programs_of(state.plan));
+  const std::set<KernelId> called = called_kernels(state.plan);
   for (std::size_t i = 0; i < state.plan.kernels.size(); ++i)
     if (!called.contains(static_cast<KernelId>(i)))
       state.plan.kernels[i].code = KernelCode::kRoutine;
@@ -292,6 +303,12 @@ Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, b
     if (options.after_pass) options.after_pass(pass.name, plan, seconds.count());
   }
   return plan;
+}
+
+std::shared_ptr<const Lowered> lower(std::shared_ptr<const Plan> plan) {
+  auto lowered = std::make_shared<const Lowered>(std::move(plan));
+  verify_programs(lowered->plan(), lowered->programs());
+  return lowered;
 }
 
 }  // namespace bf_aot

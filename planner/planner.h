@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "frontend/graph/graph.h"
 #include "frontend/property/property.h"
+#include "planner/lowering/lowered.h"
 #include "planner/plan/pipeline.h"
 #include "planner/plan/plan.h"
 
@@ -20,5 +22,8 @@ namespace bf_aot {
 // Throws: CompileError (BF2xxx) for what cannot be planned, or configured.
 Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, bool has_spec,
           const PlannerConfig& config, const PlanOptions& options = {});
+
+// The last step of planning: what consumers of the plan are handed.
+std::shared_ptr<const Lowered> lower(std::shared_ptr<const Plan> plan);
 
 }  // namespace bf_aot

@@ -2,35 +2,22 @@
 
 #include <cctype>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "aot/build/choose_arithmetic.h"
 #include "aot/build/dispatch.h"
-#include "aot/build/work_json.h"
 #include "aot/emit/constants/weights.h"
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/emit_verify.h"
-#include "aot/emit/interface/statuses.h"
 #include "aot/emit/text/wrap.h"
 #include "frontend/diagnostic.h"
 #include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "frontend/property/vnnlib/vnnlib.h"
-#include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 
 namespace bf_aot::build {
 
 namespace {
-
-nlohmann::ordered_json property_json(const Property& property) {
-  std::size_t clauses = 0;
-  for (const PropertyCase& one : property.cases) clauses += one.clauses.size();
-  return {{"file", property.file_name},
-          {"cases", property.cases.size()},
-          {"clauses", clauses},
-          {"rows", property.rows.size()}};
-}
 
 // A condition fails where sign row y > limit - inputs x; of its inputs, which bounds do not know,
 // the least demand on the box counts. A clause with a condition that its inputs alone refute needs
@@ -55,13 +42,10 @@ MarginClauses margins_of(const PropertyCase& one) {
   return clauses;
 }
 
-// Adds to each function's record the statuses that it may return, which the plan does not hold.
-void add_statuses(const Plan& plan, nlohmann::ordered_json& functions) {
-  for (std::size_t i = 0; i < plan.functions.size(); ++i) {
-    auto& list = functions.at(i)["statuses"] = nlohmann::ordered_json::array();
-    for (const bf_status status : emit::statuses_of(plan, plan.functions[i].signature))
-      list.push_back(emit::status_name(status));
-  }
+PropertyCounts counts_of(const Property& property) {
+  PropertyCounts counts = {property.file_name, property.cases.size(), 0, property.rows.size()};
+  for (const PropertyCase& one : property.cases) counts.clauses += one.clauses.size();
+  return counts;
 }
 
 }  // namespace
@@ -129,8 +113,8 @@ std::string symbol_prefix(const std::filesystem::path& model, const CompileOptio
   return options.name.empty() ? identifier_from(model.stem().string()) : options.name;
 }
 
-Plan run_planner(const FrontendResult& front, const std::string& name,
-                 const CompileOptions& options) {
+std::shared_ptr<const Lowered> run_planner(const FrontendResult& front, const std::string& name,
+                                           const CompileOptions& options) {
   PlanOptions planning = options.planning;
   planning.property = options.property.has_value();
   if (planning.samples.empty() && options.property)
@@ -141,31 +125,30 @@ Plan run_planner(const FrontendResult& front, const std::string& name,
   PlannerConfig config = options.planner;
   config.arithmetic = front.arithmetic;
   if (front.arithmetic == Arithmetic::kInteger) config.method = Method::kIbp;
-  return plan(front.graph, front.info, name, spec_of(options).has_value(), config, planning);
+  return lower(std::make_shared<const Plan>(
+      plan(front.graph, front.info, name, spec_of(options).has_value(), config, planning)));
 }
 
-Plan plan_model(const std::filesystem::path& model, const CompileOptions& options) {
+std::shared_ptr<const Lowered> plan_model(const std::filesystem::path& model,
+                                          const CompileOptions& options) {
   if (options.property) emit::check_emittable(*options.property);
   return run_planner(run_frontend(model, options), symbol_prefix(model, options), options);
 }
 
-std::vector<emit::EmittedFile> emit(const Plan& plan, const std::string& stem,
+std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& stem,
                                     const CompileOptions& options) {
+  const Plan& plan = lowered.plan();
   const Property* const property = options.property ? &*options.property : nullptr;
   emit::Instruments traced;
   traced.trace = options.trace;
   traced.marks = options.marks;
-  auto manifest = to_json(plan);
-  manifest["work"] = work_json(plan, property);
-  if (property != nullptr) manifest["property"] = property_json(*property);
-  if (!plan.functions.empty()) add_statuses(plan, manifest.at("functions"));
-  std::vector<emit::EmittedFile> files = {{".cpp", emit::emit_source(plan, stem, property, traced)},
-                                          {".h", emit::emit_header(plan, property)},
-                                          {".json", manifest.dump(2) + "\n"}};
+  std::vector<emit::EmittedFile> files = {
+      {".cpp", emit::emit_source(lowered, stem, property, traced)},
+      {".h", emit::emit_header(plan, emit::header_bytes(plan), property)}};
   if (property != nullptr)
     if (auto file = emit::emit_property_file(plan, *property, stem))
       files.push_back(std::move(*file));
-  for (emit::EmittedFile& file : emit::emit_weight_files(plan, stem, options.marks))
+  for (emit::EmittedFile& file : emit::emit_weight_files(lowered, stem, options.marks))
     files.push_back(std::move(file));
   emit::wrap_files(files);
   return files;
@@ -181,10 +164,14 @@ Verifier compile(const FrontendResult& front, const std::string& name, const std
                  const CompileOptions& options) {
   if (!options.levels.empty()) return compile_dispatched(front, name, stem, options);
   Verifier verifier;
-  verifier.plan = run_planner(front, name, options);
-  verifier.weights_bytes = verifier.plan.weights_bytes();
-  verifier.files = emit(verifier.plan, stem, options);
-  if (options.property) verifier.verify_work = verify_work(verifier.plan, *options.property);
+  verifier.lowered = run_planner(front, name, options);
+  verifier.weights_bytes = verifier.plan().weights_bytes();
+  verifier.files = emit(*verifier.lowered, stem, options);
+  verifier.files.insert(verifier.files.begin() + 2, {".json", {}, {}});
+  if (options.property) {
+    verifier.property = counts_of(*options.property);
+    verifier.verify_work = verify_work(*verifier.lowered, *options.property);
+  }
   return verifier;
 }
 

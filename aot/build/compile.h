@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,17 +13,27 @@
 #include "frontend/graph/graph.h"
 #include "frontend/graph/model.h"
 #include "frontend/property/property.h"
-#include "planner/plan/plan.h"
+#include "planner/lowering/lowered.h"
 
 namespace bf_aot::build {
+
+/// What a manifest says of a property.
+struct PropertyCounts {
+  std::string file;
+  std::size_t cases = 0, clauses = 0, rows = 0;
+};
 
 /// A compiled verifier, not yet written. Deterministic: the same model and options give the same
 /// bytes on every machine (with an explicit target).
 struct Verifier {
-  Plan plan;
-  std::vector<emit::EmittedFile> files;
+  const Plan& plan() const { return lowered->plan(); }
+
+  std::shared_ptr<const Lowered> lowered;
+  std::vector<emit::EmittedFile> files;   ///< manifests (.json) have no bytes: manifest_text()
   std::int64_t weights_bytes = 0;         ///< bytes of all tables
   std::optional<VerifyWork> verify_work;  ///< with a property
+  std::optional<PropertyCounts> property;
+  std::vector<Verifier> levels;  ///< with options.levels, without their files
 };
 
 /// The rows that the options ask for: those of the specification or of the property.
@@ -43,16 +54,17 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
 FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options);
 
 /// Plans what the front half made. `name`: the symbols' prefix.
-Plan run_planner(const FrontendResult& front, const std::string& name,
-                 const CompileOptions& options);
+std::shared_ptr<const Lowered> run_planner(const FrontendResult& front, const std::string& name,
+                                           const CompileOptions& options);
 
 /// Makes the plan that compile() prints: imports, normalises, plans. Throws: CompileError with all
 /// problems found.
-Plan plan_model(const std::filesystem::path& model, const CompileOptions& options);
+std::shared_ptr<const Lowered> plan_model(const std::filesystem::path& model,
+                                          const CompileOptions& options);
 
-/// The files of a verifier whose plan was made with these options, all but `levels`. `stem`: as for
-/// compile().
-std::vector<emit::EmittedFile> emit(const Plan& plan, const std::string& stem,
+/// The files of a verifier whose plan was made with these options, all but `levels`: source and
+/// header first; no manifest. `stem`: as for compile().
+std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& stem,
                                     const CompileOptions& options);
 
 /// The symbols' prefix: the options' name, or one made from the model's file name.

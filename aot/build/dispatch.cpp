@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/wrap.h"
 #include "frontend/diagnostic.h"
-#include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 
 namespace bf_aot::build {
@@ -28,50 +24,12 @@ int level_of(const Target& target) {
   return 1;
 }
 
-std::string suffix_of(const Target& target) {
-  return "_" + identifier_from(target.name);
-}
-
-std::vector<std::string> split_lines(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-// "#define NAME_WORKSPACE_BYTES 64": what is before, the number, what is after.
-struct SizeLine {
-  std::string before, after;
-  std::int64_t number = 0;
-};
-
-SizeLine size_line(const std::string& line) {
-  BF_CHECK(line.starts_with("#define "));
-  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  std::size_t end = line.size();
-  while (end > 0 && !is_digit(line[end - 1])) --end;
-  std::size_t begin = end;
-  while (begin > 0 && is_digit(line[begin - 1])) --begin;
-  BF_CHECK(begin < end);
-  return {line.substr(0, begin), line.substr(end), std::stoll(line.substr(begin, end - begin))};
-}
-
-std::string merge_lines(const std::string& a, const std::string& b) {
-  const bool adds_up = a.find("_WEIGHTS_BYTES ") != std::string::npos && a.starts_with("#define ");
-  if (a == b && !adds_up) return a;
-  SizeLine merged = size_line(a);
-  const SizeLine other = size_line(b);
-  BF_CHECK(merged.before == other.before && merged.after == other.after);
-  merged.number = adds_up ? merged.number + other.number : std::max(merged.number, other.number);
-  return merged.before + std::to_string(merged.number) + merged.after;
-}
-
 std::string forwarder(const Signature& function, const std::string& name,
                       const std::vector<Target>& levels) {
   std::string text = emit::prototype(name, function, emit::Language::kC) + " {\n";
   for (const Target& level : levels) {
     const std::string call =
-        "return " + emit::call_of(name + suffix_of(level), function, function) + ";\n";
+        "return " + emit::call_of(name + level_suffix(level), function, function) + ";\n";
     text += level.name == kBaseline ? "  " + call
                                     : fmt::format("  if (level() >= {}) {}", level_of(level), call);
   }
@@ -110,7 +68,7 @@ std::string emit_dispatcher(const Plan& plan, const std::string& stem,
                       level_names(levels));
   text += fmt::format("\n#include \"{}.h\"\n\n#include \"bf/core/cpu.h\"\n", stem);
   for (const Target& level : levels)
-    text += fmt::format("#include \"{}{}.h\"\n", stem, suffix_of(level));
+    text += fmt::format("#include \"{}{}.h\"\n", stem, level_suffix(level));
   text += kLevel;
   for (const ExportedFunction& function : plan.functions)
     text += forwarder(function.signature, plan.name, levels);
@@ -134,7 +92,7 @@ Verifier compile_level(const FrontendResult& front, const std::string& name,
   CompileOptions one = options;
   one.levels.clear();
   one.planner.target = level;
-  const std::string suffix = suffix_of(level);
+  const std::string suffix = level_suffix(level);
   Verifier verifier = compile(front, name + suffix, stem + suffix, one);
   for (emit::EmittedFile& file : verifier.files) {
     if (file.suffix == ".cpp") rename_runtime(name + suffix, stem + suffix, file.bytes);
@@ -144,24 +102,36 @@ Verifier compile_level(const FrontendResult& front, const std::string& name,
   return verifier;
 }
 
-nlohmann::ordered_json manifest_of(const std::vector<Verifier>& levels, const std::string& name,
-                                   const std::string& stem) {
-  const Plan& first = levels.front().plan;
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Verifier& level : levels) {
-    const Target& target = level.plan.config.target;
-    list.push_back({{"target", target.name},
-                    {"manifest", stem + suffix_of(target) + ".json"},
-                    {"arena_bytes", level.plan.arena_bytes()},
-                    {"weights_bytes", level.plan.weights_bytes()}});
-  }
-  return {{"name", name},
-          {"model", to_json(first)["model"]},
-          {"method", to_string(first.config.method)},
-          {"dispatch", std::move(list)}};
+std::shared_ptr<const Lowered> renamed(Plan plan, const std::string& name) {
+  plan.name = name;
+  return lower(std::make_shared<const Plan>(std::move(plan)));
+}
+
+// The comments are the first level's; sizes suit each.
+std::string header_of(const std::vector<Verifier>& levels, const std::string& name,
+                      const CompileOptions& options) {
+  emit::HeaderBytes bytes = emit::header_bytes(levels.front().plan());
+  for (std::size_t i = 1; i < levels.size(); ++i)
+    bytes = emit::of_both(bytes, emit::header_bytes(levels[i].plan()));
+  Plan first = levels.front().plan();
+  first.name = name;
+  std::string header =
+      emit::emit_header(first, bytes, options.property ? &*options.property : nullptr);
+  const std::size_t guard = header.find("#ifndef BF_VERIFIER_");
+  BF_CHECK(guard != std::string::npos);
+  header.insert(guard,
+                fmt::format("/* Calls go to the first of {} that the processor offers. Sizes "
+                            "suit each; what\n * comments say of the code is of the "
+                            "first. */\n",
+                            level_names(options.levels)));
+  return header;
 }
 
 }  // namespace
+
+std::string level_suffix(const Target& target) {
+  return "_" + identifier_from(target.name);
+}
 
 std::vector<Target> dispatch_levels(const Target& target) {
   const std::vector<std::string> order = {"x86-64-v4", "x86-64-v3", std::string(kBaseline)};
@@ -171,52 +141,20 @@ std::vector<Target> dispatch_levels(const Target& target) {
   return levels;
 }
 
-std::string merge_headers(const std::vector<std::string>& headers) {
-  std::vector<std::string> merged = split_lines(headers.front());
-  for (std::size_t i = 1; i < headers.size(); ++i) {
-    const std::vector<std::string> lines = split_lines(headers[i]);
-    auto next = lines.begin();
-    const auto is_define = [](const std::string& line) { return line.starts_with("#define "); };
-    for (std::string& line : merged) {
-      if (!is_define(line)) continue;
-      next = std::find_if(next, lines.end(), is_define);
-      BF_CHECK(next != lines.end());
-      line = merge_lines(line, *next++);
-    }
-    BF_CHECK(std::find_if(next, lines.end(), is_define) == lines.end());
-  }
-  std::string text;
-  for (const std::string& line : merged) text += line + "\n";
-  return text;
-}
-
 Verifier compile_dispatched(const FrontendResult& front, const std::string& name,
                             const std::string& stem, const CompileOptions& options) {
   BF_CHECK(!options.levels.empty() && options.levels.back().name == kBaseline && !options.trace);
-  const Property* const property = options.property ? &*options.property : nullptr;
-  std::vector<Verifier> levels;
-  std::vector<std::string> headers;
+  Verifier verifier;
+  std::vector<Verifier>& levels = verifier.levels;
   for (const Target& level : options.levels) {
     levels.push_back(compile_level(front, name, stem, level, options));
-    Plan plan = levels.back().plan;
-    plan.name = name;
-    BF_CHECK(std::ranges::equal(plan.functions, levels.front().plan.functions, {},
+    BF_CHECK(std::ranges::equal(levels.back().plan().functions, levels.front().plan().functions, {},
                                 &ExportedFunction::signature, &ExportedFunction::signature));
-    headers.push_back(emit::emit_header(plan, property));
   }
-  std::string header = merge_headers(headers);
-  const std::size_t guard = header.find("#ifndef BF_VERIFIER_");
-  BF_CHECK(guard != std::string::npos);
-  header.insert(guard,
-                fmt::format("/* Calls go to the first of {} that the processor offers. Sizes "
-                            "suit each; what\n * comments say of the code is of the "
-                            "first. */\n",
-                            level_names(options.levels)));
-  Verifier verifier;
-  verifier.plan = std::ranges::max_element(levels, {}, [](const Verifier& level) {
-                    return level.plan.arena_bytes();
-                  })->plan;
-  verifier.plan.name = name;
+  const Verifier& largest = *std::ranges::max_element(
+      levels, {}, [](const Verifier& level) { return level.plan().arena_bytes(); });
+  verifier.lowered = renamed(largest.plan(), name);
+  verifier.property = levels.front().property;
   // The work is that of the level that takes most.
   for (const Verifier& level : levels)
     if (level.verify_work &&
@@ -224,11 +162,13 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
       verifier.verify_work = level.verify_work;
   for (const Verifier& level : levels) verifier.weights_bytes += level.weights_bytes;
   verifier.files = {
-      {".cpp", emit_dispatcher(verifier.plan, stem, options.levels), options.levels.back().flags},
-      {".h", header, {}},
-      {".json", manifest_of(levels, name, stem).dump(2) + "\n", {}}};
-  for (Verifier& level : levels)
+      {".cpp", emit_dispatcher(verifier.plan(), stem, options.levels), options.levels.back().flags},
+      {".h", header_of(levels, name, options), {}},
+      {".json", {}, {}}};
+  for (Verifier& level : levels) {
     for (emit::EmittedFile& file : level.files) verifier.files.push_back(std::move(file));
+    level.files.clear();
+  }
   emit::wrap_files(verifier.files);
   return verifier;
 }

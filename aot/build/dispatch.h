@@ -18,11 +18,7 @@ std::vector<Target> dispatch_levels(const Target& target);
 Verifier compile_dispatched(const FrontendResult& front, const std::string& name,
                             const std::string& stem, const CompileOptions& options);
 
-// ---- parts of compile_dispatched(), for tests
-
-// Makes one header for all levels. Where their headers differ in a size, it has the largest, for
-// the weights the sum; comments are those of the first. `headers`: emitted from the levels' plans
-// under one name.
-std::string merge_headers(const std::vector<std::string>& headers);
+// Between stem or name and what follows, in files and symbols of a level: "_x86_64_v3".
+std::string level_suffix(const Target& target);
 
 }  // namespace bf_aot::build

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "frontend/property/property.h"
-#include "planner/plan/plan_fwd.h"
+#include "planner/lowering/lowered.h"
 
 namespace bf_aot::build {
 
@@ -15,6 +15,6 @@ struct VerifyWork {
 
 // Counts for each case the bounds of its box, of its centre, and of the corners that
 // bf::choose_point() tries.
-VerifyWork verify_work(const Plan& plan, const Property& property);
+VerifyWork verify_work(const Lowered& lowered, const Property& property);
 
 }  // namespace bf_aot::build

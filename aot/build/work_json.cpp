@@ -64,9 +64,10 @@ std::int64_t most_integer_operations(const Plan& plan) {
   return sum;
 }
 
-VerifyWork verify_work(const Plan& plan, const Property& property) {
+VerifyWork verify_work(const Lowered& lowered, const Property& property) {
+  const Plan& plan = lowered.plan();
   const Entry& entry = *plan.find_entry(EntryKind::kSpecBounds);
-  const std::int64_t once = most_operations(plan, entry, calls::work_of(plan, entry));
+  const std::int64_t once = most_operations(plan, entry, calls::work_of(lowered, entry));
   const std::int64_t free = std::min<std::int64_t>(plan.input_count, kTriedCorners);
   const std::int64_t points = 1 + (std::int64_t{1} << free);
   std::int64_t terms = 0;
@@ -86,32 +87,33 @@ VerifyWork verify_work(const Plan& plan, const Property& property) {
 }
 
 std::vector<std::pair<std::string, std::int64_t>> work_of_calls(
-    const Plan& plan, const std::optional<VerifyWork>& verify) {
+    const Lowered& lowered, const std::optional<VerifyWork>& verify) {
+  const Plan& plan = lowered.plan();
   std::vector<std::pair<std::string, std::int64_t>> list;
   const Entry& bounds = *plan.find_entry(EntryKind::kBounds);
   list.emplace_back(plan.name + "_bounds",
                     plan.integer ? most_integer_operations(plan)
-                                 : most_operations(plan, bounds, calls::work_of(plan, bounds)));
+                                 : most_operations(plan, bounds, calls::work_of(lowered, bounds)));
   if (verify) list.emplace_back(plan.name + "_verify", verify->operations);
   return list;
 }
 
-Json work_json(const Plan& plan, const Property* property) {
+Json work_json(const Lowered& lowered, const std::optional<VerifyWork>& verify) {
+  const Plan& plan = lowered.plan();
   Json list = Json::array();
   if (plan.integer) return Json::array({integer_json(plan)});
   for (const Entry& entry : plan.entries) {
-    const calls::Work work = calls::work_of(plan, entry);
+    const calls::Work work = calls::work_of(lowered, entry);
     list.push_back({{"entry", to_string(entry.kind)},
                     {"operations", most_operations(plan, entry, work)},
                     {"calls", calls_json(work)},
                     {"loops", loops_json(work)}});
   }
-  if (property != nullptr) {
-    const VerifyWork work = verify_work(plan, *property);
+  if (verify) {
     calls::Work calls;
-    calls.calls = {{plan.name + "_spec_bounds", work.bounds, false}};
+    calls.calls = {{plan.name + "_spec_bounds", verify->bounds, false}};
     list.push_back({{"entry", "verify"},
-                    {"operations", work.operations},
+                    {"operations", verify->operations},
                     {"calls", calls_json(calls)},
                     {"loops", Json::array()}});
   }

@@ -20,12 +20,12 @@ inline constexpr std::int64_t kTriedCorners = 4;
 
 // "work" of the manifest: upper bounds of the operations, the calls and the turns of loops in a
 // call, for each entry and, where there is a property, for NAME_verify.
-nlohmann::ordered_json work_json(const Plan& plan, const Property* property);
+nlohmann::ordered_json work_json(const Lowered& lowered, const std::optional<VerifyWork>& verify);
 
 // The functions NAME_bounds and NAME_verify, and an upper bound of the operations of a call of
 // each.
 std::vector<std::pair<std::string, std::int64_t>> work_of_calls(
-    const Plan& plan, const std::optional<VerifyWork>& verify);
+    const Lowered& lowered, const std::optional<VerifyWork>& verify);
 
 // An upper bound of the operations on integers in a call of a plan of integers.
 std::int64_t most_integer_operations(const Plan& plan);

@@ -61,14 +61,14 @@ class VerifierMaker {
     options_.fixed = form.fixed != nullptr ? std::optional(*form.fixed) : std::nullopt;
     options_.ordered = form.ordered;
     const system::Stopwatch planning;
-    auto plan = std::make_shared<const Plan>(planned());
-    engine::MadeVerifier made = engine::make_verifier(plan, options_, request_.compiler);
+    const std::shared_ptr<const Lowered> lowered = planned();
+    engine::MadeVerifier made = engine::make_verifier(lowered, options_, request_.compiler);
     calls_.after_plan(asked, planning.seconds());
-    return {std::move(plan), std::move(made.host)};
+    return {lowered->shared_plan(), std::move(made.host)};
   }
 
  private:
-  Plan planned() const {
+  std::shared_ptr<const Lowered> planned() const {
     build::FrontendResult imported{network_.graph(), info_};
     network_.release();
     const std::string name = options_.name.empty() ? "network" : options_.name;

@@ -1,10 +1,9 @@
 // compile() and compile_to_files().
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "aot/build/dispatch.h"
-#include "aot/build/footprint/footprint.h"
 #include "aot/build/library.h"
+#include "aot/build/manifest.h"
 #include "aot/build/single_file.h"
 #include "aot/emit/interface/emit_verify.h"
 #include "aot/library/state.h"
@@ -88,9 +87,10 @@ std::vector<File> finished(const bf_aot::build::Verifier& verifier, const std::s
                            const build::Toolchain* toolchain, std::optional<std::int64_t> code) {
   std::vector<File> files;
   for (const emit::EmittedFile& file : verifier.files)
-    files.push_back({stem + file.suffix, file.suffix.ends_with(".json")
-                                             ? build::add_build_record(file.bytes, toolchain, code)
-                                             : file.bytes});
+    files.push_back({stem + file.suffix,
+                     file.suffix.ends_with(".json")
+                         ? build::manifest_text(verifier, stem, file.suffix, {toolchain, code, {}})
+                         : file.bytes});
   return files;
 }
 

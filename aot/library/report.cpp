@@ -54,12 +54,12 @@ Result<std::string> report(const Model& model, const Options& options,
       "writing a report",
       [&] {
         const std::vector<Box> boxes = boxes_of(lower, upper, model.input_count());
-        const auto plan = plan_for(model, compile_options(model, options, specification));
+        const auto lowered = plan_for(model, compile_options(model, options, specification));
         artifacts::Findings findings;
         findings.version = BF_VERSION_STRING;
         findings.options = option_list(options);
-        artifacts::add_samples(*plan, boxes, findings);
-        return artifacts::page(*plan, findings);
+        artifacts::add_samples(lowered->plan(), boxes, findings);
+        return artifacts::page(lowered->plan(), findings);
       },
       Library::state(model).numbers);
 }

@@ -150,10 +150,10 @@ build::CompileOptions compile_options(const Model& model, const Options& options
   return compiling;
 }
 
-std::shared_ptr<const Plan> plan_for(const Model& model, const build::CompileOptions& options) {
+std::shared_ptr<const Lowered> plan_for(const Model& model, const build::CompileOptions& options) {
   const Model::State& of = Library::state(model);
-  return std::make_shared<const Plan>(build::run_planner(
-      build::run_frontend({of.network.graph(), of.info}, options), "network", options));
+  return build::run_planner(build::run_frontend({of.network.graph(), of.info}, options), "network",
+                            options);
 }
 
 Error current_error(const char* doing, std::size_t numbers) noexcept {

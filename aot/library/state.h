@@ -17,6 +17,7 @@
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "frontend/property/property.h"
+#include "planner/lowering/lowered.h"
 #include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::api {
@@ -89,7 +90,7 @@ void tell(const Function& function) {
 }
 
 // Throws: CompileError.
-std::shared_ptr<const Plan> plan_for(const Model& model, const build::CompileOptions& options);
+std::shared_ptr<const Lowered> plan_for(const Model& model, const build::CompileOptions& options);
 
 // verify() of the property that `read` returns. Throws: Failed BF3501, BF3505, and CompileError.
 VerifyResult decide(const Model& model, const VerifyOptions& options,

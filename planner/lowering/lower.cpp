@@ -3,15 +3,14 @@
 #include <algorithm>
 
 #include "frontend/diagnostic.h"
-#include "planner/lowering/program.h"
+#include "planner/lowering/lowered.h"
 #include "planner/lowering/walk.h"
-#include "planner/lowering/weight_tables.h"
 
 namespace bf_aot::calls {
 
-Lowering::Lowering(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry) {
-  for (const WeightTable& table : weight_tables(plan))
-    tables_[{table.layer, table.term, table.kind}] = true;
+Lowering::Lowering(const Plan& plan, const Entry& entry, const std::vector<WeightTable>& tables)
+    : plan_(plan), entry_(entry) {
+  for (const WeightTable& table : tables) tables_.insert({table.layer, table.term, table.kind});
   for (std::size_t i = 0; i < entry.buffers.size(); ++i) {
     const Buffer& buffer = entry.buffers[i];
     if (buffer.scope != CacheScope::kRun) continue;
@@ -134,24 +133,27 @@ Shape shape_made(const Lowering& l, LayerId index) {
   return {index, static_cast<int>(conv - terms.begin())};
 }
 
-Program program_of(const Plan& plan, const Entry& entry) {
-  return Lowering(plan, entry).run();
-}
-
-std::vector<Program> programs_of(const Plan& plan) {
+std::vector<Program> programs_of(const Plan& plan, const std::vector<WeightTable>& tables) {
   std::vector<Program> programs;
-  for (const Entry& entry : plan.entries) programs.push_back(program_of(plan, entry));
+  for (const Entry& entry : plan.entries) programs.push_back(Lowering(plan, entry, tables).run());
   return programs;
 }
 
-std::set<KernelId> kernels_of(const std::vector<Program>& programs) {
-  std::set<KernelId> called;
-  for (const Program& program : programs)
-    for_each_call(program, [&](const Call& call) {
-      if (const auto* const kernel = std::get_if<KernelCall>(&call.callee))
-        called.insert(kernel->id);
-    });
-  return called;
+}  // namespace bf_aot::calls
+
+namespace bf_aot {
+
+Lowered::Lowered(std::shared_ptr<const Plan> plan)
+    : plan_(std::move(plan)),
+      tables_(weight_tables(*plan_)),
+      programs_(calls::programs_of(*plan_, tables_)) {}
+
+Lowered::~Lowered() = default;
+
+const calls::Program& Lowered::program(const Entry& entry) const {
+  const auto index = static_cast<std::size_t>(&entry - plan_->entries.data());
+  BF_CHECK(index < programs_.size());
+  return programs_[index];
 }
 
-}  // namespace bf_aot::calls
+}  // namespace bf_aot

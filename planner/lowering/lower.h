@@ -1,11 +1,13 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "planner/lowering/weight_tables.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/program.h"
 
@@ -16,7 +18,8 @@ using Arguments = std::vector<Argument>;
 // Makes the program of one entry: what the functions below share. They append to its body.
 class Lowering {
  public:
-  Lowering(const Plan& plan, const Entry& entry);
+  // `tables`: weight_tables(plan).
+  Lowering(const Plan& plan, const Entry& entry, const std::vector<WeightTable>& tables);
 
   Program run();
 
@@ -59,7 +62,7 @@ class Lowering {
 
   const Plan& plan_;
   const Entry& entry_;
-  std::map<std::tuple<LayerId, int, TableKind>, bool> tables_;
+  std::set<std::tuple<LayerId, int, TableKind>> tables_;
   Lifetimes begins_, ends_;  // of buffers that the run makes
   Body body_;
   int step_ = 0;

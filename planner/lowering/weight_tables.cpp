@@ -233,6 +233,14 @@ std::vector<WeightTable> weight_tables(const Plan& plan) {
   return list.tables();
 }
 
+const WeightTable* find_table(const std::vector<WeightTable>& tables, LayerId layer, int term,
+                              TableKind kind) {
+  const auto found = std::ranges::find_if(tables, [&](const WeightTable& each) {
+    return each.layer == layer && each.term == term && each.kind == kind;
+  });
+  return found == tables.end() ? nullptr : &*found;
+}
+
 int bias_run(const Plan& plan, LayerId layer) {
   const Layer& of = plan.layer(layer);
   if (of.kind == LayerKind::kDense || is_zero(of.bias)) return 1;

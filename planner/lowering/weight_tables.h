@@ -29,6 +29,10 @@ struct WeightTable {
 // layers that are all zero are left out.
 std::vector<WeightTable> weight_tables(const Plan& plan);
 
+// The table of a layer, or of its term; null where the plan leaves it out.
+const WeightTable* find_table(const std::vector<WeightTable>& tables, LayerId layer, int term,
+                              TableKind kind);
+
 // The number of neighbouring neurons of a sum layer that share each bias, as those of a channel do:
 // its tables hold each bias once. It is 1, all, or whole vectors of the target.
 int bias_run(const Plan& plan, LayerId layer);

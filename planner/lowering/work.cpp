@@ -7,8 +7,9 @@
 #include <utility>
 #include <variant>
 
-#include "planner/lowering/program.h"
 #include "planner/lowering/routines.h"
+#include "planner/plan/plan.h"
+#include "planner/plan/program.h"
 
 namespace bf_aot::calls {
 namespace {
@@ -28,18 +29,18 @@ struct Times {
 
 class Walker {
  public:
-  Walker(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry) {}
+  Walker(const Lowered& lowered, const Entry& entry)
+      : program_(lowered.program(entry)), plan_(lowered.plan()), entry_(entry) {}
 
   Work run() {
-    const Program program = program_of(plan_, entry_);
-    if (program.groups) {
+    if (program_.groups) {
       const std::int64_t groups = ceiling(plan_.config.batch, entry_.boxes);
       work_.groups = groups;
       loop(fmt::format("groups of {} boxes", entry_.boxes), groups, false);
       now_ = Times{groups, false};
     }
     const Times start = now_;
-    for (const Section& section : program.sections) {
+    for (const Section& section : program_.sections) {
       now_ = section.when == RunWhen::kAlways ? start : start.sometimes();
       for (const TaskCalls& task : section.tasks) {
         task_ = task.task;
@@ -116,6 +117,7 @@ class Walker {
     now_ = before;
   }
 
+  const Program& program_;
   const Plan& plan_;
   const Entry& entry_;
   Work work_;
@@ -127,8 +129,8 @@ class Walker {
 
 }  // namespace
 
-Work work_of(const Plan& plan, const Entry& entry) {
-  return Walker(plan, entry).run();
+Work work_of(const Lowered& lowered, const Entry& entry) {
+  return Walker(lowered, entry).run();
 }
 
 }  // namespace bf_aot::calls

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/plan/plan.h"
+#include "planner/lowering/lowered.h"
 
 // Counts of an entry's calls and of the turns of its loops, from which a bound of its time follows:
 // whoever knows the time of each function adds up.
@@ -31,6 +31,7 @@ struct Work {
   std::vector<LoopBound> loops;  // in order
 };
 
-Work work_of(const Plan& plan, const Entry& entry);
+// `entry` is one of the plan's.
+Work work_of(const Lowered& lowered, const Entry& entry);
 
 }  // namespace bf_aot::calls

@@ -6,7 +6,8 @@
 #include <string>
 
 #include "frontend/check_scope.h"
-#include "planner/lowering/program.h"
+#include "planner/lowering/lowered.h"
+#include "planner/lowering/weight_tables.h"
 #include "planner/verify/verify_cache.h"
 #include "planner/verify/verify_calls.h"
 #include "planner/verify/verify_entry.h"
@@ -199,14 +200,19 @@ void check_entries(const Plan& plan, PlanStage stage) {
   check_calls(plan);
   check_parallel(plan, stage);
   verify_cache(plan);
-  for (const Entry& entry : plan.entries) {
-    const calls::Program program = calls::program_of(plan, entry);
-    verify_calls(plan, entry, program);
-    if (plan.config.lowering == Lowering::kPrebuilt) verify_prebuilt(plan, program);
-  }
+  verify_programs(plan, calls::programs_of(plan, weight_tables(plan)));
 }
 
 }  // namespace
+
+void verify_programs(const Plan& plan, const std::vector<calls::Program>& programs) {
+  require(programs.size() == plan.entries.size(), "{} programs of {} entries", programs.size(),
+          plan.entries.size());
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    verify_calls(plan, plan.entries[i], programs[i]);
+    if (plan.config.lowering == Lowering::kPrebuilt) verify_prebuilt(plan, programs[i]);
+  }
+}
 
 void verify(const Plan& plan, PlanStage stage) {
   const CheckScope scope(fmt::format("stage {}", to_string(stage)));

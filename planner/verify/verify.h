@@ -1,6 +1,9 @@
 #pragma once
 
+#include <vector>
+
 #include "planner/plan/plan.h"
+#include "planner/plan/program.h"
 
 namespace bf_aot {
 
@@ -9,5 +12,8 @@ namespace bf_aot {
 // complete and acyclic. Written apart from the passes that make what it checks. What comes after
 // `stage` must not be there yet.
 void verify(const Plan& plan, PlanStage stage = PlanStage::kTasks);
+
+// The same of call programs, those of the plan's entries in their order.
+void verify_programs(const Plan& plan, const std::vector<calls::Program>& programs);
 
 }  // namespace bf_aot

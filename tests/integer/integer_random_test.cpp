@@ -181,7 +181,7 @@ TEST(Integer, BoundsAreTheExactImages) {
     normalise(normal);
     const PlannerConfig ibp = soundness::planner_config(Method::kIbp, Lowering::kPrebuilt,
                                                         soundness::engine_targets()[0]);
-    const engine::Engine floats(soundness::plan_for_engine(normal, false, ibp));
+    const engine::Engine floats(lower(soundness::plan_for_engine(normal, false, ibp)));
     for (int k = 0; k < 8; ++k) {
       const FloatBox box = random_box(random, static_cast<std::size_t>(plan.input_count));
       const std::vector<Interval> images = output_images(graphs[i], box_of(box.lower, box.upper));

@@ -100,9 +100,9 @@ TEST_P(Balls, BoundsHold) {
     try {
       Graph graph = example.graph;
       normalise(graph);
-      engine = std::make_unique<engine::Engine>(plan_for_engine(graph, false, config));
+      engine = std::make_unique<engine::Engine>(lower(plan_for_engine(graph, false, config)));
       config.norm = Norm::kLargest;
-      whole = std::make_unique<engine::Engine>(plan_for_engine(graph, false, config));
+      whole = std::make_unique<engine::Engine>(lower(plan_for_engine(graph, false, config)));
     } catch (const CompileError&) {
       continue;
     }
@@ -162,7 +162,7 @@ TEST(LinearBalls, BoundsAreTheRange) {
       PlannerConfig config =
           planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());
       config.norm = norm;
-      const engine::Engine engine(plan_for_engine(graph, false, config));
+      const engine::Engine engine(lower(plan_for_engine(graph, false, config)));
       const FloatBox box = random_general_box(random, inputs);
       const Outcome found = call_bounds(engine.plan(), callee_of(engine), {}, {box}).boxes.front();
       mpq_class centre(0.5), squares, largest;
@@ -206,7 +206,7 @@ TEST(LinearBalls, SquaresThatRoundingLosesAreCounted) {
   PlannerConfig config =
       planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());
   config.norm = Norm::kEuclid;
-  const engine::Engine engine(plan_for_engine(graph, false, config));
+  const engine::Engine engine(lower(plan_for_engine(graph, false, config)));
   const FloatBox box = {std::vector<float>(kInputs, -1), std::vector<float>(kInputs, 1)};
   const Outcome found = call_bounds(engine.plan(), callee_of(engine), {}, {box}).boxes.front();
   mpq_class squares;

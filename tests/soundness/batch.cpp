@@ -122,11 +122,12 @@ std::size_t Batch::add(const Graph& graph, const Property& property, const Plann
 std::size_t Batch::add(Plan plan, const Property* property, const emit::Instruments& instruments) {
   plans_.push_back(std::move(plan));
   const Plan& made = plans_.back();
+  const auto lowered = lower(std::make_shared<const Plan>(made));
   const std::string& name = made.name;
   const std::filesystem::path& folder = folder_.path();
-  write(folder / (name + ".cpp"), emit::emit_source(made, name, property, instruments));
-  write(folder / (name + ".h"), emit::emit_header(made, property));
-  std::vector<emit::EmittedFile> files = emit::emit_weight_files(made, name);
+  write(folder / (name + ".cpp"), emit::emit_source(*lowered, name, property, instruments));
+  write(folder / (name + ".h"), emit::emit_header(made, emit::header_bytes(made), property));
+  std::vector<emit::EmittedFile> files = emit::emit_weight_files(*lowered, name);
   if (property != nullptr)
     if (auto file = emit::emit_property_file(made, *property, name))
       files.push_back(std::move(*file));

@@ -37,7 +37,7 @@ class DerivativeBounds : public ::testing::TestWithParam<Method> {
     try {
       Graph graph = derivative_graph(example.graph, by_);
       normalise(graph);
-      engine_ = std::make_unique<engine::Engine>(plan_for_engine(graph, false, config));
+      engine_ = std::make_unique<engine::Engine>(lower(plan_for_engine(graph, false, config)));
     } catch (const CompileError&) {
       return false;
     }

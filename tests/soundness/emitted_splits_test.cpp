@@ -29,10 +29,11 @@ using bf::SplitPhase;
 class Subject {
  public:
   Subject(std::shared_ptr<const Plan> plan, FloatBox given)
-      : plan_(std::move(plan)),
+      : lowered_(lower(std::move(plan))),
+        plan_(lowered_->shared_plan()),
         box_(std::move(given)),
-        constants_(*plan_),
-        tables_(*plan_, constants_) {
+        constants_(*lowered_),
+        tables_(*lowered_, constants_) {
     const std::size_t inputs = box_.lower.size();
     inside_.assign(inputs, 3);
     property_.inputs = static_cast<std::int32_t>(inputs);
@@ -51,7 +52,7 @@ class Subject {
     if (!bf::share_out(search, memory_.data(), bytes)) throw std::logic_error("no room");
     std::ranges::copy(box_.lower, search.case_lower);
     std::ranges::copy(box_.upper, search.case_upper);
-    const engine::Engine engine(plan_);
+    const engine::Engine engine(lowered_);
     std::vector<unsigned char> workspace(static_cast<std::size_t>(plan_->arena_bytes()) + 64);
     const auto bounds = [&](const float* low, const float* high, float* row_low, float* row_high,
                             float* ranges) {
@@ -95,6 +96,7 @@ class Subject {
   bool is_ready = false;
 
  private:
+  std::shared_ptr<const Lowered> lowered_;
   std::shared_ptr<const Plan> plan_;
   FloatBox box_;
   engine::Constants constants_;

@@ -15,8 +15,9 @@
 
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
-#include "planner/lowering/program.h"
+#include "planner/lowering/lowered.h"
 #include "planner/lowering/routines.h"
+#include "planner/lowering/weight_tables.h"
 #include "tests/seed.h"
 #include "tests/soundness/cached.h"
 #include "tests/soundness/engine_call.h"
@@ -74,7 +75,7 @@ class Coverage {
  public:
   void add(const Plan& plan) {
     plan_ = &plan;
-    for (const calls::Program& program : calls::programs_of(plan))
+    for (const calls::Program& program : calls::programs_of(plan, weight_tables(plan)))
       for (const calls::Section& section : program.sections)
         for (const calls::TaskCalls& task : section.tasks)
           for (const calls::StepCalls& step : task.steps) add(step.body);
@@ -430,7 +431,8 @@ void EngineBits::check(std::size_t i) {
   const std::string target = plan.config.target.name;
   engine::EngineOptions options;
   if (properties_[i]) options.property = &*properties_[i];
-  const engine::Engine engine(std::make_shared<const Plan>(plan), exact_code(target), options);
+  const engine::Engine engine(lower(std::make_shared<const Plan>(plan)), exact_code(target),
+                              options);
   const Callee mine = callee_of(engine), theirs = callee_of(batch_, i);
   const SerialExecutor executor(Habit::kInOrder, 2);
   std::vector<FloatBox> boxes;

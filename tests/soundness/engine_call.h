@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aot/engine/run/engine.h"
+#include "planner/planner.h"
 #include "tests/soundness/batch.h"
 
 // Functions of verifiers by their signatures, called on boxes with guarded memory: the engine's and

@@ -75,7 +75,7 @@ class EngineTest : public ::testing::TestWithParam<Method> {
       config.workers = 1;
       made = plan_for_engine(graph, has_spec, config);
     }
-    engine_ = std::make_unique<engine::Engine>(std::move(made));
+    engine_ = std::make_unique<engine::Engine>(lower(std::move(made)));
     ++networks_;
     seen_.insert(config.target.name);
   }

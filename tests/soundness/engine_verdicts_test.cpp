@@ -85,7 +85,7 @@ class EngineVerdicts : public ::testing::TestWithParam<Method> {
     engine::EngineOptions options;
     options.property = &property;
     by_neurons_ += made->config.splits == Splits::kNeurons ? 1 : 0;
-    engine_ = std::make_unique<engine::Engine>(std::move(made), options);
+    engine_ = std::make_unique<engine::Engine>(lower(std::move(made)), options);
     ++networks_;
     return true;
   }

@@ -146,7 +146,7 @@ class Float32 : public ::testing::Test {
 
   // Evaluations of points of the box, all inside; `graph` as it was imported.
   void check(const Graph& graph, const Plan& plan, const FloatBox& box, const std::string& label) {
-    const engine::Engine engine(std::make_shared<const Plan>(plan));
+    const engine::Engine engine(lower(std::make_shared<const Plan>(plan)));
     check(graph, plan, engine, box, label);
   }
   void check(const Graph& graph, const Plan& plan, const engine::Engine& engine,

@@ -113,7 +113,7 @@ class Float32Exact : public ::testing::Test {
 
   void check(const Plan& plan, const LinearSpec& spec, const FloatBox& box,
              const std::string& label) {
-    const engine::Engine engine(std::make_shared<const Plan>(plan));
+    const engine::Engine engine(lower(std::make_shared<const Plan>(plan)));
     const Callee callee = callee_of(engine);
     const Called called = call_bounds(plan, callee, {}, {box});
     if (called.status == BF_FLOAT32_RANGE || called.status == BF_INFINITE_BOX) {
@@ -241,7 +241,7 @@ bool leaves(const Graph& graph, const LinearSpec& spec, Semantics semantics,
   const auto plan = plan_exact(graph, config, &spec);
   EXPECT_NE(plan, nullptr);
   const std::vector<float> x(static_cast<std::size_t>(plan->input_count), 1);
-  const engine::Engine engine(plan);
+  const engine::Engine engine(lower(plan));
   const Callee callee = callee_of(engine);
   Signature of_rows;
   of_rows.spec = true;
@@ -282,7 +282,7 @@ TEST_F(Float32Exact, BoundsAreNarrowerThanThoseOfAnyOrder) {
     Graph normal = graph;
     normalise(normal, passes);
     const auto plan = plan_for_engine(normal, false, config);
-    const engine::Engine engine(plan);
+    const engine::Engine engine(lower(plan));
     const Outcome bounds =
         call_bounds(*plan, callee_of(engine), {}, {FloatBox{x, x}}).boxes.front();
     double sum = 0;

@@ -70,7 +70,7 @@ std::vector<Mutant> mutants() {
 // Whether an evaluation at x lies outside of the bounds of x.
 bool finds_violation(const Graph& graph, const Plan& plan, const std::vector<float>& x,
                      Random& random, int ulps, bool flush = false) {
-  const engine::Engine engine(std::make_shared<const Plan>(plan));
+  const engine::Engine engine(lower(std::make_shared<const Plan>(plan)));
   const Called called = call_bounds(plan, callee_of(engine), {}, {FloatBox{x, x}});
   EXPECT_EQ(called.status, BF_OK);
   for (int i = 0; i < 400; ++i) {
@@ -204,7 +204,7 @@ TEST_F(Float32, LogarithmsOfWhatMayBeTakenForZeroHaveNoBound) {
   const Graph graph = Builder(1).unary({FunctionKind::kLog, 0, 0}).done();
   const auto plan = plan_float32(graph, Method::kCrown, nullptr, Semantics::kFloat32, semantics);
   ASSERT_NE(plan, nullptr);
-  const engine::Engine engine(plan);
+  const engine::Engine engine(lower(plan));
   const auto lower = [&](float x) {
     return call_bounds(*plan, callee_of(engine), {}, {FloatBox{{x}, {2 * x}}})
         .boxes.front()

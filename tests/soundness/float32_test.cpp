@@ -70,7 +70,7 @@ TEST_F(Float32, EveryEvaluationOfFunctionsIsInside) {
                               : Builder(4).unary(f).matmul(2, {1, -1, 2, 1, 3, -2, 0, 1}).done();
       const auto plan = plan_float32(graph, Method::kCrown, &refused_);
       if (plan == nullptr) continue;
-      const engine::Engine engine(plan);
+      const engine::Engine engine(lower(plan));
       for (int i = 0; i < 60 && !HasFatalFailure(); ++i) {
         FloatBox box;
         const float scale = std::ldexp(1.0F, small ? -pick(random_, 1, 20) : pick(random_, -20, 5));
@@ -104,7 +104,7 @@ TEST_F(Float32, EverySoftmaxAndNormalisationIsInside) {
       const bool softmax = &graph == &graphs[0];
       const auto plan = plan_float32(graph, Method::kCrown, &refused_);
       ASSERT_NE(plan, nullptr) << n;
-      const engine::Engine engine(plan);
+      const engine::Engine engine(lower(plan));
       for (int i = 0; i < 40; ++i) {
         FloatBox box;
         const float scale = std::ldexp(1.0F, pick(random_, -8, 6));
@@ -185,7 +185,7 @@ TEST_F(Float32, DetectorsOfOrderProveNothing) {
       const auto real = plan_float32(graph, method, nullptr, Semantics::kReal);
       const auto float32 = plan_float32(graph, method, nullptr);
       ASSERT_TRUE(real != nullptr && float32 != nullptr);
-      const engine::Engine of_real(real), of_float32(float32);
+      const engine::Engine of_real(lower(real)), of_float32(lower(float32));
       const Called proven = call_bounds(*real, callee_of(of_real), {}, {FloatBox{x, x}});
       const Called open = call_bounds(*float32, callee_of(of_float32), {}, {FloatBox{x, x}});
       ASSERT_EQ(proven.status, BF_OK);
@@ -222,7 +222,7 @@ TEST_F(Float32, LayersActiveByLessThanRoundingAreNotTakenForActive) {
   const auto [low, high] = std::ranges::minmax(values);
   EXPECT_LT(low, high) << "no order shows";
   const auto plan = plan_float32(graph, Method::kCrown, nullptr);
-  const engine::Engine engine(plan);
+  const engine::Engine engine(lower(plan));
   const Called called = call_bounds(*plan, callee_of(engine), {}, {FloatBox{x, x}});
   EXPECT_LE(called.boxes.front().lower.front(), low);
   EXPECT_GE(called.boxes.front().upper.front(), high);
@@ -246,7 +246,7 @@ TEST_F(Float32, ATensorThatIsAddedToASumMayGoFirst) {
   for (const Method method : kMethods) {
     const auto plan = plan_float32(graph, method, nullptr);
     if (plan == nullptr) continue;  // forward has no sums of tensors
-    const engine::Engine engine(plan);
+    const engine::Engine engine(lower(plan));
     const Called called = call_bounds(*plan, callee_of(engine), {}, {FloatBox{x, x}});
     EXPECT_LE(called.boxes.front().lower.front(), fused) << to_string(method);
   }
@@ -254,7 +254,7 @@ TEST_F(Float32, ATensorThatIsAddedToASumMayGoFirst) {
   const auto lower_without = [&](std::vector<std::string> terms) {
     const auto plan = plan_float32(graph, Method::kCrown, nullptr, Semantics::kFloat32,
                                    {4, false, std::move(terms)});
-    const engine::Engine engine(plan);
+    const engine::Engine engine(lower(plan));
     return call_bounds(*plan, callee_of(engine), {}, {FloatBox{x, x}}).boxes.front().lower.front();
   };
   EXPECT_LE(lower_without({"sum"}), fused);
@@ -273,7 +273,7 @@ TEST_F(Float32, NoEvaluationOverflowsWithinTheReach) {
   const auto reach = static_cast<float>(plan->float32_reach);
   EXPECT_GE(reach, 0x1p40F);
   EXPECT_LE(reach, 0x1p47F);
-  const engine::Engine engine(plan);
+  const engine::Engine engine(lower(plan));
   const auto status = [&](float x) {
     const std::vector<float> point(3, x);
     return call_bounds(*plan, callee_of(engine), {}, {FloatBox{point, point}}).status;

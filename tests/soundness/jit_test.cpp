@@ -15,9 +15,10 @@
 #include "aot/system/process.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
-#include "planner/lowering/program.h"
+#include "planner/lowering/lowered.h"
 #include "planner/lowering/routines.h"
 #include "planner/lowering/walk.h"
+#include "planner/lowering/weight_tables.h"
 #include "tests/seed.h"
 #include "tests/soundness/cached.h"
 #include "tests/soundness/engine_call.h"
@@ -105,7 +106,7 @@ struct Subject {
 
 bool calls_spread(const Plan& plan) {
   bool found = false;
-  for (const calls::Program& program : calls::programs_of(plan))
+  for (const calls::Program& program : calls::programs_of(plan, weight_tables(plan)))
     calls::for_each_call(program, [&](const calls::Call& call) {
       const auto* const routine = std::get_if<calls::Routine>(&call.callee);
       found = found || (routine != nullptr && *routine == calls::Routine::kConvSpread);
@@ -125,9 +126,10 @@ class JitBits : public ::testing::Test {
       return;  // what the planner refuses
     }
     for (int i = 0; i < 16; ++i) made.boxes.push_back(make_box(made.plan->input_count));
+    const auto lowered = lower(made.plan);
     for (const Entry& entry : made.plan->entries) {
       std::size_t number = 0;
-      calls::for_each_call(calls::program_of(*made.plan, entry), [&](const calls::Call& call) {
+      calls::for_each_call(lowered->program(entry), [&](const calls::Call& call) {
         const std::size_t at = number++;
         const auto source = engine::jit_source(*made.plan, call);
         if (!source) return;
@@ -189,7 +191,7 @@ TEST_F(JitBits, AreThoseOfTheEngine) {
   std::size_t replaced = 0;
   for (const Subject& subject : subjects_) {
     SCOPED_TRACE(fmt::format("BF_SEED={}, {}", seed(), subject.label));
-    const engine::Engine own(subject.plan, code), special(subject.plan, code);
+    const engine::Engine own(lower(subject.plan), code), special(lower(subject.plan), code);
     for (const auto& [entry, call, unit] : subject.units)
       special.replace(entry, call, units_.at(unit));
     replaced += subject.units.size();

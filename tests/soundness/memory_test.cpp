@@ -273,9 +273,9 @@ TEST(RemadeByTheEngine, FusedCodeIsRefused) {
     ASSERT_GT(count_remade(*remade), 0);
     engine::Prebuilt fused = *engine::find_prebuilt(target);
     fused.relax_fuses = [] { return true; };
-    EXPECT_NO_THROW(engine::Engine(stored, fused));
+    EXPECT_NO_THROW(engine::Engine(lower(stored), fused));
     const ThrowingChecks checks;
-    EXPECT_THROW(engine::Engine(remade, fused), InternalError);
+    EXPECT_THROW(engine::Engine(lower(remade), fused), InternalError);
   }
 }
 
@@ -287,8 +287,8 @@ TEST(RemadeByTheEngine, TheBoundsAreThoseOfStoredTables) {
     PlannerConfig config = soundness::planner_config(method, Lowering::kPrebuilt, "x86-64");
     const std::optional<PlannerConfig> tight = tightest(graph, config);
     ASSERT_TRUE(tight);
-    const engine::Engine stored(soundness::plan_for_engine(graph, false, config));
-    const engine::Engine remade(soundness::plan_for_engine(graph, false, *tight));
+    const engine::Engine stored(lower(soundness::plan_for_engine(graph, false, config)));
+    const engine::Engine remade(lower(soundness::plan_for_engine(graph, false, *tight)));
     ASSERT_GT(count_remade(remade.plan()), 0);
     std::mt19937_64 random(5);
     std::uniform_real_distribution<float> unit(-1, 1);

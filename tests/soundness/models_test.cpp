@@ -101,8 +101,8 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
   void compile(const fs::path& golden) {
     build::CompileOptions options;
     options.planner = planner_config(std::get<1>(GetParam()), Lowering::kVector, "host");
-    const Plan shape = bf_aot::build::compile(model_, "shape", options).plan;
-    golden_ = input::read_golden(golden, shape.input_count, shape.output_count);
+    const auto shape = bf_aot::build::plan_model(model_, options)->shared_plan();
+    golden_ = input::read_golden(golden, shape->input_count, shape->output_count);
     options.spec = LinearSpec{golden_.boxes.at(0).rows, {}, {}};
     if (options.spec->rows.empty()) options.spec.reset();
     verifier_ = bf_aot::build::compile(model_, "real", options);
@@ -110,7 +110,8 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
       std::ofstream(folder_.path() / ("real" + file.suffix), std::ios::binary) << file.bytes;
     build::build_shared(build::find_toolchain({"g++", {"-O2"}}, options.planner.target),
                         folder_.path(), "real", verifier_.files);
-    host_ = std::make_unique<engine::CompiledVerifier>(folder_.path() / "real.so", verifier_.plan);
+    host_ =
+        std::make_unique<engine::CompiledVerifier>(folder_.path() / "real.so", verifier_.plan());
   }
 
   void check_containment(const input::FloatBox& box, const engine::Bounds& outputs,
@@ -120,8 +121,8 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
   void check_box(const input::FloatBox& box, bool point, const apps::Tolerances& tolerances);
 
   std::vector<std::vector<double>> spec_rows() const {
-    return verifier_.plan.spec_rows > 0 ? golden_.boxes.at(0).rows
-                                        : std::vector<std::vector<double>>{};
+    return verifier_.plan().spec_rows > 0 ? golden_.boxes.at(0).rows
+                                          : std::vector<std::vector<double>>{};
   }
 
   fs::path model_;
@@ -154,7 +155,7 @@ void RealNetworks::check_containment(const input::FloatBox& box, const engine::B
 
 void RealNetworks::check_widths(const input::FloatBox& box, const engine::Bounds& ours,
                                 EntryKind kind, bool point, const apps::Tolerances& tolerances) {
-  const Plan& plan = verifier_.plan;
+  const Plan& plan = verifier_.plan();
   const reference::Bounds exact =
       reference::execute(plan, *plan.find_entry(kind), {box.lower.begin(), box.lower.end()},
                          {box.upper.begin(), box.upper.end()});
@@ -169,11 +170,11 @@ void RealNetworks::check_box(const input::FloatBox& box, bool point,
                              const apps::Tolerances& tolerances) {
   ++boxes_;
   const engine::Bounds outputs = host_->bounds(box);
-  const bool has_spec = verifier_.plan.spec_rows > 0;
+  const bool has_spec = verifier_.plan().spec_rows > 0;
   const engine::Bounds rows = has_spec ? host_->spec_bounds(box) : engine::Bounds{};
   check_containment(box, outputs, rows);
   // The width of ibp at a point is its float rounding alone, on which there is no limit.
-  if (point && verifier_.plan.config.method == Method::kIbp) return;
+  if (point && verifier_.plan().config.method == Method::kIbp) return;
   check_widths(box, outputs, EntryKind::kBounds, point, tolerances);
   if (has_spec) check_widths(box, rows, EntryKind::kSpecBounds, point, tolerances);
 }
@@ -197,7 +198,7 @@ input::FloatBox sub_box(Random& random, const input::FloatBox& box, bool point) 
 
 TEST_P(RealNetworks, BoundsHoldAndAreTight) {
   for (const input::GoldenBox& golden : golden_.boxes) {
-    const input::FloatBox box = input::round_outward(golden.file, verifier_.plan.input_count);
+    const input::FloatBox box = input::round_outward(golden.file, verifier_.plan().input_count);
     SCOPED_TRACE(golden.description);
     check_box(box, golden.rounding_dominated, {});
     for (int i = 0; i < kSubBoxes; ++i) {

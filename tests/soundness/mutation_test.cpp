@@ -334,7 +334,7 @@ PlannerConfig without(PlannerConfig config, const std::string& term) {
 }
 
 Outcome run(const Graph& graph, const PlannerConfig& config, const FloatBox& box) {
-  const engine::Engine engine(plan_for_engine(graph, false, config));
+  const engine::Engine engine(lower(plan_for_engine(graph, false, config)));
   return call_bounds(engine.plan(), callee_of(engine), {}, {box}).boxes.front();
 }
 

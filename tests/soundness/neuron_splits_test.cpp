@@ -45,7 +45,7 @@ std::optional<Subject> make_subject(const Net& net, const FloatBox& box, Form fo
   Subject made;
   made.plan = plan_for_engine(graph, true, config);
   if (!SplitNetwork::covers(*made.plan)) return std::nullopt;
-  const engine::EngineVerifier verifier(made.plan, false);
+  const engine::EngineVerifier verifier(lower(made.plan), false);
   made.box = box;
   made.ranges = verifier.spec_ranges({box.lower, box.upper});
   made.network = SplitNetwork::make(*made.plan, box.lower, box.upper, made.ranges, kMostBytes);

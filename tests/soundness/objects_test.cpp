@@ -149,10 +149,12 @@ class Objects : public ::testing::TestWithParam<Code> {
     PlannerConfig config = planner_config(method, GetParam().lowering, GetParam().target);
     if (name == "second") config.reuse = {true, true, false};
     config.batch = 6;
-    const Plan plan = bf_aot::plan(to_graph(net), info, name, false, config);
-    std::ofstream(folder() / (name + ".cpp")) << emit::emit_source(plan, name);
-    std::ofstream(folder() / (name + ".h")) << emit::emit_header(plan);
-    for (const emit::EmittedFile& file : emit::emit_weight_files(plan, name))
+    const auto lowered =
+        lower(std::make_shared<const Plan>(bf_aot::plan(to_graph(net), info, name, false, config)));
+    std::ofstream(folder() / (name + ".cpp")) << emit::emit_source(*lowered, name);
+    std::ofstream(folder() / (name + ".h"))
+        << emit::emit_header(lowered->plan(), emit::header_bytes(lowered->plan()));
+    for (const emit::EmittedFile& file : emit::emit_weight_files(*lowered, name))
       std::ofstream(folder() / (name + file.suffix)) << file.bytes;
   }
 

@@ -20,7 +20,7 @@ std::unique_ptr<const SplitNetwork> network_on(const std::shared_ptr<const Plan>
                                                const FloatBox& box) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 30;
   if (!SplitNetwork::covers(*plan)) return nullptr;
-  const engine::EngineVerifier verifier(plan, false);
+  const engine::EngineVerifier verifier(lower(plan), false);
   auto made = SplitNetwork::make(*plan, box.lower, box.upper,
                                  verifier.spec_ranges({box.lower, box.upper}), kMostBytes);
   return made != nullptr && made->open() > 0 ? std::move(made) : nullptr;

@@ -191,10 +191,10 @@ TEST_P(StorageVariants, PrintedPlacesDoNotOverlap) {
       normalise(graph);
       ModelInfo info;
       info.sha256 = std::string(64, '0');
-      const Plan plan = bf_aot::plan(graph, info, "net", false,
-                                     planner_config(GetParam(), Lowering::kGeneric, "generic"));
-      text = emit::emit_source(plan, "net");
-      arena = plan.arena_bytes();
+      const auto lowered = lower(std::make_shared<const Plan>(bf_aot::plan(
+          graph, info, "net", false, planner_config(GetParam(), Lowering::kGeneric, "generic"))));
+      text = emit::emit_source(*lowered, "net");
+      arena = lowered->plan().arena_bytes();
     } catch (const CompileError&) {
       continue;
     }

@@ -25,8 +25,8 @@ std::string why_not_compiled(const std::string& compiler, const Target& target) 
 
 std::size_t Verifiers::add(const Graph& graph, bool has_spec, const PlannerConfig& config) {
   Network network;
-  network.engine =
-      std::make_unique<engine::Engine>(plan_for_engine(graph, has_spec, engine_config(config)));
+  network.engine = std::make_unique<engine::Engine>(
+      lower(plan_for_engine(graph, has_spec, engine_config(config))));
   networks_.push_back(std::move(network));
   return networks_.size() - 1;
 }

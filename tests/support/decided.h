@@ -117,7 +117,7 @@ class Decider {
     const auto sizes = reinterpret_cast<std::size_t (*)(int)>(symbol("net_sizes"));
     workspace_bytes = sizes(0);
     open_box_bytes = sizes(1);
-    describe(verifier.plan);
+    describe(verifier.plan());
   }
   ~Decider() {
     if (library_ != nullptr) dlclose(library_);

@@ -33,8 +33,7 @@ inline build::CompileOptions for_engine(build::CompileOptions options) {
 class EngineFunctions {
  public:
   EngineFunctions(const std::filesystem::path& model, const build::CompileOptions& options)
-      : engine_(std::make_shared<const Plan>(build::plan_model(model, for_engine(options))),
-                {.property = &*options.property}) {}
+      : engine_(build::plan_model(model, for_engine(options)), {.property = &*options.property}) {}
 
   const Plan& plan() const { return engine_.plan(); }
 

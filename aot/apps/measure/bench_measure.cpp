@@ -68,10 +68,11 @@ Runner verifier_runner(const BenchSubject& subject, const build::CompileOptions&
   Runner runner;
   const Lowering lowering = options.planner.lowering;
   const system::Stopwatch stopwatch;
-  const auto plan =
-      std::make_shared<const Plan>(build::run_planner(subject.front, "verifier", options));
+  const auto lowered = build::run_planner(subject.front, "verifier", options);
+  const Plan& plan = lowered->plan();
   const double planned = stopwatch.seconds();
-  engine::MadeVerifier made = engine::make_verifier(plan, options, compiler_of(subject, lowering));
+  engine::MadeVerifier made =
+      engine::make_verifier(lowered, options, compiler_of(subject, lowering));
   if (lowering == Lowering::kPrebuilt) {
     runner.result.ready_seconds = stopwatch.seconds();
   } else {
@@ -79,10 +80,10 @@ Runner verifier_runner(const BenchSubject& subject, const build::CompileOptions&
     runner.result.code_bytes = build::code_bytes(
         made.library, build::find_toolchain(subject.compiler, options.planner.target));
   }
-  describe(*plan, subject, runner.result);
+  describe(plan, subject, runner.result);
   const std::shared_ptr<const engine::HostVerifier> host = std::move(made.host);
-  runner.result.width = engine::mean_width(plan->spec_rows > 0 ? host->spec_bounds(subject.box)
-                                                               : host->bounds(subject.box));
+  runner.result.width = engine::mean_width(plan.spec_rows > 0 ? host->spec_bounds(subject.box)
+                                                              : host->bounds(subject.box));
   runner.sample = [host, &subject](const system::SampleLimits& limits) {
     return host->sample_times(subject.box, limits);
   };
@@ -93,7 +94,7 @@ Runner verifier_runner(const BenchSubject& subject, const build::CompileOptions&
 Runner reference_runner(const BenchSubject& subject, const build::CompileOptions& options) {
   Runner runner;
   const system::Stopwatch stopwatch;
-  const auto plan = std::make_shared<Plan>(build::run_planner(subject.front, "verifier", options));
+  const auto plan = build::run_planner(subject.front, "verifier", options)->shared_plan();
   runner.result.ready_seconds = stopwatch.seconds();
   runner.result.weights_bytes = plan->weights_bytes();
   const auto lower =

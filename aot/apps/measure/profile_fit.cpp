@@ -152,9 +152,10 @@ Observation observe(const build::FrontendResult& front, const std::string& name,
   traced.planner.granularity = Granularity::kStep;
   Observation seen;
   seen.name = name;
-  seen.plan = std::make_shared<const Plan>(build::run_planner(front, "observed", traced));
+  const std::shared_ptr<const Lowered> lowered = build::run_planner(front, "observed", traced);
+  seen.plan = lowered->shared_plan();
   const Plan& plan = *seen.plan;
-  seen.parts = engine::make_verifier(seen.plan, traced, compiler).host->trace(box, kFitRepeats);
+  seen.parts = engine::make_verifier(lowered, traced, compiler).host->trace(box, kFitRepeats);
   const Entry& entry = seen.entry();
   const Box sample{{box.lower.begin(), box.lower.end()}, {box.upper.begin(), box.upper.end()}};
   seen.activity = sampled_activity(plan, entry, {&sample, 1});

@@ -33,12 +33,12 @@ bool same_bounds(const engine::Bounds& a, const engine::Bounds& b) {
 
 // A verifier compiled with a schedule, in a folder that goes with it.
 struct VerifierTrials::Built {
-  Plan plan;
+  std::shared_ptr<const Plan> plan;
   std::unique_ptr<system::Staging> staging;
   std::filesystem::path library;
 
   engine::Bounds bounds(const engine::HostVerifier& verifier, const input::FloatBox& box) const {
-    return plan.spec_rows > 0 ? verifier.spec_bounds(box) : verifier.bounds(box);
+    return plan->spec_rows > 0 ? verifier.spec_bounds(box) : verifier.bounds(box);
   }
 };
 
@@ -59,8 +59,9 @@ VerifierTrials::Built VerifierTrials::build(const Kernel* kernel,
     options.planner.tuned = {tuned};
   }
   build::Verifier verifier = build::compile(options_.front, "verifier", "verifier", options);
-  Built made{
-      std::move(verifier.plan), std::make_unique<system::Staging>(build::cache_folder()), {}};
+  Built made{verifier.lowered->shared_plan(),
+             std::make_unique<system::Staging>(build::cache_folder()),
+             {}};
   for (const emit::EmittedFile& file : verifier.files)
     made.staging->write("verifier" + file.suffix, file.bytes);
   build::build_shared(toolchain, made.staging->folder(), "verifier", verifier.files);
@@ -79,8 +80,8 @@ std::vector<TimedKernel> VerifierTrials::time(const std::vector<Kernel>& kernels
     if (!rules) built.push_back(build(&kernels[i], toolchain));
     each.push_back(rules ? rules_.get() : &built.back());
   }
-  const auto found = std::ranges::find(rules_->plan.kernels, kernels.front().key, &Kernel::key);
-  BF_CHECK(found != rules_->plan.kernels.end());
+  const auto found = std::ranges::find(rules_->plan->kernels, kernels.front().key, &Kernel::key);
+  BF_CHECK(found != rules_->plan->kernels.end());
   const std::string function = found->function;
 
   const system::ProcessResult result = system::run_apart(
@@ -88,7 +89,7 @@ std::vector<TimedKernel> VerifierTrials::time(const std::vector<Kernel>& kernels
         std::vector<Json> results(kernels.size(), Json{{"seconds", Json::array()}});
         std::vector<std::unique_ptr<const engine::HostVerifier>> verifiers;
         for (const Built* one : each)
-          verifiers.push_back(std::make_unique<engine::CompiledVerifier>(one->library, one->plan));
+          verifiers.push_back(std::make_unique<engine::CompiledVerifier>(one->library, *one->plan));
         const engine::Bounds expected = each[0]->bounds(*verifiers[0], options_.box);
         for (std::size_t i = 1; i < verifiers.size(); ++i)
           if (!same_bounds(expected, each[i]->bounds(*verifiers[i], options_.box)))

@@ -11,6 +11,7 @@
 #include "aot/build/library.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::artifacts {
 namespace {
@@ -64,7 +65,7 @@ Arguments machine_arguments(const Target& target) {
 // Commands of a shell, for users without CMake.
 std::string commands(const build::Verifier& verifier, const std::string& stem,
                      const std::vector<std::string>& flags) {
-  const Target& target = verifier.plan.config.target;
+  const Target& target = verifier.plan().config.target;
   const std::string prefix = target.gnu_system.empty() ? "" : target.gnu_system + "-";
   const std::string cpp = target.gnu_system.empty() ? "c++" : prefix + "g++";
   const std::string c = target.gnu_system.empty() ? "cc" : prefix + "gcc";
@@ -128,7 +129,7 @@ std::string how_built(const Target& target) {
 
 Arguments build_arguments(const build::Verifier& verifier, const std::string& stem,
                           const std::vector<std::string>& flags) {
-  const Target& target = verifier.plan.config.target;
+  const Target& target = verifier.plan().config.target;
   std::string sources, weights, levels;
   for (const emit::EmittedFile& file : verifier.files) {
     if (!build::is_source(file)) continue;
@@ -147,7 +148,7 @@ Arguments build_arguments(const build::Verifier& verifier, const std::string& st
           {"flags", words(flags)},
           {"weights", weights},
           {"levels", levels},
-          {"example_target", example_target(verifier.plan, stem)},
+          {"example_target", example_target(verifier.plan(), stem)},
           {"how_built", how_built(target)},
           {"commands", commands(verifier, stem, flags)}};
 }

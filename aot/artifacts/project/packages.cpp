@@ -125,7 +125,7 @@ class Packages {
     sources_.emplace_back("bf.cpp");
     in_source_ = std::ranges::none_of(sources_,
                                       [](const std::string& name) { return name.ends_with(".S"); });
-    const Plan& plan = verifier.plan;
+    const Plan& plan = verifier.plan();
     arguments_ = {{"stem", stem},
                   {"name", plan.name},
                   {"SYMBOL", emit::upper_case(plan.name) + "_VERIFIER"},
@@ -155,9 +155,9 @@ class Packages {
     // The other build systems cannot tell the assembler where the weights lie.
     if (!in_source_) return files;
     files.push_back({"library.json", platformio()});
-    if (!cmsis_core(verifier_.plan.config.target).empty())
+    if (!cmsis_core(verifier_.plan().config.target).empty())
       files.push_back(
-          {fmt::format("bf_aot.{}.pdsc", verifier_.plan.name), fill(kPack, arguments_)});
+          {fmt::format("bf_aot.{}.pdsc", verifier_.plan().name), fill(kPack, arguments_)});
     files.push_back({"library.properties", fill(kArduino, arguments_)});
     // An Arduino library compiles all of src/, and has no other way to find headers.
     for (emit::EmittedFile& file : build::single_file(verifier_, stem_))
@@ -170,7 +170,7 @@ class Packages {
   std::string platformio() const {
     std::vector<std::string> filter = {"-<*>"};
     for (const std::string& source : sources_) filter.push_back("+<" + source + ">");
-    const Plan& plan = verifier_.plan;
+    const Plan& plan = verifier_.plan();
     const nlohmann::ordered_json json = {
         {"name", plan.name + "_verifier"},
         {"version", BF_VERSION_STRING},
@@ -196,7 +196,7 @@ class Packages {
 std::vector<emit::EmittedFile> package_files(const build::Verifier& verifier,
                                              const std::string& stem,
                                              const std::vector<std::string>& flags) {
-  if (verifier.plan.config.target.qemu_board.empty()) return {};
+  if (verifier.plan().config.target.qemu_board.empty()) return {};
   return Packages(verifier, stem, flags).files();
 }
 

@@ -70,7 +70,7 @@ std::string size_table(const build::Verifier& verifier,
   SizeTable table;
   if (!footprint) {
     table.row("flash: weights, without the code (`size` tells all)", verifier.weights_bytes);
-    table.caller_rows(verifier.plan);
+    table.caller_rows(verifier.plan());
     return table.text + "| stack of one call | build with GCC's `-fstack-usage` to see it |\n";
   }
   const std::int64_t flash = footprint->text + footprint->data;
@@ -82,7 +82,7 @@ std::string size_table(const build::Verifier& verifier,
   if (footprint->library_bytes)
     table.row("flash: functions of the compiler's library that it calls",
               *footprint->library_bytes);
-  table.caller_rows(verifier.plan);
+  table.caller_rows(verifier.plan());
   table.row("RAM: variables of the library", variables);
   if (!footprint->stack)
     return table.text + "| stack of one call | the compiler does not bound it |\n";
@@ -91,7 +91,7 @@ std::string size_table(const build::Verifier& verifier,
                                                                     : "the sum of all frames"),
             *footprint->stack);
   table.row("RAM: all, with the largest workspace",
-            resources_of(verifier.plan, verifier.weights_bytes, footprint).ram);
+            resources_of(verifier.plan(), verifier.weights_bytes, footprint).ram);
   return table.text;
 }
 
@@ -150,7 +150,7 @@ std::string calls_text(const std::optional<build::Footprint>& footprint) {
 Arguments arguments_for(const build::Verifier& verifier, const std::string& stem,
                         const std::vector<std::string>& flags, const build::Toolchain* toolchain,
                         const std::optional<build::Footprint>& footprint) {
-  const Plan& plan = verifier.plan;
+  const Plan& plan = verifier.plan();
   const std::string built =
       toolchain == nullptr
           ? "The library was not built: these are the planner's figures."
@@ -191,14 +191,14 @@ std::vector<emit::EmittedFile> project_files(const build::Verifier& verifier,
                                              const std::optional<build::Footprint>& footprint) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
   const Arguments arguments = arguments_for(verifier, stem, flags, toolchain, footprint);
-  std::vector<emit::EmittedFile> files = {{"example.c", example_text(verifier.plan, stem)},
+  std::vector<emit::EmittedFile> files = {{"example.c", example_text(verifier.plan(), stem)},
                                           {"CMakeLists.txt", fill(kCMakeLists, arguments)},
                                           {"README.md", fill(kReadme, arguments)}};
-  for (emit::EmittedFile& file : machine_files(verifier.plan.config.target))
+  for (emit::EmittedFile& file : machine_files(verifier.plan().config.target))
     files.push_back(std::move(file));
   for (emit::EmittedFile& file : package_files(verifier, stem, flags))
     files.push_back(std::move(file));
-  if (verifier.plan.parallel.workers > 1 && has_threads(verifier.plan)) {
+  if (verifier.plan().parallel.workers > 1 && has_threads(verifier.plan())) {
     files.push_back({"example_parallel.cpp", fill(kParallelExample, arguments)});
     files.push_back(
         {"thread_executor.h", read_file(build::runtime_folder() / "host/thread_executor.h",

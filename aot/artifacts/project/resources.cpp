@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "planner/plan/plan.h"
+
 namespace bf_aot::artifacts {
 namespace {
 

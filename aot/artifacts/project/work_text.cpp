@@ -57,9 +57,10 @@ std::string loop_table(const nlohmann::ordered_json& entry) {
 }
 
 // The manifest's `work` as tables.
-std::string tables(const Plan& plan) {
+std::string tables(const Lowered& lowered) {
+  const Plan& plan = lowered.plan();
   std::string text;
-  for (const auto& entry : build::work_json(plan, nullptr))
+  for (const auto& entry : build::work_json(lowered, std::nullopt))
     text +=
         fmt::format("`{}_{}`: at most {} {} operations{}.\n\n", plan.name,
                     entry.at("entry").get<std::string>(),
@@ -72,8 +73,8 @@ std::string tables(const Plan& plan) {
 }  // namespace
 
 std::string work_text(const build::Verifier& verifier) {
-  const Plan& plan = verifier.plan;
-  std::string text = std::string(plan.integer ? kIntegers : kFloats) + tables(plan);
+  const Plan& plan = verifier.plan();
+  std::string text = std::string(plan.integer ? kIntegers : kFloats) + tables(*verifier.lowered);
   if (verifier.verify_work)
     text += fill(kVerify, {{"name", plan.name},
                            {"bounds", std::to_string(verifier.verify_work->bounds)},

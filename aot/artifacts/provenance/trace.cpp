@@ -12,7 +12,6 @@
 
 #include "aot/artifacts/provenance/node_layers.h"
 #include "frontend/sha256.h"
-#include "planner/lowering/program.h"
 #include "planner/lowering/routines.h"
 #include "planner/lowering/walk.h"
 #include "planner/lowering/weight_tables.h"
@@ -75,14 +74,14 @@ std::vector<std::set<std::size_t>> passes_of(const PassLog& log, std::size_t nod
 // One trace: what refers to what, gathered from the plan and its call programs.
 class Tracer {
  public:
-  Tracer(const build::FrontendResult& front, const PassLog& log, const Plan& plan,
+  Tracer(const build::FrontendResult& front, const PassLog& log, const Lowered& lowered,
          const std::vector<FileLines>& files)
-      : front_(front), log_(log), plan_(plan), files_(files) {
+      : front_(front), log_(log), lowered_(lowered), plan_(lowered.plan()), files_(files) {
     for (const FileLines& file : files)
       for (const emit::MarkedLines& lines : file.lines)
         lines_[lines.what].push_back(
             {{"file", file.file}, {"first", lines.first}, {"last", lines.last}});
-    for (const Kernel& kernel : plan.kernels) keys_.insert(kernel.key);
+    for (const Kernel& kernel : plan_.kernels) keys_.insert(kernel.key);
     add_steps();
   }
 
@@ -134,6 +133,7 @@ class Tracer {
 
   const build::FrontendResult& front_;
   const PassLog& log_;
+  const Lowered& lowered_;
   const Plan& plan_;
   const std::vector<FileLines>& files_;
   std::map<std::string, Json> lines_;  // of each mark
@@ -145,7 +145,7 @@ class Tracer {
 
 void Tracer::add_steps() {
   for (const Entry& entry : plan_.entries) {
-    add_entry(entry, calls::program_of(plan_, entry));
+    add_entry(entry, lowered_.program(entry));
     add_buffers(entry);
   }
 }
@@ -260,7 +260,7 @@ Json Tracer::onnx_json() const {
 
 Json Tracer::layers_json() const {
   std::map<std::string, std::vector<std::string>> tables;
-  for (const WeightTable& table : weight_tables(plan_))
+  for (const WeightTable& table : lowered_.tables())
     tables[plan_.layer(table.layer).name].push_back(table.name);
   Json list = Json::array();
   for (const Layer& layer : plan_.layers)
@@ -277,7 +277,7 @@ Json Tracer::layers_json() const {
 // The tables of weights; one that several layers share is there once.
 Json Tracer::tables_json() const {
   Json list = Json::array();
-  for (const WeightTable& table : weight_tables(plan_)) {
+  for (const WeightTable& table : lowered_.tables()) {
     if (table.same_as >= 0) continue;
     Json item = {{"table", table.name}, {"bytes", table.bytes}};
     if (plan_.weight_storage == WeightStorage::kObject)
@@ -323,9 +323,9 @@ std::vector<FileLines> take_lines(std::vector<emit::EmittedFile>& files, const s
   return taken;
 }
 
-std::string trace_text(const build::FrontendResult& front, const PassLog& log, const Plan& plan,
-                       const std::vector<FileLines>& files) {
-  return Tracer(front, log, plan, files).json().dump(2) + "\n";
+std::string trace_text(const build::FrontendResult& front, const PassLog& log,
+                       const Lowered& lowered, const std::vector<FileLines>& files) {
+  return Tracer(front, log, lowered, files).json().dump(2) + "\n";
 }
 
 }  // namespace bf_aot::artifacts

@@ -22,7 +22,7 @@ std::vector<FileLines> take_lines(std::vector<emit::EmittedFile>& files, const s
 
 // Links the nodes of the ONNX file to passes, layers, steps, kernels, lines and buffers, and back,
 // as JSON; see docs/reference/trace.md.
-std::string trace_text(const build::FrontendResult& front, const PassLog& log, const Plan& plan,
-                       const std::vector<FileLines>& files);
+std::string trace_text(const build::FrontendResult& front, const PassLog& log,
+                       const Lowered& lowered, const std::vector<FileLines>& files);
 
 }  // namespace bf_aot::artifacts

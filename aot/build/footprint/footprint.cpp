@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -109,16 +108,6 @@ std::optional<std::vector<LibraryObject>> linked_objects(const Toolchain& toolch
   return library_objects(*map, archive, calls);
 }
 
-nlohmann::ordered_json library_json(const std::vector<LibraryObject>& objects) {
-  auto list = nlohmann::ordered_json::array();
-  for (const LibraryObject& object : objects)
-    list.push_back({{"archive", object.archive},
-                    {"object", object.object},
-                    {"bytes", object.bytes},
-                    {"functions", object.functions}});
-  return list;
-}
-
 // Bytes of code and constants of an object, as `size` counts them.
 std::optional<std::int64_t> flash_of(const Toolchain& toolchain,
                                      const std::filesystem::path& folder, const char* object) {
@@ -199,32 +188,6 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
   footprint.library_bytes = library_bytes(toolchain, folder, "lib" + stem + ".a");
   if (footprint.stack) add_library_stack(toolchain, footprint);
   return footprint;
-}
-
-std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
-                             std::optional<std::int64_t> code,
-                             const std::optional<Footprint>& footprint) {
-  auto json = nlohmann::ordered_json::parse(manifest);
-  nlohmann::ordered_json build = nullptr;
-  if (toolchain != nullptr) {
-    build = {
-        {"compiler", toolchain->version}, {"flags", toolchain->flags}, {"code_bytes", nullptr}};
-    if (code) build["code_bytes"] = *code;
-    if (footprint) {
-      build["flash_bytes"] = footprint->text + footprint->data;
-      if (footprint->library_bytes) build["library_bytes"] = *footprint->library_bytes;
-      build["data_bytes"] = footprint->data;
-      build["zeroed_bytes"] = footprint->zeroed;
-      build["stack_bytes"] = nullptr;
-      if (footprint->stack) build["stack_bytes"] = *footprint->stack;
-      build["calls"] = footprint->calls;
-      build["uncounted"] = footprint->uncounted;
-      build["library"] = nullptr;
-      if (footprint->library) build["library"] = library_json(*footprint->library);
-    }
-  }
-  json["build"] = std::move(build);
-  return json.dump(2) + "\n";
 }
 
 std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,

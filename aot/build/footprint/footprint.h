@@ -36,13 +36,6 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
                             const std::string& stem, const std::vector<emit::EmittedFile>& files,
                             const Target& target);
 
-// Adds to a manifest how the library was made: {"compiler", "flags", "code_bytes"} under "build",
-// and if there is a footprint "flash_bytes", "library_bytes", "data_bytes", "zeroed_bytes",
-// "stack_bytes", "calls", "uncounted", "library". toolchain null: the compiler is null.
-std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
-                             std::optional<std::int64_t> code,
-                             const std::optional<Footprint>& footprint = {});
-
 // The bytes of machine code, which are the sections .text of a shared object or of all objects of
 // an archive; none when `size` does not say.
 std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,

@@ -195,13 +195,13 @@ std::string AblationRunner::run_here(const ModelArguments& base,
     };
     for (const Question& question : subject_.questions)
       options.planning.samples.push_back(question.exact);
-    const auto plan = std::make_shared<const Plan>(build::plan_model(subject_.model, options));
+    const auto lowered = build::plan_model(subject_.model, options);
     row.set(Column::kPlanning, planning);
-    add_plan(*plan, row);
+    add_plan(lowered->plan(), row);
     const bool in_process = options.planner.lowering == Lowering::kPrebuilt;
     const build::CompilerOptions compiler =
         in_process ? build::CompilerOptions{} : compiler_options(arguments);
-    const engine::MadeVerifier made = engine::make_verifier(plan, options, compiler);
+    const engine::MadeVerifier made = engine::make_verifier(lowered, options, compiler);
     if (!in_process)
       add_library(made, build::find_toolchain(compiler, options.planner.target), row);
     const engine::HostVerifier& host = *made.host;
@@ -215,9 +215,10 @@ std::string AblationRunner::run_here(const ModelArguments& base,
       add_times(host, subject_, options_.repeat, row);
       for (const engine::Bounds& one : bounds) answer["widths"].push_back(engine::mean_width(one));
     }
-    const std::string key = unstable_key(*plan);
+    const std::string key = unstable_key(lowered->plan());
     const auto known = unstable_.find(key);
-    const auto count = known != unstable_.end() ? known->second : count_unstable(*plan, subject_);
+    const auto count =
+        known != unstable_.end() ? known->second : count_unstable(lowered->plan(), subject_);
     if (count) {
       row.set(Column::kUnstable, *count);
       answer["key"] = key;

@@ -9,6 +9,7 @@
 #include "aot/apps/measure/profile_machine.h"
 #include "aot/build/compile.h"
 #include "aot/build/footprint/footprint.h"
+#include "aot/build/manifest.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/box_options.h"
 #include "aot/cli/options/command_line.h"
@@ -327,7 +328,8 @@ void write_artefacts(const fs::path& folder, const Result& result,
   const auto code = build::code_bytes(staging.folder() / names.back(), toolchain);
   for (const emit::EmittedFile& file : verifier.files)
     if (file.suffix == ".json")
-      staging.write("verifier.json", build::add_build_record(file.bytes, &toolchain, code));
+      staging.write("verifier.json", build::manifest_text(verifier, "verifier", file.suffix,
+                                                          {&toolchain, code, {}}));
   staging.publish(names);
 }
 

@@ -77,11 +77,12 @@ class Subject {
   Subject(const CheckArguments& arguments, const build::CompileOptions& options) {
     if (options.planner.lowering == Lowering::kReference) {
       const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
-      plan_ = std::make_shared<const Plan>(build::run_planner(front, "reference", options));
+      plan_ = build::run_planner(front, "reference", options)->shared_plan();
       return;
     }
-    plan_ = std::make_shared<const Plan>(build::plan_model(arguments.model.model, options));
-    host_ = engine::make_verifier(plan_, options, compiler_options(arguments.model)).host;
+    const auto lowered = build::plan_model(arguments.model.model, options);
+    plan_ = lowered->shared_plan();
+    host_ = engine::make_verifier(lowered, options, compiler_options(arguments.model)).host;
   }
 
   engine::Bounds bounds(const input::FloatBox& box) const {

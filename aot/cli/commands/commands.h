@@ -1,8 +1,9 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
-#include "aot/cli/options/options.h"
+#include "aot/cli/options/command_line.h"
 #include "aot/decide/property/company.h"
 
 // The commands of bf-aot, one file each. They return the exit code: 0, 1 when something was found

@@ -14,6 +14,7 @@
 #include "aot/artifacts/sbom/sbom.h"
 #include "aot/build/dispatch.h"
 #include "aot/build/footprint/footprint.h"
+#include "aot/build/manifest.h"
 #include "aot/build/runtime_files.h"
 #include "aot/build/single_file.h"
 #include "aot/build/work_json.h"
@@ -184,13 +185,13 @@ Staged stage(const system::Staging& staging, const build::Verifier& verifier, co
     staged.code = build::code_bytes(staging.folder() / staged.names.back(), *output.toolchain);
     if (measured)
       staged.footprint = build::measure_footprint(*output.toolchain, staging.folder(), output.stem,
-                                                  verifier.files, verifier.plan.config.target);
+                                                  verifier.files, verifier.plan().config.target);
   }
   for (const emit::EmittedFile& file : verifier.files)
     if (file.suffix.ends_with(".json"))
-      staging.write(
-          output.stem + file.suffix,
-          build::add_build_record(file.bytes, output.toolchain, staged.code, staged.footprint));
+      staging.write(output.stem + file.suffix,
+                    build::manifest_text(verifier, output.stem, file.suffix,
+                                         {output.toolchain, staged.code, staged.footprint}));
   return staged;
 }
 
@@ -201,7 +202,7 @@ using Judge = std::function<void(const fs::path& folder, const Staged& staged)>;
 Staged write_outputs(const fs::path& folder, const build::Verifier& verifier, const Output& output,
                      const Judge& judge) {
   system::Staging staging(folder);
-  const bool board = !verifier.plan.config.target.qemu_board.empty();
+  const bool board = !verifier.plan().config.target.qemu_board.empty();
   Staged staged = stage(staging, verifier, output, board || output.limited);
   judge(folder, staged);
   staging.publish(staged.names);
@@ -254,10 +255,10 @@ void print_summary(const fs::path& folder, const build::Verifier& verifier, cons
     row("stack", footprint->stack ? "at most " + bytes(*footprint->stack)
                                   : "the compiler does not bound it");
   }
-  row("workspace", bytes(verifier.plan.arena_bytes()));
-  if (verifier.plan.context.bytes > 0) row("context", bytes(verifier.plan.context.bytes));
+  row("workspace", bytes(verifier.plan().arena_bytes()));
+  if (verifier.plan().context.bytes > 0) row("context", bytes(verifier.plan().context.bytes));
   for (const auto& [function, operations] :
-       build::work_of_calls(verifier.plan, verifier.verify_work))
+       build::work_of_calls(*verifier.lowered, verifier.verify_work))
     row("work", fmt::format("at most {} operations of {}", operations, function));
 }
 
@@ -308,12 +309,12 @@ Judge judge_of(const CompileArguments& arguments, const build::CompileOptions& o
   return [&](const fs::path& folder, const Staged& staged) {
     if (!arguments.limits.any()) return;
     const auto resources = [](const build::Verifier& verifier, const Staged& of) {
-      return artifacts::resources_of(verifier.plan, verifier.weights_bytes, of.footprint);
+      return artifacts::resources_of(verifier.plan(), verifier.weights_bytes, of.footprint);
     };
     expect_within(arguments.limits, options, resources(made.verifier, staged),
                   [&](const build::CompileOptions& others) {
                     const build::Verifier other =
-                        build::compile(made.front, made.verifier.plan.name, output.stem, others);
+                        build::compile(made.front, made.verifier.plan().name, output.stem, others);
                     const system::Staging staging(folder);
                     return resources(other, stage(staging, other, output, true));
                   });
@@ -360,7 +361,7 @@ int compile_command(const Call& call) {
   Made made = make_verifier(arguments.model.model, stem, options);
   std::vector<build::RuntimeFile> runtime;
   if (!arguments.sbom.empty()) runtime = build::runtime_files_of(made.verifier.files);
-  if (!arguments.trace.empty()) check_traceable(made.verifier.plan);
+  if (!arguments.trace.empty()) check_traceable(made.verifier.plan());
   if (arguments.single_file) made.verifier.files = single_file(made.verifier, stem);
   const std::vector<artifacts::FileLines> lines = artifacts::take_lines(made.verifier.files, stem);
   const build::Verifier& verifier = made.verifier;
@@ -379,16 +380,16 @@ int compile_command(const Call& call) {
   if (!arguments.sbom.empty())
     system::write_file(
         arguments.sbom,
-        artifacts::sbom_text(verifier.plan,
+        artifacts::sbom_text(verifier.plan(),
                              bill_of(arguments, made_as, std::move(runtime), staged.names)));
   if (!arguments.trace.empty())
     system::write_file(arguments.trace,
-                       artifacts::trace_text(made.front, log, verifier.plan, lines));
+                       artifacts::trace_text(made.front, log, *verifier.lowered, lines));
   if (!arguments.report.empty()) {
     const fs::path folder =
         arguments.output.empty() ? fs::path(arguments.project) : output.parent_path();
     const system::Progress progress("measure");
-    write_report(arguments.report, verifier.plan, options, app,
+    write_report(arguments.report, verifier.plan(), options, app,
                  findings_of(made.front, verifier, options, found, folder / ("lib" + stem + ".a")));
   }
   return 0;

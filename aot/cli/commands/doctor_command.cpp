@@ -14,6 +14,7 @@
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/help.h"
+#include "aot/cli/options/options.h"
 #include "aot/cli/options/values.h"
 #include "aot/engine/run/find_prebuilt.h"
 #include "aot/system/process.h"

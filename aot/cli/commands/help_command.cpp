@@ -7,6 +7,7 @@
 #include "aot/cli/commands/manual.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/help.h"
+#include "aot/cli/options/options.h"
 #include "aot/cli/options/values.h"
 
 namespace bf_aot::cli {

@@ -144,15 +144,16 @@ void inspect(const InspectArguments& arguments, const CommandLine& app) {
       !arguments.schedules && !arguments.calls && arguments.report.empty() && !printer.wants_plan())
     return;
 
-  const Plan made =
+  const auto lowered =
       build::run_planner(front, build::symbol_prefix(arguments.model.model, options), options);
+  const Plan& made = lowered->plan();
   if (!arguments.dot_file.empty()) system::write_file(arguments.dot_file, dot(front.graph, made));
   if (!arguments.report.empty()) write_report(arguments.report, made, options, app, {});
   if (arguments.plan_json) fmt::print("{}\n", to_json(made).dump(2));
   if (arguments.schedules)
     fmt::print("{}{}", emit::dump_operators(front.graph), emit::dump_schedules(made));
   if (arguments.calls)
-    fmt::print("{}", made.integer ? emit::dump_integer_calls(made) : calls::dump_calls(made));
+    fmt::print("{}", made.integer ? emit::dump_integer_calls(made) : calls::dump_calls(*lowered));
   if (arguments.time_passes) fmt::print("{}", printer.times());
   if (summary_wanted)
     fmt::print("model {} (sha256 {}), opset {}\n{}\n{}", front.info.file_name, front.info.sha256,

@@ -39,15 +39,14 @@ void measure_findings(const build::FrontendResult& front, const build::Verifier&
                       const build::CompileOptions& options, const Box& box,
                       artifacts::Findings& findings) {
   constexpr int kRepeats = 15;
-  const Plan& plan = verifier.plan;
+  const Plan& plan = verifier.plan();
   build::CompileOptions traced = options;
   traced.trace = true;
   traced.levels.clear();  // of several levels, the one that the plan is for
   traced.planner.target = plan.config.target;
   traced.planner.lowering = Lowering::kPrebuilt;
   const engine::MadeVerifier made = engine::make_verifier(
-      std::make_shared<const Plan>(build::run_planner(front, plan.name, traced)), traced,
-      build::CompilerOptions{});
+      build::run_planner(front, plan.name, traced), traced, build::CompilerOptions{});
   const EntryKind kind = plan.spec_rows > 0 ? EntryKind::kSpecBounds : EntryKind::kBounds;
   findings.measured_entry = static_cast<std::size_t>(plan.find_entry(kind) - plan.entries.data());
   findings.task_seconds.resize(plan.entries.size());
@@ -76,7 +75,7 @@ artifacts::Findings findings_of(const build::FrontendResult& front, const build:
     findings.code_bytes = build::code_bytes(library, *toolchain);
   }
   const std::vector<Box> boxes = boxes_of(options);
-  const Target& target = verifier.plan.config.target;
+  const Target& target = verifier.plan().config.target;
   if (!boxes.empty() && engine::find_prebuilt(target.name) != nullptr && build::runs_here(target))
     measure_findings(front, verifier, options, boxes.front(), findings);
   return findings;

@@ -116,7 +116,9 @@ input::FloatBox box_here(const RunArguments& arguments, const Plan& plan) {
 
 // A method's plan, and how long it is predicted to take on the box.
 struct Planned {
-  std::shared_ptr<const Plan> plan;
+  const Plan& plan() const { return lowered->plan(); }
+
+  std::shared_ptr<const Lowered> lowered;
   input::FloatBox box;
   double seconds = 0;
 };
@@ -125,12 +127,12 @@ struct Planned {
 Planned plan_for(const RunArguments& arguments, const build::CompileOptions& options,
                  bool for_box) {
   Planned made;
-  made.plan = std::make_shared<const Plan>(build::plan_model(arguments.model.model, options));
-  made.box = box_here(arguments, *made.plan);
+  made.lowered = build::plan_model(arguments.model.model, options);
+  made.box = box_here(arguments, made.plan());
   const Box box = {{made.box.lower.begin(), made.box.lower.end()},
                    {made.box.upper.begin(), made.box.upper.end()}};
   for (const EntryKind kind : {EntryKind::kBounds, EntryKind::kSpecBounds})
-    made.seconds += engine::predicted_seconds(*made.plan, kind, for_box ? &box : nullptr);
+    made.seconds += engine::predicted_seconds(made.plan(), kind, for_box ? &box : nullptr);
   return made;
 }
 
@@ -153,10 +155,10 @@ std::string place_text(const Plan& plan, const engine::Place& place) {
 RunResult bound(const Planned& planned, const RunArguments& arguments,
                 const build::CompileOptions& options, double seconds) {
   RunResult result;
-  result.plan = planned.plan;
+  result.plan = planned.lowered->shared_plan();
   const system::Stopwatch preparing;
   const engine::MadeVerifier made =
-      engine::make_verifier(result.plan, options, compiler_options(arguments.model));
+      engine::make_verifier(planned.lowered, options, compiler_options(arguments.model));
   result.compile_seconds = preparing.seconds();
   if (system::tells_steps()) system::tell_step("plan", result.compile_seconds);
 
@@ -204,7 +206,7 @@ RunResult bound(const Planned& planned, const RunArguments& arguments,
 void say_predicted(const Planned& planned, const RunArguments& arguments,
                    const build::CompileOptions& options) {
   if (planned.seconds < kLongSeconds || system::verbosity() == system::Verbosity::kQuiet) return;
-  const PlannerConfig& config = planned.plan->config;
+  const PlannerConfig& config = planned.plan().config;
   std::string text = fmt::format("bf-aot: {} is predicted to take {}", to_string(config.method),
                                  engine::long_duration(planned.seconds));
   if (config.lowering == Lowering::kPrebuilt) {
@@ -228,7 +230,7 @@ RunResult run_within(const RunArguments& arguments, const build::CompileOptions&
   const auto left = [&] { return arguments.timeout - stopwatch.seconds(); };
   const bool patient = arguments.timeout > 2 * kLongSeconds;
   const Planned asked = plan_for(arguments, options, patient);
-  const PlannerConfig& config = asked.plan->config;
+  const PlannerConfig& config = asked.plan().config;
   std::optional<RunResult> best;
   for (const Method method : engine::cheaper_methods(config.method, config.norm)) {
     // A method in between is worth its time only where the one that was asked for may not end.
@@ -272,8 +274,9 @@ RunResult run_reference(const RunArguments& arguments, const build::CompileOptio
   RunResult result;
   const system::Stopwatch stopwatch;
   const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
-  result.plan = std::make_shared<const Plan>(
-      build::run_planner(front, build::symbol_prefix(arguments.model.model, options), options));
+  result.plan =
+      build::run_planner(front, build::symbol_prefix(arguments.model.model, options), options)
+          ->shared_plan();
   const Plan& plan = *result.plan;
   result.compile_seconds = stopwatch.seconds();
 

@@ -242,15 +242,15 @@ int tune_command(const Call& call) {
   const build::FrontendResult front = build::run_frontend(rules.model, options);
   const std::string name = build::symbol_prefix(rules.model, options);
   if (arguments.model.tuning_log.empty()) arguments.model.tuning_log = name + ".tuning";
-  const Plan plan = build::run_planner(front, name, options);
+  const auto plan = build::run_planner(front, name, options)->shared_plan();
 
-  Session session(arguments, options, plan);
+  Session session(arguments, options, *plan);
   const std::string processor = apps::processor_name();
   apps::VerifierTrials trials(
-      {front, options, compiler_options(rules), box_here(arguments, plan.input_count)});
+      {front, options, compiler_options(rules), box_here(arguments, plan->input_count)});
   const int signal =
-      session.run({options.planner.target, compiler_options(rules), plan.weights_bytes(),
-                   arguments.limits.seed, processor.empty() ? plan.prediction.profile : processor},
+      session.run({options.planner.target, compiler_options(rules), plan->weights_bytes(),
+                   arguments.limits.seed, processor.empty() ? plan->prediction.profile : processor},
                   trials);
   session.print_summary();
   session.write_curve();

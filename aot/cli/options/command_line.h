@@ -146,4 +146,10 @@ class CommandLine {
   HelpText help_text_;
 };
 
+// How a command is called.
+struct Call {
+  std::vector<const char*> arguments;  // the first: what the usage text calls the command
+  std::function<void(const CommandLine&)> visit;  // if set: gets the options, and nothing is done
+};
+
 }  // namespace bf_aot::cli

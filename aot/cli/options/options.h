@@ -13,12 +13,6 @@
 
 namespace bf_aot::cli {
 
-// A call of a command.
-struct Call {
-  std::vector<const char*> arguments;             // the first: the command's name in the usage text
-  std::function<void(const CommandLine&)> visit;  // if set: gets the options, and nothing is done
-};
-
 // Command-line options that several commands share, as they were typed.
 // The lowering of commands that answer a question: the engine needs no C++ compiler.
 inline constexpr const char* kInProcess = "prebuilt";

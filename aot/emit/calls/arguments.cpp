@@ -7,7 +7,6 @@
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/literals.h"
 #include "planner/lowering/routines.h"
-#include "planner/lowering/weight_tables.h"
 
 namespace bf_aot::calls {
 namespace {
@@ -95,12 +94,12 @@ std::string sources_text(const StridedView& view) {
   return text + ">{}";
 }
 
-CallText::CallText(const Plan& plan, const Entry& entry, const ErrorConstants* errors)
-    : plan_(plan), entry_(entry), errors_(errors) {
-  for (const WeightTable& table : weight_tables(plan))
+CallText::CallText(const Lowered& lowered, const Entry& entry, const ErrorConstants* errors)
+    : plan_(lowered.plan()), entry_(entry), errors_(errors) {
+  for (const WeightTable& table : lowered.tables())
     tables_[{table.layer, table.term, table.kind}] =
-        emit::table_reference(plan.weight_storage, table);
-  for (const emit::ConvShapeName& shape : emit::conv_shapes(plan))
+        emit::table_reference(plan_.weight_storage, table);
+  for (const emit::ConvShapeName& shape : emit::conv_shapes(plan_))
     shapes_[{shape.layer, shape.term}] = shape.name;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot/emit/calls/error_constants.h"
+#include "planner/lowering/lowered.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/program.h"
 
@@ -32,7 +33,7 @@ namespace bf_aot::calls {
 class CallText {
  public:
   // errors: the names of error constants; null: constants are printed as numbers.
-  CallText(const Plan& plan, const Entry& entry, const ErrorConstants* errors);
+  CallText(const Lowered& lowered, const Entry& entry, const ErrorConstants* errors);
 
   std::string operator()(const Null& argument) const;
   std::string operator()(const Place& argument) const;
@@ -74,18 +75,16 @@ class CallText {
 // Prints the entries of a plan.
 class Bodies {
  public:
-  Bodies(const Plan& plan, const emit::Instruments& instruments);
+  Bodies(const Lowered& lowered, const emit::Instruments& instruments);
 
-  const std::vector<Program>& programs() const { return programs_; }
   // The body of an entry point after its checks: one block per task.
   std::string of(const Entry& entry) const;
   // Definitions of the error constants that bodies name.
   std::string error_constants() const { return errors_.definitions(); }
 
  private:
-  const Plan& plan_;
+  const Lowered& lowered_;
   const emit::Instruments& instruments_;
-  std::vector<Program> programs_;  // of the entries, in their order
   ErrorConstants errors_;
 };
 

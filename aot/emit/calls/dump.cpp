@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "aot/emit/calls/calls.h"
-#include "planner/lowering/program.h"
 
 namespace bf_aot::calls {
 namespace {
@@ -12,8 +11,8 @@ namespace {
 // One overload for each structure.
 class Dump {
  public:
-  Dump(const Plan& plan, const Entry& entry)
-      : plan_(plan), entry_(entry), calls_(plan, entry, nullptr) {}
+  Dump(const Lowered& lowered, const Entry& entry)
+      : plan_(lowered.plan()), entry_(entry), calls_(lowered, entry, nullptr) {}
 
   std::string text(const Program& program);
 
@@ -128,10 +127,10 @@ void Dump::operator()(const Iterations& node) {
 
 }  // namespace
 
-std::string dump_calls(const Plan& plan) {
+std::string dump_calls(const Lowered& lowered) {
   std::string text;
-  for (const Entry& entry : plan.entries)
-    text += Dump(plan, entry).text(program_of(plan, entry)) + "\n";
+  for (const Entry& entry : lowered.plan().entries)
+    text += Dump(lowered, entry).text(lowered.program(entry)) + "\n";
   return text;
 }
 

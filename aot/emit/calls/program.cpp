@@ -1,5 +1,3 @@
-#include "planner/lowering/program.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,11 +29,15 @@ const char* type_of(Element element) {
 // A program as the body of an entry point: one overload for each structure.
 class ProgramText {
  public:
-  ProgramText(const Plan& plan, const Entry& entry, const emit::Instruments& instruments,
+  ProgramText(const Lowered& lowered, const Entry& entry, const emit::Instruments& instruments,
               const ErrorConstants& errors)
-      : plan_(plan), entry_(entry), instruments_(instruments), calls_(plan, entry, &errors) {}
+      : program_(lowered.program(entry)),
+        plan_(lowered.plan()),
+        entry_(entry),
+        instruments_(instruments),
+        calls_(lowered, entry, &errors) {}
 
-  std::string text(const Program& program);
+  std::string text();
 
   void operator()(const Call& node);
   void operator()(const Part& node);
@@ -62,6 +64,7 @@ class ProgramText {
   std::string origin(const Task& task) const;
   std::string read(const WindowRead& read) const;
 
+  const Program& program_;
   const Plan& plan_;
   const Entry& entry_;
   const emit::Instruments& instruments_;
@@ -82,7 +85,7 @@ void ProgramText::inside(const Body& body) {
   --depth_;
 }
 
-std::string ProgramText::text(const Program& program) {
+std::string ProgramText::text() {
   if (!entry_.buffers.empty()) {
     line("// The arena: what holds what, how many, in which tasks.");
     for (const Buffer& buffer : entry_.buffers)
@@ -91,13 +94,13 @@ std::string ProgramText::text(const Program& program) {
   if (entry_.workers > 1)
     line(fmt::format("const bf::Scratch scratch = {{at<unsigned char>(workspace, {}), {}}};",
                      entry_.storage.planned_bytes, entry_.worker_storage.planned_bytes));
-  if (program.groups) {
+  if (program_.groups) {
     line(fmt::format("bf::BoxGroup<{}> group = {{}};", entry_.boxes));
     line("while (bf::next_group(group, count, statuses)) {");
     ++depth_;
   }
-  for (const Section& section : program.sections) print(section);
-  if (program.groups) {
+  for (const Section& section : program_.sections) print(section);
+  if (program_.groups) {
     --depth_;
     line("}");
   }
@@ -314,12 +317,11 @@ std::string step_mark(const Plan& plan, const Entry& entry, int step) {
   return fmt::format("step {} {}", &entry - plan.entries.data(), step);
 }
 
-Bodies::Bodies(const Plan& plan, const emit::Instruments& instruments)
-    : plan_(plan), instruments_(instruments), programs_(programs_of(plan)), errors_(programs_) {}
+Bodies::Bodies(const Lowered& lowered, const emit::Instruments& instruments)
+    : lowered_(lowered), instruments_(instruments), errors_(lowered.programs()) {}
 
 std::string Bodies::of(const Entry& entry) const {
-  const auto place = static_cast<std::size_t>(&entry - plan_.entries.data());
-  return ProgramText(plan_, entry, instruments_, errors_).text(programs_.at(place));
+  return ProgramText(lowered_, entry, instruments_, errors_).text();
 }
 
 }  // namespace bf_aot::calls

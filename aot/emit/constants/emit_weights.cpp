@@ -75,10 +75,11 @@ void append_array(const Plan& plan, const WeightTable& table, std::string& text)
   text += "\n};\n\n";
 }
 
-std::string blob(const Plan& plan) {
-  const std::vector<WeightTable> tables = weight_tables(plan);
-  std::string bytes(static_cast<std::size_t>(blob_bytes(tables, plan.config.target.align)), '\0');
-  for (const WeightTable& table : tables)
+std::string blob(const Lowered& lowered) {
+  const Plan& plan = lowered.plan();
+  const std::int64_t size = blob_bytes(lowered.tables(), plan.config.target.align);
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  for (const WeightTable& table : lowered.tables())
     if (table.same_as < 0) pack_table(plan, table, bytes.data() + table.offset);
   return bytes;
 }
@@ -106,20 +107,21 @@ std::string table_reference(WeightStorage storage, const WeightTable& table) {
   return fmt::format("weights<{}>(k_{})", type_of(table), table.name);
 }
 
-std::string emit_weight_arrays(const Plan& plan, bool marks) {
+std::string emit_weight_arrays(const Lowered& lowered, bool marks) {
   std::string text;
-  for (const WeightTable& table : weight_tables(plan)) {
+  for (const WeightTable& table : lowered.tables()) {
     if (table.same_as >= 0) continue;
     if (marks) text += begin_mark("table " + table.name) + "\n";
-    append_array(plan, table, text);
+    append_array(lowered.plan(), table, text);
     if (marks) text += end_mark() + "\n";
   }
   return text;
 }
 
-std::string emit_weight_blob_declarations(const Plan& plan) {
+std::string emit_weight_blob_declarations(const Lowered& lowered) {
+  const Plan& plan = lowered.plan();
   std::string text;
-  for (const WeightTable& table : weight_tables(plan)) {
+  for (const WeightTable& table : lowered.tables()) {
     if (table.same_as >= 0) continue;
     text +=
         fmt::format("constexpr std::size_t k_{} = {};  // {} {}s, {}\n", table.name, table.offset,
@@ -136,15 +138,17 @@ inline const T* weights(std::size_t offset) {{
   return text;
 }
 
-std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem, bool marks) {
+std::vector<EmittedFile> emit_weight_files(const Lowered& lowered, const std::string& stem,
+                                           bool marks) {
+  const Plan& plan = lowered.plan();
   switch (plan.weight_storage) {
     case WeightStorage::kInline:
       return {};
     case WeightStorage::kInclude:
       return {{"_weights.inc", emit_banner(plan, "constants of " + stem + ".cpp", "//") + "\n" +
-                                   emit_weight_arrays(plan, marks)}};
+                                   emit_weight_arrays(lowered, marks)}};
     case WeightStorage::kObject:
-      return {{"_weights.S", assembly(plan, stem)}, {"_weights.bin", blob(plan)}};
+      return {{"_weights.S", assembly(plan, stem)}, {"_weights.bin", blob(lowered)}};
   }
   return {};
 }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "aot/emit/text/emitted_file.h"
+#include "planner/lowering/lowered.h"
 #include "planner/lowering/weight_tables.h"
-#include "planner/plan/plan.h"
 
 namespace bf_aot::emit {
 
@@ -13,12 +13,12 @@ namespace bf_aot::emit {
 std::string table_reference(WeightStorage storage, const WeightTable& table);
 
 // The files of weights beside the source: <stem>_weights.inc, or _weights.S and _weights.bin.
-std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem,
+std::vector<EmittedFile> emit_weight_files(const Lowered& lowered, const std::string& stem,
                                            bool marks = false);
 
 // Definitions of the tables as arrays, and declarations of the blob. `marks`: puts marks around
 // each array's lines, see aot/emit/text/marks.h.
-std::string emit_weight_arrays(const Plan& plan, bool marks = false);
-std::string emit_weight_blob_declarations(const Plan& plan);
+std::string emit_weight_arrays(const Lowered& lowered, bool marks = false);
+std::string emit_weight_blob_declarations(const Lowered& lowered);
 
 }  // namespace bf_aot::emit

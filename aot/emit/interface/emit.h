@@ -3,7 +3,9 @@
 #include <string>
 
 #include "aot/emit/calls/calls.h"
+#include "aot/emit/interface/header_bytes.h"
 #include "frontend/property/property.h"
+#include "planner/lowering/lowered.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::emit {
@@ -11,16 +13,18 @@ namespace bf_aot::emit {
 // The version of bf.h that emitted code is for; the code asserts it.
 constexpr int kAbi = 1;
 
-// The text of <stem>.h, a C99 interface. `property`: what NAME_verify decides; null for a verifier
-// without it.
-std::string emit_header(const Plan& plan, const Property* property = nullptr);
+// <stem>.h: C99 interface. `bytes`: header_bytes() of the plan, or of the levels that the header is
+// for, of which the plan is one. `property`: what NAME_verify decides; null for a verifier without
+// it.
+std::string emit_header(const Plan& plan, const HeaderBytes& bytes,
+                        const Property* property = nullptr);
 
 // Lines that forbid fusing products into sums, where the plan makes anything anew; else none. They
 // stand before the runtime's headers, since they must hold for their functions as well.
 std::string emit_contraction(const Plan& plan);
 
 // The text of <stem>.cpp.
-std::string emit_source(const Plan& plan, const std::string& stem,
+std::string emit_source(const Lowered& lowered, const std::string& stem,
                         const Property* property = nullptr, const Instruments& instruments = {});
 
 // The body of NAME_info.

@@ -70,13 +70,13 @@ constexpr const char* kVerifyTogether =
 
 }  // namespace
 
-std::string batch_section(const Plan& plan) {
+std::string batch_section(const Plan& plan, const HeaderBytes& bytes) {
   const std::string groups =
       plan.batch.side_by_side == 1
           ? ""
           : fmt::format("\n * Boxes are computed {} at a time.", plan.batch.side_by_side);
   return fmt::format(fmt::runtime(kBatchHeader + 1), upper_case(plan.name), plan.name,
-                     plan.config.batch, plan.batch_bytes(), groups);
+                     plan.config.batch, bytes.batch, groups);
 }
 
 std::string batch_includes(const Plan& plan) {

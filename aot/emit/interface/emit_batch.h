@@ -10,7 +10,7 @@ namespace bf_aot::emit {
 // Functions that take several boxes per call.
 
 // The comment before them in the header, and the include of the routines on boxes side by side.
-std::string batch_section(const Plan& plan);
+std::string batch_section(const Plan& plan, const HeaderBytes& bytes);
 std::string batch_includes(const Plan& plan);
 
 // Bodies of NAME_bounds_batch and NAME_verify_batch without an executor.

@@ -59,16 +59,17 @@ std::string promise(const Plan& plan) {
 
 }  // namespace
 
-std::string context_comment(const Plan& plan, const Signature& signature) {
+std::string context_comment(const Plan& plan, const HeaderBytes& bytes,
+                            const Signature& signature) {
   const std::string upper = upper_case(plan.name);
   if (signature.purpose == Purpose::kContextInit)
-    return fmt::format(fmt::runtime(kInitDeclarations + 1), upper, plan.name, plan.context.bytes) +
+    return fmt::format(fmt::runtime(kInitDeclarations + 1), upper, plan.name, bytes.context) +
            "/* Makes an empty context. Every other function wants one that was initialised:\n"
            " * BF_CONTEXT_FOREIGN. */\n";
   if (signature.purpose == Purpose::kCacheCounters) return "/* How often the context helped. */\n";
   if (signature.purpose == Purpose::kContextSave)
     return fmt::format(fmt::runtime(kBlobDeclarations), upper, plan.name,
-                       fmt::format("(BF_BLOB_HEADER_BYTES + {})", plan.context.persistent_bytes));
+                       fmt::format("(BF_BLOB_HEADER_BYTES + {})", bytes.persistent));
   return signature == Signature{.cached = true} ? promise(plan) : "";
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "aot/emit/interface/header_bytes.h"
 #include "aot/emit/interface/signature.h"
 #include "frontend/property/property.h"
 #include "planner/plan/plan.h"
@@ -13,7 +14,7 @@ namespace bf_aot::emit {
 
 // The comment in the header before a function, with the macros that it needs; empty: the function
 // is like the one before.
-std::string context_comment(const Plan& plan, const Signature& signature);
+std::string context_comment(const Plan& plan, const HeaderBytes& bytes, const Signature& signature);
 
 // Text for <stem>.cpp: headers, constants of the unnamed namespace, and bodies of functions other
 // than the cached entry points.

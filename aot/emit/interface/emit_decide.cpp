@@ -72,11 +72,11 @@ const char* bounds_workspace(const Plan& plan) {
 
 }  // namespace
 
-std::string decide_comment(const Plan& plan, const Property& property) {
-  if (plan.config.splits == Splits::kNeurons) return neurons_comment(plan, property);
+std::string decide_comment(const Plan& plan, const HeaderBytes& bytes, const Property& property) {
+  if (plan.config.splits == Splits::kNeurons) return neurons_comment(plan, bytes, property);
   return fmt::format(fmt::runtime(kDeclarations), upper_case(plan.name), plan.name,
-                     property.file_name, bounds_workspace(plan), plan.decide.bytes,
-                     plan.decide.open_boxes, plan.decide.open_box_bytes);
+                     property.file_name, bounds_workspace(plan), bytes.decide,
+                     plan.decide.open_boxes, bytes.open_box);
 }
 
 std::string coefficients_comment(const Plan& plan) {
@@ -101,8 +101,9 @@ std::string emit_split_weights(const Plan& plan) {
   return text + "\n};\n\n";
 }
 
-FunctionBody decide_body(const Plan& plan) {
-  if (plan.config.splits == Splits::kNeurons) return neurons_body(plan);
+FunctionBody decide_body(const Lowered& lowered) {
+  const Plan& plan = lowered.plan();
+  if (plan.config.splits == Splits::kNeurons) return neurons_body(lowered);
   const std::string upper = upper_case(plan.name);
   const bool kept = keeps_coefficients(plan);
   const std::string together =

@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "aot/emit/interface/header_bytes.h"
 #include "aot/emit/interface/signature.h"
 #include "frontend/property/property.h"
+#include "planner/lowering/lowered.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::emit {
@@ -12,11 +14,11 @@ namespace bf_aot::emit {
 
 // Comments in the header before the functions, with the macros that they need.
 std::string coefficients_comment(const Plan& plan);
-std::string decide_comment(const Plan& plan, const Property& property);
+std::string decide_comment(const Plan& plan, const HeaderBytes& bytes, const Property& property);
 
 // Text for <stem>.cpp: constants of the unnamed namespace, and the body.
 std::string decide_includes(const Plan& plan);
 std::string emit_split_weights(const Plan& plan);
-FunctionBody decide_body(const Plan& plan);
+FunctionBody decide_body(const Lowered& lowered);
 
 }  // namespace bf_aot::emit

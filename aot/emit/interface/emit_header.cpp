@@ -8,20 +8,23 @@
 #include "aot/emit/interface/emit_parallel.h"
 #include "aot/emit/interface/emit_verify.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/literals.h"
 
 namespace bf_aot::emit {
 namespace {
 
 // The comment and the macros before the first function of a family.
-std::string section(const Plan& plan, const Signature& signature, const Property* property) {
+std::string section(const Plan& plan, const HeaderBytes& bytes, const Signature& signature,
+                    const Property* property) {
   // Workers have functions of several boxes alone, or none, if no rows are shared.
   const bool idle = has_workers(plan) && !shares_rows(plan);
-  if (signature == Signature{.purpose = Purpose::kVerify}) return verify_section(plan, *property);
-  if (signature == Signature{.parallel = true}) return parallel_section(plan);
+  if (signature == Signature{.purpose = Purpose::kVerify})
+    return verify_section(plan, bytes, *property);
+  if (signature == Signature{.parallel = true}) return parallel_section(plan, bytes);
   if (signature == Signature{.batch = true})
-    return (idle ? parallel_section(plan) : "") + batch_section(plan);
+    return (idle ? parallel_section(plan, bytes) : "") + batch_section(plan, bytes);
   if (signature.purpose == Purpose::kEvaluate && idle && plan.config.batch == 1)
-    return parallel_section(plan);
+    return parallel_section(plan, bytes);
   return {};
 }
 
@@ -36,9 +39,9 @@ std::string inputs_text(Norm norm) {
       norm == Norm::kEuclid ? "sum of ((x_k - c_k) / r_k)^2 is" : "sum of |x_k - c_k| / r_k is");
 }
 
-std::string bounds_comment(const Plan& plan, const Signature& s) {
+std::string bounds_comment(const Plan& plan, const HeaderBytes& bytes, const Signature& s) {
   const std::string upper = upper_case(plan.name);
-  if (s.cached) return context_comment(plan, s);
+  if (s.cached) return context_comment(plan, bytes, s);
   if (s.coefficients) return coefficients_comment(plan);
   if (s.ranges) return ranges_comment(plan);
   if (s.batch && s.parallel)
@@ -47,8 +50,7 @@ std::string bounds_comment(const Plan& plan, const Signature& s) {
                         "/* {0}_bounds_batch; {2}.\n"
                         " * workspace: {1}_BATCH_WORKSPACE_BYTES for each worker. */\n"
                         "#define {1}_BATCH_PARALLEL_WORKSPACE_BYTES {3}\n",
-                        plan.name, upper, what_is_shared(plan),
-                        plan.config.workers * plan.batch_bytes());
+                        plan.name, upper, what_is_shared(plan), bytes.batch_parallel);
   if (s.batch)
     return s.spec ? fmt::format("/* {}_spec_bounds of each box: {} rows for each. */\n", plan.name,
                                 plan.spec_rows)
@@ -77,8 +79,7 @@ std::string bounds_comment(const Plan& plan, const Signature& s) {
       plan.name, inputs_text(plan.config.norm));
 }
 
-std::string verify_comment(const Plan& plan, const ExportedFunction& function) {
-  const Signature& s = function.signature;
+std::string verify_comment(const Plan& plan, const HeaderBytes& bytes, const Signature& s) {
   const std::string upper = upper_case(plan.name);
   if (s.cached) return {};
   if (s.batch && s.parallel)
@@ -89,7 +90,7 @@ std::string verify_comment(const Plan& plan, const ExportedFunction& function) {
     return fmt::format(
         "/* {0}_verify of each box. */\n"
         "#define {1}_VERIFY_BATCH_WORKSPACE_BYTES ({1}_BATCH_WORKSPACE_BYTES + {2})\n",
-        plan.name, upper, function.workspace.bytes - plan.batch_bytes());
+        plan.name, upper, bytes.verify_batch);
   if (s.parallel)
     return fmt::format("/* {}_verify: as much more workspace for each worker. */\n", plan.name);
   return fmt::format(
@@ -100,21 +101,22 @@ std::string verify_comment(const Plan& plan, const ExportedFunction& function) {
       upper, plan.name);
 }
 
-std::string comment(const Plan& plan, const ExportedFunction& function, const Property* property) {
-  switch (function.signature.purpose) {
+std::string comment(const Plan& plan, const HeaderBytes& bytes, const Signature& signature,
+                    const Property* property) {
+  switch (signature.purpose) {
     case Purpose::kBounds:
-      return bounds_comment(plan, function.signature);
+      return bounds_comment(plan, bytes, signature);
     case Purpose::kVerify:
-      return verify_comment(plan, function);
+      return verify_comment(plan, bytes, signature);
     case Purpose::kPropertyBox:
       return "/* The least box of floats around that of a case, from 0. */\n";
     case Purpose::kDecide:
-      return decide_comment(plan, *property);
+      return decide_comment(plan, bytes, *property);
     case Purpose::kContextInit:
     case Purpose::kCacheCounters:
     case Purpose::kContextSave:
     case Purpose::kContextLoad:
-      return context_comment(plan, function.signature);
+      return context_comment(plan, bytes, signature);
     case Purpose::kEvaluate:
       if (plan.integer)
         return "/* The quantised network at x: y, its output, rounded up to a float. x must not "
@@ -136,7 +138,7 @@ std::string comment(const Plan& plan, const ExportedFunction& function, const Pr
 
 }  // namespace
 
-std::string emit_header(const Plan& plan, const Property* property) {
+std::string emit_header(const Plan& plan, const HeaderBytes& bytes, const Property* property) {
   const std::string upper = upper_case(plan.name);
   std::string banner = emit_banner(plan, "guaranteed bounds on a network's outputs", " *");
   banner = "/*" + banner.substr(2) + " */\n";
@@ -150,13 +152,14 @@ std::string emit_header(const Plan& plan, const Property* property) {
                         float_literal(static_cast<float>(plan.float32_reach)));
   text += fmt::format("#define {}_OUTPUTS {}\n", upper, plan.output_count);
   text += fmt::format("#define {}_SPEC_ROWS {}\n", upper, plan.spec_rows);
-  text += fmt::format("#define {}_WORKSPACE_BYTES {}\n", upper, plan.arena_bytes());
-  text += fmt::format("#define {}_WORKSPACE_ALIGN {}\n", upper, plan.config.target.align);
-  text += fmt::format("#define {}_WEIGHTS_BYTES {}\n", upper, plan.weights_bytes());
+  text += fmt::format("#define {}_WORKSPACE_BYTES {}\n", upper, bytes.workspace);
+  text += fmt::format("#define {}_WORKSPACE_ALIGN {}\n", upper, bytes.align);
+  text += fmt::format("#define {}_WEIGHTS_BYTES {}\n", upper, bytes.weights);
   text += fmt::format("#define {}_MODEL_SHA256 \\\n  \"{}\"\n\n", upper, plan.model.sha256);
   text += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   for (const ExportedFunction& function : plan.functions)
-    text += section(plan, function.signature, property) + comment(plan, function, property) +
+    text += section(plan, bytes, function.signature, property) +
+            comment(plan, bytes, function.signature, property) +
             prototype(plan.name, function.signature, Language::kC) + ";\n\n";
   text += fmt::format(R"(#ifdef __cplusplus
 }}

@@ -11,6 +11,7 @@
 #include "aot/emit/text/literals.h"
 #include "frontend/diagnostic.h"
 #include "planner/lowering/weight_tables.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::emit {
 namespace {
@@ -66,22 +67,11 @@ constexpr const char* kNeuronBody =
                                workspace_bytes - {1}_WORKSPACE_BYTES, bounds);
 )";
 
-// The tables of the plan, by what they are of; nullptr for those that it leaves out.
-class Tables {
- public:
-  explicit Tables(const Plan& plan) : plan_(plan), tables_(weight_tables(plan)) {}
-
-  std::string name(LayerId layer, int term, TableKind kind) const {
-    const auto found = std::ranges::find_if(tables_, [&](const WeightTable& each) {
-      return each.layer == layer && each.term == term && each.kind == kind;
-    });
-    return found == tables_.end() ? "nullptr" : table_reference(plan_.weight_storage, *found);
-  }
-
- private:
-  const Plan& plan_;
-  const std::vector<WeightTable> tables_;
-};
+// nullptr for a table that the plan leaves out.
+std::string table_name(const Lowered& lowered, LayerId layer, int term, TableKind kind) {
+  const WeightTable* const found = find_table(lowered.tables(), layer, term, kind);
+  return found == nullptr ? "nullptr" : table_reference(lowered.plan().weight_storage, *found);
+}
 
 std::string shape_of_term(const Plan& plan, LayerId layer, int term) {
   const std::vector<ConvShapeName> shapes = conv_shapes(plan);
@@ -91,12 +81,14 @@ std::string shape_of_term(const Plan& plan, LayerId layer, int term) {
   return "&" + found->name;
 }
 
-std::string part_text(const Plan& plan, const Tables& tables, LayerId id, int number, int source) {
+std::string part_text(const Lowered& lowered, LayerId id, int number, int source) {
+  const Plan& plan = lowered.plan();
   const Layer& layer = plan.layer(id);
+  const auto table = [&](int term, TableKind kind) { return table_name(lowered, id, term, kind); };
   const auto text = [&](const char* map, int in, int term, int panel, const std::string& starts,
                         const std::string& columns, const std::string& shape) {
     return fmt::format("      {{bf::SplitMap::{}, {}, {}, {}, {}, {}, {}, {}}},\n", map, source, in,
-                       tables.name(id, term, TableKind::kWeight), panel, starts, columns, shape);
+                       table(term, TableKind::kWeight), panel, starts, columns, shape);
   };
   const std::string none = "nullptr";
   if (layer.kind == LayerKind::kDense)
@@ -105,10 +97,9 @@ std::string part_text(const Plan& plan, const Tables& tables, LayerId id, int nu
   if (std::holds_alternative<ConvMap>(term.map))
     return text("kConv", term.in, number, 1, none, none, shape_of_term(plan, id, number));
   if (std::holds_alternative<SparseMap>(term.map))
-    return text("kSparse", term.in, number, 1, tables.name(id, number, TableKind::kRowStart),
-                tables.name(id, number, TableKind::kColumn), none);
-  return text("kGather", term.in, number, 1, none, tables.name(id, number, TableKind::kSource),
-              none);
+    return text("kSparse", term.in, number, 1, table(number, TableKind::kRowStart),
+                table(number, TableKind::kColumn), none);
+  return text("kGather", term.in, number, 1, none, table(number, TableKind::kSource), none);
 }
 
 struct LayersText {
@@ -116,30 +107,30 @@ struct LayersText {
   std::size_t part_count = 0;
 };
 
-LayersText layers_text(const Plan& plan) {
-  const Tables tables(plan);
+LayersText layers_text(const Lowered& lowered) {
+  const Plan& plan = lowered.plan();
   LayersText text;
   for (const SplitLayerPlan& each : plan.decide.layers) {
     const Layer& layer = plan.layer(each.layer);
-    text.layers += fmt::format(
-        "      {{parts + {}, {}, {}, {}, {}, {}, {},\n       {}, {}}},\n", text.part_count,
-        each.sources.size(), layer.out, each.first,
-        tables.name(each.layer, -1, TableKind::kBiasDouble), bias_run(plan, each.layer), layer.relu,
-        double_literal(layer.errors.weight_relative), double_literal(layer.errors.bias_double));
+    text.layers += fmt::format("      {{parts + {}, {}, {}, {}, {}, {}, {},\n       {}, {}}},\n",
+                               text.part_count, each.sources.size(), layer.out, each.first,
+                               table_name(lowered, each.layer, -1, TableKind::kBiasDouble),
+                               bias_run(plan, each.layer), layer.relu,
+                               double_literal(layer.errors.weight_relative),
+                               double_literal(layer.errors.bias_double));
     text.part_count += each.sources.size();
     for (int number = 0; number < static_cast<int>(each.sources.size()); ++number)
-      text.parts += part_text(plan, tables, each.layer, number,
-                              each.sources[static_cast<std::size_t>(number)]);
+      text.parts +=
+          part_text(lowered, each.layer, number, each.sources[static_cast<std::size_t>(number)]);
   }
   return text;
 }
 
 }  // namespace
 
-std::string neurons_comment(const Plan& plan, const Property& property) {
+std::string neurons_comment(const Plan& plan, const HeaderBytes& bytes, const Property& property) {
   return fmt::format(fmt::runtime(kNeuronDeclarations), upper_case(plan.name), plan.name,
-                     property.file_name, plan.decide.bytes, plan.decide.open_boxes,
-                     plan.decide.open_box_bytes);
+                     property.file_name, bytes.decide, plan.decide.open_boxes, bytes.open_box);
 }
 
 std::string ranges_comment(const Plan& plan) {
@@ -147,9 +138,10 @@ std::string ranges_comment(const Plan& plan) {
                      plan.decide.neurons);
 }
 
-FunctionBody neurons_body(const Plan& plan) {
+FunctionBody neurons_body(const Lowered& lowered) {
+  const Plan& plan = lowered.plan();
   const DecidePlan& decide = plan.decide;
-  const LayersText text = layers_text(plan);
+  const LayersText text = layers_text(lowered);
   std::string firsts, counts;
   for (const LayerId head : plan.spec_heads) {
     const auto at = std::ranges::find(decide.layers, head, &SplitLayerPlan::layer);

@@ -4,13 +4,13 @@
 
 #include "aot/emit/interface/emit_verify.h"
 #include "frontend/property/property.h"
-#include "planner/plan/plan.h"
+#include "planner/lowering/lowered.h"
 
 namespace bf_aot::emit {
 
 // NAME_decide by splits of neurons, and the bounds that give it neurons' intervals.
-std::string neurons_comment(const Plan& plan, const Property& property);
+std::string neurons_comment(const Plan& plan, const HeaderBytes& bytes, const Property& property);
 std::string ranges_comment(const Plan& plan);
-FunctionBody neurons_body(const Plan& plan);
+FunctionBody neurons_body(const Lowered& lowered);
 
 }  // namespace bf_aot::emit

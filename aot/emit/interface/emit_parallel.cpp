@@ -139,10 +139,10 @@ std::string parallel_includes(const Plan& plan) {
   return has_workers(plan) ? "#include \"bf/core/parallel.h\"\n" : "";
 }
 
-std::string parallel_section(const Plan& plan) {
+std::string parallel_section(const Plan& plan, const HeaderBytes& bytes) {
   const std::string text =
       fmt::format(fmt::runtime(kParallelHead + 1), upper_case(plan.name), plan.name,
-                  plan.config.workers, plan.worker_bytes(), plan.parallel_bytes());
+                  plan.config.workers, bytes.worker, bytes.parallel);
   return shares_rows(plan) ? text : text + "/* " + plan.parallel.reason + ". */\n\n";
 }
 

@@ -17,7 +17,7 @@ bool shares_rows(const Plan& plan);
 std::string parallel_includes(const Plan& plan);
 
 // The comment before them in the header, and a sentence that says what workers of batches share.
-std::string parallel_section(const Plan& plan);
+std::string parallel_section(const Plan& plan, const HeaderBytes& bytes);
 std::string what_is_shared(const Plan& plan);
 
 // The steps of an entry as a function, which all entry points for it call, and the text of such a

@@ -18,7 +18,6 @@
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/contraction.h"
 #include "aot/emit/text/marks.h"
-#include "planner/lowering/program.h"
 
 namespace bf_aot::emit {
 namespace {
@@ -37,15 +36,16 @@ std::string kernels(const Plan& plan, const Instruments& instruments, loop::Need
   return text;
 }
 
-std::string weights(const Plan& plan, const std::string& stem, const Instruments& instruments) {
-  switch (plan.weight_storage) {
+std::string weights(const Lowered& lowered, const std::string& stem,
+                    const Instruments& instruments) {
+  switch (lowered.plan().weight_storage) {
     case WeightStorage::kInline:
-      return "// ---- constants\n\n" + emit_weight_arrays(plan, instruments.marks);
+      return "// ---- constants\n\n" + emit_weight_arrays(lowered, instruments.marks);
     case WeightStorage::kInclude:
       return fmt::format("// ---- constants\n\n#include \"{}_weights.inc\"\n\n", stem);
     case WeightStorage::kObject:
       return "// ---- constants: byte offsets into the object made from the weights file\n\n" +
-             emit_weight_blob_declarations(plan);
+             emit_weight_blob_declarations(lowered);
   }
   return {};
 }
@@ -123,8 +123,9 @@ std::string info_text(const Plan& plan) {
 
 namespace {
 
-FunctionBody body_of(const Plan& plan, const ExportedFunction& function,
+FunctionBody body_of(const Lowered& lowered, const ExportedFunction& function,
                      const calls::Bodies& bodies) {
+  const Plan& plan = lowered.plan();
   switch (function.signature.purpose) {
     case Purpose::kBounds:
       return bounds_body(plan, function, bodies);
@@ -133,7 +134,7 @@ FunctionBody body_of(const Plan& plan, const ExportedFunction& function,
     case Purpose::kPropertyBox:
       return property_box_body(plan);
     case Purpose::kDecide:
-      return decide_body(plan);
+      return decide_body(lowered);
     case Purpose::kContextInit:
     case Purpose::kCacheCounters:
     case Purpose::kContextSave:
@@ -166,13 +167,14 @@ const ExportedFunction* does_more(const Plan& plan, Signature signature) {
   return find_function(plan, signature);
 }
 
-std::string definition(const Plan& plan, const ExportedFunction& function,
+std::string definition(const Lowered& lowered, const ExportedFunction& function,
                        const calls::Bodies& bodies) {
+  const Plan& plan = lowered.plan();
   const std::string head = prototype(plan.name, function.signature, Language::kCpp) + " {\n";
   if (const ExportedFunction* const more = does_more(plan, function.signature))
     return head + "  return " + call_of(plan.name, more->signature, function.signature) +
            ";\n}\n\n";
-  const FunctionBody body = body_of(plan, function, bodies);
+  const FunctionBody body = body_of(lowered, function, bodies);
   return body.helpers + head + argument_checks(plan, function) + body.text + "}\n\n";
 }
 
@@ -193,12 +195,13 @@ std::string emit_contraction(const Plan& plan) {
       kNoContractionFlag, kNoContraction);
 }
 
-std::string emit_source(const Plan& plan, const std::string& stem, const Property* property,
+std::string emit_source(const Lowered& lowered, const std::string& stem, const Property* property,
                         const Instruments& instruments) {
+  const Plan& plan = lowered.plan();
   if (plan.integer) return emit_integer_source(plan, stem);
   loop::Needs needs;
-  const calls::Bodies bodies(plan, instruments);
-  const std::vector<calls::Program>& programs = bodies.programs();
+  const calls::Bodies bodies(lowered, instruments);
+  const std::vector<calls::Program>& programs = lowered.programs();
   const std::string kernel_text = kernels(plan, instruments, needs);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n", stem);
@@ -218,7 +221,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
     text +=
         "void poison(void* bytes, int count, unsigned char byte) {\n"
         "  for (int i = 0; i < count; ++i) static_cast<unsigned char*>(bytes)[i] = byte;\n}\n\n";
-  text += weights(plan, stem, instruments) + emit_conv_shapes(plan, programs) +
+  text += weights(lowered, stem, instruments) + emit_conv_shapes(plan, programs) +
           emit_max_groups(plan, programs) + emit_function_tables(plan);
   text += "// ---- kernels\n\n" + kernel_text;
   text += bodies.error_constants() + emit_context_constants(plan);
@@ -227,7 +230,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   if (instruments.trace) text += emit_trace_hook(plan);
   for (const ExportedFunction& function : plan.functions)
     text += marked(instruments, "function " + plan.name + "_" + suffix_of(function.signature),
-                   definition(plan, function, bodies));
+                   definition(lowered, function, bodies));
   text += "}  // extern \"C\"\n";
   return text;
 }

@@ -60,14 +60,12 @@ void check_emittable(const Property& property) {
          "decide it with bf-aot verify, or split it");
 }
 
-std::string verify_section(const Plan& plan, const Property& property) {
-  const ExportedFunction& verify = *find_function(plan, {.purpose = Purpose::kVerify});
+std::string verify_section(const Plan& plan, const HeaderBytes& bytes, const Property& property) {
   return fmt::format(
       "/* The property {1}: an input of a case's box must not satisfy a clause of the case. */\n"
       "#define {0}_PROPERTY_CASES {2}\n"
       "#define {0}_VERIFY_WORKSPACE_BYTES ({0}_WORKSPACE_BYTES + {3})\n\n",
-      upper_case(plan.name), property.file_name, property.cases.size(),
-      verify.workspace.bytes - plan.arena_bytes());
+      upper_case(plan.name), property.file_name, property.cases.size(), bytes.verify);
 }
 
 std::string emit_verify_tables(const Property& property, const std::string& stem) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "aot/emit/interface/header_bytes.h"
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/text/emitted_file.h"
 #include "frontend/property/property.h"
@@ -16,7 +17,7 @@ namespace bf_aot::emit {
 void check_emittable(const Property& property);
 
 // The comment and the macros before NAME_verify in the header.
-std::string verify_section(const Plan& plan, const Property& property);
+std::string verify_section(const Plan& plan, const HeaderBytes& bytes, const Property& property);
 
 // Text for <stem>.cpp: constants of the unnamed namespace, and bodies.
 std::string emit_verify_tables(const Property& property, const std::string& stem);

@@ -13,7 +13,6 @@
 #include "aot/engine/jit/jit_source.h"
 #include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
-#include "planner/lowering/program.h"
 #include "planner/lowering/walk.h"
 
 namespace bf_aot::engine {
@@ -79,7 +78,7 @@ void Jit::choose(const engine::Engine& engine, EntryKind kind, const std::vector
   const auto entry = std::ranges::find(plan.entries, kind, &Entry::kind);
   std::map<std::string, std::pair<double, std::vector<Place>>> by_source;
   std::size_t number = 0;
-  calls::for_each_call(calls::program_of(plan, *entry), [&](const calls::Call& call) {
+  calls::for_each_call(engine.lowered().program(*entry), [&](const calls::Call& call) {
     const Place place = {kind, number++};
     const double took = seconds.at(place.call);
     if (took == 0) return;

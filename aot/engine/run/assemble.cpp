@@ -530,9 +530,9 @@ EntryOperations Assembler::assemble(const calls::Program& program) {
 
 }  // namespace
 
-EntryOperations assemble(const Plan& plan, const Entry& entry, const calls::Program& program,
-                         const Prebuilt& code, Constants& constants, bool parts) {
-  return Assembler(plan, entry, code, constants, parts).assemble(program);
+EntryOperations assemble(const Lowered& lowered, const Entry& entry, const Prebuilt& code,
+                         Constants& constants, bool parts) {
+  return Assembler(lowered.plan(), entry, code, constants, parts).assemble(lowered.program(entry));
 }
 
 }  // namespace bf_aot::engine

@@ -56,8 +56,9 @@ void Constants::Free::operator()(std::byte* memory) const {
   std::free(memory);
 }
 
-Constants::Constants(const Plan& plan) {
-  const std::vector<WeightTable> tables = weight_tables(plan);
+Constants::Constants(const Lowered& lowered) {
+  const Plan& plan = lowered.plan();
+  const std::vector<WeightTable>& tables = lowered.tables();
   const auto align = static_cast<std::size_t>(plan.config.target.align);
   blob_bytes_ = static_cast<std::size_t>(blob_bytes(tables, plan.config.target.align));
   blob_.reset(static_cast<std::byte*>(std::aligned_alloc(align, std::max(align, blob_bytes_))));

@@ -10,6 +10,7 @@
 
 #include "aot/engine/run/function_views.h"
 #include "bf/sums/row_windows.h"
+#include "planner/lowering/lowered.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/program.h"
 
@@ -24,7 +25,7 @@ bf::Image image_of(const RowImage& image);
 // Returned pointers are valid as long as this lives.
 class Constants {
  public:
-  explicit Constants(const Plan& plan);
+  explicit Constants(const Lowered& lowered);
 
   const void* table(const calls::Table& table) const;
   const bf::FunctionView* function(const Function& function) { return functions_.of(function); }

@@ -12,7 +12,6 @@
 #include "bf/dense/boxes.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
-#include "planner/lowering/program.h"
 
 namespace bf_aot::engine {
 namespace {
@@ -87,16 +86,16 @@ std::size_t to_size(std::int64_t bytes) {
 
 }  // namespace
 
-Engine::Engine(std::shared_ptr<const Plan> plan, const EngineOptions& options)
-    : Engine(plan, code_for(*plan), options) {}
+Engine::Engine(std::shared_ptr<const Lowered> lowered, const EngineOptions& options)
+    : Engine(lowered, code_for(lowered->plan()), options) {}
 
-Engine::Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, const EngineOptions& options)
-    : plan_(std::move(plan)), constants_(*plan_) {
+Engine::Engine(std::shared_ptr<const Lowered> lowered, const Prebuilt& code,
+               const EngineOptions& options)
+    : lowered_(std::move(lowered)), plan_(&lowered_->plan()), constants_(*lowered_) {
   if (std::ranges::any_of(plan_->domains, &DomainChoice::remade) && code.relax_fuses())
     BF_BROKEN("relaxations that are made anew need code that fuses no products");
   for (const Entry& entry : plan_->entries)
-    entries_.push_back(assemble(*plan_, entry, calls::program_of(*plan_, entry), code, constants_,
-                                options.with_parts));
+    entries_.push_back(assemble(*lowered_, entry, code, constants_, options.with_parts));
   if (options.property == nullptr) return;
   property_ = std::make_shared<const PropertyMemory>(*options.property);
   if (property().inputs != plan_->input_count || property().rows != std::max(plan_->spec_rows, 1))

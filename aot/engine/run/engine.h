@@ -7,6 +7,7 @@
 #include "aot/engine/run/constants.h"
 #include "aot/engine/run/operations.h"
 #include "aot/engine/run/run.h"
+#include "planner/lowering/lowered.h"
 #include "planner/plan/functions.h"
 #include "planner/plan/plan.h"
 #include "runtime/bf.h"
@@ -71,11 +72,13 @@ class Engine {
  public:
   // The plan is kept. Throws BF3304 when there is no code for its target, and BF3504 without
   // memory for its constants.
-  explicit Engine(std::shared_ptr<const Plan> plan, const EngineOptions& options = {});
+  explicit Engine(std::shared_ptr<const Lowered> lowered, const EngineOptions& options = {});
   // Uses `code` instead of what find_prebuilt() finds.
-  Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, const EngineOptions& options = {});
+  Engine(std::shared_ptr<const Lowered> lowered, const Prebuilt& code,
+         const EngineOptions& options = {});
 
   const Plan& plan() const { return *plan_; }
+  const Lowered& lowered() const { return *lowered_; }
 
   // Calls the function of the verifier with this signature, one of plan().functions, and returns
   // what the generated function would. NAME_info, which returns no status, cannot be called;
@@ -121,7 +124,8 @@ class Engine {
   bf_status decide_by_neurons(const Arguments& a) const;
   Arguments box_of(const Signature& signature, const Arguments& a, std::size_t i) const;
 
-  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const Lowered> lowered_;
+  const Plan* plan_;
   Constants constants_;
   std::vector<EntryOperations> entries_;
   std::shared_ptr<const PropertyMemory> property_;  // may be null

@@ -13,6 +13,7 @@
 #include "bf/dense/lines.h"
 #include "bf/sums/intervals.h"
 #include "bf/sums/planes.h"
+#include "planner/lowering/lowered.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/program.h"
 
@@ -155,7 +156,7 @@ struct EntryOperations {
 // Makes the operations of an entry's program. Throws an internal error when the program calls what
 // is not among the prebuilt code, which a plan of lowering prebuilt never does. parts: keeps the
 // marks of Part, for traces.
-EntryOperations assemble(const Plan& plan, const Entry& entry, const calls::Program& program,
-                         const Prebuilt& code, Constants& constants, bool parts);
+EntryOperations assemble(const Lowered& lowered, const Entry& entry, const Prebuilt& code,
+                         Constants& constants, bool parts);
 
 }  // namespace bf_aot::engine

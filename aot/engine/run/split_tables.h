@@ -6,7 +6,7 @@
 
 #include "aot/engine/run/constants.h"
 #include "bf/search/split_network.h"
-#include "planner/lowering/weight_tables.h"
+#include "planner/lowering/lowered.h"
 
 namespace bf_aot::engine {
 
@@ -14,17 +14,20 @@ namespace bf_aot::engine {
 class SplitTables {
  public:
   // Keeps references to both arguments.
-  SplitTables(const Plan& plan, const Constants& constants);
+  SplitTables(const Lowered& lowered, const Constants& constants);
   SplitTables(const SplitTables&) = delete;
   SplitTables& operator=(const SplitTables&) = delete;
 
   const bf::SplitNetwork& network() const { return network_; }
 
  private:
-  bf::SplitPart part_of(const std::vector<WeightTable>& known, const Constants& constants,
-                        LayerId layer, int number);
+  // Null for a table that the plan leaves out.
+  template <class Number>
+  const Number* table(LayerId layer, int term, TableKind kind) const;
+  bf::SplitPart part_of(LayerId layer, int number);
 
-  const Plan& plan_;
+  const Lowered& lowered_;
+  const Constants& constants_;
   std::deque<bf::ConvShape> shapes_;  // a deque, since others point to its elements
   std::deque<std::vector<bf::SplitPart>> parts_;
   std::vector<bf::SplitLayer> layers_;

@@ -90,7 +90,7 @@ bf_status Engine::property_box(const Arguments& a) const {
 }
 
 bf_status Engine::decide_by_neurons(const Arguments& a) const {
-  const SplitTables tables(*plan_, constants_);
+  const SplitTables tables(*lowered_, constants_);
   const auto bytes = static_cast<std::size_t>(plan_->arena_bytes());
   const auto bounds = [&](const float* low, const float* high, float* row_low, float* row_high,
                           float* ranges) {

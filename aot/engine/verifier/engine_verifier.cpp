@@ -30,10 +30,10 @@ void EngineVerifier::Free::operator()(std::byte* memory) const {
   std::free(memory);
 }
 
-EngineVerifier::EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts,
+EngineVerifier::EngineVerifier(std::shared_ptr<const Lowered> lowered, bool with_parts,
                                std::unique_ptr<EngineCaller> caller)
     : EngineVerifier(std::make_shared<const engine::Engine>(
-          std::move(plan), engine::EngineOptions{.with_parts = with_parts})) {
+          std::move(lowered), engine::EngineOptions{.with_parts = with_parts})) {
   caller_ = std::move(caller);
 }
 

@@ -27,7 +27,7 @@ class EngineVerifier final : public HostVerifier {
  public:
   // with_parts: trace() can be called. caller: null: the engine is called directly. Throws: BF3304,
   // BF3306.
-  EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts,
+  EngineVerifier(std::shared_ptr<const Lowered> lowered, bool with_parts,
                  std::unique_ptr<EngineCaller> caller = nullptr);
 
   // The twin shares the engine, and with it the code that a caller has replaced.

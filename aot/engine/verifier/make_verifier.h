@@ -6,7 +6,7 @@
 #include "aot/build/compile_options.h"
 #include "aot/build/library.h"
 #include "aot/engine/verifier/verifier.h"
-#include "planner/plan/plan_fwd.h"
+#include "planner/lowering/lowered.h"
 
 namespace bf_aot::engine {
 
@@ -20,7 +20,8 @@ struct MadeVerifier {
 
 // Makes the verifier of a plan that was made with these options for this machine, without
 // `options.levels`. Throws: CompileError.
-MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const build::CompileOptions& options,
+MadeVerifier make_verifier(std::shared_ptr<const Lowered> lowered,
+                           const build::CompileOptions& options,
                            const build::CompilerOptions& compiler);
 
 }  // namespace bf_aot::engine

@@ -25,28 +25,31 @@ system::Timing HostVerifier::time(const input::FloatBox& box,
   return {samples.front(), samples[samples.size() / 2], static_cast<int>(samples.size())};
 }
 
-MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const build::CompileOptions& options,
+MadeVerifier make_verifier(std::shared_ptr<const Lowered> lowered,
+                           const build::CompileOptions& options,
                            const build::CompilerOptions& compiler) {
+  const Plan& plan = lowered->plan();
   BF_CHECK(options.levels.empty());
   MadeVerifier made;
-  if (plan->config.lowering == Lowering::kPrebuilt) {
+  if (plan.config.lowering == Lowering::kPrebuilt) {
     if (compiler.jit != build::JitMode::kWait && (!compiler.cxx.empty() || !compiler.flags.empty()))
       fail("BF3314", compiler.cxx.empty() ? "--cxx-flags" : "--cxx",
            "the verifier is run by code that bf-aot has: no C++ compiler is called",
            "leave it out, or give --jit wait or --lowering vector");
     std::unique_ptr<EngineCaller> caller;
     if (compiler.jit != build::JitMode::kOff) caller = std::make_unique<Jit>(compiler);
-    made.host = std::make_unique<EngineVerifier>(std::move(plan), options.trace, std::move(caller));
+    made.host =
+        std::make_unique<EngineVerifier>(std::move(lowered), options.trace, std::move(caller));
     return made;
   }
   const system::Stopwatch printing;
-  const std::vector<emit::EmittedFile> files = build::emit(*plan, build::kCachedStem, options);
+  const std::vector<emit::EmittedFile> files = build::emit(*lowered, build::kCachedStem, options);
   made.print_seconds = printing.seconds();
-  const build::CachedVerifier cached = build::cached_verifier(files, plan->config.target, compiler);
+  const build::CachedVerifier cached = build::cached_verifier(files, plan.config.target, compiler);
   made.library = cached.library;
   made.compile_seconds = cached.compile_seconds;
   made.host =
-      std::make_unique<CompiledVerifier>(build::open_cached(cached.library), cached.library, *plan);
+      std::make_unique<CompiledVerifier>(build::open_cached(cached.library), cached.library, plan);
   return made;
 }
 

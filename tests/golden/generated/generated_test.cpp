@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "aot/build/compile.h"
+#include "aot/build/manifest.h"
 #include "aot/emit/calls/dump.h"
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/kernels/schedule_dump.h"
@@ -81,9 +82,13 @@ constexpr const char* kSchedule = ".schedule";
 // Of `inspect --dump-calls`.
 constexpr const char* kCalls = ".calls";
 
+// Of files that no compiler has seen.
+constexpr const char* kManifest = ".json";
+
 std::string file(const build::Verifier& verifier, const std::string& suffix) {
-  if (suffix == kCalls) return calls::dump_calls(verifier.plan);
-  if (suffix == kSchedule) return emit::dump_schedules(verifier.plan);
+  if (suffix == kCalls) return calls::dump_calls(*verifier.lowered);
+  if (suffix == kSchedule) return emit::dump_schedules(verifier.plan());
+  if (suffix == kManifest) return build::manifest_text(verifier, "verifier", suffix, {});
   for (const emit::EmittedFile& each : verifier.files)
     if (each.suffix == suffix) return each.bytes;
   ADD_FAILURE() << "no file " << suffix;
@@ -149,7 +154,7 @@ TEST_P(GeneratedFiles, TracingOnlyAddsItsOwnLines) {
   options.trace = true;
   const build::Verifier verifier = compile_tiny("verifier", options);
   std::string traced = file(verifier, ".cpp");
-  const std::string hook = emit::emit_trace_hook(verifier.plan);
+  const std::string hook = emit::emit_trace_hook(verifier.plan());
   const std::size_t at = traced.find(hook);
   ASSERT_NE(at, std::string::npos);
   traced.erase(at, hook.size());
@@ -170,8 +175,8 @@ TEST_P(GeneratedFiles, AreTheSameEachTime) {
   const build::Verifier again = compile_tiny("verifier", options);
   ASSERT_EQ(once.files.size(), again.files.size());
   for (const emit::EmittedFile& each : once.files)
-    EXPECT_TRUE(each.bytes == file(again, each.suffix)) << each.suffix;
-  EXPECT_TRUE(once.plan == again.plan);
+    EXPECT_TRUE(file(once, each.suffix) == file(again, each.suffix)) << each.suffix;
+  EXPECT_TRUE(once.plan() == again.plan());
 }
 
 // The stem names the header that the source includes, and nothing else.
@@ -185,7 +190,7 @@ TEST_P(GeneratedFiles, FollowTheStem) {
   ASSERT_NE(at, std::string::npos);
   source.replace(at, include.size(), "#include \"stem_two.h\"");
   EXPECT_TRUE(source == file(two, ".cpp")) << difference(source, file(two, ".cpp"));
-  for (const char* suffix : {".h", ".json"})
+  for (const char* suffix : {".h", kManifest})
     EXPECT_TRUE(file(one, suffix) == file(two, suffix)) << suffix;
 }
 
@@ -197,7 +202,7 @@ TEST_P(GeneratedFiles, FollowTheName) {
   options.name = "zzzz";
   const build::Verifier two = compile_tiny("verifier", options);
   for (const emit::EmittedFile& each : one.files) {
-    std::string renamed = each.bytes;
+    std::string renamed = file(one, each.suffix);
     std::size_t count = 0;
     for (const auto& [from, to] : {std::pair{"aaaa", "zzzz"}, std::pair{"AAAA", "ZZZZ"}})
       for (std::size_t at = renamed.find(from); at != std::string::npos;

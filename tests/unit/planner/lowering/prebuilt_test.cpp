@@ -11,9 +11,10 @@
 #include "frontend/diagnostic.h"
 #include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
+#include "planner/lowering/lowered.h"
 #include "planner/lowering/lowering.h"
-#include "planner/lowering/program.h"
 #include "planner/lowering/walk.h"
+#include "planner/lowering/weight_tables.h"
 #include "planner/planner.h"
 #include "planner/verify/verify.h"
 #include "runtime/bf/contract/tiles.h"
@@ -174,9 +175,8 @@ void expect_prebuilt(const Plan& plan, const calls::Call& call) {
 }
 
 void expect_prebuilt(const Plan& plan) {
-  for (const Entry& entry : plan.entries)
-    calls::for_each_call(calls::program_of(plan, entry),
-                         [&](const calls::Call& call) { expect_prebuilt(plan, call); });
+  for (const calls::Program& program : calls::programs_of(plan, weight_tables(plan)))
+    calls::for_each_call(program, [&](const calls::Call& call) { expect_prebuilt(plan, call); });
   for (const Kernel& kernel : plan.kernels) {
     EXPECT_NE(kernel.strategy, Lowering::kVector);
     EXPECT_EQ(kernel.strategy == Lowering::kPrebuilt,

@@ -1,12 +1,13 @@
-#include "planner/lowering/program.h"
-
 #include <gtest/gtest.h>
 
 #include <utility>
+#include <vector>
 
+#include "planner/lowering/lowered.h"
 #include "planner/lowering/routines.h"
 #include "planner/lowering/walk.h"
-#include "planner/verify/verify_calls.h"
+#include "planner/lowering/weight_tables.h"
+#include "planner/verify/verify.h"
 #include "tests/unit/planner/toy.h"
 #include "tests/unit/planner/toy_images.h"
 #include "tests/unit/planner/verify/verify_graph.h"
@@ -18,22 +19,21 @@ namespace {
 using namespace bf_aot::testing;
 
 void verify_all(const Plan& plan) {
-  for (const Entry& entry : plan.entries) verify_calls(plan, entry, program_of(plan, entry));
+  verify_programs(plan, programs_of(plan, weight_tables(plan)));
 }
 
 // The first call of a routine in the entry of bounds, changed; then checked.
 template <typename Change>
 void verify_changed(const Plan& plan, Routine routine, const Change& change) {
-  const Entry& entry = plan.entries.front();
-  Program program = program_of(plan, entry);
+  std::vector<Program> programs = programs_of(plan, weight_tables(plan));
   bool found = false;
-  for_each_call(program, [&](const Call& call) {
+  for_each_call(programs.front(), [&](const Call& call) {
     if (found || call.callee != Callee(routine)) return;
     found = true;
     change(const_cast<Call&>(call));
   });
   ASSERT_TRUE(found);
-  verify_calls(plan, entry, program);
+  verify_programs(plan, programs);
 }
 
 TEST(Program, SignaturesAreInTheOrderOfTheRoutines) {

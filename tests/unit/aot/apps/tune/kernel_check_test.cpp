@@ -23,7 +23,7 @@ Plan planned(Method method, int batch) {
   options.planner.batch = batch;
   const build::FrontendResult front = build::run_frontend(
       std::string(BF_SOURCE_DIR) + "/models/collision_avoidance_6x50.onnx", options);
-  return build::run_planner(front, "net", options);
+  return build::run_planner(front, "net", options)->plan();
 }
 
 KernelLibrary load(const system::Staging& staging, KernelSource source) {

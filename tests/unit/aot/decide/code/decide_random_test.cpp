@@ -273,15 +273,15 @@ TEST_P(DecideRandom, NeuronSplitsDecideTheProperty) {
   options.planner.target = find_target("host");
   options.spec = to_spec(question.property);
   options.max_as_relu = GetParam().activation == std::string("Max");
-  const auto plan = std::make_shared<const Plan>(build::plan_model(question.model, options));
-  ASSERT_TRUE(has_neuron_splits(*plan));
-  const engine::EngineVerifier verifier(plan, false);
+  const auto lowered = build::plan_model(question.model, options);
+  ASSERT_TRUE(has_neuron_splits(lowered->plan()));
+  const engine::EngineVerifier verifier(lowered, false);
   const Sampler network(question.model);
   const WitnessCheck check(question.property, network);
   std::vector<std::uint64_t> nodes;
   for (const std::size_t threads : {1U, 3U}) {
     Cases cases(question.property);
-    NeuronSearch search(verifier, *plan, cases, threads);
+    NeuronSearch search(verifier, lowered->plan(), cases, threads);
     SplitCalls calls;
     calls.prove = [&](std::size_t index, const std::vector<double>& x) {
       return check.prove(index, x);

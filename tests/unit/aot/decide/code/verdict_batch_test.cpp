@@ -66,7 +66,7 @@ class Loaded {
     if (library_ == nullptr) throw std::runtime_error(dlerror());
     verify = reinterpret_cast<Verify*>(dlsym(library_, "tiny_verify"));
     verify_batch = reinterpret_cast<VerifyBatch*>(dlsym(library_, "tiny_verify_batch"));
-    side_by_side = verifier.plan.batch.side_by_side;
+    side_by_side = verifier.plan().batch.side_by_side;
   }
   ~Loaded() {
     if (library_ != nullptr) dlclose(library_);

@@ -85,9 +85,9 @@ void expect_gradients_of(const ImportedModel& model, double least, double most) 
   for (const ValueId id : model.graph.outputs)
     outputs += static_cast<std::size_t>(element_count(model.graph.value(id).shape));
   const build::CompileOptions options = options_for(outputs, 5);
-  const Plan plan = build::run_planner(build::run_frontend({model.graph, model.info}, options),
-                                       "network", options);
-  expect_gradients(plan, least, most);
+  const auto lowered = build::run_planner(build::run_frontend({model.graph, model.info}, options),
+                                          "network", options);
+  expect_gradients(lowered->plan(), least, most);
 }
 
 void expect_gradients_of_file(const std::string& path, double least, double most) {
@@ -157,9 +157,9 @@ opset_import { version: 11 })";
   ImportedModel model = import_model_bytes(test::encode_model(kSteps), "steps.onnx", {});
   build::CompileOptions options = options_for(3, 5);
   options.spec->rows = {{1, 0, -2}};
-  const Plan plan =
+  const auto lowered =
       build::run_planner(build::run_frontend({model.graph, model.info}, options), "net", options);
-  RowGradients gradients(plan);
+  RowGradients gradients(lowered->plan());
   std::vector<float> x(3 * kPoints, 0.5F);
   for (std::size_t p = 0; p < kPoints; ++p) x[kPoints + p] = x[2 * kPoints + p] = -0.75F;
   EXPECT_EQ(gradients.rows(x)[0], 3);

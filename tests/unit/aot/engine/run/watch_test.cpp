@@ -34,7 +34,7 @@ class Counting final : public Watch {
   const int most_;  // of asks that are answered by true; -1: all
 };
 
-std::shared_ptr<const Plan> plan_by(Method method, int workers = 1) {
+std::shared_ptr<const Lowered> plan_by(Method method, int workers = 1) {
   build::CompileOptions options;
   options.planner.method = method;
   options.planner.lowering = Lowering::kPrebuilt;
@@ -43,8 +43,7 @@ std::shared_ptr<const Plan> plan_by(Method method, int workers = 1) {
   options.planner.iterations = 3;
   options.planner.workers = workers;
   options.planner.row_tile = 2;
-  return std::make_shared<const Plan>(
-      build::plan_model(BF_SOURCE_DIR "/models/collision_avoidance_6x50.onnx", options));
+  return build::plan_model(BF_SOURCE_DIR "/models/collision_avoidance_6x50.onnx", options);
 }
 
 struct Free {
@@ -52,7 +51,7 @@ struct Free {
 };
 
 struct Called {
-  explicit Called(std::shared_ptr<const Plan> plan) : engine(std::move(plan)) {}
+  explicit Called(std::shared_ptr<const Lowered> plan) : engine(std::move(plan)) {}
 
   std::vector<float> bounds(Watch* watch, const bf_executor* executor = nullptr) const {
     const std::vector<float> lower(kInputs, 0.1F), upper(kInputs, 0.3F);
