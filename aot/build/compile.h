@@ -17,7 +17,7 @@
 
 namespace bf_aot::build {
 
-/// What a manifest says of a property.
+/// The counts of a property that a manifest states.
 struct PropertyCounts {
   std::string file;
   std::size_t cases = 0, clauses = 0, rows = 0;

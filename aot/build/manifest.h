@@ -9,7 +9,7 @@
 
 namespace bf_aot::build {
 
-// What a library was made with, and what it takes.
+// States how a library was made, and how many bytes it takes.
 struct BuildRecord {
   const Toolchain* toolchain = nullptr;  // null: no compiler has seen the files
   std::optional<std::int64_t> code;      // code_bytes()

@@ -13,7 +13,8 @@ namespace bf_aot {
 // `stage` must not be there yet.
 void verify(const Plan& plan, PlanStage stage = PlanStage::kTasks);
 
-// The same of call programs, those of the plan's entries in their order.
+// Aborts when a call program is malformed. `programs` are those of the plan's entries in their
+// order.
 void verify_programs(const Plan& plan, const std::vector<calls::Program>& programs);
 
 }  // namespace bf_aot

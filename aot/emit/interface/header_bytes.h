@@ -21,7 +21,8 @@ struct HeaderBytes {
 // Those of functions that the plan does not have are 0.
 HeaderBytes header_bytes(const Plan& plan);
 
-// What suits the code of both: the larger of each; of the weights the sum, as both are there.
+// Returns sizes that suit the code of both plans: the larger of each, and of the weights the sum,
+// since a program of two levels holds both.
 HeaderBytes of_both(const HeaderBytes& a, const HeaderBytes& b);
 
 }  // namespace bf_aot::emit
