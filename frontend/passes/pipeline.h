@@ -36,16 +36,20 @@ struct PassOptions {
   std::function<void(std::string_view pass, const Graph& graph, double seconds)> after_pass;
 };
 
-struct Pass {
-  std::string_view name;
-  std::string_view summary;  // what --list-passes prints
-  void (*run)(Graph&, const PassOptions&);
+struct PassTraits {
   bool optional = true;  // may be left out
   // Which semantics has the pass. Evaluation in float32 does not allow all: two computations of one
   // number may differ, and errors relative to the parts of a sum are not relative to the sum.
   // The verifier's own evaluation is of the graph as it becomes here: it has what kReal has.
   enum class Of : std::uint8_t { kBoth, kReal, kFloat32, kOwn } of = Of::kBoth;
   bool keeps_grids = false;
+};
+
+struct Pass {
+  std::string_view name;
+  std::string_view summary;  // what --list-passes prints
+  void (*run)(Graph&, const PassOptions&);
+  PassTraits traits = {};
 };
 
 // In order; a pass may occur more than once.
