@@ -152,16 +152,17 @@ Plan plan_model(const std::filesystem::path& model, const CompileOptions& option
 std::vector<emit::EmittedFile> emit(const Plan& plan, const std::string& stem,
                                     const CompileOptions& options) {
   const Property* const property = options.property ? &*options.property : nullptr;
-  emit::Instruments traced;
-  traced.trace = options.trace;
-  traced.marks = options.marks;
+  emit::Instruments instruments;
+  instruments.time_parts = options.time_parts;
+  instruments.marks = options.marks;
   auto manifest = to_json(plan);
   manifest["work"] = work_json(plan, property);
   if (property != nullptr) manifest["property"] = property_json(*property);
   if (!plan.functions.empty()) add_statuses(plan, manifest.at("functions"));
-  std::vector<emit::EmittedFile> files = {{".cpp", emit::emit_source(plan, stem, property, traced)},
-                                          {".h", emit::emit_header(plan, property)},
-                                          {".json", manifest.dump(2) + "\n"}};
+  std::vector<emit::EmittedFile> files = {
+      {".cpp", emit::emit_source(plan, stem, property, instruments)},
+      {".h", emit::emit_header(plan, property)},
+      {".json", manifest.dump(2) + "\n"}};
   if (property != nullptr)
     if (auto file = emit::emit_property_file(plan, *property, stem))
       files.push_back(std::move(*file));

@@ -32,7 +32,7 @@ struct CompileOptions {
 
   /// Instruments the verifier: before each call of a kernel or routine, and at the end of an entry
   /// point, it calls *NAME_trace where that is not null; see emit_trace_hook. For measurements.
-  bool trace = false;
+  bool time_parts = false;
 
   /// Leaves marks in the sources, which take_marks() of aot/emit/text/marks.h takes out: where the
   /// lines of steps, kernels, tables and functions are.

@@ -192,7 +192,8 @@ std::string merge_headers(const std::vector<std::string>& headers) {
 
 Verifier compile_dispatched(const FrontendResult& front, const std::string& name,
                             const std::string& stem, const CompileOptions& options) {
-  BF_CHECK(!options.levels.empty() && options.levels.back().name == kBaseline && !options.trace);
+  BF_CHECK(!options.levels.empty() && options.levels.back().name == kBaseline &&
+           !options.time_parts);
   const Property* const property = options.property ? &*options.property : nullptr;
   std::vector<Verifier> levels;
   std::vector<std::string> headers;

@@ -16,7 +16,7 @@ struct Observation {
   std::string name;
   std::shared_ptr<const Plan> plan;
   Activity activity;  // as the calls were, so that predictions are of the same work
-  std::vector<engine::TracedPart> parts;
+  std::vector<engine::TimedPart> parts;
 
   const Entry& entry() const;  // that was called
 };

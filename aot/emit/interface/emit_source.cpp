@@ -234,7 +234,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   text += bodies.error_constants() + emit_context_constants(plan);
   if (property != nullptr) text += emit_verify_tables(*property, stem) + emit_split_weights(plan);
   text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
-  if (instruments.trace) text += emit_trace_hook(plan);
+  if (instruments.time_parts) text += emit_trace_hook(plan);
   for (const ExportedFunction& function : plan.functions)
     text += marked(instruments, "function " + plan.name + "_" + suffix_of(function.signature),
                    definition(plan, function, bodies));

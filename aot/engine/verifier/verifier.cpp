@@ -36,7 +36,8 @@ MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const build::Compil
            "leave it out, or give --jit wait or --lowering vector");
     std::unique_ptr<EngineCaller> caller;
     if (compiler.jit != build::JitMode::kOff) caller = std::make_unique<Jit>(compiler);
-    made.host = std::make_unique<EngineVerifier>(std::move(plan), options.trace, std::move(caller));
+    made.host =
+        std::make_unique<EngineVerifier>(std::move(plan), options.time_parts, std::move(caller));
     return made;
   }
   const system::Stopwatch printing;
