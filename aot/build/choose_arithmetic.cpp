@@ -26,7 +26,7 @@ std::optional<std::string> missing_option(const CompileOptions& options) {
   if (config.workers > 1) return "--parallel";
   if (config.memory_budget > 0) return "--memory-budget";
   if (!options.levels.empty()) return "--dispatch";
-  if (options.trace) return "a trace";
+  if (options.time_parts) return "a trace";
   return std::nullopt;
 }
 

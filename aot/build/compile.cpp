@@ -139,11 +139,11 @@ std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& s
                                     const CompileOptions& options) {
   const Plan& plan = lowered.plan();
   const Property* const property = options.property ? &*options.property : nullptr;
-  emit::Instruments traced;
-  traced.trace = options.trace;
-  traced.marks = options.marks;
+  emit::Instruments instruments;
+  instruments.time_parts = options.time_parts;
+  instruments.marks = options.marks;
   std::vector<emit::EmittedFile> files = {
-      {".cpp", emit::emit_source(lowered, stem, property, traced)},
+      {".cpp", emit::emit_source(lowered, stem, property, instruments)},
       {".h", emit::emit_header(plan, emit::header_bytes(plan), property)}};
   if (property != nullptr)
     if (auto file = emit::emit_property_file(plan, *property, stem))

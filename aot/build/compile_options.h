@@ -32,7 +32,7 @@ struct CompileOptions {
 
   /// Instruments the verifier for measurements: before each call of a kernel or routine, and at the
   /// end of an entry point, it calls *NAME_trace where that is not null; see emit_trace_hook.
-  bool trace = false;
+  bool time_parts = false;
 
   /// Leaves marks in the sources that tell which lines belong to which step, kernel, table or
   /// function; take_marks() of aot/emit/text/marks.h takes them out.

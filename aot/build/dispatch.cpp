@@ -143,7 +143,8 @@ std::vector<Target> dispatch_levels(const Target& target) {
 
 Verifier compile_dispatched(const FrontendResult& front, const std::string& name,
                             const std::string& stem, const CompileOptions& options) {
-  BF_CHECK(!options.levels.empty() && options.levels.back().name == kBaseline && !options.trace);
+  BF_CHECK(!options.levels.empty() && options.levels.back().name == kBaseline &&
+           !options.time_parts);
   Verifier verifier;
   std::vector<Verifier>& levels = verifier.levels;
   for (const Target& level : options.levels) {

@@ -37,22 +37,22 @@ bool is_disabled(const PassOptions& options, std::string_view name) {
          options.disabled.end();
 }
 
-bool has_pass(const PassOptions& options, Pass::Of of) {
+bool has_pass(const PassOptions& options, PassTraits::Of of) {
   switch (of) {
-    case Pass::Of::kBoth:
+    case PassTraits::Of::kBoth:
       return true;
-    case Pass::Of::kReal:
+    case PassTraits::Of::kReal:
       return !options.float32;
-    case Pass::Of::kFloat32:
+    case PassTraits::Of::kFloat32:
       return options.float32.has_value();
-    case Pass::Of::kOwn:
+    case PassTraits::Of::kOwn:
       return options.own_evaluation;
   }
   return true;
 }
 
 bool runs(const PassOptions& options, const Pass& pass) {
-  return has_pass(options, pass.of) && !is_disabled(options, pass.name);
+  return has_pass(options, pass.traits.of) && !is_disabled(options, pass.name);
 }
 
 bool runs(const PassOptions& options, std::string_view name) {
@@ -64,7 +64,7 @@ bool runs(const PassOptions& options, std::string_view name) {
 void check_disabled(const PassOptions& options) {
   for (const std::string& name : options.disabled) check_pass_name(name);
   for (const Pass& pass : normalisation_passes())
-    if (!pass.optional && is_disabled(options, pass.name))
+    if (!pass.traits.optional && is_disabled(options, pass.name))
       fail("BF2104", fmt::format("pass '{}'", pass.name),
            "the other passes leave to it what nobody reads: it cannot be left out",
            "--list-passes says which passes can");
@@ -90,51 +90,80 @@ void settle_rows(Graph& graph, const PassOptions& options) {
 }
 
 constexpr Pass kPasses[] = {
-    {"round-float32", "count the roundings of float32 evaluation (--semantics float32)",
-     round_as_given, false, Pass::Of::kFloat32},
-    {"fold-constants", "compute what depends on constants alone", without_options<fold_constants>,
-     true, Pass::Of::kBoth, true},
-    {"float32-reach", "find the inputs for which float32 evaluation cannot overflow",
-     without_options<find_float32_reach>, false, Pass::Of::kFloat32},
-    {"lower-affine", "reduce operators to linear ones, sums and products of tensors of equal size",
-     without_options<lower_affine>, true, Pass::Of::kBoth, true},
-    {"join-inputs", "make one input of several", without_options<join_inputs>, true,
-     Pass::Of::kBoth, true},
-    {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>, false,
-     Pass::Of::kBoth, true},
+    {"round-float32",
+     "count the roundings of float32 evaluation (--semantics float32)",
+     round_as_given,
+     {.optional = false, .of = PassTraits::Of::kFloat32}},
+    {"fold-constants",
+     "compute what depends on constants alone",
+     without_options<fold_constants>,
+     {.keeps_grids = true}},
+    {"float32-reach",
+     "find the inputs for which float32 evaluation cannot overflow",
+     without_options<find_float32_reach>,
+     {.optional = false, .of = PassTraits::Of::kFloat32}},
+    {"lower-affine",
+     "reduce operators to linear ones, sums and products of tensors of equal size",
+     without_options<lower_affine>,
+     {.keeps_grids = true}},
+    {"join-inputs",
+     "make one input of several",
+     without_options<join_inputs>,
+     {.keeps_grids = true}},
+    {"remove-dead-nodes",
+     "drop results nobody reads",
+     without_options<remove_dead_nodes>,
+     {.optional = false, .keeps_grids = true}},
     {"expand-constants", "make the constants that are left results of the network",
      without_options<expand_constants>},
-    {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>, true,
-     Pass::Of::kReal},
+    {"remove-duplicates",
+     "compute equal results once",
+     without_options<remove_duplicates>,
+     {.of = PassTraits::Of::kReal}},
     {"eliminate-permutes", "absorb data movement into weights",
      without_options<eliminate_permutes>},
     {"fold-scale", "absorb elementwise scaling into weights", without_options<fold_scale>},
     // It runs again because a Scale between a map and its Affine may be gone now.
     {"eliminate-permutes", "absorb data movement into weights",
      without_options<eliminate_permutes>},
-    {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>, true,
-     Pass::Of::kReal},
-    {"merge-affine", "compose adjacent linear layers", without_options<merge_affine>, true,
-     Pass::Of::kReal},
-    {"fold-relu-pairs", "replace relu(z) - relu(-z) by z",
-     [](Graph& graph, const PassOptions&) { fold_relu_pairs(graph); }, true, Pass::Of::kReal},
-    {"fold-steps", "make one function of a sign of a sign", without_options<fold_steps>, true,
-     Pass::Of::kReal},
+    {"remove-duplicates",
+     "compute equal results once",
+     without_options<remove_duplicates>,
+     {.of = PassTraits::Of::kReal}},
+    {"merge-affine",
+     "compose adjacent linear layers",
+     without_options<merge_affine>,
+     {.of = PassTraits::Of::kReal}},
+    {"fold-relu-pairs",
+     "replace relu(z) - relu(-z) by z",
+     [](Graph& graph, const PassOptions&) { fold_relu_pairs(graph); },
+     {.of = PassTraits::Of::kReal}},
+    {"fold-steps",
+     "make one function of a sign of a sign",
+     without_options<fold_steps>,
+     {.of = PassTraits::Of::kReal}},
     // It needs maps to be gone from between operators, which then read what they need themselves.
     {"drop-unread", "leave out elements that nobody reads", without_options<drop_unread>},
-    {"max-as-relu", "write maxima as sums with ReLUs, where neurons of such networks are split",
-     maxima_as_asked, true, Pass::Of::kReal},
+    {"max-as-relu",
+     "write maxima as sums with ReLUs, where neurons of such networks are split",
+     maxima_as_asked,
+     {.of = PassTraits::Of::kReal}},
     // It runs before the specification gives the last layers a second reader, so that the graph
     // with a folded specification is as tight as the one without.
     {"settle", "repeat those that enable each other until nothing changes", settle},
-    {"float32-reach", "find the inputs for which float32 evaluation cannot overflow",
-     without_options<find_float32_reach>, false, Pass::Of::kOwn},
+    {"float32-reach",
+     "find the inputs for which float32 evaluation cannot overflow",
+     without_options<find_float32_reach>,
+     {.optional = false, .of = PassTraits::Of::kOwn}},
     {"fold-output-spec", "fold the linear specification into the last linear layer",
      fold_spec_if_given},
     // Few rows may make merging pay.
     {"settle", "repeat those that enable each other until nothing changes", settle_rows},
     // Cleans up after the others.
-    {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>, false},
+    {"remove-dead-nodes",
+     "drop results nobody reads",
+     without_options<remove_dead_nodes>,
+     {.optional = false}},
 };
 
 }  // namespace
@@ -157,7 +186,7 @@ void normalise(Graph& graph, const PassOptions& options) {
          "enable it, or leave out the specification");
   verify(graph);
   for (const Pass& pass : kPasses) {
-    if (!runs(options, pass) || (options.grids && !pass.keeps_grids)) continue;
+    if (!runs(options, pass) || (options.grids && !pass.traits.keeps_grids)) continue;
     const CheckScope scope(fmt::format("pass '{}'", pass.name));
     const auto start = std::chrono::steady_clock::now();
     pass.run(graph, options);
@@ -183,7 +212,8 @@ std::function<void(std::string_view, const Graph&, double)> dump_after(std::stri
 std::string list_passes() {
   std::string text;
   for (const Pass& pass : kPasses)
-    text += fmt::format("{:<22}  {}{}\n", pass.name, pass.optional ? "" : "* ", pass.summary);
+    text +=
+        fmt::format("{:<22}  {}{}\n", pass.name, pass.traits.optional ? "" : "* ", pass.summary);
   return text;
 }
 

@@ -36,10 +36,7 @@ struct PassOptions {
   std::function<void(std::string_view pass, const Graph& graph, double seconds)> after_pass;
 };
 
-struct Pass {
-  std::string_view name;
-  std::string_view summary;  // what --list-passes prints
-  void (*run)(Graph&, const PassOptions&);
+struct PassTraits {
   bool optional = true;  // may be left out
   // The semantics that have this pass. Evaluation in float32 does not allow every pass: two
   // computations of one number may differ there, and errors relative to the parts of a sum are not
@@ -47,6 +44,13 @@ struct Pass {
   // evaluates the graph that the passes leave, so it has those of kReal too.
   enum class Of : std::uint8_t { kBoth, kReal, kFloat32, kOwn } of = Of::kBoth;
   bool keeps_grids = false;
+};
+
+struct Pass {
+  std::string_view name;
+  std::string_view summary;  // what --list-passes prints
+  void (*run)(Graph&, const PassOptions&);
+  PassTraits traits = {};
 };
 
 // The table of passes in the order in which they run; a pass may occur more than once.

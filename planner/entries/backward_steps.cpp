@@ -257,12 +257,13 @@ void BackwardSteps::choose_kernels(BackwardRows& step) {
     choose(KernelKind::kTermBackward, link.layer, link.outs);
     const Layer& region = layer(link.layer);
     if (step.iterations > 0 && region.is_affine()) continue;  // choose_slopes() takes these apart
-    link.kernel =
-        in_first_link && &link == &step.links.front() ? step.start
-        : region.kind == LayerKind::kDense
-            ? lowering_.backward(link.layer, step.tile, step.wide, false,
-                                 link.live_out != BufferId::kNone, link.live_in != BufferId::kNone)
-            : lowering_.relax_rows(link.layer, step.tile, step.wide);
+    link.kernel = in_first_link && &link == &step.links.front() ? step.start
+                  : region.kind == LayerKind::kDense
+                      ? lowering_.backward(link.layer, step.tile,
+                                           {.wide = step.wide,
+                                            .live_out = link.live_out != BufferId::kNone,
+                                            .live_in = link.live_in != BufferId::kNone})
+                      : lowering_.relax_rows(link.layer, step.tile, step.wide);
   }
   step.concretize = lowering_.concretize(step.tile);
 }

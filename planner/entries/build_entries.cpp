@@ -86,8 +86,9 @@ void EntryBuilder::interval_affine(LayerId index, const Activation& out) {
   step.radius_out = out.radius;
   step.position = head ? position(index) : 0;
   step.gamma = head ? 0 : centre_gamma(index);
-  step.kernel = lowering_.forward(KernelKind::kIntervalAffine, index, region.relu, head,
-                                  step.live_in != BufferId::kNone);
+  step.kernel = lowering_.forward(
+      KernelKind::kIntervalAffine, index,
+      {.relu = region.relu, .head = head, .live_in = step.live_in != BufferId::kNone});
   BF_CHECK(lowering_.kernel(step.kernel).depth == interval_depth(index));
   if (head && entry_.boxes > 1) {
     step.low = buffer(region.name + "_low", Element::kFloat32, region.out);
@@ -107,7 +108,7 @@ void EntryBuilder::interval_sum(LayerId index, const Activation& out, bool head)
     const Term& term = region.term(t);
     const Activation& in = activation(term.input);
     step.parts.push_back(
-        {in.centre, in.radius, lowering_.term(KernelKind::kTermInterval, index, t, 0, false)});
+        {in.centre, in.radius, lowering_.term(KernelKind::kTermInterval, index, t)});
     products += std::max(1, term.row_entries);
   }
   step.centre_out = out.centre;
@@ -149,14 +150,15 @@ void EntryBuilder::build_evaluate() {
     if (region.input >= 0) step.in = made[region.input];
     if (is_head(i)) {
       step.position = position(i);
-      step.kernel = lowering_.forward(KernelKind::kEvaluateAffine, i, region.relu, true, false);
+      step.kernel =
+          lowering_.forward(KernelKind::kEvaluateAffine, i, {.relu = region.relu, .head = true});
       entry_.steps.push_back(step);
     }
     if (!has_reader(i)) continue;
     step.out = buffer(region.name + "_value", Element::kFloat32, padded(i));
     made[i] = step.out;
     step.position = 0;
-    step.kernel = lowering_.forward(KernelKind::kEvaluateAffine, i, region.relu, false, false);
+    step.kernel = lowering_.forward(KernelKind::kEvaluateAffine, i, {.relu = region.relu});
     entry_.steps.push_back(step);
   }
 }

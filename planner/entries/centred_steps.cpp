@@ -74,8 +74,8 @@ void CentredSteps::centre_affine(LayerId index, bool interval, Relaxed& state) {
   step.below = state.below;
   step.above = state.above;
   step.slack = state.slack;
-  step.kernel = lowering_.forward(KernelKind::kCentreAffine, index, false, false,
-                                  step.live_in != BufferId::kNone);
+  step.kernel = lowering_.forward(KernelKind::kCentreAffine, index,
+                                  {.live_in = step.live_in != BufferId::kNone});
   if (interval)
     step.inflate =
         (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) * radius_inflate(index);
@@ -107,8 +107,7 @@ void CentredSteps::centre_sum(LayerId index, Relaxed& state) {
   step.layer = index;
   for (int t = 0; t < static_cast<int>(region.terms.size()); ++t) {
     const Activation& in = activation(region.term(t).input);
-    step.parts.push_back(
-        {in.centre, in.radius, lowering_.term(KernelKind::kTermCentre, index, t, 0, false)});
+    step.parts.push_back({in.centre, in.radius, lowering_.term(KernelKind::kTermCentre, index, t)});
   }
   step.centre_out = state.centre;
   step.radius_out = state.radius;

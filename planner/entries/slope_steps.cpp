@@ -88,7 +88,7 @@ void BackwardSteps::choose_slopes(const std::string& name, BackwardRows& step) {
                                        : lowering_.relax_rows(link.layer, step.tile, step.wide);
     if (region.kind == LayerKind::kDense) {
       link.relax = relax;
-      link.kernel = lowering_.backward(link.layer, step.tile, step.wide, true);
+      link.kernel = lowering_.backward(link.layer, step.tile, {.wide = step.wide, .plain = true});
     } else {
       link.kernel = relax;
     }

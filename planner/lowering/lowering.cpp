@@ -236,13 +236,12 @@ bool LoweringPlanner::comes_from_memory(const Layer& layer) const {
   return bytes > profile.levels[profile.levels.size() - 2].bytes;
 }
 
-KernelId LoweringPlanner::forward(KernelKind kind, LayerId index, bool relu, bool head,
-                                  bool live_in) {
+KernelId LoweringPlanner::forward(KernelKind kind, LayerId index, const ForwardKernel& how) {
   const Layer& layer = plan_.layer(index);
   Kernel kernel = dense(kind, index);
-  kernel.relu = relu;
-  kernel.head = head;
-  kernel.live_in = live_in;
+  kernel.relu = how.relu;
+  kernel.head = how.head;
+  kernel.live_in = how.live_in;
   kernel.residual = kind == KernelKind::kCentreAffine && !layer.residual.empty();
   kernel.schedule = {lanes_, kernel.panel / lanes_, 1, forward_chunk(kind, index)};
   if (boxes_ > 1) kernel.schedule = {lanes_, 1, box_columns(index), forward_chunk(kind, index)};
@@ -329,21 +328,20 @@ int LoweringPlanner::backward_depth(LayerId index) const {
   return backward_chunk(index) + backward_blocks(index) + 1;
 }
 
-KernelId LoweringPlanner::backward(LayerId index, int tile, bool wide, bool plain, bool live_out,
-                                   bool live_in) {
+KernelId LoweringPlanner::backward(LayerId index, int tile, const RowKernel& how) {
   Kernel kernel = dense(KernelKind::kBackwardAffine, index);
-  kernel.wide = wide;
-  kernel.plain = plain;
-  kernel.live_out = live_out;
-  kernel.live_in = live_in;
-  use_row_lanes(kernel, tile, wide);
+  kernel.wide = how.wide;
+  kernel.plain = how.plain;
+  kernel.live_out = how.live_out;
+  kernel.live_in = how.live_in;
+  use_row_lanes(kernel, tile, how.wide);
   // With 16 registers a tile of 6 columns x 2 vectors leaves what a product needs; with four
   // vectors of rows too few columns would be left.
   const int registers = plan_.config.target.vector_registers;
   const bool few = lanes_ > 1 && registers <= kFewRegisters;
   if (few && kernel.schedule.vectors % 4 == 0) kernel.schedule.vectors = 2;
   kernel.schedule.columns = tile_columns(kernel.in, kernel.schedule.vectors, registers, few ? 1 : 3,
-                                         live_in && lanes_ > 1 && !wide);
+                                         how.live_in && lanes_ > 1 && !how.wide);
   kernel.schedule.chunk = backward_chunk(index);
   kernel.depth = backward_depth(index);
   return intern(kernel);

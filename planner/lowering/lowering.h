@@ -7,6 +7,21 @@
 
 namespace bf_aot {
 
+// What a dense layer's kernel forward does besides its sums.
+struct ForwardKernel {
+  bool relu = false;
+  bool head = false;     // writes to the caller
+  bool live_in = false;  // of the inputs that a list has
+};
+
+// How a kernel multiplies rows by a dense layer's weights.
+struct RowKernel {
+  bool wide = false;      // sums in double, rounded once
+  bool plain = false;     // of coefficients that are relaxed already
+  bool live_out = false;  // of the neurons that a list has
+  bool live_in = false;   // of the columns that a list has
+};
+
 // Chooses weight layouts and kernels: one Kernel per distinct key. The choices follow the measured
 // rules of docs/proofs/schedules.md.
 class LoweringPlanner {
@@ -27,15 +42,10 @@ class LoweringPlanner {
   int last_tile(int neurons, bool all, bool wide, int tile) const;
 
   KernelId bind(KernelKind kind);
-  // live_in: of the inputs that a list has.
-  KernelId forward(KernelKind kind, LayerId layer, bool relu, bool head, bool live_in);
+  KernelId forward(KernelKind kind, LayerId layer, const ForwardKernel& how);
   KernelId relax(LayerId layer);
   KernelId start_rows(LayerId layer, int tile);
-  // wide: sums in double, rounded once.
-  // plain: of coefficients that are relaxed already.
-  // live_out, live_in: of the neurons and columns that lists have.
-  KernelId backward(LayerId layer, int tile, bool wide, bool plain, bool live_out = false,
-                    bool live_in = false);
+  KernelId backward(LayerId layer, int tile, const RowKernel& how);
   // start_rows(layer, tile) and backward(below, tile, ..) in one routine, for layers below of few
   // inputs; whether there is one.
   bool has_first_link(LayerId below, int tile) const;
@@ -47,8 +57,8 @@ class LoweringPlanner {
   KernelId relax_lines(LayerId layer);
 
   // Routines of the runtime for the other kinds of layers; `kind` is kTermInterval, kTermCentre,
-  // kTermStart or kTermBackward. tile: 0 for the first two.
-  KernelId term(KernelKind kind, LayerId layer, int term, int tile, bool wide);
+  // kTermStart or kTermBackward. tile, wide: of the last two.
+  KernelId term(KernelKind kind, LayerId layer, int term, int tile = 0, bool wide = false);
   KernelId relax_rows(LayerId layer, int tile, bool wide);
   // The kernel of a product or max layer: kRelaxProduct, kRelaxMax, kIntervalMax.
   KernelId nonlinear(KernelKind kind, LayerId layer);

@@ -20,40 +20,49 @@ bool adds_only(const Scale& op) {
 
 struct Table {
   FusionRule operator()(const Affine&) const {
-    return {kComplexOutFusable, false, true, "reads a stored tensor; an activation joins it"};
+    return {.kind = kComplexOutFusable,
+            .waits = true,
+            .why = "reads a stored tensor; an activation joins it"};
   }
   FusionRule operator()(const Conv&) const {
-    return {kComplexOutFusable, false, true, "a term of a sum over a stored tensor"};
+    return {
+        .kind = kComplexOutFusable, .waits = true, .why = "a term of a sum over a stored tensor"};
   }
   FusionRule operator()(const SparseAffine&) const {
-    return {kReduction, false, true, "a term of a sum over a stored tensor"};
+    return {.kind = kReduction, .waits = true, .why = "a term of a sum over a stored tensor"};
   }
   FusionRule operator()(const IndexMap&) const {
-    return {kInjective, false, true, "a term of a sum; its readers gather from a stored tensor"};
+    return {.kind = kInjective,
+            .waits = true,
+            .why = "a term of a sum; its readers gather from a stored tensor"};
   }
   FusionRule operator()(const Scale& op) const {
-    if (adds_only(op)) return {kInjective, true, true, "adds to the bias of the sum"};
-    return {kInjective, false, true, "a diagonal term of a sum over a stored tensor"};
+    if (adds_only(op))
+      return {
+          .kind = kInjective, .joins = true, .waits = true, .why = "adds to the bias of the sum"};
+    return {
+        .kind = kInjective, .waits = true, .why = "a diagonal term of a sum over a stored tensor"};
   }
   FusionRule operator()(const Binary& op) const {
-    if (op.kind == Binary::Kind::kAdd) return {kInjective, true, true, "joins the terms of both"};
-    return {kOpaque, false, false, "two computed factors are relaxed by planes of their own"};
+    if (op.kind == Binary::Kind::kAdd)
+      return {.kind = kInjective, .joins = true, .waits = true, .why = "joins the terms of both"};
+    return {.kind = kOpaque, .why = "two computed factors are relaxed by planes of their own"};
   }
   FusionRule operator()(const Relu&) const {
-    return {kInjective, true, false, "the activation of the sum before it"};
+    return {.kind = kInjective, .joins = true, .why = "the activation of the sum before it"};
   }
   FusionRule operator()(const Unary&) const {
-    return {kInjective, true, false, "the activation of the sum before it"};
+    return {.kind = kInjective, .joins = true, .why = "the activation of the sum before it"};
   }
   FusionRule operator()(const GroupMax&) const {
-    return {kOpaque, false, false, "bounded by the choice of one candidate"};
+    return {.kind = kOpaque, .why = "bounded by the choice of one candidate"};
   }
   FusionRule operator()(const Literal&) const { return lowered(); }
   FusionRule operator()(const MatMul&) const { return lowered(); }
   FusionRule operator()(const Gemm&) const { return lowered(); }
 
  private:
-  static FusionRule lowered() { return {kOpaque, false, false, "no operator of a normal graph"}; }
+  static FusionRule lowered() { return {.kind = kOpaque, .why = "no operator of a normal graph"}; }
 };
 
 }  // namespace

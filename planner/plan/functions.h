@@ -114,25 +114,39 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
       list.add({"out_lower", kFloats, true, rows, s.batch});
       list.add({"out_upper", kFloats, true, rows, s.batch});
       if (s.coefficients)
-        list.add({"coefficients", kFloats, true, Count::kCoefficients, s.batch, true});
-      if (s.ranges) list.add({"ranges", kFloats, true, Count::kRanges, s.batch, true});
+        list.add({.name = "coefficients",
+                  .type = kFloats,
+                  .written = true,
+                  .count = Count::kCoefficients,
+                  .per_box = s.batch,
+                  .optional = true});
+      if (s.ranges)
+        list.add({.name = "ranges",
+                  .type = kFloats,
+                  .written = true,
+                  .count = Count::kRanges,
+                  .per_box = s.batch,
+                  .optional = true});
       return;
     }
     case Purpose::kVerify:
       box(false);
-      list.add({s.batch ? "results" : "result", kResult, true, Count::kOne, s.batch});
+      list.add({.name = s.batch ? "results" : "result",
+                .type = kResult,
+                .written = true,
+                .per_box = s.batch});
       return;
     case Purpose::kPropertyBox:
       list.add({"index", kSize});
       return box(true);
     case Purpose::kDecide:
       box(false);
-      list.add({"budget", kBudget, false, Count::kOne, false, true});
-      list.add({"result", kResult, true});
-      list.add({"search", kSearch, true, Count::kOne, false, true});
+      list.add({.name = "budget", .type = kBudget, .optional = true});
+      list.add({.name = "result", .type = kResult, .written = true});
+      list.add({.name = "search", .type = kSearch, .written = true, .optional = true});
       return;
     case Purpose::kCacheCounters:
-      list.add({"counters", kCounters, true});
+      list.add({.name = "counters", .type = kCounters, .written = true});
       return;
     case Purpose::kContextSave:
     case Purpose::kContextLoad:
@@ -140,8 +154,8 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
       list.add({"blob_bytes", kSize});
       return;
     case Purpose::kEvaluate:
-      list.add({"x", kFloats, false, Count::kInputs});
-      list.add({"y", kFloats, true, Count::kOutputs});
+      list.add({.name = "x", .type = kFloats, .count = Count::kInputs});
+      list.add({.name = "y", .type = kFloats, .written = true, .count = Count::kOutputs});
       return;
     case Purpose::kStatusText:
       list.add({"status", kCode});
@@ -157,17 +171,17 @@ constexpr ParameterList parameters_of(const Signature& s) {
   ParameterList list;
   if (has_context(s)) {
     const bool written = s.purpose != Purpose::kCacheCounters && s.purpose != Purpose::kContextSave;
-    list.add({"context", kMemory, written, Count::kBytes});
+    list.add({.name = "context", .type = kMemory, .written = written, .count = Count::kBytes});
     list.add({"context_bytes", kSize});
   }
   if (s.batch) list.add({"count", kSize});
   add_operands(s, list);
-  if (s.batch) list.add({"statuses", kStatus, true, Count::kOne, true});
+  if (s.batch) list.add({.name = "statuses", .type = kStatus, .written = true, .per_box = true});
   if (has_workspace(s)) {
-    list.add({"workspace", kMemory, true, Count::kBytes});
+    list.add({.name = "workspace", .type = kMemory, .written = true, .count = Count::kBytes});
     list.add({"workspace_bytes", kSize});
   }
-  if (s.parallel) list.add({"executor", kExecutor, false, Count::kOne, false, true});
+  if (s.parallel) list.add({.name = "executor", .type = kExecutor, .optional = true});
   return list;
 }
 

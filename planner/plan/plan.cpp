@@ -330,8 +330,16 @@ std::string_view to_string(KernelKind kind) {
 KernelVariant variant_of(const Kernel& kernel) {
   const bool rows =
       kernel.kind == KernelKind::kBackwardAffine || kernel.kind == KernelKind::kConcretize;
-  return {kernel.kind,     rows ? kernel.rows : 0, kernel.boxes, kernel.wide,     kernel.plain,
-          kernel.live_out, kernel.live_in,         kernel.relu,  kernel.residual, kernel.head};
+  return {.kind = kernel.kind,
+          .rows = rows ? kernel.rows : 0,
+          .boxes = kernel.boxes,
+          .wide = kernel.wide,
+          .plain = kernel.plain,
+          .live_out = kernel.live_out,
+          .live_in = kernel.live_in,
+          .relu = kernel.relu,
+          .residual = kernel.residual,
+          .head = kernel.head};
 }
 
 KernelCode code_of(KernelKind kind) {

@@ -65,10 +65,16 @@ constexpr int rows_of_boxes(int boxes) {
 
 // The code that a kernel needs; the fields are Kernel's.
 struct KernelVariant {
-  KernelKind kind;
-  int rows;   // backward: of all boxes
-  int boxes;  // side by side in lanes; 1: lanes are outputs or rows
-  bool wide, plain, live_out, live_in, relu, residual, head;
+  KernelKind kind = KernelKind::kIntervalAffine;
+  int rows = 0;   // backward: of all boxes
+  int boxes = 1;  // side by side in lanes; 1: lanes are outputs or rows
+  bool wide = false;
+  bool plain = false;
+  bool live_out = false;
+  bool live_in = false;
+  bool relu = false;
+  bool residual = false;
+  bool head = false;
   bool operator==(const KernelVariant&) const = default;
 };
 
@@ -87,43 +93,33 @@ struct PrebuiltKernels {
 
 namespace prebuilt_detail {
 
-constexpr KernelVariant plain_variant(KernelKind kind, int rows, int boxes) {
-  return {kind, rows, boxes, false, false, false, false, false, false, false};
-}
-
 constexpr void add_forward(PrebuiltKernels& all, int boxes) {
   for (const bool live_in : {false, true}) {
-    KernelVariant each = plain_variant(KernelKind::kIntervalAffine, 0, boxes);
-    each.live_in = live_in;
     for (const bool relu : {false, true})
-      for (const bool head : {false, true}) {
-        each.relu = relu;
-        each.head = head;
-        all.add(each);
-      }
-    each = plain_variant(KernelKind::kCentreAffine, 0, boxes);
-    each.live_in = live_in;
-    for (const bool residual : {false, true}) {
-      each.residual = residual;
-      all.add(each);
-    }
+      for (const bool head : {false, true})
+        all.add({.kind = KernelKind::kIntervalAffine,
+                 .boxes = boxes,
+                 .live_in = live_in,
+                 .relu = relu,
+                 .head = head});
+    for (const bool residual : {false, true})
+      all.add({.kind = KernelKind::kCentreAffine,
+               .boxes = boxes,
+               .live_in = live_in,
+               .residual = residual});
   }
-  all.add(plain_variant(KernelKind::kForwardLines, 0, boxes));
+  all.add({.kind = KernelKind::kForwardLines, .boxes = boxes});
 }
 
 constexpr void add_evaluate(PrebuiltKernels& all) {
-  KernelVariant each = plain_variant(KernelKind::kEvaluateAffine, 0, 1);
   for (const bool relu : {false, true})
-    for (const bool head : {false, true}) {
-      each.relu = relu;
-      each.head = head;
-      all.add(each);
-    }
+    for (const bool head : {false, true})
+      all.add({.kind = KernelKind::kEvaluateAffine, .relu = relu, .head = head});
 }
 
 constexpr void add_backward(PrebuiltKernels& all, int rows, int boxes, bool wide) {
-  KernelVariant each = plain_variant(KernelKind::kBackwardAffine, rows, boxes);
-  each.wide = wide;
+  KernelVariant each = {
+      .kind = KernelKind::kBackwardAffine, .rows = rows, .boxes = boxes, .wide = wide};
   for (const bool live_out : {false, true})
     for (const bool live_in : {false, true}) {
       each.live_out = live_out;
@@ -147,14 +143,14 @@ constexpr PrebuiltKernels prebuilt_kernels(int lanes) {
     const bool doubles = is_prebuilt_rows(lanes, true, rows);
     if (floats) detail::add_backward(all, rows, 1, false);
     if (doubles) detail::add_backward(all, rows, 1, true);
-    if (floats || doubles) all.add(detail::plain_variant(KernelKind::kConcretize, rows, 1));
+    if (floats || doubles) all.add({.kind = KernelKind::kConcretize, .rows = rows});
   }
   if (lanes > 1) {
     const int boxes = prebuilt_boxes(lanes), rows = rows_of_boxes(boxes);
     detail::add_forward(all, boxes);
     detail::add_backward(all, rows, boxes, false);
     detail::add_backward(all, rows, boxes, true);
-    all.add(detail::plain_variant(KernelKind::kConcretize, rows, boxes));
+    all.add({.kind = KernelKind::kConcretize, .rows = rows, .boxes = boxes});
   }
   return all;
 }
@@ -206,11 +202,10 @@ static_assert([] {
       for (int rows = 1; rows <= 64; ++rows)
         for (const int tile :
              {prebuilt_rows_for(lanes, wide, rows), prebuilt_rows_within(lanes, wide, rows)}) {
-          KernelVariant each = prebuilt_detail::plain_variant(KernelKind::kBackwardAffine, tile, 1);
-          each.wide = wide;
           if (!is_prebuilt_rows(lanes, wide, tile) || !is_prebuilt_routine_rows(lanes, tile) ||
-              !is_prebuilt(lanes, each) ||
-              !is_prebuilt(lanes, prebuilt_detail::plain_variant(KernelKind::kConcretize, tile, 1)))
+              !is_prebuilt(lanes,
+                           {.kind = KernelKind::kBackwardAffine, .rows = tile, .wide = wide}) ||
+              !is_prebuilt(lanes, {.kind = KernelKind::kConcretize, .rows = tile}))
             return false;
         }
   // Boxes side by side use the routines of rows.

@@ -16,36 +16,6 @@ namespace bf_aot {
 namespace calls {
 namespace {
 
-// "in float below[n]?", or "int n".
-struct Parameter {
-  std::string_view use;  // "in", "out", "inout"; empty: no array
-  std::string_view type, name, extent;
-  bool may_be_null = false;
-};
-
-std::vector<std::string_view> split(std::string_view text, std::string_view by) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const std::size_t end = text.find(by);
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + by.size());
-  }
-  return parts;
-}
-
-Parameter parameter_of(std::string_view text) {
-  Parameter made;
-  made.may_be_null = text.ends_with('?');
-  const std::size_t open = text.find('[');
-  if (open != std::string_view::npos)
-    made.extent = text.substr(open + 1, text.find(']') - open - 1);
-  const std::vector<std::string_view> words = split(text.substr(0, open), " ");
-  if (words.size() == 3) made.use = words.front();
-  made.type = words.at(words.size() - 2);
-  made.name = words.back();
-  return made;
-}
-
 // The buffers that a step reads and writes.
 struct StepAccess {
   explicit StepAccess(const Step& step) {
@@ -67,8 +37,7 @@ class CallCheck {
     if (routine == nullptr) return;
     const Signature& signature = signature_of(*routine);
     routine_ = signature.name;
-    for (const std::string_view text : split(signature.parameters, ", "))
-      parameters_.push_back(parameter_of(text));
+    parameters_.assign(signature.parameters.begin(), signature.parameters.end());
     // Arguments at the end that may be null may be left out.
     while (parameters_.size() > call.arguments.size() && parameters_.back().may_be_null)
       parameters_.pop_back();
@@ -89,7 +58,7 @@ class CallCheck {
   }
 
   void name_numbers(const Signature& signature, const Call& call) {
-    const std::vector<std::string_view> names = split(signature.constants, " ");
+    const auto& names = signature.constants;
     for (std::size_t i = 0; i < std::min(names.size(), call.constants.size()); ++i) {
       if (const auto* const number = std::get_if<Integer>(&call.constants[i]))
         values_[std::string(names[i])] = number->value;
@@ -115,7 +84,7 @@ class CallCheck {
   }
 
   // Columns and weights of a sparse term without entries are tables of nothing, which are left out.
-  bool reads_no_entries(const Parameter& parameter) const {
+  bool reads_no_entries(const RoutineParameter& parameter) const {
     if (parameter.name != "column" && parameter.name != "weight") return false;
     for (const Argument& argument : call_->arguments) {
       const auto* const table = std::get_if<Table>(&argument);
@@ -127,9 +96,9 @@ class CallCheck {
     return false;
   }
 
-  void check(const Parameter& parameter, const Argument& argument) const {
-    if (parameter.use.empty()) {
-      expect(fits(parameter.type, argument), "{} is not of kind {}", parameter.name,
+  void check(const RoutineParameter& parameter, const Argument& argument) const {
+    if (parameter.use == ArrayUse::kNone) {
+      expect(fits(parameter.kind, argument), "{} is not of kind {}", parameter.name,
              parameter.type);
       return;
     }
@@ -138,7 +107,7 @@ class CallCheck {
     } else if (const auto* const place = std::get_if<Place>(&argument)) {
       check_place(parameter, *place);
     } else if (const auto* const table = std::get_if<Table>(&argument)) {
-      expect(parameter.use == "in", "{} writes to a table", parameter.name);
+      expect(parameter.use == ArrayUse::kIn, "{} writes to a table", parameter.name);
       check_type(parameter, element_of(table->kind));
     } else {
       expect(std::holds_alternative<Given>(argument), "{} is no array", parameter.name);
@@ -146,23 +115,24 @@ class CallCheck {
     }
   }
 
-  void check_type(const Parameter& parameter, Element element) const {
-    const bool any = parameter.type == "any" && element != Element::kInt32;
-    const bool same = (parameter.type == "float" && element == Element::kFloat32) ||
-                      (parameter.type == "double" && element == Element::kFloat64) ||
-                      (parameter.type == "int32" && element == Element::kInt32);
+  void check_type(const RoutineParameter& parameter, Element element) const {
+    const ArgumentKind kind = parameter.kind;
+    const bool any = kind == ArgumentKind::kAny && element != Element::kInt32;
+    const bool same = (kind == ArgumentKind::kFloat && element == Element::kFloat32) ||
+                      (kind == ArgumentKind::kDouble && element == Element::kFloat64) ||
+                      (kind == ArgumentKind::kInt32 && element == Element::kInt32);
     expect(any || same, "{} is of {}, not of {}", parameter.name, to_string(element),
            parameter.type);
   }
 
   // Images have no extent of their own: their windows are verify_windows()'s.
-  void check_place(const Parameter& parameter, const Place& place) const {
+  void check_place(const RoutineParameter& parameter, const Place& place) const {
     const Buffer& buffer = entry_.buffer(place.buffer);
     check_type(parameter, buffer.element);
     const bool writes = access_.writes.contains(place.buffer);
     const bool reads = writes || access_.reads.contains(place.buffer);
-    expect(parameter.use == "in" ? reads : writes, "{} is {}, which the step does not {}",
-           parameter.name, buffer.name, parameter.use == "in" ? "read" : "write");
+    expect(parameter.use == ArrayUse::kIn ? reads : writes, "{} is {}, which the step does not {}",
+           parameter.name, buffer.name, parameter.use == ArrayUse::kIn ? "read" : "write");
     expect(place.offset >= 0 && place.offset < buffer.count, "{} begins at {} of {}[{}]",
            parameter.name, place.offset, buffer.name, buffer.count);
     if (parameter.extent.find("image.") != std::string_view::npos) return;
@@ -188,37 +158,75 @@ class CallCheck {
     return name != nullptr && *name == local;
   }
 
-  static bool fits(std::string_view type, const Argument& a) {
-    if (type == "int") return is_one_of<Integer>(a);
-    if (type == "bool") return is_one_of<Flag>(a);
-    if (type == "real") return is_one_of<Constant>(a);
-    if (type == "element") return is_one_of<ElementOf>(a);
-    if (type == "left") return is_one_of<Left>(a);
-    if (type == "stride") return is_one_of<OutputStride>(a);
-    if (type == "rounding") return is_one_of<SumRounding>(a);
-    if (type == "function") return is_one_of<FunctionOf>(a);
-    if (type == "shape") return is_one_of<Shape>(a);
-    if (type == "sources") return is_one_of<StridedView, Table, Null>(a);
-    if (type == "image") return is_one_of<Image>(a);
-    if (type == "strides") return is_one_of<Strides>(a);
-    if (type == "window") return is_one_of<Window>(a);
-    if (type == "live") return is_one_of<Live>(a);
-    if (type == "zeros") return is_one_of<Zeros>(a);
-    if (type == "listed") return is_one_of<Listed>(a);
-    if (type == "relax_errors") return is_errors(a, ErrorsKind::kRelax);
-    if (type == "plane_errors") return is_errors(a, ErrorsKind::kPlane);
-    if (type == "interval_errors") return is_errors(a, ErrorsKind::kInterval);
-    if (type == "line_bounds") return is_errors(a, ErrorsKind::kLineBounds);
-    if (type == "line_errors") return is_errors(a, ErrorsKind::kLine);
-    if (type == "row_errors") return is_local(a, Local::kErrors);
-    if (type == "state") return is_local(a, Local::kState);
-    if (type == "call") return is_local(a, Local::kCall);
-    if (type == "group") return is_local(a, Local::kGroup);
-    if (type == "count") return is_local(a, Local::kCount);
-    if (type == "rows") return is_local(a, Local::kRows);
-    if (type == "round") return is_local(a, Local::kRound);
-    if (type == "absolute") return is_local(a, Local::kAbsolute);
-    return type == "ascent" && is_local(a, Local::kAscent);
+  static bool fits(ArgumentKind kind, const Argument& a) {
+    switch (kind) {
+      case ArgumentKind::kInt:
+        return is_one_of<Integer>(a);
+      case ArgumentKind::kBool:
+        return is_one_of<Flag>(a);
+      case ArgumentKind::kReal:
+        return is_one_of<Constant>(a);
+      case ArgumentKind::kElement:
+        return is_one_of<ElementOf>(a);
+      case ArgumentKind::kLeft:
+        return is_one_of<Left>(a);
+      case ArgumentKind::kStride:
+        return is_one_of<OutputStride>(a);
+      case ArgumentKind::kRounding:
+        return is_one_of<SumRounding>(a);
+      case ArgumentKind::kFunction:
+        return is_one_of<FunctionOf>(a);
+      case ArgumentKind::kShape:
+        return is_one_of<Shape>(a);
+      case ArgumentKind::kSources:
+        return is_one_of<StridedView, Table, Null>(a);
+      case ArgumentKind::kImage:
+        return is_one_of<Image>(a);
+      case ArgumentKind::kStrides:
+        return is_one_of<Strides>(a);
+      case ArgumentKind::kWindow:
+        return is_one_of<Window>(a);
+      case ArgumentKind::kLive:
+        return is_one_of<Live>(a);
+      case ArgumentKind::kZeros:
+        return is_one_of<Zeros>(a);
+      case ArgumentKind::kListed:
+        return is_one_of<Listed>(a);
+      case ArgumentKind::kRelaxErrors:
+        return is_errors(a, ErrorsKind::kRelax);
+      case ArgumentKind::kPlaneErrors:
+        return is_errors(a, ErrorsKind::kPlane);
+      case ArgumentKind::kIntervalErrors:
+        return is_errors(a, ErrorsKind::kInterval);
+      case ArgumentKind::kLineBounds:
+        return is_errors(a, ErrorsKind::kLineBounds);
+      case ArgumentKind::kLineErrors:
+        return is_errors(a, ErrorsKind::kLine);
+      case ArgumentKind::kRowErrors:
+        return is_local(a, Local::kErrors);
+      case ArgumentKind::kState:
+        return is_local(a, Local::kState);
+      case ArgumentKind::kCall:
+        return is_local(a, Local::kCall);
+      case ArgumentKind::kGroup:
+        return is_local(a, Local::kGroup);
+      case ArgumentKind::kCount:
+        return is_local(a, Local::kCount);
+      case ArgumentKind::kRows:
+        return is_local(a, Local::kRows);
+      case ArgumentKind::kRound:
+        return is_local(a, Local::kRound);
+      case ArgumentKind::kAbsolute:
+        return is_local(a, Local::kAbsolute);
+      case ArgumentKind::kAscent:
+        return is_local(a, Local::kAscent);
+      case ArgumentKind::kFloat:
+      case ArgumentKind::kDouble:
+      case ArgumentKind::kInt32:
+      case ArgumentKind::kAny:
+        return false;  // arrays
+    }
+    return false;
   }
 
   const Call* call_ = nullptr;  // that is checked
@@ -227,7 +235,7 @@ class CallCheck {
   int step_;
   const StepAccess& access_;
   std::string_view routine_;
-  std::vector<Parameter> parameters_;
+  std::vector<RoutineParameter> parameters_;
   Extents values_;
 };
 

@@ -18,9 +18,9 @@ constexpr int kNobody = -1;
 constexpr int kEarlierCall = -2;  // wrote a persistent buffer
 
 // Checks an entry in one run over its steps.
-class EntryVerifier {
+class EntryCheck {
  public:
-  EntryVerifier(const Plan& plan, const Entry& entry, PlanStage stage)
+  EntryCheck(const Plan& plan, const Entry& entry, PlanStage stage)
       : plan_(plan), entry_(entry), stage_(stage) {}
 
   void run() {
@@ -417,7 +417,7 @@ std::string describe_step(const Plan& plan, const Entry& entry, int index) {
 }
 
 void verify_entry(const Plan& plan, const Entry& entry, PlanStage stage) {
-  EntryVerifier(plan, entry, stage).run();
+  EntryCheck(plan, entry, stage).run();
 }
 
 }  // namespace bf_aot

@@ -29,9 +29,9 @@ struct Extremes {
   double row_norm = 0;  // at most the true one
 };
 
-class TermVerifier {
+class TermCheck {
  public:
-  TermVerifier(const Layer& layer, const Term& term) : layer_(layer), term_(term) {}
+  TermCheck(const Layer& layer, const Term& term) : layer_(layer), term_(term) {}
 
   void run() const {
     const Extremes found = std::visit([&](const auto& map) { return check(map); }, term_.map);
@@ -198,7 +198,7 @@ void check_terms(const Plan& plan, const Layer& layer, LayerId index) {
           "layer {}: has fields of a dense one", layer.name);
   for (const Term& term : layer.terms) {
     check_reads(plan, layer, index, term.input, term.in);
-    TermVerifier(layer, term).run();
+    TermCheck(layer, term).run();
   }
 }
 

@@ -27,12 +27,8 @@ class PrebuiltCheck {
         signature_(signature_of(routine)) {}
 
   void check() const {
-    std::string_view names = signature_.constants;
-    for (const TemplateArgument& constant : call_.constants) {
-      const std::size_t end = std::min(names.find(' '), names.size());
-      check(names.substr(0, end), constant);
-      names.remove_prefix(std::min(end + 1, names.size()));
-    }
+    for (std::size_t i = 0; i < call_.constants.size(); ++i)
+      check(signature_.constants[i], call_.constants[i]);
   }
 
  private:

@@ -40,35 +40,42 @@ inline void check_error_terms(std::initializer_list<double> terms) {
 class Uses {
  public:
   void read(BufferId id, Role role, LayerId layer, Element element, std::int64_t count) {
-    add({id, role, layer, true, false, element, count});
+    add(id, role, layer, element, count).reads = true;
   }
   void write(BufferId id, Role role, LayerId layer, Element element, std::int64_t count) {
-    add({id, role, layer, false, true, element, count});
+    add(id, role, layer, element, count).writes = true;
   }
   void update(BufferId id, Role role, LayerId layer, Element element, std::int64_t count) {
-    add({id, role, layer, true, true, element, count});
+    Use& use = add(id, role, layer, element, count);
+    use.reads = use.writes = true;
   }
   void scratch(BufferId id, Element element, std::int64_t count, int op = -1) {
-    add({id, Role::kScratch, -1, false, true, element, count, op});
+    Use& use = add(id, Role::kScratch, -1, element, count);
+    use.writes = true;
+    use.op = op;
   }
   // A write whose element i comes after the last read of element i of `from`, and of no other.
   void overwrite(BufferId id, BufferId from, Role role, LayerId layer, Element element,
                  std::int64_t count) {
-    add({id, role, layer, false, true, element, count, -1, from});
+    Use& use = add(id, role, layer, element, count);
+    use.writes = true;
+    use.in_place_of = from;
   }
 
   // A write of the numbers that `from` holds, element by element: both may be read.
   void repeat(BufferId id, BufferId from, Role role, LayerId layer, Element element,
               std::int64_t count) {
-    add({id, role, layer, false, true, element, count, -1, from, true});
+    overwrite(id, from, role, layer, element, count);
+    list.back().repeats = true;
   }
 
   std::vector<Use> list;
 
  private:
-  void add(Use use) {
-    BF_CHECK(use.id != BufferId::kNone);
-    list.push_back(use);
+  Use& add(BufferId id, Role role, LayerId layer, Element element, std::int64_t count) {
+    BF_CHECK(id != BufferId::kNone);
+    return list.emplace_back(
+        Use{.id = id, .role = role, .layer = layer, .element = element, .count = count});
   }
 };
 

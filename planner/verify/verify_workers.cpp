@@ -12,9 +12,9 @@
 namespace bf_aot {
 namespace {
 
-class WorkersVerifier {
+class WorkersCheck {
  public:
-  WorkersVerifier(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry) {}
+  WorkersCheck(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry) {}
 
   void run() const {
     require(entry_.workers >= 1 && entry_.workers <= plan_.config.workers, "{} workers of {}",
@@ -68,7 +68,7 @@ class WorkersVerifier {
 }  // namespace
 
 void verify_workers(const Plan& plan, const Entry& entry) {
-  WorkersVerifier(plan, entry).run();
+  WorkersCheck(plan, entry).run();
 }
 
 }  // namespace bf_aot

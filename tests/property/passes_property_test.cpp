@@ -146,7 +146,8 @@ TEST_F(Passes, EachAloneKeepsIntegerGraphs) {
     const Rationals expected = evaluate_at(original, point);
     for (const Pass& pass : normalisation_passes()) {
       // What makes another function of the graph, or none of it, is about evaluation in float32.
-      if (pass.of == Pass::Of::kFloat32 || pass.of == Pass::Of::kOwn) continue;
+      if (pass.traits.of == PassTraits::Of::kFloat32 || pass.traits.of == PassTraits::Of::kOwn)
+        continue;
       Graph graph = original;
       PassOptions options;
       options.max_as_relu = true;

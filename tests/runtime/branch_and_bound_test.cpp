@@ -637,8 +637,8 @@ TEST(Split, TheRowsThatDecide) {
   const Floats zeros(3, 0.0F), ones(3, 2.0F);
   const auto weights = [&](const Floats& lower, const Floats& upper) {
     Floats one(3), made(3, kCanary);
-    weigh_lines(property.tables, 0, 3, lower.data(), upper.data(), lines.data(), 3, zeros.data(),
-                ones.data(), one.data(), made.data());
+    weigh_lines(property.tables, 0, 3, {lower.data(), upper.data(), lines.data()}, 3,
+                {zeros.data(), ones.data()}, one.data(), made.data());
     return made;
   };
   EXPECT_EQ(weights({-3, -2, 0}, {1, 1, 9}), Floats({1, 1, 0})) << "{c} is excluded";

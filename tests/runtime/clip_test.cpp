@@ -164,7 +164,7 @@ std::pair<float, float> clipped(float a, float least, float limit, float lower, 
   const float threshold = std::nextafter(limit, -kInfinity);
   const bf::VerdictTerm term = {0, at_least, at_least ? -threshold : threshold};
   float to_lower = lower, to_upper = upper;
-  bf::clip_by_term(term, lines, 1, &lower, &upper, &to_lower, &to_upper);
+  bf::clip_by_term(term, lines, 1, {&lower, &upper}, {&to_lower, &to_upper});
   return {to_lower, to_upper};
 }
 
@@ -223,7 +223,7 @@ TEST(Clip, ViolationsBetweenTheThresholdAndTheNextFloatStay) {
     const bf::VerdictTerm term = {0, at_least, at_least ? -1.0F : 1.0F};
     const float lower = 0, upper = 1;
     float to_lower = lower, to_upper = upper;
-    bf::clip_by_term(term, lines, 1, &lower, &upper, &to_lower, &to_upper);
+    bf::clip_by_term(term, lines, 1, {&lower, &upper}, {&to_lower, &to_upper});
     EXPECT_EQ(to_lower, 0);
     EXPECT_GE(to_upper, 0x1p-14F);
     EXPECT_LT(to_upper, 0x1p-12F) << "still clipped";
@@ -266,8 +266,8 @@ Clipped clip(const Clauses& clauses, float row_lower = -8, float row_upper = 8) 
   Floats memory(4);
   Clipped made = {false, Floats(2), Floats(2)};
   made.any = bf::clip_box(tables, 0, static_cast<std::uint32_t>(clauses.first.size() - 1),
-                          &row_lower, &row_upper, lines, 2, lower, upper,
-                          {memory.data(), &memory[2]}, made.lower.data(), made.upper.data());
+                          {&row_lower, &row_upper, lines}, 2, {lower, upper},
+                          {memory.data(), &memory[2]}, {made.lower.data(), made.upper.data()});
   return made;
 }
 

@@ -281,10 +281,11 @@ TEST(Relax, LanesDoWhatScalarsDo) {
     bf::relax(n, relu, centre.data(), below.data(), above.data(), radius.data(), errors, made,
               lanes.table.data(), lanes.centre.data(), lanes.radius.data());
     double reach[bf::kPartialSums] = {};
+    const bf::NeuronsView z = {centre.data(), below.data(), above.data(), radius.data()};
+    const bf::RelaxedView out = {scalars.table.data(), n, scalars.centre.data(),
+                                 scalars.radius.data()};
     for (int j = 0; j < n; ++j)
-      reach[j % bf::kPartialSums] += bf::relax_neuron(
-          j, n, relu, centre.data(), below.data(), above.data(), radius.data(), errors, slack[0],
-          scalars.table.data(), scalars.centre.data(), scalars.radius.data());
+      reach[j % bf::kPartialSums] += bf::relax_neuron(j, relu, z, errors, slack[0], out);
     for (int s = 1; s < bf::kPartialSums; ++s) reach[0] += reach[s];
     EXPECT_TRUE(same_bits(lanes.table, scalars.table));
     EXPECT_TRUE(same_bits(lanes.centre, scalars.centre));

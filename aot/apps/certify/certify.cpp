@@ -367,104 +367,147 @@ std::vector<std::string> remarks_of(const CertifyRun& run, const CertifyQuestion
   return remarks;
 }
 
+CertifyTask task_of(const CertifyQuestion& question) {
+  return question.slopes   ? CertifyTask::kSlopes
+         : question.within ? CertifyTask::kWithin
+         : question.rows   ? CertifyTask::kRows
+                           : CertifyTask::kClasses;
+}
+
+input::Dataset read_samples(const CertifyQuestion& question) {
+  input::Dataset data = input::read_dataset(question.files);
+  select(data, question.first, question.count);
+  if (question.channels_last) data.channels_last = true;
+  if (question.channels_first) data.channels_last = false;
+  return data;
+}
+
+// One run: prepare the samples and the network, resume what a journal has, go through the samples
+// radius by radius, summarise.
+class Certification {
+ public:
+  Certification(const std::filesystem::path& model_path, const CertifyQuestion& question,
+                const CertifyOutputs& outputs)
+      : question_(question),
+        answer_{.data = read_samples(question)},
+        data_(answer_.data),
+        run_(answer_.run),
+        model_(value_of(api::Model::load(model_path, question.output_tensors))) {
+    prepare(model_path);
+    answerer_.emplace(model_, question, data_);
+    if (!outputs.journal.empty()) resume(model_path, outputs);
+  }
+
+  CertifyAnswer finish() && {
+    system::ProgressBar bar(static_cast<int>(
+        std::min<std::size_t>(data_.count() * run_.radii.size(), std::numeric_limits<int>::max())));
+    for (std::size_t radius = 0; radius < run_.radii.size(); ++radius) run_radius(radius, bar);
+    if (journal_) journal_->finish();
+    summarise();
+    return std::move(answer_);
+  }
+
+ private:
+  void prepare(const std::filesystem::path& model_path) {
+    answer_.input_shape =
+        model_.inputs().size() == 1
+            ? model_.inputs()[0].shape
+            : std::vector<std::int64_t>{static_cast<std::int64_t>(model_.input_count())};
+    const std::size_t means = question_.normalisation.mean.size();
+    const std::size_t deviations = question_.normalisation.deviation.size();
+    if (std::min(means, deviations) > 1 && means != deviations)
+      fail("BF3013", "--mean", "there are as many means as deviations, or one of either");
+    samples_ = input::arrange(data_, answer_.input_shape, model_.input_count(),
+                              std::max(means, deviations));
+
+    run_.model = printable(model_path.filename().string());
+    run_.data = printable(std::filesystem::path(question_.files.data).filename().string());
+    run_.method = api::to_string(question_.options.bounds.method);
+    const api::Norm norm = question_.options.bounds.norm;
+    if (norm != api::Norm::kLinf) run_.norm = norm == api::Norm::kL2 ? "l2" : "l1";
+    run_.task = task_of(question_);
+    run_.decide = question_.options.decide && run_.task == CertifyTask::kClasses;
+    run_.outputs = model_.output_count();
+    for (const vnnlib::Number& eps : question_.eps) run_.radii.emplace_back(eps.text);
+    if (run_.radii.empty()) run_.radii.emplace_back();
+    run_.thresholds = question_.thresholds;
+    run_.first = question_.first;
+    run_.names = data_.names;
+    run_.labels = data_.labels;
+    run_.jobs = question_.options.bounds.threads;
+  }
+
+  // Results of an earlier process are read first. Rows are kept by this process only when a round
+  // is done.
+  void resume(const std::filesystem::path& model_path, const CertifyOutputs& outputs) {
+    pending_.emplace();
+    journal_.emplace(outputs.journal, question_hash(model_path, question_, data_), run_);
+    for (const SampleResult& result : journal_->found()) {
+      if (outputs.counterexamples && result.robustness == api::Robustness::kFalsified) continue;
+      if (done_.emplace(result.radius, result.sample).second) run_.results.push_back(result);
+    }
+    if (!run_.results.empty())
+      answer_.remarks.push_back(fmt::format("{} results of {} are from an earlier run",
+                                            run_.results.size(), printable(outputs.journal)));
+  }
+
+  input::SampleBox box_of(std::size_t sample, std::size_t radius) const {
+    const std::string where = sample_place(data_, sample);
+    return question_.eps.empty()
+               ? input::own_box(samples_, sample, question_.normalisation, where)
+               : around(samples_, sample, question_.eps[radius], question_, where);
+  }
+
+  // The samples that are left, round by round.
+  void run_radius(std::size_t radius, system::ProgressBar& bar) {
+    const auto jobs = static_cast<std::size_t>(run_.jobs);
+    const std::size_t round = run_.decide ? 4 * jobs : kRound * jobs;
+    std::size_t next = 0;
+    while (next < data_.count()) {
+      system::throw_if_interrupted();
+      Boxes boxes;
+      std::vector<std::size_t> indices;
+      for (; next < data_.count() && indices.size() < round; ++next) {
+        if (done_.contains({radius, next})) continue;
+        boxes.add(box_of(next, radius));
+        indices.push_back(next);
+      }
+      if (indices.empty()) continue;
+      bar.show(static_cast<int>(run_.results.size()),
+               run_.radii[radius].empty() ? "boxes" : "eps " + run_.radii[radius]);
+      const std::vector<SampleResult> results = answerer_->certify(boxes, indices, radius);
+      if (journal_) journal_->append(results);
+      run_.results.insert(run_.results.end(), results.begin(), results.end());
+    }
+  }
+
+  void summarise() {
+    std::ranges::sort(run_.results, {}, [](const SampleResult& result) {
+      return std::pair(result.radius, result.sample);
+    });
+    run_.seconds = stopwatch_.seconds();
+    for (std::string& remark : remarks_of(run_, question_, data_))
+      answer_.remarks.push_back(std::move(remark));
+  }
+
+  const system::Stopwatch stopwatch_;
+  const CertifyQuestion& question_;
+  CertifyAnswer answer_;
+  input::Dataset& data_;
+  CertifyRun& run_;
+  const api::Model model_;
+  input::ModelSamples samples_;
+  std::optional<Answerer> answerer_;
+  std::optional<system::CleanupPending> pending_;
+  std::optional<Journal> journal_;
+  std::set<std::pair<std::size_t, std::size_t>> done_;  // radius and sample
+};
+
 }  // namespace
 
 CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQuestion& question,
                       const CertifyOutputs& outputs) {
-  const system::Stopwatch stopwatch;
-  CertifyAnswer answer;
-  input::Dataset& data = answer.data;
-  data = input::read_dataset(question.files);
-  select(data, question.first, question.count);
-  if (question.channels_last) data.channels_last = true;
-  if (question.channels_first) data.channels_last = false;
-  const api::Model model = value_of(api::Model::load(model_path, question.output_tensors));
-  answer.input_shape =
-      model.inputs().size() == 1
-          ? model.inputs()[0].shape
-          : std::vector<std::int64_t>{static_cast<std::int64_t>(model.input_count())};
-  const input::Normalisation& normalisation = question.normalisation;
-  const std::size_t means = std::max(normalisation.mean.size(), normalisation.deviation.size());
-  if (std::min(normalisation.mean.size(), normalisation.deviation.size()) > 1 &&
-      normalisation.mean.size() != normalisation.deviation.size())
-    fail("BF3013", "--mean", "there are as many means as deviations, or one of either");
-  const input::ModelSamples samples =
-      input::arrange(data, answer.input_shape, model.input_count(), means);
-
-  CertifyRun& run = answer.run;
-  run.model = printable(model_path.filename().string());
-  run.data = printable(std::filesystem::path(question.files.data).filename().string());
-  run.method = api::to_string(question.options.bounds.method);
-  const api::Norm norm = question.options.bounds.norm;
-  if (norm != api::Norm::kLinf) run.norm = norm == api::Norm::kL2 ? "l2" : "l1";
-  run.task = question.slopes   ? CertifyTask::kSlopes
-             : question.within ? CertifyTask::kWithin
-             : question.rows   ? CertifyTask::kRows
-                               : CertifyTask::kClasses;
-  run.decide = question.options.decide && run.task == CertifyTask::kClasses;
-  run.outputs = model.output_count();
-  for (const vnnlib::Number& eps : question.eps) run.radii.emplace_back(eps.text);
-  if (run.radii.empty()) run.radii.emplace_back();
-  run.thresholds = question.thresholds;
-  run.first = question.first;
-  run.names = data.names;
-  run.labels = data.labels;
-  run.jobs = question.options.bounds.threads;
-  const Answerer answerer(model, question, data);
-
-  // Results of an earlier process are read first. Rows are kept by this process only when a round
-  // is done.
-  std::optional<system::CleanupPending> pending;
-  std::optional<Journal> journal;
-  std::set<std::pair<std::size_t, std::size_t>> done;
-  if (!outputs.journal.empty()) {
-    pending.emplace();
-    journal.emplace(outputs.journal, question_hash(model_path, question, data), run);
-    for (const SampleResult& result : journal->found()) {
-      if (outputs.counterexamples && result.robustness == api::Robustness::kFalsified) continue;
-      if (done.emplace(result.radius, result.sample).second) run.results.push_back(result);
-    }
-    if (!run.results.empty())
-      answer.remarks.push_back(fmt::format("{} results of {} are from an earlier run",
-                                           run.results.size(), printable(outputs.journal)));
-  }
-
-  const std::size_t count = data.count(), all = count * run.radii.size();
-  const std::size_t round = run.decide ? 4 * static_cast<std::size_t>(run.jobs)
-                                       : kRound * static_cast<std::size_t>(run.jobs);
-  system::ProgressBar bar(
-      static_cast<int>(std::min<std::size_t>(all, std::numeric_limits<int>::max())));
-  for (std::size_t radius = 0; radius < run.radii.size(); ++radius) {
-    std::size_t next = 0;
-    while (next < count) {
-      system::throw_if_interrupted();
-      Boxes boxes;
-      std::vector<std::size_t> indices;
-      for (; next < count && indices.size() < round; ++next) {
-        if (done.contains({radius, next})) continue;
-        const std::string where = sample_place(data, next);
-        boxes.add(question.eps.empty()
-                      ? input::own_box(samples, next, normalisation, where)
-                      : around(samples, next, question.eps[radius], question, where));
-        indices.push_back(next);
-      }
-      if (indices.empty()) continue;
-      bar.show(static_cast<int>(run.results.size()),
-               run.radii[radius].empty() ? "boxes" : "eps " + run.radii[radius]);
-      std::vector<SampleResult> results = answerer.certify(boxes, indices, radius);
-      if (journal) journal->append(results);
-      run.results.insert(run.results.end(), results.begin(), results.end());
-    }
-  }
-  if (journal) journal->finish();
-  std::sort(run.results.begin(), run.results.end(),
-            [](const SampleResult& a, const SampleResult& b) {
-              return std::pair(a.radius, a.sample) < std::pair(b.radius, b.sample);
-            });
-  run.seconds = stopwatch.seconds();
-  for (std::string& remark : remarks_of(run, question, data))
-    answer.remarks.push_back(std::move(remark));
-  return answer;
+  return Certification(model_path, question, outputs).finish();
 }
 
 }  // namespace bf_aot::apps

@@ -43,10 +43,10 @@ struct CertifyOutputs {
 };
 
 struct CertifyAnswer {
-  CertifyRun run;
+  CertifyRun run = {};
   input::Dataset data;
-  std::vector<std::int64_t> input_shape;
-  std::vector<std::string> remarks;  // likely mistakes in how the data were given
+  std::vector<std::int64_t> input_shape = {};
+  std::vector<std::string> remarks = {};  // what looks like a mistake in how the data were given
 };
 
 // Reads model and data, and certifies every sample at every radius, with progress on a terminal.

@@ -172,7 +172,7 @@ std::vector<KernelTime> time_kernels(const BenchSubject& subject) {
       observe(subject.front, "verifier", subject.options,
               compiler_of(subject, subject.options.planner.lowering), subject.box);
   std::map<std::string, Work> works;
-  for (const engine::TracedPart& part : seen.parts) {
+  for (const engine::TimedPart& part : seen.parts) {
     Work& work = works[part.part];
     work.calls += part.calls;
     work.seconds += part.seconds;

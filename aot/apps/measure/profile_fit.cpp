@@ -54,7 +54,7 @@ std::map<Key, double> predictions(const Observation& seen, const MachineProfile&
 std::vector<Sample> samples_of(const Observation& seen, const MachineProfile& profile) {
   constexpr double kMuch = 1e12;
   std::map<Key, Sample> samples;
-  for (const engine::TracedPart& part : seen.parts)
+  for (const engine::TimedPart& part : seen.parts)
     if (part.seconds >= kLeastFitSeconds) {
       Sample& sample = samples[{part.task, part.part}];
       sample.measured = part.seconds;
@@ -147,19 +147,19 @@ const Entry& Observation::entry() const {
 Observation observe(const build::FrontendResult& front, const std::string& name,
                     const build::CompileOptions& options, const build::CompilerOptions& compiler,
                     const input::FloatBox& box) {
-  build::CompileOptions traced = options;
-  traced.trace = true;
-  traced.planner.granularity = Granularity::kStep;
+  build::CompileOptions timed = options;
+  timed.time_parts = true;
+  timed.planner.granularity = Granularity::kStep;
   Observation seen;
   seen.name = name;
-  const std::shared_ptr<const Lowered> lowered = build::run_planner(front, "observed", traced);
+  const std::shared_ptr<const Lowered> lowered = build::run_planner(front, "observed", timed);
   seen.plan = lowered->shared_plan();
   const Plan& plan = *seen.plan;
-  seen.parts = engine::make_verifier(lowered, traced, compiler).host->trace(box, kFitRepeats);
+  seen.parts = engine::make_verifier(lowered, timed, compiler).host->time_parts(box, kFitRepeats);
   const Entry& entry = seen.entry();
   const Box sample{{box.lower.begin(), box.lower.end()}, {box.upper.begin(), box.upper.end()}};
   seen.activity = sampled_activity(plan, entry, {&sample, 1});
-  for (const engine::TracedPart& part : seen.parts) {
+  for (const engine::TimedPart& part : seen.parts) {
     if (part.part != "tighten_rows") continue;
     const auto s = static_cast<std::size_t>(entry.task(part.task).steps.at(0));
     const auto* const rows = std::get_if<BackwardRows>(&entry.steps.at(s));
@@ -168,7 +168,7 @@ Observation observe(const build::FrontendResult& front, const std::string& name,
     if (rows->last.empty()) continue;
     const BackwardRows& last = rows->last.front();
     const std::string& end = plan.kernel(last.concretize).function;
-    for (const engine::TracedPart& other : seen.parts)
+    for (const engine::TimedPart& other : seen.parts)
       if (other.task == part.task && other.part == end)
         seen.activity.steps[s].neurons -= other.calls * (rows->tile - last.tile) / 2;
   }
@@ -178,7 +178,7 @@ Observation observe(const build::FrontendResult& front, const std::string& name,
 std::vector<Comparison> compare(const Observation& observation, const MachineProfile& profile) {
   const std::map<Key, double> made = predictions(observation, profile);
   std::vector<Comparison> list;
-  for (const engine::TracedPart& part : observation.parts) {
+  for (const engine::TimedPart& part : observation.parts) {
     const auto found = made.find({part.task, part.part});
     list.push_back({part.task, part.part, found == made.end() ? 0 : found->second, part.seconds});
   }

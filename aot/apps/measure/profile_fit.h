@@ -16,7 +16,7 @@ struct Observation {
   std::string name;
   std::shared_ptr<const Plan> plan;
   Activity activity;  // that of the timed calls, so that predictions are for the same work
-  std::vector<engine::TracedPart> parts;
+  std::vector<engine::TimedPart> parts;
 
   const Entry& entry() const;  // the one that was called
 };

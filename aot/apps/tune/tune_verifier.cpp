@@ -20,7 +20,7 @@ constexpr double kVerifierSeconds = 600;  // seconds of the child process
 double seconds_in(const engine::HostVerifier& verifier, const input::FloatBox& box,
                   const std::string& function) {
   double seconds = 0;
-  for (const engine::TracedPart& part : verifier.trace(box, kCalls))
+  for (const engine::TimedPart& part : verifier.time_parts(box, kCalls))
     if (part.part == function) seconds += part.seconds;
   return seconds;
 }
@@ -49,7 +49,7 @@ VerifierTrials::~VerifierTrials() = default;
 VerifierTrials::Built VerifierTrials::build(const Kernel* kernel,
                                             const build::Toolchain& toolchain) const {
   build::CompileOptions options = options_.compile;
-  options.trace = true;
+  options.time_parts = true;
   if (kernel != nullptr) {
     options.planner.lowering = Lowering::kTuned;
     TunedSchedule tuned;

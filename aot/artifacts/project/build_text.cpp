@@ -52,7 +52,7 @@ std::string emulator_of(const Target& target) {
       board.processor, board.name, board.options);
 }
 
-Arguments machine_arguments(const Target& target) {
+emit::Arguments machine_arguments(const Target& target) {
   return {{"target", target.name},
           {"board", target.qemu_board},
           {"tools", target.gnu_system},
@@ -98,37 +98,40 @@ std::string commands(const build::Verifier& verifier, const std::string& stem,
 
 std::string toolchain_default(const Target& target) {
   if (target.gnu_system.empty()) return {};
-  if (has_board(target)) return fill(kOwnToolchain, {{"query", ""}, {"elsewhere", ""}});
-  return fill(kOwnToolchain,
-              {{"query", "cmake_host_system_information(RESULT here QUERY OS_PLATFORM)\n"},
-               {"elsewhere", fmt::format(" AND NOT here STREQUAL \"{}\"", processor_of(target))}});
+  if (has_board(target)) return emit::fill_in(kOwnToolchain, {{"query", ""}, {"elsewhere", ""}});
+  return emit::fill_in(
+      kOwnToolchain,
+      {{"query", "cmake_host_system_information(RESULT here QUERY OS_PLATFORM)\n"},
+       {"elsewhere", fmt::format(" AND NOT here STREQUAL \"{}\"", processor_of(target))}});
 }
 
 std::string example_target(const Plan& plan, const std::string& stem) {
   const Target& target = plan.config.target;
-  Arguments arguments = machine_arguments(target);
-  const std::string parallel =
-      plan.parallel.workers > 1 ? fill(kParallelTarget, {{"stem", stem}}) : "";
-  const Arguments more = {
-      {"stem", stem},
-      {"or_own_toolchain",
-       target.gnu_system.empty() ? "" : " OR CMAKE_TOOLCHAIN_FILE STREQUAL own_toolchain"},
-      {"parallel_target", parallel},
-      {"board_flags", fmt::format("{} {}", words(target.flags), kBoardFlags)},
-      {"link_flags", fmt::format("{} {}", words(target.flags), kBoardLinking)}};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return fill(has_board(target) ? kBoardExample : kHostExample, arguments);
+  if (has_board(target))
+    return emit::fill_in(
+        kBoardExample, {{"stem", stem},
+                        {"board", target.qemu_board},
+                        {"board_flags", fmt::format("{} {}", words(target.flags), kBoardFlags)},
+                        {"link_flags", fmt::format("{} {}", words(target.flags), kBoardLinking)}});
+  const bool parallel = plan.parallel.workers > 1;
+  return emit::fill_in(
+      kHostExample,
+      {{"stem", stem},
+       {"or_own_toolchain",
+        target.gnu_system.empty() ? "" : " OR CMAKE_TOOLCHAIN_FILE STREQUAL own_toolchain"},
+       {"parallel_target", parallel ? emit::fill_in(kParallelTarget, {{"stem", stem}}) : ""}});
 }
 
 std::string how_built(const Target& target) {
   if (target.gnu_system.empty()) return {};
-  return fill(has_board(target) ? kBoardBuild : kCrossBuild, machine_arguments(target));
+  return emit::fill_in(has_board(target) ? kBoardBuild : kCrossBuild, {},
+                       machine_arguments(target));
 }
 
 }  // namespace
 
-Arguments build_arguments(const build::Verifier& verifier, const std::string& stem,
-                          const std::vector<std::string>& flags) {
+std::string cmake_lists(const build::Verifier& verifier, const std::string& stem,
+                        const std::vector<std::string>& flags) {
   const Target& target = verifier.plan().config.target;
   std::string sources, weights, levels;
   for (const emit::EmittedFile& file : verifier.files) {
@@ -136,20 +139,27 @@ Arguments build_arguments(const build::Verifier& verifier, const std::string& st
     const std::string name = stem + file.suffix;
     sources += "  " + name + "\n";
     if (name.ends_with(".S"))
-      weights += fill(kWeightsProperties,
-                      {{"file", name.substr(0, name.size() - 2)},
-                       {"machine", target.flags.empty() ? "" : words(target.flags, ";") + ";"}});
+      weights +=
+          emit::fill_in(kWeightsProperties,
+                        {{"file", name.substr(0, name.size() - 2)},
+                         {"machine", target.flags.empty() ? "" : words(target.flags, ";") + ";"}});
     else if (const std::vector<std::string> own = build::own_flags(file); !own.empty())
-      levels += fill(kOwnFlags, {{"file", name}, {"flags", words(own, ";")}});
+      levels += emit::fill_in(kOwnFlags, {{"file", name}, {"flags", words(own, ";")}});
   }
-  return {{"toolchain", toolchain_default(target)},
-          {"languages", weights.empty() ? "C CXX" : "C CXX ASM"},
-          {"sources", sources},
-          {"flags", words(flags)},
-          {"weights", weights},
-          {"levels", levels},
-          {"example_target", example_target(verifier.plan(), stem)},
-          {"how_built", how_built(target)},
+  return emit::fill_in(kCMakeLists, {{"toolchain", toolchain_default(target)},
+                                     {"name", verifier.plan().name},
+                                     {"languages", weights.empty() ? "C CXX" : "C CXX ASM"},
+                                     {"stem", stem},
+                                     {"sources", sources},
+                                     {"flags", words(flags)},
+                                     {"weights", weights},
+                                     {"levels", levels},
+                                     {"example_target", example_target(verifier.plan(), stem)}});
+}
+
+emit::Arguments readme_of_build(const build::Verifier& verifier, const std::string& stem,
+                                const std::vector<std::string>& flags) {
+  return {{"how_built", how_built(verifier.plan().config.target)},
           {"commands", commands(verifier, stem, flags)}};
 }
 
@@ -157,7 +167,7 @@ std::vector<emit::EmittedFile> machine_files(const Target& target) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
   if (target.gnu_system.empty()) return {};
   std::vector<emit::EmittedFile> files = {
-      {"toolchain.cmake", fill(kToolchain, machine_arguments(target))}};
+      {"toolchain.cmake", emit::fill_in(kToolchain, {}, machine_arguments(target))}};
   if (!has_board(target)) return files;
   const Board board = find_board(target.qemu_board);
   const auto copy_of = [&](const std::string& name) {

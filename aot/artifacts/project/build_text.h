@@ -3,15 +3,18 @@
 #include <string>
 #include <vector>
 
-#include "aot/artifacts/project/fill.h"
 #include "aot/build/compile.h"
+#include "aot/emit/text/fill_in.h"
 
 namespace bf_aot::artifacts {
 
-// Values for the keys of project_text.h that say how a project is built. flags: those that the
-// compiler takes for all sources.
-Arguments build_arguments(const build::Verifier& verifier, const std::string& stem,
-                          const std::vector<std::string>& flags);
+// CMakeLists.txt. flags: of the compiler, for all sources.
+std::string cmake_lists(const build::Verifier& verifier, const std::string& stem,
+                        const std::vector<std::string>& flags);
+
+// What README.md says of how the project is built: keys of its template.
+emit::Arguments readme_of_build(const build::Verifier& verifier, const std::string& stem,
+                                const std::vector<std::string>& flags);
 
 // Files for a machine that is not the user's: toolchain.cmake, and without an operating system
 // board.h, board.c, console.c and board.ld. Empty when CMake's defaults serve. Throws: BF3205.

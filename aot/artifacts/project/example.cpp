@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "aot/artifacts/project/example_text.h"
-#include "aot/artifacts/project/fill.h"
 #include "aot/emit/text/banner.h"
 
 namespace bf_aot::artifacts {
@@ -17,60 +16,53 @@ bool decides_property(const Plan& plan) {
 }
 
 // Values for ask() and react(): the variables of their answer, and how the first answer is printed.
-Arguments question_of(const Plan& plan, const Arguments& names) {
+emit::Arguments question_of(const Plan& plan, const emit::Arguments& names) {
   const auto printed = [&](std::string count, std::string what, std::string array) {
-    Arguments arguments = names;
-    arguments.insert(
-        arguments.end(),
-        {{"count", std::move(count)}, {"what", std::move(what)}, {"array", std::move(array)}});
-    return fill(kPrint, arguments);
+    return emit::fill_in(
+        kPrint,
+        {{"count", std::move(count)}, {"what", std::move(what)}, {"array", std::move(array)}},
+        names);
   };
   const std::string upper = emit::upper_case(plan.name);
   if (decides_property(plan))
     return {{"WORKSPACE", upper + "_VERIFY_WORKSPACE_BYTES"},
-            {"results", std::string(kPropertyResults)},
-            {"judge", fill(kJudgeProperty, names)},
-            {"base", fill(kPropertyBase, names)},
-            {"box", std::string(kPropertyBox)},
+            {"results", kPropertyResults},
+            {"judge", emit::fill_in(kJudgeProperty, {}, names)},
+            {"base", emit::fill_in(kPropertyBase, {}, names)},
+            {"box", kPropertyBox},
             {"print", ""}};
   const bool rows = plan.spec_rows > 0;
   const std::string_view react = plan.output_count == 1 ? kReactSign : kReactLargest;
   return {
       {"WORKSPACE", upper + "_WORKSPACE_BYTES"},
-      {"results", fill(rows ? kSpecResults : kOutputs, names)},
+      {"results", emit::fill_in(rows ? kSpecResults : kOutputs, {}, names)},
       {"judge",
-       rows ? fill(kJudgeSpec, names) : fill(kAskBounds, names) + "\n" + fill(react, names)},
+       rows ? emit::fill_in(kJudgeSpec, {}, names)
+            : emit::fill_in(kAskBounds, {}, names) + "\n" + emit::fill_in(react, {}, names)},
       {"base", ""},
-      {"box", std::string(kBox)},
+      {"box", kBox},
       {"print", rows ? printed("SPEC_ROWS", "row", "row") : printed("OUTPUTS", "output", "out")}};
 }
 
-Arguments console_of(const Plan& plan) {
+emit::Arguments console_of(const Plan& plan) {
   if (plan.config.target.qemu_board.empty())
-    return {{"console", std::string(kHostConsole)},
-            {"printers", std::string(kHostPrinters)},
-            {"variables", ""},
-            {"before_call", ""},
-            {"after_call", ""},
-            {"report", ""}};
-  return {{"console", std::string(kBoardConsole)},     {"printers", ""},
-          {"variables", std::string(kStackVariables)}, {"before_call", std::string(kStackBefore)},
-          {"after_call", std::string(kStackAfter)},    {"report", std::string(kStackReport)}};
+    return {{"console", kHostConsole}, {"printers", kHostPrinters}, {"variables", ""},
+            {"before_call", ""},       {"after_call", ""},          {"report", ""}};
+  return {{"console", kBoardConsole},     {"printers", ""},
+          {"variables", kStackVariables}, {"before_call", kStackBefore},
+          {"after_call", kStackAfter},    {"report", kStackReport}};
 }
 
 }  // namespace
 
-std::string example_text(const Plan& plan, const std::string& stem) {
-  const Arguments names = {
-      {"name", plan.name}, {"NAME", emit::upper_case(plan.name)}, {"stem", stem}};
+std::string example_text(const Plan& plan, const emit::Arguments& names) {
   const bool keeps = plan.context.bytes > 0;
-  Arguments arguments = names;
-  for (const Arguments& more :
-       {question_of(plan, names), console_of(plan),
-        Arguments{{"context_memory", keeps ? fill(kContextMemory, names) : ""},
-                  {"context_calls", keeps ? fill(kContextCalls, names) : ""}}})
+  emit::Arguments arguments = {
+      {"context_memory", keeps ? emit::fill_in(kContextMemory, {}, names) : ""},
+      {"context_calls", keeps ? emit::fill_in(kContextCalls, {}, names) : ""}};
+  for (const emit::Arguments& more : {question_of(plan, names), console_of(plan)})
     arguments.insert(arguments.end(), more.begin(), more.end());
-  return fill(kExample, arguments);
+  return emit::fill_in(kExample, arguments, names);
 }
 
 }  // namespace bf_aot::artifacts

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <utility>
 
-#include "aot/artifacts/project/fill.h"
 #include "aot/build/library.h"
 #include "aot/build/single_file.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/fill_in.h"
 #include "frontend/graph/model.h"
 #include "runtime/bf.h"
 
@@ -149,16 +149,17 @@ class Packages {
     listed += fmt::format("        <file category=\"header\" name=\"{}.h\"/>\n", stem_);
     arguments_.emplace_back("files", listed);
 
-    std::vector<emit::EmittedFile> files = {{"zephyr/module.yml", fill(kModule, arguments_)},
-                                            {"zephyr/CMakeLists.txt", fill(kZephyr, arguments_)},
-                                            {"zephyr/Kconfig", fill(kKconfig, arguments_)}};
+    std::vector<emit::EmittedFile> files = {
+        {"zephyr/module.yml", emit::fill_in(kModule, {}, arguments_)},
+        {"zephyr/CMakeLists.txt", emit::fill_in(kZephyr, {}, arguments_)},
+        {"zephyr/Kconfig", emit::fill_in(kKconfig, {}, arguments_)}};
     // The other build systems cannot tell the assembler where the weights lie.
     if (!in_source_) return files;
     files.push_back({"library.json", platformio()});
     if (!cmsis_core(verifier_.plan().config.target).empty())
-      files.push_back(
-          {fmt::format("bf_aot.{}.pdsc", verifier_.plan().name), fill(kPack, arguments_)});
-    files.push_back({"library.properties", fill(kArduino, arguments_)});
+      files.push_back({fmt::format("bf_aot.{}.pdsc", verifier_.plan().name),
+                       emit::fill_in(kPack, {}, arguments_)});
+    files.push_back({"library.properties", emit::fill_in(kArduino, {}, arguments_)});
     // An Arduino library compiles all of src/, and has no other way to find headers.
     for (emit::EmittedFile& file : build::single_file(verifier_, stem_))
       if (!file.suffix.ends_with(".json"))
@@ -188,7 +189,7 @@ class Packages {
   std::vector<std::string> flags_;
   std::vector<std::string> sources_;
   bool in_source_ = true;
-  Arguments arguments_;
+  emit::Arguments arguments_;
 };
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "aot/artifacts/project/build_text.h"
 #include "aot/artifacts/project/example.h"
 #include "aot/artifacts/project/example_text.h"
-#include "aot/artifacts/project/fill.h"
 #include "aot/artifacts/project/packages.h"
 #include "aot/artifacts/project/project_text.h"
 #include "aot/artifacts/project/resources.h"
@@ -20,6 +19,7 @@
 #include "aot/build/footprint/footprint.h"
 #include "aot/build/runtime_files.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/fill_in.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 #include "runtime/bf.h"
@@ -103,10 +103,9 @@ std::string spec_text(const Plan& plan) {
       plan.name, plan.spec_rows);
 }
 
-std::string parallel_text(const Plan& plan, Arguments names) {
+std::string parallel_text(const Plan& plan, const emit::Arguments& names) {
   if (plan.parallel.workers <= 1) return {};
-  names.emplace_back("shown", has_threads(plan) ? kParallelShown : "");
-  return fill(kParallelUse, names);
+  return emit::fill_in(kParallelUse, {{"shown", has_threads(plan) ? kParallelShown : ""}}, names);
 }
 
 // A table of the objects that the linker takes from libraries if all functions are called.
@@ -147,39 +146,35 @@ std::string calls_text(const std::optional<build::Footprint>& footprint) {
                                    quoted(footprint->uncounted)));
 }
 
-Arguments arguments_for(const build::Verifier& verifier, const std::string& stem,
-                        const std::vector<std::string>& flags, const build::Toolchain* toolchain,
-                        const std::optional<build::Footprint>& footprint) {
+std::string readme(const build::Verifier& verifier, const std::string& stem,
+                   const std::vector<std::string>& flags, const build::Toolchain* toolchain,
+                   const std::optional<build::Footprint>& footprint, const emit::Arguments& names) {
   const Plan& plan = verifier.plan();
   const std::string built =
       toolchain == nullptr
           ? "The library was not built: these are the planner's figures."
           : fmt::format("Compiled with {}, flags `{}`.", toolchain->version, fmt::join(flags, " "));
-  const Arguments names = {
-      {"name", plan.name}, {"NAME", emit::upper_case(plan.name)}, {"stem", stem}};
   const bool keeps = plan.context.bytes > 0;
-  Arguments arguments = {{"name", plan.name},
-                         {"NAME", emit::upper_case(plan.name)},
-                         {"contexts", keeps ? fill(kContextUse, names) : ""},
-                         {"batches", plan.config.batch > 1 ? fill(kBatchUse, names) : ""},
-                         {"parallel", parallel_text(plan, names)},
-                         {"stem", stem},
-                         {"version", BF_VERSION_STRING},
-                         {"model", plan.model.file_name},
-                         {"sha256", plan.model.sha256},
-                         {"method", std::string(to_string(plan.config.method))},
-                         {"target", plan.config.target.name},
-                         {"inputs", shapes(plan.inputs)},
-                         {"outputs", shapes(plan.outputs)},
-                         {"sizes", size_table(verifier, footprint)},
-                         {"built", built},
-                         {"calls", calls_text(footprint)},
-                         {"packages", has_threads(plan) ? "" : std::string(kPackages)},
-                         {"work", work_text(verifier)},
-                         {"spec", spec_text(plan)}};
-  for (auto& argument : build_arguments(verifier, stem, flags))
+  emit::Arguments arguments = {
+      {"contexts", keeps ? emit::fill_in(kContextUse, {}, names) : ""},
+      {"batches", plan.config.batch > 1 ? emit::fill_in(kBatchUse, {}, names) : ""},
+      {"parallel", parallel_text(plan, names)},
+      {"version", BF_VERSION_STRING},
+      {"model", plan.model.file_name},
+      {"sha256", plan.model.sha256},
+      {"method", std::string(to_string(plan.config.method))},
+      {"target", plan.config.target.name},
+      {"inputs", shapes(plan.inputs)},
+      {"outputs", shapes(plan.outputs)},
+      {"sizes", size_table(verifier, footprint)},
+      {"built", built},
+      {"calls", calls_text(footprint)},
+      {"packages", has_threads(plan) ? "" : std::string(kPackages)},
+      {"work", work_text(verifier)},
+      {"spec", spec_text(plan)}};
+  for (emit::Argument& argument : readme_of_build(verifier, stem, flags))
     arguments.push_back(std::move(argument));
-  return arguments;
+  return emit::fill_in(kReadme, arguments, names);
 }
 
 }  // namespace
@@ -190,16 +185,19 @@ std::vector<emit::EmittedFile> project_files(const build::Verifier& verifier,
                                              const build::Toolchain* toolchain,
                                              const std::optional<build::Footprint>& footprint) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
-  const Arguments arguments = arguments_for(verifier, stem, flags, toolchain, footprint);
-  std::vector<emit::EmittedFile> files = {{"example.c", example_text(verifier.plan(), stem)},
-                                          {"CMakeLists.txt", fill(kCMakeLists, arguments)},
-                                          {"README.md", fill(kReadme, arguments)}};
+  const emit::Arguments names = {{"name", verifier.plan().name},
+                                 {"NAME", emit::upper_case(verifier.plan().name)},
+                                 {"stem", stem}};
+  std::vector<emit::EmittedFile> files = {
+      {"example.c", example_text(verifier.plan(), names)},
+      {"CMakeLists.txt", cmake_lists(verifier, stem, flags)},
+      {"README.md", readme(verifier, stem, flags, toolchain, footprint, names)}};
   for (emit::EmittedFile& file : machine_files(verifier.plan().config.target))
     files.push_back(std::move(file));
   for (emit::EmittedFile& file : package_files(verifier, stem, flags))
     files.push_back(std::move(file));
   if (verifier.plan().parallel.workers > 1 && has_threads(verifier.plan())) {
-    files.push_back({"example_parallel.cpp", fill(kParallelExample, arguments)});
+    files.push_back({"example_parallel.cpp", emit::fill_in(kParallelExample, {}, names)});
     files.push_back(
         {"thread_executor.h", read_file(build::runtime_folder() / "host/thread_executor.h",
                                         kMaxBytes, "runtime source")});

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-// The build and the README of --project DIR. @key@ is replaced; see arguments_for() in project.cpp.
+// The build and the README of --project DIR: templates of emit::fill_in().
 
 namespace bf_aot::artifacts {
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "aot/artifacts/project/fill.h"
 #include "aot/build/work_json.h"
+#include "aot/emit/text/fill_in.h"
 
 namespace bf_aot::artifacts {
 namespace {
@@ -76,9 +76,10 @@ std::string work_text(const build::Verifier& verifier) {
   const Plan& plan = verifier.plan();
   std::string text = std::string(plan.integer ? kIntegers : kFloats) + tables(*verifier.lowered);
   if (verifier.verify_work)
-    text += fill(kVerify, {{"name", plan.name},
-                           {"bounds", std::to_string(verifier.verify_work->bounds)},
-                           {"operations", std::to_string(verifier.verify_work->operations)}});
+    text +=
+        emit::fill_in(kVerify, {{"name", plan.name},
+                                {"bounds", std::to_string(verifier.verify_work->bounds)},
+                                {"operations", std::to_string(verifier.verify_work->operations)}});
   return text;
 }
 

@@ -56,7 +56,7 @@ struct Work {
   double measured = 0;
 };
 
-// Measured seconds of a task's part, summed over the traced parts of its name.
+// Parts of the plan that are called as the timed one.
 double measured_seconds(const Findings& findings, std::size_t task, const TaskPart& part) {
   double seconds = 0;
   for (const MeasuredPart& one : findings.parts)

@@ -25,7 +25,7 @@ std::vector<std::string> graph_passes() {
   std::vector<std::string> names;
   std::set<std::string_view> known = {"check-supported"};
   for (const Pass& pass : normalisation_passes())
-    if (pass.optional && known.insert(pass.name).second) names.emplace_back(pass.name);
+    if (pass.traits.optional && known.insert(pass.name).second) names.emplace_back(pass.name);
   return names;
 }
 

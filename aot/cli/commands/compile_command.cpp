@@ -267,7 +267,7 @@ struct Made {
   build::Verifier verifier;
 };
 
-Made make_verifier(const fs::path& model, const std::string& stem,
+Made compile_model(const fs::path& model, const std::string& stem,
                    const build::CompileOptions& options) {
   const system::Progress progress("generate");
   if (options.property) emit::check_emittable(*options.property);
@@ -358,7 +358,7 @@ int compile_command(const Call& call) {
 
   artifacts::PassLog log;
   if (!arguments.trace.empty()) log_passes(log, options);
-  Made made = make_verifier(arguments.model.model, stem, options);
+  Made made = compile_model(arguments.model.model, stem, options);
   std::vector<build::RuntimeFile> runtime;
   if (!arguments.sbom.empty()) runtime = build::runtime_files_of(made.verifier.files);
   if (!arguments.trace.empty()) check_traceable(made.verifier.plan());

@@ -41,8 +41,8 @@ struct Finding {
   std::string name;
   bool ok = false;
   bool needed = true;
-  std::string says;     // what was found, or what is wrong
-  std::string package;  // of Debian; where something is missing
+  std::string says = {};     // what was found, or what is wrong
+  std::string package = {};  // of Debian; where something is missing
 };
 
 struct CrossTools {
@@ -66,7 +66,7 @@ std::string first_line(const std::string& text) {
 
 // Finds whether the compiler of a target translates the runtime.
 Finding compiler_for(const Target& target, const std::string& name, const std::string& package) {
-  Finding finding{name, false, true, {}, package};
+  Finding finding{.name = name, .package = package};
   try {
     const build::Toolchain toolchain = build::find_toolchain({}, target);
     std::vector<std::string> command = toolchain.compiler;
@@ -86,11 +86,14 @@ Finding compiler_for(const Target& target, const std::string& name, const std::s
 
 Finding program(const std::string& name, const std::string& package) {
   const auto path = system::find_program(name);
-  return {name, path.has_value(), true, path.value_or("not found"), path ? "" : package};
+  return {.name = name,
+          .ok = path.has_value(),
+          .says = path.value_or("not found"),
+          .package = path ? "" : package};
 }
 
 Finding cache() {
-  Finding finding{"cache folder", false, true, {}, {}};
+  Finding finding{.name = "cache folder"};
   try {
     const std::filesystem::path folder = build::cache_folder();
     finding.ok = access(folder.c_str(), W_OK | X_OK) == 0;
@@ -103,29 +106,27 @@ Finding cache() {
 
 Finding runtime_headers() {
   try {
-    return {"runtime headers", true, true, build::runtime_folder().string(), {}};
+    return {.name = "runtime headers", .ok = true, .says = build::runtime_folder().string()};
   } catch (const CompileError& error) {
-    return {"runtime headers", false, true, error.diagnostics().front().message, "bf-aot"};
+    return {.name = "runtime headers",
+            .says = error.diagnostics().front().message,
+            .package = "bf-aot"};
   }
 }
 
 // Examines what needs no other machine.
 void examine_host(std::vector<Finding>& findings) {
   const Target host = find_target("host");
-  findings.push_back({"processor", true, true, host.name, {}});
+  findings.push_back({.name = "processor", .ok = true, .says = host.name});
   const bool prebuilt = engine::find_prebuilt(host.name) != nullptr;
-  findings.push_back({"engine's kernels",
-                      prebuilt,
-                      true,
-                      prebuilt ? "for " + host.name : "none for " + host.name,
-                      {}});
+  findings.push_back({.name = "engine's kernels",
+                      .ok = prebuilt,
+                      .says = (prebuilt ? "for " : "none for ") + host.name});
   const bool rounds = bf::float_environment_ok();
-  findings.push_back({"floating point",
-                      rounds,
-                      true,
-                      rounds ? "rounds to nearest, keeps subnormals"
-                             : "rounds in another mode, or flushes subnormals",
-                      {}});
+  findings.push_back({.name = "floating point",
+                      .ok = rounds,
+                      .says = rounds ? "rounds to nearest, keeps subnormals"
+                                     : "rounds in another mode, or flushes subnormals"});
   findings.push_back(runtime_headers());
   findings.push_back(cache());
   findings.push_back(compiler_for(host, "C++ compiler", "g++"));

@@ -34,19 +34,19 @@ std::vector<Box> boxes_of(const build::CompileOptions& options) {
   return boxes;
 }
 
-// The tasks of the entry that HostVerifier::trace() calls, and their parts.
+// The tasks of the entry that HostVerifier::time_parts() calls, and their parts.
 void measure_findings(const build::FrontendResult& front, const build::Verifier& verifier,
                       const build::CompileOptions& options, const Box& box,
                       artifacts::Findings& findings) {
   constexpr int kRepeats = 15;
   const Plan& plan = verifier.plan();
-  build::CompileOptions traced = options;
-  traced.trace = true;
-  traced.levels.clear();  // of several levels, the one that the plan is for
-  traced.planner.target = plan.config.target;
-  traced.planner.lowering = Lowering::kPrebuilt;
+  build::CompileOptions timed = options;
+  timed.time_parts = true;
+  timed.levels.clear();  // of several levels, the one that the plan is for
+  timed.planner.target = plan.config.target;
+  timed.planner.lowering = Lowering::kPrebuilt;
   const engine::MadeVerifier made = engine::make_verifier(
-      build::run_planner(front, plan.name, traced), traced, build::CompilerOptions{});
+      build::run_planner(front, plan.name, timed), timed, build::CompilerOptions{});
   const EntryKind kind = plan.spec_rows > 0 ? EntryKind::kSpecBounds : EntryKind::kBounds;
   findings.measured_entry = static_cast<std::size_t>(plan.find_entry(kind) - plan.entries.data());
   findings.task_seconds.resize(plan.entries.size());
@@ -54,7 +54,7 @@ void measure_findings(const build::FrontendResult& front, const build::Verifier&
   seconds.resize(plan.entries[findings.measured_entry].tasks.size());
   const input::FloatBox rounded =
       input::round_outward({box, "the first sample box"}, plan.input_count);
-  for (engine::TracedPart& part : made.host->trace(rounded, kRepeats)) {
+  for (engine::TimedPart& part : made.host->time_parts(rounded, kRepeats)) {
     if (part.task < 0) continue;
     seconds.at(static_cast<std::size_t>(part.task)) += part.seconds;
     findings.parts.push_back({part.task, std::move(part.part), part.seconds});

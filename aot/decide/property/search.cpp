@@ -215,58 +215,79 @@ class Search {
     return nearest;
   }
 
+  // A round's points, and what is known of them in a step.
+  struct PointSet {
+    std::vector<float> x;        // [inputs][kSide]
+    std::vector<float> weights;  // of the rows of the terms that a point is to go down
+    std::vector<std::vector<std::pair<std::size_t, double>>> of_inputs;  // and of the inputs
+  };
+
+  PointSet start_points(bool from_best, std::size_t rows) {
+    PointSet points{std::vector<float>(lower_.size() * kSide), std::vector<float>(rows * kSide),
+                    std::vector<std::vector<std::pair<std::size_t, double>>>(kSide)};
+    for (std::size_t p = 0; p < kSide; ++p) {
+      const Point point = p == 0 && from_best ? best_ : random_point(p % 4 == 1);
+      for (std::size_t i = 0; i < point.size(); ++i) points.x[i * kSide + p] = point[i];
+    }
+    return points;
+  }
+
+  // Adds what point p is to go down: the terms of a clause that do not hold, or its worst.
+  void aim_at(std::size_t clause, const std::vector<float>& rows, std::size_t p,
+              PointSet& points) const {
+    const double worst = clause_value(clause, rows, points.x, p);
+    for (const Term& term : clauses_[clause]) {
+      const double value = term_value(term, rows, points.x, p);
+      if (value <= 0 && value < worst) continue;
+      if (term.row >= 0)
+        points.weights[static_cast<std::size_t>(term.row) * kSide + p] += term.sign;
+      for (const auto& each : term.inputs) points.of_inputs[p].push_back(each);
+    }
+  }
+
+  // Visits the points that may violate, and aims all of them: the odd ones at a clause each, the
+  // others at the nearest.
+  void aim(int round, bool random, const std::vector<float>& rows, PointSet& points) {
+    std::fill(points.weights.begin(), points.weights.end(), 0.0F);
+    for (std::size_t p = 0; p < kSide; ++p) {
+      points.of_inputs[p].clear();
+      const std::size_t nearest = nearest_clause(rows, points.x, p);
+      if (clause_value(nearest, rows, points.x, p) <= 0 && go_on()) visit(point_of(points.x, p));
+      if (random) continue;
+      const std::size_t turn = p / 2 + static_cast<std::size_t>(round) * kSide / 2;
+      aim_at(p % 2 == 0 ? nearest : turn % clauses_.size(), rows, p, points);
+    }
+  }
+
   // Points that go down the slope of the terms of a clause that do not hold, by steps of the sign
   // that become shorter. The odd points of a round aim at one clause each; the points of every
   // other round begin by going along a random combination of the rows.
   void descend_together(int round) {
     constexpr int kSteps = 40, kDiversified = 5;
-    std::vector<float> x(lower_.size() * kSide);
-    for (std::size_t p = 0; p < kSide; ++p) {
-      const Point point = p == 0 && round == 0 ? best_ : random_point(p % 4 == 1);
-      for (std::size_t i = 0; i < point.size(); ++i) x[i * kSide + p] = point[i];
-    }
-    const auto count = static_cast<std::size_t>(std::max<std::size_t>(property_.rows.size(), 1));
-    std::vector<float> weights(count * kSide), random_weights(count * kSide);
+    const std::size_t count = std::max<std::size_t>(property_.rows.size(), 1);
+    PointSet points = start_points(round == 0, count);
+    std::vector<float> random_weights(count * kSide);
     std::uniform_real_distribution<float> both(-1, 1);
     for (float& weight : random_weights) weight = both(random_);
     for (int step = 0; step < kSteps && go_on(); ++step) {
-      const std::vector<float>& rows = gradients_->rows(x);
-      std::fill(weights.begin(), weights.end(), 0.0F);
-      std::vector<std::vector<std::pair<std::size_t, double>>> of_inputs(kSide);
-      for (std::size_t p = 0; p < kSide; ++p) {
-        const std::size_t nearest = nearest_clause(rows, x, p);
-        if (clause_value(nearest, rows, x, p) <= 0 && go_on()) visit(point_of(x, p));
-        const std::size_t aim =
-            p % 2 == 0 ? nearest
-                       : (p / 2 + static_cast<std::size_t>(round) * kSide / 2) % clauses_.size();
-        if (round % 2 == 1 && step < kDiversified) continue;
-        const double worst = clause_value(aim, rows, x, p);
-        for (const Term& term : clauses_[aim]) {
-          const double value = term_value(term, rows, x, p);
-          if (value <= 0 && value < worst) continue;
-          if (term.row >= 0) weights[static_cast<std::size_t>(term.row) * kSide + p] += term.sign;
-          for (const auto& each : term.inputs) of_inputs[p].push_back(each);
-        }
-      }
-      if (found_) return;
       const bool random = round % 2 == 1 && step < kDiversified;
-      const std::vector<float>& slope = gradients_->gradient(random ? random_weights : weights);
+      aim(round, random, gradients_->rows(points.x), points);
+      if (found_) return;
       const float length = 0.35F * static_cast<float>(kSteps - step) / kSteps;
-      move(x, slope, of_inputs, length);
+      move(points, gradients_->gradient(random ? random_weights : points.weights), length);
     }
   }
 
   // Moves a point against the sign of the slope, by a part of the box's width.
-  void move(std::vector<float>& x, const std::vector<float>& slope,
-            const std::vector<std::vector<std::pair<std::size_t, double>>>& of_inputs,
-            float length) const {
+  void move(PointSet& points, const std::vector<float>& slope, float length) const {
     std::vector<float> all(slope);
     for (std::size_t p = 0; p < kSide; ++p)
-      for (const auto& [i, factor] : of_inputs[p]) all[i * kSide + p] += static_cast<float>(factor);
+      for (const auto& [i, factor] : points.of_inputs[p])
+        all[i * kSide + p] += static_cast<float>(factor);
     for (const std::size_t i : free_) {
       const float by = length * (upper_[i] - lower_[i]);
       for (std::size_t p = 0; p < kSide; ++p) {
-        float& at = x[i * kSide + p];
+        float& at = points.x[i * kSide + p];
         const float down = all[i * kSide + p];
         at = std::clamp(at - (down > 0 ? by : down < 0 ? -by : 0.0F), lower_[i], upper_[i]);
       }

@@ -20,7 +20,7 @@ struct Instruments {
   // op that last touches them. Bounds that change by it read stale memory.
   std::optional<unsigned char> poison;
   // Calls the hook before each call of a kernel or routine, and at the end of an entry point.
-  bool trace = false;
+  bool time_parts = false;
   // Marks the lines of steps, kernels, tables and functions, see aot/emit/text/marks.h.
   bool marks = false;
 };

@@ -168,7 +168,7 @@ void ProgramText::operator()(const Call& node) {
 }
 
 void ProgramText::operator()(const Part& node) {
-  if (instruments_.trace)
+  if (instruments_.time_parts)
     line(fmt::format("if ({0}_trace != nullptr) {0}_trace({1}, \"{2}\");", plan_.name, task_,
                      node.name));
 }

@@ -2,6 +2,7 @@
 
 #include "aot/emit/constants/weights.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/fill_in.h"
 #include "aot/emit/text/literals.h"
 #include "aot/emit/text/marks.h"
 
@@ -86,18 +87,18 @@ std::string blob(const Lowered& lowered) {
 
 // A constant object for ELF assemblers: GNU as and clang's.
 std::string assembly(const Plan& plan, const std::string& stem) {
-  return fmt::format(R"(/* Constants of {0}; see {1}.cpp. Do not edit. */
-    .section .rodata.{0}_weights,"a",%progbits
-    .balign {2}
-    .globl {0}_weights
-    .hidden {0}_weights
-    .type {0}_weights, %object
-{0}_weights:
-    .incbin "{1}_weights.bin"
-    .size {0}_weights, . - {0}_weights
+  return fill_in(R"(/* Constants of @name@; see @stem@.cpp. Do not edit. */
+    .section .rodata.@name@_weights,"a",%progbits
+    .balign @align@
+    .globl @name@_weights
+    .hidden @name@_weights
+    .type @name@_weights, %object
+@name@_weights:
+    .incbin "@stem@_weights.bin"
+    .size @name@_weights, . - @name@_weights
     .section .note.GNU-stack,"",%progbits
 )",
-                     plan.name, stem, plan.config.target.align);
+                 {{"name", plan.name}, {"stem", stem}, {"align", plan.config.target.align}});
 }
 
 }  // namespace
@@ -127,15 +128,14 @@ std::string emit_weight_blob_declarations(const Lowered& lowered) {
         fmt::format("constexpr std::size_t k_{} = {};  // {} {}s, {}\n", table.name, table.offset,
                     table.count, type_of(table), layer_of(plan, table).origin.text);
   }
-  text += fmt::format(R"(
+  return text + fill_in(R"(
 template <typename T>
-inline const T* weights(std::size_t offset) {{
-  return reinterpret_cast<const T*>({}_weights + offset);
-}}
+inline const T* weights(std::size_t offset) {
+  return reinterpret_cast<const T*>(@name@_weights + offset);
+}
 
 )",
-                      plan.name);
-  return text;
+                        {{"name", plan.name}});
 }
 
 std::vector<EmittedFile> emit_weight_files(const Lowered& lowered, const std::string& stem,

@@ -2,6 +2,7 @@
 
 #include "aot/emit/integer/integer.h"
 #include "aot/emit/integer/names.h"
+#include "aot/emit/text/fill_in.h"
 
 namespace bf_aot::emit {
 namespace {
@@ -26,94 +27,116 @@ class CallPrinter {
       : plan_(plan), indent_(std::move(indent)) {}
 
   std::string operator()(const QuantizeBox& step) const {
-    const std::string name = plan_.tensor(step.out).name;
+    const std::string out = plan_.tensor(step.out).name;
     std::string text;
     for (const char* const end : {"lower", "upper"})
-      text += call(
-          fmt::format("quantize({2}, {3}, {0}_keys, {4}, {5}, {6}, {0}_{1})", name, end, end,
-                      index_argument(name + "_source", step.source), step.keys.front().size(),
-                      table_argument(name + "_table", step.table), plan_.tensor(step.out).count));
+      text += call("quantize(@end@, @source@, @out@_keys, @keys@, @table@, @count@, @out@_@end@)",
+                   {{"out", out},
+                    {"end", end},
+                    {"source", index_argument(out + "_source", step.source)},
+                    {"keys", step.keys.front().size()},
+                    {"table", table_argument(out + "_table", step.table)},
+                    {"count", plan_.tensor(step.out).count}});
     return text;
   }
 
   std::string operator()(const GridDense& step) const {
-    const std::string name = plan_.tensor(step.out).name;
-    return call(fmt::format("dense<{1}>({0}_weights, {0}_codes, {2}, {3}, {4}, {5})", name,
-                            policy_of(step.codes.rounding), step.rows, step.columns,
-                            bounds(step.in), bounds(step.out)));
+    return call("dense<@policy@>(@out@_weights, @out@_codes, @rows@, @columns@, @in@, @bounds@)",
+                {{"out", plan_.tensor(step.out).name},
+                 {"policy", policy_of(step.codes.rounding)},
+                 {"rows", step.rows},
+                 {"columns", step.columns},
+                 {"in", bounds(step.in)},
+                 {"bounds", bounds(step.out)}});
   }
 
   std::string operator()(const GridConv& step) const {
-    const std::string name = plan_.tensor(step.out).name;
-    return call(fmt::format(
-        "convolve<{1}>({0}_shape, {0}_weights, {0}_codes, {2}, {3}, {0}_window_lower, "
-        "{0}_window_upper, {4})",
-        name, policy_of(step.codes.rounding), step.zero, bounds(step.in), bounds(step.out)));
+    return call(
+        "convolve<@policy@>(@out@_shape, @out@_weights, @out@_codes, @zero@, @in@, "
+        "@out@_window_lower, @out@_window_upper, @bounds@)",
+        {{"out", plan_.tensor(step.out).name},
+         {"policy", policy_of(step.codes.rounding)},
+         {"zero", step.zero},
+         {"in", bounds(step.in)},
+         {"bounds", bounds(step.out)}});
   }
 
   std::string operator()(const GridSparse& step) const {
-    const std::string name = plan_.tensor(step.out).name;
-    return call(fmt::format(
-        "sparse<{1}, bf::integer::{2}>({0}_start, {0}_column, {3}, {0}_codes, {4}, {5}, {6})", name,
-        policy_of(step.codes.rounding), step.codes.rows.size() == 1 ? "First" : "Own",
-        step.weight.empty() ? "bf::integer::Ones()" : name + "_weights",
-        plan_.tensor(step.out).count, bounds(step.in), bounds(step.out)));
+    const std::string out = plan_.tensor(step.out).name;
+    return call(
+        "sparse<@policy@, bf::integer::@codes@>(@out@_start, @out@_column, @weights@, @out@_codes, "
+        "@count@, @in@, @bounds@)",
+        {{"out", out},
+         {"policy", policy_of(step.codes.rounding)},
+         {"codes", step.codes.rows.size() == 1 ? "First" : "Own"},
+         {"weights", step.weight.empty() ? "bf::integer::Ones()" : out + "_weights"},
+         {"count", plan_.tensor(step.out).count},
+         {"in", bounds(step.in)},
+         {"bounds", bounds(step.out)}});
   }
 
   std::string operator()(const GridSum& step) const {
-    const std::string name = plan_.tensor(step.out).name;
-    const std::string policy =
-        step.rounding == Rounding::kSteps ? "" : "<" + policy_of(step.rounding) + ">";
     std::string text;
     for (const char* const end : {"lower", "upper"})
-      text += call(fmt::format("add{2}({0}_sum, {3}_{1}, {4}_{1}, {5}, {0}_{1})", name, end, policy,
-                               plan_.tensor(step.a).name, plan_.tensor(step.b).name,
-                               plan_.tensor(step.out).count));
+      text += call("add@policy@(@out@_sum, @a@_@end@, @b@_@end@, @count@, @out@_@end@)",
+                   {{"out", plan_.tensor(step.out).name},
+                    {"end", end},
+                    {"policy",
+                     step.rounding == Rounding::kSteps ? "" : "<" + policy_of(step.rounding) + ">"},
+                    {"a", plan_.tensor(step.a).name},
+                    {"b", plan_.tensor(step.b).name},
+                    {"count", plan_.tensor(step.out).count}});
     return text;
   }
 
   std::string operator()(const GridMax& step) const {
-    const std::string name = plan_.tensor(step.out).name;
     std::string text;
     for (const char* const end : {"lower", "upper"})
-      text += call(fmt::format("largest({0}_start, {0}_source, {2}, {3}_{1}, {0}_{1})", name, end,
-                               plan_.tensor(step.out).count, plan_.tensor(step.in).name));
+      text += call("largest(@out@_start, @out@_source, @count@, @in@_@end@, @out@_@end@)",
+                   ends_of(step, end));
     return text;
   }
 
   std::string operator()(const GridTable& step) const {
-    const std::string name = plan_.tensor(step.out).name;
+    const std::string out = plan_.tensor(step.out).name;
     if (!step.tables.empty())
-      return call(fmt::format("look_up({0}_tables, {1}, {2}, {3}, {4}, {5})", name,
-                              index_argument(name + "_source", step.source),
-                              table_argument(name + "_table", step.table),
-                              plan_.tensor(step.out).count, bounds(step.in), bounds(step.out)));
+      return call("look_up(@out@_tables, @source@, @table@, @count@, @in@, @bounds@)",
+                  {{"out", out},
+                   {"source", index_argument(out + "_source", step.source)},
+                   {"table", table_argument(out + "_table", step.table)},
+                   {"count", plan_.tensor(step.out).count},
+                   {"in", bounds(step.in)},
+                   {"bounds", bounds(step.out)}});
     std::string text;
     for (const char* const end : {"lower", "upper"})
-      text += call(fmt::format("gather({0}_source, {2}, {3}_{1}, {0}_{1})", name, end,
-                               plan_.tensor(step.out).count, plan_.tensor(step.in).name));
+      text += call("gather(@out@_source, @count@, @in@_@end@, @out@_@end@)", ends_of(step, end));
     return text;
   }
 
   std::string operator()(const GridParts& step) const {
-    const std::string name = plan_.tensor(step.out).name;
+    const std::string out = plan_.tensor(step.out).name;
     std::string text;
     for (std::size_t i = 0; i < step.parts.size(); ++i) {
       const GridPart& part = step.parts[i];
-      const std::string in = plan_.tensor(part.in).name;
-      const std::string source = index_argument(fmt::format("{}_source{}", name, i), part.source);
-      const int begin = part.source.empty() ? part.begin : 0;
+      const Arguments names = {
+          {"out", out},
+          {"number", i},
+          {"source", index_argument(fmt::format("{}_source{}", out, i), part.source)},
+          {"count", part.count},
+          {"in", plan_.tensor(part.in).name},
+          {"begin", part.source.empty() ? part.begin : 0},
+          {"first", part.first}};
       if (!part.copies) {
-        text +=
-            call(fmt::format("look_up(&{0}_table{1}, {2}, bf::integer::First(), {3}, "
-                             "{4}_lower + {5}, {4}_upper + {5}, {0}_lower + {6}, "
-                             "{0}_upper + {6})",
-                             name, i, source, part.count, in, begin, part.first));
+        text += call(
+            "look_up(&@out@_table@number@, @source@, bf::integer::First(), @count@, "
+            "@in@_lower + @begin@, @in@_upper + @begin@, @out@_lower + @first@, "
+            "@out@_upper + @first@)",
+            {}, names);
         continue;
       }
       for (const char* const end : {"lower", "upper"})
-        text += call(fmt::format("gather({0}, {1}, {2}_{3} + {4}, {5}_{3} + {6})", source,
-                                 part.count, in, end, begin, name, part.first));
+        text += call("gather(@source@, @count@, @in@_@end@ + @begin@, @out@_@end@ + @first@)",
+                     {{"end", end}}, names);
     }
     return text;
   }
@@ -121,21 +144,41 @@ class CallPrinter {
   std::string operator()(const DequantizeBounds& step) const {
     const std::string name = step_name(plan_, step);
     return call(
-        fmt::format("dequantize({1}, {2}, {0}_bounds, {3}, {4}, out_lower + {5}, out_upper + {5})",
-                    name, bounds(step.in), index_argument(name + "_source", step.source),
-                    table_argument(name + "_table", step.table), step.count, step.first));
+        "dequantize(@in@, @source@, @name@_bounds, @table@, @count@, out_lower + @first@, "
+        "out_upper + @first@)",
+        {{"name", name},
+         {"in", bounds(step.in)},
+         {"source", index_argument(name + "_source", step.source)},
+         {"table", table_argument(name + "_table", step.table)},
+         {"count", step.count},
+         {"first", step.first}});
   }
 
   std::string operator()(const DequantizeSums& step) const {
-    return call(fmt::format(
-        "dequantize_sums({0}_weights, {0}_bounds, {1}, {2}, {3}, {4}, out_lower + {5}, "
-        "out_upper + {5})",
-        step_name(plan_, step), step.shift, step.rows, step.columns, bounds(step.in), step.first));
+    return call(
+        "dequantize_sums(@name@_weights, @name@_bounds, @shift@, @rows@, @columns@, @in@, "
+        "out_lower + @first@, out_upper + @first@)",
+        {{"name", step_name(plan_, step)},
+         {"shift", step.shift},
+         {"rows", step.rows},
+         {"columns", step.columns},
+         {"in", bounds(step.in)},
+         {"first", step.first}});
   }
 
  private:
-  std::string call(const std::string& text) const {
-    return indent_ + "bf::integer::" + text + ";\n";
+  std::string call(std::string_view text, const Arguments& arguments,
+                   const Arguments& names = {}) const {
+    return indent_ + "bf::integer::" + fill_in(text, arguments, names) + ";\n";
+  }
+
+  // Of a step that makes one end of bounds at a time from the same end of others.
+  template <class Step>
+  Arguments ends_of(const Step& step, const char* end) const {
+    return {{"out", plan_.tensor(step.out).name},
+            {"in", plan_.tensor(step.in).name},
+            {"count", plan_.tensor(step.out).count},
+            {"end", end}};
   }
 
   std::string bounds(GridId tensor) const {

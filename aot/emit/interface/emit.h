@@ -30,7 +30,7 @@ std::string emit_source(const Lowered& lowered, const std::string& stem,
 // The body of NAME_info.
 std::string info_text(const Plan& plan);
 
-// The hook of a traced verifier: NAME_trace(task, part), a pointer that the host program sets.
+// The hook of a timed verifier: NAME_trace(task, part), a pointer that the host program sets.
 // `part` is the name of the TaskPart whose call follows; task -1: the entry point is done.
 std::string emit_trace_hook(const Plan& plan);
 

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "aot/emit/interface/emit.h"
-#include "aot/emit/text/banner.h"
+#include "aot/emit/interface/signature.h"
+#include "aot/emit/text/fill_in.h"
 #include "frontend/diagnostic.h"
 #include "runtime/bf/contract/workspace.h"
 
@@ -23,21 +24,52 @@ std::string box_pointer(const Plan& plan, const std::string& name) {
   return buffer == nullptr ? "nullptr" : fmt::format("at<float>(context, {})", buffer->offset);
 }
 
-constexpr const char* kInitDeclarations = R"(
+constexpr std::string_view kInitDeclarations = R"(
 /* ---- calls that keep something for each other
  *
- * A context is {0}_CONTEXT_BYTES bytes aligned to {0}_CONTEXT_ALIGN, the caller's; one call at a
+ * A context is @NAME@_CONTEXT_BYTES bytes aligned to @NAME@_CONTEXT_ALIGN, the caller's; one call at a
  * time uses it. It may be copied. Its contents matter: nobody else may write there. */
-#define {0}_CONTEXT_BYTES {2}
-#define {0}_CONTEXT_ALIGN {0}_WORKSPACE_ALIGN
+#define @NAME@_CONTEXT_BYTES @bytes@
+#define @NAME@_CONTEXT_ALIGN @NAME@_WORKSPACE_ALIGN
 
+/* Makes an empty context. Every other function wants one that was initialised:
+ * BF_CONTEXT_FOREIGN. */
 )";
 
-constexpr const char* kBlobDeclarations = R"(#define {0}_BLOB_BYTES {2}
+constexpr std::string_view kBlobDeclarations =
+    R"(#define @NAME@_BLOB_BYTES (BF_BLOB_HEADER_BYTES + @bytes@)
 
-/* What outlives a box, as {0}_BLOB_BYTES bytes to be stored; and back, into memory that need not be
+/* What outlives a box, as @NAME@_BLOB_BYTES bytes to be stored; and back, into memory that need not be
  * initialised. A blob of another model or of a verifier with other options is refused, as is one
  * with a changed byte: the context is empty then. */
+)";
+
+constexpr std::string_view kInit =
+    R"(  if (const bf_status status = bf::check_room(context, context_bytes, @NAME@_CONTEXT_BYTES,
+                                              @NAME@_CONTEXT_ALIGN))
+    return status;
+  bf::init_context(context, kFingerprint, @part@);
+  return BF_OK;
+)";
+
+constexpr std::string_view kCounters =
+    R"(  if (const bf_status status = open_context(context, context_bytes)) return status;
+  *counters = static_cast<const bf::Context*>(context)->counters;
+  return BF_OK;
+)";
+
+constexpr std::string_view kSave =
+    R"(  if (const bf_status status = open_context(context, context_bytes)) return status;
+  if (blob_bytes < @NAME@_BLOB_BYTES) return BF_BLOB_TOO_SMALL;
+  bf::save_blob(context, @part@, @NAME@_MODEL_SHA256, blob);
+  return BF_OK;
+)";
+
+constexpr std::string_view kLoad =
+    R"(  if (const bf_status status = @init@) return status;
+  if (blob == nullptr) return BF_NULL_ARGUMENT;
+  if (blob_bytes < @NAME@_BLOB_BYTES) return BF_BLOB_TOO_SMALL;
+  return bf::load_blob(context, @part@, @NAME@_MODEL_SHA256, blob);
 )";
 
 std::string promise(const Plan& plan) {
@@ -61,15 +93,11 @@ std::string promise(const Plan& plan) {
 
 std::string context_comment(const Plan& plan, const HeaderBytes& bytes,
                             const Signature& signature) {
-  const std::string upper = upper_case(plan.name);
   if (signature.purpose == Purpose::kContextInit)
-    return fmt::format(fmt::runtime(kInitDeclarations + 1), upper, plan.name, bytes.context) +
-           "/* Makes an empty context. Every other function wants one that was initialised:\n"
-           " * BF_CONTEXT_FOREIGN. */\n";
+    return fill_in(kInitDeclarations.substr(1), {{"bytes", bytes.context}}, names_of(plan));
   if (signature.purpose == Purpose::kCacheCounters) return "/* How often the context helped. */\n";
   if (signature.purpose == Purpose::kContextSave)
-    return fmt::format(fmt::runtime(kBlobDeclarations), upper, plan.name,
-                       fmt::format("(BF_BLOB_HEADER_BYTES + {})", bytes.persistent));
+    return fill_in(kBlobDeclarations, {{"bytes", bytes.persistent}}, names_of(plan));
   return signature == Signature{.cached = true} ? promise(plan) : "";
 }
 
@@ -81,56 +109,36 @@ std::string context_includes(const Plan& plan) {
 
 std::string emit_context_constants(const Plan& plan) {
   if (!has_context(plan)) return {};
-  return fmt::format(
-      R"(// ---- the context
+  return fill_in(R"(// ---- the context
 
-constexpr std::uint64_t kFingerprint = 0x{:016x}u;
-static_assert(sizeof(bf::Context) <= {}, "the context's header has its room");
+constexpr std::uint64_t kFingerprint = @fingerprint@;
+static_assert(sizeof(bf::Context) <= @header_bytes@, "the context's header has its room");
 
-inline bf_status open_context(const void* context, std::size_t bytes) {{
-  return bf::check_context(context, bytes, {}_CONTEXT_BYTES, {}_CONTEXT_ALIGN, kFingerprint);
-}}
+inline bf_status open_context(const void* context, std::size_t bytes) {
+  return bf::check_context(context, bytes, @NAME@_CONTEXT_BYTES, @NAME@_CONTEXT_ALIGN, kFingerprint);
+}
 
 )",
-      plan.context.fingerprint, bf::kContextHeaderBytes, upper_case(plan.name),
-      upper_case(plan.name));
+                 {{"fingerprint", fmt::format("0x{:016x}u", plan.context.fingerprint)},
+                  {"header_bytes", bf::kContextHeaderBytes}},
+                 names_of(plan));
 }
 
 FunctionBody context_body(const Plan& plan, const Signature& signature) {
-  const std::string upper = upper_case(plan.name);
-  const std::string part =
-      fmt::format("{}, {}", plan.context.persistent_begin, plan.context.persistent_bytes);
-  constexpr const char* kOpen =
-      "  if (const bf_status status = open_context(context, context_bytes)) return status;\n";
-  const std::string blob =
-      fmt::format("  if (blob_bytes < {}_BLOB_BYTES) return BF_BLOB_TOO_SMALL;\n", upper);
-  const std::string room = fmt::format(
-      "  if (const bf_status status = bf::check_room(context, context_bytes, {0}_CONTEXT_BYTES,\n"
-      "                                              {0}_CONTEXT_ALIGN))\n"
-      "    return status;\n"
-      "  bf::init_context(context, kFingerprint, {1});\n",
-      upper, part);
+  Arguments names = names_of(plan);
+  names.emplace_back(
+      "part", fmt::format("{}, {}", plan.context.persistent_begin, plan.context.persistent_bytes));
   switch (signature.purpose) {
     case Purpose::kContextInit:
-      return {room + "  return BF_OK;\n", {}};
+      return {fill_in(kInit, {}, names), {}};
     case Purpose::kCacheCounters:
-      return {std::string(kOpen) +
-                  "  *counters = static_cast<const bf::Context*>(context)->counters;\n"
-                  "  return BF_OK;\n",
-              {}};
+      return {std::string(kCounters), {}};
     case Purpose::kContextSave:
-      return {kOpen + blob +
-                  fmt::format("  bf::save_blob(context, {}, {}_MODEL_SHA256, blob);\n"
-                              "  return BF_OK;\n",
-                              part, upper),
-              {}};
+      return {fill_in(kSave, {}, names), {}};
     case Purpose::kContextLoad:
-      return {fmt::format("  if (const bf_status status = {}) return status;\n"
-                          "  if (blob == nullptr) return BF_NULL_ARGUMENT;\n",
-                          call_of(plan.name, {.purpose = Purpose::kContextInit}, signature)) +
-                  blob +
-                  fmt::format("  return bf::load_blob(context, {}, {}_MODEL_SHA256, blob);\n", part,
-                              upper),
+      return {fill_in(kLoad,
+                      {{"init", call_of(plan.name, {.purpose = Purpose::kContextInit}, signature)}},
+                      names),
               {}};
     case Purpose::kBounds:
     case Purpose::kVerify:
@@ -146,17 +154,19 @@ FunctionBody context_body(const Plan& plan, const Signature& signature) {
 }
 
 std::string emit_begin_call(const Plan& plan, const Entry& entry) {
-  return fmt::format(
-      R"(  // What an earlier call left.
+  return fill_in(R"(  // What an earlier call left.
   bf::Context& state = *static_cast<bf::Context*>(context);
-  const bf::KeptBoxes boxes = {{{}, {},
-                               {}, {}}};
-  const bf::CachedCall call = bf::begin_call(state, boxes, lower, upper, {}_INPUTS, {});
+  const bf::KeptBoxes boxes = {@last_lower@, @last_upper@,
+                               @anchor_lower@, @anchor_upper@};
+  const bf::CachedCall call = bf::begin_call(state, boxes, lower, upper, @NAME@_INPUTS, @spec@);
 
 )",
-      box_pointer(plan, "last_lower"), box_pointer(plan, "last_upper"),
-      box_pointer(plan, "anchor_lower"), box_pointer(plan, "anchor_upper"), upper_case(plan.name),
-      is_spec(entry.kind) ? 1 : 0);
+                 {{"last_lower", box_pointer(plan, "last_lower")},
+                  {"last_upper", box_pointer(plan, "last_upper")},
+                  {"anchor_lower", box_pointer(plan, "anchor_lower")},
+                  {"anchor_upper", box_pointer(plan, "anchor_upper")},
+                  {"spec", is_spec(entry.kind) ? 1 : 0}},
+                 names_of(plan));
 }
 
 std::string emit_end_call(const Entry& entry) {

@@ -7,60 +7,55 @@
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/emit_neurons.h"
 #include "aot/emit/interface/signature.h"
-#include "aot/emit/text/banner.h"
+#include "aot/emit/text/fill_in.h"
 #include "aot/emit/text/literals.h"
 #include "planner/entries/keep_coefficients.h"
 
 namespace bf_aot::emit {
 namespace {
 
-// {0} upper-case name, {1} name, {2} property, {3} bounds' workspace, {4} bytes on top of it,
-// {5} open boxes, {6} bytes of one.
-constexpr const char* kDeclarations =
-    R"(/* Decides the property {2} on a box by branch and bound: as {1}_verify, but boxes that are
- * undecided are split in two, over and over. BF_BUDGET: `budget` is spent, or more than {5} boxes
- * are open at a time; {0}_OPEN_BOX_BYTES more of workspace is room for one more.
+constexpr std::string_view kDeclarations =
+    R"(/* Decides the property @property@ on a box by branch and bound: as @name@_verify, but boxes that are
+ * undecided are split in two, over and over. BF_BUDGET: `budget` is spent, or more than @open_boxes@ boxes
+ * are open at a time; @NAME@_OPEN_BOX_BYTES more of workspace is room for one more.
  * BF_UNKNOWN: a box that no float divides is left. budget: see bf.h; null: no limit. search: null,
  * or where to write how far the search came. The same result on every run. */
-#define {0}_OPEN_BOX_BYTES {6}
-#define {0}_DECIDE_WORKSPACE_BYTES ({0}_{3} + {4})
+#define @NAME@_OPEN_BOX_BYTES @box_bytes@
+#define @NAME@_DECIDE_WORKSPACE_BYTES (@NAME@_@BOUNDS_BYTES@ + @bytes@)
 )";
 
-// {0} name, {1} upper-case name, {2} boxes in a round, {3} how to bound them, {4} bounds'
-// workspace, {5} split weights, {6} rows, {7} whether there are coefficients.
-constexpr const char* kDecide =
-    R"(  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS{reach})) return status;
+constexpr std::string_view kDecide =
+    R"(  if (const bf_status status = bf::check_box(lower, upper, @NAME@_INPUTS@reach@)) return status;
 
-  static_assert({1}_OPEN_BOX_BYTES == bf::open_box_bytes({1}_INPUTS)
-                    && {1}_DECIDE_WORKSPACE_BYTES - {1}_{4}
-                           > bf::round_bytes({1}_INPUTS, {6}, {2}, {7}) + 2 * {1}_OPEN_BOX_BYTES,
+  static_assert(@NAME@_OPEN_BOX_BYTES == bf::open_box_bytes(@NAME@_INPUTS)
+                    && @NAME@_DECIDE_WORKSPACE_BYTES - @NAME@_@BOUNDS_BYTES@
+                           > bf::round_bytes(@NAME@_INPUTS, @rows@, @round@, @coefficients@) + 2 * @NAME@_OPEN_BOX_BYTES,
                 "the workspace is of another version");
-{3}  return bf::decide_property(property::tables, {5}, {7}, lower, upper, {2}, budget,
-                             result, search, at<float>(workspace, {1}_{4}),
-                             workspace_bytes - {1}_{4}, together);
+@together@  return bf::decide_property(property::tables, @weights@, @coefficients@, lower, upper, @round@, budget,
+                             result, search, at<float>(workspace, @NAME@_@BOUNDS_BYTES@),
+                             workspace_bytes - @NAME@_@BOUNDS_BYTES@, together);
 )";
 
-constexpr const char* kTogether =
+constexpr std::string_view kTogether =
     R"(  const auto together = [workspace](std::size_t count, const float* low, const float* high,
-                                    float* row_low, float* row_high, float*{2},
-                                    bf_status* statuses) {{
-    return {0}_{3}_batch(count, low, high, row_low, row_high,{4} statuses,
-                                 workspace, {1}_BATCH_WORKSPACE_BYTES);
-  }};
+                                    float* row_low, float* row_high, float*@parameter@,
+                                    bf_status* statuses) {
+    return @name@_@function@_batch(count, low, high, row_low, row_high,@argument@ statuses,
+                                 workspace, @NAME@_BATCH_WORKSPACE_BYTES);
+  };
 )";
 
-constexpr const char* kOne =
+constexpr std::string_view kOne =
     R"(  const auto together = [workspace](std::size_t, const float* low, const float* high,
-                                    float* row_low, float* row_high, float*{2}, bf_status*) {{
-    return {0}_{3}(low, high, row_low, row_high,{4} workspace, {1}_WORKSPACE_BYTES);
-  }};
+                                    float* row_low, float* row_high, float*@parameter@, bf_status*) {
+    return @name@_@function@(low, high, row_low, row_high,@argument@ workspace, @NAME@_WORKSPACE_BYTES);
+  };
 )";
 
-// {0} upper-case name, {1} name, {2} batch suffix.
-constexpr const char* kCoefficients =
-    R"(/* {1}_spec_bounds{2}, and the lines that bound row y of box i, from below (s = 0: q = y) and
- * above (s = 1: q = -y): {0}_INPUTS + 1 numbers from
- * coefficients[((i {0}_SPEC_ROWS + row) 2 + s) ({0}_INPUTS + 1)] on, a_k and then l, with
+constexpr std::string_view kCoefficients =
+    R"(/* @name@_spec_bounds@suffix@, and the lines that bound row y of box i, from below (s = 0: q = y) and
+ * above (s = 1: q = -y): @NAME@_INPUTS + 1 numbers from
+ * coefficients[((i @NAME@_SPEC_ROWS + row) 2 + s) (@NAME@_INPUTS + 1)] on, a_k and then l, with
  *     q >= l + sum |a_k| d_k,
  * d_k the distance of x_k from that end of the box at which a_k x_k is least; proven as the bounds
  * are. a_k may be infinite or NaN, l is -inf then. null: not wanted. */
@@ -74,14 +69,18 @@ const char* bounds_workspace(const Plan& plan) {
 
 std::string decide_comment(const Plan& plan, const HeaderBytes& bytes, const Property& property) {
   if (plan.config.splits == Splits::kNeurons) return neurons_comment(plan, bytes, property);
-  return fmt::format(fmt::runtime(kDeclarations), upper_case(plan.name), plan.name,
-                     property.file_name, bounds_workspace(plan), bytes.decide,
-                     plan.decide.open_boxes, bytes.open_box);
+  return fill_in(kDeclarations,
+                 {{"property", property.file_name},
+                  {"BOUNDS_BYTES", bounds_workspace(plan)},
+                  {"bytes", bytes.decide},
+                  {"open_boxes", plan.decide.open_boxes},
+                  {"box_bytes", bytes.open_box}},
+                 names_of(plan));
 }
 
 std::string coefficients_comment(const Plan& plan) {
-  return fmt::format(fmt::runtime(kCoefficients), upper_case(plan.name), plan.name,
-                     plan.config.batch > 1 ? "_batch" : "");
+  return fill_in(kCoefficients, {{"suffix", plan.config.batch > 1 ? "_batch" : ""}},
+                 names_of(plan));
 }
 
 std::string decide_includes(const Plan& plan) {
@@ -104,17 +103,22 @@ std::string emit_split_weights(const Plan& plan) {
 FunctionBody decide_body(const Lowered& lowered) {
   const Plan& plan = lowered.plan();
   if (plan.config.splits == Splits::kNeurons) return neurons_body(lowered);
-  const std::string upper = upper_case(plan.name);
+  const Arguments names = names_of(plan);
   const bool kept = keeps_coefficients(plan);
-  const std::string together =
-      fmt::format(fmt::runtime(plan.config.batch > 1 ? kTogether : kOne), plan.name, upper,
-                  kept ? " coefficients" : "", kept ? "spec_coefficients" : "spec_bounds",
-                  kept ? " coefficients," : "");
-  return {
-      fmt::format(fmt::runtime(kDecide), plan.name, upper, plan.config.batch, together,
-                  bounds_workspace(plan), plan.split_weights.empty() ? "nullptr" : "split_weights",
-                  std::max(plan.spec_rows, 1), kept, fmt::arg("reach", reach_argument(plan))),
-      {}};
+  const std::string together = fill_in(plan.config.batch > 1 ? kTogether : kOne,
+                                       {{"parameter", kept ? " coefficients" : ""},
+                                        {"function", kept ? "spec_coefficients" : "spec_bounds"},
+                                        {"argument", kept ? " coefficients," : ""}},
+                                       names);
+  return {fill_in(kDecide,
+                  {{"round", plan.config.batch},
+                   {"together", together},
+                   {"BOUNDS_BYTES", bounds_workspace(plan)},
+                   {"weights", plan.split_weights.empty() ? "nullptr" : "split_weights"},
+                   {"rows", std::max(plan.spec_rows, 1)},
+                   {"coefficients", kept}},
+                  names),
+          {}};
 }
 
 }  // namespace bf_aot::emit

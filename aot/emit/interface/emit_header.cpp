@@ -7,7 +7,9 @@
 #include "aot/emit/interface/emit_neurons.h"
 #include "aot/emit/interface/emit_parallel.h"
 #include "aot/emit/interface/emit_verify.h"
+#include "aot/emit/interface/signature.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/fill_in.h"
 #include "aot/emit/text/literals.h"
 
 namespace bf_aot::emit {
@@ -31,26 +33,47 @@ std::string section(const Plan& plan, const HeaderBytes& bytes, const Signature&
 // The set of inputs that bounds hold for.
 std::string inputs_text(Norm norm) {
   if (norm == Norm::kLargest) return "the box lower <= x <= upper";
-  return fmt::format(
-      "the {} that touches each face of the box\n"
-      " * lower <= x <= upper in its middle, that is all x whose {} at\n"
-      " * most 1, where c = (lower + upper) / 2 and r = (upper - lower) / 2",
-      norm == Norm::kEuclid ? "ellipsoid" : "cross-polytope",
-      norm == Norm::kEuclid ? "sum of ((x_k - c_k) / r_k)^2 is" : "sum of |x_k - c_k| / r_k is");
+  const bool euclid = norm == Norm::kEuclid;
+  return fill_in(
+      R"(the @set@ that touches each face of the box
+ * lower <= x <= upper in its middle, that is all x whose @sum@ at
+ * most 1, where c = (lower + upper) / 2 and r = (upper - lower) / 2)",
+      {{"set", euclid ? "ellipsoid" : "cross-polytope"},
+       {"sum", euclid ? "sum of ((x_k - c_k) / r_k)^2 is" : "sum of |x_k - c_k| / r_k is"}});
 }
 
+constexpr std::string_view kBounds = R"(/* Bounds of every output over @set@:
+ *   out_lower[i] <= y_i(x) <= out_upper[i] for @what@.
+ * lower, upper: @NAME@_INPUTS numbers, @finite@, lower <= upper. out_lower, out_upper: @NAME@_OUTPUTS
+ * numbers, written on BF_OK alone; infinite where nothing is known. workspace: @NAME@_WORKSPACE_BYTES
+ * bytes aligned to @NAME@_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
+ * Reentrant. @name@_status_text says in words what was refused. */
+)";
+
+constexpr std::string_view kBoundsBatchParallel = R"(/* @name@_bounds_batch; @shared@.
+ * workspace: @NAME@_BATCH_WORKSPACE_BYTES for each worker. */
+#define @NAME@_BATCH_PARALLEL_WORKSPACE_BYTES @bytes@
+)";
+
+constexpr std::string_view kVerify =
+    R"(/* Whether the property holds for every x with lower <= x <= upper: BF_VERIFIED, BF_FALSIFIED with
+ * a violating x, or BF_UNKNOWN. Arguments as for @name@_bounds, but workspace_bytes is at least
+ * @NAME@_VERIFY_WORKSPACE_BYTES. The property itself holds when each case's box is verified. */
+)";
+
+constexpr std::string_view kVerifyBatch = R"(/* @name@_verify of each box. */
+#define @NAME@_VERIFY_BATCH_WORKSPACE_BYTES (@NAME@_BATCH_WORKSPACE_BYTES + @bytes@)
+)";
+
 std::string bounds_comment(const Plan& plan, const HeaderBytes& bytes, const Signature& s) {
-  const std::string upper = upper_case(plan.name);
   if (s.cached) return context_comment(plan, bytes, s);
   if (s.coefficients) return coefficients_comment(plan);
   if (s.ranges) return ranges_comment(plan);
   if (s.batch && s.parallel)
     return s.spec ? fmt::format("/* {}_spec_bounds_batch. */\n", plan.name)
-                  : fmt::format(
-                        "/* {0}_bounds_batch; {2}.\n"
-                        " * workspace: {1}_BATCH_WORKSPACE_BYTES for each worker. */\n"
-                        "#define {1}_BATCH_PARALLEL_WORKSPACE_BYTES {3}\n",
-                        plan.name, upper, what_is_shared(plan), bytes.batch_parallel);
+                  : fill_in(kBoundsBatchParallel,
+                            {{"shared", what_is_shared(plan)}, {"bytes", bytes.batch_parallel}},
+                            names_of(plan));
   if (s.batch)
     return s.spec ? fmt::format("/* {}_spec_bounds of each box: {} rows for each. */\n", plan.name,
                                 plan.spec_rows)
@@ -67,38 +90,27 @@ std::string bounds_comment(const Plan& plan, const HeaderBytes& bytes, const Sig
       : plan.config.semantics == Semantics::kFloat32
           ? "every float32 x in it, however y is evaluated in float32"
           : fmt::format("every float32 x in it, y what {}_evaluate makes", plan.name);
-  return fmt::format(
-      R"(/* Bounds of every output over {4}:
- *   out_lower[i] <= y_i(x) <= out_upper[i] for {1}.
- * lower, upper: {0}_INPUTS numbers, {2}, lower <= upper. out_lower, out_upper: {0}_OUTPUTS
- * numbers, written on BF_OK alone; infinite where nothing is known. workspace: {0}_WORKSPACE_BYTES
- * bytes aligned to {0}_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
- * Reentrant. {3}_status_text says in words what was refused. */
-)",
-      upper, what, real ? "finite" : fmt::format("of magnitude {}_FLOAT32_REACH at most", upper),
-      plan.name, inputs_text(plan.config.norm));
+  return fill_in(kBounds,
+                 {{"set", inputs_text(plan.config.norm)},
+                  {"what", what},
+                  {"finite", real ? "finite"
+                                  : fmt::format("of magnitude {}_FLOAT32_REACH at most",
+                                                upper_case(plan.name))}},
+                 names_of(plan));
 }
 
 std::string verify_comment(const Plan& plan, const HeaderBytes& bytes, const Signature& s) {
-  const std::string upper = upper_case(plan.name);
+  const Arguments names = names_of(plan);
   if (s.cached) return {};
   if (s.batch && s.parallel)
-    return fmt::format(
-        "/* {}_verify_batch. workspace: {}_VERIFY_BATCH_WORKSPACE_BYTES for each worker. */\n",
-        plan.name, upper);
-  if (s.batch)
-    return fmt::format(
-        "/* {0}_verify of each box. */\n"
-        "#define {1}_VERIFY_BATCH_WORKSPACE_BYTES ({1}_BATCH_WORKSPACE_BYTES + {2})\n",
-        plan.name, upper, bytes.verify_batch);
+    return fill_in(
+        "/* @name@_verify_batch. workspace: @NAME@_VERIFY_BATCH_WORKSPACE_BYTES for each worker. "
+        "*/\n",
+        {}, names);
+  if (s.batch) return fill_in(kVerifyBatch, {{"bytes", bytes.verify_batch}}, names);
   if (s.parallel)
     return fmt::format("/* {}_verify: as much more workspace for each worker. */\n", plan.name);
-  return fmt::format(
-      R"(/* Whether the property holds for every x with lower <= x <= upper: BF_VERIFIED, BF_FALSIFIED with
- * a violating x, or BF_UNKNOWN. Arguments as for {1}_bounds, but workspace_bytes is at least
- * {0}_VERIFY_WORKSPACE_BYTES. The property itself holds when each case's box is verified. */
-)",
-      upper, plan.name);
+  return fill_in(kVerify, {}, names);
 }
 
 std::string comment(const Plan& plan, const HeaderBytes& bytes, const Signature& signature,
@@ -161,14 +173,13 @@ std::string emit_header(const Plan& plan, const HeaderBytes& bytes, const Proper
     text += section(plan, bytes, function.signature, property) +
             comment(plan, bytes, function.signature, property) +
             prototype(plan.name, function.signature, Language::kC) + ";\n\n";
-  text += fmt::format(R"(#ifdef __cplusplus
-}}
+  return text + fill_in(R"(#ifdef __cplusplus
+}
 #endif
 
-#endif /* BF_VERIFIER_{}_H */
+#endif /* BF_VERIFIER_@NAME@_H */
 )",
-                      upper);
-  return text;
+                        {}, names_of(plan));
 }
 
 }  // namespace bf_aot::emit

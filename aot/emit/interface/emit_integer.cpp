@@ -7,6 +7,7 @@
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/interface/statuses.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/fill_in.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::emit {
@@ -14,16 +15,18 @@ namespace {
 
 std::string body_of(const Plan& plan, const ExportedFunction& function) {
   constexpr std::string_view kCall =
-      "  if (const bf_status status = bf::integer::check_box({0}, {1}, {3}_INPUTS)) return "
-      "status;\n"
-      "  run({0}, {1}, {2}, workspace);\n"
-      "  return BF_OK;\n";
-  const std::string upper = upper_case(plan.name);
+      R"(  if (const bf_status status = bf::integer::check_box(@box@, @NAME@_INPUTS)) return status;
+  run(@box@, @results@, workspace);
+  return BF_OK;
+)";
+  const auto call = [&](const char* box, const char* results) {
+    return fill_in(kCall, {{"box", box}, {"results", results}}, names_of(plan));
+  };
   switch (function.signature.purpose) {
     case Purpose::kBounds:
-      return fmt::format(kCall, "lower", "upper", "out_lower, out_upper", upper);
+      return call("lower, upper", "out_lower, out_upper");
     case Purpose::kEvaluate:  // both bounds of a point are its output, rounded down and up
-      return fmt::format(kCall, "x", "x", "y, y", upper);
+      return call("x, x", "y, y");
     case Purpose::kStatusText:
       return status_text_body(plan);
     case Purpose::kInfo:

@@ -7,7 +7,7 @@
 #include "aot/emit/constants/shapes.h"
 #include "aot/emit/constants/weights.h"
 #include "aot/emit/interface/signature.h"
-#include "aot/emit/text/banner.h"
+#include "aot/emit/text/fill_in.h"
 #include "aot/emit/text/literals.h"
 #include "frontend/diagnostic.h"
 #include "planner/lowering/weight_tables.h"
@@ -16,55 +16,51 @@
 namespace bf_aot::emit {
 namespace {
 
-// {0} upper-case name, {1} name, {2} property, {3} bytes on top of the bounds' workspace,
-// {4} open nodes, {5} bytes of one.
-constexpr const char* kNeuronDeclarations =
-    R"(/* Decides the property {2} on a box by splits of neurons: as {1}_verify, but
+constexpr std::string_view kNeuronDeclarations =
+    R"(/* Decides the property @property@ on a box by splits of neurons: as @name@_verify, but
  * what is undecided is split at the sign of a neuron before its ReLU, over and over, and at an
  * input where no neuron is left. BF_BUDGET: `budget` is spent, of which a node is a box, or more
- * than {4} nodes are open at a time; {0}_OPEN_BOX_BYTES more of workspace is room for one more.
+ * than @open_nodes@ nodes are open at a time; @NAME@_OPEN_BOX_BYTES more of workspace is room for one more.
  * BF_UNKNOWN: a node that no float divides is left. budget: see bf.h; null: no limit. search: null,
  * or where to write how far the search came. The same result on every run. */
-#define {0}_OPEN_BOX_BYTES {5}
-#define {0}_DECIDE_WORKSPACE_BYTES ({0}_WORKSPACE_BYTES + {3})
+#define @NAME@_OPEN_BOX_BYTES @node_bytes@
+#define @NAME@_DECIDE_WORKSPACE_BYTES (@NAME@_WORKSPACE_BYTES + @bytes@)
 )";
 
-// {0} upper-case name, {1} name, {2} neurons.
-constexpr const char* kRangesComment =
-    R"(/* {1}_spec_bounds, and where the neurons lie before their ReLUs: ranges[i] <= z_i <=
- * ranges[{2} + i] for neuron i of {2}, counted over the layers that the rows depend on; written
+constexpr std::string_view kRangesComment =
+    R"(/* @name@_spec_bounds, and where the neurons lie before their ReLUs: ranges[i] <= z_i <=
+ * ranges[@neurons@ + i] for neuron i of @neurons@, counted over the layers that the rows depend on; written
  * for layers with a ReLU alone. null: not wanted. */
 )";
 
-// {0} name, {1} upper-case name, {2} layers, {3} numbers of the network, {4} extents.
-constexpr const char* kNeuronBody =
-    R"(  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS{reach})) return status;
+constexpr std::string_view kNeuronBody =
+    R"(  if (const bf_status status = bf::check_box(lower, upper, @NAME@_INPUTS@reach@)) return status;
 
-  static_assert({1}_WORKSPACE_BYTES % alignof(double) == 0
-                    && {1}_OPEN_BOX_BYTES == bf::open_node_bytes({neurons}, {terms})
-                    && {1}_DECIDE_WORKSPACE_BYTES - {1}_WORKSPACE_BYTES
-                           >= bf::split_bytes({{{1}_INPUTS, {1}_SPEC_ROWS, {neurons}, {widest}, {count}, {terms}}})
-                                  + 2 * {1}_OPEN_BOX_BYTES,
+  static_assert(@NAME@_WORKSPACE_BYTES % alignof(double) == 0
+                    && @NAME@_OPEN_BOX_BYTES == bf::open_node_bytes(@neurons@, @terms@)
+                    && @NAME@_DECIDE_WORKSPACE_BYTES - @NAME@_WORKSPACE_BYTES
+                           >= bf::split_bytes({@NAME@_INPUTS, @NAME@_SPEC_ROWS, @neurons@, @widest@, @layer_count@, @terms@})
+                                  + 2 * @NAME@_OPEN_BOX_BYTES,
                 "the workspace is of another version");
   // map, source, inputs, weights, panel, starts of rows, columns, shape
-  const bf::SplitPart parts[{part_count}] = {{
-{parts}  }};
+  const bf::SplitPart parts[@part_count@] = {
+@parts@  };
   // parts, how many, neurons, the first, bias, neurons that share one, ReLU, errors of weights and
   // bias
-  const bf::SplitLayer layers[{count}] = {{
-{layers}  }};
+  const bf::SplitLayer layers[@layer_count@] = {
+@layers@  };
   // The rows of the specification, by head: its first neuron, and how many there are.
-  static constexpr std::int32_t row_first[{heads}] = {{{firsts}}};
-  static constexpr std::int32_t row_count[{heads}] = {{{counts}}};
-  const bf::SplitNetwork network = {{layers, {count}, {1}_INPUTS, {neurons}, {widest}, {1}_SPEC_ROWS, {terms},
-                                    row_first, row_count, {roundings}, {products}}};
+  static constexpr std::int32_t row_first[@heads@] = {@firsts@};
+  static constexpr std::int32_t row_count[@heads@] = {@counts@};
+  const bf::SplitNetwork network = {layers, @layer_count@, @NAME@_INPUTS, @neurons@, @widest@, @NAME@_SPEC_ROWS, @terms@,
+                                    row_first, row_count, @roundings@, @products@};
   const auto bounds = [workspace](const float* low, const float* high, float* row_low,
-                                  float* row_high, float* ranges) {{
-    return {0}_spec_ranges(low, high, row_low, row_high, ranges, workspace, {1}_WORKSPACE_BYTES);
-  }};
+                                  float* row_high, float* ranges) {
+    return @name@_spec_ranges(low, high, row_low, row_high, ranges, workspace, @NAME@_WORKSPACE_BYTES);
+  };
   return bf::decide_by_neurons(property::tables, network, lower, upper, budget, result, search,
-                               at<float>(workspace, {1}_WORKSPACE_BYTES),
-                               workspace_bytes - {1}_WORKSPACE_BYTES, bounds);
+                               at<float>(workspace, @NAME@_WORKSPACE_BYTES),
+                               workspace_bytes - @NAME@_WORKSPACE_BYTES, bounds);
 )";
 
 // nullptr for a table that the plan leaves out.
@@ -129,13 +125,16 @@ LayersText layers_text(const Lowered& lowered) {
 }  // namespace
 
 std::string neurons_comment(const Plan& plan, const HeaderBytes& bytes, const Property& property) {
-  return fmt::format(fmt::runtime(kNeuronDeclarations), upper_case(plan.name), plan.name,
-                     property.file_name, bytes.decide, plan.decide.open_boxes, bytes.open_box);
+  return fill_in(kNeuronDeclarations,
+                 {{"property", property.file_name},
+                  {"bytes", bytes.decide},
+                  {"open_nodes", plan.decide.open_boxes},
+                  {"node_bytes", bytes.open_box}},
+                 names_of(plan));
 }
 
 std::string ranges_comment(const Plan& plan) {
-  return fmt::format(fmt::runtime(kRangesComment), upper_case(plan.name), plan.name,
-                     plan.decide.neurons);
+  return fill_in(kRangesComment, {{"neurons", plan.decide.neurons}}, names_of(plan));
 }
 
 FunctionBody neurons_body(const Lowered& lowered) {
@@ -148,15 +147,20 @@ FunctionBody neurons_body(const Lowered& lowered) {
     firsts += fmt::format("{}{}", firsts.empty() ? "" : ", ", at->first);
     counts += fmt::format("{}{}", counts.empty() ? "" : ", ", plan.layer(head).out);
   }
-  return {fmt::format(fmt::runtime(kNeuronBody), plan.name, upper_case(plan.name),
-                      fmt::arg("reach", reach_argument(plan)), fmt::arg("neurons", decide.neurons),
-                      fmt::arg("terms", decide.terms), fmt::arg("widest", decide.widest),
-                      fmt::arg("count", decide.layers.size()),
-                      fmt::arg("part_count", text.part_count), fmt::arg("parts", text.parts),
-                      fmt::arg("layers", text.layers), fmt::arg("heads", plan.spec_heads.size()),
-                      fmt::arg("firsts", firsts), fmt::arg("counts", counts),
-                      fmt::arg("roundings", double_literal(decide.roundings)),
-                      fmt::arg("products", double_literal(decide.products))),
+  return {fill_in(kNeuronBody,
+                  {{"neurons", decide.neurons},
+                   {"terms", decide.terms},
+                   {"widest", decide.widest},
+                   {"layer_count", decide.layers.size()},
+                   {"part_count", text.part_count},
+                   {"parts", text.parts},
+                   {"layers", text.layers},
+                   {"heads", plan.spec_heads.size()},
+                   {"firsts", firsts},
+                   {"counts", counts},
+                   {"roundings", double_literal(decide.roundings)},
+                   {"products", double_literal(decide.products)}},
+                  names_of(plan)),
           {}};
 }
 

@@ -4,99 +4,113 @@
 
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/fill_in.h"
 
 namespace bf_aot::emit {
 namespace {
 
-// {0} upper-case name, {1} name, {2} workers, {3} bytes of a worker, {4} bytes with all.
-constexpr const char* kParallelHead = R"(
+constexpr std::string_view kParallelHead = R"(
 /* ---- work of a call shared by several workers
  *
  * executor: the caller's threads, see bf_executor in bf.h. Null: the caller alone. More workers
- * than {0}_PARALLEL: so many of them. Without run or workers: BF_BAD_EXECUTOR. Results are those
+ * than @NAME@_PARALLEL: so many of them. Without run or workers: BF_BAD_EXECUTOR. Results are those
  * of the plain functions, to the bit, for any executor and any number of workers.
- * workspace: {0}_WORKSPACE_BYTES, and {0}_WORKER_BYTES more for each worker but the first;
- * {0}_PARALLEL_WORKSPACE_BYTES for all. */
-#define {0}_PARALLEL {2}
-#define {0}_WORKER_BYTES {3}
-#define {0}_PARALLEL_WORKSPACE_BYTES {4}
+ * workspace: @NAME@_WORKSPACE_BYTES, and @NAME@_WORKER_BYTES more for each worker but the first;
+ * @NAME@_PARALLEL_WORKSPACE_BYTES for all. */
+#define @NAME@_PARALLEL @workers@
+#define @NAME@_WORKER_BYTES @worker_bytes@
+#define @NAME@_PARALLEL_WORKSPACE_BYTES @all_bytes@
 
 )";
 
-constexpr const char* kVerifyHelper =
-    R"(BF_ONE_COPY static bf_status {0}_verify_with(const float* lower, const float* upper,
-    bf_result* result, void* workspace, std::size_t bytes, const bf_executor* executor) {{
+constexpr std::string_view kVerifyHelper =
+    R"(BF_ONE_COPY static bf_status @name@_verify_with(const float* lower, const float* upper,
+    bf_result* result, void* workspace, std::size_t bytes, const bf_executor* executor) {
   const auto bounds = [workspace, bytes, executor](const float* low, const float* high,
-                                                   float* row_low, float* row_high) {{
-    return {0}_spec_bounds_parallel(low, high, row_low, row_high, workspace, bytes, executor);
-  }};
+                                                   float* row_low, float* row_high) {
+    return @name@_spec_bounds_parallel(low, high, row_low, row_high, workspace, bytes, executor);
+  };
   return bf::verify_property(property::tables, lower, upper, result,
                              at<float>(workspace, bytes), bounds);
-}}
+}
 
 )";
 
-constexpr const char* kVerify =
-    R"(  const std::size_t more = (team.workers - 1) * {1}_WORKER_BYTES;
-  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS{reach})) return status;
-  return {0}_verify_with(lower, upper, result, workspace, {1}_WORKSPACE_BYTES + more, executor);
+constexpr std::string_view kVerify =
+    R"(  const std::size_t more = (team.workers - 1) * @NAME@_WORKER_BYTES;
+  if (const bf_status status = bf::check_box(lower, upper, @NAME@_INPUTS@reach@)) return status;
+  return @name@_verify_with(lower, upper, result, workspace, @NAME@_WORKSPACE_BYTES + more, executor);
 )";
 
-// {0} call for box i in `own`, {1} bytes of a worker.
-constexpr const char* kBoxes = R"(  const auto box = [&](int index, unsigned char* own) {{
+// The call is for box i in `own`.
+constexpr std::string_view kBoxes = R"(  const auto box = [&](int index, unsigned char* own) {
     const auto i = static_cast<std::size_t>(index);
-    statuses[i] = {0};
-  }};
-  const bf::Scratch scratch = {{static_cast<unsigned char*>(workspace), {1}}};
+    statuses[i] = @call@;
+  };
+  const bf::Scratch scratch = {static_cast<unsigned char*>(workspace), @BYTES@};
   if (const bf_status status = bf::run_tiles(team, scratch, static_cast<int>(count), box))
     return bf::fail_boxes(status, 0, count, statuses);
   return bf::first_failure(count, statuses);
 )";
 
 // Fewer boxes than workers: these share the rows of one box after the other.
-constexpr const char* kTurns = R"(  if (count < team.workers) {{
-    for (std::size_t i = 0; i < count; ++i) {{
-      statuses[i] = {0};
+constexpr std::string_view kTurns = R"(  if (count < team.workers) {
+    for (std::size_t i = 0; i < count; ++i) {
+      statuses[i] = @call@;
       if (statuses[i] == BF_BAD_EXECUTOR || statuses[i] == BF_FLOAT_ENVIRONMENT)
         return bf::fail_boxes(statuses[i], i, count, statuses);
-    }}
+    }
     return bf::first_failure(count, statuses);
-  }}
+  }
 )";
 
-// {0} name, {1} upper-case name, {2} entry, {3} boxes of a group.
-constexpr const char* kGroups =
-    R"(  const bf_status first = bf::check_boxes(count, lower, upper, {1}_INPUTS, statuses{reach});
-  const auto group_of_boxes = [&](int index, unsigned char* own) {{
-    bf::BoxGroup<{3}> group;
+constexpr std::string_view kGroups =
+    R"(  const bf_status first = bf::check_boxes(count, lower, upper, @NAME@_INPUTS, statuses@reach@);
+  const auto group_of_boxes = [&](int index, unsigned char* own) {
+    bf::BoxGroup<@boxes@> group;
     bf::find_group(group, index, count, statuses);
-    {0}_{2}_group(group, lower, upper, out_lower, out_upper, own);
-  }};
-  const bf::Scratch scratch = {{static_cast<unsigned char*>(workspace),
-                               {1}_BATCH_WORKSPACE_BYTES}};
-  const int groups = bf::count_groups<{3}>(count, statuses);
+    @name@_@function@_group(group, lower, upper, out_lower, out_upper, own);
+  };
+  const bf::Scratch scratch = {static_cast<unsigned char*>(workspace),
+                               @NAME@_BATCH_WORKSPACE_BYTES};
+  const int groups = bf::count_groups<@boxes@>(count, statuses);
   if (const bf_status status = bf::run_tiles(team, scratch, groups, group_of_boxes))
     return bf::fail_boxes(status, 0, count, statuses);
   return first;
 )";
 
-constexpr const char* kVerifyGroups =
-    R"(  const bf_status first = bf::check_boxes(count, lower, upper, {1}_INPUTS, statuses{reach});
-  const std::size_t bytes = team.workers * {1}_BATCH_WORKSPACE_BYTES;
+constexpr std::string_view kVerifyGroups =
+    R"(  const bf_status first = bf::check_boxes(count, lower, upper, @NAME@_INPUTS, statuses@reach@);
+  const std::size_t bytes = team.workers * @NAME@_BATCH_WORKSPACE_BYTES;
   const auto bounds = [workspace](const float* low, const float* high, float* row_low,
-                                  float* row_high) {{
-    return {0}_spec_bounds(low, high, row_low, row_high, workspace, {1}_WORKSPACE_BYTES);
-  }};
+                                  float* row_high) {
+    return @name@_spec_bounds(low, high, row_low, row_high, workspace, @NAME@_WORKSPACE_BYTES);
+  };
   const auto together = [workspace, bytes, executor](std::size_t parts, const float* low,
-      const float* high, float* row_low, float* row_high, bf_status* part_statuses) {{
-    return {0}_spec_bounds_batch_parallel(parts, low, high, row_low, row_high, part_statuses,
+      const float* high, float* row_low, float* row_high, bf_status* part_statuses) {
+    return @name@_spec_bounds_batch_parallel(parts, low, high, row_low, row_high, part_statuses,
                                           workspace, bytes, executor);
-  }};
+  };
   if (const bf_status status =
           bf::verify_boxes(property::tables, count, lower, upper, results, statuses,
                            at<float>(workspace, bytes), together, bounds))
     return status;
   return first;
+)";
+
+constexpr std::string_view kGroupFunction =
+    R"(BF_ONE_COPY static void @name@_@bounds@_group(const bf::BoxGroup<@boxes@>& group, const float* lower,
+    const float* upper, float* out_lower, float* out_upper, void* workspace) {
+@steps@}
+
+)";
+
+constexpr std::string_view kStepsFunction =
+    R"(BF_ONE_COPY static bf_status @name@_@entry@_steps(const float* lower, const float* upper,
+    float* out_lower, float* out_upper, void* workspace@team@) {
+@steps@  return BF_OK;
+}
+
 )";
 
 bool side_by_side(const Plan& plan) {
@@ -110,8 +124,10 @@ std::string outputs_of(const Plan& plan, bool spec) {
 
 std::string one_box(const Plan& plan, const std::string& entry, const std::string& results,
                     const std::string& rest) {
-  return fmt::format("{0}_{2}(lower + i * {1}_INPUTS,\n        upper + i * {1}_INPUTS, {3}, {4})",
-                     plan.name, upper_case(plan.name), entry, results, rest);
+  return fill_in(
+      "@name@_@entry@(lower + i * @NAME@_INPUTS,\n"
+      "        upper + i * @NAME@_INPUTS, @results@, @rest@)",
+      {{"entry", entry}, {"results", results}, {"rest", rest}}, names_of(plan));
 }
 
 // Boxes by turns.
@@ -119,10 +135,10 @@ std::string boxes(const Plan& plan, const std::string& entry, const std::string&
                   const std::string& bytes) {
   std::string text;
   if (shares_rows(plan))
-    text += fmt::format(fmt::runtime(kTurns), one_box(plan, entry + "_parallel", results,
-                                                      "workspace, workspace_bytes, executor"));
-  return text +
-         fmt::format(fmt::runtime(kBoxes), one_box(plan, entry, results, "own, " + bytes), bytes);
+    text += fill_in(kTurns, {{"call", one_box(plan, entry + "_parallel", results,
+                                              "workspace, workspace_bytes, executor")}});
+  return text + fill_in(kBoxes, {{"call", one_box(plan, entry, results, "own, " + bytes)},
+                                 {"BYTES", bytes}});
 }
 
 }  // namespace
@@ -140,9 +156,11 @@ std::string parallel_includes(const Plan& plan) {
 }
 
 std::string parallel_section(const Plan& plan, const HeaderBytes& bytes) {
-  const std::string text =
-      fmt::format(fmt::runtime(kParallelHead + 1), upper_case(plan.name), plan.name,
-                  plan.config.workers, bytes.worker, bytes.parallel);
+  const std::string text = fill_in(kParallelHead.substr(1),
+                                   {{"workers", plan.config.workers},
+                                    {"worker_bytes", bytes.worker},
+                                    {"all_bytes", bytes.parallel}},
+                                   names_of(plan));
   return shares_rows(plan) ? text : text + "/* " + plan.parallel.reason + ". */\n\n";
 }
 
@@ -157,15 +175,14 @@ std::string what_is_shared(const Plan& plan) {
 std::string emit_steps_function(const Plan& plan, const Entry& entry, const std::string& steps) {
   if (is_batch(entry.kind)) {
     const std::string bounds = is_spec(entry.kind) ? "spec_bounds" : "bounds";
-    return fmt::format(
-        "BF_ONE_COPY static void {}_{}_group(const bf::BoxGroup<{}>& group, const float* lower,\n"
-        "    const float* upper, float* out_lower, float* out_upper, void* workspace) {{\n{}}}\n\n",
-        plan.name, bounds, entry.boxes, steps);
+    return fill_in(kGroupFunction, {{"bounds", bounds}, {"boxes", entry.boxes}, {"steps", steps}},
+                   names_of(plan));
   }
-  return fmt::format(
-      "BF_ONE_COPY static bf_status {}_{}_steps(const float* lower, const float* upper,\n"
-      "    float* out_lower, float* out_upper, void* workspace{}) {{\n{}  return BF_OK;\n}}\n\n",
-      plan.name, to_string(entry.kind), entry.workers > 1 ? ", const bf::Team& team" : "", steps);
+  return fill_in(kStepsFunction,
+                 {{"entry", to_string(entry.kind)},
+                  {"team", entry.workers > 1 ? ", const bf::Team& team" : ""},
+                  {"steps", steps}},
+                 names_of(plan));
 }
 
 std::string emit_steps_call(const Plan& plan, const Entry& entry, const std::string& team) {
@@ -177,22 +194,20 @@ std::string emit_steps_call(const Plan& plan, const Entry& entry, const std::str
 }
 
 FunctionBody parallel_verify_body(const Plan& plan) {
-  const std::string upper = upper_case(plan.name);
-  return {
-      fmt::format(fmt::runtime(kVerify), plan.name, upper, fmt::arg("reach", reach_argument(plan))),
-      fmt::format(fmt::runtime(kVerifyHelper), plan.name)};
+  const Arguments names = names_of(plan);
+  return {fill_in(kVerify, {}, names), fill_in(kVerifyHelper, {}, names)};
 }
 
 FunctionBody parallel_batch_body(const Plan& plan, const ExportedFunction& function) {
-  const std::string upper = upper_case(plan.name);
-  const std::string bytes = upper + "_" + function.workspace.worker_macro;
+  const std::string bytes = upper_case(plan.name) + "_" + function.workspace.worker_macro;
   Signature one = function.signature;
   one.batch = one.parallel = false;
   const bool verify = one.purpose == Purpose::kVerify;
   if (side_by_side(plan))
-    return {fmt::format(fmt::runtime(verify ? kVerifyGroups : kGroups), plan.name, upper,
-                        suffix_of(one), plan.batch.side_by_side,
-                        fmt::arg("reach", reach_argument(plan))),
+    return {verify ? fill_in(kVerifyGroups, {}, names_of(plan))
+                   : fill_in(kGroups,
+                             {{"function", suffix_of(one)}, {"boxes", plan.batch.side_by_side}},
+                             names_of(plan)),
             {}};
   const std::string results =
       verify ? "results + i"

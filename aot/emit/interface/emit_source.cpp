@@ -17,6 +17,7 @@
 #include "aot/emit/kernels/kernels.h"
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/contraction.h"
+#include "aot/emit/text/fill_in.h"
 #include "aot/emit/text/marks.h"
 
 namespace bf_aot::emit {
@@ -53,14 +54,14 @@ std::string weights(const Lowered& lowered, const std::string& stem,
 // The declaration, outside the unnamed namespace, of the blob, which another object file defines.
 std::string blob_declaration(const Plan& plan) {
   if (plan.weight_storage != WeightStorage::kObject) return {};
-  return fmt::format(R"(#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+  return fill_in(R"(#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the weights of this verifier are stored for little-endian machines"
 #endif
 
-extern "C" __attribute__((visibility("hidden"))) const unsigned char {}_weights[];
+extern "C" __attribute__((visibility("hidden"))) const unsigned char @name@_weights[];
 
 )",
-                     plan.name);
+                 {}, names_of(plan));
 }
 
 bool makes_anew(const Plan& plan) {
@@ -78,10 +79,10 @@ FunctionBody bounds_body(const Plan& plan, const ExportedFunction& function,
   if (makes_anew(plan))
     text =
         "  if (bf::fuses_products()) return BF_FLOAT_ENVIRONMENT;  // against the pragma above\n";
-  text += fmt::format(
-      "  if (const bf_status status = bf::check_box(lower, upper, {}_INPUTS{reach})) return "
+  text += fill_in(
+      "  if (const bf_status status = bf::check_box(lower, upper, @NAME@_INPUTS@reach@)) return "
       "status;\n\n",
-      upper_case(plan.name), fmt::arg("reach", reach_argument(plan)));
+      {}, names_of(plan));
   if (s.parallel) return {text + emit_steps_call(plan, entry, "team"), {}};
   const std::string steps = bodies.of(entry);
   if (has_workers(plan) && !s.cached)
@@ -100,9 +101,9 @@ FunctionBody verify_body(const Plan& plan, const ExportedFunction& function) {
 }
 
 FunctionBody evaluate_body(const Plan& plan, const calls::Bodies& bodies) {
-  return {fmt::format("  if (const bf_status status = bf::check_box(x, x, {}_INPUTS{reach})) "
-                      "return status;\n\n",
-                      upper_case(plan.name), fmt::arg("reach", reach_argument(plan))) +
+  return {fill_in("  if (const bf_status status = bf::check_box(x, x, @NAME@_INPUTS@reach@)) "
+                  "return status;\n\n",
+                  {}, names_of(plan)) +
               bodies.of(*plan.find_entry(EntryKind::kEvaluate)) + "  return BF_OK;\n",
           {}};
 }
@@ -110,15 +111,17 @@ FunctionBody evaluate_body(const Plan& plan, const calls::Bodies& bodies) {
 }  // namespace
 
 std::string info_text(const Plan& plan) {
-  return fmt::format(
-      R"(  static constexpr bf_model_info info = {{
-      "{0}", {1}_MODEL_SHA256, "{2}", "{4}", "{3}",
-      {1}_INPUTS, {1}_OUTPUTS, {1}_SPEC_ROWS,
-      {1}_WORKSPACE_BYTES, {1}_WORKSPACE_ALIGN, {1}_WEIGHTS_BYTES, BF_ABI_VERSION}};
+  return fill_in(
+      R"(  static constexpr bf_model_info info = {
+      "@name@", @NAME@_MODEL_SHA256, "@method@", "@semantics@", "@version@",
+      @NAME@_INPUTS, @NAME@_OUTPUTS, @NAME@_SPEC_ROWS,
+      @NAME@_WORKSPACE_BYTES, @NAME@_WORKSPACE_ALIGN, @NAME@_WEIGHTS_BYTES, BF_ABI_VERSION};
   return &info;
 )",
-      plan.name, upper_case(plan.name), to_string(plan.config.method), BF_AOT_VERSION,
-      to_string(plan.config.semantics));
+      {{"method", to_string(plan.config.method)},
+       {"semantics", to_string(plan.config.semantics)},
+       {"version", BF_AOT_VERSION}},
+      names_of(plan));
 }
 
 namespace {
@@ -181,18 +184,23 @@ std::string definition(const Lowered& lowered, const ExportedFunction& function,
 }  // namespace
 
 std::string emit_trace_hook(const Plan& plan) {
-  return fmt::format(
-      "extern void (*{0}_trace)(int task, const char* part);\n"
-      "void (*{0}_trace)(int task, const char* part) = nullptr;\n\n",
-      plan.name);
+  return fill_in(R"(extern void (*@name@_trace)(int task, const char* part);
+void (*@name@_trace)(int task, const char* part) = nullptr;
+
+)",
+                 {}, names_of(plan));
 }
 
 std::string emit_contraction(const Plan& plan) {
   if (!makes_anew(plan)) return {};
-  return fmt::format(
-      "// Relaxations are made anew with the same bits: compile this file with {}.\n"
-      "#if defined(__clang__)\n{}#else\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n\n",
-      kNoContractionFlag, kNoContraction);
+  return fill_in(R"(// Relaxations are made anew with the same bits: compile this file with @flag@.
+#if defined(__clang__)
+@pragma@#else
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+)",
+                 {{"flag", kNoContractionFlag}, {"pragma", kNoContraction}});
 }
 
 std::string emit_source(const Lowered& lowered, const std::string& stem, const Property* property,
@@ -218,16 +226,18 @@ std::string emit_source(const Lowered& lowered, const std::string& stem, const P
   text += blob_declaration(plan);
   text += emit_prelude(plan, needs);
   if (instruments.poison)
-    text +=
-        "void poison(void* bytes, int count, unsigned char byte) {\n"
-        "  for (int i = 0; i < count; ++i) static_cast<unsigned char*>(bytes)[i] = byte;\n}\n\n";
+    text += R"(void poison(void* bytes, int count, unsigned char byte) {
+  for (int i = 0; i < count; ++i) static_cast<unsigned char*>(bytes)[i] = byte;
+}
+
+)";
   text += weights(lowered, stem, instruments) + emit_conv_shapes(plan, programs) +
           emit_max_groups(plan, programs) + emit_function_tables(plan);
   text += "// ---- kernels\n\n" + kernel_text;
   text += bodies.error_constants() + emit_context_constants(plan);
   if (property != nullptr) text += emit_verify_tables(*property, stem) + emit_split_weights(plan);
   text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
-  if (instruments.trace) text += emit_trace_hook(plan);
+  if (instruments.time_parts) text += emit_trace_hook(plan);
   for (const ExportedFunction& function : plan.functions)
     text += marked(instruments, "function " + plan.name + "_" + suffix_of(function.signature),
                    definition(lowered, function, bodies));

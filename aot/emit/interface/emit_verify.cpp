@@ -7,6 +7,7 @@
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/fill_in.h"
 #include "aot/emit/text/literals.h"
 #include "frontend/diagnostic.h"
 #include "frontend/property/verdict_tables.h"
@@ -47,6 +48,31 @@ std::string box_arrays(const Property& property) {
                [](int x) { return std::to_string(x); });
 }
 
+constexpr std::string_view kVerify =
+    R"(  if (const bf_status status = bf::check_box(lower, upper, @NAME@_INPUTS@reach@)) return status;
+
+  const auto bounds = [workspace](const float* low, const float* high, float* row_low,
+                                  float* row_high) {
+    return @name@_spec_bounds(low, high, row_low, row_high, workspace, @NAME@_WORKSPACE_BYTES);
+  };
+  return bf::verify_property(property::tables, lower, upper, result,
+                             at<float>(workspace, @NAME@_WORKSPACE_BYTES), bounds);
+)";
+
+// Points are bounded without the context: they would drive out the box's state.
+constexpr std::string_view kVerifyCached =
+    R"(  if (const bf_status status = bf::check_box(lower, upper, @NAME@_INPUTS@reach@)) return status;
+
+  const auto bounds = [context, context_bytes, workspace](const float* low, const float* high, float* row_low,
+                                  float* row_high) {
+    if (low == high) return @name@_spec_bounds(low, high, row_low, row_high, workspace, @NAME@_WORKSPACE_BYTES);
+    return @name@_spec_bounds_cached(context, context_bytes, low, high, row_low,
+        row_high, workspace, @NAME@_WORKSPACE_BYTES);
+  };
+  return bf::verify_property(property::tables, lower, upper, result,
+                             at<float>(workspace, @NAME@_WORKSPACE_BYTES), bounds);
+)";
+
 }  // namespace
 
 void check_emittable(const Property& property) {
@@ -61,11 +87,14 @@ void check_emittable(const Property& property) {
 }
 
 std::string verify_section(const Plan& plan, const HeaderBytes& bytes, const Property& property) {
-  return fmt::format(
-      "/* The property {1}: an input of a case's box must not satisfy a clause of the case. */\n"
-      "#define {0}_PROPERTY_CASES {2}\n"
-      "#define {0}_VERIFY_WORKSPACE_BYTES ({0}_WORKSPACE_BYTES + {3})\n\n",
-      upper_case(plan.name), property.file_name, property.cases.size(), bytes.verify);
+  return fill_in(
+      R"(/* The property @property@: an input of a case's box must not satisfy a clause of the case. */
+#define @NAME@_PROPERTY_CASES @cases@
+#define @NAME@_VERIFY_WORKSPACE_BYTES (@NAME@_WORKSPACE_BYTES + @bytes@)
+
+)",
+      {{"property", property.file_name}, {"cases", property.cases.size()}, {"bytes", bytes.verify}},
+      names_of(plan));
 }
 
 std::string emit_verify_tables(const Property& property, const std::string& stem) {
@@ -86,54 +115,32 @@ std::string emit_verify_tables(const Property& property, const std::string& stem
     return fmt::format("{{{}, {}, {}}}", term.row, term.at_least,
                        threshold_literal(term.threshold));
   });
-  text += fmt::format(
-      R"(constexpr bf::PropertyTables tables = {{{}, {}, {}, lower, upper, inside,
-                                       case_clauses, clause_terms, relaxed, terms}};
+  return text +
+         fill_in(
+             R"(constexpr bf::PropertyTables tables = {@inputs@, @rows@, @cases@, lower, upper, inside,
+                                       case_clauses, clause_terms, relaxed, terms};
 
-}}  // namespace property
+}  // namespace property
 
 )",
-      property.input_count, std::max<std::size_t>(property.rows.size(), 1), property.cases.size());
-  return text;
+             {{"inputs", property.input_count},
+              {"rows", std::max<std::size_t>(property.rows.size(), 1)},
+              {"cases", property.cases.size()}});
 }
 
-// The body of NAME_verify. A verifier with a context bounds points without it, since they would
-// drive the box's state out.
 FunctionBody verify_body(const Plan& plan, bool cached) {
-  const std::string upper = upper_case(plan.name);
-  const std::string bounds =
-      fmt::format("{0}_spec_bounds(low, high, row_low, row_high, workspace, {1}_WORKSPACE_BYTES)",
-                  plan.name, upper);
-  const std::string with_context = fmt::format(
-      "{0}_spec_bounds_cached(context, context_bytes, low, high, row_low,\n"
-      "        row_high, workspace, {1}_WORKSPACE_BYTES)",
-      plan.name, upper);
-  return {
-      fmt::format(
-          R"(  if (const bf_status status = bf::check_box(lower, upper, {0}_INPUTS{reach})) return status;
-
-  const auto bounds = [{1}workspace](const float* low, const float* high, float* row_low,
-                                  float* row_high) {{
-{2}    return {3};
-  }};
-  return bf::verify_property(property::tables, lower, upper, result,
-                             at<float>(workspace, {0}_WORKSPACE_BYTES), bounds);
-)",
-          upper, cached ? "context, context_bytes, " : "",
-          cached ? fmt::format("    if (low == high) return {};\n", bounds) : "",
-          cached ? with_context : bounds, fmt::arg("reach", reach_argument(plan))),
-      {}};
+  return {fill_in(cached ? kVerifyCached : kVerify, {}, names_of(plan)), {}};
 }
 
 FunctionBody property_box_body(const Plan& plan) {
-  return {fmt::format(R"(  if (index >= {0}_PROPERTY_CASES) return BF_NO_SUCH_CASE;
-  for (std::size_t i = 0; i < {0}_INPUTS; ++i) {{
-    lower[i] = property::lower[index * {0}_INPUTS + i];
-    upper[i] = property::upper[index * {0}_INPUTS + i];
-  }}
+  return {fill_in(R"(  if (index >= @NAME@_PROPERTY_CASES) return BF_NO_SUCH_CASE;
+  for (std::size_t i = 0; i < @NAME@_INPUTS; ++i) {
+    lower[i] = property::lower[index * @NAME@_INPUTS + i];
+    upper[i] = property::upper[index * @NAME@_INPUTS + i];
+  }
   return BF_OK;
 )",
-                      upper_case(plan.name)),
+                  {}, names_of(plan)),
           {}};
 }
 

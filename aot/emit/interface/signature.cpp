@@ -67,12 +67,13 @@ std::string workspace_check(const Plan& plan, const ExportedFunction& function) 
     bytes = function.signature.batch ? "team.workers * " + bytes
                                      : fmt::format("{} + (team.workers - 1) * {}_{}", bytes, upper,
                                                    function.workspace.worker_macro);
-  return fmt::format(
-      "  if (const bf_status status = bf::{2}check_workspace(workspace, workspace_bytes,\n"
-      "                                                   {0},\n"
-      "                                                   {1}_WORKSPACE_ALIGN))\n"
-      "    return status;\n",
-      bytes, upper, plan.integer ? "integer::" : "");
+  return fill_in(
+      R"(  if (const bf_status status = bf::@namespace@check_workspace(workspace, workspace_bytes,
+                                                   @bytes@,
+                                                   @NAME@_WORKSPACE_ALIGN))
+    return status;
+)",
+      {{"namespace", plan.integer ? "integer::" : ""}, {"bytes", bytes}}, names_of(plan));
 }
 
 }  // namespace
@@ -108,6 +109,10 @@ std::string reach_argument(const Plan& plan) {
   return fmt::format(", {}_FLOAT32_REACH", upper_case(plan.name));
 }
 
+Arguments names_of(const Plan& plan) {
+  return {{"name", plan.name}, {"NAME", upper_case(plan.name)}, {"reach", reach_argument(plan)}};
+}
+
 std::string argument_checks(const Plan& plan, const ExportedFunction& function) {
   const Signature& s = function.signature;
   const std::string upper = upper_case(plan.name);
@@ -117,11 +122,10 @@ std::string argument_checks(const Plan& plan, const ExportedFunction& function) 
   if (s.batch)
     text += fmt::format("  if (count == 0 || count > {}_BATCH) return BF_BAD_COUNT;\n", upper);
   if (s.parallel)
-    text += fmt::format(
-        "  bf::Team team;\n"
-        "  if (const bf_status status = bf::gather_team(executor, {}_PARALLEL, team)) return "
-        "status;\n",
-        upper);
+    text += fill_in(R"(  bf::Team team;
+  if (const bf_status status = bf::gather_team(executor, @NAME@_PARALLEL, team)) return status;
+)",
+                    {}, names_of(plan));
   if (has_workspace(s)) text += workspace_check(plan, function);
   return text;
 }

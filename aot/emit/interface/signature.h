@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "aot/emit/text/fill_in.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::emit {
@@ -29,6 +30,9 @@ std::string call_of(const std::string& name, const Signature& called, const Sign
 // The last argument of functions that check boxes: ", NET_FLOAT32_REACH" with semantics float32,
 // else empty.
 std::string reach_argument(const Plan& plan);
+
+// For templates: @name@ of the verifier, @NAME@ in upper case, @reach@ as reach_argument().
+Arguments names_of(const Plan& plan);
 
 // The lines that refuse arguments, in this order: null pointers, context, count, executor,
 // workspace. `team` is declared where several workers share.

@@ -350,10 +350,8 @@ Operation Assembler::call(const calls::Call& call) {
   }
   for (const Argument& argument : call.arguments) operands.push_back(std::visit(*this, argument));
   // Arguments that the call leaves out are null, as the routine's declaration has it.
-  if (const auto* const which = std::get_if<Routine>(&call.callee)) {
-    const std::string_view parameters = signature_of(*which).parameters;
-    operands.resize(static_cast<std::size_t>(std::ranges::count(parameters, ',')) + 1);
-  }
+  if (const auto* const which = std::get_if<Routine>(&call.callee))
+    operands.resize(signature_of(*which).parameters.size());
   const auto* const relax = std::get_if<Relax>(&entry_.step(step_));
   if (relax != nullptr && relaxes(call) && is_bent(plan_.layer(relax->layer))) {
     made.relaxed = relax->layer.number();

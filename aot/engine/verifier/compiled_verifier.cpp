@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "aot/engine/verifier/trace.h"
+#include "aot/engine/verifier/timed_parts.h"
 #include "frontend/diagnostic.h"
 #include "planner/entries/keep_coefficients.h"
 
@@ -145,12 +145,12 @@ std::vector<double> CompiledVerifier::sample_times(const input::FloatBox& box,
       limits);
 }
 
-std::vector<TracedPart> CompiledVerifier::trace(const input::FloatBox& box, int repeats) const {
+std::vector<TimedPart> CompiledVerifier::time_parts(const input::FloatBox& box, int repeats) const {
   using Hook = void (*)(int, const char*);
   auto* const of_library = static_cast<Hook*>(symbol(name_ + "_trace"));
   const BoundsFunction function = spec_bounds_ != nullptr ? spec_bounds_ : bounds_;
   const int count = spec_bounds_ != nullptr ? spec_rows_ : outputs_;
-  return traced_parts(
+  return timed_parts(
       [&](Hook hook) {
         *of_library = hook;
         call(function, count, box);

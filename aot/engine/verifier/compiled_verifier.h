@@ -32,7 +32,7 @@ class CompiledVerifier final : public HostVerifier {
                                     bf_status* statuses) const override;
   std::vector<double> sample_times(const input::FloatBox& box,
                                    const system::SampleLimits& limits) const override;
-  std::vector<TracedPart> trace(const input::FloatBox& box, int repeats) const override;
+  std::vector<TimedPart> time_parts(const input::FloatBox& box, int repeats) const override;
 
  private:
   using BoundsFunction = ExportedPointer<Signature{}>;

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "aot/engine/verifier/trace.h"
+#include "aot/engine/verifier/timed_parts.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::engine {
@@ -178,9 +178,9 @@ std::vector<double> EngineVerifier::sample_times(const input::FloatBox& box,
   return system::sample_calls([&] { run(signature, arguments); }, limits);
 }
 
-std::vector<TracedPart> EngineVerifier::trace(const input::FloatBox& box, int repeats) const {
+std::vector<TimedPart> EngineVerifier::time_parts(const input::FloatBox& box, int repeats) const {
   const Signature signature = engine_->plan().spec_rows > 0 ? kSpecBounds : kBounds;
-  return traced_parts([&](engine::TraceHook hook) { call(signature, box, {}, hook); }, repeats);
+  return timed_parts([&](engine::TraceHook hook) { call(signature, box, {}, hook); }, repeats);
 }
 
 }  // namespace bf_aot::engine

@@ -25,8 +25,8 @@ class EngineCaller {
 // A verifier that has its plan run by the engine.
 class EngineVerifier final : public HostVerifier {
  public:
-  // with_parts: trace() can be called. caller: null: the engine is called directly. Throws: BF3304,
-  // BF3306.
+  // with_parts: time_parts() can be called. caller: null: the engine is called directly. Throws:
+  // BF3304, BF3306.
   EngineVerifier(std::shared_ptr<const Lowered> lowered, bool with_parts,
                  std::unique_ptr<EngineCaller> caller = nullptr);
 
@@ -48,7 +48,7 @@ class EngineVerifier final : public HostVerifier {
                                     bf_status* statuses) const override;
   std::vector<double> sample_times(const input::FloatBox& box,
                                    const system::SampleLimits& limits) const override;
-  std::vector<TracedPart> trace(const input::FloatBox& box, int repeats) const override;
+  std::vector<TimedPart> time_parts(const input::FloatBox& box, int repeats) const override;
 
  private:
   struct Free {

@@ -39,7 +39,7 @@ MadeVerifier make_verifier(std::shared_ptr<const Lowered> lowered,
     std::unique_ptr<EngineCaller> caller;
     if (compiler.jit != build::JitMode::kOff) caller = std::make_unique<Jit>(compiler);
     made.host =
-        std::make_unique<EngineVerifier>(std::move(lowered), options.trace, std::move(caller));
+        std::make_unique<EngineVerifier>(std::move(lowered), options.time_parts, std::move(caller));
     return made;
   }
   const system::Stopwatch printing;

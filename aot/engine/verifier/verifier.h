@@ -23,7 +23,7 @@ struct Bounds {
 double mean_width(const Bounds& bounds);
 
 // A part of a task (see TaskPart), as measured in one call of a verifier.
-struct TracedPart {
+struct TimedPart {
   int task = 0;
   std::string part;
   double calls = 0;
@@ -84,10 +84,10 @@ class HostVerifier {
   // The least and the median of sample_times().
   system::Timing time(const input::FloatBox& box, const system::SampleLimits& limits) const;
 
-  // Splits the time that time() measures, in a verifier made with CompileOptions::trace. Each call
-  // of a kernel or routine gets the lower quartile over `repeats` calls of the verifier, without
-  // the clock's own time. Throws: BF3305 when the verifier is not instrumented.
-  virtual std::vector<TracedPart> trace(const input::FloatBox& box, int repeats) const = 0;
+  // Where the time of time() goes, of a verifier made with CompileOptions::time_parts: of every
+  // call of a kernel or routine the lower quartile over `repeats` calls of the verifier, without
+  // what the clock itself takes. Throws: BF3305 when the verifier is not instrumented.
+  virtual std::vector<TimedPart> time_parts(const input::FloatBox& box, int repeats) const = 0;
 };
 
 }  // namespace bf_aot::engine

@@ -224,7 +224,8 @@ struct Relaxation {
 };
 
 // Writes both offsets of a table, moved outward by a price with price_factor(): to[0], to[n].
-static inline void put_offsets(double upper, double lower, double price, int n, float* to) {
+static inline void put_offsets(double upper, double lower, double price, std::ptrdiff_t n,
+                               float* to) {
   to[0] = float_up(upper + price);
   to[n] = float_down(lower - price);
 }

@@ -92,35 +92,56 @@ BF_LANES LaneRelaxation<kCount> relax_relu(typename Lanes<kCount>::Doubles centr
   return choose<kCount>(active, relax_identity<kCount>(centre, low, high), made);
 }
 
-// Neurons, or boxes, of one vector: relax() on each lane. table: the first row's place, `row`
-// floats from one to the next, or null. Returns what goes to the sum of reaches. Everything is read
-// before anything is written.
+// What relax() reads of neurons from one of them on.
+struct NeuronsView {
+  const double* centre;
+  const float* below;
+  const float* above;
+  const float* radius;
+
+  NeuronsView from(std::ptrdiff_t j) const {
+    return {centre + j, below + j, above + j, radius + j};
+  }
+};
+
+// What it writes. table: the first row's place, `row` floats from one to the next, or null.
+struct RelaxedView {
+  float* table;
+  std::ptrdiff_t row;
+  double* centre;
+  float* radius;
+
+  RelaxedView from(std::ptrdiff_t j) const {
+    return {table == nullptr ? nullptr : table + j, row, centre + j, radius + j};
+  }
+};
+
+// Neurons, or boxes, of one vector: relax() on each lane. Returns what goes to the sum of reaches.
+// Everything is read before anything is written.
 template <int kCount>
-BF_LANES typename Lanes<kCount>::Doubles relax_lanes(bool relu, const double* centre,
-                                                     const float* below, const float* above,
-                                                     const float* radius, const RelaxErrors& errors,
+BF_LANES typename Lanes<kCount>::Doubles relax_lanes(bool relu, const NeuronsView& z,
+                                                     const RelaxErrors& errors,
                                                      typename Lanes<kCount>::Doubles own,
-                                                     float* table, std::ptrdiff_t row,
-                                                     double* centre_out, float* radius_out) {
+                                                     const RelaxedView& out) {
   using L = Lanes<kCount>;
   using Doubles = typename L::Doubles;
-  const Doubles middle = load_rows<Doubles>(centre);
-  const Doubles down_by = L::wide(below), up_by = L::wide(above);
+  const Doubles middle = load_rows<Doubles>(z.centre);
+  const Doubles down_by = L::wide(z.below), up_by = L::wide(z.above);
   const Doubles low = L::sub_down(middle, down_by);
   const Doubles high = L::add_up(middle, up_by);
-  const Doubles spread = L::wide(radius) * errors.inflate;
+  const Doubles spread = L::wide(z.radius) * errors.inflate;
   const Doubles reach = L::larger(L::size(down_by), L::size(up_by));
   if (relu && !L::any(~((high <= 0) & ~(low >= 0)))) {  // all dead, as most of many layers are
-    for (int i = 0; table != nullptr && i < kRelaxRows; ++i)
-      store_rows(table + i * row, typename L::Floats{});
-    store_rows(centre_out, Doubles{});
-    store_rows(radius_out, typename L::Floats{});
-    return table != nullptr ? Doubles(reach + spread + own) : Doubles{};
+    for (int i = 0; out.table != nullptr && i < kRelaxRows; ++i)
+      store_rows(out.table + i * out.row, typename L::Floats{});
+    store_rows(out.centre, Doubles{});
+    store_rows(out.radius, typename L::Floats{});
+    return out.table != nullptr ? Doubles(reach + spread + own) : Doubles{};
   }
   const LaneRelaxation<kCount> line =
       relu ? relax_relu<kCount>(middle, low, high) : relax_identity<kCount>(middle, low, high);
   Doubles reached = {};
-  if (table != nullptr) {
+  if (out.table != nullptr) {
     const Doubles up = L::wide(line.slope_upper);
     const Doubles down = L::wide(line.slope_lower);
     const Doubles steep = L::larger(up, down);
@@ -134,37 +155,36 @@ BF_LANES typename Lanes<kCount>::Doubles relax_lanes(bool relu, const double* ce
     const double factor = price_factor(errors.offset);
     const Doubles price = (product + common) * factor,
                   wide_price = (wide + common + stored) * factor;
-    store_rows(table + kSlopeUpper * row, line.slope_upper);
-    store_rows(table + kSlopeLower * row, line.slope_lower);
-    store_rows(table + kOffsetUpper * row, L::float_up(line.offset_upper + price));
-    store_rows(table + kOffsetLower * row, L::float_down(line.offset_lower - price));
-    store_rows(table + kWideOffsetUpper * row, L::float_up(line.offset_upper + wide_price));
-    store_rows(table + kWideOffsetLower * row, L::float_down(line.offset_lower - wide_price));
+    store_rows(out.table + kSlopeUpper * out.row, line.slope_upper);
+    store_rows(out.table + kSlopeLower * out.row, line.slope_lower);
+    store_rows(out.table + kOffsetUpper * out.row, L::float_up(line.offset_upper + price));
+    store_rows(out.table + kOffsetLower * out.row, L::float_down(line.offset_lower - price));
+    store_rows(out.table + kWideOffsetUpper * out.row, L::float_up(line.offset_upper + wide_price));
+    store_rows(out.table + kWideOffsetLower * out.row,
+               L::float_down(line.offset_lower - wide_price));
     reached = reach + spread + own;
   }
-  store_rows(centre_out, line.centre);
-  store_rows(radius_out, line.radius);
+  store_rows(out.centre, line.centre);
+  store_rows(out.radius, line.radius);
   return reached;
 }
 
 // ---- of one neuron
 
 // relax() on neuron j; returns what goes to the sum of reaches.
-static inline double relax_neuron(int j, int n, bool relu, const double* centre, const float* below,
-                                  const float* above, const float* radius,
-                                  const RelaxErrors& errors, double own, float* table,
-                                  double* centre_out, float* radius_out) {
-  const double low = sub_down(centre[j], static_cast<double>(below[j]));
-  const double high = add_up(centre[j], static_cast<double>(above[j]));
+static inline double relax_neuron(std::ptrdiff_t j, bool relu, const NeuronsView& z,
+                                  const RelaxErrors& errors, double own, const RelaxedView& out) {
+  const double low = sub_down(z.centre[j], static_cast<double>(z.below[j]));
+  const double high = add_up(z.centre[j], static_cast<double>(z.above[j]));
   const Relaxation line =
-      relu ? relax_relu(centre[j], low, high) : relax_identity(centre[j], low, high);
-  if (table == nullptr) {
-    centre_out[j] = line.centre;
-    radius_out[j] = line.radius;
+      relu ? relax_relu(z.centre[j], low, high) : relax_identity(z.centre[j], low, high);
+  if (out.table == nullptr) {
+    out.centre[j] = line.centre;
+    out.radius[j] = line.radius;
     return 0;
   }
-  const double b = __builtin_fabs(static_cast<double>(below[j]));
-  const double a = __builtin_fabs(static_cast<double>(above[j]));
+  const double b = __builtin_fabs(static_cast<double>(z.below[j]));
+  const double a = __builtin_fabs(static_cast<double>(z.above[j]));
   const double reach = b > a ? b : a;
   const double up = static_cast<double>(line.slope_upper);
   const double down = static_cast<double>(line.slope_lower);
@@ -173,21 +193,21 @@ static inline double relax_neuron(int j, int n, bool relu, const double* centre,
   const double offset_down = __builtin_fabs(line.offset_lower);
   const double offset = offset_up > offset_down ? offset_up : offset_down;
   const double inexact = up == down ? 0 : up;  // slopes 0 and 1 multiply exactly
-  const double spread = static_cast<double>(radius[j]) * errors.inflate;
+  const double spread = static_cast<double>(z.radius[j]) * errors.inflate;
   const double product = steep == 0 ? 0 : steep * (errors.product * spread + own);
   const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + own);
   const double slope = inexact == 0 ? 0 : errors.slope * inexact * reach;
   const double common = slope + errors.offset * offset;
   const double stored = errors.stored * static_cast<double>(line.radius);
   const double factor = price_factor(errors.offset);
-  table[kSlopeUpper * n + j] = line.slope_upper;
-  table[kSlopeLower * n + j] = line.slope_lower;
-  put_offsets(line.offset_upper, line.offset_lower, (product + common) * factor, n,
-              table + kOffsetUpper * n + j);
-  put_offsets(line.offset_upper, line.offset_lower, (wide + common + stored) * factor, n,
-              table + kWideOffsetUpper * n + j);
-  centre_out[j] = line.centre;
-  radius_out[j] = line.radius;
+  out.table[kSlopeUpper * out.row + j] = line.slope_upper;
+  out.table[kSlopeLower * out.row + j] = line.slope_lower;
+  put_offsets(line.offset_upper, line.offset_lower, (product + common) * factor, out.row,
+              out.table + kOffsetUpper * out.row + j);
+  put_offsets(line.offset_upper, line.offset_lower, (wide + common + stored) * factor, out.row,
+              out.table + kWideOffsetUpper * out.row + j);
+  out.centre[j] = line.centre;
+  out.radius[j] = line.radius;
   return reach + spread + own;
 }
 
@@ -197,19 +217,16 @@ static_assert(kPartialSums % kNeuronLanes == 0, "bf: a part for each lane");
 
 // relax() on whole vectors; returns how many neurons these are.
 template <int kLanes>
-static inline int relax_vectors(int n, bool relu, const double* centre, const float* below,
-                                const float* above, const float* radius, const RelaxErrors& errors,
-                                double own, float* table, double (&reach)[kPartialSums],
-                                double* centre_out, float* radius_out) {
+static inline int relax_vectors(int n, bool relu, const NeuronsView& z, const RelaxErrors& errors,
+                                double own, double (&reach)[kPartialSums], const RelaxedView& out) {
   int j = 0;
   if constexpr (kLanes > 1) {
     using L = Lanes<kLanes>;
     using Doubles = typename L::Doubles;
     for (; j + kLanes <= n; j += kLanes) {
       double* const part = reach + j % kPartialSums;
-      const Doubles reached = relax_lanes<kLanes>(
-          relu, centre + j, below + j, above + j, radius + j, errors, L::all(own),
-          table == nullptr ? nullptr : table + j, n, centre_out + j, radius_out + j);
+      const Doubles reached =
+          relax_lanes<kLanes>(relu, z.from(j), errors, L::all(own), out.from(j));
       store_rows(part, Doubles(load_rows<Doubles>(part) + reached));
     }
   }
@@ -239,11 +256,11 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
                          double* slack, float* table, double* centre_out, float* radius_out) {
   double reach[kPartialSums] = {};
   const double own = table == nullptr ? 0 : slack[kCentreSlack];
-  int j = relax_vectors<kNeuronLanes>(n, relu, centre, below, above, radius, errors, own, table,
-                                      reach, centre_out, radius_out);
+  const NeuronsView z = {centre, below, above, radius};
+  const RelaxedView out = {table, n, centre_out, radius_out};
+  int j = relax_vectors<kNeuronLanes>(n, relu, z, errors, own, reach, out);
   for (int s = j % kPartialSums; j < n; ++j, s = (s + 1) % kPartialSums)
-    reach[s] += relax_neuron(j, n, relu, centre, below, above, radius, errors, own, table,
-                             centre_out, radius_out);
+    reach[s] += relax_neuron(j, relu, z, errors, own, out);
   if (table == nullptr) return;
   for (int s = 1; s < kPartialSums; ++s) reach[0] += reach[s];
   slack[kUnderflowSlack] =

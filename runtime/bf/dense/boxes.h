@@ -184,15 +184,14 @@ BF_ROUTINE relax_boxes(int n, bool relu, const double* centre, const float* belo
                        double* slack, float* table, double* centre_out, float* radius_out) {
   using L = Lanes<kBoxes>;
   using Doubles = typename L::Doubles;
-  const std::ptrdiff_t row = std::ptrdiff_t{n} * kBoxes;
+  const NeuronsView z = {centre, below, above, radius};
+  const RelaxedView out = {table, std::ptrdiff_t{n} * kBoxes, centre_out, radius_out};
   for (int v = 0; v < kBoxes; v += L::kLanes) {
     Doubles reach[kPartialSums] = {};
     const Doubles own = table == nullptr ? Doubles{} : load_rows<Doubles>(slack + v);
     for (int j = 0; j < n; ++j) {
       const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + v;
-      reach[j % kPartialSums] += relax_lanes<kBoxes>(
-          relu, centre + at, below + at, above + at, radius + at, errors, own,
-          table == nullptr ? nullptr : table + at, row, centre_out + at, radius_out + at);
+      reach[j % kPartialSums] += relax_lanes<kBoxes>(relu, z.from(at), errors, own, out.from(at));
     }
     if (table == nullptr) continue;
     for (int s = 1; s < kPartialSums; ++s) reach[0] += reach[s];

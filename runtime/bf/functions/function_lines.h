@@ -167,6 +167,55 @@ struct PeakSearch {
   FunctionPoint known_point;
 };
 
+// A run r of f where it meets the interval: [a, b].
+struct RunPart {
+  int r;
+  double a, b;
+};
+
+static inline void take_higher(const FunctionPeak& other, FunctionPeak* peak) {
+  if (other.top > peak->top) *peak = other;
+}
+
+// Of a part in which g is concave.
+static inline FunctionPeak concave_peak(const FunctionView& f, const FunctionEnds& ends,
+                                        const PeakSearch& search, const RunPart& part) {
+  const FunctionRun& run = f.run[part.r];
+  double p = search.known;
+  FunctionPoint at = search.known_point;
+  // f.cells is a constant in generated code: with it, compilers see that a table without cells is
+  // not read.
+  if (part.r != search.known_run && f.cells > 0 && run.cells > 0) {
+    const int first = part.r == ends.first ? ends.at_low.cell : run.cell;
+    const int last = part.r == ends.last ? ends.at_high.cell : run.cell + run.cells - 1;
+    int cell = 0;
+    p = find_slope_in_cells(f, search.s, part.a, part.b, first, last, search.side, search.tolerance,
+                            &cell);
+    at = cell_point(f, cell, p);
+  } else if (part.r != search.known_run) {
+    p = find_slope(f, part.r, search.s, part.a, part.b, search.side, search.tolerance);
+    at = function_point(f, part.r, p);
+  }
+  return {tangent_top(at, p, search.s, part.a, part.b, search.c, search.side), p,
+          top_of(at, search.side)};
+}
+
+// Of a part in which g is convex, a line or mixed: above its ends by the slack of the last at most.
+static inline void take_ends(const FunctionView& f, const FunctionEnds& ends,
+                             const PeakSearch& search, const RunPart& part, FunctionPeak* peak) {
+  const FunctionRun& run = f.run[part.r];
+  const int side = search.side;
+  const double slack = run.kind == FunctionRunKind::kMixed ? run.slack : 0;
+  const auto top = [&](double value, double x) {
+    const double over = minus_line(value, search.s, x, search.c);
+    return FunctionPeak{slack != 0 ? add_up(over, slack) : over, x, value};
+  };
+  const double inner_a = side > 0 ? run.start_high : -run.start_low;
+  const double inner_b = side > 0 ? run.end_high : -run.end_low;
+  take_higher(top(part.r == ends.first ? top_of(ends.at_low, side) : inner_a, part.a), peak);
+  take_higher(top(part.r == ends.last ? top_of(ends.at_high, side) : inner_b, part.b), peak);
+}
+
 // sup (g(x) - s (x - c)) over the interval, from above, run by run.
 //
 // Proof. The runs' closures cover [low, high]. Over a run [a, b] of g: where g is convex or a line,
@@ -176,43 +225,13 @@ struct PeakSearch {
 static inline FunctionPeak peak_over(const FunctionView& f, const FunctionEnds& ends,
                                      const PeakSearch& search) {
   FunctionPeak peak{-__builtin_inf(), ends.low, 0};
-  const int side = search.side;
   for (int r = ends.first; r <= ends.last; ++r) {
-    const FunctionRun& run = f.run[r];
-    const double a = r == ends.first ? ends.low : run.start;
-    const double b = r == ends.last ? ends.high : f.run[r + 1].start;
-    if (is_concave(run, side)) {
-      double p = search.known;
-      FunctionPoint at = search.known_point;
-      // f.cells is a constant in generated code: with it, compilers see that a table without cells
-      // is not read.
-      if (r != search.known_run && f.cells > 0 && run.cells > 0) {
-        const int first = r == ends.first ? ends.at_low.cell : run.cell;
-        const int last = r == ends.last ? ends.at_high.cell : run.cell + run.cells - 1;
-        int cell = 0;
-        p = find_slope_in_cells(f, search.s, a, b, first, last, side, search.tolerance, &cell);
-        at = cell_point(f, cell, p);
-      } else if (r != search.known_run) {
-        p = find_slope(f, r, search.s, a, b, side, search.tolerance);
-        at = function_point(f, r, p);
-      }
-      const double top = tangent_top(at, p, search.s, a, b, search.c, side);
-      if (top > peak.top) peak = {top, p, top_of(at, side)};
-      continue;
-    }
-    const double slack = run.kind == FunctionRunKind::kMixed ? run.slack : 0;
-    const double inner_a = side > 0 ? run.start_high : -run.start_low;
-    const double inner_b = side > 0 ? run.end_high : -run.end_low;
-    const double at_a = r == ends.first ? top_of(ends.at_low, side) : inner_a;
-    const double at_b = r == ends.last ? top_of(ends.at_high, side) : inner_b;
-    double top_a = minus_line(at_a, search.s, a, search.c);
-    double top_b = minus_line(at_b, search.s, b, search.c);
-    if (slack != 0) {
-      top_a = add_up(top_a, slack);
-      top_b = add_up(top_b, slack);
-    }
-    if (top_a > peak.top) peak = {top_a, a, at_a};
-    if (top_b > peak.top) peak = {top_b, b, at_b};
+    const RunPart part = {r, r == ends.first ? ends.low : f.run[r].start,
+                          r == ends.last ? ends.high : f.run[r + 1].start};
+    if (is_concave(f.run[r], search.side))
+      take_higher(concave_peak(f, ends, search, part), &peak);
+    else
+      take_ends(f, ends, search, part, &peak);
   }
   return peak;
 }
@@ -241,6 +260,24 @@ static inline FunctionRange bound_between(const FunctionView& f, const FunctionE
   return {-peak_over(f, ends, search).top, high};
 }
 
+// Points of g's graph on both sides of the middle of an interval, and the chord between them.
+struct FunctionChord {
+  double left, left_value;
+  double right, right_value;
+};
+
+// The peak for the end on its side; false where that gains nothing. An end of the interval itself
+// may be its own peak once.
+static inline bool move_end(const FunctionPeak& peak, double middle, bool first,
+                            FunctionChord* chord) {
+  const bool to_right = peak.at > middle;
+  double& end = to_right ? chord->right : chord->left;
+  if ((peak.at == end && !first) || peak.at == middle) return false;
+  end = peak.at;
+  (to_right ? chord->right_value : chord->left_value) = peak.value;
+  return true;
+}
+
 // The line over g that is lowest in the middle of [low, high], up to about 0.1 % of the distance
 // between the lines; none is better in area. `constant` is a bound of g: the line to fall back on.
 //
@@ -252,24 +289,24 @@ static inline FunctionLine line_over(const FunctionView& f, const FunctionEnds& 
   const double middle = 0.5 * ends.low + 0.5 * ends.high;
   const double width = ends.high - ends.low;
   const int run = find_run(f, middle);
+  const bool concave = is_concave(f.run[run], side);
   const FunctionPoint at = function_point(f, run, middle);
   const double value = top_of(at, side);
   FunctionLine best{0, constant};
   double best_height = constant;
   PeakSearch search{0, c, side, 0x1p-14, -1, middle, at};
-  double left = ends.low;
-  double left_value = top_of(ends.at_low, side);
-  double right = ends.high;
-  double right_value = top_of(ends.at_high, side);
-  const double chord = 0.5 * left_value + 0.5 * right_value;
-  bool tangent = is_concave(f.run[run], side) || f.run[run].kind == FunctionRunKind::kLine;
+  FunctionChord chord = {ends.low, top_of(ends.at_low, side), ends.high,
+                         top_of(ends.at_high, side)};
+  const double straight = 0.5 * chord.left_value + 0.5 * chord.right_value;
+  bool tangent = concave || f.run[run].kind == FunctionRunKind::kLine;
   for (int i = 0; i < 12; ++i) {
-    const double steep =
-        tangent ? (side > 0 ? at.slope : -at.slope) : (right_value - left_value) / (right - left);
+    const double steep = tangent
+                             ? (side > 0 ? at.slope : -at.slope)
+                             : (chord.right_value - chord.left_value) / (chord.right - chord.left);
     const float s = nearest_float(steep);
     if (!(s >= -kMaxSlope && s <= kMaxSlope)) break;
     search.s = static_cast<double>(s);
-    search.known_run = tangent && is_concave(f.run[run], side) ? run : -1;
+    search.known_run = tangent && concave ? run : -1;
     const FunctionPeak peak = peak_over(f, ends, search);
     const double height = peak.top + search.s * (middle - c);
     if (height < best_height) {
@@ -277,20 +314,12 @@ static inline FunctionLine line_over(const FunctionView& f, const FunctionEnds& 
       best = {s, peak.top};
     }
     // The hull is between these two heights; a float slope costs the noise.
-    const double hull = tangent ? value : left_value + search.s * (middle - left);
-    const double gap = tangent ? value - chord : height - value;
+    const double hull = tangent ? value : chord.left_value + search.s * (middle - chord.left);
+    const double gap = tangent ? value - straight : height - value;
     const double noise = 0x1p-23 * __builtin_fabs(search.s) * width;
     if (!(height - hull > 0x1p-10 * gap + noise)) break;
     tangent = false;
-    if (peak.at > middle) {
-      if (peak.at == right && i > 0) break;
-      right = peak.at;
-      right_value = peak.value;
-    } else {
-      if ((peak.at == left && i > 0) || peak.at == middle) break;
-      left = peak.at;
-      left_value = peak.value;
-    }
+    if (!move_end(peak, middle, i == 0, &chord)) break;
   }
   return best;
 }

@@ -64,10 +64,9 @@ struct Branches {
   bf_status* statuses;         // [batch]
 
   // Memory for the box that is judged, each [inputs]; null without lines.
-  float* clip_lower;
-  float* clip_upper;
+  BoxEnds clipped;
   float* line_weights;
-  ClipMemory clip;
+  BoxEnds memory;
 
   std::int32_t next_case;  // the first whose box has not been looked at
   bool unsplittable;       // there was an open box with no float inside
@@ -127,19 +126,17 @@ static inline Leaves clip_and_choose(Branches& b, std::size_t i, std::uint32_t c
                                      std::uint32_t end, std::size_t* input, float* middle) {
   float* const lower = b.round_lower + i * b.inputs;
   float* const upper = b.round_upper + i * b.inputs;
-  const float* const row_lower = b.row_lower + i * b.rows;
-  const float* const row_upper = b.row_upper + i * b.rows;
-  const float* const lines = b.coefficients + i * b.rows * lines_of_row(b.inputs);
-  if (!clip_box(*b.property, clause, end, row_lower, row_upper, lines, b.inputs, lower, upper,
-                b.clip, b.clip_lower, b.clip_upper))
+  const RowsView rows = {b.row_lower + i * b.rows, b.row_upper + i * b.rows,
+                         b.coefficients + i * b.rows * lines_of_row(b.inputs)};
+  if (!clip_box(*b.property, clause, end, rows, b.inputs, {lower, upper}, b.memory, b.clipped))
     return Leaves::kNothing;
-  weigh_lines(*b.property, clause, end, row_lower, row_upper, lines, b.inputs, b.clip_lower,
-              b.clip_upper, b.clip.lower, b.line_weights);
-  if (!choose_split(b.inputs, b.line_weights, b.split_weights, b.clip_lower, b.clip_upper, input,
+  const BoxView clipped = {b.clipped.lower, b.clipped.upper};
+  weigh_lines(*b.property, clause, end, rows, b.inputs, clipped, b.memory.lower, b.line_weights);
+  if (!choose_split(b.inputs, b.line_weights, b.split_weights, clipped.lower, clipped.upper, input,
                     middle))
     return Leaves::kAll;
-  copy_numbers(b.clip_lower, b.inputs, lower);
-  copy_numbers(b.clip_upper, b.inputs, upper);
+  copy_numbers(clipped.lower, b.inputs, lower);
+  copy_numbers(clipped.upper, b.inputs, upper);
   return Leaves::kHalves;
 }
 
@@ -306,10 +303,9 @@ static inline bool share_out(Branches& b, void* memory, std::size_t bytes) {
   b.row_upper = take(b.batch * b.rows);
   b.coefficients = b.kept ? take(b.batch * b.rows * lines_of_row(b.inputs)) : nullptr;
   if (b.kept) {
-    b.clip_lower = take(b.inputs);
-    b.clip_upper = take(b.inputs);
+    b.clipped = {take(b.inputs), take(b.inputs)};
     b.line_weights = take(b.inputs);
-    b.clip = {take(b.inputs), take(b.inputs)};
+    b.memory = {take(b.inputs), take(b.inputs)};
   }
   b.round_shares = take(b.batch);
   b.round_cases = reinterpret_cast<std::uint32_t*>(take(b.batch));

@@ -36,25 +36,24 @@ static inline float inverse_of_sum(std::size_t inputs, const float* factor, cons
   return inverse > 0 && inverse < __builtin_inff() ? inverse : 0;
 }
 
-// Weighs inputs by the rows that decide whether the box is excluded. Of each clause begin .. end
-// that is not, the row counts that comes closest to excluding it: the magnitudes of both its lines'
-// coefficients, in shares of what all inputs do in [lower, upper], so that no clause counts for
-// more than another. lines: as in clip.h. Writes 0 where nothing is known.
+// What each input does to the rows that decide whether the box is excluded: of each clause
+// begin .. end that is not, the row that comes closest to excluding it; of that row the magnitudes
+// of both lines' coefficients, in shares of what all inputs do in the box, so that no clause counts
+// for more than another. one: memory, [inputs]. Writes 0 where nothing is known.
 static inline void weigh_lines(const PropertyTables& property, std::uint32_t begin,
-                               std::uint32_t end, const float* row_lower, const float* row_upper,
-                               const float* lines, std::size_t inputs, const float* lower,
-                               const float* upper, float* one, float* weights) {
+                               std::uint32_t end, const RowsView& rows, std::size_t inputs,
+                               BoxView box, float* one, float* weights) {
   for (std::size_t i = 0; i < inputs; ++i) weights[i] = 0;
   for (std::uint32_t j = begin; j < end; ++j) {
-    if (is_excluded(property, j, row_lower, row_upper)) continue;
+    if (is_excluded(property, j, rows.lower, rows.upper)) continue;
     float lack = 0;
-    const std::int32_t row = closest_row(property, j, row_lower, row_upper, &lack);
+    const std::int32_t row = closest_row(property, j, rows.lower, rows.upper, &lack);
     if (row < 0) continue;
-    const float* const below = lines + static_cast<std::size_t>(row) * lines_of_row(inputs);
+    const float* const below = rows.lines + static_cast<std::size_t>(row) * lines_of_row(inputs);
     const float* const above = below + inputs + 1;
     for (std::size_t i = 0; i < inputs; ++i)
       one[i] = __builtin_fabsf(below[i]) + __builtin_fabsf(above[i]);
-    const float inverse = inverse_of_sum(inputs, one, lower, upper);
+    const float inverse = inverse_of_sum(inputs, one, box.lower, box.upper);
     if (inverse > 0)
       for (std::size_t i = 0; i < inputs; ++i) weights[i] += one[i] * inverse;
   }

@@ -10,6 +10,23 @@
 
 namespace bf {
 
+// A box, and one that is written: [inputs] each.
+struct BoxView {
+  const float* lower;
+  const float* upper;
+};
+struct BoxEnds {
+  float* lower;
+  float* upper;
+};
+
+// What is known of the rows over a box.
+struct RowsView {
+  const float* lower;  // [rows]
+  const float* upper;
+  const float* lines;  // [rows][2][inputs + 1], of keep_coefficients()
+};
+
 // The condition c y <= threshold, or c y >= threshold when at_least, on row c of C.
 //
 // The property's own limit d is a real number. Bounds of c y are floats, and for a float f

@@ -151,16 +151,16 @@ TEST_P(GeneratedFiles, TracingOnlyAddsItsOwnLines) {
   build::CompileOptions options = options_of(GetParam());
   const std::string plain = file(compile_tiny("verifier", options), ".cpp");
   EXPECT_EQ(plain.find("_trace"), std::string::npos);
-  options.trace = true;
+  options.time_parts = true;
   const build::Verifier verifier = compile_tiny("verifier", options);
-  std::string traced = file(verifier, ".cpp");
+  std::string timed = file(verifier, ".cpp");
   const std::string hook = emit::emit_trace_hook(verifier.plan());
-  const std::size_t at = traced.find(hook);
+  const std::size_t at = timed.find(hook);
   ASSERT_NE(at, std::string::npos);
-  traced.erase(at, hook.size());
+  timed.erase(at, hook.size());
   std::string rest;
   int calls = 0;
-  for (const std::string& line : lines_of(traced)) {
+  for (const std::string& line : lines_of(timed)) {
     const bool call = line.find("_trace != nullptr") != std::string::npos;
     calls += call ? 1 : 0;
     if (!call) rest += line + "\n";

@@ -71,7 +71,8 @@ TEST(Pipeline, RunsInOrderAndSkipsByName) {
   normalise(graph, options);
   std::vector<std::string> table;
   for (const Pass& pass : normalisation_passes())
-    if (pass.of != Pass::Of::kFloat32 && pass.of != Pass::Of::kOwn) table.emplace_back(pass.name);
+    if (pass.traits.of != PassTraits::Of::kFloat32 && pass.traits.of != PassTraits::Of::kOwn)
+      table.emplace_back(pass.name);
   EXPECT_EQ(ran, table);
 
   ran.clear();
@@ -80,7 +81,8 @@ TEST(Pipeline, RunsInOrderAndSkipsByName) {
   normalise(graph, options);
   std::vector<std::string> of_float32;
   for (const Pass& pass : normalisation_passes())
-    if (pass.of != Pass::Of::kReal && pass.of != Pass::Of::kOwn) of_float32.emplace_back(pass.name);
+    if (pass.traits.of != PassTraits::Of::kReal && pass.traits.of != PassTraits::Of::kOwn)
+      of_float32.emplace_back(pass.name);
   EXPECT_EQ(ran, of_float32);
 
   ran.clear();
@@ -116,7 +118,7 @@ TEST(Pipeline, ADisabledPassIsReportedOrHarmless) {
     options.disabled = {std::string(pass.name)};
     const std::set<std::string> found = codes([&] { normalise(graph, options); });
     std::set<std::string> expected_codes;
-    if (!pass.optional) expected_codes = {"BF2104"};
+    if (!pass.traits.optional) expected_codes = {"BF2104"};
     if (pass.name == "lower-affine") expected_codes = {"BF2006"};
     EXPECT_EQ(found, expected_codes) << pass.name;
     EXPECT_EQ(evaluate(graph, {{5, 7}}), expected) << pass.name;

@@ -1,4 +1,4 @@
-#include "aot/engine/verifier/trace.h"
+#include "aot/engine/verifier/timed_parts.h"
 
 #include <algorithm>
 #include <chrono>
@@ -51,7 +51,7 @@ double empty_seconds() {
 
 }  // namespace
 
-std::vector<TracedPart> traced_parts(
+std::vector<TimedPart> timed_parts(
     const std::function<void(void (*hook)(int task, const char* part))>& call, int repeats) {
   call(nullptr);
   const double empty = empty_seconds();
@@ -67,16 +67,16 @@ std::vector<TracedPart> traced_parts(
     for (std::size_t e = 0; e + 1 < sequence.size(); ++e)
       gaps[e].push_back(seconds_between(sequence[e], sequence[e + 1]));
   }
-  std::map<std::pair<int, std::string>, TracedPart> parts;
+  std::map<std::pair<int, std::string>, TimedPart> parts;
   for (std::size_t e = 0; e + 1 < sequence.size(); ++e) {
     const Event& event = sequence[e];
-    TracedPart& part = parts[{event.task, event.part}];
+    TimedPart& part = parts[{event.task, event.part}];
     part.task = event.task;
     part.part = event.part;
     part.calls += 1;
     part.seconds += std::max(0.0, lower_quartile(std::move(gaps[e])) - empty);
   }
-  std::vector<TracedPart> list;
+  std::vector<TimedPart> list;
   for (auto& [key, part] : parts) list.push_back(std::move(part));
   return list;
 }
