@@ -7,7 +7,7 @@
 
 namespace bf_aot {
 
-// What a dense layer's kernel forward does besides its sums.
+// Says what a dense layer's kernel does in the forward pass besides its sums.
 struct ForwardKernel {
   bool relu = false;
   bool head = false;     // writes to the caller

@@ -10,7 +10,7 @@
 
 namespace bf_aot::calls {
 
-// What an argument is: an array of numbers, or one of the kinds of Argument.
+// An argument is an array of numbers, or one of the kinds of Argument.
 enum class ArgumentKind : std::uint8_t {
   kFloat,
   kDouble,
@@ -48,7 +48,7 @@ enum class ArgumentKind : std::uint8_t {
   kAscent,
 };
 
-// What a routine does with an array.
+// Says how a routine uses an array.
 enum class ArrayUse : std::uint8_t { kNone, kIn, kOut, kInout };
 
 struct RoutineParameter {
@@ -56,8 +56,9 @@ struct RoutineParameter {
   ArgumentKind kind = ArgumentKind::kInt;
   std::string_view type;  // the kind's word
   std::string_view name;
-  // Of an array: a sum of products of integers among the parameters and template parameters, of
-  // shape.in, shape.out, shape.weights, image.size, image.pixels, and of numbers; / rounds up.
+  // The elements of an array: a sum of products of integers among the parameters and template
+  // parameters, of shape.in, shape.out, shape.weights, image.size, image.pixels, and of numbers; /
+  // rounds up.
   std::string_view extent;
   bool may_be_null = false;
 };
@@ -76,7 +77,7 @@ class ConstantList {
   std::size_t size_ = 0;
 };
 
-// What a routine of the runtime is called with.
+// The name, template parameters and parameters of a routine of the runtime.
 struct Signature {
   Routine routine = Routine::kBindFloat;
   std::string_view name;                        // "bind_box"
@@ -85,7 +86,7 @@ struct Signature {
   ConstantList<RoutineParameter, 20> parameters;
 };
 
-// Of each Routine, in its order.
+// The signatures of all routines, in the order of Routine.
 std::span<const Signature> signatures();
 
 inline const Signature& signature_of(Routine routine) {

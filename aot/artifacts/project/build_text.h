@@ -8,11 +8,11 @@
 
 namespace bf_aot::artifacts {
 
-// CMakeLists.txt. flags: of the compiler, for all sources.
+// The text of CMakeLists.txt. flags: those of the compiler, for all sources.
 std::string cmake_lists(const build::Verifier& verifier, const std::string& stem,
                         const std::vector<std::string>& flags);
 
-// What README.md says of how the project is built: keys of its template.
+// The values of the keys of README.md's template that say how the project is built.
 emit::Arguments readme_of_build(const build::Verifier& verifier, const std::string& stem,
                                 const std::vector<std::string>& flags);
 

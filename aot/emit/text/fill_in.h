@@ -8,7 +8,7 @@
 
 namespace bf_aot::emit {
 
-// What stands for @key@ in a template.
+// The value that takes the place of @key@ in a template.
 struct Argument {
   Argument(std::string_view name, std::string text) : key(name), value(std::move(text)) {}
   Argument(std::string_view name, std::string_view text) : key(name), value(text) {}

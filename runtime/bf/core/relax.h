@@ -92,7 +92,7 @@ BF_LANES LaneRelaxation<kCount> relax_relu(typename Lanes<kCount>::Doubles centr
   return choose<kCount>(active, relax_identity<kCount>(centre, low, high), made);
 }
 
-// What relax() reads of neurons from one of them on.
+// The arrays that relax() reads, from one neuron on.
 struct NeuronsView {
   const double* centre;
   const float* below;
@@ -104,7 +104,8 @@ struct NeuronsView {
   }
 };
 
-// What it writes. table: the first row's place, `row` floats from one to the next, or null.
+// The arrays that relax() writes. table: the first row's place, `row` floats from one to the next,
+// or null.
 struct RelaxedView {
   float* table;
   std::ptrdiff_t row;

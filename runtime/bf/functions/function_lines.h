@@ -177,7 +177,7 @@ static inline void take_higher(const FunctionPeak& other, FunctionPeak* peak) {
   if (other.top > peak->top) *peak = other;
 }
 
-// Of a part in which g is concave.
+// The peak over a part in which g is concave.
 static inline FunctionPeak concave_peak(const FunctionView& f, const FunctionEnds& ends,
                                         const PeakSearch& search, const RunPart& part) {
   const FunctionRun& run = f.run[part.r];
@@ -200,7 +200,8 @@ static inline FunctionPeak concave_peak(const FunctionView& f, const FunctionEnd
           top_of(at, search.side)};
 }
 
-// Of a part in which g is convex, a line or mixed: above its ends by the slack of the last at most.
+// Takes the peak over a part in which g is convex, a line or mixed. A mixed g lies above the chord
+// of its ends by at most the slack.
 static inline void take_ends(const FunctionView& f, const FunctionEnds& ends,
                              const PeakSearch& search, const RunPart& part, FunctionPeak* peak) {
   const FunctionRun& run = f.run[part.r];

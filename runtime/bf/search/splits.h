@@ -36,7 +36,7 @@ static inline float inverse_of_sum(std::size_t inputs, const float* factor, cons
   return inverse > 0 && inverse < __builtin_inff() ? inverse : 0;
 }
 
-// What each input does to the rows that decide whether the box is excluded: of each clause
+// Weighs what each input does to the rows that decide whether the box is excluded: of each clause
 // begin .. end that is not, the row that comes closest to excluding it; of that row the magnitudes
 // of both lines' coefficients, in shares of what all inputs do in the box, so that no clause counts
 // for more than another. one: memory, [inputs]. Writes 0 where nothing is known.

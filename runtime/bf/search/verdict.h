@@ -20,7 +20,7 @@ struct BoxEnds {
   float* upper;
 };
 
-// What is known of the rows over a box.
+// Bounds of the rows over a box, and the lines that gave them.
 struct RowsView {
   const float* lower;  // [rows]
   const float* upper;
