@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "aot/decide/neurons/lanes/function_lanes.h"
+#include "frontend/functions/function_facts.h"
 #include "frontend/graph/conv_loops.h"
 
 namespace bf_aot::decide {
@@ -106,11 +107,6 @@ double estimated_bytes(const Plan& plan) {
   return products * static_cast<double>(2 * sizeof(Product) + 16) +
          static_cast<double>(kLanes) *
              (numbers * kInLanes + functions * static_cast<double>(2 * sizeof(FunctionState)));
-}
-
-bool is_staircase(FunctionKind kind) {
-  return kind == FunctionKind::kFloor || kind == FunctionKind::kCeil ||
-         kind == FunctionKind::kRound;
 }
 
 // What is known of a tensor while layers are read: the place of each live element, where a lies,
