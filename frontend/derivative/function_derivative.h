@@ -6,9 +6,8 @@
 
 namespace bf_aot {
 
-// f'(x), elementwise, where y = f(x) is there already. It is the derivative where f has one, and
-// some finite number at a kink. On an interval on which the nodes have values, f is defined and
-// Lipschitz. Nothing: f jumps, or has parameters for which there is no such form.
+// FunctionFacts::derivative as nodes, where y = f(x) is there already. Nothing: f jumps, or has
+// parameters for which there is no such form.
 std::optional<ValueId> add_function_derivative(NodeMaker& make, const Function& f, ValueId x,
                                                ValueId y);
 

@@ -5,98 +5,18 @@
 #include <cmath>
 
 #include "frontend/diagnostic.h"
+#include "frontend/functions/function_values.h"
 #include "frontend/functions/long_real.h"
+#include "frontend/numbers/exact_arithmetic.h"
 
 namespace bf_aot {
 namespace {
 
+using enum FunctionKind;
+
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// ---- Values in double
-
-double finite_or_nan(double y) {
-  return std::isfinite(y) ? y : kNan;
-}
-
-// std::remainder is exact, so that ties are decided by x / a itself, not by its rounded value.
-double round_quotient(double x, double a) {
-  const double rest = std::remainder(x, a);
-  return std::isfinite(x) ? std::nearbyint((x - rest) / a) : x / a;
-}
-
-double sigmoid(double x) {
-  return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
-}
-
-// tanh(ln(1 + e)) = (e^2 + 2e) / (e^2 + 2e + 2)
-double mish(double x) {
-  if (x > 30) return x;
-  const double e = std::exp(x);
-  return x * (e * (e + 2) / (e * (e + 2) + 2));
-}
-
-double gelu_tanh(double x) {
-  constexpr double kSqrt2OverPi = 0.79788456080286535588;
-  const double u = kSqrt2OverPi * (x + 0.044715 * x * x * x);
-  return x * sigmoid(2 * u);
-}
-
-// ---- Rational values
-
-mpq_class floor_of(const mpq_class& x) {
-  mpz_class quotient;
-  mpz_fdiv_q(quotient.get_mpz_t(), x.get_num_mpz_t(), x.get_den_mpz_t());
-  return quotient;
-}
-
-// The nearest integer, ties to even.
-mpq_class round_of(const mpq_class& x) {
-  const mpq_class half(1, 2);
-  const mpq_class below = floor_of(x);
-  if (x - below != half) return floor_of(x + half);
-  return mpz_even_p(below.get_num_mpz_t()) != 0 ? below : mpq_class(below + 1);
-}
-
-mpq_class clip(const mpq_class& x, double low, double high) {
-  if (high < low) return high;
-  if (low > -kInf && x < low) return low;
-  if (high < kInf && x > high) return high;
-  return x;
-}
-
-mpq_class shrink(const mpq_class& x, double a, double b) {
-  if (x < -a) return x + b;
-  return x > a ? mpq_class(x - b) : mpq_class(0);
-}
-
-// ---- Values in 1024 bits
-
-LongReal exp(const LongReal& x) {
-  return LongReal::unary(mpfr_exp, x);
-}
-
-LongReal expm1(const LongReal& x) {
-  return LongReal::unary(mpfr_expm1, x);
-}
-
-// max(x, 0) + ln(1 + e^-|x|), whose exponential is always a number: e^x itself is beyond MPFR's
-// exponents from 7.5e8 on.
-LongReal softplus(const LongReal& x) {
-  if (x < 0) return LongReal::unary(mpfr_log1p, exp(x));
-  return x + LongReal::unary(mpfr_log1p, exp(LongReal(0) - x));
-}
-
-LongReal gelu(const LongReal& x) {
-  const LongReal u = x / LongReal::unary(mpfr_sqrt, LongReal(2));
-  return x / 2 * (LongReal(1) + LongReal::unary(mpfr_erf, u));
-}
-
-LongReal gelu_tanh(const LongReal& x) {
-  const LongReal scale = LongReal::unary(mpfr_sqrt, LongReal(2) / LongReal::pi());
-  const LongReal cubic = x + LongReal(44715) / LongReal(1000000) * x * x * x;
-  return x / 2 * (LongReal(1) + LongReal::unary(mpfr_tanh, scale * cubic));
-}
+// ---- Values
 
 // A function of MPFR's.
 template <int (*kOperation)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t)>
@@ -183,10 +103,12 @@ bool everywhere_shown(const Function&, double) {
 using F = const Function&;
 using Q = const mpq_class&;
 using L = const LongReal&;
+using T = FunctionTerms&;
+using Term = FunctionTerms::Term;
 
 // A row for each kind, in the order of the enumeration.
 constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
-    {.kind = FunctionKind::kLeakyRelu,
+    {.kind = kLeakyRelu,
      .name = "leaky_relu",
      .parameters = 1,
      .from = {"LeakyRelu", {"alpha", 0.01F}, {}},
@@ -196,8 +118,11 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises_unless_a_falls,
      .strict = true,
      .breaks = Breaks::kZero,
-     .lipschitz = one_or_a},
-    {.kind = FunctionKind::kAbs,
+     .lipschitz = one_or_a,
+     .derivative = derivative::leaky_relu,
+     .float32 = {float32::roundings<2>, float32::most::leaky_relu},
+     .sample = {-4, 4, 0.01}},
+    {.kind = kAbs,
      .name = "abs",
      .from = {"Abs", {}, {}},
      .value = [](F, double x) { return std::fabs(x); },
@@ -206,26 +131,34 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = none,
      .breaks = Breaks::kZero,
      .lipschitz = slope<1>,
-     .magnitude = [](F, double m) { return m; }},
-    {.kind = FunctionKind::kClip,
+     .magnitude = [](F, double m) { return m; },
+     .derivative = [](T t, F) { return t.unary(kSign, t.x()); },
+     .float32 = {float32::exact, float32::most::same}},
+    {.kind = kClip,
      .name = "clip",
      .parameters = 2,
      .value = [](F f, double x) { return std::min(std::max(x, f.a), f.b); },
-     .rational = [](F f, Q x) { return clip(x, f.a, f.b); },
+     .rational = [](F f, Q x) { return values::clip(x, f.a, f.b); },
      .domain = everywhere,
      .monotony = rises,
      .breaks = Breaks::kAB,
-     .magnitude = [](F f, double) { return std::max(std::abs(f.a), std::abs(f.b)); }},
-    {.kind = FunctionKind::kHardSigmoid,
+     .magnitude = [](F f, double) { return std::max(std::abs(f.a), std::abs(f.b)); },
+     .derivative = [](T t, F f) { return f.a < f.b ? t.between(t.x(), f.a, f.b) : t.number(0); },
+     .float32 = {float32::exact, float32::most::clip},
+     .sample = {-4, 4, -1, 2}},
+    {.kind = kHardSigmoid,
      .name = "hard_sigmoid",
      .parameters = 2,
      .from = {"HardSigmoid", {"alpha", 0.2F}, {"beta", 0.5F}},
      .value = [](F f, double x) { return std::min(std::max(f.a * x + f.b, 0.0), 1.0); },
-     .rational = [](F f, Q x) { return clip(x * f.a + f.b, 0, 1); },
+     .rational = [](F f, Q x) { return values::clip(x * f.a + f.b, 0, 1); },
      .domain = everywhere,
      .monotony = rises_or_falls_with_a,
-     .breaks = Breaks::kUnit},
-    {.kind = FunctionKind::kThresholdedRelu,
+     .breaks = Breaks::kUnit,
+     .derivative = derivative::hard_sigmoid,
+     .float32 = {float32::hard_sigmoid, float32::most::hard_sigmoid},
+     .sample = {-5, 5, 0.2, 0.5}},
+    {.kind = kThresholdedRelu,
      .name = "thresholded_relu",
      .parameters = 1,
      .from = {"ThresholdedRelu", {"alpha", 1}, {}},
@@ -233,20 +166,25 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .rational = [](F f, Q x) { return x > f.a ? x : mpq_class(0); },
      .domain = everywhere,
      .monotony = rises_unless_a_falls,
-     .breaks = Breaks::kA},
-    {.kind = FunctionKind::kShrink,
+     .breaks = Breaks::kA,
+     .derivative = [](T t, F f) { return f.a == 0 ? t.step(t.x()) : Term::kNone; },
+     .float32 = {float32::exact, float32::most::same}},
+    {.kind = kShrink,
      .name = "shrink",
      .parameters = 2,
      .from = {"Shrink", {"lambd", 0.5F}, {"bias", 0}},
      .value = [](F f, double x) { return x < -f.a  ? x + f.b
                                          : x > f.a ? x - f.b
                                                    : 0; },
-     .rational = [](F f, Q x) { return shrink(x, f.a, f.b); },
+     .rational = [](F f, Q x) { return values::shrink(x, f.a, f.b); },
      .domain = everywhere,
      .monotony = none,
-     .breaks = Breaks::kPlusMinus},
+     .breaks = Breaks::kPlusMinus,
+     .derivative = derivative::shrink,
+     .float32 = {float32::roundings<2>, float32::most::shrink},
+     .sample = {-4, 4, 0.5, 0.5}},
 
-    {.kind = FunctionKind::kSign,
+    {.kind = kSign,
      .name = "sign",
      .from = {"Sign", {}, {}},
      .value = [](F, double x) -> double { return x > 0   ? 1
@@ -257,8 +195,9 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .breaks = Breaks::kZero,
      .integers = true,
-     .magnitude = one},
-    {.kind = FunctionKind::kStep,
+     .magnitude = one,
+     .float32 = {float32::exact, one}},
+    {.kind = kStep,
      .name = "step",
      .value = [](F, double x) -> double { return x > 0 ? 1 : 0; },
      .rational = [](F, Q x) -> mpq_class { return x > 0 ? 1 : 0; },
@@ -266,8 +205,9 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .breaks = Breaks::kZero,
      .integers = true,
-     .magnitude = one},
-    {.kind = FunctionKind::kStepAt,
+     .magnitude = one,
+     .float32 = {float32::exact, one}},
+    {.kind = kStepAt,
      .name = "step_at",
      .value = [](F, double x) -> double { return x >= 0 ? 1 : 0; },
      .rational = [](F, Q x) -> mpq_class { return x >= 0 ? 1 : 0; },
@@ -275,39 +215,44 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .breaks = Breaks::kZero,
      .integers = true,
-     .magnitude = one},
-    {.kind = FunctionKind::kFloor,
+     .magnitude = one,
+     .float32 = {float32::exact, one}},
+    {.kind = kFloor,
      .name = "floor",
      .from = {"Floor", {}, {}},
      .value = [](F, double x) { return std::floor(x); },
-     .rational = [](F, Q x) { return floor_of(x); },
+     .rational = [](F, Q x) { return values::floor_of(x); },
      .domain = everywhere,
      .monotony = rises,
      .breaks = Breaks::kIntegers,
      .integers = true,
-     .magnitude = one_more},
-    {.kind = FunctionKind::kCeil,
+     .magnitude = one_more,
+     .float32 = {float32::exact, float32::most::plus_one}},
+    {.kind = kCeil,
      .name = "ceil",
      .from = {"Ceil", {}, {}},
      .value = [](F, double x) { return std::ceil(x); },
-     .rational = [](F, Q x) -> mpq_class { return -floor_of(-x); },
+     .rational = [](F, Q x) -> mpq_class { return -values::floor_of(-x); },
      .domain = everywhere,
      .monotony = rises,
      .breaks = Breaks::kIntegers,
      .integers = true,
-     .magnitude = one_more},
-    {.kind = FunctionKind::kRound,
+     .magnitude = one_more,
+     .float32 = {float32::exact, float32::most::plus_one}},
+    {.kind = kRound,
      .name = "round",
      .parameters = 1,
      .from = {"Round", {"", 1}, {}},
-     .value = [](F f, double x) { return round_quotient(x, f.a); },
-     .rational = [](F f, Q x) { return round_of(x / f.a); },
+     .value = [](F f, double x) { return values::round_quotient(x, f.a); },
+     .rational = [](F f, Q x) { return values::round_of(x / f.a); },
      .domain = everywhere,
      .monotony = rises_or_falls_with_a,
      .breaks = Breaks::kHalves,
      .integers = true,
-     .magnitude = [](F f, double m) { return m / std::abs(f.a) + 1; }},
-    {.kind = FunctionKind::kIsZero,
+     .magnitude = [](F f, double m) { return m / std::abs(f.a) + 1; },
+     .float32 = {float32::round, float32::most::round},
+     .sample = {-4, 4, 0.5}},
+    {.kind = kIsZero,
      .name = "is_zero",
      .value = [](F, double x) -> double { return x == 0 ? 1 : 0; },
      .rational = [](F, Q x) -> mpq_class { return x == 0 ? 1 : 0; },
@@ -315,33 +260,43 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = none,
      .breaks = Breaks::kZero,
      .integers = true,
-     .magnitude = one},
+     .magnitude = one,
+     .float32 = {float32::exact, one}},
 
-    {.kind = FunctionKind::kSigmoid,
+    {.kind = kSigmoid,
      .name = "sigmoid",
      .from = {"Sigmoid", {}, {}},
-     .value = [](F, double x) { return sigmoid(x); },
-     .real = [](F, L x) { return LongReal(1) / (LongReal(1) + exp(LongReal(0) - x)); },
+     .value = [](F, double x) { return values::sigmoid(x); },
+     .real = [](F, L x) { return LongReal(1) / (LongReal(1) + values::exp(LongReal(0) - x)); },
      .domain = everywhere,
      .monotony = rises,
-     .strict = true},
-    {.kind = FunctionKind::kTanh,
+     .strict = true,
+     .derivative = derivative::sigmoid,
+     .float32 = {float32::sigmoid, one},
+     .sample = {-12, 12}},
+    {.kind = kTanh,
      .name = "tanh",
      .from = {"Tanh", {}, {}},
      .value = plain<std::tanh>,
      .real = mpfr<mpfr_tanh>,
      .domain = everywhere,
      .monotony = rises,
-     .strict = true},
-    {.kind = FunctionKind::kSoftplus,
+     .strict = true,
+     .derivative = [](T t, F) { return t.one_less_square(t.y()); },
+     .float32 = {float32::by_library, one},
+     .sample = {-8, 8}},
+    {.kind = kSoftplus,
      .name = "softplus",
      .from = {"Softplus", {}, {}},
      .value = [](F, double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); },
-     .real = [](F, L x) { return softplus(x); },
+     .real = [](F, L x) { return values::softplus(x); },
      .domain = everywhere,
      .monotony = rises,
-     .strict = true},
-    {.kind = FunctionKind::kSoftsign,
+     .strict = true,
+     .derivative = [](T t, F) { return t.unary(kSigmoid, t.x()); },
+     .float32 = {float32::softplus, float32::most::plus_one},
+     .sample = {-12, 12}},
+    {.kind = kSoftsign,
      .name = "softsign",
      .from = {"Softsign", {}, {}},
      .value = [](F, double x) { return x / (1 + std::fabs(x)); },
@@ -349,39 +304,52 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .domain = everywhere,
      .monotony = rises,
      .strict = true,
-     .shows_exactly = everywhere_shown},
-    {.kind = FunctionKind::kElu,
+     .shows_exactly = everywhere_shown,
+     .derivative = [](T t, F) { return t.power(t.one_more(t.unary(kAbs, t.x())), -2); },
+     .float32 = {float32::roundings<3>, float32::most::plus_one},
+     .sample = {-20, 20}},
+    {.kind = kElu,
      .name = "elu",
      .parameters = 1,
      .from = {"Elu", {"alpha", 1}, {}},
      .value = [](F f, double x) { return x < 0 ? f.a * std::expm1(x) : x; },
-     .real = [](F f, L x) { return x < 0 ? LongReal(f.a) * expm1(x) : x; },
+     .real = [](F f, L x) { return x < 0 ? LongReal(f.a) * values::expm1(x) : x; },
      .domain = everywhere,
      .monotony = rises_unless_a_falls,
      .strict = true,
-     .lipschitz = one_or_a},
-    {.kind = FunctionKind::kCelu,
+     .lipschitz = one_or_a,
+     .derivative = derivative::elu,
+     .float32 = {float32::elu, float32::most::elu},
+     .sample = {-8, 6, 1}},
+    {.kind = kCelu,
      .name = "celu",
      .parameters = 1,
      .from = {"Celu", {"alpha", 1, true}, {}},
      .value = [](F f,
                  double x) { return std::max(x, 0.0) + std::min(0.0, f.a * std::expm1(x / f.a)); },
-     .real = [](F f, L x) { return x < 0 ? LongReal(f.a) * expm1(x / f.a) : x; },
+     .real = [](F f, L x) { return x < 0 ? LongReal(f.a) * values::expm1(x / f.a) : x; },
      .domain = everywhere,
      .monotony = [](F f) { return f.a > 0 ? Monotony::kRises : Monotony::kNone; },
-     .strict = true},
-    {.kind = FunctionKind::kSelu,
+     .strict = true,
+     .derivative = derivative::celu,
+     .float32 = {float32::celu, float32::most::celu},
+     .sample = {-6, 6, 0.5}},
+    {.kind = kSelu,
      .name = "selu",
      .parameters = 2,
      .from = {"Selu",
               {"alpha", 1.67326319217681884765625, false, 6, 1.6732F},
               {"gamma", 1.05070102214813232421875, false, 6, 1.0507F}},
      .value = [](F f, double x) { return f.b * (x < 0 ? f.a * std::expm1(x) : x); },
-     .real = [](F f, L x) { return LongReal(f.b) * (x < 0 ? LongReal(f.a) * expm1(x) : x); },
+     .real = [](F f,
+                L x) { return LongReal(f.b) * (x < 0 ? LongReal(f.a) * values::expm1(x) : x); },
      .domain = everywhere,
      .monotony = [](F f) { return f.a >= 0 && f.b >= 0 ? Monotony::kRises : Monotony::kNone; },
-     .strict = true},
-    {.kind = FunctionKind::kHardSwish,
+     .strict = true,
+     .derivative = derivative::selu,
+     .float32 = {float32::selu, float32::most::selu},
+     .sample = {-6, 6, 1.67, 1.05}},
+    {.kind = kHardSwish,
      .name = "hard_swish",
      .from = {"HardSwish", {}, {}},
      .value = [](F, double x) { return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0); },
@@ -391,46 +359,67 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .domain = everywhere,
      .monotony = none,
      .lipschitz = slope<3, 2>,  // at 3
-     .shows_exactly = everywhere_shown},
-    {.kind = FunctionKind::kGelu,
+     .shows_exactly = everywhere_shown,
+     .derivative = derivative::hard_swish,
+     .float32 = {float32::hard_swish, float32::most::same},
+     .sample = {-6, 6}},
+    {.kind = kGelu,
      .name = "gelu",
      .value = [](F, double x) { return x / 2 * std::erfc(-x * 0.70710678118654752440); },
-     .real = [](F, L x) { return gelu(x); },
+     .real = [](F, L x) { return values::gelu(x); },
      .domain = everywhere,
      .monotony = none,
-     .lipschitz = slope<5, 4>},  // 1.129 at the steepest
-    {.kind = FunctionKind::kGeluTanh,
+     // 1.129 at the steepest.
+     .lipschitz = slope<5, 4>,
+     .derivative = derivative::gelu,
+     .float32 = {float32::gelu, float32::most::twice},
+     .sample = {-6, 6}},
+    {.kind = kGeluTanh,
      .name = "gelu_tanh",
-     .value = [](F, double x) { return gelu_tanh(x); },
-     .real = [](F, L x) { return gelu_tanh(x); },
+     .value = [](F, double x) { return values::gelu_tanh(x); },
+     .real = [](F, L x) { return values::gelu_tanh(x); },
      .domain = everywhere,
      .monotony = none,
-     .lipschitz = slope<5, 4>},  // 1.130 at the steepest
-    {.kind = FunctionKind::kMish,
+     // 1.130 at the steepest.
+     .lipschitz = slope<5, 4>,
+     .derivative = derivative::gelu_tanh,
+     .float32 = {float32::gelu_tanh, float32::most::twice},
+     .sample = {-6, 6}},
+    {.kind = kMish,
      .name = "mish",
      .from = {"Mish", {}, {}},
-     .value = [](F, double x) { return mish(x); },
-     .real = [](F, L x) { return x * LongReal::unary(mpfr_tanh, softplus(x)); },
+     .value = [](F, double x) { return values::mish(x); },
+     .real = [](F, L x) { return x * LongReal::unary(mpfr_tanh, values::softplus(x)); },
      .domain = everywhere,
      .monotony = none,
-     .lipschitz = slope<5, 4>},  // 1.089 at the steepest
-    {.kind = FunctionKind::kErf,
+     // 1.089 at the steepest.
+     .lipschitz = slope<5, 4>,
+     .derivative = derivative::mish,
+     .float32 = {float32::mish, float32::most::same},
+     .sample = {-10, 8}},
+    {.kind = kErf,
      .name = "erf",
      .from = {"Erf", {}, {}},
      .value = plain<std::erf>,
      .real = mpfr<mpfr_erf>,
      .domain = everywhere,
      .monotony = rises,
-     .strict = true},
-    {.kind = FunctionKind::kExp,
+     .strict = true,
+     .derivative = derivative::erf,
+     .float32 = {float32::by_library, one},
+     .sample = {-5, 5}},
+    {.kind = kExp,
      .name = "exp",
      .from = {"Exp", {}, {}},
      .value = plain<std::exp>,
      .real = mpfr<mpfr_exp>,
      .domain = everywhere,
      .monotony = rises,
-     .strict = true},
-    {.kind = FunctionKind::kSin,
+     .strict = true,
+     .derivative = [](T t, F) { return t.y(); },
+     .float32 = {float32::by_library, float32::most::exponential},
+     .sample = {-12, 8}},
+    {.kind = kSin,
      .name = "sin",
      .from = {"Sin", {}, {}},
      .value = plain<std::sin>,
@@ -438,8 +427,11 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .domain = everywhere,
      .monotony = none,
      .wave = true,
-     .lipschitz = slope<1>},
-    {.kind = FunctionKind::kCos,
+     .lipschitz = slope<1>,
+     .derivative = [](T t, F) { return t.unary(kCos, t.x()); },
+     .float32 = {float32::by_library, one},
+     .sample = {-12, 12}},
+    {.kind = kCos,
      .name = "cos",
      .from = {"Cos", {}, {}},
      .value = plain<std::cos>,
@@ -447,48 +439,67 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .domain = everywhere,
      .monotony = none,
      .wave = true,
-     .lipschitz = slope<1>},
-    {.kind = FunctionKind::kAtan,
+     .lipschitz = slope<1>,
+     .derivative = [](T t, F) { return t.minus(t.unary(kSin, t.x())); },
+     .float32 = {float32::by_library, one},
+     .sample = {-12, 12}},
+    {.kind = kAtan,
      .name = "atan",
      .from = {"Atan", {}, {}},
      .value = plain<std::atan>,
      .real = mpfr<mpfr_atan>,
      .domain = everywhere,
      .monotony = rises,
-     .strict = true},
-    {.kind = FunctionKind::kSinh,
+     .strict = true,
+     .derivative = [](T t, F) { return t.unary(kReciprocal, t.one_more(t.square(t.x()))); },
+     .float32 = {float32::by_library, float32::most::four},
+     .sample = {-20, 20}},
+    {.kind = kSinh,
      .name = "sinh",
      .from = {"Sinh", {}, {}},
      .value = plain<std::sinh>,
      .real = mpfr<mpfr_sinh>,
      .domain = everywhere,
      .monotony = rises,
-     .strict = true},
-    {.kind = FunctionKind::kCosh,
+     .strict = true,
+     .derivative = [](T t, F) { return t.unary(kCosh, t.x()); },
+     .float32 = {float32::by_library, float32::most::exponential},
+     .sample = {-6, 6}},
+    {.kind = kCosh,
      .name = "cosh",
      .from = {"Cosh", {}, {}},
      .value = plain<std::cosh>,
      .real = mpfr<mpfr_cosh>,
      .domain = everywhere,
-     .monotony = each_side},
-    {.kind = FunctionKind::kAsinh,
+     .monotony = each_side,
+     .derivative = [](T t, F) { return t.unary(kSinh, t.x()); },
+     .float32 = {float32::by_library, float32::most::exponential},
+     .sample = {-6, 6}},
+    {.kind = kAsinh,
      .name = "asinh",
      .from = {"Asinh", {}, {}},
      .value = plain<std::asinh>,
      .real = mpfr<mpfr_asinh>,
      .domain = everywhere,
      .monotony = rises,
-     .strict = true},
+     .strict = true,
+     .derivative = [](T t, F) { return t.power(t.one_more(t.square(t.x())), -0.5); },
+     .float32 = {float32::by_library, float32::most::plus_one},
+     .sample = {-20, 20}},
 
-    {.kind = FunctionKind::kLog,
+    {.kind = kLog,
      .name = "log",
      .from = {"Log", {}, {}},
      .value = [](F, double x) { return x > 0 ? std::log(x) : kNan; },
      .real = mpfr<mpfr_log>,
      .domain = positive,
      .monotony = rises,
-     .strict = true},
-    {.kind = FunctionKind::kSqrt,
+     .strict = true,
+     // 1 / x as powers that have no value where the logarithm has none.
+     .derivative = [](T t, F) { return t.square(t.power(t.x(), -0.5)); },
+     .float32 = {float32::by_library, float32::most::at_least<104>},
+     .sample = {0.01, 20}},
+    {.kind = kSqrt,
      .name = "sqrt",
      .from = {"Sqrt", {}, {}},
      .value = [](F, double x) { return x >= 0 ? std::sqrt(x) : kNan; },
@@ -496,16 +507,25 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .domain = [](F) { return FunctionDomain{.low = 0}; },
      .monotony = rises,
      .strict = true,
-     .shows_exactly = everywhere_shown},
-    {.kind = FunctionKind::kReciprocal,
+     .shows_exactly = everywhere_shown,
+     .derivative =
+         [](T t, F) {
+           return t.scale(t.power(t.x(), -0.5), {0.5, 0});
+         },
+     .float32 = {float32::roundings<2>, float32::most::at_least<1>},
+     .sample = {0.001, 20}},
+    {.kind = kReciprocal,
      .name = "reciprocal",
      .from = {"Reciprocal", {}, {}},
      .value = [](F, double x) { return x != 0 ? 1 / x : kNan; },
      .real = [](F, L x) { return LongReal(1) / x; },
      .domain = not_zero,
      .monotony = each_side,
-     .shows_exactly = everywhere_shown},
-    {.kind = FunctionKind::kPower,
+     .shows_exactly = everywhere_shown,
+     .derivative = [](T t, F) { return t.minus(t.power(t.x(), -2)); },
+     .float32 = {float32::roundings<2>, float32::most::unbounded},
+     .sample = {0.05, 10}},
+    {.kind = kPower,
      .name = "power",
      .parameters = 1,
      .value = [](F f, double x) { return x == 0 && f.a < 0 ? kNan : std::pow(x, f.a); },
@@ -514,50 +534,72 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = each_side,
      // A power of one number of 53 bits, or the square root of one.
      .shows_exactly = [](F f,
-                         double) { return std::abs(f.a) <= 16 && std::floor(2 * f.a) == 2 * f.a; }},
-    {.kind = FunctionKind::kTan,
+                         double) { return std::abs(f.a) <= 16 && std::floor(2 * f.a) == 2 * f.a; },
+     .derivative = derivative::power,
+     .float32 = {float32::power, float32::most::power},
+     .sample = {-6, 6, 3}},
+    {.kind = kTan,
      .name = "tan",
      .from = {"Tan", {}, {}},
      .value = plain<std::tan>,
      .real = mpfr<mpfr_tan>,
      .domain = [](F) { return FunctionDomain{.poles = true}; },
-     .monotony = none},
-    {.kind = FunctionKind::kAsin,
+     .monotony = none,
+     .derivative = [](T t, F) { return t.one_more(t.square(t.y())); },
+     .float32 = {float32::by_library, float32::most::unbounded},
+     .sample = {-1.5, 1.5}},
+    {.kind = kAsin,
      .name = "asin",
      .from = {"Asin", {}, {}},
      .value = plain<std::asin>,
      .real = mpfr<mpfr_asin>,
      .domain = unit_ball,
      .monotony = rises,
-     .strict = true},
-    {.kind = FunctionKind::kAcos,
+     .strict = true,
+     .derivative = [](T t, F) { return derivative::arc(t); },
+     .float32 = {float32::by_library, float32::most::four},
+     .sample = {-0.999, 0.999}},
+    {.kind = kAcos,
      .name = "acos",
      .from = {"Acos", {}, {}},
      .value = plain<std::acos>,
      .real = mpfr<mpfr_acos>,
      .domain = unit_ball,
-     .monotony = [](F) { return Monotony::kFalls; }},
-    {.kind = FunctionKind::kAcosh,
+     .monotony = [](F) { return Monotony::kFalls; },
+     .derivative = [](T t, F) { return t.minus(derivative::arc(t)); },
+     .float32 = {float32::by_library, float32::most::four},
+     .sample = {-0.999, 0.999}},
+    {.kind = kAcosh,
      .name = "acosh",
      .from = {"Acosh", {}, {}},
      .value = [](F, double x) { return x >= 1 ? std::acosh(x) : kNan; },
      .real = mpfr<mpfr_acosh>,
      .domain = [](F) { return FunctionDomain{.low = 1}; },
      .monotony = rises,
-     .strict = true},
-    {.kind = FunctionKind::kAtanh,
+     .strict = true,
+     .derivative = derivative::acosh,
+     .float32 = {float32::by_library, float32::most::plus_one},
+     .sample = {1.001, 20}},
+    {.kind = kAtanh,
      .name = "atanh",
      .from = {"Atanh", {}, {}},
-     .value = [](F, double x) { return finite_or_nan(std::atanh(x)); },
+     .value = [](F, double x) { return values::finite_or_nan(std::atanh(x)); },
      .real = mpfr<mpfr_atanh>,
      .domain = [](F) { return FunctionDomain{.low = -1, .high = 1, .ends = false}; },
      .monotony = rises,
-     .strict = true},
+     .strict = true,
+     // 1 / (1 - x^2), as for the logarithm.
+     .derivative = [](T t, F) { return t.square(derivative::arc(t)); },
+     .float32 = {float32::by_library, float32::most::at_least<104>},
+     .sample = {-0.999, 0.999}},
 }};
 
 constexpr bool is_complete(const FunctionFacts& row) {
   return !row.name.empty() && row.value != nullptr && row.domain != nullptr &&
-         row.monotony != nullptr && (row.rational == nullptr) != (row.real == nullptr) &&
+         row.monotony != nullptr && row.float32.evaluated != nullptr &&
+         row.float32.most != nullptr && row.sample.low < row.sample.high &&
+         (row.derivative == nullptr) == row.integers &&
+         (row.rational == nullptr) != (row.real == nullptr) &&
          (row.rational == nullptr) == (row.breaks == Breaks::kNone);
 }
 
@@ -574,6 +616,10 @@ const FunctionFacts& facts_of(FunctionKind kind) {
   const auto index = static_cast<std::size_t>(kind);
   BF_CHECK(index < kFacts.size());
   return kFacts[index];
+}
+
+std::span<const FunctionFacts> function_facts() {
+  return kFacts;
 }
 
 const FunctionFacts* facts_of_operator(std::string_view op_type) {

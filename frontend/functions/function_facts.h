@@ -5,9 +5,13 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "frontend/functions/function.h"
+#include "frontend/functions/function_float32.h"
+#include "frontend/functions/function_terms.h"
 
 // Facts of each kind of function that hold wherever it comes from and whatever bounds it. The
 // tables that bound smooth functions are made by planner/functions/function_recipes.cpp.
@@ -59,6 +63,19 @@ enum class Breaks : std::uint8_t {
   kHalves,     // at a / 2 from every multiple of a
 };
 
+struct Float32Facts {
+  // See evaluated_in_float32(). What the library computes is within units 2^-24, relative.
+  std::optional<Float32Function> (*evaluated)(const Function&, double units) = nullptr;
+  // See largest_in_float32().
+  double (*most)(const Function&, double most) = nullptr;
+};
+
+// Where tests try a function: a range of its domain on which its shape shows, and parameters.
+struct FunctionSample {
+  double low = -4, high = 4;
+  double a = 0, b = 0;
+};
+
 struct FunctionFacts {
   FunctionKind kind{};
   std::string_view name;
@@ -88,9 +105,18 @@ struct FunctionFacts {
   // two may differ by less than any precision shows: tanh(1000) rounds to 1 but is not 1. Null:
   // true at x = 0 and x = 1 alone.
   bool (*shows_exactly)(const Function&, double x) = nullptr;
+
+  // f'(x), elementwise. It is the derivative where f has one, and some finite number at a kink. On
+  // an interval on which the terms have values, f is defined and Lipschitz. Term::kNone: f jumps,
+  // or has parameters for which there is no such form. Null: it jumps.
+  FunctionTerms::Term (*derivative)(FunctionTerms&, const Function&) = nullptr;
+
+  Float32Facts float32{};
+  FunctionSample sample{};
 };
 
-// The row of the table in function_facts.cpp.
+// The table in function_facts.cpp, in the order of FunctionKind, and its rows.
+std::span<const FunctionFacts> function_facts();
 const FunctionFacts& facts_of(FunctionKind kind);
 
 // The row of the function that an ONNX operator is; null for other operators.
@@ -109,6 +135,12 @@ inline double poles_below(const mpq_class& x) {
 }
 
 }  // namespace internal
+
+// Steps without end: floor, ceiling, rounding.
+inline bool is_staircase(FunctionKind kind) {
+  const Breaks breaks = facts_of(kind).breaks;
+  return breaks == Breaks::kIntegers || breaks == Breaks::kHalves;
+}
 
 // Returns true if [low, high] lies in the domain. Errs towards false at poles, since samples whose
 // values are not finite must be refused too.

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "frontend/functions/function.h"
 #include "planner/functions/series.h"
 
 namespace bf_aot {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "planner/plan/buffers.h"
@@ -13,6 +14,7 @@ namespace bf_aot {
 
 // (Centre, radius) of the inputs -> those of the activations, or the output bounds.
 struct IntervalAffine {
+  static constexpr std::string_view kName = "interval_affine";
   LayerId layer = 0;
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
   BufferId live_in = BufferId::kNone;  // the inputs that enter the sums; kNone: all
@@ -39,6 +41,7 @@ struct SumPart {
 // The interval pass through a sum layer: every term adds its sums to centre_out and radius_out,
 // which become activations in place, or go to the caller as bounds.
 struct IntervalSum {
+  static constexpr std::string_view kName = "interval_sum";
   LayerId layer = 0;
   std::vector<SumPart> parts;  // one per term
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
@@ -53,6 +56,7 @@ struct IntervalSum {
 
 // The interval pass through a max layer.
 struct IntervalMax {
+  static constexpr std::string_view kName = "interval_max";
   LayerId layer = 0;
   std::optional<GroupView> groups;  // the layer's; without them a table says which
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;

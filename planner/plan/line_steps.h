@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "planner/plan/buffers.h"
 #include "planner/plan/kernels.h"
 
@@ -16,6 +18,7 @@ constexpr int line_rows(int inputs) {
 // Lines of z = W x + b, over the box itself. Their spread is of the form that ForwardLines makes:
 // what LineBounds turns into one.
 struct StartLines {
+  static constexpr std::string_view kName = "start_lines";
   LayerId layer = 0;
   BufferId input_radius = BufferId::kNone;  // of the box
   BufferId radius = BufferId::kNone;        // CentreAffine's of z
@@ -27,6 +30,7 @@ struct StartLines {
 
 // Lines of z = W a + b from those of a: the products alone.
 struct ForwardLines {
+  static constexpr std::string_view kName = "forward_lines";
   LayerId layer = 0;
   BufferId lines_in = BufferId::kNone;
   BufferId lines_out = BufferId::kNone;  // of z
@@ -45,6 +49,7 @@ struct LineBounds {
 
 // Bounds of z: the interval around its centre, or its lines' where these are tighter.
 struct TightenLines {
+  static constexpr std::string_view kName = "tighten_lines";
   LayerId layer = 0;
   BufferId centre = BufferId::kNone, radius = BufferId::kNone, slack = BufferId::kNone;  // of z
   BufferId lines = BufferId::kNone;                                                      // of z
@@ -56,6 +61,7 @@ struct TightenLines {
 // a = relu(z) or z: two parallel lines around it on those bounds, and its box. The spread of the
 // result holds what the products of its readers round.
 struct RelaxLines {
+  static constexpr std::string_view kName = "relax_lines";
   LayerId layer = 0;
   BufferId centre = BufferId::kNone, radius = BufferId::kNone, slack = BufferId::kNone;  // of z
   BufferId lines = BufferId::kNone;                                                      // of z

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "planner/plan/step_fields.h"
+
 namespace bf_aot {
 namespace {
 
@@ -177,71 +179,130 @@ Access access(const MeetOutputs& step) {
   return make_access({step.low, step.high}, {step.low, step.high});
 }
 
-// ---- step_name
+// ---- ops
 
-std::string_view name(const BindBox&) {
-  return "bind_box";
+class Spans {
+ public:
+  void touch(BufferId id, int first, int last) {
+    if (id == BufferId::kNone) return;
+    for (BufferSpan& span : list) {
+      if (span.id != id) continue;
+      span.first = std::min(span.first, first);
+      span.last = std::max(span.last, last);
+      return;
+    }
+    list.push_back({id, first, last});
+  }
+
+  std::vector<BufferSpan> list;
+};
+
+// Rows with slopes of their own go back and forth: what they touch stays from round to round.
+int ops(const BackwardRows& step) {
+  if (step.iterations > 0) return 1;
+  return static_cast<int>(step.links.size()) + 2;
 }
-std::string_view name(const IntervalAffine&) {
-  return "interval_affine";
+
+template <typename AnyStep>
+int ops(const AnyStep&) {
+  return 1;
 }
-std::string_view name(const IntervalSum&) {
-  return "interval_sum";
+
+void touch_coefficients(const BackwardRows& step, Spans& spans) {
+  spans.touch(step.coefficients, 0, 0);
+  for (const BackwardOut& out : step.starts) spans.touch(out.coefficients, 0, 0);
+  for (int i = 0; i < static_cast<int>(step.links.size()); ++i) {
+    const BackwardLink& link = step.links[static_cast<std::size_t>(i)];
+    for (const BufferId id : {link.coefficients_in, link.coefficients_out, link.sum})
+      spans.touch(id, i + 1, i + 1);
+    for (const BackwardOut& out : link.outs) spans.touch(out.coefficients, i + 1, i + 1);
+    for (const RepeatedStep& repeated : link.remake)
+      for (const BufferId id : access_of(widened(repeated)).writes) spans.touch(id, i + 1, i + 1);
+  }
+  spans.touch(step.input_coefficients, ops(step) - 1, ops(step) - 1);
 }
-std::string_view name(const IntervalMax&) {
-  return "interval_max";
+
+// ---- in place
+
+// relax() of runtime/bf/core/bounds.h and functions.h, and relax_box() of terms.h: neuron j's
+// centre, below, above and radius are read, then its table, and last its centre_out and radius_out
+// are written. Nothing is read of j afterwards. relax_slopes() follows, and reads them all again.
+std::vector<InPlace> in_place(const Relax& step) {
+  if (step.slopes != BufferId::kNone) return {};
+  const BufferId spread = step.table == BufferId::kNone ? step.below : step.radius;
+  return {{step.centre, step.centre_out}, {spread, step.radius_out}};
 }
-std::string_view name(const CentreAffine&) {
-  return "centre_affine";
+
+// relax_lines() and tighten_lines() of runtime/bf/dense/lines.h: as relax().
+std::vector<InPlace> in_place(const RelaxLines& step) {
+  return {{step.centre, step.centre_out}, {step.radius, step.radius_out}};
 }
-std::string_view name(const CentreSum&) {
-  return "centre_sum";
+std::vector<InPlace> in_place(const TightenLines& step) {
+  return {{step.radius, step.below}};
 }
-std::string_view name(const Relax&) {
-  return "relax";
+
+// interval_around() or interval_of_neurons() of runtime/bf/core/bounds.h, the last routine of both
+// steps, reads radius j, then writes below j and above j, which are equal.
+template <typename Centre>
+std::vector<InPlace> around_centre(const Centre& step) {
+  if (step.below == BufferId::kNone) return {};
+  return {{step.below, step.above, true}, {step.radius_out, step.below}};
 }
-std::string_view name(const RelaxProduct&) {
-  return "relax_product";
+std::vector<InPlace> in_place(const CentreAffine& step) {
+  return around_centre(step);
 }
-std::string_view name(const RelaxMax&) {
-  return "relax_max";
+std::vector<InPlace> in_place(const CentreSum& step) {
+  return around_centre(step);
 }
-std::string_view name(const StartLines&) {
-  return "start_lines";
+
+// The others read their inputs more than once, or not in order.
+template <typename AnyStep>
+std::vector<InPlace> in_place(const AnyStep&) {
+  return {};
 }
-std::string_view name(const ForwardLines&) {
-  return "forward_lines";
-}
-std::string_view name(const TightenLines&) {
-  return "tighten_lines";
-}
-std::string_view name(const RelaxLines&) {
-  return "relax_lines";
-}
-std::string_view name(const ListLive&) {
-  return "list_live";
-}
-std::string_view name(const BackwardRows&) {
-  return "backward_rows";
-}
-std::string_view name(const WriteBounds&) {
-  return "write_bounds";
-}
-std::string_view name(const EvaluateAffine&) {
-  return "evaluate_affine";
-}
-std::string_view name(const WriteValues&) {
-  return "write_values";
-}
-std::string_view name(const MeetAnchor&) {
-  return "meet_anchor";
-}
-std::string_view name(const KeepAnchor&) {
-  return "keep_anchor";
-}
-std::string_view name(const MeetOutputs&) {
-  return "meet_outputs";
-}
+
+// ---- other names
+
+class Renaming {
+ public:
+  explicit Renaming(const std::vector<BufferId>& to) : to_(to) {}
+
+  template <typename Field, typename... Rest>
+  void operator()(const char*, Field&& field, Rest&&... rest) const {
+    rename(field);
+    if constexpr (sizeof...(rest) > 0) (*this)(rest...);
+  }
+
+ private:
+  void rename(BufferId& id) const {
+    if (id != BufferId::kNone) id = to_.at(static_cast<std::size_t>(id));
+  }
+  void rename(std::optional<CentreMagnitudes>& magnitudes) const {
+    if (magnitudes) visit_fields(*this, *magnitudes);
+  }
+  template <typename Part>
+  void rename(std::vector<Part>& parts) const {
+    for (Part& part : parts) visit_fields(*this, part);
+  }
+  void rename(std::vector<BackwardLink>& links) const {
+    for (BackwardLink& link : links) {
+      visit_fields(*this, link);
+      visit_slope_fields(*this, link);
+    }
+  }
+  void rename(std::vector<RepeatedStep>& steps) const {
+    for (RepeatedStep& step : steps) std::visit([&](auto& s) { visit_fields(*this, s); }, step);
+  }
+  // Fields without buffers.
+  void rename(std::vector<RowImage>&) const {}
+  void rename(std::vector<KernelId>&) const {}
+  void rename(std::optional<GroupView>&) const {}
+  void rename(const KernelField&) const {}
+  void rename(LayerId) const {}
+  void rename(double) const {}
+
+  const std::vector<BufferId>& to_;
+};
 
 }  // namespace
 
@@ -266,11 +327,37 @@ std::optional<LayerId> layer_of(const Step& step) {
 }
 
 std::string_view step_name(const Step& step) {
-  return std::visit([](const auto& s) { return name(s); }, step);
+  return std::visit([](const auto& s) { return s.kName; }, step);
 }
 
 Access access_of(const Step& step) {
   return std::visit([](const auto& s) { return access(s); }, step);
+}
+
+int op_count(const Step& step) {
+  return std::visit([](const auto& s) { return ops(s); }, step);
+}
+
+std::vector<BufferSpan> spans_of(const Step& step) {
+  Spans spans;
+  const auto* rows = std::get_if<BackwardRows>(&step);
+  if (rows != nullptr && rows->iterations == 0) touch_coefficients(*rows, spans);
+  const std::vector<BufferSpan> coefficients = spans.list;
+  const Access access = access_of(step);
+  for (const auto& list : {access.reads, access.writes})
+    for (const BufferId id : list)
+      if (std::ranges::find(coefficients, id, &BufferSpan::id) == coefficients.end())
+        spans.touch(id, 0, op_count(step) - 1);
+  return spans.list;
+}
+
+std::vector<InPlace> in_place_of(const Step& step) {
+  return std::visit([](const auto& s) { return in_place(s); }, step);
+}
+
+void rename_buffers(Step& step, const std::vector<BufferId>& to) {
+  const Renaming renaming(to);
+  std::visit([&](auto& s) { visit_fields(renaming, s); }, step);
 }
 
 }  // namespace bf_aot

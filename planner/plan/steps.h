@@ -24,6 +24,7 @@ namespace bf_aot {
 
 // The caller's box -> centre, radius of the network's inputs.
 struct BindBox {
+  static constexpr std::string_view kName = "bind_box";
   BufferId centre = BufferId::kNone, radius = BufferId::kNone;
   double gamma = 0;  // folded for the reader (interval method)
   KernelId kernel = 0;
@@ -44,6 +45,7 @@ struct CentreMagnitudes {
 
 // Centre of z = W a + b in double and the interval radius around it.
 struct CentreAffine {
+  static constexpr std::string_view kName = "centre_affine";
   LayerId layer = 0;
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
   BufferId live_in = BufferId::kNone;  // the inputs that enter the sums; kNone: all
@@ -66,6 +68,7 @@ struct CentreAffine {
 // The centre and radius of a sum layer: centre_out = b, then every term adds to centre_out and
 // radius_out, which rounds up.
 struct CentreSum {
+  static constexpr std::string_view kName = "centre_sum";
   LayerId layer = 0;
   std::vector<SumPart> parts;  // one per term
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
@@ -83,6 +86,7 @@ struct CentreSum {
 //   coefficient A >= 0 uses slope_lower, offset_lower; A < 0 uses slope_upper, offset_upper;
 //   offsets lie farther out by what pays every rounding of the backward step through this layer.
 struct Relax {
+  static constexpr std::string_view kName = "relax";
   LayerId layer = 0;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone,
            radius = BufferId::kNone, slack = BufferId::kNone;  // of z
@@ -111,6 +115,7 @@ struct Relax {
 //   x y = x_c y_c + y_c (x - x_c) + x_c (y - y_c) + (x - x_c)(y - y_c),
 // the last term within +- r_x r_y: one plane with two offsets (the mean of McCormick's).
 struct RelaxProduct {
+  static constexpr std::string_view kName = "relax_product";
   LayerId layer = 0;
   BufferId centre_x = BufferId::kNone, radius_x = BufferId::kNone;
   BufferId centre_y = BufferId::kNone, radius_y = BufferId::kNone;
@@ -126,6 +131,7 @@ struct RelaxProduct {
 // z_i = max of candidates: below, the candidate of the largest lower bound; above, the same where
 // no other can exceed it, else the largest upper bound.
 struct RelaxMax {
+  static constexpr std::string_view kName = "relax_max";
   LayerId layer = 0;
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
   BufferId table = BufferId::kNone;   // bf::kMaxRows x out floats; kNone: boxes alone
@@ -145,6 +151,7 @@ struct RelaxMax {
 // 0. The others add nothing to any sum: docs/proofs/live-neurons.md. Of several boxes, those
 // that are live in any.
 struct ListLive {
+  static constexpr std::string_view kName = "list_live";
   LayerId layer = 0;
   BufferId centre = BufferId::kNone, radius = BufferId::kNone;  // of the activations
   BufferId live = BufferId::kNone;                              // int32 [bf::live_list_size(out)]
@@ -230,6 +237,7 @@ struct RowImage {
 // docs/proofs/optimised-slopes.md. Each iteration makes the rows and tightens, then walks forward
 // from the corner of the box where a row is least and moves its slopes along the gradient.
 struct BackwardRows {
+  static constexpr std::string_view kName = "backward_rows";
   LayerId layer = 0;
   bool unstable_only = true;
   int iterations = 0;
@@ -282,6 +290,7 @@ const RowImage* find_image(const BackwardRows& step, LayerId tensor);
 
 // Bounds of a head -> the caller's arrays, rounded outward.
 struct WriteBounds {
+  static constexpr std::string_view kName = "write_bounds";
   LayerId layer = 0;
   int position = 0;  // of its first element in the caller's arrays
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
@@ -290,6 +299,7 @@ struct WriteBounds {
 
 // Plain inference of one layer.
 struct EvaluateAffine {
+  static constexpr std::string_view kName = "evaluate_affine";
   LayerId layer = 0;
   BufferId in = BufferId::kNone, out = BufferId::kNone;  // kNone: the caller's x or y
   int position = 0;  // of its first element in the caller's array, when it is a head
@@ -300,6 +310,7 @@ struct EvaluateAffine {
 // Plain inference of a network that is not made of dense ReLU layers: the centres of a forward pass
 // on the box [x, x], rounded to float32.
 struct WriteValues {
+  static constexpr std::string_view kName = "write_values";
   LayerId layer = 0;
   int position = 0;
   BufferId centre = BufferId::kNone;
@@ -311,6 +322,7 @@ struct WriteValues {
 
 // Runs when the box lies in the anchor: tightens below and above by its bounds low <= z <= high.
 struct MeetAnchor {
+  static constexpr std::string_view kName = "meet_anchor";
   LayerId layer = 0;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
   BufferId low = BufferId::kNone, high = BufferId::kNone;
@@ -320,6 +332,7 @@ struct MeetAnchor {
 // Runs when the box does not lie in the anchor and so becomes it: stores centre - below and centre
 // + above, rounded outward, in low and high.
 struct KeepAnchor {
+  static constexpr std::string_view kName = "keep_anchor";
   LayerId layer = 0;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
   BufferId low = BufferId::kNone, high = BufferId::kNone;
@@ -328,6 +341,7 @@ struct KeepAnchor {
 
 // The last step: the caller's bounds are intersected with the anchor's, or become them.
 struct MeetOutputs {
+  static constexpr std::string_view kName = "meet_outputs";
   BufferId low = BufferId::kNone, high = BufferId::kNone;
   bool operator==(const MeetOutputs&) const = default;
 };

@@ -73,22 +73,20 @@ def simple(operator, **attributes):
     return lambda made, value: made.add(operator, value, **attributes)
 
 
+def own_operators():
+    """FunctionKind -> the operator that it is, by frontend/functions/function_facts.cpp."""
+    rows = (ROOT / "frontend/functions/function_facts.cpp").read_text().split("{.kind = k")[1:]
+    found = ((row.split(",")[0], re.search(r'\.from = \{"(\w+)"', row)) for row in rows)
+    return {kind: operator[1] for kind, operator in found if operator}
+
+
 # By the names of frontend/functions/function.h.
-FUNCTIONS = {
-    "LeakyRelu": simple("LeakyRelu", alpha=0.1), "Abs": simple("Abs"), "Clip": clipped,
-    "HardSigmoid": simple("HardSigmoid"), "ThresholdedRelu": simple("ThresholdedRelu", alpha=0.5),
-    "Shrink": simple("Shrink", bias=0.25, lambd=0.5), "Sign": simple("Sign"), "Step": compared("Greater"),
-    "StepAt": compared("GreaterOrEqual"), "Floor": simple("Floor"), "Ceil": simple("Ceil"),
-    "Round": simple("Round"), "IsZero": compared("Equal"), "Sigmoid": simple("Sigmoid"),
-    "Tanh": simple("Tanh"), "Softplus": simple("Softplus"), "Softsign": simple("Softsign"),
-    "Elu": simple("Elu"), "Celu": simple("Celu", alpha=0.5), "Selu": simple("Selu"),
-    "HardSwish": simple("HardSwish"), "Gelu": simple("Gelu"),
-    "GeluTanh": simple("Gelu", approximate="tanh"), "Mish": simple("Mish"), "Erf": simple("Erf"),
-    "Exp": simple("Exp"), "Sin": simple("Sin"), "Cos": simple("Cos"), "Atan": simple("Atan"),
-    "Sinh": simple("Sinh"), "Cosh": simple("Cosh"), "Asinh": simple("Asinh"), "Log": simple("Log"),
-    "Sqrt": simple("Sqrt"), "Reciprocal": simple("Reciprocal"), "Power": power(3.0),
-    "Tan": simple("Tan"), "Asin": simple("Asin"), "Acos": simple("Acos"), "Acosh": simple("Acosh"),
-    "Atanh": simple("Atanh"),
+FUNCTIONS = {kind: simple(operator) for kind, operator in own_operators().items()} | {
+    "LeakyRelu": simple("LeakyRelu", alpha=0.1), "Clip": clipped,
+    "ThresholdedRelu": simple("ThresholdedRelu", alpha=0.5), "Shrink": simple("Shrink", bias=0.25, lambd=0.5),
+    "Step": compared("Greater"), "StepAt": compared("GreaterOrEqual"), "IsZero": compared("Equal"),
+    "Celu": simple("Celu", alpha=0.5), "Gelu": simple("Gelu"), "GeluTanh": simple("Gelu", approximate="tanh"),
+    "Power": power(3.0),
 }
 
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <span>
 #include <string_view>
+#include <vector>
 
 namespace bf_aot::conformance {
 
@@ -17,6 +17,6 @@ struct OperatorNote {
 };
 
 // All operators up to operator set 26, by name.
-std::span<const OperatorNote> operator_notes();
+const std::vector<OperatorNote>& operator_notes();
 
 }  // namespace bf_aot::conformance

@@ -92,15 +92,5 @@ TEST(ErrorCodes, each_in_the_source_is_documented) {
   EXPECT_EQ(test::find_codes(source, "\"(BF10\\d\\d)\""), documented_codes());
 }
 
-TEST(ErrorCodes, supported_operators_are_documented) {
-  const std::string docs = test::read_bytes(BF_SOURCE_DIR "/docs/reference/diagnostics.md");
-  std::string list = docs.substr(docs.find("Domain `ai.onnx`"));
-  list = list.substr(list.find(':'), list.find('.', list.find(':')) - list.find(':'));
-  const std::vector<std::string_view> names = supported_operators();
-  const std::set<std::string> supported(names.begin(), names.end());
-  EXPECT_GT(supported.size(), 10u);
-  EXPECT_EQ(test::find_codes(list, "\\b([A-Z]\\w+)"), supported);
-}
-
 }  // namespace
 }  // namespace bf_aot

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "frontend/functions/function_facts.h"
 #include "tests/runtime/functions_oracle.h"
 
 namespace bf_test {
@@ -68,46 +70,17 @@ struct Case {
 
 std::vector<Case> cases() {
   using Kind = FunctionKind;
-  return {{{Kind::kSigmoid}, -12, 12},
-          {{Kind::kTanh}, -8, 8},
-          {{Kind::kExp}, -12, 8},
-          {{Kind::kSoftplus}, -12, 12},
-          {{Kind::kGelu}, -6, 6},
-          {{Kind::kGeluTanh}, -6, 6},
-          {{Kind::kErf}, -5, 5},
-          {{Kind::kElu, 1}, -8, 6},
-          {{Kind::kElu, 2}, -8, 6},
-          {{Kind::kCelu, 0.5}, -6, 6},
-          {{Kind::kSelu, 1.67, 1.05}, -6, 6},
-          {{Kind::kSin}, -12, 12},
-          {{Kind::kCos}, -12, 12},
-          {{Kind::kLog}, 0.01, 20},
-          {{Kind::kSqrt}, 0.001, 20},
-          {{Kind::kReciprocal}, 0.05, 10},
-          {{Kind::kReciprocal}, -10, -0.05},
-          {{Kind::kPower, 2}, -6, 6},
-          {{Kind::kPower, 3}, -6, 6},
-          {{Kind::kPower, 0.5}, 0.001, 20},
-          {{Kind::kPower, 2.5}, 0.01, 9},
-          {{Kind::kPower, -2}, 0.1, 9},
-          {{Kind::kMish}, -10, 8},
-          {{Kind::kHardSwish}, -6, 6},
-          {{Kind::kSoftsign}, -20, 20},
-          {{Kind::kAtan}, -20, 20},
-          {{Kind::kSinh}, -6, 6},
-          {{Kind::kCosh}, -6, 6},
-          {{Kind::kAsinh}, -20, 20},
-          {{Kind::kAsin}, -0.999, 0.999},
-          {{Kind::kAcos}, -0.999, 0.999},
-          {{Kind::kAcosh}, 1.001, 20},
-          {{Kind::kAtanh}, -0.999, 0.999},
-          {{Kind::kTan}, -1.5, 1.5},
-          {{Kind::kLeakyRelu, 0.01}, -4, 4},
-          {{Kind::kLeakyRelu, 2}, -4, 4},
-          {{Kind::kAbs}, -4, 4},
-          {{Kind::kClip, -1, 2}, -4, 4},
-          {{Kind::kHardSigmoid, 0.2, 0.5}, -5, 5},
-          {{Kind::kHardSigmoid, -0.2, 0.5}, -5, 5}};
+  std::vector<Case> list;
+  for (const bf_aot::FunctionFacts& facts : bf_aot::function_facts())
+    if (!facts.integers)
+      list.push_back(
+          {{facts.kind, facts.sample.a, facts.sample.b}, facts.sample.low, facts.sample.high});
+  const Case more[] = {{{Kind::kElu, 2}, -8, 6},       {{Kind::kReciprocal}, -10, -0.05},
+                       {{Kind::kPower, 2}, -6, 6},     {{Kind::kPower, 0.5}, 0.001, 20},
+                       {{Kind::kPower, 2.5}, 0.01, 9}, {{Kind::kPower, -2}, 0.1, 9},
+                       {{Kind::kLeakyRelu, 2}, -4, 4}, {{Kind::kHardSigmoid, -0.2, 0.5}, -5, 5}};
+  list.insert(list.end(), std::begin(more), std::end(more));
+  return list;
 }
 
 // Besides 1 %, what float offsets and the tables' errors take: a few units of the last place of
@@ -196,8 +169,7 @@ INSTANTIATE_TEST_SUITE_P(All, Tightness, testing::ValuesIn(cases()), name_of_cas
 // Steps: no width at points, and lines no worse than the best over the corners.
 TEST(Steps, AreExactAtPointsAndTight) {
   for (const Function& function : functions_to_test()) {
-    if (!bf_aot::is_piecewise_linear(function.kind) || function.kind < FunctionKind::kSign)
-      continue;
+    if (!bf_aot::facts_of(function.kind).integers) continue;
     const Held held(function);
     for (double x : {-3.0, -2.5, -1.0, -0.5, -0.0, 0.0, 0x1p-1074, -0x1p-1074, 0.5, 1.0, 1.5, 2.5,
                      0.05, 0.15, 1e30}) {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "frontend/evaluate/evaluate_node.h"
-#include "frontend/passes/float32/float32_functions.h"
+#include "frontend/functions/function_float32.h"
 
 namespace bf_aot::soundness {
 namespace {

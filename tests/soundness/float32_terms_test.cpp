@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "frontend/passes/float32/float32_functions.h"
+#include "frontend/functions/function_float32.h"
 #include "tests/property/passes_random_graph.h"
 #include "tests/soundness/float32.h"
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "aot/decide/neurons/lanes/function_lanes.h"
+#include "frontend/functions/function_facts.h"
 #include "frontend/graph/conv_loops.h"
 
 namespace bf_aot::decide {
@@ -109,11 +110,6 @@ double estimated_bytes(const Plan& plan) {
   return products * static_cast<double>(2 * sizeof(Product) + 16) +
          static_cast<double>(kLanes) *
              (numbers * kInLanes + functions * static_cast<double>(2 * sizeof(FunctionState)));
-}
-
-bool is_staircase(FunctionKind kind) {
-  return kind == FunctionKind::kFloor || kind == FunctionKind::kCeil ||
-         kind == FunctionKind::kRound;
 }
 
 // A tensor as layers are read: the place of each live element, the range of a, and the largest |a|.

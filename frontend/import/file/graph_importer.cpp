@@ -82,8 +82,8 @@ std::string place_of(const onnx::NodeProto& node, int index) {
 }
 
 const OperatorImporter* find_operator(const onnx::NodeProto& node) {
-  return is_standard_domain(node.domain()) ? bf_aot::find_operator(node.op_type())
-                                           : find_contributed(node.domain(), node.op_type());
+  const std::string_view domain = node.domain();
+  return bf_aot::find_operator(node.op_type(), is_standard_domain(node.domain()) ? "" : domain);
 }
 
 // The last input that is not left out decides; trailing empty names do not count.

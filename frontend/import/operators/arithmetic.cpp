@@ -11,8 +11,6 @@ std::vector<ValueId> read_inputs(NodeImport& node, std::size_t count) {
   return inputs;
 }
 
-}  // namespace
-
 void import_gemm(NodeImport& node) {
   Gemm gemm;
   gemm.alpha = node.float_attribute("alpha", 1);
@@ -28,6 +26,17 @@ void import_matmul(NodeImport& node) {
 
 void import_relu(NodeImport& node) {
   node.emit(Relu{}, read_inputs(node, 1));
+}
+
+}  // namespace
+
+OperatorRows arithmetic_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"Gemm", import_gemm, 2, 3, 1, {"alpha", "beta", "broadcast", "transA", "transB"}},
+      {"MatMul", import_matmul, 2, 2, 1, {}},
+      {"Relu", import_relu, 1, 1, 1, {}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

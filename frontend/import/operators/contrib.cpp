@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,9 +7,9 @@
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/graph/model.h"
 #include "frontend/graph/shapes.h"
-#include "frontend/import/file/importer.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/pooling.h"
 #include "frontend/import/helpers/quantization.h"
 #include "frontend/import/helpers/softmax.h"
 #include "frontend/import/operators/operators.h"
@@ -259,56 +258,38 @@ void import_array_feature_extractor(NodeImport& node) {
   }));
 }
 
-constexpr OperatorImporter kMicrosoft[] = {
-    {"DequantizeLinear", import_dequantize_linear, 2, 3, 1, {"axis", "block_size"}},
-    {"DynamicQuantizeMatMul", import_dynamic_quantize_matmul, 3, 5, 1, {}},
-    {"Gelu", import_gelu, 1, 1, 1, {}},
-    {"QGemm", import_qgemm, 6, 9, 1, {"alpha", "transA", "transB"}},
-    {"QLinearAdd", import_qlinear_add, 2, 8, 1, {}},
-    {"QLinearAveragePool",
-     import_qlinear_average_pool,
-     2,
-     5,
-     1,
-     {"auto_pad", "ceil_mode", "channels_last", "count_include_pad", "kernel_shape", "pads",
-      "strides"}},
-    {"QLinearConcat", import_qlinear_concat, 3, kVariadic, 1, {"axis"}},
-    {"QLinearGlobalAveragePool", import_qlinear_global_average_pool, 2, 5, 1, {"channels_last"}},
-    {"QLinearLeakyRelu", import_qlinear_leaky_relu, 2, 5, 1, {"alpha"}},
-    {"QLinearMul", import_qlinear_mul, 2, 8, 1, {}},
-    {"QLinearSigmoid", import_qlinear_sigmoid, 2, 5, 1, {}},
-    {"QLinearSoftmax", import_qlinear_softmax, 4, 5, 1, {"axis", "opset"}},
-    {"QuantizeLinear", import_quantize_linear, 2, 3, 1, {"axis", "block_size"}},
-};
-
-constexpr OperatorImporter kMachineLearning[] = {
-    {"ArrayFeatureExtractor", import_array_feature_extractor, 2, 2, 1, {}},
-    {"Normalizer", import_normalizer, 1, 1, 1, {"norm"}},
-    {"Scaler", import_scaler, 1, 1, 1, {"offset", "scale"}},
-};
-
-struct Domain {
-  std::string_view name;
-  std::span<const OperatorImporter> operators;
-};
-constexpr Domain kDomains[] = {{"com.microsoft", kMicrosoft}, {"ai.onnx.ml", kMachineLearning}};
-
 }  // namespace
 
-const OperatorImporter* find_contributed(std::string_view domain, std::string_view op_type) {
-  for (const Domain& each : kDomains)
-    if (each.name == domain)
-      for (const OperatorImporter& op : each.operators)
-        if (op.op_type == op_type) return &op;
-  return nullptr;
-}
-
-std::vector<std::string> contributed_operators() {
-  std::vector<std::string> names;
-  for (const Domain& domain : kDomains)
-    for (const OperatorImporter& op : domain.operators)
-      names.push_back(fmt::format("{}.{}", domain.name, op.op_type));
-  return names;
+OperatorRows contrib_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"DynamicQuantizeMatMul", import_dynamic_quantize_matmul, 3, 5, 1, {}, kMicrosoft},
+      {"QGemm", import_qgemm, 6, 9, 1, {"alpha", "transA", "transB"}, kMicrosoft},
+      {"QLinearAdd", import_qlinear_add, 2, 8, 1, {}, kMicrosoft},
+      {"QLinearAveragePool",
+       import_qlinear_average_pool,
+       2,
+       5,
+       1,
+       {"auto_pad", "ceil_mode", "channels_last", "count_include_pad", "kernel_shape", "pads",
+        "strides"},
+       kMicrosoft},
+      {"QLinearConcat", import_qlinear_concat, 3, kVariadic, 1, {"axis"}, kMicrosoft},
+      {"QLinearGlobalAveragePool",
+       import_qlinear_global_average_pool,
+       2,
+       5,
+       1,
+       {"channels_last"},
+       kMicrosoft},
+      {"QLinearLeakyRelu", import_qlinear_leaky_relu, 2, 5, 1, {"alpha"}, kMicrosoft},
+      {"QLinearMul", import_qlinear_mul, 2, 8, 1, {}, kMicrosoft},
+      {"QLinearSigmoid", import_qlinear_sigmoid, 2, 5, 1, {}, kMicrosoft},
+      {"QLinearSoftmax", import_qlinear_softmax, 4, 5, 1, {"axis", "opset"}, kMicrosoft},
+      {"ArrayFeatureExtractor", import_array_feature_extractor, 2, 2, 1, {}, kMachineLearning},
+      {"Normalizer", import_normalizer, 1, 1, 1, {"norm"}, kMachineLearning},
+      {"Scaler", import_scaler, 1, 1, 1, {"offset", "scale"}, kMachineLearning},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

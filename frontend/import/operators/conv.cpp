@@ -36,29 +36,6 @@ Constant swap_channels(const Constant& weight, const ConvGeometry& g) {
   return std::move(result).finish("");
 }
 
-}  // namespace
-
-ConvShape read_convolution(const NodeImport& node, const Shape& input, const Shape& weight) {
-  if (weight.size() != input.size() || input.size() < 3)
-    fail("BF1014", "",
-         fmt::format("weights of shape {} do not convolve an input of shape {}", to_string(weight),
-                     to_string(input)),
-         "the input is [batch, channels, spatial...]; 1 to 3 spatial dimensions are supported");
-  const Shape kernel(weight.begin() + 2, weight.end());
-  const std::int64_t groups = node.int_attribute("group", 1);
-  if (groups < 1 || weight[0] < 1 || weight[1] < 1 || weight[0] % groups != 0 ||
-      input[1] != weight[1] * groups)
-    fail("BF1014", "",
-         fmt::format("{} groups, weights of shape {} and an input of shape {} do not fit", groups,
-                     to_string(weight), to_string(input)));
-  ConvShape result;
-  const Window window = read_window(node, input, &kernel);
-  result.geometry = conv_geometry(window, input[0], groups, input[1], weight[0]);
-  result.output = output_shape(window, input[0], weight[0]);
-  node.check_size(result.output);
-  return result;
-}
-
 void import_conv(NodeImport& node) {
   node.check_same_types(3);
   Constant weight = node.constant(1, "weights");
@@ -91,6 +68,48 @@ void import_conv_transpose(NodeImport& node) {
   Constant swapped = swap_channels(weight, g);
   Constant bias = read_bias(node, g.out_channels);
   node.emit(Conv{g, std::move(swapped), std::move(bias)}, {node.input(0)}, output);
+}
+
+}  // namespace
+
+ConvShape read_convolution(const NodeImport& node, const Shape& input, const Shape& weight) {
+  if (weight.size() != input.size() || input.size() < 3)
+    fail("BF1014", "",
+         fmt::format("weights of shape {} do not convolve an input of shape {}", to_string(weight),
+                     to_string(input)),
+         "the input is [batch, channels, spatial...]; 1 to 3 spatial dimensions are supported");
+  const Shape kernel(weight.begin() + 2, weight.end());
+  const std::int64_t groups = node.int_attribute("group", 1);
+  if (groups < 1 || weight[0] < 1 || weight[1] < 1 || weight[0] % groups != 0 ||
+      input[1] != weight[1] * groups)
+    fail("BF1014", "",
+         fmt::format("{} groups, weights of shape {} and an input of shape {} do not fit", groups,
+                     to_string(weight), to_string(input)));
+  ConvShape result;
+  const Window window = read_window(node, input, &kernel);
+  result.geometry = conv_geometry(window, input[0], groups, input[1], weight[0]);
+  result.output = output_shape(window, input[0], weight[0]);
+  node.check_size(result.output);
+  return result;
+}
+
+OperatorRows conv_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"Conv",
+       import_conv,
+       2,
+       3,
+       1,
+       {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}},
+      {"ConvTranspose",
+       import_conv_transpose,
+       2,
+       3,
+       1,
+       {"auto_pad", "dilations", "group", "kernel_shape", "output_padding", "output_shape", "pads",
+        "strides"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

@@ -158,8 +158,6 @@ ValueId add_sums(NodeImport& node, ValueId x, const std::vector<std::int64_t>& s
   return std::move(rows).finish_sums(x, shape);
 }
 
-}  // namespace
-
 void import_einsum(NodeImport& node) {
   const Equation equation = parse_equation(node);
   if (equation.inputs.size() > 2)
@@ -194,6 +192,15 @@ void import_einsum(NodeImport& node) {
   std::vector<std::int64_t> terms_in_order(a.size());
   std::iota(terms_in_order.begin(), terms_in_order.end(), 0);
   node.emit(add_sums(node, products, terms_in_order, group, shape, nullptr, {}));
+}
+
+}  // namespace
+
+OperatorRows einsum_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"Einsum", import_einsum, 1, kVariadic, 1, {"equation"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

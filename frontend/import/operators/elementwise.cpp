@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <string_view>
+#include <vector>
 
 #include "frontend/functions/function_facts.h"
 #include "frontend/graph/index_maps.h"
@@ -124,8 +125,6 @@ void cast_to(NodeImport& node, ElementType from, ElementType to) {
   }
 }
 
-}  // namespace
-
 void import_function(NodeImport& node) {
   const FunctionFacts* const found = facts_of_operator(node.op_type());
   BF_CHECK(found != nullptr);
@@ -235,6 +234,37 @@ void import_cast(NodeImport& node) {
 
 void import_cast_like(NodeImport& node) {
   cast_to(node, node.input_type(0), node.input_type(1));
+}
+
+}  // namespace
+
+// Those of function_facts.h.
+OperatorRows function_operators() {
+  static const std::vector<OperatorImporter> rows = [] {
+    std::vector<OperatorImporter> made;
+    for (const FunctionFacts& facts : function_facts()) {
+      const FunctionOperator& from = facts.from;
+      if (!from.type.empty())
+        made.push_back({from.type, import_function, 1, 1, 1, {from.a.attribute, from.b.attribute}});
+    }
+    return made;
+  }();
+  return rows;
+}
+
+OperatorRows elementwise_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"Cast", import_cast, 1, 1, 1, {"to", "saturate", "round_mode"}},
+      {"CastLike", import_cast_like, 2, 2, 1, {"saturate", "round_mode"}},
+      {"Clip", import_clip, 1, 3, 1, {"min", "max"}},
+      {"Gelu", import_gelu, 1, 1, 1, {"approximate"}},
+      {"Neg", import_neg, 1, 1, 1, {}},
+      {"PRelu", import_prelu, 2, 2, 1, {}},
+      {"Pow", import_pow, 2, 2, 1, {}},
+      {"Swish", import_swish, 1, 1, 1, {"alpha"}},
+      {"Gelu", import_gelu, 1, 1, 1, {}, kMicrosoft},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

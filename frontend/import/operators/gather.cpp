@@ -124,8 +124,6 @@ void expect_same_rest(const Shape& a, const Shape& b, std::size_t axis) {
          fmt::format("{} and {} differ in more than axis {}", to_string(a), to_string(b), axis));
 }
 
-}  // namespace
-
 void import_slice(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   const std::vector<Range> ranges = slice_ranges(node, shape);
@@ -368,6 +366,25 @@ void import_trilu(NodeImport& node) {
     if (kept[i]) rows.add(static_cast<std::int64_t>(i));
   }
   node.emit(std::move(rows).finish_sums(node.input(0), shape));
+}
+
+}  // namespace
+
+OperatorRows gather_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"Compress", import_compress, 2, 2, 1, {"axis"}},
+      {"Concat", import_concat, 1, kVariadic, 1, {"axis"}},
+      {"Expand", import_expand, 2, 2, 1, {}},
+      {"Gather", import_gather, 2, 2, 1, {"axis"}},
+      {"GatherElements", import_gather_elements, 2, 2, 1, {"axis"}},
+      {"GatherND", import_gather_nd, 2, 2, 1, {"batch_dims"}},
+      {"ReverseSequence", import_reverse_sequence, 2, 2, 1, {"batch_axis", "time_axis"}},
+      {"Slice", import_slice, 1, 5, 1, {"axes", "ends", "starts"}},
+      {"Split", import_split, 1, 2, kVariadic, {"axis", "num_outputs", "split"}},
+      {"Tile", import_tile, 2, 2, 1, {}},
+      {"Trilu", import_trilu, 1, 2, 1, {"upper"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

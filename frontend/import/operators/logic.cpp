@@ -52,8 +52,6 @@ void emit_selected(NodeImport& node, const Constant& condition, const Shape& sha
   emit_selection(node, {1, 2}, source, shape);
 }
 
-}  // namespace
-
 void import_equal(NodeImport& node) {
   import_comparison(node, false, FunctionKind::kIsZero);
 }
@@ -120,6 +118,26 @@ void import_where(NodeImport& node) {
   const ValueId a = add_binary(node, Binary::Kind::kMul, c, node.input(1));
   const ValueId b = add_binary(node, Binary::Kind::kMul, add_scale(node, c, -1, 1), node.input(2));
   node.emit(Binary{Binary::Kind::kAdd}, {a, b});
+}
+
+}  // namespace
+
+OperatorRows logic_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"And", import_and, 2, 2, 1, {}},
+      {"Equal", import_equal, 2, 2, 1, {}},
+      {"Greater", import_greater, 2, 2, 1, {}},
+      {"GreaterOrEqual", import_greater_or_equal, 2, 2, 1, {}},
+      {"IsInf", import_is_inf, 1, 1, 1, {"detect_negative", "detect_positive"}},
+      {"IsNaN", import_is_nan, 1, 1, 1, {}},
+      {"Less", import_less, 2, 2, 1, {}},
+      {"LessOrEqual", import_less_or_equal, 2, 2, 1, {}},
+      {"Not", import_not, 1, 1, 1, {}},
+      {"Or", import_or, 2, 2, 1, {}},
+      {"Where", import_where, 3, 3, 1, {}},
+      {"Xor", import_xor, 2, 2, 1, {}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

@@ -70,8 +70,6 @@ ValueId add_loss(NodeImport& node, ValueId x) {
   return std::move(rows).finish_sums(x, reduction == "none" ? labels : Shape{});
 }
 
-}  // namespace
-
 void import_negative_log_likelihood_loss(NodeImport& node) {
   node.emit(add_loss(node, node.input(0)));
 }
@@ -82,6 +80,26 @@ void import_softmax_cross_entropy_loss(NodeImport& node) {
   const ValueId log_probabilities = add_log_softmax(node, 1);
   node.emit(add_loss(node, log_probabilities));
   if (node.has_output(1)) node.emit(1, log_probabilities);
+}
+
+}  // namespace
+
+OperatorRows loss_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"NegativeLogLikelihoodLoss",
+       import_negative_log_likelihood_loss,
+       2,
+       3,
+       1,
+       {"ignore_index", "reduction"}},
+      {"SoftmaxCrossEntropyLoss",
+       import_softmax_cross_entropy_loss,
+       2,
+       3,
+       2,
+       {"ignore_index", "reduction"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

@@ -44,8 +44,6 @@ std::vector<double> check_finite(std::vector<double> values) {
   return values;
 }
 
-}  // namespace
-
 void import_constant(NodeImport& node) {
   if (node.has_attribute("value")) {
     node.emit(node.reader().read(node.attribute("value", AttributeProto::TENSOR).t(), ""));
@@ -64,6 +62,10 @@ void import_constant(NodeImport& node) {
     fail("BF1012", "", "none of value, value_float(s) and value_int(s) is given",
          "sparse and string constants are not supported");
   }
+}
+
+void import_identity(NodeImport& node) {
+  reshape_to(node, Shape(node.input_shape(0)));
 }
 
 // At inference Dropout is the identity, whatever its ratio, and its mask lets everything through.
@@ -91,10 +93,6 @@ void import_flatten(NodeImport& node) {
   reshape_to(node, flatten_shape(node.input_shape(0), node.int_attribute("axis", 1)));
 }
 
-void import_identity(NodeImport& node) {
-  reshape_to(node, Shape(node.input_shape(0)));
-}
-
 void import_reshape(NodeImport& node) {
   const bool allow_zero = node.flag("allowzero", false);
   const IntegerTensor& target = node.integers(1, "shape");
@@ -120,6 +118,28 @@ void import_unsqueeze(NodeImport& node) {
   const auto axes = read_axes(node);
   if (!axes) fail("BF1012", "", "axes are missing");
   reshape_to(node, unsqueeze_shape(node.input_shape(0), *axes));
+}
+
+}  // namespace
+
+OperatorRows movement_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"Constant",
+       import_constant,
+       0,
+       0,
+       1,
+       {"value", "value_float", "value_floats", "value_int", "value_ints", "value_string",
+        "value_strings", "sparse_value"}},
+      {"Dropout", import_dropout, 1, 3, 2, {"ratio", "seed"}},
+      {"Flatten", import_flatten, 1, 1, 1, {"axis"}},
+      {"Identity", import_identity, 1, 1, 1, {}},
+      {"Reshape", import_reshape, 2, 2, 1, {"allowzero"}},
+      {"Squeeze", import_squeeze, 1, 2, 1, {"axes"}},
+      {"Transpose", import_transpose, 1, 1, 1, {"perm"}},
+      {"Unsqueeze", import_unsqueeze, 1, 2, 1, {"axes"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

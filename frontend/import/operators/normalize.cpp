@@ -7,6 +7,7 @@
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/grouping.h"
 #include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/pooling.h"
 #include "frontend/import/operators/operators.h"
 
 namespace bf_aot {
@@ -85,8 +86,6 @@ Shape reduced(Shape shape, const std::vector<bool>& along) {
     if (along[d]) shape[d] = 1;
   return shape;
 }
-
-}  // namespace
 
 // (x - mean) scale / sqrt(variance + epsilon) + bias, all parameters constant or not.
 void import_batch_normalization(NodeImport& node) {
@@ -187,19 +186,6 @@ void import_mean_variance_normalization(NodeImport& node) {
   node.emit(add_binary(node, Kind::kDiv, centered, add_ungroup(node, deviation, groups, shape)));
 }
 
-// x divided by the norm along one axis.
-ValueId add_normalized(NodeImport& node, ValueId x, std::int64_t p, std::int64_t axis) {
-  const Shape shape = node.input_shape(0);
-  std::vector<bool> along(shape.size(), false);
-  along[checked_axis(axis, shape.size())] = true;
-  const Grouping groups = group_along(node, shape, along);
-  const ValueId powers = p == 1 ? add_unary(node, x, {FunctionKind::kAbs})
-                                : add_unary(node, x, {FunctionKind::kPower, 2});
-  ValueId norm = add_group_sums(node, powers, groups, {1, 0});
-  if (p == 2) norm = add_unary(node, norm, {FunctionKind::kSqrt});
-  return add_binary(node, Kind::kDiv, x, add_ungroup(node, norm, groups, shape));
-}
-
 void import_lp_normalization(NodeImport& node) {
   const std::int64_t p = node.int_attribute("p", 2);
   if (p != 1 && p != 2) fail("BF1012", "", fmt::format("attribute 'p' is {}, neither 1 nor 2", p));
@@ -245,6 +231,55 @@ void import_lrn(NodeImport& node) {
       }
   const ValueId sums = std::move(rows).finish_sums(squares, shape);
   node.emit(add_binary(node, Kind::kMul, x, add_unary(node, sums, {FunctionKind::kPower, -beta})));
+}
+
+}  // namespace
+
+// x divided by the norm along one axis.
+ValueId add_normalized(NodeImport& node, ValueId x, std::int64_t p, std::int64_t axis) {
+  const Shape shape = node.input_shape(0);
+  std::vector<bool> along(shape.size(), false);
+  along[checked_axis(axis, shape.size())] = true;
+  const Grouping groups = group_along(node, shape, along);
+  const ValueId powers = p == 1 ? add_unary(node, x, {FunctionKind::kAbs})
+                                : add_unary(node, x, {FunctionKind::kPower, 2});
+  ValueId norm = add_group_sums(node, powers, groups, {1, 0});
+  if (p == 2) norm = add_unary(node, norm, {FunctionKind::kSqrt});
+  return add_binary(node, Kind::kDiv, x, add_ungroup(node, norm, groups, shape));
+}
+
+OperatorRows normalize_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"BatchNormalization",
+       import_batch_normalization,
+       5,
+       5,
+       5,
+       {"consumed_inputs", "epsilon", "is_test", "momentum", "spatial", "training_mode"}},
+      {"GroupNormalization",
+       import_group_normalization,
+       3,
+       3,
+       1,
+       {"epsilon", "num_groups", "stash_type"}},
+      {"InstanceNormalization",
+       import_instance_normalization,
+       3,
+       3,
+       1,
+       {"consumed_inputs", "epsilon"}},
+      {"LRN", import_lrn, 1, 1, 1, {"alpha", "beta", "bias", "size"}},
+      {"LayerNormalization",
+       import_layer_normalization,
+       2,
+       3,
+       3,
+       {"axis", "epsilon", "stash_type"}},
+      {"LpNormalization", import_lp_normalization, 1, 1, 1, {"axis", "p"}},
+      {"MeanVarianceNormalization", import_mean_variance_normalization, 1, 1, 1, {"axes"}},
+      {"RMSNormalization", import_rms_normalization, 2, 2, 1, {"axis", "epsilon", "stash_type"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

@@ -135,8 +135,6 @@ Blocks read_blocks(const NodeImport& node) {
   return {shape[0], shape[1], shape[2], shape[3], block};
 }
 
-}  // namespace
-
 void import_pad(NodeImport& node) {
   const Shape input = node.input_shape(0);
   const PadMode mode = read_mode(node);
@@ -202,6 +200,17 @@ void import_space_to_depth(NodeImport& node) {
     source.push_back(((at[0] * b.channels + at[1] % b.channels) * b.height + y) * b.width + x);
   });
   emit_selection(node, {0}, source, output);
+}
+
+}  // namespace
+
+OperatorRows pad_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"DepthToSpace", import_depth_to_space, 1, 1, 1, {"blocksize", "mode"}},
+      {"Pad", import_pad, 1, 4, 1, {"mode", "paddings", "pads", "value"}},
+      {"SpaceToDepth", import_space_to_depth, 1, 1, 1, {"blocksize"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

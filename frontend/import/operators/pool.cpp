@@ -8,6 +8,7 @@
 #include "frontend/graph/conv_loops.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/grouping.h"
+#include "frontend/import/helpers/pooling.h"
 #include "frontend/import/helpers/window.h"
 #include "frontend/import/operators/operators.h"
 
@@ -158,33 +159,8 @@ void emit_lp(NodeImport& node, const Pooling& pooling) {
   node.emit(sum);
 }
 
-}  // namespace
-
-ValueId add_average_pool(NodeImport& node, ValueId x) {
-  const Pooling pooling = read_pooling(node);
-  const bool count_pads = node.flag("count_include_pad", false);
-  if (is_uniform(pooling.window, count_pads)) {
-    const Shape input = node.input_shape(0);
-    node.reader().charge(
-        {input[1], pooling.window.kernel[0], pooling.window.kernel[1], pooling.window.kernel[2]},
-        "");
-    return node.add(average_conv(pooling, input), {x}, pooling.output);
-  }
-  return add_window_sums(node, pooling, x, [&](const Extent& p) {
-    const std::int64_t count = divisor(pooling.window, p, count_pads);
-    if (count == 0) empty_window();
-    return one_over(count);
-  });
-}
-
 void import_average_pool(NodeImport& node) {
   node.emit(add_average_pool(node, node.input(0)));
-}
-
-ValueId add_global_average_pool(NodeImport& node, ValueId x) {
-  const Pooling pooling = whole_images(node);
-  const Bounded factor = one_over(pooling.window.taps());
-  return add_window_sums(node, pooling, x, [&](const Extent&) { return factor; });
 }
 
 void import_global_average_pool(NodeImport& node) {
@@ -211,6 +187,59 @@ void import_lp_pool(NodeImport& node) {
 
 void import_global_lp_pool(NodeImport& node) {
   emit_lp(node, whole_images(node));
+}
+
+}  // namespace
+
+ValueId add_average_pool(NodeImport& node, ValueId x) {
+  const Pooling pooling = read_pooling(node);
+  const bool count_pads = node.flag("count_include_pad", false);
+  if (is_uniform(pooling.window, count_pads)) {
+    const Shape input = node.input_shape(0);
+    node.reader().charge(
+        {input[1], pooling.window.kernel[0], pooling.window.kernel[1], pooling.window.kernel[2]},
+        "");
+    return node.add(average_conv(pooling, input), {x}, pooling.output);
+  }
+  return add_window_sums(node, pooling, x, [&](const Extent& p) {
+    const std::int64_t count = divisor(pooling.window, p, count_pads);
+    if (count == 0) empty_window();
+    return one_over(count);
+  });
+}
+
+ValueId add_global_average_pool(NodeImport& node, ValueId x) {
+  const Pooling pooling = whole_images(node);
+  const Bounded factor = one_over(pooling.window.taps());
+  return add_window_sums(node, pooling, x, [&](const Extent&) { return factor; });
+}
+
+OperatorRows pool_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"AveragePool",
+       import_average_pool,
+       1,
+       1,
+       1,
+       {"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads",
+        "strides"}},
+      {"GlobalAveragePool", import_global_average_pool, 1, 1, 1, {}},
+      {"GlobalLpPool", import_global_lp_pool, 1, 1, 1, {"p"}},
+      {"GlobalMaxPool", import_global_max_pool, 1, 1, 1, {}},
+      {"LpPool",
+       import_lp_pool,
+       1,
+       1,
+       1,
+       {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "p", "pads", "strides"}},
+      {"MaxPool",
+       import_max_pool,
+       1,
+       1,
+       2,
+       {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

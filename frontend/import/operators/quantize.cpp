@@ -136,8 +136,6 @@ ValueId add_scalar(NodeImport& node, std::size_t i) {
   return add_reshape(node, node.input(i), {});
 }
 
-}  // namespace
-
 void import_quantize_linear(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   const QuantizationInputs inputs = read_axis(node);
@@ -236,6 +234,43 @@ void import_dynamic_quantize_linear(NodeImport& node) {
   node.set_output_type(TensorProto::UINT8);
   if (node.has_output(2)) node.emit(2, made.zero_point);
   node.emit(made.codes);
+}
+
+}  // namespace
+
+OperatorRows quantize_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"ConvInteger",
+       import_conv_integer,
+       2,
+       4,
+       1,
+       {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}},
+      {"DequantizeLinear",
+       import_dequantize_linear,
+       2,
+       3,
+       1,
+       {"axis", "block_size", "output_dtype"}},
+      {"DynamicQuantizeLinear", import_dynamic_quantize_linear, 1, 1, 3, {}},
+      {"MatMulInteger", import_matmul_integer, 2, 4, 1, {}},
+      {"QLinearConv",
+       import_qlinear_conv,
+       8,
+       9,
+       1,
+       {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}},
+      {"QLinearMatMul", import_qlinear_matmul, 8, 8, 1, {}},
+      {"QuantizeLinear",
+       import_quantize_linear,
+       2,
+       3,
+       1,
+       {"axis", "block_size", "output_dtype", "precision", "saturate"}},
+      {"DequantizeLinear", import_dequantize_linear, 2, 3, 1, {"axis", "block_size"}, kMicrosoft},
+      {"QuantizeLinear", import_quantize_linear, 2, 3, 1, {"axis", "block_size"}, kMicrosoft},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

@@ -108,8 +108,6 @@ ValueId unchanged(ValueId x) {
   return x;
 }
 
-}  // namespace
-
 void import_reduce_sum(NodeImport& node) {
   reduce(node, unchanged, unchanged, unchanged);
 }
@@ -191,6 +189,29 @@ void import_cum_sum(NodeImport& node) {
     for (std::int64_t i = begin; i < end; ++i) rows.add(flat + (i - at) * stride);
   }
   node.emit(std::move(rows).finish_sums(node.input(0), shape));
+}
+
+constexpr OperatorImporter reduction(std::string_view type, void (*run)(NodeImport& node)) {
+  return {type, run, 1, 2, 1, {"axes", "keepdims", "noop_with_empty_axes"}};
+}
+
+}  // namespace
+
+OperatorRows reduce_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"CumSum", import_cum_sum, 2, 2, 1, {"exclusive", "reverse"}},
+      reduction("ReduceL1", import_reduce_l1),
+      reduction("ReduceL2", import_reduce_l2),
+      reduction("ReduceLogSum", import_reduce_log_sum),
+      reduction("ReduceLogSumExp", import_reduce_log_sum_exp),
+      reduction("ReduceMax", import_reduce_max),
+      reduction("ReduceMean", import_reduce_mean),
+      reduction("ReduceMin", import_reduce_min),
+      reduction("ReduceProd", import_reduce_prod),
+      reduction("ReduceSum", import_reduce_sum),
+      reduction("ReduceSumSquare", import_reduce_sum_square),
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

@@ -227,8 +227,6 @@ bool is_given(const NodeImport& node, std::size_t input) {
   return node.has_input(input) && element_count(node.input_shape(input)) > 0;
 }
 
-}  // namespace
-
 // Inputs: X, scales in opset 10; X, roi, scales, sizes since 11, of which scales or sizes may be
 // empty.
 void import_resize(NodeImport& node) {
@@ -259,6 +257,22 @@ void import_upsample(NodeImport& node) {
   expect_count(scales.size(), shape.size(), "scales");
   for (std::size_t d = 0; d < shape.size(); ++d) set_scale(axes[d], scales[d]);
   emit_resampled(node, how, axes);
+}
+
+}  // namespace
+
+OperatorRows resize_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"Resize",
+       import_resize,
+       1,
+       4,
+       1,
+       {"antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
+        "extrapolation_value", "keep_aspect_ratio_policy", "mode", "nearest_mode"}},
+      {"Upsample", import_upsample, 1, 2, 1, {"mode", "scales"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

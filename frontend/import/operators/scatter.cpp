@@ -104,8 +104,6 @@ std::int64_t checked_index(std::int64_t index, std::int64_t dim) {
   return index < 0 ? index + dim : index;
 }
 
-}  // namespace
-
 void import_scatter_elements(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   const std::size_t axis = checked_axis(node.int_attribute("axis", 0), shape.size());
@@ -150,6 +148,17 @@ void import_scatter_nd(NodeImport& node) {
     for (std::int64_t i = 0; i < inner; ++i) targets.push_back(to + i);
   }
   emit_scattered(node, targets, shape);
+}
+
+}  // namespace
+
+OperatorRows scatter_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"Scatter", import_scatter_elements, 3, 3, 1, {"axis"}},
+      {"ScatterElements", import_scatter_elements, 3, 3, 1, {"axis", "reduction"}},
+      {"ScatterND", import_scatter_nd, 3, 3, 1, {"reduction"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

@@ -118,8 +118,6 @@ std::int64_t read_depth(NodeImport& node) {
   return static_cast<std::int64_t>(depth);
 }
 
-}  // namespace
-
 void import_arg_max(NodeImport& node) {
   import_arg(node, 1);
 }
@@ -182,6 +180,18 @@ void import_one_hot(NodeImport& node) {
   const ValueId distance = add_binary(node, Binary::Kind::kSub, on, off);
   const ValueId product = add_binary(node, Binary::Kind::kMul, hot, distance);
   node.emit(Binary{Binary::Kind::kAdd}, {product, off});
+}
+
+}  // namespace
+
+OperatorRows select_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"ArgMax", import_arg_max, 1, 1, 1, {"axis", "keepdims", "select_last_index"}},
+      {"ArgMin", import_arg_min, 1, 1, 1, {"axis", "keepdims", "select_last_index"}},
+      {"Hardmax", import_hardmax, 1, 1, 1, {"axis"}},
+      {"OneHot", import_one_hot, 3, 3, 1, {"axis"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

@@ -65,8 +65,6 @@ void emit_real_range(NodeImport& node, double start, double limit, double delta)
   node.emit(std::move(result).finish(node.origin()));
 }
 
-}  // namespace
-
 void import_shape(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   const auto rank = static_cast<std::int64_t>(shape.size());
@@ -151,6 +149,20 @@ void import_non_zero(NodeImport& node) {
   for (const auto& coordinates : found)
     result.data.insert(result.data.end(), coordinates.begin(), coordinates.end());
   node.emit(std::move(result));
+}
+
+}  // namespace
+
+OperatorRows shape_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"ConstantOfShape", import_constant_of_shape, 1, 1, 1, {"value"}},
+      {"EyeLike", import_eye_like, 1, 1, 1, {"dtype", "k"}},
+      {"NonZero", import_non_zero, 1, 1, 1, {}},
+      {"Range", import_range, 3, 3, 1, {}},
+      {"Shape", import_shape, 1, 1, 1, {"end", "start"}},
+      {"Size", import_size, 1, 1, 1, {}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

@@ -106,6 +106,14 @@ ValueId add_log_softmax(NodeImport& node, const Grouping& groups) {
   return add_scale(node, sum, -1, 0);
 }
 
+void import_softmax(NodeImport& node) {
+  node.emit(add_softmax(node, node.input(0), first_axis(node), node.opset()));
+}
+
+void import_log_softmax(NodeImport& node) {
+  node.emit(add_log_softmax(node, groups_of(node, first_axis(node), node.opset())));
+}
+
 }  // namespace
 
 // 1 / sum_j exp(x_j - x_i); of two elements that is sigmoid(x_i - x_j). The sum is at least 1 and
@@ -122,18 +130,18 @@ ValueId add_softmax(NodeImport& node, ValueId x, std::int64_t axis, std::int64_t
   return add_unary(node, inverse, {FunctionKind::kClip, 0, 1});
 }
 
-void import_softmax(NodeImport& node) {
-  node.emit(add_softmax(node, node.input(0), first_axis(node), node.opset()));
-}
-
 ValueId add_log_softmax(NodeImport& node, std::size_t axis) {
   std::vector<bool> along(node.input_shape(0).size(), false);
   along[axis] = true;
   return add_log_softmax(node, checked_groups(node, along));
 }
 
-void import_log_softmax(NodeImport& node) {
-  node.emit(add_log_softmax(node, groups_of(node, first_axis(node), node.opset())));
+OperatorRows softmax_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"LogSoftmax", import_log_softmax, 1, 1, 1, {"axis"}},
+      {"Softmax", import_softmax, 1, 1, 1, {"axis"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

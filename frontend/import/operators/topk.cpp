@@ -131,8 +131,6 @@ std::int64_t read_k(NodeImport& node, std::int64_t length) {
   return k;
 }
 
-}  // namespace
-
 // The k largest or smallest elements along an axis, in order, and where they were.
 void import_top_k(NodeImport& node) {
   constexpr std::int64_t kMostSorted = 256;
@@ -165,6 +163,15 @@ void import_top_k(NodeImport& node) {
   node.set_output_type(TensorProto::INT64);
   const ValueId indices = add_indices(node, x, rows, k, sign);
   node.emit(1, add_index_map(node, indices, result, [&] { return back(k); }));
+}
+
+}  // namespace
+
+OperatorRows topk_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"TopK", import_top_k, 1, 2, 2, {"axis", "k", "largest", "sorted"}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

@@ -82,8 +82,6 @@ void import_extremum(NodeImport& node, bool is_max) {
   node.emit(is_max ? add_max(node, equal) : add_min(node, equal));
 }
 
-}  // namespace
-
 void import_add(NodeImport& node) {
   node.emit(Binary{Binary::Kind::kAdd}, read_operands(node));
 }
@@ -139,6 +137,23 @@ void import_max(NodeImport& node) {
 
 void import_min(NodeImport& node) {
   import_extremum(node, false);
+}
+
+}  // namespace
+
+OperatorRows variadic_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"Add", import_add, 2, 2, 1, {"axis", "broadcast"}},
+      {"Div", import_div, 2, 2, 1, {"axis", "broadcast"}},
+      {"Max", import_max, 1, kVariadic, 1, {}},
+      {"Mean", import_mean, 1, kVariadic, 1, {}},
+      {"Min", import_min, 1, kVariadic, 1, {}},
+      {"Mod", import_mod, 2, 2, 1, {"fmod"}},
+      {"Mul", import_mul, 2, 2, 1, {"axis", "broadcast"}},
+      {"Sub", import_sub, 2, 2, 1, {"axis", "broadcast"}},
+      {"Sum", import_sum, 1, kVariadic, 1, {}},
+  };
+  return kRows;
 }
 
 }  // namespace bf_aot

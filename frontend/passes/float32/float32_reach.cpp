@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "frontend/algebra/affine_algebra.h"
+#include "frontend/functions/function_float32.h"
 #include "frontend/graph/index_maps.h"
-#include "frontend/passes/float32/float32_functions.h"
 #include "frontend/passes/float32/float32_softmax.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite/rewrite.h"

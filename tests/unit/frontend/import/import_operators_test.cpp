@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -394,6 +395,13 @@ TEST(ImportOperators, AnyInputMayBeLeftOut) {
         }
     EXPECT_THROW(import_body(nodes + declared), CompileError);
   }
+}
+
+TEST(ImportOperators, EachHasOneRow) {
+  const std::vector<std::string_view> names = supported_operators();
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+  const std::vector<std::string> others = contributed_operators();
+  EXPECT_EQ(std::set<std::string>(others.begin(), others.end()).size(), others.size());
 }
 
 // Those whose lists have no end need attributes to come so far.

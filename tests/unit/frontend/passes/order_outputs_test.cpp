@@ -164,8 +164,7 @@ TEST(OrderOutputs, SoftmaxIsCheckedTermByTerm) {
 }
 
 TEST(OrderOutputs, StrictFunctionsHaveDistinctValues) {
-  for (std::size_t k = 0; k < kFunctionKinds; ++k) {
-    const FunctionFacts& facts = facts_of(static_cast<FunctionKind>(k));
+  for (const FunctionFacts& facts : function_facts()) {
     if (!facts.strict) continue;
     const Function f{facts.kind, 0.75, 0.5};
     const FunctionDomain domain = facts.domain(f);

@@ -23,10 +23,8 @@ namespace {
 std::vector<Function> functions() {
   const double inf = std::numeric_limits<double>::infinity();
   std::vector<Function> list;
-  for (std::size_t i = 0; i < kFunctionKinds; ++i) {
-    const auto kind = static_cast<FunctionKind>(i);
-    if (facts_of(kind).parameters == 0) list.push_back({kind});
-  }
+  for (const FunctionFacts& facts : function_facts())
+    list.push_back({facts.kind, facts.sample.a, facts.sample.b});
   for (const double a : {0.25, -0.5}) {
     for (const FunctionKind kind : {FunctionKind::kLeakyRelu, FunctionKind::kThresholdedRelu,
                                     FunctionKind::kRound, FunctionKind::kElu, FunctionKind::kCelu})
@@ -90,10 +88,9 @@ bool expect_inside(const Function& f, const Pieces& made, double x) {
 }
 
 TEST(FunctionRecipes, AgreeWithTheFacts) {
-  for (std::size_t i = 0; i < kFunctionKinds; ++i) {
-    const auto kind = static_cast<FunctionKind>(i);
-    EXPECT_EQ(recipe_of(kind).series == nullptr, is_piecewise_linear(kind)) << name_of(kind);
-  }
+  for (const FunctionFacts& facts : function_facts())
+    EXPECT_EQ(recipe_of(facts.kind).series == nullptr, is_piecewise_linear(facts.kind))
+        << facts.name;
   for (const Function& f : functions()) {
     if (recipe_of(f.kind).pieces == nullptr) continue;
     SCOPED_TRACE(to_string(f));
@@ -117,6 +114,30 @@ TEST(FunctionRecipes, SeriesHoldTheValues) {
       if (x > 0 || f.kind == FunctionKind::kExp) {
         EXPECT_TRUE(expect_inside(f, whole, x));
       }
+  }
+}
+
+TEST(FunctionFacts, SamplesLieInTheDomain) {
+  for (const FunctionFacts& facts : function_facts()) {
+    const FunctionSample& sample = facts.sample;
+    EXPECT_TRUE(lies_in(facts.domain({facts.kind, sample.a, sample.b}), sample.low, sample.high))
+        << facts.name;
+  }
+}
+
+TEST(FunctionFacts, ValuesAreNoLargerThanInFloat32) {
+  for (const FunctionFacts& facts : function_facts()) {
+    const FunctionSample& sample = facts.sample;
+    const Function f{facts.kind, sample.a, sample.b};
+    for (const double x : {sample.low, sample.low / 2 + sample.high / 2, sample.high})
+      EXPECT_LE(std::abs(evaluate(f, x)), largest_in_float32(f, std::abs(x))) << facts.name;
+    const auto made = evaluated_in_float32(f, 1);
+    const auto worse = evaluated_in_float32(f, 4);
+    ASSERT_EQ(made.has_value(), worse.has_value()) << facts.name;
+    if (!made) continue;
+    EXPECT_LE(made->relative, worse->relative) << facts.name;
+    EXPECT_LE(made->absolute, worse->absolute) << facts.name;
+    EXPECT_TRUE(made->is_exact() || made->relative < 0x1p-18) << facts.name;
   }
 }
 
@@ -229,8 +250,7 @@ TEST(FunctionFacts, SteepnessSizeAndWholeNumbersHold) {
 TEST(FunctionFacts, OperatorsAreSupportedAndFound) {
   const std::vector<std::string_view> supported = supported_operators();
   std::set<std::string_view> types;
-  for (std::size_t i = 0; i < kFunctionKinds; ++i) {
-    const FunctionFacts& facts = facts_of(static_cast<FunctionKind>(i));
+  for (const FunctionFacts& facts : function_facts()) {
     if (facts.from.type.empty()) continue;
     EXPECT_TRUE(types.insert(facts.from.type).second) << facts.from.type;
     EXPECT_EQ(facts_of_operator(facts.from.type), &facts);

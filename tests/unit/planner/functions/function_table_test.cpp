@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/functions/function_facts.h"
 #include "planner/functions/cells.h"
 #include "planner/functions/enclosure.h"
 #include "planner/functions/function_recipes.h"
@@ -14,14 +15,10 @@ namespace {
 
 std::vector<Function> smooth_functions() {
   std::vector<Function> list;
-  for (std::size_t kind = 0; kind < kFunctionKinds; ++kind) {
-    Function function{static_cast<FunctionKind>(kind), 0, 0};
-    if (is_piecewise_linear(function.kind)) continue;
-    if (function.kind == FunctionKind::kElu || function.kind == FunctionKind::kCelu) function.a = 1;
-    if (function.kind == FunctionKind::kSelu) function = {function.kind, 1.67, 1.05};
-    if (function.kind == FunctionKind::kPower) function.a = 1.5;
-    list.push_back(function);
-  }
+  for (const FunctionFacts& facts : function_facts())
+    if (!is_piecewise_linear(facts.kind))
+      list.push_back({facts.kind, facts.sample.a, facts.sample.b});
+  list.push_back({FunctionKind::kPower, 1.5});
   return list;
 }
 

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <random>
-#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "frontend/functions/function_facts.h"
 #include "planner/reference/relaxation.h"
 
 // The reference's lines around functions: on the right side, and the best that there are.
@@ -15,36 +17,21 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-const Function kLinear[] = {
-    {FunctionKind::kLeakyRelu, 0.01, 0},
-    {FunctionKind::kAbs, 0, 0},
-    {FunctionKind::kClip, -1, 1.5},
-    {FunctionKind::kClip, -kInf, 0.5},
-    {FunctionKind::kHardSigmoid, 0.25, 0.5},
-    {FunctionKind::kHardSigmoid, -0.5, 0.25},
-    {FunctionKind::kThresholdedRelu, 0.75, 0},
-    {FunctionKind::kShrink, 0.5, 0.25},
-    {FunctionKind::kSign, 0, 0},
-    {FunctionKind::kStep, 0, 0},
-    {FunctionKind::kStepAt, 0, 0},
-    {FunctionKind::kFloor, 0, 0},
-    {FunctionKind::kCeil, 0, 0},
-    {FunctionKind::kRound, 0.5, 0},
-    {FunctionKind::kIsZero, 0, 0},
-};
+// Whose domain is the whole line.
+std::vector<Function> functions(bool piecewise_linear, std::vector<Function> list = {}) {
+  for (const FunctionFacts& facts : function_facts()) {
+    const Function f{facts.kind, facts.sample.a, facts.sample.b};
+    if (is_piecewise_linear(f.kind) == piecewise_linear && lies_in(facts.domain(f), -kInf, kInf))
+      list.push_back(f);
+  }
+  return list;
+}
 
-const Function kSmooth[] = {
-    {FunctionKind::kSigmoid, 0, 0},    {FunctionKind::kTanh, 0, 0},
-    {FunctionKind::kSoftplus, 0, 0},   {FunctionKind::kSoftsign, 0, 0},
-    {FunctionKind::kElu, 1, 0},        {FunctionKind::kCelu, 0.5, 0},
-    {FunctionKind::kSelu, 1.67, 1.05}, {FunctionKind::kHardSwish, 0, 0},
-    {FunctionKind::kGelu, 0, 0},       {FunctionKind::kGeluTanh, 0, 0},
-    {FunctionKind::kMish, 0, 0},       {FunctionKind::kErf, 0, 0},
-    {FunctionKind::kExp, 0, 0},        {FunctionKind::kSin, 0, 0},
-    {FunctionKind::kCos, 0, 0},        {FunctionKind::kAtan, 0, 0},
-    {FunctionKind::kSinh, 0, 0},       {FunctionKind::kCosh, 0, 0},
-    {FunctionKind::kAsinh, 0, 0},      {FunctionKind::kPower, 3, 0},
-};
+const std::vector<Function> kLinear = functions(true, {{FunctionKind::kClip, -kInf, 0.5},
+                                                       {FunctionKind::kHardSigmoid, -0.5, 0.25},
+                                                       {FunctionKind::kThresholdedRelu, 0.75},
+                                                       {FunctionKind::kShrink, 0.5, 0.25}});
+const std::vector<Function> kSmooth = functions(false);
 
 // Intervals of many widths, some with ends on a grid where functions have their kinks.
 std::pair<double, double> random_interval(std::mt19937& random) {
@@ -250,8 +237,7 @@ TEST(ReferenceLines, BoundedFunctionsAreBoundedEverywhere) {
 
 // Unrounded bounds of a point: the lower one may lie an ulp above the upper one.
 TEST(ReferenceLines, EndsThatHaveCrossedAreTakenInOrder) {
-  for (const std::span<const Function> kind :
-       {std::span<const Function>(kLinear), std::span<const Function>(kSmooth)})
+  for (const std::vector<Function>& kind : {kLinear, kSmooth})
     for (const Function& f : kind)
       for (const double x : {-0.75, 0.25, 0.5, 1.5}) {
         const double above = std::nextafter(x, 2);
