@@ -6,9 +6,9 @@
 
 namespace bf_aot {
 
-// What the evaluation of a function in float32 makes of its exact value f(x), x the float32 number
-// that it reads: a number within relative |f(x)| + absolute of it, but for what is lost where
-// results are subnormal. Proofs: docs/proofs/float32.md.
+// Bounds the evaluation of a function f in float32 at a float32 number x: its result is within
+// relative |f(x)| + absolute of f(x), but for what is lost where results are subnormal. Proofs:
+// docs/proofs/float32.md.
 struct Float32Function {
   double relative = 0;
   double absolute = 0;
