@@ -30,8 +30,8 @@ bool is_rational(const Plan& plan);
 ExactBounds execute_exact(const Plan& plan, const Entry& entry, const std::vector<mpq_class>& lower,
                           const std::vector<mpq_class>& upper);
 
-// The same of any plan, where smooth functions have constants of exact_range() in place of lines.
-// Nothing is returned where one of them has no such range.
+// Executes an entry of any plan as execute_exact() does; smooth functions have the constants of
+// exact_range() in place of lines. Nothing is returned where one of them has no such range.
 std::optional<ExactBounds> find_exact_bounds(const Plan& plan, const Entry& entry,
                                              const std::vector<mpq_class>& lower,
                                              const std::vector<mpq_class>& upper);
