@@ -27,11 +27,6 @@ double double_above(const mpq_class& x) {
   return x == 0 ? 0 : next_up(x.get_d());
 }
 
-bool shows_exactly(const Function& f, double x) {
-  const FunctionFacts& facts = facts_of(f.kind);
-  return facts.shows_exactly != nullptr ? facts.shows_exactly(f, x) : x == 0 || x == 1;
-}
-
 }  // namespace
 
 // evaluate_exact() misses smooth functions by less than 2^-200 max(1, |f|).
@@ -62,8 +57,8 @@ std::optional<Bounded> bounded_function(const Function& f, const Bounded& x) {
     if (!std::isfinite(slope)) return std::nullopt;
     miss += mpq_class(slope) * mpq_class(x.error);
   }
-  const bool exactly =
-      is_piecewise_linear(f.kind) || (miss == 0 && x.error == 0 && shows_exactly(f, x.value));
+  const bool exactly = is_piecewise_linear(f.kind) ||
+                       (miss == 0 && x.error == 0 && is_exact_value(f, middle, *exact));
   const double own = exactly ? 0 : 0x1p-190 * (1 + std::abs(value));
   return Bounded{value, add_up(double_above(miss), own)};
 }

@@ -20,4 +20,13 @@ mpq_class evaluate_exact(const Function& function, const mpq_class& x) {
   return *std::move(value);
 }
 
+bool is_exact_value(const Function& function, const mpq_class& x, const mpq_class& value) {
+  const FunctionFacts& facts = facts_of(function.kind);
+  if (facts.rational != nullptr) return true;
+  const double point = x.get_d();
+  if (mpq_class(point) != x || mpq_class(value.get_d()) != value) return false;
+  return facts.shows_exactly != nullptr ? facts.shows_exactly(function, point)
+                                        : point == 0 || point == 1;
+}
+
 }  // namespace bf_aot

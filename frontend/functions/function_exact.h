@@ -17,4 +17,8 @@ mpq_class evaluate_exact(const Function& function, const mpq_class& x);
 // beyond 2^(2^30).
 std::optional<mpq_class> find_exact(const Function& function, const mpq_class& x);
 
+// Whether `value`, which find_exact() has of a rational x, is f(x) itself. False for smooth
+// functions but where facts say that a rational is.
+bool is_exact_value(const Function& function, const mpq_class& x, const mpq_class& value);
+
 }  // namespace bf_aot

@@ -44,6 +44,12 @@ struct FunctionDomain {
   bool poles = false;  // it does not hold the odd multiples of pi / 2
 };
 
+// Numbers that no value of a function is below, or above. Values may come near them without end.
+struct FunctionValues {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
 enum class Monotony : std::uint8_t {
   kNone,      // or not known
   kRises,     // it never decreases on its domain
@@ -79,6 +85,7 @@ struct FunctionSample {
 struct FunctionFacts {
   FunctionKind kind{};
   std::string_view name;
+  FunctionValues values{};
   int parameters = 0;  // 1: a, 2: a and b
   FunctionOperator from{};
 

@@ -20,6 +20,23 @@ ExactBounds execute_exact(const Plan& plan, const Entry& entry, const std::vecto
   return run_machine<ExactBounds, ExactLayerBounds>(plan, entry, lower, upper);
 }
 
+std::optional<ExactBounds> find_exact_bounds(const Plan& plan, const Entry& entry,
+                                             const std::vector<mpq_class>& lower,
+                                             const std::vector<mpq_class>& upper) {
+  try {
+    return run_machine<ExactBounds, ExactLayerBounds>(plan, entry, lower, upper);
+  } catch (const NoRationalBounds&) {
+    return std::nullopt;
+  }
+}
+
+bool holds_exact_network(const Plan& plan) {
+  return plan.config.semantics == Semantics::kReal &&
+         std::ranges::all_of(plan.layers, [](const Layer& layer) {
+           return layer.errors.weight_residual == 0 && layer.errors.bias_double == 0;
+         });
+}
+
 std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x,
                                       const std::vector<LayerId>& heads) {
   return evaluate_heads(plan, x, heads);

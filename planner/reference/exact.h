@@ -2,6 +2,7 @@
 
 #include <gmpxx.h>
 
+#include <optional>
 #include <vector>
 
 #include "planner/plan/plan.h"
@@ -28,6 +29,16 @@ bool is_rational(const Plan& plan);
 // is_rational(plan).
 ExactBounds execute_exact(const Plan& plan, const Entry& entry, const std::vector<mpq_class>& lower,
                           const std::vector<mpq_class>& upper);
+
+// Executes an entry of any plan as execute_exact() does; smooth functions have the constants of
+// exact_range() in place of lines. Nothing is returned where one of them has no such range.
+std::optional<ExactBounds> find_exact_bounds(const Plan& plan, const Entry& entry,
+                                             const std::vector<mpq_class>& lower,
+                                             const std::vector<mpq_class>& upper);
+
+// Whether weight + residual and the biases in double are the network's own numbers, so that exact
+// bounds are bounds of the network.
+bool holds_exact_network(const Plan& plan);
 
 // The outputs at a point, where smooth functions' values are off by 2^-200, relative to max(1, |f|)
 // (see frontend/functions/function_exact.h). The spec rows with heads = plan.spec_heads.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "frontend/functions/function.h"
 #include "frontend/functions/function_exact.h"
 #include "frontend/functions/function_facts.h"
+#include "frontend/functions/function_range.h"
 #include "planner/reference/scalars.h"
 
 // Lines around an activation on an interval. The best pair has the least area between them, which
@@ -226,16 +228,29 @@ Relaxed<double> relax_infinite(const Function& f, double low, double high);
 // Relaxes any function in double, by sampling; see relaxation.cpp.
 Relaxed<double> relax_smooth(const Function& f, double low, double high);
 
+// Thrown where a function has no rational bounds, see exact_range().
+struct NoRationalBounds {};
+
+// Constants around a smooth function: no line of rational coefficients is as good as those of the
+// tables, and a limit that is met exactly is met by a value at an end, or by none.
+inline Relaxed<mpq_class> relax_range(const Function& f, const mpq_class& low,
+                                      const mpq_class& high) {
+  const std::optional<ExactRange> range = exact_range(f, low, high);
+  if (!range) throw NoRationalBounds();
+  return {0, 0, range->high, range->low, range->low, range->high};
+}
+
 // Relaxes f between two ends. Ends in double that were not rounded outward may have crossed; they
-// stand for what lies between them.
+// stand for what lies between them. In rationals it throws NoRationalBounds.
 template <typename Scalar>
 Relaxed<Scalar> relax_function(const Function& f, const Scalar& low, const Scalar& high) {
   if constexpr (std::is_floating_point_v<Scalar>) {
     if (low > high) return relax_function(f, high, low);
     if (!is_finite(low) || !is_finite(high)) return relax_infinite(f, low, high);
     if (!is_piecewise_linear(f.kind)) return relax_smooth(f, low, high);
+  } else if (!is_piecewise_linear(f.kind)) {
+    return relax_range(f, low, high);
   }
-  BF_CHECK(is_piecewise_linear(f.kind));  // else there are no rational values: see is_rational
   return relax_points(corners_of(f, low, high), Scalar((low + high) / 2));
 }
 

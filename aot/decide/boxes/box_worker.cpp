@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "aot/decide/boxes/box_node.h"
+#include "aot/decide/boxes/row_bounds.h"
 #include "frontend/diagnostic.h"
 #include "planner/entries/keep_coefficients.h"
 #include "runtime/bf/search/branch_and_bound.h"
@@ -46,7 +47,7 @@ class Tables {
 class BoxWorker final : public tree::TreeWorker {
  public:
   BoxWorker(const BoxQuestion& question, const engine::HostVerifier& verifier, std::size_t thread)
-      : tables_(question), verifier_(verifier) {
+      : question_(question), tables_(question), verifier_(verifier) {
     const Plan& plan = question.plan;
     b_.property = &tables_.all();
     b_.inputs = static_cast<std::size_t>(b_.property->inputs);
@@ -134,6 +135,7 @@ class BoxWorker final : public tree::TreeWorker {
     b_.search.open = 0;
     b_.unsplittable = false;
     judge_box(b_, i);
+    if ((b_.search.open > 0 || b_.unsplittable) && is_excluded_exactly(i)) return closed();
     tree::Expansion made;
     made.fate = b_.search.open > 0 ? tree::Fate::kSplit
                 : b_.unsplittable  ? tree::Fate::kStuck
@@ -144,6 +146,23 @@ class BoxWorker final : public tree::TreeWorker {
     }
     return made;
   }
+  static tree::Expansion closed() {
+    tree::Expansion made;
+    made.fate = tree::Fate::kClosed;
+    return made;
+  }
+
+  // Boxes that cannot be split are always worth it.
+  bool is_excluded_exactly(std::size_t i) const {
+    if (question_.exact == nullptr) return false;
+    const RowBounds rows = {{b_.row_lower + i * b_.rows, b_.rows},
+                            {b_.row_upper + i * b_.rows, b_.rows}};
+    const std::uint32_t index = b_.round_cases[i];
+    return (b_.unsplittable || is_near_limit(question_.tables, index, rows)) &&
+           question_.exact->exclude(index, {b_.round_lower + i * b_.inputs, b_.inputs},
+                                    {b_.round_upper + i * b_.inputs, b_.inputs});
+  }
+
   std::vector<std::byte> half(std::size_t at) const {
     return box_state(b_.inputs, b_.lower + at * b_.inputs, b_.upper + at * b_.inputs);
   }
@@ -163,6 +182,7 @@ class BoxWorker final : public tree::TreeWorker {
     return true;
   }
 
+  const BoxQuestion question_;
   const Tables tables_;
   const engine::HostVerifier& verifier_;
   std::uint32_t first_random_ = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "aot/decide/boxes/exact_boxes.h"
 #include "aot/decide/tree/tree_worker.h"
 #include "aot/engine/verifier/verifier.h"
 #include "frontend/property/verdict_tables.h"
@@ -16,6 +17,7 @@ struct BoxQuestion {
   const Plan& plan;  // made with decide, and a batch
   const VerdictTables& tables;
   const FloatBoxes& boxes;
+  const ExactBoxes* exact;  // of the plan, or null
 };
 
 // A worker whose nodes are boxes, see box_node.h. It follows the rules of runtime/bf/search: a box

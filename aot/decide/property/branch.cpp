@@ -26,6 +26,7 @@ BranchSearch::BranchSearch(const engine::HostVerifier& verifier, const Plan& pla
                   threads),
       verifier_(verifier),
       plan_(plan),
+      exact_(ExactBoxes::make(cases.property(), plan)),
       twins_(threads) {}
 
 BranchSearch::~BranchSearch() = default;
@@ -33,7 +34,8 @@ BranchSearch::~BranchSearch() = default;
 std::unique_ptr<tree::TreeWorker> BranchSearch::make_worker(std::size_t thread) {
   const engine::HostVerifier* own = &verifier_;
   if (thread > 0) own = (twins_[thread] = verifier_.twin()).get();
-  return make_box_worker({plan_, cases().tables(), cases().boxes()}, *own, thread);
+  return make_box_worker({plan_, cases().tables(), cases().boxes(), exact_ ? &*exact_ : nullptr},
+                         *own, thread);
 }
 
 // The states of boxes speak of inputs alone. Sums of all weights tell networks apart, also where

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "aot/decide/boxes/exact_boxes.h"
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/split_search.h"
 #include "aot/engine/verifier/verifier.h"
@@ -48,6 +50,7 @@ class BranchSearch final : public SplitSearch {
 
   const engine::HostVerifier& verifier_;
   const Plan& plan_;
+  const std::optional<ExactBoxes> exact_;
   std::vector<std::unique_ptr<const engine::HostVerifier>> twins_;  // by thread, without the first
 };
 

@@ -1,11 +1,12 @@
 #include "aot/decide/property/cases.h"
 
-#include "runtime/bf/search/verdict.h"
+#include "aot/decide/boxes/row_bounds.h"
 
 namespace bf_aot::decide {
 
 Cases::Cases(const Property& property, std::size_t whole_inputs)
-    : inputs_(static_cast<std::size_t>(property.input_count)),
+    : property_(property),
+      inputs_(static_cast<std::size_t>(property.input_count)),
       whole_inputs_(whole_inputs),
       tables_(verdict_tables(property)),
       boxes_(float_boxes(property)),
@@ -26,23 +27,9 @@ input::FloatBox Cases::box(std::size_t index) const {
   return {part(boxes_.lower), part(boxes_.upper)};
 }
 
-// A clause is excluded when one of its conditions never holds; NAME_verify decides by the same
-// function.
-bool Cases::is_excluded(std::uint32_t clause, const std::vector<float>& lower,
-                        const std::vector<float>& upper) const {
-  for (std::uint32_t i = tables_.clause_terms[clause]; i < tables_.clause_terms[clause + 1]; ++i) {
-    const VerdictCondition& term = tables_.terms[i];
-    if (bf::never_holds({term.row, term.at_least, term.threshold}, lower.data(), upper.data()))
-      return true;
-  }
-  return false;
-}
-
-void Cases::judge(std::size_t index, const engine::Bounds& rows) {
-  const std::vector<float> lower(rows.lower.begin(), rows.lower.end());
-  const std::vector<float> upper(rows.upper.begin(), rows.upper.end());
+void Cases::judge(std::size_t index, const RowBounds& rows) {
   for (std::uint32_t j = tables_.case_clauses[index]; j < tables_.case_clauses[index + 1]; ++j)
-    if (!is_excluded(j, lower, upper)) return;
+    if (!is_excluded(tables_, j, rows)) return;
   mark_verified(index);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "aot/decide/boxes/row_bounds.h"
 #include "aot/engine/verifier/verifier.h"
 #include "frontend/property/property.h"
 #include "frontend/property/verdict_tables.h"
@@ -15,6 +16,7 @@ class Cases {
  public:
   // whole_inputs: the inputs of the whole network, where the property speaks of its free inputs
   // alone; 0: it speaks of all.
+  // The property must outlive the cases.
   explicit Cases(const Property& property, std::size_t whole_inputs = 0);
 
   std::size_t count() const { return verified_.size(); }
@@ -22,6 +24,7 @@ class Cases {
   bool is_verified(std::size_t index) const { return verified_.at(index); }
   std::vector<std::size_t> open() const;
 
+  const Property& property() const { return property_; }
   // The property as float32 tables, which a verifier's own code has, too.
   const VerdictTables& tables() const { return tables_; }
   const FloatBoxes& boxes() const { return boxes_; }
@@ -33,16 +36,13 @@ class Cases {
   // The box of a case in float32 numbers, as a verifier takes it.
   input::FloatBox box(std::size_t index) const;
 
-  // Marks the case as verified when `rows`, bounds of the property's rows on its box, exclude every
-  // clause of the case.
-  void judge(std::size_t index, const engine::Bounds& rows);
+  // Marks the case as verified when the rows' bounds on its box exclude each of its clauses.
+  void judge(std::size_t index, const RowBounds& rows);
 
   void mark_verified(std::size_t index);
 
  private:
-  bool is_excluded(std::uint32_t clause, const std::vector<float>& lower,
-                   const std::vector<float>& upper) const;
-
+  const Property& property_;
   std::size_t inputs_, whole_inputs_;
   VerdictTables tables_;
   FloatBoxes boxes_;

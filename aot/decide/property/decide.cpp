@@ -5,13 +5,22 @@
 
 namespace bf_aot::decide {
 
-void verify_cases(const engine::HostVerifier& verifier, Cases& cases, const StopAsked& stop,
-                  const CaseProgress& progress) {
+void verify_cases(const engine::HostVerifier& verifier, const ExactBoxes* exact, Cases& cases,
+                  const StopAsked& stop, const CaseProgress& progress) {
   const std::vector<std::size_t> open = cases.open();
   for (std::size_t k = 0; k < open.size(); ++k) {
     if (stop()) return;
     progress(k, open.size());
-    cases.judge(open[k], verifier.spec_bounds(cases.box(open[k])));
+    const std::size_t index = open[k];
+    const input::FloatBox box = cases.box(index);
+    const engine::Bounds made = verifier.spec_bounds(box);
+    const std::vector<float> lower(made.lower.begin(), made.lower.end());
+    const std::vector<float> upper(made.upper.begin(), made.upper.end());
+    const RowBounds rows = {lower, upper};
+    cases.judge(index, rows);
+    if (exact != nullptr && !cases.is_verified(index) &&
+        is_near_limit(cases.tables(), index, rows) && exact->exclude(index, box.lower, box.upper))
+      cases.mark_verified(index);
   }
   progress(open.size(), open.size());
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "aot/decide/boxes/exact_boxes.h"
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/search.h"
 #include "aot/decide/property/stop.h"
@@ -16,9 +17,10 @@ namespace bf_aot::decide {
 // Called now and then with the number of cases that are done, and of all.
 using CaseProgress = std::function<void(std::size_t done, std::size_t count)>;
 
-// Bounds every open case by the verifier, until a stop is asked for.
-void verify_cases(const engine::HostVerifier& verifier, Cases& cases, const StopAsked& stop,
-                  const CaseProgress& progress);
+// Bounds every open case by the verifier, and by `exact` (of the same plan, or null) where a limit
+// is near, until a stop is asked for.
+void verify_cases(const engine::HostVerifier& verifier, const ExactBoxes* exact, Cases& cases,
+                  const StopAsked& stop, const CaseProgress& progress);
 
 // Searches the open cases for a violation, for at most `seconds` in all or until a stop is asked
 // for. Returns the first that is proven.

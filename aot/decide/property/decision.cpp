@@ -152,7 +152,9 @@ class Decision {
   void bound(const DecisionMethod& method) {
     make(method);
     const system::Stopwatch deciding;
-    verify_cases(*made_.host, cases_, calls_.stop, case_progress(DecisionPhase::kBound));
+    const auto exact = ExactBoxes::make(property_, *made_.plan);
+    verify_cases(*made_.host, exact ? &*exact : nullptr, cases_, calls_.stop,
+                 case_progress(DecisionPhase::kBound));
     bounding_ = deciding.seconds();
     outcome_.decide_seconds += bounding_;
   }

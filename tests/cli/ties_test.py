@@ -1,0 +1,73 @@
+"""Limits that a network meets exactly: bounds of floats never exclude what lies beyond them."""
+
+import random
+import sys
+import unittest
+from fractions import Fraction
+
+from harness import Case
+from small_models import model, node, tensor, write_model
+
+BOX = "(declare-const X_0 Real)(declare-const Y_0 Real)(assert (<= {} X_0 {}))"
+
+
+class Ties(Case):
+    def decide(self, nodes, condition, box=(-1, 1), code=0, constants=(), more=()):
+        network = write_model(self.work / "tie.onnx",
+                              model("tie", nodes, constants, [1, 1], [1, 1]))
+        question = self.write("tie.vnnlib", BOX.format(*box) + f"(assert {condition})")
+        return self.run_json("verify", network, question, "--jit", "off", *more, code=code)
+
+    def verify(self, operator, condition, box=(-1, 1), **given):
+        return self.decide([node(operator, ["x"], "y")], condition, box, **given)
+
+    def test_linear_pieces(self):
+        for operator, condition, box in (
+                ("Identity", "(> Y_0 1)", (0, 1)), ("Identity", "(< Y_0 0)", (0, 1)),
+                ("Relu", "(< Y_0 0)", (-1, 1)), ("Relu", "(< Y_0 0)", (-1, 2)),
+                ("Abs", "(< Y_0 0)", (-1, 1)), ("Abs", "(> Y_0 1)", (-1, 1)),
+                ("Sign", "(> Y_0 1)", (-1, 1)), ("Floor", "(< Y_0 1)", (1, 1.5))):
+            with self.subTest(operator=operator, condition=condition):
+                self.assertEqual(self.verify(operator, condition, box)["verdict"], "verified")
+
+    def test_ranges_of_functions(self):
+        for operator, condition in (("Tanh", "(> Y_0 1)"), ("Tanh", "(< Y_0 (- 1))"),
+                                    ("Sigmoid", "(> Y_0 1)"), ("Sigmoid", "(< Y_0 0)"),
+                                    ("Erf", "(> Y_0 1)"), ("Exp", "(< Y_0 0)"),
+                                    ("Sin", "(> Y_0 1)"), ("Softplus", "(< Y_0 0)")):
+            with self.subTest(operator=operator, condition=condition):
+                found = self.verify(operator, condition, (-50, 50))
+                self.assertEqual(found["verdict"], "verified")
+
+    def test_values_that_facts_name(self):
+        self.assertEqual(self.verify("Sigmoid", "(< Y_0 0.5)", (0, 3))["verdict"], "verified")
+        self.assertEqual(self.verify("Exp", "(< Y_0 1)", (0, 3))["verdict"], "verified")
+
+    def test_a_limit_that_is_met_violates_a_condition_that_is_not_strict(self):
+        self.assertEqual(self.verify("Relu", "(<= Y_0 0)", code=3)["verdict"], "falsified")
+        self.assertEqual(self.verify("Identity", "(>= Y_0 1)", (0, 1), code=3)["verdict"],
+                         "falsified")
+
+    def test_conditions_that_have_inputs(self):
+        self.assertEqual(self.verify("Relu", "(< Y_0 X_0)", (0, 1))["verdict"], "verified")
+
+    def test_random_corners(self):
+        # y = sum v_j relu(w_j x + b_j), whose bends are dyadic: the largest value is at one of them.
+        rng = random.Random(7)
+        for trial in range(12):
+            bends = sorted(rng.sample(range(-7, 8), 3))
+            slopes = [rng.choice((-2, -1, 1, 2)) for _ in bends]
+            nodes = [node("Gemm", ["x", "w", "b"], "z"), node("Relu", ["z"], "h"),
+                     node("Gemm", ["h", "v"], "y")]
+            constants = [tensor("w", [1, 3], [8, 8, 8]),
+                         tensor("b", [3], [-bend for bend in bends]), tensor("v", [3, 1], slopes)]
+            points = [Fraction(-1), Fraction(1)] + [Fraction(bend, 8) for bend in bends]
+            most = max(sum(v * max(8 * x - b, 0) for v, b in zip(slopes, bends)) for x in points)
+            limit = f"(- {-most})" if most < 0 else str(most)
+            with self.subTest(trial=trial):
+                found = self.decide(nodes, f"(> Y_0 {limit})", constants=constants)
+                self.assertEqual(found["verdict"], "verified")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

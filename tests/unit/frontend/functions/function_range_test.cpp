@@ -1,0 +1,76 @@
+#include "frontend/functions/function_range.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "frontend/functions/function_exact.h"
+#include "frontend/functions/function_facts.h"
+
+namespace bf_aot {
+namespace {
+
+Function example_of(FunctionKind kind) {
+  const int parameters = facts_of(kind).parameters;
+  return {kind, parameters > 0 ? 0.5 : 0, parameters > 1 ? 2.0 : 0};
+}
+
+// evaluate_exact() misses by at most this, relative to max(1, |f|).
+mpq_class own_error(const mpq_class& value) {
+  mpq_class error = std::max(mpq_class(1), mpq_class(abs(value)));
+  mpq_div_2exp(error.get_mpq_t(), error.get_mpq_t(), 200);
+  return error;
+}
+
+TEST(FunctionRange, HoldsValuesOfEveryFunction) {
+  std::mt19937 random(20261127);
+  std::uniform_int_distribution<int> numerator(-4000, 4000);
+  for (std::size_t k = 0; k < kFunctionKinds; ++k) {
+    const Function f = example_of(static_cast<FunctionKind>(k));
+    int known = 0;
+    for (int trial = 0; trial < 60; ++trial) {
+      const int scale = trial % 2 == 0 ? 3000 : 64;
+      mpq_class low(numerator(random), scale), high(numerator(random), scale);
+      low.canonicalize();
+      high.canonicalize();
+      if (low > high) std::swap(low, high);
+      const auto range = exact_range(f, low, high);
+      if (!range) continue;
+      ++known;
+      for (int i = 0; i <= 8; ++i) {
+        const mpq_class x = low + (high - low) * i / 8;
+        const auto value = find_exact(f, x);
+        ASSERT_TRUE(value.has_value()) << to_string(f);
+        EXPECT_LE(range->low, *value + own_error(*value)) << to_string(f) << " at " << x;
+        EXPECT_GE(range->high, *value - own_error(*value)) << to_string(f) << " at " << x;
+      }
+    }
+    if (facts_of(f.kind).monotony(f) == Monotony::kRises) EXPECT_GT(known, 0) << to_string(f);
+  }
+}
+
+TEST(FunctionRange, EndsAreExactWhereAValueIs) {
+  const auto range = exact_range({FunctionKind::kSigmoid}, 0, 1000);
+  ASSERT_TRUE(range.has_value());
+  EXPECT_EQ(range->low, mpq_class(1, 2));
+  EXPECT_EQ(range->high, 1);
+}
+
+TEST(FunctionRange, NeverLeavesTheValuesOfTheFunction) {
+  EXPECT_EQ(exact_range({FunctionKind::kTanh}, -1000, 1000)->high, 1);
+  EXPECT_EQ(exact_range({FunctionKind::kTanh}, -1000, 1000)->low, -1);
+  EXPECT_EQ(exact_range({FunctionKind::kExp}, -1000, 0)->low, 0);
+  EXPECT_EQ(exact_range({FunctionKind::kExp}, -1000, 0)->high, 1);
+  EXPECT_EQ(exact_range({FunctionKind::kSin}, -1000, 1000)->high, 1);
+  EXPECT_EQ(exact_range({FunctionKind::kCosh}, -2, 1)->low, 1);
+}
+
+TEST(FunctionRange, SaysNothingBeyondTheDomainAndOfUnknownTurns) {
+  EXPECT_FALSE(exact_range({FunctionKind::kLog}, 0, 1).has_value());
+  EXPECT_FALSE(exact_range({FunctionKind::kReciprocal}, -1, 1).has_value());
+  EXPECT_FALSE(exact_range({FunctionKind::kGelu}, -1, 1).has_value());
+}
+
+}  // namespace
+}  // namespace bf_aot
