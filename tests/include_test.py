@@ -11,9 +11,9 @@ import sys
 FOLDERS = ("onnx_schema", "frontend", "planner", "aot", "runtime", "tests", "bench")
 # Header -> most source files that it may reach.
 LIMITS = {
-    "planner/plan/plan.h": 306,
-    "frontend/functions/function.h": 513,
-    "nlohmann/json.hpp": 65,
+    "planner/plan/plan.h": 296,
+    "frontend/functions/function.h": 515,
+    "nlohmann/json.hpp": 62,
     "CLI/CLI.hpp": 1,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
