@@ -10,4 +10,8 @@ namespace bf_aot {
 // `stage` must not be there yet.
 void verify(const Plan& plan, PlanStage stage = PlanStage::kTasks);
 
+// The same of a network of the plan's layers whose neurons are split: what it says of each layer,
+// and that its counts are no less than what is counted here.
+void verify_split_network(const Plan& plan, const SplitNetworkPlan& network);
+
 }  // namespace bf_aot

@@ -21,14 +21,14 @@
 namespace bf_aot::soundness {
 namespace {
 
+using decide::BoxNetwork;
+using decide::ClauseTerm;
 using decide::kLanes;
 using decide::NeuronRange;
 using decide::NeuronSplit;
 using decide::NodeLanes;
 using decide::RowObjective;
-using decide::SplitNetwork;
 using decide::SplitNode;
-using decide::SplitTerm;
 using Values = std::vector<std::vector<mpq_class>>;
 
 // Defined everywhere, but for floor, ceiling and rounding.
@@ -55,7 +55,7 @@ struct Subject {
   Graph values;  // whose outputs are what the layers are before them, in order
   std::shared_ptr<const Plan> plan;
   FloatBox box;
-  std::unique_ptr<const SplitNetwork> network;
+  std::unique_ptr<const BoxNetwork> network;
 
   Values at(const std::vector<mpq_class>& x) const { return evaluate_exact(values, {x}); }
 };
@@ -181,8 +181,7 @@ class FunctionSplits : public SplitTest {
     return x;
   }
 
-  static const mpq_class& z_of(const SplitNetwork& network, const Values& values,
-                               std::size_t open) {
+  static const mpq_class& z_of(const BoxNetwork& network, const Values& values, std::size_t open) {
     const auto [layer, place] = network.place_of(open);
     const auto at = static_cast<std::size_t>(layer);
     return values[at][static_cast<std::size_t>(
@@ -190,7 +189,7 @@ class FunctionSplits : public SplitTest {
   }
 
   // With splits and ranges that hold at a point, and any choices.
-  SplitNode random_node(const SplitNetwork& network, const Values& values, std::size_t terms) {
+  SplitNode random_node(const BoxNetwork& network, const Values& values, std::size_t terms) {
     SplitNode node;
     const int share = pick(random_, 0, 2) * 40;
     for (std::size_t open = 0; open < network.open(); ++open) {
@@ -230,15 +229,15 @@ class FunctionSplits : public SplitTest {
     return node;
   }
 
-  std::vector<SplitTerm> random_terms(const SplitNetwork& network) {
-    std::vector<SplitTerm> terms;
+  std::vector<ClauseTerm> random_terms(const BoxNetwork& network) {
+    std::vector<ClauseTerm> terms;
     for (int t = pick(random_, 1, 3); t > 0; --t)
       terms.push_back({pick(random_, 0, static_cast<int>(network.rows().size()) - 1),
                        pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, 0});
     return terms;
   }
 
-  std::vector<float> random_scales(const SplitNetwork& network) {
+  std::vector<float> random_scales(const BoxNetwork& network) {
     std::vector<float> scales;
     for (std::size_t i = 0; i < network.layers().size(); ++i)
       scales.push_back(std::ldexp(1.0F, pick(random_, -4, 4)));
@@ -246,7 +245,7 @@ class FunctionSplits : public SplitTest {
   }
 
   // sign (row - threshold) of a term at a point.
-  static mpq_class height_of(const SplitTerm& term, const Values& values) {
+  static mpq_class height_of(const ClauseTerm& term, const Values& values) {
     return exact(static_cast<double>(term.sign)) *
            (values.back()[static_cast<std::size_t>(term.row)] - exact(term.threshold));
   }
@@ -263,8 +262,8 @@ class FunctionSplits : public SplitTest {
 TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
   int checked = 0, of_products = 0;
   for_each_subject(400, [&](const Subject& subject, const Values& values) {
-    const SplitNetwork& network = *subject.network;
-    std::vector<SplitTerm> terms = random_terms(network);
+    const BoxNetwork& network = *subject.network;
+    std::vector<ClauseTerm> terms = random_terms(network);
     const SplitNode node = random_node(network, values, terms.size());
     const auto last =
         last_proven(network, terms, random_scales(network), node, values.back().front().get_d());
@@ -284,8 +283,8 @@ TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
 TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {
   int checked = 0;
   for_each_subject(200, [&](const Subject& subject, const Values& values) {
-    const SplitNetwork& network = *subject.network;
-    const std::vector<SplitTerm> terms = random_terms(network);
+    const BoxNetwork& network = *subject.network;
+    const std::vector<ClauseTerm> terms = random_terms(network);
     const SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);
     lanes.set_scales(random_scales(network));
@@ -318,13 +317,13 @@ TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {
 TEST_F(FunctionSplits, RangesHoldAtViolations) {
   int tightened = 0;
   for_each_subject(300, [&](const Subject& subject, const Values& values) {
-    const SplitNetwork& network = *subject.network;
-    std::vector<SplitTerm> terms = random_terms(network);
-    for (SplitTerm& term : terms)
+    const BoxNetwork& network = *subject.network;
+    std::vector<ClauseTerm> terms = random_terms(network);
+    for (ClauseTerm& term : terms)
       term.threshold = values.back()[static_cast<std::size_t>(term.row)].get_d() +
                        static_cast<double>(term.sign) * std::ldexp(1, pick(random_, -20, 0));
     // The step to a violation may be lost beside a number of many digits.
-    for (const SplitTerm& term : terms)
+    for (const ClauseTerm& term : terms)
       if (height_of(term, values) >= 0) return;
     SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);

@@ -8,7 +8,7 @@
 namespace bf_aot::decide {
 namespace {
 
-using Phase = SplitNetwork::Phase;
+using Phase = BoxNetwork::Phase;
 
 // Rates of steps, see Ascent.
 constexpr float kRate = 0.1F, kDecay = 0.97F;
@@ -21,7 +21,7 @@ void fill_lanes(float value, float* to) {
 
 }  // namespace
 
-NodeLanes::NodeLanes(const SplitNetwork& network, const std::vector<SplitTerm>& terms)
+NodeLanes::NodeLanes(const BoxNetwork& network, const std::vector<ClauseTerm>& terms)
     : network_(network),
       terms_(terms),
       scales_(network.layers().size(), 1.0F),
@@ -104,7 +104,7 @@ const NodeLanes::Lane& NodeLanes::bound() {
   std::fill(input_coefficients_.begin(), input_coefficients_.end(), 0.0F);
   bounds_ = {};
   for (std::size_t t = 0; t < terms_.size(); ++t) {
-    const SplitTerm& term = terms_[t];
+    const ClauseTerm& term = terms_[t];
     const auto [layer, place] = network_.rows()[static_cast<std::size_t>(term.row)];
     float* const to =
         over_a_[static_cast<std::size_t>(layer)].data() + at_lanes(static_cast<std::size_t>(place));
@@ -156,10 +156,10 @@ ProductChoices NodeLanes::planes_of(std::size_t product) {
 }
 
 // Where the factors lie in each lane, of `memory`.
-ProductNeuron NodeLanes::product_neuron(const std::array<SplitNetwork::Factor, 2>& factors,
+ProductNeuron NodeLanes::product_neuron(const std::array<BoxNetwork::Factor, 2>& factors,
                                         std::array<Lane, 4>& memory) const {
   for (std::size_t k = 0; k < 2; ++k) {
-    const SplitNetwork::Factor& factor = factors.at(k);
+    const BoxNetwork::Factor& factor = factors.at(k);
     Lane& low = memory.at(2 * k);
     Lane& high = memory.at(2 * k + 1);
     if (!factor.open) {
@@ -319,7 +319,7 @@ void NodeLanes::ascend(int step) {
     if (frozen_[p] || (terms_.size() < 2 && !objectives_[p])) continue;
     std::vector<float> lack;
     float most = 0, sum = 0;
-    for (const SplitTerm& term : terms_) {
+    for (const ClauseTerm& term : terms_) {
       const auto [layer, place] = network_.rows()[static_cast<std::size_t>(term.row)];
       const float row =
           z_[static_cast<std::size_t>(layer)][at_lanes(static_cast<std::size_t>(place)) + p];
@@ -354,7 +354,7 @@ std::array<bool, kLanes> NodeLanes::violated() {
   forward(Pass::kTrue, 0);
   std::array<bool, kLanes> all;
   all.fill(true);
-  for (const SplitTerm& term : terms_) {
+  for (const ClauseTerm& term : terms_) {
     const auto [layer, place] = network_.rows()[static_cast<std::size_t>(term.row)];
     const float* const row =
         z_[static_cast<std::size_t>(layer)].data() + at_lanes(static_cast<std::size_t>(place));

@@ -7,16 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "aot/decide/neurons/box_network.h"
 #include "aot/decide/neurons/lanes/function_lanes.h"
 #include "aot/decide/neurons/lanes/product_lanes.h"
 #include "aot/decide/neurons/lanes/relu_lanes.h"
-#include "aot/decide/neurons/split_network.h"
 
 namespace bf_aot::decide {
 
 // A violation of a clause needs sign (row - threshold) < 0 of each of its terms.
-struct SplitTerm {
-  int row = 0;  // of SplitNetwork::rows()
+struct ClauseTerm {
+  int row = 0;  // of BoxNetwork::rows()
   float sign = 1;
   double threshold = 0;
 };
@@ -79,7 +79,7 @@ class NodeLanes {
   using Lane = std::array<float, kLanes>;
 
   // Both are kept by reference. Not for several threads.
-  NodeLanes(const SplitNetwork& network, const std::vector<SplitTerm>& terms);
+  NodeLanes(const BoxNetwork& network, const std::vector<ClauseTerm>& terms);
 
   // Units of multipliers by layer. 1 at first.
   void set_scales(std::vector<float> scales) { scales_ = std::move(scales); }
@@ -160,7 +160,7 @@ class NodeLanes {
   void pass_products(std::size_t i);
   void forward_products(std::size_t i, Pass pass, const Lane& rates);
   ProductChoices planes_of(std::size_t product);
-  ProductNeuron product_neuron(const std::array<SplitNetwork::Factor, 2>& factors,
+  ProductNeuron product_neuron(const std::array<BoxNetwork::Factor, 2>& factors,
                                std::array<Lane, 4>& memory) const;
   OpenNeuron open_neuron(std::size_t i, std::size_t j, std::size_t own) const;
   void load_choices(std::size_t lane, const SplitNode& node);
@@ -186,8 +186,8 @@ class NodeLanes {
     return layer < 0 ? input_ : a_[static_cast<std::size_t>(layer)];
   }
 
-  const SplitNetwork& network_;
-  const std::vector<SplitTerm>& terms_;
+  const BoxNetwork& network_;
+  const std::vector<ClauseTerm>& terms_;
   std::vector<float> scales_;
 
   // [open][kLanes]. choice: the slope, or the multiplier of a split neuron.

@@ -14,7 +14,6 @@ namespace bf_aot::decide {
 struct NodeLanes::Sum {
   std::array<double, kLanes> bound = {}, size = {}, paid = {};
   std::array<bool, kLanes> says = {};
-  double unit = 0;  // gamma, twice
 
   void add(std::size_t lane, double number) {
     bound[lane] += number;
@@ -27,7 +26,7 @@ void NodeLanes::begin_proof(Sum& sum) {
   for (auto& each : proven_over_a_) std::fill(each.begin(), each.end(), 0.0);
   std::fill(proven_over_input_.begin(), proven_over_input_.end(), 0.0);
   for (std::size_t t = 0; t < terms_.size(); ++t) {
-    const SplitTerm& term = terms_[t];
+    const ClauseTerm& term = terms_[t];
     const auto [at, place] = network_.rows()[static_cast<std::size_t>(term.row)];
     const auto row = static_cast<std::size_t>(place);
     const auto& layer = layers[static_cast<std::size_t>(at)];
@@ -40,7 +39,7 @@ void NodeLanes::begin_proof(Sum& sum) {
       const double weight = static_cast<double>(weights_[at_lanes(t) + p]);
       if (weight > 0 || objectives_[p]) sum.says[p] = true;
       const double signed_weight = static_cast<double>(term.sign) * weight;
-      if (added) sum.paid[p] += sum.unit * weight * most;
+      if (added) sum.paid[p] += network_.errors().row * weight * most;
       to[p] += signed_weight;
       sum.add(p, -(signed_weight * term.threshold));
     }
@@ -51,21 +50,22 @@ void NodeLanes::begin_proof(Sum& sum) {
 void NodeLanes::prove_layer(std::size_t i, Sum& sum) {
   const auto& layer = network_.layers()[i];
   const double scale = std::max(0.0, static_cast<double>(scales_[i]));
+  const double unit = network_.errors().coefficient;
   std::size_t open = layer.first_open;
   for (std::size_t j = 0; j < layer.size(); ++j) {
     const double* const over_a = proven_over_a_[i].data() + at_lanes(j);
     double* const over_z = proven_over_z_.data() + at_lanes(j);
     const double price =
-        sum.unit * layer.reach[j] + layer.weight_error * layer.reach[j] + layer.bias_error;
-    if (layer.phase[j] == SplitNetwork::Phase::kLinear) {
+        unit * layer.reach[j] + layer.weight_error * layer.reach[j] + layer.bias_error;
+    if (layer.phase[j] == BoxNetwork::Phase::kLinear) {
       std::copy_n(over_a, kLanes, over_z);
-    } else if (layer.phase[j] == SplitNetwork::Phase::kFunction) {
+    } else if (layer.phase[j] == BoxNetwork::Phase::kFunction) {
       const FunctionState* const states = &function(network_.function_of(open++), 0);
       for (std::size_t p = 0; p < kLanes; ++p) {
         const FunctionProof made = prove_function(*layer.function, states[p], scale, over_a[p]);
         over_z[p] = made.over_z;
         for (const double offset : made.offsets) sum.add(p, offset);
-        sum.paid[p] += sum.unit * made.rounded *
+        sum.paid[p] += unit * made.rounded *
                        std::max(std::fabs(states[p].of_z.low), std::fabs(states[p].of_z.high));
       }
     } else {
@@ -102,7 +102,7 @@ void NodeLanes::prove_products(std::size_t i, Sum& sum) {
     const double magnitudes = (1 + std::max(std::fabs(x.lower), std::fabs(x.upper))) *
                               (1 + std::max(std::fabs(y.lower), std::fabs(y.upper)));
     const float* const planes = planes_.data() + 2 * at_lanes(layer.first_product + j);
-    const auto end = [&](const SplitNetwork::Factor& factor, bool upper, std::size_t p) {
+    const auto end = [&](const BoxNetwork::Factor& factor, bool upper, std::size_t p) {
       if (!factor.open) return upper ? factor.upper : factor.lower;
       return (upper ? high_ : low_)[at_lanes(*factor.open) + p];
     };
@@ -122,7 +122,6 @@ void NodeLanes::prove_products(std::size_t i, Sum& sum) {
 
 NodeLanes::Sum NodeLanes::prove_sum() {
   Sum sum;
-  sum.unit = 0x1p-52 * network_.roundings();
   begin_proof(sum);
   for (std::size_t i = network_.layers().size(); i-- > 0;) prove_layer(i, sum);
   for (std::size_t k = 0; k < network_.inputs(); ++k) {
@@ -134,7 +133,8 @@ NodeLanes::Sum NodeLanes::prove_sum() {
     }
   }
   for (std::size_t p = 0; p < kLanes; ++p)
-    sum.paid[p] = (sum.unit * sum.size[p] + sum.paid[p]) * (1 + 0x1p-20) + network_.underflow();
+    sum.paid[p] = (network_.errors().sum * sum.size[p] + sum.paid[p]) * (1 + 0x1p-20) +
+                  network_.errors().underflow;
   return sum;
 }
 

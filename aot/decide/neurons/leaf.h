@@ -18,8 +18,8 @@ struct LeafProposal {
 // where all splits hold. pieces: what each open neuron is there, by number. Its multipliers are
 // those of the node's bound, and at its point the network is what the leaf makes of it. Nothing
 // when it would be too large, or is not solved.
-std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
-                                       const std::vector<SplitTerm>& terms,
+std::optional<LeafProposal> solve_leaf(const BoxNetwork& network,
+                                       const std::vector<ClauseTerm>& terms,
                                        const std::vector<float>& scales, const SplitNode& leaf,
                                        const std::vector<FunctionPiece>& pieces);
 

@@ -15,7 +15,7 @@ constexpr int kMoreSteps = 20;
 
 }  // namespace
 
-NodeSplitter::NodeSplitter(const SplitNetwork& network, std::vector<SplitTerm> terms,
+NodeSplitter::NodeSplitter(const BoxNetwork& network, std::vector<ClauseTerm> terms,
                            const SplitSettings& settings)
     : network_(network),
       terms_(std::move(terms)),

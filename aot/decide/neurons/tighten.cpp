@@ -20,7 +20,7 @@ float float_above(double x) {
 
 // Neurons that are not of one sign, those with the largest gain, by rising numbers: each layer's
 // after those of the layers that it reads.
-std::vector<std::uint32_t> neurons_of(const SplitNetwork& network, const NodeLanes& lanes,
+std::vector<std::uint32_t> neurons_of(const BoxNetwork& network, const NodeLanes& lanes,
                                       std::size_t most) {
   std::vector<std::uint32_t> chosen;
   for (std::size_t open = 0; open < network.open(); ++open)
@@ -56,8 +56,7 @@ float power_near(float x) {
 
 // The multiplier t >= 0 of `clause` with the greatest least value of row + t clause on the box: of
 // a concave function of t, made of lines.
-float best_multiplier(const SplitNetwork& network, const InputPlane& row,
-                      const InputPlane& clause) {
+float best_multiplier(const BoxNetwork& network, const InputPlane& row, const InputPlane& clause) {
   // slope: of that function, at 0 and then behind each place where an input's sign turns.
   double slope = static_cast<double>(clause.constant);
   std::vector<std::pair<double, double>> turns;  // where, and by how much the slope falls
@@ -87,7 +86,7 @@ double divided_down(double bound, float factor) {
                         -std::numeric_limits<double>::infinity());
 }
 
-bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& node,
+bool tighten_ranges(const BoxNetwork& network, NodeLanes& lanes, SplitNode& node,
                     const TightenSettings& settings) {
   lanes.use(1);
   for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);

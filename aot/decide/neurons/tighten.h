@@ -16,7 +16,7 @@ double divided_down(double bound, float factor);
 // Where open neurons lie at every violation of the clause in a node, with the conditions of its
 // splits and of the clause. Writes what is tighter into the node's ranges. False when there is
 // none. Takes all lanes; depends on the node alone.
-bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& node,
+bool tighten_ranges(const BoxNetwork& network, NodeLanes& lanes, SplitNode& node,
                     const TightenSettings& settings);
 
 }  // namespace bf_aot::decide

@@ -13,6 +13,7 @@
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 #include "frontend/property/vnnlib/vnnlib.h"
+#include "planner/network/split_network.h"
 #include "planner/plan/plan.h"
 #include "planner/split_neurons.h"
 
@@ -34,6 +35,12 @@ constexpr double kOptimisedShare = 0.25;
 
 // Elements of all layers up to which points follow gradients: each takes 200 bytes.
 constexpr std::int64_t kMostGradientElements = 4'000'000;
+
+// Whether neurons could be split with CompileOptions::max_as_relu alone.
+bool has_maxima_to_split(const Plan& plan) {
+  return plan.config.semantics == Semantics::kReal && can_split_but_for_maxima(plan) &&
+         !can_split_neurons(plan);
+}
 
 class Decision {
  public:
@@ -215,7 +222,7 @@ class Decision {
   // the second turn on: which of them ends is not known before.
   void split_and_search(bool branches) {
     if (is_over()) return;
-    splits_neurons_ = has_neuron_splits(*made_.plan) || has_maxima_to_split(*made_.plan);
+    splits_neurons_ = can_split_neurons(*made_.plan) || has_maxima_to_split(*made_.plan);
     for (double turn = kFirstTurn; !is_over(); turn *= 2) {
       if (branches) branch(std::min(turn, left_to_split()));
       if (!branches)
@@ -281,7 +288,7 @@ class Decision {
   // left out.
   bool begin_neurons() {
     const DecisionVerifier& verifier = verifier_of_neurons();
-    splits_neurons_ = has_neuron_splits(*verifier.plan);
+    splits_neurons_ = can_split_neurons(*verifier.plan);
     if (splits_neurons_) begin(neurons_, verifier);
     return splits_neurons_;
   }

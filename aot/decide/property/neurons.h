@@ -12,7 +12,7 @@
 
 namespace bf_aot::decide {
 
-class SplitNetwork;
+class BoxNetwork;
 
 struct NeuronTotals {
   std::uint64_t nodes = 0;   // that were bounded
@@ -20,17 +20,11 @@ struct NeuronTotals {
   double seconds = 0;
 };
 
-// Whether the plan's network is one whose neurons can be split: affine layers, products, ReLUs and
-// functions.
-bool has_neuron_splits(const Plan& plan);
-// Whether it has maxima besides, and a plan with CompileOptions::max_as_relu could be split.
-bool has_maxima_to_split(const Plan& plan);
-
 // Keeps neurons on one side of 0: root k is clause k of the cases' tables. See
 // docs/proofs/neuron-splits.md.
 class NeuronSearch final : public SplitSearch {
  public:
-  // The verifier is the plan's, which has neuron splits; where neurons lie is asked of its
+  // The verifier is the plan's, whose neurons can be split; where neurons lie is asked of its
   // spec_bounds. All must outlive this.
   NeuronSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
                std::size_t threads);
@@ -51,9 +45,10 @@ class NeuronSearch final : public SplitSearch {
 
   const engine::HostVerifier& verifier_;
   const Plan& plan_;
+  const std::unique_ptr<const SplitNetworkPlan> planned_;
   // Of the clause whose turn it is: its case's.
   std::size_t network_case_;
-  std::shared_ptr<const SplitNetwork> network_;
+  std::shared_ptr<const BoxNetwork> network_;
 };
 
 }  // namespace bf_aot::decide

@@ -119,7 +119,7 @@ struct LayersText {
 LayersText layers_text(const Plan& plan) {
   const Tables tables(plan);
   LayersText text;
-  for (const SplitLayerPlan& each : plan.decide.layers) {
+  for (const SplitLayerPlan& each : plan.decide.network.layers) {
     const Layer& layer = plan.layer(each.layer);
     text.layers += fmt::format(
         "      {{parts + {}, {}, {}, {}, {}, {}, {},\n       {}, {}}},\n", text.part_count,
@@ -152,19 +152,19 @@ FunctionBody neurons_body(const Plan& plan) {
   const LayersText text = layers_text(plan);
   std::string firsts, counts;
   for (const LayerId head : plan.spec_heads) {
-    const auto at = std::ranges::find(decide.layers, head, &SplitLayerPlan::layer);
+    const auto at = std::ranges::find(decide.network.layers, head, &SplitLayerPlan::layer);
     firsts += fmt::format("{}{}", firsts.empty() ? "" : ", ", at->first);
     counts += fmt::format("{}{}", counts.empty() ? "" : ", ", plan.layer(head).out);
   }
   return {fmt::format(fmt::runtime(kNeuronBody), plan.name, upper_case(plan.name),
                       fmt::arg("reach", reach_argument(plan)), fmt::arg("neurons", decide.neurons),
                       fmt::arg("terms", decide.terms), fmt::arg("widest", decide.widest),
-                      fmt::arg("count", decide.layers.size()),
+                      fmt::arg("count", decide.network.layers.size()),
                       fmt::arg("part_count", text.part_count), fmt::arg("parts", text.parts),
                       fmt::arg("layers", text.layers), fmt::arg("heads", plan.spec_heads.size()),
                       fmt::arg("firsts", firsts), fmt::arg("counts", counts),
-                      fmt::arg("roundings", double_literal(decide.roundings)),
-                      fmt::arg("products", double_literal(decide.products))),
+                      fmt::arg("roundings", double_literal(decide.network.roundings)),
+                      fmt::arg("products", double_literal(decide.network.products))),
           {}};
 }
 

@@ -52,7 +52,7 @@ bf::SplitPart SplitTables::part_of(const std::vector<WeightTable>& known,
 SplitTables::SplitTables(const Plan& plan, const Constants& constants) : plan_(plan) {
   const DecidePlan& decide = plan.decide;
   const Known known = weight_tables(plan);
-  for (const SplitLayerPlan& each : decide.layers) {
+  for (const SplitLayerPlan& each : decide.network.layers) {
     const Layer& layer = plan.layer(each.layer);
     std::vector<bf::SplitPart>& parts = parts_.emplace_back();
     for (const int source : each.sources) {
@@ -71,7 +71,8 @@ SplitTables::SplitTables(const Plan& plan, const Constants& constants) : plan_(p
     made.bias_error = layer.errors.bias_double;
   }
   for (const LayerId head : plan.spec_heads) {
-    row_first_.push_back(std::ranges::find(decide.layers, head, &SplitLayerPlan::layer)->first);
+    row_first_.push_back(
+        std::ranges::find(decide.network.layers, head, &SplitLayerPlan::layer)->first);
     row_count_.push_back(plan.layer(head).out);
   }
   network_.layers = layers_.data();
@@ -83,8 +84,8 @@ SplitTables::SplitTables(const Plan& plan, const Constants& constants) : plan_(p
   network_.terms = decide.terms;
   network_.row_first = row_first_.data();
   network_.row_count = row_count_.data();
-  network_.roundings = decide.roundings;
-  network_.products = decide.products;
+  network_.roundings = decide.network.roundings;
+  network_.products = decide.network.products;
 }
 
 }  // namespace bf_aot::engine
