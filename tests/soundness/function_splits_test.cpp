@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -258,6 +259,45 @@ class FunctionSplits : public SplitTest {
     return most * exact(0x1p-120);
   }
 };
+
+// The largest of some counts.
+double most_of(const std::map<std::size_t, double>& counts) {
+  double most = 0;
+  for (const auto& [place, count] : counts) most = std::max(most, count);
+  return most;
+}
+
+// Roundings that proofs on a box pay for, counted by what is there.
+double roundings_of(const BoxNetwork& network) {
+  double count = 64 + static_cast<double>(3 * network.inputs() + network.rows().size());
+  for (const BoxNetwork::BoxLayer& layer : network.layers()) {
+    const double of_neuron = layer.is_product ? 12 : layer.function != nullptr ? 8 : 3;
+    count += of_neuron * static_cast<double>(layer.size());
+    for (const std::size_t k : {0U, 1U}) {
+      std::map<std::size_t, double> reads;
+      for (const auto& factors : layer.factors) ++reads[factors.at(k).place];
+      count += most_of(reads);
+    }
+    for (const BoxNetwork::Part& part : layer.parts) {
+      std::map<std::size_t, double> reads;
+      part.forward.for_each_product(
+          [&](std::size_t, std::size_t column, float) { ++reads[column]; });
+      count += most_of(reads) + 4;
+    }
+  }
+  return count;
+}
+
+TEST_F(FunctionSplits, RoundingsOfWhatIsLeftOnABoxArePaidFor) {
+  for_each_subject(200, [&](const Subject& subject, const Values&) {
+    const BoxNetwork& network = *subject.network;
+    EXPECT_GE(network.roundings(), roundings_of(network));
+    EXPECT_EQ(network.errors().coefficient, 0x1p-52 * network.roundings());
+    EXPECT_EQ(network.errors().row, network.errors().coefficient);
+    EXPECT_EQ(network.errors().sum, network.errors().coefficient);
+    EXPECT_GT(network.errors().underflow, 0);
+  });
+}
 
 TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
   int checked = 0, of_products = 0;

@@ -9,9 +9,12 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string_view>
 
 #include "aot/decide/neurons/splitter.h"
 #include "aot/engine/verifier/engine_verifier.h"
+#include "planner/network/error_terms.h"
 #include "tests/soundness/engine_call.h"
 #include "tests/soundness/split_nets.h"
 #include "tests/soundness/split_proofs.h"
@@ -361,6 +364,119 @@ TEST_F(NeuronSplits, ProductsBelowTheRangeOfDoubleAreCounted) {
   for (std::size_t open = 0; open < network.open(); ++open)
     node.splits.push_back({static_cast<std::uint32_t>(open), true, 0});
   EXPECT_FALSE(is_proven(network, terms, ones(network), node, 0));
+}
+
+// ---- every error term is needed
+
+// A clause of a chain of layers on [1, 2], and choices that prove too much of it without an error
+// term.
+struct Claim {
+  std::vector<NetLayer> layers;
+  std::vector<ClauseTerm> terms;
+  std::vector<float> weights;
+  bool positive = false;  // open neurons are split, and positive
+};
+
+struct Exposure {
+  const char* term;
+  Claim (*make)(Random& random);
+};
+
+Claim cancelling_coefficients(Random& random) {
+  const float sign = pick(random, 0, 1) == 1 ? 1.0F : -1.0F;
+  return {layers_that_cancel(random), {{0, sign, static_cast<double>(sign) * 0x1p-100}}, {1}};
+}
+
+// 1 + 2^-60 - 1 of the weights of one row.
+Claim cancelling_row(Random&) {
+  return {{with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}),
+           with_bias(dense_layer(2, 1, {1, 0}), {-1.5})},
+          {{0, 1, -0x1p-200}, {0, 1, 0}, {0, -1, 0}},
+          {1, 0x1p-60F, 1}};
+}
+
+// -1 - 2^-60 + 1 of the thresholds, of rows below 2^-78.
+Claim cancelling_sum(Random&) {
+  return {{with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}),
+           dense_layer(2, 3, {0x1p-80, 0, 0x1p-80, 0, 0x1p-81, 0})},
+          {{0, 1, 1}, {1, 1, 0x1p-60}, {2, -1, 1}},
+          {1, 1, 1}};
+}
+
+Claim inexact_weight(Random&) {
+  NetLayer last = dense_layer(2, 1, {1, 0});
+  last.weight_error = {0x1p-20, 0};
+  last.weight_shift = {-0x1p-20, 0};
+  return {
+      {with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}), last}, {{0, 1, 1 - 0x1p-21}}, {1}};
+}
+
+Claim inexact_bias(Random&) {
+  return {layers_of_inexact_bias(), {{0, 1, 1 - 0x1p-21}}, {1}};
+}
+
+Claim products_below_the_range(Random&) {
+  return {layers_below_the_range(), {{0, -1, 0}}, {1}, true};
+}
+
+constexpr Exposure kExposures[] = {{"node-coefficient", cancelling_coefficients},
+                                   {"node-row", cancelling_row},
+                                   {"node-sum", cancelling_sum},
+                                   {"node-weight-rounding", inexact_weight},
+                                   {"node-bias-rounding", inexact_bias},
+                                   {"node-underflow", products_below_the_range}};
+
+// Whether the clause's sum is below 0 at an end of the box that is in the node.
+bool is_violated(const Net& net, const Claim& claim) {
+  for (const int x : {1, 2}) {
+    if (claim.positive && x == 1) continue;
+    const auto rows =
+        values_of(net, exact_numbers(std::vector<double>{static_cast<double>(x)})).back();
+    mpq_class sum = 0;
+    for (std::size_t t = 0; t < claim.terms.size(); ++t) {
+      const ClauseTerm& term = claim.terms[t];
+      sum += exact(claim.weights[t]) * exact(term.sign) *
+             (rows[static_cast<std::size_t>(term.row)] - exact(term.threshold));
+    }
+    if (sum < 0) return true;
+  }
+  return false;
+}
+
+// Whether the claim is proven without these terms, though it is wrong.
+bool is_refuted(const Claim& claim, const std::vector<std::string>& dropped) {
+  Net net;
+  net.layers = claim.layers;
+  PlannerConfig config =
+      planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());
+  config.dropped_error_terms = dropped;
+  const auto subject = make_subject(net, {{1}, {2}}, Form::kDense, config);
+  if (!subject) throw std::logic_error("no neuron is open");
+  const BoxNetwork& network = *subject->network;
+  SplitNode node;
+  node.weights = claim.weights;
+  node.slopes.assign(network.open(), 0);
+  for (std::size_t open = 0; claim.positive && open < network.open(); ++open)
+    node.splits.push_back({static_cast<std::uint32_t>(open), true, 0});
+  std::vector<ClauseTerm> terms = claim.terms;
+  return is_proven(network, terms, ones(network), node, terms.front().threshold) &&
+         is_violated(net, claim);
+}
+
+TEST_F(NeuronSplits, EveryErrorTermIsNeeded) {
+  constexpr int kVariants = 20;
+  for (const std::string_view name : node_error_term_names()) {
+    int exposed = 0;
+    for (const Exposure& exposure : kExposures) {
+      if (exposure.term != name) continue;
+      for (int variant = 0; variant < kVariants; ++variant) {
+        const Claim claim = exposure.make(random_);
+        EXPECT_FALSE(is_refuted(claim, {})) << name << ": wrong with all terms";
+        exposed += is_refuted(claim, {std::string(name)}) ? 1 : 0;
+      }
+    }
+    EXPECT_GT(exposed, 0) << "dropping '" << name << "' goes unnoticed";
+  }
 }
 
 }  // namespace

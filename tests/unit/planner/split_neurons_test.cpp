@@ -168,6 +168,15 @@ TEST(SplitNeuronsDeathTest, TheVerifierFindsWrongPlans) {
   plan.decide.network.products -= 1;
   EXPECT_DEATH(verify(plan), "proofs of nodes pay for");
   plan = plan_of_splits(kSplitModel);
+  plan.decide.network.layers[2].role = SplitRole::kFunction;
+  EXPECT_DEATH(verify(plan), "its role");
+  plan = plan_of_splits(kSplitModel);
+  plan.decide.network.layers[2].is_read = false;
+  EXPECT_DEATH(verify(plan), "whether it is read");
+  plan = plan_of_splits(kSplitModel);
+  plan.decide.network.layers[2].sources = {0};
+  EXPECT_DEATH(verify(plan), "source 0");
+  plan = plan_of_splits(kSplitModel);
   plan.decide.bytes -= 8;
   EXPECT_DEATH(verify(plan), "decide: ");
 }
