@@ -219,7 +219,7 @@ class FunctionSplits : public SplitTest {
              std::max(0.01F, static_cast<float>(z) + std::fabs(number())) + room});
     }
     const NodeLanes lanes(network, {});
-    for (const decide::SlopeRange& best : lanes.slopes_on_box())
+    for (const decide::SlopeRange& best : lanes.nodes.slopes_on_box())
       for (const float slope : {best.lower, best.upper})
         node.lines.push_back(pick(random_, 0, 2) == 0 ? number() : slope);
     for (std::size_t k = 0; k < 2 * network.products(); ++k)
@@ -327,7 +327,7 @@ TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {
     const std::vector<ClauseTerm> terms = random_terms(network);
     const SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);
-    lanes.set_scales(random_scales(network));
+    lanes.nodes.scales = random_scales(network);
     std::array<std::size_t, kLanes> neurons;
     std::array<float, kLanes> factors, times;
     for (std::size_t p = 0; p < kLanes; ++p) {
@@ -335,11 +335,11 @@ TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {
       factors[p] = std::ldexp(pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, pick(random_, -3, 3));
       times[p] = pick(random_, 0, 1) == 0 ? 0 : std::fabs(number());
       const auto [layer, place] = network.place_of(neurons[p]);
-      lanes.load_row(
+      lanes.nodes.load_row(
           p, node, {static_cast<std::size_t>(layer), static_cast<std::size_t>(place), factors[p]});
-      lanes.add_clause(p, node, times[p]);
+      lanes.nodes.add_clause(p, node, times[p]);
     }
-    const auto bounds = lanes.proven_bounds();
+    const auto bounds = lanes.proof.proven_bounds();
     for (std::size_t p = 0; p < kLanes; ++p) {
       if (!std::isfinite(bounds[p])) continue;
       ++checked;
@@ -367,7 +367,7 @@ TEST_F(FunctionSplits, RangesHoldAtViolations) {
       if (height_of(term, values) >= 0) return;
     SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);
-    lanes.set_scales(random_scales(network));
+    lanes.nodes.scales = random_scales(network);
     const bool some = decide::tighten_ranges(
         network, lanes, node,
         {static_cast<std::size_t>(pick(random_, 1, 12)), pick(random_, 0, 3)});

@@ -275,7 +275,7 @@ TEST_F(MaxSplits, RangesHoldAtViolations) {
     violate(terms, values[static_cast<std::size_t>(subject.plan->spec_heads.front().number())]);
     SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);
-    lanes.set_scales(random_scales(network));
+    lanes.nodes.scales = random_scales(network);
     EXPECT_TRUE(decide::tighten_ranges(
         network, lanes, node,
         {static_cast<std::size_t>(pick(random_, 1, 12)), pick(random_, 0, 3)}));

@@ -216,9 +216,9 @@ TEST_F(NeuronSplits, ProvenBoundsAreAtLeastZeroWhereThatIsProven) {
     const auto bound_at = [&](double threshold) {
       terms.front().threshold = threshold;
       NodeLanes lanes(network, terms);
-      lanes.set_scales(scales);
-      for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
-      return lanes.proven_bounds().front();
+      lanes.nodes.scales = scales;
+      for (std::size_t p = 0; p < kLanes; ++p) lanes.nodes.load(p, node);
+      return lanes.proof.proven_bounds().front();
     };
     const double next = std::nextafter(*last, towards);
     if (is_proven(network, terms, scales, node, next)) return;  // all thresholds are
@@ -293,8 +293,8 @@ TEST_F(NeuronSplits, NothingIsProvenWithoutATerm) {
     SplitNode node = random_node(*subject.network, 1, 0);
     node.weights = {0};
     NodeLanes lanes(*subject.network, terms);
-    for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
-    for (const bool each : lanes.prove()) EXPECT_FALSE(each);
+    for (std::size_t p = 0; p < kLanes; ++p) lanes.nodes.load(p, node);
+    for (const bool each : lanes.proof.prove()) EXPECT_FALSE(each);
   });
 }
 

@@ -31,9 +31,9 @@ bool is_proven(const BoxNetwork& network, std::vector<ClauseTerm>& terms,
                const std::vector<float>& scales, const SplitNode& node, double threshold) {
   terms.front().threshold = threshold;
   NodeLanes lanes(network, terms);
-  lanes.set_scales(scales);
-  for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
-  const auto proven = lanes.prove();
+  lanes.nodes.scales = scales;
+  for (std::size_t p = 0; p < kLanes; ++p) lanes.nodes.load(p, node);
+  const auto proven = lanes.proof.prove();
   for (const bool each : proven) EXPECT_EQ(each, proven.front()) << "lanes differ";
   return proven.front();
 }

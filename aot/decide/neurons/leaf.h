@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "aot/decide/neurons/lanes.h"
+#include "aot/decide/neurons/lane_nodes.h"
 
 namespace bf_aot::decide {
 

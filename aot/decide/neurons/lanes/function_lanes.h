@@ -58,7 +58,7 @@ class FunctionLanes {
   // What the lines of the last pass make of z, and a step of the choices.
   void step(float scale, const std::array<float, kLanes>& rates, const float* over_a,
             const float* z, float* a);
-  // The same without a step. gain, gap: see NodeLanes.
+  // The same without a step. gain, gap: see LaneProposal.
   void measure(const float* over_a, const float* z, float* a, float* gain, float* gap);
   // f(z).
   void evaluate(const float* z, float* a) const;

@@ -31,7 +31,7 @@ void apply_product(const ProductNeuron& n, const float* over_p, const float* x, 
                    const ProductChoices& choices, float* p);
 
 // After apply_product(), whose result is p: what a bound may gain when a factor is halved, and what
-// it loses at x and y, added to those of the factor. See NodeLanes.
+// it loses at x and y, added to those of the factor. See LaneProposal.
 void measure_product(const ProductNeuron& n, const float* over_p, const float* x, const float* y,
                      const float* p, float* gain, float* gap);
 

@@ -24,7 +24,7 @@ void to_corner(float lower, float upper, const float* coefficient, float* x, flo
 // What a lane's own lines make of z, and a step of the choice; see Ascent. rates: of each lane.
 void step_open(const OpenNeuron& n, const float* rates, const float* over_a, const float* z_at,
                float* choice, float* mean, float* largest, float* a_at);
-// The same without a step. gain, gap: see NodeLanes.
+// The same without a step. gain, gap: see LaneProposal.
 void measure_open(const OpenNeuron& n, const float* over_a, const float* z_at, const float* choice,
                   float* a_at, float* gain, float* gap);
 
