@@ -8,6 +8,7 @@
 #include <string>
 
 #include "frontend/diagnostic.h"
+#include "planner/network/split_network.h"
 
 namespace bf_aot {
 namespace {
@@ -19,22 +20,6 @@ constexpr int kMostProducts = 1 << 20;
 
 [[noreturn]] void refuse(const std::string& why) {
   fail("BF2118", kWhere, why, "--decide=inputs splits boxes instead");
-}
-
-// Products in a row of a layer at most, and of a coefficient over what a part reads.
-double row_products(const Layer& layer) {
-  if (layer.kind == LayerKind::kDense) return layer.in;
-  double products = 0;
-  for (const Term& term : layer.terms) products += term.row_entries;
-  return products;
-}
-
-double column_products(const Layer& layer) {
-  constexpr int kPartialSums = 4;
-  if (layer.kind == LayerKind::kDense) return layer.out + kPartialSums;
-  double products = 0;
-  for (const Term& term : layer.terms) products += term.column_entries + kPartialSums;
-  return products;
 }
 
 // Why the neurons of a network with this layer are not split, or nothing.
@@ -76,34 +61,20 @@ std::string problem_of(const Plan& plan) {
   return bends ? "" : "there is no ReLU";
 }
 
-// The layers that rows of the specification depend on.
-std::vector<SplitLayerPlan> layers_of_rows(const Plan& plan) {
-  const PerLayer<bool> needed = layers_that_rows_need(plan);
-  std::vector<SplitLayerPlan> layers;
-  PerTensor<int> places(plan.layers.size(), -1);
-  int first = 0;
-  for (const LayerId id : plan.layer_ids()) {
-    if (!needed[id]) continue;
-    const Layer& layer = plan.layer(id);
-    for (const Term& term : layer.terms)
-      if (const auto* const gather = std::get_if<GatherMap>(&term.map)) BF_CHECK(!gather->view);
-    const auto place = static_cast<int>(layers.size());
-    SplitLayerPlan& made = layers.emplace_back(SplitLayerPlan{id, {}, first});
-    for (const LayerId source : inputs_of(layer)) made.sources.push_back(places[source]);
-    places[id] = place;
-    first += layer.out;
-  }
-  return layers;
+void check_for_views(const Layer& layer) {
+  for (const Term& term : layer.terms)
+    if (const auto* const gather = std::get_if<GatherMap>(&term.map)) BF_CHECK(!gather->view);
 }
 
 // Lets the step of the entry that relaxes a layer last give the layer's intervals to the caller.
 void keep_ranges_of(Entry& entry, const Plan& plan) {
-  for (const auto& [id, sources, first] : plan.decide.layers) {
+  for (const SplitLayerPlan& each : plan.decide.network.layers) {
+    const LayerId id = each.layer;
     Relax* last = nullptr;
     for (Step& step : entry.steps)
       if (auto* const relax = std::get_if<Relax>(&step); relax != nullptr && relax->layer == id)
         last = relax;
-    if (last != nullptr) last->kept_position = first;
+    if (last != nullptr) last->kept_position = each.first;
     if (last == nullptr && plan.layer(id).relu)
       refuse(fmt::format("method {} keeps no intervals of layer '{}' before its ReLU",
                          to_string(plan.config.method), plan.layer(id).name));
@@ -151,22 +122,17 @@ void split_neurons(Plan& plan) {
   const auto entry = std::ranges::find(plan.entries, EntryKind::kSpecBounds, &Entry::kind);
   BF_CHECK(entry != plan.entries.end());
   DecidePlan& decide = plan.decide;
-  decide.layers = layers_of_rows(plan);
+  decide.network = split_network_of(plan, layers_that_rows_need(plan));
   keep_ranges_of(*entry, plan);
-  double most_products = 0;
-  for (const auto& [id, sources, first] : decide.layers) {
-    const Layer& layer = plan.layer(id);
-    decide.neurons = first + layer.out;
+  for (const SplitLayerPlan& each : decide.network.layers) {
+    const Layer& layer = plan.layer(each.layer);
+    check_for_views(layer);
+    decide.neurons = each.first + layer.out;
     if (layer.relu) decide.relus += layer.out;
     decide.widest = std::max(decide.widest, layer.out);
-    decide.products += layer.out * row_products(layer);
-    most_products += column_products(layer);
   }
   constexpr int kMostTerms = 32;
   decide.terms = std::min(2 * plan.spec_rows, kMostTerms);
-  // Roundings of each neuron's line, of each input, of each row, and a few of their sum.
-  decide.roundings =
-      64 + 3.0 * decide.neurons + 3.0 * plan.input_count + plan.spec_rows + most_products;
 }
 
 }  // namespace bf_aot

@@ -305,12 +305,12 @@ Json decide_json(const Plan& plan) {
                {"bytes", decide.bytes}};
   if (plan.config.splits == Splits::kNeurons) {
     json["layers"] = Json::array();
-    for (const SplitLayerPlan& each : decide.layers)
+    for (const SplitLayerPlan& each : decide.network.layers)
       json["layers"].push_back({{"layer", plan.layer(each.layer).name}, {"first", each.first}});
     json["neurons"] = decide.neurons;
     json["terms"] = decide.terms;
-    json["roundings"] = decide.roundings;
-    json["products"] = decide.products;
+    json["roundings"] = decide.network.roundings;
+    json["products"] = decide.network.products;
   }
   return json;
 }

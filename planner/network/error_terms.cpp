@@ -24,9 +24,24 @@ void check_float32(const char* what, double value, const std::string& origin) {
 }
 
 // The names stand in the order of ErrorTerm.
-constexpr std::array<std::string_view, 11> kNames = {
-    "summation", "radius-summation", "scalar", "weight-rounding", "bias-rounding", "centre",
-    "product",   "coefficient",      "offset", "concretize",      "underflow"};
+constexpr std::array<std::string_view, 17> kNames = {"summation",
+                                                     "radius-summation",
+                                                     "scalar",
+                                                     "weight-rounding",
+                                                     "bias-rounding",
+                                                     "centre",
+                                                     "product",
+                                                     "coefficient",
+                                                     "offset",
+                                                     "concretize",
+                                                     "underflow",
+                                                     "node-weight-rounding",
+                                                     "node-bias-rounding",
+                                                     "node-coefficient",
+                                                     "node-row",
+                                                     "node-sum",
+                                                     "node-underflow"};
+constexpr std::size_t kOfNodes = static_cast<std::size_t>(ErrorTerm::kNodeWeight);
 
 }  // namespace
 
@@ -50,7 +65,11 @@ double inflate_float(int n) {
 }
 
 std::span<const std::string_view> error_term_names() {
-  return kNames;
+  return std::span(kNames).first<kOfNodes>();
+}
+
+std::span<const std::string_view> node_error_term_names() {
+  return std::span(kNames).subspan<kOfNodes>();
 }
 
 double term(const PlannerConfig& config, ErrorTerm which, double value) {

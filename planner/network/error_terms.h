@@ -58,12 +58,21 @@ enum class ErrorTerm : int {
   kOffset,           // float32 rounding of the sum of offsets and what they pay
   kConcretize,       // float32 rounding of |A| r at the input
   kUnderflow,        // products below the normal range
+  // Of proofs of nodes of neuron splits: docs/proofs/neuron-splits.md, "Rounding".
+  kNodeWeight,       // folded weights rounded to float32
+  kNodeBias,         // folded biases rounded
+  kNodeCoefficient,  // double rounding of a coefficient
+  kNodeRow,          // double rounding of the weights of a row
+  kNodeSum,          // double rounding of the sum of all numbers
+  kNodeUnderflow,    // products below the normal range of double
 };
 
 // `value`, or 0 when the term is dropped.
 double term(const PlannerConfig& config, ErrorTerm which, double value);
 
-// The names that PlannerConfig::dropped_error_terms accepts.
+// The names that PlannerConfig::dropped_error_terms accepts: those of the verifier's bounds, and
+// those of proofs of nodes.
 std::span<const std::string_view> error_term_names();
+std::span<const std::string_view> node_error_term_names();
 
 }  // namespace bf_aot

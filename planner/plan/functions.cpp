@@ -204,7 +204,7 @@ bf::SplitExtents split_extents(const Plan& plan) {
   extents.rows = static_cast<std::size_t>(plan.spec_rows);
   extents.neurons = static_cast<std::size_t>(plan.decide.neurons);
   extents.widest = static_cast<std::size_t>(plan.decide.widest);
-  extents.layers = plan.decide.layers.size();
+  extents.layers = plan.decide.network.layers.size();
   extents.terms = static_cast<std::size_t>(plan.decide.terms);
   return extents;
 }

@@ -192,12 +192,32 @@ struct ParallelPlan {
   bool operator==(const ParallelPlan&) const = default;
 };
 
-// A layer whose neurons are split, or that rows of the specification depend on.
+// What a layer is to neuron splits.
+enum class SplitRole : std::uint8_t {
+  kLinear,    // a = z
+  kRelu,      // a = relu(z): split at 0
+  kFunction,  // a = f(z): split where f bends, or in the middle
+  kFactor,    // a = z, an affine layer that products read: split in the middle
+  kProduct,   // z = x y, which is not split itself
+};
+
+// A layer of a network whose neurons are split.
 struct SplitLayerPlan {
-  LayerId layer = 0;
-  std::vector<int> sources;  // of what it reads, places in DecidePlan::layers; -1: the inputs
+  LayerId layer;
+  SplitRole role = SplitRole::kLinear;
+  std::vector<int> sources;  // places in SplitNetworkPlan::layers of what it reads; -1: the inputs
   int first = 0;             // the number of its first neuron, counted over all of them
+  bool is_read = false;      // by a layer of the network
   bool operator==(const SplitLayerPlan&) const = default;
+};
+
+// A network whose neurons are split, whatever the box, and what proofs of its nodes pay for.
+struct SplitNetworkPlan {
+  std::vector<SplitLayerPlan> layers;  // in order
+  // Roundings that a number meets on its way backward at most, and products of a whole pass, both
+  // rounded up: docs/proofs/neuron-splits.md.
+  double roundings = 0, products = 0;
+  bool operator==(const SplitNetworkPlan&) const = default;
 };
 
 // NAME_decide: its memory beyond what bounds need, and what splits of neurons read.
@@ -208,14 +228,11 @@ struct DecidePlan {
   std::int64_t bytes = 0;
 
   // Used by splits of neurons alone.
-  std::vector<SplitLayerPlan> layers;  // in order
+  SplitNetworkPlan network;  // the layers that rows of the specification depend on
   int neurons = 0;
   int relus = 0;   // of them
   int widest = 0;  // neurons of a layer
   int terms = 0;   // of a clause, that a node weighs
-  // Roundings that a number meets on its way backward at most, and products of a whole pass, both
-  // rounded up: docs/proofs/neuron-splits.md.
-  double roundings = 0, products = 0;
   bool operator==(const DecidePlan&) const = default;
 };
 

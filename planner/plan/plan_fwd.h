@@ -9,6 +9,7 @@ namespace bf_aot {
 struct Entry;
 struct Layer;
 struct Plan;
+struct SplitNetworkPlan;
 enum class EntryKind : std::uint8_t;
 enum class PlanStage : std::uint8_t;
 

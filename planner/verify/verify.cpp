@@ -11,7 +11,6 @@
 #include "planner/verify/verify_cache.h"
 #include "planner/verify/verify_calls.h"
 #include "planner/verify/verify_entry.h"
-#include "planner/verify/verify_functions.h"
 #include "planner/verify/verify_integer.h"
 #include "planner/verify/verify_layer.h"
 #include "planner/verify/verify_prebuilt.h"

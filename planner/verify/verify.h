@@ -17,4 +17,8 @@ void verify(const Plan& plan, PlanStage stage = PlanStage::kTasks);
 // order.
 void verify_programs(const Plan& plan, const std::vector<calls::Program>& programs);
 
+// Aborts when a network of the plan's layers whose neurons are split is malformed: what it says of
+// each layer is compared, and its counts must be no less than what is counted here.
+void verify_split_network(const Plan& plan, const SplitNetworkPlan& network);
+
 }  // namespace bf_aot

@@ -10,6 +10,10 @@ namespace bf_aot {
 // tasks, as far as `stage` has made them. The rest of the plan has been checked.
 void verify_entry(const Plan& plan, const Entry& entry, PlanStage stage);
 
+// The exported functions, where the plan lists them: no two of a name, each entry behind one, and
+// as much memory as the entries and what runs on top of them take.
+void verify_functions(const Plan& plan);
+
 // "step 12 (backward_rows), layer fc3 (Gemm 'fc3')": the layer whose result it makes, if that is
 // one.
 std::string describe_step(const Plan& plan, const Entry& entry, int index);

@@ -1,10 +1,10 @@
-#include "planner/verify/verify_functions.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>
 
+#include "planner/verify/verify.h"
+#include "planner/verify/verify_entry.h"
 #include "planner/verify/verify_layer.h"
 #include "runtime/bf/contract/workspace.h"
 
@@ -19,41 +19,22 @@ std::int64_t bytes_of_entries(const Plan& plan, bool batch) {
   return bytes;
 }
 
-// The proof's constants are counted anew: of neurons, and of products.
 std::int64_t bytes_of_nodes(const Plan& plan) {
   const DecidePlan& decide = plan.decide;
+  verify_split_network(plan, decide.network);
   bf::SplitExtents extents = {};
-  double products = 0;
-  std::size_t coefficients = 0;
-  std::set<LayerId> layers(plan.spec_heads.begin(), plan.spec_heads.end());
-  for (std::size_t i = plan.layers.size(); i-- > 0;) {
-    const LayerId id(static_cast<int>(i));
-    const Layer& layer = plan.layer(id);
-    if (!layers.contains(id)) continue;
-    require(layer.is_affine() && !layer.function, "neurons of layer {} are split", layer.name);
-    for (const LayerId source : inputs_of(layer))
-      if (source.is_layer()) layers.insert(source);
+  for (const SplitLayerPlan& each : decide.network.layers) {
+    const Layer& layer = plan.layer(each.layer);
+    require(each.role == SplitRole::kLinear || each.role == SplitRole::kRelu,
+            "neurons of layer {} are split", layer.name);
     const auto out = static_cast<std::size_t>(layer.out);
     extents.neurons += out;
     extents.widest = std::max(extents.widest, out);
     ++extents.layers;
-    if (layer.kind == LayerKind::kDense) {
-      products += static_cast<double>(layer.weight.size());
-      coefficients += out + 4;
-    }
-    for (const Term& term : layer.terms) {
-      products += static_cast<double>(layer.out) * term.row_entries;
-      coefficients += static_cast<std::size_t>(term.column_entries) + 4;
-    }
   }
   extents.inputs = static_cast<std::size_t>(plan.input_count);
   extents.rows = static_cast<std::size_t>(plan.spec_rows);
   extents.terms = static_cast<std::size_t>(decide.terms);
-  const double roundings = static_cast<double>(64 + 3 * extents.neurons + 3 * extents.inputs +
-                                               extents.rows + coefficients);
-  require(decide.roundings >= roundings && decide.products >= products,
-          "proofs of nodes pay for {} roundings and {} products, not {} and {}", decide.roundings,
-          decide.products, roundings, products);
   const std::size_t node = bf::open_node_bytes(extents.neurons, extents.terms);
   require(decide.terms > 0 && decide.open_boxes >= 2 &&
               decide.open_box_bytes == static_cast<std::int64_t>(node),

@@ -12,7 +12,7 @@
 
 #include "frontend/check_scope.h"
 #include "frontend/graph/conv_loops.h"
-#include "planner/verify/verify_functions.h"
+#include "planner/verify/verify_entry.h"
 #include "planner/verify/verify_layer.h"
 
 namespace bf_aot {

@@ -160,8 +160,8 @@ mpq_class exact_bound(Subject& subject) {
     over_a[b.terms[t].neuron] += weight;
     bound -= weight * exact(b.terms[t].threshold);
   }
-  for (std::size_t i = plan.decide.layers.size(); i-- > 0;) {
-    const SplitLayerPlan& split = plan.decide.layers[i];
+  for (std::size_t i = plan.decide.network.layers.size(); i-- > 0;) {
+    const SplitLayerPlan& split = plan.decide.network.layers[i];
     const Layer& layer = plan.layer(split.layer);
     for (int j = 0; j < layer.out; ++j) {
       const auto n = static_cast<std::size_t>(split.first + j);
@@ -192,7 +192,7 @@ mpq_class exact_bound(Subject& subject) {
       for_each_product_of_row(layer, j, [&](std::size_t part, float weight, std::size_t k) {
         const int source = split.sources[part];
         const int first =
-            source < 0 ? 0 : plan.decide.layers[static_cast<std::size_t>(source)].first;
+            source < 0 ? 0 : plan.decide.network.layers[static_cast<std::size_t>(source)].first;
         (source < 0 ? over_x : over_a)[static_cast<std::size_t>(first) + k] += z * exact(weight);
       });
     }
@@ -286,7 +286,7 @@ TEST_F(EmittedSplits, ProveNoMoreThanTheExactBoundOfTheSameChoicesAndHardlyLess)
 TEST_F(EmittedSplits, HoldAtExactPointsOfTheNode) {
   int checked = 0;
   for_each_subject(150, [&](const Net& net, Subject& subject) {
-    const std::vector<SplitLayerPlan>& layers = subject.plan().decide.layers;
+    const std::vector<SplitLayerPlan>& layers = subject.plan().decide.network.layers;
     if (layers.size() != net.layers.size() + 1) return;  // the last one copies outputs
     bf::SplitBounds& b = subject.bounds();
     std::vector<Numbers> points = {centre_of(subject.box())};

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -21,14 +22,14 @@
 namespace bf_aot::soundness {
 namespace {
 
+using decide::BoxNetwork;
+using decide::ClauseTerm;
 using decide::kLanes;
 using decide::NeuronRange;
 using decide::NeuronSplit;
 using decide::NodeLanes;
 using decide::RowObjective;
-using decide::SplitNetwork;
 using decide::SplitNode;
-using decide::SplitTerm;
 using Values = std::vector<std::vector<mpq_class>>;
 
 // Defined everywhere, but for floor, ceiling and rounding.
@@ -55,7 +56,7 @@ struct Subject {
   Graph values;  // whose outputs are what the layers are before them, in order
   std::shared_ptr<const Plan> plan;
   FloatBox box;
-  std::unique_ptr<const SplitNetwork> network;
+  std::unique_ptr<const BoxNetwork> network;
 
   Values at(const std::vector<mpq_class>& x) const { return evaluate_exact(values, {x}); }
 };
@@ -181,8 +182,7 @@ class FunctionSplits : public SplitTest {
     return x;
   }
 
-  static const mpq_class& z_of(const SplitNetwork& network, const Values& values,
-                               std::size_t open) {
+  static const mpq_class& z_of(const BoxNetwork& network, const Values& values, std::size_t open) {
     const auto [layer, place] = network.place_of(open);
     const auto at = static_cast<std::size_t>(layer);
     return values[at][static_cast<std::size_t>(
@@ -190,7 +190,7 @@ class FunctionSplits : public SplitTest {
   }
 
   // With splits and ranges that hold at a point, and any choices.
-  SplitNode random_node(const SplitNetwork& network, const Values& values, std::size_t terms) {
+  SplitNode random_node(const BoxNetwork& network, const Values& values, std::size_t terms) {
     SplitNode node;
     const int share = pick(random_, 0, 2) * 40;
     for (std::size_t open = 0; open < network.open(); ++open) {
@@ -219,7 +219,7 @@ class FunctionSplits : public SplitTest {
              std::max(0.01F, static_cast<float>(z) + std::fabs(number())) + room});
     }
     const NodeLanes lanes(network, {});
-    for (const decide::SlopeRange& best : lanes.slopes_on_box())
+    for (const decide::SlopeRange& best : lanes.nodes.slopes_on_box())
       for (const float slope : {best.lower, best.upper})
         node.lines.push_back(pick(random_, 0, 2) == 0 ? number() : slope);
     for (std::size_t k = 0; k < 2 * network.products(); ++k)
@@ -230,15 +230,15 @@ class FunctionSplits : public SplitTest {
     return node;
   }
 
-  std::vector<SplitTerm> random_terms(const SplitNetwork& network) {
-    std::vector<SplitTerm> terms;
+  std::vector<ClauseTerm> random_terms(const BoxNetwork& network) {
+    std::vector<ClauseTerm> terms;
     for (int t = pick(random_, 1, 3); t > 0; --t)
       terms.push_back({pick(random_, 0, static_cast<int>(network.rows().size()) - 1),
                        pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, 0});
     return terms;
   }
 
-  std::vector<float> random_scales(const SplitNetwork& network) {
+  std::vector<float> random_scales(const BoxNetwork& network) {
     std::vector<float> scales;
     for (std::size_t i = 0; i < network.layers().size(); ++i)
       scales.push_back(std::ldexp(1.0F, pick(random_, -4, 4)));
@@ -246,7 +246,7 @@ class FunctionSplits : public SplitTest {
   }
 
   // sign (row - threshold) of a term at a point.
-  static mpq_class height_of(const SplitTerm& term, const Values& values) {
+  static mpq_class height_of(const ClauseTerm& term, const Values& values) {
     return exact(static_cast<double>(term.sign)) *
            (values.back()[static_cast<std::size_t>(term.row)] - exact(term.threshold));
   }
@@ -260,11 +260,50 @@ class FunctionSplits : public SplitTest {
   }
 };
 
+// The largest of some counts.
+double most_of(const std::map<std::size_t, double>& counts) {
+  double most = 0;
+  for (const auto& [place, count] : counts) most = std::max(most, count);
+  return most;
+}
+
+// Roundings that proofs on a box pay for, counted by what is there.
+double roundings_of(const BoxNetwork& network) {
+  double count = 64 + static_cast<double>(3 * network.inputs() + network.rows().size());
+  for (const BoxNetwork::BoxLayer& layer : network.layers()) {
+    const double of_neuron = layer.is_product ? 12 : layer.function != nullptr ? 8 : 3;
+    count += of_neuron * static_cast<double>(layer.size());
+    for (const std::size_t k : {0U, 1U}) {
+      std::map<std::size_t, double> reads;
+      for (const auto& factors : layer.factors) ++reads[factors.at(k).place];
+      count += most_of(reads);
+    }
+    for (const BoxNetwork::Part& part : layer.parts) {
+      std::map<std::size_t, double> reads;
+      part.forward.for_each_product(
+          [&](std::size_t, std::size_t column, float) { ++reads[column]; });
+      count += most_of(reads) + 4;
+    }
+  }
+  return count;
+}
+
+TEST_F(FunctionSplits, RoundingsOfWhatIsLeftOnABoxArePaidFor) {
+  for_each_subject(200, [&](const Subject& subject, const Values&) {
+    const BoxNetwork& network = *subject.network;
+    EXPECT_GE(network.roundings(), roundings_of(network));
+    EXPECT_EQ(network.errors().coefficient, 0x1p-52 * network.roundings());
+    EXPECT_EQ(network.errors().row, network.errors().coefficient);
+    EXPECT_EQ(network.errors().sum, network.errors().coefficient);
+    EXPECT_GT(network.errors().underflow, 0);
+  });
+}
+
 TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
   int checked = 0, of_products = 0;
   for_each_subject(400, [&](const Subject& subject, const Values& values) {
-    const SplitNetwork& network = *subject.network;
-    std::vector<SplitTerm> terms = random_terms(network);
+    const BoxNetwork& network = *subject.network;
+    std::vector<ClauseTerm> terms = random_terms(network);
     const SplitNode node = random_node(network, values, terms.size());
     const auto last =
         last_proven(network, terms, random_scales(network), node, values.back().front().get_d());
@@ -284,11 +323,11 @@ TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
 TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {
   int checked = 0;
   for_each_subject(200, [&](const Subject& subject, const Values& values) {
-    const SplitNetwork& network = *subject.network;
-    const std::vector<SplitTerm> terms = random_terms(network);
+    const BoxNetwork& network = *subject.network;
+    const std::vector<ClauseTerm> terms = random_terms(network);
     const SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);
-    lanes.set_scales(random_scales(network));
+    lanes.nodes.scales = random_scales(network);
     std::array<std::size_t, kLanes> neurons;
     std::array<float, kLanes> factors, times;
     for (std::size_t p = 0; p < kLanes; ++p) {
@@ -296,11 +335,11 @@ TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {
       factors[p] = std::ldexp(pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, pick(random_, -3, 3));
       times[p] = pick(random_, 0, 1) == 0 ? 0 : std::fabs(number());
       const auto [layer, place] = network.place_of(neurons[p]);
-      lanes.load_row(
+      lanes.nodes.load_row(
           p, node, {static_cast<std::size_t>(layer), static_cast<std::size_t>(place), factors[p]});
-      lanes.add_clause(p, node, times[p]);
+      lanes.nodes.add_clause(p, node, times[p]);
     }
-    const auto bounds = lanes.proven_bounds();
+    const auto bounds = lanes.proof.proven_bounds();
     for (std::size_t p = 0; p < kLanes; ++p) {
       if (!std::isfinite(bounds[p])) continue;
       ++checked;
@@ -318,17 +357,17 @@ TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {
 TEST_F(FunctionSplits, RangesHoldAtViolations) {
   int tightened = 0;
   for_each_subject(300, [&](const Subject& subject, const Values& values) {
-    const SplitNetwork& network = *subject.network;
-    std::vector<SplitTerm> terms = random_terms(network);
-    for (SplitTerm& term : terms)
+    const BoxNetwork& network = *subject.network;
+    std::vector<ClauseTerm> terms = random_terms(network);
+    for (ClauseTerm& term : terms)
       term.threshold = values.back()[static_cast<std::size_t>(term.row)].get_d() +
                        static_cast<double>(term.sign) * std::ldexp(1, pick(random_, -20, 0));
     // The step to a violation may be lost beside a number of many digits.
-    for (const SplitTerm& term : terms)
+    for (const ClauseTerm& term : terms)
       if (height_of(term, values) >= 0) return;
     SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);
-    lanes.set_scales(random_scales(network));
+    lanes.nodes.scales = random_scales(network);
     const bool some = decide::tighten_ranges(
         network, lanes, node,
         {static_cast<std::size_t>(pick(random_, 1, 12)), pick(random_, 0, 3)});

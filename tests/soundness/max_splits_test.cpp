@@ -25,11 +25,11 @@
 namespace bf_aot::soundness {
 namespace {
 
+using decide::BoxNetwork;
+using decide::ClauseTerm;
 using decide::NeuronSplit;
 using decide::NodeLanes;
-using decide::SplitNetwork;
 using decide::SplitNode;
-using decide::SplitTerm;
 using Exact = std::vector<mpq_class>;
 
 // What a layer adds up at a point, without rounding. Its weights are exact.
@@ -76,7 +76,7 @@ struct Subject {
   Graph original;
   std::shared_ptr<const Plan> plan;  // without maxima
   FloatBox box;
-  std::unique_ptr<const SplitNetwork> network;
+  std::unique_ptr<const BoxNetwork> network;
 };
 
 class MaxSplits : public SplitTest {
@@ -175,7 +175,7 @@ class MaxSplits : public SplitTest {
     return x;
   }
 
-  static const mpq_class& z_of(const SplitNetwork& network, const std::vector<Exact>& values,
+  static const mpq_class& z_of(const BoxNetwork& network, const std::vector<Exact>& values,
                                std::size_t open) {
     const auto [layer, place] = network.place_of(open);
     const auto at = static_cast<std::size_t>(layer);
@@ -184,7 +184,7 @@ class MaxSplits : public SplitTest {
   }
 
   // With splits that hold at a point, and any choices.
-  SplitNode random_node(const SplitNetwork& network, const std::vector<Exact>& values,
+  SplitNode random_node(const BoxNetwork& network, const std::vector<Exact>& values,
                         std::size_t terms) {
     SplitNode node;
     const int share = pick(random_, 0, 2) * 40;
@@ -204,21 +204,21 @@ class MaxSplits : public SplitTest {
     return node;
   }
 
-  std::vector<SplitTerm> random_terms() {
-    std::vector<SplitTerm> terms;
+  std::vector<ClauseTerm> random_terms() {
+    std::vector<ClauseTerm> terms;
     for (int t = pick(random_, 1, 3); t > 0; --t)
       terms.push_back({pick(random_, 0, 1), pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, 0});
     return terms;
   }
 
   // Such that a point is a violation, a little or by much.
-  void violate(std::vector<SplitTerm>& terms, const Exact& rows) {
-    for (SplitTerm& term : terms)
+  void violate(std::vector<ClauseTerm>& terms, const Exact& rows) {
+    for (ClauseTerm& term : terms)
       term.threshold = rows[static_cast<std::size_t>(term.row)].get_d() +
                        static_cast<double>(term.sign) * std::ldexp(1, pick(random_, -30, 0));
   }
 
-  std::vector<float> random_scales(const SplitNetwork& network) {
+  std::vector<float> random_scales(const BoxNetwork& network) {
     std::vector<float> scales;
     for (std::size_t i = 0; i < network.layers().size(); ++i)
       scales.push_back(std::ldexp(1.0F, pick(random_, -4, 4)));
@@ -247,10 +247,10 @@ TEST_F(MaxSplits, ThePlanWithoutMaximaIsTheNetworkExactly) {
 TEST_F(MaxSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
   int checked = 0;
   for_each_subject(100, [&](const Subject& subject) {
-    const SplitNetwork& network = *subject.network;
+    const BoxNetwork& network = *subject.network;
     const Exact x = random_point(subject.box);
     const Exact rows = evaluate_exact(subject.original, {x}).back();
-    std::vector<SplitTerm> terms = random_terms();
+    std::vector<ClauseTerm> terms = random_terms();
     const SplitNode node = random_node(network, layers_at(*subject.plan, x), terms.size());
     const auto last =
         last_proven(network, terms, random_scales(network), node, rows.front().get_d());
@@ -269,13 +269,13 @@ TEST_F(MaxSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
 TEST_F(MaxSplits, RangesHoldAtViolations) {
   int tightened = 0;
   for_each_subject(100, [&](const Subject& subject) {
-    const SplitNetwork& network = *subject.network;
+    const BoxNetwork& network = *subject.network;
     const auto values = layers_at(*subject.plan, random_point(subject.box));
-    std::vector<SplitTerm> terms = random_terms();
+    std::vector<ClauseTerm> terms = random_terms();
     violate(terms, values[static_cast<std::size_t>(subject.plan->spec_heads.front().number())]);
     SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);
-    lanes.set_scales(random_scales(network));
+    lanes.nodes.scales = random_scales(network);
     EXPECT_TRUE(decide::tighten_ranges(
         network, lanes, node,
         {static_cast<std::size_t>(pick(random_, 1, 12)), pick(random_, 0, 3)}));
@@ -297,9 +297,9 @@ TEST_F(MaxSplits, RangesHoldAtViolations) {
 TEST_F(MaxSplits, NoNodeWithAViolationIsClosed) {
   int halves = 0;
   for_each_subject(100, [&](const Subject& subject) {
-    const SplitNetwork& network = *subject.network;
+    const BoxNetwork& network = *subject.network;
     const auto values = layers_at(*subject.plan, random_point(subject.box));
-    std::vector<SplitTerm> terms = random_terms();
+    std::vector<ClauseTerm> terms = random_terms();
     violate(terms, values[static_cast<std::size_t>(subject.plan->spec_heads.front().number())]);
     decide::NodeSplitter splitter(network, terms);
     std::vector<SplitNode> node = {splitter.root()};

@@ -9,9 +9,12 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string_view>
 
 #include "aot/decide/neurons/splitter.h"
 #include "aot/engine/verifier/engine_verifier.h"
+#include "planner/network/error_terms.h"
 #include "tests/soundness/engine_call.h"
 #include "tests/soundness/split_nets.h"
 #include "tests/soundness/split_proofs.h"
@@ -19,22 +22,21 @@
 namespace bf_aot::soundness {
 namespace {
 
+using decide::BoxNetwork;
+using decide::ClauseTerm;
 using decide::kLanes;
 using decide::NeuronSplit;
 using decide::NodeLanes;
-using decide::SplitNetwork;
 using decide::SplitNode;
-using decide::SplitTerm;
-using Layers = std::vector<SplitNetwork::SplitLayer>;
+using Layers = std::vector<BoxNetwork::BoxLayer>;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A network and a box whose neurons can be split, or nothing where none is open.
 struct Subject {
   std::shared_ptr<const Plan> plan;
   FloatBox box;
-  std::unique_ptr<const SplitNetwork> network;
+  std::unique_ptr<const BoxNetwork> network;
   std::vector<engine::Ranges> ranges;
 };
 
@@ -44,18 +46,16 @@ std::optional<Subject> make_subject(const Net& net, const FloatBox& box, Form fo
   graph.outputs.push_back(graph.outputs.front());  // the rows that conditions speak of
   Subject made;
   made.plan = plan_for_engine(graph, true, config);
-  if (!SplitNetwork::covers(*made.plan)) return std::nullopt;
-  const engine::EngineVerifier verifier(lower(made.plan), false);
   made.box = box;
-  made.ranges = verifier.spec_ranges({box.lower, box.upper});
-  made.network = SplitNetwork::make(*made.plan, box.lower, box.upper, made.ranges, kMostBytes);
-  if (made.network == nullptr || made.network->open() == 0) return std::nullopt;
+  made.network = network_on(made.plan, box);
+  if (made.network == nullptr) return std::nullopt;
+  made.ranges = engine::EngineVerifier(made.plan, false).spec_ranges({box.lower, box.upper});
   return made;
 }
 
 // The bound of a node by its choices, without rounding: docs/proofs/neuron-splits.md.
-mpq_class exact_bound(const Plan& plan, const SplitNetwork& network, const SplitNode& node,
-                      const std::vector<SplitTerm>& terms, const std::vector<float>& scales) {
+mpq_class exact_bound(const Plan& plan, const BoxNetwork& network, const SplitNode& node,
+                      const std::vector<ClauseTerm>& terms, const std::vector<float>& scales) {
   const Layers& layers = network.layers();
   std::vector<std::vector<mpq_class>> over_a;
   for (const Layer& layer : plan.layers) over_a.emplace_back(static_cast<std::size_t>(layer.out));
@@ -78,7 +78,7 @@ mpq_class exact_bound(const Plan& plan, const SplitNetwork& network, const Split
       const auto neuron = static_cast<std::size_t>(split.neurons[j]);
       const mpq_class a = over_a[i][neuron];
       mpq_class z = a;
-      if (split.phase[j] == SplitNetwork::Phase::kOpen) {
+      if (split.phase[j] == BoxNetwork::Phase::kOpen) {
         const std::size_t own = open++;
         const NeuronSplit* made = nullptr;
         for (const NeuronSplit& each : node.splits)
@@ -146,7 +146,7 @@ class NeuronSplits : public SplitTest {
   }
 
   // Splits of about `share` of the open neurons, by signs or at random.
-  SplitNode random_node(const SplitNetwork& network, std::size_t terms, int share) {
+  SplitNode random_node(const BoxNetwork& network, std::size_t terms, int share) {
     SplitNode node;
     for (std::size_t i = 0; i < network.open(); ++i) {
       node.slopes.push_back(static_cast<std::uint8_t>(pick(random_, 0, 255)));
@@ -165,15 +165,15 @@ class NeuronSplits : public SplitTest {
     return node;
   }
 
-  std::vector<SplitTerm> random_terms(const SplitNetwork& network) {
-    std::vector<SplitTerm> terms;
+  std::vector<ClauseTerm> random_terms(const BoxNetwork& network) {
+    std::vector<ClauseTerm> terms;
     for (int t = pick(random_, 1, 3); t > 0; --t)
       terms.push_back({pick(random_, 0, static_cast<int>(network.rows().size()) - 1),
                        pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, 0});
     return terms;
   }
 
-  std::vector<float> random_scales(const SplitNetwork& network) {
+  std::vector<float> random_scales(const BoxNetwork& network) {
     std::vector<float> scales;
     for (std::size_t i = 0; i < network.layers().size(); ++i)
       scales.push_back(std::ldexp(1.0F, pick(random_, -6, 6)));
@@ -184,8 +184,8 @@ class NeuronSplits : public SplitTest {
 TEST_F(NeuronSplits, ProvesNoMoreThanTheExactBoundOfTheSameChoicesAndHardlyLess) {
   int near = 0, all = 0;
   for_each_subject(150, [&](const Net&, const Subject& subject) {
-    const SplitNetwork& network = *subject.network;
-    std::vector<SplitTerm> terms = random_terms(network);
+    const BoxNetwork& network = *subject.network;
+    std::vector<ClauseTerm> terms = random_terms(network);
     const SplitNode node = random_node(network, terms.size(), pick(random_, 0, 1) * 50);
     const std::vector<float> scales = random_scales(network);
     // The bound falls by weight times sign for each unit of the first threshold.
@@ -206,8 +206,8 @@ TEST_F(NeuronSplits, ProvesNoMoreThanTheExactBoundOfTheSameChoicesAndHardlyLess)
 TEST_F(NeuronSplits, ProvenBoundsAreAtLeastZeroWhereThatIsProven) {
   int checked = 0;
   for_each_subject(200, [&](const Net&, const Subject& subject) {
-    const SplitNetwork& network = *subject.network;
-    std::vector<SplitTerm> terms = random_terms(network);
+    const BoxNetwork& network = *subject.network;
+    std::vector<ClauseTerm> terms = random_terms(network);
     const SplitNode node = random_node(network, terms.size(), 50);
     const std::vector<float> scales = random_scales(network);
     const auto last = last_proven(network, terms, scales, node, 0);
@@ -216,9 +216,9 @@ TEST_F(NeuronSplits, ProvenBoundsAreAtLeastZeroWhereThatIsProven) {
     const auto bound_at = [&](double threshold) {
       terms.front().threshold = threshold;
       NodeLanes lanes(network, terms);
-      lanes.set_scales(scales);
-      for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
-      return lanes.proven_bounds().front();
+      lanes.nodes.scales = scales;
+      for (std::size_t p = 0; p < kLanes; ++p) lanes.nodes.load(p, node);
+      return lanes.proof.proven_bounds().front();
     };
     const double next = std::nextafter(*last, towards);
     if (is_proven(network, terms, scales, node, next)) return;  // all thresholds are
@@ -232,7 +232,7 @@ TEST_F(NeuronSplits, ProvenBoundsAreAtLeastZeroWhereThatIsProven) {
 TEST_F(NeuronSplits, HoldsAtExactPointsOfTheNode) {
   int checked = 0;
   for_each_subject(150, [&](const Net& net, const Subject& subject) {
-    const SplitNetwork& network = *subject.network;
+    const BoxNetwork& network = *subject.network;
     if (subject.plan->layers.size() < net.layers.size()) return;
     std::vector<Numbers> points = {centre_of(subject.box)};
     for (int k = 0; k < 8; ++k) points.push_back(point_of(subject.box, random_));
@@ -252,7 +252,7 @@ TEST_F(NeuronSplits, HoldsAtExactPointsOfTheNode) {
         }
     }
     // Splits that the first point satisfies.
-    std::vector<SplitTerm> terms = random_terms(network);
+    std::vector<ClauseTerm> terms = random_terms(network);
     SplitNode node = random_node(network, terms.size(), 50);
     for (NeuronSplit& split : node.splits) {
       const auto [layer, place] = network.place_of(split.open);
@@ -289,12 +289,12 @@ TEST_F(NeuronSplits, HoldsAtExactPointsOfTheNode) {
 
 TEST_F(NeuronSplits, NothingIsProvenWithoutATerm) {
   for_each_subject(5, [&](const Net&, const Subject& subject) {
-    const std::vector<SplitTerm> terms = {{0, 1, -1e30}};
+    const std::vector<ClauseTerm> terms = {{0, 1, -1e30}};
     SplitNode node = random_node(*subject.network, 1, 0);
     node.weights = {0};
     NodeLanes lanes(*subject.network, terms);
-    for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
-    for (const bool each : lanes.prove()) EXPECT_FALSE(each);
+    for (std::size_t p = 0; p < kLanes; ++p) lanes.nodes.load(p, node);
+    for (const bool each : lanes.proof.prove()) EXPECT_FALSE(each);
   });
 }
 
@@ -307,7 +307,7 @@ std::optional<Subject> subject_of(std::vector<NetLayer> layers) {
                       planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back()));
 }
 
-std::vector<float> ones(const SplitNetwork& network) {
+std::vector<float> ones(const BoxNetwork& network) {
   return std::vector<float>(network.layers().size(), 1.0F);
 }
 
@@ -315,11 +315,11 @@ TEST_F(NeuronSplits, CoefficientsThatCancelProveNothingButThat) {
   for (int n = 0; n < 100; ++n) {
     const auto subject = subject_of(layers_that_cancel(random_));
     ASSERT_TRUE(subject);
-    const SplitNetwork& network = *subject->network;
+    const BoxNetwork& network = *subject->network;
     SplitNode node = random_node(network, 1, 0);
     node.weights = {1};
     for (const float sign : {1.0F, -1.0F}) {
-      std::vector<SplitTerm> terms = {{0, sign, 0}};
+      std::vector<ClauseTerm> terms = {{0, sign, 0}};
       EXPECT_FALSE(
           is_proven(network, terms, ones(network), node, static_cast<double>(sign) * 0x1p-100));
       EXPECT_TRUE(
@@ -333,8 +333,8 @@ TEST_F(NeuronSplits, WeightsThatCancelInRoundingProveNothing) {
   const auto subject = subject_of({with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}),
                                    with_bias(dense_layer(2, 1, {1, 0}), {-1.5})});
   ASSERT_TRUE(subject);
-  const SplitNetwork& network = *subject->network;
-  std::vector<SplitTerm> terms = {{0, 1, 0}, {0, 1, 0}, {0, -1, 0}};
+  const BoxNetwork& network = *subject->network;
+  std::vector<ClauseTerm> terms = {{0, 1, 0}, {0, 1, 0}, {0, -1, 0}};
   SplitNode node = random_node(network, 3, 0);
   node.weights = {1, 0x1p-60F, 1};
   // F is 2^-60 row + 2^-200, below 0 at 1; the sum in double leaves 2^-200, which no other loss
@@ -345,8 +345,8 @@ TEST_F(NeuronSplits, WeightsThatCancelInRoundingProveNothing) {
 TEST_F(NeuronSplits, BiasesThatAreNotKnownExactlyAreCounted) {
   const auto subject = subject_of(layers_of_inexact_bias());
   ASSERT_TRUE(subject);
-  const SplitNetwork& network = *subject->network;
-  std::vector<SplitTerm> terms = {{0, 1, 0}};
+  const BoxNetwork& network = *subject->network;
+  std::vector<ClauseTerm> terms = {{0, 1, 0}};
   SplitNode node = random_node(network, 1, 0);
   node.weights = {1};
   EXPECT_FALSE(is_proven(network, terms, ones(network), node, 1 - 0x1p-21));
@@ -356,14 +356,127 @@ TEST_F(NeuronSplits, BiasesThatAreNotKnownExactlyAreCounted) {
 TEST_F(NeuronSplits, ProductsBelowTheRangeOfDoubleAreCounted) {
   const auto subject = subject_of(layers_below_the_range());
   ASSERT_TRUE(subject);
-  const SplitNetwork& network = *subject->network;
-  std::vector<SplitTerm> terms = {{0, -1, 0}};
+  const BoxNetwork& network = *subject->network;
+  std::vector<ClauseTerm> terms = {{0, -1, 0}};
   SplitNode node = random_node(network, 1, 0);
   node.weights = {1};
   // Neurons on the side where they are, so that no line stands for them.
   for (std::size_t open = 0; open < network.open(); ++open)
     node.splits.push_back({static_cast<std::uint32_t>(open), true, 0});
   EXPECT_FALSE(is_proven(network, terms, ones(network), node, 0));
+}
+
+// ---- every error term is needed
+
+// A clause of a chain of layers on [1, 2], and choices that prove too much of it without an error
+// term.
+struct Claim {
+  std::vector<NetLayer> layers;
+  std::vector<ClauseTerm> terms;
+  std::vector<float> weights;
+  bool positive = false;  // open neurons are split, and positive
+};
+
+struct Exposure {
+  const char* term;
+  Claim (*make)(Random& random);
+};
+
+Claim cancelling_coefficients(Random& random) {
+  const float sign = pick(random, 0, 1) == 1 ? 1.0F : -1.0F;
+  return {layers_that_cancel(random), {{0, sign, static_cast<double>(sign) * 0x1p-100}}, {1}};
+}
+
+// 1 + 2^-60 - 1 of the weights of one row.
+Claim cancelling_row(Random&) {
+  return {{with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}),
+           with_bias(dense_layer(2, 1, {1, 0}), {-1.5})},
+          {{0, 1, -0x1p-200}, {0, 1, 0}, {0, -1, 0}},
+          {1, 0x1p-60F, 1}};
+}
+
+// -1 - 2^-60 + 1 of the thresholds, of rows below 2^-78.
+Claim cancelling_sum(Random&) {
+  return {{with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}),
+           dense_layer(2, 3, {0x1p-80, 0, 0x1p-80, 0, 0x1p-81, 0})},
+          {{0, 1, 1}, {1, 1, 0x1p-60}, {2, -1, 1}},
+          {1, 1, 1}};
+}
+
+Claim inexact_weight(Random&) {
+  NetLayer last = dense_layer(2, 1, {1, 0});
+  last.weight_error = {0x1p-20, 0};
+  last.weight_shift = {-0x1p-20, 0};
+  return {
+      {with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}), last}, {{0, 1, 1 - 0x1p-21}}, {1}};
+}
+
+Claim inexact_bias(Random&) {
+  return {layers_of_inexact_bias(), {{0, 1, 1 - 0x1p-21}}, {1}};
+}
+
+Claim products_below_the_range(Random&) {
+  return {layers_below_the_range(), {{0, -1, 0}}, {1}, true};
+}
+
+constexpr Exposure kExposures[] = {{"node-coefficient", cancelling_coefficients},
+                                   {"node-row", cancelling_row},
+                                   {"node-sum", cancelling_sum},
+                                   {"node-weight-rounding", inexact_weight},
+                                   {"node-bias-rounding", inexact_bias},
+                                   {"node-underflow", products_below_the_range}};
+
+// Whether the clause's sum is below 0 at an end of the box that is in the node.
+bool is_violated(const Net& net, const Claim& claim) {
+  for (const int x : {1, 2}) {
+    if (claim.positive && x == 1) continue;
+    const auto rows =
+        values_of(net, exact_numbers(std::vector<double>{static_cast<double>(x)})).back();
+    mpq_class sum = 0;
+    for (std::size_t t = 0; t < claim.terms.size(); ++t) {
+      const ClauseTerm& term = claim.terms[t];
+      sum += exact(claim.weights[t]) * exact(term.sign) *
+             (rows[static_cast<std::size_t>(term.row)] - exact(term.threshold));
+    }
+    if (sum < 0) return true;
+  }
+  return false;
+}
+
+// Whether the claim is proven without these terms, though it is wrong.
+bool is_refuted(const Claim& claim, const std::vector<std::string>& dropped) {
+  Net net;
+  net.layers = claim.layers;
+  PlannerConfig config =
+      planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());
+  config.dropped_error_terms = dropped;
+  const auto subject = make_subject(net, {{1}, {2}}, Form::kDense, config);
+  if (!subject) throw std::logic_error("no neuron is open");
+  const BoxNetwork& network = *subject->network;
+  SplitNode node;
+  node.weights = claim.weights;
+  node.slopes.assign(network.open(), 0);
+  for (std::size_t open = 0; claim.positive && open < network.open(); ++open)
+    node.splits.push_back({static_cast<std::uint32_t>(open), true, 0});
+  std::vector<ClauseTerm> terms = claim.terms;
+  return is_proven(network, terms, ones(network), node, terms.front().threshold) &&
+         is_violated(net, claim);
+}
+
+TEST_F(NeuronSplits, EveryErrorTermIsNeeded) {
+  constexpr int kVariants = 20;
+  for (const std::string_view name : node_error_term_names()) {
+    int exposed = 0;
+    for (const Exposure& exposure : kExposures) {
+      if (exposure.term != name) continue;
+      for (int variant = 0; variant < kVariants; ++variant) {
+        const Claim claim = exposure.make(random_);
+        EXPECT_FALSE(is_refuted(claim, {})) << name << ": wrong with all terms";
+        exposed += is_refuted(claim, {std::string(name)}) ? 1 : 0;
+      }
+    }
+    EXPECT_GT(exposed, 0) << "dropping '" << name << "' goes unnoticed";
+  }
 }
 
 }  // namespace

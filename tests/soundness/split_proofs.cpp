@@ -7,37 +7,38 @@
 #include <utility>
 
 #include "aot/engine/verifier/engine_verifier.h"
+#include "planner/network/split_network.h"
 
 namespace bf_aot::soundness {
 
+using decide::BoxNetwork;
+using decide::ClauseTerm;
 using decide::kLanes;
 using decide::NodeLanes;
-using decide::SplitNetwork;
 using decide::SplitNode;
-using decide::SplitTerm;
 
-std::unique_ptr<const SplitNetwork> network_on(const std::shared_ptr<const Plan>& plan,
-                                               const FloatBox& box) {
+std::unique_ptr<const BoxNetwork> network_on(const std::shared_ptr<const Plan>& plan,
+                                             const FloatBox& box) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-  if (!SplitNetwork::covers(*plan)) return nullptr;
+  if (!can_split_neurons(*plan)) return nullptr;
   const engine::EngineVerifier verifier(lower(plan), false);
-  auto made = SplitNetwork::make(*plan, box.lower, box.upper,
-                                 verifier.spec_ranges({box.lower, box.upper}), kMostBytes);
+  auto made = BoxNetwork::make(*plan, split_network_of(*plan), box.lower, box.upper,
+                               verifier.spec_ranges({box.lower, box.upper}), kMostBytes);
   return made != nullptr && made->open() > 0 ? std::move(made) : nullptr;
 }
 
-bool is_proven(const SplitNetwork& network, std::vector<SplitTerm>& terms,
+bool is_proven(const BoxNetwork& network, std::vector<ClauseTerm>& terms,
                const std::vector<float>& scales, const SplitNode& node, double threshold) {
   terms.front().threshold = threshold;
   NodeLanes lanes(network, terms);
-  lanes.set_scales(scales);
-  for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
-  const auto proven = lanes.prove();
+  lanes.nodes.scales = scales;
+  for (std::size_t p = 0; p < kLanes; ++p) lanes.nodes.load(p, node);
+  const auto proven = lanes.proof.prove();
   for (const bool each : proven) EXPECT_EQ(each, proven.front()) << "lanes differ";
   return proven.front();
 }
 
-std::optional<double> last_proven(const SplitNetwork& network, std::vector<SplitTerm>& terms,
+std::optional<double> last_proven(const BoxNetwork& network, std::vector<ClauseTerm>& terms,
                                   const std::vector<float>& scales, const SplitNode& node,
                                   double near) {
   const double away = terms.front().sign > 0 ? -1 : 1;

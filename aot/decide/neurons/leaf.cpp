@@ -16,7 +16,7 @@ constexpr double kMostEntries = 4e5, kMostProducts = 5e7;
 // each.
 class LeafFunctions {
  public:
-  LeafFunctions(const SplitNetwork& network, const std::vector<FunctionPiece>& pieces)
+  LeafFunctions(const BoxNetwork& network, const std::vector<FunctionPiece>& pieces)
       : width_(network.inputs() + 1) {
     for (const auto& layer : network.layers()) {
       std::vector<double>& z = before_.emplace_back(layer.size() * width_);
@@ -53,7 +53,7 @@ class LeafFunctions {
   std::vector<std::vector<double>> before_, after_;  // z and the activation, by layer
 };
 
-double products_of(const SplitNetwork& network) {
+double products_of(const BoxNetwork& network) {
   double count = 0;
   for (const auto& layer : network.layers())
     for (const auto& part : layer.parts) count += static_cast<double>(part.forward.products());
@@ -62,8 +62,8 @@ double products_of(const SplitNetwork& network) {
 
 }  // namespace
 
-std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
-                                       const std::vector<SplitTerm>& terms,
+std::optional<LeafProposal> solve_leaf(const BoxNetwork& network,
+                                       const std::vector<ClauseTerm>& terms,
                                        const std::vector<float>& scales, const SplitNode& leaf,
                                        const std::vector<FunctionPiece>& pieces) {
   if (network.products() > 0) return std::nullopt;  // with products the leaf is no linear program
@@ -91,7 +91,7 @@ std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
     add(functions.of(layer, place), split.positive ? -1 : 1, split.point, 0);
   }
   double most = 1;
-  for (const SplitTerm& term : terms) {
+  for (const ClauseTerm& term : terms) {
     const auto [layer, place] = network.rows()[static_cast<std::size_t>(term.row)];
     const double* const of = functions.of(layer, place);
     add(of, static_cast<double>(term.sign), term.threshold, -1);

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "aot/decide/neurons/lanes.h"
+#include "aot/decide/neurons/lane_nodes.h"
 
 namespace bf_aot::decide {
 
@@ -17,8 +17,8 @@ struct LeafProposal {
 // the box where all splits hold. pieces: the line that each open neuron is there, by number. The
 // program's multipliers become those of the node's bound, and its point is where the leaf's affine
 // network is least. None when the program would be too large, or is not solved.
-std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
-                                       const std::vector<SplitTerm>& terms,
+std::optional<LeafProposal> solve_leaf(const BoxNetwork& network,
+                                       const std::vector<ClauseTerm>& terms,
                                        const std::vector<float>& scales, const SplitNode& leaf,
                                        const std::vector<FunctionPiece>& pieces);
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "aot/decide/neurons/lanes.h"
+#include "aot/decide/neurons/split_node.h"
 #include "aot/decide/tree/node.h"
 
 namespace bf_aot::decide {

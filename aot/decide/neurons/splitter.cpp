@@ -16,7 +16,7 @@ constexpr int kMoreSteps = 20;
 
 }  // namespace
 
-NodeSplitter::NodeSplitter(const SplitNetwork& network, std::vector<SplitTerm> terms,
+NodeSplitter::NodeSplitter(const BoxNetwork& network, std::vector<ClauseTerm> terms,
                            const SplitSettings& settings)
     : network_(network),
       terms_(std::move(terms)),
@@ -36,13 +36,13 @@ SplitNode NodeSplitter::make_root() {
       const auto j = static_cast<std::size_t>(place);
       root.slopes[open++] = layer.upper[j] > -layer.lower[j] ? 255 : 0;
     }
-  for (const SlopeRange& best : lanes_.slopes_on_box()) {
+  for (const SlopeRange& best : lanes_.nodes.slopes_on_box()) {
     root.lines.push_back(best.lower);
     root.lines.push_back(best.upper);
   }
-  for (std::size_t p = 0; p < kLanes; ++p) lanes_.load(p, root);
-  lanes_.bound();
-  lanes_.set_scales(lanes_.mean_coefficients());
+  for (std::size_t p = 0; p < kLanes; ++p) lanes_.nodes.load(p, root);
+  lanes_.proposal.bound();
+  lanes_.nodes.scales = lanes_.proposal.mean_coefficients();
   return root;
 }
 
@@ -64,10 +64,10 @@ std::vector<std::size_t> NodeSplitter::choose_candidates(std::size_t lane) const
       chosen.push_back(of);
     }
   };
-  take(settings_.by_gain, [&](std::size_t i) { return lanes_.gain(i, lane); });
-  take(settings_.by_gap, [&](std::size_t i) { return lanes_.gap(i, lane); });
+  take(settings_.by_gain, [&](std::size_t i) { return lanes_.proposal.gain(i, lane); });
+  take(settings_.by_gap, [&](std::size_t i) { return lanes_.proposal.gap(i, lane); });
   for (std::size_t i = 0; chosen.empty() && i < network_.open(); ++i)
-    if (lanes_.point_of(i, lane)) chosen.push_back(i);
+    if (lanes_.nodes.point_of(i, lane)) chosen.push_back(i);
   return chosen;
 }
 
@@ -75,7 +75,7 @@ std::vector<std::size_t> NodeSplitter::choose_candidates(std::size_t lane) const
 void NodeSplitter::look_ahead(std::span<const SplitNode> nodes,
                               std::vector<Candidate>& candidates) {
   constexpr std::size_t kTogether = kLanes / 2;
-  lanes_.keep();
+  lanes_.nodes.keep();
   for (std::size_t first = 0; first < candidates.size(); first += kTogether) {
     const std::size_t count = std::min(kTogether, candidates.size() - first);
     for (std::size_t i = 0; i < count; ++i) {
@@ -83,11 +83,11 @@ void NodeSplitter::look_ahead(std::span<const SplitNode> nodes,
       for (const bool positive : {false, true}) {
         split.positive = positive;
         const std::size_t from = candidates[first + i].lane;
-        lanes_.load_half(2 * i + (positive ? 1 : 0), nodes[from], from, split);
+        lanes_.nodes.load_half(2 * i + (positive ? 1 : 0), nodes[from], from, split);
       }
     }
-    lanes_.use(2 * count);
-    const NodeLanes::Lane& bounds = lanes_.bound();
+    lanes_.nodes.in_use = 2 * count;
+    const LaneProposal::Lane& bounds = lanes_.proposal.bound();
     for (std::size_t i = 0; i < count; ++i) {
       Candidate& each = candidates[first + i];
       const auto [worse, better] = std::minmax(bounds[2 * i], bounds[2 * i + 1]);
@@ -101,23 +101,24 @@ void NodeSplitter::look_ahead(std::span<const SplitNode> nodes,
 // Tries to close a leaf: solves its linear program, then proves the bound with the program's
 // multipliers. Overwrites all lanes.
 void NodeSplitter::decide_leaf(const SplitNode& leaf, SplitResult& result) {
-  lanes_.load(0, leaf);
+  lanes_.nodes.load(0, leaf);
   std::vector<FunctionPiece> pieces;
   for (std::size_t open = 0; open < network_.open(); ++open) {
-    const auto piece = lanes_.piece_of(open, 0);
+    const auto piece = lanes_.nodes.piece_of(open, 0);
     if (!piece) return;
     pieces.push_back(*piece);
   }
-  const auto proposed = solve_leaf(network_, terms_, lanes_.scales(), leaf, pieces);
+  const auto proposed = solve_leaf(network_, terms_, lanes_.nodes.scales, leaf, pieces);
   if (!proposed) return;
-  for (std::size_t p = 0; p < kLanes; ++p) lanes_.load(p, proposed->node);
-  result.closed = lanes_.prove().front();
+  for (std::size_t p = 0; p < kLanes; ++p) lanes_.nodes.load(p, proposed->node);
+  result.closed = lanes_.proof.prove().front();
   if (!result.closed && proposed->point) result.point = proposed->point;
 }
 
 void NodeSplitter::load_all(std::span<const SplitNode> nodes) {
-  lanes_.use(nodes.size());
-  for (std::size_t p = 0; p < kLanes; ++p) lanes_.load(p, nodes[std::min(p, nodes.size() - 1)]);
+  lanes_.nodes.in_use = nodes.size();
+  for (std::size_t p = 0; p < kLanes; ++p)
+    lanes_.nodes.load(p, nodes[std::min(p, nodes.size() - 1)]);
 }
 
 // Bounds the nodes that are not done. Each takes as many steps as it needs alone, whatever others
@@ -129,12 +130,12 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
   std::vector<float> reached(nodes.size());  // before the last kMoreSteps
   const auto end = [&](std::size_t p) {
     done[p] = true;
-    lanes_.freeze(p);
+    lanes_.nodes.frozen[p] = true;
   };
   for (std::size_t p = 0; p < nodes.size(); ++p)
     if (done[p]) end(p);
   for (int step = 0;; ++step) {
-    const NodeLanes::Lane& bounds = lanes_.bound();
+    const LaneProposal::Lane& bounds = lanes_.proposal.bound();
     bool measured = false;
     for (std::size_t p = 0; p < nodes.size(); ++p) {
       if (done[p]) continue;
@@ -146,7 +147,7 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
         continue;
       }
       if (step < steps || (step - steps) % kMoreSteps != 0) continue;
-      if (!measured) lanes_.measure_gaps();
+      if (!measured) lanes_.proposal.measure_gaps();
       measured = true;
       const auto left = static_cast<float>(settings_.most_steps - step);
       const float expected =
@@ -155,14 +156,14 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
       reached[p] = bounds[p];
     }
     if (std::ranges::find(done, false) == done.end()) break;
-    lanes_.ascend(step);
+    lanes_.proposal.ascend(step);
   }
   if (std::ranges::find(claimed, true) != claimed.end()) {
-    const auto proven = lanes_.prove();
+    const auto proven = lanes_.proof.prove();
     for (std::size_t p = 0; p < nodes.size(); ++p)
       results[p].closed = results[p].closed || (claimed[p] && proven[p]);
   }
-  for (std::size_t p = 0; p < nodes.size(); ++p) lanes_.store(p, nodes[p]);
+  for (std::size_t p = 0; p < nodes.size(); ++p) lanes_.nodes.store(p, nodes[p]);
 }
 
 // Returns whether splits would hardly prove the node with its choices, so that better choices are
@@ -171,7 +172,8 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
 bool NodeSplitter::lacks_choices(const SplitNode& node, std::size_t lane) const {
   if (network_.functions() > 0) return false;
   float lost = 0;
-  for (std::size_t open = 0; open < network_.open(); ++open) lost += lanes_.gain(open, lane);
+  for (std::size_t open = 0; open < network_.open(); ++open)
+    lost += lanes_.proposal.gain(open, lane);
   constexpr float kLittleMore = 1.5F;
   return lost < -kLittleMore * node.bound;
 }
@@ -241,12 +243,12 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
   if (left.empty()) return;
   // The lanes now hold other nodes; results below are for the choices as they are stored.
   load_all(nodes);
-  lanes_.bound();
-  lanes_.measure_gaps();
+  lanes_.proposal.bound();
+  lanes_.proposal.measure_gaps();
   std::vector<Candidate> candidates = candidates_of(left);
-  const auto violated = lanes_.violated();
+  const auto violated = lanes_.proposal.violated();
   for (const std::size_t p : left)
-    if (violated[p]) results[p].point = lanes_.point(p);
+    if (violated[p]) results[p].point = lanes_.proposal.point(p);
   std::vector<bool> affine(nodes.size());
   for (const std::size_t p : left) affine[p] = is_nearly_affine(nodes[p], p);
   look_ahead(nodes, candidates);
@@ -262,7 +264,8 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
 bool NodeSplitter::is_nearly_affine(const SplitNode& node, std::size_t lane) const {
   if (network_.functions() == 0) return false;
   float lost = 0;
-  for (std::size_t open = 0; open < network_.open(); ++open) lost += lanes_.gap(open, lane);
+  for (std::size_t open = 0; open < network_.open(); ++open)
+    lost += lanes_.proposal.gap(open, lane);
   return lost < -node.bound / 4;
 }
 
@@ -271,8 +274,8 @@ std::vector<NodeSplitter::Candidate> NodeSplitter::candidates_of(
   std::vector<Candidate> candidates;
   for (const std::size_t p : lanes)
     for (const std::size_t open : choose_candidates(p))
-      if (const auto point = lanes_.point_of(open, p)) {
-        const auto [low, high] = lanes_.range_of(open, p);
+      if (const auto point = lanes_.nodes.point_of(open, p)) {
+        const auto [low, high] = lanes_.nodes.range_of(open, p);
         candidates.push_back({p, {static_cast<std::uint32_t>(open), false, 0, *point}, low, high});
       }
   return candidates;

@@ -37,13 +37,13 @@ struct SplitSettings {
 // threads: each has its own splitter of a common network.
 class NodeSplitter {
  public:
-  NodeSplitter(const SplitNetwork& network, std::vector<SplitTerm> terms,
+  NodeSplitter(const BoxNetwork& network, std::vector<ClauseTerm> terms,
                const SplitSettings& settings = {});
 
   // The node that is the whole box.
   const SplitNode& root() const { return root_; }
 
-  const std::vector<SplitTerm>& terms() const { return terms_; }
+  const std::vector<ClauseTerm>& terms() const { return terms_; }
 
   // Expands at most kLanes nodes, whose choices become those that were found.
   void expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
@@ -74,8 +74,8 @@ class NodeSplitter {
   SplitNode half_of(const SplitNode& node, const Candidate& candidate, bool positive) const;
   void decide_leaf(const SplitNode& leaf, SplitResult& result);
 
-  const SplitNetwork& network_;
-  const std::vector<SplitTerm> terms_;
+  const BoxNetwork& network_;
+  const std::vector<ClauseTerm> terms_;
   const SplitSettings settings_;
   NodeLanes lanes_;
   const SplitNode root_;

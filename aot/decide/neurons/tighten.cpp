@@ -20,15 +20,15 @@ float float_above(double x) {
 
 // The open neurons, without those whose sign is known, with the largest gains, by rising numbers:
 // so each layer's follow those of the layers that it reads.
-std::vector<std::uint32_t> neurons_of(const SplitNetwork& network, const NodeLanes& lanes,
+std::vector<std::uint32_t> neurons_of(const BoxNetwork& network, const NodeLanes& lanes,
                                       std::size_t most) {
   std::vector<std::uint32_t> chosen;
   for (std::size_t open = 0; open < network.open(); ++open)
-    if (lanes.gain(open, 0) > 0 || lanes.gap(open, 0) > 0)
+    if (lanes.proposal.gain(open, 0) > 0 || lanes.proposal.gap(open, 0) > 0)
       chosen.push_back(static_cast<std::uint32_t>(open));
   if (chosen.size() > most) {
     std::ranges::stable_sort(chosen, [&](std::uint32_t a, std::uint32_t b) {
-      return lanes.gain(a, 0) > lanes.gain(b, 0);
+      return lanes.proposal.gain(a, 0) > lanes.proposal.gain(b, 0);
     });
     chosen.resize(most);
     std::ranges::sort(chosen);
@@ -56,8 +56,7 @@ float power_near(float x) {
 
 // The multiplier t >= 0 of `clause` for which the least value of row + t clause on the box is
 // greatest. That least value is a concave, piecewise linear function of t.
-float best_multiplier(const SplitNetwork& network, const InputPlane& row,
-                      const InputPlane& clause) {
+float best_multiplier(const BoxNetwork& network, const InputPlane& row, const InputPlane& clause) {
   // slope: that function's derivative, first at 0, then behind each t where an input's coefficient
   // changes its sign.
   double slope = static_cast<double>(clause.constant);
@@ -88,13 +87,13 @@ double divided_down(double bound, float factor) {
                         -std::numeric_limits<double>::infinity());
 }
 
-bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& node,
+bool tighten_ranges(const BoxNetwork& network, NodeLanes& lanes, SplitNode& node,
                     const TightenSettings& settings) {
-  lanes.use(1);
-  for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
-  lanes.bound();
-  lanes.measure_gaps();
-  const InputPlane clause = lanes.plane(0);
+  lanes.nodes.in_use = 1;
+  for (std::size_t p = 0; p < kLanes; ++p) lanes.nodes.load(p, node);
+  lanes.proposal.bound();
+  lanes.proposal.measure_gaps();
+  const InputPlane clause = lanes.proposal.plane(0);
   const std::vector<std::uint32_t> neurons = neurons_of(network, lanes, settings.neurons);
   constexpr std::size_t kTogether = kLanes / 2;  // from below and from above
   for (std::size_t first = 0; first < neurons.size(); first += kTogether) {
@@ -106,22 +105,22 @@ bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& no
       const auto at = static_cast<std::size_t>(layer);
       // The factor is about as large as the neuron is in the clause's sum, so that multipliers have
       // the clause's units.
-      factors[p] = (p % 2 == 0 ? 1.0F : -1.0F) * power_near(lanes.scales()[at]);
-      lanes.load_row(p, node, {at, static_cast<std::size_t>(place), factors[p]});
+      factors[p] = (p % 2 == 0 ? 1.0F : -1.0F) * power_near(lanes.nodes.scales[at]);
+      lanes.nodes.load_row(p, node, {at, static_cast<std::size_t>(place), factors[p]});
     }
-    lanes.use(2 * count);
-    lanes.bound();
+    lanes.nodes.in_use = 2 * count;
+    lanes.proposal.bound();
     for (std::size_t p = 0; p < 2 * count; ++p)
-      lanes.add_clause(p, node, best_multiplier(network, lanes.plane(p), clause));
+      lanes.nodes.add_clause(p, node, best_multiplier(network, lanes.proposal.plane(p), clause));
     for (int step = 0; step < settings.steps; ++step) {
-      lanes.bound();
-      lanes.ascend(step);
+      lanes.proposal.bound();
+      lanes.proposal.ascend(step);
     }
-    const auto bounds = lanes.proven_bounds();
+    const auto bounds = lanes.proof.proven_bounds();
     for (std::size_t p = 0; p < 2 * count; p += 2) {
       const double lower = divided_down(bounds[p], factors[p]);
       const double upper = -divided_down(bounds[p + 1], -factors[p + 1]);
-      const auto [low, high] = lanes.range_of(neuron(p), p);
+      const auto [low, high] = lanes.nodes.range_of(neuron(p), p);
       // The comparisons are false for NaN.
       if (lower > high || upper < low || lower > upper) return false;
       if (!(lower > low || upper < high)) continue;

@@ -16,7 +16,7 @@ double divided_down(double bound, float factor);
 // Tightens the ranges of open neurons at every violation of the clause in a node, by the conditions
 // of its splits and of the clause, and writes those that became tighter to the node. False when it
 // proves that there is no violation. Overwrites all lanes; the result depends on the node alone.
-bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& node,
+bool tighten_ranges(const BoxNetwork& network, NodeLanes& lanes, SplitNode& node,
                     const TightenSettings& settings);
 
 }  // namespace bf_aot::decide

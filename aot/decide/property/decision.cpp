@@ -13,6 +13,7 @@
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 #include "frontend/property/vnnlib/vnnlib.h"
+#include "planner/network/split_network.h"
 #include "planner/plan/plan.h"
 #include "planner/split_neurons.h"
 
@@ -36,6 +37,12 @@ constexpr double kOptimisedShare = 0.25;
 // A larger number of elements of all layers leaves out gradients of points, which take 200 bytes
 // for each.
 constexpr std::int64_t kMostGradientElements = 4'000'000;
+
+// Whether neurons could be split with CompileOptions::max_as_relu alone.
+bool has_maxima_to_split(const Plan& plan) {
+  return plan.config.semantics == Semantics::kReal && can_split_but_for_maxima(plan) &&
+         !can_split_neurons(plan);
+}
 
 class Decision {
  public:
@@ -221,7 +228,7 @@ class Decision {
   // ends.
   void split_and_search(bool branches) {
     if (is_over()) return;
-    splits_neurons_ = has_neuron_splits(*made_.plan) || has_maxima_to_split(*made_.plan);
+    splits_neurons_ = can_split_neurons(*made_.plan) || has_maxima_to_split(*made_.plan);
     for (double turn = kFirstTurn; !is_over(); turn *= 2) {
       if (branches) branch(std::min(turn, left_to_split()));
       if (!branches)
@@ -288,7 +295,7 @@ class Decision {
   // writes them as ReLUs is left out.
   bool begin_neurons() {
     const DecisionVerifier& verifier = verifier_of_neurons();
-    splits_neurons_ = has_neuron_splits(*verifier.plan);
+    splits_neurons_ = can_split_neurons(*verifier.plan);
     if (splits_neurons_) begin(neurons_, verifier);
     return splits_neurons_;
   }

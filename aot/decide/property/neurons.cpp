@@ -10,7 +10,8 @@
 #include "aot/decide/neurons/node_state.h"
 #include "aot/decide/neurons/splitter.h"
 #include "frontend/sha256.h"
-#include "planner/plan/plan.h"
+#include "planner/network/split_network.h"
+#include "planner/verify/verify.h"
 
 namespace bf_aot::decide {
 namespace {
@@ -20,9 +21,9 @@ constexpr std::size_t kMostBytes = std::size_t{2} << 30;  // for the products of
 // The conditions that every violation of the clause satisfies. Conditions compare real rows with
 // float32 thresholds; see VerdictTerm: a real row above the threshold t of a condition from above
 // violates it only below the next float.
-std::vector<SplitTerm> terms_of(const VerdictTables& tables, std::uint32_t clause) {
+std::vector<ClauseTerm> terms_of(const VerdictTables& tables, std::uint32_t clause) {
   constexpr float kAll = std::numeric_limits<float>::infinity();
-  std::vector<SplitTerm> terms;
+  std::vector<ClauseTerm> terms;
   for (std::uint32_t i = tables.clause_terms[clause]; i < tables.clause_terms[clause + 1]; ++i) {
     const VerdictCondition& term = tables.terms[i];
     const float threshold = std::nextafter(term.threshold, term.at_least ? -kAll : kAll);
@@ -33,7 +34,7 @@ std::vector<SplitTerm> terms_of(const VerdictTables& tables, std::uint32_t claus
   return terms;
 }
 
-NodeShape shape_of(const SplitNetwork& network, std::size_t terms) {
+NodeShape shape_of(const BoxNetwork& network, std::size_t terms) {
   return {network.is_function(), network.functions(), terms, network.products()};
 }
 
@@ -86,7 +87,7 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
 
  private:
   const NeuronSearch& search_;
-  std::shared_ptr<const SplitNetwork> network_;
+  std::shared_ptr<const BoxNetwork> network_;
   std::uint32_t root_ = 0;
   std::unique_ptr<NodeSplitter> splitter_;
   std::vector<SplitNode> nodes_;
@@ -94,21 +95,15 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
   std::uint64_t points_ = 0;
 };
 
-bool has_neuron_splits(const Plan& plan) {
-  return SplitNetwork::covers(plan);
-}
-
-bool has_maxima_to_split(const Plan& plan) {
-  return plan.config.semantics == Semantics::kReal && SplitNetwork::covers_but_for_maxima(plan) &&
-         !SplitNetwork::covers(plan);
-}
-
 NeuronSearch::NeuronSearch(const engine::HostVerifier& verifier, const Plan& plan,
                            const Cases& cases, std::size_t threads)
     : SplitSearch(cases, std::vector<std::vector<std::byte>>(clauses_of(cases.tables())), threads),
       verifier_(verifier),
       plan_(plan),
-      network_case_(cases.count()) {}
+      planned_(std::make_unique<SplitNetworkPlan>(split_network_of(plan))),
+      network_case_(cases.count()) {
+  verify_split_network(plan, *planned_);
+}
 
 NeuronSearch::~NeuronSearch() = default;
 
@@ -129,7 +124,7 @@ bool NeuronSearch::prepare(std::uint32_t root) {
   const auto ranges = verifier_.spec_ranges(box);
   network_ = nullptr;
   if (!ranges.empty())
-    network_ = SplitNetwork::make(plan_, box.lower, box.upper, ranges, kMostBytes);
+    network_ = BoxNetwork::make(plan_, *planned_, box.lower, box.upper, ranges, kMostBytes);
   network_case_ = index;
   return network_ != nullptr;
 }
@@ -146,7 +141,7 @@ std::string NeuronSearch::identity() {
       const auto& neurons = network_->layers()[static_cast<std::size_t>(layer)].neurons;
       text += fmt::format(" {}:{}", layer, neurons[static_cast<std::size_t>(place)]);
     }
-    for (const SplitNetwork::SplitLayer& layer : network_->layers())
+    for (const BoxNetwork::BoxLayer& layer : network_->layers())
       for (const double bias : layer.bias) text += fmt::format(" {:a}", bias);
   }
   return sha256(text);

@@ -12,7 +12,7 @@
 
 namespace bf_aot::decide {
 
-class SplitNetwork;
+class BoxNetwork;
 
 struct NeuronTotals {
   std::uint64_t nodes = 0;   // that were bounded
@@ -20,19 +20,12 @@ struct NeuronTotals {
   double seconds = 0;
 };
 
-// Returns whether neurons of the plan's network can be split: it has affine layers, products, ReLUs
-// and functions alone.
-bool has_neuron_splits(const Plan& plan);
-// Returns whether neurons could be split in a plan with CompileOptions::max_as_relu, since the
-// network has maxima besides.
-bool has_maxima_to_split(const Plan& plan);
-
 // Splits neurons: a ReLU's argument at zero, a function's at a point. Root k is clause k of the
 // cases' tables. See docs/proofs/neuron-splits.md.
 class NeuronSearch final : public SplitSearch {
  public:
-  // The verifier runs the plan, which has neuron splits; its spec_bounds give the ranges of neurons
-  // on the box of a case. All arguments must outlive this.
+  // The verifier is the plan's, whose neurons can be split; where neurons lie is asked of its
+  // spec_bounds. All must outlive this.
   NeuronSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
                std::size_t threads);
   ~NeuronSearch() override;
@@ -53,9 +46,10 @@ class NeuronSearch final : public SplitSearch {
 
   const engine::HostVerifier& verifier_;
   const Plan& plan_;
+  const std::unique_ptr<const SplitNetworkPlan> planned_;
   // The case that `network_` was made for, so that it is made anew only when the case changes.
   std::size_t network_case_;
-  std::shared_ptr<const SplitNetwork> network_;
+  std::shared_ptr<const BoxNetwork> network_;
 };
 
 }  // namespace bf_aot::decide

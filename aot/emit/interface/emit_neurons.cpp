@@ -106,7 +106,7 @@ struct LayersText {
 LayersText layers_text(const Lowered& lowered) {
   const Plan& plan = lowered.plan();
   LayersText text;
-  for (const SplitLayerPlan& each : plan.decide.layers) {
+  for (const SplitLayerPlan& each : plan.decide.network.layers) {
     const Layer& layer = plan.layer(each.layer);
     text.layers += fmt::format("      {{parts + {}, {}, {}, {}, {}, {}, {},\n       {}, {}}},\n",
                                text.part_count, each.sources.size(), layer.out, each.first,
@@ -143,7 +143,7 @@ FunctionBody neurons_body(const Lowered& lowered) {
   const LayersText text = layers_text(lowered);
   std::string firsts, counts;
   for (const LayerId head : plan.spec_heads) {
-    const auto at = std::ranges::find(decide.layers, head, &SplitLayerPlan::layer);
+    const auto at = std::ranges::find(decide.network.layers, head, &SplitLayerPlan::layer);
     firsts += fmt::format("{}{}", firsts.empty() ? "" : ", ", at->first);
     counts += fmt::format("{}{}", counts.empty() ? "" : ", ", plan.layer(head).out);
   }
@@ -151,15 +151,15 @@ FunctionBody neurons_body(const Lowered& lowered) {
                   {{"neurons", decide.neurons},
                    {"terms", decide.terms},
                    {"widest", decide.widest},
-                   {"layer_count", decide.layers.size()},
+                   {"layer_count", decide.network.layers.size()},
                    {"part_count", text.part_count},
                    {"parts", text.parts},
                    {"layers", text.layers},
                    {"heads", plan.spec_heads.size()},
                    {"firsts", firsts},
                    {"counts", counts},
-                   {"roundings", double_literal(decide.roundings)},
-                   {"products", double_literal(decide.products)}},
+                   {"roundings", double_literal(decide.network.roundings)},
+                   {"products", double_literal(decide.network.products)}},
                   names_of(plan)),
           {}};
 }

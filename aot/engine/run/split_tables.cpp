@@ -45,7 +45,7 @@ SplitTables::SplitTables(const Lowered& lowered, const Constants& constants)
     : lowered_(lowered), constants_(constants) {
   const Plan& plan = lowered.plan();
   const DecidePlan& decide = plan.decide;
-  for (const SplitLayerPlan& each : decide.layers) {
+  for (const SplitLayerPlan& each : decide.network.layers) {
     const Layer& layer = plan.layer(each.layer);
     std::vector<bf::SplitPart>& parts = parts_.emplace_back();
     for (const int source : each.sources) {
@@ -64,7 +64,8 @@ SplitTables::SplitTables(const Lowered& lowered, const Constants& constants)
     made.bias_error = layer.errors.bias_double;
   }
   for (const LayerId head : plan.spec_heads) {
-    row_first_.push_back(std::ranges::find(decide.layers, head, &SplitLayerPlan::layer)->first);
+    row_first_.push_back(
+        std::ranges::find(decide.network.layers, head, &SplitLayerPlan::layer)->first);
     row_count_.push_back(plan.layer(head).out);
   }
   network_.layers = layers_.data();
@@ -76,8 +77,8 @@ SplitTables::SplitTables(const Lowered& lowered, const Constants& constants)
   network_.terms = decide.terms;
   network_.row_first = row_first_.data();
   network_.row_count = row_count_.data();
-  network_.roundings = decide.roundings;
-  network_.products = decide.products;
+  network_.roundings = decide.network.roundings;
+  network_.products = decide.network.products;
 }
 
 }  // namespace bf_aot::engine

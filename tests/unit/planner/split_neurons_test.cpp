@@ -115,16 +115,16 @@ TEST(SplitNeurons, IntervalsOfEachReluAreKeptOnce) {
 TEST(SplitNeurons, TheLayersThatRowsDependOnAreNumbered) {
   const Plan plan = plan_of_splits(kSplitModel);
   const DecidePlan& decide = plan.decide;
-  ASSERT_EQ(decide.layers.size(), 7U);
+  ASSERT_EQ(decide.network.layers.size(), 7U);
   for (std::size_t i = 0; i < 7; ++i) {
-    EXPECT_EQ(decide.layers[i].sources, std::vector{static_cast<int>(i) - 1});
-    EXPECT_EQ(decide.layers[i].first, 50 * static_cast<int>(i));
+    EXPECT_EQ(decide.network.layers[i].sources, std::vector{static_cast<int>(i) - 1});
+    EXPECT_EQ(decide.network.layers[i].first, 50 * static_cast<int>(i));
   }
   EXPECT_EQ(decide.neurons, 302);
   EXPECT_EQ(decide.relus, 300);
   EXPECT_EQ(decide.widest, 50);
   EXPECT_EQ(decide.terms, 4);
-  EXPECT_EQ(decide.products, 5 * 50 + 5 * 50 * 50 + 50 * 2);
+  EXPECT_EQ(decide.network.products, 5 * 50 + 5 * 50 * 50 + 50 * 2);
   EXPECT_EQ(decide.open_boxes, 64);
   EXPECT_TRUE(plan.split_weights.empty());
 }
@@ -162,11 +162,20 @@ TEST(SplitNeuronsDeathTest, TheVerifierFindsWrongPlans) {
   kept(plan)[5]->kept_position = 260;
   EXPECT_DEATH(verify(plan), "intervals of 50 neurons are kept at 260 of 302");
   plan = plan_of_splits(kSplitModel);
-  plan.decide.roundings -= 1;
+  plan.decide.network.roundings -= 1;
   EXPECT_DEATH(verify(plan), "proofs of nodes pay for");
   plan = plan_of_splits(kSplitModel);
-  plan.decide.products -= 1;
+  plan.decide.network.products -= 1;
   EXPECT_DEATH(verify(plan), "proofs of nodes pay for");
+  plan = plan_of_splits(kSplitModel);
+  plan.decide.network.layers[2].role = SplitRole::kFunction;
+  EXPECT_DEATH(verify(plan), "its role");
+  plan = plan_of_splits(kSplitModel);
+  plan.decide.network.layers[2].is_read = false;
+  EXPECT_DEATH(verify(plan), "whether it is read");
+  plan = plan_of_splits(kSplitModel);
+  plan.decide.network.layers[2].sources = {0};
+  EXPECT_DEATH(verify(plan), "source 0");
   plan = plan_of_splits(kSplitModel);
   plan.decide.bytes -= 8;
   EXPECT_DEATH(verify(plan), "decide: ");

@@ -31,8 +31,8 @@ void step_product(const ProductNeuron& n, const float* rates, const float* over_
 void apply_product(const ProductNeuron& n, const float* over_p, const float* x, const float* y,
                    const ProductChoices& choices, float* p);
 
-// Adds to gain and gap of a factor (see NodeLanes) what the bound may gain when its range is
-// halved, and what the bound loses at x and y. p: the result of apply_product().
+// After apply_product(), whose result is p: what a bound may gain when a factor is halved, and what
+// it loses at x and y, added to those of the factor. See LaneProposal.
 void measure_product(const ProductNeuron& n, const float* over_p, const float* x, const float* y,
                      const float* p, float* gain, float* gap);
 

@@ -10,16 +10,19 @@
 
 #include "aot/decide/neurons/lanes/function_lines.h"
 #include "aot/decide/neurons/lanes/lane_matrix.h"
-#include "aot/engine/run/function_views.h"
 #include "aot/engine/run/ranges.h"
-#include "planner/plan/plan.h"
+#include "planner/plan/plan_fwd.h"
+
+namespace bf_aot::engine {
+class FunctionViews;
+}
 
 namespace bf_aot::decide {
 
-// The network on which nodes of a tree of neuron splits are bounded: affine layers, products, ReLUs
-// and functions on one box. ReLUs that are 0 on all of the box are left out. Proofs:
+// A network whose neurons are split (SplitNetworkPlan) on one box, without the ReLUs that are 0 on
+// all of it: what nodes of a tree of neuron splits are bounded on. Proofs:
 // docs/proofs/neuron-splits.md.
-class SplitNetwork {
+class BoxNetwork {
  public:
   // The form of a neuron's activation on the box.
   enum class Phase : std::uint8_t {
@@ -44,7 +47,7 @@ class SplitNetwork {
     std::optional<std::size_t> open = {};
   };
 
-  struct SplitLayer {
+  struct BoxLayer {
     std::vector<int> neurons;          // their elements in the plan's layer
     std::vector<Phase> phase;          // of each neuron
     std::vector<double> lower, upper;  // the range of z
@@ -60,6 +63,7 @@ class SplitNetwork {
     const bf::FunctionView* function = nullptr;  // set where all neurons have it
     std::size_t first_function = 0;              // its first neuron's number among functions
     bool is_factor = false;                      // the function is z itself
+    bool is_product = false;                     // of factors
     bool is_read = false;                        // a later layer reads it
 
     // Errors for the proof, all rounded up: |z*_j - (sum w a + b)_j| <= weight_error reach_j +
@@ -78,21 +82,24 @@ class SplitNetwork {
     int layer = 0, place = 0;
   };
 
-  // Returns whether the plan's layers are such that a SplitNetwork can be made: no maxima, and no
-  // floor, ceiling or rounding; the rows of its specification are what is bounded.
-  static bool covers(const Plan& plan);
-  // Returns whether covers() would be true if layers of maxima did not count.
-  static bool covers_but_for_maxima(const Plan& plan);
+  // Error terms of a proof, rounded up: of a coefficient, times its reach; of the weights of a row
+  // that is read, or that several terms speak of; of the magnitudes of all that is added up; and
+  // what products below the normal range lose together.
+  struct Errors {
+    double coefficient = 0, row = 0, sum = 0, underflow = 0;
+  };
 
-  // Makes the network of a plan that is covered, on the box [lower, upper]. ranges: those of the
-  // relaxed layers on it; ranges of other layers are made here. Null when it would take more than
+  // network: of all layers of the plan, in which each is at its own number. lower, upper: the box.
+  // ranges: of the relaxed layers on it; others are made here. Null when it would take more than
   // `most_bytes`.
-  static std::unique_ptr<const SplitNetwork> make(const Plan& plan, const std::vector<float>& lower,
-                                                  const std::vector<float>& upper,
-                                                  const std::vector<engine::Ranges>& ranges,
-                                                  std::size_t most_bytes);
+  static std::unique_ptr<const BoxNetwork> make(const Plan& plan, const SplitNetworkPlan& network,
+                                                const std::vector<float>& lower,
+                                                const std::vector<float>& upper,
+                                                const std::vector<engine::Ranges>& ranges,
+                                                std::size_t most_bytes);
+  ~BoxNetwork();
 
-  const std::vector<SplitLayer>& layers() const { return layers_; }
+  const std::vector<BoxLayer>& layers() const { return layers_; }
   const std::vector<Row>& rows() const { return rows_; }
   std::size_t inputs() const { return lower_.size(); }
   const std::vector<float>& lower() const { return lower_; }  // of the box
@@ -103,31 +110,33 @@ class SplitNetwork {
   // The layer of an open neuron, and its place there.
   std::pair<int, int> place_of(std::size_t open) const { return places_[open]; }
   const std::vector<bool>& is_function() const { return is_function_; }  // by open neuron
-  const SplitLayer& layer_of(std::size_t open) const {
+  const BoxLayer& layer_of(std::size_t open) const {
     return layers_[static_cast<std::size_t>(places_[open].first)];
   }
   // The number of an open neuron among functions. Requires is_function()[open].
   std::size_t function_of(std::size_t open) const {
-    const SplitLayer& layer = layer_of(open);
+    const BoxLayer& layer = layer_of(open);
     return layer.first_function + (open - layer.first_open);
   }
 
-  // The most roundings that a number passes through on its way backward through the network, and
-  // how much all products may lose by results below the normal range.
+  const Errors& errors() const { return errors_; }
+  // What they were made of, see SplitCounts: of the neurons that are left.
   double roundings() const { return roundings_; }
-  double underflow() const { return underflow_; }
 
  private:
-  SplitNetwork() = default;
+  class Builder;
 
-  std::vector<SplitLayer> layers_;
+  BoxNetwork(std::vector<float> lower, std::vector<float> upper);
+
+  std::vector<BoxLayer> layers_;
   std::vector<Row> rows_;
   std::vector<float> lower_, upper_;
-  engine::FunctionViews views_;
+  std::unique_ptr<engine::FunctionViews> views_;
   std::size_t open_ = 0, functions_ = 0, products_ = 0;
   std::vector<std::pair<int, int>> places_;
   std::vector<bool> is_function_;
-  double roundings_ = 0, underflow_ = 0;
+  Errors errors_;
+  double roundings_ = 0;
 };
 
 }  // namespace bf_aot::decide

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "aot/decide/neurons/lane_nodes.h"
+
+namespace bf_aot::decide {
+
+// Bounds of the nodes of all lanes in double, with the choices that they have: what is claimed.
+// Proof: docs/proofs/neuron-splits.md.
+class LaneProof {
+ public:
+  explicit LaneProof(const LaneNodes& nodes);
+
+  // The lanes whose bound is proven to be >= 0.
+  std::array<bool, kLanes> prove();
+  // What is proven to be a bound of each lane; NaN or -inf where nothing is.
+  std::array<double, kLanes> proven_bounds();
+
+ private:
+  struct Sum;
+
+  void begin(Sum& sum);
+  void prove_layer(std::size_t i, Sum& sum);
+  void prove_function_neuron(const BoxNetwork::BoxLayer& layer, const FunctionState* states,
+                             double scale, const double* over_a, double* over_z, Sum& sum) const;
+  void prove_relu(std::size_t open, double scale, const double* over_a, double* over_z,
+                  Sum& sum) const;
+  void prove_products(std::size_t i, Sum& sum);
+  Sum prove_sum();
+  std::vector<double>& coefficients(int layer) {
+    return layer < 0 ? over_input_ : over_a_[static_cast<std::size_t>(layer)];
+  }
+
+  const LaneNodes& nodes_;
+  const BoxNetwork& network_;
+  std::vector<std::vector<double>> over_a_;  // by layer, [size][kLanes]
+  std::vector<double> over_z_, over_input_;  // of a layer, and [inputs][kLanes]
+};
+
+}  // namespace bf_aot::decide
