@@ -58,7 +58,7 @@ enum class ErrorTerm : int {
   kOffset,           // float32 rounding of the sum of offsets and what they pay
   kConcretize,       // float32 rounding of |A| r at the input
   kUnderflow,        // products below the normal range
-  // Of proofs of nodes of neuron splits: docs/proofs/neuron-splits.md, "Rounding".
+  // The terms of proofs of nodes of neuron splits: docs/proofs/neuron-splits.md, "Rounding".
   kNodeWeight,       // folded weights rounded to float32
   kNodeBias,         // folded biases rounded
   kNodeCoefficient,  // double rounding of a coefficient

@@ -6,22 +6,23 @@ namespace bf_aot {
 
 // Networks whose neurons are split. Proofs: docs/proofs/neuron-splits.md.
 
-// What the pass of a node's proof meets, of a plan or of what a box leaves of it. Whole numbers.
+// Counts what the pass of a node's proof meets, for a plan or for what a box leaves of it. Whole
+// numbers.
 class SplitCounts {
  public:
   SplitCounts(double inputs, double rows) : inputs_(inputs), rows_(rows) {}
 
-  // So many neurons of a layer.
+  // Adds so many neurons of a layer.
   void add_neurons(SplitRole role, double count);
-  // What a layer reads of a tensor: its products, and the most that read one element.
+  // Adds what a layer reads of a tensor: its products, and the most that read one element.
   void add_map(double products, double column_products);
-  // What a layer of products reads of a tensor: the most products that read one element.
+  // Adds what a layer of products reads of a tensor: the most products that read one element.
   void add_factor(double column_products) { coefficients_ += column_products; }
 
-  // n: the roundings that a number or coefficient meets, at most.
+  // Returns n, the roundings that a number or coefficient meets, at most.
   double roundings() const;
   double products() const { return products_; }
-  // What all products lose together below the normal range, of numbers up to `largest`.
+  // Returns what all products lose together below the normal range, of numbers up to `largest`.
   double underflow(double largest) const;
 
  private:
@@ -45,12 +46,12 @@ SplitErrors split_errors(const PlannerConfig& config, const SplitCounts& counts,
 // ReLUs, and functions other than floor, ceiling and rounding. Some neuron bends, and rows of the
 // specification are affine.
 bool can_split_neurons(const Plan& plan);
-// The same where maxima may be among the layers.
+// As can_split_neurons(), where maxima may be among the layers.
 bool can_split_but_for_maxima(const Plan& plan);
 
 // The network of the layers that are taken, with what these read.
 SplitNetworkPlan split_network_of(const Plan& plan, const PerLayer<bool>& taken);
-// Of all layers.
+// The network of all layers.
 SplitNetworkPlan split_network_of(const Plan& plan);
 
 // Most products in a row of a layer.

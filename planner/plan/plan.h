@@ -192,7 +192,7 @@ struct ParallelPlan {
   bool operator==(const ParallelPlan&) const = default;
 };
 
-// What a layer is to neuron splits.
+// The part that a layer plays in neuron splits.
 enum class SplitRole : std::uint8_t {
   kLinear,    // a = z
   kRelu,      // a = relu(z): split at 0

@@ -120,7 +120,7 @@ class BoxNetwork {
   }
 
   const Errors& errors() const { return errors_; }
-  // What they were made of, see SplitCounts: of the neurons that are left.
+  // The roundings that the errors were made of, see SplitCounts, for the neurons that are left.
   double roundings() const { return roundings_; }
 
  private:

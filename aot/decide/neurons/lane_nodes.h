@@ -26,7 +26,7 @@ struct ChoiceLanes {
 
   explicit ChoiceLanes(std::size_t count)
       : value(at_lanes(count)), mean(at_lanes(count)), largest(at_lanes(count)) {}
-  // What the ascent knew is forgotten.
+  // Puts a choice at a place, and forgets what the ascent knew there.
   void begin(std::size_t at, float choice) {
     value[at] = choice;
     mean[at] = largest[at] = 0;
@@ -69,8 +69,8 @@ class LaneNodes {
   std::pair<double, double> range_of(std::size_t open, std::size_t lane) const;
   // The point at which it would be split; nothing where that says nothing.
   std::optional<double> point_of(std::size_t open, std::size_t lane) const;
-  // What an open neuron is in a lane, or about that of a function; nothing of a ReLU of either
-  // sign.
+  // Returns the affine piece that an open neuron is in a lane, or the chord of a function; nothing
+  // of a ReLU of either sign.
   std::optional<FunctionPiece> piece_of(std::size_t open, std::size_t lane) const;
   // The slopes of functions on the box.
   const std::vector<SlopeRange>& slopes_on_box() const { return slopes_on_box_; }

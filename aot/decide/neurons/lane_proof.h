@@ -16,7 +16,7 @@ class LaneProof {
 
   // The lanes whose bound is proven to be >= 0.
   std::array<bool, kLanes> prove();
-  // What is proven to be a bound of each lane; NaN or -inf where nothing is.
+  // Returns a proven bound of each lane; NaN or -inf where nothing is proven.
   std::array<double, kLanes> proven_bounds();
 
  private:

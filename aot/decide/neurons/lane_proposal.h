@@ -36,7 +36,7 @@ class LaneProposal {
   std::vector<float> mean_coefficients() const;
   // One step of all choices along the gradient of the last bound(). step: from 0.
   void ascend(int step);
-  // What neurons' relaxations lose at the points of the last bound(), in place of a step.
+  // Measures what neurons' relaxations lose at the points of the last bound(), in place of a step.
   void measure_gaps();
   // Whether the network's rows, in float32, violate the clause at the point of each lane.
   std::array<bool, kLanes> violated();
@@ -52,7 +52,7 @@ class LaneProposal {
   void start_bound();
   Lane rates_of(int step) const;
   void forward(Pass pass, int step);
-  // Of neuron j of layer i, an open one with this number.
+  // Goes forward through neuron j of layer i, an open one with this number.
   void forward_open(std::size_t i, std::size_t j, std::size_t number, Pass pass, const Lane& rates);
   void forward_function(std::size_t i, std::size_t j, std::size_t number, Pass pass,
                         const Lane& rates);
@@ -73,7 +73,7 @@ class LaneProposal {
 
   LaneNodes& nodes_;
   const BoxNetwork& network_;
-  // By layer, [size][kLanes]: coefficients over a and over z, z and a.
+  // Coefficients over a and over z, z and a, by layer: [size][kLanes].
   std::vector<std::vector<float>> over_a_, over_z_, z_, a_;
   std::vector<float> input_coefficients_, input_;  // [inputs][kLanes]
   std::vector<float> gains_, gaps_;                // [open][kLanes]

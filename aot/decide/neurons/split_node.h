@@ -38,7 +38,7 @@ struct SplitNode {
   std::vector<float> lines;          // of functions: slopes of the line below and of that above
   std::vector<std::uint8_t> planes;  // of products: below and above it, in units of 1 / 255
   std::vector<NeuronRange> ranges;   // that are tighter than the box's, by rising numbers
-  // What was found of it, or of those above: the bound, what a split gains and what tighter ranges
+  // Findings of this node, or of those above: the bound, what a split gains and what tighter ranges
   // gain, and at which depth these were looked for.
   float bound = 0, split_gain = 0, tighten_gain = 0;
   std::uint32_t tightened = 0;

@@ -58,7 +58,7 @@ class FunctionLanes {
   // Writes the values at z of the lines of the last pass, and moves the choices by a step.
   void step(float scale, const std::array<float, kLanes>& rates, const float* over_a,
             const float* z, float* a);
-  // The same without a step. gain, gap: see LaneProposal.
+  // Writes the values at z of the lines, without a step. gain, gap: see LaneProposal.
   void measure(const float* over_a, const float* z, float* a, float* gain, float* gap);
   // Writes f(z).
   void evaluate(const float* z, float* a) const;

@@ -27,7 +27,7 @@ void to_corner(float lower, float upper, const float* coefficient, float* x, flo
 // Ascent. rates: [kLanes].
 void step_open(const OpenNeuron& n, const float* rates, const float* over_a, const float* z_at,
                float* choice, float* mean, float* largest, float* a_at);
-// The same without a step. gain, gap: see LaneProposal.
+// Writes the values at z of the lines, without a step. gain, gap: see LaneProposal.
 void measure_open(const OpenNeuron& n, const float* over_a, const float* z_at, const float* choice,
                   float* a_at, float* gain, float* gap);
 
