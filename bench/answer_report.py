@@ -1,4 +1,4 @@
-"""How long a user waits for an answer, from the start of the process to its end.
+"""Measures how long a user waits for an answer, from the start of the process to its end.
 
     python3 bench/answer_report.py [--bf-aot PROGRAM] [--shared FOLDER] [--runs 5] [--compiled]
 
@@ -61,7 +61,7 @@ def bounds(program, shared, runs, options):
 
 
 def decisions(program, shared):
-    """Of every instance of ACAS Xu."""
+    """Decides every instance of ACAS Xu."""
     folder = shared / "corpus" / "acasxu"
     expected = {}
     with (folder / "expected.csv").open(newline="") as lines:

@@ -73,11 +73,12 @@ class Subject {
     return count;
   }
 
-  // Of one box, a multiply-add counted as two: centres and radii of intervals.
+  // Floating-point operations for one box, a multiply-add counted as two: centres and radii of
+  // intervals.
   double flops_of_intervals() const { return 4 * weights(); }
 
-  // Of one box under `forward`, in whatever precision: the centre, the interval, the lines and
-  // their spread. Lines of the first layer are its weights.
+  // Floating-point operations for one box by `forward`, of either precision: the centre, the
+  // interval, the lines and their spread. Lines of the first layer are its weights.
   double flops_of_lines() const {
     const Layer& first = plan().layers.front();
     const double given = static_cast<double>(first.in) * first.out;
@@ -128,7 +129,7 @@ void run(benchmark::State& state, const Network& network, Method method, std::si
   state.counters["side_by_side"] = subject.plan().batch.side_by_side;
   state.counters["batch_speedup"] = apart.min() / together.min();
   if (method == Method::kForward) {
-    // As if the processor had the peak that the goal was set at.
+    // Scaled to a processor that has the peak at which the goal was set.
     const double share = kGoalPeak / peak.max();
     state.counters["peak_gflops"] = peak.max();
     state.counters["boxes_per_second"] = boxes / together.min();

@@ -16,7 +16,7 @@ import sys
 RATIOS = ("peak_percent", "read_percent", "roofline_percent")
 # Smaller is better.
 TIMES = ("ns_min", "compiler_seconds", "whole_seconds")
-# What is compared of a kernel is what bounds it.
+# A kernel is compared by the ratio to what bounds it.
 KERNEL_RATIO = {"interval": "read_percent", "centre": "read_percent", "backward": "peak_percent",
                 "forward": "peak_percent"}
 

@@ -1,4 +1,4 @@
-"""How long bf-aot and the C++ compiler take, and how much code comes out.
+"""Measures how long bf-aot and the C++ compiler take, and how much code comes out.
 
     python3 bench/compile_report.py [--bf-aot PROGRAM] [--method crown] [--target host] [--most 60]
         [--most-code 1048576] [--worst 10] [--out FILE.json] NETWORK_OR_FOLDER...
@@ -42,7 +42,7 @@ def timed(command, folder):
 
 
 def code_bytes(archive):
-    """Of the sections .text* of all objects."""
+    """The bytes of the sections .text* of all objects."""
     text = subprocess.run(["size", "-A", "-d", archive], capture_output=True, text=True,
                           check=True).stdout
     return sum(int(size) for size in re.findall(r"^\.text\S*\s+(\d+)", text, re.MULTILINE))

@@ -47,7 +47,7 @@ constexpr ConvShape pixels(int in, int out, int size, int kernel, int stride, in
   return by_pixels(planes(in, out, size, kernel, stride, pad, groups), true, true);
 }
 
-// Those with zeros of the padding counted.
+// The number of products, with those that multiply zeros of the padding.
 double padded_products(const ConvShape& shape) {
   return 1.0 * shape.in_channels / shape.groups * bf::taps(shape) *
          bf::elements(1, shape.out_channels, shape.out_size);

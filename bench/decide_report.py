@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long verifiers take to decide properties by splitting boxes.
+"""Measures how long verifiers take to decide properties by splitting boxes.
 
     python3 bench/decide_report.py [--bf-aot PROGRAM] [--branch 600] [--only TEXT] [--most-total 10]
         [--most-median 0.003] [--out FILE.json] FOLDER
@@ -56,7 +56,7 @@ def decide(arguments, network, prop):
 
 
 def seconds_of(row):
-    """Of deciding: what is left without compiling, reading and checking the network."""
+    """The seconds of deciding, without compiling, reading and checking the network."""
     return row.get("decide_seconds", 0.0)
 
 

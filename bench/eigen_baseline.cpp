@@ -92,8 +92,8 @@ class EigenBaseline::Network {
   }
 
  private:
-  // Meets z with the backward bounds of layer `index`: all its rows, or the unstable ones; returns
-  // their number.
+  // Meets the intervals of z with the backward bounds of layer `index`, for all its rows or the
+  // unstable ones; returns their number.
   int tighten(std::size_t index, bool all, const Interval& box, const std::vector<Lines>& lines,
               Interval& z) const {
     std::vector<Eigen::Index> rows;

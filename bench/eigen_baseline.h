@@ -5,7 +5,7 @@
 
 namespace bf_aot::bench {
 
-// z = W a + b, then relu(z) when `relu`. weight: [out][in].
+// A layer z = W a + b, then relu(z) when `relu`. weight: [out][in].
 struct DenseLayer {
   int in = 0;
   int out = 0;
@@ -15,9 +15,10 @@ struct DenseLayer {
 
 enum class BaselineMethod { kIbp, kCrownIbp, kCrown };
 
-// What a good engineer writes in an afternoon with Eigen: the bounds of the same methods in plain
-// float32 on dynamic matrices, without any care for rounding. Its matrix products are Eigen's,
-// one thread; CROWN bounds the unstable rows only and meets them with the interval bounds.
+// The program that a good engineer writes in an afternoon with Eigen: the bounds of the same
+// methods in plain float32 on dynamic matrices, without any care for rounding. Its matrix products
+// are Eigen's, on one thread; CROWN bounds the unstable rows only and meets them with the interval
+// bounds.
 class __attribute__((visibility("default"))) EigenBaseline {
  public:
   explicit EigenBaseline(const std::vector<DenseLayer>& layers);
@@ -29,8 +30,8 @@ class __attribute__((visibility("default"))) EigenBaseline {
   void bounds(BaselineMethod method, const float* lower, const float* upper, float* out_lower,
               float* out_upper) const;
 
-  // How many neurons of each layer the method bounds backward on this box: those that the interval
-  // leaves unstable, and all outputs.
+  // The number of neurons of each layer that the method bounds backward on this box: those that the
+  // interval leaves unstable, and all outputs.
   std::vector<int> backward_counts(BaselineMethod method, const float* lower,
                                    const float* upper) const;
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kStem[] = "kernels";
 
-// Floats, so that no residual table is needed.
+// Weights are floats, so that no residual table is needed.
 Affine random_affine(int in, int out, std::mt19937& random) {
   std::normal_distribution<float> normal(0, 0.1f);
   Affine made;

@@ -11,11 +11,11 @@ using apps::KernelLibrary;
 using apps::LoadedKernel;
 using apps::Parameter;
 
-// Kernels of the layer in x out, as the planner schedules them for the target: of the method's
-// forward pass, and the backward products that pass through the layer, `row_tile` rows at a time
-// (0: as the planner chooses); with a batch also those of boxes side by side. The layer is followed
-// by two small ones and the outputs, so that both products occur: of hidden rows, and of outputs
-// behind several layers.
+// A plan with kernels of the layer in x out, as the planner schedules them for the target: the
+// method's forward pass, and the backward products that pass through the layer, `row_tile` rows at
+// a time (0: as the planner chooses); with a batch also those of boxes side by side. The layer is
+// followed by two small ones and the outputs, so that both products occur: of hidden rows, and of
+// outputs behind several layers.
 Plan plan_around_layer(const Target& target, Method method, int in, int out, int row_tile,
                        int batch = 1);
 

@@ -86,7 +86,8 @@ class Arguments {
   std::vector<void*> pointers_;
 };
 
-// What one code may be compared with: the host's vectors, or AVX2's on a machine with wider ones.
+// A level of instructions that one code may be compared at: the host's vectors, or AVX2's on a
+// machine with wider ones.
 struct Level {
   const char* prefix;  // of the benchmarks' names
   Target target;
@@ -107,7 +108,7 @@ double flops(const Kernel& kernel) {
   return kernel.rows > 0 ? 2 * weights * kernel.rows : 4 * weights * kernel.boxes;
 }
 
-// unpriced: the same without what soundness costs, or null.
+// Times a kernel. unpriced: the kernel without what soundness costs, or null.
 void run(benchmark::State& state, const Level& level, const bf_aot::apps::LoadedKernel& loaded,
          const bf_aot::apps::LoadedKernel* unpriced) {
   const Kernel& kernel = loaded.kernel;
@@ -160,7 +161,7 @@ class Selection {
 
 std::vector<Kernel> select_kernels(const Target& target) {
   Selection selection;
-  // In the first cache, the second, the third, and in none.
+  // The tables fit in the first cache, the second, the third, and in none.
   const std::pair<int, int> forward[] = {
       {50, 50}, {256, 256}, {784, 256}, {3072, 512}, {16384, 4096}};
   const std::pair<int, int> centred[] = {{50, 50}, {256, 256}, {784, 256}};
@@ -185,7 +186,7 @@ std::vector<Kernel> select_kernels(const Target& target) {
   return selection.kernels();
 }
 
-// Of the kernel of that name; null: there is none.
+// The loaded kernel of that name; null: there is none.
 const bf_aot::apps::LoadedKernel* find(const apps::KernelLibrary& library, const Kernel& kernel) {
   for (const bf_aot::apps::LoadedKernel& loaded : library.kernels())
     if (loaded.kernel.function == kernel.function) return &loaded;

@@ -12,8 +12,9 @@ namespace bf_aot::bench {
 // A network compiled for this machine and loaded, with a workspace.
 class LoadedVerifier {
  public:
-  // Throws std::runtime_error where it cannot be compiled or loaded. For batches of so many boxes
-  // and so many workers; the workspace is enough for a batch.
+  // Compiles and loads a verifier for batches of `boxes` boxes and for `workers` workers; the
+  // workspace is enough for a batch. Throws std::runtime_error where it cannot be compiled or
+  // loaded.
   LoadedVerifier(const std::filesystem::path& model, Method method, std::size_t boxes,
                  std::size_t workers);
 
@@ -43,7 +44,7 @@ class LoadedVerifier {
   std::size_t bytes_ = 0;
 };
 
-// Throws std::runtime_error unless BF_OK.
+// Throws std::runtime_error unless the status is BF_OK.
 void expect_ok(bf_status status);
 
 }  // namespace bf_aot::bench

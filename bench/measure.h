@@ -22,8 +22,8 @@ class Samples {
   std::vector<double> values_;
 };
 
-// Seconds per call of one sample: as many calls as fill about 50 us, or one; after a call that is
-// not measured, since whoever was sampled before has the caches.
+// Measures seconds per call. A sample takes as many calls as fill about 50 us, or one; a call
+// before it is not measured, since whatever was sampled before has the caches.
 template <class Call>
 class Timer {
  public:
@@ -52,11 +52,12 @@ class Timer {
 // Ties this process to the core that it runs on.
 void pin_to_core();
 
-// Adds the machine and the core to the report's context, parses the command line and runs what is
-// registered. Returns the exit code.
+// Adds the machine and the core to the report's context, parses the command line and runs the
+// benchmarks that are registered. Returns the exit code.
 int run_benchmarks(int argc, char** argv);
 
-// One iteration is one round of paired samples; the reported time is that of the subject.
+// Sets the number of rounds of paired samples; one iteration is one round, and its time is the
+// subject's.
 benchmark::internal::Benchmark* with_rounds(benchmark::internal::Benchmark* made, int rounds);
 
 }  // namespace bf_aot::bench

@@ -11,10 +11,10 @@ struct Network {
   std::string name;
   std::filesystem::path model;
   std::filesystem::path golden;
-  bool dense = true;  // of dense ReLU layers alone
+  bool dense = true;  // all layers are dense, with ReLU or none
 };
 
-// Those of models/, and those of the shared corpus when it is there: in $BF_SHARED, else in
+// The networks of models/, and those of the shared corpus when it is there: in $BF_SHARED, else in
 // ../shared beside the sources. Packed models are unpacked into a temporary folder that lives as
 // long as this object.
 class Networks {
@@ -38,7 +38,8 @@ class Networks {
 // nanoseconds; 0 where there is none. See peer_times.json for its conditions.
 double peer_nanoseconds(const std::string& network, const std::string& method);
 
-// The same for 64 boxes in a call, lower bounds of the property's rows alone.
+// auto_LiRPA's time for 64 boxes in a call, lower bounds of the property's rows alone; 0 where
+// there is none.
 double peer_batch_nanoseconds(const std::string& network, const std::string& method);
 
 }  // namespace bf_aot::bench

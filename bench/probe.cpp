@@ -31,8 +31,8 @@ double now() {
   return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Not inlined, so that the accumulators stay in registers whatever surrounds the call; the empty
-// asm keeps the compiler from calling it once for many calls.
+// This function is not inlined, so that the accumulators stay in registers whatever surrounds the
+// call; the empty asm keeps the compiler from calling it once for many calls.
 template <class V>
 __attribute__((noinline)) V multiply_add(std::int64_t steps, V factor, V term) {
   asm volatile("");

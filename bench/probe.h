@@ -2,21 +2,22 @@
 
 #include <cstddef>
 
-// What one core of this machine can do, by loops of the compiler's native vectors. Each call takes
-// one short sample; a limit is the best of several, taken between the samples of what is compared.
+// Limits of one core of this machine, measured by loops of the compiler's native vectors. Each call
+// takes one short sample; a limit is the best of several, taken between the samples of what is
+// compared.
 
 namespace bf_aot::bench {
 
-// Floats in a vector.
+// The number of floats in a vector.
 int probe_lanes();
 
-// Multiply-adds on registers alone: GFLOP/s in float32, a multiply-add counted as two.
+// Samples multiply-adds on registers alone: GFLOP/s in float32, a multiply-add counted as two.
 double sample_peak_gflops();
 
-// The same in vectors of 32 bytes or the native ones, if these are shorter.
+// Samples multiply-adds in vectors of 32 bytes, or in the native ones if these are shorter.
 double sample_peak_gflops_of_32_bytes();
 
-// Memory that is read over and over, as wide as the machine loads.
+// Reads memory over and over, as wide as the machine loads.
 class ReadProbe {
  public:
   explicit ReadProbe(std::size_t bytes);  // rounded up to whole steps

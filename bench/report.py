@@ -48,7 +48,7 @@ KERNEL_GOALS = (
 # nothing for it: the offsets that they add up pay, and relax() makes these once for all rows.
 SOUNDNESS_GOALS = (("interval_affine_relu_boxes", 10), ("interval_affine_", 6))
 
-# The same of convolutions; of the first layer, and of those behind it whose outputs are sums of 128
+# Goals of convolutions: of the first layer, and of those behind it whose outputs are sums of 128
 # products or more. Depthwise ones and pools are bound by memory. Goals of intervals were set on
 # padded images, whose zeros are multiplied and counted; here they are neither multiplied nor, in
 # peak_percent, counted.
@@ -80,7 +80,7 @@ ROOFLINE_GOALS = {"mnistfc_256x4/crown/box0": 92}
 # crown-ibp has goals of its own nowhere.
 WITHOUT_GOAL = ("crown_ibp",)
 BATCH_GOAL = 5  # of 64 boxes, per box
-# Of the machine that the peer's times come from.
+# The peak of the machine that the peer's times come from.
 PEER_PEAK = json.loads((SOURCE / "bench" / "peer_times.json").read_text())["peak_gflops"]
 # Forward lines of the 64 boxes: boxes/s on a processor of 178 GFLOP/s.
 LINES_GOALS = {"acasxu_1_1": 450e3}
@@ -109,7 +109,7 @@ def short_name(benchmark):
 
 
 def less_disturbed(new, old):
-    """Whether one run of a benchmark met less disturbance than another."""
+    """True when one run of a benchmark met less disturbance than another."""
     for key in ("peak_gflops", "read_gbps"):
         if "ns_min" not in new and key in new:
             return new[key] > old[key]
@@ -244,7 +244,7 @@ def rows_of(machine, figures):
             goal = None if method in WITHOUT_GOAL else next(
                 (g for n, m, g in PEER_GOALS
                  if network.startswith(n) and method.startswith(m)), None)
-            # What the peer's time allows at 100 % of the roofline, where the work was counted.
+            # The limit is the peer's ratio at 100 % of the roofline, where the work was counted.
             limit = None
             if "roofline_percent" in counters:
                 limit = counters["peer_ratio"] * 100 / max(counters["roofline_percent"], 1e-9)

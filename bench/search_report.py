@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How good the planner's searches are. Writes CSV to stdout and a summary to stderr.
+"""Measures how good the planner's searches are. Writes CSV to stdout and a summary to stderr.
 
   search_report.py regret BF_AOT MODEL [BOXES.json] ...
       greedy and beam against exhaustive search, for several goals: the metric that the goal

@@ -15,7 +15,7 @@ using loop::Let;
 using loop::local;
 using loop::Store;
 
-// By the names that aot/emit/kernels gives them.
+// Removes prices from a kernel's expression, by the names that aot/emit/kernels gives its lets.
 loop::Expression without_prices(loop::Expression what) {
   std::erase_if(what.epilogue, [](const loop::Statement& statement) {
     const auto* const let = std::get_if<Let>(&statement);
@@ -33,7 +33,7 @@ loop::Expression without_prices(loop::Expression what) {
   return what;
 }
 
-// The same schedule on what is left.
+// The program with prices removed from its nests, by the same schedule.
 loop::Program without_prices(const loop::Program& program) {
   loop::Program made;
   for (const loop::Program::Placed& placed : program.nests()) {

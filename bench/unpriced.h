@@ -7,11 +7,12 @@
 
 namespace bf_aot::bench {
 
-// The kernel's function with what soundness costs left out: no radii that pay for roundings, no
-// look at overflow. What it computes are no bounds; it is here to be timed.
+// Prints the kernel's function without what soundness costs: no radii that pay for roundings, no
+// look at overflow. Its results are no bounds; it is there to be timed.
 std::string print_unpriced(const Kernel& kernel, loop::Needs& needs);
 
-// Whether the two differ. Those of backward kernels do not: offsets pay, which relax() makes.
+// Returns whether the kernel and its unpriced form differ. Backward kernels do not: their roundings
+// are paid for by offsets, which relax() makes.
 bool has_prices(const Kernel& kernel);
 
 }  // namespace bf_aot::bench

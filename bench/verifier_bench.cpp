@@ -30,7 +30,7 @@ constexpr int kSamples = 3;  // per round, the least of them: longer calls meet 
 constexpr int kReferenceRounds = 2;  // it is slow, and a rough figure will do
 constexpr std::size_t kBoxes = 3;
 
-// Of a network that is one chain of dense layers; of others null.
+// The baseline of a network that is one chain of dense layers; null for others.
 std::unique_ptr<EigenBaseline> make_baseline(const Plan& plan) {
   std::vector<DenseLayer> layers;
   for (const Layer& layer : plan.layers) {
@@ -149,7 +149,7 @@ class VerifierBench {
   }
 
  private:
-  // Without a baseline there is neither a count of the work.
+  // Measures the verifier alone: without a baseline there is no count of the work either.
   void run_alone(benchmark::State& state) {
     Samples seconds;
     for ([[maybe_unused]] auto round : state) {

@@ -2,7 +2,8 @@
 # pkg-config; the target uninstall; the Debian packages bf-aot and libbf-aot-dev, cpack -G DEB.
 
 set(bf_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/bf-aot)
-install(DIRECTORY docs DESTINATION ${bf_documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.json" PATTERN site EXCLUDE)
+install(DIRECTORY docs DESTINATION ${bf_documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.json"
+  PATTERN site EXCLUDE)
 install(FILES README.md DESIGN.md CHANGELOG.md CONTRIBUTING.md LICENSE.runtime DESTINATION ${bf_documents})
 # What the pages' examples name.
 install(FILES models/README.md DESTINATION ${bf_documents}/models)

@@ -7,7 +7,8 @@ function(bf_precompile target)
   if(NOT BF_AOT_PRECOMPILE)
     return()
   endif()
-  # Without optimisation fmt asks GCC for -Og, in its own functions; what is precompiled keeps that, and intrinsics fail.
+  # Without optimisation fmt asks GCC for -Og, in its own functions; what is precompiled keeps that, and intrinsics
+  # fail.
   set(fmt <fmt/format.h>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-O0")
     set(fmt "")
@@ -41,8 +42,9 @@ function(bf_cache_precompiled target)
   endif()
 endfunction()
 
-# bf_unite(TARGET [MOST]): compiles the files of a folder as one, MOST at a time (30), where BF_AOT_UNITY is on, so that what they
-# include is parsed and instantiated once. A change to one then compiles its neighbours again: for builds from nothing.
+# bf_unite(TARGET [MOST]): compiles the files of a folder as one, MOST at a time (30), where BF_AOT_UNITY is on, so that
+# what they include is parsed and instantiated once. A change to one then compiles its neighbours again: for builds from
+# nothing.
 function(bf_unite target)
   if(NOT BF_AOT_UNITY)
     return()

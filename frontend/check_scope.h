@@ -30,8 +30,8 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// While one lives, a failed BF_CHECK of its thread throws InternalError, which says the same,
-// instead of ending the program.
+// While a ThrowingChecks lives, a failed BF_CHECK in its thread throws InternalError with the same
+// text instead of ending the program.
 class ThrowingChecks {
  public:
   ThrowingChecks();
@@ -43,9 +43,10 @@ class ThrowingChecks {
   const bool outer_;
 };
 
-// From now on a failed BF_CHECK outside of ThrowingChecks ends the program with this exit code, at
-// once and without a core dump. With BF_AOT_ABORT in the environment it aborts, for debuggers.
-// `print` writes the diagnostic, and flushes what it writes to; by default to standard error.
+// Makes every later BF_CHECK that fails outside of ThrowingChecks end the program with this exit
+// code, at once and without a core dump; with BF_AOT_ABORT in the environment it aborts, for
+// debuggers. `print` writes the diagnostic and flushes its stream. Before the first call they go
+// to standard error.
 void exit_on_failed_checks(int code, void (*print)(const Diagnostic& diagnostic));
 
 // BF9000, "internal error: WHAT", with the hint that this is a bug of bf-aot.

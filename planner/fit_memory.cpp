@@ -189,7 +189,8 @@ double Fitting::seconds() {
   return sum;
 }
 
-// By falling bytes per second: a table that is not stored against the steps that are repeated.
+// The layers whose relaxation can be made anew, by falling bytes saved per second spent: a table
+// that is not stored, against the steps that are repeated.
 std::vector<LayerId> Fitting::by_gain() {
   std::vector<LayerId> layers = remakeable();
   PerLayer<double> gain(plan_.layers.size());

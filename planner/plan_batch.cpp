@@ -55,7 +55,7 @@ std::string obstacle(const Plan& plan) {
   return {};
 }
 
-// The same once it is known what the entries need.
+// The obstacle that shows when the entries are placed: too small a memory budget; else empty.
 std::string memory_obstacle(const Plan& plan) {
   const std::int64_t budget = plan.config.memory_budget;
   if (budget == 0) return {};

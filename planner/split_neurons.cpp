@@ -60,7 +60,7 @@ PerLayer<bool> layers_that_rows_need(const Plan& plan) {
   return needed;
 }
 
-// The same of a plan, as far as its layers and options say.
+// The reason, from layers and options alone, why a plan's neurons are not split; else empty.
 std::string problem_of(const Plan& plan) {
   if (plan.spec_rows == 0) return "there are no rows of a property";
   if (plan.config.workers > 1) return "workers do not share its nodes: leave --parallel out";
@@ -96,7 +96,7 @@ std::vector<SplitLayerPlan> layers_of_rows(const Plan& plan) {
   return layers;
 }
 
-// Where the entry relaxes each of the layers last.
+// Lets the step of the entry that relaxes a layer last give the layer's intervals to the caller.
 void keep_ranges_of(Entry& entry, const Plan& plan) {
   for (const auto& [id, sources, first] : plan.decide.layers) {
     Relax* last = nullptr;
@@ -164,7 +164,7 @@ void split_neurons(Plan& plan) {
   }
   constexpr int kMostTerms = 32;
   decide.terms = std::min(2 * plan.spec_rows, kMostTerms);
-  // Of each neuron's line, of each input, of each row, and a few of their sum.
+  // Roundings of each neuron's line, of each input, of each row, and a few of their sum.
   decide.roundings =
       64 + 3.0 * decide.neurons + 3.0 * plan.input_count + plan.spec_rows + most_products;
 }

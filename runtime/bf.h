@@ -15,7 +15,7 @@ __extension__ typedef __UINT64_TYPE__ bf_uint64;
 #endif
 
 /** \file
- * What every generated verifier and its caller share: status codes, verdicts, the description of
+ * Generated verifiers and their callers share this: status codes, verdicts, the description of
  * a compiled model. Plain C90; no heap, no globals, no dependency. A generated entry point reads
  *
  *      bf_status NAME_bounds(const float *lower, const float *upper, float *out_lower,
@@ -36,8 +36,8 @@ __extension__ typedef __UINT64_TYPE__ bf_uint64;
 extern "C" {
 #endif
 
-/** Why a call returned. Outputs are written if and only if the status is BF_OK, but for what a
- * bf_executor that breaks its contract leaves. */
+/** The reason why a call returned. Outputs are written if and only if the status is BF_OK, but for
+ * what a bf_executor that breaks its contract leaves. */
 typedef enum bf_status {
   BF_OK = 0,
   BF_NULL_ARGUMENT,        /**< a pointer is null */
@@ -62,7 +62,7 @@ typedef enum bf_status {
                                 NAME_FLOAT32_REACH, where the network might overflow */
 } bf_status;
 
-/** What is known about a property on a box. Only BF_VERIFIED and BF_FALSIFIED are proofs. */
+/** The verdict on a property on a box. Only BF_VERIFIED and BF_FALSIFIED are proofs. */
 typedef enum bf_verdict {
   BF_UNKNOWN = 0, /**< the bounds are too loose to decide */
   BF_VERIFIED,    /**< the property holds on the whole box */
@@ -70,7 +70,7 @@ typedef enum bf_verdict {
   BF_BUDGET       /**< the budget or the workspace ran out before a decision */
 } bf_verdict;
 
-/** What a verifier with a compiled-in property found out about a box:
+/** The finding of a verifier with a compiled-in property about a box:
  *
  *      bf_status NAME_verify(const float *lower, const float *upper, bf_result *result,
  *                            void *workspace, size_t workspace_bytes);
@@ -89,7 +89,7 @@ typedef struct bf_result {
   float* counterexample;
 } bf_result;
 
-/** How far a search of NAME_decide has come. */
+/** The progress of a search of NAME_decide. */
 typedef struct bf_search {
   bf_uint64 boxes;     /**< that were bounded */
   bf_uint64 points;    /**< that were tried */
@@ -98,7 +98,7 @@ typedef struct bf_search {
   double proven;       /**< share of the volume of the cases' boxes that is verified, rounded */
 } bf_search;
 
-/** What a verifier compiled with --decide may spend on the decision of its property on a box:
+/** The budget of a verifier compiled with --decide for a decision of its property on a box:
  *
  *      bf_status NAME_decide(const float *lower, const float *upper, const bf_budget *budget,
  *                            bf_result *result, bf_search *search, void *workspace,
@@ -120,7 +120,7 @@ typedef struct bf_budget {
  * throws. */
 typedef void (*bf_job)(void* data, size_t job);
 
-/** Who does the work of a call of a verifier compiled with --parallel:
+/** The executor that does the work of calls of a verifier compiled with --parallel:
  *
  *      bf_status NAME_bounds_parallel(const float *lower, const float *upper, float *out_lower,
  *                                     float *out_upper, void *workspace, size_t workspace_bytes,
@@ -142,7 +142,7 @@ typedef struct bf_executor {
   size_t workers; /**< jobs that can run at the same time, at least 1; jobs never exceeds it */
 } bf_executor;
 
-/** What the calls on a context have found there: of verifiers compiled with --cache, see
+/** Counts of what calls on a context found there, for verifiers compiled with --cache: see
  * NAME_cache_counters. All start at 0 with the context. */
 typedef struct bf_cache_counters {
   bf_uint64 calls;         /**< that returned BF_OK */

@@ -83,7 +83,7 @@ bool is_whole(const std::filesystem::path& folder, const std::string& key) {
   }
 }
 
-// Moved away in one step, so that no other process sees half of it, then removed.
+// Moves a folder away in one step, so that no other process sees half of it, then removes it.
 void discard(const std::filesystem::path& cache, const std::string& name) {
   const system::Staging grave(cache);
   std::error_code error;
@@ -101,7 +101,7 @@ double seconds_of(const std::filesystem::path& folder) {
   return read.problem.empty() && std::istringstream(read.bytes) >> seconds ? seconds : 0;
 }
 
-// Code that is run later is in it: for the owner alone, since it was made.
+// Refuses a folder that others own or may write to: it holds code that is run later.
 void expect_private(const std::filesystem::path& folder) {
   struct stat status = {};
   if (mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST)

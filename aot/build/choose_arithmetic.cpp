@@ -11,7 +11,7 @@
 namespace bf_aot::build {
 namespace {
 
-// An option that is not there with integers; none: all are.
+// An option that integers do not have; none: they have all.
 std::optional<std::string> missing_option(const CompileOptions& options) {
   const PlannerConfig& config = options.planner;
   const bool any_method = config.arithmetic == Arithmetic::kAuto && options.method_is_default;

@@ -4,9 +4,9 @@
 
 namespace bf_aot::build {
 
-// kFloat or kInteger: what options.planner.arithmetic asks for; of kAuto integers where the target
-// has no floating-point unit, the options ask for nothing that integers do not do, and every node
-// can be computed with them.
+// The arithmetic, kFloat or kInteger, that options.planner.arithmetic asks for. kAuto gives
+// integers where the target has no floating-point unit, the options ask for nothing that integers
+// cannot do, and every node can be computed with them.
 // Throws: CompileError BF2114 where integers are asked for with an option that they do not have.
 Arithmetic choose_arithmetic(const Graph& imported, const ModelInfo& info,
                              const CompileOptions& options);

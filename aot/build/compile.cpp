@@ -55,7 +55,7 @@ MarginClauses margins_of(const PropertyCase& one) {
   return clauses;
 }
 
-// What each function may return, beside what the plan says of it.
+// Adds to each function's record the statuses that it may return, which the plan does not hold.
 void add_statuses(const Plan& plan, nlohmann::ordered_json& functions) {
   for (std::size_t i = 0; i < plan.functions.size(); ++i) {
     auto& list = functions.at(i)["statuses"] = nlohmann::ordered_json::array();

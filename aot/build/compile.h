@@ -21,32 +21,33 @@ namespace bf_aot::build {
 struct Verifier {
   Plan plan;
   std::vector<emit::EmittedFile> files;
-  std::int64_t weights_bytes = 0;         ///< of all tables
+  std::int64_t weights_bytes = 0;         ///< bytes of all tables
   std::optional<VerifyWork> verify_work;  ///< with a property
 };
 
-/// The rows that the options ask for: those of the spec or of the property.
+/// The rows that the options ask for: those of the specification or of the property.
 std::optional<LinearSpec> spec_of(const CompileOptions& options);
 
-/// The front half of the compiler: import and normalise. The graph has one output more than the
-/// model when a spec was given.
+/// The result of the front half of the compiler, run_frontend(), which imports and normalises. The
+/// graph has one output more than the model when a specification was given.
 /// Throws: CompileError with all problems found.
 struct FrontendResult {
   Graph graph;
   ModelInfo info;
-  Arithmetic arithmetic = Arithmetic::kFloat;  ///< that the graph was brought into form for
-  std::vector<OnnxNode> nodes = {};            ///< of the file
+  Arithmetic arithmetic = Arithmetic::kFloat;  ///< the form that the graph was brought into
+  std::vector<OnnxNode> nodes = {};            ///< nodes of the file
 };
 FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options);
 
-/// The same of a network as it was imported.
+/// Normalises a network as it was imported.
 FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options);
 
-/// The planner on what the front half made. `name`: the symbols' prefix.
+/// Plans what the front half made. `name`: the symbols' prefix.
 Plan run_planner(const FrontendResult& front, const std::string& name,
                  const CompileOptions& options);
 
-/// Import, normalise, plan: what compile() prints. Throws: CompileError with all problems found.
+/// Makes the plan that compile() prints: imports, normalises, plans. Throws: CompileError with all
+/// problems found.
 Plan plan_model(const std::filesystem::path& model, const CompileOptions& options);
 
 /// The files of a verifier whose plan was made with these options, all but `levels`. `stem`: as for
@@ -57,17 +58,17 @@ std::vector<emit::EmittedFile> emit(const Plan& plan, const std::string& stem,
 /// The symbols' prefix: the options' name, or one made from the model's file name.
 std::string symbol_prefix(const std::filesystem::path& model, const CompileOptions& options);
 
-/// The whole compiler: import, normalise, plan, emit. `stem` is the name that the files will have
-/// ("verifier" for "-o verifier.cpp"): the source includes "<stem>.h".
+/// Runs the whole compiler: imports, normalises, plans, emits. `stem` is the name that the files
+/// will have ("verifier" for "-o verifier.cpp"): the source includes "<stem>.h".
 /// Throws: CompileError with all problems found.
 Verifier compile(const std::filesystem::path& model, const std::string& stem,
                  const CompileOptions& options);
 
-/// The same of a network that is there already.
+/// Plans and emits a network that the front half has made. `name`: the symbols' prefix.
 Verifier compile(const FrontendResult& front, const std::string& name, const std::string& stem,
                  const CompileOptions& options);
 
-/// "ACASXU run2a_1_1.onnx" -> "acasxu_run2a_1_1": a lower-case C identifier.
+/// A lower-case C identifier made from the text: "ACASXU run2a_1_1.onnx" -> "acasxu_run2a_1_1".
 std::string identifier_from(std::string_view text);
 
 }  // namespace bf_aot::build

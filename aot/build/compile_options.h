@@ -15,35 +15,35 @@
 
 namespace bf_aot::build {
 
-/// What to compile a model into.
+/// The options of a compilation.
 struct CompileOptions {
   PlannerConfig planner;
   bool method_is_default = false;    ///< planner.method was not asked for: integers have another
   std::string name;                  ///< symbol prefix; empty: made from the file name
-  std::vector<std::string> outputs;  ///< tensors that are the outputs instead of its own
+  std::vector<std::string> outputs;  ///< tensors that are the outputs instead of the model's own
   std::optional<LinearSpec> spec;    ///< rows to bound besides the outputs
   std::optional<Property> property;  ///< instead of spec: its rows, and NAME_verify
   std::optional<FixedInputs> fixed;  ///< the verifier takes the free inputs alone; no property
-  bool ordered = false;              ///< of order_outputs() where it succeeds; no property
-  bool max_as_relu = false;          ///< see PassOptions; of real arithmetic alone
+  bool ordered = false;              ///< compiles order_outputs() where it succeeds; no property
+  bool max_as_relu = false;          ///< see PassOptions; for real arithmetic alone
   std::vector<std::string> disabled_passes;  ///< names of graph passes to leave out
-  /// Of planner.semantics float32: see round_float32().
+  /// Used with planner.semantics float32: see round_float32().
   Float32Semantics float32;
 
-  /// Instruments the verifier: before each call of a kernel or routine, and at the end of an entry
-  /// point, it calls *NAME_trace where that is not null; see emit_trace_hook. For measurements.
+  /// Instruments the verifier for measurements: before each call of a kernel or routine, and at the
+  /// end of an entry point, it calls *NAME_trace where that is not null; see emit_trace_hook.
   bool trace = false;
 
-  /// Leaves marks in the sources, which take_marks() of aot/emit/text/marks.h takes out: where the
-  /// lines of steps, kernels, tables and functions are.
+  /// Leaves marks in the sources that tell which lines belong to which step, kernel, table or
+  /// function; take_marks() of aot/emit/text/marks.h takes them out.
   bool marks = false;
 
-  /// Not empty: code for each of these instead of planner.target, chosen by the processor at run
-  /// time; see aot/build/dispatch.h.
+  /// Levels that code is made for instead of for planner.target, if not empty; the processor's is
+  /// chosen at run time, see aot/build/dispatch.h.
   std::vector<Target> levels;
 
-  /// Boxes like those that will be asked for, and what to call after each planner pass. Without
-  /// boxes those of the property serve.
+  /// Boxes like those that will be asked for, and a function to call after each planner pass. Where
+  /// there are no boxes, those of the property serve.
   PlanOptions planning;
 
   /// Called after each graph pass (and once for "import") with its name, the graph and the seconds

@@ -12,7 +12,7 @@
 namespace bf_aot::build {
 namespace {
 
-// As they stand.
+// Flags that are let through as they stand.
 constexpr std::string_view kWhole[] = {
     "-O", "-O0", "-O1", "-O2", "-O3", "-Os", "-Og", "-Oz", "-w", "-v", "-s", "-c", "-S", "-E",
     "-pipe", "-pthread", "-static", "-shared", "-rdynamic", "-nostdlib", "-nostartfiles",
@@ -44,7 +44,7 @@ constexpr std::string_view kWhole[] = {
     "-fno-reciprocal-math", "-fno-finite-math-only", "-fno-approx-func",
     "-fexcess-precision=standard", "-fdenormal-fp-math=ieee", "-fno-single-precision-constant"};
 
-// With anything behind.
+// Beginnings of flags that are let through whatever follows them.
 constexpr std::string_view kBegins[] = {"-g",
                                         "-W",
                                         "-I",
@@ -93,7 +93,7 @@ constexpr std::string_view kBegins[] = {"-g",
                                         "-fno-align-",
                                         "-save-temps="};
 
-// With a word of their own behind.
+// Flags that are followed by a word of their own.
 constexpr std::string_view kWithValue[] = {"-I",      "-isystem",  "-L",       "-B",
                                            "-target", "-isysroot", "--sysroot"};
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kBaseline = "x86-64";
 
-// As bf::x86_level() counts.
+// The level's number as bf::x86_level() counts.
 int level_of(const Target& target) {
   if (target.name == "x86-64-v4") return 4;
   if (target.name == "x86-64-v3") return 3;
@@ -217,7 +217,7 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
                     return level.plan.arena_bytes();
                   })->plan;
   verifier.plan.name = name;
-  // The figure of the level that takes most.
+  // The work is that of the level that takes most.
   for (const Verifier& level : levels)
     if (level.verify_work &&
         (!verifier.verify_work || level.verify_work->operations > verifier.verify_work->operations))

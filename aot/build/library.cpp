@@ -54,7 +54,7 @@ std::vector<std::string> find_compiler(const CompilerOptions& options, const Tar
        "install g++ or clang++, name one with --cxx, or use --no-library");
 }
 
-// The last lines matter least: the first error is what has to be mended.
+// The first lines of a compiler's errors: the first error is what has to be mended.
 std::string first_lines(const std::string& text, std::size_t count) {
   std::istringstream stream(text);
   std::string result, line;
@@ -77,7 +77,7 @@ void run_compiler(const Toolchain& toolchain, const std::vector<std::string>& mo
          "check --cxx, --cxx-flags and --target; --no-library writes the source alone");
 }
 
-// Objects of all sources. Compiled by name in their own folder, so that no path gets into them.
+// Compiles all sources to objects, by name in their own folder, so that no path gets into them.
 std::vector<std::string> compile_objects(const Toolchain& toolchain,
                                          const std::filesystem::path& folder,
                                          const std::string& stem,
@@ -94,7 +94,7 @@ std::vector<std::string> compile_objects(const Toolchain& toolchain,
   return objects;
 }
 
-// bf.cpp, by a name of its own: the user's file may have that one.
+// Compiles bf.cpp under a name of its own, since the user's file may be called so.
 std::string compile_runtime(const Toolchain& toolchain, const std::filesystem::path& folder) {
   std::string object(kRuntimeObject);
   const std::string source = object.substr(0, object.rfind('.')) + ".cpp";
@@ -105,8 +105,8 @@ std::string compile_runtime(const Toolchain& toolchain, const std::filesystem::p
   return object;
 }
 
-// The program or shared object, as of a Python package, that this code is part of; empty where that
-// is not known, as of a program that was called by a relative path.
+// The path of the program or shared object, such as a Python package's, that this code is part of.
+// Empty where it is not known, as when the program was called by a relative path.
 fs::path own_object() {
   static const char anchor = 0;
   Dl_info object = {};
@@ -187,7 +187,7 @@ std::vector<std::string> own_flags(const emit::EmittedFile& file) {
 
 Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
   judge_compiler_words(options.flags, "--cxx-flags", false);
-  // clang edits its own command line by it.
+  // The variable edits the command line of clang.
   if (const char* edits = std::getenv("CCC_OVERRIDE_OPTIONS"); edits != nullptr && *edits != '\0')
     fail("BF3204", "$CCC_OVERRIDE_OPTIONS", "it may let the compiler break the proven bounds",
          "unset it");

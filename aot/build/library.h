@@ -12,13 +12,13 @@
 
 namespace bf_aot::build {
 
-// Whether calls of an engine that take its time get code compiled for them: auto: in the
-// background, once calls took long enough for that to pay, where there is a C++ compiler; wait:
-// after the first call of each of its programs.
+// The time at which code is compiled for the calls of an engine that take most of its time. auto:
+// in the background, once calls took long enough for that to pay, where there is a C++ compiler;
+// wait: after the first call of each of its programs; off: never.
 enum class JitMode : std::uint8_t { kAuto, kOff, kWait };
-inline constexpr std::string_view kJitModes[] = {"auto", "off", "wait"};  // in that order
+inline constexpr std::string_view kJitModes[] = {"auto", "off", "wait"};  // in the order of JitMode
 
-// What the user says about the C++ compiler of the verifier.
+// The user's options about the C++ compiler of a verifier.
 struct CompilerOptions {
   std::string cxx;                 // --cxx; empty: $CXX, else the first that is found
   std::vector<std::string> flags;  // --cxx-flags, words
@@ -30,20 +30,20 @@ struct Toolchain {
   std::vector<std::string> compiler;  // program and leading arguments, as in "ccache g++"
   std::string version;                // first line of --version
   std::vector<std::string> flags;     // all that decide what code is made; no paths of this machine
-  std::string include_folder;         // of bf.h and the other runtime headers
+  std::string include_folder;         // holds bf.h and the other runtime headers
 };
 
-// Throws: BF3202 no compiler; BF3203 it does not work; BF3204 a flag that breaks the bounds;
-// BF3205 bf.h is missing.
+// Finds the C++ compiler for a target, and its flags. Throws: BF3202 no compiler; BF3203 it does
+// not work; BF3204 a flag that breaks the bounds; BF3205 bf.h is missing.
 Toolchain find_toolchain(const CompilerOptions& options, const Target& target);
 
 // The flags of find_toolchain(), whether there is a compiler or not.
 std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target);
 
-// Flags of a source besides those of all.
+// The flags of one source besides those of all sources.
 std::vector<std::string> own_flags(const emit::EmittedFile& file);
 
-// Whether find_toolchain() would find a compiler; nothing is run.
+// Returns whether find_toolchain() would find a compiler; nothing is run.
 bool finds_compiler(const CompilerOptions& options, const Target& target);
 
 // A program of the compiler's binary utilities: "ar", "nm", "objdump", "size".
@@ -55,7 +55,7 @@ bool runs_here(const Target& target);
 // Throws: BF3304 when code for `target` does not run on this machine.
 void expect_runs_here(const Target& target);
 
-// Whether the compiler translates the file: C++ or assembler.
+// Returns whether the compiler translates the file: C++ or assembler.
 bool is_source(const emit::EmittedFile& file);
 
 // The object of an archive that holds the runtime's own functions.
@@ -70,8 +70,9 @@ void build_archive(const Toolchain& toolchain, const std::filesystem::path& fold
 void build_shared(const Toolchain& toolchain, const std::filesystem::path& folder,
                   const std::string& stem, const std::vector<emit::EmittedFile>& files);
 
-// The runtime that verifiers are compiled with: all its headers, and bf.cpp; paths in its folder,
-// in order of name. Of the installed program, else of the source tree. Throws: BF3205.
+// The folder of the runtime that verifiers are compiled with: that of the installed program, else
+// of the source tree; and its headers and bf.cpp, as paths in the folder, in order of name. Throws:
+// BF3205.
 std::filesystem::path runtime_folder();
 std::vector<std::filesystem::path> runtime_files();
 

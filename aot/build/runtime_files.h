@@ -8,7 +8,8 @@
 
 namespace bf_aot::build {
 
-// A file of the runtime; its path is what verifiers include it as: "bf.h", "bf/core/bounds.h".
+// A file of the runtime. Its path is the one by which verifiers include it: "bf.h",
+// "bf/core/bounds.h".
 struct RuntimeFile {
   std::string path;
   std::string text;
@@ -18,13 +19,13 @@ struct RuntimeFile {
 // Throws: BF3205.
 std::vector<RuntimeFile> runtime_files_of(const std::vector<emit::EmittedFile>& sources);
 
-// bf.cpp, of which every program needs one copy.
+// The source bf.cpp, of which every program needs one copy.
 RuntimeFile runtime_source();
 
-// What a line includes of ours: the path of `#include "path"`; else empty.
+// The path that a line includes by `#include "path"`; empty for all other lines.
 std::string_view included_by(std::string_view line);
 
-// The lines of a text, each with its end.
+// The lines of a text, each with its newline.
 std::vector<std::string_view> lines_of(std::string_view text);
 
 }  // namespace bf_aot::build

@@ -11,7 +11,7 @@
 namespace bf_aot::build {
 namespace {
 
-// Of a header, clang does not say that a function is not used.
+// The pragmas are needed since clang warns of unused functions in a source, but not in a header.
 constexpr std::string_view kBegin = R"(// ---- the runtime, as far as this verifier needs it
 
 #if defined(__clang__)
@@ -39,7 +39,8 @@ class SingleSource {
     return std::move(made_);
   }
 
-  // bf.h has the one standard header of a verifier's, too.
+  // The verifier's header with bf.h in it. Its own <stddef.h> is left out, since bf.h includes
+  // that.
   std::string header() const {
     std::string made;
     for (const std::string_view line : lines_of(file(".h"))) {
@@ -58,8 +59,8 @@ class SingleSource {
     return found->bytes;
   }
 
-  // The runtime goes where its first header was included: what is said before, as of fusing
-  // products, is said of it, too.
+  // Adds a line of the source. The runtime goes where its first header was included, so that lines
+  // before it, such as those about fusing products, hold for it, too.
   void add_line(std::string_view line) {
     const std::string_view path = included_by(line);
     if (path.starts_with("bf/")) {
@@ -87,7 +88,7 @@ class SingleSource {
       if (line != "#pragma once\n" && included_by(line).empty()) add_own(line);
   }
 
-  // Headers of the standard library once.
+  // Adds a line of the verifier, but each include of a standard header once.
   void add_own(std::string_view line) {
     if (line.starts_with("#include <") && !standard_.emplace(line).second) return;
     made_ += line;

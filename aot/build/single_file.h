@@ -7,10 +7,10 @@
 
 namespace bf_aot::build {
 
-// The verifier as one source and one header, which include nothing but the standard library's
+// Makes the verifier one source and one header, which include nothing but the standard library's
 // headers: what they need of the runtime is in them, each header once, after those that it
-// includes. Several such verifiers may be linked into one program. The manifest is as it was.
-// Not of verifiers with code for several levels. Throws: BF3105 where the constants are in an
+// includes. Several such verifiers may be linked into one program. The manifest stays as it was.
+// Not for verifiers with code for several levels. Throws: BF3105 where the constants are in an
 // assembler file.
 std::vector<emit::EmittedFile> single_file(const Verifier& verifier, const std::string& stem);
 

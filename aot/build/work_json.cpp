@@ -75,7 +75,8 @@ VerifyWork verify_work(const Plan& plan, const Property& property) {
   VerifyWork work;
   const auto cases = static_cast<std::int64_t>(property.cases.size());
   work.bounds = cases * (1 + points);
-  // The intersection of boxes, and its ends brought inward; of each point its coordinates.
+  // A coordinate of a case's box takes kCut operations, which intersect boxes and bring ends
+  // inward; a coordinate of a point takes kPoint.
   constexpr std::int64_t kCut = 3 + 2;
   constexpr std::int64_t kPoint = 3 + 2;
   work.operations = work.bounds * once +

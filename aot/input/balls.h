@@ -16,7 +16,7 @@ namespace bf_aot::input {
 // Widens the box until it does. Ends beyond the floats become infinite. Inputs of width 0 are exact
 // and stay.
 inline void widen_for_ball(std::span<float> lower, std::span<float> upper, bool cross) {
-  // Between floats of at most twice the magnitude.
+  // The largest step between floats of at most twice the magnitude of the larger end.
   const auto step_at = [](float low, float high) {
     const float largest = 2 * std::max(std::fabs(low), std::fabs(high));
     return static_cast<double>(std::nextafter(largest, INFINITY)) - static_cast<double>(largest);

@@ -69,7 +69,8 @@ const Array& array_named(const std::vector<Array>& arrays, const std::string& na
   return *found;
 }
 
-// The array of the labels of samples that are called so: "y_test" of "x_test", as Keras has them.
+// The array whose name says that it has the labels of the samples: "y_test" beside "x_test", as
+// Keras has them.
 const Array* labels_beside(const std::vector<Array>& arrays, const std::string& samples) {
   if (samples.starts_with("x_") || samples.starts_with("X_"))
     for (const std::string& each : {"y" + samples.substr(1), "Y" + samples.substr(1)})

@@ -4,8 +4,8 @@
 
 #include "frontend/numbers/exact_arithmetic.h"
 
-// Directed rounding, and none where the result needs none: the number on the side of `up` of the
-// exact result that is next to it, or the result itself. NaN and what overflows stay as they are.
+// Directed rounding: the number on the side of `up` of the exact result that is next to it, or the
+// result itself where it is a number. NaN and what overflows stay as they are.
 
 namespace bf_aot::input {
 
@@ -19,8 +19,9 @@ inline double sum(double a, double b, bool up) {
   return (up ? pair.low > 0 : pair.low < 0) ? step(pair.high, up) : pair.high;
 }
 
-// b > 0. Proof: fma gives the residual a - quotient b, which has the sign of the error. It is a
-// double where it cannot underflow; elsewhere a step is always taken, but from an exact zero.
+// The quotient a / b, with b > 0. Proof: fma gives the residual a - quotient b, which has the sign
+// of the error. It is a double where it cannot underflow; elsewhere a step is always taken, except
+// from an exact zero.
 inline double quotient(double a, double b, bool up) {
   const double nearest = a / b;
   if (!std::isfinite(nearest)) return nearest;

@@ -17,7 +17,7 @@
 namespace bf_aot::input {
 namespace {
 
-// doubles: each number is the double next to what is written, as a program printed it.
+// doubles: each number stands for the nearest double, which a program printed.
 BoxFile box_at(const JsonAt& object, bool doubles) {
   BoxFile file;
   file.where = object.where;
@@ -37,7 +37,7 @@ BoxFile box_at(const JsonAt& object, bool doubles) {
   return file;
 }
 
-// The first half of the values is the lower ends.
+// Reads a box from an array whose first half is the lower ends.
 BoxFile npy_box(std::string_view bytes, const std::string& where) {
   const Array array = parse_npy(bytes, where);
   expect_finite(array);

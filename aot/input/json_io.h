@@ -15,18 +15,18 @@
 
 namespace bf_aot::input {
 
-// {"lower": [..], "upper": [..]}, or box `index` of a golden file {"boxes": [..]}, or a NumPy file
-// of shape (2, ...): lower and upper. The numbers of a file are decimals, exact as they are
-// written: each end of the box is the double next to its number, outside of the box. A file with
-// "dtype": "float64" holds doubles that a program printed: its numbers are the doubles nearest to
-// what is written.
+// A box as a file gives it: {"lower": [..], "upper": [..]}, or box `index` of a golden file
+// {"boxes": [..]}, or a NumPy file of shape (2, ...): lower and upper. The numbers of a file are
+// decimals, exact as they are written: each end of the box is the double next to its number,
+// outside of the box. A file with "dtype": "float64" holds doubles that a program printed: its
+// numbers are the doubles nearest to what is written.
 struct BoxFile {
   Box box;
   std::string where;  // "box.json", "golden.json: boxes[2]"; for messages
 };
-// Whether an object says that its numbers are doubles. Throws: BF3004 for another type.
+// Returns whether an object says that its numbers are doubles. Throws: BF3004 for another type.
 bool holds_doubles(const JsonAt& object);
-// All boxes of a file of one or several.
+// Reads all boxes of a file that holds one or several.
 std::vector<BoxFile> read_boxes(const std::filesystem::path& path);
 BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> index);
 
@@ -36,8 +36,8 @@ struct FloatBox {
 };
 FloatBox round_outward(const BoxFile& file, int input_count);
 
-// {"C": [[..], ..]} and optionally "d": [..]: rows C y - d. Where a decimal is no double, the
-// distance is an error of the specification, which bounds pay for; "dtype" as in a box file.
+// Reads {"C": [[..], ..]} and optionally "d": [..]: rows C y - d. Where a decimal is no double, the
+// distance is an error of the specification, which bounds account for; "dtype" as in a box file.
 LinearSpec read_spec(const std::filesystem::path& path);
 
 // Reference bounds of one method. Empty spec vectors: the file has none.
@@ -50,7 +50,8 @@ struct GoldenBox {
   BoxFile file;
   bool rounding_dominated = false;  // too small for widths to be compared
   std::vector<std::vector<double>> rows;
-  // Unsafe where for some clause all of its rows satisfy row.y <= limits[row]; may be empty.
+  // The box is unsafe where for some clause all of its rows satisfy row.y <= limits[row]; may be
+  // empty.
   std::vector<double> limits;
   std::vector<std::vector<std::size_t>> clauses;     // indices into rows
   std::vector<double> forward;                       // outputs at the centre; may be empty
@@ -62,10 +63,11 @@ struct Golden {
   std::vector<GoldenBox> boxes;
 };
 
-// The format is that of models/golden. Checks all lengths against the plan's counts.
+// Reads a file in the format of models/golden. Checks all lengths against the plan's counts.
 Golden read_golden(const std::filesystem::path& path, int input_count, int output_count);
 
-// "ibp", "crown_ibp", "crown", "alpha_crown_fixed": hidden layers keep their crown bounds.
+// The method's key in a golden file: "ibp", "crown_ibp", "crown", "alpha_crown_fixed", in which
+// hidden layers keep their crown bounds.
 std::string golden_key(Method method);
 
 }  // namespace bf_aot::input

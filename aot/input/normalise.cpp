@@ -20,7 +20,7 @@ std::vector<std::int64_t> without_ones(const std::vector<std::int64_t>& shape) {
   return kept;
 }
 
-// [height, width, channels] -> [channels, height, width], of every sample.
+// Reorders every sample from [height, width, channels] to [channels, height, width].
 void put_channels_first(std::vector<double>& values, const std::vector<std::int64_t>& shape) {
   const auto pixels = static_cast<std::size_t>(shape[0] * shape[1]);
   const auto channels = static_cast<std::size_t>(shape[2]);
@@ -34,7 +34,7 @@ void put_channels_first(std::vector<double>& values, const std::vector<std::int6
   }
 }
 
-// x divided by an exact positive number, known between two doubles.
+// Divides x by an exact positive number, which is known between two doubles.
 double divide(double x, const vnnlib::Number& by, bool up) {
   return quotient(x, (x >= 0) == up ? by.below : by.above, up);
 }
@@ -63,7 +63,7 @@ double scaled(double x, const Normalisation& n, bool up) {
   return n.scale ? divide(x, *n.scale, up) : x;
 }
 
-// The next input's ends, each of which is made rounded down or up.
+// Adds the next input's ends; both functions give an end rounded down or up.
 template <class LowerEnd, class UpperEnd>
 void add_ends(SampleBox& box, const LowerEnd& lower_end, const UpperEnd& upper_end,
               const std::string& place) {
@@ -122,7 +122,8 @@ ModelSamples arrange(Dataset& data, const std::vector<std::int64_t>& input_shape
   samples.values = data.values;
   samples.lower = data.lower;
   samples.upper = data.upper;
-  // Channels: of the model's own shape, of what is left of a picture, or each input is one.
+  // The number of channels: of the model's own shape, of what is left of a picture, or each input
+  // is one.
   const std::size_t image_channels =
       input_shape.size() >= 3
           ? static_cast<std::size_t>(data.channels_last ? input_shape.back() : input_shape[1])

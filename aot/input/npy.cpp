@@ -150,7 +150,7 @@ class HeaderReader {
   Header header_;
 };
 
-// Row-major from what is stored with the first index fastest.
+// The elements in row-major order, from an array that is stored with the first index fastest.
 std::vector<double> row_major(const std::vector<double>& stored,
                               const std::vector<std::int64_t>& shape) {
   std::vector<double> values;

@@ -40,7 +40,7 @@ std::string read_member(zip_t* archive, zip_uint64_t index, const std::string& w
          "split the data");
   const std::unique_ptr<zip_file_t, CloseFile> file(zip_fopen_index(archive, index, 0));
   if (!file) fail("BF3014", where, fmt::format("it cannot be read: {}", zip_strerror(archive)));
-  // Grown as it is read: what an archive says of a size may be wrong.
+  // The text grows as it is read, since what an archive says of a size may be wrong.
   std::string bytes, chunk(1 << 20, '\0');
   while (true) {
     const zip_int64_t count = zip_fread(file.get(), chunk.data(), chunk.size());
@@ -89,7 +89,7 @@ void write_npz(const std::filesystem::path& path, const std::vector<Array>& arra
   const std::string file = printable(path.string());
   zip_error_t error;
   zip_error_init(&error);
-  // In memory, so that the file appears whole or not at all.
+  // The archive is made in memory, so that the file appears whole or not at all.
   zip_source_t* const memory = zip_source_buffer_create(nullptr, 0, 0, &error);
   if (memory == nullptr) fail("BF3102", file, text_of(error));
   zip_source_keep(memory);
@@ -107,7 +107,7 @@ void write_npz(const std::filesystem::path& path, const std::vector<Array>& arra
             ? -1
             : zip_file_add(archive, (array.name + std::string(kExtension)).c_str(), source, 0);
     written = written && index >= 0;
-    // The same bytes for the same arrays: no time of writing.
+    // A fixed time of writing makes the bytes the same for the same arrays.
     if (index >= 0) zip_file_set_mtime(archive, static_cast<zip_uint64_t>(index), 315532800, 0);
   }
   if (!written || zip_close(archive) != 0) {

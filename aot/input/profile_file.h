@@ -6,7 +6,7 @@
 
 namespace bf_aot::input {
 
-// A shipped profile by its name, or one from a file that `bf-aot profile` wrote.
+// The shipped profile of this name, or one from a file that `bf-aot profile` wrote.
 // Throws: BF2131 when it is neither, BF2132 when the file is no profile.
 MachineProfile read_profile(const std::string& name_or_file);
 

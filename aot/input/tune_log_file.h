@@ -10,7 +10,8 @@
 
 namespace bf_aot::input {
 
-// Throws: BF3001 cannot be read, BF3002 too large, BF3010 a line that is no record.
+// Reads a log of measured schedules. Throws: BF3001 cannot be read, BF3002 too large, BF3010 a line
+// that is no record.
 std::vector<TuningRecord> read_tuning_log(const std::filesystem::path& path);
 
 // A log that records are added to, each complete in the file before append() returns.

@@ -25,15 +25,15 @@
 
 namespace bf_aot::api {
 
-/// What went wrong, as the program bf-aot says it.
+/// An error, with the code and the words that the program bf-aot prints for it.
 struct Error {
   std::string code;           ///< stable: "BF1003"; all are in docs/reference/diagnostics.md
   std::string where;          ///< "Conv 'Conv_12' (node 7)", "box 3, input 0"; may be empty
   std::string message;        ///< what is wrong
   std::string hint;           ///< what to do about it; may be empty
-  std::vector<Error> others;  ///< what else is wrong with the same model
+  std::vector<Error> others;  ///< further errors of the same model
 
-  /// "error BF1003: WHERE: MESSAGE\n  hint: HINT\n", and the same of the others.
+  /// The text "error BF1003: WHERE: MESSAGE\n  hint: HINT\n", followed by the texts of `others`.
   std::string text() const;
 };
 
@@ -47,7 +47,7 @@ class [[nodiscard]] Result {
   bool ok() const noexcept { return either_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
 
-  /// Of a result that is ok(); ends the program on any other.
+  /// The value of a result that is ok(). Any other result ends the program by std::abort().
   T& value() & { return checked<0>(either_); }
   const T& value() const& { return checked<0>(either_); }
   T&& value() && { return std::move(checked<0>(either_)); }
@@ -56,7 +56,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  /// Of a result that is not ok(); ends the program on any other.
+  /// The error of a result that is not ok(). Any other result ends the program by std::abort().
   const Error& error() const { return checked<1>(either_); }
 
  private:
@@ -86,7 +86,8 @@ class Model {
   static Result<Model> load(const std::filesystem::path& path,
                             const std::vector<std::string>& outputs = {});
 
-  /// The same from memory; external weights are refused. `name` stands in messages.
+  /// Reads the model from memory, otherwise as load() does; external weights are refused. `name`
+  /// stands in messages.
   static Result<Model> from_bytes(std::span<const std::byte> bytes,
                                   std::string_view name = "model.onnx",
                                   const std::vector<std::string>& outputs = {});
@@ -94,20 +95,20 @@ class Model {
   /// The network of partial derivatives on the same inputs: for each of `inputs`, elements counted
   /// over all input tensors, one output for each output y with all dy/dx_i. Bounds [l, u] of such
   /// an output on a box say that l t <= y(x + t e_i) - y(x) <= u t for all x and x + t e_i of the
-  /// box, t >= 0, also where y has kinks; l >= 0: y does not fall. Of exact real arithmetic alone
-  /// (BF3501). Errors: BF2120 operators that jump; BF2121 inputs that there are not, or more
-  /// than 64.
+  /// box, t >= 0, also where y has kinks; where l >= 0, y does not fall as x_i grows. Such a model
+  /// has bounds by Semantics::kReal alone (BF3501). Errors: BF2120 operators that jump; BF2121
+  /// inputs that do not exist, or more than 64.
   Result<Model> derivative(std::span<const std::size_t> inputs) const;
 
   const std::vector<Tensor>& inputs() const noexcept;
   const std::vector<Tensor>& outputs() const noexcept;
 
-  /// Elements over all inputs and all outputs. Vectors x and y of the calls below have the elements
-  /// of the tensors one after the other, in this order.
+  /// The number of elements of all input tensors, and of all output tensors. The vectors x and y of
+  /// the calls below hold the elements of the tensors one tensor after the other, in this order.
   std::size_t input_count() const noexcept;
   std::size_t output_count() const noexcept;
 
-  /// Elements of all its constants.
+  /// The number of elements of all constants of the network.
   std::size_t parameter_count() const noexcept;
 
   /// SHA-256 of the bytes that were read, as 64 hexadecimal digits.
@@ -121,20 +122,21 @@ class Model {
   std::shared_ptr<const State> state_;
 };
 
-/// How bounds are made; see docs/guide/methods.md. From fast to tight: intervals; backward bounds
-/// of the outputs on intervals; of every neuron that needs them; the same with optimised slopes.
+/// The method by which bounds are made; see docs/guide/methods.md. From fast to tight: intervals
+/// (kIbp); backward passes of the outputs over intervals of the neurons (kCrownIbp); backward
+/// passes of every neuron that needs one (kCrown); the same with optimised slopes (kAlphaCrown).
 /// kForward is for dense layers with ReLU alone.
 enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAlphaCrown, kForward };
 
-/// Whose rows choose slopes with kAlphaCrown: the outputs' and the specification's, or those of
-/// unstable hidden neurons, too, which is tighter and takes longer.
+/// The rows for which kAlphaCrown optimises slopes: those of the outputs and of the specification,
+/// or those of unstable hidden neurons, too, which is tighter and takes longer.
 enum class AlphaRows : std::uint8_t { kOutputs, kAll };
 
-/// "crown-ibp", as the program's --method.
+/// The method's name as the program's --method takes it: "crown-ibp".
 const char* to_string(Method method) noexcept;
 
-/// What the program's --method takes: a name in any case, with "_" for "-" ("CROWN_IBP"), or
-/// "crown-optimized", which is kAlphaCrown. Nothing for another text.
+/// The method that the program's --method takes a text for: its name in any case, with "_" for "-"
+/// ("CROWN_IBP"), or "crown-optimized", which is kAlphaCrown. None for any other text.
 std::optional<Method> method_named(std::string_view name);
 
 /// Rows C y - d that are bounded besides the outputs y; tighter than what follows from bounds of y.
@@ -143,73 +145,74 @@ struct Specification {
   std::vector<double> offsets;  ///< d, [rows]; empty: zeros
 };
 
-/// What bounds and verdicts hold for.
+/// The evaluation of the network that bounds and verdicts hold for.
 enum class Semantics {
   kReal,     ///< the network in exact real arithmetic
   kFloat32,  ///< every evaluation in float32: in any order of its sums, with fused multiply-adds or
-             ///< without; of operators that it covers (BF2110)
+             ///< without. For the operators that it covers (BF2110)
   kFloat32Flushed,  ///< kFloat32 where any operation may take subnormal numbers for zero
   kFloat32Exact,    ///< what Verifier::evaluate makes of the network, in its own order of sums
                     ///< (BF2110)
 };
 
-/// The part of a box { x : lower <= x <= upper } that bounds hold for. With its centre c and half
-/// widths r: all of it; the ellipsoid sum_k ((x_k - c_k) / r_k)^2 <= 1; the cross-polytope sum_k
-/// |x_k - c_k| / r_k <= 1. Of a cube these are balls of the three norms. Inputs with r_k = 0 stay
-/// at c_k.
+/// The part of a box { x : lower <= x <= upper } that bounds hold for. With the box's centre c and
+/// half widths r it is all of the box; the ellipsoid sum_k ((x_k - c_k) / r_k)^2 <= 1; or the
+/// cross-polytope sum_k |x_k - c_k| / r_k <= 1. When the box is a cube, these are balls of the
+/// three norms. Inputs with r_k = 0 stay at c_k.
 enum class Norm : std::uint8_t { kLinf, kL2, kL1 };
 
-/// "linf", "L2", ... as --norm takes them, and "real", "float32", "float32-exact" as --semantics
-/// does; in any case. Nothing for another text.
+/// The norm ("linf", "l2", "l1") and the semantics ("real", "float32", "float32-exact") that a text
+/// names, in any case, as --norm and --semantics of the program take them. None for any other text.
 std::optional<Norm> norm_named(std::string_view name);
 std::optional<Semantics> semantics_named(std::string_view name);
 
 struct Options {
   Method method = Method::kCrown;
   Semantics semantics = Semantics::kReal;
-  Norm norm = Norm::kLinf;                ///< others: of kCrownIbp, kCrown and kAlphaCrown (BF2117)
-  int iterations = 20;                    ///< of kAlphaCrown: 1 to 1000
-  AlphaRows alpha = AlphaRows::kOutputs;  ///< of kAlphaCrown
+  Norm norm = Norm::kLinf;                ///< others need kCrownIbp, kCrown or kAlphaCrown (BF2117)
+  int iterations = 20;                    ///< for kAlphaCrown: 1 to 1000
+  AlphaRows alpha = AlphaRows::kOutputs;  ///< for kAlphaCrown
   int row_tile = 0;                ///< rows of backward bounds made together, 2 to 2^20; 0 chooses
   std::int64_t memory_budget = 0;  ///< bytes of one workspace; 0: none
   int batch = 1;                   ///< boxes that a workspace has room for, 1 to 65536
   int threads = 1;                 ///< most that share a call of many boxes, 1 to 256
 };
 
-/// Row-major [boxes, rows].
+/// Bounds of every row on every box, in row-major arrays [boxes, rows].
 struct Bounds {
   std::size_t boxes = 0;
   std::size_t rows = 0;
   std::vector<float> lower, upper;
 
-  /// [boxes], what bounds each box: the verifier's method, or with Call::timeout_seconds one that
-  /// takes less time.
+  /// [boxes], the method that bounded each box: the verifier's, or with Call::timeout_seconds one
+  /// that takes less time.
   std::vector<Method> methods;
 };
 
-/// How far a call is.
+/// The progress of a call.
 struct Watched {
-  std::size_t done = 0;            ///< boxes
-  double share = 0;                ///< of the predicted time of all boxes, 0 to 1
-  Method method = Method::kCrown;  ///< that is at work, from which these are counted
+  std::size_t done = 0;            ///< boxes that `method` has bounded
+  double share = 0;                ///< done part of the predicted time of all boxes, 0 to 1
+  Method method = Method::kCrown;  ///< the method at work, to which `done` and `share` refer
 };
 
-/// How a call is watched and ended.
+/// Functions and limits by which the caller watches a call and ends it.
 struct Call {
   /// Called between groups of `batch` boxes, and at the end, with the number of boxes that are
   /// done, on the thread that made the call. What it throws is error BF3505.
   std::function<void(std::size_t done)> progress = {};
 
-  /// The same, and also within a box: between tiles of rows, some 50 times a second.
+  /// Called when `progress` is, and also within a box: between tiles of rows, some 50 times a
+  /// second.
   std::function<void(const Watched&)> watch = {};
 
-  /// Ends the call with error BF3506: between tiles of rows.
+  /// Ends the call, between tiles of rows, with error BF3506.
   std::stop_token stop = {};
 
   /// Seconds after which no box is bounded by the verifier's method; 0: never. All boxes are then
   /// bounded by the cheapest method first (kIbp; with other norms kCrownIbp), which is never
-  /// stopped, and by those between it and the verifier's where there is time. Verifiers of these
-  /// are made when they are first needed, and kept.
+  /// stopped, and by the methods between it and the verifier's where there is time. Verifiers of
+  /// these methods are made when they are first needed, and kept.
   double timeout_seconds = 0;
 };
 
@@ -237,27 +240,28 @@ class Verifier {
   /// Bounds of the outputs on boxes { x : lower <= x <= upper }: lower and upper are [boxes,
   /// inputs], row-major, finite. For every real x in a box, lower <= y <= upper in each output of
   /// the network in real arithmetic: all rounding is outward, of weights as well. Where no finite
-  /// float32 bounds an output, its bound is infinite. No box's bounds depend on the others, nor on
-  /// `threads`.
+  /// float32 bounds an output, its bound is infinite. The bounds of a box do not depend on the
+  /// other boxes, nor on `threads`.
   /// Errors: BF3501 the timeout; BF3502 sizes; BF3503 a box, named by its index; BF3504; BF3505;
   /// BF3506; BF3306 the processor's floating-point mode does not keep IEEE arithmetic.
   Result<Bounds> bounds(std::span<const float> lower, std::span<const float> upper,
                         const Call& call = {}) const;
 
-  /// The same on the least boxes of float32 numbers around boxes of double ones; with a norm that
-  /// has other balls, on boxes whose balls hold theirs.
+  /// Bounds for boxes of doubles: those on the least boxes of float32 numbers around them; with a
+  /// norm other than kLinf, on boxes whose balls hold theirs.
   Result<Bounds> bounds(std::span<const double> lower, std::span<const double> upper,
                         const Call& call = {}) const;
 
-  /// The same of the specification's rows. Errors: also BF3502 when there is no specification.
+  /// Bounds of the specification's rows; otherwise as bounds(). Errors: also BF3502 when there is
+  /// no specification.
   Result<Bounds> spec_bounds(std::span<const float> lower, std::span<const float> upper,
                              const Call& call = {}) const;
   Result<Bounds> spec_bounds(std::span<const double> lower, std::span<const double> upper,
                              const Call& call = {}) const;
 
-  /// The network at points x, [points, inputs], in plain float32: rounded, without guarantee, but
-  /// with Semantics::kFloat32Exact inside the bounds of every box that holds the point.
-  /// [points, outputs].
+  /// Evaluates the network at points x, [points, inputs], in plain float32: rounded, without
+  /// guarantee, but with Semantics::kFloat32Exact inside the bounds of every box that holds the
+  /// point. Returns [points, outputs].
   Result<std::vector<float>> evaluate(std::span<const float> x) const;
 
   struct State;  // not for callers
@@ -268,40 +272,44 @@ class Verifier {
   std::shared_ptr<const State> state_;
 };
 
-/// kVerified: no input violates the property; proven by bounds. kFalsified: an input does; proven.
+/// A decision of a property. kVerified: no input violates it, proven by bounds. kFalsified: an
+/// input does, proven.
 enum class Verdict : std::uint8_t { kVerified, kFalsified, kUnknown };
 
 const char* to_string(Verdict verdict) noexcept;
 
-/// What verify() is doing: bounding cases, searching them for a counterexample, splitting boxes or
-/// neurons.
+/// The work that verify() is doing: bounding cases, searching them for a counterexample, splitting
+/// boxes or neurons.
 enum class Phase : std::uint8_t { kBound, kSearch, kSplit };
 
 struct Progress {
   Phase phase = Phase::kBound;
-  std::size_t cases_done = 0, cases = 0;  ///< of kBound and kSearch
-  std::uint64_t boxes = 0;                ///< or nodes of neuron splits, bounded so far, of kSplit
-  double proven = 0;                      ///< the part of all cases, 0 to 1, of kSplit
+  std::size_t cases_done = 0, cases = 0;  ///< while kBound or kSearch
+  std::uint64_t boxes = 0;  ///< while kSplit: boxes, or nodes of neuron splits, bounded so far
+  double proven = 0;        ///< while kSplit: the proven part of all cases, 0 to 1
 };
 
-/// Code that a C++ compiler of this machine makes for calls that take a verifier's time: none; in
-/// the background, once these have taken long enough to pay for it, where there is a compiler;
-/// before they go on (BF3202 without one). The last bits of bounds may differ: compilers fuse
-/// products into sums, for which bounds pay in any case.
+/// The time at which a C++ compiler of this machine makes code for the calls that take most of a
+/// verifier's time. kOff: never. kAuto: in the background, once these calls have taken long enough
+/// to pay for it, where there is a compiler. kWait: before they go on (BF3202 without a compiler).
+/// The last bits of bounds may differ, since compilers fuse products into sums; bounds count those
+/// roundings in any case.
 enum class Jit : std::uint8_t { kOff, kAuto, kWait };
 
 struct VerifyOptions {
-  Semantics semantics = Semantics::kReal;  ///< a query about float32 is decided so in any case
+  /// A query about float32 is decided by kFloat32 in any case.
+  Semantics semantics = Semantics::kReal;
   std::optional<Method> method;    ///< none: kCrown, after kIbp for many cases or large networks
   int iterations = 20;             ///< as in Options
   int row_tile = 0;                ///< as in Options
   std::int64_t memory_budget = 0;  ///< as in Options
-  AlphaRows alpha = AlphaRows::kOutputs;  ///< of a method that is given and kAlphaCrown
+  AlphaRows alpha = AlphaRows::kOutputs;  ///< for a given `method` of kAlphaCrown
   Jit jit = Jit::kOff;
-  /// Most, to search for a counterexample. None: 5, with a timeout as long as that allows.
+  /// Seconds spent at most on the search for a counterexample. None: 5, or, with a timeout, as many
+  /// as it leaves.
   std::optional<double> search_seconds;
-  /// Most, to split boxes of at most 16 inputs that vary, else neurons; 0: nothing is split. None:
-  /// 20, with a timeout as long as that allows.
+  /// Seconds spent at most on splits: of boxes where at most 16 inputs vary, else of neurons; 0:
+  /// nothing is split. None: 20, or, with a timeout, as many as it leaves.
   std::optional<double> branch_seconds;
   double timeout_seconds = 0;  ///< after which verify() stops, as by `stop`; 0: never
   int jobs = 1;                ///< threads that split, at most 256; 0: as many as there are cores
@@ -320,7 +328,7 @@ struct Counterexample {
   std::vector<std::string> exact_input;  ///< [inputs], exact: "0.25", "2.5e-12", or "1/3"
   std::vector<double> output;            ///< [outputs], rounded
   std::size_t property_case = 0;         ///< index among the property's cases
-  std::size_t clause = 0;                ///< of the case, whose conditions all hold
+  std::size_t clause = 0;                ///< of that case; all its conditions hold
   bool rational = false;                 ///< proven in rationals; else in double with error bounds
 };
 
@@ -333,40 +341,40 @@ struct VerifyResult {
   std::uint64_t boxes = 0, points = 0;           ///< bounded and tried while splitting boxes
   std::uint64_t nodes = 0;                       ///< bounded while splitting neurons
   double seconds = 0;                            ///< in all
-  double plan_seconds = 0;                       ///< of which to plan verifiers
+  double plan_seconds = 0;                       ///< part of `seconds` spent planning verifiers
 };
 
-/// Decides a property in VNN-LIB 1.0 or, of one network, 2.0: what must not happen. What a file may
-/// hold is in docs/reference/properties.md.
+/// Decides a property in VNN-LIB 1.0 or, if it is about one network, 2.0. A property states what
+/// must not happen. What a file may hold is in docs/reference/properties.md.
 /// Errors: BF34xx the property, BF3408 it is about another network; those of Verifier::make;
 /// BF3505. An error is never a verdict.
 Result<VerifyResult> verify(const Model& model, const std::filesystem::path& property,
                             const VerifyOptions& options = {});
 
-/// The same of a property's text. `name` stands in messages.
+/// Decides a property given as text, otherwise as verify() does. `name` stands in messages.
 Result<VerifyResult> verify_text(const Model& model, std::string_view property,
                                  const VerifyOptions& options = {},
                                  std::string_view name = "property.vnnlib");
 
-/// What compiled code computes with.
+/// The arithmetic that compiled code computes with.
 enum class Arithmetic : std::uint8_t { kFloat, kInteger, kAuto };
 
-/// What compile() makes: a verifier in C++, as the program bf-aot writes it.
+/// Options of compile(), which makes a verifier in C++ as the program bf-aot writes it.
 struct CodeOptions {
   Options plan;                 ///< `threads`: workers that may share the work of a call
   std::string target = "host";  ///< "cortex-m4", ...: docs/reference/targets.md
   Arithmetic arithmetic = Arithmetic::kFloat;
   std::string name;      ///< prefix of the symbols; empty: from the model's file name
   std::string property;  ///< a property in VNN-LIB, instead of a specification; or empty
-  std::optional<std::filesystem::path> property_file;  ///< the same in a file
+  std::optional<std::filesystem::path> property_file;  ///< the property as a file
   bool decide = false;                                 ///< with a property: NAME_decide, too
   bool single_file = false;  ///< the source and its header hold what they need of the runtime
   bool dispatch = false;     ///< code for each x86-64 level up to the target, chosen at run time
 
-  // Of compile_to_files alone.
+  // These are for compile_to_files() alone.
   bool library = false;                ///< also lib<stem>.a, by a C++ compiler
   std::string cxx;                     ///< the compiler; empty: $CXX, else the first that is found
-  std::vector<std::string> cxx_flags;  ///< of the compiler, besides those that it needs
+  std::vector<std::string> cxx_flags;  ///< given to the compiler besides those that it needs
 };
 
 struct File {
@@ -382,20 +390,21 @@ Result<std::vector<File>> compile(const Model& model, std::string_view stem,
                                   const CodeOptions& options = {},
                                   const Specification& specification = {});
 
-/// The same, written beside `source`, whose name ends in ".cpp": all files, or none on an error.
-/// Gives their paths. Errors: also BF3101 to BF3103 the folder; BF32xx the C++ compiler.
+/// Writes the files that compile() makes to the folder of `source`, whose name ends in ".cpp": all
+/// files, or none on an error. Returns their paths. Errors: also BF3101 to BF3103 the folder;
+/// BF32xx the C++ compiler.
 Result<std::vector<std::filesystem::path>> compile_to_files(
     const Model& model, const std::filesystem::path& source, const CodeOptions& options = {},
     const Specification& specification = {});
 
-/// A page in HTML, of one file, about the plan of a verifier: network, tasks, memory over time,
+/// A page in HTML, in one file, about the plan of a verifier: network, tasks, memory over time,
 /// kernels, and on sample boxes, [boxes, inputs], the bounds of each layer. Errors: those of
 /// Verifier::make; BF3502; BF3503.
 Result<std::string> report(const Model& model, const Options& options = {},
                            const Specification& specification = {},
                            std::span<const double> lower = {}, std::span<const double> upper = {});
 
-/// What is known of a classifier's answer in a box about a sample. The answer at x is the class of
+/// The verdict on a classifier's answer in a box about a sample. The answer at x is the class of
 /// the largest output; a tie answers no class.
 enum class Robustness : std::uint8_t {
   kCertified,  ///< everywhere in the box it is the label; proven by bounds
@@ -410,7 +419,7 @@ const char* to_string(Robustness robustness) noexcept;
 struct CertifyOptions {
   Options bounds;             ///< method, semantics, batch and threads
   bool decide = false;        ///< verify() each sample that bounds leave open
-  double decide_seconds = 5;  ///< most, of each; more than 0
+  double decide_seconds = 5;  ///< for each sample at most; more than 0
   std::stop_token stop;       ///< samples that are open then stay kUnknown
 };
 
@@ -419,21 +428,22 @@ struct CertifiedSample {
   std::size_t answer = 0;  ///< class of the largest output at the sample, evaluated in float32
   std::size_t rival = 0;   ///< the class that comes closest to the label
 
-  /// A lower bound of output[label] - output[rival] in the box, of all classes the least; of kWrong
-  /// the difference at the sample, rounded.
+  /// A lower bound, in the box, of output[label] - output[rival], which is the least over all
+  /// rivals; with kWrong the difference at the sample, rounded.
   float margin = 0;
 
-  /// [inputs], of kFalsified: the doubles nearest to the proven input.
+  /// [inputs], with kFalsified: the doubles nearest to the proven input.
   std::vector<double> counterexample;
 };
 
-/// Samples and the boxes about them, one after the other: [samples, inputs], row-major, each sample
-/// in its box.
+/// Samples and the boxes about them, as row-major arrays [samples, inputs]. Each sample lies in its
+/// box.
 struct SampleBoxes {
   std::span<const float> samples, lower, upper;
 
-  /// Doubles within the set that the box of float32 numbers encloses, of which counterexamples are
-  /// taken; a sample of which an end is above the other has none. Empty: the boxes themselves.
+  /// Boxes of doubles inside the sets that the boxes of float32 numbers enclose; counterexamples
+  /// are taken from them. A sample whose lower end exceeds the upper one in an input has none.
+  /// Empty: the boxes themselves.
   std::span<const double> inner_lower = {}, inner_upper = {};
 };
 
@@ -445,9 +455,9 @@ class Certifier {
   /// Errors: BF3501 an option, or a model with fewer than two outputs.
   static Result<Certifier> make(const Model& model, const CertifyOptions& options = {});
 
-  /// labels: [samples], classes from 0. The result is in the order of the samples, and none depends
-  /// on another. Errors: BF3502 sizes; BF3503 a box or sample, or a label that is no class; those
-  /// of Verifier::make, Verifier::bounds and verify().
+  /// Classifies the samples. labels: [samples], classes from 0. The results are in the order of the
+  /// samples, and none depends on another. Errors: BF3502 sizes; BF3503 a box or sample, or a label
+  /// that is no class; those of Verifier::make, Verifier::bounds and verify().
   Result<std::vector<CertifiedSample>> certify(const SampleBoxes& boxes,
                                                std::span<const std::size_t> labels) const;
 

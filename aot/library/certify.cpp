@@ -48,7 +48,7 @@ std::size_t row_of_pair(std::size_t i, std::size_t j, std::size_t classes) {
   return i * classes - i * (i + 1) / 2 + (j - i - 1);
 }
 
-// y_label - y_j of the other classes j.
+// Rows y_label - y_j for all other classes j.
 Specification others(std::size_t label, std::size_t classes) {
   Specification specification;
   for (std::size_t j = 0; j < classes; ++j)
@@ -56,7 +56,7 @@ Specification others(std::size_t label, std::size_t classes) {
   return specification;
 }
 
-// The part of sample i.
+// The elements of sample i.
 template <class T>
 std::span<const T> part_of(std::span<const T> all, std::size_t i, std::size_t inputs) {
   return all.empty() ? all : all.subspan(i * inputs, inputs);
@@ -71,7 +71,8 @@ struct OneBox {
         inner_lower(part_of(all.inner_lower, i, inputs)),
         inner_upper(part_of(all.inner_upper, i, inputs)) {}
 
-  // Whether there are counterexamples to look for.
+  // Returns whether the doubles that counterexamples are taken from are a box: no end is above the
+  // other.
   bool has_inner() const {
     for (std::size_t i = 0; i < inner_lower.size(); ++i)
       if (!(inner_lower[i] <= inner_upper[i])) return false;
@@ -82,7 +83,7 @@ struct OneBox {
   std::span<const double> inner_lower, inner_upper;
 };
 
-// What must not happen in the box: y_label - y_j <= 0 for a class j != label.
+// The property that is violated where y_label - y_j <= 0 for a class j != label.
 Property robustness(const Model& model, std::size_t label, const OneBox& box) {
   Property property;
   property.file_name = "robustness";
@@ -137,7 +138,7 @@ void for_each_index(std::size_t count, int threads, const Work& work) {
     try {
       while (helpers.size() + 1 < std::min(static_cast<std::size_t>(threads), count))
         helpers.emplace_back(run);
-    } catch (const std::system_error&) {  // those that there are do the work
+    } catch (const std::system_error&) {  // the helpers that were started do the work
     }
     run();
   }

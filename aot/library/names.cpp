@@ -9,7 +9,7 @@
 namespace bf_aot::api {
 namespace {
 
-// In lower case, with "-" for "_".
+// The text in lower case, with "-" for "_".
 std::string plain(std::string_view text) {
   std::string name;
   for (const char c : text)

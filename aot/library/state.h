@@ -26,11 +26,11 @@ struct Model::State {
   ModelInfo info;
   std::vector<Tensor> inputs, outputs;
   std::size_t input_count = 0, output_count = 0;
-  std::size_t numbers = 0;  // of all constants
-  bool derivative = false;  // of another one: its bounds are of exact real arithmetic alone
+  std::size_t numbers = 0;  // elements of all constants
+  bool derivative = false;  // made by derivative(): bounded in exact real arithmetic alone
 };
 
-// Makes the objects of the interface, and opens them.
+// Makes the interface's objects, whose constructors are private, and reads a Model's state.
 class Library {
  public:
   static Model model(std::shared_ptr<const Model::State> state) { return Model(std::move(state)); }
@@ -43,7 +43,7 @@ class Library {
   static const Model::State& state(const Model& model) { return *model.state_; }
 };
 
-// Thrown within a call for what is an Error of its result.
+// Thrown within a call; guarded() makes its `error` the call's result.
 struct Failed {
   Error error;
 };
@@ -53,7 +53,8 @@ struct Failed {
   throw Failed{{std::move(code), std::move(where), std::move(message), std::move(hint), {}}};
 }
 
-// What all plans of the library have in common. Throws: Failed BF3501.
+// The settings that all plans of the library have in common. check() throws Failed BF3501 for one
+// out of its range.
 struct PlanSettings {
   Method method = Method::kCrown;
   int iterations = 20;
@@ -71,7 +72,7 @@ Method to_api(bf_aot::Method method);
 // Throws: Failed BF3501 where bounds of the model by these semantics say nothing.
 void check_semantics(const Model& model, Semantics semantics);
 
-// Those of a verifier. Throws: Failed BF3501, BF2007, BF2009.
+// The options of a verifier's plan. Throws: Failed BF3501, BF2007, BF2009.
 build::CompileOptions compile_options(const Model& model, const Options& options,
                                       const Specification& specification);
 
@@ -94,11 +95,12 @@ std::shared_ptr<const Plan> plan_for(const Model& model, const build::CompileOpt
 VerifyResult decide(const Model& model, const VerifyOptions& options,
                     const std::function<Property()>& read);
 
-// The Error of the exception that is being handled. `doing`: "planning the verifier". numbers: of
-// the network, by which the need of memory is named; 0: not known.
+// The Error for the exception that is being handled. `doing`: the activity for messages, "planning
+// the verifier". numbers: elements of the network, by which a lack of memory is explained; 0: not
+// known.
 Error current_error(const char* doing, std::size_t numbers = 0) noexcept;
 
-// The result of a call whose body throws.
+// Runs the body of a call: its value, or the Error for whatever it throws.
 template <class T, class Body>
 Result<T> guarded(const char* doing, const Body& body, std::size_t numbers = 0) noexcept {
   const ThrowingChecks checks;

@@ -17,7 +17,7 @@
 
 namespace bf_aot::api {
 
-// Not unnamed: Verifier::State, which is declared in a header, holds a pool.
+// This namespace has a name because Verifier::State, which a header declares, holds a pool.
 namespace workspaces {
 
 struct Free {
@@ -32,7 +32,7 @@ class Pool {
 
   std::size_t bytes() const { return bytes_; }
 
-  // Throws: Failed BF3504.
+  // A workspace from the pool, or a new one. Throws: Failed BF3504.
   Memory take() {
     {
       const std::scoped_lock lock(mutex_);
@@ -53,7 +53,7 @@ class Pool {
     try {
       const std::scoped_lock lock(mutex_);
       unused_.push_back(std::move(memory));
-    } catch (...) {  // without room in the list it is freed
+    } catch (...) {  // when the list cannot grow, the memory is freed
     }
   }
 
@@ -86,7 +86,7 @@ using workspaces::Pool, workspaces::Workspace;
 using Clock = engine::CallWatch::Clock;
 
 constexpr char kBounding[] = "bounding boxes";
-constexpr std::chrono::milliseconds kPause{20};  // between what is told within a box
+constexpr std::chrono::milliseconds kPause{20};  // at least, between calls of `watch` within a box
 
 struct Boxes {
   std::span<const float> lower, upper;
@@ -194,7 +194,8 @@ struct Verifier::State {
                     : engine::predicted_seconds(engine.plan(), one);
   }
 
-  // The same verifier by another method. Throws: CompileError, Failed.
+  // This verifier's model, options and specification, bounded by another method; made once. Throws:
+  // CompileError, Failed.
   const State& by(bf_aot::Method method) const {
     const std::scoped_lock lock(cheaper_mutex);
     std::unique_ptr<const State>& made = cheaper[method];
@@ -235,7 +236,7 @@ struct Verifier::State {
   // Writes the bounds of all boxes, or until `end` of those that were bounded.
   void bound_all(bool of_spec, const Boxes& boxes, const Call& call, Clock::time_point end,
                  Bounds& bounds) const {
-    // Asking costs some 50 ns for each task and tile, of calls that take microseconds.
+    // To ask costs some 50 ns for each task and tile, in calls that take microseconds.
     const bool watched = call.watch || call.stop.stop_possible() || end != Clock::time_point::max();
     // Each thread takes the next group of boxes until none is left, or one has failed.
     const auto size = static_cast<std::size_t>(engine.plan().config.batch);
@@ -291,7 +292,7 @@ struct Verifier::State {
       try {
         while (helpers.size() + 1 < std::min(static_cast<std::size_t>(asked.threads), groups))
           helpers.emplace_back(work, false);
-      } catch (const std::system_error&) {  // those that there are do the work
+      } catch (const std::system_error&) {  // the helpers that were started do the work
       }
       work(true);
     }
@@ -305,7 +306,7 @@ struct Verifier::State {
     if (call.watch) tell([&] { call.watch({done, share, asked.method}); });
   }
 
-  // Cheaper methods before this one, as far as there is time.
+  // Bounds by cheaper methods before this one, as far as there is time.
   void bound_within(bool of_spec, const Boxes& boxes, const Call& call, Bounds& bounds) const {
     const Clock::time_point start = Clock::now();
     const Clock::time_point end = engine::time_in(call.timeout_seconds);
@@ -316,7 +317,7 @@ struct Verifier::State {
     bool bounded = false;
     for (const bf_aot::Method method :
          engine::cheaper_methods(engine.plan().config.method, engine.plan().config.norm)) {
-      // One in between is worth its time where this method may not end.
+      // A method in between is worth its time only where this verifier's own may not end.
       if (bounded && all < left() / 2) break;
       const State& other = by(method);
       if (bounded && other.seconds(of_spec) >= left()) break;

@@ -31,7 +31,7 @@ void send(int to, std::string line) {
   }
 }
 
-// In the copy: never returns.
+// Runs in the copy of the process, and never returns.
 [[noreturn]] void work_here(const std::function<void(const BackgroundWork::Report&)>& work, int to,
                             pid_t parent) {
   set_child_group(0);

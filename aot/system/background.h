@@ -6,15 +6,15 @@
 
 namespace bf_aot::system {
 
-// Work in a copy of this process, at low priority, that this one does not wait for. It ends with
-// the object, and with this process however that ends.
+// Work in a copy of this process, at low priority, that this process does not wait for. It ends
+// with the object, and with this process however that ends.
 class BackgroundWork {
  public:
   // Sends a line to the process that began the work.
   using Report = std::function<void(const std::string& line)>;
 
-  // In the copy standard error goes nowhere; what `work` throws is a last line "error: ...".
-  // Throws: BF3201 when there is no memory for a process.
+  // Starts the copy. Its standard error goes nowhere; what `work` throws becomes a last line
+  // "error: ...". Throws: BF3201 when there is no memory for a process.
   explicit BackgroundWork(const std::function<void(const Report&)>& work);
   ~BackgroundWork();
   BackgroundWork(const BackgroundWork&) = delete;

@@ -22,7 +22,8 @@ namespace {
 constexpr std::string_view kPrefix = ".bf-aot-";
 constexpr std::string_view kRandomPart = "XXXXXX";  // mkdtemp replaces it
 
-// Between making a folder and locking it a process holds no lock: young folders are left alone.
+// A process holds no lock between making a folder and locking it, so that young folders are left
+// alone.
 constexpr double kStaleSeconds = 60;
 
 // The folder, open and locked until it is closed, by this process alone and not by the programs

@@ -32,16 +32,16 @@ class Staging {
   void publish_folder(const std::string& name);
 
  private:
-  CleanupPending pending_;  // first: until everything here is gone
+  CleanupPending pending_;  // first, so that it lives until all else is gone
   std::filesystem::path destination_;
   std::filesystem::path folder_;
-  int lock_ = -1;  // the folder itself, open and locked: it is in use
+  int lock_ = -1;  // the open folder, whose lock says that it is in use
 };
 
-// Throws: BF3102.
+// Writes a file. Throws: BF3102.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-// The same, but the file appears whole or not at all. Throws: BF3101 to BF3103.
+// Writes a file that appears whole or not at all. Throws: BF3101 to BF3103.
 void publish_file(const std::filesystem::path& path, std::string_view bytes);
 
 // Makes a folder and its parents. Throws: BF3101.

@@ -12,7 +12,7 @@
 namespace bf_aot::system {
 namespace {
 
-// Written by the handler, hence global.
+// This is global since the signal handler writes it.
 volatile std::sig_atomic_t caught_signal = 0;
 volatile std::sig_atomic_t cleanups = 0;
 volatile std::sig_atomic_t child_group = 0;
@@ -21,12 +21,12 @@ int held = 0;  // of the thread that asks for interrupts
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
 
-// What a deadline prints; set before it can arrive.
+// The text that a deadline prints; it is set before the deadline can arrive.
 std::atomic<const char*> deadline_text = nullptr;
 static_assert(std::atomic<const char*>::is_always_lock_free);
 int deadline_code = 0;
 
-// SIGTERM, not SIGKILL: compilers remove their own temporary files then.
+// The signal is SIGTERM, not SIGKILL, so that compilers remove their own temporary files.
 void on_signal(int signal) {
   const int saved_errno = errno;
   if (child_group > 0) kill(-child_group, SIGTERM);

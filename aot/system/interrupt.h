@@ -2,8 +2,8 @@
 
 namespace bf_aot::system {
 
-// SIGINT, SIGTERM or SIGHUP arrived while something had to be cleaned up. Not a CompileError: the
-// input is fine. Caught in main(), which exits with 128 + signal.
+// Thrown when SIGINT, SIGTERM or SIGHUP arrived while something had to be cleaned up. It is no
+// CompileError, since the input is fine. main() catches it and exits with 128 + signal.
 struct Interrupted {
   int signal = 0;
 };
@@ -15,14 +15,15 @@ void install_interrupt_handlers();
 void throw_if_interrupted();
 bool is_interrupted();  // whether that would throw
 
-// After so many seconds the program ends as if by a signal, but prints `text` on standard output
-// and exits with `code`; Interrupted has signal SIGALRM. 0 seconds: never. `text` must stay as long
-// as the program.
+// Ends the program after this many seconds as if by a signal, except that it prints `text` on
+// standard output and exits with `code`; Interrupted has signal SIGALRM. 0 seconds: never. `text`
+// must live as long as the program.
 void set_deadline(double seconds, const char* text, int code);
-// Another text for the same deadline. The one before must stay for a while: it may be printed.
+// Sets another text for the same deadline. The one before must live on for a while, since it may be
+// just being printed.
 void set_deadline_text(const char* text);
 
-// While one lives, signals do not end the program at once.
+// While one lives, signals do not end the program at once, but at the next throw_if_interrupted().
 class CleanupPending {
  public:
   CleanupPending();
@@ -31,7 +32,8 @@ class CleanupPending {
   CleanupPending& operator=(const CleanupPending&) = delete;
 };
 
-// While one lives, throw_if_interrupted() does not throw: what must be kept is written first.
+// While one lives, throw_if_interrupted() does not throw, so that what must be kept is written
+// first.
 class InterruptsHeld {
  public:
   InterruptsHeld();
@@ -40,7 +42,7 @@ class InterruptsHeld {
   InterruptsHeld& operator=(const InterruptsHeld&) = delete;
 };
 
-// The process group that a signal also ends; 0: none.
+// Sets the process group that a signal also ends; 0: none.
 void set_child_group(int group);
 
 // Blocks the three signals while it lives.
@@ -52,7 +54,7 @@ class SignalBlock {
   SignalBlock& operator=(const SignalBlock&) = delete;
 };
 
-// In a child before exec: default handlers, nothing blocked. Async-signal-safe.
+// Restores default handlers and blocks nothing, in a child before exec. Async-signal-safe.
 void reset_signals();
 
 }  // namespace bf_aot::system

@@ -35,7 +35,7 @@ std::vector<double> sample_calls(const Call& call, const SampleLimits& limits) {
   double first = seconds_of(calls);
   while (calls < (1 << 24) && first < kMeasurementSeconds) first = seconds_of(calls *= 2);
 
-  // What found the number of calls is a measurement itself.
+  // The run that found the number of calls is a measurement itself.
   std::vector<double> samples = {first / calls};
   double total = first;
   const auto enough = [&] {
@@ -52,7 +52,7 @@ std::vector<double> sample_calls(const Call& call, const SampleLimits& limits) {
   return samples;
 }
 
-// The same, for about a second in all unless `repeats` says otherwise.
+// Measures calls for about a second in all, or `repeats` times if that is not 0.
 template <class Call>
 Timing measure(const Call& call, int repeats) {
   const std::vector<double> samples = sample_calls(call, {repeats, 1, 3, 1});

@@ -19,7 +19,7 @@
 
 namespace bf_aot::system {
 
-// Between this process and one that it starts.
+// A pipe between this process and one that it starts.
 struct ProcessPipe {
   int read = -1;
   int write = -1;
@@ -48,7 +48,8 @@ namespace {
 
 using Pipe = ProcessPipe;
 
-// In the child: never returns. Reports errno of what failed through `failure`.
+// Becomes the program, in the child; never returns. Where a call fails, its errno goes through
+// `failure`.
 [[noreturn]] void become(const std::vector<char*>& arguments, const char* folder, const Pipe& out,
                          const Pipe& errors, const Pipe& failure) {
   setpgid(0, 0);
@@ -71,7 +72,8 @@ bool drain(int descriptor, std::string& text) {
   return count > 0;
 }
 
-// After `timeout_seconds` (0: never) the child's group is told to end.
+// Reads both pipes until they end. After `timeout_seconds` (0: never) the child's group is told to
+// end.
 void collect(Pipe& out, Pipe& errors, ProcessResult& result, pid_t child = 0,
              double timeout_seconds = 0) {
   const Stopwatch stopwatch;
@@ -91,7 +93,7 @@ void collect(Pipe& out, Pipe& errors, ProcessResult& result, pid_t child = 0,
   }
 }
 
-// In the child of run_apart: never returns.
+// Works in the child of run_apart(), and never returns.
 [[noreturn]] void work_apart(const std::function<std::string()>& work, const Pipe& out,
                              const Pipe& errors) {
   set_child_group(0);

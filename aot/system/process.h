@@ -24,9 +24,9 @@ struct ProcessResult {
 ProcessResult run_process(const std::vector<std::string>& arguments,
                           const std::filesystem::path& folder = {});
 
-// Runs `work` in a copy of this process and returns what it returned as `output`: a crash, or
-// memory that runs out, is its exit code, and what it printed on standard error is in `errors`.
-// Ended by SIGTERM after so many seconds; 0: never. Throws: BF3201; Interrupted.
+// Runs `work` in a copy of this process and returns what it returned as `output`. A crash, or lack
+// of memory, is its exit code, and what it printed on standard error is in `errors`. The copy is
+// ended by SIGTERM after `timeout_seconds`; 0: never. Throws: BF3201; Interrupted.
 ProcessResult run_apart(const std::function<std::string()>& work, double timeout_seconds);
 
 // Works that run in copies of this process, several at once. Not for processes with threads.
@@ -40,16 +40,17 @@ class ProcessPool {
   bool is_full() const { return running_.size() >= jobs_; }
   bool is_empty() const { return running_.empty(); }
 
-  // As run_apart(), without waiting. Not when is_full(). After the time SIGKILL ends it.
+  // Starts `work` in a copy of this process, as run_apart() does, without waiting. SIGKILL ends it
+  // after `timeout_seconds`. Requires !is_full().
   void start(std::size_t id, const std::function<std::string()>& work, double timeout_seconds);
 
   struct Ended {
     std::size_t id = 0;
     ProcessResult result;
     double seconds = 0;
-    bool late = false;  // ended as its time was over
+    bool late = false;  // its time was over, and ended it
   };
-  // Waits for one to end. Not when is_empty(). Throws: Interrupted.
+  // Waits for one to end. Requires !is_empty(). Throws: Interrupted.
   Ended wait();
 
  private:

@@ -5,7 +5,7 @@
 
 namespace bf_aot::system {
 
-// Seconds since it was made.
+// Measures the seconds since it was made.
 class Stopwatch {
  public:
   double seconds() const {
@@ -16,13 +16,14 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Whether steps are told as whole lines: with --verbose, where that is no terminal.
+// Returns whether steps are told as whole lines: with --verbose, where standard error is no
+// terminal.
 bool tells_steps();
-// A line on stderr: a step that has ended, and what it took.
+// Prints a line on standard error about a step that has ended, and its seconds.
 void tell_step(const std::string& what, double seconds);
 
-// What the program is doing, on stderr: "compile ... 1.3 s"; on a terminal, or with --verbose.
-// The line is finished by the destructor. Quiet while there is a ProgressBar.
+// Shows on standard error what the program is doing, "compile ... 1.3 s", on a terminal or with
+// --verbose. The destructor finishes the line. Quiet while there is a ProgressBar.
 class Progress {
  public:
   explicit Progress(const std::string& what);
@@ -35,8 +36,8 @@ class Progress {
   Stopwatch stopwatch_;
 };
 
-// "[#######.....] 12 of 60  tiny crown  (about 40 s left)" on stderr, one line that is rewritten,
-// where progress is shown.
+// Shows "[#######.....] 12 of 60  tiny crown  (about 40 s left)" on standard error, one line that
+// is rewritten, where progress is shown.
 class ProgressBar {
  public:
   explicit ProgressBar(int count);
@@ -44,7 +45,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // So many are done; `what` is next.
+  // Shows that `done` are done and that `what` is next.
   void show(int done, const std::string& what);
 
  private:
@@ -54,8 +55,8 @@ class ProgressBar {
   Stopwatch stopwatch_;
 };
 
-// "[#######.....] 12 %  crown, layer fc3, row 1200 of 8192  (about 40 min left)" on stderr,
-// likewise.
+// Shows "[#######.....] 12 %  crown, layer fc3, row 1200 of 8192  (about 40 min left)" on standard
+// error, one line that is rewritten, where progress is shown.
 class ShareBar {
  public:
   ShareBar();
@@ -63,7 +64,7 @@ class ShareBar {
   ShareBar(const ShareBar&) = delete;
   ShareBar& operator=(const ShareBar&) = delete;
 
-  // This share of the work is done, 0 to 1.
+  // Shows that this share of the work, 0 to 1, is done.
   void show(double share, const std::string& what);
 
  private:

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-// What is written for a person to read: colour, how much of it, and where its pages are.
+// Settings of the text that people read: colour, how much of it there is, and where its pages are.
 
 namespace bf_aot::system {
 
@@ -23,22 +23,23 @@ class Style {
   std::string_view begin_;  // empty: plain
 };
 
-// What goes to standard error besides errors; of the whole process.
+// The amount of text on standard error besides errors, in the whole process.
 enum class Verbosity : std::uint8_t {
   kQuiet,    // nothing
-  kNormal,   // progress where that is a terminal
+  kNormal,   // progress where standard error is a terminal
   kVerbose,  // steps and their times everywhere
 };
 void set_verbosity(Verbosity verbosity);
 Verbosity verbosity();
 
-// Whether lines that are rewritten may be shown.
+// Returns whether lines that are rewritten may be shown.
 bool shows_progress();
 
-// A file of docs/, named from there: the installed one, else the one in the source tree.
+// The path of a file of docs/, given relative to docs/: that of the installed file, else of the one
+// in the source tree.
 std::string document(std::string_view page);
 
-// `text` with "docs/..." as document() has it.
+// The text with each "docs/..." replaced by what document() gives.
 std::string with_documents(std::string_view text);
 
 }  // namespace bf_aot::system

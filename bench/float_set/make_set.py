@@ -33,7 +33,7 @@ def clauses_text(lower, upper, outputs, clauses):
 
 
 class Set:
-    """Of a folder; without one nothing is written."""
+    """The set, written to a folder; without one nothing is written."""
 
     def __init__(self, folder=None):
         self.folder = pathlib.Path(folder) if folder else None
@@ -47,7 +47,7 @@ class Set:
 
     def add(self, family, name, network, lower, upper, outputs, clauses, expected):
         """clauses: lists of (row of coefficients of y, limit): all rows y <= limit violate."""
-        # As weights are rounded: the last digits of samples depend on the library.
+        # Limits are rounded as weights are, since the last digits of samples depend on the library.
         clauses = [[(row, np.round(limit * GRID) / GRID) for row, limit in clause]
                    for clause in clauses]
         model = f"{family}_{name}.onnx"
@@ -241,7 +241,7 @@ def single_layers(made, rng):
         network = Network(inputs, layers)
         for safe, margin in ((True, 0.3), (True, 0.1), (False, 0)):
             lower, upper = box(rng.uniform(-0.5, 0.5, inputs), 0.1)
-            # Of many inputs samples tell less.
+            # Samples tell less where there are many inputs.
             limit_output(made, rng, "layers", name, network, lower, upper, 0, safe,
                          margin if inputs == 4 else margin + 0.3)
 

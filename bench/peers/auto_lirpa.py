@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The same bounds by auto_LiRPA on one thread of the CPU. Needs the Python packages numpy, torch,
+"""Bounds by auto_LiRPA on one thread of the CPU. Needs the Python packages numpy, torch,
 onnx, auto_LiRPA, and onnx2pytorch or onnx2torch."""
 
 import os

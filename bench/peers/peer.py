@@ -1,4 +1,4 @@
-"""What the peers share: they are called as COMMAND MODEL BOX.json METHOD SECONDS, print one JSON
+"""Helpers of the peers. Peers are called as COMMAND MODEL BOX.json METHOD SECONDS, print one JSON
 object {"name", "seconds": [seconds of each call, ..], "lower", "upper"}, and end with 77 and a
 reason when they cannot run here. One thread, after three calls that are not measured."""
 

@@ -23,7 +23,7 @@ def attributes(node):
 
 
 def linear(weight):
-    """Of a row: centre and radius after the product with weight."""
+    """Maps the centre and radius of a row to those of its product with weight."""
     size = weight.abs()
     return lambda c, r: (c.reshape(1, -1) @ weight, r.reshape(1, -1) @ size)
 
@@ -41,7 +41,7 @@ def convolution(weight, given):
 
 
 def layer(node, constant):
-    """What the node does to (centre, radius)."""
+    """The map of (centre, radius) that the node is."""
     given = attributes(node)
     kind = node.op_type
     if kind == "Relu":

@@ -1,4 +1,4 @@
-"""What calls from Python cost beside the library's own: python_report.py MODEL PREFIX.
+"""Compares calls from Python with the library's own: python_report.py MODEL PREFIX.
 
 PREFIX is an installed bf_aot of the same kind of build as the package (`cmake --install`). Prints
 the table of docs/measurements/python.md: least times of calls, on the same boxes, in turns.

@@ -50,8 +50,8 @@ bool fits_dense(std::int64_t rows, std::int64_t columns) {
   return columns == 0 || rows <= kMaxWeightElements / columns;
 }
 
-// Below the first limit a dense layer costs next to nothing; beyond it a sparse entry, with its
-// column, costs about as much as four dense ones.
+// A dense layer of at most 4096 elements costs next to nothing. In a larger one a sparse entry,
+// with its column, costs about as much as four dense ones.
 bool is_worth_dense(std::int64_t rows, std::int64_t columns, std::int64_t entries) {
   if (!fits_dense(rows, columns)) return false;
   return rows * columns <= 4096 || entries >= rows * columns / 4;

@@ -21,7 +21,7 @@ constexpr std::int64_t kMaxWeightElements = std::int64_t{64} << 20;
 // rows * columns <= kMaxWeightElements, without overflow.
 bool fits_dense(std::int64_t rows, std::int64_t columns);
 
-// Whether a matrix of these extents with so many entries is written densely.
+// Returns true if a matrix of these extents with so many entries should be written densely.
 bool is_worth_dense(std::int64_t rows, std::int64_t columns, std::int64_t entries);
 
 inline Bounded bounded_at(const Constant& constant, std::size_t i) {
@@ -31,7 +31,7 @@ inline Bounded bounded_at(const Constant& constant, std::size_t i) {
 // The largest magnitude of a constant's element.
 double magnitude(const Constant& constant, std::size_t i);
 
-// How far a subnormal float is from zero at most.
+// The least normal float: every subnormal float is closer to zero.
 inline constexpr double kLeastNormalFloat = 0x1p-126;
 
 // Collects elements; keeps an error vector only if one is needed.
@@ -52,7 +52,7 @@ class ConstantBuilder {
 // Fails with BF2005 when an element or its error is not finite.
 void check_finite(const Constant& constant, std::string_view where);
 
-// Whether all numbers are 0, exactly.
+// Returns true if all elements are exactly 0, without error.
 bool is_zero(const Constant& constant);
 
 Constant filled(Shape shape, double x);

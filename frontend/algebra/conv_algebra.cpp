@@ -209,7 +209,7 @@ std::optional<Conv> absorb_placement(const Conv& outer, const SparseAffine& inne
         return (*source)[at(g.in.at(n, box.channels[at(c)], q))];
       });
   if (!layout) return std::nullopt;
-  // As many elements as x has, all different: each once.
+  // A permutation of x has as many elements as x, each of them once.
   std::vector<bool> seen(at(in_count), false);
   bool once = true;
   for_each_element(g.batch, channels, box.size,

@@ -47,7 +47,7 @@ constexpr double kOperations = 0x1p29;
 constexpr double kPerElement = 256;
 constexpr double kPerFunction = 64;  // rational arithmetic in many digits
 
-// In units of a product that is added. Doubles: products of extents may be beyond integers.
+// The unit is one product that is added. A double, since products of extents may overflow integers.
 double operation_count(const Graph& graph, const Node& node) {
   const auto count = [&](ValueId id) {
     return static_cast<double>(element_count(graph.value(id).shape));

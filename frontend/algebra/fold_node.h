@@ -8,15 +8,15 @@
 
 namespace bf_aot {
 
-// What a node computes from constant inputs, with a bound of what the arithmetic here may lose, on
-// top of the inputs' own errors. nullopt where there is no bound: division by what may be zero, a
-// function at or beyond the end of its domain, or of an inexact input that its slope is not known
-// to bound.
+// Computes a node from constant inputs, with a bound of what the arithmetic here may lose on top of
+// the inputs' own errors. Returns nullopt where there is no bound: for a division by what may be
+// zero, for a function at or beyond the end of its domain, and for an inexact input whose error the
+// function's slope is not known to bound.
 // Throws: BF2005 when a result overflows.
 std::optional<Constant> fold_node(const Graph& graph, const Node& node,
                                   const std::vector<const Constant*>& inputs);
 
-// What may be spent on folding: a few seconds, and more for models with many weights.
+// Limits the work of folding constants to a few seconds, and more for models with many weights.
 class FoldBudget {
  public:
   // Counts the operations of folding a node of a model with so many stored or literal elements.

@@ -35,7 +35,7 @@ class RowBuilder {
     result_.row_start.push_back(static_cast<std::int64_t>(result_.column.size()));
   }
 
-  // For rows whose columns rise already.
+  // Appends an entry to a row whose columns come in rising order.
   void push(std::int64_t column, const Bounded& value) {
     if (value.value == 0 && value.error == 0) return;
     result_.column.push_back(column);
@@ -115,7 +115,7 @@ void for_each_entry(const SparseAffine& op, std::size_t row, const Visit& visit)
   for (std::int64_t k = op.row_start[row]; k < op.row_start[row + 1]; ++k) visit(index_of(k));
 }
 
-// Whether outer(inner(x)) has at most `limit` entries, counted without arithmetic.
+// Returns true if outer(inner(x)) has at most `limit` entries, counted without arithmetic.
 bool fits(const SparseAffine& outer, const SparseAffine& inner, std::int64_t in_count,
           std::int64_t limit) {
   std::vector<std::int64_t> seen(index_of(in_count), -1);  // the last row with this column

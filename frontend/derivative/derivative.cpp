@@ -16,10 +16,10 @@
 namespace bf_aot {
 namespace {
 
-// Each repeats the linear part of the network.
+// Limit of the number of inputs, each of which repeats the linear part of the network.
 constexpr std::size_t kMostInputs = 64;
 
-// Of a value by one of the inputs; nothing: zero.
+// The derivative of a value by one of the inputs; nullopt where it is zero.
 using Tangent = std::optional<ValueId>;
 
 Constant zeros(const Constant& like) {
@@ -284,7 +284,8 @@ class DerivativeMaker {
   std::vector<std::string> names_;              // of the inputs' elements
   std::vector<std::vector<Tangent>> tangents_;  // by input, by value of the source
 
-  // Of the node at hand. What does not depend on the input is made once.
+  // State of the node that is derived now. `factor_` and `rounds_` do not depend on the input, so
+  // they are made once and serve all inputs.
   const Node* node_ = nullptr;
   std::vector<Tangent>* current_ = nullptr;  // tangents by the input at hand
   std::optional<NodeMaker> maker_;

@@ -28,7 +28,7 @@ class NodeMaker {
   ValueId plus(ValueId x, ValueId y);
   ValueId minus(ValueId x, ValueId y);
 
-  // The same elements in another shape; x itself where it has it.
+  // Returns x in another shape, its elements in order; x itself where it has that shape.
   ValueId reshaped(ValueId x, const Shape& shape);
   // x times a number, repeated to `shape` by broadcasting; x itself where nothing changes.
   ValueId broadcast(ValueId x, const Shape& shape, double factor = 1);

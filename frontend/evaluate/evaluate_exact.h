@@ -14,7 +14,7 @@ namespace bf_aot {
 std::vector<std::vector<mpq_class>> evaluate_exact(
     const Graph& graph, const std::vector<std::vector<mpq_class>>& inputs);
 
-// The same for a point given in double.
+// Evaluates at a point given in double, whose elements are taken as exact.
 std::vector<std::vector<mpq_class>> evaluate_exact(const Graph& graph,
                                                    const std::vector<std::vector<double>>& inputs);
 

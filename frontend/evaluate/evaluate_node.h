@@ -10,7 +10,7 @@
 #include "frontend/graph/graph.h"
 #include "frontend/graph/index_maps.h"
 
-// What every operator computes, written once for all kinds of numbers. `Arithmetic` has
+// Evaluates each operator, written once for all kinds of numbers. `Arithmetic` has
 //   Number, Accumulator {add(Number), add_product(Number, Number), Number result()},
 //   static Number constant(const Constant&, std::size_t), number(double), add, subtract, multiply,
 //   divide(Number, Number), relu(Number), larger(Number, Number),

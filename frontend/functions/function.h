@@ -45,7 +45,7 @@ enum class FunctionKind : std::uint8_t {
   kSinh,
   kCosh,
   kAsinh,
-  // Of restricted domain, or with poles: nothing is claimed where the box leaves the domain.
+  // Functions of restricted domain, or with poles: where a box leaves it, no bound is claimed.
   kLog,         // x > 0
   kSqrt,        // x >= 0
   kReciprocal,  // x != 0
@@ -73,12 +73,12 @@ std::string_view name_of(FunctionKind kind);
 // "leaky_relu(0.01)"
 std::string to_string(const Function& function);
 
-// In double with the C library's functions: for plain evaluation and samples, never for bounds.
-// NaN outside of the domain.
+// Evaluates in double with the C library's functions, whose errors nothing bounds: for plain
+// evaluation and samples, never for bounds. Returns NaN outside of the domain.
 double evaluate(const Function& function, double x);
 
-// Whether the function is made of linear pieces and steps alone, so that it has exact rational
-// values.
+// Returns true if the function is made of linear pieces and steps alone, so that it has exact
+// rational values.
 bool is_piecewise_linear(FunctionKind kind);
 
 }  // namespace bf_aot

@@ -8,7 +8,7 @@
 namespace bf_aot {
 namespace {
 
-// Whether f is monotone between low and high, which lie within its domain.
+// Returns true if f is monotone between low and high, which lie within its domain.
 bool is_monotone(const Function& f, const mpq_class& low, const mpq_class& high) {
   switch (facts_of(f.kind).monotony(f)) {
     case Monotony::kNone:

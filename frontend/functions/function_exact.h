@@ -13,7 +13,8 @@ namespace bf_aot {
 // find_exact() has no value.
 mpq_class evaluate_exact(const Function& function, const mpq_class& x);
 
-// The same; nullopt outside of the domain and where the value's size is beyond 2^(2^30).
+// Like evaluate_exact(), but returns nullopt outside of the domain and where the value's size is
+// beyond 2^(2^30).
 std::optional<mpq_class> find_exact(const Function& function, const mpq_class& x);
 
 }  // namespace bf_aot

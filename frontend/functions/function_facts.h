@@ -13,13 +13,13 @@
 #include "frontend/functions/function_float32.h"
 #include "frontend/functions/function_terms.h"
 
-// What is true of each kind of function, wherever it comes from and whatever bounds it. How its
-// table for bounds is made is said in planner/functions/function_recipes.cpp.
+// Facts of each kind of function that hold wherever it comes from and whatever bounds it. The
+// tables that bound smooth functions are made by planner/functions/function_recipes.cpp.
 namespace bf_aot {
 
 class LongReal;
 
-// Where a parameter of a function comes from when an ONNX operator is that function.
+// The source of a function's parameter when an ONNX operator is that function.
 struct ParameterSource {
   std::string_view attribute{};  // empty: the parameter is `otherwise`
   double otherwise = 0;          // the schema's default, which is a float
@@ -35,7 +35,7 @@ struct FunctionOperator {
   ParameterSource a{}, b{};
 };
 
-// Where a function has values: between low and high, without the rest of what is said.
+// The reals at which a function has values: from low to high, less the exceptions below.
 struct FunctionDomain {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -51,7 +51,7 @@ enum class Monotony : std::uint8_t {
   kEachSide,  // of one of these on x < 0 and of one on x > 0
 };
 
-// Where a function of linear pieces and steps may bend or jump.
+// The points where a function of linear pieces and steps may bend or jump.
 enum class Breaks : std::uint8_t {
   kNone,       // it is smooth, or bends as nothing here says
   kZero,       // at 0
@@ -101,8 +101,9 @@ struct FunctionFacts {
   double (*lipschitz)(const Function&) = nullptr;
   // |f(x)| <= magnitude(f, m) for |x| <= m. Null: no such bound is of use.
   double (*magnitude)(const Function&, double m) = nullptr;
-  // Whether a value at x that MPFR finds to be a double is that double. Elsewhere it may miss by
-  // less than can be seen: tanh(1000) is not 1. Null: at 0 and 1.
+  // Returns true if a value at x that MPFR rounds to a double is exactly that double. Elsewhere the
+  // two may differ by less than any precision shows: tanh(1000) rounds to 1 but is not 1. Null:
+  // true at x = 0 and x = 1 alone.
   bool (*shows_exactly)(const Function&, double x) = nullptr;
 
   // f'(x), elementwise. It is the derivative where f has one, and some finite number at a kink. On
@@ -123,7 +124,8 @@ const FunctionFacts* facts_of_operator(std::string_view op_type);
 
 namespace internal {
 
-// Which pole of the tangent lies to the left, as far as division in double tells.
+// Numbers the period of the tangent in which x lies, as far as division in double tells: it has
+// equal values for two points exactly if no pole lies between them.
 inline double poles_below(double x) {
   constexpr double kPi = 3.14159265358979323846;
   return std::floor(x / kPi + 0.5);
@@ -140,8 +142,8 @@ inline bool is_staircase(FunctionKind kind) {
   return breaks == Breaks::kIntegers || breaks == Breaks::kHalves;
 }
 
-// Whether [low, high] lies in the domain. Conservative at poles: samples that are not finite must
-// refuse too.
+// Returns true if [low, high] lies in the domain. Errs towards false at poles, since samples whose
+// values are not finite must be refused too.
 template <typename Scalar>
 bool lies_in(const FunctionDomain& domain, const Scalar& low, const Scalar& high) {
   if (!domain.zero && !(low > 0 || high < 0)) return false;

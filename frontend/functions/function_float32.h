@@ -6,13 +6,13 @@
 
 namespace bf_aot {
 
-// What the evaluation of a function in float32 makes of its exact value f(x), x the float32 number
-// that it reads: a number within relative |f(x)| + absolute of it, but for what is lost where
-// results are subnormal. Proofs: docs/proofs/float32.md.
+// Bounds the evaluation of a function f in float32 at a float32 number x: its result is within
+// relative |f(x)| + absolute of f(x), but for what is lost where results are subnormal. Proofs:
+// docs/proofs/float32.md.
 struct Float32Function {
   double relative = 0;
   double absolute = 0;
-  // Before anything else: what the function reads is rounded by so much, relative.
+  // Relative rounding of the argument, before the function and its other errors apply.
   double of_input = 0;
   bool is_exact() const { return relative == 0 && absolute == 0 && of_input == 0; }
 };

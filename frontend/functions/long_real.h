@@ -26,8 +26,8 @@ class LongReal {
   }
   ~LongReal() { mpfr_clear(value_); }
 
-  // Not infinite, nor outside of a function's domain. MPFR's exponents end at 2^30: e^x is no
-  // number from 7.5e8 on.
+  // False for infinities, and for results outside of a function's domain. MPFR's exponents end at
+  // 2^30, so that e^x is not a number from x = 7.5e8 on.
   bool is_number() const { return mpfr_number_p(value_) != 0; }
 
   mpq_class rational() const {

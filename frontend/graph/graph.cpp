@@ -88,7 +88,7 @@ bool is_prefix(const std::vector<std::int64_t>& source) {
   return true;
 }
 
-// What follows the operator's inputs.
+// print_fields() makes the text that follows an operator's inputs: its attributes.
 std::string print_fields(const Literal& op) {
   return print_constant("value", op.value);
 }

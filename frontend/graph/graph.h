@@ -112,7 +112,7 @@ struct Affine {
   bool operator==(const Affine&) const = default;
 };
 
-// Where the elements of an image lie in a flat tensor: element (n, c, z, y, x) is at
+// The places of an image's elements in a flat tensor: element (n, c, z, y, x) is at
 //   offset + n batch + c channel + z spatial[0] + y spatial[1] + x spatial[2].
 struct ImageLayout {
   std::int64_t offset = 0;
@@ -237,7 +237,7 @@ struct Graph {
   bool operator==(const Graph&) const = default;
 };
 
-// What is known of the file that a graph came from.
+// Facts about the file that a graph came from.
 struct ModelInfo {
   std::string file_name;  // without folders
   std::string sha256;     // of the file's bytes, hex
@@ -249,7 +249,7 @@ struct ModelInfo {
   bool operator==(const ModelInfo&) const = default;
 };
 
-// Whether the node sees its tensors as plain vectors: their shapes matter only by their counts.
+// Returns true if the node sees its tensors as plain vectors: only their element counts matter.
 bool works_on_flattened(const Graph& graph, const Node& node);
 
 // The operator's name as printed in dumps: "affine", "relu", ...

@@ -33,11 +33,11 @@ struct OnnxNode {
   bool operator==(const OnnxNode&) const = default;
 };
 
-// Both, what is in both once. Long texts and lists are cut, else long chains would take quadratic
-// time and memory.
+// The union of two origins: what is in both occurs once. Long texts and lists are cut, since long
+// chains of nodes would take quadratic time and memory.
 Origin join_origins(const Origin& first, const Origin& second);
 
-// Their nodes under another text.
+// The nodes of two origins under another text.
 Origin join_origins(const Origin& first, const Origin& second, std::string text);
 
 }  // namespace bf_aot

@@ -26,7 +26,7 @@ std::size_t normalize_axis(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
-// One flag per dimension: whether `axes` lists it.
+// Flags by dimension, true where `axes` lists it.
 std::vector<bool> mark_axes(const std::vector<std::int64_t>& axes, std::size_t rank) {
   std::vector<bool> marked(rank, false);
   for (std::int64_t axis : axes) {

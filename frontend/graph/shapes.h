@@ -20,7 +20,7 @@ std::vector<std::int64_t> row_major_strides(const Shape& shape);
 // numpy broadcasting of both shapes against each other.
 Shape broadcast_shapes(const Shape& a, const Shape& b);
 
-// Whether `from` broadcasts to exactly `to` (ONNX "unidirectional" broadcasting).
+// Returns true if `from` broadcasts to exactly `to` (ONNX "unidirectional" broadcasting).
 bool broadcasts_to(const Shape& from, const Shape& to);
 
 // ---- Output shape of each operator.
@@ -41,10 +41,10 @@ Shape infer_shape(const Conv& op, const std::vector<Shape>& inputs);
 Shape infer_shape(const SparseAffine& op, const std::vector<Shape>& inputs);
 Shape infer_shape(const GroupMax& op, const std::vector<Shape>& inputs);
 
-// Dispatches to the above.
+// Infers the shape of an operator's output by the overload for its kind.
 Shape infer_shape(const Op& op, const std::vector<Shape>& inputs);
 
-// Whether the operator sees its input and output as plain vectors.
+// Returns true if the operator sees its input and output as plain vectors.
 bool works_on_flattened(const Op& op);
 
 // ---- Data movement, as ONNX defines it.

@@ -26,8 +26,9 @@ bool is_exact_quotient(double a, double b, double q) {
 
 }  // namespace
 
-// Where fma(a, b, -product) may itself be rounded. With both factors scaled to [1/2, 1) nothing
-// underflows; scaling the (possibly subnormal) product up is exact, so equality is decided exactly.
+// Bounds the error of a product so small that fma(a, b, -product) may itself be rounded. With both
+// factors scaled to [1/2, 1) nothing underflows, and scaling the (possibly subnormal) product up is
+// exact, so that equality is decided exactly.
 double Sum::small_product_error(double a, double b, double product) {
   int exponent_a = 0;
   int exponent_b = 0;
@@ -39,7 +40,7 @@ double Sum::small_product_error(double a, double b, double product) {
   return exact ? 0 : rounding_error(product);
 }
 
-// With q = round(a / b), |a| <= A, |d| <= a.error, |e| <= b.error:
+// The error of q = round(a / b) follows from, with |d| <= a.error, |e| <= b.error,
 //   |(a + d) / (b + e) - a / b| = |d - (a / b) e| / |b + e| <= (|d| + |a / b| |e|) / (|b| - |e|)
 Bounded divide(const Bounded& a, const Bounded& b) {
   BF_CHECK(can_divide_by(b));

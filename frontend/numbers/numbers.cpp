@@ -203,7 +203,8 @@ std::strong_ordering compare(const Number& a, const Number& b) {
 
 namespace {
 
-// Its digits, and how many of them stand behind the point; nothing where none are enough.
+// The digits of a decimal number, and how many of them stand behind the point; nothing for numbers
+// that have no finite decimal.
 std::optional<std::pair<std::string, std::size_t>> decimal_digits(const mpq_class& value) {
   mpz_class rest = value.get_den();
   const mpz_class two = 2, five = 5;
@@ -215,7 +216,7 @@ std::optional<std::pair<std::string, std::size_t>> decimal_digits(const mpq_clas
   return std::pair(mpz_class(abs(scaled.get_num())).get_str(), places);
 }
 
-// So many zeros behind the point are written as an exponent.
+// A decimal with more zeros than these between point and digits is written with an exponent.
 constexpr std::size_t kMostZeros = 8;
 
 std::string with_point(std::string digits, std::size_t places) {

@@ -30,7 +30,7 @@ enum class NumberError { kNone, kSyntax, kTooLong };
 // "1", "-2.5", "+.5e-3", "1e-05". Reads the number into `result`, which keeps `text`.
 NumberError parse_number(std::string_view text, Number& result);
 
-// The same of a decimal or a quotient of two decimals: "0.03", "8/255". kSyntax for a divisor of 0.
+// Parses a decimal or a quotient of two: "0.03", "8/255". Returns kSyntax for a divisor of 0.
 NumberError parse_quotient(std::string_view text, Number& result);
 
 // The number itself.
@@ -47,7 +47,7 @@ struct Rounded {
 };
 Rounded round_to_double(const mpq_class& number);
 
-// As exact real numbers.
+// Compares the exact real numbers.
 std::strong_ordering compare(const Number& a, const Number& b);
 
 // `value` itself: a decimal, "-0.025" or "2.5e-12", where it has one of at most kMaxDigits

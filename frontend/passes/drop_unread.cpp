@@ -14,7 +14,7 @@ bool drop_from_regions(Graph& graph) {
   const Links links(graph);
   Region region(graph, links);
   bool changed = false;
-  // From the end: what a layer leaves out need not be made by those before it.
+  // The loop runs from the end: what a layer leaves out need not be made by the layers before it.
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const ValueId value = graph.nodes[i].output;
     if (region.is_found(value) || !region.collect(value)) continue;

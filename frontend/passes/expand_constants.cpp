@@ -8,7 +8,7 @@ namespace bf_aot {
 
 void expand_constants(Graph& graph) {
   if (graph.inputs.empty()) return;
-  // Those that lower_affine left are reported with their constants.
+  // Literals of nodes that lower_affine left stay, so that these are reported with their constants.
   std::vector<bool> needed(graph.values.size(), false);
   for (const Node& node : graph.nodes)
     if (!is_lowered(graph, node))

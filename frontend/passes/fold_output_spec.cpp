@@ -117,7 +117,7 @@ class SpecFolder {
     return index < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(index)];
   }
 
-  // Whether one of the arms ends in a layer that takes the map.
+  // Returns true if one of the sum's arms ends in a layer that takes the map.
   bool splits(const Node& node) const {
     const auto* binary = std::get_if<Binary>(&node.op);
     if (binary == nullptr || binary->kind != Binary::Kind::kAdd) return false;

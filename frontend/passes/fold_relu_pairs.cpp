@@ -114,7 +114,7 @@ class PairFolder {
                                 : &graph_.nodes[static_cast<std::size_t>(links_.maker(id))];
   }
 
-  // What the node reads, if it is a Relu, or a negation.
+  // under_relu() and under_negation() return x where `id` is relu(x), or -x; else nullopt.
   std::optional<ValueId> under_relu(ValueId id) const {
     const Node* const node = maker(id);
     if (node == nullptr || !std::holds_alternative<Relu>(node->op)) return std::nullopt;

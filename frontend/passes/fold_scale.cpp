@@ -152,7 +152,7 @@ class ScaleFolder {
     return changed;
   }
 
-  // What the convolution makes is made by a Scale of factor 1 after it.
+  // Appends to the convolution a Scale of factor 1, which adds the offsets that it cannot hold.
   void add_rest(std::size_t index, Constant rest) {
     Node& node = graph_.nodes[index];
     const ValueId y = node.output;

@@ -44,7 +44,8 @@ class StepFolder {
  public:
   explicit StepFolder(const Graph& graph) : graph_(graph), makers_(producers(graph)) {}
 
-  // What a node that is a function of the sign of a scaled function of a sign amounts to.
+  // Folds a function of a scaled sign or step, as in sign(a sign(x) + b), into one scaled function
+  // of x.
   std::optional<Folded> fold(const Node& outer) const {
     const Function* const last = function_of(&outer);
     if (last == nullptr) return std::nullopt;

@@ -21,7 +21,7 @@ using Problem = std::optional<Diagnostic>;
 
 // ---- Why not.
 
-// Of two computed tensors each product is an element of a tensor.
+// Limit for products of two computed tensors, each of which becomes an element of a tensor.
 constexpr std::int64_t kMaxComputedProducts = std::int64_t{16} << 20;
 
 Problem problem_with_product(const Operands& in, const ProductLayout& layout) {
@@ -211,7 +211,7 @@ class Literals {
 
   const std::vector<const Constant*>& known() const { return known_; }
 
-  // Of a node's first two operands those that it alone reads, once.
+  // The literals among a node's first two operands that this node alone reads, once; else null.
   std::array<Constant*, 2> spare(const Node& node) {
     std::array<Constant*, 2> made = {};
     for (std::size_t i = 0; i < std::min(node.inputs.size(), made.size()); ++i)
@@ -234,7 +234,7 @@ class Literals {
       }
   }
 
-  // When the nodes have been replaced.
+  // Removes literals that have lost all readers. Called when all nodes have been replaced.
   void remove_unread() {
     std::erase_if(graph_.nodes, [&](const Node& node) { return gone_.contains(node.output); });
   }

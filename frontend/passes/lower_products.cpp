@@ -53,8 +53,7 @@ class ProductLowering {
     return terms_.alpha == 1 ? x : multiply({terms_.alpha, 0}, x);
   }
 
-  // Whether the constant factor is the matrix already, row by row: of Gemm with transB = 1, above
-  // all.
+  // Returns true if the constant factor is the matrix already, as for Gemm with transB = 1.
   bool is_in_order() const {
     return a_is_computed() && terms_.alpha == 1 && layout_.batch() == 1 && layout_.m == 1 &&
            layout_.n == rows() && layout_.k == columns() && layout_.a_offset[0] == 0 &&

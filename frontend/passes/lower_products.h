@@ -8,7 +8,7 @@
 #include "frontend/graph/graph.h"
 #include "frontend/graph/index_maps.h"
 
-// What lower_affine needs for products of matrices.
+// Lowers products of matrices, for lower_affine().
 
 namespace bf_aot {
 
@@ -17,7 +17,7 @@ struct Operands {
   const Graph& graph;
   const Node& node;
   const std::vector<const Constant*>& literals;
-  // By operand: the same constants where nobody else reads them; they may be emptied. Or null.
+  // Each operand's constant where this node alone reads it, so that it may be emptied; else null.
   std::array<Constant*, 2> spare = {};
 
   std::size_t count() const { return node.inputs.size(); }

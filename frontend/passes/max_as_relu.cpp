@@ -46,7 +46,7 @@ class PairMaxima {
             filled({differences()}, 0)};
   }
 
-  // These differences where their pairs are, 0 for a single element.
+  // Spreads the differences to the places of their pairs, with 0 for a single element.
   SparseAffine placed() const {
     Elements row_start = {0};
     row_start.insert(row_start.end(), place_.begin(), place_.end());

@@ -63,7 +63,7 @@ class OrderFinder {
     return index < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(index)];
   }
 
-  // One node further back, or the whole of a Softmax.
+  // Steps back over one node, or over the whole of a Softmax.
   std::optional<Ordered> before(const Ordered& at) const {
     const Node* const node = maker(at.x);
     if (node == nullptr) return std::nullopt;

@@ -20,18 +20,20 @@
 // (Constant::error), so nothing that a pass rounds is lost to the verifier. "Rounding: none" means
 // that the pass never adds to these bounds.
 //
-// Four of them return whether they changed the graph: they enable each other, and are repeated.
+// fold_scale, eliminate_permutes, merge_affine and drop_unread enable each other: they return
+// whether they changed the graph, and are repeated.
 //
 // A value with several readers: a rewrite for one reader leaves the value as it is for the others.
 
 namespace bf_aot {
 
-// What evaluation in float32 may do, in any order of summation, with fused multiply-adds or without
-// (docs/proofs/float32.md): constants get bounds that hold for the numbers that evaluation amounts
-// to, and results Scales of 1 with such a bound. To be followed by passes that keep these bounds
-// relative: none that adds up products of constants.
-//   y = gemm x, W, b   ->   V = scale W {1 +- gamma};  c = scale b {1 +- gamma};  z = gemm x, V, c;
-//   y = scale z {1, 0 +- underflow}
+// Adds the errors of evaluation in float32, in any order of summation, with fused multiply-adds or
+// without (docs/proofs/float32.md): constants get bounds that hold for the numbers that evaluation
+// amounts to, and results Scales of 1 with such a bound. Later passes must keep these bounds
+// relative: none may add up products of constants.
+//   y = gemm x, W, b
+//     ->   V = scale W {1 +- gamma};  c = scale b {1 +- gamma};  z = gemm x, V, c
+//          y = scale z {1, 0 +- underflow}
 // Fails with BF2110 for functions and products that are not covered, BF2111 for sums of more than
 // 2^20 products.
 struct Float32Semantics {
@@ -39,16 +41,16 @@ struct Float32Semantics {
   // Any operation may take subnormal inputs for zero, and give zero for a subnormal result.
   bool flush = false;
   // Error terms to leave out: "sum", "bias", "result", "function", "underflow", "constant",
-  // "flush". For the mutation test alone: it shows that each is needed. No command-line option
-  // reaches it.
+  // "flush". The mutation test sets it to show that each is needed; no command-line option does.
   std::vector<std::string> dropped;
   bool operator==(const Float32Semantics&) const = default;
 };
 void round_float32(Graph& graph, const Float32Semantics& semantics);
 
-// The part of the last for Float32Semantics::flush that depends on numbers: what inputs that are
-// taken for zero do to products. Of a graph after fold_constants. Weights that may be subnormal are
-// left out, and Graph::float32_reach is limited so that an absolute error pays for them.
+// Adds what inputs that Float32Semantics::flush takes for zero do to products; round_float32() adds
+// the rest of its errors. This part depends on the weights, so that it runs after fold_constants.
+// Weights that may be subnormal are left out, and Graph::float32_reach is limited so that an
+// absolute error pays for them.
 // Fails with BF2110 where a divisor may be subnormal.
 void flush_inputs(Graph& graph);
 
@@ -70,18 +72,21 @@ void fold_constants(Graph& graph);
 // of equal size; where broadcasting repeats x, an IndexMap does. A constant factor of a product is
 // written out densely where that is small or mostly filled, else as Conv of kernel 1 or
 // SparseAffine: lower_products.h.
-//   y = gemm x, W, b  ->  y = affine x {alpha op(W), beta b}     y = add x, c  ->  y = scale x {1,
-//   c} y = sub a, b      ->  t = scale b {-1, 0};  y = add a, t y = div a, b      ->  t =
-//   reciprocal b;  y = mul a, t        y = mul a, a  ->  y = power(2) a y = matmul a, b   ->  p =
-//   index_map a;  q = index_map b;  m = mul p, q;  y = sparse_affine m {1}
+//   y = gemm x, W, b   ->   y = affine x {alpha op(W), beta b}
+//   y = add x, c       ->   y = scale x {1, c}
+//   y = sub a, b       ->   t = scale b {-1, 0};  y = add a, t
+//   y = div a, b       ->   t = reciprocal b;  y = mul a, t
+//   y = mul a, a       ->   y = power(2) a
+//   y = matmul a, b
+//     ->   p = index_map a;  q = index_map b;  m = mul p, q;  y = sparse_affine m {1}
 // Rounding: alpha W, beta b, W b and 1 / c. Products with 1 are exact.
 // What has too many products is left for check_supported to report.
 void lower_affine(Graph& graph);
 
 // Data movement disappears: maps compose, move along Relu and Scale, and end in the weights of an
 // Affine that reads (columns) or makes (rows) the moved tensor.
-//   t = index_map x [1, 0];  y = affine t {W, b}   ->   y = affine x {W with its columns swapped,
-//   b}
+//   t = index_map x [1, 0];  y = affine t {W, b}
+//     ->   y = affine x {W with its columns swapped, b}
 // Rounding: only columns that a repeating map adds up.
 // What cannot move stays an IndexMap.
 bool eliminate_permutes(Graph& graph);
@@ -117,16 +122,15 @@ void fold_output_spec(Graph& graph, const LinearSpec& spec, bool fold = true);
 // Rounding: the products and sums above.
 bool merge_affine(Graph& graph);
 
-// Neurons z and -z whose values the next layer subtracts are z, without ReLU: relu(z) - relu(-z) =
-// z.
+// Neurons relu(z) and relu(-z) that the next layer subtracts become z, which is their difference.
 //   h = affine x {w; -w; u};  r = relu h;  y = affine r {v, -v, s}
 //     ->   z = affine x {w};  p = affine z {v};  h, r, q of the rest;  y = add q, p
 //   p = relu z;  n = scale z {-1};  q = relu n;  m = scale q {-1};  y = add p, m   ->   y = z
 // Rounding: none; rows and columns must be opposite in all bits but those of zeros.
 bool fold_relu_pairs(Graph& graph);
 
-// Functions of the sign of a scaled sign become one function, sign, step or step_at, scaled: as
-// training of binary networks exports them.
+// A sign or step of a scaled sign or step becomes one such function, scaled. Training of binary
+// networks exports such pairs.
 //   s = sign x;  t = scale s {1, 0.1};  y = sign t   ->   s = step_at x;  y = scale s {2, -1}
 // Rounding: none; values are -1, 0 and 1, scales exact.
 void fold_steps(Graph& graph);
@@ -145,25 +149,26 @@ void remove_duplicates(Graph& graph);
 void join_inputs(Graph& graph);
 
 // The network's one input, as join_inputs leaves it, becomes a function of the free inputs alone,
-// which other passes fold into its readers. No row of the pipeline: of imported graphs, before it.
+// which other passes fold into its readers. Runs on imported graphs before the pipeline.
 //   input x [3]; x_0 = 5 and x_2 = 1/10 are fixed
 //     ->   input free [1];  x = sparse_affine free {rows {}, {0: 1}, {}, bias 5, 0, 1/10 +- error}
 // Rounding: the fixed values, to double.
 void fix_inputs(Graph& graph, const FixedInputs& fixed);
 
-// The network's one output becomes a tensor of as many elements that compare as its own do, where
-// functions that rise or fall strictly, Softmax or LogSoftmax of all elements end the network: what
-// these are of. Another function, for properties of which compares_outputs() is true. Whether there
-// is such a tensor; else nothing changes. No row of the pipeline: of imported graphs, before it.
+// Leaves out functions that rise or fall strictly, Softmax and LogSoftmax of all elements at the
+// end of the network: its one output becomes a tensor of as many elements, which compare as its own
+// do. This is another function, for properties of which compares_outputs() is true. Returns false,
+// with the graph unchanged, where there is no such tensor. Runs on imported graphs before the
+// pipeline.
 //   t = gemm x, W, b;  y = softmax t;  output y   ->   ordered = index_map t;  output ordered
 // Rounding: none.
 bool order_outputs(Graph& graph);
-bool has_ordered_outputs(const Graph& graph);  // whether it succeeds
+bool has_ordered_outputs(const Graph& graph);  // whether it would succeed
 
 // Literals that are outputs, or that no pass folded into their readers, become affine maps of the
 // input that do not depend on it.
-//   c = literal {1, 2};  y = log c   ->   c = sparse_affine inputs {no entries, bias 1, 2};  y =
-//   log c
+//   c = literal {1, 2};  y = log c
+//     ->   c = sparse_affine inputs {no entries, bias 1, 2};  y = log c
 // Rounding: none.
 void expand_constants(Graph& graph);
 
@@ -189,13 +194,14 @@ void max_as_relu(Graph& graph);
 // Rounding: none.
 void remove_dead_nodes(Graph& graph);
 
-// Why lower_affine must leave this node, an imported operator: nullopt when it can lower it.
+// The reason why lower_affine must leave this node of an imported operator; nullopt when it can
+// lower it.
 // `literals`: see literal_values in rewrite.h.
 std::optional<Diagnostic> lowering_problem(const Graph& graph, const Node& node,
                                            const std::vector<const Constant*>& literals);
 
-// Whether the node is of a kind that a normal graph has, Literal aside: lower_affine has no more to
-// do with it.
+// Returns true if the node is of a kind that a normal graph has, Literal aside, so that
+// lower_affine leaves it as it is.
 bool is_lowered(const Graph& graph, const Node& node);
 
 // Throws CompileError, with a diagnostic for each offence, unless the graph is normal: one input;

@@ -70,8 +70,8 @@ void check_disabled(const PassOptions& options) {
            "--list-passes says which passes can");
 }
 
-// Each of them shrinks the graph or moves a node towards an end; the limit is for what nobody
-// thought of.
+// Repeats passes that enable each other. Each of them shrinks the graph or moves a node towards an
+// end; the limit is for what nobody thought of.
 void settle(Graph& graph, const PassOptions& options) {
   constexpr int kRounds = 16;
   bool changed = true;
@@ -109,7 +109,7 @@ constexpr Pass kPasses[] = {
     {"eliminate-permutes", "absorb data movement into weights",
      without_options<eliminate_permutes>},
     {"fold-scale", "absorb elementwise scaling into weights", without_options<fold_scale>},
-    // Again: a Scale between a map and its Affine may be gone now.
+    // It runs again because a Scale between a map and its Affine may be gone now.
     {"eliminate-permutes", "absorb data movement into weights",
      without_options<eliminate_permutes>},
     {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>, true,
@@ -120,12 +120,12 @@ constexpr Pass kPasses[] = {
      [](Graph& graph, const PassOptions&) { fold_relu_pairs(graph); }, true, Pass::Of::kReal},
     {"fold-steps", "make one function of a sign of a sign", without_options<fold_steps>, true,
      Pass::Of::kReal},
-    // Where operators read what they need themselves.
+    // It needs maps to be gone from between operators, which then read what they need themselves.
     {"drop-unread", "leave out elements that nobody reads", without_options<drop_unread>},
     {"max-as-relu", "write maxima as sums with ReLUs, where neurons of such networks are split",
      maxima_as_asked, true, Pass::Of::kReal},
-    // Before the specification gives the last layers a second reader, so that the folded graph is
-    // as tight as the other.
+    // It runs before the specification gives the last layers a second reader, so that the graph
+    // with a folded specification is as tight as the one without.
     {"settle", "repeat those that enable each other until nothing changes", settle},
     {"float32-reach", "find the inputs for which float32 evaluation cannot overflow",
      without_options<find_float32_reach>, false, Pass::Of::kOwn},

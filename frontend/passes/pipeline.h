@@ -41,14 +41,15 @@ struct Pass {
   std::string_view summary;  // what --list-passes prints
   void (*run)(Graph&, const PassOptions&);
   bool optional = true;  // may be left out
-  // Which semantics has the pass. Evaluation in float32 does not allow all: two computations of one
-  // number may differ, and errors relative to the parts of a sum are not relative to the sum.
-  // The verifier's own evaluation is of the graph as it becomes here: it has what kReal has.
+  // The semantics that have this pass. Evaluation in float32 does not allow every pass: two
+  // computations of one number may differ there, and errors relative to the parts of a sum are not
+  // relative to the sum. kOwn is the verifier's own evaluation, PassOptions::own_evaluation. It
+  // evaluates the graph that the passes leave, so it has those of kReal too.
   enum class Of : std::uint8_t { kBoth, kReal, kFloat32, kOwn } of = Of::kBoth;
   bool keeps_grids = false;
 };
 
-// In order; a pass may occur more than once.
+// The table of passes in the order in which they run; a pass may occur more than once.
 std::span<const Pass> normalisation_passes();
 
 // Runs them on an imported graph; afterwards it is normal: see check_supported. Verifies the graph

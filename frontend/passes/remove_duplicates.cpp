@@ -13,7 +13,7 @@
 namespace bf_aot {
 namespace {
 
-// What a node of two equal operands, or of a Relu of a Relu, is instead.
+// Simplifies a Relu of a Relu, and a sum or a product of a value with itself.
 void simplify(const Graph& graph, Node& node, const std::vector<const Node*>& relu_of) {
   if (std::holds_alternative<Relu>(node.op)) {
     if (const Node* inner = relu_of[index_of(node.inputs[0])]) node.inputs = inner->inputs;
@@ -62,7 +62,7 @@ bool same_result(const Graph& graph, const Node& a, const Node& b) {
 
 }  // namespace
 
-// In topological order: the operands of a node are replaced before it is compared.
+// Nodes come in topological order, so that a node's operands are replaced before it is compared.
 void remove_duplicates(Graph& graph) {
   std::vector<ValueId> instead(graph.values.size());
   for (std::size_t i = 0; i < instead.size(); ++i) instead[i] = static_cast<ValueId>(i);

@@ -7,7 +7,7 @@
 namespace bf_aot {
 namespace {
 
-// In all cases the same, and no wider than from one double to the next.
+// Returns true if the interval of input i is the same in all cases and holds no double inside.
 bool is_fixed_by(const Property& property, std::size_t i) {
   const Box& first = property.cases.front().box;
   const double up = std::nextafter(first.lower[i], std::numeric_limits<double>::infinity());

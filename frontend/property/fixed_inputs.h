@@ -11,7 +11,7 @@ namespace bf_aot {
 // Inputs that a property fixes at one value in all of its cases, and the others.
 struct FixedInputs {
   std::vector<std::int64_t> free;  // ascending; not empty
-  // Of every input: |x_i - value_i| <= error_i in all cases where input i is not free.
+  // Indexed by input: |x_i - value_i| <= error_i in all cases where input i is not free.
   std::vector<double> value, error;
 
   bool is_fixed(std::int64_t input) const;
@@ -25,8 +25,8 @@ struct FixedInputs {
 // outputs alone. Fixed means that no two doubles lie in the exact interval.
 std::optional<FixedInputs> find_fixed_inputs(const Property& property);
 
-// The same property of the network whose inputs are the free ones: of fix_inputs() in
-// passes/passes.h. Cases and clauses keep their numbers.
+// Restates the property for the network that fix_inputs() of passes/passes.h makes, whose inputs
+// are the free ones. Cases and clauses keep their numbers.
 Property with_free_inputs(const Property& property, const FixedInputs& fixed);
 
 }  // namespace bf_aot

@@ -94,10 +94,10 @@ struct Property {
   bool operator==(const Property&) const = default;
 };
 
-// Whether the property is about evaluation in float32: its tensors have one element type.
+// Returns true if the property is about evaluation in float32: all its tensors have that type.
 bool is_float32(const Property& property);
 
-// Whether all its conditions compare one output with another, whatever they are: y_i <= y_j or <.
+// Returns true if every condition compares one output with another: y_i <= y_j or y_i < y_j.
 bool compares_outputs(const Property& property);
 
 // The rows of a property as C, in the same order; no offsets, as each condition has its own limit.

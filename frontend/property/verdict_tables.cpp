@@ -21,7 +21,8 @@ VerdictCondition weaken(const Condition& condition, const Box& box) {
   VerdictCondition result;
   result.row = condition.row;
   result.at_least = condition.negated;
-  // Of c y <= limit; for -c y <= limit, which is c y >= -limit, its negation.
+  // The threshold is that of c y <= limit. Of a negated condition, -c y <= limit or c y >= -limit,
+  // it is the negation.
   float threshold = float_at_most(limit);
   if (condition.strict && std::isfinite(threshold) && mpq_class(threshold) == limit)
     threshold = std::nextafterf(threshold, -INFINITY);

@@ -7,8 +7,8 @@
 
 namespace bf_aot {
 
-// What a verdict compares bounds of the rows C y with: row <= threshold, or >= when at_least. See
-// VerdictTerm in runtime/bf/search/verdict.h, whose data this is.
+// A comparison of a bound of one row of C y: row <= threshold, or row >= threshold if at_least. It
+// is the data of VerdictTerm in runtime/bf/search/verdict.h.
 struct VerdictCondition {
   int row = 0;
   bool at_least = false;

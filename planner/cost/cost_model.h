@@ -28,7 +28,7 @@ struct StepCost {
   std::vector<TaskPart> parts;  // in the order of the first call of each; they sum up to `total`
 };
 
-// What of a step's work depends on the box. All 0 for steps of other kinds.
+// The numbers in a step's work that depend on the box. All are 0 for kinds of steps without any.
 struct StepActivity {
   double neurons = 0;  // bounded by backward rows, of a hidden layer only the unstable ones; or
                        // relaxed, but not exactly; or live
@@ -50,15 +50,16 @@ struct Activity {
 constexpr double kUnstableShare = 0.5;
 Activity assumed_activity(const Plan& plan, const Entry& entry, double share = kUnstableShare);
 
-// From the entry executed in double on sample boxes (a few of them, and a few rows each where all
-// would take long). No samples, or a network too large even so: as assumed.
+// Activity of the entry executed in double on sample boxes: a few of them, and a few rows each,
+// where all would take long. Without samples, and for networks too large even so, it is
+// assumed_activity().
 Activity sampled_activity(const Plan& plan, const Entry& entry, std::span<const Box> samples);
 
-// From what runs on boxes found: the mean over them. Empty: as assumed.
+// The mean activity over runs on boxes; without runs, assumed_activity().
 Activity activity_of(const Plan& plan, const Entry& entry,
                      std::span<const reference::Estimator::Result> runs);
 
-// One step.
+// The predicted cost of one step.
 StepCost predict(const Plan& plan, const Entry& entry, const Step& step,
                  const StepActivity& activity, const MachineProfile& profile);
 

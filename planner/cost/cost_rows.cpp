@@ -76,12 +76,12 @@ void StepCoster::pass_back(const BackwardRows& step, double once, double neurons
   Work tighten;
   tighten.items = std::min(neurons / once, step.tile / 2.0);
   add(Family::kTighten, "tighten_rows", -1, tiles, tighten);
-  // Either bound of a neuron may get tighter or not, of half of them.
+  // About half of the neurons get a tighter bound, so that these branches are not predictable.
   also_branches(tiles, surprises(tighten.items, neurons));
 }
 
-// Between the passes each row's point goes forward through the same maps, and steps are taken at
-// its ReLUs.
+// Between two backward passes each row's point goes forward through the same maps, and the slopes
+// at its ReLUs take a step.
 void StepCoster::choose_slopes(const BackwardRows& step, double tiles) {
   Work walk;
   walk.float32 = 0;
@@ -155,7 +155,7 @@ double StepCoster::share(LayerId tensor) const {
   return found == shares_.end() ? 1 : found->second;
 }
 
-// The signs of stable neurons are assumed to be half of them positive.
+// Half of the stable neurons are assumed to be positive.
 double StepCoster::live_pixels(const BackwardRows& step, LayerId tensor) const {
   const auto link = std::ranges::find(step.links, tensor, &BackwardLink::layer);
   if (link == step.links.end() || link->live == BufferId::kNone) return 1;
@@ -164,7 +164,7 @@ double StepCoster::live_pixels(const BackwardRows& step, LayerId tensor) const {
   return read * (1 - (1 - kUnstableShare) / 2);
 }
 
-// What a routine that adds to its result does first.
+// The work of clearing a result that a routine adds to.
 void StepCoster::clear(const BackwardRows& step, double elements, double tiles) {
   Work work;
   work.items = elements * row_vectors(step.tile);

@@ -30,7 +30,7 @@ bool is_smooth(const Layer& layer) {
   return layer.function && !is_piecewise_linear(layer.function->kind);
 }
 
-// Of all maxima of a max layer.
+// The number of candidates of all maxima of a max layer.
 double max_candidates(const Layer& layer) {
   return static_cast<double>(std::get<SparseMap>(layer.terms.at(0).map).column.size());
 }
@@ -206,8 +206,8 @@ void StepCoster::visit(const IntervalAffine& step, const StepActivity&) {
       working_set_);
 }
 
-// Per panel of outputs one pass over its weights for the radius and another for the centre, which
-// finds them in the level that holds a panel.
+// For each panel of outputs one pass over its weights makes the radius and another the centre. The
+// second finds them in a cache level that holds a panel.
 void StepCoster::visit(const CentreAffine& step, const StepActivity&) {
   const Kernel code = live_part(step.kernel, layer(step.layer).input);
   const int lanes = code.schedule.lanes;
@@ -291,8 +291,8 @@ void StepCoster::forward_term(LayerId index, std::size_t number, KernelId id, bo
     const bool dense = g.in.spatial[2] == 1 && g.stride[2] == 1;
     (narrow ? work.float32 : work.float64) = 4 * runs.products;
     work.bytes = 4.0 * static_cast<double>(term.weight.size());
-    // Tiles of channels and pixels, or rows of pixels: where a run begins and ends is computed, but
-    // for rows whose runs are all of them.
+    // Where a run of pixels begins and ends is computed, but not in tiles of channels and pixels,
+    // nor in rows that are one run.
     const bool tiled = lanes_ > 1 && g.out_group() >= bf::kFewChannels;
     const bool whole = dense && g.kernel[2] == 1 && g.pad[2] == 0;
     work.groups = whole || tiled ? 0

@@ -10,7 +10,7 @@
 
 namespace bf_aot {
 
-// What one call of a kernel or routine does.
+// The work of one call of a kernel or routine.
 struct Work {
   double float32 = 0, float64 = 0;    // flops that are needed
   double slots32 = -1, slots64 = -1;  // flops that the schedule takes the time of, idle lanes and
@@ -27,13 +27,13 @@ struct ConvWork {
 };
 ConvWork conv_work(const ConvGeometry& geometry);
 
-// How many units, the last one perhaps in part.
+// The number of units that hold `value`, the last one perhaps in part.
 inline double divided_up(double value, double unit) {
   return std::ceil(value / unit);
 }
 
-// Of branches that go another way than the time before, those that are mispredicted: the pattern of
-// a short layer of n neurons is learned when calls repeat.
+// The number of mispredicted branches among `changes`, those that go another way than the time
+// before. It is less: the pattern of a short layer of n neurons is learned when calls repeat.
 double surprises(double changes, double n);
 
 // Costs of an entry's steps.
@@ -58,7 +58,7 @@ class StepCoster {
   void add_writes(const char* name, int elements);
 
   void count(double calls, const Work& work, double seconds);
-  // More work of the calls that add() was last given.
+  // Adds work to the calls that add() was last given.
   void also(Family family, double calls, const Work& work, double working_set = 0);
   void also_branches(double calls, double surprises);  // mispredicted in each
 
@@ -95,7 +95,8 @@ class StepCoster {
   double share(LayerId tensor) const;       // of its elements that a tile of rows touches
   double live_share(LayerId tensor) const;  // of its elements that its list has; 1 without one
   Kernel live_part(KernelId id, LayerId input) const;
-  // The same of the channels of a convolution with a list; see runtime/bf/sums/live.h.
+  // The share of an image's pixels and channels that the list of live channels has; 1 without one.
+  // See runtime/bf/sums/live.h.
   double live_pixels(const BackwardRows& step, LayerId tensor) const;
   void dense_link(const BackwardRows& step, const BackwardLink& link, double tiles);
   void sum_link(const BackwardRows& step, const BackwardLink& link, double tiles);

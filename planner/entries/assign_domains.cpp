@@ -20,7 +20,7 @@ bool reads_inputs_once(const Layer& layer) {
   return inputs.size() == 1 && inputs[0] < 0;
 }
 
-// Over the box itself, each input once: the interval is the range.
+// Returns true if the layer's interval is its exact range: over the box, each input read once.
 bool is_exact(const Plan& plan, const Layer& layer) {
   return plan.config.norm == Norm::kLargest && reads_inputs_once(layer);
 }

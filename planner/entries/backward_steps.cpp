@@ -126,8 +126,8 @@ BackwardLink BackwardSteps::link(LayerId index, CoefficientSlots& slots) {
   return made;
 }
 
-// Of the computed end of rows over the input's set: docs/proofs/balls.md for other sets than the
-// box.
+// Factor on the computed end of rows over the input's set, which pays for its roundings. For other
+// sets than the box: docs/proofs/balls.md.
 double BackwardSteps::concretize_inflate(bool wide) const {
   const double inputs = plan_.input_count;
   // A sum of |A_k| r_k is at most so many times the dual norm of (A_k r_k).
@@ -172,9 +172,9 @@ BackwardRows BackwardSteps::begin_rows(LayerId index, const Relaxed& state,
   step.layer = index;
   const DomainChoice& choice = plan_.domain(index);
   step.unstable_only = choice.unstable_only;
-  // What rounding costs a head is seen in its bounds, and it grows with every link; what it costs a
-  // hidden layer is not, nor next to the wide intervals of crown-ibp. Measured:
-  // docs/proofs/schedules.md.
+  // Only heads of deep networks pay for sums in double: their bounds show the roundings, which grow
+  // with every link. Those of hidden layers do not show, nor those beside the wide intervals of
+  // crown-ibp. Measured: docs/proofs/schedules.md.
   step.wide = is_head(index) && tightens_hidden() && longest_path(index) >= kWideLinks &&
               config_.target.hardware_double();
   step.tile = lowering_.row_tile(region.out, step.wide, choice.row_tile);
@@ -240,7 +240,7 @@ void BackwardSteps::use_lists(BackwardRows& step) {
   }
 }
 
-// Of a tile's rows.
+// Chooses the kernels that carry one tile of rows.
 void BackwardSteps::choose_kernels(BackwardRows& step) {
   const auto choose = [&](KernelKind kind, LayerId index, std::vector<BackwardOut>& outs) {
     for (BackwardOut& out : outs)
@@ -312,8 +312,8 @@ void BackwardSteps::tighten(LayerId index, const Relaxed& state) {
 
 // ---- rows that choose slopes: docs/proofs/optimised-slopes.md
 
-// The same rows again, with coefficients kept apart for each tensor: the slopes' gradient needs
-// them.
+// Passes the rows of tighten() again, with slopes of their own. Each tensor keeps its coefficients,
+// which the gradient of the slopes needs.
 void BackwardSteps::tighten_optimised(LayerId index, const Relaxed& state) {
   const std::string name = layer(index).name + "_free";
   BackwardRows step = begin_rows(index, state, name);

@@ -72,7 +72,7 @@ void EntryBuilder::set_interval_errors(LayerId index, int products, IntervalStep
                   (1 + 16 * kUnitFloat);
 }
 
-// One region; to the caller when `out` has no buffers.
+// Adds the interval step of one dense layer; its bounds go to the caller when `out` has no buffers.
 void EntryBuilder::interval_affine(LayerId index, const Activation& out) {
   const Layer& region = layer(index);
   const Activation& in = activation(region.input);

@@ -8,7 +8,7 @@ namespace bf_aot {
 // Makes plan.domains: what is kept for each pre-activation under the configured method.
 void assign_domains(Plan& plan);
 
-// Whether some ReLU is below a layer: then its backward rows have slopes to choose.
+// Returns true if some ReLU is below a layer, so that its backward rows have slopes to choose.
 bool has_slopes(const Plan& plan, LayerId layer);
 
 // Makes plan.entries: the steps and buffers (not yet placed) of bounds, spec_bounds and evaluate,

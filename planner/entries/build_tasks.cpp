@@ -12,7 +12,7 @@
 namespace bf_aot {
 namespace {
 
-// What a step is for: its task's name, layer and domain.
+// The purpose of a step, which gives its task a name, a layer and a domain.
 struct Purpose {
   std::string verb;
   std::optional<LayerId> layer;  // none: the box
@@ -224,7 +224,7 @@ void connect(Entry& entry) {
   }
 }
 
-// Whether a step continues the task of the step before it.
+// Returns true if a step continues the task of the step before it.
 bool continues(Granularity granularity, const Purpose& before, const Purpose& here) {
   switch (granularity) {
     case Granularity::kStep:
@@ -266,7 +266,7 @@ std::vector<Task> group(const Plan& plan, const Entry& entry) {
     const Step& step = entry.step(s);
     const Purpose what = std::visit([](const auto& x) { return purpose(x); }, step);
     const Effort spent = std::visit([&](const auto& x) { return cost(plan, x); }, step);
-    // What a call may leave out ends with a task.
+    // A task ends with the last step that calls may leave out, as they leave out whole tasks.
     const bool more = !purposes.empty() && s != entry.shared_steps && s != entry.kept_steps &&
                       continues(plan.config.granularity, purposes.back(), what);
     if (!more) {

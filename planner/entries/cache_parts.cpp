@@ -33,7 +33,7 @@ std::string text_of(const Plan& plan, const Entry& entry, const Step& step) {
   return text;
 }
 
-// One entry's steps and the parts that they belong to.
+// The steps of one entry and the parts that they belong to.
 class Parts {
  public:
   Parts(const Plan& plan, const Entry& entry) {
@@ -83,7 +83,7 @@ class Parts {
   }
 
  private:
-  // Of sorted lists.
+  // Returns true if two sorted lists have a member in common.
   static bool meet(const std::vector<BufferId>& a, const std::vector<BufferId>& b) {
     for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
       if (*i == *j) return true;

@@ -11,7 +11,7 @@ namespace bf_aot {
 // has the same name in all entries exactly when it is made by shared steps.
 void split_into_parts(const Plan& plan, std::vector<Entry>& entries);
 
-// What an entry keeps for itself gets a name of its own.
+// Gives a buffer that an entry keeps for itself a name of its own.
 void rename_own(Entry& entry, Buffer& buffer);
 
 }  // namespace bf_aot

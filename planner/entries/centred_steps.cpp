@@ -14,7 +14,7 @@ namespace {
 // Errors of weights that are more than those of folding, relative.
 constexpr double kUncertain = 0x1p-40;
 
-// What surrounds a centre that is evaluated is the centre itself: activations are of it alone.
+// An evaluation's activations are those of the computed centre alone, so its errors need no radius.
 template <typename CentreStep>
 void forget_errors(CentreStep& step) {
   step.inflate = step.centre_relative = step.absolute = 0;
@@ -39,9 +39,10 @@ void CentredSteps::add_state(LayerId index, bool interval, Relaxed& state) {
   state.slack = buffer(name + "_slack", Element::kFloat64, bf::kSlack);
 }
 
-// What the constants of a layer may miss grows with its own neurons' |W| |c| where that is not lost
-// beside the roundings of centres: under float32 semantics. `step`: with the constants of a slack,
-// `centre` the gamma of its centres; in: of the largest term.
+// Under float32 semantics the error of a layer's constants is not lost beside the roundings of
+// centres. It then grows with each neuron's own |W| |c| instead of the layer's largest. `step` has
+// the constants of a slack, `centre` is the gamma of its centres, `in` the size of the largest
+// term.
 template <typename CentreStep>
 void CentredSteps::add_magnitudes(LayerId index, std::int64_t in, double centre, CentreStep& step) {
   const AffineErrors& errors = layer(index).errors;
@@ -95,9 +96,9 @@ void CentredSteps::centre_affine(LayerId index, bool interval, Relaxed& state) {
   entry_.steps.push_back(step);
 }
 
-// As centre_affine with the products of all terms in one sum. The radii are summed in double and
-// rounded up once per term; a layer of exact centres copies radii that are floats, or sums on a
-// grid.
+// Makes centre and radius of a sum layer, with the products of all terms in one sum. The radii are
+// summed in double and rounded up once per term; a layer of exact centres copies radii that are
+// floats, or sums on a grid.
 void CentredSteps::centre_sum(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   const AffineErrors& errors = region.errors;
@@ -147,9 +148,9 @@ int CentredSteps::backward_depth(LayerId index) const {
   return depth;
 }
 
-// The same of wide products. The sum over a convolution or a dense layer is one in double; what is
-// stored for a tensor with one reader is priced with that tensor (`stored`), and for one with
-// several here, as their floats are added.
+// The gamma of backward products with sums in double. The sum over a convolution or a dense layer
+// is one such sum. Storing it as floats is priced with the tensor (`stored`) if that has one
+// reader, and here if it has several, as their floats are added.
 double CentredSteps::wide_gamma(LayerId index) const {
   const Layer& region = layer(index);
   const auto adding = [&](LayerId input) {
@@ -179,7 +180,8 @@ double CentredSteps::offset_gamma(LayerId index) const {
   return gamma_float(2 + chain + blocks) + gamma_double(region.out + 4);
 }
 
-// Of rows with slopes of their own: two products per neuron, in double for every kind of layer.
+// The gamma of offset sums of rows with slopes of their own: two products per neuron, in double for
+// every kind of layer.
 double CentredSteps::free_offset_gamma(LayerId index) const {
   return gamma_float(2 + layer_count().number()) + gamma_double(2 * layer(index).out + 4);
 }
@@ -218,7 +220,7 @@ void CentredSteps::relax(LayerId index, Relaxed& state) {
   entry_.steps.push_back(step);
 }
 
-// What product and max layers have in common.
+// Fills in the fields that product and max layers have in common.
 template <typename NonlinearStep>
 void CentredSteps::finish_nonlinear(KernelKind kind, LayerId index, const Relaxed& state,
                                     NonlinearStep step) {

@@ -9,8 +9,8 @@
 
 namespace bf_aot {
 
-// What the parts that make an entry share: the entry so far, its layers and buffers, and roundings
-// that several of them pay for.
+// State that the parts of an entry's builder share: the entry so far, its layers and buffers, and
+// roundings that several of them pay for.
 class EntryState {
  protected:
   // boxes: side by side; see Entry::boxes.
@@ -97,9 +97,9 @@ class BackwardSteps : protected EntryState {
  private:
   // Buffers for the coefficients of one BackwardRows.
   class CoefficientSlots;
-  // And for the values of tensors on the way forward.
+  // Buffers for the values of tensors on the way forward.
   class ValueSlots;
-  // And for tables that are made anew.
+  // Steps and buffers that make tables anew.
   class Repeats;
 
   BackwardRows begin_rows(LayerId index, const Relaxed& state, const std::string& name);

@@ -106,7 +106,7 @@ double EntryState::row_products(LayerId index) const {
   return rows * weights;
 }
 
-// Of a dense layer.
+// The list of live inputs that a forward product of a dense layer reads; kNone where none pays.
 BufferId EntryState::live_inputs(LayerId index) const {
   return pays_forward(layer(index).out) ? live(layer(index).input) : BufferId::kNone;
 }
@@ -136,7 +136,7 @@ double EntryState::reader_gamma(LayerId index) {
   return gamma * (1 + 8 * kUnitFloat);
 }
 
-// The same, and the rounding of the centre of two ends.
+// reader_gamma(), and the rounding of the centre of two ends.
 double EntryState::centre_gamma(LayerId index) {
   return reader_gamma(index) + drop(ErrorTerm::kScalar, kUnitFloat) * (1 + 8 * kUnitFloat);
 }
@@ -145,7 +145,7 @@ bool EntryState::keeps_tables() const {
   return entry_.kind != EntryKind::kEvaluate && !plan_.intervals_only();
 }
 
-// What undoes the rounding of a layer's computed interval radius.
+// The factor that undoes the rounding of a layer's computed interval radius.
 double EntryState::radius_inflate(LayerId index) {
   const Layer& region = layer(index);
   if (region.kind != LayerKind::kDense)

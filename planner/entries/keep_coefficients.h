@@ -11,7 +11,7 @@ namespace bf_aot {
 // are more than a mebibyte for all boxes of a call.
 void keep_coefficients(Plan& plan);
 
-// Whether they do; in some entry.
+// Return true if backward rows, of some entry, give coefficients to the caller.
 bool keeps_coefficients(const Entry& entry);
 bool keeps_coefficients(const Plan& plan);
 

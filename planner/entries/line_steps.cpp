@@ -21,8 +21,8 @@ int LineSteps::lines_depth(LayerId index) const {
   return lowering_.forward_depth(KernelKind::kForwardLines, index) + 2;
 }
 
-// What all readers of a layer's activations round, relative to |W| times the sum of their lines'
-// magnitudes.
+// The gamma that pays for what any reader of a layer's activations rounds, relative to |W| times
+// the sum of their lines' magnitudes.
 double LineSteps::lines_gamma(LayerId index) const {
   double gamma = 0;
   for (const LayerId i : plan_.layer_ids())

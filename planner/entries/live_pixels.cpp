@@ -50,7 +50,7 @@ class LivePixels {
     }
   }
 
-  // Whether a term's coefficients go from live channels, or to them.
+  // Returns true if a term passes coefficients on from, or to, live channels alone.
   bool goes_by_lists(const BackwardRows& step, const BackwardLink& link, const Term& term,
                      bool listed) const {
     const bool own = link.live != BufferId::kNone;

@@ -71,7 +71,8 @@ class BackwardSteps::Repeats {
     of_layer_.erase(index);
   }
 
-  // Both bounds are the interval around the centre: one buffer.
+  // Sets the results of a repeated step. Both bounds are the interval around the centre, so that
+  // they share a buffer.
   template <typename CentreStep>
   void outputs(LayerId index, CentreStep& step) {
     const int count = builder_.padded(index);
@@ -106,7 +107,8 @@ class BackwardSteps::Repeats {
     return step;
   }
 
-  // Of the last layer the table alone is wanted: the activation goes over what it is made from.
+  // Relaxes a layer again. The last layer is relaxed for its table alone: its activation overwrites
+  // the centre and radius that it is made from.
   Relax relax(LayerId index, bool last) {
     const Layer& region = builder_.layer(index);
     Relax step = std::get<Relax>(builder_.entry_.step(builder_.relax_step_[index]));

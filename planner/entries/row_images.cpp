@@ -7,7 +7,7 @@
 namespace bf_aot {
 namespace {
 
-// What a term reads of a tensor. of_reader: null where the term's layer has no window.
+// The image as which a term reads its tensor. of_reader: null where its layer has no window.
 std::optional<RowImage> image_through(const Term& term, LayerId reader, const RowImage* of_reader) {
   const auto* const conv = std::get_if<ConvMap>(&term.map);
   if (conv != nullptr) {
@@ -20,7 +20,7 @@ std::optional<RowImage> image_through(const Term& term, LayerId reader, const Ro
   return same;
 }
 
-// Whether coefficients over the layer may lie pixel by pixel: all of its terms take them so.
+// Returns true if coefficients over the layer may lie pixel by pixel, as all of its terms allow it.
 bool goes_by_pixels(const Plan& plan, LayerId index) {
   const Layer& layer = plan.layer(index);
   return layer.kind == LayerKind::kSum && std::ranges::all_of(layer.terms, [](const Term& term) {
@@ -28,7 +28,7 @@ bool goes_by_pixels(const Plan& plan, LayerId index) {
          });
 }
 
-// Whether its convolutions make the image.
+// Returns true if all convolutions of the image's layer make that image.
 bool makes(const Plan& plan, const RowImage& image) {
   return std::ranges::all_of(plan.layer(image.tensor).terms, [&](const Term& term) {
     const auto* const conv = std::get_if<ConvMap>(&term.map);
@@ -51,7 +51,7 @@ Readers readers_of(const Plan& plan, const BackwardRows& step) {
   return readers;
 }
 
-// As all readers see it, if they do.
+// The image as which all readers read the tensor; null where they do not agree.
 std::optional<RowImage> image_read_by_all(const Plan& plan, const Readers& readers, LayerId tensor,
                                           const Images& known) {
   const auto found = readers.find(tensor);

@@ -20,7 +20,7 @@ bool is_identity(const LinearMap& map);
 RowImage image_read(const ConvGeometry& geometry, LayerId tensor);
 RowImage image_made(const ConvGeometry& geometry, LayerId tensor);
 
-// As all convolutions of a layer make it; null where they do not agree, or there are none.
+// The image that all convolutions of a layer make; null where they do not agree, or there are none.
 std::optional<RowImage> image_made(const Layer& layer, LayerId tensor);
 
 }  // namespace bf_aot

@@ -6,7 +6,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/entries/entry_builder.h"
 
-// What rows that choose slopes have besides: docs/proofs/optimised-slopes.md.
+// Steps of rows that choose slopes, beyond those of other rows: docs/proofs/optimised-slopes.md.
 
 namespace bf_aot {
 
@@ -103,7 +103,7 @@ void BackwardSteps::choose_slopes(const std::string& name, BackwardRows& step) {
   }
 }
 
-// From the box up to the last layer with slopes: each row's own point.
+// Adds the walk of each row's own point from the box up to the last layer with slopes.
 void BackwardSteps::walk_forward(const std::string& name, BackwardRows& step) {
   PerTensor<int> readers(plan_.layers.size(), 0);  // that are walked through
   for (const BackwardLink& link : step.links) {

@@ -23,7 +23,8 @@ Layer magnitudes_of(Layer layer) {
   return layer;
 }
 
-// What each candidate of a maximum, or factor of a product, may pass on: all of it.
+// Lets each candidate of a maximum, and each factor of a product, pass on all of its output's
+// weight: which of them the output depends on is not known.
 void pass_on(const Layer& layer, const Term& term, const Magnitudes& from, Magnitudes& to) {
   if (const auto* const sources = std::get_if<GatherMap>(&term.map)) {
     reference::GatherPart<double>(*sources).apply_back(from, to);

@@ -19,7 +19,7 @@ struct Segment {
 // around inflection points, is mixed and short.
 std::vector<Segment> split_by_curvature(const Formula& f, double start, double end);
 
-// What the polynomials may miss, relative to max(|f|, floor).
+// Target for the error of the polynomials, relative to max(|f|, floor).
 struct CellTarget {
   double relative = 0x1p-38;
   double floor = 0x1p-8;

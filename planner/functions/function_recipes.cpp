@@ -22,11 +22,10 @@ using pieces::with_tails;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// Behind this a function that grows like a logarithm is bounded by constants; the floats end at
-// 2^128.
+// A function that grows like a logarithm is bounded by constants from here on; floats end at 2^128.
 constexpr double kFar = 0x1p40;
 
-// From -1 or 0 at the left to 1 at the right.
+// The pieces of a function that goes from -1 or 0 at the left to 1 at the right.
 template <int kLeft>
 List between_limits(const Function&, const Formula& t) {
   return with_tails(t, kLeft, 1, 1, 0, -1);

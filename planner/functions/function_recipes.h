@@ -5,7 +5,7 @@
 
 namespace bf_aot {
 
-// How the table of a kind of function is made. What is true of the function itself stands in
+// The recipe for the tables of a kind of function. Facts about the function itself stand in
 // frontend/functions/function_facts.h.
 struct FunctionRecipe {
   FunctionKind kind{};
@@ -22,10 +22,10 @@ struct FunctionRecipe {
 // The row of the table in function_recipes.cpp.
 const FunctionRecipe& recipe_of(FunctionKind kind);
 
-// By `series` of the row.
+// The Taylor coefficients of a function, by `series` of its row.
 Formula formula_of(const Function& function);
 
-// By `pieces` of the row, and what facts_of() says of the function's monotony.
+// The pieces of a function, by `pieces` of its row and its monotony as facts_of() says it.
 Pieces pieces_of(const Function& function);
 
 }  // namespace bf_aot

@@ -7,8 +7,9 @@
 
 namespace bf_aot {
 
-// How a function is computed at run time; runtime/bf/functions/function_table.h has the twin of
-// each type here and the proofs. Everything is made by MPFR at compile time and rounded outward.
+// The form of a function's computation at run time; runtime/bf/functions/function_table.h has the
+// twin of each type here and the proofs. Everything is made by MPFR at compile time and rounded
+// outward.
 enum class FunctionForm : std::uint8_t {
   kCells,        // polynomials over cells of the real line
   kExponential,  // x = k ln 2 + r: 2^k p(r), p over cells
@@ -64,7 +65,7 @@ struct FunctionTable {
   bool operator==(const FunctionTable&) const = default;
 
   int cells() const { return static_cast<int>(errors.size()); }
-  // What the table takes in a generated verifier.
+  // The bytes that the table takes in a generated verifier.
   std::int64_t bytes() const;
 };
 

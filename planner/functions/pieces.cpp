@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// What smooth functions may miss where they have come close to a line.
+// The distance from a line below which a smooth function's tail is bounded by that line.
 constexpr double kTail = 0x1p-40;
 
 // The least multiple of 1/4 from which on |f - (intercept + slope x)| <= kTail on the side `sign`.

@@ -28,7 +28,7 @@ struct Pieces {
   int degree = 7;    // of the polynomials
 };
 
-// What lists of pieces are made of.
+// Makers of pieces, from which the lists of function_recipes.cpp are composed.
 namespace pieces {
 
 using List = std::vector<Piece>;

@@ -33,12 +33,12 @@ bool always_from(const Cut& cut, const mpq_class& least) {
   return cut.inclusive ? cut.at.high <= least : cut.at.high < least;
 }
 
-// The same where y is never above `most`.
+// Returns true if y does not reach the cut, y > at or y >= at, where y is never above `most`.
 bool never_up_to(const Cut& cut, const mpq_class& most) {
   return cut.inclusive ? cut.at.low > most : cut.at.low >= most;
 }
 
-// Whether all numbers that the cut may be at lie on one side.
+// Returns true if all numbers that the cut may be at lie on one side of the limit, or it is exact.
 bool is_decided_at(const Cut& cut, const mpq_class& limit) {
   return cut.at.is_exact() || cut.at.high < limit || cut.at.low > limit;
 }
@@ -96,8 +96,8 @@ std::optional<Range> image(const ReluLink&, const Range& x) {
   return Range(std::max(x.low, mpq_class(0)), std::max(x.high, mpq_class(0)));
 }
 
-// What evaluate_exact() may miss a smooth function's value by: 2^-200 of the true one, which is
-// less than twice that of what it found.
+// Bounds what evaluate_exact() may miss a smooth function's value by: 2^-200 of the true value,
+// which is less than twice that share of the computed one.
 mpq_class error_of(const Function& function, const mpq_class& value) {
   if (facts_of(function.kind).rational != nullptr) return 0;
   mpq_class error = std::max(mpq_class(1), mpq_class(abs(value)));

@@ -37,7 +37,7 @@ struct ReluLink {};
 using ChainLink = std::variant<AffineLink, ReluLink, Function>;
 using Chain = std::vector<ChainLink>;
 
-// Where an output reaches a number: at all x of at least `at`, or of more than it.
+// The inputs x at which an output reaches a number: all from `at` on, or all beyond it.
 struct Cut {
   enum class Where : std::uint8_t { kAlways, kNever, kAt } where = Where::kAt;
   Range at;
@@ -52,14 +52,14 @@ std::optional<Cut> cut_of(const Chain& chain, const mpq_class& goal);
 // neither rises nor falls.
 std::optional<Range> image_of(const Chain& chain, Range x);
 
-// Whether every link is known never to fall.
+// Returns true if every link is known never to fall.
 bool rises(const Chain& chain);
 
 // Adds factor x + offset in front of a chain, into its first links where those are affine.
 void put_before(Chain& chain, const AffineLink& first);
 
-// How a chain that rounds does so: its codes are round(factor x + offset) + after, wherever no link
-// cuts off. None for other chains.
+// The form of a chain that rounds: wherever no link cuts off, its codes are round(factor x +
+// offset) + after. None for other chains.
 struct RoundForm {
   mpq_class factor, offset;
   mpz_class after;

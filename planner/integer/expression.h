@@ -12,8 +12,8 @@
 
 namespace bf_aot {
 
-// What a value of the network is while its codes are not known: a source, and what is done to each
-// element of it.
+// The meaning of a value of the network while its codes are not known: a source, and what is done
+// to each element of it.
 
 // Numbers of a tensor's elements, or one for all of them.
 class Numbers {
@@ -22,7 +22,7 @@ class Numbers {
 
   Range at(std::size_t element) const;
   bool uniform() const { return values_.size() == 1; }
-  // What distinguishes an element's number.
+  // A key that is equal for elements of equal numbers alone.
   std::pair<double, double> key(std::size_t element) const;
   // Element i becomes element source[i].
   void gather(const std::vector<std::int64_t>& source);
@@ -57,7 +57,7 @@ struct CodeView {
   mpq_class scale, offset;
 };
 
-// What a dense, sparse or convolutional node makes of a tensor.
+// The result of a dense, sparse or convolutional node that reads a tensor.
 struct LinearSource {
   CodeView in;
   const Node* node = nullptr;
@@ -96,7 +96,7 @@ LinkClasses classes_of(const std::vector<ElementLink>& links, std::size_t count)
 // The expression as codes of one scale; none when it is no such thing.
 std::optional<CodeView> view_of(const GridExpression& expression);
 
-// If the last link is a clip behind a rounding and offsets: its ends, which all codes lie between.
+// The ends between which all codes lie, if the last link is a clip behind a rounding and offsets.
 struct CodeLimits {
   std::int64_t low = 0, high = 0;
 };

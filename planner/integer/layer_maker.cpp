@@ -120,7 +120,7 @@ BoundTable bounds_of(const Chain& chain, const GridTensor& in, const std::string
   return table;
 }
 
-// Of one class none are written: all elements have the first table.
+// The table of each element; empty, which means the first table, if there is one class alone.
 std::vector<int> table_numbers(const LinkClasses& classes) {
   return classes.leader.size() == 1 ? std::vector<int>{} : classes.of;
 }

@@ -37,7 +37,7 @@ class LayerMaker {
   };
   class Rows;
 
-  // Of an output that is no code: sums themselves.
+  // Makes outputs that are no codes from the sums themselves.
   void make_sum_outputs(const GridExpression& expression, const LinearSource& linear, int first);
   GridId make(const InputSource& input, const Target& target);
   GridId make(const CodeSource& codes, const Target& target);

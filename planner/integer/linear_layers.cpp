@@ -33,7 +33,8 @@ mpq_class common_unit(const std::vector<mpq_class>& numbers) {
   return unit;
 }
 
-// Where constants are not exact, each must be the same number but for its sign, or 0.
+// Integers 1, 0 and -1 for constants that are not exact. These must be one number but for their
+// sign, or 0: of two inexact numbers the ratio is not known.
 std::optional<IntegerWeights> alike(const std::vector<double>& values,
                                     const std::vector<double>& errors) {
   IntegerWeights result;
@@ -241,7 +242,7 @@ void LayerMaker::make_sum_outputs(const GridExpression& expression, const Linear
   plan_.steps.emplace_back(std::move(step));
 }
 
-// What rows of one class have in common, and the requantizers of all.
+// Collects what rows of one class have in common, and the requantizers of all rows.
 class LayerMaker::Rows {
  public:
   Rows(LayerMaker& maker, const Target& target)

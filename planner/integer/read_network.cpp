@@ -78,7 +78,7 @@ bool places_elements(const SparseAffine& op) {
   return all(op.value, 1) && all(op.bias, 0);
 }
 
-// Both side by side, where neither has what the other has.
+// Joins two sources of parts, which must not both have the same element.
 std::optional<PartsSource> joined(const PartsSource& a, const PartsSource& b) {
   PartsSource both = a;
   both.parts.insert(both.parts.end(), b.parts.begin(), b.parts.end());

@@ -13,7 +13,7 @@ namespace {
 // Products and their sums stay below 2^62.
 constexpr std::int64_t kLargestSum = std::int64_t{1} << 62;
 constexpr int kMostShift = 53;
-// Of a sum of two codes.
+// The largest weight of a code in a sum of two codes.
 constexpr std::int64_t kLargestWeight = kLargestSum / 4 / kGridCodes;
 __extension__ typedef __int128 Wide;  // NOLINT: no alias takes the keyword
 
@@ -229,7 +229,7 @@ bool find_steps(const PairShape& shape, GridSum& sum) {
   return computes_its_codes(sum);
 }
 
-// Where all is a multiple of 2^-shift.
+// Finds half-even arithmetic where slopes and offset are multiples of one 2^-shift.
 bool find_half_even(const PairShape& shape, GridSum& sum) {
   if (!shape.rounds) return false;
   sum.rounding = Rounding::kHalfEven;
@@ -265,7 +265,7 @@ std::optional<Requantizer> steps_of_cuts(const RowSums& sums, const Cuts& cuts) 
 std::optional<Requantizer> steps_of_images(const RowSums& sums, const Chain& chain, int codes) {
   if (!rises(chain)) return std::nullopt;
   std::vector<std::int64_t> first_sums(static_cast<std::size_t>(codes - 1), sums.most + 1);
-  // Between sums of equal codes there is nothing to find, as no code falls.
+  // No code falls as sums rise, so that sums between two of equal code need no search.
   const std::function<bool(std::int64_t, int, std::int64_t, int)> search =
       [&](std::int64_t from, int from_code, std::int64_t to, int to_code) {
         if (from_code > to_code) return false;
@@ -290,8 +290,7 @@ int code_of(const Requantizer& row, std::int64_t sum) {
   return row.low + static_cast<int>(std::ranges::upper_bound(row.steps, sum) - row.steps.begin());
 }
 
-// Both functions never fall: they are equal if they are so at the ends, and on both sides of every
-// step.
+// Neither function ever falls: they agree if they do at the ends and on both sides of every step.
 bool computes_its_steps(const Requantizer& row, Rounding rounding, int multiplier_bytes) {
   if (rounding == Rounding::kSteps) return true;
   if (!fits(row, multiplier_bytes) || row.multiplier < 0) return false;

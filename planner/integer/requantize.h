@@ -24,18 +24,18 @@ struct RowSums {
 // sum.
 std::optional<Requantizer> steps_of_cuts(const RowSums& sums, const Cuts& cuts);
 
-// The same by what a chain makes of single sums, where it has no cuts. Sums are tried until all
-// steps are found. None also where a link is not known to rise.
+// The row's codes by the chain's images of single sums, for chains without cuts. Sums are tried
+// until all steps are found. None also where a link is not known to rise.
 std::optional<Requantizer> steps_of_images(const RowSums& sums, const Chain& chain, int codes);
 
 // The code of a sum, by the steps.
 int code_of(const Requantizer& row, std::int64_t sum);
 
-// Whether the row's arithmetic has the same codes as its steps for all sums that occur.
+// Returns true if the row's arithmetic has the same codes as its steps for all sums that occur.
 bool computes_its_steps(const Requantizer& row, Rounding rounding, int multiplier_bytes);
 
-// What is known of a row besides its steps: the number of codes per unit of the sum, and how its
-// chain rounds where it is that simple.
+// The shape of a row's steps, from which arithmetic is guessed: codes per unit of the sum, and how
+// its chain rounds where it is that simple.
 struct RowShape {
   mpq_class slope;
   std::optional<RoundForm> rounds;  // of the sum itself
@@ -57,7 +57,7 @@ struct PairShape {
 // Multipliers and a shift that have the codes sum.code. False where no 64-bit arithmetic is exact.
 bool find_arithmetic(const PairShape& shape, GridSum& sum);
 
-// Whether the arithmetic of a sum has its codes.
+// Returns true if the arithmetic of a sum has its codes for all pairs.
 bool computes_its_codes(const GridSum& sum);
 
 }  // namespace bf_aot

@@ -6,8 +6,8 @@
 
 namespace bf_aot {
 
-// Where the coefficients of dead channels become 0: some reader of what a link has relaxed reads
-// those of all channels, or does so where many are live.
+// Says where the coefficients of dead channels must become 0: always if some reader of what a link
+// has relaxed reads those of all channels, where many are live if some reader does so then.
 enum class DeadZeros : std::uint8_t { kNever, kWhereMany, kAlways };
 DeadZeros dead_zeros(const Plan& plan, const BackwardRows& step, const BackwardLink& link);
 

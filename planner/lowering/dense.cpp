@@ -155,7 +155,7 @@ void lower(Lowering& l, const CentreAffine& step) {
 void lower(Lowering& l, const Relax& step) {
   const Layer& layer = l.layer(step.layer);
   l.part(step.kernel);
-  // Before the relaxation, which may write its boxes over them.
+  // The intervals are kept before the relaxation, which may write its boxes over them.
   if (step.kept_position >= 0)
     l.call(Routine::kKeepRanges,
            {number(layer.out), at(step.centre), at(step.below), at(step.above),

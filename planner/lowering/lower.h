@@ -29,7 +29,7 @@ class Lowering {
   // Null where the table is left out.
   Argument table(LayerId layer, TableKind kind) const { return table(layer, -1, kind); }
   Argument table(LayerId layer, int term, TableKind kind) const;
-  // Where a gather term reads: a table, strides, or null for the identity.
+  // The elements that a gather term reads: a table, strides, or null for the identity.
   Argument sources(LayerId layer, int term) const;
 
   void add(Node node) { body_.push_back(std::move(node)); }
@@ -37,7 +37,7 @@ class Lowering {
   void part(KernelId id) { part(kernel(id).function); }
   void call(Callee callee, Arguments arguments);
   void call(Routine routine, std::vector<TemplateArgument> constants, Arguments arguments);
-  // What `fill` adds, apart.
+  // Returns what `fill` adds as a body of its own.
   template <typename Fill>
   Body within(Fill fill) {
     Body outer = std::exchange(body_, {});
@@ -67,7 +67,7 @@ class Lowering {
 
 // Null for no buffer.
 Argument at(BufferId buffer, std::int64_t offset = 0);
-// From the first neuron of the tile on.
+// The place in a buffer of the tile's first neuron.
 Place at_first(BufferId buffer, std::int64_t factor = 1);
 Given given(Array array, std::int64_t position = 0);
 Integer number(std::int64_t value);
@@ -78,7 +78,7 @@ void append(Arguments& to, Arguments more);
 
 // |c| of a tensor of n elements; of all boxes.
 void magnitudes(Lowering& l, BufferId centre, std::int64_t n, const CentreMagnitudes& to);
-// What follows the radii of a layer of n neurons with magnitudes.
+// Adds the call that makes intervals of the radii of a layer of n neurons with magnitudes.
 template <typename CentreStep>
 void interval_of_neurons(Lowering& l, std::int64_t n, const CentreStep& step) {
   const CentreMagnitudes& m = *step.magnitudes;

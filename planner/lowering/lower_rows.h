@@ -21,10 +21,10 @@ void lower_link(Lowering& l, const BackwardRows& step, const BackwardLink& link)
 // products read is relaxed_of().
 void relax_link(Lowering& l, const BackwardRows& step, const BackwardLink& link, const Kernel& how);
 BufferId relaxed_of(const BackwardLink& link);
-// Of a tensor whose next link reads a list, before rows are added to its coefficients; returns
-// whether it has one.
+// Clears the live coefficients of a tensor whose next link reads a list, before rows are added to
+// them; returns whether the tensor has a list.
 bool clear_live(Lowering& l, const BackwardRows& step, LayerId tensor, BufferId coefficients);
-// Through the identity, to what another term or clear_window() has left.
+// Adds live coefficients through the identity to what another term or clear_window() has left.
 void add_live(Lowering& l, const BackwardRows& step, const BackwardLink& link, LayerId input,
               BufferId to);
 Live live_of(const BackwardRows& step, LayerId tensor);
@@ -37,7 +37,7 @@ Arguments window_of(const BackwardRows& step, LayerId tensor);
 Window window_or_whole(const BackwardRows& step, LayerId tensor, Window::Of of, const Shape& shape);
 // The shape of a convolution between rows; of the first coefficients, outputs are neurons.
 Shape rows_shape(const Lowering& l, const BackwardRows& step, LayerId layer, int term, bool start);
-// Before the first share of a tensor with a window; returns whether it has one.
+// Clears a tensor with a window before its first share; returns whether it has one.
 bool clear_window(Lowering& l, const BackwardRows& step, LayerId tensor, const BackwardOut& out);
 
 // slopes.cpp: rows with slopes of their own.

@@ -31,7 +31,7 @@ int ceil_div(int value, int unit) {
   return (value + unit - 1) / unit;
 }
 
-// What sets a kernel apart from others of its kind and extents, after `separator`.
+// The words, each after `separator`, that set a kernel apart from others of its kind and extents.
 std::string variant(const Kernel& kernel, char separator) {
   std::string text;
   if (kernel.residual) text += separator + std::string("residual");
@@ -215,9 +215,9 @@ int LoweringPlanner::forward_depth(KernelKind kind, LayerId index) const {
   return chunk + ceil_div(plan_.layer(index).in, chunk) + 1;
 }
 
-// Outputs computed together, when lanes are boxes: accumulators of a centre and a radius each,
-// which hide the latency; panels are whole numbers of them. Of a single panel a few more where
-// none are left over: those few wait for their sums.
+// The number of outputs computed together when lanes are boxes. Each has accumulators of a centre
+// and a radius, which hide the latency; panels are whole numbers of them. A single panel takes a
+// few more where none are then left over: those few would wait for their sums.
 int LoweringPlanner::box_columns(LayerId index) const {
   const int least = plan_.config.target.vector_registers >= 32 ? 8 : 4;
   const int panel = panel_of(index), out = plan_.layer(index).out;
@@ -227,8 +227,8 @@ int LoweringPlanner::box_columns(LayerId index) const {
   return std::min(least, panel);
 }
 
-// Whether no cache keeps a layer's weights from one call to the next. From a cache, asking ahead
-// costs more than it gains.
+// Returns true if no cache keeps a layer's weights from one call to the next. Weights that come
+// from a cache are not prefetched: that costs more than it gains.
 bool LoweringPlanner::comes_from_memory(const Layer& layer) const {
   const MachineProfile& profile = profile_of(plan_.config);
   if (boxes_ > 1 || profile.levels.size() < 2) return false;
@@ -301,7 +301,7 @@ int tile_columns(int in, int vectors, int registers, int others, bool listed) {
   int best = most;
   double best_cost = 1e300;
   for (int columns = most; columns >= std::max(1, (most + 1) / 2); --columns) {
-    // Per tile: one pass over the coefficients (its loads) besides the multiply-adds.
+    // A tile costs one pass over the coefficients (its loads) besides the multiply-adds.
     const int tiles = ceil_div(in, columns);
     const double cost = in * vectors + tiles * 0.5 * vectors + (in % columns != 0 ? vectors : 0);
     if (cost < best_cost) {
@@ -337,7 +337,8 @@ KernelId LoweringPlanner::backward(LayerId index, int tile, bool wide, bool plai
   kernel.live_out = live_out;
   kernel.live_in = live_in;
   use_row_lanes(kernel, tile, wide);
-  // Of 16 registers 6 x 2 sums leave what a product needs, of four vectors of rows too few columns.
+  // With 16 registers a tile of 6 columns x 2 vectors leaves what a product needs; with four
+  // vectors of rows too few columns would be left.
   const int registers = plan_.config.target.vector_registers;
   const bool few = lanes_ > 1 && registers <= kFewRegisters;
   if (few && kernel.schedule.vectors % 4 == 0) kernel.schedule.vectors = 2;

@@ -13,7 +13,7 @@ class LoweringPlanner {
  public:
   explicit LoweringPlanner(Plan& plan);
 
-  // From here on kernels are of so many boxes side by side.
+  // Makes all kernels that are chosen later serve so many boxes side by side.
   void use_boxes(int boxes) { boxes_ = boxes; }
 
   // Lanes of a vector of floats; 1: scalar code.
@@ -50,10 +50,10 @@ class LoweringPlanner {
   // kTermStart or kTermBackward. tile: 0 for the first two.
   KernelId term(KernelKind kind, LayerId layer, int term, int tile, bool wide);
   KernelId relax_rows(LayerId layer, int tile, bool wide);
-  // Of a product or max layer: kRelaxProduct, kRelaxMax, kIntervalMax.
+  // The kernel of a product or max layer: kRelaxProduct, kRelaxMax, kIntervalMax.
   KernelId nonlinear(KernelKind kind, LayerId layer);
-  // Of rows that choose their slopes: relax_rows with them, the walk forward through a term (-1: of
-  // a dense layer), and the step of the slopes.
+  // Kernels of rows that choose their slopes: relax_rows with these, the walk forward through a
+  // term (-1: through a dense layer), and the step of the slopes.
   KernelId relax_free_rows(LayerId layer, int tile, bool wide);
   KernelId forward_rows(LayerId layer, int term, int tile);
   KernelId step_slopes(LayerId layer, int tile, bool chosen);

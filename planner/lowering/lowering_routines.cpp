@@ -41,7 +41,7 @@ std::string geometry_text(const ConvGeometry& g) {
   return text;
 }
 
-// Its code is in the runtime's headers.
+// A kernel whose code is in the runtime's headers.
 Kernel routine(KernelKind kind, int in, int out = 0) {
   Kernel kernel;
   kernel.kind = kind;
@@ -112,7 +112,8 @@ KernelId LoweringPlanner::forward_rows(LayerId index, int number, int tile) {
                       term.in, layer.out, tile, false);
 }
 
-// What follows a layer's products: chosen slopes, or the lines of its table, planes or choices.
+// The routine after a layer's forward products: it steps chosen slopes, or applies the lines of the
+// layer's table, its planes or its choices.
 KernelId LoweringPlanner::step_slopes(LayerId index, int tile, bool chosen) {
   const Layer& layer = plan_.layer(index);
   const char* map = layer.kind == LayerKind::kProduct ? "product"

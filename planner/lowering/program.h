@@ -11,7 +11,7 @@ namespace bf_aot::calls {
 // The call program of an entry of the plan.
 Program program_of(const Plan& plan, const Entry& entry);
 
-// Those of all entries, in their order.
+// The programs of all entries, in their order.
 std::vector<Program> programs_of(const Plan& plan);
 
 // The kernels that programs call.

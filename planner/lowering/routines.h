@@ -7,7 +7,7 @@
 
 namespace bf_aot::calls {
 
-// What a routine of the runtime is called with, written like a declaration:
+// The parameters of a routine of the runtime, written like a declaration:
 //   in, out, inout float NAME[EXTENT]   an array that it reads, writes, or both; in any: of floats
 //                                       or doubles; ? after it: may be null
 //   int, bool, real NAME                a number; the other words name kinds of Argument

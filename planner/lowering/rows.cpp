@@ -66,7 +66,7 @@ std::vector<BufferId> buffers_of_tile(const Lowering& l, const BackwardRows& ste
   return buffers;
 }
 
-// What lives as long as a tile, before it and after it.
+// Marks the lifetimes of buffers that live as long as a tile; called before it and after it.
 void lifetimes_of_tile(Lowering& l, const std::vector<BufferId>& own) {
   for (const BufferId id : own)
     if (const Buffer& buffer = l.entry().buffer(id);
@@ -74,7 +74,7 @@ void lifetimes_of_tile(Lowering& l, const std::vector<BufferId>& own) {
       l.add({Lifetime{id}});
 }
 
-// By the code of the smaller tile, where that holds what is left.
+// Carries one tile of rows, by the code of the smaller tile where that holds what is left.
 void rows_of_tile(Lowering& l, const BackwardRows& step) {
   if (step.last.empty()) return rows_once(l, step);
   const BackwardRows& last = step.last.front();
@@ -97,7 +97,7 @@ Tiles tiles_of(Lowering& l, const BackwardRows& step) {
   return tiles;
 }
 
-// From the rows' weights to what the first link reads.
+// Makes the coefficients that the first link reads from the rows' weights.
 void start_rows(Lowering& l, const BackwardRows& step, Argument neurons, int pairs) {
   l.part(step.start);
   Arguments arguments = {l.table(step.layer, TableKind::kWeight), number(l.layer(step.layer).in),

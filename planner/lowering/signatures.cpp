@@ -2,7 +2,7 @@
 
 namespace bf_aot::calls {
 
-// In the order of Routine.
+// The signatures stand in the order of Routine.
 const std::vector<Signature>& signatures() {
   static const std::vector<Signature> all = {
       {Routine::kBindFloat, "bind_box", "bf/core/bounds.h", "",

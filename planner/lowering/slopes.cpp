@@ -74,7 +74,7 @@ void follow_lines(Lowering& l, const BackwardRows& step, const BackwardLink& lin
             at(slopes.mean), at(slopes.square), at(link.values)});
 }
 
-// One layer's values at the rows' points.
+// Computes one layer's values at the rows' points.
 void walk(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
   const Layer& layer = l.layer(link.layer);
   const Integer n = number(layer.out);

@@ -75,12 +75,12 @@ const std::vector<std::int32_t>& indices_of(const Layer& layer, const WeightTabl
   return table.kind == TableKind::kRowStart ? sparse.row_start : sparse.column;
 }
 
-// How a convolution's weights [out][in of the group][tap] are packed: weight_place() in
-// runtime/bf/sums/terms.h. One of each for other terms.
+// The packing of a convolution's weights [out][in of the group][tap]: weight_place() in
+// runtime/bf/sums/terms.h. Other terms have one of each.
 struct ConvPacking {
   std::int64_t in = 1, taps = 1, out = 1;  // of a group
 
-  // Where the table's element i is in the layer's weights.
+  // The place in the layer's weights of the table's element i.
   std::int64_t source(std::int64_t i) const {
     const std::int64_t o = i % out, tap = i / out % taps, channel = i / (out * taps) % in;
     const std::int64_t group = i / (out * taps * in);
@@ -142,7 +142,7 @@ class TableList {
  private:
   const Layer& layer_at(LayerId index) const { return plan_.layer(index); }
 
-  // Nothing for an empty table: a null pointer is what reads it.
+  // Adds a table unless it is empty: readers get a null pointer for that.
   void add(TableKind kind, LayerId index, int term, int panel, std::int64_t count, int run = 1) {
     if (count == 0) return;
     WeightTable table;

@@ -29,8 +29,8 @@ struct WeightTable {
 // layers that are all zero are left out.
 std::vector<WeightTable> weight_tables(const Plan& plan);
 
-// How many neurons of a sum layer side by side share each bias, as those of a channel do: its
-// tables have one of each. 1, all, or whole vectors of the target.
+// The number of neighbouring neurons of a sum layer that share each bias, as those of a channel do:
+// its tables hold each bias once. It is 1, all, or whole vectors of the target.
 int bias_run(const Plan& plan, LayerId layer);
 
 // Element i of a table as the kernels read it; zero where it is padding.

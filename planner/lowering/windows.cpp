@@ -5,7 +5,7 @@
 namespace bf_aot::calls {
 namespace {
 
-// What a layer reads of a tensor, from the tile's neurons on.
+// Adds the reads of a layer to the window of a tensor, which grows from the tile's neurons on.
 void add_reads(const Lowering& l, const BackwardRows& step, LayerId reader, DefineWindow& window) {
   const std::vector<Term>& terms = l.layer(reader).terms;
   for (int t = 0; t < static_cast<int>(terms.size()); ++t) {

@@ -17,7 +17,7 @@ std::int64_t ceiling(std::int64_t count, std::int64_t unit) {
   return (count + unit - 1) / unit;
 }
 
-// How often what is being walked runs.
+// The number of times that the code that is being walked runs.
 struct Times {
   std::int64_t most = 1;
   bool always = true;

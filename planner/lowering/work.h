@@ -6,8 +6,8 @@
 
 #include "planner/plan/plan.h"
 
-// How often an entry calls what, and how often its loops turn: for who bounds its time. Whoever
-// knows the time of each function adds up.
+// Counts of an entry's calls and of the turns of its loops, from which a bound of its time follows:
+// whoever knows the time of each function adds up.
 namespace bf_aot::calls {
 
 struct CallCount {

@@ -9,8 +9,8 @@
 
 namespace bf_aot {
 
-// How fast a machine does the kinds of work that verifiers consist of: what the cost model
-// (planner/cost/cost_model.h) multiplies with. `bf-aot profile` measures one.
+// Profiles say how fast a machine does the kinds of work that verifiers consist of. The cost model
+// (planner/cost/cost_model.h) multiplies with them; `bf-aot profile` measures one.
 
 // A kind of work, with what its items and groups are. A vector of rows is what one vector of
 // coefficients [element][row] holds: `lanes` of the schedule.
@@ -98,8 +98,8 @@ struct MachineProfile {
 
 std::string_view to_string(Family family);
 
-// Bytes per second of reads from a working set of so many bytes: of the level that holds it. Of up
-// to twice the size of the level before, that one still holds a share.
+// Bytes per second of reads from a working set of so many bytes: of the level that holds it. The
+// level before still holds a share of up to twice its size.
 double bandwidth(const MachineProfile& profile, double working_set);
 
 // The profile called so, or that of the target called so. Throws: CompileError BF2111.

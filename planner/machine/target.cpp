@@ -80,8 +80,9 @@ const std::vector<Target>& targets() {
        {"-mcpu=cortex-m33", "-mthumb", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard"},
        "arm-none-eabi",
        "mps2-an505"},
-      // Without Helium: its float arithmetic flushes subnormals whatever FPSCR says, which no error
-      // term covers, and GCC uses it from -O3 on. runtime/bf/core/rounding.h refuses it.
+      // The Cortex-M55 is used without Helium, whose float arithmetic flushes subnormals whatever
+      // FPSCR says: no error term covers that. GCC uses it from -O3 on; runtime/bf/core/rounding.h
+      // refuses it.
       {"cortex-m55",
        4,
        32,

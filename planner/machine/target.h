@@ -23,7 +23,7 @@ struct Target {
   std::string qemu_board = "";     // without operating system: QEMU's machine with such a core
 
   bool hardware_float() const { return float_unit != FloatUnit::kNone; }
-  // Else double is emulated, and used where nothing else serves.
+  // A target without it emulates double, which is then used where nothing else serves.
   bool hardware_double() const { return float_unit == FloatUnit::kDouble; }
   bool operator==(const Target&) const = default;
 };

@@ -33,7 +33,7 @@ std::string_view to_string(ParameterType type) {
   return {};
 }
 
-// For one box; null: bytes that a size says.
+// The elements of a parameter for one box; null for bytes that a size says.
 Json count_of(const Plan& plan, Count count) {
   switch (count) {
     case Count::kOne:

@@ -17,7 +17,7 @@ class Hash {
       value_ = (value_ ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3ULL;
   }
 
-  // With its length: what follows cannot be taken for a part of it.
+  // Adds numbers after their count, so that what follows cannot be taken for a part of them.
   template <typename T>
   void add_all(const std::vector<T>& numbers) {
     const std::uint64_t count = numbers.size();

@@ -203,7 +203,7 @@ class LayerBuilder {
     return made;
   }
 
-  // Elements of one tensor in another order, or some of them.
+  // Returns true if the expression is elements of one tensor in another order, or some of them.
   static bool is_gather(const Expression& expression) {
     return expression.terms.size() == 1 &&
            std::holds_alternative<GatherMap>(expression.terms[0].map) &&
@@ -211,9 +211,9 @@ class LayerBuilder {
            std::ranges::all_of(expression.bias.data, [](double b) { return b == 0; });
   }
 
-  // What a reader of `id` adds up: the expression itself when nobody else reads it, or when it only
-  // moves elements, so that each reader gathers them in place and nothing is copied for all; else
-  // the layer that all its readers share.
+  // The expression that a reader of `id` adds up: the one that makes it when nobody else reads it,
+  // or when it only moves elements, so that each reader gathers them in place and nothing is copied
+  // for all; else a copy of the layer that all its readers share.
   Expression take(ValueId id) {
     std::optional<Expression>& waiting = pending_[index_of(id)];
     if (waiting && uses_[index_of(id)] != 1 && is_gather(*waiting)) return *waiting;

@@ -23,7 +23,7 @@ void check_float32(const char* what, double value, const std::string& origin) {
        "rescale the network's constants");
 }
 
-// In the order of ErrorTerm.
+// The names stand in the order of ErrorTerm.
 constexpr std::array<std::string_view, 11> kNames = {
     "summation", "radius-summation", "scalar", "weight-rounding", "bias-rounding", "centre",
     "product",   "coefficient",      "offset", "concretize",      "underflow"};

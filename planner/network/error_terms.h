@@ -17,7 +17,7 @@ inline constexpr double kUnitFloat = 0x1p-24;
 // 1/2.
 double gamma_float(int n);
 
-// The same for double.
+// gamma_n for sums in double: n v / (1 - n v).
 double gamma_double(int n);
 
 // 1 / (1 - gamma_n) (1 + slack): undoes what rounding may have lost in a float32 sum of n terms >=

@@ -18,7 +18,7 @@ constexpr double kNoEnd = std::numeric_limits<double>::infinity();
 constexpr double kGridSteps = bf::kManySteps / 2;
 constexpr int kCoarse = 1 << 20;  // the unit of zeros alone
 
-// What is known of a tensor's centres and values in every box.
+// Facts about a tensor's centres and values that hold for every box.
 struct Values {
   // The ends of its intervals are multiples of 2^unit. Step functions alone keep that promise: any
   // other relaxation and every tightening makes ends of its own.

@@ -12,7 +12,8 @@ constexpr FusionClass kReduction = FusionClass::kReduction;
 constexpr FusionClass kComplexOutFusable = FusionClass::kComplexOutFusable;
 constexpr FusionClass kOpaque = FusionClass::kOpaque;
 
-// Its factors may be uncertain: then so are the weights that it joins.
+// Returns true if the scale only adds. Its factors of 1 may be uncertain: then so are the weights
+// that it joins.
 bool adds_only(const Scale& op) {
   return std::ranges::all_of(op.factor.data, [](double x) { return x == 1; });
 }

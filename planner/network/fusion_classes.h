@@ -6,8 +6,8 @@
 
 namespace bf_aot {
 
-// How operators join into layers. A layer's kernels compute what joined in one pass: the linear
-// maps of one sum, then its activation.
+// Rules by which operators join into layers. A layer's kernels compute what joined in one pass: the
+// linear maps of one sum, then its activation.
 
 enum class FusionClass {
   kInjective,          // each output from one element of each input

@@ -25,8 +25,8 @@ int to_int(std::int64_t x) {
   return static_cast<int>(x);
 }
 
-// Of the positions p and taps t of one dimension, those with p stride - pad + t dilation = q for
-// one q: taps in one residue class modulo stride / gcd(stride, dilation).
+// The largest number of positions p and taps t with p stride - pad + t dilation = q for one q: in
+// each dimension the taps of one residue class modulo stride / gcd(stride, dilation).
 std::int64_t taps_of_one_far_position(const ConvGeometry& g) {
   std::int64_t taps = 1;
   for (std::size_t d = 0; d < 3; ++d) {

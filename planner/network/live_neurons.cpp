@@ -5,9 +5,9 @@
 namespace bf_aot {
 namespace {
 
-// Of fewer neurons the list costs more than the products that it saves.
+// A list of fewer neurons costs more than the products that it saves.
 constexpr int kLeastNeurons = 16;
-// Of fewer outputs a forward product takes about a nanosecond per input, as reading the list does.
+// A product with fewer outputs takes about a nanosecond per input, as reading the list does.
 constexpr int kLeastOutputs = 128;
 // A list for the forward pass alone. In front of 256 outputs ibp took 1.7 of its time on a box on
 // which few of 256 neurons are 0, 0.6 where nearly all are.

@@ -9,7 +9,7 @@
 namespace bf_aot {
 namespace {
 
-// Of a group: two that are as far apart as may be still go together.
+// Limit of a group's extent, such that two groups as far apart as may be still go together.
 constexpr std::int32_t kMostOfLine = bf::kMaxLine / 4;
 
 // The first candidate of each group.
@@ -20,7 +20,7 @@ std::vector<std::int32_t> firsts(const SparseMap& map) {
   return made;
 }
 
-// Where each element of a group is, relative to the first.
+// The place of each element of a group relative to the first.
 std::vector<std::int32_t> offsets(const SparseMap& map) {
   std::vector<std::int32_t> made(map.column.begin(), map.column.begin() + map.row_start[1]);
   for (std::int32_t& offset : made) offset -= map.column.front();

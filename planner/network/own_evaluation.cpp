@@ -13,8 +13,9 @@ namespace {
 
 constexpr char kTerm[] = "evaluation";  // of PlannerConfig::dropped_error_terms
 constexpr double kLeastFloat = 0x1p-149;
-// Of an evaluation in double. An activation is the middle of what surrounds its centre by a step
-// outward. A maximum that is not decided is the middle of two, each off by a radius at most.
+// Errors of an evaluation in double. An activation is the middle of an interval that encloses its
+// centre by a step outward. A maximum that is not decided is the middle of two, each off by a
+// radius at most.
 constexpr double kActivation = 0x1p-50;
 constexpr double kMaximum = 4;
 // >= what radii in float32, and products in double, lose where they are subnormal; relative to the
@@ -98,7 +99,7 @@ class Counter {
     layer.exact_centre = layer.exact_centre && errors.weight_relative == 0;
   }
 
-  // What a layer's inputs miss, relative.
+  // The largest relative error of what a layer reads.
   double missed(const Layer& layer) const {
     double most = 0;
     for (const LayerId input : inputs_of(layer)) most = std::max(most, missed_[input]);
@@ -127,7 +128,7 @@ class Counter {
     layer.exact_centre = layer.exact_centre && layer.errors.weight_relative == 0;
   }
 
-  // What reads outputs, as they are given to the caller: rounded to float32.
+  // Counts, in rows that read outputs, their rounding to float32 on the way to the caller.
   void rows(Layer& layer) const {
     if (own_.in_float) return;
     add({term(kUnitFloat), 0, term(up(layer.errors.row_norm * kLeastFloat))}, layer.errors);

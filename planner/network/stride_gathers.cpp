@@ -19,7 +19,7 @@ std::size_t run_length(const std::vector<std::int32_t>& list) {
   return std::min(n, list.size());
 }
 
-// Whether every block of `count` elements is a run of this step.
+// Returns true if every block of `count` elements is a run of this step.
 bool is_blocks_of(const std::vector<std::int32_t>& list, std::size_t count, std::int32_t step) {
   for (std::size_t i = 0; i < list.size(); ++i)
     if (i % count != 0 && list[i] - list[i - 1] != step) return false;

@@ -18,17 +18,16 @@ constexpr std::size_t size_of(Element element) {
 
 enum class BufferId : std::int32_t { kNone = -1 };
 
-// How long a buffer's contents are good for.
+// The time for which a buffer's contents stay valid.
 enum class CacheScope : std::uint8_t {
   kRun,         // one call: the workspace
   kEpoch,       // until a call on another box: the context
   kPersistent,  // until something better replaces them, saving and loading included: the context
 };
 
-// A range of the arena, live from the step that first writes it to the last that touches it; or,
-// when its scope is not RUN, of the context, whose ranges never share bytes.
-// A range of the arena. Live from the op that first writes it to the last that touches it; steps
-// are made of ops, see spans_of().
+// A range of the arena, live from the op that first writes it to the last that touches it (steps
+// are made of ops, see spans_of()); or, when its scope is not kRun, of the context, whose ranges
+// never share bytes.
 struct Buffer {
   std::string name;
   Element element = Element::kFloat32;
@@ -46,7 +45,7 @@ struct Buffer {
   bool operator==(const Buffer&) const = default;
 };
 
-// What is known of the smallest arena for an entry's buffers.
+// The knowledge about the smallest possible arena for an entry's buffers.
 enum class StorageProof : std::uint8_t {
   kNotShared,   // a range for each buffer
   kLowerBound,  // the arena is as large as the buffers alive in one op
@@ -62,7 +61,7 @@ struct StorageTotals {
   bool operator==(const StorageTotals&) const = default;
 };
 
-// Whether some op lies in both lifetimes.
+// Returns true if some op lies in both lifetimes.
 bool live_together(const Buffer& a, const Buffer& b);
 
 std::string_view to_string(Element element);

@@ -14,7 +14,7 @@
 
 namespace bf_aot {
 
-// What is asked for.
+// The planner's configuration: what a user asks for.
 
 enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAlphaCrown, kForward, kAuto };
 enum class Lowering : std::uint8_t {
@@ -24,16 +24,16 @@ enum class Lowering : std::uint8_t {
   kVector,     // vectors of the target, schedules by rules
   kTuned,      // the same, schedules by measurement where there is one
 };
-// Which arithmetic of the network bounds hold for (docs/proofs/float32.md).
+// The arithmetic of the network that bounds hold for (docs/proofs/float32.md).
 enum class Semantics : std::uint8_t {
   kReal,          // its exact value
   kFloat32,       // whatever evaluation in float32 makes of it
   kFloat32Exact,  // what NAME_evaluate of the same plan makes of it
 };
 
-// What bounds are computed with: floating point, or integers alone, for a network whose tensors are
-// rounded to grids. Auto: integers where the target has no floating-point unit and the network and
-// what is asked for allow it.
+// The arithmetic that computes bounds: floating point, or integers alone, for a network whose
+// tensors are rounded to grids. kAuto takes integers where the target has no floating-point unit
+// and the network and the other options allow it.
 enum class Arithmetic : std::uint8_t { kAuto, kFloat, kInteger };
 
 // The bounds kept for one pre-activation.
@@ -45,28 +45,29 @@ enum class Domain : std::uint8_t {
   kForward,    // interval, then lines that went forward with the intervals
 };
 
-// Which rows choose slopes with method alpha-crown: the outputs' and the specification's, or those
-// of unstable hidden neurons, too.
+// The rows that choose slopes with method alpha-crown: those of the outputs and the specification,
+// or those of unstable hidden neurons too.
 enum class AlphaRows : std::uint8_t { kOutputs, kAll };
 
-// What NAME_decide splits: boxes at an input, or at the sign of a neuron before its ReLU.
+// The kind of splits of NAME_decide: boxes at an input, or at the sign of a neuron before its ReLU.
 enum class Splits : std::uint8_t { kInputs, kNeurons, kAuto };
 
-// Which inputs bounds hold for. With the box's centre c and half widths r, those with
-//   max_k |x_k - c_k| / r_k <= 1, the box itself; the sum of their squares, or of their magnitudes,
-//   <= 1:
-// the ellipsoid or the cross-polytope that touches each face of the box in its middle. Inputs of
-// width 0 stay at c. See docs/proofs/balls.md.
+// The set of inputs that bounds hold for, with the box's centre c and half widths r:
+//   kLargest   max_k |x_k - c_k| / r_k <= 1, the box itself;
+//   kEuclid    sum_k ((x_k - c_k) / r_k)^2 <= 1, an ellipsoid;
+//   kSum       sum_k |x_k - c_k| / r_k <= 1, a cross-polytope.
+// The latter two touch each face of the box in its middle. Inputs of width 0 stay at c. See
+// docs/proofs/balls.md.
 enum class Norm : std::uint8_t { kLargest, kEuclid, kSum };
 
-// What one task of a plan covers.
+// The extent of one task of a plan.
 enum class Granularity : std::uint8_t {
   kStep,    // a step: a kernel or a routine with its checks
   kRegion,  // all steps of a layer: its affine map, its bounds, its activation
   kEntry,   // a whole entry point
 };
 
-// What calls of the cached entry points keep for each other; see plan_cache.h.
+// The results that calls of the cached entry points keep for each other; see plan_cache.h.
 struct Reuse {
   bool ibp = false;     // the same box again: everything that was made for it
   bool bounds = false;  // a box inside an earlier one: that one's bounds, by intersection
@@ -119,7 +120,7 @@ std::string_view to_string(Lowering lowering);
 std::string_view to_string(Arithmetic arithmetic);
 std::string_view to_string(Semantics semantics);
 
-// Whether kernels may use the target's vectors.
+// Returns true if kernels may use the target's vectors.
 constexpr bool uses_vectors(Lowering lowering) {
   return lowering == Lowering::kPrebuilt || lowering == Lowering::kVector ||
          lowering == Lowering::kTuned;

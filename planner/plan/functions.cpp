@@ -48,7 +48,7 @@ class FunctionList {
     plan_.functions.push_back({signature, entry, std::move(workspace)});
   }
 
-  // Of the outputs and of the specification.
+  // Adds the functions that bound the outputs, and the specification if there is one.
   void bounds(Signature signature) {
     const Workspace alone = signature.batch ? several() : one();
     const Workspace workspace = !signature.parallel ? alone

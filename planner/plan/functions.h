@@ -32,7 +32,7 @@ enum class Purpose : std::uint8_t {
   kInfo,
 };
 
-// What a function does; its suffix and its parameters follow.
+// The meaning of a function, from which its suffix and its parameters follow.
 struct Signature {
   Purpose purpose = Purpose::kBounds;
   bool spec = false;          // bounds: of the rows of the specification
@@ -57,7 +57,7 @@ enum class ParameterType : std::uint8_t {
   kExecutor,
 };
 
-// How many elements a pointer is to, for one box.
+// The number of elements behind a pointer, for one box.
 enum class Count : std::uint8_t {
   kOne,
   kInputs,
@@ -192,10 +192,11 @@ struct ExportedFunction {
 
 struct Plan;
 
-// Of the nodes of a plan that splits neurons.
+// The extents of search nodes of a plan that splits neurons.
 bf::SplitExtents split_extents(const Plan& plan);
 
-// In the order of the header. property: there are functions that decide one.
+// Fills plan.functions in the order of the header. property: the rows are a property's, so that
+// there are functions that decide it.
 void list_functions(Plan& plan, bool property);
 
 }  // namespace bf_aot

@@ -32,7 +32,7 @@ struct GridTensor {
 // Index into IntegerPlan::tensors.
 using GridId = int;
 
-// How the integer sum of a row becomes a code.
+// The arithmetic that makes a code of the integer sum of a row.
 enum class Rounding : std::uint8_t {
   kFloor,     // (multiplier sum + addend) >> shift
   kHalfEven,  // the same, rounded to nearest, ties to even
@@ -47,8 +47,8 @@ struct Requantizer {
   bool odd = false;       // of kHalfEven: the codes' parity is not that of the rounded number
   int low = 0, high = 0;  // what the least and the largest sum have
   std::int64_t least = 0, most = 0;  // sums that occur
-  // What defines the function: steps[k] is the least sum whose code exceeds low + k, for low + k
-  // below high. All are in (least, most].
+  // The definition of the function: steps[k] is the least sum whose code exceeds low + k, for low +
+  // k below high. All are in (least, most].
   std::vector<std::int64_t> steps;
   bool operator==(const Requantizer&) const = default;
 };
@@ -113,7 +113,7 @@ struct GridSum {
   int shift = 0;
   int low = 0, high = 0;
   std::vector<std::int64_t> steps;
-  // What defines it: the exact code of each pair (a, b), [256][256].
+  // The definition of the sum: the exact code of each pair (a, b), [256][256].
   std::vector<std::uint8_t> code;
   bool operator==(const GridSum&) const = default;
 };
@@ -125,7 +125,7 @@ struct GridMax {
   bool operator==(const GridMax&) const = default;
 };
 
-// Whether the values of a table rise or fall with the code.
+// The direction in which the values of a table go as the code rises.
 enum class CodeOrder : std::uint8_t { kRises, kFalls, kNeither };
 
 struct CodeTable {
@@ -218,10 +218,10 @@ std::string_view name_of(const IntegerStep& step);
 std::vector<GridId> inputs_of(const IntegerStep& step);
 GridId output_of(const IntegerStep& step);
 
-// Of each index of a table: 2 or 4.
+// The bytes of each index of an emitted table: 2 if all of them fit, else 4.
 int index_bytes(const std::vector<std::int64_t>& indices);
 
-// Of weights, requantizers and tables, as the emitted constants take it.
+// The bytes of a step's emitted constants: weights, requantizers and tables.
 std::int64_t constant_bytes(const IntegerStep& step);
 
 std::string_view to_string(Rounding rounding);

@@ -20,7 +20,7 @@ struct IntervalAffine {
   BufferId live_in = BufferId::kNone;  // the inputs that enter the sums; kNone: all
   BufferId centre_out = BufferId::kNone,
            radius_out = BufferId::kNone;  // kNone for the last: bounds go to the caller
-  // Of several boxes side by side, the last: bounds before they go to the caller.
+  // The bounds of the last layer of several boxes side by side, before they go to the caller.
   BufferId low = BufferId::kNone, high = BufferId::kNone;
   double inflate = 0;    // factor on the computed radius
   double magnitude = 0;  // times |z|: roundings of the scalar part
@@ -38,8 +38,8 @@ struct SumPart {
   bool operator==(const SumPart&) const = default;
 };
 
-// The same for a sum layer: every term adds its sums to centre_out and radius_out, which become
-// activations in place, or go to the caller as bounds.
+// The interval pass through a sum layer: every term adds its sums to centre_out and radius_out,
+// which become activations in place, or go to the caller as bounds.
 struct IntervalSum {
   static constexpr std::string_view kName = "interval_sum";
   LayerId layer = 0;
@@ -54,7 +54,7 @@ struct IntervalSum {
   bool operator==(const IntervalSum&) const = default;
 };
 
-// The same for a max layer.
+// The interval pass through a max layer.
 struct IntervalMax {
   static constexpr std::string_view kName = "interval_max";
   LayerId layer = 0;

@@ -13,7 +13,7 @@ namespace bf_aot {
 
 // Kernels and their schedules.
 
-// Where a kernel's code is.
+// The place of a kernel's code.
 enum class KernelCode : std::uint8_t {
   kPrinted,  // a function of the generated file
   kRoutine,  // in the runtime's headers
@@ -56,10 +56,10 @@ struct Kernel {
 
 using KernelId = std::int32_t;
 
-// Of a kind that loop nests are written for: printed.
+// Returns kPrinted for the kinds that loop nests are written for, else kRoutine.
 KernelCode code_of(KernelKind kind);
 
-// Which code of bf-aot's own serves the kernel.
+// The variant of bf-aot's prebuilt code that serves the kernel.
 KernelVariant variant_of(const Kernel& kernel);
 
 std::string_view to_string(KernelKind kind);

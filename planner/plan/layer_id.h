@@ -59,12 +59,12 @@ class LayerRange {
     int step_;
   };
 
-  // From `first` by `step`, 1 or -1, until `end`, which it reaches.
+  // The ids first, first + step, ... up to but without `end`, which they reach; `step` is 1 or -1.
   constexpr LayerRange(LayerId first, LayerId end, int step)
       : first_(first), end_(end), step_(step) {}
   constexpr Iterator begin() const { return {first_, step_}; }
   constexpr Iterator end() const { return {end_, step_}; }
-  // The same from the last to the first.
+  // The ids of the range from the last to the first.
   constexpr LayerRange reversed() const {
     return {end_.number() - step_, first_.number() - step_, -step_};
   }
@@ -79,7 +79,7 @@ constexpr LayerRange layer_range(LayerId first, LayerId end) {
   return {first, end < first ? first : end, 1};
 }
 
-// One thing for each layer.
+// Values by layer.
 template <typename Value>
 class PerLayer : public std::vector<Value> {
   using Base = std::vector<Value>;
@@ -101,7 +101,7 @@ class PerLayer : public std::vector<Value> {
   static std::size_t place(LayerId id) { return static_cast<std::size_t>(id.number()); }
 };
 
-// One thing for each tensor: the network's input and each layer.
+// Values by tensor: the network's input and each layer.
 template <typename Value>
 class PerTensor {
  public:

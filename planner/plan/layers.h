@@ -14,7 +14,7 @@
 
 namespace bf_aot {
 
-// What the network is: layers that read the box or other layers, and the heads among them
+// The network as layers that read the box or other layers, and the heads among them
 // (docs/proofs/graph-of-tensors.md).
 
 // Error terms of one affine layer. All are upper bounds computed at compile time; see
@@ -71,7 +71,7 @@ struct GatherMap {
 
 using LinearMap = std::variant<ConvMap, SparseMap, GatherMap>;
 
-// What a layer reads of one tensor.
+// The map by which a layer reads one tensor.
 struct Term {
   LayerId input = kNetworkInput;  // what makes it
   int in = 0;                     // its elements
@@ -118,8 +118,8 @@ struct Layer {
   // Semantics float32-exact: float32 roundings that a term of NAME_evaluate meets at most, which
   // `errors` hold; 0: it is evaluated in double, or not at all.
   int evaluated_depth = 0;
-  // Its neurons that are not 0 on the whole box are listed, so that others need not be summed; of a
-  // ReLU layer. See live_neurons.h.
+  // A list is made of the layer's neurons that are not 0 on the whole box, so that others need not
+  // be summed; only for ReLU layers. See live_neurons.h.
   bool live_list = false;
 
   float weight_at(int row, int column) const {

@@ -38,7 +38,7 @@ struct ForwardLines {
   bool operator==(const ForwardLines&) const = default;
 };
 
-// What makes bounds of what products left: of the interval around the centre, and of lines.
+// Constants that make proven bounds of products: of the interval around the centre, and of lines.
 struct LineBounds {
   double around = 0;      // factor on the computed radius
   double inflate = 0;     // factor on the computed spread

@@ -12,8 +12,9 @@
 
 namespace bf_aot {
 
-// What must be shown on a sample box: in each clause one of the bounds, that of a row or of its
-// negative, must exceed a limit. Of a property, its case there; limits are rounded.
+// A condition on a sample box, true if the lower bound of a row, or of its negative, exceeds a
+// limit. A clause is shown by one of its conditions; all clauses must be. Those of a property are
+// of its case there, with rounded limits.
 struct MarginBound {
   std::size_t row = 0;
   bool negated = false;
@@ -25,7 +26,8 @@ struct PlanOptions {
   // Boxes like those that the verifier will see, a property's or the user's: on them a plan's
   // tightness is estimated. No bound depends on them, only choices do.
   std::vector<Box> samples;
-  // By sample; empty: the widths of all rows count, not a property's margin.
+  // Indexed by sample: the property's clauses there. Empty: the widths of all rows count, not a
+  // property's margin.
   std::vector<MarginClauses> margins;
   // The rows of the specification are a property's: there are functions that decide it.
   bool property = false;
@@ -33,7 +35,7 @@ struct PlanOptions {
   std::function<void(std::string_view pass, const Plan& plan, double seconds)> after_pass;
 };
 
-// What a planner pass works on.
+// The state that planner passes work on, one after the other.
 struct PlanState {
   const Graph& graph;
   bool has_spec;  // the graph's last output holds the spec rows
@@ -50,16 +52,16 @@ struct PlannerPass {
   void (*run)(PlanState&);
 };
 
-// In order.
+// The table of planner passes, in the order in which they run.
 std::span<const PlannerPass> planner_passes();
 
-// The same of arithmetic integer.
+// The table of passes for arithmetic integer.
 std::span<const PlannerPass> integer_passes();
 
 // Null when there is no such pass.
 const PlannerPass* find_planner_pass(std::string_view name);
 
-// Whether PlannerConfig::disabled_passes leaves a pass in.
+// Returns true unless PlannerConfig::disabled_passes names the pass.
 bool is_enabled(const PlannerConfig& config, std::string_view pass);
 
 }  // namespace bf_aot

@@ -76,7 +76,7 @@ bool Plan::intervals_only() const {
   if (config.method != Method::kAuto) return false;
   const auto relaxes = [](const Layer& layer) { return layer.relu || layer.function; };
   const auto is_interval = [](const DomainChoice& c) { return c.domain == Domain::kInterval; };
-  // Without activations intervals are crown's choice, too, and its centres are more exact.
+  // A network without activations has intervals under crown too, whose centres are more exact.
   return std::ranges::any_of(layers, relaxes) && std::ranges::all_of(domains, is_interval);
 }
 

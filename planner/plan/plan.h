@@ -49,10 +49,10 @@ enum class EntryKind : std::uint8_t {
   kBounds,
   kSpecBounds,
   kEvaluate,
-  // The same with a context: what calls keep for each other lies there.
+  // Entries with a context, in which calls keep results for each other.
   kBoundsCached,
   kSpecBoundsCached,
-  // The same of several boxes side by side; see BatchPlan.
+  // Entries for several boxes side by side; see BatchPlan.
   kBoundsBatch,
   kSpecBoundsBatch,
 };
@@ -89,7 +89,7 @@ struct Entry {
   int workers = 1;
   StorageTotals worker_storage;
 
-  // With one worker.
+  // Storage of a call by one worker, where tiles may go to several.
   StorageTotals with_one_worker() const;  // the totals of the shared part and of one worker's
   std::int64_t arena_bytes() const { return storage.planned_bytes + worker_storage.planned_bytes; }
   const Step& step(int index) const { return steps.at(static_cast<std::size_t>(index)); }
@@ -113,14 +113,14 @@ struct DomainChoice {
   bool operator==(const DomainChoice&) const = default;
 };
 
-// When what survives a call is used again.
+// The boxes for which a later call uses again what survived a call.
 enum class BoxMatch : std::uint8_t {
   kSame,    // the box is the same, bit for bit
   kInside,  // the box lies inside
   kAny,     // always: no bound depends on it
 };
 
-// What a search for domains did.
+// The record of a search for domains.
 struct SearchSummary {
   std::string pass;          // that searched
   std::string kind;          // "greedy", "beam of 4", "exhaustive"
@@ -147,7 +147,7 @@ struct CacheEntry {
   bool operator==(const CacheEntry&) const = default;
 };
 
-// What predicted times are for; empty texts: nothing was predicted.
+// The assumptions behind predicted times; empty texts: nothing was predicted.
 struct Prediction {
   std::string profile;   // machine
   std::string activity;  // where the numbers of backward rows come from
@@ -169,7 +169,7 @@ struct ContextPlan {
   bool operator==(const ContextPlan&) const = default;
 };
 
-// How a layer's weight table is laid out: [out / panel][in][panel], the last panel zero-padded.
+// The layout of a layer's weight table: [out / panel][in][panel], the last panel zero-padded.
 struct WeightLayout {
   LayerId layer = 0;
   int panel = 1;
@@ -177,14 +177,14 @@ struct WeightLayout {
   bool operator==(const WeightLayout&) const = default;
 };
 
-// How the batch entry points, with PlannerConfig::batch boxes per call, do their work.
+// The way in which batch entry points, with PlannerConfig::batch boxes per call, do their work.
 struct BatchPlan {
   int side_by_side = 1;  // boxes; 1: one after the other, by the entries of one box
   std::string reason;    // empty without batch entry points
   bool operator==(const BatchPlan&) const = default;
 };
 
-// How the work of a call goes to several workers, with PlannerConfig::workers of them; see
+// The way in which the work of a call is shared by PlannerConfig::workers workers; see
 // share_rows.h.
 struct ParallelPlan {
   int workers = 1;     // of the entries of one box; 1: they have no rows to share
@@ -207,7 +207,7 @@ struct DecidePlan {
   std::int64_t open_box_bytes = 0;
   std::int64_t bytes = 0;
 
-  // Of splits of neurons.
+  // Used by splits of neurons alone.
   std::vector<SplitLayerPlan> layers;  // in order
   int neurons = 0;
   int relus = 0;   // of them
@@ -227,7 +227,7 @@ struct Rejected {
   bool operator==(const Rejected&) const = default;
 };
 
-// Where a verifier keeps its constants.
+// The place of a verifier's constants.
 enum class WeightStorage : std::uint8_t {
   kInline,   // arrays in the source
   kInclude,  // arrays in <stem>_weights.inc
@@ -236,7 +236,7 @@ enum class WeightStorage : std::uint8_t {
 
 std::string_view to_string(WeightStorage storage);
 
-// What compilers and readers take: short arrays in the source, megabytes not as text.
+// Chooses a place that compilers and readers can take: short arrays as text, megabytes as binary.
 WeightStorage weight_storage_for(std::int64_t bytes);
 
 struct Plan {
@@ -246,8 +246,8 @@ struct Plan {
 
   std::vector<Value> inputs, outputs;  // name and shape, in order
   int input_count = 0;                 // elements over all inputs
-  // Of semantics float32: bounds are promised for boxes of at most this magnitude, for which no
-  // evaluation overflows. A float.
+  // Under semantics float32, the largest magnitude of boxes for which bounds are promised: no
+  // evaluation on them overflows. A float.
   double float32_reach = 0;
   int output_count = 0;
   int spec_rows = 0;  // 0: no spec was compiled in
@@ -267,8 +267,8 @@ struct Plan {
   DecidePlan decide;
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
-  // Of arithmetic integer: instead of layers, domains, layouts and kernels; its entry has buffers,
-  // but no steps of its own.
+  // Present with arithmetic integer, instead of layers, domains, layouts and kernels; its entry has
+  // buffers, but no steps of its own.
   std::optional<IntegerPlan> integer;
   std::vector<ExportedFunction> functions;
   std::vector<Rejected> rejected;
@@ -298,7 +298,7 @@ struct Plan {
   bool intervals_only() const;
 };
 
-// How far the planner has come: what a plan holds.
+// The planner's progress. A plan at a stage holds all that the stages up to it name.
 enum class PlanStage : std::uint8_t {
   kLayers,   // the network
   kDomains,  // and a domain for each layer

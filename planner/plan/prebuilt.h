@@ -52,7 +52,8 @@ constexpr int prebuilt_rows_within(int lanes, bool wide, int rows) {
 
 // ---- boxes side by side
 
-// They fill a vector, with both signs of one neuron as rows.
+// The number of boxes that go side by side is that of a vector's lanes, each with both rows of one
+// neuron.
 constexpr int prebuilt_boxes(int lanes) {
   return lanes;
 }
@@ -62,7 +63,7 @@ constexpr int rows_of_boxes(int boxes) {
 
 // ---- kernels of dense layers
 
-// Which code a kernel needs; the fields are Kernel's.
+// The code that a kernel needs; the fields are Kernel's.
 struct KernelVariant {
   KernelKind kind;
   int rows;   // backward: of all boxes
@@ -158,7 +159,7 @@ constexpr PrebuiltKernels prebuilt_kernels(int lanes) {
   return all;
 }
 
-// Whether a plan may ask for the kernel.
+// Returns true if a plan may ask for the kernel.
 constexpr bool is_prebuilt(int lanes, const KernelVariant& variant) {
   return prebuilt_kernels(lanes).has(variant);
 }

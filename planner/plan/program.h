@@ -25,7 +25,7 @@ struct Null {
   bool operator==(const Null&) const = default;
 };
 
-// What a loop of the program counts.
+// The counter of a loop of the program.
 enum class Variable : std::uint8_t {
   kNone,
   kFirst,  // the first neuron of a tile, among those listed
@@ -66,7 +66,7 @@ struct Given {
   bool operator==(const Given&) const = default;
 };
 
-// What the entry point, or a structure of the program, defines.
+// A variable that the entry point, or a structure of the program, defines.
 enum class Local : std::uint8_t {
   kState,     // the context
   kCall,      // what the context says of this call
@@ -96,7 +96,7 @@ struct Flag {
   bool operator==(const Flag&) const = default;
 };
 
-// What a constant pays for, as the steps' fields name it.
+// The field of a step that a constant comes from, which says what the constant pays for.
 enum class Pays : std::uint8_t {
   kGamma,
   kGammaSum,
@@ -168,7 +168,7 @@ struct Image {
   bool operator==(const Image&) const = default;
 };
 
-// Where the elements of an image lie: as the network has them, or pixel by pixel.
+// The strides of an image: as the network has its elements, or pixel by pixel.
 struct Strides {
   Image image;
   bool pixels = false;
@@ -190,7 +190,7 @@ struct Live {
   bool operator==(const Live&) const = default;
 };
 
-// Whether coefficients of dead channels become 0.
+// The places where coefficients of dead channels become 0.
 struct Zeros {
   enum class Where : std::uint8_t { kNowhere, kWhereMany, kEverywhere };
   Where where = Where::kNowhere;
@@ -198,7 +198,7 @@ struct Zeros {
   bool operator==(const Zeros&) const = default;
 };
 
-// Which neurons of an image are listed: all, or those whose relaxation is not exact.
+// The neurons of an image that are listed: all, or those whose relaxation is not exact.
 struct Listed {
   bool all = true;
   std::vector<FunctionOf> function;  // of the layer, or none: a ReLU
@@ -266,7 +266,7 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-// Before its first use, or after its last.
+// Marks the place before a buffer's first use, or after its last.
 struct Lifetime {
   BufferId buffer = BufferId::kNone;
   bool operator==(const Lifetime&) const = default;
@@ -289,8 +289,8 @@ struct DefineImage {
   bool operator==(const DefineImage&) const = default;
 };
 
-// What one reader reads: all that a convolution reads, what it reads of its reader's window, or
-// that window.
+// The elements of a tensor that one reader reads: all that a convolution reads, what it reads for
+// its reader's window, or that window itself.
 struct WindowRead {
   enum class Kind : std::uint8_t { kWhole, kThroughConvolution, kSame };
   Kind kind = Kind::kSame;
@@ -316,8 +316,8 @@ struct DefineRows {
   bool operator==(const DefineRows&) const = default;
 };
 
-// What every row loses: absolute is slack[0] + underflow (inputs + the sum of link[2]), for each
-// box.
+// Defines what errors every row must pay for; for each box their absolute part is slack[0] +
+// underflow (inputs + the sum of link[2]).
 struct DefineRowErrors {
   Constant concretize, weight, inflate, underflow;
   BufferId slack = BufferId::kNone;
@@ -327,7 +327,8 @@ struct DefineRowErrors {
   bool operator==(const DefineRowErrors&) const = default;
 };
 
-// For each `neurons` of those listed; of several workers: each with `own` buffers.
+// Runs the body for each `neurons` of the listed ones. With several workers these share the tiles,
+// each with its own part of the buffers `own`.
 struct Tiles {
   int neurons = 0;
   bool workers = false;
@@ -336,7 +337,7 @@ struct Tiles {
   bool operator==(const Tiles&) const = default;
 };
 
-// For each round of rows of several boxes, a neuron of each.
+// Runs the body for each round of rows of several boxes, a neuron of each.
 struct Rounds {
   BufferId neurons = BufferId::kNone;
   int boxes = 1;
@@ -344,7 +345,7 @@ struct Rounds {
   bool operator==(const Rounds&) const = default;
 };
 
-// Whether what is left fits so many neurons.
+// Runs `fits` if at most so many neurons are left, else `other`.
 struct IfFits {
   int neurons = 0;
   Body fits, other;
@@ -358,13 +359,14 @@ struct Clear {
   bool operator==(const Clear&) const = default;
 };
 
-// Unless the slopes of an earlier call are kept.
+// Runs the body unless the slopes of an earlier call are kept.
 struct ColdStart {
   Body body;
   bool operator==(const ColdStart&) const = default;
 };
 
-// `rows`, and between two of them `better`. warm: iterations after a start with kept slopes, or 0.
+// Runs `rows` `count` times, and `better` between two runs. warm: the number of runs after a start
+// with kept slopes, or 0.
 struct Iterations {
   int count = 1;
   int warm = 0;

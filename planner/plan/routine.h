@@ -4,8 +4,8 @@
 
 namespace bf_aot::calls {
 
-// What programs call of the runtime, one for each overload; planner/lowering/routines.h has their
-// signatures.
+// The functions of the runtime that programs call, one for each overload;
+// planner/lowering/routines.h has their signatures.
 enum class Routine : std::uint8_t {
   kBindFloat,
   kBindDouble,

@@ -4,7 +4,7 @@
 
 namespace bf_aot {
 
-// How a kernel's loops are arranged; see aot/emit/loop. lanes x vectors values are computed at a
+// The arrangement of a kernel's loops; see aot/emit/loop. lanes x vectors values are computed at a
 // time.
 struct Schedule {
   int lanes = 1;              // sums per vector, floats or doubles; 1 is scalar code
@@ -20,7 +20,7 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
-// What measurements say of a kernel; see planner/tuning/tuning_log.h.
+// The result of measurements of a kernel; see planner/tuning/tuning_log.h.
 struct TunedSchedule {
   std::string key;  // of the kernel
   std::string target;

@@ -6,8 +6,8 @@
 
 namespace bf_aot {
 
-// How `auto` looks for a plan. Greedy: steepest descent, one choice at a time; beam: the same from
-// several candidates at once; exhaustive: every candidate.
+// The kind of search of `auto`: steepest descent, one choice at a time; the same from several
+// candidates at once; every candidate.
 enum class SearchKind : std::uint8_t { kGreedy, kBeam, kExhaustive };
 
 // Weights of what is minimised, each relative to crown's plan.
@@ -22,8 +22,8 @@ struct Objective {
 struct SearchConfig {
   SearchKind kind = SearchKind::kGreedy;
   int beam_width = 4;
-  // Without an objective: the tightest plan within the budgets, then the fastest of those; with a
-  // looseness target the fastest plan that meets it.
+  // The goal. If there is none, the search takes the tightest plan within the budgets, and of
+  // equally tight ones the fastest; with a looseness target, the fastest plan that meets it.
   std::optional<Objective> objective;
   double time_budget = 0;       // predicted seconds of a call; 0: none
   double looseness_target = 0;  // mean width at most so many times crown's; 0: none

@@ -136,7 +136,7 @@ void visit_fields(auto& visit, Is<BackwardLink> auto& s) {
         "outs", s.outs, "remake", s.remake);
 }
 
-// What a link has besides, when its rows choose slopes.
+// The fields that a link has only when its rows choose slopes.
 void visit_slope_fields(auto& visit, Is<BackwardLink> auto& s) {
   visit("relaxed", s.relaxed, "relax", KernelField{s.relax, true, s.layer}, "table", s.slopes.table,
         "slope", s.slopes.slope, "mean", s.slopes.mean, "square", s.slopes.square, "values",

@@ -31,9 +31,9 @@ struct BindBox {
   bool operator==(const BindBox&) const = default;
 };
 
-// What the centre of each neuron may miss, where weights are uncertain by more than a layer's
-// largest row and activation should pay for: own_j = relative (|W| |c|)_j + absolute. The pass over
-// the weights that makes radii runs once more, first, with |c| in place of the radius.
+// Bounds the error of each neuron's centre on its own: own_j = relative (|W| |c|)_j + absolute.
+// Used where weights are so uncertain that a layer's largest row is too coarse a bound. The pass
+// over the weights that makes radii then runs once more, first, with |c| in place of the radius.
 struct CentreMagnitudes {
   BufferId in = BufferId::kNone;   // |c| of a term's input, float; scratch
   BufferId out = BufferId::kNone;  // |W| |c|; scratch
@@ -52,7 +52,7 @@ struct CentreAffine {
   BufferId centre_out = BufferId::kNone,
            radius_out =
                BufferId::kNone;  // z; radius_out_j >= sum_k |w*_jk| radius_in_k (before slack)
-  // Both set to radius_out + slack; kNone where the layer has lines, whose steps bound it.
+  // Both become radius_out + slack. kNone where the layer has lines, whose steps bound it.
   BufferId below = BufferId::kNone, above = BufferId::kNone;
   BufferId slack = BufferId::kNone;  // one double: |z - (centre + W (a - c))| for every neuron
   double inflate = 0;                // factor on the computed radius, for below and above
@@ -65,8 +65,8 @@ struct CentreAffine {
   bool operator==(const CentreAffine&) const = default;
 };
 
-// The same for a sum layer: centre_out = b, then every term adds to centre_out and radius_out,
-// which rounds up.
+// The centre and radius of a sum layer: centre_out = b, then every term adds to centre_out and
+// radius_out, which rounds up.
 struct CentreSum {
   static constexpr std::string_view kName = "centre_sum";
   LayerId layer = 0;
@@ -106,7 +106,7 @@ struct Relax {
   double free_offset = 0;   // `offset` of rows with slopes of their own, whose sums are in double
   double inflate = 0;       // on the stored interval radius
   KernelId kernel = 0;
-  // Where the caller gets the intervals of z, see keep_ranges(); -1: it does not.
+  // The place in the caller's array of the intervals of z, see keep_ranges(); -1: it gets none.
   int kept_position = -1;
   bool operator==(const Relax&) const = default;
 };
@@ -158,7 +158,7 @@ struct ListLive {
   bool operator==(const ListLive&) const = default;
 };
 
-// Where the coefficients of a layer's term go.
+// The coefficients that rows get over the input of one of a layer's terms.
 struct BackwardOut {
   int term = 0;
   BufferId coefficients = BufferId::kNone;  // [in of the term][tile] floats
@@ -202,12 +202,12 @@ struct BackwardLink {
   KernelId kernel = 0;            // dense: relaxation and product; others: relaxation
   std::vector<BackwardOut> outs;  // of the other kinds: one per term
 
-  // What makes `table` anew for each tile, where it is not stored: the steps that made it, and
-  // those that their inputs come from, with other buffers. Run before the link; what they write
-  // lives during its op alone. They read the box and tightened bounds, which are stored.
+  // Steps that make `table` anew for each tile, where it is not stored: those that made it, and
+  // those that their inputs come from, with other buffers. They run before the link, and what they
+  // write lives during its op alone. They read the box and tightened bounds, which are stored.
   std::vector<RepeatedStep> remake;
 
-  // Of rows with slopes of their own. coefficients_in is kept; what passes on is `relaxed`.
+  // Used by rows with slopes of their own alone. They keep coefficients_in and pass on `relaxed`.
   BufferId relaxed = BufferId::kNone;  // of dense and sum layers: coefficients over z
   KernelId relax = 0;                  // of dense layers: the relaxation, apart from the product
   LinkSlopes slopes;                   // of ReLU layers
@@ -241,7 +241,7 @@ struct BackwardRows {
   LayerId layer = 0;
   bool unstable_only = true;
   int iterations = 0;
-  // Of cached entries, or 0: iterations of a call that begins with the slopes of the one before.
+  // Iterations of a call that begins with the slopes of the call before, in cached entries; or 0.
   // Slopes are then kept for every tile.
   int warm_iterations = 0;
   int tile = 0;  // rows at a time; even
@@ -262,7 +262,7 @@ struct BackwardRows {
   BufferId sums = BufferId::kNone;    // [2][tile] floats: offset sum, spread
   BufferId radius = BufferId::kNone;  // interval radius of z
   BufferId input_radius = BufferId::kNone;
-  // Over the network's inputs, after all links; kNone: some link's out has `spread`.
+  // Coefficients over the network's inputs, after all links; kNone: some link's out has `spread`.
   BufferId input_coefficients = BufferId::kNone;
   BufferId input_values = BufferId::kNone;  // [inputs][tile]: the rows' corners; or kNone
   std::vector<BackwardLink> links;          // in falling order of their layers
@@ -274,13 +274,13 @@ struct BackwardRows {
   // Coefficients over the inputs go to the caller: where those of neuron 0 begin, in rows; -1: they
   // do not. See keep_coefficients.h.
   int kept_position = -1;
-  // The same for what is left in the end, where that fits fewer rows: a smaller tile on the same
-  // buffers, with kernels of its own. One, or none.
+  // A smaller tile on the same buffers, with kernels of its own, for the rows that are left in the
+  // end where these are few enough. One, or none.
   std::vector<BackwardRows> last;
   bool operator==(const BackwardRows&) const = default;
 };
 
-// Whether the first link makes its coefficients of the rows' weights itself.
+// Returns true if the first link makes its coefficients of the rows' weights itself.
 inline bool starts_in_first_link(const BackwardRows& step) {
   return !step.links.empty() && step.links.front().coefficients_in == BufferId::kNone;
 }
@@ -320,7 +320,7 @@ struct WriteValues {
 // ---- Steps of cached entries. The anchor is the box of an earlier call; what is known of it holds
 // on every box inside.
 
-// When the box lies in the anchor: tightens below and above by low <= z <= high, its bounds there.
+// Runs when the box lies in the anchor: tightens below and above by its bounds low <= z <= high.
 struct MeetAnchor {
   static constexpr std::string_view kName = "meet_anchor";
   LayerId layer = 0;
@@ -329,8 +329,8 @@ struct MeetAnchor {
   bool operator==(const MeetAnchor&) const = default;
 };
 
-// When it does not, and so becomes the anchor: centre - below, centre + above, rounded outward ->
-// low, high.
+// Runs when the box does not lie in the anchor and so becomes it: stores centre - below and centre
+// + above, rounded outward, in low and high.
 struct KeepAnchor {
   static constexpr std::string_view kName = "keep_anchor";
   LayerId layer = 0;
@@ -354,7 +354,7 @@ using Step = std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, Cen
 std::string_view step_name(const Step& step);
 Step widened(const RepeatedStep& step);
 
-// None of BindBox and MeetOutputs.
+// The layer whose result a step makes; none for BindBox and MeetOutputs.
 std::optional<LayerId> layer_of(const Step& step);
 
 // Buffers that a step reads, and those that it writes.

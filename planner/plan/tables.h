@@ -6,7 +6,7 @@
 
 namespace bf_aot {
 
-// What a constant table of the verifier holds.
+// The contents of a constant table of the verifier.
 enum class TableKind : std::uint8_t {
   kWeight,      // float32 [out / panel][in][panel], zero-padded; of a term: as Term says
   kResidual,    // the same layout

@@ -26,7 +26,7 @@ bool is_smooth(const Layer& layer) {
   return layer.function && !is_piecewise_linear(layer.function->kind);
 }
 
-// Whether a smooth function bends another way at the one end than at the other.
+// Returns true if a smooth function bends another way at the one end than at the other.
 bool turns(const Function& f, double low, double high) {
   if (!(low < high) || !std::isfinite(low) || !std::isfinite(high)) return false;
   const double h = (high - low) / 16;
@@ -36,7 +36,7 @@ bool turns(const Function& f, double low, double high) {
   return curvature(low + h) * curvature(high - h) < 0;
 }
 
-// How a neuron is relaxed: 0 to a constant, 1 by the identity, 2 otherwise.
+// The way in which a neuron is relaxed: 0 to a constant, 1 by the identity, 2 otherwise.
 int kind_of(const Layer& layer, double low, double high) {
   if (layer.function) return is_bent(*layer.function, low, high) ? 2 : 1;
   if (!layer.relu) return 1;
@@ -107,9 +107,9 @@ class Estimator::Runs {
   double work() const { return work_; }
 
  private:
-  // What a step's result depends on: the box, the step's kind and layer, what it writes, and the
-  // domains of all layers that the layer is made of. Steps after the layer's rows depend on its own
-  // domain; rows on how often they choose slopes.
+  // All that a step's result depends on: the box, the step's kind and layer, the number of its
+  // results, and the domains of all layers that the layer is made of. Steps after the layer's rows
+  // depend on its own domain too, rows on how often they choose slopes.
   using Key = std::vector<std::size_t>;
   Key key_of(const Step& step, LayerId index, std::size_t box, std::size_t writes) const {
     Key key = {box, step.index(), static_cast<std::size_t>(index.number()), writes};

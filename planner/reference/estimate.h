@@ -9,7 +9,7 @@
 
 namespace bf_aot::reference {
 
-// What plans of one network would find on boxes, in double: for comparing plans, not for claims.
+// Estimates in double what plans of one network find on boxes: for comparing plans, not for claims.
 // Plans differ in their domains alone; what two of them have in common is computed once.
 class Estimator {
  public:
@@ -19,8 +19,8 @@ class Estimator {
 
   std::size_t add_box(const Box& box);  // its number, from 0
 
-  // Of the neurons that a step bounds by backward rows, at most so many are; the others are
-  // estimated from them. Default: all.
+  // Lets backward rows bound at most so many of the neurons that a step bounds by them; the others
+  // are estimated from these. Default: all.
   void set_most_rows(std::size_t most);
 
   struct Result {

@@ -13,14 +13,14 @@ struct ExactLayerBounds {
   std::vector<mpq_class> lower, upper;
 };
 
-// As Bounds, in exact rationals.
+// Bounds, in exact rationals; see executor.h.
 struct ExactBounds {
   std::vector<mpq_class> lower, upper;
   std::vector<int> unstable;
   std::vector<ExactLayerBounds> layers;
 };
 
-// Whether all functions are made of linear pieces and steps, so that bounds are rational.
+// Returns true if all functions are made of linear pieces and steps, so that bounds are rational.
 bool is_rational(const Plan& plan);
 
 // Executes an entry in rational arithmetic: the method's bounds without any rounding, for the

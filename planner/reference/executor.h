@@ -14,8 +14,8 @@ struct LayerBounds {
 
 struct Bounds {
   std::vector<double> lower, upper;  // of the entry's heads, in order
-  // Per layer with an activation, in layer order: neurons whose ReLU may lie on both sides of 0, or
-  // whose function is no line over the argument's interval.
+  // For each layer with an activation, in layer order, the number of neurons whose ReLU may lie on
+  // both sides of 0, or whose function is no line over the argument's interval.
   std::vector<int> unstable;
   std::vector<LayerBounds> layers;  // of every layer that the entry bounds, in layer order
 };

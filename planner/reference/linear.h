@@ -249,7 +249,7 @@ class RunPart final : public LinearPart<Scalar> {
   std::vector<Scalar> weight_;
 };
 
-// What y_i reads: an element of x, or -1 for none.
+// The element of x that y_i reads, or -1 for none.
 inline std::int64_t source_of(const GatherMap& map, Eigen::Index i) {
   return map.source.empty() ? i : map.source[static_cast<std::size_t>(i)];
 }

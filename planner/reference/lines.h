@@ -11,7 +11,7 @@
 // aside, spreads are those of the relaxations alone.
 namespace bf_aot::reference {
 
-// Of a layer over the box.
+// Lines of a layer that reads the box.
 template <typename Scalar>
 Vector<Scalar> lines_of_box(const AffineMap<Scalar>& map, const Vector<Scalar>& radius,
                             Eigen::Index n) {
@@ -26,7 +26,7 @@ Vector<Scalar> lines_of_box(const AffineMap<Scalar>& map, const Vector<Scalar>& 
   return lines;
 }
 
-// Of a layer of n neurons, from those of its `in` inputs.
+// Lines of a layer of n neurons, made from those of its `in` inputs.
 template <typename Scalar>
 Vector<Scalar> lines_through(const AffineMap<Scalar>& map, const Vector<Scalar>& from,
                              Eigen::Index inputs, Eigen::Index in, Eigen::Index n) {
@@ -43,7 +43,7 @@ Vector<Scalar> lines_through(const AffineMap<Scalar>& map, const Vector<Scalar>&
   return lines;
 }
 
-// How far values lie from their centre: as far as the interval's radius, or the lines, reach.
+// Bounds of the distance of values from their centre: the interval's radius, or the lines' reach.
 template <typename Scalar>
 struct LineReach {
   Vector<Scalar> below, above;
@@ -66,7 +66,7 @@ LineReach<Scalar> reach_of_lines(const Vector<Scalar>& lines, Eigen::Index input
   return made;
 }
 
-// Of the activations: parallel lines of the upper one's slope. relu(z) >= slope z.
+// Lines of the activations: both parallel, with the upper line's slope, since relu(z) >= slope z.
 template <typename Scalar>
 Vector<Scalar> relaxed_lines(const Vector<Scalar>& lines, Eigen::Index inputs,
                              const std::vector<Relaxed<Scalar>>& relaxed,

@@ -20,7 +20,7 @@
 // It follows the steps and their buffers, and ignores offsets, kernels, tiles and error terms.
 namespace bf_aot::reference {
 
-// What a step made: the buffers that it writes, in order, and the bounds of its layer.
+// The result of a step: the buffers that it writes, in order, and the bounds of its layer.
 template <typename Scalar>
 struct StepResult {
   std::vector<Vector<Scalar>> buffers;
@@ -77,10 +77,10 @@ class Machine {
 
   const Interval<Scalar>& outputs() const { return outputs_; }
   const std::map<LayerId, Interval<Scalar>>& layers() const { return layers_; }
-  // By layer: neurons that were to be bounded by backward rows.
+  // The number of each layer's neurons that were to be bounded by backward rows.
   const std::map<LayerId, std::size_t>& rows() const { return rows_; }
 
-  // By layer with an activation: neurons whose relaxation is not exact.
+  // The number of neurons whose relaxation is not exact, for each layer with an activation.
   std::map<LayerId, std::size_t> bent() const {
     std::map<LayerId, std::size_t> counts;
     for (const auto& [index, bounds] : layers_) {
@@ -146,7 +146,7 @@ class Machine {
     return bounds;
   }
 
-  // What a pre-activation's buffers say, and back.
+  // The interval that the buffers of a pre-activation mean.
   Interval<Scalar> load(BufferId centre, BufferId below, BufferId above) {
     return {memory(centre) - memory(below), memory(centre) + memory(above)};
   }
@@ -273,8 +273,8 @@ class Machine {
                                                    centre, memory(step.centre_out));
   }
 
-  // With centres x_c, y_c: x y - (y_c x + x_c y - x_c y_c) = (x - x_c)(y - y_c), within r_x r_y.
-  // The box is the products' of the corners.
+  // McCormick's planes: with centres x_c, y_c the distance x y - (y_c x + x_c y - x_c y_c) = (x -
+  // x_c)(y - y_c) is within r_x r_y. The interval is that of the products of the corners.
   void execute(const RelaxProduct& step) {
     const Layer& target = layer(step.layer);
     const auto& maps = target.terms;
@@ -302,8 +302,9 @@ class Machine {
     finish(step, std::move(table), std::move(bounds));
   }
 
-  // Below: the candidate of the largest lower bound, of equals that of the largest upper one.
-  // Above: the same where none of the others can exceed it, else the largest upper bound.
+  // The lower bound is the candidate of the largest lower bound, of equals that of the largest
+  // upper one. The upper one is the same candidate where no other can exceed it, else the largest
+  // upper bound.
   void execute(const RelaxMax& step) {
     const Layer& target = layer(step.layer);
     const SparseMap& map = std::get<SparseMap>(target.terms.at(0).map);
@@ -348,13 +349,13 @@ class Machine {
     layers_[step.layer] = std::move(bounds);
   }
 
-  // For rows that make it anew, which verify() has compared with the step that made it first.
+  // Keeps a table for rows that make it anew, by steps that verify() has compared with this one.
   void keep_table(const Relax& step) {
     if (step.table != BufferId::kNone && plan_.domain(step.layer).remade)
       tables_[step.layer] = memory(step.table);
   }
 
-  // What rows read.
+  // The memory that rows read: buffers, and tables that they would make anew.
   struct RowMemory {
     const Machine& machine;
 

@@ -42,8 +42,8 @@ class Sampler {
                        [](const Point<double>& p) { return is_finite(p.y); });
   }
 
-  // More samples between the neighbours of x. False when they would lie closer than differences of
-  // f can tell.
+  // Adds samples between the neighbours of x. Returns false when they would lie closer than
+  // differences of f can tell.
   bool refine(double x) {
     const auto less = [](const Point<double>& p, double value) { return p.x < value; };
     const auto at = std::lower_bound(points_.begin(), points_.end(), x, less);
@@ -94,7 +94,8 @@ void refine_extreme(Sampler& sampler, int sign) {
   }
 }
 
-// On a few ulps differences of f say nothing of its slope: both lines have that of a wider step.
+// An interval of a few ulps shows differences of f, but not its slope: both lines have the slope
+// over a wider step.
 Relaxed<double> relax_narrow(const Function& f, const Points& points, double low, double high) {
   const double step = 1e-6 * std::max(1.0, std::fabs(low));
   double slope = 0;

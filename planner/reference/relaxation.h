@@ -126,7 +126,7 @@ std::vector<Scalar> grid_points(const Scalar& low, const Scalar& high, Scalar st
   return list;
 }
 
-// Where a piece ends or f jumps. Some may lie outside of [low, high].
+// The points where a piece ends or f jumps. Some may lie outside of [low, high].
 template <typename Scalar>
 std::vector<Scalar> breaks_of(const Function& f, const Scalar& low, const Scalar& high) {
   std::vector<Scalar> list;
@@ -198,7 +198,7 @@ std::vector<Point<Scalar>> corners_of(const Function& f, const Scalar& low, cons
   return corners;
 }
 
-// Whether f is no line between `low` and `high`.
+// Returns true if f is no line between `low` and `high`.
 template <typename Scalar>
 bool is_bent(const Function& f, const Scalar& low, const Scalar& high) {
   if (!is_piecewise_linear(f.kind) || !is_finite(low) || !is_finite(high)) return low < high;
@@ -223,11 +223,11 @@ Relaxed<Scalar> relax_points(const std::vector<Point<Scalar>>& points, const Sca
 // Constants around any function where an end is infinite; in relaxation.cpp.
 Relaxed<double> relax_infinite(const Function& f, double low, double high);
 
-// Of any function, in double, by sampling; see relaxation.cpp.
+// Relaxes any function in double, by sampling; see relaxation.cpp.
 Relaxed<double> relax_smooth(const Function& f, double low, double high);
 
-// In double, ends that were not rounded outward may have crossed: they stand for what lies between
-// them.
+// Relaxes f between two ends. Ends in double that were not rounded outward may have crossed; they
+// stand for what lies between them.
 template <typename Scalar>
 Relaxed<Scalar> relax_function(const Function& f, const Scalar& low, const Scalar& high) {
   if constexpr (std::is_floating_point_v<Scalar>) {

@@ -45,7 +45,7 @@ struct RowSlopes {
   }
 };
 
-// Whether a ReLU's lower line is the only one: its sign is known.
+// Returns true if a ReLU has one line for both bounds, as its sign is known.
 template <typename Scalar>
 bool is_fixed(const Vector<Scalar>& table, Eigen::Index n, Eigen::Index j) {
   return table(bf::kSlopeUpper * n + j) == table(bf::kSlopeLower * n + j) &&
@@ -81,7 +81,7 @@ class RowSet {
     for (std::size_t k = 0; k < inputs.size(); ++k) map.parts[k]->apply_back(from, of(inputs[k]));
   }
 
-  // Over the activations of a link's layer -> over its inputs.
+  // Passes coefficients over the activations of a link's layer on to the layer's inputs.
   template <typename Memory>
   void through(const BackwardLink& link, const Memory& memory) {
     const auto found = held_.find(link.layer);
@@ -175,7 +175,7 @@ class RowSet {
   Vector<Scalar> constant_;
 };
 
-// Over the ball in the box, row by row: A c less the dual norm of (A_k r_k).
+// Bounds each row over the ball in the box: A c less the dual norm of (A_k r_k).
 template <typename Scalar>
 Vector<Scalar> concretize_ball(Vector<Scalar> least, const Matrix<Scalar>& coefficients,
                                const Interval<Scalar>& box, Norm norm) {
@@ -209,8 +209,8 @@ Vector<Scalar> concretize(RowSet<Scalar>& rows, const Interval<Scalar>& box, Nor
   return least;
 }
 
-// How many neurons go through together: the two widest tensors' coefficients stay within some
-// memory.
+// The number of neurons that go through the links together, such that the two widest tensors'
+// coefficients stay within some memory.
 inline std::size_t neurons_at_once(const Plan& plan) {
   std::int64_t widest = plan.input_count;
   for (const Layer& layer : plan.layers) widest = std::max<std::int64_t>(widest, layer.out);

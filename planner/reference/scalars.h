@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-// What doubles and rationals share.
+// Operations that doubles and rationals share.
 namespace bf_aot::reference {
 
 template <typename Scalar>

@@ -30,9 +30,9 @@ inline std::vector<Eigen::Index> spread(const std::vector<Eigen::Index>& chosen,
   return some;
 }
 
-// As tighten(), with at most `most` rows of each sign. Where that is not all of them, the result is
-// an estimate and no bound: every other neuron's interval shrinks at both ends by the same share as
-// that of its nearest neighbour below with rows.
+// Does what tighten() does, with at most `most` rows of each sign. Where that is not all of them,
+// the result is an estimate and no bound: every other neuron's interval shrinks at both ends by the
+// same share as that of its nearest neighbour below with rows.
 template <typename Scalar, typename Memory>
 void tighten(const Plan& plan, const BackwardRows& step, const Interval<Scalar>& box,
              const std::vector<Eigen::Index>& chosen, std::size_t most, MapCache<Scalar>& maps,

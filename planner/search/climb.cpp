@@ -49,8 +49,8 @@ Candidate Landscape::best_known(const Goal& goal) const {
   return best->first;
 }
 
-// One axis changed; of few axes also the options of two exchanged, as far as both have them: what
-// one layer gives up another gets.
+// The candidates that differ from `from` in one axis. With few axes also those that exchange the
+// options of two, as far as both have them: what one layer gives up another gets.
 std::vector<Candidate> Landscape::neighbours(const Candidate& from) const {
   constexpr std::size_t kFewAxes = 12;
   std::vector<Candidate> list;

@@ -12,8 +12,8 @@ namespace bf_aot {
 // An option of each axis, by number.
 using Candidate = std::vector<int>;
 
-// A space of candidates and what is known of them. Searches share what they found out: a candidate
-// is measured once.
+// A space of candidates and the metrics measured in it. Searches share their measurements, so that
+// a candidate is measured once.
 class Landscape {
  public:
   using Measure = std::function<Metrics(const Candidate&)>;
@@ -24,9 +24,10 @@ class Landscape {
   // Adds candidates that every search looks at first.
   void start_from(Candidate candidate);
 
-  // From each start and from the best that earlier searches found: keeps the `width` best, measures
-  // all candidates that differ from one of them in one axis, or, when there are few axes, exchange
-  // the options of two, and so on until none of the best is new. width 1 is steepest descent.
+  // Searches from each start and from the best that earlier searches found: keeps the `width` best,
+  // measures all candidates that differ from one of them in one axis, or, when there are few axes,
+  // exchange the options of two, and so on until none of the best is new. width 1 is steepest
+  // descent.
   Candidate climb(const Goal& goal, int width);
 
   // Measures every candidate.

@@ -8,7 +8,7 @@
 namespace bf_aot {
 namespace {
 
-// By how much x exceeds its limit, relative to it.
+// The excess of x over its limit, relative to the limit.
 double over(double x, double limit) {
   if (x <= limit) return 0;
   return std::isfinite(x) && limit > 0 ? x / limit - 1 : std::numeric_limits<double>::infinity();

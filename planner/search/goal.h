@@ -8,7 +8,7 @@
 
 namespace bf_aot {
 
-// What is known of a candidate plan before any code is made.
+// Figures of a candidate plan that are known before any code is made.
 struct Metrics {
   double seconds = 0;    // of one call, predicted
   double bytes = 0;      // workspace: the largest sum alive in one step
@@ -17,8 +17,8 @@ struct Metrics {
   bool operator==(const Metrics&) const = default;
 };
 
-// What a search minimises, and what it must keep. A candidate that keeps the limits goes before one
-// that does not, one that breaks them less before one that breaks them more.
+// The number that a search minimises, and the limits that it must keep. A candidate that keeps the
+// limits goes before one that does not, one that breaks them less before one that breaks them more.
 class Goal {
  public:
   // The sum of weight x metric.
@@ -36,11 +36,11 @@ class Goal {
     return {kInf, kInf, kInf, kInf};
   }
 
-  // How far the limits are exceeded, relative to each; 0 when they are kept.
+  // The excess over the limits, relative to each; 0 when they are kept.
   double excess(const Metrics& m) const;
   double value(const Metrics& m) const;
 
-  // Whether `a` is preferred. Of equals, the tighter, then the faster, then the smaller.
+  // Returns true if `a` is preferred. Of equals, the tighter, then the faster, then the smaller is.
   bool prefers(const Metrics& a, const Metrics& b) const;
 
   const Metrics& limits() const { return limits_; }

@@ -40,7 +40,7 @@ double live_bytes(Entry& entry, const PlannerConfig& config) {
                                                                  : entry.arena_bytes());
 }
 
-// As the reference runs a step. More iterations never make bounds looser.
+// Makes a step choose slopes at most so often, to save work. More iterations never loosen bounds.
 void limit_iterations(Step& step, int most) {
   if (auto* const rows = std::get_if<BackwardRows>(&step))
     rows->iterations = std::min(rows->iterations, most);
@@ -52,8 +52,8 @@ double mean(const std::vector<double>& numbers) {
   return numbers.empty() ? 0 : sum / static_cast<double>(numbers.size());
 }
 
-// Of widths, where the reference may be infinite, or 0 but for rounding: what is small next to
-// intervals' width counts as equal.
+// The ratio of two widths, where the reference may be infinite, or 0 but for rounding: widths that
+// are both small next to intervals' count as equal.
 double ratio(double width, double reference, double intervals) {
   if (width == reference) return 1;
   if (std::isinf(reference)) return 0;
@@ -62,7 +62,8 @@ double ratio(double width, double reference, double intervals) {
                                   : std::numeric_limits<double>::infinity();
 }
 
-// By how much the bounds pass the limits: the clause that comes off worst, each by its best bound.
+// The distance by which bounds pass the limits in the worst clause, where the best bound of a
+// clause counts.
 double margin(const MarginClauses& clauses, const reference::Estimator::Result& result) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   double least = kInf;
@@ -112,8 +113,8 @@ void Meter::build(const Candidate& candidate) {
   for (const LayerId id : layout_bytes_.ids()) plan_.layout(id).bytes = layout_bytes_[id];
 }
 
-// Of one box, when of each step's neurons at most so many have rows. Of hidden layers those that
-// intervals leave bent.
+// The work of one box if at most so many of each step's neurons have rows. Of hidden layers only
+// the neurons that intervals leave bent have any.
 double Meter::box_work(std::size_t most_rows) const {
   double work = 0;
   for (Step step : plan_.entries.front().steps) {
@@ -230,7 +231,7 @@ void Meter::choose_effort(const PlanOptions& options) {
   choose_optimised();
 }
 
-// Of the entry as it is built.
+// Runs the entry that build() made on a sample box.
 reference::Estimator::Result Meter::run(std::size_t box) {
   const Entry& entry = plan_.entries.front();
   if (iterations_ >= plan_.config.iterations) return estimator_.run(entry, box);

@@ -23,10 +23,10 @@ class Meter {
   Meter(PlanState& state, SearchSpace& space);
 
   Metrics measure(const Candidate& candidate);
-  // Whether the work allowed for measuring is not spent.
+  // Returns true while the work allowed for measuring is not spent.
   bool may_measure() const;
 
-  // How looseness was found out: "mean width on .. ".
+  // The way in which looseness was found out: "mean width on .. ".
   const std::string& method() const { return method_; }
 
  private:

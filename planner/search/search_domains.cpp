@@ -18,7 +18,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-3;
 constexpr double kMostExhaustive = 4096;
 
-// One search: the space, what is known of it, and where the answer goes.
+// One search: its space, what it has measured, and where the answer goes.
 class Session {
  public:
   Session(PlanState& state, SearchSpace space)
@@ -102,7 +102,7 @@ std::vector<Session::Alternative> Session::alternatives(const Candidate& chosen,
   return list;
 }
 
-// What assign-domains said of the layers that are decided here.
+// Drops what assign-domains rejected in the layers that are decided here.
 void Session::forget_rejected() {
   for (const Decision& d : space_.decisions) {
     const std::string start = plan_.layer(d.layer).name + ": ";
@@ -186,7 +186,8 @@ std::string rounded_up(double x) {
   return fmt::format("{:.3g}", std::ceil(x / unit) * unit);
 }
 
-// What the metric must be allowed to be, other budgets as they are, as an option of the command.
+// The least budget for one metric that some plan keeps, with the other budgets as they are, as an
+// option of the command; empty if there is none.
 std::string least_that_works(Session& session, const Metrics& limits, double Metrics::*metric,
                              const char* option) {
   if ((limits.*metric) == kInf) return {};

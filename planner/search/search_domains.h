@@ -12,8 +12,8 @@ namespace bf_aot {
 // another size than the network's input.
 void search_domains(PlanState& state);
 
-// With sample boxes: hidden layers whose backward bounds do not move the result on them keep
-// intervals.
+// Gives intervals to the hidden layers whose backward bounds do not move the result on any sample
+// box. Without sample boxes nothing changes.
 void tighten_selectively(PlanState& state);
 
 }  // namespace bf_aot

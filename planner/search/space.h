@@ -18,9 +18,9 @@ struct Decision {
   bool has(Domain domain) const;
 };
 
-// What a search chooses among: domains of the layers that the timed entry needs, then, where there
-// is a choice, rows of a tile. The timed entry bounds the specification rows when there are some,
-// else the outputs. When it keeps intervals for all of its heads, so do all other layers.
+// The choices of a search: domains of the layers that the timed entry needs, then, where there is a
+// choice, rows of a tile. The timed entry bounds the specification rows when there are some, else
+// the outputs. When it keeps intervals for all of its heads, so do all other layers.
 struct SearchSpace {
   std::vector<Decision> decisions;
   std::vector<int>
@@ -36,7 +36,7 @@ struct SearchSpace {
   bool has(Domain domain) const;
 };
 
-// From a plan whose domains are those of crown.
+// Makes the space for a plan whose domains are those of crown.
 SearchSpace make_space(const Plan& plan);
 
 // Takes optimised slopes from the options: of all layers, or of those that are no heads.

@@ -21,8 +21,8 @@ std::vector<Moment> fullest_moments(const std::vector<Buffer>& buffers) {
     starts.insert({b.first, b.first_op});
     ends.insert({b.last, b.last_op});
   }
-  // Of each run of starts without an end between them the last: all that lived at the others lives
-  // there as well.
+  // In each run of starts without an end between them the last is the fullest: all that lives at
+  // the others lives there as well.
   std::vector<Moment> moments;
   for (auto start = starts.begin(); start != starts.end(); ++start) {
     const auto next = std::next(start);
@@ -32,7 +32,7 @@ std::vector<Moment> fullest_moments(const std::vector<Buffer>& buffers) {
   return moments;
 }
 
-// Where a block goes between the sorted ranges that are taken.
+// The offset at which a block goes between the sorted ranges that are taken.
 std::int64_t find_gap(const std::vector<std::pair<std::int64_t, std::int64_t>>& taken,
                       std::int64_t bytes, std::int64_t bound, Fit fit, bool high) {
   std::int64_t end = 0;  // of what is taken so far

@@ -20,7 +20,7 @@ struct Block {
   int first = 0, last = 0;  // such ops, both included
 };
 
-// Which gap a block goes to.
+// The gap that a block goes to.
 enum class Fit : std::uint8_t {
   kLowest,
   kTightest,

@@ -59,7 +59,7 @@ class Search {
     }
   }
 
-  // Where each block left may go, lowest first; of equal blocks only one.
+  // The lowest place of each block that is left, lowest first; of equal blocks one stands for all.
   std::vector<Candidate> candidates(std::int64_t floor) {
     std::vector<Candidate> list;
     std::int64_t lowest_end = std::numeric_limits<std::int64_t>::max();
@@ -104,7 +104,7 @@ class Search {
     }
   }
 
-  // What is left goes at or above `floor`: does every op still end within the limit?
+  // Returns true if every op can end within the limit when blocks left go at or above `floor`.
   bool fits(std::int64_t floor) {
     work_ -= static_cast<std::int64_t>(top_.size());
     for (std::size_t at = 0; at < top_.size(); ++at) {

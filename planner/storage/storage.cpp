@@ -31,7 +31,7 @@ bool in_arena(const Buffer& buffer) {
   return buffer.scope == CacheScope::kRun;
 }
 
-// What all workers share, or the part of one.
+// The part of an arena that all workers share, or the part of one worker.
 enum class Part : std::uint8_t { kShared, kWorker };
 
 bool in_part(const Buffer& buffer, Part part) {

@@ -19,16 +19,16 @@ int reuse_in_place(Entry& entry);
 // gives each a range of its own. Throws: BF2116 for more elements than code can count.
 void place_apart(Entry& entry, int align);
 
-// The same of buffers whose lifetimes are known already.
+// Gives buffers whose lifetimes are known already their bytes, and each a range of its own.
 void place_measured(Entry& entry, int align);
 
-// Several greedy orders; the best is taken.
+// Places buffers by several greedy orders; the best result is taken.
 void share_storage(Entry& entry, std::vector<Rejected>& rejected);
 
-// When the arena is larger than the lower bound: an exact search.
+// Searches exactly for a smaller arena when it is larger than the lower bound.
 void search_offsets(Entry& entry, std::vector<Rejected>& rejected);
 
-// The last three, one after the other.
+// Runs place_apart(), share_storage() and search_offsets(), one after the other.
 void plan_storage(Entry& entry, int align, std::vector<Rejected>& rejected);
 
 }  // namespace bf_aot

@@ -123,7 +123,7 @@ double analytic_cost(const Kernel& kernel, const Schedule& schedule, const Targe
   const double spilled =
       std::max(0.0, loops.products + loops.vectors + 1 - target.vector_registers);
   tile += loops.tiles * 2 * spilled;
-  // Between chunks accumulators are added up, or go to memory and back.
+  // Accumulators are added up between chunks, or go to memory and back.
   const double between = loops.products * (loops.backward ? 3 : 1);
   const double trips = (loops.tiles + (loops.rest > 0 ? 1 : 0)) * loops.chunks;
   const double groups = loops.backward ? loops.groups : 1;

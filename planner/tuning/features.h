@@ -8,7 +8,7 @@
 
 namespace bf_aot {
 
-// What a cost model sees of a kernel with a schedule: numbers of the loops, by name.
+// The features by which a cost model sees a kernel with a schedule: numbers of the loops, by name.
 constexpr std::size_t kFeatures = 20;
 using Features = std::array<double, kFeatures>;
 

@@ -77,7 +77,8 @@ double ScheduleSearch::predict(const Schedule& schedule) const {
   return predicted_[*index];
 }
 
-// Without samples the loops' arithmetic predicts; its logarithm is a feature too.
+// Predicts from samples. While there are too few, the loops' arithmetic predicts; later its
+// logarithm is one of the features.
 void ScheduleSearch::learn() {
   const double own = analytic_cost(kernel_, space_.front(), target_);
   for (std::size_t i = 0; i < space_.size(); ++i)
@@ -115,7 +116,7 @@ std::optional<std::size_t> ScheduleSearch::any_new() {
   return std::nullopt;
 }
 
-// Another schedule that differs in one member, or in two where one alone is not legal.
+// A random one of the schedules that differ from this one in the fewest members.
 std::size_t ScheduleSearch::neighbour(std::size_t index) {
   const Schedule& from = space_[index];
   const auto distance = [&](const Schedule& to) {

@@ -37,8 +37,8 @@ class SearchRandom {
   std::uint64_t state_;
 };
 
-// Which schedules of a kernel to measure next. Deterministic: equal seeds and observations give
-// equal proposals. It never proposes one twice, nor one that was observed.
+// Proposes which schedules of a kernel to measure next. Deterministic: equal seeds and observations
+// give equal proposals. It never proposes one twice, nor one that was observed.
 class ScheduleSearch {
  public:
   // others: what is known of other kernels.
@@ -48,7 +48,7 @@ class ScheduleSearch {
   std::size_t size() const { return space_.size(); }
   const std::vector<Schedule>& space() const { return space_; }
 
-  // Not the default, which every measurement includes.
+  // Proposes up to `count` schedules, never the default, which every measurement includes.
   std::vector<Schedule> propose(int count);
 
   // seconds / the default's; not finite: the schedule failed.

@@ -181,7 +181,7 @@ std::vector<Schedule> legal_schedules(const Kernel& kernel, const Target& target
           for (const int unroll : kUnrolls) {
             const Schedule made{kernel.schedule.lanes, vectors, columns, chunk,
                                 groups_first,          unroll};
-            // One weight or coefficient is always in flight.
+            // A register is left for the weight or coefficient that is always in flight.
             if (accumulators(kernel, made) >= registers) continue;
             if (!why_illegal(kernel, made).empty() || std::ranges::count(list, made) > 0) continue;
             list.push_back(made);

@@ -11,11 +11,11 @@ namespace bf_aot {
 // may change is how its loops run, never what it computes, its tables' layout, its lanes or the
 // length of its rounding chains.
 
-// Whether there is something to choose: affine kernels that are printed from loop nests.
+// Returns true for affine kernels that are printed from loop nests: others have nothing to choose.
 bool is_tunable(const Kernel& kernel);
 
-// What forbids a schedule, for the user; empty: nothing. Any schedule may be asked about, also one
-// from a file.
+// The reason, for the user, why a schedule may not be used; empty if it may. Any schedule may be
+// asked about, also one from a file.
 std::string why_illegal(const Kernel& kernel, const Schedule& schedule);
 
 // All legal schedules whose register tile fits the target's registers; the kernel's own first, each

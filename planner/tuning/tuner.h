@@ -15,18 +15,18 @@ struct Measurement {
   std::string error;  // it does not compile, crashes, or is wrong
 };
 
-// The same, in more turns.
+// A measurement in more turns, which tells a gain from noise.
 struct Confirmation : Measurement {
   double ratio = 1;  // median over turns of schedule / default
   double noise = 0;  // what turns of the default with itself differ by
 };
 
-// Where kernels run. Tests have one that computes times.
+// The machine that kernels run on. Tests have one that computes times.
 class TuningMachine {
  public:
   virtual ~TuningMachine() = default;
 
-  // One per schedule; all of them legal.
+  // Measures each schedule; all of them must be legal.
   virtual std::vector<Measurement> measure(const Kernel& kernel,
                                            const std::vector<Schedule>& schedules) = 0;
   virtual Confirmation confirm(const Kernel& kernel, const Schedule& schedule) = 0;
@@ -34,7 +34,7 @@ class TuningMachine {
   // Keeps a record; called as soon as there is one.
   virtual void record(TuningRecord record) = 0;
 
-  // Whether the time is over.
+  // Returns true once the time for tuning is over.
   virtual bool is_over() = 0;
 };
 
@@ -66,7 +66,7 @@ TuningOutcome tune_kernel(const Kernel& kernel, const Target& target, const Tuni
                           const std::vector<TuningRecord>& log,
                           const std::vector<CostSample>& others, TuningMachine& machine);
 
-// What the records of `kernels` teach a cost model.
+// Samples for a cost model from the records of `kernels`.
 std::vector<CostSample> cost_samples(const std::vector<TuningRecord>& log,
                                      const std::vector<Kernel>& kernels, const Target& target);
 

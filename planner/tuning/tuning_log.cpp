@@ -164,7 +164,7 @@ std::string to_line(const TuningRecord& record) {
                      {"candidates", record.candidates},
                      {"is_default", record.is_default}});
   json.update(Json{{"seed", record.seed}, {"version", record.version}});
-  // What a compiler prints need not be UTF-8.
+  // The output of a compiler need not be UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -44,7 +44,7 @@ struct TuningRecord {
 
 constexpr int kTuningSchema = 1;
 
-// One line, with its end; the fields in a fixed order.
+// Writes a record as one line, with its end; the fields have a fixed order.
 std::string to_line(const TuningRecord& record);
 
 // `name`: of the file, for messages.

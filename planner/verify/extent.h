@@ -7,7 +7,7 @@
 
 namespace bf_aot {
 
-// What the names of an extent are in a call.
+// The values of the names in extents, in one call.
 using Extents = std::map<std::string, std::int64_t, std::less<>>;
 
 // The value of an extent of a signature: "2 + n + n / 8".

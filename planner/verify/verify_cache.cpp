@@ -84,7 +84,8 @@ void check_parts(const Entry& entry) {
   }
 }
 
-// What the entries share, in order. Their buffers have the same places: see check_buffers.
+// The steps that the entries share, as text, in order. Their buffers have the same places: see
+// check_buffers.
 std::vector<std::string> shared_texts(const Plan& plan, const Entry& entry) {
   std::vector<std::string> texts;
   for (int i = 0; i < entry.shared_steps; ++i)
@@ -92,7 +93,7 @@ std::vector<std::string> shared_texts(const Plan& plan, const Entry& entry) {
   return texts;
 }
 
-// Every EPOCH buffer of any entry's shared part is made by all of them.
+// The names of an entry's EPOCH buffers that its shared steps make: all entries must make these.
 std::set<std::string> shared_buffers(const Entry& entry) {
   std::set<std::string> names;
   for (int i = 0; i < entry.shared_steps; ++i)

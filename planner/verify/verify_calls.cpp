@@ -69,7 +69,7 @@ class CallCheck {
     routine_ = signature.name;
     for (const std::string_view text : split(signature.parameters, ", "))
       parameters_.push_back(parameter_of(text));
-    // What may be null may be left out at the end.
+    // Arguments at the end that may be null may be left out.
     while (parameters_.size() > call.arguments.size() && parameters_.back().may_be_null)
       parameters_.pop_back();
     expect(call.arguments.size() == parameters_.size(), "{} arguments for {} parameters",

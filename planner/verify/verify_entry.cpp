@@ -17,7 +17,7 @@ namespace {
 constexpr int kNobody = -1;
 constexpr int kEarlierCall = -2;  // wrote a persistent buffer
 
-// One run over an entry.
+// Checks an entry in one run over its steps.
 class EntryVerifier {
  public:
   EntryVerifier(const Plan& plan, const Entry& entry, PlanStage stage)
@@ -46,7 +46,7 @@ class EntryVerifier {
  private:
   bool has(PlanStage stage) const { return stage_ >= stage; }
 
-  // What a buffer holds while the steps are followed.
+  // The contents of a buffer while the steps are followed.
   struct State {
     int writer = kNobody;  // step
     Role role = Role::kScratch;
@@ -181,7 +181,7 @@ class EntryVerifier {
     state = {index, use.role, repeats ? std::optional(state.role) : std::nullopt, use.layer, {}};
   }
 
-  // Of what workers share, or of the part of one.
+  // Checks the arena that workers share, or the part of one.
   void check_arena(bool per_worker, const StorageTotals& said) const {
     StorageTotals totals;
     std::vector<const Buffer*> buffers;
@@ -226,7 +226,7 @@ class EntryVerifier {
     }
   }
 
-  // What a step gives to the caller: a layer's bounds or values, at a position.
+  // The position in the caller's arrays, and the layer, of what a step gives to the caller; if any.
   static std::optional<std::pair<int, LayerId>> given(const Step& step) {
     if (const auto* interval = std::get_if<IntervalAffine>(&step))
       if (interval->centre_out == BufferId::kNone)
@@ -319,7 +319,7 @@ class EntryVerifier {
     require(all == expected, "the heads are not each written once, at their positions");
   }
 
-  // Whether edges lead from one task to a later one. Those of most pairs do in one step.
+  // Returns true if edges lead from one task to a later one. For most pairs a single edge does.
   bool reaches(int before, int task) const {
     const auto first_step = [&](int t) {
       return entry_.tasks[static_cast<std::size_t>(t)].steps.front();

@@ -14,11 +14,10 @@ void verify_entry(const Plan& plan, const Entry& entry, PlanStage stage);
 // one.
 std::string describe_step(const Plan& plan, const Entry& entry, int index);
 
-// What workers share and what each has for itself; see verify_workers.cpp.
+// Checks what workers share and what each has for itself; see verify_workers.cpp.
 void verify_workers(const Plan& plan, const Entry& entry);
 
-// What a step does with a buffer, derived from the step's meaning (access_of is checked against
-// it).
+// The use of a buffer by a step, derived from the step's meaning (access_of is checked against it).
 enum class Role : std::uint8_t {
   kCentre,  // of a box tensor: the inputs (layer -1) or a layer's activations
   kRadius,
@@ -49,7 +48,7 @@ struct Use {
   Element element = Element::kFloat32;
   std::int64_t count = 0;  // elements touched
   int op = -1;             // that alone uses it, or -1: all of the step's ops do
-  // Of a write: the buffer, read by this step, whose elements may be overwritten one by one.
+  // For a write, the buffer, read by this step, whose elements may be overwritten one by one.
   BufferId in_place_of = BufferId::kNone;
   bool repeats = false;  // what is there already
 };

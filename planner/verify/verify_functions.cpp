@@ -11,7 +11,7 @@
 namespace bf_aot {
 namespace {
 
-// What a function's own steps, or those of the functions that it calls, take at least.
+// The least workspace for a function's own steps, or those of the functions that it calls.
 std::int64_t bytes_of_entries(const Plan& plan, bool batch) {
   std::int64_t bytes = 0;
   for (const Entry& entry : plan.entries)

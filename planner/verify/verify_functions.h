@@ -4,8 +4,8 @@
 
 namespace bf_aot {
 
-// The exported functions, where the plan lists them: no two of a name, each entry behind one, and
-// as much memory as the entries and what runs on top of them take.
+// Checks the exported functions, where the plan lists them: no two of a name, each entry behind
+// one, and as much memory as the entries and what runs on top of them take.
 void verify_functions(const Plan& plan);
 
 }  // namespace bf_aot

@@ -79,8 +79,8 @@ void check_steps(const Requantizer& row) {
           "a step at no sum");
 }
 
-// Neither the arithmetic nor the steps ever fall: they agree everywhere if they do at both ends and
-// around each step.
+// Neither the arithmetic nor the steps ever fall, so that they agree everywhere if they do at both
+// ends and around each step.
 void check_row(const Requantizer& row, const Requantization& codes) {
   check_steps(row);
   if (codes.rounding == Rounding::kSteps) return;
@@ -158,8 +158,7 @@ class StepChecker {
                 step.codes.rows.size() == static_cast<std::size_t>(g.out_channels),
             "{} weights, {} rows of codes", step.weight.size(), step.codes.rows.size());
     check_bytes(step.weight, step.weight_bytes);
-    // Of each output: which taps its window has follows from the products themselves; the others
-    // have the code `zero`.
+    // The products themselves tell which taps an output's window has; the others have code `zero`.
     std::vector<Extent64> extents(static_cast<std::size_t>(g.out_count()));
     for_each_product(g, [&](std::int64_t out, std::int64_t weight, std::int64_t) {
       const std::int64_t w = step.weight[static_cast<std::size_t>(weight)];

@@ -62,7 +62,7 @@ class TermVerifier {
     const std::size_t filter = size(g.in_group() * g.taps());
     check(term_.weight.size() == size(g.out_channels) * filter, "weights");
 
-    // What one output or input meets is a product over the dimensions, and so is the largest.
+    // The products of one output or input multiply over the dimensions, and so do the largest ones.
     Extremes found{g.in_group(), g.out_group(), 0};
     bool whole = !g.transposed;  // some output meets a whole filter
     for (std::size_t d = 0; d < 3; ++d) {
@@ -80,8 +80,8 @@ class TermVerifier {
     return found;
   }
 
-  // In one dimension: the most taps of one position of the strided side that fall into the other
-  // side, and the most (position, tap) pairs that meet one position there.
+  // Counts in one dimension the most taps of one position of the strided side that fall into the
+  // other side, and the most (position, tap) pairs that meet one position there.
   static std::pair<std::int64_t, std::int64_t> most_taps(const ConvGeometry& g, std::size_t d) {
     const std::int64_t near_size = g.transposed ? g.in_size[d] : g.out_size[d];
     std::vector<std::int64_t> meets(size(g.transposed ? g.out_size[d] : g.in_size[d]), 0);

@@ -12,7 +12,7 @@ bool has_list(const BackwardRows& step, LayerId tensor) {
   return link != step.links.end() && link->live != BufferId::kNone;
 }
 
-// Whether lists of the layer's pixels are of those that a convolution reads.
+// Returns true if the layer's convolutions make the very image that the convolution reads.
 bool makes_what_is_read(const Layer& layer, const ConvGeometry& g) {
   return std::ranges::all_of(layer.terms, [&](const Term& term) {
     const auto* const conv = std::get_if<ConvMap>(&term.map);
@@ -42,7 +42,8 @@ std::int64_t live_list(const Layer& layer) {
   }
   BF_CHECK(first != nullptr);
   const Extent& size = first->out_size;
-  // Whether all are live, then those of each pixel, then what vectors read beyond.
+  // The list has a number that says whether all are live, then those of each pixel, then what
+  // vectors read beyond.
   return 1 + first->batch * size[0] * size[1] * size[2] * (1 + first->out_channels) + 15;
 }
 

@@ -50,7 +50,7 @@ class PrebuiltCheck {
     require(known, "call of {}: its {} is not prebuilt", signature_.name, name);
   }
 
-  // Of the rows and the type of their sums, the constants before it.
+  // The tile for the rows and the type of their sums, which are the constants before it.
   Tile expected_tile() const {
     const int lanes = std::min(rows(), bytes_ / (wide() ? 8 : 4));
     const bf::ConvRowTile tile = bf::prebuilt_row_tile(bytes_, rows() / lanes);

@@ -30,7 +30,7 @@ bool writes(const Step& step, BufferId id) {
   return std::ranges::count(access_of(step).writes, id) > 0;
 }
 
-// Without its buffers, and without what only rows that choose slopes read.
+// The step without its buffers, so that steps of equal meaning are equal.
 Step bare(const Entry& entry, Step step) {
   rename_buffers(step, std::vector<BufferId>(entry.buffers.size(), BufferId::kNone));
   return step;
@@ -53,7 +53,7 @@ class Remake {
         read(use, first);
       }
       if (!use.writes) continue;
-      // As in a step of the entry: nothing is written over what is still read.
+      // The rule is that of an entry's steps: nothing is written over what is still read.
       BF_CHECK(use.reads || use.id == use.in_place_of ||
                (reads.count(use.id) == 0 && kept.count(use.id) == 0));
       BF_CHECK(stored_.count(use.id) == 0);
@@ -79,8 +79,8 @@ class Remake {
     LayerId layer = -1;
   };
 
-  // The same number as the first step read: made here, and by nothing else there; or stored, and
-  // the first step's own, which nothing has changed since.
+  // Checks that a repeated step reads the same numbers as the first one: made here, and there by
+  // the same step alone; or stored, read by the first step too, and not changed since.
   void read(const Use& use, int first) {
     const Step& origin = entry_.step(first);
     if (made(use.id, use.role, use.layer)) {
@@ -99,7 +99,7 @@ class Remake {
     uses_.read(use.id, use.role, use.layer, use.element, use.count);
   }
 
-  // Whether more than the centre's step wrote the bounds that a relaxation read.
+  // Returns true if more than the centre's step wrote the bounds that a relaxation read.
   bool is_tightened(const Step& origin, Role role) const {
     const auto& relax = std::get<Relax>(origin);
     const BufferId id = role == Role::kBelow ? relax.below : relax.above;

@@ -10,7 +10,7 @@
 namespace bf_aot {
 namespace {
 
-// Which buffer holds whose coefficients while the links are followed. Tensors are layers, or -1.
+// Follows which buffer holds whose coefficients from link to link. Tensors are layers, or -1.
 class Coefficients {
  public:
   Coefficients(const Plan& plan, const BackwardRows& step, int boxes, Uses& uses)
@@ -49,7 +49,7 @@ class Coefficients {
 
   void release(LayerId tensor) { held_.erase(tensor); }
 
-  // What follows belongs to this op of the step.
+  // Makes the uses that follow belong to this op of the step.
   void enter(int op) { op_ = op; }
 
  private:
@@ -158,8 +158,8 @@ std::int64_t tiles_of(const Plan& plan, const BackwardRows& step) {
   return (checked_layer(plan, step.layer).out + pairs - 1) / pairs;
 }
 
-// What a link of rows with slopes of their own has besides. Its coefficients stay as they are: the
-// walk forward reads them.
+// Checks the parts of a link that only rows with slopes of their own have. Its coefficients stay as
+// they are: the walk forward reads them.
 void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
                    Uses& uses) {
   const Layer& layer = checked_layer(plan, link.layer);
@@ -192,8 +192,8 @@ void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLin
   }
 }
 
-// Of a layer `input`, coefficients that the list leaves out are not made: the link of that layer
-// passes on none of them.
+// Checks the list of columns of a layer `input`. Coefficients that it leaves out are not made, so
+// that the link of that layer must pass on none of them.
 void follow_columns(const Plan& plan, const BackwardRows& step, LayerId input, BufferId list,
                     Uses& uses) {
   read_live(plan, list, input, uses);

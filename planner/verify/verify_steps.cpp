@@ -222,7 +222,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const ForwardLines& 
   return uses.list;
 }
 
-// What bounds of z are made of.
+// Checks what a step reads to make bounds of z from lines.
 template <typename LineStep>
 void read_lines(const Plan& plan, const Entry& entry, const LineStep& step, Uses& uses) {
   const Layer& layer = checked_layer(plan, step.layer);

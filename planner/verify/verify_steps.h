@@ -8,7 +8,7 @@
 #include "planner/verify/verify_entry.h"
 #include "runtime/bf/contract/lists.h"
 
-// What the checks of single steps share.
+// Helpers that the checks of single steps share.
 namespace bf_aot {
 
 inline constexpr Element kFloat = Element::kFloat32;
@@ -31,8 +31,6 @@ inline const Kernel& kernel_of(const Plan& plan, KernelId id, KernelKind kind, i
   BF_CHECK(kernel.in == in && kernel.out == out);
   return kernel;
 }
-
-// Of a float32 sum of offsets: price_factor() of runtime/bf/core/bounds.h asks for it.
 
 inline void check_error_terms(std::initializer_list<double> terms) {
   for (double term : terms) BF_CHECK(std::isfinite(term) && term >= 0);
@@ -59,7 +57,7 @@ class Uses {
     add({id, role, layer, false, true, element, count, -1, from});
   }
 
-  // The same with the numbers that `from` holds: both may be read.
+  // A write of the numbers that `from` holds, element by element: both may be read.
   void repeat(BufferId id, BufferId from, Role role, LayerId layer, Element element,
               std::int64_t count) {
     add({id, role, layer, false, true, element, count, -1, from, true});
@@ -94,7 +92,7 @@ void follow_remake(const Plan& plan, const Entry& entry, const BackwardRows& ste
 // what it passes on to have coefficients where they are read.
 std::int64_t live_list(const Layer& layer);
 
-// Whether the layer is no head, and one term of one layer reads it.
+// Returns true if the tensor is no head, and one term of one layer reads it.
 bool read_by_one(const Plan& plan, LayerId tensor);
 void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& link);
 

@@ -34,8 +34,8 @@ void check_places(const RowImage& image, std::int64_t elements) {
   BF_CHECK(places == elements);
 }
 
-// What a layer reads of `image` through a term lies in a window that follows from its own, or is
-// the whole image where it has none (null).
+// Checks that a layer reads through a term an `image` whose window follows from the layer's own, or
+// the whole image where the layer has no window (null).
 void check_term(const Term& term, const RowImage& image, const RowImage* reader) {
   if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
     const ConvGeometry& g = conv->geometry;

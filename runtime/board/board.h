@@ -1,4 +1,4 @@
-/* What the example needs of a board without an operating system. Yours to change and ship, without
+/* The example needs this of a board without an operating system. Yours to change and ship, without
  * attribution. */
 #ifndef BOARD_H
 #define BOARD_H

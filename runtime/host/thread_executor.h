@@ -46,7 +46,7 @@ class ThreadExecutor {
   // that time, and waking up takes tens of microseconds, or more on a busy machine.
   static constexpr std::chrono::microseconds kPatience{200};
 
-  // Until `done()`, or patience ends.
+  // Looks until `done()` is true, or patience ends; returns whether it was true.
   template <typename Done>
   static bool watch(const Done& done) {
     const auto end = std::chrono::steady_clock::now() + kPatience;

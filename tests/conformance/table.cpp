@@ -48,8 +48,8 @@ Tested against exact arithmetic in `tests/unit/frontend/import/`.
 | ai.onnx.ml.Scaler | |
 
 Quantised operators compute exactly on the real numbers that codes stand for, and round once, ties to even. What a
-classifier of scikit-learn adds behind its scores (labels, `ZipMap`) has no bounds: `--output-tensor NAME` cuts the network
-at a tensor, and nothing behind it is read.
+classifier of scikit-learn adds behind its scores (labels, `ZipMap`) has no bounds: `--output-tensor NAME` cuts the
+network at a tensor, and nothing behind it is read.
 
 ## Files in the format .nnet
 

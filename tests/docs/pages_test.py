@@ -1,8 +1,8 @@
 """Checks the pages: pages_test.py SOURCE_FOLDER.
 
 Links to files lead somewhere. Every note below docs/proofs/ is cited by code and indexed in DESIGN.md,
-and every note that is cited exists. Files that pages name exist. Measured times stand in
-docs/measurements/ and bench/, or
+and every note that is cited exists. Files that pages name exist. DESIGN.md has a row for every folder of
+frontend/ and planner/ and for every room of aot/. Measured times stand in docs/measurements/ and bench/, or
 between the marks of figures.
 """
 
@@ -42,6 +42,15 @@ def measured_in(name, text):
 
 def may_hold_figures(name):
     return name.startswith(("docs/measurements/", "bench/"))
+
+
+def folders_without_row(root, design):
+    """Folders of sources that the map of folders leaves out."""
+    rows = re.findall(r"^\| `([^`]+)/` \|", design, re.MULTILINE)
+    folders = {path.parent for part in ("frontend", "planner") for path in (root / part).rglob("*.cpp")}
+    folders |= {path for path in (root / "aot").iterdir() if path.is_dir()}
+    names = {folder.relative_to(root).as_posix() for folder in folders}
+    return [f"DESIGN.md: no row for {name}/" for name in sorted(names - set(rows))]
 
 
 def citations(root):
@@ -84,7 +93,9 @@ def main():
     problems += old
     problems += [f"{cited[name]}: no note docs/proofs/{name}.md" for name in set(cited) - notes]
     problems += [f"docs/proofs/{name}.md: no code cites it" for name in notes - set(cited)]
-    indexed = set(NOTE.findall((root / "DESIGN.md").read_text(encoding="utf-8")))
+    design = (root / "DESIGN.md").read_text(encoding="utf-8")
+    problems += folders_without_row(root, design)
+    indexed = set(NOTE.findall(design))
     problems += [f"DESIGN.md: index and docs/proofs differ in {name}" for name in indexed ^ notes]
     print("\n".join(problems))
     return 1 if problems else 0

@@ -1,7 +1,8 @@
 """Checks the form of the tree: tree_test.py SOURCE_FOLDER.
 
 Only known folders at the top; no notes to finish something later; no paths of one machine;
-a newline at every file's end.
+a newline at every file's end; no line of a page or of a CMake file longer than 120 columns, but for
+tables and blocks of code; no comment in a header that opens with a fragment.
 """
 
 import pathlib
@@ -14,7 +15,14 @@ TOP = {"CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "onnx_schema", "
 TEXT = {".cpp", ".h", ".c", ".py", ".cmake", ".txt", ".md", ".in", ".ld", ".json", ".proto"}
 # Spelled so that this file does not find itself.
 LATER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b|not implemented" r" yet|place" r"holder")
+WIDTH = 120
+NARROW = {".md", ".cmake"}
 MACHINE = re.compile(r"(?<![\w.])/(home|work|root|Users)/\w")
+# A comment that begins so takes its meaning from another one.
+FRAGMENT = re.compile(r"(Of|By|As|The same|What|From|Without|Behind|On) ")
+COMMENT = re.compile(r"\s*(?://+<?|/\*+) *(.*)")
+PRINTED = re.compile(r'R"\(.*?\)"', re.DOTALL)  # text of generated files
+ROOMS = {"frontend", "planner", "aot", "runtime", "bench"}
 
 
 def problems_in(name, text):
@@ -27,10 +35,38 @@ def problems_in(name, text):
         yield f"{name}: no newline at the end"
 
 
+def wide_lines_in(name, text):
+    """Lines of a page or of a CMake file that are too long."""
+    code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        code ^= line.lstrip().startswith("```")
+        if len(line) > WIDTH and not code and not line.startswith("|"):
+            yield f"{name}:{number}: {len(line)} columns, at most {WIDTH}: {line[:60]}"
+
+
+def fragments_in(name, text):
+    """Comment blocks of a header that open with a preposition or a relative."""
+    text = PRINTED.sub(lambda string: "\n" * string[0].count("\n"), text)
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = COMMENT.match(line)
+        if comment and not inside and FRAGMENT.match(comment[1]):
+            yield f"{name}:{number}: a comment that is no sentence: {line.strip()[:80]}"
+        inside = comment is not None
+
+
 def self_test():
     """A test that cannot fail is none."""
     bad = ["x  // TO" "DO: y\n", "p = '/ho" "me/me'\n", "x"]
-    return [f"self test: {text[:20]!r}" for text in bad if not list(problems_in("a.cpp", text))]
+    failed = [text for text in bad if not list(problems_in("a.cpp", text))]
+    long = "x" * (WIDTH + 1)
+    failed += [text for text in (long, f"```\n```\n{long}") if not list(wide_lines_in("a.md", text))]
+    failed += [text for text in (f"| {long} |", f"```\n{long}\n```") if list(wide_lines_in("a.md", text))]
+    bad = ["// Of a row.\nint x;\n", "  /// The same of boxes.\n", "/* What it is. */\n"]
+    failed += [text for text in bad if not list(fragments_in("a.h", text))]
+    good = "// The sum\n// Of rows is not meant.\nint x;  // Of rows\nR\"(\n/* Of it. */)\"\n"
+    failed += [good] if list(fragments_in("a.h", good)) else []
+    return [f"self test: {text[:20]!r}" for text in failed]
 
 
 def files_of(root):
@@ -54,7 +90,12 @@ def main():
             continue
         if path.suffix == ".json" and relative.parts[0] in ("models", "bench"):
             continue  # data
-        found += problems_in(relative.as_posix(), path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        found += problems_in(relative.as_posix(), text)
+        if path.suffix in NARROW or path.name.startswith("CMakeLists.txt") or path.name.endswith(".cmake.in"):
+            found += wide_lines_in(relative.as_posix(), text)
+        if path.suffix == ".h" and relative.parts[0] in ROOMS:
+            found += fragments_in(relative.as_posix(), text)
     print("\n".join(found))
     return 1 if found else 0
 

@@ -28,7 +28,8 @@ bf_add_room_test(build FILES aot/build/*.cpp aot/build/footprint/*.cpp)
 bf_add_test(unit_prebuilt aot/engine/prebuilt/prebuilt_kernels_test.cpp LINK bf_prebuilt bf_prebuilt_exact LABELS unit)
 bf_add_room_test(engine FILES aot/engine/run/*.cpp)
 
-bf_add_room_test(decide FILES aot/decide/boxes/*.cpp aot/decide/neurons/*.cpp aot/decide/parts/*.cpp aot/decide/property/*.cpp
+bf_add_room_test(decide FILES aot/decide/boxes/*.cpp aot/decide/neurons/*.cpp aot/decide/parts/*.cpp
+  aot/decide/property/*.cpp
                  aot/decide/tree/*.cpp)
 # Code that is compiled and what the engine says of the same property.
 bf_add_test(verdict_code_test aot/decide/code/verdict_code_test.cpp aot/decide/code/verdict_batch_test.cpp

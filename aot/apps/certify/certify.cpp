@@ -99,8 +99,8 @@ std::vector<std::size_t> inputs_of(const SlopeQuestion& slopes) {
   return inputs;
 }
 
-// Rows of the outputs of a derivative, input by input: of the outputs or of C y, negative where
-// they are to fall.
+// Rows for the outputs of a derivative, input by input: they select slopes of the outputs, or of
+// the rows C y, with a minus sign where these are to fall.
 LinearSpec slope_rows(const SlopeQuestion& slopes, const std::optional<LinearSpec>& asked,
                       std::size_t outputs) {
   LinearSpec own;
@@ -159,7 +159,7 @@ class Answerer {
     }
   }
 
-  // `indices`: of the samples whose boxes there are, in order.
+  // Certifies samples. `indices`: those of the samples whose boxes are given, in order.
   std::vector<SampleResult> certify(const Boxes& boxes, const std::vector<std::size_t>& indices,
                                     std::size_t radius) const {
     std::vector<SampleResult> results = certifier_         ? classes(boxes, indices)
@@ -197,7 +197,8 @@ class Answerer {
     return value_of(verifier_->evaluate(std::span(boxes.samples).subspan(k * inputs, inputs)));
   }
 
-  // Every output stays within the distance of the label; the margin is what is left of it.
+  // Certifies that every output stays within the distance of the label; the margin is what is left
+  // of it.
   std::vector<SampleResult> within(const Boxes& boxes,
                                    const std::vector<std::size_t>& indices) const {
     const api::Bounds bounds = value_of(verifier_->bounds(boxes.lower, boxes.upper));
@@ -228,7 +229,7 @@ class Answerer {
     return results;
   }
 
-  // Every row is positive; the margin is the least lower bound.
+  // Certifies that every row is positive; the margin is the least lower bound.
   std::vector<SampleResult> rows(const Boxes& boxes,
                                  const std::vector<std::size_t>& indices) const {
     std::vector<SampleResult> results = least_rows(boxes, indices.size());
@@ -270,7 +271,7 @@ class Answerer {
     return results;
   }
 
-  // The least lower bound of the rows on each of so many boxes, and the row that it is of.
+  // The least lower bound of the rows on each of `count` boxes, with the number of its row.
   std::vector<SampleResult> least_rows(const Boxes& boxes, std::size_t count) const {
     const api::Bounds bounds = value_of(verifier_->spec_bounds(boxes.lower, boxes.upper));
     std::vector<SampleResult> results(count);
@@ -333,7 +334,8 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
   return sha256(text);
 }
 
-// A ball is not cut at the range, which its bounds may leave.
+// The box around a sample. The box of a ball is not cut at the range, which the ball's bounds may
+// leave.
 input::SampleBox around(const input::ModelSamples& samples, std::size_t index,
                         const vnnlib::Number& eps, const CertifyQuestion& question,
                         const std::string& where) {
@@ -410,7 +412,8 @@ CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQues
   run.jobs = question.options.bounds.threads;
   const Answerer answerer(model, question, data);
 
-  // What an earlier process found. Rows are only kept by this one once a round is done.
+  // Results of an earlier process are read first. Rows are kept by this process only when a round
+  // is done.
   std::optional<system::CleanupPending> pending;
   std::optional<Journal> journal;
   std::set<std::pair<std::size_t, std::size_t>> done;

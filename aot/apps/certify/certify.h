@@ -13,31 +13,32 @@
 
 namespace bf_aot::apps {
 
-// That all outputs, or rows C y, rise with some inputs and fall with others, as fast as `least`
-// says, for each unit of the model's input.
+// The claim that all outputs, or rows C y, rise with some inputs and fall with others, by at least
+// `least` for each unit of the model's input.
 struct SlopeQuestion {
-  std::vector<std::size_t> rising, falling;  // of the inputs
+  std::vector<std::size_t> rising, falling;  // indices of inputs
   vnnlib::Number least;
 };
 
-// What a run certifies. Texts of numbers must stay as long as it does.
+// The question that a run certifies. Texts of numbers must live as long as it does.
 struct CertifyQuestion {
   std::vector<std::string> output_tensors;  // none: the model's own outputs
   input::DataFiles files;
   input::Normalisation normalisation;
-  bool channels_last = false, channels_first = false;  // of arrays; neither: as the model's input
-  std::size_t first = 0, count = 0;                    // of the samples; 0: all that follow
-  std::vector<vnnlib::Number> eps;                     // none: the data have boxes
-  std::optional<vnnlib::Number> within;                // kWithin
-  std::optional<LinearSpec> rows;                      // kRows, kSlopes
-  std::optional<SlopeQuestion> slopes;                 // kSlopes
+  // Order of arrays; neither: that of the model's input.
+  bool channels_last = false, channels_first = false;
+  std::size_t first = 0, count = 0;      // range of samples; count 0: all that follow
+  std::vector<vnnlib::Number> eps;       // none: the data have boxes
+  std::optional<vnnlib::Number> within;  // kWithin
+  std::optional<LinearSpec> rows;        // kRows, kSlopes
+  std::optional<SlopeQuestion> slopes;   // kSlopes
   std::vector<Threshold> thresholds;
   api::CertifyOptions options;
 };
 
 struct CertifyOutputs {
   std::string journal;  // file, or empty
-  // Falsified samples of an earlier process are done again: its file has no inputs.
+  // Does falsified samples of an earlier process again, since its file has no inputs.
   bool counterexamples = false;
 };
 
@@ -45,7 +46,7 @@ struct CertifyAnswer {
   CertifyRun run;
   input::Dataset data;
   std::vector<std::int64_t> input_shape;
-  std::vector<std::string> remarks;  // what looks like a mistake in how the data were given
+  std::vector<std::string> remarks;  // likely mistakes in how the data were given
 };
 
 // Reads model and data, and certifies every sample at every radius, with progress on a terminal.

@@ -39,7 +39,8 @@ Journal::Journal(fs::path path, const std::string& question, const CertifyRun& r
   system::publish_file(part_, question + "\n");
 }
 
-// Only whole rows count: a process may have ended within the last one.
+// The rows of an earlier process. Only whole rows count, since it may have ended within the last
+// one.
 std::vector<SampleResult> Journal::read_earlier(const std::string& question) const {
   std::error_code error;
   if (!fs::exists(part_, error) || !fs::exists(path_, error)) return {};

@@ -133,7 +133,7 @@ std::string curve(const CertifyRun& run, const std::vector<Tally>& all) {
     return static_cast<double>(tally.certified + tally.unknown) /
            static_cast<double>(tally.count());
   };
-  // The names stand apart where the lines end together.
+  // Names are moved apart where lines end close to each other.
   const Tally& last = all[order.back().second];
   const bool close = y(certified(last)) - y(possible(last)) < 16;
   line("--c0", run.decide ? "not falsified" : "right at the sample", possible, close ? -8 : 0);
@@ -186,7 +186,7 @@ std::optional<ImageForm> image_form(const std::vector<std::int64_t>& shape, bool
                    static_cast<std::uint32_t>(channels), channels_last};
 }
 
-// From black, the least number that is given, to white.
+// A picture of values in shades from black, the least of the range, to white, the largest.
 std::string image(const ImageForm& form, const double* values, double least, double most,
                   const std::string& title) {
   input::Picture picture{form.width, form.height, form.channels, {}};

@@ -12,7 +12,7 @@ double share(std::size_t part, std::size_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Another class's output equals the label's at the sample, where it is the largest.
+// Returns whether another class's output equals the label's at the sample, where it is the largest.
 bool is_tie(const CertifyRun& run, const SampleResult& result) {
   return run.task == CertifyTask::kClasses && result.robustness == api::Robustness::kWrong &&
          result.margin == 0;

@@ -29,7 +29,7 @@ constexpr InstanceAnswer kAnswers[] = {InstanceAnswer::kUnsat, InstanceAnswer::k
                                        InstanceAnswer::kUnknown, InstanceAnswer::kTimeout,
                                        InstanceAnswer::kError};
 
-// After its own end is due, a process has so long until it is ended.
+// A process is ended when it still runs this long after its own timeout.
 constexpr double kGraceSeconds = 2;
 
 std::optional<InstanceAnswer> answer_named(const std::string& name) {
@@ -72,7 +72,7 @@ std::string first_line(const std::string& text) {
   return printable(std::string_view(text).substr(0, text.find('\n')));
 }
 
-// In a process of its own: the answer as JSON.
+// Decides a property in a process of its own, and returns the answer as JSON.
 std::string decide_apart(const api::Model& model, const fs::path& property,
                          const api::VerifyOptions& options) {
   nlohmann::ordered_json json;
@@ -142,7 +142,8 @@ class Runner {
   }
 
  private:
-  // Lines of instances of the file; a last line that was cut is left out.
+  // Reads the lines of an earlier process about instances of the file; a last line that was cut is
+  // left out.
   void read_earlier() {
     std::error_code error;
     if (!fs::exists(results_, error)) return;
@@ -292,7 +293,7 @@ const char* to_string(InstanceAnswer answer) {
 
 namespace {
 
-// A first line that names the columns says nothing else. They are in the competitions' order.
+// Drops a first line that names the columns, which are in the competitions' order.
 void drop_header(input::Table& table) {
   std::vector<std::string> names;
   for (const std::string& cell : table.rows[0]) {

@@ -9,8 +9,8 @@
 
 #include "aot/library/bf_aot.h"
 
-// Many questions, in the files of VNN-COMP: a line "onnx,vnnlib,timeout" for each, and a line
-// "category,onnx,vnnlib,prepare_seconds,result,run_seconds" for its answer.
+// Runs over many questions, in the files of VNN-COMP: a line "onnx,vnnlib,timeout" for each, and a
+// line "category,onnx,vnnlib,prepare_seconds,result,run_seconds" for its answer.
 
 namespace bf_aot::apps {
 
@@ -24,43 +24,43 @@ struct InstanceFile {
   std::string category;  // the folder's name
   std::vector<Instance> instances;
 
-  // The path itself, or with ".gz" where only that exists.
+  // The path of a file that the instances name, with ".gz" added where only that exists.
   std::filesystem::path existing(const std::string& name) const;
 };
 
-// Throws: BF3001, BF3015.
+// Reads a file of instances. Throws: BF3001, BF3015.
 InstanceFile read_instances(const std::filesystem::path& path);
 
-// What is known of an instance. An error is no verdict: a file that cannot be handled, or a process
-// that ended before its answer.
+// The answer about an instance. An error is no verdict: a file cannot be handled, or a process
+// ended before its answer.
 enum class InstanceAnswer : std::uint8_t { kUnsat, kSat, kUnknown, kTimeout, kError };
 const char* to_string(InstanceAnswer answer);
 
 struct InstanceResult {
-  std::size_t index = 0;  // of the file
+  std::size_t index = 0;  // in the file
   InstanceAnswer answer = InstanceAnswer::kError;
   double prepare_seconds = 0, run_seconds = 0;
-  std::string message;         // of an error
-  std::string counterexample;  // of sat, in the competitions' syntax
+  std::string message;         // with kError
+  std::string counterexample;  // with kSat, in the competitions' syntax
 };
 
 struct InstanceSettings {
-  api::VerifyOptions options;             // of each; its timeout is the least that is asked for
-  double timeout_seconds = 0;             // of each, in place of the file's; 0: the file's
-  int jobs = 1;                           // instances at once, each in a process of its own
-  std::optional<std::size_t> index;       // the only one
+  api::VerifyOptions options;        // for each instance; its own timeout is ignored
+  double timeout_seconds = 0;        // for each instance, in place of the file's; 0: the file's
+  int jobs = 1;                      // instances at once, each in a process of its own
+  std::optional<std::size_t> index;  // the only instance to decide
   std::filesystem::path counterexamples;  // a folder for those of sat instances; or empty
   std::filesystem::path junit;            // a file, or empty
 };
 
 struct InstanceTotals {
   std::size_t unsat = 0, sat = 0, unknown = 0, timeout = 0, error = 0;
-  std::size_t earlier = 0;  // of these, found by an earlier process
+  std::size_t earlier = 0;  // those of all these that an earlier process found
   double seconds = 0;
 };
 
-// Decides every instance that `results` has no line of, and appends a line for each as it ends,
-// with progress on a terminal. A model is read once for the instances in a row that are about it.
+// Decides every instance that `results` has no line for, and appends a line as each ends, with
+// progress on a terminal. A model is read once for the instances in a row that are about it.
 // Throws: BF3102, BF3015 a damaged file of results, Interrupted.
 InstanceTotals run_instances(const InstanceFile& file, const std::filesystem::path& results,
                              const InstanceSettings& settings);

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kRounds = 5;  // of taking turns
 
-// Nothing but peaks and bandwidths: what it predicts is the roofline. That of vectors, also for
-// code that uses none: it is the machine's limit.
+// A profile of the machine with nothing but peaks and bandwidths, whose prediction is the roofline.
+// The peaks are those of vectors also for code that uses none, since they are the machine's limit.
 MachineProfile bare(const BenchSubject& subject) {
   MachineProfile machine = subject.machine.value_or(host_profile());
   machine.float32_scalar = machine.float32_vector;
@@ -58,12 +58,12 @@ void describe(const Plan& plan, const BenchSubject& subject, Strategy& result) {
   result.limit = subject.machine ? cost.total.seconds : 0;
 }
 
-// Of a strategy: the engine takes none.
+// The compiler's options for a strategy; none for the engine.
 build::CompilerOptions compiler_of(const BenchSubject& subject, Lowering lowering) {
   return lowering == Lowering::kPrebuilt ? build::CompilerOptions() : subject.compiler;
 }
 
-// Of generated code, or of the engine.
+// A runner of generated code, or of the engine.
 Runner verifier_runner(const BenchSubject& subject, const build::CompileOptions& options) {
   Runner runner;
   const Lowering lowering = options.planner.lowering;
@@ -89,7 +89,7 @@ Runner verifier_runner(const BenchSubject& subject, const build::CompileOptions&
   return runner;
 }
 
-// The plan executed in double by this program: no limit is known of it.
+// A runner that executes the plan in double in this program. No limit is known for it.
 Runner reference_runner(const BenchSubject& subject, const build::CompileOptions& options) {
   Runner runner;
   const system::Stopwatch stopwatch;
@@ -151,7 +151,7 @@ std::vector<Strategy> time_strategies(const BenchSubject& subject,
   const int rounds = limits.repeats > 0 ? std::min(kRounds, limits.repeats) : kRounds;
   for (int round = 0; round < rounds; ++round)
     for (Runner& runner : runners) {
-      // Repeats that the rounds do not divide go to the first ones.
+      // The first rounds take one repeat more where the rounds do not divide the repeats.
       const int repeats = limits.repeats / rounds + (round < limits.repeats % rounds ? 1 : 0);
       system::SampleLimits part{repeats, limits.seconds / rounds, 1};
       part.warm_up = round == 0 ? limits.warm_up : 1;

@@ -12,17 +12,17 @@
 
 namespace bf_aot::apps {
 
-// Seconds per call.
+// Statistics of seconds per call.
 struct Statistics {
   double mean = 0, deviation = 0;  // deviation: of one measurement, not of the mean
   double min = 0, p50 = 0, p95 = 0;
   int count = 0;  // measurements
 };
 
-// Of at least one number.
+// The statistics of at least one sample.
 Statistics statistics_of(std::vector<double> samples);
 
-// Work and the time it takes. `limit`: seconds at this machine's peak and bandwidth, whichever
+// Work and the time that it takes. `limit`: seconds at this machine's peak and bandwidth, whichever
 // binds each part: the roofline of Williams, Waterman, Patterson (2009).
 struct Work {
   double calls = 0;
@@ -45,7 +45,7 @@ struct Strategy {
   Lowering lowering = Lowering::kVector;
   Statistics times;
   double flops = 0, bytes = 0, limit = 0;  // as in Work; 0 where nothing is known
-  double ready_seconds = 0;                // until it can be called: of bf-aot, of the C++ compiler
+  double ready_seconds = 0;  // spent by bf-aot and the C++ compiler before the first call
   std::int64_t arena_bytes = 0, weights_bytes = 0;
   std::optional<std::int64_t> code_bytes;
   double width = 0;  // mean over the outputs, or over the rows of C y
@@ -57,21 +57,22 @@ struct BenchLimits {
   double seconds = 1;  // of measurements of each strategy
 };
 
-// A subject of measurements: the network, its box, and how it is compiled.
+// The subject of measurements: a network, its box, and how it is compiled.
 struct BenchSubject {
   const build::FrontendResult& front;
   input::FloatBox box;
   build::CompileOptions options;
   build::CompilerOptions compiler;
-  std::optional<MachineProfile> machine;  // peaks and bandwidths of the same minute
+  std::optional<MachineProfile> machine;  // measured peaks and bandwidths
 };
 
-// The strategies in turns, so that a slow minute of the machine hits all of them alike.
+// Times the strategies by turns, so that a slow minute of the machine hits all of them alike.
 std::vector<Strategy> time_strategies(const BenchSubject& subject,
                                       const std::vector<Lowering>& lowerings,
                                       const BenchLimits& limits);
 
-// Where the time goes, with a timer around every call; in order of falling time.
+// Times each kernel and routine of a verifier with a timer around every call; in order of falling
+// time.
 std::vector<KernelTime> time_kernels(const BenchSubject& subject);
 
 }  // namespace bf_aot::apps

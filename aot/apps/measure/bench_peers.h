@@ -8,23 +8,23 @@
 
 namespace bf_aot::apps {
 
-// What a peer is asked: the bounds of a model on a box.
+// The question to a peer: the bounds of a model on a box.
 struct PeerQuestion {
   std::filesystem::path model;
   const input::FloatBox& box;
   Method method = Method::kCrown;
-  double seconds = 1;  // of measurements
+  double seconds = 1;  // spent on measurements
 };
 
 struct PeerTime {
   std::string command;
-  std::string name;                 // as the peer calls itself; the command when it did not answer
-  std::optional<Statistics> times;  // nothing: it was skipped
-  std::string reason;               // why
+  std::string name;                 // as the peer names itself; the command when it did not answer
+  std::optional<Statistics> times;  // none: it was skipped
+  std::string reason;               // why it was skipped
 };
 
-// Another program on the same question: runs COMMAND MODEL BOX.json METHOD SECONDS, whose words are
-// separated by spaces. It prints {"name": text, "seconds": [seconds of each call, ..]}, or ends
+// Asks another program the same question: runs COMMAND MODEL BOX.json METHOD SECONDS, whose words
+// are separated by spaces. It prints {"name": text, "seconds": [seconds of each call, ..]}, or ends
 // with 77, saying on standard error what it needs. Throws: BF3330 when it fails in another way or
 // answers with something else; Interrupted.
 PeerTime time_peer(const std::string& command, const PeerQuestion& question);

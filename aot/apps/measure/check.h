@@ -16,13 +16,13 @@ struct Tolerances {
   double point = 0.01;        // see Widths::point_width, relative to the largest golden bound
 };
 
-// Widths of one box's bounds against golden ones. An entry counts as a ratio when the golden width
-// is well above float32 rounding: more than 2^-13 of the largest golden bound, in a box that is not
-// marked rounding_dominated. What is smaller is judged by how much wider ours is.
+// Compares the widths of one box's bounds with golden ones. An entry counts as a ratio when the
+// golden width is well above float32 rounding: more than 2^-13 of the largest golden bound, in a
+// box that is not marked rounding_dominated. Smaller widths are judged by how much wider ours is.
 struct Widths {
   int entries = 0;  // that have a ratio
   double min = 1, mean = 1, max = 1;
-  int points = 0;          // the others
+  int points = 0;          // entries that have no ratio
   double point_width = 0;  // largest excess of ours over the golden width
   double point_limit = 0;
   bool ok = true;

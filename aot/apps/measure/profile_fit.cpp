@@ -15,7 +15,7 @@ namespace {
 constexpr int kFitRepeats = 25;
 constexpr double kLeastFitSeconds = 200e-9;  // of a part that is fitted: the clock resolves less
 
-// How the prediction of a part depends on the profile: with the costs c of the families
+// The prediction of a part as a function of the profile: with the costs c of the families it is
 //   calls + sum over families of (items item + groups group) + max(compute / efficiency, memory).
 struct Sample {
   double measured = 0;
@@ -107,13 +107,14 @@ double error(const std::vector<Sample>& samples, const MachineProfile& profile) 
   for (const Sample& sample : samples) {
     const double weight = sample.measured >= kWellResolved ? 1 : 0.2;
     const double ratio = std::log(std::max(predicted(sample, profile), 1e-12) / sample.measured);
-    // A part that the model does not understand must not bend the others.
+    // Large errors count less than their squares, so that a part that the model does not understand
+    // does not bend the others.
     sum += weight * std::min(ratio * ratio, 1 + std::fabs(ratio));
   }
   return sum;
 }
 
-// One cost moved by factors towards the least error.
+// Moves one cost by factors towards the least error. Returns whether the error fell.
 bool improve(const std::vector<Sample>& samples, double step, double most, MachineProfile& profile,
              double& cost) {
   bool better = false;
@@ -187,7 +188,7 @@ void fit(const std::vector<Observation>& observations, MachineProfile& profile) 
   std::vector<Sample> samples;
   for (const Observation& seen : observations)
     for (Sample& sample : samples_of(seen, profile)) samples.push_back(std::move(sample));
-  // What depends on each cost.
+  // Samples are sorted by the costs on which they depend.
   std::vector<std::vector<Sample>> of_item(kFamilies), of_group(kFamilies), of_rate(kFamilies);
   for (const Sample& sample : samples)
     for (std::size_t f = 0; f < kFamilies; ++f) {

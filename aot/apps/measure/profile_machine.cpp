@@ -149,7 +149,8 @@ void measure_levels(const Probe& probe, MachineProfile& profile) {
   profile.levels.clear();
   for (std::size_t i = 0; i < std::size(sizes); ++i) {
     if (!profile.levels.empty() && !(sizes[i] > profile.levels.back().bytes)) continue;
-    // Half of a cache: the rest is for what else lives there. Beyond: several times the last.
+    // Half of a cache is read, since other data live there; beyond the caches, several times the
+    // last one.
     const double span = i < 3 ? sizes[i] / 2 : std::min(8 * sizes[2], 256 * kMega);
     const auto bytes = static_cast<std::size_t>(span) / 4096 * 4096;
     const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(4096, bytes),

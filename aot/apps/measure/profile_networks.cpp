@@ -82,7 +82,7 @@ class Builder {
  private:
   std::int64_t count(ValueId id) const { return element_count(graph_.value(id).shape); }
 
-  // Numbers that keep the size of what passes through.
+  // A constant of numbers that keep the size of what passes through.
   Constant constant(Shape shape, std::int64_t terms) {
     std::normal_distribution<float> normal(0, std::sqrt(2.0F / static_cast<float>(terms)));
     std::vector<double> data(static_cast<std::size_t>(element_count(shape)));

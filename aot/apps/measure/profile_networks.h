@@ -8,13 +8,13 @@
 
 namespace bf_aot::apps {
 
-// Networks that `bf-aot profile` times, made of random numbers: together they do every kind of work
-// (Family) of the cost model in several sizes.
+// A network of random numbers that `bf-aot profile` times. Together these networks do every kind of
+// work (Family) of the cost model in several sizes.
 struct ProfileNetwork {
   std::string name;
   Graph graph;  // as imported
   Method method = Method::kCrown;
-  double centre = 0.5, radius = 0.05;  // of its box, the same for every input
+  double centre = 0.5, radius = 0.05;  // the box's, equal for every input
 };
 
 std::vector<ProfileNetwork> profile_networks();

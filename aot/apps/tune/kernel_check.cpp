@@ -159,7 +159,7 @@ void KernelCheck::fill() {
     if (has(list)) fill_list(list);
 }
 
-// Three of four neurons, as list_live() of runtime/bf/core/bounds.h lists them.
+// Fills a list with three of four neurons, in the form of list_live() of runtime/bf/core/bounds.h.
 void KernelCheck::fill_list(const char* list) {
   SearchRandom random(seed_ + 2);
   const int n = std::string_view(list) == "live" ? kernel_.out : kernel_.in;
@@ -234,7 +234,7 @@ std::string KernelCheck::check_forward() const {
         const double whole = w + (has("residual") ? weight("residual", o, i) : 0.0);
         centre += whole * c;
         magnitude += std::abs(whole * c);
-        // The residual has no part in the radius: the error terms pay for it.
+        // The residual has no part in the radius, since the error terms pay for it.
         if (!evaluates) radius += std::abs(w) * value("radius", at);
       }
       const std::size_t at = static_cast<std::size_t>(o) * boxes + b;
@@ -264,7 +264,7 @@ std::string KernelCheck::check_forward() const {
   return {};
 }
 
-// The sum of each row; coefficients: before the relaxation.
+// Checks the sum of each row. coefficients: those before the relaxation.
 std::string KernelCheck::check_sums(const std::vector<double>& coefficients) const {
   const auto rows = static_cast<std::size_t>(kernel_.rows);
   const auto boxes = static_cast<std::size_t>(kernel_.boxes);

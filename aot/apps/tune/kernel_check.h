@@ -10,21 +10,23 @@
 
 namespace bf_aot::apps {
 
-// Arguments of a printed affine kernel, and what it must make of them.
+// Arguments of a printed affine kernel, and the results that it must have.
 //
 // All numbers lie on grids (weights of 12 bits, others of 21 at most), so that double arithmetic
-// computes every sum without rounding while float32 rounds: what a kernel returns may differ from
-// that by what the plan's error terms pay for, gamma of its depth, and by no more.
+// computes every sum without rounding while float32 rounds: a kernel's result may differ from it by
+// what the plan's error terms pay for, gamma of its depth, and by no more.
 class KernelCheck {
  public:
-  // weight_copies: tables that run() reads in turn, so that they come from where a network's would.
+  // weight_copies: the number of tables that run() reads in turn, so that they come from where a
+  // network's would.
   KernelCheck(const LoadedKernel& loaded, std::uint64_t seed, int weight_copies);
 
-  // Calls a kernel of the same signature. Arguments that it overwrites are made anew.
-  // Empty, or what is wrong with the results.
+  // Calls a kernel of the same signature, after arguments that it overwrites are made anew. Returns
+  // what is wrong with the results, or an empty text.
   std::string failure(const LoadedKernel& loaded);
 
-  // Calls a kernel on arguments that stay normal numbers however often it works in place.
+  // prepare_timing() makes arguments that stay normal numbers however often a kernel works on them
+  // in place; run() calls a kernel on them.
   void prepare_timing();
   void run(const LoadedKernel& loaded);
 
@@ -41,7 +43,7 @@ class KernelCheck {
     void set(std::size_t i, double value);
     std::size_t bytes() const;
   };
-  // Where a result must lie.
+  // A result must lie within `within` of `value`.
   struct Expected {
     double value = 0, within = 0;
   };
@@ -54,7 +56,7 @@ class KernelCheck {
   Array& array(const std::string& name) { return arrays_.at(name); }
   bool has(const std::string& name) const { return arrays_.contains(name); }
   double weight(const char* table, int o, int i) const;  // of a packed table
-  bool is_live(const char* list, int neuron) const;      // without a list all are
+  bool is_live(const char* list, int neuron) const;      // true for all without a list
   double value(const char* name, std::size_t i) const { return arrays_.at(name).get(i); }
   std::string margins() const;
   std::string check_forward() const;

@@ -22,11 +22,11 @@ struct Parameter {
 struct LoadedKernel {
   Kernel kernel;
   std::vector<Parameter> parameters;
-  void (*run)(void* const* arguments) = nullptr;  // pointers; those of scalars point to a float
+  void (*run)(void* const* arguments) = nullptr;  // one pointer each; a scalar's points to a float
 };
 
-// A translation unit with printed kernels, whose functions have different names, and what calls
-// them; `run` is null.
+// A translation unit with printed kernels, whose functions have different names, and functions that
+// call them. `run` of its kernels is null.
 struct KernelSource {
   std::string text;
   std::vector<LoadedKernel> kernels;
@@ -35,7 +35,7 @@ using PrintKernel = std::function<std::string(const Kernel&, loop::Needs&)>;
 KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& target,
                            const PrintKernel& print = emit::print_kernel);
 
-// The unit compiled to a shared object, loaded into this process.
+// A unit that is compiled to a shared object and loaded into this process.
 class KernelLibrary {
  public:
   // Throws: BF3305 when it cannot be loaded.

@@ -11,7 +11,7 @@ struct TuningCurve {
   std::vector<double> seconds;
 };
 
-// "key,trial,best_seconds,ratio" and a row per trial; the ratio is to the first trial's.
+// A table "key,trial,best_seconds,ratio" with a row per trial; the ratio is to the first trial's.
 std::string curve_table(const std::vector<TuningCurve>& curves);
 
 // The ratios as an SVG drawing: best so far over trials, a line per kernel.

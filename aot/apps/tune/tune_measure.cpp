@@ -81,7 +81,7 @@ std::string check_and_time(const KernelLibrary& library, int rounds, std::uint64
     calls *= 2;
   for (int round = -1; round < rounds; ++round)  // the first is not measured
     for (std::size_t turn = 0; turn < kernels.size(); ++turn) {
-      // Every other round backwards: nobody always follows the same one.
+      // Every other round goes backward, so that no kernel always follows the same one.
       const std::size_t i = round % 2 == 0 ? turn : kernels.size() - 1 - turn;
       if (results[i].contains("error")) continue;
       check.run(kernels[i]);
@@ -125,7 +125,8 @@ std::vector<TimedKernel> HostTuningMachine::time_once(const std::vector<Kernel>&
   return timed;
 }
 
-// Where the library does not compile or crashes, each candidate stands alone with the default.
+// Times all candidates in one library; where that does not compile or crashes, each candidate alone
+// with the default.
 std::vector<TimedKernel> HostTuningMachine::time(const std::vector<Kernel>& kernels, int rounds) {
   try {
     std::vector<TimedKernel> timed = time_once(kernels, rounds);
@@ -166,7 +167,7 @@ std::vector<Measurement> HostTuningMachine::measure(const Kernel& kernel,
   return made;
 }
 
-// The default has two turns in each round: what they differ by is noise.
+// The default has two turns in each round, whose difference is the noise.
 Confirmation HostTuningMachine::confirm(const Kernel& kernel, const Schedule& schedule) {
   const std::vector<TimedKernel> timed =
       time({renamed(kernel, kernel.schedule, 0), renamed(kernel, schedule, 1),

@@ -14,7 +14,7 @@
 
 namespace bf_aot::apps {
 
-// A kernel's seconds in each round, or what is wrong with it.
+// A kernel's seconds in each round, or an error.
 struct TimedKernel {
   std::vector<double> seconds;
   std::string error;
@@ -25,15 +25,16 @@ class VerifierTrials {
  public:
   struct Options {
     const build::FrontendResult& front;
-    build::CompileOptions compile;  // of the rules' plan
+    build::CompileOptions compile;  // the options of the plan by rules
     build::CompilerOptions compiler;
     input::FloatBox box;
   };
   explicit VerifierTrials(Options options);
   ~VerifierTrials();
 
-  // The first kernel is the default; the others have the same key. The verifier with each of them
-  // must return the same bounds as the default's, bit for bit: such schedules change no sum.
+  // Times verifiers with each of these kernels. The first kernel is the default; the others have
+  // the same key. All verifiers must return the default's bounds, bit for bit, since such schedules
+  // change no sum.
   std::vector<TimedKernel> time(const std::vector<Kernel>& kernels, int rounds,
                                 const build::Toolchain& toolchain);
 
@@ -53,13 +54,13 @@ class HostTuningMachine : public TuningMachine {
   struct Options {
     Target target;
     build::CompilerOptions compiler;
-    std::int64_t weights_bytes = 0;  // of the whole network: how far away a table is
+    std::int64_t weights_bytes = 0;  // of the whole network, which say how far away a table is
     std::uint64_t seed = 1;
     std::string machine;  // for the records
   };
   using Keep = std::function<void(const TuningRecord&)>;
 
-  // trials: of kernels that are no printed nests.
+  // trials: measures kernels that are no printed nests.
   HostTuningMachine(Options options, VerifierTrials& trials, Keep keep,
                     std::function<bool()> is_over);
 
@@ -80,8 +81,8 @@ class HostTuningMachine : public TuningMachine {
   std::function<bool()> is_over_;
 };
 
-// What the child process does: checks and times kernels of one signature, the first one the
-// default. By kernel: {"seconds": [..]} or {"error": ".."}, as JSON text.
+// Runs in the child process: checks and times kernels of one signature, the first one the default.
+// Returns JSON, by kernel {"seconds": [..]} or {"error": ".."}.
 std::string check_and_time(const KernelLibrary& library, int rounds, std::uint64_t seed,
                            std::int64_t weights_bytes);
 

@@ -12,8 +12,8 @@ constexpr const char* kCortexM = "board_cortex_m.c";
 
 const std::vector<Board>& boards() {
   static const std::vector<Board> table = {
-      // QEMU's one board with an ARMv6-M core, which has accesses that are not aligned fault. Its
-      // 256 KB and 16 KB are enlarged.
+      // This is QEMU's one board with an ARMv6-M core, on which unaligned accesses fault. Its
+      // memories of 256 KB and 16 KB are enlarged.
       {"microbit", "arm",
        " -global nrf51-soc.flash-size=4194304 -global nrf51-soc.sram-size=4194304", kCortexM,
        "mps2.ld"},

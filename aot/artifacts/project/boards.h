@@ -5,13 +5,13 @@
 
 namespace bf_aot::artifacts {
 
-// A board that QEMU has, which stands in for the user's.
+// A board that QEMU emulates, in place of the user's.
 struct Board {
-  std::string name;        // of a target: Target::qemu_board
-  std::string processor;   // as QEMU calls it: qemu-system-PROCESSOR
-  std::string options;     // of QEMU besides -machine
+  std::string name;        // that a target names: Target::qemu_board
+  std::string processor;   // in the name of QEMU's program: qemu-system-PROCESSOR
+  std::string options;     // for QEMU, besides -machine
   std::string start_file;  // in runtime/board/: start-up and console
-  std::string memory;      // in runtime/board/: where its memories lie, for the linker
+  std::string memory;      // in runtime/board/: the places of its memories, for the linker
 };
 
 Board find_board(std::string_view name);

@@ -28,13 +28,13 @@ bool has_board(const Target& target) {
   return !target.qemu_board.empty();
 }
 
-// As CMake and QEMU call it.
+// The processor's name as CMake and QEMU have it.
 std::string processor_of(const Target& target) {
   if (has_board(target)) return find_board(target.qemu_board).processor;
   return target.gnu_system.substr(0, target.gnu_system.find('-'));
 }
 
-// Of a target that is one processor: the one to emulate.
+// The option of QEMU that names the processor to emulate; empty where the target's flags name none.
 std::string core_of(const Target& target) {
   constexpr std::string_view kCore = "-mcpu=";
   for (const std::string& flag : target.flags)
@@ -61,7 +61,7 @@ Arguments machine_arguments(const Target& target) {
           {"linking", std::string(has_board(target) ? kNoLinking : kStaticLinking)}};
 }
 
-// Lines of a shell, for who uses no CMake.
+// Commands of a shell, for users without CMake.
 std::string commands(const build::Verifier& verifier, const std::string& stem,
                      const std::vector<std::string>& flags) {
   const Target& target = verifier.plan.config.target;

@@ -8,8 +8,8 @@
 
 namespace bf_aot::artifacts {
 
-// What the texts of a project say of how it is built; keys of project_text.h.
-// flags: of the compiler, for all sources.
+// Values for the keys of project_text.h that say how a project is built. flags: those that the
+// compiler takes for all sources.
 Arguments build_arguments(const build::Verifier& verifier, const std::string& stem,
                           const std::vector<std::string>& flags);
 

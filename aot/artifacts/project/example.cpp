@@ -16,7 +16,7 @@ bool decides_property(const Plan& plan) {
   });
 }
 
-// ask() and react(), the variables of their answer, and how the first answer is printed.
+// Values for ask() and react(): the variables of their answer, and how the first answer is printed.
 Arguments question_of(const Plan& plan, const Arguments& names) {
   const auto printed = [&](std::string count, std::string what, std::string array) {
     Arguments arguments = names;

@@ -81,7 +81,8 @@ static void put_number(float number) { printf("%.9g", (double)number); }
 inline constexpr std::string_view kBoardConsole = R"(
 #include "board.h")";
 
-// How a reading becomes a box: with a property around a point of its first case's box.
+// A reading becomes this box; with a property it is a box around a point of the property's first
+// case.
 inline constexpr std::string_view kBox = R"(    lower[i] = value - error;
     upper[i] = value + error;
 )";
@@ -199,7 +200,7 @@ inline constexpr std::string_view kStackReport = R"(  put_text("bytes of stack o
   put_text("\n");
 )";
 
-// What the example has besides when the verifier keeps things between calls.
+// Text that is added where the verifier keeps things between calls.
 inline constexpr std::string_view kContextMemory =
     R"(/* What calls keep for each other. */
 static unsigned char kept[@NAME@_CONTEXT_BYTES + @NAME@_CONTEXT_ALIGN];

@@ -88,7 +88,7 @@ constexpr std::string_view kPack = R"(<?xml version="1.0" encoding="UTF-8"?>
 </package>
 )";
 
-// Those that build systems have no better ones for. Of the machine they know their own; but a
+// The flags that a build system has no better ones for. It knows its own for the machine; but a
 // verifier is compiled without an extension that the target's -mcpu leaves out.
 std::vector<std::string> flags_of_source(const std::vector<std::string>& flags) {
   std::vector<std::string> kept;
@@ -99,7 +99,7 @@ std::vector<std::string> flags_of_source(const std::vector<std::string>& flags) 
   return kept;
 }
 
-// As CMSIS names it: "Cortex-M0+"; empty where it does not.
+// The target's name in CMSIS, "Cortex-M0+"; empty where it has none.
 std::string cmsis_core(const Target& target) {
   constexpr std::string_view kCortex = "cortex-m";
   if (!target.name.starts_with(kCortex)) return {};
@@ -152,7 +152,7 @@ class Packages {
     std::vector<emit::EmittedFile> files = {{"zephyr/module.yml", fill(kModule, arguments_)},
                                             {"zephyr/CMakeLists.txt", fill(kZephyr, arguments_)},
                                             {"zephyr/Kconfig", fill(kKconfig, arguments_)}};
-    // The others cannot tell the assembler where the weights lie.
+    // The other build systems cannot tell the assembler where the weights lie.
     if (!in_source_) return files;
     files.push_back({"library.json", platformio()});
     if (!cmsis_core(verifier_.plan.config.target).empty())

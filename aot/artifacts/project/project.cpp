@@ -27,7 +27,7 @@
 namespace bf_aot::artifacts {
 namespace {
 
-// A board without an operating system has none.
+// Returns whether the target's system has threads; a board without an operating system has none.
 bool has_threads(const Plan& plan) {
   return plan.config.target.qemu_board.empty();
 }
@@ -48,7 +48,7 @@ class SizeTable {
     text += fmt::format("| {} | {} |\n", what, bytes);
   }
 
-  // Of calls of the user's: workspaces, and the context.
+  // Rows for memory that the user's calls give: workspaces, and the context.
   void caller_rows(const Plan& plan) {
     std::map<std::string, std::int64_t> sizes;
     for (const ExportedFunction& function : plan.functions) {
@@ -109,7 +109,7 @@ std::string parallel_text(const Plan& plan, Arguments names) {
   return fill(kParallelUse, names);
 }
 
-// What the linker takes for them when all are called.
+// A table of the objects that the linker takes from libraries if all functions are called.
 std::string library_text(const std::vector<build::LibraryObject>& objects) {
   std::int64_t bytes = 0;
   std::string rows;
@@ -125,7 +125,7 @@ std::string library_text(const std::vector<build::LibraryObject>& objects) {
       bytes, rows);
 }
 
-// What the linker has to find elsewhere.
+// A sentence that names the functions that the linker has to find elsewhere.
 std::string calls_text(const std::optional<build::Footprint>& footprint) {
   if (!footprint) return {};
   if (footprint->calls.empty()) return "The library calls no function of another library.\n";

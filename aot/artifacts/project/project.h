@@ -9,10 +9,10 @@
 
 namespace bf_aot::artifacts {
 
-// The files of a project besides the verifier's: copies of the runtime's headers that these
-// include, example.c, CMakeLists.txt, README.md, and start-up code where the target is a board.
-// `suffix` holds the whole file name. flags: what the library is compiled with, there and by the
-// project. Without a footprint, README.md states the planner's figures.
+// The files of a project besides the verifier's own: copies of the runtime's headers that these
+// include, example.c, CMakeLists.txt, README.md, and start-up code where the target is a board. The
+// `suffix` of each file is its whole name. flags: those that the library is compiled with, now and
+// by the project. Without a footprint, README.md states the planner's figures.
 std::vector<emit::EmittedFile> project_files(const build::Verifier& verifier,
                                              const std::string& stem,
                                              const std::vector<std::string>& flags,

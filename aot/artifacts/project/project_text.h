@@ -69,7 +69,7 @@ if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR AND CMAKE_TOOLCHAIN_FILE S
 endif()
 )";
 
-// Before project() for a machine that is not this one.
+// Text that comes before project() where the machine is not this one.
 inline constexpr std::string_view kOwnToolchain =
     R"(# With another -DCMAKE_TOOLCHAIN_FILE, and in the build of another project, the library alone is built.
 set(own_toolchain ${CMAKE_CURRENT_LIST_DIR}/toolchain.cmake)
@@ -175,7 +175,7 @@ Other build systems take this folder as it is, with the machine's flags of their
 Where weights are in an assembler file, Zephyr's alone are there.
 )";
 
-// How the project is built for a machine that is not this one, or whose code has no system below.
+// Text about the build for a machine that is not this one, or whose code has no system below it.
 inline constexpr std::string_view kBoardBuild =
     R"(
 `toolchain.cmake` names the compiler, `@tools@-g++`, and

@@ -8,12 +8,12 @@
 
 namespace bf_aot::artifacts {
 
-// What a verifier takes of a device, in bytes. Without a built library it is what the planner
-// knows: the weights, and the memory that callers give.
+// The memory, in bytes, that a verifier takes of a device. Where no library was built it is what
+// the planner knows: the weights, and the memory that callers give.
 struct Resources {
   std::int64_t flash = 0;   // code, constants, and functions of the compiler's library
-  std::int64_t called = 0;  // memory of the caller's: the largest workspace, and a context
-  std::int64_t ram = 0;     // this, variables and the stack of a call
+  std::int64_t called = 0;  // given by the caller: the largest workspace, and a context
+  std::int64_t ram = 0;     // `called`, variables and the stack of a call
   bool built = false;
   bool stack_known = false;  // else it is not in `ram`
 };

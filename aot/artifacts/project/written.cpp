@@ -26,7 +26,7 @@ constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 34;
 constexpr std::size_t kDigits = 64;
 constexpr std::string_view kSeparator = "  ";  // of digest and name
 
-// Files to begin with, which the user goes on with.
+// Files that are a beginning, which the user goes on with.
 constexpr std::string_view kEdited[] = {
     "CMakeLists.txt", "README.md", "board.c",   "board.h",
     "board.ld",       "console.c", "example.c", "example_parallel.cpp",
@@ -64,7 +64,7 @@ Digests read_list(const fs::path& folder) {
   return digests;
 }
 
-// Empty: there is no such file; what is no file has a digest that no file has.
+// The digest of a file; empty where there is none. What is no file has a digest that no file has.
 std::string digest_of(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(path, error))) return {};

@@ -36,7 +36,7 @@ std::vector<NodeLayers> by_origin(std::size_t nodes, const Plan& plan) {
   return found;
 }
 
-// Each node after all that read it.
+// The nodes in an order in which each comes after all that read it.
 std::vector<std::size_t> readers_first(const std::vector<OnnxNode>& nodes) {
   std::vector<int> readers(nodes.size(), 0);
   for (const OnnxNode& node : nodes)

@@ -14,8 +14,8 @@ namespace bf_aot::artifacts {
 struct NodeLayers {
   enum class Through : std::uint8_t {
     kOrigin,   // layers that came from the node
-    kReaders,  // no layer did: those of the nodes that read it, as of what became a constant
-    kMakers,   // and none of these: those of the nodes that it reads, as of moves before an output
+    kReaders,  // no layer did: the layers of the nodes that read it, as for what became a constant
+    kMakers,   // and none of these: those of the nodes that it reads, as for moves before an output
     kNothing,  // and no output depends on it
   };
   std::set<LayerId> layers;
@@ -24,7 +24,7 @@ struct NodeLayers {
 
 std::string_view to_string(NodeLayers::Through through);
 
-// For each node of the file. None is without an answer.
+// The layers of each node of the file, in the order of `nodes`.
 std::vector<NodeLayers> layers_of_nodes(const std::vector<OnnxNode>& nodes, const Plan& plan);
 
 }  // namespace bf_aot::artifacts

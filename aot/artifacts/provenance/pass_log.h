@@ -9,9 +9,9 @@
 
 namespace bf_aot::artifacts {
 
-// A node of the graph as the log keeps it: all but its constants.
+// A node of the graph as the log keeps it: without its constants.
 struct LoggedNode {
-  std::string value;  // that it makes; names are unique within a graph
+  std::string value;  // made by it; names are unique within a graph
   std::string op;     // "affine"
   std::vector<std::string> inputs;
   Shape shape;
@@ -20,10 +20,10 @@ struct LoggedNode {
 };
 
 struct ChangedNode {
-  LoggedNode before, after;  // of one value
+  LoggedNode before, after;  // they make the same value
 };
 
-// What one row of the pipeline did. Nodes of which only constants differ are left out.
+// The changes that one row of the pipeline made. Nodes of which only constants differ are left out.
 struct PassRecord {
   std::string pass;
   std::size_t nodes = 0;  // afterwards
@@ -34,11 +34,12 @@ struct PassRecord {
 // Compares the graph before and after each pass.
 class PassLog {
  public:
-  // As PassOptions::after_pass and CompileOptions::after_pass call it.
+  // Notes the graph after a pass. It has the arguments of PassOptions::after_pass and
+  // CompileOptions::after_pass, to be called there.
   void after(std::string_view pass, const Graph& graph);
 
   const std::vector<PassRecord>& records() const { return records_; }
-  // Of the last graph, in its order.
+  // The nodes of the last graph, in its order.
   const std::vector<LoggedNode>& nodes() const { return nodes_; }
 
  private:

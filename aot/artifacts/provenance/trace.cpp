@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "bounds/3"
+// The name of a step in a trace: "bounds/3".
 std::string step_name(const Entry& entry, int step) {
   return fmt::format("{}/{}", to_string(entry.kind), step);
 }
@@ -53,7 +53,7 @@ Json pass_json(const PassRecord& record) {
           {"changed", std::move(changed)}};
 }
 
-// Rows of the pipeline that touched something that came from each node of the file.
+// For each node of the file, the rows of the pipeline that touched something that came from it.
 std::vector<std::set<std::size_t>> passes_of(const PassLog& log, std::size_t nodes) {
   std::vector<std::set<std::size_t>> rows(nodes);
   for (std::size_t row = 0; row < log.records().size(); ++row) {
@@ -274,7 +274,7 @@ Json Tracer::layers_json() const {
   return list;
 }
 
-// A table of several layers is there once.
+// The tables of weights; one that several layers share is there once.
 Json Tracer::tables_json() const {
   Json list = Json::array();
   for (const WeightTable& table : weight_tables(plan_)) {

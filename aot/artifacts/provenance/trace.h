@@ -10,18 +10,18 @@
 
 namespace bf_aot::artifacts {
 
-// The lines of one generated file.
+// The marked lines of one generated file.
 struct FileLines {
   std::string file;    // its name
-  std::string sha256;  // of what the lines are of
+  std::string sha256;  // of the file without its marks
   std::vector<emit::MarkedLines> lines;
 };
 
 // Takes the marks out of a verifier's sources, whose names begin with `stem`.
 std::vector<FileLines> take_lines(std::vector<emit::EmittedFile>& files, const std::string& stem);
 
-// From the nodes of the ONNX file to passes, layers, steps, kernels, lines and buffers, and back:
-// JSON, see docs/reference/trace.md.
+// Links the nodes of the ONNX file to passes, layers, steps, kernels, lines and buffers, and back,
+// as JSON; see docs/reference/trace.md.
 std::string trace_text(const build::FrontendResult& front, const PassLog& log, const Plan& plan,
                        const std::vector<FileLines>& files);
 

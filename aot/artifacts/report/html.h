@@ -6,10 +6,11 @@
 
 namespace bf_aot::artifacts {
 
-// Text of a report is HTML: whatever comes from a model goes through escape().
+// Escapes a text for HTML. Whatever comes from a model has to go through it.
 std::string escape(std::string_view text);
 
-// The middle of a long name left out: "layer_1…query_add". Counts bytes; cuts between characters.
+// Leaves out the middle of a name longer than `most`: "layer_1…query_add". Counts bytes; cuts
+// between characters.
 std::string shorten(std::string_view text, std::size_t most);
 
 std::string bytes_text(double bytes);      // "512 B", "21.2 KB"

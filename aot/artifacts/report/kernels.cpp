@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// How often each text occurs as a value within the steps: names of kernels among them.
+// Counts how often each text occurs as a value within the steps; names of kernels are among them.
 void count_texts(const ordered_json& json, std::map<std::string, int>& counts) {
   if (json.is_string()) ++counts[json.get<std::string>()];
   if (json.is_structured())
@@ -56,7 +56,7 @@ struct Work {
   double measured = 0;
 };
 
-// Parts of the plan that are called as the traced one.
+// Measured seconds of a task's part, summed over the traced parts of its name.
 double measured_seconds(const Findings& findings, std::size_t task, const TaskPart& part) {
   double seconds = 0;
   for (const MeasuredPart& one : findings.parts)

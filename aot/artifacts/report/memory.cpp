@@ -24,7 +24,7 @@ constexpr std::array<Group, 5> kGroups = {{{"value", "centres and radii"},
                                            {"rows", "backward rows"},
                                            {"other", "other"}}};
 
-// By what the planner calls them.
+// The colour group of a buffer, found by words in the name that the planner gives it.
 std::size_t group_of(const std::string& name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
   if (has("_over_") || has("coefficients") || has("sums") || has("rows")) return 3;
@@ -60,14 +60,14 @@ class Map {
 
  private:
   int step_count() const { return static_cast<int>(entry_.steps.size()); }
-  // Where an op begins; steps are made of ops.
+  // The horizontal place where an op begins; steps are made of ops.
   double x(int op) const { return kLeft + op_ * op; }
   double x_of_step(int step) const { return x(starts_[static_cast<std::size_t>(step)]); }
   int op_of(int step, int op) const { return starts_[static_cast<std::size_t>(step)] + op; }
   double y(double bytes) const { return kTop + kHeight * (1 - bytes / top_); }
   double right() const { return x(starts_.back()); }
 
-  // Every other task shaded.
+  // Shades every other task.
   std::string bands() const {
     std::string text;
     for (std::size_t i = 0; i < entry_.tasks.size(); ++i) {
@@ -99,7 +99,8 @@ class Map {
     return text + name_in(buffer.name, left, top, width, height);
   }
 
-  // Along the longer side, where there is room for the part of the name that tells most: its end.
+  // A buffer's name along the longer side of its rectangle. Where there is too little room its end
+  // is kept, which tells most.
   static std::string name_in(const std::string& name, double left, double top, double width,
                              double height) {
     constexpr std::size_t kLeast = 8;

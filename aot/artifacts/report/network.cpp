@@ -13,7 +13,7 @@ namespace {
 constexpr int kRowHeight = 30;
 constexpr std::size_t kNameLength = 34;
 
-// "conv", "sparse + gather": the maps of a layer's terms.
+// The maps of a layer's terms: "conv", "sparse + gather".
 std::string maps_of(const Layer& layer) {
   std::string text;
   for (const Term& term : layer.terms) {
@@ -55,7 +55,7 @@ const LayerSample* sample_of(const Findings& findings, LayerId layer) {
   return nullptr;
 }
 
-// Least and largest mean width that a logarithmic bar can show.
+// The least and the largest mean width, between which a logarithmic bar shows widths.
 struct WidthScale {
   double low = HUGE_VAL, high = 0;
   explicit WidthScale(const Findings& findings) {
@@ -134,7 +134,7 @@ std::string layer_row(const Plan& plan, const Findings& findings, std::size_t i,
       reason, reason);
 }
 
-// Rows: the input, the layers, the outputs. What each reads.
+// The rows that each row reads. Rows are the input, the layers, the outputs.
 std::vector<std::vector<int>> edges_of(const Plan& plan) {
   std::vector<std::vector<int>> inputs(1);
   for (const Layer& layer : plan.layers) {

@@ -12,7 +12,7 @@ namespace {
 constexpr int kPitch = 14;  // pixels between rails
 constexpr int kColours = 6;
 
-// Which rail each row's result runs in, and until when.
+// The rail that each row's result runs in, and the row where it ends.
 struct Placement {
   std::vector<int> rail;
   std::vector<int> last;  // the last row that reads it; itself when none does

@@ -11,7 +11,7 @@
 
 namespace bf_aot::artifacts {
 
-// A layer's bounds on sample boxes, all added up but for the widths.
+// A layer's bounds on sample boxes: counts are summed over all boxes, widths are not.
 struct LayerSample {
   LayerId layer = 0;
   std::int64_t active = 0;    // ReLU inputs that are never negative, or functions that are a line
@@ -28,16 +28,16 @@ struct MeasuredPart {
   double seconds = 0;
 };
 
-// What is measured or counted apart from the plan.
+// Facts for a page that are measured or counted apart from the plan.
 struct Findings {
   std::string version;                                       // of bf-aot
   std::vector<std::pair<std::string, std::string>> options;  // name, value
   int boxes = 0;
   std::vector<LayerSample> samples;  // in layer order; empty without boxes
   std::optional<std::int64_t> library_bytes;
-  std::optional<std::int64_t> code_bytes;         // of it
+  std::optional<std::int64_t> code_bytes;         // machine code in the library
   std::vector<std::vector<double>> task_seconds;  // measured, per entry and task; may be empty
-  // Of the tasks' parts, as measured, in a call of plan.entries[measured_entry]; may be empty.
+  // The parts of tasks, as measured in a call of plan.entries[measured_entry]; may be empty.
   std::vector<MeasuredPart> parts;
   std::size_t measured_entry = 0;
 };
@@ -46,7 +46,7 @@ struct Findings {
 // findings give the same bytes.
 std::string page(const Plan& plan, const Findings& findings);
 
-// Its parts.
+// The sections of the page.
 std::string network_part(const Plan& plan, const Findings& findings);
 std::string task_part(const Plan& plan, const Findings& findings);
 std::string memory_part(const Plan& plan);

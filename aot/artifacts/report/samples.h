@@ -8,8 +8,8 @@
 
 namespace bf_aot::artifacts {
 
-// Per-layer counts and widths on boxes, by executing the plan in double. Boxes beyond the first few
-// are left out, and all of them for plans that this would take long for.
+// Adds counts and widths by layer on boxes, by executing the plan in double. Boxes beyond the first
+// few are left out, and all of them for plans that take long to execute.
 void add_samples(const Plan& plan, const std::vector<Box>& boxes, Findings& findings);
 
 }  // namespace bf_aot::artifacts

@@ -2,7 +2,7 @@
 
 namespace bf_aot::artifacts {
 
-// Colours are variables, so that one sheet serves light and dark.
+// The style sheet of the page. Colours are variables, so that one sheet serves light and dark.
 inline constexpr char kStyle[] = R"(
 :root{color-scheme:light dark;--bg:#fbfbfa;--card:#fff;--ink:#1d2126;--soft:#5c6670;--line:#e3e6e8;
 --accent:#0b62a8;--active:#4c9bd6;--idle:#c9d1d8;--unstable:#e08a2c;--tag:#eef2f5;

@@ -24,7 +24,7 @@ std::vector<double> measured_of(const Findings& findings, std::size_t entry, std
   return findings.task_seconds[entry];
 }
 
-// What the bars compare: measured times, else predicted ones, else operations.
+// The values that bars compare: measured times, else predicted ones, else operations.
 struct Values {
   std::vector<double> of_task;
   double total = 0, largest = 0;

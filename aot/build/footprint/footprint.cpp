@@ -22,8 +22,8 @@ std::optional<std::string> text_of(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
-// What the compiler reports, a text for each source, in a file of this extension. Nothing when it
-// does not know the flag.
+// The reports that the compiler writes by a flag, a text for each source, to a file with this
+// extension. None when it does not know the flag.
 std::optional<std::vector<std::string>> reports(const Toolchain& toolchain,
                                                 const std::filesystem::path& folder,
                                                 const std::string& stem,
@@ -131,7 +131,8 @@ std::optional<std::int64_t> flash_of(const Toolchain& toolchain,
   return text + data;
 }
 
-// Of libgcc, what the library's objects need: linked into one object with it and without.
+// The bytes of libgcc that the library's objects need: they are linked into one object with it and
+// without it.
 std::optional<std::int64_t> library_bytes(const Toolchain& toolchain,
                                           const std::filesystem::path& folder,
                                           const std::string& archive) {
@@ -149,7 +150,7 @@ std::optional<std::int64_t> library_bytes(const Toolchain& toolchain,
   return *with - *without;
 }
 
-// Lines "value letter name": letter U: not defined there.
+// Names that the objects use and do not define, from lines "value letter name" with the letter U.
 std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesystem::path& folder,
                                   const std::string& archive) {
   const system::ProcessResult result =
@@ -162,7 +163,7 @@ std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesys
     if (words.size() == 3) held.insert(words[2]);
   }
   std::vector<std::string> calls;
-  // A mark of position-independent code is no function.
+  // The mark of position-independent code is no function.
   for (const std::string& name : used)
     if (!held.contains(name) && name != "_GLOBAL_OFFSET_TABLE_") calls.push_back(name);
   return calls;

@@ -11,19 +11,20 @@
 
 namespace bf_aot::build {
 
-// What a built verifier takes.
+// The memory that a built verifier takes.
 struct Footprint {
   std::int64_t text = 0;              // bytes of code and constants: flash
-  std::int64_t code = 0;              // of these, code
+  std::int64_t code = 0;              // the part of `text` that is code
   std::int64_t data = 0;              // bytes of initialised variables
   std::int64_t zeroed = 0;            // bytes of zeroed variables
   std::optional<std::int64_t> stack;  // an upper bound; none when the compiler does not say
-  // On a board: bytes of the functions of libgcc that it needs.
+  // The bytes of the functions of libgcc that the verifier needs, on a board.
   std::optional<std::int64_t> library_bytes;
-  bool stack_by_calls = false;         // it is the deepest chain's, not the sum of all frames
+  // `stack` is that of the deepest chain of calls, not the sum of all frames.
+  bool stack_by_calls = false;
   std::vector<std::string> calls;      // functions that it calls and does not hold, in order
-  std::vector<std::string> uncounted;  // of these, those whose frames are not in `stack`
-  // What a linker takes of libraries for the calls, all of them; on a board.
+  std::vector<std::string> uncounted;  // those of `calls` whose frames are not in `stack`
+  // All objects of libraries that a linker takes for `calls`, on a board.
   std::optional<std::vector<LibraryObject>> library;
 };
 
@@ -35,15 +36,15 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
                             const std::string& stem, const std::vector<emit::EmittedFile>& files,
                             const Target& target);
 
-// The manifest with what the library was made with: {"compiler", "flags", "code_bytes"} under
-// "build", and of a footprint "flash_bytes", "library_bytes", "data_bytes", "zeroed_bytes",
-// "stack_bytes", "calls", "uncounted", "library". No compiler: null.
+// Adds to a manifest how the library was made: {"compiler", "flags", "code_bytes"} under "build",
+// and if there is a footprint "flash_bytes", "library_bytes", "data_bytes", "zeroed_bytes",
+// "stack_bytes", "calls", "uncounted", "library". toolchain null: the compiler is null.
 std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
                              std::optional<std::int64_t> code,
                              const std::optional<Footprint>& footprint = {});
 
-// Bytes of machine code, the sections .text of a shared object or of all objects of an archive;
-// nothing when `size` does not say.
+// The bytes of machine code, which are the sections .text of a shared object or of all objects of
+// an archive; none when `size` does not say.
 std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,
                                        const Toolchain& toolchain);
 

@@ -45,7 +45,8 @@ std::optional<std::int64_t> bytes_of_list(std::string_view operands) {
   return each * (*last - *first + 1);
 }
 
-// The same for RISC-V, whose operands stand without blanks: "sp,sp,-16".
+// Bytes by which an instruction of RISC-V lowers the stack pointer. Operands stand without blanks:
+// "sp,sp,-16".
 std::optional<std::int64_t> lowers_on_riscv(std::string_view mnemonic, std::string_view operands) {
   if (!operands.starts_with("sp,")) return 0;
   if (!mnemonic.starts_with("add") && !mnemonic.starts_with("c.add")) return std::nullopt;
@@ -53,7 +54,7 @@ std::optional<std::int64_t> lowers_on_riscv(std::string_view mnemonic, std::stri
   return number_at(operands, "sp,sp,") ? std::optional<std::int64_t>(0) : std::nullopt;
 }
 
-// By how much an instruction lowers the stack pointer; nothing when that is not in its text.
+// Bytes by which an instruction lowers the stack pointer; none when they are not in its text.
 std::optional<std::int64_t> lowers(std::string_view mnemonic, std::string_view operands) {
   if (mnemonic.starts_with("push") || mnemonic.starts_with("vpush")) return bytes_of_list(operands);
   const bool first = operands.starts_with("sp,") || operands.starts_with("sp!");
@@ -70,7 +71,8 @@ std::optional<std::int64_t> lowers(std::string_view mnemonic, std::string_view o
   if (!first) return 0;
   const bool by_constant = operands.find('#') != std::string_view::npos;
   if (mnemonic.starts_with("sub")) return by_constant ? number_at(operands, "#") : std::nullopt;
-  // What gives back: add, a frame pointer, and loads that count up. A register may be negative.
+  // These raise it: add, a move from a frame pointer, and loads that count up. An added register
+  // may be negative.
   const bool raises = (mnemonic.starts_with("add") && by_constant) || mnemonic.starts_with("mov") ||
                       mnemonic.starts_with("ldm") || mnemonic.starts_with("vldm") ||
                       mnemonic.starts_with("cmp");
@@ -182,7 +184,7 @@ std::vector<std::string> not_in_library(const std::string& symbols,
 
 namespace {
 
-// What a program does not load.
+// Returns whether a program loads this section into memory.
 bool is_loaded(std::string_view section) {
   for (const std::string_view other :
        {".debug", ".comment", ".note", ".stab", ".ARM.attributes", ".riscv.attributes"})

@@ -7,13 +7,13 @@
 
 namespace bf_aot::build {
 
-// The most stack that a chain of calls takes, in bytes, from call graphs as GCC writes them
-// (-fcallgraph-info=su), one text for each source. Functions that no graph defines count nothing.
-// Nothing when that is not bounded: a frame of unknown size, recursion, a call through a pointer.
+// The most stack, in bytes, that a chain of calls takes, from call graphs as GCC writes them
+// (-fcallgraph-info=su), one text for each source. Functions that no graph defines count as 0. None
+// when there is no bound: a frame of unknown size, recursion, a call through a pointer.
 std::optional<std::int64_t> deepest_stack(const std::vector<std::string>& graphs);
 
-// The sum of all frames of a report of -fstack-usage: a bound where no function recurses. Nothing
-// when a frame has no known size.
+// The sum of all frames in a report of -fstack-usage, which is a bound where no function recurses.
+// None when a frame has no known size.
 std::optional<std::int64_t> sum_of_frames(const std::string& report);
 
 }  // namespace bf_aot::build

@@ -44,7 +44,7 @@ void add_passes(std::vector<AblationConfig>& configs, const ModelArguments& argu
                        pass});
 }
 
-// Whether every option is known and takes its value: what this program offers.
+// Returns whether this program offers the configuration: every option is known and takes its value.
 bool is_offered(const ModelArguments& base, const AblationConfig& config) {
   try {
     configured(base, config);
@@ -66,7 +66,8 @@ void add_automatic(std::vector<AblationConfig>& configs, const ModelArguments& b
   add_passes(configs, base, name, passes);
 }
 
-// What calls keep for each other, and the same without the pass that plans it.
+// Adds a configuration in which calls keep things for each other, and one without the pass that
+// plans it.
 void add_cache(std::vector<AblationConfig>& configs, const ModelArguments& base) {
   const std::string name = base.method + ", reuse-ibp", pass = "plan-cache";
   ordered_json settings = {{"method", base.method}, {"cache", "reuse-ibp"}};
@@ -75,7 +76,7 @@ void add_cache(std::vector<AblationConfig>& configs, const ModelArguments& base)
   configs.push_back({name + ", no " + pass, settings, name, pass});
 }
 
-// On top of `method`, one option at a time.
+// Adds configurations that change `method` by one option each.
 void add_settings(std::vector<AblationConfig>& configs, const std::string& method) {
   const auto add = [&](const std::string& what, const char* option, const ordered_json& value) {
     configs.push_back({method + ", " + what, {{"method", method}, {option, value}}, method, ""});

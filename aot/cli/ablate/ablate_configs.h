@@ -9,7 +9,7 @@
 
 namespace bf_aot::cli {
 
-// A way to plan: planner options under their long names, as in a --config file.
+// A set of planner options under their long names, as in a --config file.
 struct AblationConfig {
   std::string name;
   nlohmann::ordered_json settings = nlohmann::ordered_json::object();
@@ -17,16 +17,16 @@ struct AblationConfig {
   std::string without;  // the pass that it leaves out against the base; empty: none
 };
 
-// Every method; and on top of the method that `base` has: every optional pass of the planner and
-// every pass of the graph left out, portable code, other row tiles and tasks; and `auto` in its
-// variants. Only what the options take.
+// Every method; then, based on the method that `base` has, each optional pass of the planner and of
+// the graph left out, portable code, other row tiles and tasks; and `auto` in its variants.
+// Configurations whose options are not offered are left out.
 std::vector<AblationConfig> builtin_configs(const ModelArguments& base);
 
-// A JSON array of objects of planner options, each with an optional "name".
+// Reads a JSON array of objects of planner options, each with an optional "name".
 // Throws: BF30xx; unknown keys and values are found by configured().
 std::vector<AblationConfig> read_configs(const std::filesystem::path& path);
 
-// `base` with the settings of a configuration. Throws: BF3005, BF3307.
+// Applies the settings of a configuration to `base`. Throws: BF3005, BF3307.
 ModelArguments configured(const ModelArguments& base, const AblationConfig& config);
 
 }  // namespace bf_aot::cli

@@ -85,12 +85,12 @@ const std::vector<Column>& judged_columns() {
 
 std::optional<double> change_of(const AblationRow& with, const AblationRow& without,
                                 Column metric) {
-  // The same code takes the same time, whatever was measured.
+  // Equal code takes equal time, whatever was measured.
   const std::string library = with.text(Column::kLibrary);
   if (metric == Column::kTimeP50 && !library.empty() && library == without.text(Column::kLibrary))
     return 0;
   const auto a = with.number(metric), b = without.number(metric);
-  // Whether times are predicted at all is a pass's doing.
+  // A pass may decide whether times are predicted at all.
   if (metric == Column::kPredicted && a.has_value() != b.has_value()) return 2;
   if (!a || !b) return std::nullopt;
   if (*a == *b) return 0;

@@ -43,7 +43,7 @@ std::string field(std::string text) {
   return '"' + text + '"';
 }
 
-// The same commands, once for each kind of file.
+// The commands of a figure, once for each kind of file.
 std::string figure(const std::string& name, int width, int height, const std::string& commands) {
   std::string text = fmt::format("\n# {}\n", name);
   text += fmt::format(
@@ -131,7 +131,7 @@ void add_time_width(const NetworkRows& network, std::vector<PlotFile>& files, st
   files.push_back({file, data});
   const auto [first, last] = std::ranges::minmax(all, {}, &NamedPoint::time);
   const auto [narrow, wide] = std::ranges::minmax(all, {}, &NamedPoint::width);
-  // Room for labels to the right of points, and above them.
+  // The axes leave room for labels to the right of points, and above them.
   const double span = std::max(last.time / first.time, 2.0);
   const double rise = std::max(wide.width / narrow.width, 1.5);
   const std::string commands = fmt::format(
@@ -279,7 +279,7 @@ constexpr std::pair<Column, const char*> kHeat[] = {
     {Column::kKernels, "kernels"}, {Column::kTasks, "tasks"},
 };
 
-// without / with of the network on which it is farthest from 1.
+// The ratio without / with the pass, in the network in which it is farthest from 1.
 double factor_of(const std::vector<NetworkRows>& networks, const std::string& pass, Column metric) {
   double best = 1;
   for (const NetworkRows& network : networks)

@@ -14,10 +14,11 @@ struct PlotFile {
   std::string text;
 };
 
-// plots.gp and its data. The script writes each figure as SVG and as PNG beside itself.
+// The files of plots/: plots.gp and its data. The script writes each figure as SVG and as PNG
+// beside itself.
 std::vector<PlotFile> plot_files(const std::vector<NetworkRows>& networks);
 
-// Writes them into folder/plots and runs gnuplot there. False when it is not installed.
+// Writes the files into folder/plots and runs gnuplot there. False when it is not installed.
 // Throws: BF3102; BF3322 when gnuplot fails.
 bool write_plots(const std::filesystem::path& folder, const std::vector<AblationRow>& rows);
 

@@ -53,7 +53,7 @@ void add_plan(const Plan& plan, AblationRow& row) {
   row.set(Column::kKernels, static_cast<std::int64_t>(plan.kernels.size()));
 }
 
-// What the unstable neurons depend on.
+// A hash of everything in a plan on which the unstable neurons depend.
 std::string unstable_key(const Plan& plan) {
   const auto all = to_json(plan);
   std::string text = all["method"].dump() + all["layers"].dump() + all["domains"].dump();
@@ -176,7 +176,8 @@ void AblationRunner::measure_widths(const std::vector<engine::Bounds>& bounds,
   if (reference_boxes > 0) row.set(Column::kRatioReference, reference / reference_boxes);
 }
 
-// In the child: {"row": csv, "key": what the unstable neurons depend on, "unstable": their number}
+// Runs in the child. Returns {"row": csv, "key": unstable_key(), "unstable": the number of unstable
+// neurons}.
 std::string AblationRunner::run_here(const ModelArguments& base,
                                      const AblationConfig& config) const {
   AblationRow row = head_row(subject_.model, config);

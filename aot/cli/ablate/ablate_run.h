@@ -19,17 +19,17 @@ struct RunOptions {
       base_settings;  // the planner options given for all, as text; part of a run's identity
 };
 
-// Runs the configurations of one model, each in a process of its own, so that whatever fails makes
-// a row.
+// Runs the configurations of one model, each in a process of its own, so that a configuration that
+// fails makes a row, too.
 class AblationRunner {
  public:
   AblationRunner(const Subject& subject, const RunOptions& options)
       : subject_(subject), options_(options) {}
 
-  // What identifies a run: see Column::kRun.
+  // The text that identifies a run: see Column::kRun.
   std::string run_id(const ModelArguments& base, const AblationConfig& config) const;
 
-  // A row with status "ok", or "failed" with a message and what was found until then.
+  // Makes a row with status "ok", or "failed" with a message and what was found until then.
   AblationRow run(const ModelArguments& base, const AblationConfig& config);
 
  private:
@@ -40,7 +40,7 @@ class AblationRunner {
   const Subject& subject_;
   RunOptions options_;
   std::optional<std::vector<double>> ibp_widths_;  // mean per box; empty: ibp fails
-  // Unstable neurons by what they depend on in a plan: many configurations share them.
+  // Unstable neurons by unstable_key() of a plan, which many configurations share.
   std::map<std::string, std::int64_t> unstable_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace bf_aot::cli {
 
-// What must not hold of a row of the specification: row <= limit, or row >= limit.
+// A condition that must not hold of a row of the specification: row <= limit, or row >= limit.
 struct Excluded {
   int row = 0;
   bool at_least = false;
@@ -22,9 +22,9 @@ struct Excluded {
 struct Question {
   Box exact;
   input::FloatBox box;
-  // It is proven when some condition of each clause is excluded. Empty: nothing is asked.
+  // The question is proven when some condition of each clause is excluded. Empty: nothing is asked.
   std::vector<std::vector<Excluded>> clauses;
-  std::optional<input::GoldenBounds> reference;  // of crown
+  std::optional<input::GoldenBounds> reference;  // by crown
   bool rounding_dominated = false;               // too small for widths to be compared
 };
 
@@ -32,11 +32,11 @@ struct Question {
 // of the rows: positive exactly if all clauses are excluded.
 double margin_of(const Question& question, const engine::Bounds& rows);
 
-// A network and what is asked about it.
+// A network, and the questions about it.
 struct Subject {
   std::filesystem::path model;
   std::string sha256;
-  std::string digest;  // of what is asked
+  std::string digest;  // SHA-256 of the questions
   std::optional<LinearSpec> spec;
   std::optional<Property> property;
   std::vector<Question> questions;
@@ -46,10 +46,10 @@ struct SubjectFiles {
   std::filesystem::path model;
   std::string property, golden;    // one of them, or none
   std::vector<std::string> boxes;  // box files
-  std::size_t most_boxes = 0;      // of a file
+  std::size_t most_boxes = 0;      // taken from a file
 };
 
-// Throws: CompileError for the model or a file.
+// Reads a model and its questions. Throws: CompileError for the model or a file.
 Subject read_subject(const SubjectFiles& files);
 
 }  // namespace bf_aot::cli

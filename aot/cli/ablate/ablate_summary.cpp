@@ -96,7 +96,7 @@ std::string network_table(const NetworkRows& network) {
   return text;
 }
 
-// What is not dominated, and by what the rest is.
+// A list of the configurations that none dominates, and of the others with one that does.
 std::string pareto_text(const NetworkRows& network) {
   const std::vector<const AblationRow*> bases = network.bases();
   std::string best, rest;

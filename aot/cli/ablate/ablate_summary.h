@@ -10,10 +10,10 @@
 
 namespace bf_aot::cli {
 
-// Rows of one network, in order.
+// The rows of one network, in order.
 struct NetworkRows {
   std::string model;  // file name
-  std::string id;     // the same as part of a file name; distinct
+  std::string id;     // its name as part of a file name; distinct
   std::vector<const AblationRow*> rows;
 
   const AblationRow* find(std::string_view config) const;  // null: none, or it failed
@@ -22,7 +22,7 @@ struct NetworkRows {
 };
 std::vector<NetworkRows> by_network(const std::vector<AblationRow>& rows);
 
-// What leaving out a pass changes most.
+// A metric that leaving out a pass changes.
 struct Movement {
   Column metric = Column::kCount;
   std::string model, config;
@@ -32,23 +32,24 @@ struct Movement {
 
 struct PassEffect {
   std::string pass;
-  std::optional<Movement> largest;  // of what is the same in every run: all but times
-  std::optional<Movement> time;     // when beyond what repeats differ by
-  std::string needed_by, message;   // a network that cannot be compiled without it, and why
+  // Among metrics that do not differ from run to run: all but times.
+  std::optional<Movement> largest;
+  std::optional<Movement> time;    // if beyond the differences of repeated runs
+  std::string needed_by, message;  // a network that cannot be compiled without it, and why
   bool moves() const { return largest || time || !needed_by.empty(); }
 };
 std::vector<PassEffect> pass_effects(const std::vector<NetworkRows>& networks);
 
-// The relative change of a metric between two rows; nothing where one has none.
+// The relative change of a metric between two rows; none where one row lacks it.
 std::optional<double> change_of(const AblationRow& with, const AblationRow& without, Column metric);
 
-// Whether nothing but measured times tells them apart.
+// Returns whether both rows are equal in everything but measured times.
 bool same_plan(const AblationRow& a, const AblationRow& b);
 
 // Metrics by which passes are judged, times last.
 const std::vector<Column>& judged_columns();
 
-// Whether `other` is both faster, beyond noise, and tighter.
+// Returns whether `other` is both faster, beyond noise, and tighter.
 bool dominates(const AblationRow& other, const AblationRow& row);
 
 // The text of summary.md. `drawn`: the figures exist.

@@ -13,8 +13,8 @@
 
 namespace bf_aot::cli {
 
-// The columns of results.csv, in order; docs/reference/ablation.md says what each holds. What a run
-// did not come to is empty, never 0.
+// The columns of results.csv, in order; docs/reference/ablation.md says what each holds. A value
+// that a run did not come to is empty, never 0.
 enum class Column : std::uint8_t {
   kVersion,
   kRun,
@@ -64,12 +64,12 @@ struct ColumnInfo {
 std::span<const ColumnInfo> ablation_columns();
 const ColumnInfo& info_of(Column column);
 
-// One run: a value or nothing in each column.
+// One run: a value or none in each column.
 class AblationRow {
  public:
   using Cell = std::variant<std::monostate, std::string, std::int64_t, double>;
 
-  // The value's type must be the column's. A NaN is nothing.
+  // Sets a value, whose type must be the column's. NaN clears it.
   void set(Column column, std::string text);
   void set(Column column, std::int64_t number);
   void set(Column column, double number);
@@ -85,7 +85,7 @@ class AblationRow {
   std::array<Cell, kColumns> cells_;
 };
 
-// RFC 4180: a field with a comma, a quote or a line break is quoted; lines end with "\n".
+// Lines by RFC 4180: a field with a comma, a quote or a line break is quoted; lines end with "\n".
 std::string csv_head();
 std::string csv_line(const AblationRow& row);
 std::optional<AblationRow> parse_csv_line(std::string_view line);  // with its line break

@@ -95,7 +95,7 @@ void add_options(CommandLine& app, AblateArguments& arguments) {
   set_help(app, {kAblateExamples, kAblateNotes, "reference/ablation.md"});
 }
 
-// What was given for all configurations, as text.
+// The options that were given for all configurations, as text.
 std::string base_settings(CommandLine& app) {
   std::string text;
   for (const Option* option : app.get_options())
@@ -129,7 +129,8 @@ std::vector<std::string> golden_files(const AblateArguments& arguments) {
   return arguments.goldens;
 }
 
-// results.csv as it grows: what was there and stays, then a line for each run.
+// Writes results.csv as it grows: first the rows that stay from earlier runs, then a line for each
+// run.
 class Table {
  public:
   Table(fs::path path, std::vector<AblationRow> rows)

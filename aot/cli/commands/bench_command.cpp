@@ -109,7 +109,7 @@ Json statistics_json(const apps::Statistics& times) {
           {"p50", times.p50}, {"p95", times.p95},   {"count", times.count}};
 }
 
-// limit: 0 where it is not known.
+// Rates of a strategy or kernel. limit: 0 where it is not known.
 Json rates_json(double flops, double bytes, double limit, double seconds) {
   Json made = {{"flops", flops},
                {"bytes", bytes},
@@ -281,7 +281,7 @@ bool needs_compiler(Lowering lowering) {
   return lowering != Lowering::kPrebuilt && lowering != Lowering::kReference;
 }
 
-// Nothing where the machine has no compiler, and no strategy needs one.
+// Measures the machine. None where it has no compiler, and no strategy needs one.
 std::optional<MachineProfile> measured_machine(const std::vector<Lowering>& lowerings,
                                                const build::CompilerOptions& compiler,
                                                const Target& target) {

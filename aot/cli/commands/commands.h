@@ -5,15 +5,16 @@
 #include "aot/cli/options/options.h"
 #include "aot/decide/property/company.h"
 
-// The commands of bf-aot, one file each. The result is the exit code: 0, 1 when something was found
-// wrong, 2 for wrong usage; verify and merge have more. Throw: CompileError, Interrupted.
+// The commands of bf-aot, one file each. They return the exit code: 0, 1 when something was found
+// wrong, 2 for wrong usage; verify and merge have more. They throw: CompileError, Interrupted.
 
 namespace bf_aot::cli {
 
 int compile_command(const Call& call);
 int run_command(const Call& call);
 int verify_command(const Call& call);
-// The same by several processes, of which the first prints the answer. Code 0 for every verdict.
+// Decides as verify_command() does, by several processes, of which the first prints the answer.
+// Code 0 for every verdict.
 int verify_together(const Call& call, decide::TreeCompany& company);
 int merge_command(const Call& call);
 int certify_command(const Call& call);
@@ -29,16 +30,16 @@ int help_command(const Call& call);
 int completion_command(const Call& call);
 
 struct Command {
-  const char* name;     // what is typed
-  const char* title;    // what the usage text says
-  const char* summary;  // of the first screen
+  const char* name;     // typed on the command line
+  const char* title;    // its sentence in the usage text
+  const char* summary;  // its line on the first screen
   int (*run)(const Call& call);
 };
 
 std::span<const Command> commands();
 const Command* find_command(std::string_view name);  // nullptr: none
 
-// What bf-aot without an argument prints: commands, examples, where the pages are.
+// The text that bf-aot without an argument prints: commands, examples, where the pages are.
 std::string first_screen();
 
 }  // namespace bf_aot::cli

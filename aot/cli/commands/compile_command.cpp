@@ -103,7 +103,7 @@ std::string project_stem(const std::string& name) {
   return is_taken_in_project(name) ? name + "_verifier" : name;
 }
 
-// What -o must look like; the text that CLI11 prints otherwise.
+// Checks the value of -o; the text is what CLI11 prints otherwise.
 std::string check_output(std::string& text) {
   const fs::path path(text);
   if (path.extension() != ".cpp") return "-o: the name of the C++ file must end in .cpp";

@@ -63,7 +63,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-// Whether the compiler of a target translates the runtime.
+// Finds whether the compiler of a target translates the runtime.
 Finding compiler_for(const Target& target, const std::string& name, const std::string& package) {
   Finding finding{name, false, true, {}, package};
   try {
@@ -108,7 +108,7 @@ Finding runtime_headers() {
   }
 }
 
-// What needs no other machine.
+// Examines what needs no other machine.
 void examine_host(std::vector<Finding>& findings) {
   const Target host = find_target("host");
   findings.push_back({"processor", true, true, host.name, {}});

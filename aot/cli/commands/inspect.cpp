@@ -14,7 +14,7 @@ std::string activation_name(const Layer& layer) {
   return layer.relu ? "relu" : "-";
 }
 
-// "3072", "576 + 576"
+// The numbers of inputs of a layer's terms: "3072", "576 + 576".
 std::string inputs_text(const Layer& layer) {
   if (layer.kind == LayerKind::kDense) return std::to_string(layer.in);
   if (layer.terms.size() > 3) return fmt::format("{} tensors", layer.terms.size());
@@ -24,7 +24,7 @@ std::string inputs_text(const Layer& layer) {
   return text;
 }
 
-// Whether a term does nothing but reorder a whole tensor.
+// Returns whether a term does nothing but reorder a whole tensor.
 bool is_permutation(const Layer& layer, const Term& term) {
   const auto* gather = std::get_if<GatherMap>(&term.map);
   return gather != nullptr && layer.kind == LayerKind::kSum && !gather->source.empty() &&

@@ -7,7 +7,7 @@
 
 namespace bf_aot::cli {
 
-// What a plan amounts to, for a reader: layers, entries with their tasks and memory, kernels,
+// A summary of a plan for a human reader: layers, entries with their tasks and memory, kernels,
 // candidates that were not taken.
 std::string summary(const Plan& plan);
 

@@ -109,7 +109,7 @@ class PassPrinter {
     };
   }
 
-  // Whether passes of the planner must run for what is asked.
+  // Returns whether passes of the planner must run for what is asked.
   bool wants_plan() const { return times_ || find_planner_pass(dumped_) != nullptr; }
 
   std::string times() const {

@@ -29,7 +29,7 @@ CommandHelp help_of(const Command& command) {
   return help;
 }
 
-// What roff would take for a request or an escape.
+// Escapes what roff would take for a request or an escape.
 std::string roff(const std::string& text) {
   std::string result;
   for (const char c : text) {

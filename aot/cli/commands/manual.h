@@ -8,7 +8,7 @@ namespace bf_aot::cli {
 
 struct Command;
 
-// The manual page of a command, in roff's man macros: bf-aot-run.1; of "compile": bf-aot.1.
+// The manual page of a command in roff's man macros: bf-aot-run.1, but bf-aot.1 for "compile".
 std::string manual_page(const Command& command);
 
 // A script that completes commands, options, their values and files.

@@ -80,7 +80,7 @@ int inputs_of(const Graph& graph) {
 
 // ---- comparing
 
-// How many parts were compared, and how many of them were predicted within kWithin.
+// The number of parts that were compared, and of those that were predicted within kWithin.
 struct Share {
   int count = 0, within = 0;
   double seconds = 0, predicted = 0;  // of all parts
@@ -137,7 +137,7 @@ std::vector<Method> methods_of(const ProfileArguments& arguments) {
   return methods;
 }
 
-// visit(observation) for each model by each method.
+// Calls visit(observation) for each model by each method.
 template <typename Visit>
 void observe_models(const std::vector<std::string>& models, const ProfileArguments& arguments,
                     const Visit& visit) {

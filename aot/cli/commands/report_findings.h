@@ -13,7 +13,7 @@
 
 namespace bf_aot::cli {
 
-// Adds --report FILE.html.
+// Adds the option --report FILE.html.
 void add_report_option(CommandLine& app, std::string& path);
 
 // Writes the report of a plan: its layers' bounds on the options' sample boxes, or on those of the
@@ -22,7 +22,7 @@ void write_report(const std::filesystem::path& path, const Plan& plan,
                   const build::CompileOptions& options, const CommandLine& app,
                   artifacts::Findings findings);
 
-// What is known of a verifier: its library's size, if `toolchain` made one, and the times of its
+// The findings about a verifier: its library's size, if `toolchain` made one, and the times of its
 // tasks' parts, when the engine has code for its target that runs here and there is a sample box.
 // Throws: CompileError.
 artifacts::Findings findings_of(const build::FrontendResult& front, const build::Verifier& verifier,

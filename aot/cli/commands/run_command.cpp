@@ -121,7 +121,7 @@ struct Planned {
   double seconds = 0;
 };
 
-// for_box: the prediction may take seconds.
+// Plans, and predicts the time. for_box: predicts it for the box, which may take seconds.
 Planned plan_for(const RunArguments& arguments, const build::CompileOptions& options,
                  bool for_box) {
   Planned made;
@@ -140,7 +140,7 @@ build::CompileOptions by(const build::CompileOptions& options, Method method) {
   return made;
 }
 
-// "layer fc3, row 1200 of 8192"
+// A place in words: "layer fc3, row 1200 of 8192".
 std::string place_text(const Plan& plan, const engine::Place& place) {
   std::string text(to_string(plan.config.method));
   const Task& task = place.entry.task(place.task);
@@ -199,8 +199,8 @@ RunResult bound(const Planned& planned, const RunArguments& arguments,
   return result;
 }
 
-// "crown is predicted to take 6 h 12 min; --timeout SECONDS limits it, --method crown-ibp takes
-// 40 s"
+// Prints a line such as "crown is predicted to take 6 h 12 min; --timeout SECONDS limits it,
+// --method crown-ibp takes 40 s".
 void say_predicted(const Planned& planned, const RunArguments& arguments,
                    const build::CompileOptions& options) {
   if (planned.seconds < kLongSeconds || system::verbosity() == system::Verbosity::kQuiet) return;
@@ -231,7 +231,7 @@ RunResult run_within(const RunArguments& arguments, const build::CompileOptions&
   const PlannerConfig& config = asked.plan->config;
   std::optional<RunResult> best;
   for (const Method method : engine::cheaper_methods(config.method, config.norm)) {
-    // One in between is worth its time where the method asked for may not end.
+    // A method in between is worth its time only where the one that was asked for may not end.
     if (best && asked.seconds < left() / 2) break;
     const build::CompileOptions cheaper = by(options, method);
     const Planned planned = plan_for(arguments, cheaper, patient);

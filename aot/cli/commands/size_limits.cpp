@@ -14,7 +14,7 @@
 namespace bf_aot::cli {
 namespace {
 
-// From tight to loose, and from much code and memory to little.
+// The methods from tight to loose, which is also from much code and memory to little.
 constexpr Method kMethods[] = {Method::kAlphaCrown, Method::kCrown, Method::kCrownIbp,
                                Method::kIbp};
 
@@ -47,7 +47,7 @@ class Alternatives {
     return excess(resources.flash, limits_.flash) == 0 && excess(resources.ram, limits_.ram) == 0;
   }
 
-  // The tightest that keeps the limits.
+  // Finds the tightest candidate that keeps the limits; none where none does.
   std::optional<Candidate> tightest(const build::CompileOptions& options,
                                     const artifacts::Resources& resources) {
     smallest_ = Candidate{options, resources};
@@ -68,11 +68,11 @@ class Alternatives {
     return std::nullopt;
   }
 
-  // Of all that was measured; after tightest().
+  // The smallest of all candidates that were measured. Requires a call of tightest().
   const Candidate& smallest() const { return *smallest_; }
 
  private:
-  // Measures it; false where no such verifier can be planned.
+  // Measures a candidate; false where no such verifier can be planned.
   bool try_out(Candidate& candidate) {
     try {
       candidate.resources = measure_(candidate.options);
@@ -86,7 +86,8 @@ class Alternatives {
     return true;
   }
 
-  // With as small a workspace as the limit asks for. The stack may grow a little when it shrinks.
+  // The candidate with as small a workspace as the limit asks for. It takes several attempts, since
+  // the stack may grow a little when the workspace shrinks.
   std::optional<Candidate> with_less_memory(Candidate candidate) {
     constexpr int kAttempts = 4;
     for (int i = 0; i < kAttempts; ++i) {

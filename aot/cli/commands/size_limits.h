@@ -22,8 +22,8 @@ void add_size_limits(CommandLine& app, SizeLimits& limits);
 // Plans and builds the network's verifier anew with these options. Throws: CompileError.
 using Measure = std::function<artifacts::Resources(const build::CompileOptions& options)>;
 
-// Passes where the verifier of these options keeps the limits. Else looser methods and smaller
-// workspaces are planned and measured. Throws: BF3106, which names the tightest that keeps the
+// Returns where the verifier of these options keeps the limits. Else it plans and measures looser
+// methods and smaller workspaces, and throws BF3106, which names the tightest that keeps the
 // limits, or the smallest there is.
 void expect_within(const SizeLimits& limits, const build::CompileOptions& options,
                    const artifacts::Resources& resources, const Measure& measure);

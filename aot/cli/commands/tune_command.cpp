@@ -116,7 +116,7 @@ class Session {
     if (!log_.empty()) fmt::print("{} records of {}\n", log_.size(), path_.string());
   }
 
-  // 0, or the signal that ended it.
+  // Runs the tuning; returns 0, or the number of the signal that ended it.
   int run(const apps::HostTuningMachine::Options& options, apps::VerifierTrials& trials) {
     build::find_toolchain(options.compiler, options.target);  // before there is a log
     const system::CleanupPending pending;  // signals wait until a record is complete
@@ -188,7 +188,8 @@ class Session {
     for (const Kernel& each : kernels_)
       if (each.key != kernel.key) others.push_back(each);
     TuningLimits limits = arguments_.limits;
-    // A whole verifier is compiled for each: little is lost when the time is over.
+    // Small batches lose little when the time is over, since each candidate compiles a whole
+    // verifier.
     if (kernel.kind == KernelKind::kTermBackward) limits.batch = 2;
     try {
       TuningOutcome outcome =
@@ -232,7 +233,7 @@ int tune_command(const Call& call) {
        {SearchStrategy::kRandom, SearchStrategy::kAnnealing, SearchStrategy::kModel})
     if (to_string(each) == arguments.strategy) arguments.limits.strategy = each;
 
-  // The rules' schedules are what others are measured against.
+  // Others are measured against the schedules by rules.
   ModelArguments rules = arguments.model;
   rules.tuning_log.clear();
   rules.lowering = "vector";  // scalar code for a target without vectors

@@ -454,7 +454,7 @@ void expect_splits(const VerifyArguments& arguments) {
     fail("BF3020", "--branch", "with 0 nothing is split, so there is no tree to search");
 }
 
-// Null where no file is asked for. Throws: BF3020.
+// The keeper of a tree's file; null where no file is asked for. Throws: BF3020.
 std::unique_ptr<decide::TreeKeeper> make_keeper(const VerifyArguments& arguments,
                                                 const Property& property) {
   const bool is_part = !arguments.part.empty();
@@ -507,7 +507,8 @@ int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
   return exit_code(outcome.answer, arguments.wording());
 }
 
-// What the library takes; other options would be left out of what is answered.
+// Options that the library takes. Others are refused with --instances, since they would have no
+// effect.
 constexpr std::string_view kOfInstances[] = {"instances",       "results",  "jobs",   "index",
                                              "counterexamples", "junit",    "json",   "method",
                                              "timeout",         "search",   "branch", "semantics",
@@ -525,8 +526,8 @@ std::string option_of_one(const CommandLine& app) {
   return {};
 }
 
-// jit_given: as the user asks; else calls of the engine stay as they are, since instances at once
-// have no processors to spare.
+// Decides instances. jit_given: compiles calls of the engine as the user asks; else they stay as
+// they are, since several instances at once leave no processor free.
 int run_many(const VerifyArguments& arguments, bool jit_given) {
   const apps::InstanceFile file = apps::read_instances(arguments.instances);
   if (arguments.index && *arguments.index >= file.instances.size())

@@ -13,7 +13,7 @@ namespace {
 
 // Nodes of an answer: largest subtrees first, so few are enough.
 constexpr std::size_t kMostNodes = 64;
-// Between two questions for nodes, and two messages with leaves.
+// Seconds between two questions for nodes, and between two messages with leaves.
 constexpr double kAskSeconds = 0.001;
 constexpr double kLeavesSeconds = 0.02;
 
@@ -191,8 +191,8 @@ bool MpiCompany::is_sent() {
   return sendings_.empty();
 }
 
-// Until no message is under way: a rank comes to the barrier when what it sent is being received
-// and what it asked for has come, so behind the barrier nobody waits for anything.
+// Receives until no message is under way. A rank comes to the barrier when what it sent is being
+// received and what it asked for has come, so that behind the barrier nobody waits for anything.
 void MpiCompany::drain(decide::tree::TreeState& state, const Proof& prove) {
   MPI_Request barrier = MPI_REQUEST_NULL;
   bool waits = false;

@@ -13,9 +13,9 @@
 
 namespace bf_aot::cli {
 
-// The processes of MPI_COMM_WORLD; rank 0 is the first. A rank without nodes asks another, which
-// answers with its oldest. All ranks send rank 0 the leaves that they make: a turn is over when
-// the leaves of its root, closed and stuck, have the sum 1. So no message has to be counted: a
+// The processes of MPI_COMM_WORLD; rank 0 is the first. A rank without nodes asks another one,
+// which answers with its oldest. All ranks send rank 0 the leaves that they make: a turn is over
+// when the leaves of its root, closed and stuck, have the sum 1. So no message has to be counted: a
 // node that is under way is no leaf yet. Called on the thread that initialised MPI.
 class MpiCompany final : public decide::TreeCompany {
  public:
@@ -57,9 +57,9 @@ class MpiCompany final : public decide::TreeCompany {
   std::vector<decide::tree::RootLeaves>
       leaves_;               // of all, in the first; elsewhere those not sent yet
   bool has_leaves_ = false;  // there are some of the latter
-  bool asked_ = false;       // another rank, that has not answered
+  bool asked_ = false;       // another rank, which has not answered yet
   bool over_ = false;
-  unsigned next_ = 0;  // chooses whom to ask
+  unsigned next_ = 0;  // decides which rank is asked
   system::Stopwatch stopwatch_;
   double next_ask_ = 0, next_leaves_ = 0;  // seconds
 };

@@ -13,12 +13,12 @@ class App;
 class Option;
 }  // namespace CLI
 
-// The command line's options. CLI11 is behind this header, in command_line.cpp alone: its headers
-// take seconds to compile in each file.
+// The command line's options. CLI11 is used in command_line.cpp alone, behind this header, since
+// its headers take seconds to compile in each file.
 namespace bf_aot::cli {
 
-// How a value of an option is written: `read` puts it into the form that the option's type is read
-// from, and returns what is wrong with it, or nothing; `told` is what the help text says of it:
+// The form of an option's values. `read` converts a text to the form that the option's type is read
+// from, and returns what is wrong with it, or an empty text. `told` describes it in the help text:
 // "{a,b}" for choices, "INT in [1 - 9]" for a range.
 struct ValueRule {
   std::function<std::string(std::string&)> read;
@@ -29,7 +29,7 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  // Those that describe it return the option.
+  // Functions that describe the option return it, so that calls can be chained.
   Option* type_name(const std::string& name);
   Option* group(const std::string& name);
   Option* transform(const ValueRule& rule);
@@ -45,7 +45,7 @@ class Option {
   Option* expected(int count);
   Option* expected(int least, int most);
 
-  // "--method", or the name of an argument.
+  // The option's name, "--method", or that of an argument.
   std::string get_name() const;
   std::vector<std::string> get_snames() const;  // without dashes
   std::vector<std::string> get_lnames() const;
@@ -55,11 +55,11 @@ class Option {
   bool takes_many() const;
   bool get_required() const;
   std::string get_group() const;
-  std::string get_type_name() const;  // with what the rules tell
+  std::string get_type_name() const;  // with the rules' `told`
   std::string get_description() const;
   std::string get_default_str() const;
 
-  // How often the parsed command line has it, and with which values.
+  // The number of times that the parsed command line has it, and the values there.
   std::size_t count() const;
   std::vector<std::string> results() const;
 
@@ -71,7 +71,7 @@ class Option {
   CLI::Option* option_;
 };
 
-// A command line that is wrong; the text says in one line why.
+// A command line that is wrong; the text says why in one line.
 struct UsageError {
   std::string text;
 };
@@ -83,7 +83,7 @@ struct HelpText {
   std::string page;      // below docs/: "reference/properties.md"
 };
 
-// The options of a command and where their values go; these places outlive it.
+// The options of a command, and the variables that hold their values, which must outlive it.
 class CommandLine {
  public:
   CommandLine();
@@ -111,9 +111,10 @@ class CommandLine {
   Option* add_option(const std::string& names, std::vector<std::uint64_t>& values,
                      const std::string& help);
   Option* add_flag(const std::string& names, bool& value, const std::string& help);
-  // "--decide{auto}": the value of the flag alone; --decide=inputs gives another.
+  // Adds a flag with a value: "--decide{auto}" in `names` gives the value of the flag alone;
+  // --decide=inputs gives another.
   Option* add_flag(const std::string& names, std::string& value, const std::string& help);
-  // Prints a text, and ends.
+  // Adds a flag that prints a text, and ends.
   Option* set_version_flag(const std::string& names, const std::string& text);
   Option* set_help_flag(const std::string& names, const std::string& help);
   Option* set_help_all_flag(const std::string& names, const std::string& help);
@@ -126,14 +127,15 @@ class CommandLine {
   std::vector<const Option*> get_options() const;
   Option* get_option_no_throw(const std::string& name);
   const Option* get_option_no_throw(const std::string& name) const;
-  Option* get_option(const std::string& name);  // it is there
+  Option* get_option(const std::string& name);  // it must exist
 
   const HelpText& help_text() const { return help_text_; }
   void set_help_text(HelpText text) { help_text_ = std::move(text); }
-  // Makes the text of --help, or of --help-all where `all`.
+  // Sets the function that makes the text of --help, or of --help-all if `all`.
   void set_help_printer(std::function<std::string(bool all)> printer);
 
-  // The exit code where --help, --version and the like have printed their text. Throws: UsageError.
+  // Parses. Returns the exit code where --help, --version and the like have printed their text.
+  // Throws: UsageError.
   std::optional<int> parse(const std::vector<const char*>& arguments);
 
  private:

@@ -22,7 +22,7 @@ std::vector<std::string> planner_options(CommandLine& app) {
   return names;
 }
 
-// What would be typed for a value; flags are "true" or "false".
+// The words that would be typed for a value; a flag's is "true" or "false".
 std::vector<std::string> words(const input::JsonAt& at) {
   const nlohmann::json& value = *at.value;
   if (value.is_string()) return {value.get<std::string>()};

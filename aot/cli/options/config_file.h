@@ -17,14 +17,15 @@ inline constexpr char kGeneralGroup[] = "General";
 bool is_planner_option(const Option& option);
 
 // Adds --config FILE: a JSON object {"method": "crown", "row-tile": 16, "disable-pass": ["a"]} of
-// planner options. What the command line gives wins.
+// planner options. Options on the command line take precedence.
 void add_config_option(CommandLine& app, std::string& path);
 
-// Sets the options of a parsed command line that its --config file names and it does not; nothing
-// without --config. Throws: BF30xx for the file, BF3005 for an unknown key, BF3307 for a value.
+// Sets the options that the --config file of a parsed command line names and the command line does
+// not; does nothing without --config. Throws: BF30xx for the file, BF3005 for an unknown key,
+// BF3307 for a value.
 void apply_config(CommandLine& app);
 
-// The same with the members of a JSON object that was read already.
+// Sets options as apply_config() does, from the members of a JSON object that was read already.
 void apply_settings(CommandLine& app, const input::JsonAt& settings);
 
 }  // namespace bf_aot::cli

@@ -11,7 +11,7 @@ namespace bf_aot::cli {
 
 inline constexpr std::size_t kHelpColumns = 80;  // no line of a help text is longer
 
-// The text of app's --help: usage and examples, then arguments and options by group, then the
+// Sets the text of app's --help: usage and examples, then arguments and options by group, then the
 // notes. Options of the group kPlannerGroup are shown by --help-all alone.
 void set_help(CommandLine& app, HelpText text);
 
@@ -32,7 +32,7 @@ struct OptionSection {
   std::vector<OptionHelp> options;
 };
 
-// In the order of a help text; `all`: those of the planner, too.
+// The sections in the order of a help text. `all`: options of the planner are included, too.
 std::vector<OptionSection> sections_of(const CommandLine& app, bool all);
 
 const HelpText& help_text_of(const CommandLine& app);
@@ -42,8 +42,8 @@ std::string render_help(const CommandLine& app, bool all);
 // `text` in lines of at most `columns`, all but the first after `indent` spaces.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns = kHelpColumns);
 
-// The word of `words` that was probably meant, or nothing: one with at most a third of its letters
-// changed, left out, added or swapped with their neighbours.
+// The word of `words` that was probably meant, or an empty text. It has at most a third of its
+// letters changed, left out, added or swapped with their neighbours.
 std::string closest(std::string_view typed, const std::vector<std::string>& words);
 
 }  // namespace bf_aot::cli

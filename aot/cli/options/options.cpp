@@ -233,7 +233,7 @@ Lowering lowering_of(const std::string& text) {
   return Lowering::kVector;
 }
 
-// The profile that --profile asks for; nothing asks for the target's.
+// The profile that --profile asks for; none: the target's.
 std::optional<MachineProfile> profile_option(const ModelArguments& arguments) {
   if (!arguments.profile.empty()) return input::read_profile(arguments.profile);
   if (arguments.target == "host") return host_profile();
@@ -319,7 +319,7 @@ build::CompilerOptions compiler_options(const ModelArguments& arguments) {
   return options;
 }
 
-// Of what was typed in place of an option's name or value.
+// A sentence about what was probably meant by a word typed in place of an option's name or value.
 static std::string suggestion(const CommandLine& app, const Call& call) {
   std::vector<std::string> names;
   const Option* last = nullptr;

@@ -13,9 +13,9 @@
 
 namespace bf_aot::cli {
 
-// How a command is called.
+// A call of a command.
 struct Call {
-  std::vector<const char*> arguments;  // the first: what the usage text calls the command
+  std::vector<const char*> arguments;             // the first: the command's name in the usage text
   std::function<void(const CommandLine&)> visit;  // if set: gets the options, and nothing is done
 };
 
@@ -33,7 +33,7 @@ struct ModelArguments {
   std::string arithmetic = "float";  // where add_arithmetic_option() is not called
   double libm_ulps = 4;
   bool flush_to_zero = false;
-  std::vector<std::string> outputs;  // tensors, instead of the model's own
+  std::vector<std::string> outputs;  // tensors that are the outputs instead of the model's own
   std::string name;
   std::string spec;
   std::string property;
@@ -47,7 +47,7 @@ struct ModelArguments {
   std::string decide;  // what NAME_decide splits; empty: there is none
   std::string granularity = "region";
   std::string tuning_log;
-  std::string profile;  // a name or a file; empty: of the target
+  std::string profile;  // a name or a file; empty: the target's
   int iterations = 20;
   std::string alpha = "outputs";
   std::string norm = "linf";                 // where add_norm_option() is not called
@@ -56,7 +56,7 @@ struct ModelArguments {
   std::string config;  // read by parse()
 };
 
-// Adds MODEL and what decides the plan. `reference`: --lowering may be "reference".
+// Adds MODEL and the options that decide the plan. `reference`: --lowering may be "reference".
 void add_model_options(CommandLine& app, ModelArguments& arguments, bool reference);
 void add_name_option(CommandLine& app, ModelArguments& arguments);
 void add_output_tensor_option(CommandLine& app, std::vector<std::string>& outputs);
@@ -68,7 +68,7 @@ void add_arithmetic_option(CommandLine& app, ModelArguments& arguments);
 void add_compiler_options(CommandLine& app, ModelArguments& arguments);
 void add_jit_option(CommandLine& app, ModelArguments& arguments);
 
-// The arguments resolved. Reads the spec file. Throws: CompileError.
+// Resolves the arguments, and reads the specification's file. Throws: CompileError.
 build::CompileOptions compile_options(const ModelArguments& arguments);
 build::CompilerOptions compiler_options(const ModelArguments& arguments);
 
@@ -76,9 +76,8 @@ Method method_of(const std::string& text);
 inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown,
                                          Method::kAlphaCrown};  // of any network
 
-// Adds the options of all commands, parses, then takes what --config says. On --help and usage
-// errors prints a text and returns the exit code, 0 or 2. Throws: CompileError for the
-// configuration.
+// Adds the options of all commands, parses, then applies --config. After --help and usage errors it
+// has printed a text and returns the exit code, 0 or 2. Throws: CompileError for the configuration.
 std::optional<int> parse(CommandLine& app, const Call& call);
 
 // Prints what is wrong with the usage, and where it is explained. Returns 2.

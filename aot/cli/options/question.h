@@ -8,22 +8,22 @@
 
 namespace bf_aot::cli {
 
-// Float32 for a query about float32, else --semantics.
+// The semantics of a decision: float32 for a query about float32, else --semantics.
 Semantics semantics_of(const ModelArguments& arguments, const Property& property);
 
-// A network as it was imported, and what its file says of itself.
+// A network as it was imported, and what its file says about it.
 struct Network {
   decide::Sampler sampler;
   ModelInfo info;
 };
 Network read_network(const ModelArguments& arguments);
 
-// The question of a tree's file, without nodes_sha256, which a search adds. Reads both files to
-// hash them.
+// The question that a tree's file keeps, without nodes_sha256, which a search adds. Reads both
+// files to hash them.
 decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
                                  const Property& property);
 
-// The options that ask a file's question.
+// The arguments of a command that asks a file's question.
 ModelArguments arguments_of(const decide::TreeQuestion& question);
 
 }  // namespace bf_aot::cli

@@ -9,7 +9,7 @@
 
 namespace bf_aot::cli {
 
-// What --method auto looks for, as it was typed.
+// The goal and the limits of --method auto, as they were typed.
 struct SearchArguments {
   std::vector<std::string> sample_boxes;
   std::string kind = "greedy";
@@ -20,15 +20,16 @@ struct SearchArguments {
   std::uint64_t memory_budget = 0;
 };
 
-// Makes an option one of bytes, written as 65536, 64K or 2M.
+// Makes the values of an option bytes, written as 65536, 64K or 2M.
 Option* takes_bytes(Option* option);
 
 void add_search_options(CommandLine& app, SearchArguments& arguments);
 
-// Throws: CompileError BF3308, BF3309 for what cannot be read, and those of box files.
+// Puts the arguments into the options. Throws: CompileError BF3308, BF3309 for what cannot be read,
+// and those of box files.
 void resolve(const SearchArguments& arguments, build::CompileOptions& options);
 
-// "0.5", "50us", "2ms", "1s" in seconds. Throws: CompileError BF3308.
+// The seconds that a text names: "0.5", "50us", "2ms", "1s". Throws: CompileError BF3308.
 double parse_seconds(const std::string& text, const std::string& option);
 
 }  // namespace bf_aot::cli

@@ -41,8 +41,8 @@ class Tables {
   bf::PropertyTables all_;
 };
 
-// The runtime's branch and bound, a round at a time: its stack holds what becomes of one box, or
-// the box that points begin at.
+// Runs the runtime's branch and bound a round at a time. Its stack holds what becomes of one box,
+// or the box that points begin at.
 class BoxWorker final : public tree::TreeWorker {
  public:
   BoxWorker(const BoxQuestion& question, const engine::HostVerifier& verifier, std::size_t thread)
@@ -62,7 +62,7 @@ class BoxWorker final : public tree::TreeWorker {
         bf::round_bytes(b_.inputs, b_.rows, b_.batch, b_.kept) + 2 * bf::open_box_bytes(b_.inputs);
     memory_ = std::make_unique<float[]>(bytes / sizeof(float));
     BF_CHECK(share_out(b_, memory_.get(), bytes));
-    // Another sequence for each thread, none of which is 0.
+    // Each thread has another sequence of points; the seed is never 0.
     first_random_ = 0x9e3779b9u ^ (static_cast<std::uint32_t>(thread) * 0x85ebca6bu & 0x7fffffffu);
     point_.resize(b_.inputs);
     b_.found.counterexample = point_.data();
@@ -82,8 +82,8 @@ class BoxWorker final : public tree::TreeWorker {
     for (std::size_t i = 0; i < nodes.size(); ++i) out.push_back(judged(i));
   }
 
-  // Four points for each box of the case that was bounded until there are 64, then one for 8 boxes,
-  // and at once where one is all but known to violate. A point may take as long as a box.
+  // Tries four points for each box of the case that was bounded until there are 64, then one for 8
+  // boxes, and at once where one is all but known to violate: a point may take as long as a box.
   std::optional<tree::Proposal> try_points(const tree::OpenNodes& open) override {
     const bf::PointSearch& points = b_.points;
     constexpr std::uint64_t kPointsPerBox = 4;
@@ -148,7 +148,7 @@ class BoxWorker final : public tree::TreeWorker {
     return box_state(b_.inputs, b_.lower + at * b_.inputs, b_.upper + at * b_.inputs);
   }
 
-  // The box that the runtime would begin its next run at, of all that are open, as the only one of
+  // Makes the box that the runtime would begin its next run at, of all open ones, the only one of
   // its stack. False when none is open.
   bool place_start(const tree::OpenNodes& open) {
     const std::size_t count = open.size();
@@ -166,10 +166,10 @@ class BoxWorker final : public tree::TreeWorker {
   const Tables tables_;
   const engine::HostVerifier& verifier_;
   std::uint32_t first_random_ = 0;
-  std::optional<std::uint32_t> root_;  // of the boxes that were bounded last
-  std::uint64_t points_before_ = 0;    // of other cases
+  std::optional<std::uint32_t> root_;  // the root whose boxes were bounded last
+  std::uint64_t points_before_ = 0;    // tried while other roots were searched
   std::unique_ptr<float[]> memory_;
-  std::vector<float> everything_;  // a box that has all of each case's
+  std::vector<float> everything_;  // a box that holds the boxes of all cases
   std::vector<float> point_;
   bf::Branches b_ = {};
 };

@@ -7,12 +7,12 @@
 namespace bf_aot::decide {
 namespace {
 
-// What is taken for 0, of a pivot and of a violation: what is proposed is proven elsewhere, and a
-// proposal that these spoil is one that does not succeed.
+// Pivots and violations up to these are taken for 0. Results are proven elsewhere, so that an error
+// here costs a proof at most.
 constexpr double kPivot = 1e-9, kViolation = 1e-9;
 
-// Variables are the program's, then the rows' slacks b - A x >= 0. Each basic one is
-// constant + sum entry * nonbasic one.
+// The variables are the program's, then the rows' slacks b - A x >= 0. Each basic variable is
+// constant + sum entry * nonbasic variable.
 class Dictionary {
  public:
   explicit Dictionary(const LinearProgram& program)
@@ -59,7 +59,7 @@ class Dictionary {
     return sum;
   }
 
-  // The basic variable farthest beyond an end; m_: none is.
+  // The row of the basic variable that is farthest beyond an end; m_: none is beyond.
   std::size_t leaving() const {
     std::size_t found = m_;
     double worst = kViolation;
@@ -74,8 +74,8 @@ class Dictionary {
     return found;
   }
 
-  // The nonbasic variable that keeps all reduced costs of their signs; n_: none can move the row
-  // so.
+  // The column of the nonbasic variable that enters the basis so that all reduced costs keep their
+  // signs; n_: none can move the row in this direction.
   std::size_t entering(std::size_t row, bool up) const {
     std::size_t found = n_;
     double least = std::numeric_limits<double>::infinity();
@@ -93,7 +93,8 @@ class Dictionary {
 
   void pivot(std::size_t row, std::size_t column, bool up) {
     const double by = entry(row, column);
-    // basic = constant + .. + by entering: entering = (basic - constant - ..) / by.
+    // The row basic = constant + .. + by entering is solved for entering = (basic - constant - ..)
+    // / by.
     for (std::size_t j = 0; j < n_; ++j) entry(row, j) = j == column ? 1 / by : -entry(row, j) / by;
     constant_[row] = -constant_[row] / by;
     for (std::size_t i = 0; i < m_; ++i) {
@@ -124,7 +125,8 @@ class Dictionary {
     return result;
   }
 
-  // The row cannot reach its end: a sum of slacks that is below 0 on the box.
+  // The multipliers for a row that cannot reach its end: they give a sum of slacks that is below 0
+  // on the box.
   ProgramResult infeasible(std::size_t row, bool up) const {
     ProgramResult result = {ProgramEnd::kInfeasible, {}, std::vector<double>(m_)};
     const double sign = up ? 1 : -1;
@@ -138,7 +140,7 @@ class Dictionary {
   const std::size_t n_, m_;
   std::vector<double> lower_, upper_, cost_;
   std::vector<std::size_t> nonbasic_, basic_;
-  std::vector<bool> at_upper_;  // of nonbasic ones
+  std::vector<bool> at_upper_;  // whether each nonbasic variable is at its upper end
   std::vector<double> constant_, entries_;
 };
 

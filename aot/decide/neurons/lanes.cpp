@@ -10,9 +10,9 @@ namespace {
 
 using Phase = SplitNetwork::Phase;
 
-// Rates of steps, see Ascent.
+// The rate of step k is kRate kDecay^k, see Ascent.
 constexpr float kRate = 0.1F, kDecay = 0.97F;
-// Of rows, which begin near their best choices and have few steps.
+// Rates for objectives of load_row(), which begin near their best choices and have few steps.
 constexpr float kRowRate = 0.05F, kRowDecay = 0.7F;
 
 void fill_lanes(float value, float* to) {
@@ -155,7 +155,7 @@ ProductChoices NodeLanes::planes_of(std::size_t product) {
   return {below, below + kLanes};
 }
 
-// Where the factors lie in each lane, of `memory`.
+// The ranges of the factors in each lane, written to `memory`.
 ProductNeuron NodeLanes::product_neuron(const std::array<SplitNetwork::Factor, 2>& factors,
                                         std::array<Lane, 4>& memory) const {
   for (std::size_t k = 0; k < 2; ++k) {
@@ -187,7 +187,7 @@ void NodeLanes::pass_products(std::size_t i) {
   }
 }
 
-// z of products.
+// Computes z of products.
 void NodeLanes::forward_products(std::size_t i, Pass pass, const Lane& rates) {
   const auto& layer = network_.layers()[i];
   std::array<Lane, 4> ends;

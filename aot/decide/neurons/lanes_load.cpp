@@ -3,7 +3,7 @@
 
 #include "aot/decide/neurons/lanes.h"
 
-// Nodes into lanes, and back.
+// Loads nodes into lanes, and stores lanes' choices in nodes.
 
 namespace bf_aot::decide {
 namespace {
@@ -22,7 +22,7 @@ void add_split(SplitNode& node, const NeuronSplit& split) {
     node.splits.push_back(split);
 }
 
-// As it lies on the box.
+// Sets a neuron in a lane to what it is on the whole box.
 void NodeLanes::clear(std::size_t lane, std::size_t open) {
   const auto& layer = network_.layer_of(open);
   const auto j = static_cast<std::size_t>(network_.place_of(open).second);
@@ -69,7 +69,7 @@ void NodeLanes::load_choices(std::size_t lane, const SplitNode& node) {
   for (const NeuronSplit& each : node.splits) load_split(lane, each);
 }
 
-// The choices of functions, on where they lie now.
+// Loads the slopes of functions, and makes their lines' range of slopes on the node's ranges.
 void NodeLanes::load_functions(std::size_t lane, const SplitNode& node) {
   for (std::size_t number = 0; number < network_.functions(); ++number) {
     FunctionState& state = function(number, lane);
@@ -107,7 +107,7 @@ void NodeLanes::load_row(std::size_t lane, const SplitNode& node, const RowObjec
   objectives_[lane] = objective;
   for (std::size_t i = 0; i < network_.open(); ++i) {
     const std::size_t at = at_lanes(i) + lane;
-    // The usual choice; no multiplier.
+    // The default slope gives the relaxation of least area; a split's multiplier is 0.
     choice_[at] = phase_[at] == 0 && high_[at] > -low_[at] ? 1.0F : 0.0F;
   }
   for (std::size_t k = 0; k < node.planes.size(); ++k) planes_[at_lanes(k) + lane] = 0.5F;

@@ -5,16 +5,16 @@
 #include "aot/decide/neurons/lanes.h"
 #include "runtime/bf/search/relu_line.h"
 
-// Proof: docs/proofs/neuron-splits.md, whose names these are.
+// Names are those of the proof, docs/proofs/neuron-splits.md.
 
 namespace bf_aot::decide {
 
-// Of all lanes: the bound as computed, the magnitudes of what it was added up from, and what it may
-// have lost otherwise. says: there is something that is bounded.
+// The sum of a proof, in all lanes: the bound as computed, the magnitudes of its summands, and what
+// it may have lost by other roundings. says: the sum bounds something, since a weight is not 0.
 struct NodeLanes::Sum {
   std::array<double, kLanes> bound = {}, size = {}, paid = {};
   std::array<bool, kLanes> says = {};
-  double unit = 0;  // gamma, twice
+  double unit = 0;  // twice the proof's gamma
 
   void add(std::size_t lane, double number) {
     bound[lane] += number;
@@ -47,7 +47,7 @@ void NodeLanes::begin_proof(Sum& sum) {
   }
 }
 
-// From coefficients over the activations of a layer to those over what it reads.
+// Carries coefficients over the activations of a layer to those over what it reads.
 void NodeLanes::prove_layer(std::size_t i, Sum& sum) {
   const auto& layer = network_.layers()[i];
   const double scale = std::max(0.0, static_cast<double>(scales_[i]));
@@ -92,7 +92,8 @@ void NodeLanes::prove_layer(std::size_t i, Sum& sum) {
   prove_products(i, sum);
 }
 
-// From coefficients over products to those over their factors. Roundings are paid by their reach.
+// Carries coefficients over products to those over their factors. Their roundings are paid for by
+// the layer's reach.
 void NodeLanes::prove_products(std::size_t i, Sum& sum) {
   const auto& layer = network_.layers()[i];
   for (std::size_t j = 0; j < layer.factors.size(); ++j) {
@@ -114,7 +115,7 @@ void NodeLanes::prove_products(std::size_t i, Sum& sum) {
       over_x[p] += made.over_x;
       over_y[p] += made.over_y;
       sum.add(p, made.offset);
-      // What products below the normal range lose, times what they meet.
+      // This pays for products below the normal range, times what they are multiplied by.
       sum.paid[p] += 0x1p-1060 * (1 + std::fabs(over_z)) * magnitudes;
     }
   }
@@ -141,7 +142,7 @@ NodeLanes::Sum NodeLanes::prove_sum() {
 std::array<bool, kLanes> NodeLanes::prove() {
   const Sum sum = prove_sum();
   std::array<bool, kLanes> proven;
-  // False for NaN.
+  // The comparison is false for NaN.
   for (std::size_t p = 0; p < kLanes; ++p)
     proven[p] = sum.says[p] && sum.bound[p] >= sum.paid[p] && std::isfinite(sum.bound[p]);
   return proven;

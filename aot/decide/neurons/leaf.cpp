@@ -8,10 +8,12 @@
 namespace bf_aot::decide {
 namespace {
 
-// Entries of the program, and products of the neurons' affine functions.
+// The program may have this many entries, and composing the neurons' affine functions this many
+// products.
 constexpr double kMostEntries = 4e5, kMostProducts = 5e7;
 
-// The neurons' functions of the inputs on the leaf, [inputs] coefficients and a constant each.
+// The neurons as affine functions of the inputs on the leaf: [inputs] coefficients and a constant
+// each.
 class LeafFunctions {
  public:
   LeafFunctions(const SplitNetwork& network, const std::vector<FunctionPiece>& pieces)
@@ -48,7 +50,7 @@ class LeafFunctions {
 
  private:
   const std::size_t width_;
-  std::vector<std::vector<double>> before_, after_;  // the activation, by layer
+  std::vector<std::vector<double>> before_, after_;  // z and the activation, by layer
 };
 
 double products_of(const SplitNetwork& network) {
@@ -64,7 +66,7 @@ std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
                                        const std::vector<SplitTerm>& terms,
                                        const std::vector<float>& scales, const SplitNode& leaf,
                                        const std::vector<FunctionPiece>& pieces) {
-  if (network.products() > 0) return std::nullopt;  // no linear program
+  if (network.products() > 0) return std::nullopt;  // with products the leaf is no linear program
   const std::size_t inputs = network.inputs(), splits = leaf.splits.size();
   const double rows = static_cast<double>(splits + terms.size());
   if (rows * static_cast<double>(inputs + 1) > kMostEntries ||
@@ -72,7 +74,7 @@ std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
     return std::nullopt;
   const LeafFunctions functions(network, pieces);
 
-  // Variables: the inputs, and v. Rows: the splits, then the terms.
+  // The variables are the inputs, and v; the rows are the splits, then the terms.
   LinearProgram program;
   program.variables = inputs + 1;
   program.cost.assign(inputs + 1, 0.0);
@@ -107,7 +109,8 @@ std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
   LeafProposal made = {leaf, std::nullopt};
   std::vector<double>& multipliers = solved.multipliers;
   if (solved.end == ProgramEnd::kInfeasible) {
-    // The leaf is empty: its multipliers, so large that no row matters, and any weights.
+    // The leaf is empty. Its multipliers are scaled so that they outweigh any row; any weights will
+    // do.
     double gap = 0;
     for (std::size_t k = 0; k < inputs; ++k) {
       double sum = 0;

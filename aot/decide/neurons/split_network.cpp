@@ -16,12 +16,12 @@ namespace {
 
 constexpr double kAll = std::numeric_limits<double>::infinity();
 
-// >= x, if x >= 0 comes from at most 2^20 operations rounded to nearest.
+// A number >= the exact x, where x >= 0 was computed by at most 2^20 operations rounded to nearest.
 double raised(double x) {
   return x * (1 + 0x1p-30);
 }
 
-// visit(row, weight, column) for all products of a layer's term, row by row.
+// Calls visit(row, weight, column) for all products of a layer's term, row by row.
 template <class Visit>
 void for_each_product_of(const Term& term, int rows, const Visit& visit) {
   const std::vector<float>& weight = term.weight;
@@ -45,7 +45,8 @@ void for_each_product_of(const Term& term, int rows, const Visit& visit) {
   }
 }
 
-// visit(source, visit_products) for what a layer reads, where visit_products(visit) is as above.
+// Calls visit(source, visit_products) for each tensor that a layer reads, where
+// visit_products(visit) visits products as for_each_product_of() does.
 template <class Visit>
 void for_each_source(const Layer& layer, const Visit& visit) {
   if (layer.kind == LayerKind::kDense) {
@@ -61,10 +62,11 @@ void for_each_source(const Layer& layer, const Visit& visit) {
     visit(term.input, [&](const auto& each) { for_each_product_of(term, layer.out, each); });
 }
 
-// z as one of the functions.
+// The identity as a function, for neurons that are factors of products.
 constexpr Function kItself = {FunctionKind::kLeakyRelu, 1, 0};
 
-// Affine layers without activation that products read; rows are none.
+// Returns whether each layer is affine, has no activation and is read by products. Layers of rows
+// are left out.
 std::vector<bool> factor_layers(const Plan& plan) {
   std::vector<bool> found(plan.layers.size());
   for (const Layer& layer : plan.layers) {
@@ -79,7 +81,8 @@ std::vector<bool> factor_layers(const Plan& plan) {
   return found;
 }
 
-// Of all products, forward and backward, while they are listed, and of what a thread's lanes hold.
+// An estimate of the memory of a SplitNetwork, with the list of products that it is made from, and
+// of one thread's lanes.
 double estimated_bytes(const Plan& plan) {
   double products = 0, numbers = 0, functions = 0;
   const auto count_term = [&](const Term& term, int rows) {
@@ -99,7 +102,7 @@ double estimated_bytes(const Plan& plan) {
     const Layer& layer = plan.layers[LayerId(static_cast<int>(i))];
     products += static_cast<double>(layer.weight.size());
     for (const Term& term : layer.terms) count_term(term, layer.out);
-    if (layer.kind == LayerKind::kProduct) numbers += layer.out;  // two choices more
+    if (layer.kind == LayerKind::kProduct) numbers += layer.out;  // for its two planes
     numbers += layer.out;
     if (layer.function || is_factor[i]) functions += layer.out;
   }
@@ -109,8 +112,7 @@ double estimated_bytes(const Plan& plan) {
              (numbers * kInLanes + functions * static_cast<double>(2 * sizeof(FunctionState)));
 }
 
-// What is known of a tensor while layers are read: the place of each live element, where a lies,
-// and the largest |a|.
+// A tensor as layers are read: the place of each live element, the range of a, and the largest |a|.
 struct Tensor {
   std::vector<int> place;  // -1: it is 0
   std::vector<double> lower, upper, magnitude;
@@ -126,7 +128,7 @@ struct Tensor {
   }
 };
 
-// The elements that a factor of a layer's products is made of.
+// The element of a factor's tensor that a row of a layer of products multiplies.
 std::size_t source_of(const Layer& layer, int factor, std::size_t row) {
   const auto& gather = std::get<GatherMap>(layer.term(factor).map);
   return gather.source.empty() ? row : static_cast<std::size_t>(gather.source[row]);
@@ -138,7 +140,7 @@ double magnitude_of(const Factor& factor) {
   return std::max(std::fabs(factor.lower), std::fabs(factor.upper));
 }
 
-// The factors of an element of a layer of products; nothing where one of them is 0.
+// The factors of an element of a layer of products; none where one of them is 0.
 std::optional<std::array<Factor, 2>> factors_of(const Layer& layer, const Tensor& first,
                                                 const Tensor& second, std::size_t row) {
   std::array<Factor, 2> made;
@@ -152,7 +154,7 @@ std::optional<std::array<Factor, 2>> factors_of(const Layer& layer, const Tensor
   return made;
 }
 
-// Products that read one element of a factor's tensor, at most.
+// The largest number of products that read one element of a factor's tensor.
 std::size_t most_reads(const std::vector<std::array<Factor, 2>>& factors, int factor,
                        std::size_t elements) {
   std::vector<std::size_t> reads(elements);
@@ -164,7 +166,7 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-// Around x y.
+// An interval around x y.
 Interval product_of(const Factor& x, const Factor& y) {
   const std::array<double, 4> ends = {x.lower * y.lower, x.lower * y.upper, x.upper * y.lower,
                                       x.upper * y.upper};
@@ -231,7 +233,8 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
     const Layer& layer = plan.layer(id);
     SplitLayer& split = made->layers_.emplace_back();
     const auto out = static_cast<std::size_t>(layer.out);
-    // Intervals of z from those of what it reads: the only ones of layers that are not relaxed.
+    // Intervals of z follow from those of what the layer reads; layers that are not relaxed have no
+    // others.
     std::vector<double> reach(out);
     const bool multiplies = layer.kind == LayerKind::kProduct;
     if (!multiplies)
@@ -308,7 +311,8 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
     made->open_ += split.open.size();
     split.first_function = made->functions_;
     if (split.function != nullptr) made->functions_ += split.size();
-    // What a coefficient meets, and what is added up: an offset, of a function three.
+    // Each neuron adds an upper bound of the roundings that its coefficient meets and of the
+    // numbers that it adds to the sum: an offset for a ReLU, three for a function.
     numbers += (multiplies ? 12 : split.function != nullptr ? 8 : 3) * split.size();
     if (multiplies) {
       split.first_product = made->products_;
@@ -341,7 +345,8 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
       for (const Product& each : list) turned.push_back({each.column, each.row, each.weight});
       part.forward = LaneMatrix(split.size(), from.live, list);
       part.backward = LaneMatrix(from.live, split.size(), turned);
-      // Its products, and the additions of partial sums to each other and to what is there.
+      // A coefficient is the sum of its products and of partial sums, which are added to each other
+      // and to what is there.
       most_products += part.backward.most_products() + 4;
       split.parts.push_back(std::move(part));
     });
@@ -351,7 +356,8 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
       made->rows_.push_back({head.number(), tensor(head).place[static_cast<std::size_t>(j)]});
   made->roundings_ =
       static_cast<double>(numbers + 3 * lower.size() + most_products + made->rows_.size());
-  // Every product of the coefficients, and of numbers, loses at most 2^-1074, times what it meets.
+  // Every product, of coefficients and of numbers, loses at most 2^-1074, times what it is
+  // multiplied by afterwards.
   made->underflow_ = raised((products + 4 * made->roundings_) * (1 + largest) * 0x1p-1074);
   return made;
 }

@@ -16,27 +16,28 @@
 
 namespace bf_aot::decide {
 
-// A network of affine layers, products, ReLUs and functions on one box, without the ReLUs that are
-// 0 on all of it: what nodes of a tree of neuron splits are bounded on. Proofs:
+// The network on which nodes of a tree of neuron splits are bounded: affine layers, products, ReLUs
+// and functions on one box. ReLUs that are 0 on all of the box are left out. Proofs:
 // docs/proofs/neuron-splits.md.
 class SplitNetwork {
  public:
-  // What a neuron's activation is on the box.
+  // The form of a neuron's activation on the box.
   enum class Phase : std::uint8_t {
     kLinear,    // a = z: no ReLU, or z >= 0
-    kOpen,      // a = relu(z), of either sign
+    kOpen,      // a = relu(z), where z may have either sign
     kFunction,  // a = f(z); also a = z of an affine layer's neurons that are factors of products
   };
 
-  // Products with the activations of a layer, or the inputs: z += M a, and coefficients over a +=
-  // M^T coefficients over z.
+  // The matrix M from the activations of a layer, or from the inputs: forward z += M a, backward
+  // coefficients over a += M^T coefficients over z.
   struct Part {
-    int source = -1;  // of layers(); -1: the inputs
+    int source = -1;  // index in layers(); -1: the inputs
     LaneMatrix forward, backward;
   };
 
-  // One of the two numbers that a neuron multiplies: an activation of a layer, and where it lies on
-  // the box; and that neuron's number among open ones if it is z and may be split.
+  // One of the two factors of a product: the place of an activation in its layer, and the
+  // activation's range on the box. open: the number, among open neurons, of a factor that is its
+  // neuron's z and may be split.
   struct Factor {
     std::size_t place = 0;
     double lower = 0, upper = 0;
@@ -44,46 +45,48 @@ class SplitNetwork {
   };
 
   struct SplitLayer {
-    std::vector<int> neurons;          // of the plan's layer
-    std::vector<Phase> phase;          // of each of them
-    std::vector<double> lower, upper;  // where z lies
+    std::vector<int> neurons;          // their elements in the plan's layer
+    std::vector<Phase> phase;          // of each neuron
+    std::vector<double> lower, upper;  // the range of z
     std::vector<double> bias;
-    std::vector<Part> parts;  // none of products
-    // Of a layer of products z = x y: the factors of each neuron, whose layers are as of Part.
+    std::vector<Part> parts;  // empty in a layer of products
+    // The factors of each neuron, and their layers, numbered as in Part, in a layer of products z =
+    // x y; else empty.
     std::vector<std::array<Factor, 2>> factors;
     std::array<int, 2> factor_sources = {-1, -1};
     std::size_t first_product = 0;  // the number of the first, counted over all layers
     std::vector<int> open;          // places in `neurons` of open ones and of functions
     std::size_t first_open = 0;     // the number of the first, counted over all layers
-    const bf::FunctionView* function = nullptr;  // of a layer all of whose neurons have it
-    std::size_t first_function = 0;              // its first neuron's number among these
+    const bf::FunctionView* function = nullptr;  // set where all neurons have it
+    std::size_t first_function = 0;              // its first neuron's number among functions
     bool is_factor = false;                      // the function is z itself
-    bool is_read = false;                        // by a layer
+    bool is_read = false;                        // a later layer reads it
 
-    // Of the proof, all rounded up. |z*_j - (sum w a + b)_j| <= weight_error reach_j + bias_error,
-    // with reach_j = sum |w_jk| max |a_k|, z* of the exact network. Of products reach_j is 4 max
-    // |x| max |y|.
+    // Errors for the proof, all rounded up: |z*_j - (sum w a + b)_j| <= weight_error reach_j +
+    // bias_error, with reach_j = sum |w_jk| max |a_k| and z* of the exact network. In a layer of
+    // products reach_j is 4 max |x| max |y|.
     std::vector<double> reach;
     double weight_error = 0, bias_error = 0;
 
     std::size_t size() const { return neurons.size(); }
-    // Of the function where z lies in [low, high]. Factors are split in the middle.
+    // The function's behaviour where z lies in [low, high]. Factors are split in the middle.
     FunctionInterval interval(double low, double high) const;
   };
 
-  // One of the rows that conditions speak of: a neuron of a layer without activation.
+  // A row that conditions speak of: a neuron of a layer without activation.
   struct Row {
     int layer = 0, place = 0;
   };
 
-  // Whether a plan is made of such layers, of functions other than floor, ceiling and rounding.
-  // Its specification's rows are what is bounded.
+  // Returns whether the plan's layers are such that a SplitNetwork can be made: no maxima, and no
+  // floor, ceiling or rounding; the rows of its specification are what is bounded.
   static bool covers(const Plan& plan);
-  // The same where maxima may be among the layers.
+  // Returns whether covers() would be true if layers of maxima did not count.
   static bool covers_but_for_maxima(const Plan& plan);
 
-  // lower, upper: the box. ranges: of the relaxed layers on it; others are made here. Null when it
-  // would take more than `most_bytes`. The plan is covered.
+  // Makes the network of a plan that is covered, on the box [lower, upper]. ranges: those of the
+  // relaxed layers on it; ranges of other layers are made here. Null when it would take more than
+  // `most_bytes`.
   static std::unique_ptr<const SplitNetwork> make(const Plan& plan, const std::vector<float>& lower,
                                                   const std::vector<float>& upper,
                                                   const std::vector<engine::Ranges>& ranges,
@@ -94,8 +97,8 @@ class SplitNetwork {
   std::size_t inputs() const { return lower_.size(); }
   const std::vector<float>& lower() const { return lower_; }  // of the box
   const std::vector<float>& upper() const { return upper_; }
-  std::size_t open() const { return open_; }            // neurons
-  std::size_t functions() const { return functions_; }  // among them
+  std::size_t open() const { return open_; }            // open neurons
+  std::size_t functions() const { return functions_; }  // open neurons that are functions
   std::size_t products() const { return products_; }
   // The layer of an open neuron, and its place there.
   std::pair<int, int> place_of(std::size_t open) const { return places_[open]; }
@@ -103,14 +106,14 @@ class SplitNetwork {
   const SplitLayer& layer_of(std::size_t open) const {
     return layers_[static_cast<std::size_t>(places_[open].first)];
   }
-  // The number of an open neuron among functions. It is one.
+  // The number of an open neuron among functions. Requires is_function()[open].
   std::size_t function_of(std::size_t open) const {
     const SplitLayer& layer = layer_of(open);
     return layer.first_function + (open - layer.first_open);
   }
 
-  // Roundings that a number meets on its way backward through the network, at most, and how much
-  // all products may lose where they are below the normal range.
+  // The most roundings that a number passes through on its way backward through the network, and
+  // how much all products may lose by results below the normal range.
   double roundings() const { return roundings_; }
   double underflow() const { return underflow_; }
 

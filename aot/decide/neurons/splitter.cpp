@@ -10,7 +10,8 @@
 namespace bf_aot::decide {
 namespace {
 
-// Steps beyond the usual ones after which it is seen whether as many as are left would do.
+// Steps beyond the usual ones after which progress is judged: whether it would reach 0 in the steps
+// that are left.
 constexpr int kMoreSteps = 20;
 
 }  // namespace
@@ -28,7 +29,7 @@ SplitNode NodeSplitter::make_root() {
   root.weights.assign(terms_.size(), 1.0F / static_cast<float>(terms_.size()));
   root.slopes.assign(network_.open(), 0);
   root.planes.assign(2 * network_.products(), 128);  // about the middle
-  // The usual choice: the lower line that leaves out the smaller triangle.
+  // The default is the lower line that gives the relaxation of least area.
   std::size_t open = 0;
   for (const auto& layer : network_.layers())
     for (const int place : layer.open) {
@@ -45,8 +46,8 @@ SplitNode NodeSplitter::make_root() {
   return root;
 }
 
-// Unsplit open neurons with the largest gains, and those with the largest gaps that are not among
-// them. When all are 0, the first.
+// Candidates for a split: the open neurons with the largest gains, then those with the largest gaps
+// among the others. When all are 0, the first neuron that can be split.
 std::vector<std::size_t> NodeSplitter::choose_candidates(std::size_t lane) const {
   std::vector<std::size_t> chosen;
   const auto take = [&](int count, const auto& score) {
@@ -70,7 +71,7 @@ std::vector<std::size_t> NodeSplitter::choose_candidates(std::size_t lane) const
   return chosen;
 }
 
-// Bounds both halves of each candidate, with the choices of its node.
+// Bounds both halves of each candidate, with the choices of its node. Overwrites all lanes.
 void NodeSplitter::look_ahead(std::span<const SplitNode> nodes,
                               std::vector<Candidate>& candidates) {
   constexpr std::size_t kTogether = kLanes / 2;
@@ -97,7 +98,8 @@ void NodeSplitter::look_ahead(std::span<const SplitNode> nodes,
   }
 }
 
-// By what its linear program proposes. Takes all lanes.
+// Tries to close a leaf: solves its linear program, then proves the bound with the program's
+// multipliers. Overwrites all lanes.
 void NodeSplitter::decide_leaf(const SplitNode& leaf, SplitResult& result) {
   lanes_.load(0, leaf);
   std::vector<FunctionPiece> pieces;
@@ -118,8 +120,8 @@ void NodeSplitter::load_all(std::span<const SplitNode> nodes) {
   for (std::size_t p = 0; p < kLanes; ++p) lanes_.load(p, nodes[std::min(p, nodes.size() - 1)]);
 }
 
-// Bounds the nodes that are not done, each by its own steps, whatever the others need; those that
-// are proven are closed. Their choices and bounds are stored.
+// Bounds the nodes that are not done. Each takes as many steps as it needs alone, whatever others
+// need. Nodes that are proven are closed; choices and bounds are stored in the nodes.
 void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
                           std::vector<SplitResult>& results) {
   load_all(nodes);
@@ -163,9 +165,9 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
   for (std::size_t p = 0; p < nodes.size(); ++p) lanes_.store(p, nodes[p]);
 }
 
-// Whether splits would hardly prove the node with its choices: all lines together lose little more
-// than its bound lacks. Of ReLUs, since lines of halves of functions lose again. After
-// measure_gaps().
+// Returns whether splits would hardly prove the node with its choices, so that better choices are
+// worth more steps: all lines together lose little more than its bound lacks. For ReLUs alone,
+// since lines on halves of functions lose again. Requires measure_gaps().
 bool NodeSplitter::lacks_choices(const SplitNode& node, std::size_t lane) const {
   if (network_.functions() > 0) return false;
   float lost = 0;
@@ -174,27 +176,30 @@ bool NodeSplitter::lacks_choices(const SplitNode& node, std::size_t lane) const 
   return lost < -kLittleMore * node.bound;
 }
 
-// A split is expected to raise the bound by split_gain, and new ranges by tighten_gain, which
-// leaves 2^(tighten_gain / split_gain) times fewer nodes below. The deeper a node, the less a split
-// gains, so that twice as many levels are expected; and the more ranges gain, so that they are made
-// now and then whatever they gained before.
+// Returns whether tighter ranges are expected to save more than they cost. A split is expected to
+// raise the bound by split_gain, and new ranges by tighten_gain, which leaves 2^(tighten_gain /
+// split_gain) times fewer nodes below. The deeper a node, the less a split gains, so that twice as
+// many levels are expected; and the more ranges gain, so that they are made now and then whatever
+// they gained before.
 bool NodeSplitter::pays_to_tighten(const SplitNode& node) const {
   if (node.depth == 0 && network_.functions() > 0) return true;
-  // A few of many neurons gain less than as many nodes do: images.
+  // Many neurons, as in networks of images, make the few that are tightened gain less than as many
+  // nodes do.
   constexpr std::size_t kMostShares = 8;
   if (network_.open() > kMostShares * settings_.tighten.neurons) return false;
   if (node.depth == 0 || node.depth >= node.tightened + settings_.tighten_levels) return true;
   const float unit = std::max(node.split_gain, 1e-3F * std::fabs(node.bound));
   const float levels = std::clamp(-2 * node.bound / unit, 0.0F, 60.0F);
   const float saved = std::exp2(levels) - std::exp2(levels - node.tighten_gain / unit);
-  // Lanes that the rows of a neuron take, and passes of both kinds.
+  // The cost is that of the lanes that rows of neurons take, times passes of both kinds.
   const auto neurons = static_cast<float>(std::min(settings_.tighten.neurons, network_.open()));
   const float rows = 2 * neurons * static_cast<float>(2 * settings_.tighten.steps + 4);
   return saved * static_cast<float>(2 * settings_.node_steps + 3) > rows;
 }
 
-// The slopes of functions were not optimised when the ranges of the box were made: at the root that
-// is made up for, of as many neurons as take no more than seconds.
+// The settings for a node. At the root of a network with functions they make up for the ranges of
+// the box, which were made without optimised slopes, for as many neurons as take no more than
+// seconds.
 TightenSettings NodeSplitter::tighten_settings(const SplitNode& node) const {
   if (node.depth > 0 || network_.functions() == 0) return settings_.tighten;
   constexpr std::size_t kMostLines = 600'000;  // of functions, times neurons
@@ -203,7 +208,8 @@ TightenSettings NodeSplitter::tighten_settings(const SplitNode& node) const {
   return made;
 }
 
-// Where neurons lie in open nodes for which that is expected to pay, and their bounds after it.
+// Tightens ranges of neurons in the nodes for which that is expected to pay, and bounds these
+// again.
 void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   std::vector<bool> done(nodes.size(), true);
   for (std::size_t p = 0; p < nodes.size(); ++p) {
@@ -233,7 +239,7 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
   for (std::size_t p = 0; p < nodes.size(); ++p)
     if (!results[p].closed) left.push_back(p);
   if (left.empty()) return;
-  // Of the choices as they are stored, whichever lanes others took meanwhile.
+  // The lanes now hold other nodes; results below are for the choices as they are stored.
   load_all(nodes);
   lanes_.bound();
   lanes_.measure_gaps();
@@ -250,8 +256,9 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
   }
 }
 
-// Whether what a node's bound lacks is due to its multipliers rather than to what functions' lines
-// lose. Functions never are lines, so that no number of splits would make it a leaf.
+// Returns whether the bound lacks more by its multipliers than by the gaps of functions' lines. A
+// linear program finds such multipliers; since functions never are lines, no number of splits would
+// make the node a leaf.
 bool NodeSplitter::is_nearly_affine(const SplitNode& node, std::size_t lane) const {
   if (network_.functions() == 0) return false;
   float lost = 0;
@@ -271,14 +278,15 @@ std::vector<NodeSplitter::Candidate> NodeSplitter::candidates_of(
   return candidates;
 }
 
-// By the candidate whose halves gain most together, or decides a leaf.
+// Splits a node by the candidate whose halves gain most together; where there is none, decides it
+// as a leaf.
 void NodeSplitter::split(const SplitNode& node, const std::vector<Candidate>& candidates,
                          std::size_t lane, SplitResult& result) {
   const Candidate* best = nullptr;
   float most = -std::numeric_limits<float>::infinity();
   for (const Candidate& each : candidates) {
     if (each.lane != lane) continue;
-    // Beyond 0 nothing is gained.
+    // A bound above 0 gains nothing more.
     const float score = std::min(each.worse, 0.0F) + std::min(each.better, 0.0F);
     if (best == nullptr || score > most) {
       best = &each;

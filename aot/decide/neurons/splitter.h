@@ -11,50 +11,53 @@
 
 namespace bf_aot::decide {
 
-// What became of a node: exactly one of these.
+// The result for a node: it is closed, or it has halves. Neither: every neuron is split, and the
+// bound is not proven.
 struct SplitResult {
-  bool closed = false;                                    // proven: no violation in it
-  std::optional<std::pair<SplitNode, SplitNode>> halves;  // which cover it; first, what is less
+  bool closed = false;  // proven: no violation in it
+  // Nodes that cover this one; the one with the lower bound first.
+  std::optional<std::pair<SplitNode, SplitNode>> halves;
   // Otherwise every neuron is split, and its bound is not proven.
-  std::optional<std::vector<float>> point;  // where float32 violates the clause; not proven
+  std::optional<std::vector<float>> point;  // a point where float32 violates the clause; not proven
 };
 
-// How a node is bounded and split.
+// Limits of the work on a node.
 struct SplitSettings {
   int root_steps = 50, node_steps = 3;
-  int most_steps = 200;  // about, of nodes that better choices may prove, and splits hardly would
-  int by_gain = 5, by_gap = 1;  // candidates that are looked at, by either measure
+  int most_steps = 200;  // about, for nodes that better choices may prove, and splits hardly would
+  int by_gain = 5, by_gap = 1;  // candidates to split that are looked at, by either measure
   TightenSettings tighten = {32, 3};
-  // Of the root where there are functions, whose slopes the ranges of the box were not made with.
+  // Settings for the root of networks with functions, whose slopes the ranges of the box were made
+  // without optimising.
   TightenSettings first_tighten = {512, 10};
-  std::uint32_t tighten_levels = 6;  // at least once in so many
+  std::uint32_t tighten_levels = 6;  // ranges are tightened at least once in as many levels
 };
 
 // Bounds and splits nodes of one clause. A node's result depends on the node alone. Not for several
-// threads: each has its own, of one network.
+// threads: each has its own splitter of a common network.
 class NodeSplitter {
  public:
   NodeSplitter(const SplitNetwork& network, std::vector<SplitTerm> terms,
                const SplitSettings& settings = {});
 
-  // The whole box.
+  // The node that is the whole box.
   const SplitNode& root() const { return root_; }
 
   const std::vector<SplitTerm>& terms() const { return terms_; }
 
-  // At most kLanes nodes, whose choices become those that were found.
+  // Expands at most kLanes nodes, whose choices become those that were found.
   void expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
 
  private:
   struct Candidate {
-    std::size_t lane;  // of the node
+    std::size_t lane;  // where the node is loaded
     NeuronSplit split;
-    double low = 0, high = 0;     // where the neuron lies
+    double low = 0, high = 0;     // the neuron's range
     float worse = 0, better = 0;  // bounds of both halves
     bool positive_first = false;
   };
 
-  SplitNode make_root();  // and the scales
+  SplitNode make_root();  // sets the scales, too
   void load_all(std::span<const SplitNode> nodes);
   void ascend(std::span<SplitNode> nodes, std::vector<bool> done,
               std::vector<SplitResult>& results);

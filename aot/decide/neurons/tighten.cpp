@@ -18,8 +18,8 @@ float float_above(double x) {
   return -float_below(-x);
 }
 
-// Neurons that are not of one sign, those with the largest gain, by rising numbers: each layer's
-// after those of the layers that it reads.
+// The open neurons, without those whose sign is known, with the largest gains, by rising numbers:
+// so each layer's follow those of the layers that it reads.
 std::vector<std::uint32_t> neurons_of(const SplitNetwork& network, const NodeLanes& lanes,
                                       std::size_t most) {
   std::vector<std::uint32_t> chosen;
@@ -36,7 +36,7 @@ std::vector<std::uint32_t> neurons_of(const SplitNetwork& network, const NodeLan
   return chosen;
 }
 
-// What is known of a ReLU, which is a split where it is of one sign.
+// Notes the range of a ReLU in the node. A range of one sign becomes a split.
 void narrow_relu(SplitNode& node, std::uint32_t open, double lower, double upper) {
   auto at = std::ranges::lower_bound(node.ranges, open, {}, &NeuronRange::open);
   if (lower >= 0 || upper <= 0) {
@@ -49,18 +49,19 @@ void narrow_relu(SplitNode& node, std::uint32_t open, double lower, double upper
   *at = {open, std::max(at->lower, float_below(lower)), std::min(at->upper, float_above(upper))};
 }
 
-// A power of two near x > 0.
+// A power of two near x; 1 where x is not a normal number > 0.
 float power_near(float x) {
   return std::isnormal(x) && x > 0 ? std::ldexp(1.0F, std::clamp(std::ilogb(x), -60, 60)) : 1.0F;
 }
 
-// The multiplier t >= 0 of `clause` with the greatest least value of row + t clause on the box: of
-// a concave function of t, made of lines.
+// The multiplier t >= 0 of `clause` for which the least value of row + t clause on the box is
+// greatest. That least value is a concave, piecewise linear function of t.
 float best_multiplier(const SplitNetwork& network, const InputPlane& row,
                       const InputPlane& clause) {
-  // slope: of that function, at 0 and then behind each place where an input's sign turns.
+  // slope: that function's derivative, first at 0, then behind each t where an input's coefficient
+  // changes its sign.
   double slope = static_cast<double>(clause.constant);
-  std::vector<std::pair<double, double>> turns;  // where, and by how much the slope falls
+  std::vector<std::pair<double, double>> turns;  // t, and by how much the slope falls there
   for (std::size_t k = 0; k < network.inputs(); ++k) {
     const double a = static_cast<double>(row.coefficients[k]);
     const double b = static_cast<double>(clause.coefficients[k]);
@@ -76,7 +77,7 @@ float best_multiplier(const SplitNetwork& network, const InputPlane& row,
     slope -= fall;
     if (!(slope > 0)) return static_cast<float>(at);
   }
-  // It never falls: no point of the box satisfies the clause.
+  // The function never falls: no point of the box satisfies the clause.
   return turns.empty() ? 1.0F : static_cast<float>(2 * turns.back().first);
 }
 
@@ -103,7 +104,8 @@ bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& no
     for (std::size_t p = 0; p < kLanes; ++p) {
       const auto [layer, place] = network.place_of(neuron(p));
       const auto at = static_cast<std::size_t>(layer);
-      // As large as the neuron is in the clause's sum, so that multipliers have their units.
+      // The factor is about as large as the neuron is in the clause's sum, so that multipliers have
+      // the clause's units.
       factors[p] = (p % 2 == 0 ? 1.0F : -1.0F) * power_near(lanes.scales()[at]);
       lanes.load_row(p, node, {at, static_cast<std::size_t>(place), factors[p]});
     }
@@ -120,7 +122,7 @@ bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& no
       const double lower = divided_down(bounds[p], factors[p]);
       const double upper = -divided_down(bounds[p + 1], -factors[p + 1]);
       const auto [low, high] = lanes.range_of(neuron(p), p);
-      // False for NaN.
+      // The comparisons are false for NaN.
       if (lower > high || upper < low || lower > upper) return false;
       if (!(lower > low || upper < high)) continue;
       const std::uint32_t open = neuron(p);

@@ -5,17 +5,17 @@
 namespace bf_aot::decide {
 
 struct TightenSettings {
-  std::size_t neurons = 0;  // at most, those by which the bound loses most
-  int steps = 0;            // of each neuron's own choices
+  std::size_t neurons = 0;  // at most; those by which the bound loses most
+  int steps = 0;            // by which each neuron's own choices are improved
 };
 
-// At most bound / factor: also where that is below the normal range, which rounds -2^-1074 / 4 to
-// 0.
+// A number <= bound / factor, also where the quotient is below the normal range: -2^-1074 / 4
+// rounds to 0.
 double divided_down(double bound, float factor);
 
-// Where open neurons lie at every violation of the clause in a node, with the conditions of its
-// splits and of the clause. Writes what is tighter into the node's ranges. False when there is
-// none. Takes all lanes; depends on the node alone.
+// Tightens the ranges of open neurons at every violation of the clause in a node, by the conditions
+// of its splits and of the clause, and writes those that became tighter to the node. False when it
+// proves that there is no violation. Overwrites all lanes; the result depends on the node alone.
 bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& node,
                     const TightenSettings& settings);
 

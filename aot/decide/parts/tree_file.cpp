@@ -20,7 +20,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr char kFormat[] = "bf-aot tree 1";
-// So that sums of kMostParts parts do not overflow.
+// This limit keeps sums over kMostParts parts from overflowing.
 constexpr std::uint64_t kMostCount = std::uint64_t{1} << 44;
 
 // ---- writing
@@ -49,7 +49,7 @@ ordered_json identity_of(const TreeQuestion& question) {
           {"semantics", question.semantics},       {"flush_to_zero", question.flush_to_zero}};
 }
 
-// For people; not read again.
+// A summary for human readers; it is not read again.
 ordered_json summary_of(const TreeFile& file) {
   mpq_class closed = 0;
   for (const tree::RootLeaves& leaves : file.state.roots) closed += leaves.closed.value();
@@ -174,7 +174,8 @@ TreeWitness witness_at(const input::JsonAt& at, std::size_t roots) {
   return {whole_number(at.key("case"), roots - 1), at.key("x").numbers()};
 }
 
-// Never more than all: what several parts have is checked when they are joined.
+// Refuses sums of more than all. Whether several parts have all together is checked when they are
+// joined.
 void expect_sums(const TreeFile& file, const std::string& where) {
   if (file.part.count == 1 && !tree::is_whole(file.state))
     fail("BF3017", where, "leaves and open nodes do not make a whole tree");

@@ -8,17 +8,17 @@
 
 #include "aot/decide/tree/tree_state.h"
 
-// The tree of a search in a file: of one that was interrupted, or a part of one that several
-// processes have. Such a file is trusted to say what was done; it is no certificate.
+// A file that holds the tree of a search: of one that was interrupted, or one part of a tree that
+// several processes search. Such a file is trusted to say what was done; it is no certificate.
 
 namespace bf_aot::decide {
 
-// What is searched.
+// The question that a tree answers. A file may be resumed or joined only where it is the same.
 struct TreeQuestion {
   std::string model, property;                // paths
   std::string model_sha256, property_sha256;  // of the files' bytes
-  std::string nodes_sha256;                   // what nodes speak of: SplitSearch::identity()
-  std::vector<std::string> outputs;           // tensors, instead of the model's own
+  std::string nodes_sha256;          // SplitSearch::identity(): the meaning of nodes' states
+  std::vector<std::string> outputs;  // tensors that are the outputs instead of the model's own
   std::string semantics;
   bool flush_to_zero = false;
 
@@ -28,10 +28,11 @@ struct TreeQuestion {
 
 constexpr std::size_t kMostParts = std::size_t{1} << 16;
 
-// A part holds nodes of a frontier: of node k part k mod count, and part 0 the leaves above.
+// One of `count` parts of a tree. The parts share the nodes of a frontier: part k has those whose
+// number is k modulo `count`, and part 0 also the leaves above the frontier.
 struct TreePart {
   std::size_t index = 0, count = 1;
-  std::string frontier;  // SHA-256 of the whole of it; empty when count is 1
+  std::string frontier;  // SHA-256 of the whole frontier; empty when count is 1
 };
 
 struct TreeWitness {
@@ -47,27 +48,30 @@ struct TreeFile {
 };
 
 std::string to_text(const TreeFile& file);
-// `where`: the file, for messages. Throws: BF3003 to BF3007, BF3017.
+// Reads the text of a tree file. `where`: the file's name in messages. Throws: BF3003 to BF3007,
+// BF3017.
 TreeFile parse_tree_file(const std::string& text, const std::string& where);
-// Throws: BF3001, BF3002, too.
+// Reads a tree file. Throws as parse_tree_file(), and BF3001, BF3002.
 TreeFile read_tree_file(const std::filesystem::path& path);
 
-// A state by itself, for another process. Throws as parse_tree_file().
+// A state by itself, in the format of tree files, to be sent to another process. Throws as
+// parse_tree_file().
 std::string to_text(const tree::TreeState& state);
 tree::TreeState parse_tree_state(const std::string& text, const std::string& where);
 
-// Throws: BF3018 when the file is about another question, naming what differs.
+// Throws: BF3018 when the file is about another question; the message names what differs.
 void expect_same_question(const TreeFile& file, const std::string& where,
                           const TreeQuestion& question);
 
 // SHA-256 of the state's open nodes and leaves.
 std::string digest_of(const tree::TreeState& state);
 
-// Leaves in the state what the part has of it: see TreePart.
+// Removes from the state of a whole tree what belongs to other parts: see TreePart.
 void take_part(tree::TreeState& state, const TreePart& part);
 
-// Parts that make a whole, joined: each once. Throws: BF3018 files about different questions,
-// BF3019 parts that are missing, given twice, of different frontiers, or that do not add up.
+// The state that the parts of one whole make together; each part must be given once. Throws: BF3018
+// files about different questions; BF3019 parts that are missing, given twice, of different
+// frontiers, or that do not add up.
 struct NamedTreeFile {
   std::string name;
   TreeFile file;

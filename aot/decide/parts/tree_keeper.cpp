@@ -36,7 +36,8 @@ TreeKeeper::TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion q
   }
   file_ = read_tree_file(path_);
   const std::string where = printable(path_.string());
-  // What nodes speak of is known later.
+  // The search that knows its nodes' meaning is made later, in begin(); until then the file's word
+  // is taken.
   question.nodes_sha256 = file_.question.nodes_sha256;
   expect_same_question(file_, where, question);
   if (file_.part.index != part.index || file_.part.count != part.count)

@@ -11,33 +11,37 @@
 
 namespace bf_aot::decide {
 
-// "2/8": part 2 of 8, from 0. Nothing when it is none.
+// The part that a text names: "2/8" is part 2 of 8, counted from 0. None for any other text.
 std::optional<TreePart> parse_part(const std::string& text);
 
-// The open nodes of each root for each part before parts differ.
+// Each root is split into this many open nodes times the number of parts before the parts are dealt
+// out.
 constexpr std::size_t kNodesPerPart = 8;
 
-// Keeps a search's tree in a file: reads it when the file is there, else begins a part.
+// Keeps a search's tree in a file. If the file exists, the search goes on from it; else a part
+// begins.
 class TreeKeeper {
  public:
   // Throws: BF3001 to BF3007, BF3017 a damaged file, BF3018 one of another question.
   TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion question);
 
   bool is_part() const { return file_.part.count > 1; }
-  // The file was there.
+  // Returns whether the file existed, so that the search goes on from it.
   bool goes_on() const { return goes_on_; }
 
-  // Sets where the search begins. From now on signals wait for throw_if_interrupted(). Throws:
-  // BF3017, BF3018; BF3306.
+  // Gives the search the state where it begins. From now on a signal only sets what
+  // system::throw_if_interrupted() asks for, so that the file can be written first. Throws: BF3017,
+  // BF3018; BF3306.
   void begin(SplitSearch& search);
 
-  // Throws: BF3101 to BF3103.
+  // Writes the state to the file. Throws: BF3101 to BF3103.
   void save(const tree::TreeState& state);
-  // The state that was saved last, with what was found. Nothing where no search began.
+  // Writes the state that was saved last, together with the witness if one was found. Does nothing
+  // where no search began.
   void finish(const std::optional<Witness>& witness);
 
   const TreeFile& file() const { return file_; }
-  // No node is open, and no leaf stuck.
+  // Returns whether the file's tree is a proof: no node is open, and no leaf is stuck.
   bool is_closed() const;
 
  private:

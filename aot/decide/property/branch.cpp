@@ -36,8 +36,8 @@ std::unique_ptr<tree::TreeWorker> BranchSearch::make_worker(std::size_t thread) 
   return make_box_worker({plan_, cases().tables(), cases().boxes()}, *own, thread);
 }
 
-// Boxes speak of inputs alone. Sums of all weights say which network it is, also where its numbers
-// lie in a file of their own.
+// The states of boxes speak of inputs alone. Sums of all weights tell networks apart, also where
+// their numbers lie in a file of their own.
 std::string BranchSearch::identity() {
   std::string bytes = "boxes";
   for (const float weight : plan_.split_weights)

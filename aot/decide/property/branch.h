@@ -16,8 +16,8 @@ namespace bf_aot::decide {
 // The boxes of a round; fills the lanes of every target several times.
 constexpr int kBranchBatch = 64;
 
-// Whether boxes of the property have so few inputs that vary that splitting them is worth a try:
-// at most kMostBranchedInputs.
+// Returns whether at most kMostBranchedInputs inputs vary in the boxes of the property, so that
+// splitting boxes is worth a try.
 bool is_branchable(const Property& property);
 
 struct BranchTotals {
@@ -25,12 +25,13 @@ struct BranchTotals {
   double seconds = 0;
 };
 
-// Splits the boxes of the property's cases: root k is case k. See docs/proofs/branch-and-bound.md.
+// Splits the boxes of the property's cases; root k is case k. See docs/proofs/branch-and-bound.md.
 // Workers throw BF3306 when the verifier refuses a box.
 class BranchSearch final : public SplitSearch {
  public:
-  // The verifier is the plan's, made with decide, and a batch; used by the thread that calls run(),
-  // and by at most threads - 1 others its twins. All must outlive this.
+  // The verifier runs the plan, which was made with `decide` and a batch. The thread that calls
+  // run() uses it; each of at most threads - 1 others uses a twin of it. All arguments must outlive
+  // this.
   BranchSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
                std::size_t threads);
   ~BranchSearch() override;
@@ -47,7 +48,7 @@ class BranchSearch final : public SplitSearch {
 
   const engine::HostVerifier& verifier_;
   const Plan& plan_;
-  std::vector<std::unique_ptr<const engine::HostVerifier>> twins_;  // by thread
+  std::vector<std::unique_ptr<const engine::HostVerifier>> twins_;  // by thread, without the first
 };
 
 }  // namespace bf_aot::decide

@@ -26,7 +26,8 @@ input::FloatBox Cases::box(std::size_t index) const {
   return {part(boxes_.lower), part(boxes_.upper)};
 }
 
-// As in the verifier's own code.
+// A clause is excluded when one of its conditions never holds; NAME_verify decides by the same
+// function.
 bool Cases::is_excluded(std::uint32_t clause, const std::vector<float>& lower,
                         const std::vector<float>& upper) const {
   for (std::uint32_t i = tables_.clause_terms[clause]; i < tables_.clause_terms[clause + 1]; ++i) {

@@ -13,7 +13,8 @@ namespace bf_aot::decide {
 // The cases of a property, and which of them are verified.
 class Cases {
  public:
-  // whole_inputs: of the network, where the property is about its free inputs; 0: they are all.
+  // whole_inputs: the inputs of the whole network, where the property speaks of its free inputs
+  // alone; 0: it speaks of all.
   explicit Cases(const Property& property, std::size_t whole_inputs = 0);
 
   std::size_t count() const { return verified_.size(); }
@@ -21,18 +22,19 @@ class Cases {
   bool is_verified(std::size_t index) const { return verified_.at(index); }
   std::vector<std::size_t> open() const;
 
-  // The property as a verifier has it.
+  // The property as float32 tables, which a verifier's own code has, too.
   const VerdictTables& tables() const { return tables_; }
   const FloatBoxes& boxes() const { return boxes_; }
 
-  // Whether a point has so many inputs, of the network or free.
+  // Returns whether a point may have this many inputs: those of the whole network, or the free ones
+  // alone.
   bool fits(std::size_t inputs) const { return inputs == inputs_ || inputs == whole_inputs_; }
 
-  // The box of a case as a verifier takes it.
+  // The box of a case in float32 numbers, as a verifier takes it.
   input::FloatBox box(std::size_t index) const;
 
-  // Marks the case as verified when `rows`, bounds of the property's rows on its box, exclude each
-  // of its clauses.
+  // Marks the case as verified when `rows`, bounds of the property's rows on its box, exclude every
+  // clause of the case.
   void judge(std::size_t index, const engine::Bounds& rows);
 
   void mark_verified(std::size_t index);

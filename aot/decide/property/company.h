@@ -9,8 +9,8 @@
 
 namespace bf_aot::decide {
 
-// Processes that search one tree together. All make the same calls; the first decides when a search
-// is over, and has the answer.
+// The processes that search one tree together. All of them make the same calls in the same order;
+// the first one decides when the search is over, and has the answer.
 class TreeCompany {
  public:
   using Proof = std::function<bool(const tree::Proposal&)>;
@@ -22,24 +22,27 @@ class TreeCompany {
 
   virtual bool is_first() const = 0;
 
-  // Before the first turn: the first keeps the state's nodes and leaves, the others have none.
-  // identity: as of the search, see SplitSearch. Throws: BF3018 where the first has another.
+  // Called before the first turn. The first process keeps the state's nodes and leaves, the others
+  // lose theirs. identity: that of the search, see SplitSearch. Throws: BF3018 where the first has
+  // another.
   virtual void begin(tree::TreeState& state, const std::string& identity) = 0;
 
-  // The root of the next turn, as the first says; none: the search ends.
+  // The root of the next turn, which the first process chooses for all; none: the search ends.
+  // Other processes' arguments are ignored.
   virtual std::optional<std::uint32_t> agree(std::optional<std::uint32_t> root) = 0;
 
-  // Between rounds of a turn: gives and takes nodes of its root. Whether the turn is over for all:
-  // as none of its nodes is open anywhere, or the first asks for it. `prove` is given, in the
-  // first, what others have proven.
+  // Called between rounds of a turn: exchanges nodes of its root with other processes. Returns
+  // whether the turn is over for all, since no node of the root is open anywhere, or since the
+  // first process asks for its end. In the first process `prove` is called with what others have
+  // proven.
   virtual bool share(tree::SharedNodes& nodes, std::uint32_t root, const Proof& prove,
                      bool ask_for_end) = 0;
 
-  // Something was proven here.
+  // Tells the other processes that this input was proven here to violate the property.
   virtual void tell(const tree::Proposal& proposal) = 0;
 
-  // After a turn: nodes that were under way are in their new process's state, and the first gets
-  // what all have together.
+  // Called after a turn. Nodes that were on their way between processes are put into the receiver's
+  // state; the first process gets the state of all processes together.
   virtual tree::TreeState gather(tree::TreeState& state, const Proof& prove) = 0;
 };
 

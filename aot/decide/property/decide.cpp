@@ -25,7 +25,7 @@ std::optional<Witness> falsify(const engine::HostVerifier& verifier, const Prope
   const system::Stopwatch stopwatch;
   for (std::size_t k = 0; k < open.size() && !stop(); ++k) {
     progress(k, open.size());
-    // What is left, shared by the cases that are left.
+    // The time that is left is shared by the cases that are left.
     const double share =
         std::max(0.0, seconds - stopwatch.seconds()) / static_cast<double>(open.size() - k);
     if (auto witness = search_violation(property, open[k], evaluate, check, share, stop, start))

@@ -13,14 +13,15 @@
 
 namespace bf_aot::decide {
 
-// Called with what is done of how many, now and then.
+// Called now and then with the number of cases that are done, and of all.
 using CaseProgress = std::function<void(std::size_t done, std::size_t count)>;
 
 // Bounds every open case by the verifier, until a stop is asked for.
 void verify_cases(const engine::HostVerifier& verifier, Cases& cases, const StopAsked& stop,
                   const CaseProgress& progress);
 
-// Searches open cases for a violation, for at most `seconds` in all or until a stop is asked for.
+// Searches the open cases for a violation, for at most `seconds` in all or until a stop is asked
+// for. Returns the first that is proven.
 std::optional<Witness> falsify(const engine::HostVerifier& verifier, const Property& property,
                                const Cases& cases, const WitnessCheck& check, double seconds,
                                const StopAsked& stop, const CaseProgress& progress,

@@ -19,20 +19,22 @@
 namespace bf_aot::decide {
 namespace {
 
-// Seconds of the search that comes before tighter bounds, as soon as bounds have taken so long; or
-// this share of all seconds before it.
+// A short search comes before tighter bounds, once bounds have taken kFirstSearch seconds. It lasts
+// as long, or this share of all seconds before it.
 constexpr double kFirstSearch = 0.2;
 constexpr double kFirstShare = 0.25;
 constexpr double kCheapBounds = 0.05;
-// Seconds that boxes or neurons are split first, and of the search behind it as a share of that.
+// Seconds of the first turn of splits, and the search that follows a turn as a share of it.
 constexpr double kFirstTurn = 1;
 constexpr double kSearchShare = 0.5;
-// Seconds that neurons are split behind boxes, as a share of the latter's.
+// Seconds that neurons are split in a turn, as a share of those that boxes were split before it.
 constexpr double kNeuronShare = 0.5;
-// Of the time to split, for optimised bounds of neurons that maxima are written as.
+// Share of the time for splits that may be spent on optimising the slopes of neurons that maxima
+// are written as.
 constexpr double kOptimisedShare = 0.25;
 
-// Elements of all layers up to which points follow gradients: each takes 200 bytes.
+// A larger number of elements of all layers leaves out gradients of points, which take 200 bytes
+// for each.
 constexpr std::int64_t kMostGradientElements = 4'000'000;
 
 class Decision {
@@ -95,8 +97,8 @@ class Decision {
       const bool timed = !settings_.method && method.alpha == AlphaRows::kAll;
       if (is_over() || (timed && !has_time_for_all())) break;
       bound(method);
-      // What is easily found needs no bounds that take longer. Where boxes are split, points of
-      // them are tried, too, and most properties need no more, unless each takes long.
+      // A violation that is easily found needs no bounds that take longer. Where boxes are split,
+      // points of them are tried, too, and most properties need no more, unless each takes long.
       const bool cheap = outcome_.decide_seconds < kCheapBounds;
       const bool due = branches ? bounding_ > kFirstSearch : !cheap || &method == &methods.back();
       if (searches_ == 0 && due)
@@ -121,7 +123,7 @@ class Decision {
     };
   }
 
-  // Of the inputs that vary, where others are fixed.
+  // Makes the verifier of this method. Inputs that the property fixes are folded into it.
   DecisionVerifier verifier_of(const DecisionMethod& method) const {
     NetworkForm form;
     if (fixed_) form.fixed = &*fixed_;
@@ -131,7 +133,7 @@ class Decision {
     return made;
   }
 
-  // The verifier of the method is the one that is called from now on.
+  // Makes the verifier of this method the one that is called from now on.
   void make(const DecisionMethod& method) {
     const system::Stopwatch making;
     network_.release();
@@ -155,8 +157,9 @@ class Decision {
     outcome_.decide_seconds += bounding_;
   }
 
-  // What optimised rows of the outputs took, times how many more tiles of rows hidden layers have:
-  // more than it will be, since these pass fewer layers, and stable neurons have no rows.
+  // Predicts that optimising the rows of all layers ends in time: it takes as long as optimising
+  // the outputs' rows did, times how many more tiles hidden layers have. That is an overestimate,
+  // since their rows pass fewer layers, and stable neurons have no rows.
   bool has_time_for_all() const {
     const Plan& plan = *made_.plan;
     double rows = 0, outputs = 1;
@@ -167,7 +170,7 @@ class Decision {
       else if (layer.is_affine() && (layer.relu || layer.function))
         rows += layer.out;
     }
-    constexpr double kTile = 16;  // about what a tile has
+    constexpr double kTile = 16;  // rows of a tile, about
     const double expected = bounding_ * (rows / kTile) / std::ceil(outputs / kTile);
     return stopwatch_.seconds() + expected <= settings_.bound_seconds;
   }
@@ -200,7 +203,7 @@ class Decision {
     if (is_over() || seconds <= 0) return;
     const system::Stopwatch deciding;
     if (!branches_) begin(branches_, made_);
-    // Of functions without rational values the check may leave open what bounds prove.
+    // The check of a point may leave open what bounds prove, if functions have no rational values.
     outcome_.witness = branches_->run(cases_, seconds, branch_calls(DecisionPhase::kSplit));
     outcome_.branched = branches_->totals();
     outcome_.decide_seconds += deciding.seconds();
@@ -210,9 +213,10 @@ class Decision {
     return settings_.branch_seconds - outcome_.branched.seconds - outcome_.neurons.seconds;
   }
 
-  // By turns, each longer than the one before: what holds is proven by splits, of boxes or of
-  // neurons, and what does not is found by either. Where boxes are split, neurons are, too, from
-  // the second turn on: which of them ends is not known before.
+  // Splitting and searching take turns, each twice as long as the one before. What holds is proven
+  // by splits, of boxes or of neurons; what does not is found by either. Where boxes are split,
+  // neurons are split, too, from the second turn on, since it is not known beforehand which of them
+  // ends.
   void split_and_search(bool branches) {
     if (is_over()) return;
     splits_neurons_ = has_neuron_splits(*made_.plan) || has_maxima_to_split(*made_.plan);
@@ -225,21 +229,21 @@ class Decision {
       const bool split_more =
           (branches || splits_neurons_) && left_to_split() > 0 && !is_split_up();
       const double left = settings_.search_seconds - searched_;
-      // At least once, and no longer than a share where there is more to split.
+      // Search at least once; while splits remain, for at most a share of the turn.
       search(split_more ? std::min(left, turn * kSearchShare) : left);
       if (!split_more) return;
     }
   }
 
-  // No box and no neuron is left to be split.
+  // Returns whether no box and no neuron is left to be split.
   bool is_split_up() const {
     return (!branches_ || branches_->is_over()) &&
            (neurons_ ? neurons_->is_over() : !splits_neurons_);
   }
 
-  // The verifier whose neurons are split; where it is not the last method's, one of its own is
-  // made. Intervals of neurons are worth optimised slopes, which those of boxes are not, and maxima
-  // are split as ReLUs.
+  // The verifier whose neurons are split. It is the last method's, or one of its own where that one
+  // has maxima, which are split as ReLUs, or split boxes: intervals of neurons are worth optimised
+  // slopes, which bounds of boxes are not.
   const DecisionVerifier& verifier_of_neurons() {
     const bool maxima = has_maxima_to_split(*made_.plan);
     const bool of_boxes = branches_.has_value() && !settings_.method;
@@ -253,8 +257,9 @@ class Decision {
     return of_neurons_;
   }
 
-  // Without maxima a network has more neurons, whose rows take longer to optimise: that is left out
-  // where it would take much of the time to split.
+  // Makes the verifier whose neurons are split. A network without maxima has more neurons, whose
+  // rows take longer to optimise: their slopes stay as they are where that would take much of the
+  // time for splits.
   void make_of_neurons(DecisionMethod& method) {
     const bool timed = method.max_as_relu && method.alpha == AlphaRows::kAll && !settings_.method &&
                        !settings_.tree_only;
@@ -269,16 +274,16 @@ class Decision {
     outcome_.make_seconds += making.seconds();
   }
 
-  // What optimised slopes of all rows will take on one box, about: of each iteration two passes of
-  // what bounds without them take.
+  // Predicts the seconds that optimised slopes of all rows take on one box: each iteration takes
+  // about twice what bounds without them take.
   double optimising_seconds(const DecisionVerifier& outputs_alone) const {
     const system::Stopwatch bounding;
     outputs_alone.host->spec_ranges(cases_.box(0));
     return bounding.seconds() * 2 * outputs_alone.plan->config.iterations;
   }
 
-  // False where there are none to split: maxima remain where the pass that writes them as ReLUs is
-  // left out.
+  // Begins to split neurons; false where there are none to split: maxima remain where the pass that
+  // writes them as ReLUs is left out.
   bool begin_neurons() {
     const DecisionVerifier& verifier = verifier_of_neurons();
     splits_neurons_ = has_neuron_splits(*verifier.plan);
@@ -322,17 +327,18 @@ class Decision {
   const std::optional<FixedInputs> fixed_;
   const std::optional<Property> reduced_ =
       fixed_ ? std::optional(with_free_inputs(whole_, *fixed_)) : std::nullopt;
-  const Property& property_ = reduced_ ? *reduced_ : whole_;  // that verifiers are asked about
+  // The property that verifiers are made for.
+  const Property& property_ = reduced_ ? *reduced_ : whole_;
   const std::optional<Sampler> ordered_ = ordered_network(network_, whole_, settings_.real);
   WitnessCheck check_{whole_, network_, ordered_ ? &*ordered_ : nullptr};
   Cases cases_{property_, static_cast<std::size_t>(whole_.input_count)};
   Outcome outcome_;
-  DecisionVerifier made_;                  // of the last method
-  std::optional<RowGradients> gradients_;  // of its plan
-  DecisionVerifier of_neurons_;            // where it is not made_; see verifier_of_neurons()
-  bool splits_neurons_ = false;            // as far as is known
-  std::optional<BranchSearch> branches_;   // by the last method's
-  std::optional<NeuronSearch> neurons_;    // by it, or by of_neurons_
+  DecisionVerifier made_;                  // by the last method
+  std::optional<RowGradients> gradients_;  // on the plan of made_
+  DecisionVerifier of_neurons_;  // where neurons are not split by made_; see verifier_of_neurons()
+  bool splits_neurons_ = false;  // there are neurons to split, as far as is known
+  std::optional<BranchSearch> branches_;  // on made_
+  std::optional<NeuronSearch> neurons_;   // on made_, or on of_neurons_
   unsigned searches_ = 0;
   double searched_ = 0;  // seconds
   double bounding_ = 0;  // seconds of the last method's bounds

@@ -4,11 +4,12 @@
 namespace bf_aot::decide {
 namespace {
 
-// From where on the interval method pays for its own verifier: cases, elements of tensors.
+// A property with at least this many cases, or a network with this many elements of tensors, is
+// worth a verifier by intervals before the backward method's.
 constexpr std::size_t kManyCases = 32;
 constexpr std::int64_t kManyElements = 20'000;
 
-// Elements of all tensors: what decides whether the backward method is a matter of seconds.
+// The elements of all tensors, by which the time of the backward method is judged.
 std::int64_t tensor_elements(const Graph& graph) {
   std::int64_t count = 0;
   for (const Value& value : graph.values) count += element_count(value.shape);

@@ -18,7 +18,7 @@ std::size_t at(std::int64_t element) {
   return static_cast<std::size_t>(element) * kPoints;
 }
 
-// to += factor from, at all points.
+// Adds factor times `from` to `to`, at all points.
 inline void add_scaled(float* to, float factor, const float* from) {
   for (std::size_t p = 0; p < kPoints; ++p) to[p] += factor * from[p];
 }
@@ -48,7 +48,7 @@ std::int64_t source_of(const GatherMap& map, std::int64_t i) {
   return map.source.empty() ? i : map.source[static_cast<std::size_t>(i)];
 }
 
-// visit(output, weight, input) for the products of a term with `outputs` outputs.
+// Calls visit(output, weight, input) for the products of a term with `outputs` outputs.
 template <class Visit>
 inline void for_each_product_of(const Term& term, int outputs, const Visit& visit) {
   const float* const weight = term.weight.data();
@@ -81,7 +81,7 @@ BF_CLONES void term_backward(const Term& term, int outputs, const float* out, fl
   });
 }
 
-// Between z - reach and z + reach.
+// The slope of the function's chord from z - reach to z + reach; 0 where it is not finite.
 float slope(const Function& function, float z, double reach) {
   const double x = static_cast<double>(z);
   const double rise =
@@ -89,9 +89,10 @@ float slope(const Function& function, float z, double reach) {
   return std::isfinite(rise) ? static_cast<float>(rise) : 0.0F;
 }
 
-// How far steps are seen from: about as far as the elements z of a layer move between the points,
-// as nothing else tells how far they can move in the box. Most of them, and they alone, see steps
-// that other points pass, as in straight-through estimators (Bengio et al. 2013).
+// Half the length of the chords of functions with steps: twice the spread of the layer's elements z
+// over the points, since nothing else tells how far they can move in the box. So steps that other
+// points pass are seen by most elements, and steps that none passes by none, as in straight-through
+// estimators (Bengio et al. 2013).
 double reach_of_steps(const std::vector<float>& z) {
   const auto mean_square = [&](const auto& centre_of) {
     double squares = 0;
@@ -113,7 +114,7 @@ double reach_of_steps(const std::vector<float>& z) {
   return reach > 0 && std::isfinite(reach) ? reach : 1;
 }
 
-// d times the slopes of the function at z.
+// Multiplies d by the slopes of the function at z.
 void multiply_slopes(const Function& function, const std::vector<float>& z, std::vector<float>& d) {
   const bool steps = facts_of(function.kind).integers;
   const double wide = steps ? reach_of_steps(z) : 0;

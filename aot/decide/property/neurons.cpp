@@ -15,10 +15,11 @@
 namespace bf_aot::decide {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{2} << 30;  // of a network's products
+constexpr std::size_t kMostBytes = std::size_t{2} << 30;  // for the products of a network
 
-// What a clause's violation needs; see VerdictTerm: a real row above the threshold t of a condition
-// from above violates it only below the next float.
+// The conditions that every violation of the clause satisfies. Conditions compare real rows with
+// float32 thresholds; see VerdictTerm: a real row above the threshold t of a condition from above
+// violates it only below the next float.
 std::vector<SplitTerm> terms_of(const VerdictTables& tables, std::uint32_t clause) {
   constexpr float kAll = std::numeric_limits<float>::infinity();
   std::vector<SplitTerm> terms;

@@ -20,25 +20,27 @@ struct NeuronTotals {
   double seconds = 0;
 };
 
-// Whether the plan's network is one whose neurons can be split: affine layers, products, ReLUs and
-// functions.
+// Returns whether neurons of the plan's network can be split: it has affine layers, products, ReLUs
+// and functions alone.
 bool has_neuron_splits(const Plan& plan);
-// Whether it has maxima besides, and a plan with CompileOptions::max_as_relu could be split.
+// Returns whether neurons could be split in a plan with CompileOptions::max_as_relu, since the
+// network has maxima besides.
 bool has_maxima_to_split(const Plan& plan);
 
-// Keeps neurons on one side of 0: root k is clause k of the cases' tables. See
-// docs/proofs/neuron-splits.md.
+// Splits neurons: a ReLU's argument at zero, a function's at a point. Root k is clause k of the
+// cases' tables. See docs/proofs/neuron-splits.md.
 class NeuronSearch final : public SplitSearch {
  public:
-  // The verifier is the plan's, which has neuron splits; where neurons lie is asked of its
-  // spec_bounds. All must outlive this.
+  // The verifier runs the plan, which has neuron splits; its spec_bounds give the ranges of neurons
+  // on the box of a case. All arguments must outlive this.
   NeuronSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
                std::size_t threads);
   ~NeuronSearch() override;
 
   NeuronTotals totals() const;
 
-  // Makes the networks of all cases: nodes number the neurons that are open on a case's box.
+  // Makes the networks of all cases, since nodes number the neurons that are open on their case's
+  // box.
   std::string identity() override;
   const char* fault_of(const tree::Node& node) override;
 
@@ -51,7 +53,7 @@ class NeuronSearch final : public SplitSearch {
 
   const engine::HostVerifier& verifier_;
   const Plan& plan_;
-  // Of the clause whose turn it is: its case's.
+  // The case that `network_` was made for, so that it is made anew only when the case changes.
   std::size_t network_case_;
   std::shared_ptr<const SplitNetwork> network_;
 };

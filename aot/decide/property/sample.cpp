@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// For NodeEvaluator: numbers with proven error bounds.
+// Numbers with proven error bounds, as an arithmetic for NodeEvaluator.
 struct BoundedArithmetic {
   using Number = Bounded;
 
@@ -39,7 +39,7 @@ struct BoundedArithmetic {
     return can_divide_by(b) ? bf_aot::divide(a, b) : Bounded{0, kInfinity};
   }
   static Bounded relu(const Bounded& x) { return bf_aot::relu(x); }
-  // |max a - max b| <= max |a - b|.
+  // The larger of two; the error holds since |max a - max b| <= max |a - b|.
   static Bounded larger(const Bounded& a, const Bounded& b) {
     return {std::max(a.value, b.value), std::max(a.error, b.error)};
   }
@@ -72,7 +72,7 @@ float between(float lower, float upper, double t) {
 
 enum class Side { kInside, kOutside, kUndecided };
 
-// Is the number that x stands for >= bound?
+// Decides whether the number that x stands for is >= bound, as far as x's error allows.
 Side at_least(const Bounded& x, double bound) {
   if (!std::isfinite(x.value) || !std::isfinite(x.error)) return Side::kUndecided;
   if (x.error == 0) return x.value >= bound ? Side::kInside : Side::kOutside;
@@ -190,7 +190,7 @@ std::vector<std::vector<double>> Sampler::points(const input::FloatBox& box, int
   Random random(seed);
   std::vector<std::vector<double>> result;
   for (int k = 0; k < count; ++k) {
-    // 0: a corner; 1: each coordinate at an end or inside; 2: all inside.
+    // Kind 0 is a corner; 1 has each coordinate at an end or inside; 2 has all inside.
     const int kind = k % 3;
     std::vector<double> point;
     for (std::size_t i = 0; i < box.lower.size(); ++i) {

@@ -12,10 +12,10 @@ using Point = std::vector<float>;
 
 constexpr std::size_t kAllCorners = 6;  // free inputs up to which every corner is tried
 constexpr int kRandomPoints = 300;
-constexpr int kFewPoints = 32;  // before points that follow gradients
+constexpr int kFewPoints = 32;  // tried before points that follow gradients
 constexpr std::size_t kFewInputs = 16;
-// Attempts to prove a point, each an evaluation in slow arithmetic, before these may take no more
-// than half of the time.
+// After this many attempts to prove a point, each an evaluation in slow arithmetic, further ones
+// may take no more than half of the time.
 constexpr int kProofs = 20;
 
 class Search {
@@ -47,7 +47,7 @@ class Search {
     for (int k = 0; k < (gradients_ == nullptr ? kRandomPoints : kFewPoints) && go_on(); ++k)
       visit(random_point(k % 2 == 0));
     for (int round = 0; go_on() && !free_.empty(); ++round) {
-      // Of few inputs the differences are cheap, and find what lies behind steps.
+      // Differences are cheap with few inputs, and find what lies behind steps.
       const bool slopes = gradients_ != nullptr && (round % 2 == 0 || free_.size() > kFewInputs);
       if (slopes) {
         descend_together(round);
@@ -61,7 +61,7 @@ class Search {
   }
 
  private:
-  // Of sum factor_k y_k + sum inputs x <= limit, in double.
+  // A condition sum factor_k y_k + sum factor_i x_i <= limit of a violation, in double.
   struct Term {
     std::vector<std::pair<std::size_t, double>> outputs, inputs;
     double limit = 0;
@@ -100,7 +100,7 @@ class Search {
     return point;
   }
 
-  // How far the point is from a violation: not at all when <= 0.
+  // The distance of the point from a violation; <= 0 where it is one.
   double score(const Point& point) const {
     const std::vector<float> y = evaluate_(point);
     double best = std::numeric_limits<double>::infinity();
@@ -146,8 +146,8 @@ class Search {
     }
   }
 
-  // From the best point along the signs of slopes that differences estimate; the step is a part of
-  // the box's width, halved whenever it does not help.
+  // Descends from the best point along the signs of slopes that differences estimate. The step is a
+  // part of the box's width, halved whenever it does not help.
   void descend() {
     constexpr double kLeastStep = 1e-4;
     Point at = best_;
@@ -183,7 +183,7 @@ class Search {
     return point;
   }
 
-  // How far a term of the point is from holding; rows: [rows][kSide].
+  // The amount by which a term does not hold at point p; <= 0 where it holds. rows: [rows][kSide].
   double term_value(const Term& term, const std::vector<float>& rows, const std::vector<float>& x,
                     std::size_t p) const {
     double value = -term.limit;
@@ -256,7 +256,7 @@ class Search {
     }
   }
 
-  // Against the sign of the slope, by a part of the box's width.
+  // Moves a point against the sign of the slope, by a part of the box's width.
   void move(std::vector<float>& x, const std::vector<float>& slope,
             const std::vector<std::vector<std::pair<std::size_t, double>>>& of_inputs,
             float length) const {

@@ -14,18 +14,19 @@ namespace bf_aot::decide {
 // A fast evaluation of the network, without guarantee: it only proposes points.
 using Evaluation = std::function<std::vector<float>(const std::vector<float>&)>;
 
-// Where a search begins: another seed takes other points.
+// The start of a search: another seed takes other points.
 struct SearchStart {
   unsigned seed = 1;
-  RowGradients* gradients = nullptr;  // of the property's rows; null: slopes are differences
+  // Gradients of the property's rows; null: slopes are estimated by differences.
+  RowGradients* gradients = nullptr;
 };
 
-// Looks for a violation in one case for at most `seconds` or until a stop is asked for: the centre
-// and a few corners always, then random points, then projected gradient descent from many points
-// side by side (Madry et al. 2018), some of which begin by a random direction of the rows
+// Looks for a violation in one case for at most `seconds` or until a stop is asked for. The centre
+// and a few corners are always tried, then random points, then projected gradient descent from many
+// points side by side (Madry et al. 2018), some of which begin by a random direction of the rows
 // (output-diversified starts, Tashiro et al. 2020), or descent along estimated slopes. Every point
-// that looks like a violation is given to `check`, which proves it. The same for the same
-// arguments, but for the time.
+// that looks like a violation is given to `check`, which proves it. Equal arguments give equal
+// points, but for the time.
 std::optional<Witness> search_violation(const Property& property, std::size_t index,
                                         const Evaluation& evaluate, const WitnessCheck& check,
                                         double seconds, const StopAsked& stop,

@@ -25,10 +25,10 @@ SplitSearch::SplitSearch(const Cases& cases, std::vector<std::vector<std::byte>>
 
 SplitSearch::~SplitSearch() = default;
 
-// Whose turn it is.
+// Deals turns out to the roots that have open nodes; turns grow each time all have had one.
 class SplitSearch::Turns {
  public:
-  // Nothing when no node of the state is open.
+  // The root of the next turn; none when no node of the state is open.
   std::optional<std::uint32_t> next(const tree::TreeState& tree) {
     if (waiting_.empty()) {
       for (const tree::Node& node : tree.open) waiting_.push_back(node.root);
@@ -79,10 +79,10 @@ class SplitSearch::Running {
  private:
   bool is_first() const { return company_ == nullptr || company_->is_first(); }
 
-  // Of a company the state of all, where this is the first.
+  // The state of all processes in the first of a company, else this process's own.
   const tree::TreeState& all() const { return company_ == nullptr ? search_.state : whole_; }
 
-  // What is thrown here is thrown when all have ended.
+  // An exception is kept until the turn has ended, and thrown by run().
   bool is_stopped() {
     try {
       return thrown_ != nullptr || calls_.stop();

@@ -17,7 +17,7 @@
 
 namespace bf_aot::decide {
 
-// Proves that an input violates the property, on the thread that decides.
+// Proves that an input violates the property. Called on the thread that decides.
 using PointCheck =
     std::function<std::optional<Witness>(std::size_t property_case, const std::vector<double>& x)>;
 
@@ -26,15 +26,15 @@ struct SplitCalls {
   StopAsked stop = [] { return false; };
   // Called now and then with the nodes that were bounded, and the part of all roots that is closed.
   std::function<void(std::uint64_t nodes, double closed)> progress = [](std::uint64_t, double) {};
-  // Called with the whole state about every minute, and at the end, however that comes. Of a
-  // company in the first process alone.
+  // Called with the whole state about every minute, and at the end, without a company also when
+  // something was thrown. In a company it is called in the first process alone.
   std::function<void(const tree::TreeState&)> save = [](const tree::TreeState&) {};
-  // Those who search the trees together; null: this process alone.
+  // The processes that search the trees together; null: this process alone.
   TreeCompany* company = nullptr;
 };
 
-// Splits parts of a property's cases until each is closed or a case is violated: what nodes are,
-// and what becomes of them, is its heirs'. Roots that are open have turns, each longer than the one
+// Splits parts of a property's cases until each is closed or a case is violated. Derived classes
+// say what nodes are and what becomes of them. Open roots have turns, each longer than the one
 // before, so that none keeps the others from being looked at.
 class SplitSearch {
  public:
@@ -42,27 +42,30 @@ class SplitSearch {
   SplitSearch(const SplitSearch&) = delete;
   SplitSearch& operator=(const SplitSearch&) = delete;
 
-  // Where the search is. May be replaced by another of the same property and identity().
+  // The state of the search. It may be replaced by the state of another search of the same property
+  // and identity().
   tree::TreeState state;
-  // Tries an input of a case before anything else. False when there is no such case, or input.
+  // Tries an input of a case before anything else. False when there is no such case, or no such
+  // input.
   bool propose_first(std::size_t property_case, const std::vector<double>& x);
 
-  // Goes on for at most `seconds`; of a company the first's. Marks cases as verified: of a company
-  // in the first, whose state then is that of all. Throws what the verifier and `calls` throw; the
-  // state stays whole.
+  // Searches on for at most `seconds`; in a company the first process's seconds count. Marks cases
+  // as verified, in a company in the first process alone, whose state then is that of all
+  // processes. Throws what the verifier and `calls` throw; the state stays whole.
   std::optional<Witness> run(Cases& cases, double seconds, const SplitCalls& calls);
 
-  // Whether nothing is left to be split: no node is open, or what is open is too large.
+  // Returns whether nothing is left to be split: no node is open, or what is open is too large.
   bool is_over() const { return state.open.empty() || too_large_; }
   double seconds() const { return seconds_; }
 
-  // Splits the state's roots in breadth, each into at least so many nodes.
+  // Splits the state's roots in breadth, each into at least `least` nodes.
   void expand_in_breadth(std::size_t least);
 
-  // What nodes' states speak of besides the property: those of another search mean the same where
-  // this is the same.
+  // A fingerprint of everything besides the property that gives nodes' states their meaning, such
+  // as the numbering of neurons. Two searches may exchange nodes if it is equal.
   virtual std::string identity() = 0;
-  // Null, or what keeps a node from being one of this search. Of what comes from files.
+  // Null when the node may be one of this search, else the reason for a message. For nodes from
+  // files.
   virtual const char* fault_of(const tree::Node& node) = 0;
 
  protected:
@@ -72,7 +75,7 @@ class SplitSearch {
 
   virtual std::unique_ptr<tree::TreeWorker> make_worker(std::size_t thread) = 0;
   virtual std::size_t case_of(std::uint32_t root) const = 0;
-  // Before nodes of a root are expanded. False where it is too large.
+  // Called before nodes of a root are expanded. False where the root needs too much memory.
   virtual bool prepare(std::uint32_t root) = 0;
 
  private:

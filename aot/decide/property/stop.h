@@ -4,7 +4,7 @@
 
 namespace bf_aot::decide {
 
-// Asked between pieces of work: whether to leave what is not decided as it is.
+// Asked between pieces of work: whether to end now and leave undecided what is still open.
 using StopAsked = std::function<bool()>;
 
 }  // namespace bf_aot::decide

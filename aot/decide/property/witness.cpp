@@ -28,7 +28,7 @@ std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector
   return x;
 }
 
-// The float32 point next to it; nothing when the box has none there.
+// The float32 point next to `point`; none when the box has none there.
 std::optional<std::vector<mpq_class>> nearest_float32(const PropertyCase& one,
                                                       const std::vector<double>& point) {
   if (!one.between.empty()) return std::nullopt;  // not even a double
@@ -50,7 +50,7 @@ double rounded_to_bits(double x, int bits) {
   return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
 }
 
-// The number of the fewest bits, at least so many, that lies between the ends next to x.
+// The number of the fewest bits, at least `bits`, that lies between the ends next to x.
 double short_inside(double x, int bits, double lower, double upper) {
   for (; bits < DBL_MANT_DIG; bits += 4) {
     const double made = rounded_to_bits(x, bits);
@@ -71,7 +71,7 @@ bool lies_in_box(const PropertyCase& one, const std::vector<mpq_class>& x) {
   return true;
 }
 
-// limit - inputs x: what the outputs' part must not exceed.
+// The limit for the outputs' part of a condition: its limit minus its inputs' part at x.
 mpq_class remaining_limit(const Condition& condition, const std::vector<mpq_class>& x) {
   mpq_class limit = condition.limit;
   for (const auto& [input, factor] : condition.inputs)
@@ -85,7 +85,7 @@ bool holds(const mpq_class& value, const mpq_class& limit, bool strict) {
 
 enum class Proof : std::uint8_t { kNo, kOpen, kYes };
 
-// |exact - value| <= error for the outputs' part of the condition.
+// Judges a condition, given |exact - value| <= error for the outputs' part of it.
 Proof judge(const Condition& condition, const Property& property, const std::vector<mpq_class>& x,
             const std::vector<Bounded>& y) {
   Bounded part;
@@ -113,7 +113,7 @@ bool judge_exactly(const Condition& condition, const Property& property,
   return holds(value, remaining_limit(condition, x), condition.strict);
 }
 
-// Whether a clause holds for these outputs; which one.
+// The first clause whose conditions hold at inputs x and outputs y.
 std::optional<std::size_t> holding_clause(const PropertyCase& one, const Property& property,
                                           const std::vector<mpq_class>& x,
                                           const std::vector<mpq_class>& y) {
@@ -164,7 +164,7 @@ std::optional<Witness> WitnessCheck::prove(std::size_t index,
   return prove_whole(index, whole, true);
 }
 
-// rationally: where bounds of the rounding leave it open, by rational arithmetic.
+// rationally: use rational arithmetic where error bounds leave the point open.
 std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
                                                  const std::vector<double>& point,
                                                  bool rationally) const {
@@ -194,7 +194,7 @@ std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq
 
   const auto found = [&](std::size_t clause) {
     witness.clause = clause;
-    // Not a number: outside of the range of doubles.
+    // NaN says that the value is outside of the range of doubles.
     for (const Bounded& value : &judged_ == &network_ ? y : network_.outputs(input))
       witness.y.push_back(std::isfinite(value.error) ? value.value : std::nan(""));
     return std::move(witness);

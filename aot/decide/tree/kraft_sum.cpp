@@ -20,7 +20,7 @@ void KraftSum::add(const KraftSum& other) {
     add(static_cast<std::uint32_t>(depth), other.counts_[depth]);
 }
 
-// In units of the deepest leaf, which are then divided once.
+// The sum is counted in units of the deepest leaf, which are divided once.
 mpq_class KraftSum::value() const {
   if (counts_.empty()) return 0;
   static_assert(sizeof(unsigned long) == sizeof(std::uint64_t));

@@ -11,7 +11,7 @@ namespace bf_aot::decide::tree {
 // those of the tree, and below 1 while any is missing.
 class KraftSum {
  public:
-  // So many leaves of this depth, at most kMostDepth.
+  // Adds `count` leaves of this depth, at most kMostDepth.
   void add(std::uint32_t depth, std::uint64_t count = 1);
   void add(const KraftSum& other);
 
@@ -20,7 +20,7 @@ class KraftSum {
   bool is_one() const { return value() == 1; }
   bool is_zero() const { return counts_.empty(); }
 
-  // Leaves by depth. The last is not 0.
+  // The number of leaves by depth. The last is not 0.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
   std::uint64_t leaves() const;
 

@@ -7,7 +7,7 @@
 
 namespace bf_aot::decide::tree {
 
-// Leaves in a state the open nodes of one root alone, for as long as this lives.
+// While it lives, the state's open nodes are those of one root alone; then the others are back.
 class OneRoot {
  public:
   OneRoot(TreeState& state, std::size_t root);
@@ -20,7 +20,8 @@ class OneRoot {
   std::vector<Node> others_;
 };
 
-// Makes a root, which is known to be closed, one leaf.
+// Replaces all open nodes and leaves of a root, which is known to hold no violation, by one closed
+// leaf.
 void close_root(TreeState& state, std::size_t root);
 
 }  // namespace bf_aot::decide::tree

@@ -20,7 +20,7 @@
 namespace bf_aot::decide::tree {
 namespace {
 
-// How long a thread without nodes sleeps before it looks for some again.
+// The time that a thread without nodes sleeps before it looks for some again.
 constexpr std::chrono::milliseconds kNap{1};
 
 // Proposals that wait for their proof. More are dropped: they only propose.
@@ -30,7 +30,8 @@ std::size_t bytes_of(const Node& node) {
   return sizeof(Node) + node.state.size();
 }
 
-// What one thread has. The mutex guards nodes and fresh; the rest is read when threads are joined.
+// The nodes and results of one thread. The mutex guards `nodes` and `fresh`; the rest is read when
+// threads are joined.
 struct Seat final : OpenNodes {
   mutable std::mutex mutex;
   std::deque<Node> nodes;         // the oldest first
@@ -76,7 +77,7 @@ class Run final : public SharedNodes {
     collect();
     if (!failure_ && end_ != TreeEnd::kFound) guarded([this] { prove_proposals(); });
     if (failure_) std::rethrow_exception(failure_);
-    // The others may have come to an end since it was decided.
+    // The others may have come to an end since this end was decided.
     const bool complete = state_.open.empty() && !calls_.share;
     return complete && end_ != TreeEnd::kFound ? TreeEnd::kComplete : end_;
   }
@@ -148,7 +149,8 @@ class Run final : public SharedNodes {
     }
   }
 
-  // False: the thread is left out, as there is no memory for its worker.
+  // Makes the worker of a thread. False: the thread is left out, as there is no memory for its
+  // worker.
   bool make_worker(std::size_t thread) {
     try {
       workers_[thread] = factory_(thread);
@@ -160,7 +162,8 @@ class Run final : public SharedNodes {
     return workers_[thread] != nullptr;
   }
 
-  // Of the thread that called run(): all that happens between rounds.
+  // Returns whether the search is over. All that happens between rounds happens here, on the thread
+  // that called run().
   bool is_over() {
     if (prove_proposals()) return end(TreeEnd::kFound);
     calls_.progress({nodes_before_ + nodes_, closed_ / most_closed()});
@@ -183,7 +186,8 @@ class Run final : public SharedNodes {
     return state_.roots.empty() ? 1 : static_cast<double>(state_.roots.size());
   }
 
-  // When there is more to do than one call takes; as many as the system allows.
+  // Starts the other threads, as many as the system allows, once there is more to do than one call
+  // of a worker takes.
   void start_threads() {
     if (started_ || pending_ <= workers_[0]->lanes()) return;
     started_ = true;
@@ -316,7 +320,7 @@ class Run final : public SharedNodes {
     }
   }
 
-  // Of threads that have ended: what they leave.
+  // Puts what threads that have ended leave, open nodes and counts, into the state.
   void collect() {
     leaves();
     for (std::size_t thread = 0; thread < seats_.size(); ++thread) {

@@ -17,7 +17,7 @@ enum class TreeEnd : std::uint8_t {
   kFound,     // a proposal was proven
   kStopped,   // as the caller asked
   kTime,
-  kMemory  // of open nodes
+  kMemory  // open nodes take more than TreeLimits::open_bytes
 };
 
 struct TreeLimits {
@@ -27,30 +27,31 @@ struct TreeLimits {
 
 struct TreeProgress {
   std::uint64_t nodes = 0;  // that were expanded
-  double closed = 0;        // of all roots that the state has, from 0 to 1; about
+  double closed = 0;        // about the closed part of all roots of the state, from 0 to 1
 };
 
-// The open nodes of a search that runs, for who shares them with other processes.
+// The open nodes of a running search, as they are shared with other processes.
 class SharedNodes {
  public:
   virtual ~SharedNodes() = default;
   virtual void give(std::vector<Node> nodes) = 0;
-  // Takes some of the oldest away: at most so many, and half of a thread's.
+  // Takes away some of the oldest nodes: at most `most`, and at most half of a thread's.
   virtual std::vector<Node> take(std::size_t most) = 0;
-  // No node is open or being expanded.
+  // Returns whether no node is open or being expanded.
   virtual bool is_idle() const = 0;
-  // Leaves since the last call.
+  // The leaves that were made since the last call, by root.
   virtual std::vector<RootLeaves> leaves() = 0;
 };
 
 // Functions that are called between rounds, on the thread that calls run().
 struct TreeCalls {
-  // Whether the proposal does violate the property. The search ends with the first that does.
+  // Returns whether the proposal does violate the property. The search ends with the first that
+  // does.
   std::function<bool(const Proposal&)> prove = [](const Proposal&) { return false; };
   std::function<bool()> stop = [] { return false; };
   std::function<void(const TreeProgress&)> progress = [](const TreeProgress&) {};
-  // Where others have a part of the tree: returns whether the search is over for all. Null: it is
-  // over when this process has no open node.
+  // Called where other processes have parts of the tree: returns whether the search is over for all
+  // of them. Null: it is over when this process has no open node.
   std::function<bool(SharedNodes&)> share;
 };
 
@@ -68,9 +69,9 @@ class TreeSearch {
 
   std::size_t threads() const { return workers_.size(); }
 
-  // Expands open nodes until there is none, or another end. The state then is as far as the search
-  // came, also where a worker or a function of `calls` throws, which is thrown on. May be called
-  // again; workers are kept.
+  // Expands open nodes until there is none, or until another end. The state then holds everything
+  // that was done, also where a worker or a function of `calls` throws, which is thrown on. May be
+  // called again; workers are kept.
   TreeEnd run(TreeState& state, const TreeLimits& limits, const TreeCalls& calls);
 
  private:
@@ -79,8 +80,9 @@ class TreeSearch {
 };
 
 // Expands the state's nodes in breadth, in order, until at least `least` are open or none is. The
-// same on every machine whose workers are the same. Proposals are left out. The open nodes are in
-// the order of their making. Throws what the worker throws, and then the state is of no use.
+// open nodes are left in the order in which they were made, the same on every machine whose workers
+// are the same. Proposals are dropped. Throws what the worker throws, after which the state is of
+// no use.
 void expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker);
 
 }  // namespace bf_aot::decide::tree

@@ -27,14 +27,15 @@ struct TreeState {
   bool operator==(const TreeState&) const = default;
 };
 
-// The state in which these are the roots, by number; all open. The first is expanded first.
+// The state in which each of these nodes' states is a root, numbered in order, and open. The first
+// is expanded first.
 TreeState start_of(std::vector<std::vector<std::byte>> roots);
 
-// A proof: every leaf below the root is closed.
+// Returns whether the root is proven: every leaf below it is closed.
 bool is_verified(const TreeState& state, std::uint32_t root);
 bool is_verified(const TreeState& state);  // all roots
 
-// Whether open nodes, closed and stuck leaves of each root have the sum 1.
+// Returns whether open nodes, closed and stuck leaves of each root have the sum 1.
 bool is_whole(const TreeState& state);
 
 // The part of all roots that is closed, from 0 to 1.

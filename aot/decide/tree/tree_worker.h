@@ -24,11 +24,11 @@ struct Proposal {
   std::vector<double> x;
 };
 
-// What a worker made of a node.
+// A worker's result for a node.
 struct Expansion {
   Fate fate = Fate::kStuck;
   std::vector<std::byte> first, second;  // the children's states; the first is looked at first
-  std::optional<Proposal> proposal;      // of any fate, which says what holds without it
+  std::optional<Proposal> proposal;      // may come with any fate, which holds without it
 };
 
 // The open nodes of a worker's thread. The last is expanded next.
@@ -36,16 +36,17 @@ class OpenNodes {
  public:
   virtual ~OpenNodes() = default;
   virtual std::size_t size() const = 0;
-  // A copy: other threads may take nodes away. Nothing when there are no longer so many.
+  // A copy of node i, since other threads may take nodes away; none when there are no longer so
+  // many.
   virtual std::optional<Node> at(std::size_t i) const = 0;
 };
 
-// Looks at nodes, on one thread.
+// Expands nodes, on one thread.
 class TreeWorker {
  public:
   virtual ~TreeWorker() = default;
 
-  // Most nodes of a call of expand().
+  // The most nodes that a call of expand() takes.
   virtual std::size_t lanes() const = 0;
 
   // One expansion for each node, in order. Fate and children depend on the node alone: not on the
@@ -59,11 +60,11 @@ class TreeWorker {
     return std::nullopt;
   }
 
-  // Inputs that were tried so far.
+  // The number of inputs that were tried so far.
   virtual std::uint64_t points() const { return 0; }
 };
 
-// Makes the worker of a thread, on that thread. May be called by several threads at once.
+// Makes the worker of a thread, on that thread. Several threads may call it at once.
 using WorkerFactory = std::function<std::unique_ptr<TreeWorker>(std::size_t thread)>;
 
 }  // namespace bf_aot::decide::tree

@@ -13,10 +13,10 @@
 
 namespace bf_aot::emit {
 
-// What the code does besides, for tests and measurements.
+// Additions to the code, for tests and measurements.
 struct Instruments {
   // Fills the bytes of a buffer with this byte before the op that first writes them and after the
-  // op that last touches them. Bounds that change by it come from stale memory.
+  // op that last touches them. Bounds that change by it read stale memory.
   std::optional<unsigned char> poison;
   // Calls the hook before each call of a kernel or routine, and at the end of an entry point.
   bool trace = false;
@@ -28,10 +28,10 @@ struct Instruments {
 
 namespace bf_aot::calls {
 
-// Arguments and calls as text: one overload for each kind.
+// Prints arguments and calls as C++, by one overload for each kind.
 class CallText {
  public:
-  // errors: null where constants stand as numbers.
+  // errors: the names of error constants; null: constants are printed as numbers.
   CallText(const Plan& plan, const Entry& entry, const ErrorConstants* errors);
 
   std::string operator()(const Null& argument) const;
@@ -57,7 +57,7 @@ class CallText {
   std::string operator()(const Listed& argument) const;
   std::string operator()(const Errors& argument) const;
 
-  // "bf::relax_rows<16>(...)"
+  // The call as text: "bf::relax_rows<16>(...)".
   std::string text(const Call& call) const;
   std::string name(BufferId id) const { return entry_.buffer(id).name; }
 
@@ -71,7 +71,7 @@ class CallText {
   std::map<std::pair<LayerId, int>, std::string> shapes_;  // of convolutions, by layer and term
 };
 
-// The entries of a plan as text.
+// Prints the entries of a plan.
 class Bodies {
  public:
   Bodies(const Plan& plan, const emit::Instruments& instruments);
@@ -89,17 +89,18 @@ class Bodies {
   ErrorConstants errors_;
 };
 
-// What marks the lines of an entry's step.
+// The mark around the lines of an entry's step.
 std::string step_mark(const Plan& plan, const Entry& entry, int step);
 
-// "image3", "window3": numbers, since names of layers are taken by buffers.
+// Names of an image and of a window, "image3", "window3". They have numbers, since buffers take the
+// names of layers.
 std::string image_name(LayerId tensor);
 std::string window_name(LayerId tensor);
 
-// "bf::Strided<0, 1, 8, 1>{}".
+// The type that tells the runtime a strided view: "bf::Strided<0, 1, 8, 1>{}".
 std::string sources_text(const StridedView& view);
 
-// Template arguments as text.
+// Prints template arguments.
 class ConstantText {
  public:
   explicit ConstantText(const Plan& plan) : plan_(plan) {}

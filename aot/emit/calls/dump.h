@@ -6,7 +6,7 @@
 
 namespace bf_aot::calls {
 
-// The call programs of all entries, a call a line with its arguments, loops indented.
+// Prints the call programs of all entries: a call a line with its arguments, loops indented.
 std::string dump_calls(const Plan& plan);
 
 }  // namespace bf_aot::calls

@@ -9,19 +9,19 @@
 
 namespace bf_aot::calls {
 
-// As a float or double literal.
+// The constant as a float or double literal.
 std::string literal(const Constant& constant);
 
-// The error constants of a plan's programs by name: one definition for each value that pays for one
-// thing, kInflate, kInflate2 and so on in the order of use.
+// The error constants of a plan's programs by name: one definition for each pair of a value and an
+// error that it pays for, kInflate, kInflate2 and so on in the order of use.
 class ErrorConstants {
  public:
   explicit ErrorConstants(const std::vector<Program>& programs);
 
-  // Of a constant of the programs.
+  // The C++ name under which a constant of the programs is printed.
   const std::string& name(const Constant& constant) const;
 
-  // Their definitions, with what they pay for; empty without any.
+  // The definitions of all constants, with the errors that they pay for; empty if there are none.
   std::string definitions() const;
 
  private:

@@ -10,8 +10,8 @@
 namespace bf_aot::calls {
 namespace {
 
-// In the order of the file. Headers of routines that are not here come with these, or with the
-// entry points that call them.
+// The headers in the order in which a file includes them. Headers of other routines are included by
+// these, or together with the entry points that call them.
 constexpr std::string_view kHeaders[] = {
     "bf/conv/conv_forward.h", "bf/conv/conv_interval.h",  "bf/conv/conv_live.h",
     "bf/dense/first_link.h",  "bf/functions/functions.h", "bf/sums/balls.h",
@@ -20,7 +20,7 @@ constexpr std::string_view kHeaders[] = {
     "bf/sums/terms.h",        "bf/sums/row_windows.h",
 };
 
-// bf/conv/starts.h includes what rows need of sums.
+// The header that brings another one: bf/conv/starts.h includes both headers of backward sums.
 std::string_view included_for(std::string_view header) {
   if (header == "bf/conv/conv_backward.h" || header == "bf/sums/backward.h")
     return "bf/conv/starts.h";

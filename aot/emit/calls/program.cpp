@@ -106,7 +106,7 @@ std::string ProgramText::text(const Program& program) {
   return std::move(text_);
 }
 
-// Tasks are apart by an empty line, before what opens a section.
+// Prints a section; tasks are set apart by an empty line, before what opens it.
 void ProgramText::print(const Section& section) {
   const bool always = section.when == RunWhen::kAlways;
   for (const TaskCalls& calls : section.tasks) {

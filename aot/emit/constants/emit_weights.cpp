@@ -39,7 +39,7 @@ std::string literal(const WeightTable& table, double value) {
   return float_literal(static_cast<float>(value));
 }
 
-// What a dense layer's table looks like.
+// The comment that tells the shape of a dense layer's table.
 std::string matrix_comment(const Layer& layer, const WeightTable& table, bool matrix) {
   std::string text = fmt::format("[{}, {}]", layer.out, layer.in);
   if (matrix && table.panel > 1)

@@ -96,7 +96,7 @@ std::string constants_of(const std::string& name, const GridConv& step) {
 
 std::string constants_of(const std::string& name, const GridSparse& step) {
   std::string text = index_array(name + "_start", step.row_start);
-  // No array is empty: rows without entries sum up to 0.
+  // C++ has no empty arrays: where no row has entries, all sums are 0 and this element is not read.
   const std::vector<std::int64_t> none = {0};
   text += index_array(name + "_column", step.column.empty() ? none : step.column);
   if (!step.weight.empty()) text += weight_array(name + "_weights", step.weight, 2);

@@ -6,15 +6,16 @@
 
 namespace bf_aot::emit {
 
-// Text of a plan of arithmetic integer; all of it is what Plan::integer says.
+// Prints a plan of arithmetic integer, all of which is in Plan::integer.
 
-// Weights, requantizers, tables: what stands before the function.
+// The constants that stand before the function: weights, requantizers, tables.
 std::string emit_integer_constants(const Plan& plan);
 
-// `run(lower, upper, out_lower, out_upper, workspace)`: the steps, as calls of runtime/bf/integer/.
+// The function `run(lower, upper, out_lower, out_upper, workspace)`: the steps, as calls of
+// runtime/bf/integer/.
 std::string emit_integer_run(const Plan& plan);
 
-// The calls alone, one a line, for people.
+// The calls alone, one a line, for human readers.
 std::string dump_integer_calls(const Plan& plan);
 
 }  // namespace bf_aot::emit

@@ -6,7 +6,7 @@
 namespace bf_aot::emit {
 namespace {
 
-// "bf::integer::Floor"
+// The type of a rounding in the runtime: "bf::integer::Floor".
 std::string policy_of(Rounding rounding) {
   switch (rounding) {
     case Rounding::kFloor:

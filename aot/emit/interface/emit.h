@@ -11,14 +11,15 @@ namespace bf_aot::emit {
 // The version of bf.h that emitted code is for; the code asserts it.
 constexpr int kAbi = 1;
 
-// <stem>.h: C99 interface. `property`: what NAME_verify decides; null for a verifier without it.
+// The text of <stem>.h, a C99 interface. `property`: what NAME_verify decides; null for a verifier
+// without it.
 std::string emit_header(const Plan& plan, const Property* property = nullptr);
 
 // Lines that forbid fusing products into sums, where the plan makes anything anew; else none. They
-// stand before the runtime's headers, whose functions they are for as well.
+// stand before the runtime's headers, since they must hold for their functions as well.
 std::string emit_contraction(const Plan& plan);
 
-// <stem>.cpp.
+// The text of <stem>.cpp.
 std::string emit_source(const Plan& plan, const std::string& stem,
                         const Property* property = nullptr, const Instruments& instruments = {});
 

@@ -8,14 +8,15 @@
 
 namespace bf_aot::emit {
 
-// What a plan with a context adds to a verifier: NAME_context_init, the cached entry points,
+// Additions to a verifier whose plan has a context: NAME_context_init, the cached entry points,
 // NAME_cache_counters, and NAME_context_save and _load when something is persistent.
 
-// Of the header, with the macros that they need; empty: it is like the one before.
+// The comment in the header before a function, with the macros that it needs; empty: the function
+// is like the one before.
 std::string context_comment(const Plan& plan, const Signature& signature);
 
-// For <stem>.cpp: headers, constants of the unnamed namespace, and bodies besides those of the
-// cached entry points.
+// Text for <stem>.cpp: headers, constants of the unnamed namespace, and bodies of functions other
+// than the cached entry points.
 std::string context_includes(const Plan& plan);
 std::string emit_context_constants(const Plan& plan);
 FunctionBody context_body(const Plan& plan, const Signature& signature);

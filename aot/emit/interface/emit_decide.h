@@ -8,13 +8,13 @@
 
 namespace bf_aot::emit {
 
-// What --decide adds to a verifier with a compiled-in property: NAME_decide, branch and bound.
+// Additions by --decide to a verifier with a compiled-in property: NAME_decide, branch and bound.
 
-// Of the header, with the macros that they need.
+// Comments in the header before the functions, with the macros that they need.
 std::string coefficients_comment(const Plan& plan);
 std::string decide_comment(const Plan& plan, const Property& property);
 
-// For <stem>.cpp: constants of the unnamed namespace, and the body.
+// Text for <stem>.cpp: constants of the unnamed namespace, and the body.
 std::string decide_includes(const Plan& plan);
 std::string emit_split_weights(const Plan& plan);
 FunctionBody decide_body(const Plan& plan);

@@ -12,9 +12,9 @@
 namespace bf_aot::emit {
 namespace {
 
-// What stands before the first function of a family.
+// The comment and the macros before the first function of a family.
 std::string section(const Plan& plan, const Signature& signature, const Property* property) {
-  // Where no rows are shared, workers have functions of several boxes alone, or none.
+  // Workers have functions of several boxes alone, or none, if no rows are shared.
   const bool idle = has_workers(plan) && !shares_rows(plan);
   if (signature == Signature{.purpose = Purpose::kVerify}) return verify_section(plan, *property);
   if (signature == Signature{.parallel = true}) return parallel_section(plan);

@@ -6,8 +6,8 @@
 
 namespace bf_aot::emit {
 
-// <stem>.cpp of a plan of arithmetic integer: no operation on floats, nor a function of a library
-// that has one.
+// The text of <stem>.cpp for a plan of arithmetic integer. It has no operation on floats, and calls
+// no function of a library that has one.
 std::string emit_integer_source(const Plan& plan, const std::string& stem);
 
 }  // namespace bf_aot::emit

@@ -103,7 +103,7 @@ bool side_by_side(const Plan& plan) {
   return plan.batch.side_by_side > 1;
 }
 
-// "NAME_OUTPUTS": numbers of a box in the caller's arrays.
+// The size of a box's results in the caller's arrays: "NAME_OUTPUTS".
 std::string outputs_of(const Plan& plan, bool spec) {
   return upper_case(plan.name) + (spec ? "_SPEC_ROWS" : "_OUTPUTS");
 }

@@ -7,21 +7,21 @@
 
 namespace bf_aot::emit {
 
-// Functions whose work several workers share: docs/proofs/workers.md.
+// Functions whose work is shared among several workers: docs/proofs/workers.md.
 
-// Whether there are any, and whether a call for one box has rows to share.
+// Returns whether the plan has such functions, and whether a call for one box has rows to share.
 bool has_workers(const Plan& plan);
 bool shares_rows(const Plan& plan);
 
-// The include of the runtime's part.
+// The include of the runtime's functions for workers.
 std::string parallel_includes(const Plan& plan);
 
-// What stands before them in the header, and of batches what their workers share.
+// The comment before them in the header, and a sentence that says what workers of batches share.
 std::string parallel_section(const Plan& plan);
 std::string what_is_shared(const Plan& plan);
 
-// The steps of an entry point as a function that all entry points for it call, and how they do.
-// `team`: an expression.
+// The steps of an entry as a function, which all entry points for it call, and the text of such a
+// call. `team`: an expression.
 std::string emit_steps_function(const Plan& plan, const Entry& entry, const std::string& steps);
 std::string emit_steps_call(const Plan& plan, const Entry& entry, const std::string& team);
 

@@ -50,7 +50,7 @@ std::string weights(const Plan& plan, const std::string& stem, const Instruments
   return {};
 }
 
-// What lies outside the unnamed namespace: the blob is another object's.
+// The declaration, outside the unnamed namespace, of the blob, which another object file defines.
 std::string blob_declaration(const Plan& plan) {
   if (plan.weight_storage != WeightStorage::kObject) return {};
   return fmt::format(R"(#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

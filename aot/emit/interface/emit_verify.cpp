@@ -99,7 +99,8 @@ std::string emit_verify_tables(const Property& property, const std::string& stem
   return text;
 }
 
-// With a context, points are bounded without it: they would drive out the box's state.
+// The body of NAME_verify. A verifier with a context bounds points without it, since they would
+// drive the box's state out.
 FunctionBody verify_body(const Plan& plan, bool cached) {
   const std::string upper = upper_case(plan.name);
   const std::string bounds =

@@ -10,15 +10,15 @@
 
 namespace bf_aot::emit {
 
-// What a compiled-in property adds to a verifier: NAME_verify and NAME_property_box.
+// Additions to a verifier by a compiled-in property: NAME_verify and NAME_property_box.
 
 // Throws: BF3412 when the property has no case, or boxes beyond what source text can hold.
 void check_emittable(const Property& property);
 
-// What stands before NAME_verify in the header.
+// The comment and the macros before NAME_verify in the header.
 std::string verify_section(const Plan& plan, const Property& property);
 
-// For <stem>.cpp: constants of the unnamed namespace, and bodies.
+// Text for <stem>.cpp: constants of the unnamed namespace, and bodies.
 std::string emit_verify_tables(const Property& property, const std::string& stem);
 FunctionBody verify_body(const Plan& plan, bool cached);
 FunctionBody property_box_body(const Plan& plan);

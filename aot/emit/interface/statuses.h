@@ -9,13 +9,14 @@
 
 namespace bf_aot::emit {
 
-// "BF_NULL_ARGUMENT"
+// The name of a status: "BF_NULL_ARGUMENT".
 std::string_view status_name(bf_status status);
 
-// All that a function may return or write for a box of a batch, rising.
+// All statuses that a function may return, or write for a box of a batch, rising.
 std::vector<bf_status> statuses_of(const Plan& plan, const Signature& signature);
 
-// The body of NAME_status_text, which has a text for what the verifier's functions may return.
+// The body of NAME_status_text, which has a text for each status that the verifier's functions may
+// return.
 std::string status_text_body(const Plan& plan);
 
 }  // namespace bf_aot::emit

@@ -84,8 +84,8 @@ void schedule_product(Nest& nest, const Kernel& kernel, std::vector<std::string>
   if (kernel.schedule.unroll > 1) nest.unroll("j", kernel.schedule.unroll);
 }
 
-// Through the relaxation: A over a' = relu(z) becomes slope A over z, chosen by A's sign; the
-// line's offset, which pays for every rounding, is summed per row. In place.
+// Carries coefficients through the relaxation: A over a' = relu(z) becomes slope A over z, chosen
+// by A's sign; the line's offset, which pays for every rounding, is summed per row.
 Nest relaxation(const Kernel& kernel) {
   loop::Expression what;
   what.axes = {neurons_of(kernel), {"r", 0, kernel.rows, false}};
@@ -120,7 +120,7 @@ struct Columns {
   std::int64_t begin, end, tile;
 };
 
-// result = W^T coefficients.
+// The product result = W^T coefficients, in float32.
 Nest product(const Kernel& kernel, const Columns& columns) {
   loop::Expression what;
   what.axes = {columns_of(kernel), neurons_of(kernel), {"r", 0, kernel.rows, false}};
@@ -148,7 +148,8 @@ Nest product(const Kernel& kernel, const Columns& columns) {
   return nest;
 }
 
-// The same with sums in double over all neurons, rounded to float32 once.
+// The product result = W^T coefficients with sums in double over all neurons, rounded to float32
+// once.
 Nest wide_product(const Kernel& kernel, const Columns& columns) {
   loop::Expression what;
   what.axes = {columns_of(kernel), neurons_of(kernel), {"r", 0, kernel.rows, false}};
@@ -194,7 +195,7 @@ KernelNests backward_affine_nests(const Kernel& kernel) {
       made.program.compute_at(columns.name, "product", "block");
   };
   add({"product", 0, main, tile});
-  // The relaxation of a block just before its product, while its coefficients are in cache.
+  // The relaxation of a block runs just before its product, while its coefficients are in cache.
   if (!kernel.plain && !kernel.wide) made.program.compute_at("relaxation", "product", "block");
   if (main < kernel.in) add({"remainder", main, kernel.in, kernel.in - main});
   return made;

@@ -114,13 +114,13 @@ Nest schedule(const Kernel& kernel, Nest nest, int lanes) {
   return nest;
 }
 
-// What reads the weights first asks for those to come.
+// Adds the prefetching of weights, where the schedule has it, to the nest that reads them first.
 Nest asking_ahead(const Kernel& kernel, Nest nest) {
   if (kernel.prefetch > 0) nest.prefetch("weight", kernel.prefetch);
   return nest;
 }
 
-// The list comes last.
+// Adds the list's parameter, which comes last.
 void add_list(const Kernel& kernel, KernelNests& made) {
   if (kernel.live_in) made.parameters.emplace_back("const std::int32_t* BF_RESTRICT live_in");
 }
@@ -137,8 +137,8 @@ ExprPtr number(double value) {
 
 namespace {
 
-// To the caller: the interval that claims nothing where the spread is NaN or infinite, as it is
-// where z is.
+// Ends a nest of a head: writes bounds for the caller. Where the spread is NaN or infinite, as it
+// is where z is, the bounds are infinite and claim nothing.
 void end_in_bounds(const Kernel& kernel, const Range& range, loop::Expression& what) {
   using loop::local;
   const ExprPtr z = local("z");
@@ -157,7 +157,8 @@ void end_in_bounds(const Kernel& kernel, const Range& range, loop::Expression& w
   what.epilogue.emplace_back(store(kernel, range, "upper", high));
 }
 
-// To readers, who claim nothing where a radius is NaN or infinite: ReLU hands on what is no number.
+// Ends a nest of a hidden layer: writes a centre and a radius. Readers claim nothing where a radius
+// is NaN or infinite, and a ReLU passes NaN on.
 void end_in_activations(const Kernel& kernel, const Range& range, loop::Expression& what) {
   using loop::local;
   const ExprPtr z = local("z");

@@ -6,7 +6,7 @@
 namespace bf_aot::emit {
 namespace {
 
-// What the code was scheduled for, as the C++ compiler knows it.
+// Lines that refuse a compiler that is not set to the target for which the code was scheduled.
 std::string target_check(const Target& target) {
   std::string macro;
   if (target.name == "x86-64-v4") macro = "__AVX512F__";

@@ -46,7 +46,7 @@ KernelNests nests_of(const Kernel& kernel) {
 
 namespace {
 
-// The plan's error terms rest on this: no float32 sum is longer than the plan says.
+// Checks that no float32 sum is longer than the plan says, on which the plan's error terms rest.
 void check_depth(const Kernel& kernel, const KernelNests& made) {
   for (const loop::Program::Placed& each : made.program.nests())
     if (each.nest.sums_in_float()) BF_CHECK(each.nest.summation_depth() <= kernel.depth);

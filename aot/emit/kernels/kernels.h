@@ -13,7 +13,7 @@ namespace bf_aot::emit {
 struct KernelNests {
   std::vector<std::string> parameters;  // "const float* BF_RESTRICT weight", ...
   loop::Program program;
-  std::string formula;  // one line of comment: what is computed
+  std::string formula;  // one line for a comment: what the kernel computes
 };
 
 // One function per family; `kernel` must be of that kind.
@@ -24,11 +24,11 @@ KernelNests backward_affine_nests(const Kernel& kernel);
 KernelNests concretize_nests(const Kernel& kernel);
 KernelNests forward_lines_nests(const Kernel& kernel);
 
-// Of the kernel's family.
+// The nests of a kernel, by the function of its family.
 KernelNests nests_of(const Kernel& kernel);
 
-// What stands before kernels: types of vectors and intrinsics that they need, in a namespace that
-// is left open. Their helpers are in bf/core/kernel.h, which the file includes.
+// The lines before kernels: types of vectors and intrinsics that they need, in a namespace that is
+// left open. Their helpers are in bf/core/kernel.h, which the file includes.
 std::string emit_prelude(const Plan& plan, const loop::Needs& needs);
 
 // The kernel's function, complete with its comment.

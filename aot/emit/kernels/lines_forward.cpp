@@ -85,7 +85,8 @@ Nest scheduled(const Kernel& kernel, const Part& outputs, const Part* lines) {
   nest.split("i", kernel.schedule.chunk, "chunk");
   if (lines != nullptr) {
     nest.split("c", lines->tile, "column");
-    // Few lines of all boxes fit the first cache, as the weights of one panel do: they stay there.
+    // Lines of all boxes fit the first cache if they are few, as the weights of one panel do: they
+    // stay there.
     order.insert(boxes ? order.begin() : std::ranges::find(order, "chunk"), "column");
     order.emplace_back("c");
   }
@@ -108,7 +109,7 @@ KernelNests forward_lines_nests(const Kernel& kernel) {
                      "const float* BF_RESTRICT spread", "float* BF_RESTRICT out_lines",
                      "float* BF_RESTRICT out_spread"};
   made.formula = "out_lines = W lines, out_spread = |W| spread";
-  // When lanes are outputs, panels are whole tiles of vectors.
+  // Panels are whole tiles of vectors when lanes are outputs.
   const std::int64_t tile = kernel.schedule.vectors;
   const auto named = [](std::string what, const Part& outputs, bool rest_of_lines) {
     if (outputs.rest) what += "_rest";

@@ -7,10 +7,11 @@
 
 namespace bf_aot::emit {
 
-// Each operator of the normalised graph, its class, and what it joins into a layer.
+// Prints each operator of the normalised graph, its class, and what it joins into a layer.
 std::string dump_operators(const Graph& graph);
 
-// Each kernel by key: what it computes, the primitives applied, and its loops. Deterministic.
+// Prints each kernel by key: what it computes, the primitives applied, and its loops.
+// Deterministic.
 std::string dump_schedules(const Plan& plan);
 
 }  // namespace bf_aot::emit

@@ -38,7 +38,7 @@ Span add(const Span& a, const Span& b) {
   return {std::max(a.low + b.low, -kAnything), std::min(a.high + b.high, kAnything)};
 }
 
-// Without one axis.
+// The span of an index over all axes but one.
 Span span_but(const std::vector<Axis>& axes, const Index& index, const std::string& left_out) {
   Span sum{index.constant, index.constant};
   for (const Axis& axis : axes)
@@ -57,7 +57,8 @@ void append_footprints(const Nest& nest, const Loop& loop, const Access& access,
                        std::vector<Footprint>& to) {
   const Axis& axis = nest.axis(loop.axis);
   const Span others = span_but(nest.expression().axes, access.index, loop.axis);
-  // Which entries of a list an iteration has is not known: each value is one of its own.
+  // The entries of a list that an iteration has are not known, so that each value counts as an
+  // iteration.
   const std::int64_t step = axis.walks_places() ? 1 : loop.step;
   for (std::int64_t value = axis.first_value(); value < axis.end_of_values(); value += step) {
     const std::int64_t end = std::min(value + step, axis.end_of_values());
@@ -65,7 +66,8 @@ void append_footprints(const Nest& nest, const Loop& loop, const Access& access,
   }
 }
 
-// Whether the index takes each value once: its axes are digits, each larger than all below.
+// Returns whether the index takes each value at most once: its axes are digits, each larger than
+// all below.
 bool is_one_to_one(const std::vector<Axis>& axes, const Index& index) {
   if (!index.lookups.empty()) return false;
   struct Digit {
@@ -158,7 +160,7 @@ Reason why_dependent(const Nest& nest, const Loop& loop) {
     if (!write.write) continue;
     for (const Access& other : all) {
       if (other.buffer != write.buffer) continue;
-      // Equal elements mean equal points, of equal iterations.
+      // Equal elements mean equal points, which belong to equal iterations.
       const bool names_axis = std::ranges::find(write.index.terms, loop.axis, &IndexTerm::axis) !=
                               write.index.terms.end();
       const bool same_point =

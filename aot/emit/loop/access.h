@@ -8,8 +8,8 @@
 
 namespace bf_aot::loop {
 
-// What a nest reads and writes, and where. Answers err on the safe side: what is said to be apart
-// is.
+// Questions about the memory that a nest reads and writes. Answers err on the safe side: accesses
+// that are said to be apart are apart.
 
 struct Access {
   std::string buffer;
@@ -17,10 +17,10 @@ struct Access {
   bool write = false;
   Type type = Type::kFloat32;
   std::vector<Range> within;  // its padding predicate
-  bool kept = false;          // at the points of kept axes alone: a sum's, or of the epilogue
+  bool kept = false;          // at the points of kept axes alone, as a sum's and the epilogue's are
 };
 
-// Loads, stores, and where sums go; those of padding predicates and tables are left out.
+// The loads, stores, and places where sums go. Those of padding predicates and tables are left out.
 std::vector<Access> accesses(const Expression& expression);
 
 // Least and greatest value.
@@ -30,26 +30,26 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-// Of an index over all points. Tables may say anything.
+// The span of an index over all points of the axes. A lookup in a table may have any value.
 Span span(const std::vector<Axis>& axes, const Index& index);
 
-// Whether some point fails the predicate.
+// Returns whether some point fails the predicate.
 bool can_fail(const std::vector<Axis>& axes, const Range& range);
 
-// Whether no iteration of `loop` touches an element that another iteration of `other_loop`, at
-// another value, touches: loops over axes of equal names in two nests, or one loop of one nest.
+// Returns whether no iteration of `loop` touches an element that another iteration of `other_loop`,
+// at another value, touches: loops over axes of equal names in two nests, or one loop of one nest.
 bool apart_by_iteration(const Nest& nest, const Loop& loop, const Access& access,
                         const Nest& other_nest, const Access& other);
 
-// Why iterations of the loop depend on each other through memory.
+// The reason why iterations of the loop depend on each other through memory; none if they do not.
 Reason why_dependent(const Nest& nest, const Loop& loop);
 
-// Why the order of the nest's points matters, but for rounding: some element is touched at two of
-// them and stored at one. Where a sum goes, its points are those of the axes that are kept.
+// The reason why the order of the nest's points matters beyond rounding: some element is touched at
+// two of them and stored at one. Where a sum goes, its points are those of the kept axes.
 Reason why_order_matters(const Nest& nest);
 
-// Why lanes would read or overwrite what another lane stores. Lanes are neighbours in every store,
-// so those of one index are apart.
+// The reason why lanes would read or overwrite what another lane stores. Lanes are neighbours in
+// every store, so that those of one index are apart.
 Reason why_lanes_depend(const Nest& nest);
 
 }  // namespace bf_aot::loop

@@ -10,7 +10,7 @@
 
 namespace bf_aot::loop {
 
-// What each primitive does; it applies.
+// Applies primitives that are legal for the nest.
 struct Application {
   Nest& nest;
 
@@ -27,7 +27,7 @@ struct Application {
   void operator()(const Tile& p) const {
     (*this)(Split{p.loops[0], p.steps[0], p.outers[0]});
     (*this)(Split{p.loops[1], p.steps[1], p.outers[1]});
-    // outers[0], loops[0], outers[1], loops[1]
+    // The order is now outers[0], loops[0], outers[1], loops[1].
     std::swap(loop(p.loops[0]), loop(p.outers[1]));
   }
 

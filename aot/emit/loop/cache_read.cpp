@@ -22,7 +22,7 @@ struct Digit {
   std::int64_t length = 0;
 };
 
-// What is read of one buffer in an iteration of the loop at `position`.
+// The part of a buffer that is read in an iteration of the loop at `position`.
 struct Part {
   Index index;
   std::vector<Range> within;
@@ -85,7 +85,8 @@ Reason find_part(const Nest& nest, const CacheRead& primitive, std::size_t posit
   return std::nullopt;
 }
 
-// Where the element lies in the array: the digits' values from where their tiles begin.
+// The place of an element in the packed array: the digits' values, counted from where their tiles
+// begin.
 Index packed_index(const Nest& nest, const Part& part) {
   Index index;
   std::int64_t stride = part.size;

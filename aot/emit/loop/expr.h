@@ -10,7 +10,7 @@ namespace bf_aot::loop {
 
 enum class Type : std::uint8_t { kFloat32, kFloat64, kMask };
 
-// floor(axis / tile), times a coefficient; tile 1 is the axis itself.
+// A term of an index: floor(axis / tile) times a coefficient; tile 1 is the axis itself.
 struct IndexTerm {
   std::string axis;
   std::int64_t tile = 1;
@@ -18,7 +18,7 @@ struct IndexTerm {
   bool operator==(const IndexTerm&) const = default;
 };
 
-// table[terms + constant], times a coefficient: a gather. Entries are 32-bit integers.
+// A gather: table[terms + constant] times a coefficient. Entries are 32-bit integers.
 struct Lookup {
   std::string table;
   std::vector<IndexTerm> terms;
@@ -27,9 +27,9 @@ struct Lookup {
   bool operator==(const Lookup&) const = default;
 };
 
-// Where an element lies in a flat buffer: linear in the axes, their tiles, and in what tables of
-// integers say. Packed layouts are written with tiles: [out / panel][in][panel] is
-// i panel + o + (in - 1) panel floor(o / panel).
+// The place of an element in a flat buffer: linear in the axes, their tiles, and entries of tables.
+// Packed layouts are written with tiles: [out / panel][in][panel] is i panel + o + (in - 1) panel
+// floor(o / panel).
 struct Index {
   std::vector<IndexTerm> terms;
   std::int64_t constant = 0;
@@ -37,13 +37,13 @@ struct Index {
   bool operator==(const Index&) const = default;
 };
 
-// Of the table.
+// The place in its table that a lookup reads.
 Index place(const Lookup& lookup);
 
 Index operator+(Index a, const Index& b);
 Index operator+(Index a, std::int64_t constant);
 Index axis(std::string name, std::int64_t coefficient = 1);
-// The first value of the axis in its tile, times a coefficient.
+// An index that is the first value of the axis in its tile, times a coefficient.
 Index floor(std::string name, std::int64_t tile, std::int64_t coefficient);
 Index lookup(std::string table, const Index& at, std::int64_t coefficient = 1);
 
@@ -63,17 +63,17 @@ enum class ExprKind : std::uint8_t {
   kAdd,
   kSub,
   kMul,
-  kMax,  // of two numbers, the second when they do not compare
+  kMax,  // larger of two numbers; the second when they do not compare
   kNegate,
   kAbs,
   kLess,       // a < b
   kLessEqual,  // a <= b
   kSelect,     // a ? b : c
-  kToDouble,   // exact
-  kToFloat,    // to nearest
+  kToDouble,   // exactly
+  kToFloat,    // rounded to nearest
 };
 
-// What is computed at one point of a nest's axes. Immutable; shared.
+// A computation at one point of a nest's axes. Immutable; shared.
 struct Expr;
 using ExprPtr = std::shared_ptr<const Expr>;
 
@@ -108,16 +108,17 @@ ExprPtr operator-(ExprPtr a);
 // A copy in which `change` replaces nodes: operands first, then the node with the new operands.
 ExprPtr rewrite(const ExprPtr& expr, const std::function<ExprPtr(const ExprPtr&)>& change);
 
-// Every node of an expression, operands first.
+// Calls `see` for every node of an expression, operands first.
 void visit(const Expr& expr, const std::function<void(const Expr&)>& see);
 
-// The same computation, node by node.
+// Returns whether both are the same computation, node by node.
 bool same(const Expr& a, const Expr& b);
 
-// How tightly a node binds, in C++ and in the notation below; signs less than calls and names.
+// The precedence of a node, in C++ and in the notation below; signs bind less tightly than calls
+// and names.
 int precedence(const Expr& expr);
 
-// Notation for people: "w * max(x[i + 3], 0)", "4 i + 20 floor(o / 4)", "0 <= i - 1 < 8".
+// Notation for human readers: "w * max(x[i + 3], 0)", "4 i + 20 floor(o / 4)", "0 <= i - 1 < 8".
 std::string to_string(const Expr& expr);
 std::string to_string(const Index& index);
 std::string to_string(const Range& range);

@@ -11,11 +11,12 @@
 namespace bf_aot::loop {
 namespace {
 
-// With a = begin + step q + r, 0 <= r < step, and a tile t of the axis,
+// Rewrites indices by these identities. With a = begin + step q + r, 0 <= r < step, and a tile t of
+// the axis,
 //   floor(a / t) = begin / t + floor((step q + r) / t)       where t divides begin,
 //                = begin / t + (step / t) q + floor(r / t)   where t divides the step,
 //                = begin / t + floor(q / (t / step))         where the step divides t.
-// Of the fused axis f = q m + p, 0 <= p < m,
+// With the fused axis f = q m + p, 0 <= p < m,
 //   floor(q / t) = floor(f / (m t)),
 //   floor(p / t) = floor(f / t) - (m / t) floor(f / m)       where t divides m.
 class Rewriter {
@@ -69,7 +70,7 @@ class Rewriter {
     }
   }
 
-  // coefficient floor(q / tile) or coefficient floor(p / tile).
+  // Adds coefficient floor(q / tile), if outer, or coefficient floor(p / tile).
   void add_digit(bool is_outer, std::int64_t tile, std::int64_t coefficient, Index& to) const {
     const std::int64_t trips = digits_.inner_trips;
     if (is_outer) return add({digits_.fused, trips * tile, coefficient}, to);

@@ -19,11 +19,11 @@ struct Digits {
 
 Digits digits_of(const Nest& nest, const Fuse& fuse);
 
-// Why an index of the expression cannot be written with the new axis.
+// The reason why an index of the expression cannot be written with the new axis; none if all can.
 Reason why_not_fused(const Expression& expression, const Digits& digits);
 
-// The expression with the new axis; of the old ones what lies within a step of a loop is left,
-// counted from 0.
+// The expression with the new axis. Where loops have steps, the old axes remain as what lies within
+// a step, counted from 0.
 Expression fused(Expression expression, const Digits& digits);
 
 }  // namespace bf_aot::loop

@@ -19,14 +19,14 @@ struct Intrinsic {
 
 const std::vector<Intrinsic>& intrinsics();
 
-// None of that name: nullptr.
+// The intrinsic of that name, or nullptr.
 const Intrinsic* find_intrinsic(const std::string& name);
 
-// Why the nest's innermost loop, with all that is computed in it, is not the intrinsic.
+// The reason why the nest's innermost loop, with all that is computed in it, is not the intrinsic.
 Reason why_not_matching(const Nest& nest, const Loop& loop, const Intrinsic& intrinsic);
 
-// Where the function's buffers begin: what the expression's index 0 is in the nest, by parameter.
-// The nest matches.
+// The places in the nest where the function's buffers begin, that is, where the expression's index
+// is 0, by parameter. Requires that the nest matches.
 std::vector<Access> arguments(const Nest& nest, const Loop& loop, const Intrinsic& intrinsic);
 
 }  // namespace bf_aot::loop

@@ -36,7 +36,7 @@ Reason Legality::why_last_is_shorter(const Loop& loop) const {
   return fmt::format("the last tile of loop '{}' is shorter than the others", loop.name);
 }
 
-// A list says which values a loop takes, and how many.
+// The reason why a loop's values, and their number, are not known: a list says them.
 Reason Legality::why_listed(const Loop& loop) const {
   if (!nest.axis(loop.axis).is_listed()) return std::nullopt;
   return fmt::format("loop '{}' walks a list", loop.name);
@@ -132,7 +132,7 @@ Reason Legality::operator()(const Unroll& p) const {
   }
   if (loop.kind != LoopKind::kSerial) return fmt::format("loop '{}' is not serial", p.loop);
   if (Reason reason = why_last_is_shorter(loop)) return reason;
-  // Entries that do not count would be added.
+  // A sum would also add entries that the list does not name.
   return nest.is_reduced(loop) ? why_listed(loop) : std::nullopt;
 }
 

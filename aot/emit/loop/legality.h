@@ -6,7 +6,7 @@
 
 namespace bf_aot::loop {
 
-// What each primitive demands of a nest.
+// The conditions of each primitive on a nest: the reason for which one does not hold, or none.
 struct Legality {
   const Nest& nest;
 
@@ -25,7 +25,7 @@ struct Legality {
   Reason operator()(const Prefetch& p) const;
   Reason operator()(const Tensorize& p) const;
 
-  // Of the schedule as it stands.
+  // Conditions on the schedule as it stands.
   Reason why_not_in_lanes() const;
   Reason why_sums_are_lost() const;
   Reason why_not_a_register_tile() const;

@@ -16,8 +16,8 @@ const Let* find_let(const std::vector<Statement>& statements, const std::string&
   return nullptr;
 }
 
-// Why lanes cannot be cut where an access fails its predicates: one of them may follow the lanes,
-// and only the last lanes may fail it.
+// The reason why lanes cannot be cut where an access fails its predicates. One predicate may follow
+// the lanes, and only the last lanes may fail it.
 Reason why_not_cut(const Nest& nest, const LoopValues& values, const Access& access) {
   int cuts = 0;
   for (const Range& range : access.within) {

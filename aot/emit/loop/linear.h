@@ -10,8 +10,8 @@
 
 namespace bf_aot::loop {
 
-// constant + sum of coefficient * variable, in order of first use. Variables are C++ text that
-// binds like a name.
+// A sum constant + sum of coefficient * variable, in order of first use. Variables are C++ text
+// that binds like a name.
 struct Linear {
   std::vector<std::pair<std::string, std::int64_t>> terms;
   std::int64_t constant = 0;
@@ -20,19 +20,20 @@ struct Linear {
   bool is_zero() const { return terms.empty() && constant == 0; }
 };
 
-// C++: "4 * i + 6 * panel - 2".
+// The sum in C++: "4 * i + 6 * panel - 2".
 std::string to_text(const Linear& linear);
 
-// What indices are in terms of the variables of a nest's printed loops.
+// Writes indices in terms of the variables of a nest's printed loops.
 class LoopValues {
  public:
   explicit LoopValues(const Nest& nest) : nest_(nest) {}
 
-  // Of the first lane, where it is the vector loop; a place, where it walks those of a list.
+  // The value of a loop; for the vector loop that of the first lane, for a loop that walks a list a
+  // place in it.
   Linear value_of(const Loop& loop) const;
   Linear linear(const Index& index) const;
 
-  // By how much an index grows from lane to lane; nothing where it does not do so evenly.
+  // The amount by which an index grows from lane to lane; none where it does not grow evenly.
   std::optional<std::int64_t> lane_stride(const Index& index) const;
 
   // The loop whose value is the first of the term's tile; nullptr: the tile is found by division.

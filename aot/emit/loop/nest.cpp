@@ -133,7 +133,8 @@ bool Nest::runs_once(const Loop& loop) const {
   if (trip_count(loop) != 1) return false;
   const Axis& range = axis(loop.axis);
   if (!range.is_listed() || !loop.is_counted()) return true;
-  // None may count, of a sum or from a later place on. A whole tile of kept places makes no more.
+  // A list may name no value in a loop of a sum, or from a later place on. Among kept places a
+  // whole tile has no further ones.
   return range.reduced ? loop.step > 1 : range.begin == 0 || !loop.outer.empty();
 }
 

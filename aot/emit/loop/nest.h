@@ -12,16 +12,16 @@
 
 namespace bf_aot::loop {
 
-// ---- What is computed: a tensor expression over axes of fixed extent.
+// ---- The computation: a tensor expression over axes of fixed extent.
 
 // A dimension of a nest: begin <= value < end. A reduced axis is summed over.
 //
-// A listed axis has those values alone that count in a list, which is known at run time: 32-bit
-// integers, first how many count; then 0 .. entries - 1 in an order in which those that count come
-// first, rising; then how many of these lie below 0, 8, 16, .. and all.
-//   Summed over, only its innermost loop knows the list: it goes through what counts of its tile.
-//   Kept, its loops go through places begin .. end - 1 of the order, and end with the last that
-//   counts; but register tiles are whole, and what they make for others is no result.
+// A listed axis takes those values alone that a list names, which is known at run time: 32-bit
+// integers, first the count of values; then 0 .. entries - 1 in an order in which the values of the
+// list come first, rising; then how many of these lie below 0, 8, 16, .. and all.
+//   Reduced, only its innermost loop knows the list: it goes through the values in its tile.
+//   Kept, its loops go through places begin .. end - 1 of the order, up to the last that holds a
+//   value; but register tiles are whole, and what they make for other places is no result.
 struct Axis {
   std::string name;
   std::int64_t begin = 0;
@@ -32,13 +32,13 @@ struct Axis {
 
   bool is_listed() const { return !list.empty(); }
   bool walks_places() const { return is_listed() && !reduced; }
-  // begin <= value < end of the values.
+  // The range of values: begin <= value < end.
   std::int64_t first_value() const { return walks_places() ? 0 : begin; }
   std::int64_t end_of_values() const { return walks_places() ? entries : end; }
   bool operator==(const Axis&) const = default;
 };
 
-// The same, listed.
+// The axis with a list.
 Axis listed(Axis axis, std::string list);
 
 struct Let {
@@ -55,19 +55,20 @@ struct Store {
 
 using Statement = std::variant<Let, Store>;
 
-// accumulator += value, over the reduced axes.
+// The assignment accumulator += value, over the reduced axes.
 struct Sum {
   std::string accumulator;
   ExprPtr value;
-  // Where the sum goes when the accumulator's reduced loops end; empty: the epilogue reads it.
+  // The place of the sum when the accumulator's reduced loops end; empty: the epilogue reads it.
   std::string buffer;
   Index index;
-  // Add to what `buffer` holds; else only the first block of an outer reduced loop overwrites it.
+  // The sum is added to what `buffer` holds; else the first block of an outer reduced loop
+  // overwrites it.
   bool add = false;
 };
 
-// At every point: `body`, then the sums. When the reduced axes are done, at every point of the
-// others: `epilogue`.
+// A computation. At every point the body runs, then the sums grow. When the reduced axes are done,
+// the epilogue runs at every point of the other axes.
 struct Expression {
   std::vector<Axis> axes;
   std::vector<Statement> body;
@@ -75,7 +76,7 @@ struct Expression {
   std::vector<Statement> epilogue;
 };
 
-// ---- How: a loop per axis and split, outermost first.
+// ---- The schedule: a loop per axis and split, outermost first.
 
 enum class LoopKind : std::uint8_t { kSerial, kParallel, kUnrolled, kVector, kCall };
 
@@ -87,27 +88,28 @@ struct Loop {
   std::int64_t step = 1;
   LoopKind kind = LoopKind::kSerial;
   int unroll = 1;       // copies of the body of a serial loop
-  bool rolled = false;  // of a register tile: a loop in what follows the sums
+  bool rolled = false;  // in a register tile: what follows the sums loops over it
   bool operator==(const Loop&) const = default;
 
-  // One iteration after the other, here; others lie side by side in a register tile or in a call.
+  // Returns whether its iterations run one after the other here; those of others lie side by side
+  // in a register tile or in a call.
   bool is_counted() const { return kind == LoopKind::kSerial || kind == LoopKind::kParallel; }
 };
 
-// Why something does not apply, as the end of a sentence: "loop 'i' is not innermost". Nothing: it
-// does.
+// The reason why something does not apply, as the end of a sentence: "loop 'i' is not innermost".
+// None: it applies.
 using Reason = std::optional<std::string>;
 
 // An expression with its schedule. It starts with one serial loop per axis, in the axes' order.
 class Nest {
  public:
   explicit Nest(Expression expression);
-  // A part of another nest's loops around an expression of the same axes.
+  // Makes a part of another nest's loops around an expression of the same axes.
   Nest(Expression expression, std::vector<Loop> loops);
 
   const Expression& expression() const { return expression_; }
   const std::vector<Loop>& loops() const { return loops_; }
-  // What has been applied, in order.
+  // The primitives that have been applied, in order.
   const std::vector<Primitive>& applied() const { return applied_; }
 
   const Axis& axis(const std::string& name) const;
@@ -115,13 +117,13 @@ class Nest {
   bool has_axis(const std::string& name) const;
   bool has_loop(const std::string& name) const;
 
-  // What of a primitive's conditions does not hold. Never aborts, whatever the names.
+  // The first condition of a primitive that does not hold. Never aborts, whatever the names.
   Reason why_not(const Primitive& primitive) const;
 
   // Aborts, with the reason, when the primitive does not apply.
   void apply(const Primitive& primitive);
 
-  // The same by name; see primitive.h.
+  // Apply a primitive each; see primitive.h.
   void split(const std::string& loop, std::int64_t step, const std::string& outer);
   void reorder(const std::vector<std::string>& order);
   void unroll(const std::string& loop, int factor = 0);
@@ -135,43 +137,46 @@ class Nest {
   void prefetch(const std::string& buffer, std::int64_t bytes);
   void tensorize(const std::string& loop, const std::string& intrinsic);
 
-  // What keeps the schedule as it stands from being run: primitives may lead through orders of
-  // loops in which sums would be lost.
+  // The reason why the schedule as it stands cannot run, since primitives may lead through orders
+  // of loops in which sums would be lost; none if it can.
   Reason why_incomplete() const;
 
   bool is_kept(const std::string& let) const;
   const std::string& partial_loop() const { return partial_loop_; }
-  // Bytes ahead; 0: nothing is asked for.
+  // The distance in bytes ahead of reads; 0: nothing is prefetched.
   std::int64_t prefetched(const std::string& buffer) const;
-  // That the innermost loop calls; empty: none.
+  // The intrinsic that the innermost loop calls; empty: none.
   const std::string& called() const { return called_; }
 
-  // Leading loops that this nest shares with another: see Program. Sums leave in each iteration.
+  // The number of leading loops that this nest shares with another: see Program. Sums leave in each
+  // iteration of these.
   std::size_t shared() const { return shared_; }
   void share(std::size_t loops);
 
-  // Loops outside the accumulators: those that are shared, and up to the last counted loop of more
-  // than one iteration over a kept axis.
+  // The number of loops outside the accumulators: those that are shared, and those up to the last
+  // counted loop of more than one iteration over a kept axis.
   std::size_t region() const;
 
   bool is_reduced(const Loop& loop) const { return axis(loop.axis).reduced; }
 
-  // Lanes of the vector loop; 1 when there is none.
+  // The number of lanes of the vector loop; 1 when there is none.
   std::int64_t lanes() const;
 
-  // Iterations of a loop when it is known at compile time: of a full tile of its outer loop.
+  // The number of iterations of a loop in a full tile of its outer loop, where it is known at
+  // compile time.
   std::int64_t trip_count(const Loop& loop) const;
 
-  // One iteration, whatever a list says: no loop is printed.
+  // Returns whether the loop has one iteration, whatever a list says, so that no loop is printed.
   bool runs_once(const Loop& loop) const;
 
-  // Whether every tile of the loop's outer loop is full.
+  // Returns whether every tile of the loop's outer loop is full.
   bool is_exact(const Loop& loop) const;
 
-  // Whether some sum is kept in float32.
+  // Returns whether some sum is kept in float32.
   bool sums_in_float() const;
 
-  // Roundings of the longest chain of additions into one sum, the products' own included.
+  // The number of roundings in the longest chain of additions into one sum, the products' own
+  // included.
   std::int64_t summation_depth() const;
 
  private:

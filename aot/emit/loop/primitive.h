@@ -8,10 +8,11 @@
 
 namespace bf_aot::loop {
 
-// What rearranges the loops of a nest and never what it computes, but for the order of summation.
-// Nest::why_not says where one does not apply, Nest::apply applies it.
+// The primitives of schedules. They rearrange the loops of a nest and never change what it
+// computes, but for the order of summation. Nest::why_not says where one does not apply,
+// Nest::apply applies it.
 
-// `loop` becomes two: `outer` in steps of `step` loop steps around it. The last tile may be
+// Splits `loop` in two: `outer` goes around it in steps of `step` loop steps. The last tile may be
 // shorter.
 struct Split {
   std::string loop;
@@ -20,7 +21,7 @@ struct Split {
   bool operator==(const Split&) const = default;
 };
 
-// Two neighbouring loops split at once: outers[0], outers[1], loops[0], loops[1].
+// Splits two neighbouring loops at once: outers[0], outers[1], loops[0], loops[1].
 struct Tile {
   std::array<std::string, 2> loops;
   std::array<std::int64_t, 2> steps = {1, 1};
@@ -28,7 +29,7 @@ struct Tile {
   bool operator==(const Tile&) const = default;
 };
 
-// Two neighbouring loops become one over the product of their trips. A new axis takes the place of
+// Makes two neighbouring loops one over the product of their trips. A new axis takes the place of
 // theirs: indices that used them count with its quotient and remainder.
 struct Fuse {
   std::string outer;
@@ -37,56 +38,56 @@ struct Fuse {
   bool operator==(const Fuse&) const = default;
 };
 
-// The loops' order, outermost first; names every loop once.
+// Sets the loops' order, outermost first; names every loop once.
 struct Reorder {
   std::vector<std::string> order;
   bool operator==(const Reorder&) const = default;
 };
 
-// All iterations side by side, in a register tile; with a factor, so many copies of the body of a
-// loop that stays one.
+// Puts all iterations side by side, in a register tile. With a factor, a loop stays, whose body has
+// `factor` copies.
 struct Unroll {
   std::string loop;
   int factor = 0;
   bool operator==(const Unroll&) const = default;
 };
 
-// What follows the sums of a register tile, its epilogue and what sums leave for, stays a loop over
-// these iterations: sums leave their accumulators for an array in memory first, and the code is
-// that of one point.
+// Keeps a loop over these iterations in what follows the sums of a register tile, which is its
+// epilogue and the stores of sums: sums leave their accumulators for an array in memory first, and
+// the code is that of one point.
 struct Roll {
   std::string loop;
   bool operator==(const Roll&) const = default;
 };
 
-// The innermost loop becomes the lanes of vectors; its trip count is the number of lanes.
+// Makes the innermost loop the lanes of vectors; its trip count is the number of lanes.
 struct Vectorize {
   std::string loop;
   bool operator==(const Vectorize&) const = default;
 };
 
 // States that the iterations do not depend on each other: they may run in any order, or at once.
-// Printed as a serial loop; who runs whole tiles may share them out.
+// Printed as a serial loop; a caller that runs whole tiles may deal them out.
 struct Parallel {
   std::string loop;
   bool operator==(const Parallel&) const = default;
 };
 
-// Sums inside a reduced loop are gathered in accumulators of their own, written to the outer ones
-// once per iteration: shorter chains of roundings.
+// Gathers sums inside a reduced loop in accumulators of their own, which are added to the outer
+// ones once per iteration: chains of roundings become shorter.
 struct CacheWrite {
   std::string loop;
   bool operator==(const CacheWrite&) const = default;
 };
 
-// A value of the body is loaded into a register once per point, where the compiler would read
-// memory at every use.
+// Loads a value of the body into a register once per point, where the compiler would read memory at
+// every use.
 struct Keep {
   std::string let;
   bool operator==(const Keep&) const = default;
 };
 
-// A part of an axis: a nest and its copy cover a range that no tile divides.
+// Restricts an axis to a part, so that a nest and its copy cover a range that no tile divides.
 struct Restrict {
   std::string axis;
   std::int64_t begin = 0;
@@ -94,20 +95,20 @@ struct Restrict {
   bool operator==(const Restrict&) const = default;
 };
 
-// A value of the body or of the epilogue is computed where it is used, at every use.
+// Computes a value of the body or of the epilogue where it is used, at every use.
 struct Inline {
   std::string let;
   bool operator==(const Inline&) const = default;
 };
 
-// Where an element of the buffer is read, memory is asked for what lies so many bytes ahead.
+// Prefetches, where an element of the buffer is read, the memory that lies `bytes` ahead.
 struct Prefetch {
   std::string buffer;
   std::int64_t bytes = 0;
   bool operator==(const Prefetch&) const = default;
 };
 
-// The innermost loop becomes a call of a function that computes the same: see intrinsics.h.
+// Makes the innermost loop a call of a function that computes the same: see intrinsics.h.
 struct Tensorize {
   std::string loop;
   std::string intrinsic;
@@ -117,7 +118,7 @@ struct Tensorize {
 using Primitive = std::variant<Split, Tile, Fuse, Reorder, Unroll, Roll, Vectorize, Parallel,
                                CacheWrite, Keep, Restrict, Inline, Prefetch, Tensorize>;
 
-// "split(o, 16, v)"
+// The primitive as text: "split(o, 16, v)".
 std::string to_string(const Primitive& primitive);
 
 }  // namespace bf_aot::loop

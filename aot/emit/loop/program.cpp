@@ -66,7 +66,7 @@ std::vector<std::size_t> Program::guests(std::size_t at) const {
 
 namespace {
 
-// The first `depth` loops do the same, around anything.
+// The reason why the first `depth` loops of both nests are not equal, whatever they are around.
 Reason why_loops_differ(const Nest& nest, const Nest& host, const ComputeAt& primitive,
                         std::size_t depth) {
   if (nest.loops().size() < depth)
@@ -164,7 +164,7 @@ void Program::apply(const ProgramPrimitive& primitive) {
   applied_.push_back(primitive);
 }
 
-// Which elements a nest touches is known where no list says it.
+// The reason why it is not known which elements a nest touches: a list says it.
 Reason Program::why_listed(const Nest& nest) {
   for (const Axis& axis : nest.expression().axes)
     if (axis.is_listed()) return fmt::format("axis '{}' is a list", axis.name);

@@ -9,9 +9,9 @@
 
 namespace bf_aot::loop {
 
-// Nest `nest` runs inside loop `loop` of nest `host`, once per iteration: before what the host has
-// in that loop, or after it, as the program orders the two. Both begin with the same loops, down to
-// this one, which are written once.
+// Runs nest `nest` inside loop `loop` of nest `host`, once per iteration, before or after what the
+// host has in that loop, as the program orders the two. Both begin with the same loops, down to
+// this one, which are printed once.
 struct ComputeAt {
   std::string nest;
   std::string host;
@@ -19,8 +19,8 @@ struct ComputeAt {
   bool operator==(const ComputeAt&) const = default;
 };
 
-// What an iteration of loop `loop` of the nest reads of the buffer is copied first, in the order in
-// which it is read, to an array `packed` of the function. The copy is a nest of that name.
+// Copies what an iteration of loop `loop` of the nest reads of the buffer, in the order in which it
+// is read, to an array `packed` of the function. The copy is a nest of that name.
 struct CacheRead {
   std::string nest;
   std::string buffer;
@@ -29,7 +29,7 @@ struct CacheRead {
   bool operator==(const CacheRead&) const = default;
 };
 
-// Where nest `consumer` reads what nest `producer` stores, it computes it; the producer goes.
+// Lets nest `consumer` compute what it reads of the stores of nest `producer`, which is removed.
 struct InlineNest {
   std::string producer;
   std::string consumer;
@@ -50,14 +50,14 @@ class Program {
     std::size_t depth = 0;  // loops of the host around it
   };
 
-  // An array of the function.
+  // An array that is local to the function.
   struct Local {
     std::string name;
     Type type = Type::kFloat32;
     std::int64_t size = 0;
   };
 
-  // Runs after what is there. Names differ.
+  // Adds a nest that runs after those that are there. Names must differ.
   void add(std::string name, Nest nest);
 
   void add_local(Local local);
@@ -69,15 +69,15 @@ class Program {
   const Nest& nest(const std::string& name) const;
   Nest& nest(const std::string& name);
 
-  // As of nests: why a primitive does not apply, and its application, which aborts then.
+  // The first condition of a primitive that does not hold, and its application, which aborts then.
   Reason why_not(const ProgramPrimitive& primitive) const;
   void apply(const ProgramPrimitive& primitive);
   void compute_at(const std::string& nest, const std::string& host, const std::string& loop);
 
-  // Of any of its nests.
+  // The reason why one of the nests cannot run as it stands; none if all can.
   Reason why_incomplete() const;
 
-  // Nests that run inside loops of the nest `at`, in order; empty for those that do so themselves.
+  // The nests that run inside loops of the nest `at`, in order; empty if that one does so itself.
   std::vector<std::size_t> guests(std::size_t at) const;
 
  private:

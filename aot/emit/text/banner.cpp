@@ -56,7 +56,7 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
     lines += "\n";
     at = end + 1;
   }
-  // Its lines are broken here, and rows of tables are meant.
+  // The verifier's lines are broken by wrap_lines(), and rows of its tables are meant as they are.
   if (comment == "//") lines += "// clang-format off\n";
   return lines;
 }

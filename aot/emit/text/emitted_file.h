@@ -5,11 +5,11 @@
 
 namespace bf_aot::emit {
 
-/// A file of the verifier, named by what follows the user's stem: stem + suffix.
+/// A file of the verifier. Its name is the user's stem and then `suffix`.
 struct EmittedFile {
   std::string suffix;  ///< ".cpp", ".h", ".json", "_weights.S", "_weights.bin"
   std::string bytes;
-  std::vector<std::string> flags = {};  ///< of the compiler, besides those of all files
+  std::vector<std::string> flags = {};  ///< for the compiler, besides those of all files
 };
 
 }  // namespace bf_aot::emit

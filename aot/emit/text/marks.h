@@ -6,7 +6,7 @@
 
 namespace bf_aot::emit {
 
-// Lines of generated code that say what the lines between them are for. They may nest, and are
+// Lines that mark what the lines of generated code between them are for. They may nest, and are
 // taken out before a compiler or a reader sees the code.
 std::string begin_mark(std::string_view what);
 std::string end_mark();
@@ -18,8 +18,8 @@ struct MarkedLines {
   bool operator==(const MarkedLines&) const = default;
 };
 
-// Takes all marks out of a text, and says what they were around, without the empty lines at both
-// ends. What holds no other line is left out. In the order of their ends.
+// Takes all marks out of a text, and returns the lines that each was around, without the empty ones
+// at both ends, in the order of their ends. A mark around no other line is left out.
 std::vector<MarkedLines> take_marks(std::string& text);
 
 }  // namespace bf_aot::emit

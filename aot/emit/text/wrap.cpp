@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kContinuation = 4;
 
-// Where a line of code may be broken: behind `position` characters, of which a space at the end is
-// left out.
+// A place where a line of code may be broken: behind `position` characters, of which a space at the
+// end is left out.
 struct Break {
   std::size_t position = 0;
   std::size_t margin = 0;  // of what follows
@@ -33,7 +33,7 @@ bool closes(std::string_view line, std::size_t i) {
          (line[i] == '>' && is_template_bracket(line, i));
 }
 
-// Whether a binary operator, or the question mark or colon of a condition, ends before `i`.
+// Returns whether a binary operator, or the question mark or colon of a condition, ends before `i`.
 bool follows_operator(std::string_view line, std::size_t i) {
   constexpr std::string_view kOperators[] = {" + ",  " - ",  " * ", " / ",  " & ", " && ",
                                              " || ", " == ", " ? ", " <= ", " < ", " > "};
@@ -54,7 +54,7 @@ std::size_t end_of_condition(std::string_view line, std::size_t indent) {
   return 0;
 }
 
-// What a bracket holds begins at `begin`; whether its longest element fits there.
+// A bracket: what it holds begins at `begin`; aligns: its longest element fits there.
 struct Bracket {
   std::size_t begin = 0;
   bool aligns = true;
@@ -121,14 +121,14 @@ std::string without_end_space(std::string_view line) {
   return std::string(line);
 }
 
-// What was broken before and still does not fit, to the left as far as it needs.
+// A line that was broken before and still does not fit, moved to the left as far as it needs.
 std::string shifted(const std::string& line) {
   const std::size_t indent = line.find_first_not_of(' ');
   const std::size_t excess = std::max(line.size(), kColumns) - kColumns;
   return line.substr(std::min(excess, std::max(indent, kContinuation) - kContinuation)) + "\n";
 }
 
-// "#define NAME value"
+// Breaks "#define NAME value" before the value.
 std::string wrap_macro(std::string_view line) {
   const std::size_t name = line.find(' ') + 1;
   const std::size_t value = line.find(' ', name);
@@ -167,7 +167,7 @@ std::string wrap_comment(std::string_view line, std::size_t indent, std::string_
   return text + rest + "\n";
 }
 
-// Where a comment follows code; npos: nowhere.
+// The place where a comment follows code; npos: nowhere.
 std::size_t trailing_comment(std::string_view line) {
   bool quoted = false;
   for (std::size_t i = 0; i + 1 < line.size(); ++i) {

@@ -14,7 +14,7 @@ namespace bf_aot::emit {
 // was wrapped stays as it is.
 std::string wrap_lines(const std::string& text);
 
-// The lines of C and C++ files.
+// Wraps the lines of C and C++ files.
 void wrap_files(std::vector<EmittedFile>& files);
 
 }  // namespace bf_aot::emit

@@ -19,7 +19,8 @@
 namespace bf_aot::engine {
 namespace {
 
-// Compiling takes a second for each unit: work that took so long may last, and then it pays.
+// Compiling takes a second for each unit: work that has taken this long may go on, and then it
+// pays.
 constexpr double kWorthSeconds = 1;
 // Calls below this share of an entry's time stay as they are.
 constexpr double kLeastShare = 0.03;
@@ -35,7 +36,7 @@ build::CachedVerifier compiled(const std::string& source, const Target& target,
 
 Jit::Jit(build::CompilerOptions compiler) : compiler_(std::move(compiler)) {}
 
-// On a terminal; where one was asked for, everywhere.
+// Notes go to a terminal; in mode `wait`, where a compiler was asked for, everywhere.
 Jit::~Jit() {
   if (compiler_.jit != build::JitMode::kWait && !system::shows_progress()) return;
   if (!failure_.empty())
@@ -71,7 +72,7 @@ bf_status Jit::call(const engine::Engine& engine, const Signature& signature,
   return status;
 }
 
-// The units of the calls that take the entry's time, the longest first.
+// Makes units of the calls that take most of the entry's time, the longest first.
 void Jit::choose(const engine::Engine& engine, EntryKind kind, const std::vector<double>& seconds) {
   units_.clear();
   const Plan& plan = engine.plan();

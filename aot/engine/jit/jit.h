@@ -18,16 +18,17 @@
 
 namespace bf_aot::engine {
 
-// Calls an engine and measures which of the calls of its programs take the time; these are compiled
-// with the extents, shapes and tiles that they have, one by one, into the cache of compiled
-// verifiers, and replaced. The bounds are as sound as before: the same sums in the same order, see
-// docs/reference/cli.md. One engine; not reentrant.
+// Calls an engine and measures which calls of its programs take the most time. Those are compiled
+// one by one, with their extents, shapes and tiles as constants, into the cache of compiled
+// verifiers, and then take the place of the engine's own code. The bounds are as sound as before:
+// they are the same sums in the same order, see docs/reference/cli.md. Serves one engine; not
+// reentrant.
 class Jit final : public EngineCaller {
  public:
   explicit Jit(build::CompilerOptions compiler);
   ~Jit() override;
 
-  // Throws what CompilerOptions and compilers cause, of mode wait alone.
+  // Throws what CompilerOptions and compilers cause, in mode `wait` alone.
   bf_status call(const engine::Engine& engine, const Signature& signature,
                  const engine::Arguments& arguments, engine::TraceHook hook) override;
 
@@ -42,7 +43,7 @@ class Jit final : public EngineCaller {
     std::vector<Place> places;
   };
   struct State {
-    double seconds = 0;  // of its calls so far
+    double seconds = 0;  // spent in its calls so far
     bool chosen = false;
   };
 

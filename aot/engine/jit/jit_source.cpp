@@ -20,7 +20,8 @@ using calls::Call;
 
 constexpr char kShapeName[] = "shape";
 
-// What arguments come as, and what routines and kernels take them as.
+// The types in which arguments arrive, and their conversions to those that routines and kernels
+// take.
 constexpr char kArguments[] = R"(union Value {
   const void* pointer;
   std::int64_t integer;
@@ -50,7 +51,7 @@ struct Given {
 
 )";
 
-// Arguments that are constants of the call, by their text; others are what the caller gives.
+// Prints arguments that are constants of the call; others are what the caller gives.
 struct FixedText {
   std::string operator()(const calls::Integer& argument) const {
     return std::to_string(argument.value);

@@ -8,13 +8,13 @@
 #include "bf/sums/live.h"
 #include "bf/sums/terms.h"
 
-// What generated code says by types, for code that learns it when it is called. The engine makes
-// these structures and the code of every instruction set reads them.
+// Structures with what generated code says by types, for code that learns it when it is called. The
+// engine makes them, and the code of every instruction set reads them.
 
 namespace bf {
 
-// A convolution with what follows from its shape, for code that learns the shape when it is called:
-// the remainders and quotients of a row are not found anew for each tile of it.
+// A convolution's shape, and what follows from it: kept, so that the remainders and quotients of a
+// row are not computed anew for each tile of it.
 struct KnownShape {
   ConvShape shape;
   TapSteps up, down;
@@ -24,7 +24,7 @@ struct KnownShape {
       : shape(of), up(tap_steps(of, true)), down(tap_steps(of, false)), chain(conv_chain(of)) {}
 };
 
-// One of them, as routines take shapes.
+// A pointer to a KnownShape that routines take for a ConvShape.
 struct ShapeAt {
   const KnownShape* known;
 
@@ -39,7 +39,7 @@ static inline Chain conv_chain(ShapeAt shape) {
   return shape.known->chain;
 }
 
-// AllChannels, or a ChannelList.
+// Stands for AllChannels or a ChannelList.
 struct AnyChannels {
   const std::int32_t* channel;  // null: first + i
   int first, count;
@@ -57,7 +57,7 @@ struct AnyChannels {
   }
 };
 
-// AllLive, where there is no list, or LivePixels.
+// Stands for AllLive, where there is no list, or for LivePixels.
 struct AnyLive {
   const std::int32_t* list;
 
@@ -76,8 +76,8 @@ struct AnyLive {
   }
 };
 
-// Which neurons of an image are listed: all, those whose ReLU is open, or whose function is no
-// line.
+// Selects the neurons of an image that are listed: all, or those whose ReLU is unstable or whose
+// function is not one line on its interval.
 struct AnyListed {
   bool all;
   const FunctionView* function;  // null: ReLU

@@ -3,7 +3,7 @@
 #include "aot/engine/prebuilt/lanes.h"
 #include "bf/contract/tables.h"
 
-// Backward kernels: lanes are rows, so that every sum stays within its lane. Coefficients are
+// Backward kernels. Lanes are rows, so that every sum stays within its lane. Coefficients are
 // [neurons][kRows] floats; when lanes are boxes, rows are [sign][box].
 
 namespace bf_aot::engine {
@@ -18,8 +18,8 @@ struct RowReal<true> {
   using type = double;
 };
 
-// How the rows of a product lie in registers: in groups of vectors, so that as many columns fit
-// beside them as hide the latency.
+// Groups the rows of a product into vectors, so few that as many columns fit in registers beside
+// them as hide the latency of a multiplication.
 template <int kRows, bool kWide>
 struct RowTile {
   using Real = typename RowReal<kWide>::type;
@@ -28,7 +28,7 @@ struct RowTile {
   static constexpr int kAll = kRows / kLanes;
   static constexpr int kMost = kRegisters == 32 ? 4 : 3;
   static constexpr int kVectors = kAll <= kMost ? kAll : kAll % 2 == 0 ? 2 : 1;
-  // Of listed columns, whose weights have a pointer each, and of others.
+  // kListed columns fit where each column's weights need a pointer, kColumns where they do not.
   static constexpr int kMostOf16[3] = {8, 6, 3}, kMostOf32[4] = {8, 8, 8, 6};
   static constexpr int kListed =
       kRegisters == 32 ? kMostOf32[kVectors - 1] : kMostOf16[kVectors - 1];
@@ -40,7 +40,7 @@ struct RowTile {
   using Narrow = typename bf::VectorOf<float, kLanes>::type;
 };
 
-// result = W^T coefficients: a column of the table's panels for each number of `live_in`.
+// The product result = W^T coefficients, where the columns of W that `live_in` lists lie in panels.
 struct Product {
   const float* weight;
   const float* coefficients;
@@ -52,12 +52,12 @@ struct Product {
   std::ptrdiff_t column(int place) const { return live_in ? entry(live_in, place) : place; }
 };
 
-constexpr int kMostWidened = 256;  // weights of a column
+constexpr int kMostWidened = 256;  // weights of a column that are widened at a time
 constexpr int kWidenedRoom =
     kMostWidened + 8;                    // columns do not fall on the same lines of the cache
-constexpr int kUsualPanel = 4 * kLanes;  // of layers that are not narrow
+constexpr int kUsualPanel = 4 * kLanes;  // for layers that are not narrow
 
-// Coefficients of a neuron times its weights `weight(k)`, added to the columns' sums.
+// Adds to the columns' sums the coefficients of a neuron times its weights `weight(k)`.
 template <typename Tile, int kColumns, typename Weight>
 __attribute__((always_inline)) inline void add_neuron(
     const float* coefficients, typename Tile::Sums (&sum)[kColumns][Tile::kVectors],
@@ -79,15 +79,15 @@ __attribute__((always_inline)) inline void add_neuron(
   }
 }
 
-// How a product finds its weights.
+// The ways by which a product finds its weights.
 enum Weights {
   kConsecutive,  // panels of the usual size: by a pointer to the first column's
-  kPointers,     // these, or a single panel: by a pointer to each column's
+  kPointers,     // these without all columns, or a single panel: by a pointer to each column's
   kAnyPanels,
   kWidened,
 };
 
-// The columns `first` + k over the neurons begin .. stop - 1.
+// Sums of kColumns columns, from `first` on, over the neurons begin .. stop - 1.
 template <typename Tile, int kColumns, bool kListed>
 struct ColumnSums {
   using Sum = typename Tile::Sums[kColumns][Tile::kVectors];
@@ -100,7 +100,7 @@ struct ColumnSums {
            (std::ptrdiff_t{panel} * product.in + product.column(first + column) * product.panel);
   }
 
-  // How much further than those of panel 0 the weights of a neuron are.
+  // The distance of a neuron's weights from where they would be if all panels were panel 0.
   std::ptrdiff_t panel_of(std::ptrdiff_t j) const {
     const std::size_t panel = static_cast<std::size_t>(j) / kUsualPanel;
     const std::ptrdiff_t further =
@@ -155,7 +155,7 @@ struct ColumnSums {
                        [&wide, i](int k) { return wide[k][i]; });
     }
   }
-  // Weights of the neurons from .. to - 1.
+  // Widens the weights of the neurons from .. to - 1 to double.
   void widen(int from, int to, double (&wide)[kColumns][kWidenedRoom]) const {
     int panel = from / product.panel * product.panel;
     for (int j = from; j < to; panel += product.panel) {
@@ -174,8 +174,8 @@ struct ColumnSums {
   }
 };
 
-// Columns first .. end - 1, kColumns at a time, over the neurons begin .. stop - 1. `add`: to what
-// the result has.
+// Computes the columns first .. end - 1, kColumns at a time, over the neurons begin .. stop - 1.
+// `add`: the sums are added to the result instead of replacing it.
 template <int kRows, Weights kWeights, bool kListed, int kColumns>
 __attribute__((noinline)) void product_columns(const Product& product, int first, int end,
                                                int begin, int stop, bool add) {
@@ -248,8 +248,8 @@ void product_block(const Product& product, int begin, int stop, bool add) {
     product_tiles<kRows, kAnyPanels, kListed, 1>(product, begin, stop, add);
 }
 
-// Through the relaxation, in place: A over a' = relu(z) becomes slope A over z, chosen by A's sign;
-// the line's offset is summed per row.
+// Carries coefficients through a relaxation, in place: A over a' = relu(z) becomes slope A over z,
+// where A's sign chooses the line; A times the line's offset is summed per row.
 template <int kRows, int kBoxes, bool kListed>
 struct Relaxation {
   static constexpr int kLanes = bf::lanes_of<float>(kRows);
@@ -264,7 +264,7 @@ struct Relaxation {
   float* coefficients;
   Numbers<kListed> neurons;
 
-  // Of vector v, at its neuron's.
+  // A neuron's entries of a table for the rows of vector v.
   static Vector shared(const float* table, int v) {
     if constexpr (kBoxes == 1)
       return broadcast<Vector>(*table);
@@ -272,7 +272,7 @@ struct Relaxation {
       return load<Vector>(table + v * kLanes % kBoxes);
   }
 
-  // Neurons begin .. end - 1.
+  // Relaxes the neurons begin .. end - 1.
   void apply(int begin, int end, Vector (&sum)[kVectors]) const {
     const int place_end = neurons.place(end);
     Vector offset[kVectors] = {};
@@ -292,7 +292,7 @@ struct Relaxation {
   }
 };
 
-// A null table: the product alone.
+// A relaxation and then a product. `table`: null leaves the relaxation out.
 struct BackwardCall {
   Product product;
   const float* table;
@@ -386,7 +386,7 @@ void call_product(const Value* values, void*) {
   backward<kRows, kBoxes, kWide>(call);
 }
 
-// spread = sum_k |coefficients_k| radius_k.
+// Computes spread = sum_k |coefficients_k| radius_k.
 template <int kRows, int kBoxes>
 void call_concretize(const Value* values, void*) {
   constexpr int kLanesOfRows = bf::lanes_of<float>(kRows);

@@ -15,7 +15,7 @@ namespace {
 
 using calls::Routine;
 
-// PortableTile, but that it does not depend on the shape.
+// A PortableTile that does not depend on the shape.
 template <int kRows, bool kWide>
 constexpr bf::ConvRowTile kTile = bf::prebuilt_row_tile(bf::kVectorBytes,
                                                         bf::kSumVectors<kRows, kWide>);

@@ -2,7 +2,8 @@
 
 #include "aot/engine/prebuilt/prebuilt.h"
 
-// The tables of one instruction set, for lists of them: run(NAME, "TARGET") as in levels.h.
+// Declares the functions that give the tables of one instruction set. For lists of instruction
+// sets: run(NAME, "TARGET") as in levels.h.
 
 #define BF_DECLARE_PREBUILT(name, target)         \
   Span<Span<PrebuiltRoutine>> routines_##name();  \
@@ -11,7 +12,7 @@
   bool relax_fuses_##name();                      \
   Span<PrebuiltKernel> kernels_##name();
 
-// A Prebuilt, in namespace bf_aot::engine.
+// The value of a Prebuilt, in namespace bf_aot::engine.
 #define BF_PREBUILT_OF(name, target)                                                 \
   {                                                                                  \
     target, routines_##name(), conv_rows_##name(), relax_##name(), kernels_##name(), \

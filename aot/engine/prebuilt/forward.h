@@ -2,18 +2,18 @@
 
 #include "aot/engine/prebuilt/lanes.h"
 
-// Forward kernels: lanes are outputs of a panel of the weight table, [out / panel][in][panel], or
-// boxes. Sums of a chunk of inputs go to those of all chunks.
+// Forward kernels. Lanes are outputs of a panel of the weight table, [out / panel][in][panel], or
+// boxes. Sums over a chunk of inputs are added to the sums over all chunks.
 
 namespace bf_aot::engine {
 namespace {
 
-// Vectors of outputs that are summed together; outputs when lanes are boxes.
+// Vectors of outputs that are summed together; when lanes are boxes, outputs.
 constexpr int kMostVectors = 4;
 constexpr int kMostOutputs = kRegisters == 32 ? 8 : 4;
 
-// A layer whose inputs `list` has; null: all. The weights of an output and neighbouring inputs are
-// `panel` apart.
+// A layer of the inputs that `list` has; null: of all. The weights of an output for neighbouring
+// inputs are `panel` apart.
 struct Layer {
   const float* weight;
   const std::int32_t* list;
@@ -36,8 +36,9 @@ __attribute__((always_inline)) inline void chunks(const Layer& layer, const Body
     body(inputs.place(chunk), inputs.place(smaller(chunk + layer.chunk, layer.in)));
 }
 
-// Calls tile(Count, output, its weights) for all tiles of outputs. Lanes are outputs: tiles are of
-// vectors, and the padding of panels is computed too. Lanes are boxes: tiles end with `out`.
+// Calls tile(Count, output, its weights) for all tiles of outputs. When lanes are outputs, tiles
+// consist of vectors, and the padding of panels is computed, too; when lanes are boxes, tiles end
+// with `out`.
 template <bool kBoxes, int kMost, typename Tile>
 void tiles_of_outputs(const Layer& layer, const Tile& tile) {
   constexpr int kUnit = kBoxes ? 1 : kLanes;
@@ -51,7 +52,7 @@ void tiles_of_outputs(const Layer& layer, const Tile& tile) {
   }
 }
 
-// The first `count` elements, or all.
+// Stores the first `count` elements, or all if there are fewer.
 inline void store_some(float* to, Floats x, int count) {
   if (count >= kLanes)
     store(to, x);
@@ -71,7 +72,7 @@ struct Interval {
   float* second;  // upper or radius
   bool relu, head;
 
-  // Elements `at` of the results, of which `count` are stored.
+  // Writes the results from element `at` on; a head's first `count` alone are stored.
   void end(Floats mid, Floats rad, Floats biases, std::ptrdiff_t at, int count) const {
     const Floats zero = broadcast<Floats>(0.0f);
     const Floats z = mid + biases;

@@ -7,8 +7,8 @@
 #include "bf/core/kernel.h"
 #include "bf/core/vectors.h"
 
-// What kernels share. Kernels compute what those of aot/emit/kernels/ compute, and sum in the same
-// order: products, without their contraction, have the same bits.
+// Helpers that kernels share. Kernels compute what those of aot/emit/kernels/ compute, and sum in
+// the same order: where no compiler fuses products into sums, both give the same bits.
 
 namespace bf_aot::engine {
 namespace {
@@ -34,7 +34,7 @@ constexpr int kRegisters = 32;
 constexpr int kRegisters = 16;
 #endif
 
-// As many floats as doubles, exactly.
+// Converts floats to as many doubles, exactly.
 template <typename Wide, typename Narrow>
 Wide widened(Narrow x) {
   if constexpr (sizeof(Narrow) == sizeof(float))
@@ -43,7 +43,7 @@ Wide widened(Narrow x) {
     return bf::kernel::convert<Wide>(x);
 }
 
-// As many doubles as floats, each to the nearest.
+// Converts doubles to as many floats, each rounded to nearest.
 template <typename Narrow, typename Wide>
 Narrow narrowed(Wide x) {
   if constexpr (sizeof(Narrow) == sizeof(float))
@@ -52,7 +52,7 @@ Narrow narrowed(Wide x) {
     return bf::kernel::convert<Narrow>(x);
 }
 
-// The numbers from 0 to count - 1, or those that a list of so many has, by their places.
+// The numbers from 0 to count - 1, or those of them that a list has, by their places.
 template <bool kListed>
 struct Numbers {
   const std::int32_t* list;
@@ -64,7 +64,7 @@ struct Numbers {
     else
       return place;
   }
-  // The first place of what is not below `value`. Lists know those of units.
+  // The first place whose number is not below `value`. Lists store that place for multiples of 8.
   int place(int value) const {
     if (value > count) value = count;
     if constexpr (!kListed) return value;
@@ -104,8 +104,8 @@ void with_count(int count, const Run& run) {
   }
 }
 
-// Calls run(Count, first, end) for what goes in tiles of a size: the fewest tiles of at most kMost,
-// of sizes that differ by one at most.
+// Calls run(Count, first, end) for runs of tiles of one size: the fewest tiles of at most kMost
+// that fill first .. end - 1, with sizes that differ by one at most.
 template <int kMost, typename Run>
 void tiles(int first, int end, const Run& run) {
   const int all = end - first;

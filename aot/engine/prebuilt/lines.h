@@ -2,8 +2,8 @@
 
 #include "aot/engine/prebuilt/forward.h"
 
-// Forward lines: a layer's weights times columns of lines, and |W| times their spreads; lanes are
-// outputs, or boxes.
+// Kernels of forward lines: a layer's weights times columns of lines, and |W| times their spreads.
+// Lanes are outputs, or boxes.
 
 namespace bf_aot::engine {
 namespace {
@@ -15,13 +15,13 @@ struct Lines {
   int count;
 };
 
-// Columns of lines that fit the registers beside so many vectors or outputs.
+// The number of columns of lines that fit in registers beside `others` vectors or outputs.
 constexpr int most_lines(int others) {
   const int columns = (kRegisters - others - 2) / others;
   return columns > 8 ? 8 : columns;
 }
 
-// Lines first .. end - 1, kLines at a time, of kVectors vectors of outputs.
+// Computes the lines first .. end - 1, kLines at a time, for kVectors vectors of outputs.
 template <int kVectors, int kLines>
 __attribute__((noinline)) void lines_tile(const Layer& layer, const Lines& lines, int o,
                                           const float* weight, int first, int end) {
@@ -55,7 +55,7 @@ __attribute__((noinline)) void lines_tile(const Layer& layer, const Lines& lines
   }
 }
 
-// The same of kOutputs outputs, of all boxes.
+// Computes the lines first .. end - 1, kLines at a time, for kOutputs outputs of all boxes.
 template <int kOutputs, int kLines>
 __attribute__((noinline)) void lines_boxes(const Layer& layer, const Lines& lines, int o,
                                            const float* weight, int first, int end) {
@@ -91,7 +91,7 @@ __attribute__((noinline)) void lines_boxes(const Layer& layer, const Lines& line
   }
 }
 
-// As many lines at a time as fit; then half as many, ..
+// Computes as many lines at a time as fit, then half as many, and so on down to one.
 template <bool kBoxes, int kOthers, int kLines>
 void lines_columns(const Layer& layer, const Lines& lines, int o, const float* weight, int first) {
   const int end = first + (lines.count - first) / kLines * kLines;

@@ -6,9 +6,10 @@
 #include "planner/plan/prebuilt.h"
 #include "planner/plan/routine.h"
 
-// What is built with bf-aot for each instruction set: the runtime's routines and the kernels of
-// dense layers, with extents that are known when they are called. The files of this folder are
-// compiled once for each instruction set and use nothing of the standard library that has code.
+// The code that is built with bf-aot for each instruction set: the runtime's routines, and the
+// kernels of dense layers with extents that are known when they are called. The files of this
+// folder are compiled once for each instruction set and use nothing of the standard library that
+// has code.
 namespace bf_aot::engine {
 
 // An argument of a call. Structures are passed as pointers to them.
@@ -18,10 +19,10 @@ union Value {
   double real;
 };
 
-// Calls a routine or kernel. What it returns goes to `result`.
+// Calls a routine or kernel and writes its result, if it has one, to `result`.
 using Thunk = void (*)(const Value* arguments, void* result);
 
-// A routine by its template parameters, in their order; tiles of convolutions are three.
+// A routine, named by its template parameters in their order; a tile of a convolution takes three.
 constexpr int kMostConstants = 5;
 struct PrebuiltRoutine {
   calls::Routine routine;
@@ -29,13 +30,13 @@ struct PrebuiltRoutine {
   Thunk call;
 };
 
-// What kernels are told besides what the program gives them; the first argument of their thunks.
-// As the fields of Kernel.
+// The extents of a kernel, which are the first argument of its thunk, before those that the program
+// gives. They are the fields of a plan's Kernel.
 struct KernelExtents {
   std::int32_t in, out;
   std::int32_t panel;  // outputs that the weight table interleaves: [out / panel][in][panel]
   std::int32_t chunk;  // terms summed in one accumulator before they go to the next level
-  std::int32_t lines;  // of forward lines
+  std::int32_t lines;  // for kernels of forward lines
 };
 
 struct PrebuiltKernel {
@@ -54,8 +55,8 @@ struct Prebuilt {
   const char* target;  // as --target names it
   Span<Span<PrebuiltRoutine>> routines, conv_rows, relax;
   Span<PrebuiltKernel> kernels;
-  // Whether relaxations are compiled with products fused into sums, as none may be; runs code of
-  // the instruction set.
+  // Returns whether the compiler fused products into sums in relaxations, which proofs do not
+  // allow. Runs code of the instruction set.
   bool (*relax_fuses)();
 };
 

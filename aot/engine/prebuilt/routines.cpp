@@ -167,8 +167,8 @@ constexpr Span<PrebuiltRoutine> span_of(const PrebuiltRoutine (&some)[kCount]) {
 constexpr int kLanes = bf::kVectorBytes / static_cast<int>(sizeof(float));
 constexpr PrebuiltRowSet kSet = prebuilt_routine_rows(kLanes);
 
-// Those that need nothing, those of boxes, and those of each number of rows. Scalar code has no
-// boxes side by side.
+// The routines without such constants, those of boxes side by side, and those of each number of
+// rows. Scalar code has no boxes side by side.
 template <int kBoxes, typename Places>
 struct Table;
 template <int kBoxes, std::size_t... kPlace>

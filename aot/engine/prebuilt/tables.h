@@ -2,7 +2,8 @@
 
 #include "aot/engine/prebuilt/prebuilt.h"
 
-// BF_PREBUILT: the name of the instruction set that this file is compiled for, as in an identifier.
+// BF_PREBUILT is the name, as part of an identifier, of the instruction set that this file is
+// compiled for.
 #define BF_PREBUILT_JOIN(a, b) a##b
 #define BF_PREBUILT_NAME(prefix, name) BF_PREBUILT_JOIN(prefix, name)
 

@@ -8,7 +8,7 @@
 namespace bf_aot::engine {
 namespace {
 
-// An argument as a function's parameter has it.
+// Converts an argument to the type of a function's parameter.
 template <typename T>
 struct Passed {
   using Plain = std::remove_cv_t<std::remove_reference_t<T>>;
@@ -45,7 +45,7 @@ struct ThunkOf<kFunction> {
   }
 };
 
-// `kFunction` as a Thunk.
+// The Thunk that calls kFunction.
 template <auto kFunction>
 constexpr Thunk thunk = &ThunkOf<kFunction>::call;
 

@@ -15,7 +15,7 @@ namespace {
 using calls::Argument;
 using calls::Routine;
 
-// A plan of lowering prebuilt asks for nothing else.
+// Fails: a plan of lowering prebuilt calls nothing that the prebuilt code lacks.
 [[noreturn]] void missing(const std::string& what) {
   BF_BROKEN(fmt::format("the engine has no code for {}", what));
 }
@@ -291,7 +291,8 @@ bool Assembler::is_double(const Argument& argument) const {
   return place != nullptr && entry_.buffer(place->buffer).element == Element::kFloat64;
 }
 
-// By the template parameters that the engine's code has: see routines.cpp.
+// The engine's code of a routine with the template arguments of this call, whose encoding is that
+// of routines.cpp.
 Thunk Assembler::routine(const calls::Call& call, Routine routine) const {
   std::vector<int> wanted;
   for (const calls::TemplateArgument& constant : call.constants) {
@@ -305,7 +306,8 @@ Thunk Assembler::routine(const calls::Call& call, Routine routine) const {
       wanted.push_back(-1);  // groups: no code has them
     }
   }
-  // Overloads by types: of boxes in lanes, of centres.
+  // Overloads by types are told apart by numbers: one for boxes in lanes, one for the type of
+  // centres.
   const bool by_group = !call.arguments.empty() &&
                         std::get_if<calls::Local>(&call.arguments.front()) != nullptr &&
                         std::get<calls::Local>(call.arguments.front()) == calls::Local::kGroup;
@@ -347,7 +349,7 @@ Operation Assembler::call(const calls::Call& call) {
     code_of_calls_.push_back(routine(call, which));
   }
   for (const Argument& argument : call.arguments) operands.push_back(std::visit(*this, argument));
-  // What is left out is null, as the routine's declaration says.
+  // Arguments that the call leaves out are null, as the routine's declaration has it.
   if (const auto* const which = std::get_if<Routine>(&call.callee)) {
     const std::string_view parameters = signature_of(*which).parameters;
     operands.resize(static_cast<std::size_t>(std::ranges::count(parameters, ',')) + 1);

@@ -15,13 +15,13 @@
 
 namespace bf_aot::engine {
 
-// As the runtime has them.
+// Conversions of the plan's geometry to the runtime's structures.
 bf::ImageStrides strides_of(const ImageLayout& layout);
 bf::ConvShape shape_of(const ConvGeometry& geometry);
 bf::Image image_of(const RowImage& image);
 
 // The constants of a plan's verifier, in memory: tables packed as planned, functions, geometry.
-// What it returns stays where it is.
+// Returned pointers are valid as long as this lives.
 class Constants {
  public:
   explicit Constants(const Plan& plan);

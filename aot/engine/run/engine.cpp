@@ -59,7 +59,7 @@ bool may_be_null(const Parameter& parameter) {
          parameter.name == "workspace" || parameter.name == "context";
 }
 
-// What steps read and write of the caller's.
+// The caller's arrays that steps read and write.
 CallMemory memory_of(const Signature& s, const Arguments& a) {
   CallMemory memory;
   memory.lower = a.lower;
@@ -125,7 +125,7 @@ void Engine::replace(EntryKind kind, std::size_t call, Thunk code) const {
   of.code[call].store(code, std::memory_order_relaxed);
 }
 
-// In the order of the generated functions.
+// Checks arguments in the order in which generated functions do.
 bf_status Engine::check(const ExportedFunction& function, const Arguments& a,
                         bf::Team& team) const {
   const Signature& s = function.signature;
@@ -270,8 +270,8 @@ bf_status Engine::batch(const ExportedFunction& function, const Arguments& a, co
   return first;
 }
 
-// Boxes go to workers that each have a workspace; of fewer boxes than workers the rows of each are
-// shared.
+// Deals boxes out to workers, each of which has a workspace. Of fewer boxes than workers, each
+// box's rows are shared among all workers instead.
 bf_status Engine::turns_of_workers(const ExportedFunction& function, const Arguments& a,
                                    const bf::Team& team) const {
   const Signature& s = function.signature;
@@ -293,7 +293,7 @@ bf_status Engine::turns_of_workers(const ExportedFunction& function, const Argum
   return bf::first_failure(a.count, a.statuses);
 }
 
-// As turns_of_workers(), groups of boxes.
+// Deals groups of boxes out to workers, each of which has a workspace.
 bf_status Engine::groups_of_workers(const ExportedFunction& function, const Arguments& a,
                                     const bf::Team& team) const {
   const Signature& s = function.signature;

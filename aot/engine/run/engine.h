@@ -23,8 +23,8 @@ namespace bf_aot::engine {
 
 class PropertyMemory;
 
-// What a function of a verifier takes; a function reads those that its signature names, see
-// parameters_of(). Shapes as in the generated header.
+// The arguments of all functions of a verifier. A function reads those that its signature names,
+// see parameters_of(). Shapes are those of the generated header.
 struct Arguments {
   void* context = nullptr;
   std::size_t context_bytes = 0;
@@ -35,7 +35,7 @@ struct Arguments {
   float* kept_ranges = nullptr;                        // [2, neurons]; may be null
   const float* x = nullptr;                            // [inputs]
   float* y = nullptr;                                  // [outputs]
-  std::size_t index = 0;                               // of a case of the property
+  std::size_t index = 0;                               // the number of a case of the property
   float *case_lower = nullptr, *case_upper = nullptr;  // [inputs], its box
   bf_result* results = nullptr;                        // [count]
   const bf_budget* budget = nullptr;                   // may be null
@@ -50,44 +50,48 @@ struct Arguments {
   const bf_executor* executor = nullptr;
   std::vector<int>* open = nullptr;       // see CallMemory
   std::vector<Ranges>* ranges = nullptr;  // see CallMemory
-  // See CallMemory; of functions without workers, for entry_of() of them.
+  // See CallMemory. Functions without workers add to it, by call of the entry that entry_of() says.
   std::vector<double>* seconds = nullptr;
-  // May end the call. Of functions of bounds without a context; where boxes are shared among
-  // workers nobody watches.
+  // May end the call. Functions of bounds without a context ask it; not where boxes are shared
+  // among workers.
   Watch* watch = nullptr;
 };
 
 struct EngineOptions {
-  bool with_parts = false;             // there are parts to call a hook before
-  const Property* property = nullptr;  // of plans for one; read when the engine is made
+  bool with_parts = false;  // there are parts to call a hook before
+  // The property that the plan is made for. It is read when the engine is made.
+  const Property* property = nullptr;
 };
 
-// A plan of lowering prebuilt, run in this process by code that is built with the engine: the same
-// steps on the same memory as its generated verifier, and the same results where no compiler fuses
-// products into sums. Functions may be called by several threads at once, each with its own memory.
+// Runs a plan of lowering prebuilt in this process, by code that is built with the engine: the same
+// steps on the same memory as in the generated verifier, and the same results where no compiler
+// fuses products into sums. Functions may be called by several threads at once, each with memory of
+// its own.
 class Engine {
  public:
   // The plan is kept. Throws BF3304 when there is no code for its target, and BF3504 without
   // memory for its constants.
   explicit Engine(std::shared_ptr<const Plan> plan, const EngineOptions& options = {});
-  // With other code than find_prebuilt()'s.
+  // Uses `code` instead of what find_prebuilt() finds.
   Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, const EngineOptions& options = {});
 
   const Plan& plan() const { return *plan_; }
 
-  // The function of the verifier with this signature, one of plan().functions: all but
-  // NAME_info, which returns no status, and those of a property in engines that are made with it.
-  // Returns what the generated function would. hook: called before each part of a task of bounds;
-  // engines made with_parts. Throws: Stopped, where arguments.watch ends the call.
+  // Calls the function of the verifier with this signature, one of plan().functions, and returns
+  // what the generated function would. NAME_info, which returns no status, cannot be called;
+  // functions of a property can in engines that are made with it. hook: called before each part of
+  // a task of bounds, in engines made with_parts. Throws: Stopped, where arguments.watch ends the
+  // call.
   bf_status call(const Signature& signature, const Arguments& arguments,
                  TraceHook hook = nullptr) const;
 
-  // What a function of bounds or evaluation runs, for each box in turn or for several side by side.
+  // The entry that a function of bounds or evaluation runs, for each box in turn or for several
+  // boxes side by side.
   EntryKind entry_of(const Signature& signature) const;
-  // How many calls the entry's program has, in the order of for_each_call().
+  // The number of calls of the entry's program, in the order of for_each_call().
   std::size_t calls(EntryKind kind) const;
-  // `code` is what the call is from now on, also of calls of this engine that run now: it computes
-  // the same.
+  // Makes `code` what the call runs from now on, also in functions of this engine that are running
+  // now: it must compute the same.
   void replace(EntryKind kind, std::size_t call, Thunk code) const;
 
  private:

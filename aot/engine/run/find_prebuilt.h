@@ -6,7 +6,7 @@
 
 namespace bf_aot::engine {
 
-// The code for a target, as --target names it; null where this build has none.
+// The code for a target with the name that --target takes; null where this build has none.
 const Prebuilt* find_prebuilt(std::string_view target);
 
 }  // namespace bf_aot::engine

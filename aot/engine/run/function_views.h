@@ -9,7 +9,7 @@
 
 namespace bf_aot::engine {
 
-// Tables of functions, as the runtime sees them. What it returns stays where it is.
+// Tables of functions in the runtime's form. Returned pointers are valid as long as this lives.
 class FunctionViews {
  public:
   const bf::FunctionView* of(const Function& function);

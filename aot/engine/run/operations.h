@@ -21,31 +21,31 @@
 
 namespace bf_aot::engine {
 
-// Memory of a call that buffers lie in.
+// The regions of memory in which the buffers of a call lie.
 enum class Region : std::uint8_t { kWorkspace, kContext, kOwn };
 constexpr int kRegions = 3;
 
-// Bytes from the start of a region.
+// A buffer's offset in bytes from the start of its region.
 struct BufferPlace {
   Region region = Region::kWorkspace;
   std::int64_t offset = 0;
 };
 
-// An argument.
+// The way by which an argument's value is found when its call is made.
 struct Operand {
   enum class Kind : std::uint8_t {
     kFixed,         // value
     kPlace,         // region + offset
-    kByFirst,       // the same + factor times the first neuron of the tile
+    kByFirst,       // as kPlace, + factor times the first neuron of the tile
     kByRound,       // offset from the neurons of the round
-    kFloatElement,  // the float there
+    kFloatElement,  // the float at kPlace
     kDoubleElement,
     kGiven,   // the caller's array number `index`, + offset
     kLocal,   // calls::Local number `index`
     kLeft,    // at most `index` of the neurons that are left
     kWindow,  // number `index`
-    kLive,    // AnyLive of the list there
-    kMany,    // whether its list has many
+    kLive,    // AnyLive of the list at kPlace
+    kMany,    // whether the list at kPlace has many
     kListed,  // AnyListed number `index`
   };
   Kind kind = Kind::kFixed;
@@ -91,15 +91,17 @@ struct Operation {
   };
   Kind kind = Kind::kBlock;
 
-  // kCall, kWhenInside, kDefineRows: the number of the call in its program, see EntryOperations.
+  // The number of the call in its program, in kCall, kWhenInside, kDefineRows; see EntryOperations.
   std::uint32_t call = 0;
   std::uint32_t first_operand = 0, operands = 0;
   int relaxed = -1;  // kCall: the layer whose activation the call relaxes; -1: none
   bool relaxes_relu = false;
-  // kCall: layers without activation whose elements the call multiplies, and their sizes; -1: none.
+  // Layers without activation whose elements the call multiplies, and their sizes, in kCall; -1:
+  // none.
   std::array<int, 2> factors = {-1, -1}, factor_sizes = {};
 
-  // kWhenInside: inside; kTiles: workers; kDefineRows, kDefineRowErrors, kRounds: several boxes
+  // A flag that says, in kWhenInside: inside; in kTiles: there are workers; in kDefineRows,
+  // kDefineRowErrors, kRounds: several boxes.
   bool flag = false;
   std::int32_t neurons = 0;  // kTiles, kIfFits; kRounds, kDefineRows: boxes; kDefineWindow: count
   std::int32_t index = 0;    // kDefineWindow: the window; kPart: of its text; kIterations: warm
@@ -128,15 +130,15 @@ struct SectionOperations {
 struct EntryOperations {
   const Entry* entry = nullptr;
   std::vector<SectionOperations> sections;
-  // What each call of the program calls, in the order of for_each_call(). Code compiled for a call
-  // may take the place of the engine's own while other threads run it.
+  // The number of calls of the program, and the code of each, in the order of for_each_call(). Code
+  // that is compiled for a call may take the place of the engine's own while other threads run it.
   std::uint32_t calls = 0;
   std::unique_ptr<std::atomic<Thunk>[]> code;
   std::vector<Operand> operands;
   std::vector<ListedPlaces> listed;
   std::vector<std::string> parts;  // names
   int windows = 0;
-  bool improves = false;  // its slopes can be where another call begins
+  bool improves = false;  // another call can begin with its slopes
   // Structures that operands point to.
   std::vector<std::unique_ptr<KernelExtents>> extents;
   std::vector<std::unique_ptr<bf::KnownShape>> shapes;
@@ -150,8 +152,9 @@ struct EntryOperations {
   std::vector<std::unique_ptr<bf::LineErrors>> line_errors;
 };
 
-// Throws an internal error when the program calls what is not among the prebuilt code: a plan of
-// lowering prebuilt calls nothing else. parts: with the marks of Part, for traces.
+// Makes the operations of an entry's program. Throws an internal error when the program calls what
+// is not among the prebuilt code, which a plan of lowering prebuilt never does. parts: keeps the
+// marks of Part, for traces.
 EntryOperations assemble(const Plan& plan, const Entry& entry, const calls::Program& program,
                          const Prebuilt& code, Constants& constants, bool parts);
 

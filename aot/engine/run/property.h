@@ -8,7 +8,7 @@
 
 namespace bf_aot::engine {
 
-// The tables that a verifier has of a property, in memory. What it returns stays where it is.
+// The tables of a property that its verifier has, in memory. They are valid as long as this lives.
 class PropertyMemory {
  public:
   explicit PropertyMemory(const Property& property);

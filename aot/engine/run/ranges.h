@@ -4,7 +4,7 @@
 
 namespace bf_aot::engine {
 
-// Where the pre-activations z of a layer lie on a box: lower_j <= z_j <= upper_j, for the exact z.
+// Ranges of the pre-activations z of a layer on a box: lower_j <= z_j <= upper_j for the exact z.
 // Empty: not known.
 struct Ranges {
   std::vector<double> lower, upper;

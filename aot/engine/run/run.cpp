@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMostBoxes = 16;  // side by side
 
-// BoxGroup<boxes> and BoxRows<boxes>, for any number of boxes.
+// The memory of a BoxGroup<boxes> or a BoxRows<boxes>, for any number of boxes.
 struct GroupMemory {
   std::size_t box[kMostBoxes];
   std::size_t rest[2];
@@ -40,7 +40,7 @@ bool next_group(int boxes, GroupMemory& memory, std::size_t count, const bf_stat
   return next_of<kMostBoxes>(memory, count, statuses);
 }
 
-// What a call defines while it runs. A worker has a copy, with its own memory.
+// The state of a call while it runs. A worker has a copy, with memory of its own.
 class Runner {
  public:
   Runner(const EntryOperations& entry, const CallMemory& memory, bf::Context* state,
@@ -49,7 +49,8 @@ class Runner {
     regions_[static_cast<std::size_t>(Region::kWorkspace)] =
         static_cast<std::byte*>(memory.workspace);
     regions_[static_cast<std::size_t>(Region::kContext)] = static_cast<std::byte*>(memory.context);
-    // Without workers the first one's part lies behind what all share.
+    // The memory of the first worker, which lies behind what all share, serves where there are no
+    // workers.
     regions_[static_cast<std::size_t>(Region::kOwn)] =
         static_cast<std::byte*>(memory.workspace) + entry.entry->storage.planned_bytes;
     given_[static_cast<std::size_t>(calls::Array::kLower)] = memory.lower;
@@ -141,7 +142,8 @@ Value Runner::local(calls::Local which) const {
   return made;
 }
 
-// Of the arguments of relax(), relax_box(): n, relu or function, centre, below, above.
+// Counts the neurons whose relaxation is not exact. `values` are the arguments of relax() and
+// relax_box() in the order of their declarations: n, relu or function, centre, below, above.
 int count_open(const Value* values, bool relu) {
   const bf::AnyListed open = {
       false, relu ? nullptr : static_cast<const bf::FunctionView*>(values[1].pointer),
@@ -152,7 +154,7 @@ int count_open(const Value* values, bool relu) {
   return count;
 }
 
-// The tightest that any call knew, rounded outward.
+// Notes the tightest ranges that any call knew, rounded outward.
 void note_ranges(std::size_t n, const void* centres, const void* belows, const void* aboves,
                  Ranges& ranges) {
   constexpr double kAll = std::numeric_limits<double>::infinity();
@@ -164,7 +166,7 @@ void note_ranges(std::size_t n, const void* centres, const void* belows, const v
   for (std::size_t j = 0; j < n; ++j) {
     const double lower = std::nextafter(centre[j] - static_cast<double>(below[j]), -kAll);
     const double upper = std::nextafter(centre[j] + static_cast<double>(above[j]), kAll);
-    // NaN is no bound.
+    // NaN, which is no bound, fails these comparisons.
     if (lower > ranges.lower[j]) ranges.lower[j] = lower;
     if (upper < ranges.upper[j]) ranges.upper[j] = upper;
   }
@@ -281,7 +283,7 @@ void Runner::define_window(const Operation& operation) {
   windows_[static_cast<std::size_t>(operation.index)] = made;
 }
 
-// As the generated text computes it, in this order.
+// Computes the errors by the operations of the generated text, in the same order.
 void Runner::define_row_errors(const Operation& operation) {
   errors_ = operation.errors;
   for (int b = 0; b < operation.neurons; ++b) {

@@ -11,7 +11,7 @@
 
 namespace bf_aot::engine {
 
-// A call of an entry: the caller's arrays and memory, checked.
+// The caller's arrays and memory in a call of an entry. They have been checked.
 struct CallMemory {
   const float *lower = nullptr, *upper = nullptr;
   float *out_lower = nullptr, *out_upper = nullptr;
@@ -19,23 +19,25 @@ struct CallMemory {
   float *y = nullptr, *coefficients = nullptr, *kept_ranges = nullptr;
   void *workspace = nullptr, *context = nullptr;
   bf::Team team = {nullptr, 1};
-  // Of entries of several boxes: how many, and what was found wrong with each.
+  // The number of boxes in entries of several, and what was found wrong with each.
   std::size_t count = 0;
   const bf_status* statuses = nullptr;
-  // By layer: the neurons whose relaxation was not exact, of one box; null: nobody counts them.
+  // Written by layer, for one box: the neurons whose relaxation was not exact. Null: they are not
+  // counted.
   std::vector<int>* open = nullptr;
-  // By layer with a relaxation, of one box; null: nobody asks.
+  // Written by layer with a relaxation, for one box. Null: they are not asked for.
   std::vector<Ranges>* ranges = nullptr;
-  // By call of the entry: seconds that are added to. Null: nobody measures them.
+  // Seconds are added to it by call of the entry. Null: they are not measured.
   std::vector<double>* seconds = nullptr;
-  Watch* watch = nullptr;  // null: nobody watches. Not of groups of workers
-  int group = -1;          // the only one that is run, counted from 0; -1: all are
+  Watch* watch = nullptr;  // null: nobody watches. Null in groups of workers
+  int group = -1;          // the only group that is run, from 0; -1: all are
 };
 
 // Called before each part of a task, and at the end with no part.
 using TraceHook = void (*)(int task, const char* part);
 
-// BF_OK, or BF_BAD_EXECUTOR and BF_FLOAT_ENVIRONMENT from workers. Throws: Stopped.
+// Runs the entry. Returns BF_OK, or with workers BF_BAD_EXECUTOR or BF_FLOAT_ENVIRONMENT. Throws:
+// Stopped.
 bf_status run(const EntryOperations& entry, const CallMemory& memory, bf::Context* state,
               const bf::CachedCall& call, TraceHook hook);
 

@@ -10,10 +10,10 @@
 
 namespace bf_aot::engine {
 
-// The tables that a verifier has of the network whose neurons it splits, in memory.
+// The tables, in memory, of the network whose neurons a verifier splits.
 class SplitTables {
  public:
-  // Both are kept by reference.
+  // Keeps references to both arguments.
   SplitTables(const Plan& plan, const Constants& constants);
   SplitTables(const SplitTables&) = delete;
   SplitTables& operator=(const SplitTables&) = delete;
@@ -25,7 +25,7 @@ class SplitTables {
                         LayerId layer, int number);
 
   const Plan& plan_;
-  std::deque<bf::ConvShape> shapes_;  // which stay where they are, as the parts
+  std::deque<bf::ConvShape> shapes_;  // a deque, since others point to its elements
   std::deque<std::vector<bf::SplitPart>> parts_;
   std::vector<bf::SplitLayer> layers_;
   std::vector<std::int32_t> row_first_, row_count_;

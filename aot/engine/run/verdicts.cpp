@@ -16,7 +16,7 @@
 namespace bf_aot::engine {
 namespace {
 
-// What a search keeps lies behind the workspace of the bounds.
+// The memory of a search lies behind the workspace of the bounds.
 float* float_at(void* workspace, std::size_t bytes) {
   return reinterpret_cast<float*>(static_cast<std::byte*>(workspace) + bytes);
 }
@@ -44,7 +44,7 @@ const bf::PropertyTables& Engine::property() const {
   return property_->tables();
 }
 
-// With a context, points are bounded without it: they would drive out the box's state.
+// A verifier with a context bounds points without it, since they would drive the box's state out.
 bf_status Engine::verify(const Signature& s, const Arguments& a, const bf::Team& team) const {
   if (const bf_status status = check_box(a.lower, a.upper)) return status;
   const std::size_t bytes = static_cast<std::size_t>(plan_->arena_bytes()) +

@@ -7,8 +7,8 @@
 
 namespace bf_aot::engine {
 
-// How far a call of an entry is: `rows` of `all` that the task bounds now are done, which with the
-// task's other work is `share` of it.
+// The progress of a call of an entry: the task bounds `all` rows now, of which `rows` are done;
+// with the task's other work that is `share` of the task.
 struct Place {
   const Entry& entry;
   int task = 0;

@@ -12,19 +12,21 @@
 
 namespace bf_aot::engine {
 
-// Methods that take less time than this one and bound the same sets, from the cheapest on.
+// The methods that take less time than this one and bound the same sets, from the cheapest on.
 std::vector<Method> cheaper_methods(Method method, Norm norm);
 
-// Seconds that a call of the entry takes on the plan's machine, by the cost model: half of the
-// neurons count as unstable. What would take over 10 seconds is predicted for the box, if there is
+// Seconds that a call of the entry takes on the plan's machine, by the cost model, with half of the
+// neurons unstable. A call that would take over 10 seconds is predicted for the box, if there is
 // one, which takes seconds itself.
 double predicted_seconds(const Plan& plan, EntryKind kind, const Box* box = nullptr);
 
-// Ends calls when a time has come, or when it is told to. Of one thread: not of calls with workers.
+// Ends calls when a time has come, or when it is told to. It serves one thread, and no calls with
+// workers.
 class CallWatch final : public engine::Watch {
  public:
   using Clock = std::chrono::steady_clock;
-  // The share of the call's predicted time that is done, 0 to 1; whether to go on.
+  // Called with the share of the call's predicted time that is done, 0 to 1; returns whether to go
+  // on.
   using Tell = std::function<bool(const engine::Place& place, double share)>;
 
   // `tell` is called first at once, then every `pause` at most; what it throws ends the
@@ -48,7 +50,7 @@ class CallWatch final : public engine::Watch {
   std::exception_ptr thrown_;
 };
 
-// When so many seconds are over; never, where clocks do not count so far.
+// The time when `seconds` are over; the last one of the clock where it does not count so far.
 CallWatch::Clock::time_point time_in(double seconds);
 
 }  // namespace bf_aot::engine

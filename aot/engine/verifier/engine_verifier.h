@@ -17,26 +17,27 @@ class EngineCaller {
   EngineCaller& operator=(const EngineCaller&) = delete;
   virtual ~EngineCaller() = default;
 
-  // As engine.call().
+  // Calls the engine's call() with these arguments, and returns its result.
   virtual bf_status call(const engine::Engine& engine, const Signature& signature,
                          const engine::Arguments& arguments, engine::TraceHook hook) = 0;
 };
 
-// A plan run by the engine.
+// A verifier that has its plan run by the engine.
 class EngineVerifier final : public HostVerifier {
  public:
-  // with_parts: trace() can be called. caller: null: the engine is called as it is. Throws: BF3304,
+  // with_parts: trace() can be called. caller: null: the engine is called directly. Throws: BF3304,
   // BF3306.
   EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts,
                  std::unique_ptr<EngineCaller> caller = nullptr);
 
-  // Shares the engine, and with it the code that a caller sees to.
+  // The twin shares the engine, and with it the code that a caller has replaced.
   std::unique_ptr<const HostVerifier> twin() const override;
   bool ask(engine::Watch* watch) const override;
   Bounds bounds(const input::FloatBox& box) const override;
   Bounds spec_bounds(const input::FloatBox& box) const override;
   std::vector<float> evaluate(const std::vector<float>& x) const override;
-  // Of plans that relax each of these layers: not of intervals alone.
+  // Counts neurons in plans that relax each layer with an activation; none in plans of intervals
+  // alone.
   std::optional<std::vector<int>> count_unstable(const input::FloatBox& box) const override;
   std::vector<engine::Ranges> spec_ranges(const input::FloatBox& box) const override;
   bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
@@ -59,7 +60,7 @@ class EngineVerifier final : public HostVerifier {
   bf_status batch(const Signature& signature, std::size_t count, const float* lower,
                   const float* upper, float* row_lower, float* row_upper, float* coefficients,
                   bf_status* statuses) const;
-  // Of the last call's neurons; null: not asked for.
+  // Arrays for what a call notes about neurons; null: not asked for.
   struct Noted {
     std::vector<int>* open = nullptr;
     std::vector<engine::Ranges>* ranges = nullptr;
@@ -75,10 +76,10 @@ class EngineVerifier final : public HostVerifier {
   std::unique_ptr<std::byte, Free> workspace_;
   std::size_t workspace_bytes_ = 0;
   mutable engine::Watch* watch_ = nullptr;
-  // Of the last call of bounds(): its box, and neurons by layer, see engine::CallMemory.
+  // The box of the last call of bounds(), and its neurons by layer, see engine::CallMemory.
   mutable input::FloatBox last_;
   mutable std::vector<int> open_;
-  // Of the last call of spec_bounds().
+  // The box of the last call of spec_bounds(), and its ranges by layer.
   mutable input::FloatBox last_spec_;
   mutable std::vector<engine::Ranges> ranges_;
 };

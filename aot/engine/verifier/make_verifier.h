@@ -18,7 +18,7 @@ struct MadeVerifier {
   double compile_seconds = 0;  // of the C++ compiler, when the library was made; 0: not known
 };
 
-// The verifier of a plan that was made with these options for this machine, without
+// Makes the verifier of a plan that was made with these options for this machine, without
 // `options.levels`. Throws: CompileError.
 MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const build::CompileOptions& options,
                            const build::CompilerOptions& compiler);

@@ -8,7 +8,7 @@
 
 namespace bf_aot::engine {
 
-// A number, or "inf" and "-inf", which JSON has no numbers for.
+// The number for JSON; "inf" and "-inf" are texts, since JSON has no numbers for them.
 nlohmann::ordered_json number_json(double x);
 
 // {"lower": [..], "upper": [..]}

@@ -32,13 +32,13 @@ double seconds_between(const Event& first, const Event& second) {
   return std::chrono::duration<double>(second.time - first.time).count();
 }
 
-// Of what varies only upwards, by what else the machine does.
+// The lower quartile is the measure of times, which other work of the machine can only raise.
 double lower_quartile(std::vector<double> values) {
   std::ranges::sort(values);
   return values.empty() ? 0 : values[values.size() / 4];
 }
 
-// Between two calls of the hook with nothing in between.
+// Seconds between two calls of the hook that follow each other directly.
 double empty_seconds() {
   constexpr int kCalls = 2000;
   events().clear();

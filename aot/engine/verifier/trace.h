@@ -7,8 +7,9 @@
 
 namespace bf_aot::engine {
 
-// Where the time of a call goes; call(hook): one call, whose verifier calls the hook before each
-// part of a task and at its end; a null hook: not at all. See HostVerifier::trace().
+// Measures where the time of a call goes. call(hook) makes one call, whose verifier calls the hook
+// before each part of a task and at its end, or not at all if it is null. See
+// HostVerifier::trace().
 std::vector<TracedPart> traced_parts(
     const std::function<void(void (*hook)(int task, const char* part))>& call, int repeats);
 

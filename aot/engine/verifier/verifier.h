@@ -38,38 +38,38 @@ class HostVerifier {
   HostVerifier& operator=(const HostVerifier&) = delete;
   virtual ~HostVerifier() = default;
 
-  // The same verifier, with a workspace of its own: for another thread. Throws: BF3504.
+  // This verifier with a workspace of its own, for another thread. Throws: BF3504.
   virtual std::unique_ptr<const HostVerifier> twin() const = 0;
 
-  // bounds() and spec_bounds() ask it from now on, and throw engine::Stopped where it ends them;
-  // null: nobody is asked. False where the verifier cannot be stopped.
+  // Makes `watch` what bounds() and spec_bounds() ask from now on; they throw engine::Stopped where
+  // it ends them. Null: nobody is asked. False where the verifier cannot be stopped.
   virtual bool ask(engine::Watch* watch) const {
     (void)watch;
     return false;
   }
 
-  // Throw BF3306 when the verifier returns another status than BF_OK.
+  // Both throw BF3306 when the verifier returns another status than BF_OK.
   virtual Bounds bounds(const input::FloatBox& box) const = 0;
   virtual Bounds spec_bounds(const input::FloatBox& box) const = 0;  // plan.spec_rows > 0
   // Plain inference in float32.
   virtual std::vector<float> evaluate(const std::vector<float>& x) const = 0;
 
-  // Neurons of each layer with an activation whose relaxation is not exact on the box, in order.
-  // Nothing where the verifier does not count them.
+  // The number of neurons, for each layer with an activation in order, whose relaxation is not
+  // exact on the box. None where the verifier does not count them.
   virtual std::optional<std::vector<int>> count_unstable(const input::FloatBox& box) const {
     (void)box;
     return std::nullopt;
   }
 
-  // Where the neurons that spec_bounds() relaxes on the box lie, by layer: of the last call when
-  // that was of the same box. Empty where the verifier does not say.
+  // The ranges on the box, by layer, of the neurons that spec_bounds() relaxes. They are those of
+  // the last call if that was for the same box. Empty where the verifier does not say.
   virtual std::vector<engine::Ranges> spec_ranges(const input::FloatBox& box) const {
     (void)box;
     return {};
   }
 
-  // NAME_spec_bounds_batch, of a verifier made with spec rows and a batch of at least `count`; and
-  // of one that keeps coefficients NAME_spec_coefficients_batch. Do not throw.
+  // NAME_spec_bounds_batch, in a verifier made with rows of a specification and a batch of at least
+  // `count`; and NAME_spec_coefficients_batch, in one that keeps coefficients. They do not throw.
   virtual bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
                                       float* row_lower, float* row_upper,
                                       bf_status* statuses) const = 0;
@@ -81,12 +81,12 @@ class HostVerifier {
   // measurements themselves, see sample_calls().
   virtual std::vector<double> sample_times(const input::FloatBox& box,
                                            const system::SampleLimits& limits) const = 0;
-  // What they say.
+  // The least and the median of sample_times().
   system::Timing time(const input::FloatBox& box, const system::SampleLimits& limits) const;
 
-  // Where the time of time() goes, of a verifier made with CompileOptions::trace: of every call of
-  // a kernel or routine the lower quartile over `repeats` calls of the verifier, without what the
-  // clock itself takes. Throws: BF3305 when the verifier is not instrumented.
+  // Splits the time that time() measures, in a verifier made with CompileOptions::trace. Each call
+  // of a kernel or routine gets the lower quartile over `repeats` calls of the verifier, without
+  // the clock's own time. Throws: BF3305 when the verifier is not instrumented.
   virtual std::vector<TracedPart> trace(const input::FloatBox& box, int repeats) const = 0;
 };
 

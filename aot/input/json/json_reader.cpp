@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 constexpr int kMaxDepth = 32;
 
-// "3:14" of byte `offset`, which nlohmann counts from 1.
+// Line and column, "3:14", of byte `offset`, which nlohmann counts from 1.
 std::string line_and_column(const std::string& text, std::size_t offset) {
   const std::size_t end = std::min(offset > 0 ? offset - 1 : 0, text.size());
   const auto begin = text.begin();
@@ -71,7 +71,7 @@ class Builder : public nlohmann::json_sax<json> {
 
   bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception& error) override {
-    // Too large for a double: what reads it says whether that matters.
+    // Error 406 of the parser is a number that is too large for a double.
     const std::string reason = error.what();
     if (error.id == 406)
       fail("BF3007", where_, fmt::format("a number is too large: '{}'", printable(token)),

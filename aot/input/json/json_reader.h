@@ -20,7 +20,7 @@ struct JsonAt {
   JsonAt at(std::size_t i) const;
   bool has(std::string_view name) const;
 
-  // Throw BF3004 when the value is of another kind.
+  // Both throw BF3004 when the value is of another kind.
   void expect_object() const;
   std::size_t expect_array() const;  // its length
 
@@ -28,15 +28,15 @@ struct JsonAt {
   void allow_keys(std::initializer_list<std::string_view> names) const;
 
   bool is_number() const;
-  nlohmann::json plain() const;          // the value with numbers as JSON has them
+  nlohmann::json plain() const;          // with numbers as JSON has them
   std::string_view number_text() const;  // as it is written. Throws: BF3004
-  double number() const;                 // nearest; Throws: BF3007 unless it is finite
-  std::vector<double> numbers() const;   // of an array
+  double number() const;                 // the nearest double. Throws: BF3007 unless it is finite
+  std::vector<double> numbers() const;   // those of an array
 
-  // The number that the file says, not the double next to it. Throws: BF3007 for more digits, or a
-  // larger exponent, than decimals may have. Its text lives as long as the value.
+  // The exact number that the file says, not the double next to it. Throws: BF3007 for more digits,
+  // or a larger exponent, than decimals may have. Its text lives as long as the value.
   vnnlib::Number decimal() const;
-  std::vector<vnnlib::Number> decimals() const;  // of an array
+  std::vector<vnnlib::Number> decimals() const;  // those of an array
 };
 
 // Parses a file. Numbers are kept as they are written (as binary values, which no JSON text
@@ -45,7 +45,7 @@ struct JsonAt {
 // BF3005.
 nlohmann::json parse_json_file(const std::filesystem::path& path, std::string_view what);
 
-// The same of its text; `where`: the file, for messages.
+// Parses a text as parse_json_file() does that of a file; `where`: the file, for messages.
 nlohmann::json parse_json_text(const std::string& text, const std::string& where);
 
 }  // namespace bf_aot::input

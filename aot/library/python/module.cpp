@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause{20};
 
-// float32 or float64, row-major.
+// Arrays of float32 or float64, row-major.
 using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using Floats = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
@@ -73,7 +73,8 @@ class Watch {
 
   std::stop_token token() const { return source_.get_token(); }
 
-  // On the thread of the call, without the lock. urgent: at once. tell calls the function.
+  // Takes the interpreter's lock, looks for signals, gives `progress` to `tell` and asks `stop`:
+  // once a kPause, or at once if urgent. Called on the thread of the call, without the lock.
   template <class Tell>
   void tick(bool urgent, const Tell& tell) {
     const auto now = std::chrono::steady_clock::now();
@@ -90,7 +91,8 @@ class Watch {
     }
   }
 
-  // After the call: what a function threw comes before what the call says.
+  // Throws what a function of the caller's threw. It is called after the call, since that comes
+  // before the call's own error.
   void rethrow() const {
     if (thrown_) std::rethrow_exception(thrown_);
   }
@@ -428,7 +430,7 @@ NB_MODULE(_native, m) {
           },
           "options"_a, "rows"_a.none(), "offsets"_a.none(), "lower"_a.none(), "upper"_a.none());
 
-  // What the numbers of the calls above mean.
+  // Names for the numbers that the calls above take and give.
   nb::list methods;
   for (const api::Method each : {api::Method::kIbp, api::Method::kCrownIbp, api::Method::kCrown,
                                  api::Method::kAlphaCrown, api::Method::kForward})

@@ -196,7 +196,7 @@ Graph GraphImporter::run(ModelInfo& info) {
   return std::move(state_.graph);
 }
 
-// Only those that somebody reads: what is unused cannot do harm.
+// Reads the initializers that some node or output reads: an unused one is not worth a diagnostic.
 void GraphImporter::import_initializers() {
   const std::unordered_set<std::string> read = names_read(proto_, wanted_);
   for (const onnx::SparseTensorProto& sparse : proto_.sparse_initializer()) {

@@ -17,7 +17,7 @@
 
 namespace bf_aot {
 
-// Its maker failed and said why; readers stay silent.
+// A value whose maker failed and said why; its readers stay silent.
 struct Poisoned {};
 
 // Made by the model but of no use in a verifier: the mask of Dropout.
@@ -33,7 +33,7 @@ struct PendingLiteral {
   ElementType type = onnx::TensorProto::FLOAT;
 };
 
-// What a tensor name of the ONNX graph stands for. Values of integer type that are computed from
+// The meaning of a tensor name of the ONNX graph. Values of integer type that are computed from
 // constants alone are always IntegerTensors.
 using Symbol = std::variant<Poisoned, Unavailable, ValueId, PendingLiteral, IntegerTensor>;
 
@@ -47,7 +47,7 @@ struct ImportState {
   std::vector<Diagnostic> diagnostics;              // found so far
   std::unordered_set<std::string> names;            // of the graph's values
 
-  // By ValueId:
+  // Side tables that are indexed by ValueId:
   std::vector<ElementType> types;
   std::vector<int> makers;                              // graph.nodes' index; -1: an input
   std::vector<bool> known;                              // computed from constants alone

@@ -101,7 +101,7 @@ ModelInfo describe(const onnx::ModelProto& model, std::string_view bytes,
   return info;
 }
 
-// Throws: BF1017 when no node makes one of them.
+// Makes these tensors the graph's outputs. Throws: BF1017 when no node makes one of them.
 void set_outputs(onnx::GraphProto& graph, const OutputTensors& outputs) {
   std::set<std::string_view> made;
   for (const onnx::NodeProto& node : graph.node())
@@ -120,7 +120,7 @@ void set_outputs(onnx::GraphProto& graph, const OutputTensors& outputs) {
   }
 }
 
-// Those that the tensors depend on.
+// Marks the nodes that the tensors depend on.
 std::vector<bool> nodes_behind(const onnx::GraphProto& graph, const OutputTensors& tensors) {
   std::unordered_map<std::string_view, std::vector<int>> makers;
   for (int i = 0; i < graph.node_size(); ++i)

@@ -18,8 +18,8 @@ struct ImportedModel {
   std::vector<OnnxNode> nodes;  // of the file, in its order
 };
 
-// What one model may cost; a hostile file must not exhaust the machine. Exceeding: BF1002, BF1005,
-// BF1028.
+// Limits of what one model may cost, since a hostile file must not exhaust the machine. A model
+// that exceeds one fails with BF1002, BF1005 or BF1028.
 struct ImportLimits {
   std::uint64_t file_bytes = 0x7fff'ffff;    // what protobuf can parse
   std::size_t nodes = 65'536;                // also: initializers, inputs, outputs
@@ -40,7 +40,7 @@ using OutputTensors = std::vector<std::string>;
 
 // Names of the supported operators of domain ai.onnx, in order, and the operator sets.
 std::vector<std::string_view> supported_operators();
-// Those of other domains: "com.microsoft.QLinearAdd".
+// Names of the supported operators of other domains: "com.microsoft.QLinearAdd".
 std::vector<std::string> contributed_operators();
 struct OpsetRange {
   std::int64_t oldest = 0, newest = 0;
@@ -52,7 +52,7 @@ OpsetRange supported_opsets();
 ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits = {},
                            const InputBindings& bindings = {}, const OutputTensors& outputs = {});
 
-// The same from memory. `folder` is where external data is looked for; empty forbids it.
+// Imports a model from memory. `folder` is where external data is looked for; empty forbids it.
 ImportedModel import_model_bytes(std::string_view bytes, const std::string& file_name,
                                  const std::filesystem::path& folder,
                                  const ImportLimits& limits = {},

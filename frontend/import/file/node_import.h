@@ -50,7 +50,7 @@ class NodeImport {
   // Throws: BF1019 unless inputs 0 .. count - 1 (those that are there) are all real or all integer.
   void check_same_types(std::size_t count) const;
 
-  // nullptr: of real type, or not a constant.
+  // The integers of a constant input; nullptr if it is of real type, or no constant.
   const IntegerTensor* integers_if_any(std::size_t i) const;
   // Throws: BF1018 when the input depends on the model's inputs or is not an integer tensor.
   const IntegerTensor& integers(std::size_t i, std::string_view role) const;

@@ -8,7 +8,7 @@
 namespace bf_aot {
 namespace {
 
-// For each node the nodes whose outputs it reads; of several makers of a name, the first.
+// Finds for each node the nodes whose outputs it reads; if a name has several makers, the first.
 std::vector<std::vector<int>> find_sources(const onnx::GraphProto& graph,
                                            const std::unordered_set<std::string>& known) {
   std::unordered_map<std::string, int> maker;

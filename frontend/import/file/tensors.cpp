@@ -34,7 +34,7 @@ Unsigned load(const char* bytes) {
   return value;
 }
 
-// How one element type is stored: its size and value in raw_data, and its typed field.
+// The storage of one element type: its size and value in raw_data, and its typed field.
 struct Storage {
   std::int32_t type;
   std::string_view name;

@@ -24,7 +24,7 @@ struct IntegerTensor {
 
 using Tensor = std::variant<Constant, IntegerTensor>;
 
-// What reading tensors needs of its surroundings, and what it has used up.
+// Reads tensors of one model, within its limits, and counts what they have used up.
 struct TensorReader {
   const ImportLimits& limits;
   std::filesystem::path folder;  // of external data; empty forbids it
@@ -36,8 +36,8 @@ struct TensorReader {
   // Throws: BF1005 when the tensor is over the limits.
   void check(const Shape& shape, const std::string& where) const;
 
-  // As check; also counts its elements towards the sums of what is made, and throws BF1005 or
-  // BF1028 when that is too much.
+  // Does what check() does, and counts the tensor's elements towards the sums of what is made.
+  // Throws: BF1005 or BF1028 when a sum exceeds its limit.
   void charge(const Shape& shape, const std::string& where);
 
   // Counts elements that are made. Throws: BF1028.

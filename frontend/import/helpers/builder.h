@@ -28,7 +28,7 @@ ValueId add_scale(NodeImport& node, ValueId x, double factor, double offset);
 // Elementwise; as many elements as x.
 ValueId add_scale(NodeImport& node, ValueId x, Constant factor, Constant offset);
 
-// The same elements in another shape; x itself if it has that shape.
+// Gives x another shape with the same elements in order; returns x itself if it has that shape.
 ValueId add_reshape(NodeImport& node, ValueId x, const Shape& shape);
 
 // y_i = x_{source_i}; make_source() is called after the limits were checked.

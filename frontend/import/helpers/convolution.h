@@ -10,8 +10,8 @@ struct ConvShape {
   Shape output;
 };
 
-// What Conv, ConvInteger and QLinearConv compute on an input and weights of these shapes.
-// Throws: BF1005, BF1012, BF1014.
+// Reads the shape of the convolution that a Conv, ConvInteger or QLinearConv node computes on an
+// input and weights of these shapes. Throws: BF1005, BF1012, BF1014.
 ConvShape read_convolution(const NodeImport& node, const Shape& input, const Shape& weight);
 
 }  // namespace bf_aot

@@ -51,8 +51,8 @@ ValueId add_ungroup(NodeImport& node, ValueId per_group, const Grouping& groups,
   return add_index_map(node, per_group, shape, [&] { return groups.group; });
 }
 
-// As one sparse map where that is small, so that intervals know that both terms are the same x;
-// else as a difference to the mean.
+// A small difference is one sparse map, so that intervals know that both of its terms are the same
+// x; a large one is a subtraction of the mean.
 ValueId add_centered(NodeImport& node, ValueId x, const Grouping& groups) {
   constexpr std::int64_t kMostEntries = std::int64_t{1} << 20;
   const Shape shape = node.shape_of(x);

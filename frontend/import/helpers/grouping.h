@@ -26,10 +26,10 @@ Grouping group_along(NodeImport& node, const Shape& shape, const std::vector<boo
 // One number per group: factor times the sum of its members, plus offset.
 ValueId add_group_sums(NodeImport& node, ValueId x, const Grouping& groups, Bounded factor,
                        double offset = 0);
-// For each element the number of its group; result of `shape`.
+// Repeats each group's number for all of its elements; the result has `shape`.
 ValueId add_ungroup(NodeImport& node, ValueId per_group, const Grouping& groups,
                     const Shape& shape);
-// For each element its difference to the mean of its group; shape of x.
+// Subtracts from each element the mean of its group; the result has the shape of x.
 ValueId add_centered(NodeImport& node, ValueId x, const Grouping& groups);
 
 // 1 / count.

@@ -10,7 +10,7 @@
 namespace bf_aot {
 namespace {
 
-// Whether all inputs are integers known at import.
+// Returns true if all of these inputs are integers known at import.
 bool all_integers(const NodeImport& node, const std::vector<std::size_t>& inputs) {
   return std::all_of(inputs.begin(), inputs.end(),
                      [&](std::size_t i) { return node.integers_if_any(i) != nullptr; });

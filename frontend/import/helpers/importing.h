@@ -6,7 +6,7 @@
 
 #include "frontend/import/file/node_import.h"
 
-// What several importers need beyond core nodes.
+// Helpers that importers of several families of operators share.
 
 namespace bf_aot {
 
@@ -20,7 +20,7 @@ std::size_t checked_axis(std::int64_t axis, std::size_t rank);
 // ones. nullopt: not given. Throws: BF1012 when both are, BF1014, BF1018.
 std::optional<std::vector<std::int64_t>> read_axes(const NodeImport& node);
 
-// What an operator is expanded into stays small: a * b entries. Throws: BF1026.
+// Refuses an operator whose expansion would have a * b > 2^24 entries. Throws: BF1026.
 void check_work(const NodeImport& node, std::int64_t a, std::int64_t b);
 
 // y_i = (all elements of the parts, one tensor after the other)_{source_i}: data movement out of
@@ -28,8 +28,8 @@ void check_work(const NodeImport& node, std::int64_t a, std::int64_t b);
 ValueId add_selection(NodeImport& node, const std::vector<ValueId>& parts,
                       const std::vector<std::int64_t>& source, const Shape& shape);
 
-// The same for inputs of the ONNX node, as output number `output`. Integers known at import stay
-// exact.
+// Selects elements of several inputs of the ONNX node, and makes its output number `output` of
+// them. Integers known at import stay exact.
 void emit_selection(NodeImport& node, const std::vector<std::size_t>& inputs,
                     const std::vector<std::int64_t>& source, const Shape& shape,
                     std::size_t output = 0);

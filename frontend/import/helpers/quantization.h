@@ -19,7 +19,7 @@ struct QuantizationParameter {
   }
 };
 
-// Which of an operator's inputs quantise one tensor, and how.
+// The inputs of an operator that quantise one of its tensors, and how they apply to it.
 struct QuantizationInputs {
   std::size_t scale;
   std::size_t zero_point;

@@ -19,7 +19,7 @@ mpq_class number(std::int64_t x) {
   return mpq_class(static_cast<long>(x));
 }
 
-// Where output element i lies in the input.
+// The place of output element i along the input's axis.
 mpq_class input_coordinate(const Resampling& how, const ResampledAxis& axis, std::int64_t i) {
   const mpq_class half(1, 2);
   const mpq_class at = number(i);

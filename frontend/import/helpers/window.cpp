@@ -42,7 +42,7 @@ void read_extent(const NodeImport& node, std::string_view name, Window& window, 
   for (std::size_t d = 0; d < window.rank; ++d) extent[window.at(d)] = values[d];
 }
 
-// All but pads and the output's size.
+// Reads all of a window but pads and the output's size.
 Window read_extents(const NodeImport& node, const Shape& input, const Shape* kernel) {
   if (input.size() < 3 || input.size() > 5)
     fail("BF1014", "",
@@ -135,8 +135,9 @@ Window read_window(const NodeImport& node, const Shape& input, const Shape* kern
   return window;
 }
 
-// With out = stride (in - 1) + output_padding + reach - pads. output_shape says the output's size,
-// and the pads follow from it; so do those of auto_pad, for an output of in stride.
+// The extents fulfil out = stride (in - 1) + output_padding + reach - pads. If output_shape is
+// given, it says the output's size and the pads follow from it; auto_pad means the same for an
+// output of size in stride.
 Window read_transposed_window(const NodeImport& node, const Shape& input, const Shape& kernel) {
   Window window = read_extents(node, input, &kernel);
   const AutoPad mode = read_auto_pad(node);

@@ -22,7 +22,7 @@ struct Window {
 
   // Index into the arrays above of the tensor's spatial dimension d.
   std::size_t at(std::size_t d) const { return 3 - rank + d; }
-  // How far the kernel reaches.
+  // The number of input positions from the kernel's first tap to its last, both included.
   std::int64_t reach(std::size_t i) const { return (kernel[i] - 1) * dilation[i] + 1; }
   std::int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   std::int64_t in_count() const { return in_size[0] * in_size[1] * in_size[2]; }
@@ -35,8 +35,8 @@ struct Window {
 Window read_window(const NodeImport& node, const Shape& input, const Shape* kernel,
                    bool ceil_mode = false);
 
-// The same for ConvTranspose: output_padding and output_shape decide the output's size; pad_begin
-// is what is cut off at the beginning.
+// Reads the window of a ConvTranspose: output_padding and output_shape decide the output's size,
+// and pad_begin is what is cut off at the beginning.
 Window read_transposed_window(const NodeImport& node, const Shape& input, const Shape& kernel);
 
 // [batch, channels, out_size...]

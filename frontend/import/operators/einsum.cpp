@@ -51,7 +51,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-// Without "->" the output has the ellipsis and the letters that occur once, in order.
+// An equation without "->" has an output of the ellipsis and the letters that occur once, in order.
 Labels implicit_output(const std::vector<Labels>& inputs) {
   Labels digits, letters;
   for (char label = '9'; label >= '0'; --label)
@@ -119,7 +119,7 @@ Equation parse_equation(NodeImport& node) {
   return equation;
 }
 
-// Where input i's element is for each index over the output's and then the summed labels.
+// The element of input i for each index over the output's labels and then the summed ones.
 std::vector<std::int64_t> source_of(NodeImport& node, const Equation& equation, std::size_t i) {
   const Labels all = equation.output + equation.summed;
   const Shape& shape = node.input_shape(i);

@@ -22,7 +22,7 @@ void import_comparison(NodeImport& node, bool swap, FunctionKind kind) {
   node.emit(Unary{{kind}}, {add_binary(node, Binary::Kind::kSub, a, b)});
 }
 
-// Both inputs, repeated to the shape of the output, which is of truth values.
+// Reads both inputs, which hold truth values, and repeats them to the shape of the output.
 std::vector<ValueId> read_truths(NodeImport& node) {
   const Shape shape = broadcast_shapes(node.input_shape(0), node.input_shape(1));
   for (std::size_t i = 0; i < 2; ++i)
@@ -39,7 +39,7 @@ void emit_false(NodeImport& node) {
   node.emit(IntegerTensor{shape, std::vector<std::int64_t>(count, 0), TensorProto::BOOL});
 }
 
-// Where with a condition known at import only moves data.
+// Imports a Where whose condition is known: it only moves data.
 void emit_selected(NodeImport& node, const Constant& condition, const Shape& shape) {
   const std::vector<std::int64_t> choice = broadcast_map(condition.shape, shape);
   const std::vector<std::int64_t> a = broadcast_map(node.input_shape(1), shape);

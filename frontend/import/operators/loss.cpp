@@ -49,7 +49,7 @@ Positions read_labels(NodeImport& node) {
   return result;
 }
 
-// Of log probabilities. Reductions: none, sum, and mean, which is weighted.
+// Adds the loss of log probabilities x. Its reduction is none, sum, or mean, which is weighted.
 ValueId add_loss(NodeImport& node, ValueId x) {
   const std::string reduction = node.string_attribute("reduction", "mean");
   if (reduction != "none" && reduction != "sum" && reduction != "mean")

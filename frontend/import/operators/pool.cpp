@@ -66,7 +66,7 @@ std::int64_t divisor(const Window& w, const Extent& p, bool count_pads) {
   return count;
 }
 
-// Whether all windows divide by the number of taps.
+// Returns true if all windows divide by the number of taps.
 bool is_uniform(const Window& w, bool count_pads) {
   for (std::size_t i = 0; i < 3; ++i) {
     const std::int64_t last = (w.out_size[i] - 1) * w.stride[i] - w.pad_begin[i] + w.reach(i);

@@ -118,7 +118,7 @@ void need_matrices(const NodeImport& node, std::size_t a, std::size_t b) {
     fail("BF1014", "", "a product needs tensors, not scalars");
 }
 
-// Whether scale or zero point depend on the model's inputs; then each is one number.
+// Returns true if scale or zero point depend on the model's inputs; each must then be one number.
 bool has_computed_parameters(NodeImport& node) {
   const auto computed = [&](std::size_t i) {
     return node.has_input(i) && node.constant_if_any(i) == nullptr;

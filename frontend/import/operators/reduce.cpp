@@ -12,7 +12,7 @@
 namespace bf_aot {
 namespace {
 
-// Which elements of input 0 each output element collects.
+// The elements of input 0 that each output element collects.
 struct Reduction {
   Shape shape;                         // of the output
   std::vector<std::int64_t> elements;  // of input 0, group by group

@@ -10,8 +10,8 @@
 #include "frontend/import/helpers/winners.h"
 #include "frontend/import/operators/operators.h"
 
-// Who is the largest: elements are compared with all others of their row, so that the result is
-// bounded by what may win.
+// Operators that ask which element is the largest. Each element is compared with all others of its
+// row, so that the result is bounded by what may win.
 
 namespace bf_aot {
 

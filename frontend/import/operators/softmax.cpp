@@ -67,7 +67,7 @@ ValueId add_differences(NodeImport& node, ValueId x, const Grouping& groups) {
   return std::move(rows).finish_sums(x, {count});
 }
 
-// For each element the sum over its pairs, plus offset.
+// Adds for each element the sum over its pairs, plus offset.
 ValueId add_pair_sums(NodeImport& node, ValueId pairs, const Grouping& groups, double offset) {
   const std::int64_t each = groups.size() - 1;
   RowBuilder rows(node);

@@ -18,8 +18,8 @@ std::vector<ValueId> read_all(NodeImport& node) {
   return inputs;
 }
 
-// Before opset 7, b repeats only when `broadcast` is set, and its dimensions are a's from `axis`
-// on.
+// Operator sets before 7 repeat b only when `broadcast` is set; its dimensions are then a's from
+// `axis` on.
 void read_old_broadcast(NodeImport& node, std::vector<ValueId>& operands) {
   constexpr std::int64_t kAlwaysBroadcasts = 7;
   if (node.opset() >= kAlwaysBroadcasts)

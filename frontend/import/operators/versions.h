@@ -22,8 +22,8 @@ std::string to_string(const OpsetSpan& range);
 // The operator sets that know an attribute which the operator's row lists.
 OpsetSpan opsets_with(std::string_view op_type, std::string_view attribute);
 
-// How many inputs an operator of domain ai.onnx may have in the given operator set; the numbers of
-// its row, unless the operator sets differ.
+// The least and largest number of inputs that an operator of domain ai.onnx may have in the given
+// operator set: the numbers of its row, unless operator sets differ.
 struct InputCounts {
   int least = 0;
   int most = 0;

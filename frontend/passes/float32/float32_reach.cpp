@@ -66,7 +66,7 @@ class Magnitudes {
       growth_.push_back(std::visit([&](const auto& op) { return growth_of(op, node); }, node.op));
   }
 
-  // Whether no result is beyond `limit` for inputs of at most this magnitude; else where.
+  // Finds a node whose result may be beyond `limit` for inputs up to this magnitude; else null.
   const Node* find_overflow(double input, double limit) const {
     std::vector<double> most(graph_.values.size(), input);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -161,7 +161,7 @@ class Magnitudes {
   Growth growth_of(const Scale& op, const Node&) const {
     return {largest(op.factor), largest(op.offset)};
   }
-  // Of quotients: by the smallest divisor.
+  // A quotient by a constant grows by the inverse of its smallest divisor.
   Growth growth_of(const Binary& op, const Node& node) const {
     const Constant* const divisor = literal(node, 1);
     if (op.kind != Binary::Kind::kDiv || divisor == nullptr) return {};

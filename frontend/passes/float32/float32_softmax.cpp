@@ -97,7 +97,8 @@ SoftmaxError softmax_in_float32(std::int64_t terms, double libm_ulps) {
   // arguments do to the sum: ln n < 14 for n <= 2^20.
   BF_CHECK(terms <= std::int64_t{1} << 20);
   const double units = 4 * libm_ulps + static_cast<double>(terms) + 2 + 14;
-  // What the numerator's rounded argument t does: t e^t u <= u / e; and what is subnormal.
+  // The absolute error: the numerator's rounded argument t moves it by t e^t u <= u / e; the rest
+  // pays for what is subnormal.
   return {units * kUnit / (1 - units * kUnit) * kSecondOrder, 0.5 * kUnit + 0x1p-123};
 }
 

@@ -7,9 +7,10 @@
 
 namespace bf_aot {
 
-// What import made of Softmax along three elements or more:
+// The nodes that import made of each Softmax along three elements or more:
 //   1 / (1 + sum_j e^(x_j - x_i)), limited to [0, 1].
-// Its nodes are not how implementations compute it; what these make of the result is.
+// Implementations do not compute it so. The error of what they compute is therefore bounded as a
+// whole, as an error of the last node's result.
 struct Softmaxes {
   std::vector<bool> inside;         // by node: of one, but not its last
   std::vector<std::int64_t> terms;  // by node: the elements of a group, of its last; else 0

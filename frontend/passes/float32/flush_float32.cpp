@@ -70,7 +70,7 @@ class Flusher {
     return kOfTiny;
   }
 
-  // What the product of element i misses for an input that may be taken for zero.
+  // Bounds what the product of element i misses for an input that may be taken for zero.
   double of_product(Constant& weight, std::size_t i) {
     const double dropped = drop_tiny(weight, i);
     return add_up(dropped, mul_up(kInSums * kLeastNormalFloat, magnitude(weight, i)));

@@ -15,7 +15,8 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite/rewrite.h"
 
-// What float32 evaluation may do to a node, as bounds of its constants (docs/proofs/float32.md).
+// Adds what float32 evaluation may do to each node, as bounds of its constants. The proofs are in
+// docs/proofs/float32.md.
 
 namespace bf_aot {
 namespace {
@@ -31,8 +32,8 @@ constexpr double kFlushed = 0x1p-124;
 constexpr std::int64_t roundings(std::int64_t n) {
   return n + 1;
 }
-// What depends on constants alone may be computed in another form (a normalisation's by the inverse
-// deviation, or around the mean): units of each operation.
+// Units of error for each operation on constants alone. They may be computed in another form: those
+// of a normalisation by the inverse deviation, or around the mean.
 constexpr double kConstantUnits = 4;
 constexpr std::int64_t kMostTerms = std::int64_t{1} << 20;
 
@@ -80,7 +81,7 @@ constexpr std::string_view kCovered[] = {
     "ReduceMean", "ReduceSum", "Round", "Selu", "Shrink", "Sigmoid", "Sin", "Sinh", "Softmax",
     "Softplus", "Softsign", "Sqrt", "Sub", "Tan", "Tanh"};
 
-// What an error term pays for, by the name that Float32Semantics::dropped has.
+// Names of the error terms, as Float32Semantics::dropped has them, and what each pays for.
 namespace pays {
 constexpr std::string_view kSum = "sum";              // products of sums, and their additions
 constexpr std::string_view kBias = "bias";            // of sums
@@ -130,13 +131,13 @@ class Rounder {
     return semantics_.flush ? term(pays::kFlush, count * kFlushed) : 0;
   }
 
-  // What reads input i may take it for zero, apart from its other readers.
+  // Counts that this node may take a subnormal input i for zero; other readers need not do so.
   void flush_input(std::size_t i) {
     if (flush() == 0 || is_constant(node_.inputs[i])) return;
     node_.inputs[i] = rounded(node_.inputs[i], 0, kLeastNormalFloat);
   }
 
-  // What makes an output may give zero for it.
+  // Counts that the operator that makes an output of the network may give zero for a subnormal one.
   void flush_outputs() {
     std::vector<std::vector<Node>> replacements(graph_.nodes.size());
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -227,7 +228,7 @@ class Rounder {
     const std::array<ValueId, 2> in = {node_.inputs[0], node_.inputs[1]};
     const bool by_constant = is_constant(in[0]) || is_constant(in[1]);
     if (sum) {
-      // What is added to a sum of products, a bias or another tensor, may go first into it.
+      // A bias or another tensor that is added to a sum of products may be the sum's first summand.
       for (std::size_t i = 0; i < 2; ++i)
         if (terms(in[1 - i]) > 0)
           node_.inputs[i] =
@@ -290,8 +291,8 @@ class Rounder {
     keep_rounded(term(pays::kFunction, error.relative), term(pays::kFunction, error.absolute));
   }
 
-  // One factor's numbers carry the roundings of the sums that they are in; `more`: of each term,
-  // besides.
+  // Lets the numbers of the constant factor carry the roundings of the sums that they are in, and
+  // of each term `more` roundings besides.
   void round_product(const ProductLayout& layout, std::int64_t more) {
     const bool constant[] = {is_constant(node_.inputs[0]), is_constant(node_.inputs[1])};
     const std::size_t c = constant[1] ? 1 : 0;

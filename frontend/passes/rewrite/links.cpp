@@ -60,7 +60,7 @@ void Links::take_output(Graph& graph, std::size_t inner, std::size_t outer) {
   std::erase(readers_[index_of(x)], outer);
   dead_[outer] = true;
   graph.nodes[inner].output = y;
-  // In order, but of no use: the next remove_dead_nodes drops it.
+  // The identity left here keeps the order of nodes; the next remove_dead_nodes drops it.
   graph.nodes[outer] = {IndexMap{}, {y}, x, {}};
   std::swap(makers_[index_of(x)], makers_[index_of(y)]);
 }

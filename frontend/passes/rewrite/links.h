@@ -16,11 +16,11 @@ class Links {
   explicit Links(const Graph& graph);
 
   int maker(ValueId id) const { return makers_[index_of(id)]; }
-  // Once for each operand.
+  // The nodes that read a value; a node occurs once for each of its operands that is the value.
   const std::vector<std::size_t>& readers(ValueId id) const { return readers_[index_of(id)]; }
   bool is_output(ValueId id) const { return output_[index_of(id)]; }
   bool is_dead(std::size_t node) const { return dead_[node]; }
-  // Only one node reads the value, once.
+  // Returns true if one node reads the value, once, and it is no output of the graph.
   bool has_one_reader(ValueId id) const { return readers(id).size() == 1 && !is_output(id); }
   // The node that makes a value that has one reader, else null.
   const Node* sole_maker(const Graph& graph, ValueId id) const {

@@ -219,7 +219,7 @@ void Region::mark_read(const Op& op, std::vector<bool>& read) const {
   }
 }
 
-// For each convolution that makes or reads the region. Returns whether anything changed.
+// Marks the boxes of all convolutions that make or read the region. Returns whether `read` changed.
 bool Region::fill_boxes(std::vector<bool>& read) const {
   bool changed = false;
   const auto fill = [&](const std::set<std::size_t>& nodes, bool out) {
@@ -277,7 +277,8 @@ void Region::enter(ValueId id) {
   values_.push_back(id);
 }
 
-// What was found once stays: a region that lost elements may have made a map the identity.
+// The answer is kept from the first time on: a later region may lose elements, which could make a
+// map the identity.
 bool Region::is_elementwise(std::size_t node) {
   Known& known = elementwise_[node];
   if (known == Known::kNot)

@@ -18,14 +18,14 @@ class Region {
   // Finds the region of `value`, which is in none that was found before. False when a value of it
   // is an input or an output of the graph, or next to an operator that cannot move.
   bool collect(ValueId value);
-  // Whether any call of collect() found it.
+  // Returns true if any call of collect() found the value.
   bool is_found(ValueId id) const { return inside_[index_of(id)]; }
 
   const std::vector<ValueId>& values() const { return values_; }
   std::int64_t element_count() const;
 
-  // Which elements the operators around it read: of an Affine, those with weights; of a
-  // convolution, whole boxes of positions from the first on, as also of one that makes the region.
+  // The elements that the operators around the region read. An Affine reads those with weights; a
+  // convolution that reads or makes the region takes whole boxes of positions from the first on.
   std::vector<bool> read() const;
 
   // Element i becomes element moved[i] of all values, or is dropped where that is -1, which must
@@ -46,8 +46,7 @@ class Region {
   const Links& links_;
   std::vector<bool> inside_;        // of all regions that were collected
   std::vector<Known> elementwise_;  // of each node
-  // Of this region: its values, and the nodes that make, read and are part of it. A node may do all
-  // of that.
+  // The region's values, and the nodes that make, read and are part of it; one may do all three.
   std::vector<ValueId> values_;
   std::set<std::size_t> makers_, readers_, within_;
 };

@@ -13,7 +13,7 @@ bool contains(const std::vector<ValueId>& ids, ValueId id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-// Whether every reader of `from` can as well read `to`, of as many elements.
+// Returns true if every reader of `from` can as well read `to`, which has as many elements.
 bool readers_accept(const Graph& graph, const Links& links, ValueId from, ValueId to) {
   if (graph.value(from).shape == graph.value(to).shape) return true;
   const std::vector<std::size_t>& readers = links.readers(from);

@@ -5,7 +5,7 @@
 #include "frontend/graph/graph.h"
 #include "frontend/passes/rewrite/links.h"
 
-// What several passes need to rewrite a graph.
+// Helpers that several passes share to rewrite a graph.
 
 namespace bf_aot {
 

@@ -80,7 +80,7 @@ FormulaReader::Operand FormulaReader::read_operand(int depth) {
   return operand;
 }
 
-// After the operator, to the closing parenthesis.
+// Reads the operands of `op` up to the closing parenthesis.
 Affine FormulaReader::read_arithmetic(const Token& op, int depth) {
   if (op.text != "+" && op.text != "-" && op.text != "*" && op.text != "/")
     fail("BF3406", lexer_.place(op), fmt::format("{} is not supported in a term", describe(op)),

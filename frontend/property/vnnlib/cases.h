@@ -17,7 +17,7 @@ class CaseBuilder {
   CaseBuilder(const Declarations& declarations, const PropertyLimits& limits,
               const std::string& file_name);
 
-  // What all disjuncts have in common; before the first add().
+  // Sets what all disjuncts have in common. To be called before the first add().
   void set_common(const Disjunct& common);
 
   // Throws: BF3404, BF3407 an input without bounds, BF3411 beyond the range of float32.

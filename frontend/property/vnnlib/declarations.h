@@ -24,16 +24,17 @@ class Declarations {
  public:
   Declarations(Lexer& lexer, const PropertyLimits& limits) : lexer_(lexer), limits_(limits) {}
 
-  // After "(declare-const" or "(declare-fun", to the closing parenthesis. Throws: BF3403, BF3405.
+  // Reads on from "(declare-const" or "(declare-fun" to the closing parenthesis. Throws: BF3403,
+  // BF3405.
   void read_constant(bool function);
 
-  // After "(declare-network". Throws: BF3403, BF3405, BF3409, BF3410.
+  // Reads on from "(declare-network". Throws: BF3403, BF3405, BF3409, BF3410.
   void read_network();
 
   // Throws: BF3405 when the name is not declared.
   Variable resolve(const Token& token) const;
 
-  // How the file names an input: "X_3", "image[0,1]".
+  // The name that the file gives an input: "X_3", "image[0,1]".
   std::string input_name(std::int64_t index) const;
 
   std::int64_t input_count() const { return count_[0]; }

@@ -110,7 +110,8 @@ Disjunction FormulaReader::read_formula(bool negate, int depth) {
   return read_comparison(op, negate, depth);
 }
 
-// After "(and" or "(or", negated by De Morgan's laws; `conjunction` says what it is then.
+// Reads on from "(and" or "(or". A negated connective is the other one of negated parts (De
+// Morgan): `conjunction` says which it is after that.
 Disjunction FormulaReader::read_connective(bool conjunction, bool negate, int depth) {
   Disjunction result = conjunction ? Disjunction(1) : Disjunction();
   while (lexer_.peek().kind != TokenKind::kClose) {

@@ -14,7 +14,7 @@
 
 namespace bf_aot {
 
-// What a file may ask for. All are far above any known benchmark.
+// Limits of what a file may ask for. All are far above any known benchmark.
 struct PropertyLimits {
   std::uint64_t bytes = std::uint64_t{512} << 20;  // of the text
   std::int64_t variables = std::int64_t{1} << 24;  // inputs, and outputs
@@ -29,7 +29,7 @@ Property read_property(const std::filesystem::path& path, const PropertyLimits& 
 Property parse_property(std::string_view text, std::string_view file_name,
                         const PropertyLimits& limits = {});
 
-// Whether the property is about this network, as it was imported: the numbers of inputs and
+// Checks that the property is about this network as it was imported: the numbers of inputs and
 // outputs, and in VNN-LIB 2.0 the shapes (dimensions of 1 aside) and names. Throws: BF3408.
 void check_interface(const Property& property, const Graph& graph);
 

@@ -2,9 +2,8 @@
 
 #include "bf/contract/integers.h"
 
-// How long the runtime's chains of roundings are. The planner's error terms count what is said
-// here, and the runtime's loops end their chains where it is said here: neither has a number of its
-// own.
+// The lengths of the runtime's chains of roundings. The planner's error terms count them as stated
+// here, and the runtime's loops end their chains as stated here: neither has a number of its own.
 //
 // Sums in float32 are kept in two levels. A chain is what one accumulator takes in, then chains are
 // added up. A term passes through at most as many roundings as a chain has products and a sum
@@ -17,7 +16,8 @@ namespace bf {
 // Products of a chain, at most.
 constexpr int kConvChain = 64;
 
-// What one chain covers: loops (3 for all taps, 2, 1, or 0 for channels of one tap), and products.
+// The extent of one chain: loops (3 for all taps, 2, 1, or 0 for channels of one tap), and
+// products.
 struct Chain {
   int loops, products;
 };

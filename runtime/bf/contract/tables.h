@@ -2,8 +2,8 @@
 
 #include "bf/contract/integers.h"
 
-// Which row of a table holds what. A table has a row of n floats for each, one after the other, n
-// being the layer's neurons.
+// The rows of tables. Each row has n floats, n being the layer's neurons; rows follow one another
+// in the order of the enumerators.
 
 namespace bf {
 
@@ -19,7 +19,7 @@ enum RelaxRow : std::uint8_t {
 };
 constexpr int kRelaxRows = 6;
 
-// The same of a ReLU layer whose lower slopes backward rows choose: sums/slopes.h.
+// Relaxation of a ReLU layer whose lower slopes backward rows choose: sums/slopes.h.
 enum SlopeRow : std::uint8_t {
   kFreeUpper,        // slope of the upper line
   kFreeLower,        // slope of the lower line where it is fixed, else -1
@@ -45,7 +45,7 @@ enum MaxRow : std::uint8_t {
 };
 constexpr int kMaxRows = 3;
 
-// What a layer's slack holds, doubles.
+// The doubles of a layer's slack: errors that all of its neurons have in common.
 enum SlackTerm : std::uint8_t {
   kCentreSlack,    // max over neurons of |z - (centre + sum_k w*_k (a_k - c_k))|
   kRadiusSlack,    // sum_k radius_in_k

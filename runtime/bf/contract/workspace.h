@@ -26,7 +26,7 @@ static constexpr std::size_t verify_boxes_bytes(std::size_t inputs, std::size_t 
 
 // ---- branch and bound: search/branch_and_bound.h
 
-// What an open box takes: its ends, its share of the whole, and its clause, which names its case.
+// An open box: its ends, its share of the whole, and its clause, which names its case.
 static constexpr std::size_t open_box_bytes(std::size_t inputs) {
   return sizeof(float) * (2 * inputs + 2);
 }
@@ -36,7 +36,7 @@ static constexpr std::size_t lines_of_row(std::size_t inputs) {
   return 2 * (inputs + 1);
 }
 
-// What everything else takes; `kept`: with the rows' lines over the inputs.
+// All besides open boxes; `kept`: with the rows' lines over the inputs.
 static constexpr std::size_t round_bytes(std::size_t inputs, std::size_t rows, std::size_t batch,
                                          bool kept) {
   return sizeof(float) *
@@ -53,13 +53,13 @@ struct SplitExtents {
   std::size_t inputs, rows, neurons, widest, layers, terms;
 };
 
-// What an open node takes at most: its depth, its split, weights of terms, and a number of two
-// bytes for each neuron.
+// An open node, at most: its depth, its split, weights of terms, and a number of two bytes for each
+// neuron.
 static constexpr std::size_t open_node_bytes(std::size_t neurons, std::size_t terms) {
   return sizeof(float) * (2 + terms + (neurons + 1) / 2);
 }
 
-// What everything else takes.
+// All besides open nodes.
 static constexpr std::size_t split_bytes(const SplitExtents& e) {
   return sizeof(double) * (2 * e.neurons + e.widest + e.inputs) +
          sizeof(float) * (11 * e.neurons + (e.neurons + 3) / 4 + 9 * e.inputs + 4 * e.rows +

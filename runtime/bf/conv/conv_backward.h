@@ -14,7 +14,7 @@
 // channel (depthwise convolutions, average pooling) those of the tile are each of a group of its
 // own: they share taps alone, found once for all of them.
 //
-// How many roundings a product passes through: docs/proofs/backward-depths.md.
+// docs/proofs/backward-depths.md counts the roundings that a product passes through.
 
 namespace bf {
 
@@ -33,7 +33,7 @@ constexpr Chain conv_chain(FixedShape<kShape>) {
   return kChain<kShape>;
 }
 
-// Whether the channels of a register tile are groups of one.
+// Returns true if each group has one input channel, so that channels of a register tile are groups.
 constexpr bool is_depthwise(const ConvShape& shape) {
   return in_group(shape) == 1 && shape.groups > 1;
 }
@@ -56,14 +56,14 @@ constexpr bool kIsDepthwise = false;
 template <const ConvShape& kShape>
 constexpr bool kIsDepthwise<FixedShape<kShape>> = is_depthwise(kShape);
 
-// Of portable code, whose compiler alone knows the vectors.
+// The register tile of portable code, whose compiler alone knows the vectors.
 struct PortableTile {
   template <int kRows, bool kWide, typename Shape>
   static constexpr ConvRowTile of = conv_row_tile(kVectorBytes, kSumVectors<kRows, kWide>,
                                                   kTiledChannels<Shape>, kIsDepthwise<Shape>);
 };
 
-// As planned. No sum depends on the tile, nor its order.
+// The register tile that is planned. No sum depends on it, nor the order of a sum.
 template <int kColumns, int kPixels, int kLastColumns>
 struct GivenTile {
   template <int kRows, bool kWide, typename Shape>
@@ -169,13 +169,13 @@ __attribute__((always_inline)) static inline void conv_products(
   }
 }
 
-// How far the output at position p is from that at position 0.
+// The distance from the output at position 0 to that at position p.
 static inline std::ptrdiff_t place_of(const ConvShape& shape, const int (&p)[3]) {
   return std::ptrdiff_t{p[0]} * shape.out.spatial[0] + std::ptrdiff_t{p[1]} * shape.out.spatial[1] +
          std::ptrdiff_t{p[2]} * shape.out.spatial[2];
 }
 
-// What a tile of inputs reads.
+// The weights, coefficients and taps that a tile of inputs reads.
 template <typename Weight>
 struct ConvReads {
   const Weight* weight;  // of tap 0, the first input channel and the group's first output
@@ -217,7 +217,7 @@ __attribute__((always_inline)) static inline Tile conv_sums(Shape fixed,
 
 // ---- where an input's coefficients go
 
-// To memory, or are added to what is there.
+// Writes coefficients to memory, or adds them to what is there.
 template <int kRows>
 class StoredRows {
  public:
@@ -226,7 +226,7 @@ class StoredRows {
   StoredRows(const ConvShape& shape, bool add, float* coefficients)
       : places_(shape.in), add_(add), at_(coefficients) {}
 
-  // Those of the first input of a row of pixels.
+  // The place of the first input of a row of pixels.
   StoredRows row(int n, int channel, const int (&p)[3]) const {
     StoredRows moved = *this;
     moved.at_ += element(places_, n, channel, p) * kRows;
@@ -269,10 +269,10 @@ class StoredRows {
   float* at_;
 };
 
-// Nowhere: of the box, whose coefficients A nothing but sum_k |A_k| radius_k asks for, that sum is
-// made of them where they are in registers, one after the other, as they come: of a pixel all
-// channels, then of the next one that the same taps read. A chain of at most as many roundings as
-// there are elements. What a sum in double would be stored as is rounded to float here, too.
+// Coefficients A of the box, of which nothing but sum_k |A_k| radius_k is asked for, go nowhere:
+// the sum is made of them in registers, one after the other, as they come: of a pixel all channels,
+// then of the next one that the same taps read. A chain of at most as many roundings as there are
+// elements. What a sum in double would be stored as is rounded to float here, too.
 template <int kRows>
 class SpreadRows {
  public:
@@ -320,7 +320,7 @@ class SpreadRows {
   float* spread_;
 };
 
-// Whether register tiles of several pixels have all channels that the same taps read, so that
+// True if register tiles of several pixels have all channels that the same taps read, so that
 // elements come in an order that does not depend on the tile.
 template <int kRows, bool kWide, typename Tile, typename Shape>
 constexpr bool kHasAllChannels = false;

@@ -17,8 +17,8 @@ struct CentreOut {
   double rounding;  // see add_term()
 };
 
-// What add_term() makes of kLanes radii. Sums of radii are >= 0 or NaN, whose bits in order are the
-// numbers in order: float_up() is one more than the nearest float where that is too small, and
+// Adds kLanes radii as add_term() does. Sums of radii are >= 0 or NaN, and such numbers have the
+// order of their bits: float_up() is one more than the nearest float where that is too small, and
 // infinite for NaN.
 template <int kLanes>
 __attribute__((always_inline)) static inline typename VectorOf<float, kLanes>::type added_radii(
@@ -60,7 +60,7 @@ __attribute__((always_inline)) static inline void add_terms(
   }
 }
 
-// What conv_outputs() sums for conv_centre().
+// The `Tiles` of conv_outputs() that conv_centre() sums by.
 template <bool kResidual>
 struct CentreTiles {
   using Number = double;
@@ -156,7 +156,7 @@ struct CentreTiles {
   }
 };
 
-// What PixelTiles sums for conv_centre().
+// The `Kind` of PixelTiles that conv_centre() sums by.
 struct CentrePixels {
   using Number = double;
   using Out = CentreOut;

@@ -37,8 +37,8 @@ constexpr bool is_crowded(const ConvShape& shape) {
   return shape.out.channel % kCrowded == 0 && out_group(shape) * shape.out_size[2] <= kMostOfRow;
 }
 
-// The same convolution with rows of outputs of their own: pixel by pixel, the channels of a group
-// together.
+// The convolution with a layout of its own for a row of outputs: pixel by pixel, the channels of a
+// group together.
 constexpr ConvShape with_rows(ConvShape shape) {
   shape.out.channel = 1;
   shape.out.spatial[2] = out_group(shape);
@@ -52,8 +52,9 @@ static constexpr FixedShape<kWithRows<kShape>> with_rows(FixedShape<kShape>) {
   return {};
 }
 
-// What conv_outputs() sums for conv_interval(). Tiles of crowded images write to a row of their
-// own, which then goes to the image channel by channel: each line of it is touched once.
+// The `Tiles` of conv_outputs() that conv_interval() sums by. Those of crowded images write to a
+// row of their own, which then goes to the image channel by channel: each line of it is touched
+// once.
 template <bool kAdd>
 struct IntervalTiles {
   using Number = float;
@@ -61,7 +62,7 @@ struct IntervalTiles {
   static constexpr int kLanes = kVectorBytes >= 16 ? kVectorBytes / 4 : 1;
   static constexpr int kPixels = kVectorBytes == 64 ? 8 : 4;
   static constexpr int kPixelsOfTwo = kPixels / 2;
-  // On 32 registers one vector of 8 pixels: |w| is made once for 16 products, not for 8.
+  // 32 registers hold one vector of 8 pixels: |w| is made once for 16 products, not for 8.
   static constexpr int kPixelsOfMany = kVectorBytes == 64 ? kPixels : kPixels / 2;
 
   // kVectors x kWidth output channels of kTogether pixels.
@@ -119,7 +120,7 @@ struct IntervalTiles {
     give_channels<kAdd>(rows[0], kRoom, kVectors * kWidth, to, channel, pixel);
   }
 
-  // Those from pixel kFirst on, to planes.
+  // Writes the sums of a tile from pixel kFirst on to the planes of the image.
   template <int kFirst, int kRoom, int kWidth, int kVectors, int kTogether>
   __attribute__((always_inline)) static void put_columns(
       const typename VectorOf<float, kWidth>::type (&sums)[kTogether][kVectors],
@@ -234,7 +235,7 @@ struct IntervalTiles {
   }
 };
 
-// What PixelTiles sums for conv_interval().
+// The `Kind` of PixelTiles that conv_interval() sums by.
 template <bool kAdd>
 struct IntervalPixels {
   using Number = float;

@@ -48,7 +48,7 @@ struct ProductList {
     }
     count += channels.count;
   }
-  // Of either kind, which is known when it is called.
+  // Adds channels of one of the two kinds above, which visit() tells apart before the loop.
   template <typename Channels>
   void add(const Channels& channels, std::int32_t at, int step, std::int32_t tap) {
     channels.visit([&](const auto& known) { add(known, at, step, tap); });
@@ -176,9 +176,9 @@ __attribute__((always_inline)) static inline void live_pixel(Shape fixed, const 
   }
 }
 
-// Whether the inputs are so few channels that a pixel for itself, which leaves most of a register
-// tile, takes longer than several with all outputs, where more than half of these are live. The
-// coefficients of dead ones are then read, and must be 0.
+// Returns true if there are so few input channels that one pixel at a time, which leaves most of a
+// register tile empty, takes longer than several pixels with all outputs, where more than half of
+// these are live. Coefficients of dead outputs are then read, and must be 0.
 template <typename Targets>
 constexpr bool takes_all(const Targets& targets, const ConvShape& shape) {
   return !targets.listed() && shape.in_channels < most_tile_columns(kVectorBytes);
@@ -243,7 +243,7 @@ BF_ROUTINE conv_backward_live(Shape fixed, const float* weight,
                                   StoredRows<kRows>(fixed, add, coefficients_out), targets, to);
 }
 
-// The same of conv_spread(), whose inputs, the box, have no list.
+// conv_spread() through lists of the outputs; its inputs, the box, have none.
 template <int kRows, bool kWide, typename Tile = PortableTile, typename Shape, typename Sources>
 BF_ROUTINE conv_spread_live(Shape fixed, const float* weight,
                             const float* BF_RESTRICT coefficients_in, Sources sources,

@@ -4,25 +4,25 @@
 #include "bf/conv/conv_strips.h"
 #include "bf/core/vectors.h"
 
-// How a convolution goes through its outputs. Lanes are output channels: a register tile is some of
-// them for some pixels of a row that read through the same taps, so that every weight that is
+// The walk of a convolution through its outputs. Lanes are output channels: a register tile is some
+// of them for some pixels of a row that read through the same taps, so that every weight that is
 // loaded serves all pixels and every input all channels. Few channels to a group go by rows of
 // pixels.
 //
-// What is summed, and how, is a parameter `Tiles` of the walk:
-//   Number          what input centres are
-//   Out             where results go: has `centre` and `radius`
+// A parameter `Tiles` of the walk says what is summed, and how:
+//   Number          the type of input centres
+//   Out             the places of results: has `centre` and `radius`
 //   kLanes, kPixels of the widest tile; kPixelsOfTwo: most pixels of a tile of two vectors;
 //   kPixelsOfMany: of a tile where both channels and products are many
 //   tile<lanes, vectors, pixels>(shape, place, reads, out)
 //   row(shape, make, out): calls make(shape, out) for a row of pixels of one group
 //   strip(shape, weight, residual, centre_in, radius_in, n, o, p, count, out): a part of a row of
 //                   pixels of one output channel
-// conv_forward.h and conv_interval.h have such.
+// conv_forward.h and conv_interval.h define such.
 
 namespace bf {
 
-// What a tile reads: the weights of tap 0 and the first input channel of its first output; the
+// The reads of a tile: the weights of tap 0 and the first input channel of its first output; the
 // image's input at position 0; valid taps.
 template <typename Number>
 struct TileReads {
@@ -39,13 +39,13 @@ static inline Out moved(Out out, std::ptrdiff_t by) {
   return out;
 }
 
-// Where a tile is in its row. SameTaps: all of its pixels are in the row and read through the taps
-// reads.range[2].
+// The place of a tile in its row. SameTaps: all of its pixels are in the row and read through the
+// taps reads.range[2].
 struct SameTaps {};
 
-// Of a fixed shape that is not transposed, from pixel kFirst on, also where the row ends or some
-// pixels read through fewer taps: which ones is known to the compiler, so that nothing is computed
-// for the others.
+// The place of a tile from pixel kFirst on, for fixed shapes that are not transposed. The row may
+// end in the tile, and some pixels may read through fewer taps: the compiler knows which, so that
+// nothing is computed for the others.
 template <int kFirst>
 struct FromPixel {};
 
@@ -121,7 +121,8 @@ __attribute__((always_inline)) static inline void tile_products(Shape fixed, Pla
     }
 }
 
-// Whether a group has `lanes` output channels beside a multiple of `wider`; 0: at all.
+// Returns false if a group is known to have fewer than `lanes` channels beside a multiple of
+// `wider`. With wider = 0 all of its channels count.
 static constexpr bool may_have_channels(const ConvShape*, int, int) {
   return true;
 }
@@ -193,8 +194,8 @@ static inline void tiles_of_same_taps(Shape fixed, const TileReads<typename Tile
   }
 }
 
-// Whether the pixels from tile * pixels on are in the row and read through all taps; not
-// transposed.
+// Returns true if the pixels from tile * pixels on are in the row and read through all taps. The
+// shape is not transposed.
 static constexpr bool is_whole(const ConvShape& shape, int pixels, int tile) {
   const int first = tile * pixels, last = first + pixels - 1;
   const int reach = (shape.kernel[2] - 1) * shape.dilation[2] - shape.pad[2];
@@ -202,7 +203,7 @@ static constexpr bool is_whole(const ConvShape& shape, int pixels, int tile) {
          last * shape.stride[2] + reach < shape.in_size[2];
 }
 
-// Whether only the first and the last tile of a row may be others.
+// Returns true if all tiles of a row are whole but for, perhaps, the first and the last.
 static constexpr bool has_whole_middle(const ConvShape& shape, int pixels) {
   const int last = ceil_div(shape.out_size[2], pixels) - 1;
   return !shape.transposed &&

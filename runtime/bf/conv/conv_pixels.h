@@ -20,11 +20,11 @@
 
 namespace bf {
 
-// On the stack, for each of w and |w|; bytes for each of centres and radii.
+// Limits of copies on the stack: weights, for w and |w| each; bytes, for centres and radii each.
 constexpr int kMostCopiedWeights = 2048;
 constexpr int kMostCopiedBytes = 8192;
 
-// How such outputs are gone through.
+// The extents of the walk through outputs with pixels in lanes.
 struct PixelLanes {
   int lanes;
   int vectors;   // of a row of outputs
@@ -59,8 +59,8 @@ constexpr int channel_vectors(int channels, int lanes) {
   return count;
 }
 
-// Whether pixels go in lanes: where that takes fewer vector operations. Fewer than kFew channels
-// have no vectors at all. Images must be in planes, an output's products one chain.
+// Returns true if pixels go in lanes: that takes fewer vector operations, or there are fewer than
+// kFew channels, which have no vectors. Images must be in planes, an output's products one chain.
 template <typename Kind>
 constexpr bool has_pixel_lanes(const ConvShape& shape, int chain) {
   constexpr int kFew = 4, kBytes = sizeof(typename Kind::Number);
@@ -82,7 +82,7 @@ struct KeptRows {
   static constexpr int kStride = kShape.stride[2], kPad = kShape.pad[2];
   alignas(64) Number of[kHow.rows][in_group(kShape)][kStride][kHow.length];
 
-  // Whether the row is whole vectors of every second position.
+  // True if the row is made of whole vectors of every second position.
   static constexpr bool kPairs =
       sizeof(Number) == sizeof(float) && kStride == 2 && kPad >= 0 && kShape.in.spatial[2] == 1 &&
       kShape.in_size[2] % (2 * kHow.lanes) == 0 && kShape.in_size[2] + kPad <= 2 * kHow.length;
@@ -121,7 +121,7 @@ struct KeptRows {
     }
   }
 
-  // What output 0 of a row reads through a tap.
+  // The element that output 0 of a row reads through a tap; output x reads the one x behind it.
   __attribute__((always_inline)) const Number* at(int row, int i, int tap) const {
     const int position = tap * kShape.dilation[2];
     return of[row % kHow.rows][i][position % kStride] + position / kStride;
@@ -137,8 +137,8 @@ struct PixelTiles {
   using Vector = typename VectorOf<Number, kHow.lanes>::type;
   using Rows = KeptRows<Number, kShape>;
 
-  // Of a row of outputs: the weights of a group with their magnitudes, the rows that it reads by
-  // the taps `range`.
+  // The reads of a row of outputs: the weights of a group with their magnitudes, and the rows that
+  // it reads by the taps `range`.
   struct Reads {
     const Number *weight, *size;
     const Rows &centre, &radius;

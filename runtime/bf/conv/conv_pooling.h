@@ -16,7 +16,7 @@
 
 namespace bf {
 
-// How such inputs are gone through. No lanes: one by one.
+// The extents of the walk through inputs in lanes. No lanes: inputs go one by one.
 struct PoolingLanes {
   int inputs;    // of a row that windows read
   int lanes;     // of a vector
@@ -38,8 +38,8 @@ constexpr PoolingLanes pooling_lanes(const ConvShape& shape) {
   return made;
 }
 
-// Whether windows are summed so: a question of the shape alone. Each output channel adds up
-// neighbours anew: fewer than kFew of them.
+// Returns true if windows are summed so, which depends on the shape alone. Each output channel adds
+// up neighbours anew: there must be fewer than kFew of them.
 constexpr bool has_pooled_windows(const ConvShape& shape, int chain) {
   constexpr int kFew = 4, kWidest = 16, kLeast = 4;
   const int window = shape.kernel[2];
@@ -116,7 +116,7 @@ __attribute__((always_inline)) static inline void pool_rows(const ConvShape& sha
   }
 }
 
-// Of a shape with has_pooled_windows() that the compiler does not know.
+// Pools by a shape that has_pooled_windows(), but is not a constant.
 template <bool kAdd, int kWindow = 16>
 static inline void pool_outputs(const ConvShape& shape, const float* weight, const float* centre_in,
                                 const float* radius_in, float* centre_out, float* radius_out) {
@@ -213,7 +213,7 @@ struct PoolingTiles {
     pool_row<kAdd, kWindow>(kShape, weight, centre, radius, range, centre_out, radius_out);
   }
 
-  // The same in lanes.
+  // A row of outputs of a channel, in lanes.
   static void row(const Weights& weights, const float* centre, const float* radius,
                   const TapRange& range, float* centre_out, float* radius_out) {
     const auto some = [&](int first, auto count) __attribute__((always_inline)) {

@@ -3,8 +3,8 @@
 #include "bf/contract/integers.h"
 #include "bf/sums/terms.h"
 
-// Which taps of a convolution read an input, and through which an output reads. `up`: from the
-// strided side, whose images are smaller, to the other (see paired() in terms.h).
+// The taps of a convolution that read an input, and those through which an output reads. `up`: from
+// the strided side, whose images are smaller, to the other (see paired() in terms.h).
 
 namespace bf {
 
@@ -38,7 +38,7 @@ static constexpr TapSteps tap_steps(const ConvShape& shape, bool up) {
   return made;
 }
 
-// The same of a shape that may be a constant.
+// The tap_steps() of a constant shape, made at compile time; steps() takes shapes of both kinds.
 template <const ConvShape& kShape, bool kUp>
 constexpr TapSteps kTapSteps = tap_steps(kShape, kUp);
 
@@ -64,7 +64,7 @@ static constexpr int tap_shift(const ConvShape& shape, bool up, int d) {
   return up ? shape.stride[d] : 1;
 }
 
-// In an image without borders.
+// The taps of position `from` in an image without borders.
 static constexpr TapRange all_taps(const ConvShape& shape, const TapSteps& how, bool up, int d,
                                    int from) {
   TapRange made = {0, 0, 0};
@@ -86,7 +86,7 @@ static constexpr TapRange all_taps(const ConvShape& shape, const TapSteps& how, 
   return made;
 }
 
-// Those that pair with a position in the window.
+// Leaves those of the taps that pair with a position in the window.
 static constexpr TapRange clip(const TapSteps& how, const Window& window, int d, TapRange taps) {
   const int step = how.position[d], size = step < 0 ? -step : step;
   // The first is `before` positions outside of the window, the last `after`.
@@ -105,9 +105,9 @@ static constexpr TapRange clip(const TapSteps& how, const Window& window, int d,
   return taps;
 }
 
-// Of `pixels` positions a period apart in a row of the image, the first with these taps: whether
-// all have the same ones, and some. First and last tap rise from one to the next: what is the same
-// at both ends is the same between them, unless it is nothing.
+// Returns true if `pixels` positions a period apart in a row of the image, the first with these
+// taps, have the same taps, and some. First and last tap rise from one position to the next: what
+// is the same at both ends is the same between them, unless it is nothing.
 static constexpr bool have_same_taps(const ConvShape& shape, const TapSteps& how, bool up,
                                      const Window& window, TapRange taps, int pixels) {
   const TapRange first = clip(how, window, 2, taps);

@@ -64,8 +64,8 @@ static inline void save_blob(const void* context, std::size_t begin, std::size_t
   copy_bytes(content, bytes, static_cast<unsigned char*>(blob) + sizeof header);
 }
 
-// Into an empty context. Its own header tells whose blob it is before the checksum is made, so that
-// a stale blob is not called a corrupt one.
+// Loads a blob into an empty context. Its header tells whose blob it is before the checksum is
+// made, so that a stale blob is not called a corrupt one.
 static inline bf_status load_blob(void* context, std::size_t begin, std::size_t bytes,
                                   const char* sha256, const void* blob) {
   Context& state = *static_cast<Context*>(context);

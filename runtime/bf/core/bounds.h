@@ -46,7 +46,7 @@ static inline bf_status check_box(const float* lower, const float* upper, int n)
   return BF_INFINITE_BOX;
 }
 
-// The same of semantics float32: within `reach` no evaluation of the network overflows.
+// check_box() of semantics float32: within `reach` no evaluation of the network overflows.
 static inline bf_status check_box(const float* lower, const float* upper, int n, float reach) {
   if (const bf_status status = check_box(lower, upper, n)) return status;
   for (int i = 0; i < n; ++i)
@@ -117,7 +117,7 @@ static inline void bind_box(const float* lower, const float* upper, int n, doubl
 
 // ---- the interval around a double centre
 
-// What centre z_j = fl(W c + b) may miss, in double, for the neurons of one layer (see
+// Bounds what the centre z_j = fl(W c + b) may miss, in double, for the neurons of one layer (see
 // CentreAffine in the plan):
 //   |z - (z_j + sum_k w*_jk (a_k - c_k))| <= relative (row_norm max|c| + bias_norm) + absolute
 // slack: the SlackTerms: that bound; sum of the radii, or 0 without them; the third is left for
@@ -168,8 +168,8 @@ static inline void interval_around(const float* radius, int n, double inflate, d
     below[j] = above[j] = float_up(static_cast<double>(radius[j]) * inflate + slack);
 }
 
-// Where weights are uncertain, what a centre may miss is told for each neuron: own_j = relative
-// (|W| |c|)_j + absolute. magnitude_k >= |c_k|, the input of the product.
+// Uncertain weights get a bound of each neuron's own centre error: own_j = relative (|W| |c|)_j +
+// absolute. magnitude_k >= |c_k| is the input of the product.
 static inline void magnitudes(const double* centre, int n, float* magnitude) {
   for (int k = 0; k < n; ++k) magnitude[k] = float_up(__builtin_fabs(centre[k]));
 }
@@ -223,7 +223,7 @@ struct Relaxation {
   float radius;                       // of a'
 };
 
-// Both offsets of a table, farther out by a price with price_factor(): to[0] above, to[n] below.
+// Writes both offsets of a table, moved outward by a price with price_factor(): to[0], to[n].
 static inline void put_offsets(double upper, double lower, double price, int n, float* to) {
   to[0] = float_up(upper + price);
   to[n] = float_down(lower - price);
@@ -287,9 +287,9 @@ static inline Relaxation relax_relu(double centre, double low, double high) {
 
 // ---- backward rows
 
-// Whether the bounds leave the sign of neuron j open: sub_down(centre, below) < 0 < add_up(centre,
-// above). Proof: a step outward from a float other than 0 does not pass 0, a sum of 0 takes none,
-// and NaN becomes the infinity that leaves the sign open.
+// Returns true if the bounds leave the sign of neuron j open: sub_down(centre, below) < 0 <
+// add_up(centre, above). Proof: a step outward from a float other than 0 does not pass 0, a sum of
+// 0 takes none, and NaN becomes the infinity that leaves the sign open.
 static inline bool is_unstable(const double* centre, const float* below, const float* above,
                                int j) {
   const bool active = centre[j] - static_cast<double>(below[j]) >= 0;
@@ -364,7 +364,7 @@ __attribute__((noinline, unused)) static void choose_start_rows(const float* wei
 }
 #endif
 
-// Where the weights of a neuron of a table [out / panel][in][panel] begin.
+// The place of the first weight of a neuron in a table [out / panel][in][panel].
 template <typename Index>
 static inline std::ptrdiff_t weight_of(Index neuron, int in, int panel) {
   return static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
@@ -413,7 +413,7 @@ struct RowErrors {
   double absolute;            // slack of the rows' layer, and underflow
 };
 
-// What of a row's two bounds is tighter.
+// Takes over what is tighter of the bounds that a neuron's two rows give.
 static inline void tighten_neuron(int neuron, float down, float up, float* below, float* above) {
   if (down < below[neuron]) below[neuron] = down;
   if (up < above[neuron]) above[neuron] = up;
@@ -448,12 +448,12 @@ static inline int tighten_vectors(const std::int32_t* neurons, int count, int pa
   return r;
 }
 
-// What a row loses besides the terms of its sums.
+// Bounds what a row loses besides the terms of its sums.
 static inline double own_loss(const RowErrors& errors, float radius, double absolute) {
   return errors.weight_relative * static_cast<double>(radius) * errors.inflate + absolute;
 }
 
-// How far below the centre a row says that its neuron, or the negative, may be.
+// Bounds how far below the centre the row's neuron, or its negative, may be.
 static inline float reach_of_row(float offset, float spread, double own, const RowErrors& errors) {
   const double loss =
       (static_cast<double>(spread) * errors.concretize_inflate + own) * kDoubleSlack;
@@ -481,8 +481,8 @@ static inline void tighten_rows(const std::int32_t* neurons, int count, int pair
   }
 }
 
-// What branch and bound is told of a row of q = z_i or -z_i: its coefficients over the inputs, and
-// behind them a float `least` with
+// Writes the line of a row of q = z_i or -z_i for branch and bound: its coefficients over the
+// inputs, and behind them a float `least` with
 //     q(x) >= least + |a_k| d_k   for every k, and for the sum over all,
 // d_k >= 0 the distance of x_k from that end of the box at which a_k x_k is least. Clipping rests
 // on it: docs/proofs/branch-and-bound.md. centre: of q. Coefficients may be infinite or NaN, least
@@ -513,8 +513,8 @@ static inline void keep_coefficients(const std::int32_t* neurons, int count, int
   }
 }
 
-// Where z of n neurons lies, rounded outward: the lower ends go to kept[position] on, the upper
-// ends `neurons` behind them. Nothing where kept is null.
+// Writes the intervals of z of n neurons, rounded outward: the lower ends from kept[position] on,
+// the upper ends `neurons` behind them. Does nothing where kept is null.
 static inline void keep_ranges(int n, const double* centre, const float* below, const float* above,
                                int position, int neurons, float* kept) {
   if (kept == nullptr) return;

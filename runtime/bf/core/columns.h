@@ -95,8 +95,8 @@ __attribute__((always_inline)) static inline void give_columns(const Vector (&ro
   }
 }
 
-// The same of `pixels` rows of `channels` numbers in memory, whose columns' numbers are `step`
-// apart.
+// give_columns() for `pixels` rows of `channels` numbers in memory; the numbers of a column are
+// `step` apart.
 template <bool kAdd>
 __attribute__((always_inline)) static inline void give_channels(const float* from, int pixels,
                                                                 int channels, float* to,

@@ -5,8 +5,8 @@
 #include "bf/contract/workspace.h"
 #include "bf/core/rounding.h"
 
-// What verifiers with a cache keep between calls, in memory of the caller's. As in bounds.h:
-// internal linkage, no heap, no state of its own.
+// Contexts hold what verifiers with a cache keep between calls, in memory of the caller's. As in
+// bounds.h: internal linkage, no heap, no state of its own.
 //
 // A context begins with a Context; the plan says what lies behind it. Two boxes matter:
 //   the last: of the call before. What was made for it (EPOCH) serves calls on the same box, equal
@@ -58,7 +58,7 @@ static inline bf_status check_room(const void* context, std::size_t bytes, std::
   return BF_OK;
 }
 
-// And when it holds a context of this verifier's.
+// BF_OK when check_room() says so, and `context` holds a context of this verifier's.
 static inline bf_status check_context(const void* context, std::size_t bytes, std::size_t needed,
                                       std::size_t align, std::uint64_t fingerprint) {
   if (const bf_status status = check_room(context, bytes, needed, align)) return status;
@@ -92,7 +92,7 @@ static inline bool same_bits(const float* a, const float* b, int n) {
   return different == 0;
 }
 
-// Of boxes that check_box accepts: no NaN.
+// Returns true if a box lies inside another; check_box() has accepted both, so that none has a NaN.
 static inline bool is_inside(const float* lower, const float* upper, const float* around_lower,
                              const float* around_upper, int n) {
   bool inside = true;
@@ -107,7 +107,7 @@ static inline void copy_floats(const float* from, int n, float* to) {
 
 // ---- calls
 
-// Where the boxes lie in the context; null for what the verifier does not keep.
+// The places of the boxes in the context; null for those that the verifier does not keep.
 struct KeptBoxes {
   float* last_lower;
   float* last_upper;
@@ -115,7 +115,7 @@ struct KeptBoxes {
   float* anchor_upper;
 };
 
-// What a call may leave out.
+// The facts about a call that say which steps it may leave out.
 struct CachedCall {
   std::uint32_t own;  // this entry point's mark
   bool shared;        // the shared steps were run on this box

@@ -2,12 +2,12 @@
 
 #include <cpuid.h>
 
-// Which of the x86-64 levels of the System V psABI this processor and its operating system offer:
-// for verifiers that hold code for several (bf-aot --dispatch).
+// The x86-64 level of the System V psABI that this processor and its operating system offer, for
+// verifiers that hold code for several (bf-aot --dispatch).
 
 namespace bf {
 
-// What the instruction cpuid answers, and the register states that the system saves (XCR0).
+// The answers of the instruction cpuid, and the register states that the system saves (XCR0).
 struct X86Features {
   unsigned basic = 0;            // leaf 1, ecx
   unsigned extended = 0;         // leaf 0x80000001, ecx

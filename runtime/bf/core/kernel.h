@@ -2,8 +2,8 @@
 
 #include "bf/contract/integers.h"
 
-// What printed kernels are made of. A vector type V has float or double elements:
-// `using f32x8 = float __attribute__((vector_size(32)))`.
+// Primitives that printed kernels are made of. A vector type V has float or double elements: `using
+// f32x8 = float __attribute__((vector_size(32)))`.
 
 #define BF_RESTRICT __restrict
 #define BF_KERNEL __attribute__((noinline)) void
@@ -20,7 +20,7 @@
 // A value that is used twice stays in its register: one load instead of two.
 #define BF_KEEP(x) bf::kernel::keep(x)
 
-// Of an address that may lie behind the last element: a hint, never a fault.
+// Asks ahead for an address that may lie behind the last element: a hint, never a fault.
 #define BF_PREFETCH(p, bytes) \
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + (bytes)))
 
@@ -33,7 +33,7 @@ constexpr int smaller(int a, int b) {
   return a < b ? a : b;
 }
 
-// Of a value that fits a register.
+// Keeps a value that fits a register in one; see BF_KEEP.
 template <typename V>
 __attribute__((always_inline)) static inline void keep(V& x) {
 #if defined(__clang__)
@@ -51,7 +51,7 @@ __attribute__((always_inline)) static inline void keep(V& x) {
 #endif
 }
 
-// Of floats or vectors of them, element by element.
+// The larger of floats, or of vectors of them element by element; b where one is NaN.
 template <typename V>
 static inline V larger(V a, V b) {
   return a > b ? a : b;
@@ -72,13 +72,13 @@ static inline T* at(void* arena, std::size_t offset) {
   return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
 }
 
-// Of a list: how many count, the entries, then how many that count lie below 0, 8, 16, ..
-// None is negative: compilers that know it divide by a power of two in one step.
+// A list has the number of its entries that count, its entries, then how many that count lie below
+// 0, 8, 16, .. None is negative: compilers that know it divide by a power of two in one step.
 static inline std::ptrdiff_t entry(const std::int32_t* list, int place) {
   return static_cast<std::ptrdiff_t>(static_cast<std::uint32_t>(list[1 + place]));
 }
 
-// The place of the first that counts and is not below `value`, a multiple of 8 or all of them.
+// The place of the first entry that counts and is not below `value`, a multiple of 8 or all.
 static inline int place_from(const std::int32_t* list, int entries, int value) {
   return list[1 + entries + (value + 7) / 8];
 }
@@ -116,11 +116,11 @@ static inline V broadcast(T x) {
   return x - V{};
 }
 
-// Between floats and as many doubles.
+// Converts between floats and as many doubles.
 template <typename To, typename V>
 static inline To convert(V x) {
 #if !defined(__clang__) && (defined(__AVX512F__) || defined(__AVX2__))
-  // One instruction where GCC 12 makes four of the portable conversion.
+  // GCC 12 makes four instructions of the portable conversion; this is one.
 #if defined(__AVX512F__)
   if constexpr (sizeof(V) == 32 && sizeof(To) == 64)
     return __builtin_ia32_cvtps2pd512_mask(x, To{}, static_cast<char>(-1), 4);
@@ -140,8 +140,8 @@ static inline T* pinned(T* p) {
   return p;
 }
 
-// So many floats as doubles, in whole vectors: what converts and spreads one takes the place of two
-// multiply-adds on some processors with AVX-512.
+// Converts `count` floats to doubles, in whole vectors: to convert and spread one at each use takes
+// the place of two multiply-adds on some processors with AVX-512.
 template <typename To, typename From>
 static inline void widened_row(const float* from, int count, double* to) {
   constexpr int kLanes = static_cast<int>(sizeof(To) / sizeof(double));

@@ -11,8 +11,8 @@ namespace bf {
 
 #if defined(__AVX512F__)
 
-// The same kLanes floats of each row: of tables [out / panel][rows][panel], neurons beside each
-// other in panels.
+// Chooses the same kLanes floats of each row of a table [out / panel][rows][panel], where neurons
+// lie beside each other in panels.
 template <int kLanes>
 class LaneChoice {
  public:
@@ -20,7 +20,7 @@ class LaneChoice {
   using Ints = typename VectorOf<std::int32_t, 16>::type;
   static constexpr int kMostWindows = 4;
 
-  // Of the neurons given; false where they lie too far apart.
+  // Chooses the floats of these neurons; false where they lie too far apart.
   bool make(const std::int32_t* neurons, int rows, int panel) {
     if (panel % kVector != 0) return false;
     for (int r = 0; r < kLanes; ++r) {
@@ -46,7 +46,7 @@ class LaneChoice {
 
   int windows() const { return count_; }
 
-  // From a row's first float of panel 0; kWindows: at least windows().
+  // The chosen floats of the row whose first float of panel 0 is at `row`; kWindows >= windows().
   template <int kWindows>
   __attribute__((always_inline)) typename VectorOf<float, kLanes>::type of(const float* row) const {
     Floats chosen = from(windows_[0], row);

@@ -7,9 +7,9 @@
 
 namespace bf {
 
-// How many of n neurons are live, for which is_live(j): then these in order, then the others in
-// falling order; then how many live ones lie below 0, kListUnit, 2 kListUnit, .. and n.
-// live: live_list_size(n) numbers.
+// Writes how many of n neurons are live, for which is_live(j); then these in order, then the others
+// in falling order; then how many live ones lie below 0, kListUnit, 2 kListUnit, .. and n. live:
+// live_list_size(n) numbers.
 template <typename IsLive>
 static inline void list_if(int n, IsLive is_live, std::int32_t* live) {
   std::int32_t* places = live + 1 + n;
@@ -34,7 +34,7 @@ static inline void list_if(int n, IsLive is_live, std::int32_t* live) {
   live[0] = count;
 }
 
-// Of activations, those that are not 0 on the whole box. NaN is live.
+// Lists the activations that are not 0 on the whole box. NaN is live.
 template <typename T>
 static inline void list_live(const T* centre, const float* radius, int n, std::int32_t* live) {
   const auto is_live = [&](int j) { return !((centre[j] == 0) & (radius[j] == 0)); };

@@ -27,13 +27,13 @@
 
 namespace bf {
 
-// Who works on a call. No executor: the caller alone.
+// The workers of a call. No executor: the caller alone.
 struct Team {
   const bf_executor* executor;
   std::size_t workers;
 };
 
-// At most `most` of the executor's workers.
+// Makes a team of at most `most` of the executor's workers.
 static inline bf_status gather_team(const bf_executor* executor, std::size_t most, Team& team) {
   team = {nullptr, 1};
   if (executor == nullptr) return BF_OK;
@@ -52,7 +52,7 @@ static inline int tiles_of(int count, int tile) {
   return (count + tile - 1) / tile;
 }
 
-// What the jobs of a run share.
+// The state that the jobs of a run share.
 template <typename Tile>
 struct Round {
   const Tile& tile;

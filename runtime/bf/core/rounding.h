@@ -89,7 +89,7 @@ static inline float next_up(float x) {
   return x;
 }
 
-// As for float.
+// next_up() of double, by the same proof.
 static inline double next_up(double x) {
   std::uint64_t bits;
   __builtin_memcpy(&bits, &x, sizeof bits);

@@ -220,14 +220,14 @@ static inline void list_live_boxes(const T* centre, const float* radius, int n,
 // ---- backward rows: each box has a list of its own, and in each round a neuron of it in its lane.
 // Rows of +z are in the first kBoxes lanes, of -z in the others.
 
-// How many neurons each box lists. A list is [rounds][kBoxes].
+// The number of neurons that each box lists. A list is [rounds][kBoxes].
 template <int kBoxes>
 struct BoxRows {
   int count[kBoxes];
   int rounds;
 };
 
-// As many rounds as the longest list has; the others are filled up with their last neuron.
+// Gives every list as many rounds as the longest has, by repeating its last neuron.
 template <int kBoxes>
 static inline void fill_lists(BoxRows<kBoxes>& rows, std::int32_t* neurons) {
   for (int b = 0; b < kBoxes; ++b)

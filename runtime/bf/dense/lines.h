@@ -55,14 +55,14 @@ struct LineBounds {
   double absolute;   // what underflows in a neuron
 };
 
-// Lost in every neuron of a box: slack, what underflows, and some roundings.
+// The losses of every neuron of a box: slack, what underflows, and some roundings.
 template <int kBoxes>
 struct LineLosses {
   float own[kBoxes];
   LineLosses(const double* slack, double absolute) {
     for (int b = 0; b < kBoxes; ++b) own[b] = float_up((slack[b] + absolute) * (1 + 0x1p-20));
   }
-  // Of kLanes numbers, element `at` first.
+  // The losses of kLanes numbers, the first of which is element `at`.
   template <int kLanes>
   typename VectorOf<float, kLanes>::type of(int at) const {
     using Floats = typename VectorOf<float, kLanes>::type;
@@ -71,7 +71,7 @@ struct LineLosses {
   }
 };
 
-// What is known of z for the neurons of one vector, or a neuron of several boxes: no NaN in bounds.
+// Bounds of z for the neurons of one vector, or a neuron of several boxes: no NaN in bounds.
 template <int kLanes>
 struct LineReach {
   typename VectorOf<float, kLanes>::type below, above;  // |z - centre|
@@ -114,7 +114,7 @@ BF_LANES LineReach<kLanes> reach_of_neurons(int inputs, std::ptrdiff_t stride,
   return made;
 }
 
-// Of n neurons. below may be radius.
+// Bounds z of n neurons by their intervals and lines. below may be radius.
 template <int kBoxes>
 static inline void tighten_lines(int n, int inputs, std::ptrdiff_t stride, const LineBounds& bounds,
                                  const float* radius, const double* slack, const float* lines,
@@ -146,7 +146,7 @@ struct LineBlock {
   float moves[kLineBlock];
 };
 
-// How a' lies to z for the neurons of one vector.
+// The lines of a' over z for the neurons of one vector.
 template <int kLanes>
 struct LineChoice {
   using Floats = typename VectorOf<float, kLanes>::type;
@@ -264,8 +264,8 @@ BF_LANES void move_centres(const double* centre, const LineBlock& block, int pla
   store_rows(centre_out, Doubles(keeps > 0 ? c + moves : moves));
 }
 
-// Of n neurons. centre_out may be centre, radius_out radius: nothing of neuron j is read once these
-// are written.
+// Relaxes n neurons. centre_out may be centre, radius_out radius: nothing of neuron j is read once
+// these are written.
 template <int kBoxes>
 static inline void relax_lines(int n, bool relu, int inputs, std::ptrdiff_t stride,
                                const LineBounds& bounds, const LineErrors& errors,

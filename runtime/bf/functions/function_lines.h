@@ -133,7 +133,7 @@ static inline double find_slope_in_cells(const FunctionView& f, double s, double
   return x;
 }
 
-// The same for functions without cells, by bisection.
+// find_slope_in_cells() for functions without cells, by bisection.
 static inline double find_slope(const FunctionView& f, int run, double s, double a, double b,
                                 int side, double tolerance) {
   const double sign = side > 0 ? 1 : -1;

@@ -64,7 +64,7 @@ struct FunctionView {
   double above_low, above_high;  // and above the last
 };
 
-// What is known of f at a point: low <= f <= high, |f' - slope| <= slope_error.
+// Bounds of f at a point: low <= f <= high, |f' - slope| <= slope_error.
 struct FunctionPoint {
   double low, high;
   double slope, slope_error;
@@ -82,7 +82,7 @@ static inline int find_run(const FunctionView& f, double x) {
   while (end - first > 1) {
     const int middle = (first + end) / 2;
     const FunctionRun& run = f.run[middle];
-    // Without branches: nothing predicts them.
+    // There are no branches here, since nothing predicts them.
     const bool inside = (run.start < x) | ((run.start == x) & !run.open);
     first = inside ? middle : first;
     end = inside ? end : middle;

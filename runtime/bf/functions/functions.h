@@ -7,8 +7,8 @@
 #include "bf/functions/function_steps.h"
 #include "bf/functions/function_table.h"
 
-// Elementwise functions in a verifier: bounds, linear relaxations, and a layer of them.
-// Why tables bound functions: docs/proofs/functions.md.
+// Elementwise functions in a verifier: bounds, linear relaxations, and a layer of them. The proof
+// that tables bound functions: docs/proofs/functions.md.
 
 namespace bf {
 
@@ -64,10 +64,10 @@ static inline bool multiplies_exactly(float slope) {
   return slope == 0 || slope == 1 || slope == -1;
 }
 
-// As relax() of bounds.h, with the same table and the same prices, whose proof holds for lines of
-// any slopes: s is the larger |slope|, and the error of A x slope counts the slopes that are not 0,
-// 1 or -1. Without a table only the centres and radii are made, and `radius` and `slack` are not
-// touched. Results may be written over inputs as there.
+// relax() of bounds.h for a function, with the same table and the same prices, whose proof holds
+// for lines of any slopes: s is the larger |slope|, and the error of A x slope counts the slopes
+// that are not 0, 1 or -1. Without a table only the centres and radii are made, and `radius` and
+// `slack` are not touched. Results may be written over inputs as there.
 static inline void relax(int n, const FunctionView& f, const double* centre, const float* below,
                          const float* above, const float* radius, const RelaxErrors& errors,
                          double* slack, float* table, double* centre_out, float* radius_out) {
@@ -116,8 +116,8 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
         (static_cast<double>(n) * (1 + slack[kRadiusSlack]) + reach_sum) * (1 + 0x1p-20);
 }
 
-// Whether a tighter interval may improve the relaxation of neuron j. Not at a point, nor where f is
-// a line or a constant.
+// Returns true if a tighter interval may improve the relaxation of neuron j: not at a point, nor
+// where f is a line or a constant.
 static inline bool is_inexact(const FunctionView& f, const double* centre, const float* below,
                               const float* above, int j) {
   const double low = sub_down(centre[j], static_cast<double>(below[j]));
@@ -128,7 +128,7 @@ static inline bool is_inexact(const FunctionView& f, const double* centre, const
   return f.run[run].kind != FunctionRunKind::kLine || run != find_run(f, high);
 }
 
-// These neurons, in order; returns their number.
+// Lists the neurons that is_inexact() accepts, in order; returns their number.
 static inline int list_inexact(const FunctionView& f, const double* centre, const float* below,
                                const float* above, int n, std::int32_t* neurons) {
   int count = 0;

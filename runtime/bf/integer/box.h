@@ -23,7 +23,7 @@ static inline std::int32_t key_of(std::uint32_t bits) {
   return (bits >> 31) != 0 ? -magnitude : magnitude;
 }
 
-// As bf::check_box.
+// Checks what bf::check_box() checks, without floating point.
 static inline bf_status check_box(const float* lower, const float* upper, int n) {
   bool empty = false;
   bool infinite = false;
@@ -40,7 +40,7 @@ static inline bf_status check_box(const float* lower, const float* upper, int n)
   return infinite ? BF_INFINITE_BOX : BF_OK;
 }
 
-// As bf::check_workspace, but for the float environment, which nothing depends on.
+// Checks what bf::check_workspace() checks, but the float environment: nothing depends on it.
 static inline bf_status check_workspace(const void* workspace, std::size_t bytes,
                                         std::size_t needed, std::size_t align) {
   if (workspace == nullptr) return needed == 0 ? BF_OK : BF_NULL_ARGUMENT;

@@ -2,8 +2,8 @@
 
 #include "bf/contract/integers.h"
 
-// How integer sums become codes of a grid: docs/proofs/integer-grid.md. No floating point, no heap;
-// all have internal linkage.
+// Codes of a grid from integer sums: docs/proofs/integer-grid.md. No floating point, no heap; all
+// have internal linkage.
 
 namespace bf::integer {
 
@@ -36,8 +36,8 @@ struct Floor {
   }
 };
 
-// The same to the nearest; in the middle of two, to the one that is even before the offset that
-// `odd` is the parity of.
+// Rounds to the nearest; in the middle of two, to the one that is even before an offset is added.
+// `odd` is the parity of that offset.
 struct HalfEven {
   template <typename Row>
   static Code code_of(const Row& row, std::int64_t scaled) {
@@ -58,7 +58,7 @@ struct StepRow {
   std::uint8_t first, count;
 };
 
-// How many of `count` keys, which never decrease, are at most `key`.
+// The number of those among `count` keys, which never decrease, that are at most `key`.
 template <typename Key>
 static inline int count_up_to(const Key* keys, int count, Key key) {
   int low = 0;

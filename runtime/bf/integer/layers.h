@@ -177,7 +177,7 @@ static inline void add(const PairSum& sum, const Code* a, const Code* b, int n, 
     out[i] = Rounding::code_of(sum, sum.a_weight * a[i] + sum.b_weight * b[i] + sum.addend);
 }
 
-// The same with codes `first` + how many of `count` steps are at most a_weight a + b_weight b.
+// A sum with codes `first` + how many of `count` steps are at most a_weight a + b_weight b.
 struct PairSteps {
   std::int64_t a_weight, b_weight;
   const std::int64_t* steps;

@@ -18,8 +18,8 @@ namespace bf {
 constexpr std::size_t kPointsTogether = 16;
 constexpr float kLeastStep = 0x1p-10f;
 
-// So many points are tried before boxes are split, all with the whole step, and later one for so
-// many boxes.
+// Points that are tried before boxes are split, all with the whole step; and the number of boxes
+// for each of which one more point is tried later.
 constexpr std::uint64_t kFirstPoints = 64;
 constexpr std::uint64_t kBoxesPerPoint = 8;
 
@@ -53,7 +53,7 @@ struct Branches {
   float* shares;           // [capacity]
   std::uint32_t* clauses;  // [capacity], the first that was not excluded before the split
 
-  // What is bounded together.
+  // The round: boxes, or points, that are bounded together.
   float* round_lower;  // [batch][inputs]
   float* round_upper;
   float* row_lower;  // [batch][rows]
@@ -63,7 +63,7 @@ struct Branches {
   std::uint32_t* round_cases;  // [batch]
   bf_status* statuses;         // [batch]
 
-  // Of the box that is judged, each [inputs]; null without lines.
+  // Memory for the box that is judged, each [inputs]; null without lines.
   float* clip_lower;
   float* clip_upper;
   float* line_weights;
@@ -117,7 +117,7 @@ static inline bool begin_run(Branches& b, std::uint32_t index, const float* lowe
   return true;
 }
 
-// What becomes of a box that rows do not exclude.
+// The part of a box, which rows do not exclude, that stays open: see clip_and_choose().
 enum class Leaves : unsigned char { kNothing, kHalves, kAll };
 
 // Shrinks box i of the round to what its rows' lines leave of the clauses, and says where that is
@@ -218,8 +218,8 @@ static inline std::uint32_t next_random(PointSearch& points) {
   return points.random;
 }
 
-// What a point whose rows have these bounds lacks of violating the case: at most 0 only when its
-// every y satisfies a clause. Infinite where nothing is known.
+// Bounds what a point whose rows have these bounds lacks of violating the case: at most 0 only when
+// its every y satisfies a clause. Infinite where nothing is known.
 static inline float margin_of(const PropertyTables& property, std::uint32_t index,
                               const float* row_lower, const float* row_upper) {
   float least = __builtin_inff();
@@ -255,7 +255,7 @@ static inline void propose_points(Branches& b, std::size_t count) {
   }
 }
 
-// What the bounds at the points of the round say. True when one of them violates the property.
+// Judges the points of the round by their bounds. True when one of them violates the property.
 static inline bool judge_points(Branches& b, std::size_t count) {
   PointSearch& points = b.points;
   const PropertyTables& property = *b.property;

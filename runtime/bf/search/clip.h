@@ -19,11 +19,11 @@ static inline const float* line_of(const VerdictTerm& term, const float* lines,
   return lines + row * lines_of_row(inputs) + (term.at_least ? inputs + 1 : 0);
 }
 
-// For the roundings of limit - least and of the quotient by |a_k|: (1 - 2^-53)^3 (1 + 2^-50) > 1.
+// Pays for rounding limit - least and the quotient by |a_k|: (1 - 2^-53)^3 (1 + 2^-50) > 1.
 constexpr double kClipSlack = 1 + 0x1p-50;
 
-// What q is below wherever the term holds: its limit is a real number, and lies between the
-// threshold and the float beyond it (VerdictTerm).
+// A number that q is below wherever the term holds: its limit is a real number, and lies between
+// the threshold and the float beyond it (VerdictTerm).
 static inline double limit_of(const VerdictTerm& term) {
   return static_cast<double>(term.at_least ? -next_down(term.threshold) : next_up(term.threshold));
 }

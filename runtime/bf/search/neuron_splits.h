@@ -61,8 +61,8 @@ static inline bool is_spent(NodeSearch& s) {
   return over || is_stopped(s);
 }
 
-// Into found.verdict: BF_VERIFIED, BF_FALSIFIED or BF_BUDGET. A clause with a leaf that is not
-// proven is undecided.
+// Searches a clause; writes BF_VERIFIED, BF_FALSIFIED or BF_BUDGET to found.verdict. A clause with
+// a leaf that is not proven is undecided.
 template <class Bounds>
 static inline bf_status search_clause(NodeSearch& s, const Bounds& bounds) {
   take_terms(s);

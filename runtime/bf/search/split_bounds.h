@@ -8,7 +8,7 @@
 
 namespace bf {
 
-// What is known of a neuron: on the box, and by splits of the node.
+// The state of a neuron, on the box and by splits of the node.
 enum class SplitPhase : signed char {
   kNegative = -1,  // split, z <= 0
   kOpen = 0,       // a = relu(z), of either sign
@@ -32,7 +32,7 @@ struct SplitBounds {
   const SplitNetwork* network;
   const float *lower, *upper;  // the box, of the inputs
 
-  // By neuron. What z is on the box, from intervals of both kinds.
+  // Indexed by neuron. low, high: z on the box, from intervals of both kinds.
   float *low, *high;
   double* price;  // what Lambda = 1 costs by rounding
   SplitPhase* phase;
@@ -43,7 +43,7 @@ struct SplitBounds {
   float* scale;       // by layer
   double *proven_over_a, *proven_over_z, *proven_over_x;
 
-  // Of the clause.
+  // The terms of the clause and their weights.
   SplitTerm* terms;
   float* weights;
   std::uint32_t term_count;
@@ -52,7 +52,7 @@ struct SplitBounds {
   float rate, unbias;  // of the next step of the ascent
 };
 
-// What a part reads of numbers by input and by neuron.
+// The numbers that a part reads, out of those by input and those by neuron.
 template <class Number>
 static inline Number* read_by_part(const SplitBounds& b, const SplitPart& part, Number* by_input,
                                    Number* by_neuron) {
@@ -105,7 +105,7 @@ static inline void prepare_box(SplitBounds& b) {
       reach[j] = b.gamma * reach[j] + layer.weight_error * reach[j] + layer.bias_error;
     }
   }
-  // Of a product below the normal range, times what it meets; twice, for what rounding loses here.
+  // Pays for products below the normal range, times what each meets; twice, for roundings here.
   b.underflow = (network.products + 4 * network.roundings) * (1 + largest) * 0x1p-1073;
 }
 
@@ -208,7 +208,7 @@ static inline void step_neuron(SplitBounds& b, std::int32_t n, float scale) {
   b.choice[n] = choice > 0 ? open && choice > 1 ? 1 : choice : 0;
 }
 
-// How much the bound may gain by a split, and what the neuron's line loses at x.
+// Measures how much the bound may gain by a split, and what the neuron's line loses at x.
 static inline void measure_neuron(SplitBounds& b, std::int32_t n) {
   b.gain[n] = b.gap[n] = 0;
   if (b.phase[n] != SplitPhase::kOpen) return;
@@ -262,7 +262,7 @@ static inline void step_weights(SplitBounds& b) {
     b.weights[t] = sum > 0 ? b.weights[t] / sum : 1 / static_cast<float>(b.term_count);
 }
 
-// Before the first step of an ascent.
+// Prepares the first step of an ascent.
 static inline void begin_ascent(SplitBounds& b) {
   for (std::int32_t n = 0; n < b.network->neurons; ++n) b.mean[n] = b.largest[n] = 0;
   b.rate = kSplitRate;
@@ -279,7 +279,7 @@ static inline void ascend(SplitBounds& b, int step) {
   b.rate *= kSplitDecay;
 }
 
-// Whether the rows, in float, violate the clause at x.
+// Returns true if the rows, in float, violate the clause at x.
 static inline bool violates_at_x(SplitBounds& b) {
   forward_node<SplitPass::kTrue>(b);
   for (std::uint32_t t = 0; t < b.term_count; ++t)
@@ -299,7 +299,7 @@ static inline void add_to(ProvenSum& sum, double number) {
   sum.size += __builtin_fabs(number);
 }
 
-// Whether the coefficient of a term's row is a sum: of several terms, or with what a layer reads.
+// True if the coefficient of a term's row is a sum: of several terms, or with what a layer reads.
 static inline bool is_added(const SplitBounds& b, std::uint32_t t) {
   const auto neuron = static_cast<std::int32_t>(b.terms[t].neuron);
   for (std::uint32_t other = 0; other < t; ++other)
@@ -352,7 +352,7 @@ static inline ReluLine proven_line(const SplitBounds& b, std::int32_t n, float s
   return relu_line(a, split, choice, static_cast<double>(b.low[n]), static_cast<double>(b.high[n]));
 }
 
-// Whether the node's bound by its choices is proven to be at least 0: no violation in it.
+// Returns true if the node's bound by its choices is proven to be >= 0: no violation is in it.
 static inline bool prove_node(SplitBounds& b) {
   const SplitNetwork& network = *b.network;
   ProvenSum sum = {0, 0, 0};

@@ -10,7 +10,7 @@
 
 namespace bf {
 
-// What a layer reads of one tensor: z += W a.
+// The kind of map by which a layer reads one tensor: z += W a.
 enum class SplitMap : unsigned char { kDense, kSparse, kGather, kConv };
 
 struct SplitPart {
@@ -35,7 +35,7 @@ struct SplitLayer {
   const double* bias;  // [out / bias_run]; null: 0
   std::int32_t bias_run;
   bool relu;
-  // Of the exact z*: |z*_j - z_j| <= weight_error sum_k |w_jk| max |a_k| + bias_error.
+  // The error to the exact z*: |z*_j - z_j| <= weight_error sum_k |w_jk| max |a_k| + bias_error.
   double weight_error, bias_error;
 };
 

@@ -16,7 +16,7 @@ constexpr int kRootSteps = 50, kNodeSteps = 3, kLeafSteps = 30;
 // Neurons whose halves are bounded before one is split: the largest gains, and the largest gaps.
 constexpr int kByGain = 3, kByGap = 1;
 
-// At one node of so many the point is moved on along the network's own gradient, so often.
+// One of kNodesPerWalk nodes moves its point by kWalkSteps along the network's own gradient.
 constexpr std::uint64_t kNodesPerWalk = 8;
 constexpr int kWalkSteps = 4;
 
@@ -143,7 +143,7 @@ static inline bool is_stopped(NodeSearch& s) {
 
 // ---- points
 
-// Whether the floats of the exact box that are nearest to x violate the property, by bounds there.
+// Tests whether the floats of the exact box nearest to x violate the property, by bounds there.
 template <class Bounds>
 static inline bf_status try_x(NodeSearch& s, const Bounds& bounds) {
   if (!s.has_points || is_stopped(s)) return BF_OK;
@@ -254,9 +254,9 @@ static inline std::uint32_t look_ahead(NodeSearch& s, const Candidates& candidat
   return best;
 }
 
-// Where the network is affine on the node: the half of its box to be bounded first, at the input
-// that the sum depends on most there. kNoSplit: no input has a float between its ends, or the path
-// is too long.
+// halve_box() splits nodes on which the network is affine. It returns the half of the node's box to
+// be bounded first, at the input that the sum depends on most there. kNoSplit: no input has a float
+// between its ends, or the path is too long.
 constexpr std::uint32_t kNoSplit = 0xffffffffu;
 
 static inline std::uint32_t halve_box(const NodeSearch& s, std::uint32_t depth) {

@@ -4,8 +4,8 @@
 #include "bf/contract/workspace.h"
 #include "bf/search/verdict.h"
 
-// Where branch and bound splits a box: docs/proofs/branch-and-bound.md. No verdict depends on
-// it, only how many boxes it takes.
+// Chooses where branch and bound splits a box: docs/proofs/branch-and-bound.md. No verdict depends
+// on it, only how many boxes it takes.
 
 namespace bf {
 
@@ -36,10 +36,10 @@ static inline float inverse_of_sum(std::size_t inputs, const float* factor, cons
   return inverse > 0 && inverse < __builtin_inff() ? inverse : 0;
 }
 
-// What each input does to the rows that decide whether the box is excluded: of each clause
-// begin .. end that is not, the row that comes closest to excluding it; of that row the magnitudes
-// of both lines' coefficients, in shares of what all inputs do in [lower, upper], so that no clause
-// counts for more than another. lines: as of clip.h. Writes 0 where nothing is known.
+// Weighs inputs by the rows that decide whether the box is excluded. Of each clause begin .. end
+// that is not, the row counts that comes closest to excluding it: the magnitudes of both its lines'
+// coefficients, in shares of what all inputs do in [lower, upper], so that no clause counts for
+// more than another. lines: as in clip.h. Writes 0 where nothing is known.
 static inline void weigh_lines(const PropertyTables& property, std::uint32_t begin,
                                std::uint32_t end, const float* row_lower, const float* row_upper,
                                const float* lines, std::size_t inputs, const float* lower,

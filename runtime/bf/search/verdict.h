@@ -153,8 +153,8 @@ static inline bf_status find_violation(const PropertyTables& property, std::int3
   return BF_OK;
 }
 
-// What bounds of C y on a part of a case's box say of it, into `found`: the verdict on the cases
-// before. The part, its bounds and `point` (of as many numbers as inputs) are used up.
+// Adds to `found`, the verdict on the cases before, what bounds of C y on a part of a case's box
+// say. The part, its bounds and `point` (of as many numbers as inputs) are used up.
 template <class Bounds>
 static inline bf_status decide_case(const PropertyTables& property, std::int32_t index,
                                     float* box_lower, float* box_upper, float* row_lower,

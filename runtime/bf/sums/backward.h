@@ -55,7 +55,7 @@ struct RowSums {
   }
 };
 
-// The same with float chains of kSumChain neurons before the double sums.
+// RowSums with float chains of kSumChain neurons before the double sums.
 template <int kRows>
 struct LineSums {
   static constexpr int kLanes = lanes_of<float>(kRows);
@@ -133,8 +133,8 @@ __attribute__((noinline)) static void relax_run(int n, const float* table, const
   made.used = kSumChain - room;
 }
 
-// Through the relaxation of n neurons: A over a' becomes A slope over z, chosen by A's sign. table:
-// as relax() makes it; offsets: its two rows for the products that follow. In place, or not.
+// Passes rows through the relaxation of n neurons: A over a' becomes A slope over z, by A's sign.
+// table: as relax() makes it; offsets: its two rows for the products that follow. In place, or not.
 template <int kRows>
 BF_ROUTINE relax_rows(int n, const float* table, const float* offsets, const float* from, float* to,
                       float* sums) {

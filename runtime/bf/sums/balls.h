@@ -11,10 +11,11 @@
 
 namespace bf {
 
-// At least (1 - 2^-51) sqrt(x), and hardly more, for a normal float x > 0; x itself where it is
-// infinite or NaN. In exact arithmetic a step of Newton ends at the root or above it, wherever it
-// begins: (y + x / y) / 2 >= sqrt(x) for all y > 0. Of the last step's roundings two make the
-// result smaller, by 2^-53 each. So neither a library nor an instruction for roots is needed.
+// Returns at least (1 - 2^-51) sqrt(x), and hardly more, for a normal float x > 0; x itself where
+// it is infinite or NaN. In exact arithmetic a step of Newton ends at the root or above it,
+// wherever it begins: (y + x / y) / 2 >= sqrt(x) for all y > 0. Of the last step's roundings two
+// make the result smaller, by 2^-53 each. So neither a library nor an instruction for roots is
+// needed.
 static inline double root_above(float x) {
   if (!(x <= 0x1.fffffep127f)) return static_cast<double>(x);
   // The exponent halved: off by 6 % at most, and by 2^-36 after three steps.

@@ -52,13 +52,13 @@ struct IntervalErrors {
   float absolute;  // bias error and underflow
 };
 
-// Of one neuron, or of as many as a vector has lanes.
+// The interval of one neuron, or of as many as a vector has lanes.
 template <typename Floats>
 struct Interval {
   Floats low, high;
 };
 
-// From a centre to the farther end.
+// The distance from a centre to the farther end.
 template <typename Floats>
 static inline Floats distance_to_ends(Floats low, Floats high, Floats centre) {
   const Floats right = high - centre, left = centre - low;
@@ -87,8 +87,8 @@ static inline void for_neurons(int n, Each each) {
     for (; j < n; ++j) each(j, Count<1>{});
 }
 
-// The same with each(first, Count<so many>, biases of these): null for zeros; `run` neurons side by
-// side share each, as those of a channel, and divide n.
+// for_neurons() with each(first, Count<so many>, their biases). bias: null for zeros; `run` neurons
+// side by side share each, as those of a channel, and divide n.
 template <typename Each>
 __attribute__((always_inline)) static inline void for_biases(int n, const float* bias, int run,
                                                              Each each) {
@@ -259,7 +259,7 @@ static inline void max_line(const float* BF_RESTRICT centre, const float* BF_RES
   }
 }
 
-// The same maxima of groups that have such a form.
+// The intervals of maxima whose groups have the form MaxGroups, a constant.
 template <const MaxGroups& kGroups>
 BF_ROUTINE max_interval(const float* BF_RESTRICT centre_in, const float* BF_RESTRICT radius_in,
                         const IntervalErrors& errors, float* BF_RESTRICT centre_out,

@@ -3,13 +3,13 @@
 #include "bf/contract/integers.h"
 #include "bf/contract/lists.h"
 
-// Which channels of a pixel backward rows pass through.
+// Lists of the channels of each pixel that backward rows pass through.
 //
 // A neuron is dead where its activation has the radius 0. Its coefficients may be left out of rows:
 // docs/proofs/live-pixels.md.
 //
-// A layer's list begins with its Density, then has 1 + channels numbers for each of its pixels
-// (n, z, y, x), in this order: how many of its channels are live, these, rising, and the dead ones.
+// A layer's list begins with its Density, then has 1 + channels numbers for each of its pixels (n,
+// z, y, x), in this order: how many of its channels are live, these, rising, and the dead ones.
 // Where nearly all are live, all count as such: routines of all channels are faster then. Behind it
 // is room for kListRoom numbers, which are read and mean nothing.
 
@@ -32,7 +32,7 @@ struct ChannelList {
   ChannelList part(int from, int size) const { return {channel + from, size}; }
 };
 
-// Those of a pixel, of a tensor without a list and of one that has it.
+// Live channels of a tensor without a list (AllLive: all), and of one that has it (LivePixels).
 struct AllLive {
   constexpr bool listed() const { return false; }
   constexpr bool many() const { return true; }

@@ -14,7 +14,7 @@
 
 namespace bf {
 
-// What rounding costs behind a product or a maximum, relative; see RelaxProduct in the plan.
+// Relative errors of rounding behind a product or a maximum; see RelaxProduct in the plan.
 struct PlaneErrors {
   double product;  // of the float sums that A or A slope enters, their own rounding included
   double offset;   // of the sum of A offset
@@ -52,7 +52,7 @@ struct ProductPlane {
   double upper, lower;  // offsets
 };
 
-// With dx = x - x_c, dy = y - y_c, |dx| <= r_x, |dy| <= r_y, and any floats s_x, s_y:
+// The plane follows from, with dx = x - x_c, dy = y - y_c, |dx| <= r_x, |dy| <= r_y, any s_x, s_y:
 //   x y - z_c = s_x dx + s_y dy + (x_c y_c - z_c) + [(y_c - s_x) dx + (x_c - s_y) dy + dx dy],
 // the bracket being within |y_c - s_x| r_x + |x_c - s_y| r_y + r_x r_y of zero.
 static inline ProductPlane product_plane(double x, float radius_x, double y, float radius_y,
@@ -161,8 +161,8 @@ BF_ROUTINE product_backward(int n, Sources source, const float* slopes, int in,
 
 // ---- maxima
 
-// What is known of one group: [low, high] holds its maximum, `choice` has the largest lower bound,
-// and nothing else in it reaches above `others`.
+// Bounds of one group: [low, high] holds its maximum, `choice` has the largest lower bound, and
+// nothing else in it reaches above `others`.
 struct GroupBox {
   double low, high, others;
   int choice;
@@ -292,7 +292,7 @@ BF_ROUTINE relax_max(int rows, const std::int32_t* row_start, const std::int32_t
   slack[kUnderflowSlack] = (static_cast<double>(rows) + reach) * (1 + 0x1p-20);
 }
 
-// Both the rows' sums and their coefficients over x.
+// Adds to the rows' sums, and makes their coefficients over x or, with `add`, adds to them.
 template <int kRows>
 BF_ROUTINE max_backward(int rows, const float* table, const std::int32_t* choice, int in,
                         const float* BF_RESTRICT coefficients_in, bool add,

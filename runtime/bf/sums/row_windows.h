@@ -12,7 +12,7 @@
 
 namespace bf {
 
-// Element (n, c, z, y, x) of a tensor is at the place that `at` says; each element is one of them.
+// Element (n, c, z, y, x) of a tensor lies where `at` says; every element is one of these.
 struct Image {
   int batch, channels;
   int size[3];
@@ -23,7 +23,7 @@ constexpr ImageStrides by_pixels(const Image& image) {
   return by_pixels(image.channels, image.size);
 }
 
-// That a convolution makes.
+// The image that a convolution makes.
 constexpr Image image_made(const ConvShape& shape) {
   return {shape.batch,
           shape.out_channels,
@@ -195,7 +195,7 @@ __attribute__((noinline, unused)) static int list_pixel(const float* radius, std
   return own[0];
 }
 
-// What a list of n neurons begins with; where nearly all are live, all are.
+// Writes the Density of a list of n neurons; where nearly all are live, lists all.
 static inline void finish_list(const Image& image, int n, int live, std::int32_t* list) {
   list[0] = live > n - n / 8 ? kAllLive : live > n / 2 ? kManyLive : kFewLive;
   if (list[0] != kAllLive) return;
@@ -220,8 +220,8 @@ BF_ROUTINE list_live(const Image& image, int n, const float* radius, std::int32_
   finish_list(image, n, live, list);
 }
 
-// The same of a layer that `count` maxima alone read: of its neurons those that they chose.
-// Rows have exactly 0 as coefficients of the others, which they may then pass by as dead ones.
+// The list of a layer that `count` maxima alone read: of its neurons those that they chose. Rows
+// have exactly 0 as coefficients of the others, which they may then pass by as dead ones.
 BF_ROUTINE list_chosen(const Image& image, int n, const float* radius, int count,
                        const std::int32_t* choice, std::int32_t* list) {
   const std::ptrdiff_t step = 1 + image.channels;
@@ -257,7 +257,7 @@ BF_ROUTINE list_chosen(const Image& image, int n, const float* radius, int count
 
 // ---- rows
 
-// Of live channels, for routines that add to them; rows: the order of the coefficients.
+// Clears live channels for routines that add to them; rows: the order of the coefficients.
 template <int kRows>
 BF_ROUTINE clear_live(const Image& image, const ImageStrides& rows, const Window& window,
                       LivePixels live, float* coefficients) {
@@ -291,7 +291,7 @@ BF_ROUTINE add_window(const Image& image, const Window& window, const float* BF_
   });
 }
 
-// The same where `to` is in the order of the tensor's elements.
+// add_window() where `to` is in the order of the tensor's elements.
 template <int kRows>
 BF_ROUTINE spread_window(const Image& image, const Window& window, const float* BF_RESTRICT from,
                          float* BF_RESTRICT to) {
@@ -303,7 +303,7 @@ BF_ROUTINE spread_window(const Image& image, const Window& window, const float* 
   });
 }
 
-// The same of live channels; rows: the order of `to`, by pixels or as the tensor's elements.
+// add_window() of live channels; rows: the order of `to`, by pixels or as the tensor's elements.
 template <int kRows>
 BF_ROUTINE add_live(const Image& image, const ImageStrides& rows, const Window& window,
                     LivePixels live, const float* BF_RESTRICT from, float* BF_RESTRICT to) {
@@ -365,7 +365,7 @@ BF_ROUTINE relax_pixels(const Image& image, const ImageStrides& rows, const Wind
   made.store(sums);
 }
 
-// Of all channels, by pixels.
+// Relaxes all channels, pixel by pixel.
 template <int kRows>
 static inline void relax_window(const Image& image, const Window& window, int n, const float* table,
                                 const float* offsets, const float* from, float* to, float* sums) {

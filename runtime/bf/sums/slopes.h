@@ -84,8 +84,8 @@ BF_ROUTINE start_slopes(int n, const float* table, float* BF_RESTRICT slope) {
       slope[std::ptrdiff_t{j} * kRows + r] = table[kSlopeLower * n + j];
 }
 
-// Through n ReLUs: A over a' becomes A slope over z. offsets: three rows of the table, for the
-// products that follow. slope: each in [0, 1].
+// Passes rows through n ReLUs: A over a' becomes A slope over z. offsets: three rows of the table,
+// for the products that follow. slope: each in [0, 1].
 template <int kRows>
 BF_ROUTINE relax_free_rows(int n, const float* slopes, const float* offsets,
                            const float* BF_RESTRICT slope, const float* BF_RESTRICT from,
@@ -119,7 +119,7 @@ BF_ROUTINE relax_free_rows(int n, const float* slopes, const float* offsets,
 
 // ---- the walk forward
 
-// Where each row is least over the box: values of the inputs.
+// The corner of the box at which each row is least, relative to the centre.
 template <int kRows>
 BF_ROUTINE corner_values(int n, const float* radius, const float* BF_RESTRICT coefficients,
                          float* BF_RESTRICT values) {

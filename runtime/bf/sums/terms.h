@@ -204,13 +204,13 @@ static inline void start_sum(const double* bias, int n, int run, double* BF_REST
     for (int i = first; i < first + run; ++i) centre_out[i] = *bias;
 }
 
-// What the centre of a sum layer may miss; see centre_slack in bounds.h, which does the same for
-// one dense term:
+// Bounds what the centre of a sum layer may miss; see centre_slack in bounds.h, which does the same
+// for one dense term:
 //   |z - (centre + sum over terms of w* (a - c))| <= relative (sum over terms of row_norm max|c|
 //                                                              + bias_norm) + absolute
 // Proof: every product and every addition errs by v of at most sum |w c| + |b|, and `relative`
-// counts them; kDoubleSlack covers the roundings here. A centre overflows only where
-// row_norm max|c| or bias_norm does, so that the slack is infinite as well.
+// counts them; kDoubleSlack covers the roundings here. A centre overflows only where row_norm
+// max|c| or bias_norm does, so that the slack is infinite as well.
 static inline void clear_slack(double* slack) {
   for (int i = 0; i < kSlack; ++i) slack[i] = 0;
 }

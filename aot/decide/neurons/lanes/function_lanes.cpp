@@ -56,7 +56,7 @@ void FunctionLanes::step(float scale, const std::array<float, kLanes>& rates, co
     const float gradient = over_a[p] * (z[p] - static_cast<float>(state.line.touch));
     if (width > 0 && over_a[p] != 0) {
       const float next = slope + width * state.ascents[side].step(gradient, rates[p]);
-      // NaN stays out.
+      // A step to NaN is not taken.
       if (next >= state.range.least && next <= state.range.most)
         slope = next;
       else if (next > state.range.most)
@@ -111,7 +111,7 @@ FunctionProof prove_function(const bf::FunctionView& function, const FunctionSta
   const auto keep = [&](std::size_t which, bool kept, double sign, double limit) {
     const double multiplier = static_cast<double>(state.multipliers[which]) * scale;
     if (!kept || !(multiplier > 0)) return;
-    // What is left may be much smaller than what was rounded before.
+    // The difference may be much smaller than what was rounded before.
     made.rounded += std::fabs(made.over_z);
     made.over_z -= sign * multiplier;
     made.offsets[1 + which] = sign * multiplier * limit;

@@ -10,14 +10,14 @@
 
 namespace bf_aot::decide {
 
-// Steps along gradients whose largest becomes 1: Adam with that in place of the root of a mean
-// square (AdaMax; Kingma and Ba, 2015).
+// Steps along gradients that are divided by the largest recent gradient: AdaMax, which is Adam with
+// that in place of the root of a mean square (Kingma and Ba, 2015).
 struct Ascent {
   static constexpr float kMean = 0.9F, kFade = 0.999F;
 
   float mean = 0, largest = 0;
 
-  // What is added to a choice. rate: with the correction of the mean's start.
+  // The number to add to a choice. rate: with Adam's correction of the mean, which starts at 0.
   float step(float gradient, float rate) {
     mean = kMean * mean + (1 - kMean) * gradient;
     const float faded = kFade * largest, size = gradient < 0 ? -gradient : gradient;
@@ -26,41 +26,41 @@ struct Ascent {
   }
 };
 
-// A neuron a = f(z) in one lane: lines below and above f where z lies, and multipliers of what
-// keeps it there.
+// A neuron a = f(z) in one lane: lines below and above f on the range of z, and multipliers of the
+// splits that keep z there.
 struct FunctionState {
-  FunctionInterval of_z;                       // where z lies
-  bool keeps_low = false, keeps_high = false;  // by splits z >= low, z <= high
+  FunctionInterval of_z;                       // the range of z
+  bool keeps_low = false, keeps_high = false;  // there are splits z >= low, z <= high
   SlopeRange range;
-  std::array<float, 2> slopes = {};       // of the line below, and above
+  std::array<float, 2> slopes = {};       // of the lines below and above
   std::array<float, 2> multipliers = {};  // of z >= low and z <= high, >= 0, in units of a scale
-  std::array<Ascent, 4> ascents = {};     // of slopes, and of multipliers
-  FunctionOffset line;                    // of the last pass; which is `above`
+  std::array<Ascent, 4> ascents = {};     // of slopes, then of multipliers
+  FunctionOffset line;                    // used by the last pass; `above`: it lies above f
   bool above = false;
-  std::array<float, 2> known_slopes = {};  // whose lines are known
+  std::array<float, 2> known_slopes = {};  // slopes of known_lines
   std::array<FunctionOffset, 2> known_lines = {};
   std::array<bool, 2> known = {};
 
   void set_interval(const FunctionInterval& interval);
-  // The slopes of least area on it.
+  // Takes over the range of slopes, and begins with those of the lines of least area.
   void begin(const SlopeRange& best);
 };
 
-// kLanes such neurons side by side. over_a, over_z, z, a: [kLanes].
+// kLanes neurons of one function side by side. over_a, over_z, z, a: [kLanes].
 class FunctionLanes {
  public:
-  // Those behind the first `lanes` stay 0.
+  // All but the first `lanes` lanes are left out.
   FunctionLanes(const bf::FunctionView& function, FunctionState* states, std::size_t lanes)
       : function_(function), states_(states), lanes_(lanes) {}
 
-  // Coefficients over a -> over z, and what the bound gains.
+  // Writes coefficients over z for coefficients over a, and adds what the bounds gain.
   void pass(float bias, float scale, const float* over_a, float* over_z, float* bounds);
-  // What the lines of the last pass make of z, and a step of the choices.
+  // Writes the values at z of the lines of the last pass, and moves the choices by a step.
   void step(float scale, const std::array<float, kLanes>& rates, const float* over_a,
             const float* z, float* a);
-  // The same without a step. gain, gap: see NodeLanes.
+  // Writes the values at z of the lines of the last pass, and gain and gap, see NodeLanes.
   void measure(const float* over_a, const float* z, float* a, float* gain, float* gap);
-  // f(z).
+  // Writes f(z).
   void evaluate(const float* z, float* a) const;
 
  private:
@@ -71,8 +71,8 @@ class FunctionLanes {
   const std::size_t lanes_;
 };
 
-// What a proof makes of one lane: the coefficient over z, what is added to the bound, and
-// magnitudes whose roundings meet |z|. Proof: docs/proofs/neuron-splits.md.
+// The terms of a proof for one lane: the coefficient over z, the numbers to add to the bound, and
+// the magnitudes whose roundings are multiplied by |z|. Proof: docs/proofs/neuron-splits.md.
 struct FunctionProof {
   double over_z = 0;
   std::array<double, 3> offsets = {};

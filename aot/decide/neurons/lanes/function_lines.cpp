@@ -11,7 +11,8 @@
 namespace bf_aot::decide {
 namespace {
 
-// How near the peak of a slope is found; what is claimed holds for any.
+// The accuracy to which the peak of a slope is searched for; the claimed line holds for any
+// accuracy.
 constexpr double kTolerance = 0x1p-16;
 
 bf::FunctionPeak peak_on(const bf::FunctionView& function, const FunctionInterval& interval,

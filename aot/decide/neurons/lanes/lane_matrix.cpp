@@ -7,8 +7,8 @@
 namespace bf_aot::decide {
 namespace {
 
-// 64 bytes, aligned as numbers are. A member, since alias declarations and template arguments lose
-// the alignment.
+// A vector of 64 bytes with the alignment of its numbers. It is a member, since alias declarations
+// and template arguments lose the alignment.
 template <class Number>
 struct Vectors;
 template <>
@@ -98,7 +98,7 @@ LaneMatrix::LaneMatrix(std::size_t rows, std::size_t columns, const std::vector<
   std::vector<std::int32_t> next(row_start_.begin(), row_start_.end() - 1);
   column_.resize(products.size());
   weight_.resize(products.size());
-  bool once = true;  // each place
+  bool once = true;  // no place has several products
   for (const Product& each : products) {
     const auto k = static_cast<std::size_t>(next[static_cast<std::size_t>(each.row)]++);
     column_[k] = each.column;

@@ -6,7 +6,8 @@
 
 namespace bf_aot::decide {
 
-// Vectors side by side, one in each lane: element i of lane p is number i kLanes + p of an array.
+// The number of vectors that are held side by side, one in each lane: element i of lane p is number
+// i kLanes + p of an array.
 constexpr std::size_t kLanes = 16;
 
 constexpr std::size_t at_lanes(std::size_t element) {
@@ -19,23 +20,24 @@ struct Product {
   float weight = 0;
 };
 
-// A matrix that is multiplied by kLanes vectors at once. Stored in full where that takes less.
+// A matrix that is multiplied by kLanes vectors at once. It is stored in full where at least half
+// of its places have a product, and none has several.
 class LaneMatrix {
  public:
   LaneMatrix() = default;
-  // Products in any order; those of the same place are added by every multiplication anew.
+  // The products may come in any order. Several of one place are all added in each multiplication.
   LaneMatrix(std::size_t rows, std::size_t columns, const std::vector<Product>& products);
 
-  // y += M x: [columns][kLanes] and [rows][kLanes]. Each element of y is y + the sum of its
-  // products, in some order, each rounded or fused: at most most_products() + 4 roundings.
+  // y += M x with x: [columns][kLanes] and y: [rows][kLanes]. Each element of y becomes y + the sum
+  // of its products, in some order, each rounded or fused: at most most_products() + 4 roundings.
   void add_product(const float* x, float* y) const;
   void add_product(const double* x, double* y) const;
 
-  // Of one element of y, and of all.
+  // The largest number of products of one element of y, and the number of all products.
   std::size_t most_products() const { return most_products_; }
   std::size_t products() const { return full_ ? rows_ * columns_ : weight_.size(); }
 
-  // visit(row, column, weight) for all that are not 0.
+  // Calls visit(row, column, weight) for all entries that are not 0.
   template <class Visit>
   void for_each_product(const Visit& visit) const {
     for (std::size_t r = 0; r < rows_; ++r) {

@@ -8,7 +8,7 @@
 namespace bf_aot::decide {
 namespace {
 
-// No alias declarations: in these Clang leaves the alignment out.
+// A typedef, since Clang leaves the alignment of alias declarations out.
 typedef float LaneFloats __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
 
 inline const LaneFloats* lanes_at(const float* at) {
@@ -19,8 +19,8 @@ inline LaneFloats* lanes_at(float* at) {
   return reinterpret_cast<LaneFloats*>(at);
 }
 
-// The planes of the side that a coefficient asks for: with y_first at x_low, with y_second at
-// x_high, and the choice.
+// The planes of the side that a coefficient's sign asks for: the first touches the product at
+// (x_low, y_first), the second at (x_high, y_second); `choice` mixes them.
 struct ProductSide {
   LaneFloats y_first, y_second, choice;
 };
@@ -32,7 +32,7 @@ inline void find_side(const ProductNeuron& n, const LaneFloats* a, const Product
   side.choice = *a >= 0 ? *lanes_at(choices.below) : *lanes_at(choices.above);
 }
 
-// Both planes at x and y.
+// The values of both planes at x and y.
 struct ProductPlanes {
   LaneFloats first, second;
 };
@@ -83,7 +83,7 @@ BF_CLONES void step_product(const ProductNeuron& n, const float* rates, const fl
     LaneFloats* const choice = lanes_at(above != 0 ? choices.above : choices.below);
     LaneFloats* const own_mean = lanes_at(mean + above * kLanes);
     LaneFloats* const own_largest = lanes_at(largest + above * kLanes);
-    // The other side does not matter to the bound.
+    // The choice of the other side does not enter the bound.
     const LaneFloats own = above != 0 ? (a < 0 ? gradient : zero) : (a > 0 ? gradient : zero);
     const LaneFloats m = Ascent::kMean * *own_mean + (1 - Ascent::kMean) * own;
     const LaneFloats faded = Ascent::kFade * *own_largest;
@@ -101,8 +101,8 @@ BF_CLONES void measure_product(const ProductNeuron& n, const float* over_p, cons
                                const float* y, const float* p, float* gain, float* gap) {
   const LaneFloats a = *lanes_at(over_p), zero = {};
   const LaneFloats size = a < 0 ? -a : a;
-  // Planes lie no farther from the product than a quarter of the rectangle's area: half as far in
-  // halves of it.
+  // Planes lie no farther from the product than a quarter of the rectangle's area, and half as far
+  // on halves of it.
   *lanes_at(gain) += size * (*lanes_at(n.x_high) - *lanes_at(n.x_low)) *
                      (*lanes_at(n.y_high) - *lanes_at(n.y_low)) * 0.125F;
   const LaneFloats lost = a * (*lanes_at(x) * *lanes_at(y) - *lanes_at(p));
@@ -113,7 +113,7 @@ ProductProof prove_product(double over_p, float choice, double x_low, double x_h
                            double y_high) {
   const bool above = over_p < 0;
   const double y_first = above ? y_high : y_low, y_second = above ? y_low : y_high;
-  // In [0, 1], where any is allowed.
+  // Any share in [0, 1] gives planes that hold; NaN becomes 0.
   const double of_second = !(choice > 0) ? 0 : choice < 1 ? static_cast<double>(choice) : 1;
   const double second = over_p * of_second, first = over_p * (1 - of_second);
   return {first * y_first + second * y_second, first * x_low + second * x_high,

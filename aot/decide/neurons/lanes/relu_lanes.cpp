@@ -6,14 +6,14 @@
 namespace bf_aot::decide {
 namespace {
 
-// One number of all lanes, and what comparisons of them give.
-// No alias declarations: in these Clang leaves the alignment out.
+// One number of all lanes, and the results of comparing them. They are typedefs, since Clang leaves
+// the alignment of alias declarations out.
 typedef float Floats __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
 typedef std::int32_t Ints __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
 
 constexpr float kMean = Ascent::kMean, kFade = Ascent::kFade;
 
-// The activation that a lane's own lines make of z.
+// The value at z of the line that each lane uses.
 inline void line_value(const OpenNeuron& n, const Floats& a, const Floats& z, const Floats& c,
                        const Ints& p, Floats& value) {
   const auto lower = *reinterpret_cast<const Floats*>(n.lower);
@@ -25,7 +25,6 @@ inline void line_value(const OpenNeuron& n, const Floats& a, const Floats& z, co
 
 }  // namespace
 
-// Coefficients over a -> over z, and what the bound gains.
 BF_CLONES void pass_open(const OpenNeuron& n, const float* over_a, const float* choice,
                          float* over_z, float* bounds) {
   const auto a = *reinterpret_cast<const Floats*>(over_a);
@@ -77,7 +76,7 @@ BF_CLONES void step_open(const OpenNeuron& n, const float* rates, const float* o
   *reinterpret_cast<Floats*>(mean) = m;
   *reinterpret_cast<Floats*>(largest) = v;
   c += v > 0 ? *reinterpret_cast<const Floats*>(rates) * m / v : zero;
-  // NaN too becomes 0.
+  // NaN becomes 0, too.
   c = c > 0 ? c : zero;
   c = ((p == 0) & (c > 1)) ? zero + 1 : c;
   *reinterpret_cast<Floats*>(choice) = c;

@@ -18,7 +18,7 @@ std::string number(const Expr& expr) {
                                      : emit::float_literal(static_cast<float>(expr.value));
 }
 
-// Two signs would be a decrement.
+// Parentheses keep two signs from being a decrement.
 std::string negated(const std::string& text) {
   return text.starts_with('-') ? "-(" + text + ")" : "-" + text;
 }
@@ -62,8 +62,8 @@ Index ExprPrinter::beside(const Index& index) const {
   return found;
 }
 
-// Whether one of the loops gives the term another value. A tile of several values stands still
-// inside its own loop.
+// Returns whether one of the loops changes the term's value. Inside its own loop a tile of several
+// values keeps its value.
 bool ExprPrinter::varies(const IndexTerm& term, const std::vector<const Loop*>& reduced) const {
   const bool has_loop = values_.tiles_of(term) != nullptr;
   return std::ranges::any_of(reduced, [&](const Loop* loop) {
@@ -212,7 +212,7 @@ std::string ExprPrinter::widened(const Expr& load) {
   const std::string text = element(load.name, load.index);
   const Pointer* const pointer = pointer_to(load.name, load.index);
   if (pointer != nullptr && pointer->converted > 0) return broadcast(text, Type::kFloat64);
-  // Before it is spread: GCC 12 takes twice as long the other way round.
+  // The number is converted before it is broadcast: GCC 12 takes twice as long the other way round.
   return broadcast(fmt::format("static_cast<double>({})", text), Type::kFloat64);
 }
 
@@ -284,7 +284,7 @@ std::string ExprPrinter::infix(const Expr& expr, const char* symbol) {
                      operand(*expr.operands[1], own + 1));
 }
 
-// In parentheses when it binds less tightly than `least`.
+// An operand's text, in parentheses when it binds less tightly than `least`.
 std::string ExprPrinter::operand(const Expr& expr, int least) {
   const std::string text = expression(expr);
   return precedence(expr) < least ? "(" + text + ")" : text;

@@ -61,7 +61,8 @@ void NestPrinter::open(const Loop& loop) {
   indent_ += 2;
 }
 
-// Of the innermost loop over a list: where the part of it begins and ends that lies in the tile.
+// The begin and the end of the part of a list that lies in the tile, for the innermost loop over
+// it.
 std::pair<std::string, std::string> NestPrinter::places_of(const Loop& loop) {
   const Axis& axis = nest_.axis(loop.axis);
   Linear tile;
@@ -96,7 +97,7 @@ void NestPrinter::open_counted(const Loop& loop) {
   line(fmt::format("for (int {0} = {1}; {0} < {2}; {3}) {{", loop.name, begin, end, advance));
 }
 
-// The smaller of where the tile and the axis end.
+// The smaller of the tile's end and the axis' end.
 std::string NestPrinter::end_of(const Loop& loop) {
   const Axis& axis = nest_.axis(loop.axis);
   std::string end = std::to_string(axis.end);
@@ -188,7 +189,7 @@ void NestPrinter::print_points() {
   line(call_text() + ";");
 }
 
-// The function that takes the innermost loop's place, from its first element on.
+// A call of the function that takes the innermost loop's place, from its first element on.
 std::string NestPrinter::call_text() {
   const Intrinsic& intrinsic = *find_intrinsic(nest_.called());
   needs_.intrinsics.insert(intrinsic.name);
@@ -226,7 +227,7 @@ void NestPrinter::leave_registers() {
   close_to(indent);
 }
 
-// Of what is loaded for the sums, and not written here.
+// Finds pointers and rows for loads of the sums, without those from buffers that the nest writes.
 void NestPrinter::find_pointers() {
   const Expression& expression = nest_.expression();
   const auto is_written = [&](const std::string& buffer) {
@@ -259,7 +260,7 @@ void NestPrinter::find_pointers() {
   }
 }
 
-// Before the innermost reduced loop.
+// Prints the conversion of rows, before the innermost reduced loop.
 void NestPrinter::print_rows() {
   for (const ConvertedRows* each : rows_) {
     const std::string doubles = type_name(Type::kFloat64, expr_.lanes());
@@ -275,7 +276,7 @@ void NestPrinter::print_rows() {
   }
 }
 
-// Arrays outside the reduced loops, single pointers inside.
+// Prints pointers: arrays outside the reduced loops, single ones inside.
 void NestPrinter::print_pointers(bool arrays) {
   for (const Pointer* each : pointers_) {
     if ((each->of_entries != nullptr) != arrays) continue;
@@ -348,7 +349,7 @@ void NestPrinter::print(const Statement& statement) {
   std::visit([&](const auto& each) { print(each); }, statement);
 }
 
-// Memory for what is loaded later.
+// Prefetches memory for what is loaded later.
 void NestPrinter::ask_ahead(const Let& let) {
   visit(*let.value, [&](const Expr& each) {
     const std::int64_t bytes = each.kind == ExprKind::kLoad ? nest_.prefetched(each.name) : 0;
@@ -381,7 +382,8 @@ void NestPrinter::print(const Store& store) {
     line(fmt::format("{}{} = {};", guard, expr_.element(store.buffer, store.index), value));
 }
 
-// True on the first iteration of the reduced loops outside the accumulators; empty: always.
+// A condition that is true in the first iteration of the reduced loops outside the accumulators;
+// empty: always.
 std::string NestPrinter::first_block() const {
   std::string condition;
   for (std::size_t i = 0; i < nest_.region(); ++i) {

@@ -14,10 +14,10 @@ class NestPrinter {
  public:
   NestPrinter(const Nest& nest, Needs& needs) : nest_(nest), needs_(needs), expr_(nest, needs) {}
 
-  // The nest inside its first `opened` loops.
+  // The text of the nest inside its first `opened` loops.
   std::string inside(std::size_t opened, int indent);
 
-  // Opens one counted loop: its lines, empty when it has one iteration.
+  // The lines that open one counted loop; empty when it has one iteration.
   std::string header(const Loop& loop, int indent);
 
  private:

@@ -14,7 +14,7 @@ Boxes = Union[npt.ArrayLike, Sequence[npt.ArrayLike], Mapping[str, npt.ArrayLike
 
 
 def exact_doubles(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
-    """As float64, where that is the same number."""
+    """The values as float64. An integer that may be no float64 is refused."""
     array = np.asarray(values)
     if array.dtype == np.float64:
         return array
@@ -27,7 +27,7 @@ def exact_doubles(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
 
 
 def _ends(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    """As float32, where that is the same number, or float64, which the library rounds outward."""
+    """The values as float32 if exact, else as float64, which the library rounds outward."""
     array = np.asarray(values)
     if array.dtype == np.float32 or array.dtype == np.float64:
         return array

@@ -1,4 +1,4 @@
-"""What is known of a classifier around samples."""
+"""The verdicts on a classifier's answers around samples."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Certified:
 
     @property
     def certified(self) -> npt.NDArray[np.bool_]:
-        """Which samples are."""
+        """The samples that are certified, as a mask."""
         return np.array([each == "certified" for each in self.status], dtype=bool)
 
     @property
     def tied(self) -> npt.NDArray[np.bool_]:
-        """Which of the wrong are ties: the label's output is the largest, and another's equals it."""
+        """A mask of wrong samples that tie: another output equals the label's, the largest."""
         wrong = np.array([each == "wrong" for each in self.status], dtype=bool)
         return wrong & (self.margin == 0)
 

@@ -1,4 +1,4 @@
-"""What goes wrong."""
+"""The errors that calls raise."""
 
 from __future__ import annotations
 

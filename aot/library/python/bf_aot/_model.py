@@ -43,7 +43,7 @@ _BATCHES = [_BATCH[name] for name in _native.METHODS]
 
 
 class StopEvent(Protocol):
-    """As threading.Event."""
+    """An event that ends a call, such as a threading.Event."""
 
     def is_set(self) -> bool: ...
 
@@ -91,7 +91,7 @@ def _bounded(verifier: "Verifier", low: npt.NDArray[Any], high: npt.NDArray[Any]
 
 
 class _Line:
-    """What stderr says of a call that takes long: before it, and on a terminal while it runs."""
+    """A line on stderr before a call that takes long, on a terminal also while it runs."""
 
     def __init__(self, verifier: "Verifier", boxes: int, timeout: float) -> None:
         self._start = self._shown = time.monotonic()
@@ -187,12 +187,12 @@ class Verifier:
 
     def bounds(self, lower: Boxes, upper: Boxes, *, timeout: float = 0,
                progress: Optional[Callable[[int, int], None]] = None) -> Bounds:
-        """As Model.bounds: of the outputs, or of the rows C y - d when it was made with C."""
+        """Bounds of the outputs, or of rows C y - d if made with C; otherwise as Model.bounds."""
         low, high, batch = self._arrays.boxes(lower, upper)
         return _bounded(self, low, high, batch, progress, timeout)
 
     def evaluate(self, x: Boxes) -> Floats:
-        """As Model.evaluate; with semantics "float32-exact" within the bounds of this verifier."""
+        """Outputs at points, as Model.evaluate; with "float32-exact" within the bounds."""
         points, batch = self._arrays.points(x, "x")
         with np.errstate(over="ignore"):  # the library says which
             points = np.ascontiguousarray(points, dtype=np.float32)
@@ -239,7 +239,7 @@ class Model:
     def __init__(self, native: "_native.Model", name: str, source: Union[bytes, str],
                  outputs: Sequence[str] = (), derived: Tuple[Tuple[int, ...], ...] = ()) -> None:
         self._native, self._name, self._source = native, name, source
-        # How it was made of the source: tensors of load(), then arguments of derivative().
+        # Made of the source by load() with these tensors, then by derivative() for these inputs.
         self._tensors, self._derived = list(outputs), derived
         self._inputs: List[Tuple[str, Tuple[int, ...]]] = native.inputs
         self._outputs: List[Tuple[str, Tuple[int, ...]]] = native.outputs
@@ -253,7 +253,7 @@ class Model:
 
     @property
     def name(self) -> str:
-        """Of the file, for messages."""
+        """The file's name, for messages."""
         return self._name
 
     @property
@@ -283,7 +283,7 @@ class Model:
 
     @property
     def sha256(self) -> str:
-        """Of the bytes that were read, in hexadecimal."""
+        """The SHA-256 of the bytes that were read, in hexadecimal."""
         return self._native.sha256
 
     def __repr__(self) -> str:
@@ -622,7 +622,7 @@ class Model:
              memory_budget: int = 0, batch: int = 1, workers: int = 1, arithmetic: str = "float",
              name: Optional[str] = None, decide: bool = False, single_file: bool = False,
              dispatch: bool = False, norm: str = "linf") -> Dict[str, bytes]:
-        """What compile() writes, as {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}."""
+        """The files that compile() writes: {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}."""
         plan, rows, more = self._code(method, semantics, iterations, row_tile, memory_budget, batch,
                                       workers, C, d, target, arithmetic, name, property, decide,
                                       single_file, dispatch, False, "", (), norm)

@@ -166,7 +166,7 @@ def _ends(values: Any, name: str) -> List[Fraction]:
 
 
 class Property:
-    """What must not happen: an input in the box for which all conditions of one clause hold.
+    """A property says what must not happen: all conditions of a clause hold at a point of the box.
 
         y = bf_aot.outputs(5)
         bf_aot.Property(lower, upper, violated=[[y[0] <= y[1], y[0] <= y[2]], [y[3] > 1.5]])

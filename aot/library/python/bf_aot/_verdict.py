@@ -1,4 +1,4 @@
-"""What a decision of a property says."""
+"""The result of deciding a property."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Verdict(str, enum.Enum):
 
 
 class Progress(NamedTuple):
-    """What verify() is doing."""
+    """The work that verify() is doing."""
 
     phase: str  #: "bound" (of cases), "search" (for a counterexample), "split" (boxes or neurons)
     cases_done: int  #: of "bound" and "search"
