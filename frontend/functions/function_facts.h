@@ -64,7 +64,7 @@ enum class Breaks : std::uint8_t {
 };
 
 struct Float32Facts {
-  // See evaluated_in_float32(). What the library computes is within units 2^-24, relative.
+  // See evaluated_in_float32(). Results of the library are within units 2^-24, relative.
   std::optional<Float32Function> (*evaluated)(const Function&, double units) = nullptr;
   // See largest_in_float32().
   double (*most)(const Function&, double most) = nullptr;
@@ -136,7 +136,7 @@ inline double poles_below(const mpq_class& x) {
 
 }  // namespace internal
 
-// Steps without end: floor, ceiling, rounding.
+// Returns true if the function has steps without end: floor, ceiling, rounding.
 inline bool is_staircase(FunctionKind kind) {
   const Breaks breaks = facts_of(kind).breaks;
   return breaks == Breaks::kIntegers || breaks == Breaks::kHalves;

@@ -5,16 +5,16 @@
 
 #include "planner/plan/steps.h"
 
-// The fields of each step by name, in the order of the manifest: visit(name, field, ...) is called
-// with all of them, some at a time. An overload for each step, so that a new one cannot be
-// forgotten.
+// The fields of each step by name, in the order of the manifest. visit_fields() calls visit(name,
+// field, ...) with all of them, some at a time; it has an overload for each step, so that a new one
+// cannot be forgotten.
 
 namespace bf_aot {
 
 template <typename Type, typename Step>
 concept Is = std::same_as<std::remove_const_t<Type>, Step>;
 
-// A kernel that is there where `given`; of `dense`, where that layer is a dense one.
+// A kernel that a step has where `given` is true and `dense`, if it is a layer, is a dense one.
 struct KernelField {
   KernelId id = 0;
   bool given = true;
