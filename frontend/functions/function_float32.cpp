@@ -35,7 +35,7 @@ Covered hard_sigmoid(const Function& f, double) {
   return rounded(0, 4 * (1 + std::abs(f.b)));
 }
 
-// The same with a = 1/6, b = 1/2, times |x| <= 3 and a little; then a product.
+// x hard_sigmoid(x), a = 1/6, b = 1/2: its error times |x| <= 3 and a little, and a product.
 Covered hard_swish(const Function&, double) {
   return rounded(3, 20);
 }
@@ -57,7 +57,7 @@ Covered elu(const Function& f, double units) {
   return rounded(units + 2, std::abs(f.a) * (units + 2));
 }
 
-// The same of x / a, which is rounded: |t| e^t u <= u.
+// a (e^t - 1), t = x / a, for x < 0: as elu, but t is rounded, which costs |t| e^t u <= u.
 Covered celu(const Function& f, double units) {
   return rounded(units + 2, std::abs(f.a) * (units + 3));
 }
@@ -152,7 +152,7 @@ double elu(const Function& f, double x) {
   return add_up(x, mul_up(2, std::abs(f.a)));
 }
 
-// The same, and x / a.
+// As elu, and x / a besides.
 double celu(const Function& f, double x) {
   return add_up(elu(f, x), 2 * x / std::abs(f.a));
 }

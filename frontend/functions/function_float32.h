@@ -12,7 +12,7 @@ namespace bf_aot {
 struct Float32Function {
   double relative = 0;
   double absolute = 0;
-  // Before anything else: what the function reads is rounded by so much, relative.
+  // Relative rounding of the argument, before the function and its other errors apply.
   double of_input = 0;
   bool is_exact() const { return relative == 0 && absolute == 0 && of_input == 0; }
 };
@@ -25,13 +25,13 @@ std::optional<Float32Function> evaluated_in_float32(const Function& function, do
 // infinite where that may overflow.
 double largest_in_float32(const Function& function, double most);
 
-// For the rows of function_facts.cpp: what usual forms of functions lose. A result of the library
-// is within units 2^-24 of its function, relative.
+// Errors of the usual forms of functions, for the rows of function_facts.cpp. `units`: results of
+// the library are within units 2^-24 of their functions, relative.
 namespace float32 {
 
 using Covered = std::optional<Float32Function>;
 
-// So many roundings of the result, and of 1.
+// An error of so many roundings of the result, and of so many of 1.
 inline Covered rounded(double of_result, double of_one = 0) {
   return Float32Function{of_result * 0x1p-24, of_one * 0x1p-24, 0};
 }
@@ -57,7 +57,7 @@ Covered gelu_tanh(const Function& f, double units);
 Covered mish(const Function& f, double units);
 Covered power(const Function& f, double units);
 
-// And how large what they compute is, for |x| at most this.
+// Bounds of what the forms compute, on the way too, where the argument is at most x in size.
 namespace most {
 
 template <int kLeast>

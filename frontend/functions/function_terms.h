@@ -7,8 +7,8 @@
 
 namespace bf_aot {
 
-// Elementwise terms of x and y = f(x), of which a row of function_facts.cpp makes f'(x). Who
-// derives a function says what a term is: frontend/derivative/ has nodes of a graph.
+// Elementwise terms of x and y = f(x), of which a row of function_facts.cpp makes f'(x). A class
+// that implements them says what a term is: a node of a graph in frontend/derivative/.
 //
 // Each function occurs once where that is possible: intervals of a function are exact, those of a
 // product are not. 1 - sigma is no factor for this reason.
@@ -47,7 +47,7 @@ class FunctionTerms {
   Term x_, y_;
 };
 
-// Forms that take more than a line, or that functions share.
+// Derivatives that take more than a line in a row of function_facts.cpp, or that rows share.
 namespace derivative {
 
 using Term = FunctionTerms::Term;

@@ -4,7 +4,7 @@
 
 namespace bf_aot {
 
-// Averages of x, which has the shape of input 0; the attributes are the node's.
+// Pool x, which has the shape of input 0, with the attributes of the node.
 ValueId add_average_pool(NodeImport& node, ValueId x);
 ValueId add_global_average_pool(NodeImport& node, ValueId x);
 

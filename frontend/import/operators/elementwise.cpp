@@ -238,7 +238,7 @@ void import_cast_like(NodeImport& node) {
 
 }  // namespace
 
-// Those of function_facts.h.
+// Operators that are functions of one variable; function_facts() says which function each is.
 OperatorRows function_operators() {
   static const std::vector<OperatorImporter> rows = [] {
     std::vector<OperatorImporter> made;
