@@ -22,6 +22,14 @@ constexpr int kMostProducts = 1 << 20;
   fail("BF2118", kWhere, why, "--decide=inputs splits boxes instead");
 }
 
+// Most products in a row of a layer.
+double row_products(const Layer& layer) {
+  if (layer.kind == LayerKind::kDense) return layer.in;
+  double products = 0;
+  for (const Term& term : layer.terms) products += term.row_entries;
+  return products;
+}
+
 // Why the neurons of a network with this layer are not split, or nothing.
 std::string problem_of(const Layer& layer) {
   const auto problem = [&](const std::string& what) {

@@ -142,11 +142,4 @@ SplitNetworkPlan split_network_of(const Plan& plan) {
   return split_network_of(plan, PerLayer<bool>(plan.layers.size(), true));
 }
 
-double row_products(const Layer& layer) {
-  if (layer.kind == LayerKind::kDense) return layer.in;
-  double products = 0;
-  for (const Term& each : layer.terms) products += each.row_entries;
-  return products;
-}
-
 }  // namespace bf_aot

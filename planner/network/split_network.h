@@ -54,7 +54,4 @@ SplitNetworkPlan split_network_of(const Plan& plan, const PerLayer<bool>& taken)
 // The network of all layers.
 SplitNetworkPlan split_network_of(const Plan& plan);
 
-// Most products in a row of a layer.
-double row_products(const Layer& layer);
-
 }  // namespace bf_aot
