@@ -42,7 +42,7 @@ std::string inputs_text(Norm norm) {
        {"sum", euclid ? "sum of ((x_k - c_k) / r_k)^2 is" : "sum of |x_k - c_k| / r_k is"}});
 }
 
-constexpr std::string_view kBounds = R"(/* Bounds of every output over @set@:
+constexpr std::string_view kBoundsComment = R"(/* Bounds of every output over @set@:
  *   out_lower[i] <= y_i(x) <= out_upper[i] for @what@.
  * lower, upper: @NAME@_INPUTS numbers, @finite@, lower <= upper. out_lower, out_upper: @NAME@_OUTPUTS
  * numbers, written on BF_OK alone; infinite where nothing is known. workspace: @NAME@_WORKSPACE_BYTES
@@ -50,18 +50,18 @@ constexpr std::string_view kBounds = R"(/* Bounds of every output over @set@:
  * Reentrant. @name@_status_text says in words what was refused. */
 )";
 
-constexpr std::string_view kBoundsBatchParallel = R"(/* @name@_bounds_batch; @shared@.
+constexpr std::string_view kBatchParallelComment = R"(/* @name@_bounds_batch; @shared@.
  * workspace: @NAME@_BATCH_WORKSPACE_BYTES for each worker. */
 #define @NAME@_BATCH_PARALLEL_WORKSPACE_BYTES @bytes@
 )";
 
-constexpr std::string_view kVerify =
+constexpr std::string_view kVerifyComment =
     R"(/* Whether the property holds for every x with lower <= x <= upper: BF_VERIFIED, BF_FALSIFIED with
  * a violating x, or BF_UNKNOWN. Arguments as for @name@_bounds, but workspace_bytes is at least
  * @NAME@_VERIFY_WORKSPACE_BYTES. The property itself holds when each case's box is verified. */
 )";
 
-constexpr std::string_view kVerifyBatch = R"(/* @name@_verify of each box. */
+constexpr std::string_view kVerifyBatchComment = R"(/* @name@_verify of each box. */
 #define @NAME@_VERIFY_BATCH_WORKSPACE_BYTES (@NAME@_BATCH_WORKSPACE_BYTES + @bytes@)
 )";
 
@@ -71,7 +71,7 @@ std::string bounds_comment(const Plan& plan, const HeaderBytes& bytes, const Sig
   if (s.ranges) return ranges_comment(plan);
   if (s.batch && s.parallel)
     return s.spec ? fmt::format("/* {}_spec_bounds_batch. */\n", plan.name)
-                  : fill_in(kBoundsBatchParallel,
+                  : fill_in(kBatchParallelComment,
                             {{"shared", what_is_shared(plan)}, {"bytes", bytes.batch_parallel}},
                             names_of(plan));
   if (s.batch)
@@ -90,7 +90,7 @@ std::string bounds_comment(const Plan& plan, const HeaderBytes& bytes, const Sig
       : plan.config.semantics == Semantics::kFloat32
           ? "every float32 x in it, however y is evaluated in float32"
           : fmt::format("every float32 x in it, y what {}_evaluate makes", plan.name);
-  return fill_in(kBounds,
+  return fill_in(kBoundsComment,
                  {{"set", inputs_text(plan.config.norm)},
                   {"what", what},
                   {"finite", real ? "finite"
@@ -107,10 +107,10 @@ std::string verify_comment(const Plan& plan, const HeaderBytes& bytes, const Sig
         "/* @name@_verify_batch. workspace: @NAME@_VERIFY_BATCH_WORKSPACE_BYTES for each worker. "
         "*/\n",
         {}, names);
-  if (s.batch) return fill_in(kVerifyBatch, {{"bytes", bytes.verify_batch}}, names);
+  if (s.batch) return fill_in(kVerifyBatchComment, {{"bytes", bytes.verify_batch}}, names);
   if (s.parallel)
     return fmt::format("/* {}_verify: as much more workspace for each worker. */\n", plan.name);
-  return fill_in(kVerify, {}, names);
+  return fill_in(kVerifyComment, {}, names);
 }
 
 std::string comment(const Plan& plan, const HeaderBytes& bytes, const Signature& signature,

@@ -36,7 +36,7 @@ constexpr std::string_view kVerifyHelper =
 
 )";
 
-constexpr std::string_view kVerify =
+constexpr std::string_view kParallelVerify =
     R"(  const std::size_t more = (team.workers - 1) * @NAME@_WORKER_BYTES;
   if (const bf_status status = bf::check_box(lower, upper, @NAME@_INPUTS@reach@)) return status;
   return @name@_verify_with(lower, upper, result, workspace, @NAME@_WORKSPACE_BYTES + more, executor);
@@ -195,7 +195,7 @@ std::string emit_steps_call(const Plan& plan, const Entry& entry, const std::str
 
 FunctionBody parallel_verify_body(const Plan& plan) {
   const Arguments names = names_of(plan);
-  return {fill_in(kVerify, {}, names), fill_in(kVerifyHelper, {}, names)};
+  return {fill_in(kParallelVerify, {}, names), fill_in(kVerifyHelper, {}, names)};
 }
 
 FunctionBody parallel_batch_body(const Plan& plan, const ExportedFunction& function) {
