@@ -15,6 +15,7 @@
 #include "aot/decide/neurons/splitter.h"
 #include "aot/engine/verifier/engine_verifier.h"
 #include "planner/network/error_terms.h"
+#include "planner/planner.h"
 #include "tests/soundness/engine_call.h"
 #include "tests/soundness/split_nets.h"
 #include "tests/soundness/split_proofs.h"
@@ -49,7 +50,7 @@ std::optional<Subject> make_subject(const Net& net, const FloatBox& box, Form fo
   made.box = box;
   made.network = network_on(made.plan, box);
   if (made.network == nullptr) return std::nullopt;
-  made.ranges = engine::EngineVerifier(made.plan, false).spec_ranges({box.lower, box.upper});
+  made.ranges = engine::EngineVerifier(lower(made.plan), false).spec_ranges({box.lower, box.upper});
   return made;
 }
 
