@@ -48,9 +48,6 @@ class Ties(Case):
         self.assertEqual(self.verify("Identity", "(>= Y_0 1)", (0, 1), code=3)["verdict"],
                          "falsified")
 
-    def test_conditions_that_have_inputs(self):
-        self.assertEqual(self.verify("Relu", "(< Y_0 X_0)", (0, 1))["verdict"], "verified")
-
     def test_random_corners(self):
         # y = sum v_j relu(w_j x + b_j), whose bends are dyadic: the largest value is at one of them.
         rng = random.Random(7)

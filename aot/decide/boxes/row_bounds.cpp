@@ -8,9 +8,10 @@
 namespace bf_aot::decide {
 namespace {
 
-// A miss by this share of the magnitudes that the bounds have is taken for rounding. It decides
-// what is tried, not what holds.
+// A miss by this share of the magnitudes that the bounds have is taken for rounding, and so is one
+// of what is paid for products below the normal range. They decide what is tried, not what holds.
 constexpr float kRounding = 0x1p-16F;
+constexpr float kUnderflow = 0x1p-90F;
 
 bool any_condition(const VerdictTables& tables, std::uint32_t clause, auto holds) {
   const auto begin = tables.terms.begin();
@@ -23,7 +24,7 @@ bool is_near(const VerdictCondition& term, const RowBounds& rows) {
   const float lower = rows.lower[row], upper = rows.upper[row];
   const float miss = term.at_least ? upper - term.threshold : term.threshold - lower;
   const float size = std::max({std::fabs(term.threshold), std::fabs(lower), std::fabs(upper)});
-  return std::isfinite(size) && miss <= kRounding * size;
+  return std::isfinite(size) && miss <= std::max(kRounding * size, kUnderflow);
 }
 
 }  // namespace
