@@ -11,8 +11,8 @@ import sys
 FOLDERS = ("onnx_schema", "frontend", "planner", "aot", "runtime", "tests", "bench")
 # Header -> most source files that it may reach.
 LIMITS = {
-    "planner/plan/plan.h": 289,
-    "frontend/functions/function.h": 508,
+    "planner/plan/plan.h": 290,
+    "frontend/functions/function.h": 509,
     "nlohmann/json.hpp": 62,
     "CLI/CLI.hpp": 1,
 }

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What each function may return, beside what the plan says of it.
+// Adds the statuses that each function may return to its entry in the manifest.
 void add_statuses(const Plan& plan, Json& functions) {
   for (std::size_t i = 0; i < plan.functions.size(); ++i) {
     Json& list = functions.at(i)["statuses"] = Json::array();

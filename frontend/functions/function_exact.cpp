@@ -20,9 +20,16 @@ mpq_class evaluate_exact(const Function& function, const mpq_class& x) {
   return *std::move(value);
 }
 
+// Doubles have no longer numerators and denominators; beyond these GMP's conversion may trap.
+static bool may_be_double(const mpq_class& x) {
+  return mpz_sizeinbase(x.get_num_mpz_t(), 2) <= 1024 &&
+         mpz_sizeinbase(x.get_den_mpz_t(), 2) <= 1075;
+}
+
 bool is_exact_value(const Function& function, const mpq_class& x, const mpq_class& value) {
   const FunctionFacts& facts = facts_of(function.kind);
   if (facts.rational != nullptr) return true;
+  if (!may_be_double(x) || !may_be_double(value)) return false;
   const double point = x.get_d();
   if (mpq_class(point) != x || mpq_class(value.get_d()) != value) return false;
   return facts.shows_exactly != nullptr ? facts.shows_exactly(function, point)

@@ -9,12 +9,23 @@
 namespace bf_aot {
 namespace {
 
+// Sums and products of numbers of more bits take too long.
+constexpr std::size_t kMostBits = 8192;
+
+std::size_t bits_of(const mpz_class& number) {
+  return mpz_sizeinbase(number.get_mpz_t(), 2);
+}
+
 // find_exact() misses smooth functions by at most 2^-200 max(1, |f|), and |f| is at most the value
 // plus that: 2^-199 max(1, |value|) is at least as much.
 std::optional<ExactRange> range_at(const Function& f, const mpq_class& x) {
-  const std::optional<mpq_class> value = find_exact(f, x);
+  std::optional<mpq_class> value = find_exact(f, x);
   if (!value) return std::nullopt;
   if (is_exact_value(f, x, *value)) return ExactRange{*value, *value};
+  // A value of 1024 bits with a longer denominator is far below the miss; 0 stands for it. One with
+  // a longer numerator is of no use.
+  if (bits_of(value->get_num()) > kMostBits) return std::nullopt;
+  if (bits_of(value->get_den()) > kMostBits) value = 0;
   mpq_class miss = std::max(mpq_class(1), mpq_class(abs(*value)));
   mpq_div_2exp(miss.get_mpq_t(), miss.get_mpq_t(), 199);
   return ExactRange{*value - miss, *value + miss};

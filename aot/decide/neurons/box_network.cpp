@@ -15,8 +15,8 @@
 
 namespace bf_aot::decide {
 
-// What is known of a tensor while layers are read: the place of each live element, where a lies,
-// and the largest |a|.
+// A tensor while layers are read: the place of each live element, the range of a, and the largest
+// |a|.
 struct BoxTensor {
   std::vector<int> place;  // -1: it is 0
   std::vector<double> lower, upper, magnitude;
@@ -93,7 +93,8 @@ double listed_products(const Term& term, int rows) {
   return rows;
 }
 
-// Of all products, forward and backward, while they are listed, and of what a thread's lanes hold.
+// Estimates the bytes of all products, forward and backward, while they are listed, and of the
+// numbers that a thread's lanes hold.
 double estimated_bytes(const Plan& plan, const SplitNetworkPlan& network) {
   double products = 0, numbers = 0, functions = 0;
   for (const SplitLayerPlan& each : network.layers) {
@@ -213,7 +214,7 @@ class BoxNetwork::Builder {
     return true;
   }
 
-  // What is left when all layers are there.
+  // Adds the rows and the errors once all layers are there.
   void finish() {
     for (const LayerId head : plan_.spec_heads)
       for (const int place : tensors_[head].place) made_.rows_.push_back({head.number(), place});
@@ -344,7 +345,7 @@ class BoxNetwork::Builder {
     }
   }
 
-  // What the layer reads of one tensor, of its neurons and those that are left.
+  // Adds the products by which the live neurons of the layer read the live elements of a tensor.
   template <class ProductsOf>
   void add_part(LayerId layer, LayerId source, const ProductsOf& products_of) {
     const BoxTensor& own = tensors_[layer];

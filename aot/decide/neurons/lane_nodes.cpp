@@ -64,7 +64,7 @@ std::optional<FunctionPiece> LaneNodes::piece_of(std::size_t open, std::size_t l
   return piece_on(*layer.function, low, high);
 }
 
-// As it lies on the box.
+// Gives an open neuron of a lane the range that it has on the box.
 void LaneNodes::clear(std::size_t lane, std::size_t open) {
   const auto& layer = network.layer_of(open);
   const auto j = static_cast<std::size_t>(network.place_of(open).second);

@@ -11,8 +11,8 @@
 
 namespace bf_aot::decide {
 
-// Of all lanes: the bound as computed, the magnitudes of what it was added up from, and what it may
-// have lost otherwise. says: there is something that is bounded.
+// The sums of a pass, for each lane: the bound as computed, the magnitudes of the numbers that were
+// added up, and what else it may have lost. says: some term has a weight, or a neuron is bounded.
 struct LaneProof::Sum {
   std::array<double, kLanes> bound = {}, size = {}, paid = {};
   std::array<bool, kLanes> says = {};
@@ -74,7 +74,7 @@ void LaneProof::prove_function_neuron(const BoxNetwork::BoxLayer& layer,
   }
 }
 
-// The same of an open ReLU with this number.
+// Goes from the coefficients over an open ReLU to those over z. open: its number.
 void LaneProof::prove_relu(std::size_t open, double scale, const double* over_a, double* over_z,
                            Sum& sum) const {
   const std::size_t own = at_lanes(open);
