@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "frontend/functions/function_facts.h"
 
 namespace bf_aot {
@@ -12,9 +14,15 @@ std::string_view name_of(FunctionKind kind) {
 
 std::string to_string(const Function& function) {
   const FunctionFacts& facts = facts_of(function.kind);
-  if (facts.parameters == 0) return std::string(facts.name);
-  if (facts.parameters == 1) return fmt::format("{}({})", facts.name, function.a);
-  return fmt::format("{}({}, {})", facts.name, function.a, function.b);
+  std::string text(facts.name);
+  if (facts.parameters == 1) text += fmt::format("({})", function.a);
+  if (facts.parameters == 2) text += fmt::format("({}, {})", function.a, function.b);
+  if (has_limits(function)) text += fmt::format(" on [{}, {}]", function.least, function.most);
+  return text;
+}
+
+bool has_limits(const Function& function) {
+  return std::isfinite(function.least) || std::isfinite(function.most);
 }
 
 double evaluate(const Function& function, double x) {

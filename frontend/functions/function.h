@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -64,14 +65,21 @@ struct Function {
   FunctionKind kind = FunctionKind::kSigmoid;
   double a = 0;
   double b = 0;
+  // The exact argument is known to lie in [least, most], whatever its bounds say; see
+  // bound_arguments().
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
   bool operator==(const Function&) const = default;
 };
 
 // "sigmoid", "leaky_relu"
 std::string_view name_of(FunctionKind kind);
 
-// "leaky_relu(0.01)"
+// "leaky_relu(0.01)", "sqrt on [0, inf]"
 std::string to_string(const Function& function);
+
+// Returns true if an end of what the argument never leaves is known.
+bool has_limits(const Function& function);
 
 // Evaluates in double with the C library's functions, whose errors nothing bounds: for plain
 // evaluation and samples, never for bounds. Returns NaN outside of the domain.

@@ -190,6 +190,13 @@ bool drop_unread(Graph& graph);
 // Rounding: none. The real function is the same; an evaluation's roundings are not.
 void max_as_relu(Graph& graph);
 
+// Functions of restricted domain get what their argument's exact values never leave
+// (Function::least, most), where that lies within the domain: found by interval arithmetic from
+// what values of functions never leave, rounded outward.
+//   s = sparse_affine p {1, 1};  y = sqrt s, where p = power(2) x   ->   y = sqrt on [0, inf] s
+// Rounding: none. The real function is the same.
+void bound_arguments(Graph& graph);
+
 // Drops nodes whose results nobody reads. Values stay in the table, so that ids do not change.
 // Rounding: none.
 void remove_dead_nodes(Graph& graph);

@@ -28,6 +28,11 @@ void maxima_as_asked(Graph& graph, const PassOptions& options) {
   if (options.max_as_relu) max_as_relu(graph);
 }
 
+// A verifier's own evaluation rounds results as no constant says.
+void arguments_of_network(Graph& graph, const PassOptions& options) {
+  if (!options.own_evaluation) bound_arguments(graph);
+}
+
 void round_as_given(Graph& graph, const PassOptions& options) {
   round_float32(graph, *options.float32);
 }
@@ -159,6 +164,8 @@ constexpr Pass kPasses[] = {
      fold_spec_if_given},
     // Few rows may make merging pay.
     {"settle", "repeat those that enable each other until nothing changes", settle_rows},
+    {"bound-arguments", "find what arguments of functions of restricted domain never leave",
+     arguments_of_network},
     // Cleans up after the others.
     {"remove-dead-nodes",
      "drop results nobody reads",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -102,9 +103,18 @@ class Machine {
                           : bounds.unstable(j);
   }
 
+  // An end of the argument's interval, cut off at what the argument never leaves.
+  static Scalar argument(const Function& f, const Scalar& end) {
+    if (std::isfinite(f.least) && end < f.least) return Scalar(f.least);
+    if (std::isfinite(f.most) && end > f.most) return Scalar(f.most);
+    return end;
+  }
+
   static Relaxed<Scalar> relax(const Layer& layer, const Scalar& low, const Scalar& high) {
     if (layer.relu) return relax_relu(low, high);
-    if (layer.function) return relax_function(*layer.function, low, high);
+    if (layer.function)
+      return relax_function(*layer.function, argument(*layer.function, low),
+                            argument(*layer.function, high));
     return {1, 1, 0, 0, low, high};
   }
 

@@ -257,7 +257,9 @@ Held::Held(const Function& function) : table_(bf_aot::make_function_table(functi
            table_.below_low,
            table_.below_high,
            table_.above_low,
-           table_.above_high};
+           table_.above_high,
+           function.least,
+           function.most};
 }
 
 std::vector<Function> functions_to_test() {

@@ -113,10 +113,12 @@ std::string emit_function_table(const FunctionTable& table, const std::string& n
                       pointer("SlopeErrors", cells), pointer("Runs", !table.runs.empty()),
                       literal(table.step), table.first_octave, table.octaves,
                       pointer("Scales", !table.scales.empty()));
-  text +=
-      fmt::format("    {}, {}, {}, {},\n}};\n", literal(table.below_low), literal(table.below_high),
-                  literal(table.above_low), literal(table.above_high));
-  return text;
+  text += fmt::format("    {}, {}, {}, {},\n", literal(table.below_low), literal(table.below_high),
+                      literal(table.above_low), literal(table.above_high));
+  if (has_limits(table.function))
+    text +=
+        fmt::format("    {}, {},\n", literal(table.function.least), literal(table.function.most));
+  return text + "};\n";
 }
 
 }  // namespace bf_aot::emit

@@ -75,7 +75,9 @@ const bf::FunctionView* FunctionViews::of(const Function& function) {
                   table.below_low,
                   table.below_high,
                   table.above_low,
-                  table.above_high};
+                  table.above_high,
+                  function.least,
+                  function.most};
   known_.emplace_back(function, std::move(memory));
   return &known_.back().second->view;
 }

@@ -24,14 +24,16 @@ struct FunctionEnds {
   FunctionPoint at_low, at_high;
 };
 
+// The part of [low, high] that the argument can lie in. Both hold the exact argument, so it is not
+// empty. NaN stays.
 static inline FunctionEnds function_ends(const FunctionView& f, double low, double high) {
   FunctionEnds ends;
-  ends.low = low;
-  ends.high = high;
-  ends.first = find_run(f, low);
-  ends.last = find_run(f, high);
-  ends.at_low = function_point(f, ends.first, low);
-  ends.at_high = function_point(f, ends.last, high);
+  ends.low = low < f.least ? f.least : low;
+  ends.high = high > f.most ? f.most : high;
+  ends.first = find_run(f, ends.low);
+  ends.last = find_run(f, ends.high);
+  ends.at_low = function_point(f, ends.first, ends.low);
+  ends.at_high = function_point(f, ends.last, ends.high);
   return ends;
 }
 

@@ -62,6 +62,8 @@ struct FunctionView {
   const double* scale;           // [octaves]; null: 1
   double below_low, below_high;  // bounds of f between 0 and the first octave
   double above_low, above_high;  // and above the last
+  // The exact argument lies between these, whatever its bounds say.
+  double least = -__builtin_inf(), most = __builtin_inf();
 };
 
 // Bounds of f at a point: low <= f <= high, |f' - slope| <= slope_error.

@@ -40,11 +40,13 @@ static inline Relaxation relax_constant(const FunctionRange& range) {
 static inline Relaxation relax_function(const FunctionView& f, double centre, double low,
                                         double high) {
   const bool steps = is_staircase(f);
-  const FunctionEnds ends = steps ? FunctionEnds{} : function_ends(f, low, high);
+  const FunctionEnds ends =
+      steps ? FunctionEnds{low, high, 0, 0, {}, {}} : function_ends(f, low, high);
   const FunctionRange range = steps ? bound_staircase(f, low, high) : bound_between(f, ends);
   Relaxation made = relax_constant(range);
-  const bool finite = low >= -__DBL_MAX__ && high <= __DBL_MAX__ && made.radius <= kMaxFloat;
-  if (!finite || !(low < high)) return made;
+  const bool finite =
+      ends.low >= -__DBL_MAX__ && ends.high <= __DBL_MAX__ && made.radius <= kMaxFloat;
+  if (!finite || !(ends.low < ends.high)) return made;
   const FunctionLine upper =
       steps ? line_over_steps(f, low, high, centre, 1) : line_over(f, ends, centre, 1, range.high);
   const FunctionLine lower = steps ? line_over_steps(f, low, high, centre, -1)

@@ -1,0 +1,229 @@
+// What the exact values of a function's argument never leave, for functions of restricted domain.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "frontend/functions/function_facts.h"
+#include "frontend/functions/function_range.h"
+#include "frontend/numbers/exact_arithmetic.h"
+#include "frontend/passes/passes.h"
+
+namespace bf_aot {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Holds every element of a tensor, for all inputs of the network.
+struct Reach {
+  double low = -kInf;
+  double high = kInf;
+};
+
+// The least double >= x, the greatest <= x: get_d() truncates.
+double double_above(const mpq_class& x) {
+  const double near = x.get_d();
+  return mpq_class(near) < x ? std::nextafter(near, kInf) : near;
+}
+double double_below(const mpq_class& x) {
+  return -double_above(-x);
+}
+
+Bounded element(const Constant& constant, std::size_t i) {
+  return {constant.data[i], constant.error_at(i)};
+}
+
+// The reach of a sum of products: each term takes the end of its factor's reach that makes it least
+// or largest.
+class ReachOfSum {
+ public:
+  void add(const Bounded& weight, const Reach& x) {
+    if (weight.value == 0 && weight.error == 0) return;
+    if (weight.value >= weight.error) {
+      low_.add(weight, x.low);
+      high_.add(weight, x.high);
+    } else if (-weight.value >= weight.error) {
+      low_.add(weight, x.high);
+      high_.add(weight, x.low);
+    } else {
+      low_.known = high_.known = false;
+    }
+  }
+  // A term that some rows have, and others leave out.
+  void add_or_leave_out(const Bounded& weight, const Reach& x) {
+    add(weight, {std::min(x.low, 0.0), std::max(x.high, 0.0)});
+  }
+  void add(const Bounded& x) { add(x, {1, 1}); }
+
+  Reach result() const { return {-low_.outward(-1), high_.outward(1)}; }
+
+ private:
+  struct End {
+    Sum sum;
+    bool known = true;
+
+    void add(const Bounded& weight, double x) {
+      if (std::isfinite(x))
+        sum.add_product(weight, {x, 0});
+      else
+        known = false;
+    }
+    // sign times the sum, rounded up.
+    double outward(double sign) const {
+      const Bounded made = sum.result();
+      if (!known || !std::isfinite(made.value) || !std::isfinite(made.error)) return kInf;
+      const DoublePair end = two_sum(sign * made.value, made.error);
+      return end.low > 0 ? std::nextafter(end.high, kInf) : end.high;
+    }
+  };
+  End low_, high_;
+};
+
+void join(Reach& all, const Reach& one, bool& first) {
+  all = first ? one : Reach{std::min(all.low, one.low), std::max(all.high, one.high)};
+  first = false;
+}
+
+Reach reach_of(const Affine& op, const Reach& x) {
+  const std::size_t rows = op.bias.data.size();
+  const std::size_t columns = rows == 0 ? 0 : op.weight.data.size() / rows;
+  Reach all;
+  bool first = true;
+  for (std::size_t i = 0; i < rows; ++i) {
+    ReachOfSum sum;
+    sum.add(element(op.bias, i));
+    for (std::size_t k = 0; k < columns; ++k) sum.add(element(op.weight, i * columns + k), x);
+    join(all, sum.result(), first);
+  }
+  return all;
+}
+
+Reach reach_of(const SparseAffine& op, const Reach& x) {
+  Reach all;
+  bool first = true;
+  for (std::size_t i = 0; i < op.bias.data.size(); ++i) {
+    ReachOfSum sum;
+    sum.add(element(op.bias, i));
+    for (std::int64_t k = op.row_start[i]; k < op.row_start[i + 1]; ++k)
+      sum.add(element(op.value, static_cast<std::size_t>(k)), x);
+    join(all, sum.result(), first);
+  }
+  return all;
+}
+
+// Windows at an image's edge, and transposed ones, leave taps out.
+Reach reach_of(const Conv& op, const Reach& x) {
+  const std::size_t channels = op.bias.data.size();
+  const std::size_t taps = channels == 0 ? 0 : op.weight.data.size() / channels;
+  Reach all;
+  bool first = true;
+  for (std::size_t i = 0; i < channels; ++i) {
+    ReachOfSum sum;
+    sum.add(element(op.bias, i));
+    for (std::size_t k = 0; k < taps; ++k)
+      sum.add_or_leave_out(element(op.weight, i * taps + k), x);
+    join(all, sum.result(), first);
+  }
+  return all;
+}
+
+Reach reach_of(const Scale& op, const Reach& x) {
+  Reach all;
+  bool first = true;
+  for (std::size_t i = 0; i < op.factor.data.size(); ++i) {
+    ReachOfSum sum;
+    sum.add(element(op.factor, i), x);
+    sum.add(element(op.offset, i));
+    join(all, sum.result(), first);
+  }
+  return all;
+}
+
+Reach reach_of(const Relu&, const Reach& x) {
+  return {std::max(x.low, 0.0), std::max(x.high, 0.0)};
+}
+
+// A value at one end of the argument's reach.
+Reach at_end(const Function& f, double x) {
+  if (!std::isfinite(x)) return {};
+  const auto range = exact_range(f, mpq_class(x), mpq_class(x));
+  return range ? Reach{double_below(range->low), double_above(range->high)} : Reach{};
+}
+
+bool is_even_power(const Function& f) {
+  return f.kind == FunctionKind::kPower && std::fmod(f.a, 2) == 0;
+}
+
+Reach reach_of(const Unary& op, const Reach& x) {
+  const Function& f = op.function;
+  const FunctionFacts& facts = facts_of(f.kind);
+  Reach made = {facts.values.low, facts.values.high};
+  if (f.kind == FunctionKind::kClip && f.a <= f.b) made = {f.a, f.b};
+  const bool positive_power = f.kind == FunctionKind::kPower || f.kind == FunctionKind::kReciprocal;
+  if (f.kind == FunctionKind::kAbs || is_even_power(f) || (positive_power && x.low >= 0))
+    made.low = std::max(made.low, 0.0);
+  const Monotony monotony = facts.monotony(f);
+  if (monotony == Monotony::kRises) {
+    made.low = std::max(made.low, at_end(f, x.low).low);
+    made.high = std::min(made.high, at_end(f, x.high).high);
+  } else if (monotony == Monotony::kFalls) {
+    made.low = std::max(made.low, at_end(f, x.high).low);
+    made.high = std::min(made.high, at_end(f, x.low).high);
+  }
+  return made;
+}
+
+// x y is not negative where no factor is.
+Reach reach_of(const Binary& op, const Reach& a, const Reach& b) {
+  if (op.kind == Binary::Kind::kMul) return a.low >= 0 && b.low >= 0 ? Reach{0, kInf} : Reach{};
+  if (op.kind != Binary::Kind::kAdd) return {};
+  ReachOfSum sum;
+  sum.add({1, 0}, a);
+  sum.add({1, 0}, b);
+  return sum.result();
+}
+
+Reach reach_of(const Node& node, const std::vector<Reach>& reaches) {
+  const auto input = [&](std::size_t k) { return reaches[index_of(node.inputs[k])]; };
+  return std::visit(
+      [&](const auto& op) -> Reach {
+        using O = std::decay_t<decltype(op)>;
+        if constexpr (std::is_same_v<O, Binary>) {
+          return reach_of(op, input(0), input(1));
+        } else if constexpr (std::is_same_v<O, IndexMap> || std::is_same_v<O, GroupMax>) {
+          return input(0);
+        } else if constexpr (std::is_same_v<O, Literal> || std::is_same_v<O, MatMul> ||
+                             std::is_same_v<O, Gemm>) {
+          return {};
+        } else {
+          return reach_of(op, input(0));
+        }
+      },
+      node.op);
+}
+
+// Ends that lie within the domain: what lies outside of it has no values to begin with.
+void limit_argument(Function& f, const Reach& x) {
+  const FunctionDomain domain = facts_of(f.kind).domain(f);
+  const bool restricted = std::isfinite(domain.low) || std::isfinite(domain.high) || !domain.zero;
+  if (!restricted) return;
+  const bool of_one_sign = domain.zero || x.low > 0 || x.high < 0;
+  if (!of_one_sign) return;
+  if (x.low >= domain.low) f.least = x.low;
+  if (x.high <= domain.high) f.most = x.high;
+}
+
+}  // namespace
+
+void bound_arguments(Graph& graph) {
+  std::vector<Reach> reaches(graph.values.size());
+  for (Node& node : graph.nodes) {
+    if (auto* unary = std::get_if<Unary>(&node.op))
+      limit_argument(unary->function, reaches[index_of(node.inputs[0])]);
+    reaches[index_of(node.output)] = reach_of(node, reaches);
+  }
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,90 @@
+// What arguments of functions of restricted domain never leave.
+
+#include <gtest/gtest.h>
+
+#include <gmpxx.h>
+
+#include <limits>
+
+#include "frontend/passes/passes.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
+
+namespace bf_aot {
+namespace {
+
+using namespace bf_aot::testing;  // the builder
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Function last_function(Graph graph) {
+  bound_arguments(graph);
+  return std::get<Unary>(graph.nodes.back().op).function;
+}
+
+// The last function of `first`, and then of w y + b, elementwise.
+Function argument_of(Op first, double weight, double bias, FunctionKind kind) {
+  Builder b({2});
+  const ValueId y = b.add(std::move(first), {b.x()}, {2});
+  const ValueId z = b.add(scale({weight, weight}, {bias, bias}), {y}, {2});
+  return last_function(b.outputs({b.add(Unary{{kind}}, {z}, {2})}));
+}
+
+TEST(BoundArguments, TakesWhatFunctionsNeverLeave) {
+  const Op square = Unary{{FunctionKind::kPower, 2}};
+  EXPECT_EQ(argument_of(square, 1, 0, FunctionKind::kSqrt).least, 0);
+  EXPECT_EQ(argument_of(Relu{}, 2, 0.25, FunctionKind::kSqrt).least, 0.25);
+  EXPECT_EQ(argument_of(Unary{{FunctionKind::kExp}}, 1, 1, FunctionKind::kLog).least, 1);
+  EXPECT_EQ(argument_of(Unary{{FunctionKind::kExp}}, 1, 1, FunctionKind::kReciprocal).least, 1);
+  const Function arc = argument_of(Unary{{FunctionKind::kTanh}}, -1, 0, FunctionKind::kAcos);
+  EXPECT_EQ(arc.least, -1);
+  EXPECT_EQ(arc.most, 1);
+}
+
+TEST(BoundArguments, SaysNothingOfArgumentsThatMayLeaveTheDomain) {
+  EXPECT_FALSE(has_limits(argument_of(Relu{}, 1, -0.5, FunctionKind::kSqrt)));
+  EXPECT_FALSE(has_limits(argument_of(Relu{}, -1, 0, FunctionKind::kSqrt)));
+  EXPECT_FALSE(has_limits(argument_of(Relu{}, 1, 0, FunctionKind::kReciprocal)));
+  EXPECT_FALSE(has_limits(argument_of(Unary{{FunctionKind::kTanh}}, 2, 0, FunctionKind::kAcos)));
+}
+
+TEST(BoundArguments, LeavesFunctionsThatAreDefinedEverywhere) {
+  EXPECT_FALSE(has_limits(argument_of(Relu{}, 1, 0, FunctionKind::kTanh)));
+}
+
+TEST(BoundArguments, CountsErrorsOfConstants) {
+  Builder b({2});
+  const ValueId r = b.relu(b.x());
+  Scale uncertain = scale({1, 1}, {0.5, 0.5});
+  uncertain.factor.error = {0.5, 0.5};
+  uncertain.offset.error = {0.25, 0};
+  const ValueId z = b.add(uncertain, {r}, {2});
+  EXPECT_EQ(last_function(b.outputs({b.add(Unary{{FunctionKind::kLog}}, {z}, {2})})).least, 0.25);
+  Builder c({2});
+  uncertain.factor.error = {1.5, 0};
+  const ValueId w = c.add(uncertain, {c.relu(c.x())}, {2});
+  EXPECT_FALSE(
+      has_limits(last_function(c.outputs({c.add(Unary{{FunctionKind::kLog}}, {w}, {2})}))));
+}
+
+TEST(BoundArguments, FollowsSumsProductsAndMaxima) {
+  Builder b({2});
+  const ValueId r = b.relu(b.x());
+  const ValueId e = b.add(Unary{{FunctionKind::kExp}}, {b.x()}, {2});
+  const ValueId p = b.add(Binary{Binary::Kind::kMul}, {r, e}, {2});
+  const ValueId s = b.add(Binary{Binary::Kind::kAdd}, {p, r}, {2});
+  const ValueId m = b.add(GroupMax{{0, 2}, {0, 1}}, {s}, {1});
+  const ValueId t =
+      b.add(SparseAffine{{0, 1}, {0}, constant({1}, {3}), constant({1}, {0})}, {m}, {1});
+  EXPECT_EQ(last_function(b.outputs({b.add(Unary{{FunctionKind::kSqrt}}, {t}, {1})})).least, 0);
+}
+
+TEST(BoundArguments, RoundsOutward) {
+  // 0.1 + 0.2 is not a double: the least double above it would be wrong.
+  const Function f =
+      argument_of(Unary{{FunctionKind::kClip, 0.1, kInf}}, 1, 0.2, FunctionKind::kLog);
+  EXPECT_LE(mpq_class(f.least), mpq_class(0.1) + mpq_class(0.2));
+  EXPECT_GT(f.least, 0.3 - 1e-15);
+}
+
+}  // namespace
+}  // namespace bf_aot
