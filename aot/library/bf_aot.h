@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -174,6 +175,11 @@ struct Options {
   std::int64_t memory_budget = 0;  ///< bytes of one workspace; 0: none
   int batch = 1;                   ///< boxes that a workspace has room for, 1 to 65536
   int threads = 1;                 ///< most that share a call of many boxes, 1 to 256
+
+  /// Options by their names, as the program and its --config take them: {"row_tile", "16"},
+  /// {"disable_pass", "a,b"}. What is here wins. Error BF3501 names an unknown one and those that
+  /// there are, or what a value must be.
+  std::map<std::string, std::string> more = {};
 };
 
 /// Row-major [boxes, rows].
@@ -305,6 +311,15 @@ struct VerifyOptions {
   std::optional<double> branch_seconds;
   double timeout_seconds = 0;  ///< after which verify() stops, as by `stop`; 0: never
   int jobs = 1;                ///< threads that split, at most 256; 0: as many as there are cores
+
+  /// A file that keeps the tree of the search, written every minute and when the search ends; where
+  /// it is there, the search goes on from it. The program's --checkpoint has the same files. Then
+  /// all is split that `branch_seconds` or the timeout leave time for. Errors: BF3017, BF3018 it is
+  /// damaged, or about another question; BF3020 where nothing is split.
+  std::filesystem::path checkpoint;
+
+  /// As in Options; also "jit", "cxx" and "cxx_flags".
+  std::map<std::string, std::string> more = {};
 
   /// Called now and then, on the thread that called verify(). What it throws is error BF3505.
   std::function<void(const Progress&)> progress;

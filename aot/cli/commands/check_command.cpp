@@ -81,7 +81,7 @@ class Subject {
       return;
     }
     plan_ = std::make_shared<const Plan>(build::plan_model(arguments.model.model, options));
-    host_ = engine::make_verifier(plan_, options, compiler_options(arguments.model)).host;
+    host_ = engine::make_verifier(plan_, options, arguments.model.values.compiler).host;
   }
 
   engine::Bounds bounds(const input::FloatBox& box) const {
@@ -201,7 +201,7 @@ apps::BoxCheck check_box(const decide::Sampler& sampler, const input::GoldenBox&
 }
 
 void add_options(CommandLine& app, CheckArguments& arguments) {
-  arguments.model.lowering = kInProcess;
+  arguments.model.values.compile.planner.lowering = kInProcess;
   add_model_options(app, arguments.model, true);
   add_compiler_options(app, arguments.model);
   add_jit_option(app, arguments.model);
@@ -247,7 +247,7 @@ std::vector<apps::BoxCheck> check_all(const CheckArguments& arguments,
   const Rows rows = collect_rows(golden);
   if (!rows.all.empty()) options.spec = LinearSpec{rows.all, {}, {}};
 
-  const decide::Sampler sampler(arguments.model.model, arguments.model.outputs);
+  const decide::Sampler sampler(arguments.model.model, arguments.model.values.compile.outputs);
   std::vector<SampledBox> sampled;
   {
     const system::Progress progress("sample");

@@ -2,11 +2,14 @@
 
 #include <span>
 
-#include "aot/cli/options/options.h"
-#include "aot/decide/property/company.h"
+#include "aot/cli/options/parse.h"
 
 // The commands of bf-aot, one file each. The result is the exit code: 0, 1 when something was found
 // wrong, 2 for wrong usage; verify and merge have more. Throw: CompileError, Interrupted.
+
+namespace bf_aot::decide {
+class TreeCompany;
+}  // namespace bf_aot::decide
 
 namespace bf_aot::cli {
 

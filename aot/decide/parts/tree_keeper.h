@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -17,17 +18,22 @@ std::optional<TreePart> parse_part(const std::string& text);
 // The open nodes of each root for each part before parts differ.
 constexpr std::size_t kNodesPerPart = 8;
 
+// Whose signals are: the program's wait while a tree is kept; in another one's process they are
+// left alone.
+enum class Signals : std::uint8_t { kOurs, kOthers };
+
 // Keeps a search's tree in a file: reads it when the file is there, else begins a part.
 class TreeKeeper {
  public:
   // Throws: BF3001 to BF3007, BF3017 a damaged file, BF3018 one of another question.
-  TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion question);
+  TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion question,
+             Signals signals = Signals::kOurs);
 
   bool is_part() const { return file_.part.count > 1; }
   // The file was there.
   bool goes_on() const { return goes_on_; }
 
-  // Sets where the search begins. From now on signals wait for throw_if_interrupted(). Throws:
+  // Sets where the search begins. From now on our signals wait for throw_if_interrupted(). Throws:
   // BF3017, BF3018; BF3306.
   void begin(SplitSearch& search);
 
@@ -46,7 +52,8 @@ class TreeKeeper {
 
   std::filesystem::path path_;
   TreeFile file_;
-  bool goes_on_ = false;
+  Signals signals_;
+  bool goes_on_ = false, begun_ = false;
   std::optional<system::CleanupPending> pending_;
 };
 
