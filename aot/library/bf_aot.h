@@ -165,6 +165,15 @@ enum class Norm : std::uint8_t { kLinf, kL2, kL1 };
 std::optional<Norm> norm_named(std::string_view name);
 std::optional<Semantics> semantics_named(std::string_view name);
 
+/// An option that `more` of the structs below takes.
+struct OptionInfo {
+  std::string name;                  ///< "row_tile"
+  std::string help;                  ///< as the program's --help-all has it
+  std::vector<std::string> choices;  ///< the names of its values; empty: it takes other texts
+  bool of_decisions = false;         ///< of VerifyOptions alone
+};
+std::vector<OptionInfo> option_infos();
+
 struct Options {
   Method method = Method::kCrown;
   Semantics semantics = Semantics::kReal;
@@ -365,6 +374,9 @@ Result<VerifyResult> verify_text(const Model& model, std::string_view property,
 
 /// What compiled code computes with.
 enum class Arithmetic : std::uint8_t { kFloat, kInteger, kAuto };
+
+/// "float", "integer", "auto", in any case. Nothing for another text.
+std::optional<Arithmetic> arithmetic_named(std::string_view name);
 
 /// What compile() makes: a verifier in C++, as the program bf-aot writes it.
 struct CodeOptions {

@@ -15,6 +15,10 @@ std::optional<Norm> norm_named(std::string_view name) {
   return named<Norm>(name);
 }
 
+std::optional<Arithmetic> arithmetic_named(std::string_view name) {
+  return named<Arithmetic>(name);
+}
+
 std::optional<Semantics> semantics_named(std::string_view name) {
   return named<Semantics>(name);
 }

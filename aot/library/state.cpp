@@ -1,5 +1,7 @@
 #include "aot/library/state.h"
 
+#include <algorithm>
+
 #include "aot/build/compile.h"
 #include "aot/library/enums.h"
 #include "planner/plan/plan.h"
@@ -92,6 +94,21 @@ struct Setter {
 };
 
 }  // namespace
+
+std::vector<OptionInfo> option_infos() {
+  std::vector<OptionInfo> infos;
+  for (const build::OptionRow& row : build::option_rows()) {
+    if (!row.in_process) continue;
+    OptionInfo& info = infos.emplace_back();
+    info.name = row.name;
+    std::ranges::replace(info.name, '-', '_');
+    info.help = row.help;
+    info.choices = row.rule.choices;
+    info.of_decisions = std::string_view(row.group) == build::kCompilerGroup;
+    if (info.name == "method") std::erase(info.choices, to_string(bf_aot::Method::kAuto));
+  }
+  return infos;
+}
 
 build::OptionValues values_of(const Options& options) {
   Setter set(false);

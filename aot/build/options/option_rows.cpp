@@ -23,108 +23,69 @@ using Words = std::vector<std::string>;
 
 constexpr char kNoName[] = "TEXT";
 
-// What a row is made of besides its values.
-struct Head {
-  const char* name;
-  Set set;
-  const char* group;
-  const char* help;
-  bool in_process = true;
-};
-
 template <class Field>
 using TypeOf =
     std::remove_reference_t<decltype(std::declval<Field>()(std::declval<OptionValues&>()))>;
 
-// The makers of rows. `field` gives the member of OptionValues that the option sets.
+// The makers of rows: `row` has the members up to in_process; `field` gives the member of
+// OptionValues that the option sets.
 
 template <class Field>
-OptionRow choice(const Head& head, Field field) {
+OptionRow choice(OptionRow row, Field field) {
   using Value = TypeOf<Field>;
-  return {head.name,
-          head.set,
-          Form::kValue,
-          head.group,
-          head.help,
-          kNoName,
-          one_of(names_of<Value>()),
-          head.in_process,
-          [field](OptionValues& values, const Words& words) {
-            field(values) = *value_named<Value>(words.back());
-          },
-          [field](const OptionValues& values) {
-            const auto found =
-                std::ranges::find(kNames<Value>, field(values), &NamedValue<Value>::value);
-            return std::string(found->name);
-          }};
+  row.value_name = kNoName;
+  row.rule = one_of(names_of<Value>());
+  row.take = [field](OptionValues& values, const Words& words) {
+    field(values) = *value_named<Value>(words.back());
+  };
+  row.shown = [field](const OptionValues& values) {
+    const auto found = std::ranges::find(kNames<Value>, field(values), &NamedValue<Value>::value);
+    return std::string(found->name);
+  };
+  return row;
 }
 
+// shows: the default is told.
 template <class Field>
-OptionRow number_row(const Head& head, const char* value_name, ValueRule rule, bool shows,
+OptionRow number_row(OptionRow row, const char* value_name, ValueRule rule, bool shows,
                      Field field) {
-  using Value = TypeOf<Field>;
-  return {head.name,
-          head.set,
-          Form::kValue,
-          head.group,
-          head.help,
-          value_name,
-          std::move(rule),
-          head.in_process,
-          [field](OptionValues& values, const Words& words) {
-            Value& value = field(values);
-            const std::string& text = words.back();
-            std::from_chars(text.data(), text.data() + text.size(), value);
-          },
-          [field, shows](const OptionValues& values) {
-            return shows ? fmt::format("{}", field(values)) : std::string();
-          }};
+  row.value_name = value_name;
+  row.rule = std::move(rule);
+  row.take = [field](OptionValues& values, const Words& words) {
+    const std::string& text = words.back();
+    std::from_chars(text.data(), text.data() + text.size(), field(values));
+  };
+  if (shows)
+    row.shown = [field](const OptionValues& values) { return fmt::format("{}", field(values)); };
+  return row;
 }
 
 template <class Field>
-OptionRow flag(const Head& head, Field field) {
-  return {
-      head.name,
-      head.set,
-      Form::kFlag,
-      head.group,
-      head.help,
-      "",
-      {},
-      head.in_process,
-      [field](OptionValues& values, const Words& words) { field(values) = words.back() == "true"; },
-      [](const OptionValues&) { return std::string(); }};
+OptionRow flag(OptionRow row, Field field) {
+  row.form = Form::kFlag;
+  row.take = [field](OptionValues& values, const Words& words) {
+    field(values) = words.back() == "true";
+  };
+  return row;
 }
 
 // A text that is kept, or read by `take`.
-OptionRow text(const Head& head, const char* value_name,
+OptionRow text(OptionRow row, const char* value_name,
                std::function<void(OptionValues&, const std::string&)> take) {
-  return {head.name,
-          head.set,
-          Form::kValue,
-          head.group,
-          head.help,
-          value_name,
-          {},
-          head.in_process,
-          [take = std::move(take)](OptionValues& values, const Words& words) {
-            take(values, words.back());
-          },
-          [](const OptionValues&) { return std::string(); }};
+  row.value_name = value_name;
+  row.take = [take = std::move(take)](OptionValues& values, const Words& words) {
+    take(values, words.back());
+  };
+  return row;
 }
 
-OptionRow words_row(const Head& head, Form form, const char* value_name, ValueRule rule,
+OptionRow words_row(OptionRow row, Form form, const char* value_name, ValueRule rule,
                     std::function<void(OptionValues&, const Words&)> take) {
-  return {head.name,
-          head.set,
-          form,
-          head.group,
-          head.help,
-          value_name,
-          std::move(rule),
-          head.in_process,
-          std::move(take),
-          [](const OptionValues&) { return std::string(); }};
+  row.form = form;
+  row.value_name = value_name;
+  row.rule = std::move(rule);
+  row.take = std::move(take);
+  return row;
 }
 
 bool has(const Words& list, const char* word) {
@@ -132,19 +93,15 @@ bool has(const Words& list, const char* word) {
 }
 
 OptionRow target_row() {
-  return {"target",
-          Set::kModel,
-          Form::kValue,
-          kMethodGroup,
-          "machine that the code is made for",
-          kNoName,
-          one_of(target_names()),
-          false,
-          [](OptionValues& values, const Words& words) {
-            values.target = words.back();
-            values.compile.planner.target = find_target(words.back());
-          },
-          [](const OptionValues& values) { return values.target; }};
+  OptionRow row{"target", Set::kModel, kMethodGroup, "machine that the code is made for", false};
+  row.value_name = kNoName;
+  row.rule = one_of(target_names());
+  row.take = [](OptionValues& values, const Words& words) {
+    values.target = words.back();
+    values.compile.planner.target = find_target(words.back());
+  };
+  row.shown = [](const OptionValues& values) { return values.target; };
+  return row;
 }
 
 OptionRow method_row() {

@@ -33,16 +33,19 @@ struct OptionRow {
 
   const char* name;  // "row-tile"; in Python "row_tile"
   Set set;
-  Form form;
   const char* group;
   const char* help;
-  const char* value_name;  // in help texts: "N"; "TEXT" where the rule tells choices
-  ValueRule rule;          // of each word; `read` empty: any text
-  bool in_process;         // of plans that the engine carries out: the library and Python take it
+  bool in_process = true;  // of plans that the engine carries out: the library and Python take it
+
+  Form form = Form::kValue;
+  const char* value_name = "";  // in help texts: "N"; "TEXT" where the rule tells choices
+  ValueRule rule = {};          // of each word; `read` empty: any text
   // words: of a flag "true" or "false", as the rule has read them. Throws: CompileError.
-  std::function<void(OptionValues&, const std::vector<std::string>& words)> take;
+  std::function<void(OptionValues&, const std::vector<std::string>& words)> take = {};
   // The value that help texts show as the default. Empty: none is shown.
-  std::function<std::string(const OptionValues&)> shown;
+  std::function<std::string(const OptionValues&)> shown = [](const OptionValues&) {
+    return std::string();
+  };
 };
 
 // In the order in which help texts list them.

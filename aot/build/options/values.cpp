@@ -90,13 +90,13 @@ double nearest(const vnnlib::Number& number) {
 
 ValueRule one_of(std::vector<std::string> names) {
   std::string told = fmt::format("{{{}}}", fmt::join(names, ","));
-  return ValueRule{[names = std::move(names), told](std::string& text) {
+  return ValueRule{[names, told](std::string& text) {
                      std::string name = name_among(text, names);
                      if (name.empty()) return text + " not in " + told;
                      text = std::move(name);
                      return std::string();
                    },
-                   told};
+                   told, names};
 }
 
 ValueRule whole(std::uint64_t least, std::uint64_t most) {
