@@ -127,6 +127,8 @@ build::OptionValues values_of(const VerifyOptions& options) {
   if (options.method) set("method", name_of(*options.method));
   set("jit", name_of(options.jit));
   set.common(options);
+  expect(set.values.compile.planner.norm == bf_aot::Norm::kLargest, "norm",
+         "properties are about boxes, not about balls");
   return set.values;
 }
 

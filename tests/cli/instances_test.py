@@ -127,7 +127,8 @@ class Instances(Case):
     def test_options_that_go_with_it(self):
         """Those that verify has for one question, too."""
         command = self.instances("tiny.onnx,holds.vnnlib,60")
-        options = ("--method", "alpha-crown", "--alpha", "all", "--iterations", "3", "--jit", "off", "--row-tile", "8")
+        options = ("--method", "alpha-crown", "--alpha", "all", "--iterations", "3", "--jit", "off", "--row-tile", "8",
+                   "--search", "0.5")
         self.assertEqual(self.run_json(*command, *options)["unsat"], 1)
         self.write("options.json", '{"method": "crown", "row-tile": 8, "disable-pass": ["fold-scale", "exact-centres"]}')
         for more in (["--libm-ulps", "8", "--semantics", "float32"], ["--granularity", "step"], ["--config", "options.json"]):

@@ -206,7 +206,7 @@ std::vector<OptionRow> model_rows() {
   };
 }
 
-// The method, and what `auto` looks for.
+// The method, and what `auto` looks for, which the library does not have.
 std::vector<OptionRow> method_rows() {
   return {
       method_row(),
@@ -218,7 +218,7 @@ std::vector<OptionRow> method_rows() {
                 Form::kWords, "FILE", {},
                 [](OptionValues& values, const Words& words) { values.sample_boxes = words; }),
       text({"time-budget", Set::kMethod, kPlannerGroup,
-            "auto: most predicted time of a call, as 0.001, 50us or 2ms"},
+            "auto: most predicted time of a call, as 0.001, 50us or 2ms", false},
            "TIME",
            [](OptionValues& values, const std::string& time) {
              values.compile.planner.search.time_budget = parse_seconds(time, "--time-budget");
@@ -232,22 +232,24 @@ std::vector<OptionRow> method_rows() {
           [](auto& values) -> auto& { return values.compile.planner.memory_budget; }),
       number_row(
           {"looseness-target", Set::kMethod, kPlannerGroup,
-           "auto: the fastest plan whose mean width is at most so many times crown's"},
+           "auto: the fastest plan whose mean width is at most so many times crown's", false},
           "X", number("0", "1e9"), false,
           [](auto& values) -> auto& { return values.compile.planner.search.looseness_target; }),
       text({"objective", Set::kMethod, kPlannerGroup,
             "auto: weights of what is minimised, each relative to crown: "
             "time=1,memory=0,looseness=1,compile=0 (default: the tightest within the budgets, "
-            "then the fastest)"},
+            "then the fastest)",
+            false},
            "WEIGHTS",
            [](OptionValues& values, const std::string& weights) {
              values.compile.planner.search.objective = parse_objective(weights, "--objective");
            }),
       choice(
-          {"search", Set::kMethod, kPlannerGroup, "auto: how plans are searched"},
+          {"search", Set::kMethod, kPlannerGroup, "auto: how plans are searched", false},
           [](auto& values) -> auto& { return values.compile.planner.search.kind; }),
       number_row(
-          {"beam-width", Set::kMethod, kPlannerGroup, "auto: candidates kept by --search beam"},
+          {"beam-width", Set::kMethod, kPlannerGroup, "auto: candidates kept by --search beam",
+           false},
           "N", whole(1, 1000), true,
           [](auto& values) -> auto& { return values.compile.planner.search.beam_width; }),
   };

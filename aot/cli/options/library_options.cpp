@@ -45,7 +45,9 @@ std::map<std::string, std::string> given_rows(const CommandLine& app) {
   for (const Option* const option : app.get_options()) {
     if (option->count() == 0 || option->get_lnames().empty()) continue;
     const std::string name = option->get_lnames().front();
-    if (build::find_option_row(name) != nullptr)
+    // verify has a --search of its own, in another group.
+    const build::OptionRow* const row = build::find_option_row(name);
+    if (row != nullptr && option->get_group() == row->group)
       given[name] = fmt::format("{}", fmt::join(option->results(), ","));
   }
   return given;

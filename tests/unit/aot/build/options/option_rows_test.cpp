@@ -61,14 +61,14 @@ TEST(OptionRowsTest, ReadsTexts) {
            {"row_tile", "16"},
            {"memory-budget", "2K"},
            {"disable_pass", "exact-centres,fold-scale"},
-           {"flush_to_zero", "true"},
-           {"looseness-target", "3/2"},
-           {"time-budget", "2ms"}})
+           {"libm-ulps", "3/2"},
+           {"flush_to_zero", "true"}})
     set_in_process(values, name, text, false);
   EXPECT_EQ(planner.norm, Norm::kEuclid);
   EXPECT_EQ(planner.row_tile, 16);
   EXPECT_EQ(planner.memory_budget, 2048);
-  EXPECT_EQ(planner.search.looseness_target, 1.5);
+  EXPECT_EQ(values.compile.float32.libm_ulps, 1.5);
+  find_option_row("time-budget")->take(values, {"2ms"});
   EXPECT_EQ(planner.search.time_budget, 2e-3);
   set_in_process(values, "row_tile", "0", false);
   const CompileOptions options = resolved(values);
