@@ -74,8 +74,8 @@ int verify_many(const CommandLine& app, const VerifyArguments& arguments) {
          fmt::format("{} is beyond the {} instances", *arguments.index, file.instances.size()),
          "they are counted from 0");
   apps::InstanceSettings settings;
-  // As the user asks: without --jit calls of the engine stay as they are, since instances at once
-  // have no processors to spare.
+  // Without --jit, calls of the engine stay as they are, since several instances at once leave no
+  // processor free.
   expect_float32(arguments.model.values);
   settings.options.more = given_rows(app);
   settings.options.search_seconds = arguments.search;
