@@ -9,14 +9,26 @@
 
 #include "aot/emit/text/emitted_file.h"
 #include "planner/machine/target.h"
+#include "planner/plan/config.h"
 
-namespace bf_aot::build {
+namespace bf_aot {
+namespace build {
 
 // The time at which code is compiled for the calls of an engine that take most of its time. auto:
 // in the background, once calls took long enough for that to pay, where there is a C++ compiler;
 // wait: after the first call of each of its programs; off: never.
 enum class JitMode : std::uint8_t { kAuto, kOff, kWait };
-inline constexpr std::string_view kJitModes[] = {"auto", "off", "wait"};  // in the order of JitMode
+
+}  // namespace build
+
+template <>
+inline constexpr auto kNames<build::JitMode> = std::to_array<NamedValue<build::JitMode>>({
+    {build::JitMode::kAuto, "auto"},
+    {build::JitMode::kOff, "off"},
+    {build::JitMode::kWait, "wait"},
+});
+
+namespace build {
 
 // The user's options about the C++ compiler of a verifier.
 struct CompilerOptions {
@@ -78,4 +90,5 @@ std::vector<std::filesystem::path> runtime_files();
 
 std::vector<std::string> split_words(const std::string& text);
 
-}  // namespace bf_aot::build
+}  // namespace build
+}  // namespace bf_aot

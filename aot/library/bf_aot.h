@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -166,6 +167,15 @@ enum class Norm : std::uint8_t { kLinf, kL2, kL1 };
 std::optional<Norm> norm_named(std::string_view name);
 std::optional<Semantics> semantics_named(std::string_view name);
 
+/// An option that `more` of the structs below takes.
+struct OptionInfo {
+  std::string name;                  ///< "row_tile"
+  std::string help;                  ///< as the program's --help-all has it
+  std::vector<std::string> choices;  ///< the names of its values; empty: it takes other texts
+  bool of_decisions = false;         ///< of VerifyOptions alone
+};
+std::vector<OptionInfo> option_infos();
+
 struct Options {
   Method method = Method::kCrown;
   Semantics semantics = Semantics::kReal;
@@ -176,6 +186,11 @@ struct Options {
   std::int64_t memory_budget = 0;  ///< bytes of one workspace; 0: none
   int batch = 1;                   ///< boxes that a workspace has room for, 1 to 65536
   int threads = 1;                 ///< most that share a call of many boxes, 1 to 256
+
+  /// Options by their names, as the program and its --config take them: {"row_tile", "16"},
+  /// {"disable_pass", "a,b"}. What is here wins. Error BF3501 names an unknown one and those that
+  /// there are, or what a value must be.
+  std::map<std::string, std::string> more = {};
 };
 
 /// Bounds of every row on every box, in row-major arrays [boxes, rows].
@@ -314,6 +329,15 @@ struct VerifyOptions {
   double timeout_seconds = 0;  ///< after which verify() stops, as by `stop`; 0: never
   int jobs = 1;                ///< threads that split, at most 256; 0: as many as there are cores
 
+  /// A file that keeps the tree of the search, written every minute and when the search ends; where
+  /// it is there, the search goes on from it. The program's --checkpoint has the same files. Then
+  /// all is split that `branch_seconds` or the timeout leave time for. Errors: BF3017, BF3018 it is
+  /// damaged, or about another question; BF3020 where nothing is split.
+  std::filesystem::path checkpoint;
+
+  /// Options by name, see Options::more; also "jit", "cxx" and "cxx_flags".
+  std::map<std::string, std::string> more = {};
+
   /// Called now and then, on the thread that called verify(). What it throws is error BF3505.
   std::function<void(const Progress&)> progress;
 
@@ -358,6 +382,9 @@ Result<VerifyResult> verify_text(const Model& model, std::string_view property,
 
 /// The arithmetic that compiled code computes with.
 enum class Arithmetic : std::uint8_t { kFloat, kInteger, kAuto };
+
+/// "float", "integer", "auto", in any case. Nothing for another text.
+std::optional<Arithmetic> arithmetic_named(std::string_view name);
 
 /// Options of compile(), which makes a verifier in C++ as the program bf-aot writes it.
 struct CodeOptions {

@@ -238,11 +238,12 @@ struct Certifier::State {
     limits.iterations = options.bounds.iterations;
     limits.row_tile = options.bounds.row_tile;
     limits.memory_budget = options.bounds.memory_budget;
+    limits.more = options.bounds.more;
     limits.timeout_seconds = options.decide_seconds;
     limits.search_seconds = options.decide_seconds;
     limits.branch_seconds = options.decide_seconds;
     limits.stop = options.stop;
-    VerifyResult result = decide(model, limits, [&] { return robustness(model, label, box); });
+    VerifyResult result = decide(model, limits, {[&] { return robustness(model, label, box); }});
     if (result.verdict == Verdict::kVerified) sample.robustness = Robustness::kCertified;
     if (result.verdict != Verdict::kFalsified) return;
     sample.robustness = Robustness::kFalsified;
@@ -322,8 +323,10 @@ const char* to_string(Robustness robustness) noexcept {
   return "?";
 }
 
-Result<Certifier> Certifier::make(const Model& model, const CertifyOptions& options) {
+Result<Certifier> Certifier::make(const Model& model, const CertifyOptions& asked) {
   return guarded<Certifier>(kCertifying, [&] {
+    CertifyOptions options = asked;
+    options.bounds = settled(asked.bounds);
     if (options.decide && options.bounds.norm != Norm::kLinf)
       refuse("BF3501", "decide", "splitting and search are in boxes, not in balls");
     if (!(options.decide_seconds > 0) || std::isinf(options.decide_seconds))

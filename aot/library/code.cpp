@@ -6,6 +6,7 @@
 #include "aot/build/manifest.h"
 #include "aot/build/single_file.h"
 #include "aot/emit/interface/emit_verify.h"
+#include "aot/library/enums.h"
 #include "aot/library/state.h"
 #include "aot/system/files.h"
 #include "frontend/property/vnnlib/vnnlib.h"
@@ -56,10 +57,9 @@ bf_aot::build::CompileOptions code_options(const Model& model, const CodeOptions
   compiling.planner.workers = options.plan.threads;
   compiling.planner.decide = options.decide;
   compiling.planner.splits = Splits::kAuto;
-  compiling.planner.arithmetic =
-      options.arithmetic == Arithmetic::kFloat     ? bf_aot::Arithmetic::kFloat
-      : options.arithmetic == Arithmetic::kInteger ? bf_aot::Arithmetic::kInteger
-                                                   : bf_aot::Arithmetic::kAuto;
+  const auto arithmetic = internal_of(options.arithmetic);
+  if (!arithmetic) refuse("BF3501", "arithmetic", "there is no such arithmetic");
+  compiling.planner.arithmetic = *arithmetic;
   if (!options.name.empty() && build::identifier_from(options.name) != options.name)
     refuse("BF3302", "name", "'" + options.name + "' is no lower-case C identifier",
            "use '" + build::identifier_from(options.name) + "'");

@@ -18,7 +18,8 @@ std::vector<Tensor> tensors_of(const Graph& graph, const std::vector<ValueId>& i
   return tensors;
 }
 
-Model model_of(ImportedModel imported, bool derivative = false) {
+Model model_of(ImportedModel imported, std::string path, const std::vector<std::string>& outputs,
+               bool derivative = false) {
   auto state = std::make_shared<Model::State>(
       Model::State{decide::Sampler(std::move(imported.graph)), std::move(imported.info), {}, {}});
   const Graph& graph = state->network.graph();
@@ -28,6 +29,8 @@ Model model_of(ImportedModel imported, bool derivative = false) {
     if (const auto* const literal = std::get_if<Literal>(&node.op))
       state->numbers += literal->value.data.size();
   state->derivative = derivative;
+  state->path = std::move(path);
+  state->tensors = outputs;
   return Library::model(std::move(state));
 }
 
@@ -35,14 +38,17 @@ Model model_of(ImportedModel imported, bool derivative = false) {
 
 Result<Model> Model::load(const std::filesystem::path& path,
                           const std::vector<std::string>& outputs) {
-  return guarded<Model>(kReading, [&] { return model_of(import_model(path, {}, {}, outputs)); });
+  return guarded<Model>(kReading, [&] {
+    return model_of(import_model(path, {}, {}, outputs), std::filesystem::absolute(path).string(),
+                    outputs);
+  });
 }
 
 Result<Model> Model::from_bytes(std::span<const std::byte> bytes, std::string_view name,
                                 const std::vector<std::string>& outputs) {
   return guarded<Model>(kReading, [&] {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return model_of(import_model_bytes(text, std::string(name), {}, {}, {}, outputs));
+    return model_of(import_model_bytes(text, std::string(name), {}, {}, {}, outputs), {}, outputs);
   });
 }
 
@@ -50,8 +56,8 @@ Result<Model> Model::derivative(std::span<const std::size_t> inputs) const {
   return guarded<Model>(
       "differentiating the model",
       [&] {
-        return model_of({derivative_graph(state_->network.graph(), inputs), state_->info, {}},
-                        true);
+        return model_of({derivative_graph(state_->network.graph(), inputs), state_->info, {}}, {},
+                        {}, true);
       },
       state_->numbers);
 }

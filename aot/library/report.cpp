@@ -42,6 +42,7 @@ std::vector<std::pair<std::string, std::string>> option_list(const Options& opti
   add("row-tile", options.row_tile, usual.row_tile);
   add("memory-budget", options.memory_budget, usual.memory_budget);
   add("batch", options.batch, usual.batch);
+  for (const auto& each : options.more) list.push_back(each);
   return list;
 }
 
@@ -57,7 +58,7 @@ Result<std::string> report(const Model& model, const Options& options,
         const auto lowered = plan_for(model, compile_options(model, options, specification));
         artifacts::Findings findings;
         findings.version = BF_VERSION_STRING;
-        findings.options = option_list(options);
+        findings.options = option_list(settled(options));
         artifacts::add_samples(lowered->plan(), boxes, findings);
         return artifacts::page(lowered->plan(), findings);
       },

@@ -1,18 +1,13 @@
 #include "aot/library/state.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "aot/build/compile.h"
-#include "planner/machine/machine_profile.h"
+#include "aot/library/enums.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::api {
 namespace {
-
-constexpr bf_aot::Method kMethods[] = {bf_aot::Method::kIbp, bf_aot::Method::kCrownIbp,
-                                       bf_aot::Method::kCrown, bf_aot::Method::kAlphaCrown,
-                                       bf_aot::Method::kForward};
 
 constexpr int kMostThreads = 256;
 
@@ -71,68 +66,110 @@ Error classify(const char* doing, std::size_t numbers) {
   }
 }
 
+// Sets options by the rows of the table.
+struct Setter {
+  explicit Setter(bool of_decisions) : compiler(of_decisions) {}
+
+  void operator()(std::string_view name, std::string_view text) {
+    build::set_in_process(values, name, std::string(text), compiler);
+  }
+  void operator()(std::string_view name, std::int64_t number) {
+    build::set_in_process(values, name, std::to_string(number), compiler);
+  }
+
+  // The fields that both structs have, and what `more` says.
+  template <class From>
+  void common(const From& from) {
+    (*this)("semantics", name_of(from.semantics));
+    if (from.semantics == Semantics::kFloat32Flushed) (*this)("flush-to-zero", "true");
+    (*this)("alpha", name_of(from.alpha));
+    (*this)("iterations", from.iterations);
+    (*this)("row-tile", from.row_tile);
+    (*this)("memory-budget", from.memory_budget);
+    for (const auto& [name, text] : from.more) (*this)(name, text);
+  }
+
+  build::OptionValues values;
+  bool compiler;
+};
+
 }  // namespace
 
-bf_aot::Method to_internal(Method method) {
-  const auto index = static_cast<std::size_t>(method);
-  expect(index < std::size(kMethods), "method", "there is no such method");
-  return kMethods[index];
+std::vector<OptionInfo> option_infos() {
+  std::vector<OptionInfo> infos;
+  for (const build::OptionRow& row : build::option_rows()) {
+    if (!row.in_process) continue;
+    OptionInfo& info = infos.emplace_back();
+    info.name = row.name;
+    std::ranges::replace(info.name, '-', '_');
+    info.help = row.help;
+    info.choices = row.rule.choices;
+    info.of_decisions = std::string_view(row.group) == build::kCompilerGroup;
+    if (info.name == "method") std::erase(info.choices, to_string(bf_aot::Method::kAuto));
+  }
+  return infos;
 }
 
-Method to_api(bf_aot::Method method) {
-  const auto* const found = std::ranges::find(kMethods, method);
-  if (found == std::end(kMethods)) BF_BROKEN("no method of the interface");
-  return static_cast<Method>(found - std::begin(kMethods));
+build::OptionValues values_of(const Options& options) {
+  Setter set(false);
+  set("method", name_of(options.method));
+  set("norm", name_of(options.norm));
+  set("batch", options.batch);
+  set.common(options);
+  expect(set.values.compile.planner.method != bf_aot::Method::kAuto, "method",
+         "auto is not among the methods of the library");
+  return set.values;
 }
 
-void check(const PlanSettings& settings) {
-  (void)to_internal(settings.method);
-  expect(settings.iterations >= 1 && settings.iterations <= 1000, "iterations",
-         fmt::format("{} is not in 1 to 1000", settings.iterations));
-  expect(settings.row_tile == 0 || (settings.row_tile >= 2 && settings.row_tile <= 1 << 20),
-         "row_tile", fmt::format("{} is neither 0 nor in 2 to 2^20", settings.row_tile));
-  expect(settings.memory_budget >= 0, "memory_budget",
-         fmt::format("{} is negative", settings.memory_budget));
+build::OptionValues values_of(const VerifyOptions& options) {
+  Setter set(true);
+  set.values.compile.method_is_default = true;
+  if (options.method) set("method", name_of(*options.method));
+  set("jit", name_of(options.jit));
+  set.common(options);
+  expect(set.values.compile.planner.norm == bf_aot::Norm::kLargest, "norm",
+         "properties are about boxes, not about balls");
+  return set.values;
 }
 
-void check_semantics(const Model& model, Semantics semantics) {
-  expect(!Library::state(model).derivative || semantics == Semantics::kReal, "semantics",
+Options settled(const Options& options) {
+  const PlannerConfig planner = values_of(options).compile.planner;
+  Options made = options;
+  made.method = *public_of<Method>(planner.method);
+  made.norm = *public_of<Norm>(planner.norm);
+  made.alpha = *public_of<AlphaRows>(planner.alpha);
+  made.semantics =
+      planner.flush_to_zero ? Semantics::kFloat32Flushed : *public_of<Semantics>(planner.semantics);
+  made.iterations = planner.iterations;
+  made.row_tile = planner.row_tile;
+  made.memory_budget = planner.memory_budget;
+  made.batch = planner.batch;
+  for (const char* const name : {"method", "norm", "alpha", "semantics", "flush_to_zero",
+                                 "iterations", "row_tile", "memory_budget", "batch"})
+    std::erase_if(made.more, [&](const auto& each) {
+      return build::find_option_row(each.first) == build::find_option_row(name);
+    });
+  return made;
+}
+
+void check_semantics(const Model& model, bf_aot::Semantics semantics) {
+  expect(!Library::state(model).derivative || semantics == bf_aot::Semantics::kReal, "semantics",
          "bounds of derivatives are of the network in exact real arithmetic");
 }
 
-build::CompileOptions compile_options(const PlanSettings& settings) {
-  check(settings);
-  build::CompileOptions options;
-  options.planner.method = to_internal(settings.method);
+build::CompileOptions compile_options(const Model& model, const build::OptionValues& values) {
+  build::CompileOptions options = build::resolved(values);
+  check_semantics(model, options.planner.semantics);
   options.planner.lowering = Lowering::kPrebuilt;
-  options.planner.target = find_target("host");
-  options.planner.profile = host_profile();
-  options.planner.iterations = settings.iterations;
-  if (settings.norm != Norm::kLinf)
-    options.planner.norm = settings.norm == Norm::kL2 ? bf_aot::Norm::kEuclid : bf_aot::Norm::kSum;
-  if (settings.alpha == AlphaRows::kAll) options.planner.alpha = bf_aot::AlphaRows::kAll;
-  options.planner.row_tile = settings.row_tile;
-  options.planner.memory_budget = settings.memory_budget;
-  if (settings.semantics == Semantics::kFloat32 || settings.semantics == Semantics::kFloat32Flushed)
-    options.planner.semantics = bf_aot::Semantics::kFloat32;
-  options.planner.flush_to_zero = options.float32.flush =
-      settings.semantics == Semantics::kFloat32Flushed;
-  if (settings.semantics == Semantics::kFloat32Exact)
-    options.planner.semantics = bf_aot::Semantics::kFloat32Exact;
+  options.method_is_default = false;
   return options;
 }
 
 build::CompileOptions compile_options(const Model& model, const Options& options,
                                       const Specification& specification) {
-  check_semantics(model, options.semantics);
-  build::CompileOptions compiling = compile_options(
-      PlanSettings{options.method, options.iterations, options.row_tile, options.memory_budget,
-                   options.semantics, options.alpha, options.norm});
-  if (options.batch < 1 || options.batch > kMostBatch)
-    refuse("BF3501", "batch", fmt::format("{} is not in 1 to {}", options.batch, kMostBatch));
+  build::CompileOptions compiling = compile_options(model, values_of(options));
   if (options.threads < 1 || options.threads > kMostThreads)
     refuse("BF3501", "threads", fmt::format("{} is not in 1 to {}", options.threads, kMostThreads));
-  compiling.planner.batch = options.batch;
   const std::size_t outputs = model.output_count();
   const std::vector<double>& rows = specification.rows;
   if (rows.size() % outputs != 0)

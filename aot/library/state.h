@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "aot/build/compile_options.h"
+#include "aot/build/options/option_rows.h"
 #include "aot/decide/property/sample.h"
 #include "aot/library/bf_aot.h"
 #include "frontend/check_scope.h"
@@ -29,6 +30,8 @@ struct Model::State {
   std::size_t input_count = 0, output_count = 0;
   std::size_t numbers = 0;  // elements of all constants
   bool derivative = false;  // made by derivative(): bounded in exact real arithmetic alone
+  std::string path = {};    // of the file; empty: read from memory
+  std::vector<std::string> tensors = {};  // that are the outputs instead of the file's own
 };
 
 // Makes the interface's objects, whose constructors are private, and reads a Model's state.
@@ -54,24 +57,19 @@ struct Failed {
   throw Failed{{std::move(code), std::move(where), std::move(message), std::move(hint), {}}};
 }
 
-// The settings that all plans of the library have in common. check() throws Failed BF3501 for one
-// out of its range.
-struct PlanSettings {
-  Method method = Method::kCrown;
-  int iterations = 20;
-  int row_tile = 0;
-  std::int64_t memory_budget = 0;
-  Semantics semantics = Semantics::kReal;
-  AlphaRows alpha = AlphaRows::kOutputs;
-  Norm norm = Norm::kLinf;
-};
-void check(const PlanSettings& settings);
-build::CompileOptions compile_options(const PlanSettings& settings);
-bf_aot::Method to_internal(Method method);
-Method to_api(bf_aot::Method method);
+// The values that fields and `more` give, read by the table of options. Throws: Failed,
+// CompileError BF3501.
+build::OptionValues values_of(const Options& options);
+build::OptionValues values_of(const VerifyOptions& options);
+// Moves options of `more` that have a field into it; the rest stays in `more`.
+Options settled(const Options& options);
 
 // Throws: Failed BF3501 where bounds of the model by these semantics say nothing.
-void check_semantics(const Model& model, Semantics semantics);
+void check_semantics(const Model& model, bf_aot::Semantics semantics);
+
+// Options of a plan that the engine carries out, on this machine. Throws: as check_semantics(),
+// CompileError.
+build::CompileOptions compile_options(const Model& model, const build::OptionValues& values);
 
 // The options of a verifier's plan. Throws: Failed BF3501, BF2007, BF2009.
 build::CompileOptions compile_options(const Model& model, const Options& options,
@@ -92,9 +90,15 @@ void tell(const Function& function) {
 // Throws: CompileError.
 std::shared_ptr<const Lowered> plan_for(const Model& model, const build::CompileOptions& options);
 
-// verify() of the property that `read` returns. Throws: Failed BF3501, BF3505, and CompileError.
-VerifyResult decide(const Model& model, const VerifyOptions& options,
-                    const std::function<Property()>& read);
+// A property, and what a file of a tree says of it.
+struct PropertySource {
+  std::function<Property()> read;
+  std::function<std::string()> bytes = [] { return std::string(); };
+  std::string path = {};  // empty: from memory
+};
+
+// verify() of a property. Throws: Failed BF3501, BF3505, and CompileError.
+VerifyResult decide(const Model& model, const VerifyOptions& options, const PropertySource& source);
 
 // The Error for the exception that is being handled. `doing`: the activity for messages, "planning
 // the verifier". numbers: elements of the network, by which a lack of memory is explained; 0: not

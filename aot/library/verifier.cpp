@@ -13,6 +13,7 @@
 #include "aot/engine/verifier/call_watch.h"
 #include "aot/input/balls.h"
 #include "aot/input/directed.h"
+#include "aot/library/enums.h"
 #include "aot/library/state.h"
 
 namespace bf_aot::api {
@@ -174,9 +175,9 @@ void check_boxes(std::span<const float> lower, std::span<const float> upper, con
 struct Verifier::State {
   State(const Model& of, const Options& options, const Specification& specification)
       : model(of),
-        asked(options),
+        asked(settled(options)),
         spec(specification),
-        engine(plan_for(of, compile_options(of, options, specification))),
+        engine(plan_for(of, compile_options(of, asked, specification))),
         pool(bytes_needed(engine.plan(), alignment(engine.plan())), alignment(engine.plan())) {}
 
   std::size_t rows(bool of_spec) const {
@@ -201,7 +202,7 @@ struct Verifier::State {
     std::unique_ptr<const State>& made = cheaper[method];
     if (made == nullptr) {
       Options options = asked;
-      options.method = to_api(method);
+      options.method = *public_of<Method>(method);
       made = std::make_unique<const State>(model, options, spec);
     }
     return *made;

@@ -1,11 +1,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/request.h"
+#include "aot/input/json/read_text.h"
+#include "aot/library/enums.h"
 #include "aot/library/state.h"
 #include "aot/system/progress.h"
 #include "frontend/numbers/numbers.h"
 #include "frontend/property/vnnlib/vnnlib.h"
+#include "frontend/sha256.h"
 
 namespace bf_aot::api {
 namespace {
@@ -27,29 +31,47 @@ void check_jobs(int jobs) {
   if (jobs < 0 || jobs > 256) refuse("BF3501", "jobs", fmt::format("{} is not in 0..256", jobs));
 }
 
-build::JitMode to_internal(Jit jit) {
-  return jit == Jit::kOff    ? build::JitMode::kOff
-         : jit == Jit::kWait ? build::JitMode::kWait
-                             : build::JitMode::kAuto;
-}
-
-// Checks the options, but for the method. Throws: Failed BF3501.
-decide::Request request_of(const VerifyOptions& options) {
+// Checks the options. Throws: Failed, CompileError BF3501.
+decide::Request request_of(const Model& model, const VerifyOptions& options) {
   check_jobs(options.jobs);
   check_seconds("search_seconds", options.search_seconds.value_or(0));
   check_seconds("branch_seconds", options.branch_seconds.value_or(0));
   check_seconds("timeout_seconds", options.timeout_seconds);
+  const build::OptionValues values = values_of(options);
   decide::Request request;
-  if (options.method) request.method = to_internal(*options.method);
-  request.compile =
-      compile_options(PlanSettings{Method::kCrown, options.iterations, options.row_tile,
-                                   options.memory_budget, options.semantics, options.alpha});
-  request.compiler.jit = to_internal(options.jit);
+  if (!values.compile.method_is_default && values.compile.planner.method != bf_aot::Method::kAuto)
+    request.method = values.compile.planner.method;
+  request.compile = compile_options(model, values);
+  request.compiler = values.compiler;
   request.search_seconds = options.search_seconds;
   request.branch_seconds = options.branch_seconds;
+  request.keeps_tree = !options.checkpoint.empty();
   request.timeout_seconds = options.timeout_seconds;
   request.jobs = static_cast<std::size_t>(options.jobs);
   return request;
+}
+
+// Null where no file is asked for. Throws: Failed BF3020, CompileError of the file.
+std::unique_ptr<decide::TreeKeeper> make_keeper(const Model& model, const VerifyOptions& options,
+                                                const decide::Request& request,
+                                                const PropertySource& source,
+                                                const Property& property) {
+  if (options.checkpoint.empty()) return nullptr;
+  const Model::State& state = Library::state(model);
+  if (state.derivative)
+    refuse("BF3501", "checkpoint", "a file of a tree does not say that it is of derivatives");
+  if (options.branch_seconds && *options.branch_seconds <= 0)
+    refuse("BF3020", "branch_seconds", "with 0 nothing is split, so there is no tree to search");
+  decide::TreeQuestion question;
+  question.model = state.path;
+  question.property = source.path;
+  question.model_sha256 = state.info.sha256;
+  question.property_sha256 = sha256(source.bytes());
+  question.outputs = state.tensors;
+  question.semantics = to_string(decide::semantics_of(request.compile, property));
+  question.flush_to_zero = request.compile.planner.flush_to_zero;
+  return std::make_unique<decide::TreeKeeper>(options.checkpoint, decide::TreePart{},
+                                              std::move(question), decide::Signals::kOthers);
 }
 
 void report(const VerifyOptions& options, const decide::DecisionProgress& progress) {
@@ -80,7 +102,7 @@ VerifyResult to_result(const decide::Outcome& outcome) {
   result.cases = outcome.cases;
   result.verified_cases = outcome.verified_cases;
   for (const decide::DecisionMethod& each : outcome.methods)
-    result.methods.push_back(to_api(each.method));
+    result.methods.push_back(*public_of<Method>(each.method));
   result.boxes = outcome.branched.boxes;
   result.points = outcome.branched.points;
   result.nodes = outcome.neurons.nodes;
@@ -91,12 +113,14 @@ VerifyResult to_result(const decide::Outcome& outcome) {
 }  // namespace
 
 VerifyResult decide(const Model& model, const VerifyOptions& options,
-                    const std::function<Property()>& read) {
+                    const PropertySource& source) {
   const system::Stopwatch stopwatch;
-  const decide::Request request = request_of(options);
-  const Property property = read();
-  check_semantics(model, is_float32(property) ? Semantics::kFloat32 : options.semantics);
+  const decide::Request request = request_of(model, options);
+  const Property property = source.read();
+  if (is_float32(property)) check_semantics(model, bf_aot::Semantics::kFloat32);
+  const auto keeper = make_keeper(model, options, request, source, property);
   decide::RequestCalls calls;
+  calls.keeper = keeper.get();
   calls.stop = [&] {
     return options.stop.stop_requested() ||
            (options.timeout_seconds > 0 && stopwatch.seconds() >= options.timeout_seconds);
@@ -108,22 +132,6 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
       to_result(decide::decide(state.network, state.info, property, request, calls));
   result.seconds = stopwatch.seconds();
   return result;
-}
-
-const char* to_string(Method method) noexcept {
-  switch (method) {
-    case Method::kIbp:
-      return "ibp";
-    case Method::kCrownIbp:
-      return "crown-ibp";
-    case Method::kCrown:
-      return "crown";
-    case Method::kAlphaCrown:
-      return "alpha-crown";
-    case Method::kForward:
-      return "forward";
-  }
-  return "?";
 }
 
 const char* to_string(Verdict verdict) noexcept {
@@ -141,7 +149,13 @@ const char* to_string(Verdict verdict) noexcept {
 Result<VerifyResult> verify(const Model& model, const std::filesystem::path& property,
                             const VerifyOptions& options) {
   return guarded<VerifyResult>(
-      kDeciding, [&] { return decide(model, options, [&] { return read_property(property); }); },
+      kDeciding,
+      [&] {
+        return decide(model, options,
+                      {[&] { return read_property(property); },
+                       [&] { return input::read_text(property, "property"); },
+                       std::filesystem::absolute(property).string()});
+      },
       Library::state(model).numbers);
 }
 
@@ -149,7 +163,11 @@ Result<VerifyResult> verify_text(const Model& model, std::string_view property,
                                  const VerifyOptions& options, std::string_view name) {
   return guarded<VerifyResult>(
       kDeciding,
-      [&] { return decide(model, options, [&] { return parse_property(property, name); }); },
+      [&] {
+        return decide(model, options,
+                      {[&] { return parse_property(property, name); },
+                       [&] { return std::string(property); }});
+      },
       Library::state(model).numbers);
 }
 

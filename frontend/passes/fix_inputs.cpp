@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
+#include "frontend/graph/graph.h"
 #include "frontend/passes/passes.h"
 
 namespace bf_aot {

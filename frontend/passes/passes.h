@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/graph/graph.h"
 #include "frontend/property/fixed_inputs.h"
 #include "frontend/property/property.h"
 
@@ -26,6 +25,10 @@
 // A value with several readers: a rewrite for one reader leaves the value as it is for the others.
 
 namespace bf_aot {
+
+struct Graph;
+struct ModelInfo;
+struct Node;
 
 // Adds the errors of evaluation in float32, in any order of summation, with fused multiply-adds or
 // without (docs/proofs/float32.md): constants get bounds that hold for the numbers that evaluation

@@ -9,6 +9,7 @@
 
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
+#include "frontend/graph/graph.h"
 #include "frontend/passes/passes.h"
 
 namespace bf_aot {

@@ -9,11 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/graph/graph.h"
 #include "frontend/passes/passes.h"
 #include "frontend/property/property.h"
 
 namespace bf_aot {
+
+struct Graph;
 
 struct PassOptions {
   // Folded into the last affine layer; null: the network's own outputs.

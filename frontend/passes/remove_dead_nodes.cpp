@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "frontend/graph/graph.h"
 #include "frontend/passes/passes.h"
 
 namespace bf_aot {

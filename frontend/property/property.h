@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/graph/graph.h"
+#include "frontend/graph/constant.h"
 
 namespace bf_aot {
 

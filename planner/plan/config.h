@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -126,6 +127,85 @@ constexpr bool uses_vectors(Lowering lowering) {
          lowering == Lowering::kTuned;
 }
 std::string_view to_string(Granularity granularity);
+
+// The names of the values of an enum in options, manifests and messages: one table an enum, in the
+// order in which help texts list them. A new value is a line here.
+
+template <class Value>
+struct NamedValue {
+  Value value;
+  std::string_view name;  // a literal: ends in '\0'
+};
+
+template <class Value>
+inline constexpr std::array<NamedValue<Value>, 0> kNames;
+
+template <>
+inline constexpr auto kNames<Method> = std::to_array<NamedValue<Method>>({
+    {Method::kIbp, "ibp"},
+    {Method::kCrownIbp, "crown-ibp"},
+    {Method::kCrown, "crown"},
+    {Method::kAlphaCrown, "alpha-crown"},
+    {Method::kForward, "forward"},
+    {Method::kAuto, "auto"},
+});
+
+template <>
+inline constexpr auto kNames<Lowering> = std::to_array<NamedValue<Lowering>>({
+    {Lowering::kGeneric, "generic"},
+    {Lowering::kPrebuilt, "prebuilt"},
+    {Lowering::kVector, "vector"},
+    {Lowering::kTuned, "tuned"},
+    {Lowering::kReference, "reference"},
+});
+
+template <>
+inline constexpr auto kNames<Semantics> = std::to_array<NamedValue<Semantics>>({
+    {Semantics::kReal, "real"},
+    {Semantics::kFloat32, "float32"},
+    {Semantics::kFloat32Exact, "float32-exact"},
+});
+
+template <>
+inline constexpr auto kNames<Arithmetic> = std::to_array<NamedValue<Arithmetic>>({
+    {Arithmetic::kAuto, "auto"},
+    {Arithmetic::kFloat, "float"},
+    {Arithmetic::kInteger, "integer"},
+});
+
+template <>
+inline constexpr auto kNames<AlphaRows> = std::to_array<NamedValue<AlphaRows>>({
+    {AlphaRows::kOutputs, "outputs"},
+    {AlphaRows::kAll, "all"},
+});
+
+template <>
+inline constexpr auto kNames<Splits> = std::to_array<NamedValue<Splits>>({
+    {Splits::kAuto, "auto"},
+    {Splits::kInputs, "inputs"},
+    {Splits::kNeurons, "neurons"},
+});
+
+template <>
+inline constexpr auto kNames<Norm> = std::to_array<NamedValue<Norm>>({
+    {Norm::kLargest, "linf"},
+    {Norm::kEuclid, "l2"},
+    {Norm::kSum, "l1"},
+});
+
+template <>
+inline constexpr auto kNames<Granularity> = std::to_array<NamedValue<Granularity>>({
+    {Granularity::kStep, "step"},
+    {Granularity::kRegion, "region"},
+    {Granularity::kEntry, "entry"},
+});
+
+template <>
+inline constexpr auto kNames<SearchKind> = std::to_array<NamedValue<SearchKind>>({
+    {SearchKind::kGreedy, "greedy"},
+    {SearchKind::kBeam, "beam"},
+    {SearchKind::kExhaustive, "exhaustive"},
+});
 
 // The profile that a plan's times are predicted with: the configured one, else its target's.
 const MachineProfile& profile_of(const PlannerConfig& config);

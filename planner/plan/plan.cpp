@@ -6,6 +6,16 @@
 #include "frontend/diagnostic.h"
 
 namespace bf_aot {
+namespace {
+
+template <class Value>
+std::string_view name_of(Value value) {
+  const auto found = std::ranges::find(kNames<Value>, value, &NamedValue<Value>::value);
+  BF_CHECK(found != kNames<Value>.end());
+  return found->name;
+}
+
+}  // namespace
 
 std::vector<LayerId> inputs_of(const Layer& layer) {
   if (layer.kind == LayerKind::kDense) return {layer.input};
@@ -80,61 +90,22 @@ bool Plan::intervals_only() const {
   return std::ranges::any_of(layers, relaxes) && std::ranges::all_of(domains, is_interval);
 }
 
-// ---- Names. No default: the compiler warns of a missing one.
+// ---- Names: of options by the tables of config.h; of others the compiler warns of a missing one.
 
 std::string_view to_string(Method method) {
-  switch (method) {
-    case Method::kIbp:
-      return "ibp";
-    case Method::kCrownIbp:
-      return "crown-ibp";
-    case Method::kCrown:
-      return "crown";
-    case Method::kAlphaCrown:
-      return "alpha-crown";
-    case Method::kForward:
-      return "forward";
-    case Method::kAuto:
-      return "auto";
-  }
-  BF_CHECK(!"a Method");
-  return {};
+  return name_of(method);
 }
 
 std::string_view to_string(AlphaRows rows) {
-  switch (rows) {
-    case AlphaRows::kOutputs:
-      return "outputs";
-    case AlphaRows::kAll:
-      return "all";
-  }
-  return "?";
+  return name_of(rows);
 }
 
 std::string_view to_string(Splits splits) {
-  switch (splits) {
-    case Splits::kInputs:
-      return "inputs";
-    case Splits::kNeurons:
-      return "neurons";
-    case Splits::kAuto:
-      return "auto";
-  }
-  BF_CHECK(!"Splits");
-  return {};
+  return name_of(splits);
 }
 
 std::string_view to_string(Norm norm) {
-  switch (norm) {
-    case Norm::kLargest:
-      return "linf";
-    case Norm::kEuclid:
-      return "l2";
-    case Norm::kSum:
-      return "l1";
-  }
-  BF_CHECK(!"a Norm");
-  return {};
+  return name_of(norm);
 }
 
 std::string_view to_string(Domain domain) {
@@ -153,72 +124,23 @@ std::string_view to_string(Domain domain) {
 }
 
 std::string_view to_string(SearchKind kind) {
-  switch (kind) {
-    case SearchKind::kGreedy:
-      return "greedy";
-    case SearchKind::kBeam:
-      return "beam";
-    case SearchKind::kExhaustive:
-      return "exhaustive";
-  }
-  BF_CHECK(!"a SearchKind");
-  return {};
+  return name_of(kind);
 }
 
 std::string_view to_string(Arithmetic arithmetic) {
-  switch (arithmetic) {
-    case Arithmetic::kAuto:
-      return "auto";
-    case Arithmetic::kFloat:
-      return "float";
-    case Arithmetic::kInteger:
-      return "integer";
-  }
-  BF_CHECK(!"an Arithmetic");
-  return {};
+  return name_of(arithmetic);
 }
 
 std::string_view to_string(Semantics semantics) {
-  switch (semantics) {
-    case Semantics::kReal:
-      return "real";
-    case Semantics::kFloat32Exact:
-      return "float32-exact";
-    case Semantics::kFloat32:
-      return "float32";
-  }
-  BF_CHECK(!"a Semantics");
-  return {};
+  return name_of(semantics);
 }
 
 std::string_view to_string(Lowering lowering) {
-  switch (lowering) {
-    case Lowering::kReference:
-      return "reference";
-    case Lowering::kGeneric:
-      return "generic";
-    case Lowering::kPrebuilt:
-      return "prebuilt";
-    case Lowering::kVector:
-      return "vector";
-    case Lowering::kTuned:
-      return "tuned";
-  }
-  BF_CHECK(!"a Lowering");
-  return {};
+  return name_of(lowering);
 }
 
 std::string_view to_string(Granularity granularity) {
-  switch (granularity) {
-    case Granularity::kStep:
-      return "step";
-    case Granularity::kRegion:
-      return "region";
-    case Granularity::kEntry:
-      return "entry";
-  }
-  BF_CHECK(!"a Granularity");
-  return {};
+  return name_of(granularity);
 }
 
 std::string_view to_string(LayerKind kind) {

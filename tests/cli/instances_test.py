@@ -118,8 +118,8 @@ class Instances(Case):
 
     def test_no_option_is_left_out(self):
         command = self.instances("tiny.onnx,holds.vnnlib,60")
-        for option in (["--libm-ulps", "8"], ["--granularity", "step"], ["--lowering", "vector"],
-                       ["--disable-pass", "fold-scale"], ["--counterexample", "x"], ["--vnncomp"]):
+        for option in (["--profile", "x"], ["--cxx", "c++"], ["--lowering", "vector"], ["--checkpoint", "t"],
+                       ["--counterexample", "x"], ["--vnncomp"]):
             _, errors = self.run_tool(*command, *option, code=2)
             self.assertIn(f"{option[0]} does not go with --instances", errors)
         self.assertFalse((self.work / "results.csv").exists())
@@ -127,8 +127,13 @@ class Instances(Case):
     def test_options_that_go_with_it(self):
         """Those that verify has for one question, too."""
         command = self.instances("tiny.onnx,holds.vnnlib,60")
-        options = ("--method", "alpha-crown", "--alpha", "all", "--iterations", "3", "--jit", "off", "--row-tile", "8")
+        options = ("--method", "alpha-crown", "--alpha", "all", "--iterations", "3", "--jit", "off", "--row-tile", "8",
+                   "--search", "0.5")
         self.assertEqual(self.run_json(*command, *options)["unsat"], 1)
+        self.write("options.json", '{"method": "crown", "row-tile": 8, "disable-pass": ["fold-scale", "exact-centres"]}')
+        for more in (["--libm-ulps", "8", "--semantics", "float32"], ["--granularity", "step"], ["--config", "options.json"]):
+            (self.work / "results.csv").unlink()
+            self.assertEqual(self.run_json(*command, *more)["unsat"], 1, more)
 
     def test_paths_with_commas(self):
         os.symlink(PROPERTIES / "tiny_holds.vnnlib", self.work / "set" / "a, b.vnnlib")

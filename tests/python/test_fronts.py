@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 
+import numpy as np
 import pytest
 
 import bf_aot
@@ -24,7 +25,13 @@ QUESTIONS = [
     ("collision_avoidance_6x50", "collision_avoidance_6x50_wide",
      {"method": "crown", "branch_seconds": 0, "search_seconds": 0}),
     ("collision_avoidance_6x50", "collision_avoidance_6x50_wide", {"jit": "wait"}),
+    ("collision_avoidance_6x50", "collision_avoidance_6x50_wide",
+     {"granularity": "step", "disable_pass": "exact-centres", "libm_ulps": 8}),
 ]
+# Options of bounds by their names in Python.
+BOUNDS = [{"method": "ibp"}, {"method": "crown-ibp", "norm": "l1"}, {"method": "crown", "norm": "l2", "row_tile": 8},
+          {"method": "alpha-crown", "alpha": "all", "iterations": 4}, {"method": "CROWN", "semantics": "float32", "libm_ulps": 8},
+          {"method": "crown", "disable_pass": "exact-centres"}, {"method": "crown", "memory_budget": "1M"}]
 OPTIONS = {"search_seconds": "search", "branch_seconds": "branch"}
 COMPETITION = {"verified": "unsat", "falsified": "sat", "unknown": "unknown"}
 
@@ -60,6 +67,49 @@ def test_fronts_agree(model, prop, given, models, tmp_path):
     with results.open(encoding="utf-8") as file:
         (line,) = csv.reader(file)
     assert COMPETITION[str(ours.verdict)] in line
+
+
+@pytest.mark.parametrize("given", BOUNDS)
+def test_bounds_agree(given, models, tmp_path):
+    model = bf_aot.load(models / "collision_avoidance_6x50.onnx")
+    box = {"lower": [-0.125] * 5, "upper": [0.25] * 5}
+    ours = model.bounds(box["lower"], box["upper"], **given)
+    (tmp_path / "box.json").write_text(json.dumps(box), encoding="utf-8")
+    done = run("run", models / "collision_avoidance_6x50.onnx", "--box", tmp_path / "box.json", "--json", "--jit", "off",
+               *as_options(given))
+    assert done.returncode == 0, done.stderr
+    outputs = json.loads(done.stdout)["outputs"]
+    assert np.array_equal(np.float32(outputs["lower"]), ours.lower) and np.array_equal(np.float32(outputs["upper"]), ours.upper)
+
+
+def test_a_tree_goes_from_front_to_front(models, tmp_path):
+    network, property_file = models / "collision_avoidance_6x50.onnx", models / "properties/collision_avoidance_6x50_wide.vnnlib"
+    asked = ["verify", network, property_file, "--json", "--jobs", 1, "--jit", "off", "--search", 0]
+    whole = json.loads(run(*asked, "--checkpoint", tmp_path / "whole.json").stdout)
+    model, tree = bf_aot.load(network), tmp_path / "tree.json"
+    ours = model.verify(property_file, checkpoint=tree, search_seconds=0)
+    assert (str(ours.verdict), ours.boxes) == (whole["verdict"], whole["boxes"])
+    left, right = (json.loads(path.read_text(encoding="utf-8")) for path in (tree, tmp_path / "whole.json"))
+    assert left == right
+    done = run(*asked, "--checkpoint", tree)
+    assert json.loads(done.stdout)["verdict"] == whole["verdict"], done.stderr
+    again = model.verify(property_file, checkpoint=tmp_path / "whole.json", search_seconds=0)
+    assert again.verified and again.boxes == whole["boxes"]
+    with pytest.raises(bf_aot.Error, match="BF3018"):
+        model.verify(models / "properties/collision_avoidance_6x50.vnnlib", checkpoint=tree)
+
+
+def test_options_that_there_are_not(avoid):
+    with pytest.raises(TypeError, match="row_tile"):
+        avoid.bounds([-1] * 5, [1] * 5, tiles=8)
+    with pytest.raises(TypeError, match="there is no option 'jit'"):
+        avoid.bounds([-1] * 5, [1] * 5, jit="off")
+    with pytest.raises(ValueError, match="granularity"):
+        avoid.bounds([-1] * 5, [1] * 5, granularity="box")
+    with pytest.raises(bf_aot.Error, match="BF3501: norm"):
+        avoid.verify("(assert (<= X_0 0))", norm="l2")
+    with pytest.raises(bf_aot.Error, match="BF3501: row_tile"):
+        avoid.bounds([-1] * 5, [1] * 5, row_tile=1)
 
 
 def test_the_table_has_each_verdict_and_both_kinds_of_splits():

@@ -22,7 +22,7 @@ set(generated ${PROJECT_SOURCE_DIR}/tests/golden/generated)
 bf_add_test(generated_test ${generated}/generated_test.cpp LINK bf_build LABELS golden)
 target_compile_definitions(generated_test PRIVATE BF_GENERATED_DIR="${generated}")
 
-bf_add_room_test(build FILES aot/build/*.cpp aot/build/footprint/*.cpp)
+bf_add_room_test(build FILES aot/build/*.cpp aot/build/footprint/*.cpp aot/build/options/*.cpp)
 
 # The engine's kernels of each instruction set, and without contraction.
 bf_add_test(unit_prebuilt aot/engine/prebuilt/prebuilt_kernels_test.cpp LINK bf_prebuilt bf_prebuilt_exact LABELS unit)

@@ -29,8 +29,12 @@ std::vector<std::string> graph_passes() {
   return names;
 }
 
+std::string method_of(const ModelArguments& base) {
+  return std::string(to_string(base.values.compile.planner.method));
+}
+
 ordered_json without_pass(const ModelArguments& base, const std::string& pass) {
-  ordered_json disabled = base.disabled_passes;
+  ordered_json disabled = base.values.disabled_passes;
   disabled.push_back(pass);
   return disabled;
 }
@@ -58,7 +62,7 @@ bool is_offered(const ModelArguments& base, const AblationConfig& config) {
 void add_automatic(std::vector<AblationConfig>& configs, const ModelArguments& base,
                    const std::vector<std::string>& passes) {
   const std::string name = "auto";
-  if (base.method == name) return;  // its passes are there already
+  if (method_of(base) == name) return;  // its passes are there already
   configs.push_back({name, {{"method", name}}, "", ""});
   for (const char* kind : {"greedy", "beam", "exhaustive"})
     configs.push_back(
@@ -69,9 +73,9 @@ void add_automatic(std::vector<AblationConfig>& configs, const ModelArguments& b
 // Adds a configuration in which calls keep things for each other, and one without the pass that
 // plans it.
 void add_cache(std::vector<AblationConfig>& configs, const ModelArguments& base) {
-  const std::string name = base.method + ", reuse-ibp", pass = "plan-cache";
-  ordered_json settings = {{"method", base.method}, {"cache", "reuse-ibp"}};
-  configs.push_back({name, settings, base.method, ""});
+  const std::string method = method_of(base), name = method + ", reuse-ibp", pass = "plan-cache";
+  ordered_json settings = {{"method", method}, {"cache", "reuse-ibp"}};
+  configs.push_back({name, settings, method, ""});
   settings["disable-pass"] = without_pass(base, pass);
   configs.push_back({name + ", no " + pass, settings, name, pass});
 }
@@ -95,14 +99,15 @@ std::vector<AblationConfig> builtin_configs(const ModelArguments& base) {
     const std::string name(to_string(method));
     configs.push_back({name, {{"method", name}}, "", ""});
   }
-  if (base.method == "auto") configs.push_back({"auto", {{"method", "auto"}}, "", ""});
+  const std::string given = method_of(base);
+  if (given == "auto") configs.push_back({"auto", {{"method", "auto"}}, "", ""});
   std::vector<std::string> planner;
   for (const PlannerPass& pass : planner_passes())
-    if (pass.optional && (base.batch > 1 || pass.name != "batch-lanes"))
+    if (pass.optional && (base.values.compile.planner.batch > 1 || pass.name != "batch-lanes"))
       planner.emplace_back(pass.name);
-  add_passes(configs, base, base.method, planner);
-  add_passes(configs, base, base.method, graph_passes());
-  add_settings(configs, base.method);
+  add_passes(configs, base, given, planner);
+  add_passes(configs, base, given, graph_passes());
+  add_settings(configs, given);
   add_cache(configs, base);
   add_automatic(configs, base, planner);
   std::erase_if(configs, [&](const AblationConfig& config) { return !is_offered(base, config); });

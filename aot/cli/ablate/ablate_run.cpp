@@ -143,8 +143,9 @@ AblationRow failed_row(const std::filesystem::path& model, const AblationConfig&
 std::string AblationRunner::run_id(const ModelArguments& base, const AblationConfig& config) const {
   std::string text = fmt::format("{}\n{}\n{}\n{}\n", BF_VERSION_STRING, subject_.sha256,
                                  subject_.digest, config.settings.dump());
-  text += fmt::format("{}\n{}\n{}\n", options_.base_settings, base.cxx, options_.repeat);
-  for (const std::string& word : base.cxx_flags) text += word + "\n";
+  text += fmt::format("{}\n{}\n{}\n", options_.base_settings, base.values.compiler.cxx,
+                      options_.repeat);
+  for (const std::string& word : base.values.compiler.flags) text += word + "\n";
   return sha256(text).substr(0, 16);
 }
 
@@ -200,7 +201,7 @@ std::string AblationRunner::run_here(const ModelArguments& base,
     add_plan(lowered->plan(), row);
     const bool in_process = options.planner.lowering == Lowering::kPrebuilt;
     const build::CompilerOptions compiler =
-        in_process ? build::CompilerOptions{} : compiler_options(arguments);
+        in_process ? build::CompilerOptions{} : arguments.values.compiler;
     const engine::MadeVerifier made = engine::make_verifier(lowered, options, compiler);
     if (!in_process)
       add_library(made, build::find_toolchain(compiler, options.planner.target), row);

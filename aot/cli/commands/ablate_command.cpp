@@ -54,7 +54,7 @@ struct AblateArguments {
 };
 
 void add_options(CommandLine& app, AblateArguments& arguments) {
-  arguments.base.lowering = kInProcess;
+  arguments.base.values.compile.planner.lowering = kInProcess;
   add_model_options(app, arguments.base, false);
   app.remove_option(app.get_option("MODEL"));
   add_method_option(app, arguments.base);

@@ -257,23 +257,18 @@ std::vector<std::string> compared(const BenchArguments& arguments, const Target&
 }
 
 std::vector<Lowering> lowerings_of(const BenchArguments& arguments, const Target& target) {
-  constexpr Lowering kAll[] = {Lowering::kPrebuilt, Lowering::kVector, Lowering::kTuned,
-                               Lowering::kGeneric, Lowering::kReference};
-  std::vector<std::string> names = {arguments.model.lowering};
-  const std::vector<std::string> others = compared(arguments, target);
-  names.insert(names.end(), others.begin(), others.end());
-  std::vector<Lowering> made;
-  for (const std::string& name : names)
-    for (const Lowering each : kAll)
-      if (to_string(each) == name && std::ranges::find(made, each) == made.end())
-        made.push_back(each);
+  std::vector<Lowering> made = {arguments.model.values.compile.planner.lowering};
+  for (const std::string& name : compared(arguments, target)) {
+    const Lowering lowering = *build::value_named<Lowering>(name);
+    if (std::ranges::find(made, lowering) == made.end()) made.push_back(lowering);
+  }
   return made;
 }
 
 // A log is read only when it is given.
 void check_log(const BenchArguments& arguments) {
   if (arguments.compare && std::ranges::count(*arguments.compare, "tuned") > 0 &&
-      arguments.model.tuning_log.empty())
+      arguments.model.values.tuning_log.empty())
     fail("BF3310", "--compare", "tuned schedules stand in a log, and none is given",
          "give --tuning-log FILE, which bf-aot tune writes");
 }
@@ -345,7 +340,7 @@ int bench_command(const Call& call) {
   const build::CompileOptions options = compile_options(arguments.model);
   const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
   const std::vector<Lowering> lowerings = lowerings_of(arguments, options.planner.target);
-  const build::CompilerOptions compiler = compiler_options(arguments.model);
+  const build::CompilerOptions compiler = arguments.model.values.compiler;
   const apps::BenchSubject subject{front, box_here(arguments, count_inputs(front.graph)), options,
                                    compiler,
                                    measured_machine(lowerings, compiler, options.planner.target)};

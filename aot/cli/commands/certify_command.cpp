@@ -53,13 +53,11 @@ struct CertifyArguments {
   std::string scale, layout = "auto", within, rows, min_slope;
   std::vector<std::size_t> increasing, decreasing;
   std::vector<std::string> thresholds;
-  std::string method = "crown", semantics = "real", norm = "linf";
-  int iterations = 20;
+  build::OptionValues values;
   int jobs = 0;
-  int batch = 8;
   std::size_t first = 0;
   std::optional<std::size_t> count;
-  bool decide = false, flush_to_zero = false;
+  bool decide = false;
   double decide_seconds = 5;
   std::string csv, junit, html, counterexamples;
   bool json = false;
@@ -126,11 +124,10 @@ void add_options(CommandLine& app, CertifyArguments& a) {
       ->delimiter(',')
       ->type_name("LIST")
       ->group("Question");
-  app.add_option("--norm", a.norm,
-                 "of the balls around samples: linf, boxes; l2; l1 (crown-ibp, crown, alpha-crown)")
-      ->transform(one_of({"linf", "l2", "l1"}))
-      ->capture_default_str()
-      ->group("Question");
+  add_row(
+      app, "norm", a.values,
+      {.help = "of the balls around samples: linf, boxes; l2; l1 (crown-ibp, crown, alpha-crown)",
+       .group = "Question"});
   app.add_option("--within", a.within,
                  "regression: outputs must stay within this distance of the label")
       ->type_name("X")
@@ -164,23 +161,19 @@ void add_options(CommandLine& app, CertifyArguments& a) {
       ->type_name("LIST")
       ->group("Question");
 
-  app.add_option("-m,--method", a.method, "ibp, crown-ibp, crown, alpha-crown, forward")
-      ->transform(one_of({"ibp", "crown-ibp", "crown", "alpha-crown", "forward"}))
-      ->capture_default_str()
-      ->group("Work");
-  app.add_option("--iterations", a.iterations, "of alpha-crown")
-      ->transform(whole(1, 1000))
-      ->capture_default_str()
-      ->group("Work");
-  app.add_option("--semantics", a.semantics,
-                 "what bounds hold for: real; float32, every evaluation in float32; or "
-                 "float32-exact, the evaluation of this program")
-      ->transform(one_of({"real", "float32", "float32-exact"}))
-      ->capture_default_str()
-      ->group("Work");
-  app.add_flag("--flush-to-zero", a.flush_to_zero,
-               "float32: also where operations take subnormal numbers for zero")
-      ->group("Work");
+  add_row(app, "method", a.values,
+          {.names = "-m,--method",
+           .help = "ibp, crown-ibp, crown, alpha-crown, forward",
+           .group = "Work",
+           .rule = one_of({"ibp", "crown-ibp", "crown", "alpha-crown", "forward"})});
+  add_row(app, "iterations", a.values, {.help = "of alpha-crown", .group = "Work"});
+  add_row(app, "semantics", a.values,
+          {.help = "what bounds hold for: real; float32, every evaluation in float32; or "
+                   "float32-exact, the evaluation of this program",
+           .group = "Work"});
+  add_row(
+      app, "flush-to-zero", a.values,
+      {.help = "float32: also where operations take subnormal numbers for zero", .group = "Work"});
   app.add_flag("--decide", a.decide,
                "search and split where bounds leave a sample open, as verify does")
       ->excludes("--increasing")
@@ -286,15 +279,10 @@ apps::CertifyQuestion question_of(const CertifyArguments& a) {
   question.thresholds = thresholds_of(a.thresholds);
   question.first = a.first;
   question.count = a.count.value_or(0);
-  question.options.bounds.method = library_method(a.method);
-  if (a.norm != "linf") {
-    question.options.bounds.norm = a.norm == "l2" ? api::Norm::kL2 : api::Norm::kL1;
-    if (a.eps.empty())
-      fail("BF3013", "--norm", "boxes of the data are no balls", "give --eps LIST");
-  }
-  question.options.bounds.semantics = library_semantics(a.semantics, a.flush_to_zero);
-  question.options.bounds.iterations = a.iterations;
-  question.options.bounds.batch = a.batch;
+  if (a.values.compile.planner.norm != Norm::kLargest && a.eps.empty())
+    fail("BF3013", "--norm", "boxes of the data are no balls", "give --eps LIST");
+  question.options.bounds = library_options(a.values);
+  question.options.bounds.batch = 8;
   question.options.bounds.threads =
       a.jobs > 0 ? a.jobs
                  : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 256);

@@ -82,7 +82,7 @@ class Subject {
     }
     const auto lowered = build::plan_model(arguments.model.model, options);
     plan_ = lowered->shared_plan();
-    host_ = engine::make_verifier(lowered, options, compiler_options(arguments.model)).host;
+    host_ = engine::make_verifier(lowered, options, arguments.model.values.compiler).host;
   }
 
   engine::Bounds bounds(const input::FloatBox& box) const {
@@ -202,7 +202,7 @@ apps::BoxCheck check_box(const decide::Sampler& sampler, const input::GoldenBox&
 }
 
 void add_options(CommandLine& app, CheckArguments& arguments) {
-  arguments.model.lowering = kInProcess;
+  arguments.model.values.compile.planner.lowering = kInProcess;
   add_model_options(app, arguments.model, true);
   add_compiler_options(app, arguments.model);
   add_jit_option(app, arguments.model);
@@ -248,7 +248,7 @@ std::vector<apps::BoxCheck> check_all(const CheckArguments& arguments,
   const Rows rows = collect_rows(golden);
   if (!rows.all.empty()) options.spec = LinearSpec{rows.all, {}, {}};
 
-  const decide::Sampler sampler(arguments.model.model, arguments.model.outputs);
+  const decide::Sampler sampler(arguments.model.model, arguments.model.values.compile.outputs);
   std::vector<SampledBox> sampled;
   {
     const system::Progress progress("sample");

@@ -3,11 +3,14 @@
 #include <span>
 #include <string_view>
 
-#include "aot/cli/options/command_line.h"
-#include "aot/decide/property/company.h"
+#include "aot/cli/options/parse.h"
 
 // The commands of bf-aot, one file each. They return the exit code: 0, 1 when something was found
 // wrong, 2 for wrong usage; verify and merge have more. They throw: CompileError, Interrupted.
+
+namespace bf_aot::decide {
+class TreeCompany;
+}  // namespace bf_aot::decide
 
 namespace bf_aot::cli {
 

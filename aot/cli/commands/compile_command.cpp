@@ -352,7 +352,7 @@ int compile_command(const Call& call) {
   }
   const Target& target = arguments.dispatch ? options.levels.back()  // the others' flags follow
                                             : options.planner.target;
-  const build::CompilerOptions compiler = compiler_options(arguments.model);
+  const build::CompilerOptions& compiler = arguments.model.values.compiler;
   std::optional<build::Toolchain> toolchain;
   if (!arguments.no_library) toolchain = build::find_toolchain(compiler, target);
 

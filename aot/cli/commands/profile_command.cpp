@@ -47,17 +47,9 @@ struct ProfileArguments {
   std::string name = "this machine";
   std::vector<std::string> checked, fitted, boxes, methods;
   std::string profile;
-  std::string cxx;
-  std::vector<std::string> cxx_flags;
+  build::OptionValues values;  // --cxx and --cxx-flags
   bool all = false;
 };
-
-build::CompilerOptions compiler_of(const ProfileArguments& arguments) {
-  ModelArguments same;
-  same.cxx = arguments.cxx;
-  same.cxx_flags = arguments.cxx_flags;
-  return compiler_options(same);
-}
 
 build::CompileOptions options_for(Method method) {
   build::CompileOptions options;
@@ -132,7 +124,8 @@ Share report(const apps::Observation& seen, const MachineProfile& profile, bool 
 
 std::vector<Method> methods_of(const ProfileArguments& arguments) {
   std::vector<Method> methods;
-  for (const std::string& name : arguments.methods) methods.push_back(method_of(name));
+  for (const std::string& name : arguments.methods)
+    methods.push_back(*build::value_named<Method>(name));
   if (methods.empty()) methods.assign(std::begin(kAllMethods), std::end(kAllMethods));
   return methods;
 }
@@ -152,7 +145,7 @@ void observe_models(const std::vector<std::string>& models, const ProfileArgumen
               ? input::round_outward(input::read_box(arguments.boxes[i], std::nullopt), inputs)
               : cube(inputs, 0.5, 0.01);
       const std::string name = fmt::format("{}, {}", model, to_string(method));
-      visit(apps::observe(front, name, options, compiler_of(arguments), box));
+      visit(apps::observe(front, name, options, arguments.values.compiler, box));
     }
 }
 
@@ -179,7 +172,7 @@ build::FrontendResult normalised(const apps::ProfileNetwork& network) {
 }
 
 int write_profile(const ProfileArguments& arguments) {
-  const build::CompilerOptions compiler = compiler_of(arguments);
+  const build::CompilerOptions compiler = arguments.values.compiler;
   MachineProfile profile = host_profile();
   const Target target = find_target("host");
   {
@@ -239,8 +232,8 @@ int profile_command(const Call& call) {
       ->type_name("NAME|FILE")
       ->needs(check);
   app.add_flag("--all", arguments.all, "print the short parts, and those of the networks measured");
-  app.add_option("--cxx", arguments.cxx, "C++ compiler");
-  app.add_option("--cxx-flags", arguments.cxx_flags, "more flags for it")->type_name("FLAGS");
+  add_row(app, "cxx", arguments.values, {.help = "C++ compiler", .group = "Options"});
+  add_row(app, "cxx-flags", arguments.values, {.help = "more flags for it", .group = "Options"});
   set_help(app, {kProfileExamples, kProfileNotes, "reference/cost-model.md"});
   if (const auto code = parse(app, call)) return *code;
   return arguments.checked.empty() ? write_profile(arguments) : check_models(arguments);

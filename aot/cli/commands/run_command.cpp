@@ -74,7 +74,7 @@ struct RunResult {
 };
 
 void add_options(CommandLine& app, RunArguments& arguments) {
-  arguments.model.lowering = kInProcess;
+  arguments.model.values.compile.planner.lowering = kInProcess;
   add_model_options(app, arguments.model, true);
   add_method_option(app, arguments.model);
   add_norm_option(app, arguments.model);
@@ -158,7 +158,7 @@ RunResult bound(const Planned& planned, const RunArguments& arguments,
   result.plan = planned.lowered->shared_plan();
   const system::Stopwatch preparing;
   const engine::MadeVerifier made =
-      engine::make_verifier(planned.lowered, options, compiler_options(arguments.model));
+      engine::make_verifier(planned.lowered, options, arguments.model.values.compiler);
   result.compile_seconds = preparing.seconds();
   if (system::tells_steps()) system::tell_step("plan", result.compile_seconds);
 

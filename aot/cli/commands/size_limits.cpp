@@ -8,7 +8,7 @@
 #include <string>
 
 #include "aot/cli/options/command_line.h"
-#include "aot/cli/options/search_options.h"
+#include "aot/cli/options/values.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {

@@ -6,7 +6,6 @@
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/help.h"
-#include "aot/cli/options/options.h"
 #include "frontend/import/file/importer.h"
 
 namespace bf_aot::cli {

@@ -107,7 +107,7 @@ class Session {
       : arguments_(arguments),
         target_(options.planner.target),
         kernels_(tunable_kernels(plan, arguments.kernel)),
-        path_(arguments.model.tuning_log) {
+        path_(arguments.model.values.tuning_log) {
     if (kernels_.empty())
       fail("BF3312", arguments.kernel.empty() ? arguments.model.model : arguments.kernel,
            "no kernel of the plan has schedules to choose from",
@@ -235,21 +235,23 @@ int tune_command(const Call& call) {
 
   // Others are measured against the schedules by rules.
   ModelArguments rules = arguments.model;
-  rules.tuning_log.clear();
-  rules.lowering = "vector";  // scalar code for a target without vectors
+  rules.values.tuning_log.clear();
+  rules.values.compile.planner.lowering =
+      Lowering::kVector;  // scalar code for a target without vectors
   const build::CompileOptions options = compile_options(rules);
   build::expect_runs_here(options.planner.target);
   const build::FrontendResult front = build::run_frontend(rules.model, options);
   const std::string name = build::symbol_prefix(rules.model, options);
-  if (arguments.model.tuning_log.empty()) arguments.model.tuning_log = name + ".tuning";
+  if (arguments.model.values.tuning_log.empty())
+    arguments.model.values.tuning_log = name + ".tuning";
   const auto plan = build::run_planner(front, name, options)->shared_plan();
 
   Session session(arguments, options, *plan);
   const std::string processor = apps::processor_name();
   apps::VerifierTrials trials(
-      {front, options, compiler_options(rules), box_here(arguments, plan->input_count)});
+      {front, options, rules.values.compiler, box_here(arguments, plan->input_count)});
   const int signal =
-      session.run({options.planner.target, compiler_options(rules), plan->weights_bytes(),
+      session.run({options.planner.target, rules.values.compiler, plan->weights_bytes(),
                    arguments.limits.seed, processor.empty() ? plan->prediction.profile : processor},
                   trials);
   session.print_summary();

@@ -39,8 +39,8 @@ Option* Option::capture_default_str() {
   option_->capture_default_str();
   return this;
 }
-Option* Option::sets(bool& given) {
-  option_->each([&given](const std::string&) { given = true; });
+Option* Option::default_str(const std::string& text) {
+  option_->default_str(text);
   return this;
 }
 Option* Option::required(bool value) {
@@ -192,6 +192,29 @@ Option* CommandLine::add_flag(const std::string& names, bool& value, const std::
 Option* CommandLine::add_flag(const std::string& names, std::string& value,
                               const std::string& help) {
   return keep(app_->add_flag(names, value, help));
+}
+Option* CommandLine::add_option(const std::string& names, Taker take, bool many,
+                                const std::string& help) {
+  CLI::Option* const option = app_->add_option(
+      names,
+      [take = std::move(take)](const std::vector<std::string>& words) {
+        take(words);
+        return true;
+      },
+      help);
+  if (many) option->expected(1, CLI::detail::expected_max_vector_size);
+  return keep(option);
+}
+Option* CommandLine::add_flag(const std::string& names, std::function<void(bool)> take,
+                              const std::string& help) {
+  // The place says what cannot be converted.
+  CLI::Option* const option =
+      app_->add_flag(names, *flags_.emplace_back(std::make_unique<bool>()), help);
+  option->each([take = std::move(take)](const std::string& word) {
+    bool value = false;
+    if (CLI::detail::lexical_cast(word, value)) take(value);
+  });
+  return keep(option);
 }
 Option* CommandLine::set_version_flag(const std::string& names, const std::string& text) {
   return keep(app_->set_version_flag(names, text));

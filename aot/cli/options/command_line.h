@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "aot/build/options/value_rule.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -17,13 +19,7 @@ class Option;
 // its headers take seconds to compile in each file.
 namespace bf_aot::cli {
 
-// The form of an option's values. `read` converts a text to the form that the option's type is read
-// from, and returns what is wrong with it, or an empty text. `told` describes it in the help text:
-// "{a,b}" for choices, "INT in [1 - 9]" for a range.
-struct ValueRule {
-  std::function<std::string(std::string&)> read;
-  std::string told;
-};
+using build::ValueRule;
 
 class Option {
  public:
@@ -34,7 +30,7 @@ class Option {
   Option* group(const std::string& name);
   Option* transform(const ValueRule& rule);
   Option* capture_default_str();
-  Option* sets(bool& given);  // true when a value is read, from the command line or by set()
+  Option* default_str(const std::string& text);  // that the help text shows
   Option* required(bool value = true);
   Option* excludes(const std::string& other);
   Option* excludes(Option* other);
@@ -111,8 +107,13 @@ class CommandLine {
   Option* add_option(const std::string& names, std::vector<std::uint64_t>& values,
                      const std::string& help);
   Option* add_flag(const std::string& names, bool& value, const std::string& help);
-  // Adds a flag with a value: "--decide{auto}" in `names` gives the value of the flag alone;
-  // --decide=inputs gives another.
+  // Values go to a function, as they are after transform(): all of an option each time. `many`: it
+  // may be repeated.
+  using Taker = std::function<void(const std::vector<std::string>& words)>;
+  Option* add_option(const std::string& names, Taker take, bool many, const std::string& help);
+  Option* add_flag(const std::string& names, std::function<void(bool)> take,
+                   const std::string& help);
+  // "--decide{auto}": the value of the flag alone; --decide=inputs gives another.
   Option* add_flag(const std::string& names, std::string& value, const std::string& help);
   // Adds a flag that prints a text, and ends.
   Option* set_version_flag(const std::string& names, const std::string& text);
@@ -143,6 +144,7 @@ class CommandLine {
 
   std::unique_ptr<CLI::App> app_;
   std::vector<std::unique_ptr<Option>> options_;
+  std::vector<std::unique_ptr<bool>> flags_;  // of those that call a function
   HelpText help_text_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "aot/build/options/value_rule.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/input/json/json_reader.h"
 
@@ -9,9 +10,9 @@ namespace bf_aot::cli {
 
 // Groups of a help text. Options of the first two may stand in a --config file, under their long
 // names; those of the second are shown by --help-all alone.
-inline constexpr char kMethodGroup[] = "Method and target";
-inline constexpr char kPlannerGroup[] = "Planner";
-inline constexpr char kCompilerGroup[] = "Compiler";
+using build::kCompilerGroup;
+using build::kMethodGroup;
+using build::kPlannerGroup;
 inline constexpr char kGeneralGroup[] = "General";
 
 bool is_planner_option(const Option& option);

@@ -1,36 +1,56 @@
 #include "aot/cli/options/library_options.h"
 
-#include "aot/build/library.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "planner/plan/config.h"
 
 namespace bf_aot::cli {
+namespace {
 
-api::Method library_method(const std::string& name) {
-  if (const auto method = api::method_named(name)) return *method;
-  BF_BROKEN("no method of the library: " + name);
+// The library's value of the same name.
+template <class Value>
+Value named(std::optional<Value> value) {
+  BF_CHECK(value.has_value());
+  return *value;
 }
 
-api::AlphaRows library_alpha(const std::string& name) {
-  return name == to_string(AlphaRows::kAll) ? api::AlphaRows::kAll : api::AlphaRows::kOutputs;
+}  // namespace
+
+api::Options library_options(const build::OptionValues& values) {
+  expect_float32(values);
+  const PlannerConfig& planner = values.compile.planner;
+  api::Options options;
+  options.method = named(api::method_named(to_string(planner.method)));
+  options.norm = named(api::norm_named(to_string(planner.norm)));
+  options.semantics = planner.flush_to_zero
+                          ? api::Semantics::kFloat32Flushed
+                          : named(api::semantics_named(to_string(planner.semantics)));
+  options.iterations = planner.iterations;
+  return options;
 }
 
-api::Jit library_jit(const std::string& name) {
-  if (name == build::kJitModes[static_cast<std::size_t>(build::JitMode::kOff)])
-    return api::Jit::kOff;
-  return name == build::kJitModes[static_cast<std::size_t>(build::JitMode::kWait)]
-             ? api::Jit::kWait
-             : api::Jit::kAuto;
-}
-
-api::Semantics library_semantics(const std::string& name, bool flush_to_zero) {
-  if (flush_to_zero && name != "float32")
-    fail("BF3315", "--flush-to-zero", "it is about --semantics float32, not " + name,
+void expect_float32(const build::OptionValues& values) {
+  const PlannerConfig& planner = values.compile.planner;
+  if (planner.flush_to_zero && planner.semantics != Semantics::kFloat32)
+    fail("BF3315", "--flush-to-zero",
+         fmt::format("it is about --semantics float32, not {}", to_string(planner.semantics)),
          "use --semantics float32");
-  if (name == "float32")
-    return flush_to_zero ? api::Semantics::kFloat32Flushed : api::Semantics::kFloat32;
-  return name == "float32-exact" ? api::Semantics::kFloat32Exact : api::Semantics::kReal;
+}
+
+std::map<std::string, std::string> given_rows(const CommandLine& app) {
+  std::map<std::string, std::string> given;
+  for (const Option* const option : app.get_options()) {
+    if (option->count() == 0 || option->get_lnames().empty()) continue;
+    const std::string name = option->get_lnames().front();
+    // verify has a --search of its own, in another group.
+    const build::OptionRow* const row = build::find_option_row(name);
+    if (row != nullptr && option->get_group() == row->group)
+      given[name] = fmt::format("{}", fmt::join(option->results(), ","));
+  }
+  return given;
 }
 
 }  // namespace bf_aot::cli

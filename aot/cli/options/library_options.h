@@ -1,22 +1,24 @@
 #pragma once
 
+#include <map>
 #include <string>
 
+#include "aot/build/options/option_rows.h"
+#include "aot/cli/options/command_line.h"
 #include "aot/library/bf_aot.h"
 
 // Converts values of options to the library's types.
 
 namespace bf_aot::cli {
 
-// The library's method of this name: "crown-ibp".
-api::Method library_method(const std::string& name);
+// Method, semantics, norm and iterations. Throws: BF3315.
+api::Options library_options(const build::OptionValues& values);
 
-// The values of the names "outputs" or "all", and of "auto", "off" or "wait".
-api::AlphaRows library_alpha(const std::string& name);
-api::Jit library_jit(const std::string& name);
+// Throws: BF3315 --flush-to-zero without --semantics float32.
+void expect_float32(const build::OptionValues& values);
 
-// The value of the name "real", "float32" or "float32-exact". flush_to_zero: allowed with float32
-// alone. Throws: BF3315 with another.
-api::Semantics library_semantics(const std::string& name, bool flush_to_zero);
+// The options of the table that the command line or its --config gives, for `more` of the library's
+// structs.
+std::map<std::string, std::string> given_rows(const CommandLine& app);
 
 }  // namespace bf_aot::cli

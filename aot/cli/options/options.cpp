@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "aot/build/compile.h"
 #include "aot/cli/options/command_line.h"
@@ -16,37 +15,55 @@
 #include "aot/system/errors.h"
 #include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
-#include "frontend/passes/pipeline.h"
 #include "frontend/property/vnnlib/vnnlib.h"
-#include "planner/plan/pipeline.h"
-#include "runtime/bf/contract/lists.h"
 
 namespace bf_aot::cli {
 
+using Set = build::OptionRow::Set;
+
+Option* add_row(CommandLine& app, std::string_view name, build::OptionValues& values,
+                const Shown& shown) {
+  const build::OptionRow* const row = build::find_option_row(name);
+  BF_CHECK(row != nullptr);
+  using Form = build::OptionRow::Form;
+  const std::string names = shown.names.empty() ? fmt::format("--{}", name) : shown.names;
+  const std::string help = shown.help == nullptr ? row->help : shown.help;
+  const std::string group = shown.group == nullptr ? row->group : shown.group;
+  if (row->form == Form::kFlag)
+    return app
+        .add_flag(
+            names, [row, &values](bool set) { row->take(values, {set ? "true" : "false"}); }, help)
+        ->group(group);
+  const bool many = row->form == Form::kWords || row->form == Form::kList;
+  Option* const option = app.add_option(
+      names, [row, &values](const std::vector<std::string>& words) { row->take(values, words); },
+      many, help);
+  option->type_name(row->value_name)->group(group);
+  if (row->form == Form::kList) option->delimiter(',');
+  if (shown.rule)
+    option->transform(*shown.rule);
+  else if (row->rule.read)
+    option->transform(row->rule);
+  const std::string usual = row->shown(values);
+  if (!usual.empty()) option->default_str(usual);
+  return option;
+}
+
+void add_rows(CommandLine& app, build::OptionRow::Set set, build::OptionValues& values) {
+  for (const build::OptionRow& row : build::option_rows())
+    if (row.set == set) add_row(app, row.name, values);
+}
+
 void add_method_option(CommandLine& app, ModelArguments& arguments) {
-  arguments.method_given = false;
-  app.add_option(
-         "-m,--method", arguments.method,
-         "ibp: intervals; crown-ibp: backward bounds of the outputs on interval bounds; "
-         "crown: backward bounds of every unstable neuron; alpha-crown: the same, with the "
-         "outputs' slopes optimised; forward: intervals and lines in one pass forward, for dense "
-         "layers with ReLU; auto: the best mix of the others within the budgets")
-      ->transform(one_of({"ibp", "crown-ibp", "crown", "alpha-crown", "forward", "auto"}))
-      ->capture_default_str()
-      ->sets(arguments.method_given)
-      ->group(kMethodGroup);
-  add_search_options(app, arguments.search);
+  arguments.values.compile.method_is_default = true;
+  add_row(app, "method", arguments.values, {.names = "-m,--method"});
+  for (const build::OptionRow& row : build::option_rows())
+    if (row.set == Set::kMethod && std::string_view(row.name) != "method")
+      add_row(app, row.name, arguments.values);
 }
 
 void add_norm_option(CommandLine& app, ModelArguments& arguments) {
-  app.add_option(
-         "--norm", arguments.norm,
-         "linf: bounds hold for the box; l2, l1: for the ellipsoid or the cross-polytope in it "
-         "that touches its faces, which is a ball where the box is a cube (crown-ibp, crown, "
-         "alpha-crown)")
-      ->transform(one_of({"linf", "l2", "l1"}))
-      ->capture_default_str()
-      ->group(kMethodGroup);
+  add_rows(app, Set::kNorm, arguments.values);
 }
 
 void add_spec_option(CommandLine& app, ModelArguments& arguments) {
@@ -65,108 +82,26 @@ void add_property_option(CommandLine& app, ModelArguments& arguments) {
                "input (--decide=inputs), or at the sign of a neuron before its ReLU "
                "(--decide=neurons), which is chosen where over 16 inputs vary")
       ->needs("--property")
-      ->transform(one_of({"auto", "inputs", "neurons"}));
+      ->transform(one_of(build::names_of<Splits>()));
 }
 
 void add_model_options(CommandLine& app, ModelArguments& arguments, bool reference) {
   app.add_option("MODEL", arguments.model, "ONNX file; -: standard input")
       ->required()
       ->type_name("FILE");
-  add_output_tensor_option(app, arguments.outputs);
-  std::vector<std::string> lowerings = {"generic", "prebuilt", "vector", "tuned"};
-  if (reference) lowerings.emplace_back("reference");
-  app.add_option("--lowering", arguments.lowering,
-                 reference
-                     ? "code: generic (portable C++17), vector (SIMD), tuned (the same with the "
-                       "schedules of --tuning-log), prebuilt (SIMD, in extents of a few sizes), "
-                       "or reference (no code: the plan executed in double, not sound in floating "
-                       "point)"
-                     : "code: generic (portable C++17), vector (SIMD), tuned (the same with the "
-                       "schedules of --tuning-log), or prebuilt (SIMD, in extents of a few sizes)")
-      ->transform(one_of(lowerings))
-      ->capture_default_str()
-      ->group(kPlannerGroup);
-  app.add_option("--tuning-log", arguments.tuning_log,
-                 "JSON lines that bf-aot tune wrote: the schedules of --lowering tuned")
-      ->type_name("FILE")
-      ->group(kPlannerGroup);
-  app.add_option("--target", arguments.target, "machine that the code is made for")
-      ->transform(one_of(target_names()))
-      ->capture_default_str()
-      ->group(kMethodGroup);
-  app.add_option("--semantics", arguments.semantics,
-                 "arithmetic of the network that the bounds hold for: real, its exact value; "
-                 "float32, every evaluation in float32, in any order of its sums; or "
-                 "float32-exact, what the verifier's own NAME_evaluate makes of it")
-      ->transform(one_of({"real", "float32", "float32-exact"}))
-      ->capture_default_str()
-      ->group(kMethodGroup);
-  app.add_option("--libm-ulps", arguments.libm_ulps,
-                 "of --semantics float32: largest error of the library's tanh, exp, erf, ..., in "
-                 "units of the last place")
-      ->transform(number("0.5", "1e6"))
-      ->capture_default_str()
-      ->group(kPlannerGroup);
-  app.add_flag("--flush-to-zero", arguments.flush_to_zero,
-               "--semantics float32 where subnormal inputs and results of an operation may be "
-               "taken for zero")
-      ->group(kMethodGroup);
-  app.add_option("--row-tile", arguments.row_tile,
-                 "rows of backward bounds made together: less needs less memory (default: chosen "
-                 "by the planner)")
-      ->transform(whole(2, 1 << 20))
-      ->type_name("N")
-      ->group(kPlannerGroup);
-  app.add_option("--granularity", arguments.granularity,
-                 "what a task of the plan covers: a step, a layer's region, or the whole entry")
-      ->transform(one_of({"step", "region", "entry"}))
-      ->capture_default_str()
-      ->group(kPlannerGroup);
-  app.add_option(
-         "--cache", arguments.cache,
-         "also emit functions that keep something between calls: reuse-ibp (what was made "
-         "for a box), cache-bounds (bounds on a box, for boxes inside), reuse-alpha (slopes "
-         "to start from); separated by commas")
-      ->transform(one_of({"reuse-ibp", "cache-bounds", "reuse-alpha"}))
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("LIST")
-      ->group(kPlannerGroup);
-  app.add_option("--batch", arguments.batch,
-                 "also emit functions that bound up to N boxes in a call")
-      ->transform(whole(1, kMostBatch))
-      ->capture_default_str()
-      ->type_name("N")
-      ->group(kPlannerGroup);
-  app.add_option("--parallel", arguments.workers,
-                 "also emit functions whose work up to N workers share, through an executor that "
-                 "the caller supplies")
-      ->transform(whole(1, bf::kMostWorkers))
-      ->capture_default_str()
-      ->type_name("N")
-      ->group(kPlannerGroup);
-  app.add_option("--iterations", arguments.iterations,
-                 "alpha-crown: times that each row's slopes are tried and improved")
-      ->transform(whole(1, 1000))
-      ->capture_default_str()
-      ->type_name("N")
-      ->group(kPlannerGroup);
-  app.add_option("--alpha", arguments.alpha,
-                 "alpha-crown: whose slopes are improved: those of the outputs' rows, or of all "
-                 "unstable neurons', which is tighter and takes longer")
-      ->transform(one_of({"outputs", "all"}))
-      ->capture_default_str()
-      ->group(kPlannerGroup);
-  app.add_option("--disable-pass", arguments.disabled_passes,
-                 "leave out a pass; may be repeated (see bf-aot inspect --list-passes)")
-      ->allow_extra_args(false)
-      ->type_name("PASS")
-      ->group(kPlannerGroup);
-  app.add_option("--profile", arguments.profile,
-                 "machine profile to predict times with: a file that bf-aot profile wrote, or a "
-                 "name (default: of the target; on this machine, of its CPU)")
-      ->type_name("NAME|FILE")
-      ->group(kPlannerGroup);
+  add_output_tensor_option(app, arguments.values.compile.outputs);
+  std::vector<std::string> lowerings = build::names_of<Lowering>();
+  if (!reference) std::erase(lowerings, to_string(Lowering::kReference));
+  for (const build::OptionRow& row : build::option_rows()) {
+    if (row.set != Set::kModel) continue;
+    if (!reference && std::string_view(row.name) == "lowering")
+      add_row(app, row.name, arguments.values,
+              {.help = "code: generic (portable C++17), vector (SIMD), tuned (the same with the "
+                       "schedules of --tuning-log), or prebuilt (SIMD, in extents of a few sizes)",
+               .rule = one_of(lowerings)});
+    else
+      add_row(app, row.name, arguments.values);
+  }
   add_config_option(app, arguments.config);
 }
 
@@ -178,144 +113,49 @@ void add_output_tensor_option(CommandLine& app, std::vector<std::string>& output
 }
 
 void add_name_option(CommandLine& app, ModelArguments& arguments) {
-  app.add_option("--name", arguments.name,
+  app.add_option("--name", arguments.values.compile.name,
                  "prefix of the verifier's symbols (default: made from the file name)");
 }
 
 void add_arithmetic_option(CommandLine& app, ModelArguments& arguments) {
-  arguments.arithmetic = to_string(Arithmetic::kAuto);
-  app.add_option("--arithmetic", arguments.arithmetic,
-                 "numbers that the verifier computes with: float; integer, for a quantised network "
-                 "and method ibp; auto: integer where the target has no floating-point unit and "
-                 "the network and the other options allow it")
-      ->transform(one_of({"auto", "float", "integer"}))
-      ->capture_default_str()
-      ->group(kPlannerGroup);
+  arguments.values.compile.planner.arithmetic = Arithmetic::kAuto;
+  add_rows(app, Set::kArithmetic, arguments.values);
 }
 
 void add_compiler_options(CommandLine& app, ModelArguments& arguments) {
-  app.add_option("--cxx", arguments.cxx,
-                 "C++ compiler of the verifier (default: $CXX, else c++, g++ or clang++; for "
-                 "cortex targets arm-none-eabi-g++)")
-      ->group(kCompilerGroup);
-  app.add_option("--cxx-flags", arguments.cxx_flags,
-                 "more flags for it, as one word: --cxx-flags=\"-g -O2\"; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("FLAGS")
-      ->group(kCompilerGroup);
+  add_rows(app, Set::kCompiler, arguments.values);
 }
 
 void add_jit_option(CommandLine& app, ModelArguments& arguments) {
-  arguments.jit = build::kJitModes[0];
-  app.add_option("--jit", arguments.jit,
-                 "compile the kernels that take the time for this network: auto (in the "
-                 "background, once calls have taken a second), off, wait (after the first call)")
-      ->transform(one_of(
-          std::vector<std::string>(std::begin(build::kJitModes), std::end(build::kJitModes))))
-      ->capture_default_str()
-      ->group(kCompilerGroup);
+  arguments.values.compiler.jit = build::JitMode::kAuto;
+  add_rows(app, Set::kJit, arguments.values);
 }
 
-Method method_of(const std::string& text) {
-  for (Method method : kAllMethods)
-    if (to_string(method) == text) return method;
-  if (text == to_string(Method::kForward)) return Method::kForward;
-  if (text == to_string(Method::kAuto)) return Method::kAuto;
-  BF_CHECK(!"a Method");
-  return Method::kCrown;
-}
-
-Lowering lowering_of(const std::string& text) {
-  for (const Lowering each : {Lowering::kReference, Lowering::kGeneric, Lowering::kPrebuilt,
-                              Lowering::kVector, Lowering::kTuned})
-    if (to_string(each) == text) return each;
-  BF_CHECK(!"a Lowering");
-  return Lowering::kVector;
-}
-
-// The profile that --profile asks for; none: the target's.
-std::optional<MachineProfile> profile_option(const ModelArguments& arguments) {
-  if (!arguments.profile.empty()) return input::read_profile(arguments.profile);
-  if (arguments.target == "host") return host_profile();
-  return std::nullopt;
-}
-
-static bool has(const std::vector<std::string>& list, const char* word) {
-  return std::ranges::count(list, word) > 0;
-}
-
-static Arithmetic arithmetic_of(const std::string& text) {
-  for (const Arithmetic each : {Arithmetic::kAuto, Arithmetic::kFloat, Arithmetic::kInteger})
-    if (to_string(each) == text) return each;
-  BF_CHECK(!"an Arithmetic");
-  return Arithmetic::kFloat;
-}
-
-static void set_flush_to_zero(const ModelArguments& arguments, build::CompileOptions& options) {
-  if (!arguments.flush_to_zero) return;
-  if (options.planner.semantics == Semantics::kFloat32Exact)
-    fail("BF3315", "--flush-to-zero", "the verifier's own evaluation keeps subnormal numbers",
-         "use --semantics float32");
-  options.planner.semantics = Semantics::kFloat32;
-  options.planner.flush_to_zero = options.float32.flush = true;
-}
-
-build::CompileOptions compile_options(const ModelArguments& arguments) {
-  build::CompileOptions options;
-  for (const Semantics each : {Semantics::kFloat32, Semantics::kFloat32Exact})
-    if (arguments.semantics == to_string(each)) options.planner.semantics = each;
-  options.float32.libm_ulps = arguments.libm_ulps;
-  set_flush_to_zero(arguments, options);
-  options.planner.method = method_of(arguments.method);
-  options.planner.lowering = lowering_of(arguments.lowering);
-  if (!arguments.tuning_log.empty())
-    options.planner.tuned = best_results(input::read_tuning_log(arguments.tuning_log));
+static void read_files(const build::OptionValues& values, build::CompileOptions& options) {
+  if (!values.tuning_log.empty())
+    options.planner.tuned = best_results(input::read_tuning_log(values.tuning_log));
   else if (options.planner.lowering == Lowering::kTuned)
     fail("BF3310", "--lowering", "tuned schedules stand in a log, and none is given",
          "give --tuning-log FILE, which bf-aot tune writes");
-  options.planner.arithmetic = arithmetic_of(arguments.arithmetic);
-  options.method_is_default = !arguments.method_given;
-  options.planner.target = find_target(arguments.target);
-  options.planner.row_tile = arguments.row_tile;
-  options.planner.granularity = arguments.granularity == "step"    ? Granularity::kStep
-                                : arguments.granularity == "entry" ? Granularity::kEntry
-                                                                   : Granularity::kRegion;
-  options.planner.profile = profile_option(arguments);
-  options.planner.reuse = {has(arguments.cache, "reuse-ibp"), has(arguments.cache, "cache-bounds"),
-                           has(arguments.cache, "reuse-alpha")};
-  options.planner.batch = arguments.batch;
-  options.planner.workers = arguments.workers;
-  options.planner.iterations = arguments.iterations;
-  if (arguments.alpha == to_string(AlphaRows::kAll)) options.planner.alpha = AlphaRows::kAll;
-  for (const Norm each : {Norm::kEuclid, Norm::kSum})
-    if (arguments.norm == to_string(each)) options.planner.norm = each;
+  if (!values.profile.empty()) options.planner.profile = input::read_profile(values.profile);
+  for (const std::string& file : values.sample_boxes)
+    for (const input::BoxFile& box : input::read_boxes(file))
+      options.planning.samples.push_back(box.box);
+}
+
+build::CompileOptions compile_options(const ModelArguments& arguments) {
+  build::CompileOptions options = build::resolved(arguments.values);
+  read_files(arguments.values, options);
   options.planner.decide = !arguments.decide.empty();
-  for (const Splits each : {Splits::kNeurons, Splits::kAuto})
-    if (arguments.decide == to_string(each)) options.planner.splits = each;
-  if (!arguments.name.empty() && build::identifier_from(arguments.name) != arguments.name)
-    fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
-         "use '" + build::identifier_from(arguments.name) + "'");
-  options.name = arguments.name;
-  options.outputs = arguments.outputs;
-  for (const std::string& pass : arguments.disabled_passes)
-    (find_planner_pass(pass) != nullptr ? options.planner.disabled_passes : options.disabled_passes)
-        .push_back(pass);
-  for (const std::string& pass : options.disabled_passes) check_pass_name(pass);
-  resolve(arguments.search, options);
+  if (options.planner.decide)
+    options.planner.splits = *build::value_named<Splits>(arguments.decide);
+  if (!options.name.empty() && build::identifier_from(options.name) != options.name)
+    fail("BF3302", "--name", "'" + options.name + "' is no lower-case C identifier",
+         "use '" + build::identifier_from(options.name) + "'");
   if (!arguments.spec.empty()) options.spec = input::read_spec(arguments.spec);
   if (!arguments.property.empty()) options.property = read_property(arguments.property);
   if (options.property && is_float32(*options.property))
     options.planner.semantics = Semantics::kFloat32;
-  return options;
-}
-
-build::CompilerOptions compiler_options(const ModelArguments& arguments) {
-  build::CompilerOptions options;
-  options.cxx = arguments.cxx;
-  options.jit = static_cast<build::JitMode>(std::ranges::find(build::kJitModes, arguments.jit) -
-                                            build::kJitModes);
-  for (const std::string& words : arguments.cxx_flags)
-    for (const std::string& word : build::split_words(words)) options.flags.push_back(word);
   return options;
 }
 

@@ -1,56 +1,42 @@
 #pragma once
 
-#include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "aot/build/compile_options.h"
 #include "aot/build/library.h"
+#include "aot/build/options/option_rows.h"
 #include "aot/cli/options/command_line.h"
-#include "aot/cli/options/search_options.h"
+#include "aot/cli/options/parse.h"
 
 namespace bf_aot::cli {
 
-// Command-line options that several commands share, as they were typed.
 // The lowering of commands that answer a question: the engine needs no C++ compiler.
-inline constexpr const char* kInProcess = "prebuilt";
+inline constexpr Lowering kInProcess = Lowering::kPrebuilt;
 
+// A command's question about a model: the options of the table, and files as they were typed.
 struct ModelArguments {
   std::string model;
-  std::string method = "crown";
-  std::string lowering = "vector";  // commands that run the verifier themselves: kInProcess
-  std::string target = "host";
-  std::string semantics = "real";
-  bool method_given = true;  // false: add_method_option() was called, and the user gave none
-  std::string arithmetic = "float";  // where add_arithmetic_option() is not called
-  double libm_ulps = 4;
-  bool flush_to_zero = false;
-  std::vector<std::string> outputs;  // tensors that are the outputs instead of the model's own
-  std::string name;
-  std::string spec;
-  std::string property;
-  std::string cxx;
-  std::vector<std::string> cxx_flags;
-  std::string jit = "off";  // where add_jit_option() is not called
-  int row_tile = 0;
-  std::vector<std::string> cache;
-  int batch = 1;
-  int workers = 1;
+  build::OptionValues values;
+  std::string spec, property;
   std::string decide;  // what NAME_decide splits; empty: there is none
-  std::string granularity = "region";
-  std::string tuning_log;
-  std::string profile;  // a name or a file; empty: the target's
-  int iterations = 20;
-  std::string alpha = "outputs";
-  std::string norm = "linf";                 // where add_norm_option() is not called
-  std::vector<std::string> disabled_passes;  // of the graph and of the planner
-  SearchArguments search;
   std::string config;  // read by parse()
 };
 
-// Adds MODEL and the options that decide the plan. `reference`: --lowering may be "reference".
+// The form in which a command shows an option, where it differs from the table's.
+struct Shown {
+  std::string names = {};  // "-m,--method"
+  const char* help = nullptr;
+  const char* group = nullptr;
+  std::optional<ValueRule> rule = {};
+};
+Option* add_row(CommandLine& app, std::string_view name, build::OptionValues& values,
+                const Shown& shown = {});
+// All rows of a set.
+void add_rows(CommandLine& app, build::OptionRow::Set set, build::OptionValues& values);
+
+// Adds MODEL and what decides the plan. `reference`: --lowering may be "reference".
 void add_model_options(CommandLine& app, ModelArguments& arguments, bool reference);
 void add_name_option(CommandLine& app, ModelArguments& arguments);
 void add_output_tensor_option(CommandLine& app, std::vector<std::string>& outputs);
@@ -62,19 +48,10 @@ void add_arithmetic_option(CommandLine& app, ModelArguments& arguments);
 void add_compiler_options(CommandLine& app, ModelArguments& arguments);
 void add_jit_option(CommandLine& app, ModelArguments& arguments);
 
-// Resolves the arguments, and reads the specification's file. Throws: CompileError.
+// The arguments resolved. Reads the files that they name. Throws: CompileError.
 build::CompileOptions compile_options(const ModelArguments& arguments);
-build::CompilerOptions compiler_options(const ModelArguments& arguments);
 
-Method method_of(const std::string& text);
 inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown,
                                          Method::kAlphaCrown};  // of any network
-
-// Adds the options of all commands, parses, then applies --config. After --help and usage errors it
-// has printed a text and returns the exit code, 0 or 2. Throws: CompileError for the configuration.
-std::optional<int> parse(CommandLine& app, const Call& call);
-
-// Prints what is wrong with the usage, and where it is explained. Returns 2.
-int usage_error(const CommandLine& app, const std::string& message);
 
 }  // namespace bf_aot::cli

@@ -11,13 +11,14 @@
 namespace bf_aot::cli {
 
 Semantics semantics_of(const ModelArguments& arguments, const Property& property) {
-  return decide::semantics_of(compile_options(arguments), property);
+  return decide::semantics_of(build::resolved(arguments.values), property);
 }
 
 Network read_network(const ModelArguments& arguments) {
-  ImportedModel imported = import_model(arguments.model, {}, {}, arguments.outputs);
-  return {decide::Sampler(std::move(imported.graph), arguments.model, arguments.outputs),
-          std::move(imported.info)};
+  ImportedModel imported = import_model(arguments.model, {}, {}, arguments.values.compile.outputs);
+  return {
+      decide::Sampler(std::move(imported.graph), arguments.model, arguments.values.compile.outputs),
+      std::move(imported.info)};
 }
 
 decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
@@ -27,18 +28,20 @@ decide::TreeQuestion question_of(const ModelArguments& arguments, const std::str
   question.property = std::filesystem::absolute(property_file).string();
   question.model_sha256 = sha256(input::read_text(arguments.model, "model"));
   question.property_sha256 = sha256(input::read_text(property_file, "property"));
-  question.outputs = arguments.outputs;
+  question.outputs = arguments.values.compile.outputs;
   question.semantics = to_string(semantics_of(arguments, property));
-  question.flush_to_zero = arguments.flush_to_zero;
+  question.flush_to_zero = arguments.values.compile.planner.flush_to_zero;
   return question;
 }
 
 ModelArguments arguments_of(const decide::TreeQuestion& question) {
   ModelArguments arguments;
   arguments.model = question.model;
-  arguments.outputs = question.outputs;
-  arguments.semantics = question.semantics;
-  arguments.flush_to_zero = question.flush_to_zero;
+  build::CompileOptions& options = arguments.values.compile;
+  options.outputs = question.outputs;
+  options.planner.semantics =
+      build::value_named<Semantics>(question.semantics).value_or(Semantics::kReal);
+  options.planner.flush_to_zero = question.flush_to_zero;
   return arguments;
 }
 

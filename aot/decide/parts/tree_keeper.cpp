@@ -25,8 +25,9 @@ std::optional<TreePart> parse_part(const std::string& text) {
   return part;
 }
 
-TreeKeeper::TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion question)
-    : path_(std::move(path)) {
+TreeKeeper::TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion question,
+                       Signals signals)
+    : path_(std::move(path)), signals_(signals) {
   std::error_code error;
   goes_on_ = std::filesystem::exists(path_, error);
   if (!goes_on_) {
@@ -48,7 +49,8 @@ TreeKeeper::TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion q
 }
 
 void TreeKeeper::begin(SplitSearch& search) {
-  pending_.emplace();
+  begun_ = true;
+  if (signals_ == Signals::kOurs) pending_.emplace();
   TreeQuestion question = file_.question;
   question.nodes_sha256 = search.identity();
   if (goes_on_) {
@@ -80,7 +82,8 @@ void TreeKeeper::resume(SplitSearch& search) {
 }
 
 void TreeKeeper::write() const {
-  const system::InterruptsHeld held;
+  std::optional<system::InterruptsHeld> held;
+  if (signals_ == Signals::kOurs) held.emplace();
   system::publish_file(path_, to_text(file_));
 }
 
@@ -90,7 +93,7 @@ void TreeKeeper::save(const tree::TreeState& state) {
 }
 
 void TreeKeeper::finish(const std::optional<Witness>& witness) {
-  if (!pending_) return;
+  if (!begun_) return;
   if (witness) file_.witness = TreeWitness{witness->property_case, witness->point};
   write();
 }

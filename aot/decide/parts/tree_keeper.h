@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -18,20 +19,24 @@ std::optional<TreePart> parse_part(const std::string& text);
 // out.
 constexpr std::size_t kNodesPerPart = 8;
 
+// Whose signals are: the program's wait while a tree is kept; in another one's process they are
+// left alone.
+enum class Signals : std::uint8_t { kOurs, kOthers };
+
 // Keeps a search's tree in a file. If the file exists, the search goes on from it; else a part
 // begins.
 class TreeKeeper {
  public:
   // Throws: BF3001 to BF3007, BF3017 a damaged file, BF3018 one of another question.
-  TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion question);
+  TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion question,
+             Signals signals = Signals::kOurs);
 
   bool is_part() const { return file_.part.count > 1; }
   // Returns whether the file existed, so that the search goes on from it.
   bool goes_on() const { return goes_on_; }
 
-  // Gives the search the state where it begins. From now on a signal only sets what
-  // system::throw_if_interrupted() asks for, so that the file can be written first. Throws: BF3017,
-  // BF3018; BF3306.
+  // Sets where the search begins. From now on our signals wait for throw_if_interrupted(). Throws:
+  // BF3017, BF3018; BF3306.
   void begin(SplitSearch& search);
 
   // Writes the state to the file. Throws: BF3101 to BF3103.
@@ -50,7 +55,8 @@ class TreeKeeper {
 
   std::filesystem::path path_;
   TreeFile file_;
-  bool goes_on_ = false;
+  Signals signals_;
+  bool goes_on_ = false, begun_ = false;
   std::optional<system::CleanupPending> pending_;
 };
 

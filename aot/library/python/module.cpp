@@ -9,6 +9,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -143,19 +145,8 @@ bool is_float32(const Array& array) {
   return array.dtype() == nb::dtype<float>();
 }
 
-api::Options options_of(int method, int semantics, int iterations, int row_tile,
-                        std::int64_t memory_budget, int batch, int threads, int norm) {
-  api::Options options;
-  options.method = static_cast<api::Method>(method);
-  options.semantics = static_cast<api::Semantics>(semantics);
-  options.iterations = iterations;
-  options.row_tile = row_tile;
-  options.memory_budget = memory_budget;
-  options.batch = batch;
-  options.threads = threads;
-  options.norm = static_cast<api::Norm>(norm);
-  return options;
-}
+// Options by their names in the library's table.
+using Texts = std::map<std::string, std::string>;
 
 // Bounds of the outputs, or of the rows, as two arrays of shape `batch` + (rows,), and the number
 // of each box's method. `progress` gets the boxes that are done, all boxes, the share of the work
@@ -231,20 +222,14 @@ const char* name_of(api::Phase phase) {
 }
 
 nb::dict verify(const api::Model& model, const std::string& text,
-                const std::optional<std::filesystem::path>& path, int semantics,
-                std::optional<int> method, int alpha, int jit, int iterations, int row_tile,
-                std::int64_t memory_budget, std::optional<double> search_seconds,
-                std::optional<double> branch_seconds, double timeout, int jobs, nb::object progress,
-                nb::object stop) {
+                const std::optional<std::filesystem::path>& path, const Texts& more,
+                std::optional<double> search_seconds, std::optional<double> branch_seconds,
+                double timeout, int jobs, const std::optional<std::filesystem::path>& checkpoint,
+                nb::object progress, nb::object stop) {
   Watch watch(std::move(progress), std::move(stop));
   api::VerifyOptions options;
-  options.semantics = static_cast<api::Semantics>(semantics);
-  if (method) options.method = static_cast<api::Method>(*method);
-  options.alpha = static_cast<api::AlphaRows>(alpha);
-  options.jit = static_cast<api::Jit>(jit);
-  options.iterations = iterations;
-  options.row_tile = row_tile;
-  options.memory_budget = memory_budget;
+  options.more = more;
+  options.checkpoint = checkpoint.value_or(std::filesystem::path());
   options.search_seconds = search_seconds;
   options.branch_seconds = branch_seconds;
   options.jobs = jobs;
@@ -276,9 +261,7 @@ Code code_of(const api::Options& plan, const std::optional<Doubles>& rows,
   const auto take = [&more](const char* key, auto& field) {
     field = nb::cast<std::remove_reference_t<decltype(field)>>(more[key]);
   };
-  int arithmetic = 0;
   take("target", code.options.target);
-  take("arithmetic", arithmetic);
   take("name", code.options.name);
   take("property", code.options.property);
   take("property_file", code.options.property_file);
@@ -288,7 +271,14 @@ Code code_of(const api::Options& plan, const std::optional<Doubles>& rows,
   take("library", code.options.library);
   take("cxx", code.options.cxx);
   take("cxx_flags", code.options.cxx_flags);
-  code.options.arithmetic = static_cast<api::Arithmetic>(arithmetic);
+  const auto arithmetic = api::arithmetic_named(nb::cast<std::string>(more["arithmetic"]));
+  if (!arithmetic)
+    raise({"BF3501",
+           "arithmetic",
+           "there is no such arithmetic",
+           "choose one of float, integer, auto",
+           {}});
+  code.options.arithmetic = *arithmetic;
   return code;
 }
 
@@ -326,12 +316,11 @@ NB_MODULE(_native, m) {
   nb::set_leak_warnings(false);  // of objects that live until the interpreter ends
 
   nb::class_<api::Options>(m, "Options")
-      .def("__init__",
-           [](api::Options* self, int method, int semantics, int iterations, int row_tile,
-              std::int64_t memory_budget, int batch, int threads, int norm) {
-             new (self) api::Options(options_of(method, semantics, iterations, row_tile,
-                                                memory_budget, batch, threads, norm));
-           });
+      .def("__init__", [](api::Options* self, const Texts& more, int threads) {
+        auto* const options = new (self) api::Options();
+        options->more = more;
+        options->threads = threads;
+      });
 
   nb::class_<api::Verifier>(m, "Verifier")
       .def_prop_ro("input_count", &api::Verifier::input_count)
@@ -389,9 +378,8 @@ NB_MODULE(_native, m) {
             return unlocked([&] { return api::Certifier::make(model, options); });
           },
           "options"_a, "decide"_a, "decide_seconds"_a)
-      .def("verify", &verify, "text"_a, "path"_a.none(), "semantics"_a, "method"_a.none(),
-           "alpha"_a, "jit"_a, "iterations"_a, "row_tile"_a, "memory_budget"_a,
-           "search_seconds"_a.none(), "branch_seconds"_a.none(), "timeout"_a, "jobs"_a,
+      .def("verify", &verify, "text"_a, "path"_a.none(), "more"_a, "search_seconds"_a.none(),
+           "branch_seconds"_a.none(), "timeout"_a, "jobs"_a, "checkpoint"_a.none(),
            "progress"_a.none(), "stop"_a.none())
       .def(
           "compile",
@@ -431,10 +419,12 @@ NB_MODULE(_native, m) {
           "options"_a, "rows"_a.none(), "offsets"_a.none(), "lower"_a.none(), "upper"_a.none());
 
   // Names for the numbers that the calls above take and give.
-  nb::list methods;
-  for (const api::Method each : {api::Method::kIbp, api::Method::kCrownIbp, api::Method::kCrown,
-                                 api::Method::kAlphaCrown, api::Method::kForward})
-    methods.append(api::to_string(each));
+  nb::list methods, options;
+  for (const api::OptionInfo& each : api::option_infos()) {
+    options.append(nb::make_tuple(each.name, each.choices, each.of_decisions));
+    if (each.name == "method") methods = nb::cast<nb::list>(nb::cast(each.choices));
+  }
   m.attr("METHODS") = methods;
+  m.attr("OPTIONS") = options;
   m.attr("__version__") = BF_AOT_PYTHON_VERSION;
 }

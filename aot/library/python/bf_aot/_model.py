@@ -25,13 +25,10 @@ from ._verdict import Progress, Verdict, VerifyResult
 
 Floats = npt.NDArray[np.float32]
 
-_METHODS: Dict[str, int] = {name: i for i, name in enumerate(_native.METHODS)}
-_METHODS["crown-optimized"] = _METHODS["alpha-crown"]  # as auto_LiRPA has it
-_ALPHAS = {"outputs": 0, "all": 1}
-_JITS = {"off": 0, "auto": 1, "wait": 2}
-_SEMANTICS = {"real": 0, "float32": 1, "float32-exact": 2}
-_NORMS = {"linf": 0, "l2": 1, "l1": 2}
-_ARITHMETIC = {"float": 0, "integer": 1, "auto": 2}
+# The library's table: the names of an option's values, where it has names.
+_CHOICES: Dict[str, List[str]] = {name: choices for name, choices, _ in _native.OPTIONS}
+_OF_DECISIONS = {name for name, _, of_decisions in _native.OPTIONS if of_decisions}
+_ARITHMETIC = ["float", "integer", "auto"]
 _MOST_VERIFIERS = 16  # that a model keeps
 _LONG_SECONDS = 10.0  # what is predicted to take so long is said to
 
@@ -39,7 +36,6 @@ _LONG_SECONDS = 10.0  # what is predicted to take so long is said to
 # leave out what is zero on the box: together, on all boxes of the batch, which is less
 # (docs/measurements/python.md).
 _BATCH = {"ibp": 16, "crown-ibp": 16, "forward": 16, "crown": 1, "alpha-crown": 1}
-_BATCHES = [_BATCH[name] for name in _native.METHODS]
 
 
 class StopEvent(Protocol):
@@ -133,16 +129,36 @@ def _duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def _number(table: Mapping[str, int], name: str, what: str) -> int:
-    try:
-        return table[name]
-    except (KeyError, TypeError):
-        pass
-    try:
-        return table[name.lower().replace("_", "-")]
-    except (KeyError, AttributeError):
-        known = ", ".join(repr(each) for each in table)
-        raise ValueError(f"there is no {what} {name!r}: choose one of {known}") from None
+def _choice(choices: Sequence[str], name: Any, what: str) -> str:
+    plain = name.lower().replace("_", "-") if isinstance(name, str) else name
+    if plain == "crown-optimized":  # as auto_LiRPA has it
+        plain = "alpha-crown"
+    if plain not in choices:
+        known = ", ".join(repr(each) for each in choices)
+        raise ValueError(f"there is no {what} {name!r}: choose one of {known}")
+    return str(plain)
+
+
+def _text(value: Any) -> str:
+    """A value as it would be typed."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(_text(each) for each in value)
+    return str(value)
+
+
+def _texts(options: Mapping[str, Any], decisions: bool = False) -> Dict[str, str]:
+    """Options as the library's table reads them; None is left out."""
+    texts: Dict[str, str] = {}
+    for name, value in options.items():
+        if name not in _CHOICES or (name in _OF_DECISIONS and not decisions):
+            known = ", ".join(each for each in _CHOICES if decisions or each not in _OF_DECISIONS)
+            raise TypeError(f"there is no option {name!r}: there are {known}")
+        if value is None:
+            continue
+        texts[name] = _choice(_CHOICES[name], value, name) if _CHOICES[name] else _text(value)
+    return texts
 
 
 class _Rows:
@@ -333,7 +349,7 @@ class Model:
                semantics: str = "real", iterations: int = 20, row_tile: int = 0,
                memory_budget: int = 0, batch: Optional[int] = None, threads: int = 1,
                norm: str = "linf", timeout: float = 0,
-               progress: Optional[Callable[[int, int], None]] = None) -> Bounds:
+               progress: Optional[Callable[[int, int], None]] = None, **options: Any) -> Bounds:
         """Bounds of the outputs y, or of the rows C y - d, on boxes { x : lower <= x <= upper }.
 
         For every real x in a box, lower <= y <= upper in each output of the network in real
@@ -369,6 +385,7 @@ class Model:
                 "crown-ibp"; `methods` of the result says which. Not counted: planning a verifier.
             progress: called as progress(done, boxes) now and then, on this thread; with a timeout
                 `done` begins anew with each method. What it raises ends the call.
+            options: others by their names (docs/reference/options.md), as alpha="all".
 
         What is predicted to take over 10 seconds is said to on stderr, and how far it is when that
         is a terminal.
@@ -393,30 +410,30 @@ class Model:
         verifier = self.verifier(method=method, C=C, d=d, semantics=semantics,
                                  iterations=iterations, row_tile=row_tile,
                                  memory_budget=memory_budget, batch=batch, threads=threads,
-                                 norm=norm)
+                                 norm=norm, **options)
         return _bounded(verifier, low, high, shape, progress, timeout)
 
     def verifier(self, *, method: str = "crown", C: Optional[npt.ArrayLike] = None,
                  d: Optional[npt.ArrayLike] = None, semantics: str = "real", iterations: int = 20,
                  row_tile: int = 0, memory_budget: int = 0, batch: int = 1, threads: int = 1,
-                 norm: str = "linf") -> Verifier:
+                 norm: str = "linf", **options: Any) -> Verifier:
         """The verifier that bounds() uses with these options; it is made when it is not there.
 
         The model keeps the last 16. Arguments and errors as in bounds().
         """
         rows = _Rows(C, d, self.output_count) if C is not None or d is not None else None
-        key = (_number(_METHODS, method, "method"), semantics, iterations, row_tile, memory_budget,
-               batch, threads, norm, rows.key if rows else None)
+        texts = _texts({"method": method, "semantics": semantics, "iterations": iterations,
+                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
+                        "norm": norm, **options})
+        key = (tuple(sorted(texts.items())), threads, rows.key if rows else None)
         with self._lock:
             found = self._verifiers.get(key)
             if found is not None:
                 self._verifiers.move_to_end(key)
                 return found
-        options = _options(method, semantics, iterations, row_tile, memory_budget, batch, threads,
-                           norm)
-        native = self._native.verifier(options, rows.rows if rows else None,
+        native = self._native.verifier(_native.Options(texts, threads), rows.rows if rows else None,
                                        rows.offsets if rows else None)
-        made = Verifier(self._arrays, native, rows is not None, _native.METHODS[key[0]], threads)
+        made = Verifier(self._arrays, native, rows is not None, texts["method"], threads)
         with self._lock:
             kept = self._verifiers.setdefault(key, made)  # another thread may have been faster
             if len(self._verifiers) > _MOST_VERIFIERS:
@@ -444,8 +461,9 @@ class Model:
                search_seconds: Optional[float] = None, branch_seconds: Optional[float] = None,
                iterations: int = 20, alpha: str = "outputs", jit: str = "off",
                row_tile: int = 0, memory_budget: int = 0, jobs: int = 1,
+               checkpoint: Union[None, str, "os.PathLike[str]"] = None,
                progress: Optional[Callable[[Progress], None]] = None,
-               stop: Optional[StopEvent] = None) -> VerifyResult:
+               stop: Optional[StopEvent] = None, **options: Any) -> VerifyResult:
         """Decides a property: what must not happen.
 
         Args:
@@ -462,9 +480,12 @@ class Model:
             jit: "off", "auto" or "wait": code that a C++ compiler of this machine makes for calls that
                 take the time. The last bits of bounds may differ.
             jobs: threads that split; 0 is as many as there are cores.
+            checkpoint: a file that keeps the tree of the search, written every minute and at the end;
+                where it is there, the search goes on from it. That of the program's --checkpoint.
             progress: called with a Progress now and then, on this thread. What it raises ends the
                 call.
             stop: a threading.Event, or what has is_set(); ends the call with an unknown verdict.
+            options: others by their names (docs/reference/options.md), as cxx="clang++".
 
         Returns:
             VerifyResult.
@@ -476,11 +497,12 @@ class Model:
         """
         text, path = self._property(property)
         watched = None if progress is None else lambda *at: progress(Progress(*at))
-        found = self._native.verify(text, path, _number(_SEMANTICS, semantics, "semantics"),
-                                    None if method is None else _number(_METHODS, method, "method"),
-                                    _number(_ALPHAS, alpha, "alpha"), _number(_JITS, jit, "jit"),
-                                    iterations, row_tile, memory_budget, search_seconds,
-                                    branch_seconds, timeout, jobs, watched, stop)
+        texts = _texts({"method": method, "semantics": semantics, "alpha": alpha, "jit": jit,
+                        "iterations": iterations, "row_tile": row_tile,
+                        "memory_budget": memory_budget, **options}, decisions=True)
+        found = self._native.verify(text, path, texts, search_seconds, branch_seconds, timeout,
+                                    jobs, None if checkpoint is None else Path(checkpoint), watched,
+                                    stop)
         example = found.pop("counterexample")
         found["verdict"] = Verdict(found["verdict"])
         if example is None:
@@ -496,8 +518,8 @@ class Model:
                 clip: Union[None, str, Tuple[Number, Number]] = None, method: str = "crown",
                 semantics: str = "real", decide: bool = False, decide_seconds: float = 5,
                 iterations: int = 20, memory_budget: int = 0, batch: Optional[int] = None,
-                threads: int = 1, progress: Optional[Callable[[int, int], None]] = None
-                ) -> Certified:
+                threads: int = 1, progress: Optional[Callable[[int, int], None]] = None,
+                **options: Any) -> Certified:
         """Around which samples a classifier keeps the right answer.
 
         A sample's box is all x with |x - sample| <= radius in each input, and within `clip`. The
@@ -512,7 +534,7 @@ class Model:
             clip: the least and greatest value that inputs have: (0, 1), or the text "0,1".
             decide: decide each sample that bounds leave open, by search and splitting.
             decide_seconds: most, of each.
-            method, semantics, iterations, memory_budget, batch, threads: as in bounds().
+            method, semantics, iterations, memory_budget, batch, threads, options: as in bounds().
             progress: called as progress(done, samples) now and then.
 
         Returns:
@@ -537,10 +559,9 @@ class Model:
             rounded = points.astype(np.float32)
         if batch is None:
             batch = _batch_of(method)
-        certifier = self._certifier(_options(method, semantics, iterations, 0, memory_budget,
-                                             batch, threads),
-                                    (method, semantics, iterations, memory_budget, batch, threads),
-                                    decide, decide_seconds)
+        texts = _texts({"method": method, "semantics": semantics, "iterations": iterations,
+                        "memory_budget": memory_budget, "batch": batch, **options})
+        certifier = self._certifier(texts, threads, decide, decide_seconds)
         group = threads if decide else 64 * threads  # between which signals are seen
         status: List[str] = []
         answers: List[int] = []
@@ -561,13 +582,13 @@ class Model:
         return Certified(status, np.array(answers, np.intp), np.array(rivals, np.intp),
                          np.array(margins, np.float32), examples)
 
-    def _certifier(self, options: "_native.Options", name: Tuple[Any, ...], decide: bool,
-                   seconds: float) -> "_native.Certifier":
-        key = (*name, decide, seconds)
+    def _certifier(self, texts: Dict[str, str], threads: int, decide: bool, seconds: float
+                   ) -> "_native.Certifier":
+        key = (tuple(sorted(texts.items())), threads, decide, seconds)
         with self._lock:
             if self._certified is not None and self._certified[0] == key:
                 return self._certified[1]
-        made = self._native.certifier(options, decide, seconds)
+        made = self._native.certifier(_native.Options(texts, threads), decide, seconds)
         with self._lock:
             self._certified = (key, made)
         return made
@@ -582,7 +603,8 @@ class Model:
                 memory_budget: int = 0, batch: int = 1, workers: int = 1,
                 arithmetic: str = "float", name: Optional[str] = None, decide: bool = False,
                 single_file: bool = False, dispatch: bool = False, library: bool = False,
-                cxx: str = "", cxx_flags: Sequence[str] = (), norm: str = "linf") -> List[Path]:
+                cxx: str = "", cxx_flags: Sequence[str] = (), norm: str = "linf",
+                **options: Any) -> List[Path]:
         """Writes a verifier in C++: PATH.cpp, its header, its manifest, tables of large networks.
 
         The code has no heap and no dependency but the headers in include(), unless `single_file`.
@@ -590,8 +612,8 @@ class Model:
         Args:
             path: of the source; ends in ".cpp".
             target: "host", "cortex-m4", "x86-64-v3", ... (docs/reference/targets.md).
-            method, C, d, semantics, iterations, row_tile, memory_budget, batch, norm: as in
-                bounds().
+            method, C, d, semantics, iterations, row_tile, memory_budget, batch, norm, options: as
+                in bounds().
             property: as in verify(); instead of C. The code gets NAME_verify().
             workers: that may share the work of a call.
             arithmetic: "float"; "integer" for quantised networks on their grids; "auto".
@@ -610,9 +632,11 @@ class Model:
             Error: BF31xx files and names; BF32xx the compiler; those of bounds() and verify().
         """
         source = Path(path)
-        plan, rows, more = self._code(method, semantics, iterations, row_tile, memory_budget, batch,
-                                      workers, C, d, target, arithmetic, name, property, decide,
-                                      single_file, dispatch, library, cxx, cxx_flags, norm)
+        texts = _texts({"method": method, "semantics": semantics, "iterations": iterations,
+                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
+                        "norm": norm, **options})
+        plan, rows, more = self._code(texts, workers, C, d, target, arithmetic, name, property,
+                                      decide, single_file, dispatch, library, cxx, cxx_flags)
         return list(self._native.compile_to_files(source, plan, rows.rows, rows.offsets, more))
 
     def code(self, stem: str = "verifier", *, target: str = "host", method: str = "crown",
@@ -621,11 +645,13 @@ class Model:
              semantics: str = "real", iterations: int = 20, row_tile: int = 0,
              memory_budget: int = 0, batch: int = 1, workers: int = 1, arithmetic: str = "float",
              name: Optional[str] = None, decide: bool = False, single_file: bool = False,
-             dispatch: bool = False, norm: str = "linf") -> Dict[str, bytes]:
-        """The files that compile() writes: {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}."""
-        plan, rows, more = self._code(method, semantics, iterations, row_tile, memory_budget, batch,
-                                      workers, C, d, target, arithmetic, name, property, decide,
-                                      single_file, dispatch, False, "", (), norm)
+             dispatch: bool = False, norm: str = "linf", **options: Any) -> Dict[str, bytes]:
+        """What compile() writes, as {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}."""
+        texts = _texts({"method": method, "semantics": semantics, "iterations": iterations,
+                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
+                        "norm": norm, **options})
+        plan, rows, more = self._code(texts, workers, C, d, target, arithmetic, name, property,
+                                      decide, single_file, dispatch, False, "", ())
         return self._native.compile(stem, plan, rows.rows, rows.offsets, more)
 
     def _property(self, property: Union[str, "os.PathLike[str]", Property]
@@ -637,26 +663,23 @@ class Model:
             return "", Path(property)
         return property, None
 
-    def _code(self, method: str, semantics: str, iterations: int, row_tile: int, memory_budget: int,
-              batch: int, workers: int, C: Optional[npt.ArrayLike], d: Optional[npt.ArrayLike],
-              target: str, arithmetic: str, name: Optional[str],
+    def _code(self, texts: Dict[str, str], workers: int, C: Optional[npt.ArrayLike],
+              d: Optional[npt.ArrayLike], target: str, arithmetic: str, name: Optional[str],
               property: Union[None, str, "os.PathLike[str]", Property], decide: bool,
-              single_file: bool, dispatch: bool, library: bool, cxx: str,
-              cxx_flags: Sequence[str], norm: str
+              single_file: bool, dispatch: bool, library: bool, cxx: str, cxx_flags: Sequence[str]
               ) -> Tuple["_native.Options", _Rows, Dict[str, Any]]:
         text, file = ("", None) if property is None else self._property(property)
-        more = {"target": target, "arithmetic": _number(_ARITHMETIC, arithmetic, "arithmetic"),
+        more = {"target": target, "arithmetic": _choice(_ARITHMETIC, arithmetic, "arithmetic"),
                 "name": name or "", "property": text, "property_file": file, "decide": decide,
                 "single_file": single_file, "dispatch": dispatch, "library": library, "cxx": cxx,
                 "cxx_flags": list(cxx_flags)}
-        plan = _options(method, semantics, iterations, row_tile, memory_budget, batch, workers,
-                        norm)
-        return plan, _Rows(C, d, self.output_count), more
+        return _native.Options(texts, workers), _Rows(C, d, self.output_count), more
 
     def report(self, lower: Optional[Boxes] = None, upper: Optional[Boxes] = None, *,
                method: str = "crown", C: Optional[npt.ArrayLike] = None,
                d: Optional[npt.ArrayLike] = None, semantics: str = "real", iterations: int = 20,
-               row_tile: int = 0, memory_budget: int = 0, batch: int = 1) -> Report:
+               row_tile: int = 0, memory_budget: int = 0, batch: int = 1,
+               **options: Any) -> Report:
         """A page about the plan: network, tasks, memory over time, kernels.
 
         Args:
@@ -669,8 +692,10 @@ class Model:
             low, high, _ = self._arrays.boxes(lower, upper)
             low, high = low.astype(np.float64), high.astype(np.float64)
         rows = _Rows(C, d, self.output_count)
-        plan = _options(method, semantics, iterations, row_tile, memory_budget, batch, 1)
-        return Report(self._native.report(plan, rows.rows, rows.offsets, low, high))
+        texts = _texts({"method": method, "semantics": semantics, "iterations": iterations,
+                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
+                        **options})
+        return Report(self._native.report(_native.Options(texts, 1), rows.rows, rows.offsets, low, high))
 
     # ---- pickling
 
@@ -682,14 +707,7 @@ class Model:
 
 
 def _batch_of(method: str) -> int:
-    return _BATCHES[_number(_METHODS, method, "method")]
-
-
-def _options(method: str, semantics: str, iterations: int, row_tile: int, memory_budget: int,
-             batch: int, threads: int, norm: str = "linf") -> "_native.Options":
-    return _native.Options(_number(_METHODS, method, "method"),
-                           _number(_SEMANTICS, semantics, "semantics"), iterations, row_tile,
-                           memory_budget, batch, threads, _number(_NORMS, norm, "norm"))
+    return _BATCH[_choice(_CHOICES["method"], method, "method")]
 
 
 def _again(data: bytes, name: str, sha256: str, outputs: Sequence[str],

@@ -7,11 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 METHODS: List[str]
+# Name, names of its values or nothing, and whether verify() alone takes it.
+OPTIONS: List[Tuple[str, List[str], bool]]
 __version__: str
 
 class Options:
-    def __init__(self, method: int, semantics: int, iterations: int, row_tile: int,
-                 memory_budget: int, batch: int, threads: int, norm: int) -> None: ...
+    def __init__(self, more: Dict[str, str], threads: int) -> None: ...
 
 class Verifier:
     @property
@@ -59,10 +60,10 @@ class Model:
     def verifier(self, options: Options, rows: Optional[npt.NDArray[np.float64]],
                  offsets: Optional[npt.NDArray[np.float64]]) -> Verifier: ...
     def certifier(self, options: Options, decide: bool, decide_seconds: float) -> Certifier: ...
-    def verify(self, text: str, path: Optional[Path], semantics: int, method: Optional[int],
-               alpha: int, jit: int, iterations: int, row_tile: int, memory_budget: int,
-               search_seconds: Optional[float], branch_seconds: Optional[float], timeout: float, jobs: int,
-               progress: Optional[Callable[..., None]], stop: Any) -> Dict[str, Any]: ...
+    def verify(self, text: str, path: Optional[Path], more: Dict[str, str],
+               search_seconds: Optional[float], branch_seconds: Optional[float], timeout: float,
+               jobs: int, checkpoint: Optional[Path], progress: Optional[Callable[..., None]],
+               stop: Any) -> Dict[str, Any]: ...
     def compile(self, stem: str, plan: Options, rows: Optional[npt.NDArray[np.float64]],
                 offsets: Optional[npt.NDArray[np.float64]],
                 more: Dict[str, Any]) -> Dict[str, bytes]: ...

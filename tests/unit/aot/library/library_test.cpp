@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -348,6 +349,95 @@ TEST(LibraryVerify, threads_make_the_same_tree) {
   }
   options.jobs = 257;
   EXPECT_EQ(verify_text(model, text, options).error().code, "BF3501");
+}
+
+TEST(LibraryVerify, a_tree_goes_on_where_its_file_says) {
+  const Model model = load("collision_avoidance_6x50.onnx");
+  const std::string text = [] {
+    std::string property;
+    for (int i = 0; i < 5; ++i)
+      property += fmt::format(
+          "(declare-const X_{0} Real)(declare-const Y_{0} Real)(assert (>= X_{0} -0.1))"
+          "(assert (<= X_{0} 0.1))",
+          i);
+    return property + "(assert (>= (- Y_0 Y_1) 1))";
+  }();
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("bf-aot-tree-{}", getpid());
+  std::filesystem::create_directory(folder);
+  VerifyOptions options;
+  options.search_seconds = 0;
+  options.checkpoint = folder / "whole.json";
+  const auto whole = verify_text(model, text, options);
+  ASSERT_TRUE(whole.ok()) << whole.error().text();
+  EXPECT_EQ(whole->verdict, Verdict::kVerified);
+
+  options.checkpoint = folder / "stopped.json";
+  std::stop_source source;
+  options.stop = source.get_token();
+  options.progress = [&](const Progress& at) {
+    if (at.boxes > 100) source.request_stop();
+  };
+  const auto stopped = verify_text(model, text, options);
+  ASSERT_TRUE(stopped.ok()) << stopped.error().text();
+  EXPECT_EQ(stopped->verdict, Verdict::kUnknown);
+  options.stop = {};
+  options.progress = nullptr;
+  const auto rest = verify_text(model, text, options);
+  ASSERT_TRUE(rest.ok()) << rest.error().text();
+  EXPECT_EQ(rest->verdict, Verdict::kVerified);
+  EXPECT_EQ(rest->boxes, whole->boxes);
+
+  EXPECT_EQ(code(verify_text(model, text + " ", options)), "BF3018");
+  options.branch_seconds = 0;
+  EXPECT_EQ(code(verify_text(model, text, options)), "BF3020");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(LibraryOptions, names_go_before_fields) {
+  const Model model = load("collision_avoidance_6x50.onnx");
+  const std::vector<float> lower(5, -0.1F), upper(5, 0.1F);
+  const auto bounds = [&](const Options& options) {
+    const auto made = Verifier::make(model, options);
+    EXPECT_TRUE(made.ok()) << made.error().text();
+    return made->bounds(lower, upper).value();
+  };
+  Options fields;
+  fields.method = Method::kAlphaCrown;
+  fields.norm = Norm::kL2;
+  fields.iterations = 3;
+  fields.row_tile = 8;
+  fields.alpha = AlphaRows::kAll;
+  Options names;
+  names.more = {{"method", "ALPHA_CROWN"},
+                {"norm", "l2"},
+                {"iterations", "3"},
+                {"row-tile", "8"},
+                {"alpha", "all"}};
+  EXPECT_EQ(bounds(fields).lower, bounds(names).lower);
+  EXPECT_EQ(bounds(names).methods.front(), Method::kAlphaCrown);
+  for (const auto& [name, text] : std::map<std::string, std::string>{
+           {"rows", "1"}, {"norm", "l3"}, {"jit", "off"}, {"method", "auto"}, {"batch", "0"}}) {
+    Options wrong;
+    wrong.more = {{name, text}};
+    EXPECT_EQ(code(Verifier::make(model, wrong)), "BF3501") << name;
+  }
+}
+
+TEST(LibraryOptions, of_balls_decide_nothing) {
+  VerifyOptions options;
+  options.more = {{"norm", "l2"}};
+  EXPECT_EQ(code(verify_text(load("tiny.onnx"), kOpen, options)), "BF3501");
+}
+
+TEST(LibraryOptions, are_listed) {
+  const std::vector<OptionInfo> infos = option_infos();
+  const auto method = std::ranges::find(infos, "method", &OptionInfo::name);
+  ASSERT_NE(method, infos.end());
+  ASSERT_EQ(method->choices.size(), 5u);
+  for (std::size_t i = 0; i < method->choices.size(); ++i)
+    EXPECT_EQ(method->choices[i], to_string(static_cast<Method>(i)));
+  EXPECT_EQ(std::ranges::find(infos, "lowering", &OptionInfo::name), infos.end());
 }
 
 TEST(LibraryVerify, a_stop_before_the_start_decides_nothing) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "frontend/diagnostic.h"
+#include "frontend/graph/graph.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/pipeline.h"
 

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aot/build/compile_options.h"
+#include "aot/build/library.h"
+#include "aot/build/options/values.h"
+
+// The options of plans and of their compiler: one table, which the command line, --config, the
+// library and the Python package read.
+
+namespace bf_aot::build {
+
+// The values of the options. Files are named here; the command line reads them.
+struct OptionValues {
+  OptionValues() { compile.planner.target = find_target("host"); }
+
+  CompileOptions compile;
+  CompilerOptions compiler;
+  std::string target = "host";               // as it was asked for
+  std::string tuning_log, profile;           // files; of a profile also a name
+  std::vector<std::string> sample_boxes;     // files
+  std::vector<std::string> disabled_passes;  // of the graph and of the planner
+};
+
+struct OptionRow {
+  enum class Form { kValue, kFlag, kWords, kList };  // kWords: may be repeated; kList: "a,b", too
+  // Options that a command has together.
+  enum class Set { kModel, kMethod, kNorm, kArithmetic, kCompiler, kJit };
+
+  const char* name;  // "row-tile"; in Python "row_tile"
+  Set set;
+  const char* group;
+  const char* help;
+  bool in_process = true;  // of plans that the engine carries out: the library and Python take it
+
+  Form form = Form::kValue;
+  const char* value_name = "";  // in help texts: "N"; "TEXT" where the rule tells choices
+  ValueRule rule = {};          // of each word; `read` empty: any text
+  // words: of a flag "true" or "false", as the rule has read them. Throws: CompileError.
+  std::function<void(OptionValues&, const std::vector<std::string>& words)> take = {};
+  // The value that help texts show as the default. Empty: none is shown.
+  std::function<std::string(const OptionValues&)> shown = [](const OptionValues&) {
+    return std::string();
+  };
+};
+
+// In the order in which help texts list them.
+const std::vector<OptionRow>& option_rows();
+
+// Null: there is no such option. name: also with "_" for "-".
+const OptionRow* find_option_row(std::string_view name);
+
+// Sets the option of plans in this process that has this name from a text as it would be typed;
+// kList and kWords: separated by commas; "0" leaves what the planner chooses. Throws: CompileError
+// BF3501 with the name in `where`, of an unknown one with those that there are, or what `take`
+// throws. compiler: --cxx and the like are known, too.
+void set_in_process(OptionValues& values, std::string_view name, const std::string& text,
+                    bool compiler);
+
+// The options of a compilation, without what the files say. Throws: CompileError BF3315
+// semantics that contradict each other, BF2102 an unknown pass.
+CompileOptions resolved(const OptionValues& values);
+
+}  // namespace bf_aot::build

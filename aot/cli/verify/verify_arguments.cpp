@@ -1,0 +1,200 @@
+#include "aot/cli/verify/verify_arguments.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "aot/build/compile.h"
+#include "aot/cli/options/config_file.h"
+#include "aot/cli/options/help.h"
+#include "aot/cli/options/question.h"
+#include "aot/cli/options/values.h"
+#include "frontend/diagnostic.h"
+#include "frontend/graph/model.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr char kVerifyExamples[] =
+    "bf-aot verify model.onnx property.vnnlib\n"
+    "bf-aot verify model.onnx property.vnnlib --vnncomp --timeout 116\n"
+    "bf-aot verify query.vnnlib --network f=model.onnx      (VNN-LIB 2.0)\n"
+    "bf-aot verify --instances instances.csv --results results.csv --jobs 4";
+
+constexpr char kVerifyNotes[] =
+    "The first line of the answer is 'verified' (no input violates the property), "
+    "'falsified' (an input does, which follows and is proven to), 'unknown', or "
+    "'timeout'. What a property file may hold is in docs/reference/properties.md.\n\n"
+    "Exit code: 0 verified, 3 falsified, 4 unknown, 5 timeout; with --vnncomp or "
+    "--network 0 for all of these. With --instances 0, or 1 when some are errors. 1 the input "
+    "cannot be handled (see the diagnostics), 2"
+    " wrong usage.";
+
+constexpr char kInstances[] = "Many questions";
+
+void add_instance_options(CommandLine& app, VerifyArguments& arguments) {
+  Option* const instances =
+      app.add_option("--instances", arguments.instances,
+                     "in place of MODEL and PROPERTY: lines onnx,vnnlib,timeout, as in VNN-COMP")
+          ->type_name("FILE")
+          ->group(kInstances);
+  Option* const results =
+      app.add_option("--results", arguments.results,
+                     "answers, a line for each, as VNN-COMP writes them; instances that have a "
+                     "line are not decided again")
+          ->needs(instances)
+          ->type_name("FILE")
+          ->group(kInstances);
+  instances->needs(results);
+  app.add_option("--index", arguments.index, "the only instance that is decided, from 0")
+      ->transform(whole(0))
+      ->needs(instances)
+      ->type_name("K")
+      ->group(kInstances);
+  app.add_option("--counterexamples", arguments.counterexamples,
+                 "folder for the counterexamples, in the competitions' syntax")
+      ->needs(instances)
+      ->type_name("FOLDER")
+      ->group(kInstances);
+  app.add_option("--junit", arguments.junit, "JUnit XML, a test for each instance")
+      ->needs(instances)
+      ->type_name("FILE")
+      ->group(kInstances);
+}
+
+constexpr char kTree[] = "Long searches";
+
+void add_tree_options(CommandLine& app, VerifyArguments& arguments) {
+  Option* const checkpoint =
+      app.add_option("--checkpoint", arguments.checkpoint,
+                     "keeps the tree of a search in this file, written every minute and when the "
+                     "search ends or is interrupted; a search whose file is there goes on from it")
+          ->type_name("FILE")
+          ->group(kTree);
+  Option* const part =
+      app.add_option("--part", arguments.part,
+                     "searches part I of N alone, from 0; 'bf-aot merge' joins the files of all")
+          ->excludes(checkpoint)
+          ->transform({[](std::string& text) {
+                         return decide::parse_part(text)
+                                    ? std::string()
+                                    : "expected I/N, I from 0 to N - 1: " + text;
+                       },
+                       ""})
+          ->type_name("I/N")
+          ->group(kTree);
+  Option* const saved =
+      app.add_option("--save-part", arguments.save_part, "the part's file, as of --checkpoint")
+          ->needs(part)
+          ->type_name("FILE")
+          ->group(kTree);
+  part->needs(saved);
+}
+
+}  // namespace
+
+void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs) {
+  arguments.model.values.compile.planner.lowering = kInProcess;
+  add_model_options(app, arguments.model, false);
+  app.get_option("MODEL")->required(false);
+  app.add_option("PROPERTY", arguments.property, "VNN-LIB file, plain or compressed by gzip")
+      ->type_name("FILE");
+  arguments.model.values.compile.planner.method = Method::kAuto;
+  add_row(app, "method", arguments.model.values,
+          {.names = "-m,--method",
+           .help = "ibp, crown-ibp, crown, alpha-crown, forward; auto: crown, after ibp for many "
+                   "cases or large networks",
+           .rule = one_of({"auto", "ibp", "crown-ibp", "crown", "alpha-crown", "forward"})});
+  add_compiler_options(app, arguments.model);
+  add_jit_option(app, arguments.model);
+  app.add_option("--network", arguments.networks,
+                 "VNN-LIB 2.0: the model of a declared network; MODEL is the query then")
+      ->type_name("NAME=FILE");
+  app.add_option("--timeout", arguments.timeout, "seconds until the answer is 'timeout'")
+      ->transform(number("0", "1e6"))
+      ->type_name("S");
+  app.add_option("--search", arguments.search,
+                 "most seconds to search for a counterexample (default: 5, with --timeout as long "
+                 "as that allows)")
+      ->transform(number("0", "1e6"))
+      ->type_name("S");
+  app.add_option("--branch", arguments.branch,
+                 "most seconds to split boxes where few inputs vary, else neurons; 0: never "
+                 "(default: 20, with "
+                 "--timeout as long as that allows)")
+      ->transform(number("0", "1e6"))
+      ->type_name("S");
+  app.add_option("-j,--jobs", arguments.jobs, jobs)->transform(whole(1, 256))->type_name("N");
+  app.add_option("--counterexample", arguments.counterexample,
+                 "write a counterexample to this file, in the competitions' syntax")
+      ->type_name("FILE");
+  app.add_flag("--vnncomp", arguments.competition,
+               "answer in the words of VNN-COMP: sat, unsat, unknown, timeout");
+  app.add_flag("--json", arguments.json, "print one JSON object");
+  add_tree_options(app, arguments);
+  add_instance_options(app, arguments);
+  set_help(app, {kVerifyExamples, kVerifyNotes, "reference/properties.md"});
+}
+
+bool assign_files(VerifyArguments& arguments) {
+  if (arguments.networks.empty())
+    return !arguments.model.model.empty() && !arguments.property.empty();
+  if (!arguments.property.empty()) return false;
+  arguments.property = arguments.model.model;
+  const std::string& network = arguments.networks[0];
+  const std::size_t equals = network.find('=');
+  if (arguments.networks.size() > 1)
+    fail("BF3410", "--network", "a query about several networks is not supported");
+  if (equals == std::string::npos || equals == 0) return false;
+  arguments.model.model = network.substr(equals + 1);
+  return true;
+}
+
+void check_network_name(const VerifyArguments& arguments, const Property& property) {
+  if (arguments.networks.empty()) return;
+  const std::string name = arguments.networks[0].substr(0, arguments.networks[0].find('='));
+  if (name != property.network)
+    fail("BF3413", "--network",
+         property.network.empty() ? "the property declares no network: it is in VNN-LIB 1.0"
+                                  : fmt::format("the query declares network '{}', not '{}'",
+                                                property.network, printable(name)),
+         property.network.empty() ? "give model and property one after the other"
+                                  : fmt::format("use --network {}=FILE", property.network));
+}
+
+decide::Request request_of(const VerifyArguments& arguments) {
+  decide::Request request;
+  request.compile = compile_options(arguments.model);
+  Method& method = request.compile.planner.method;
+  if (method != Method::kAuto) request.method = method;
+  method = Method::kCrown;  // until a decision sets each
+  request.compile.name = build::symbol_prefix(arguments.model.model, request.compile);
+  request.compiler = arguments.model.values.compiler;
+  request.search_seconds = arguments.search;
+  request.branch_seconds = arguments.branch;
+  request.keeps_tree = !arguments.checkpoint.empty() || !arguments.part.empty();
+  request.timeout_seconds = arguments.timeout;
+  request.jobs = static_cast<std::size_t>(arguments.jobs);
+  return request;
+}
+
+void expect_splits(const VerifyArguments& arguments) {
+  if (arguments.branch && *arguments.branch <= 0)
+    fail("BF3020", "--branch", "with 0 nothing is split, so there is no tree to search");
+}
+
+std::unique_ptr<decide::TreeKeeper> make_keeper(const VerifyArguments& arguments,
+                                                const Property& property) {
+  const bool is_part = !arguments.part.empty();
+  if (!is_part && arguments.checkpoint.empty()) return nullptr;
+  expect_splits(arguments);
+  if (is_part && semantics_of(arguments.model, property) == Semantics::kFloat32Exact)
+    fail("BF3020", "--part", "a counterexample of float32-exact cannot be checked when parts meet",
+         "use --semantics float32");
+  return std::make_unique<decide::TreeKeeper>(
+      is_part ? arguments.save_part : arguments.checkpoint,
+      is_part ? *decide::parse_part(arguments.part) : decide::TreePart{},
+      question_of(arguments.model, arguments.property, property));
+}
+
+}  // namespace bf_aot::cli

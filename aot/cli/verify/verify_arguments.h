@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/options.h"
+#include "aot/cli/options/verdict_report.h"
+#include "aot/decide/parts/tree_keeper.h"
+#include "aot/decide/request.h"
+#include "frontend/property/property.h"
+
+namespace bf_aot::cli {
+
+struct VerifyArguments {
+  ModelArguments model;
+  std::string property;
+  std::vector<std::string> networks;
+  std::string counterexample;
+  double timeout = 0;
+  std::optional<double> search, branch;  // seconds
+  std::string instances, results, counterexamples, junit;
+  std::optional<std::size_t> index;
+  std::string checkpoint, part, save_part;
+  int jobs = 0;
+  bool competition = false;
+  bool json = false;
+
+  Wording wording() const {
+    return !networks.empty() ? Wording::kStandard
+           : competition     ? Wording::kCompetition
+                             : Wording::kPlain;
+  }
+};
+
+// jobs: what the help text says of --jobs.
+inline constexpr char kJobs[] =
+    "threads that split; with --instances instances at once, each in a process "
+    "of its own (default: as many as there are cores)";
+void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs = kJobs);
+
+// --network NAME=FILE makes the positional MODEL the query. Returns whether the files are complete.
+bool assign_files(VerifyArguments& arguments);
+
+// Throws: BF3413 where the query declares another network than --network names.
+void check_network_name(const VerifyArguments& arguments, const Property& property);
+
+// The request that the options make. --method auto leaves the choice of methods to decide().
+decide::Request request_of(const VerifyArguments& arguments);
+
+// Throws: BF3020 where nothing would be split.
+void expect_splits(const VerifyArguments& arguments);
+
+// Null where no file is asked for. Throws: BF3020.
+std::unique_ptr<decide::TreeKeeper> make_keeper(const VerifyArguments& arguments,
+                                                const Property& property);
+
+}  // namespace bf_aot::cli

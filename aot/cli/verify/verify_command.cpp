@@ -1,0 +1,98 @@
+#include <csignal>
+#include <cstdio>
+#include <optional>
+
+#include "aot/cli/commands/commands.h"
+#include "aot/cli/options/question.h"
+#include "aot/cli/verify/verify_run.h"
+#include "aot/system/files.h"
+#include "aot/system/interrupt.h"
+#include "aot/system/progress.h"
+#include "aot/system/terminal.h"
+#include "frontend/property/vnnlib/vnnlib.h"
+
+namespace bf_aot::cli {
+
+decide::Outcome decide_with(const VerifyArguments& arguments, const Property& property,
+                            decide::TreeKeeper* keeper, TimeoutReport* timeout,
+                            decide::TreeCompany* company) {
+  const system::Stopwatch stopwatch;
+  const Network network = read_network(arguments.model);
+  std::optional<Counter> counter;
+  std::optional<decide::DecisionPhase> phase;
+  decide::RequestCalls calls;
+  calls.before_plan = [&](const decide::DecisionMethod&) {
+    counter.reset();
+    phase.reset();
+  };
+  calls.after_plan = [&](const decide::DecisionMethod& asked, double seconds) {
+    if (system::tells_steps()) system::tell_step("plan " + asked.name(), seconds);
+    if (timeout != nullptr) timeout->add(asked);
+  };
+  calls.progress = [&](const decide::DecisionProgress& progress) {
+    if (phase != progress.phase) {
+      counter.reset();
+      phase = progress.phase;
+      counter.emplace(*phase);
+    }
+    counter->show(progress);
+    if (timeout != nullptr) timeout->show(progress);
+  };
+  calls.keeper = keeper;
+  calls.company = company;
+  decide::Outcome outcome =
+      decide::decide(network.sampler, network.info, property, request_of(arguments), calls);
+  outcome.seconds = stopwatch.seconds();
+  return outcome;
+}
+
+namespace {
+
+int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
+  const system::Stopwatch reading;
+  const Property property = read_property(arguments.property);
+  if (system::tells_steps()) system::tell_step("read the property", reading.seconds());
+  timeout.set_property(property);
+  check_network_name(arguments, property);
+  const std::unique_ptr<decide::TreeKeeper> keeper = make_keeper(arguments, property);
+  const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &timeout);
+  system::set_deadline(0, "", 0);
+  if (outcome.witness && !arguments.counterexample.empty())
+    system::write_file(arguments.counterexample, competition_text(*outcome.witness));
+  if (keeper != nullptr && keeper->is_part() && !outcome.witness)
+    return print_part(arguments, *keeper, property, outcome);
+  print(arguments, property, outcome);
+  return exit_code(outcome.answer, arguments.wording());
+}
+
+}  // namespace
+
+int verify_command(const Call& call) {
+  VerifyArguments arguments;
+  CommandLine app("Decides a property of a network, as far as bounds and a search can.",
+                  "bf-aot verify");
+  add_options(app, arguments);
+  if (const auto code = parse(app, call)) return *code;
+  if (!arguments.instances.empty()) return verify_many(app, arguments);
+  // A part's frontier is the same in all processes, whatever is compiled meanwhile.
+  if (!arguments.part.empty()) arguments.model.values.compiler.jit = build::JitMode::kOff;
+  if (!assign_files(arguments)) {
+    return usage_error(app, "MODEL and PROPERTY are required, or a query and --network NAME=MODEL");
+  }
+  const int late = exit_code(decide::Answer::kTimeout, arguments.wording());
+  // Static, because a deadline may print the text while this function is being left.
+  static std::optional<VerifyArguments> kept;
+  static std::optional<TimeoutReport> timeout;
+  kept.emplace(arguments);
+  timeout.emplace(*kept);
+  if (arguments.timeout > 0) system::set_deadline(arguments.timeout, timeout->text(), late);
+  try {
+    return run(arguments, *timeout);
+  } catch (const system::Interrupted& interrupted) {
+    if (interrupted.signal != SIGALRM) throw;
+    std::fputs(timeout->text(), stdout);
+    return late;
+  }
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <thread>
+
+#include "aot/apps/instances/instances.h"
+#include "aot/cli/options/config_file.h"
+#include "aot/cli/options/library_options.h"
+#include "aot/cli/verify/verify_run.h"
+#include "aot/engine/verifier/report.h"
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::cli {
+namespace {
+
+int jobs_of(const VerifyArguments& arguments) {
+  return arguments.jobs > 0 ? arguments.jobs
+                            : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// Options of this command that are about many questions, or about each. Of the table, plans in this
+// process have those that the library takes; the rest would be left out of what is answered.
+constexpr std::string_view kOfInstances[] = {
+    "instances", "results", "jobs",   "index", "counterexamples", "junit",  "json",
+    "timeout",   "search",  "branch", "quiet", "verbose",         "config", "jit"};
+
+bool goes_with_instances(std::string_view name) {
+  const build::OptionRow* const row = build::find_option_row(name);
+  return std::ranges::find(kOfInstances, name) != std::end(kOfInstances) ||
+         (row != nullptr && row->in_process && row->group != std::string_view(kCompilerGroup));
+}
+
+// An option that does not go with --instances; empty: none was given.
+std::string option_of_one(const CommandLine& app) {
+  for (const Option* const option : app.get_options()) {
+    if (option->count() == 0 || option->get_positional()) continue;
+    const std::vector<std::string>& names = option->get_lnames();
+    if (names.empty() || !goes_with_instances(names.front())) return option->get_name();
+  }
+  return {};
+}
+
+void print(const apps::InstanceTotals& totals, int jobs) {
+  fmt::print("unsat    {}\nsat      {}\nunknown  {}\ntimeout  {}\nerror    {}\n", totals.unsat,
+             totals.sat, totals.unknown, totals.timeout, totals.error);
+  if (totals.earlier > 0) fmt::print("earlier  {} of these\n", totals.earlier);
+  fmt::print("time     {}, {} jobs\n", engine::duration(totals.seconds), jobs);
+}
+
+void print_json(const apps::InstanceTotals& totals) {
+  nlohmann::ordered_json json;
+  json["unsat"] = totals.unsat;
+  json["sat"] = totals.sat;
+  json["unknown"] = totals.unknown;
+  json["timeout"] = totals.timeout;
+  json["error"] = totals.error;
+  json["earlier"] = totals.earlier;
+  json["seconds"] = totals.seconds;
+  fmt::print("{}\n", json.dump());
+}
+
+}  // namespace
+
+int verify_many(const CommandLine& app, const VerifyArguments& arguments) {
+  if (!arguments.model.model.empty() || !arguments.networks.empty())
+    return usage_error(app, "--instances names the models and properties itself");
+  if (const std::string other = option_of_one(app); !other.empty())
+    return usage_error(app, other + " does not go with --instances");
+  const apps::InstanceFile file = apps::read_instances(arguments.instances);
+  if (arguments.index && *arguments.index >= file.instances.size())
+    fail("BF3009", "--index",
+         fmt::format("{} is beyond the {} instances", *arguments.index, file.instances.size()),
+         "they are counted from 0");
+  apps::InstanceSettings settings;
+  // Without --jit, calls of the engine stay as they are, since several instances at once leave no
+  // processor free.
+  expect_float32(arguments.model.values);
+  settings.options.more = given_rows(app);
+  settings.options.search_seconds = arguments.search;
+  settings.options.branch_seconds = arguments.branch;
+  settings.timeout_seconds = arguments.timeout;
+  for (const apps::Instance& instance : file.instances)
+    if (arguments.timeout <= 0 && instance.timeout_seconds <= 0)
+      fail("BF3013", "--timeout", "the instances have no timeouts", "give --timeout S");
+  settings.jobs = jobs_of(arguments);
+  settings.index = arguments.index;
+  settings.counterexamples = arguments.counterexamples;
+  settings.junit = arguments.junit;
+  const apps::InstanceTotals totals = apps::run_instances(file, arguments.results, settings);
+  if (arguments.json)
+    print_json(totals);
+  else
+    print(totals, settings.jobs);
+  return totals.error > 0 ? 1 : 0;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,196 @@
+#include "aot/cli/verify/verify_print.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "aot/cli/options/question.h"
+#include "aot/cli/options/verdict_report.h"
+#include "aot/engine/verifier/report.h"
+#include "aot/system/interrupt.h"
+#include "aot/system/terminal.h"
+#include "frontend/graph/model.h"
+
+namespace bf_aot::cli {
+namespace {
+
+const char* name_of(decide::DecisionPhase phase) {
+  return phase == decide::DecisionPhase::kBound    ? "bound"
+         : phase == decide::DecisionPhase::kSearch ? "search"
+         : phase == decide::DecisionPhase::kSplit  ? "split boxes"
+                                                   : "split neurons";
+}
+
+std::string text_of(const decide::DecisionProgress& progress) {
+  const bool counts_nodes = progress.phase == decide::DecisionPhase::kSplit ||
+                            progress.phase == decide::DecisionPhase::kNeurons;
+  if (!counts_nodes) return fmt::format("{} of {} cases", progress.done, progress.count);
+  return fmt::format("{} {}, {:.4f} % of the cases", progress.nodes,
+                     progress.phase == decide::DecisionPhase::kSplit ? "boxes" : "nodes",
+                     100 * progress.proven);
+}
+
+std::vector<std::string> names_of(const std::vector<decide::DecisionMethod>& methods) {
+  std::vector<std::string> names;
+  for (const decide::DecisionMethod& each : methods) names.push_back(each.name());
+  return names;
+}
+
+nlohmann::ordered_json to_json(const VerifyArguments& arguments, const std::string& property,
+                               const std::string& semantics, const decide::Outcome& outcome) {
+  nlohmann::ordered_json json;
+  json["model"] = printable(std::filesystem::path(arguments.model.model).filename().string());
+  json["property"] = property;
+  json["semantics"] = semantics;
+  json["verdict"] = word(outcome.answer, Wording::kPlain);
+  json["methods"] = names_of(outcome.methods);
+  json["cases"] = outcome.cases;
+  json["verified_cases"] = outcome.verified_cases;
+  json["boxes"] = outcome.branched.boxes;
+  json["points"] = outcome.branched.points;
+  json["branch_seconds"] = outcome.branched.seconds;
+  json["neuron_nodes"] = outcome.neurons.nodes;
+  json["neuron_seconds"] = outcome.neurons.seconds;
+  json["decide_seconds"] = outcome.decide_seconds;
+  json["counterexample"] = nullptr;
+  if (outcome.witness) json["counterexample"] = cli::to_json(*outcome.witness);
+  json["seconds"] = outcome.seconds;
+  json["compile_seconds"] = outcome.make_seconds;
+  return json;
+}
+
+nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property& property,
+                               const decide::Outcome& outcome) {
+  return to_json(arguments, property.file_name,
+                 std::string(to_string(semantics_of(arguments.model, property))), outcome);
+}
+
+const char* proof_of(const decide::Witness& witness) {
+  if (witness.emitted) return "violated for the emitted order";
+  return witness.rational ? "proven in rational arithmetic"
+                          : "proven in double arithmetic with error bounds";
+}
+
+void print_plain(const decide::Outcome& outcome) {
+  fmt::print("{}\n", word(outcome.answer, Wording::kPlain));
+  if (outcome.witness)
+    fmt::print("\n{}\nviolates case {}, clause {}: {}\n",
+               plain_text(*outcome.witness, most_lines()), outcome.witness->property_case,
+               outcome.witness->clause, proof_of(*outcome.witness));
+  std::string methods;
+  for (const std::string& method : names_of(outcome.methods))
+    methods += (methods.empty() ? "" : ", ") + method;
+  fmt::print("\ncases    {} of {} verified\n", outcome.verified_cases, outcome.cases);
+  if (!methods.empty()) fmt::print("methods  {}\n", methods);
+  if (outcome.branched.boxes > 0)
+    fmt::print("split    {} boxes and {} points in {}\n", outcome.branched.boxes,
+               outcome.branched.points, engine::duration(outcome.branched.seconds));
+  if (outcome.neurons.nodes > 0)
+    fmt::print("neurons  {} nodes in {}\n", outcome.neurons.nodes,
+               engine::duration(outcome.neurons.seconds));
+  fmt::print("time     {}, of which {} compile\n", engine::duration(outcome.seconds),
+             engine::duration(outcome.make_seconds));
+}
+
+}  // namespace
+
+Counter::Counter(decide::DecisionPhase phase)
+    : what_(name_of(phase)), shown_(system::shows_progress()) {}
+
+Counter::~Counter() {
+  if (printed_) std::fputc('\n', stderr);
+  if (system::tells_steps())
+    system::tell_step(fmt::format("{}: {}", what_, text_of(last_)), stopwatch_.seconds());
+}
+
+void Counter::show(const decide::DecisionProgress& progress) {
+  constexpr double kInterval = 0.2;
+  last_ = progress;
+  if (!shown_ || stopwatch_.seconds() < next_) return;
+  next_ = stopwatch_.seconds() + kInterval;
+  fmt::print(stderr, "\r\033[K{:<14}{}", what_, text_of(progress));
+  std::fflush(stderr);
+  printed_ = true;
+}
+
+TimeoutReport::TimeoutReport(const VerifyArguments& arguments)
+    : arguments_(arguments),
+      property_(printable(std::filesystem::path(arguments.property).filename().string())),
+      semantics_(to_string(arguments.model.values.compile.planner.semantics)) {
+  outcome_.answer = decide::Answer::kTimeout;
+  outcome_.seconds = arguments.timeout;
+  write();
+}
+
+void TimeoutReport::set_property(const Property& property) {
+  property_ = property.file_name;
+  semantics_ = to_string(semantics_of(arguments_.model, property));
+  outcome_.cases = property.cases.size();
+  write();
+}
+
+void TimeoutReport::add(const decide::DecisionMethod& method) {
+  outcome_.methods.push_back(method);
+  write();
+}
+
+void TimeoutReport::show(const decide::DecisionProgress& progress) {
+  if (progress.phase == decide::DecisionPhase::kSplit) outcome_.branched.boxes = progress.nodes;
+  if (progress.phase == decide::DecisionPhase::kNeurons) outcome_.neurons.nodes = progress.nodes;
+  constexpr double kInterval = 0.1;
+  if (stopwatch_.seconds() < next_) return;
+  next_ = stopwatch_.seconds() + kInterval;
+  write();
+}
+
+// The signal's handler may print the text before this one: texts take turns.
+void TimeoutReport::write() {
+  if (!arguments_.json && !texts_[last_].empty()) return;
+  last_ = (last_ + 1) % texts_.size();
+  texts_[last_] = (arguments_.json ? to_json(arguments_, property_, semantics_, outcome_).dump()
+                                   : word(decide::Answer::kTimeout, arguments_.wording())) +
+                  std::string("\n");
+  system::set_deadline_text(text());
+}
+
+void print(const VerifyArguments& arguments, const Property& property,
+           const decide::Outcome& outcome) {
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(arguments, property, outcome).dump());
+    return;
+  }
+  const Wording wording = arguments.wording();
+  if (wording == Wording::kPlain) {
+    print_plain(outcome);
+    return;
+  }
+  fmt::print("{}\n", word(outcome.answer, wording));
+  if (!outcome.witness) return;
+  fmt::print("{}", wording == Wording::kStandard ? standard_text(property, *outcome.witness)
+                                                 : competition_text(*outcome.witness));
+}
+
+int print_part(const VerifyArguments& arguments, const decide::TreeKeeper& keeper,
+               const Property& property, const decide::Outcome& outcome) {
+  const decide::TreeFile& file = keeper.file();
+  const bool closed = keeper.is_closed();
+  const std::string verdict = closed ? "closed" : word(outcome.answer, Wording::kPlain);
+  if (arguments.json) {
+    nlohmann::ordered_json json = to_json(arguments, property, outcome);
+    json["verdict"] = verdict;
+    json["part"] = file.part.index;
+    json["parts"] = file.part.count;
+    json["open_nodes"] = file.state.open.size();
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("{}\n\npart     {} of {}: {} nodes, {} open\ntime     {}\n", verdict,
+               file.part.index, file.part.count, file.state.nodes, file.state.open.size(),
+               engine::duration(outcome.seconds));
+  }
+  return closed ? 0 : exit_code(outcome.answer, Wording::kPlain);
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "aot/cli/verify/verify_arguments.h"
+#include "aot/decide/parts/tree_keeper.h"
+#include "aot/decide/property/decision.h"
+#include "aot/system/progress.h"
+#include "frontend/property/property.h"
+
+namespace bf_aot::cli {
+
+// A line on stderr that counts, when that is a terminal; with --verbose elsewhere what a step came
+// to, and what it took.
+class Counter {
+ public:
+  explicit Counter(decide::DecisionPhase phase);
+  ~Counter();
+  Counter(const Counter&) = delete;
+  Counter& operator=(const Counter&) = delete;
+
+  void show(const decide::DecisionProgress& progress);
+
+ private:
+  const char* what_;
+  decide::DecisionProgress last_;
+  bool shown_;
+  bool printed_ = false;
+  double next_ = 0.5;
+  system::Stopwatch stopwatch_;
+};
+
+// The text that --timeout prints when it ends the program: the object of other ends, with the
+// counts that are known so far.
+class TimeoutReport {
+ public:
+  explicit TimeoutReport(const VerifyArguments& arguments);
+
+  const char* text() const { return texts_[last_].c_str(); }
+
+  void set_property(const Property& property);
+  void add(const decide::DecisionMethod& method);
+  void show(const decide::DecisionProgress& progress);
+
+ private:
+  void write();
+
+  const VerifyArguments& arguments_;
+  std::string property_, semantics_;
+  decide::Outcome outcome_;
+  std::array<std::string, 16> texts_;
+  std::size_t last_ = 0;
+  double next_ = 0;
+  system::Stopwatch stopwatch_;
+};
+
+void print(const VerifyArguments& arguments, const Property& property,
+           const decide::Outcome& outcome);
+
+// A part by itself verifies nothing. Returns the exit code.
+int print_part(const VerifyArguments& arguments, const decide::TreeKeeper& keeper,
+               const Property& property, const decide::Outcome& outcome);
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "aot/cli/verify/verify_arguments.h"
+#include "aot/cli/verify/verify_print.h"
+#include "aot/decide/property/company.h"
+#include "aot/decide/property/decision.h"
+
+namespace bf_aot::cli {
+
+// Decides with counters on a terminal.
+decide::Outcome decide_with(const VerifyArguments& arguments, const Property& property,
+                            decide::TreeKeeper* keeper, TimeoutReport* timeout,
+                            decide::TreeCompany* company = nullptr);
+
+// verify --instances. Returns the exit code.
+int verify_many(const CommandLine& app, const VerifyArguments& arguments);
+
+}  // namespace bf_aot::cli

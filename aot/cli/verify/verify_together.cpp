@@ -1,0 +1,43 @@
+#include "aot/cli/commands/commands.h"
+#include "aot/cli/verify/verify_run.h"
+#include "aot/system/files.h"
+#include "frontend/property/vnnlib/vnnlib.h"
+
+namespace bf_aot::cli {
+namespace {
+
+int run_together(VerifyArguments& arguments, decide::TreeCompany& company) {
+  // No signal ends the processes: the time of splits is what both options leave.
+  const double timeout = arguments.timeout;
+  const bool until_timeout = timeout > 0 && arguments.branch.value_or(timeout) >= timeout;
+  if (until_timeout) arguments.branch = timeout;
+  const Property property = read_property(arguments.property);
+  check_network_name(arguments, property);
+  expect_splits(arguments);
+  const auto keeper = company.is_first() ? make_keeper(arguments, property) : nullptr;
+  decide::Outcome outcome = decide_with(arguments, property, keeper.get(), nullptr, &company);
+  if (!company.is_first()) return 0;
+  if (outcome.answer == decide::Answer::kUnknown && until_timeout)
+    outcome.answer = decide::Answer::kTimeout;
+  if (outcome.witness && !arguments.counterexample.empty())
+    system::write_file(arguments.counterexample, competition_text(*outcome.witness));
+  print(arguments, property, outcome);
+  return 0;
+}
+
+}  // namespace
+
+int verify_together(const Call& call, decide::TreeCompany& company) {
+  VerifyArguments arguments;
+  CommandLine app("Decides a property by several processes, which search one tree together.",
+                  "bf-aot-mpi");
+  arguments.jobs = 1;
+  add_options(app, arguments, "threads that split, of each process (default: 1)");
+  if (const auto code = parse(app, call)) return *code;
+  if (!arguments.instances.empty() || !arguments.part.empty())
+    return usage_error(app, "the processes search one tree: no --instances, no --part");
+  if (!assign_files(arguments)) return usage_error(app, "MODEL and PROPERTY are required");
+  return run_together(arguments, company);
+}
+
+}  // namespace bf_aot::cli
