@@ -8,6 +8,7 @@
 
 #include "frontend/functions/function_facts.h"
 #include "frontend/functions/function_range.h"
+#include "frontend/graph/graph.h"
 #include "frontend/numbers/exact_arithmetic.h"
 #include "frontend/passes/passes.h"
 

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kNames[] = {
+constexpr std::string_view kFamilyNames[] = {
     "bind",
     "branch",
     "interval_affine",
@@ -68,7 +68,7 @@ constexpr std::string_view kNames[] = {
     "max_backward",
     "slopes",
 };
-static_assert(std::size(kNames) == kFamilies);
+static_assert(std::size(kFamilyNames) == kFamilies);
 
 // ---- reading
 
@@ -140,12 +140,12 @@ void read_levels(const Reader& reader, MachineProfile& profile) {
 
 void read_families(const Reader& reader, MachineProfile& profile) {
   for (const auto& [key, unused] : reader.at("families").items())
-    if (std::ranges::count(kNames, key) == 0)
-      reader.bad(
-          fmt::format("families: unknown key '{}'; known keys: {}", key, fmt::join(kNames, ", ")));
+    if (std::ranges::count(kFamilyNames, key) == 0)
+      reader.bad(fmt::format("families: unknown key '{}'; known keys: {}", key,
+                             fmt::join(kFamilyNames, ", ")));
   const Reader families = reader.object("families");
   for (std::size_t i = 0; i < kFamilies; ++i) {
-    const Reader family = families.object(kNames[i]);
+    const Reader family = families.object(kFamilyNames[i]);
     family.allow({"efficiency", "item", "group"});
     profile.families[i] = {family.number("efficiency", true), family.number("item", false),
                            family.number("group", false)};
@@ -204,7 +204,7 @@ const std::vector<MachineProfile>& shipped() {
 }  // namespace
 
 std::string_view to_string(Family family) {
-  return kNames[static_cast<std::size_t>(family)];
+  return kFamilyNames[static_cast<std::size_t>(family)];
 }
 
 double bandwidth(const MachineProfile& profile, double working_set) {
@@ -253,9 +253,9 @@ std::string to_json_text(const MachineProfile& profile) {
   Json families = Json::object();
   for (std::size_t i = 0; i < kFamilies; ++i) {
     const FamilyCost& cost = profile.families[i];
-    families[std::string(kNames[i])] = {{"efficiency", rounded(cost.efficiency)},
-                                        {"item", rounded(cost.item)},
-                                        {"group", rounded(cost.group)}};
+    families[std::string(kFamilyNames[i])] = {{"efficiency", rounded(cost.efficiency)},
+                                              {"item", rounded(cost.item)},
+                                              {"group", rounded(cost.group)}};
   }
   const Json json = {{"name", profile.name},
                      {"source", profile.source},

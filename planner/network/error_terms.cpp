@@ -24,23 +24,23 @@ void check_float32(const char* what, double value, const std::string& origin) {
 }
 
 // The names stand in the order of ErrorTerm.
-constexpr std::array<std::string_view, 17> kNames = {"summation",
-                                                     "radius-summation",
-                                                     "scalar",
-                                                     "weight-rounding",
-                                                     "bias-rounding",
-                                                     "centre",
-                                                     "product",
-                                                     "coefficient",
-                                                     "offset",
-                                                     "concretize",
-                                                     "underflow",
-                                                     "node-weight-rounding",
-                                                     "node-bias-rounding",
-                                                     "node-coefficient",
-                                                     "node-row",
-                                                     "node-sum",
-                                                     "node-underflow"};
+constexpr std::array<std::string_view, 17> kTermNames = {"summation",
+                                                         "radius-summation",
+                                                         "scalar",
+                                                         "weight-rounding",
+                                                         "bias-rounding",
+                                                         "centre",
+                                                         "product",
+                                                         "coefficient",
+                                                         "offset",
+                                                         "concretize",
+                                                         "underflow",
+                                                         "node-weight-rounding",
+                                                         "node-bias-rounding",
+                                                         "node-coefficient",
+                                                         "node-row",
+                                                         "node-sum",
+                                                         "node-underflow"};
 constexpr std::size_t kOfNodes = static_cast<std::size_t>(ErrorTerm::kNodeWeight);
 
 }  // namespace
@@ -65,15 +65,15 @@ double inflate_float(int n) {
 }
 
 std::span<const std::string_view> error_term_names() {
-  return std::span(kNames).first<kOfNodes>();
+  return std::span(kTermNames).first<kOfNodes>();
 }
 
 std::span<const std::string_view> node_error_term_names() {
-  return std::span(kNames).subspan<kOfNodes>();
+  return std::span(kTermNames).subspan<kOfNodes>();
 }
 
 double term(const PlannerConfig& config, ErrorTerm which, double value) {
-  const std::string_view name = kNames.at(static_cast<std::size_t>(which));
+  const std::string_view name = kTermNames.at(static_cast<std::size_t>(which));
   return std::ranges::count(config.dropped_error_terms, name) > 0 ? 0.0 : value;
 }
 

@@ -12,6 +12,8 @@
 
 namespace bf_aot {
 
+struct Graph;
+
 // A condition on a sample box, true if the lower bound of a row, or of its negative, exceeds a
 // limit. A clause is shown by one of its conditions; all clauses must be. Those of a property are
 // of its case there, with rounded limits.
