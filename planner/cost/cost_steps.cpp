@@ -6,6 +6,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/cost/cost_terms.h"
+#include "runtime/bf/contract/tables.h"
 #include "runtime/bf/contract/tiles.h"
 
 // Forward steps, and what all parts have in common.
@@ -333,6 +334,12 @@ void StepCoster::visit(const Relax& step, const StepActivity& activity) {
     Work table;
     table.groups = region.out;
     also(Family::kSlopes, 1, table);
+  }
+  if (step.slopes != BufferId::kNone && region.function) {
+    Work lines;  // each as dear as the table's own
+    lines.items = region.out;
+    lines.groups = bf::kKnots * bent;
+    also(family, 1, lines);
   }
   if (is_smooth(region) && step.table != BufferId::kNone) {
     Work searched;

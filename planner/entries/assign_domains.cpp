@@ -75,9 +75,12 @@ DomainChoice choose(const Plan& plan, LayerId index) {
   if (is_exact(plan, layer)) return interval(index, "affine in the box: the interval is exact");
   const bool optimised = plan.config.method == Method::kAlphaCrown && has_slopes(plan, index);
   if (optimised && head)
-    return {index, Domain::kOptimised, false, "slopes chosen for each of its rows", 0};
+    return {index, Domain::kOptimised, false, "lines chosen for each of its rows", 0};
   if (optimised && active && plan.config.alpha == AlphaRows::kAll)
-    return {index, Domain::kOptimised, true, "slopes chosen for each of its unstable neurons", 0};
+    return {index, Domain::kOptimised, true,
+            layer.relu ? "lines chosen for each of its unstable neurons"
+                       : "lines chosen for each of the neurons that its function bends",
+            0};
   if (head || factor) return {index, Domain::kBackward, false, "backward bounds of its rows", 0};
   return {index, Domain::kBackward, true,
           layer.relu ? "backward bounds of its unstable neurons"
@@ -93,7 +96,7 @@ bool has_slopes(const Plan& plan, LayerId index) {
   for (const LayerId i : layer_range(0, index.next()).reversed()) {
     if (!cone[i]) continue;
     const Layer& layer = plan.layer(i);
-    if (i != index && layer.relu) return true;
+    if (i != index && has_choices(layer)) return true;
     for (const LayerId input : inputs_of(layer))
       if (input >= 0) cone[input] = true;
   }

@@ -191,8 +191,7 @@ void CentredSteps::relax(LayerId index, Relaxed& state) {
     state.table = buffer(region.name + "_relaxation", Element::kFloat32,
                          std::int64_t{bf::kRelaxRows} * region.out);
   if (free_slopes_[index])
-    state.slopes = buffer(region.name + "_slopes", Element::kFloat32,
-                          std::int64_t{bf::kSlopeRows} * region.out);
+    state.slopes = buffer(region.name + "_slopes", Element::kFloat32, choice_floats(region));
   const Activation out = activations_[index] = add_activation(index);
   Relax step;
   step.layer = index;

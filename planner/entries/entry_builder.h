@@ -74,7 +74,7 @@ class EntryState {
   PerLayer<int> position_;
   PerTensor<int> readers_;
   PerLayer<Relaxed> relaxed_;
-  PerLayer<bool> free_slopes_;  // ReLU layers below rows that choose slopes
+  PerLayer<bool> free_slopes_;  // layers below rows that choose their lines
   PerLayer<Activation> activations_;
   PerLayer<BufferId> lines_, activation_lines_;  // forward lines of z and a, by layer
   PerLayer<BufferId> live_;                      // kNone: not listed

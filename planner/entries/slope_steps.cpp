@@ -70,7 +70,7 @@ void BackwardSteps::mark_free_slopes() {
     if (!is_needed(i) || plan_.domain(i).domain != Domain::kOptimised) continue;
     const PerLayer<bool> cone = cone_of(i);
     for (const LayerId below : layer_range(0, i))
-      if (cone[below] && layer(below).relu) free_slopes_[below] = true;
+      if (cone[below] && has_choices(layer(below))) free_slopes_[below] = true;
   }
 }
 
@@ -84,15 +84,16 @@ void BackwardSteps::choose_slopes(const std::string& name, BackwardRows& step) {
     const Layer& region = layer(link.layer);
     if (!region.is_affine()) continue;
     link.relaxed = relaxed;
-    const KernelId relax = region.relu ? lowering_.relax_free_rows(link.layer, step.tile, step.wide)
-                                       : lowering_.relax_rows(link.layer, step.tile, step.wide);
+    const KernelId relax = has_choices(region)
+                               ? lowering_.relax_free_rows(link.layer, step.tile, step.wide)
+                               : lowering_.relax_rows(link.layer, step.tile, step.wide);
     if (region.kind == LayerKind::kDense) {
       link.relax = relax;
       link.kernel = lowering_.backward(link.layer, step.tile, {.wide = step.wide, .plain = true});
     } else {
       link.kernel = relax;
     }
-    if (!region.relu) continue;
+    if (!has_choices(region)) continue;
     const std::int64_t count = std::int64_t{region.out} * step.tile;
     const std::string prefix = name + "_" + region.name;
     link.slopes.table = relaxed_[link.layer].slopes;

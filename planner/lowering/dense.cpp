@@ -39,11 +39,19 @@ Errors relax_errors(const Relax& step, double offset, Pays pays) {
            exact(step.inflate, Pays::kInflate)}};
 }
 
-void relax_slopes(Lowering& l, const Relax& step) {
+// The lines that rows choose from.
+void relax_choices(Lowering& l, const Relax& step) {
+  const Layer& layer = l.layer(step.layer);
+  if (layer.function)
+    return l.call(
+        Routine::kRelaxKnots,
+        {number(layer.out), FunctionOf{*layer.function}, at(step.centre), at(step.below),
+         at(step.above), at(step.radius), relax_errors(step, step.free_offset, Pays::kFreeOffset),
+         at(step.slack), at(step.centre_out), at(step.radius_out), at(step.slopes)});
   l.call(Routine::kRelaxSlopes,
-         {number(l.layer(step.layer).out), at(step.centre), at(step.below), at(step.above),
-          at(step.radius), relax_errors(step, step.free_offset, Pays::kFreeOffset), at(step.slack),
-          at(step.table), at(step.centre_out), at(step.radius_out), at(step.slopes)});
+         {number(layer.out), at(step.centre), at(step.below), at(step.above), at(step.radius),
+          relax_errors(step, step.free_offset, Pays::kFreeOffset), at(step.slack), at(step.table),
+          at(step.centre_out), at(step.radius_out), at(step.slopes)});
 }
 
 // Everything that reads a table is null without one.
@@ -172,7 +180,7 @@ void lower(Lowering& l, const Relax& step) {
   if (step.live != BufferId::kNone)
     l.call(Routine::kListLivePixels, {Image{step.layer, {shape_made(l, step.layer)}},
                                       number(layer.out), at(step.radius_out), at(step.live)});
-  if (step.slopes != BufferId::kNone) relax_slopes(l, step);
+  if (step.slopes != BufferId::kNone) relax_choices(l, step);
 }
 
 void lower(Lowering& l, const ListLive& step) {

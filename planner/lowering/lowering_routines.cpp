@@ -100,7 +100,9 @@ KernelId LoweringPlanner::relax_rows(LayerId index, int tile, bool wide) {
 }
 
 KernelId LoweringPlanner::relax_free_rows(LayerId index, int tile, bool wide) {
-  return rows_routine(KernelKind::kRelaxRows, "slopes", plan_.layer(index).out, 0, tile, wide);
+  const Layer& layer = plan_.layer(index);
+  return rows_routine(KernelKind::kRelaxRows, layer.function ? "shares" : "slopes", layer.out, 0,
+                      tile, wide);
 }
 
 KernelId LoweringPlanner::forward_rows(LayerId index, int number, int tile) {
@@ -112,12 +114,13 @@ KernelId LoweringPlanner::forward_rows(LayerId index, int number, int tile) {
                       term.in, layer.out, tile, false);
 }
 
-// The routine after a layer's forward products: it steps chosen slopes, or applies the lines of the
-// layer's table, its planes or its choices.
+// The routine after a layer's forward products: it steps chosen slopes or shares, or applies the
+// lines of the layer's table, its planes or its choices.
 KernelId LoweringPlanner::step_slopes(LayerId index, int tile, bool chosen) {
   const Layer& layer = plan_.layer(index);
   const char* map = layer.kind == LayerKind::kProduct ? "product"
                     : layer.kind == LayerKind::kMax   ? "max"
+                    : chosen && layer.function        ? "shares"
                     : chosen                          ? ""
                                                       : "lines";
   return rows_routine(KernelKind::kStepSlopes, map, layer.out, 0, tile, false);

@@ -61,6 +61,11 @@ void relax_link(Lowering& l, const BackwardRows& step, const BackwardLink& link,
     return l.call(window ? Routine::kRelaxWindow : Routine::kRelaxRows, rows_of(step),
                   std::move(arguments));
   }
+  if (l.layer(link.layer).function)
+    return l.call(Routine::kRelaxMixtures, rows_of(step),
+                  {number(n), at(link.slopes.table),
+                   number(how.wide ? bf::kKnotWideUpper : bf::kKnotOffsetUpper),
+                   slopes_of(l, step, link), from, to, at(step.sums)});
   l.call(Routine::kRelaxFreeRows, rows_of(step),
          {number(n), at(link.slopes.table),
           row(link.slopes.table, how.wide ? bf::kFreeWideUpper : bf::kFreeOffsetUpper),

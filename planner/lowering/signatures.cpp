@@ -167,6 +167,10 @@ constexpr Declaration kDeclarations[] = {
      "int n, in double centre[n], in float below[n], in float above[n], in float radius[n], "
      "relax_errors errors, in double slack[3], in float table[6 n], in double centre_out[n], in "
      "float radius_out[n], out float slopes[8 n]"},
+    {Routine::kRelaxKnots, "relax_knots", "bf/functions/mixtures.h", "",
+     "int n, function f, in double centre[n], in float below[n], in float above[n], in float "
+     "radius[n], relax_errors errors, in double slack[3], in double centre_out[n], in float "
+     "radius_out[n], out float knots[54 n]"},
     {Routine::kMeetAnchor, "meet_anchor", "bf/core/context.h", "",
      "int n, in float low[n], in float high[n], in double centre[n], inout float below[n], inout"
      " float above[n], state state"},
@@ -362,8 +366,13 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kRelaxFreeRows, "relax_free_rows", "bf/sums/slopes.h", "rows",
      "int n, in float slopes[2 n], in float offsets[3 n], in float slope[n rows], in float "
      "from[n rows], out float to[n rows], inout float sums[rows]"},
+    {Routine::kRelaxMixtures, "relax_mixtures", "bf/functions/mixtures.h", "rows",
+     "int n, in float knots[54 n], int offsets, in float share[n rows], in float from[n rows], out "
+     "float to[n rows], inout float sums[rows]"},
     {Routine::kStartSlopes, "start_slopes", "bf/sums/slopes.h", "rows",
      "int n, in float table[6 n], out float slope[n rows]"},
+    {Routine::kStartShares, "start_shares", "bf/functions/mixtures.h", "rows",
+     "int n, out float share[n rows]"},
     {Routine::kClearMoments, "clear_moments", "bf/sums/slopes.h", "rows",
      "int n, out float mean[n rows], out float square[n rows]"},
     {Routine::kCornerValues, "corner_values", "bf/sums/slopes.h", "rows",
@@ -390,6 +399,10 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kStepSlopes, "step_slopes", "bf/sums/slopes.h", "rows",
      "int n, in float slopes[8 n], ascent ascent, in float coefficients[n rows], inout float "
      "slope[n rows], inout float mean[n rows], inout float square[n rows], inout float values[n "
+     "rows]"},
+    {Routine::kStepShares, "step_shares", "bf/functions/mixtures.h", "rows",
+     "int n, in float knots[54 n], ascent ascent, in float coefficients[n rows], inout float "
+     "share[n rows], inout float mean[n rows], inout float square[n rows], inout float values[n "
      "rows]"},
 };
 

@@ -3,8 +3,8 @@
 #include "frontend/diagnostic.h"
 #include "planner/lowering/lower_rows.h"
 
-// Rows that choose the slopes of the ReLUs that they pass: a loop of bounds and steps for each
-// tile.
+// Rows that choose lines of the ReLUs and functions that they pass: a loop of bounds and steps for
+// each tile.
 
 namespace bf_aot::calls {
 namespace {
@@ -18,10 +18,15 @@ BufferId values_of(const BackwardRows& step, LayerId tensor) {
 
 // Null tables are of layers whose lines are fixed.
 void start_slopes(Lowering& l, const BackwardRows& step) {
-  for (const BackwardLink& link : step.links)
-    if (link.slopes.table != BufferId::kNone)
+  for (const BackwardLink& link : step.links) {
+    if (link.slopes.table == BufferId::kNone) continue;
+    const Layer& layer = l.layer(link.layer);
+    if (layer.function)
+      l.call(Routine::kStartShares, rows_of(step), {number(layer.out), slopes_of(l, step, link)});
+    else
       l.call(Routine::kStartSlopes, rows_of(step),
-             {number(l.layer(link.layer).out), at(link.table), slopes_of(l, step, link)});
+             {number(layer.out), at(link.table), slopes_of(l, step, link)});
+  }
 }
 
 void clear_moments(Lowering& l, const BackwardRows& step) {
@@ -69,7 +74,8 @@ void follow_lines(Lowering& l, const BackwardRows& step, const BackwardLink& lin
     l.call(Routine::kLineValues, rows_of(step),
            {n, at(link.table), at(link.coefficients_in), at(link.values)});
   else
-    l.call(Routine::kStepSlopes, rows_of(step),
+    l.call(l.layer(link.layer).function ? Routine::kStepShares : Routine::kStepSlopes,
+           rows_of(step),
            {n, at(slopes.table), Local::kAscent, at(link.coefficients_in), slopes_of(l, step, link),
             at(slopes.mean), at(slopes.square), at(link.values)});
 }

@@ -28,6 +28,7 @@ enum class Routine : std::uint8_t {
   kRelaxFunction,
   kRelaxBox,
   kRelaxSlopes,
+  kRelaxKnots,
   kMeetAnchor,
   kKeepAnchor,
   kMeetOutputs,
@@ -93,7 +94,9 @@ enum class Routine : std::uint8_t {
   kProductBackward,
   kMaxBackward,
   kRelaxFreeRows,
+  kRelaxMixtures,
   kStartSlopes,
+  kStartShares,
   kClearMoments,
   kCornerValues,
   kProductValues,
@@ -104,6 +107,7 @@ enum class Routine : std::uint8_t {
   kGatherValues,
   kLineValues,
   kStepSlopes,
+  kStepShares,
 };
 
 }  // namespace bf_aot::calls

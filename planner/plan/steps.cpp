@@ -5,7 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "frontend/functions/function_facts.h"
 #include "planner/plan/step_fields.h"
+#include "runtime/bf/contract/tables.h"
 
 namespace bf_aot {
 namespace {
@@ -305,6 +307,15 @@ class Renaming {
 };
 
 }  // namespace
+
+bool has_choices(const Layer& layer) {
+  return layer.relu || (layer.function && !is_staircase(layer.function->kind));
+}
+
+std::int64_t choice_floats(const Layer& layer) {
+  const int of_neuron = layer.relu ? bf::kSlopeRows : bf::kKnotRows * bf::kKnots;
+  return std::int64_t{of_neuron} * layer.out;
+}
 
 const RowImage* find_image(const BackwardRows& step, LayerId tensor) {
   const auto found = std::ranges::find(step.images, tensor, &RowImage::tensor);

@@ -91,7 +91,7 @@ struct Relax {
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone,
            radius = BufferId::kNone, slack = BufferId::kNone;  // of z
   BufferId table = BufferId::kNone;  // 6 x out floats, see Relax tables; kNone: boxes alone
-  // bf::kSlopeRows x out floats, of a ReLU that rows with slopes of their own pass; or kNone
+  // choice_floats() of a layer whose lines rows choose; or kNone
   BufferId slopes = BufferId::kNone;
   // int32 [live_pixels_size(layer)], made from radius_out: the live channels of each pixel of the
   // image that the layer's convolutions make, see docs/proofs/live-pixels.md; or
@@ -171,10 +171,17 @@ struct BackwardOut {
   bool operator==(const BackwardOut&) const = default;
 };
 
-// The lower slopes of a ReLU layer that rows choose: [neurons][tile] floats each.
+// Returns true if rows may choose lines of the layer: lower slopes of a ReLU, shares of the lines
+// of another function without steps.
+bool has_choices(const Layer& layer);
+
+// The floats of Relax::slopes.
+std::int64_t choice_floats(const Layer& layer);
+
+// The choices of rows at a layer that has_choices(): [neurons][tile] floats each.
 struct LinkSlopes {
   BufferId table = BufferId::kNone;   // Relax::slopes; kNone: the layer's lines are fixed
-  BufferId slope = BufferId::kNone;   // in [0, 1]
+  BufferId slope = BufferId::kNone;   // in [0, 1]; of a function shares, see bf::knots_at()
   BufferId mean = BufferId::kNone;    // running means of the gradient
   BufferId square = BufferId::kNone;  // and of its square
   bool operator==(const LinkSlopes&) const = default;

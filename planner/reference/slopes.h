@@ -8,7 +8,8 @@
 
 #include "planner/reference/rows.h"
 
-// Rows with lower slopes of their own, in double: docs/proofs/optimised-slopes.md.
+// Rows with lower slopes of their own at ReLUs, in double: docs/proofs/optimised-slopes.md. Lines
+// of other functions stay those of their tables.
 namespace bf_aot::reference {
 
 // The values that the rows' lines have where the rows are least.
@@ -138,7 +139,7 @@ void optimise_tile(const Plan& plan, const BackwardRows& step, const Interval<do
   RowSlopes<double> slopes;
   std::map<LayerId, std::pair<Matrix<double>, Matrix<double>>> moments;
   for (const BackwardLink& link : step.links) {
-    if (link.slopes.table == BufferId::kNone) continue;
+    if (link.slopes.table == BufferId::kNone || !plan.layer(link.layer).relu) continue;
     const Eigen::Index n = plan.layer(link.layer).out;
     const Vector<double> first = memory.table(link).segment(bf::kSlopeLower * n, n);
     slopes.slope[link.layer] = first.replicate(1, rows);

@@ -168,7 +168,7 @@ void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLin
   const bool optimised = step.iterations > 0;
   BF_CHECK(step.warm_iterations >= 0 && step.warm_iterations <= step.iterations);
   BF_CHECK((link.relaxed != BufferId::kNone) == (optimised && layer.is_affine()));
-  BF_CHECK((slopes.table != BufferId::kNone) == (optimised && layer.relu));
+  BF_CHECK((slopes.table != BufferId::kNone) == (optimised && has_choices(layer)));
   BF_CHECK((slopes.slope != BufferId::kNone) == (slopes.table != BufferId::kNone));
   const bool steps = slopes.slope != BufferId::kNone && step.iterations > 1;
   BF_CHECK((slopes.mean != BufferId::kNone) == steps);
@@ -181,8 +181,7 @@ void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLin
     uses.scratch(link.relaxed, kFloat, count);
   }
   if (slopes.table != BufferId::kNone) {
-    uses.read(slopes.table, Role::kSlopes, link.layer, kFloat,
-              bf::kSlopeRows * std::int64_t{layer.out});
+    uses.read(slopes.table, Role::kSlopes, link.layer, kFloat, choice_floats(layer));
     uses.scratch(slopes.slope, kFloat,
                  step.warm_iterations > 0 ? tiles_of(plan, step) * count : count);
   }

@@ -154,7 +154,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
                      step.free_offset, step.inflate});
   BF_CHECK(step.offset <= bf::kMostPriced && step.free_offset <= bf::kMostPriced);
   kernel_at(plan, step.kernel, KernelKind::kRelax);
-  BF_CHECK(step.slopes == BufferId::kNone || (layer.relu && step.table != BufferId::kNone));
+  BF_CHECK(step.slopes == BufferId::kNone || (has_choices(layer) && step.table != BufferId::kNone));
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.read(step.below, Role::kBelow, step.layer, kFloat, layer.out);
@@ -171,8 +171,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
     uses.write(step.live, Role::kLive, step.layer, Element::kInt32, live_list(layer));
   }
   if (step.slopes != BufferId::kNone) {  // made last, of all that the relaxation read
-    uses.write(step.slopes, Role::kSlopes, step.layer, kFloat,
-               bf::kSlopeRows * std::int64_t{layer.out});
+    uses.write(step.slopes, Role::kSlopes, step.layer, kFloat, choice_floats(layer));
     uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
     uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
     return uses.list;

@@ -335,6 +335,10 @@ void print(const RunResult& result) {
   std::string method(to_string(plan.config.method));
   if (!result.instead_of.empty())
     method += fmt::format(" ({} {})", result.instead_of, result.because);
+  const bool chosen = std::ranges::any_of(
+      plan.domains, [](const DomainChoice& c) { return c.domain == Domain::kOptimised; });
+  if (plan.config.method == Method::kAlphaCrown && !chosen)
+    method += " (as crown: no rows have lines to choose)";
   fmt::print("\nmodel    {}, method {}, {} on {}\n", plan.model.file_name, method,
              to_string(plan.config.lowering), plan.config.target.name);
   fmt::print("memory   {} bytes of workspace, {} bytes of weights\n", plan.arena_bytes(),

@@ -103,6 +103,8 @@ class Decision {
     for (const DecisionMethod& method : methods) {
       const bool timed = !settings_.method && method.alpha == AlphaRows::kAll;
       if (is_over() || (timed && !has_time_for_all())) break;
+      if (!settings_.method && method.method == Method::kAlphaCrown && !can_choose_lines())
+        continue;
       bound(method);
       // A violation that is easily found needs no bounds that take longer. Where boxes are split,
       // points of them are tried, too, and most properties need no more, unless each takes long.
@@ -113,6 +115,12 @@ class Decision {
                         std::max(kFirstSearch, kFirstShare * stopwatch_.seconds())));
     }
     split_and_search(branches);
+  }
+
+  // Returns true if rows of the last method's plan pass layers whose lines they could choose: else
+  // alpha-crown gives the same bounds.
+  bool can_choose_lines() const {
+    return made_.plan != nullptr && std::ranges::any_of(made_.plan->layers, has_choices);
   }
 
   bool is_decided() const {

@@ -4,6 +4,7 @@
 #include "aot/engine/prebuilt/thunk.h"
 #include "bf/core/rounding.h"
 #include "bf/functions/functions.h"
+#include "bf/functions/mixtures.h"
 #include "bf/sums/slopes.h"
 
 // Relaxations. A plan may make a table anew that it did not store, and relax() then has to make the
@@ -25,6 +26,7 @@ constexpr PrebuiltRoutine kAll[] = {
     {Routine::kRelaxFunction, {}, thunk<static_cast<Smooth>(bf::relax)>},
     {Routine::kRelaxBox, {}, thunk<bf::relax_box>},
     {Routine::kRelaxSlopes, {}, thunk<bf::relax_slopes>},
+    {Routine::kRelaxKnots, {}, thunk<bf::relax_knots>},
 };
 constexpr Span<PrebuiltRoutine> kList[] = {{kAll, sizeof kAll / sizeof kAll[0]}};
 

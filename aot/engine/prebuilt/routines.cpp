@@ -14,6 +14,7 @@
 #include "bf/dense/boxes.h"
 #include "bf/dense/lines.h"
 #include "bf/functions/functions.h"
+#include "bf/functions/mixtures.h"
 #include "bf/sums/backward.h"
 #include "bf/sums/balls.h"
 #include "bf/sums/intervals.h"
@@ -113,7 +114,9 @@ struct OfRows {
       {Routine::kProductBackward, {kRows}, thunk<bf::product_backward<kRows, Source>>},
       {Routine::kMaxBackward, {kRows}, thunk<bf::max_backward<kRows>>},
       {Routine::kRelaxFreeRows, {kRows}, thunk<bf::relax_free_rows<kRows>>},
+      {Routine::kRelaxMixtures, {kRows}, thunk<bf::relax_mixtures<kRows>>},
       {Routine::kStartSlopes, {kRows}, thunk<bf::start_slopes<kRows>>},
+      {Routine::kStartShares, {kRows}, thunk<bf::start_shares<kRows>>},
       {Routine::kClearMoments, {kRows}, thunk<bf::clear_moments<kRows>>},
       {Routine::kCornerValues, {kRows}, thunk<bf::corner_values<kRows>>},
       {Routine::kProductValues, {kRows}, thunk<bf::product_values<kRows, Source, Source>>},
@@ -124,6 +127,7 @@ struct OfRows {
       {Routine::kGatherValues, {kRows}, thunk<bf::gather_values<kRows, Source>>},
       {Routine::kLineValues, {kRows}, thunk<bf::line_values<kRows>>},
       {Routine::kStepSlopes, {kRows}, thunk<bf::step_slopes<kRows>>},
+      {Routine::kStepShares, {kRows}, thunk<bf::step_shares<kRows>>},
   };
 };
 

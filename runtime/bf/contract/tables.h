@@ -32,6 +32,19 @@ enum SlopeRow : std::uint8_t {
 };
 constexpr int kSlopeRows = 8;
 
+// Lines of an elementwise function that backward rows mix: functions/mixtures.h. Neurons follow one
+// another, each with these rows of kKnots floats: slopes, and offsets as in a relaxation table.
+enum KnotRow : std::uint8_t {
+  kKnotUpper,
+  kKnotLower,
+  kKnotOffsetUpper,
+  kKnotOffsetLower,
+  kKnotWideUpper,
+  kKnotWideLower
+};
+constexpr int kKnotRows = 6;
+constexpr int kKnots = 9;  // the middle one is the line of the relaxation table
+
 // A product of two tensors: slopes over both factors, offsets outward; sums/planes.h.
 enum ProductRow : std::uint8_t { kSlopeX, kSlopeY, kProductUpper, kProductLower };
 constexpr int kProductRows = 4;

@@ -281,15 +281,16 @@ static inline bool move_end(const FunctionPeak& peak, double middle, bool first,
   return true;
 }
 
-// The line over g that is lowest in the middle of [low, high], up to about 0.1 % of the distance
-// between the lines; none is better in area. `constant` is a bound of g: the line to fall back on.
+// The line over g that is lowest at the point that divides [low, high] as `share` does, up to about
+// 0.1 % of the distance between the lines; none is better in area than that for the middle.
+// `constant` is a bound of g: the line to fall back on.
 //
-// The hull of g at the middle is that height. From below it is approached by chords between points
+// The hull of g at the point is that height. From below it is approached by chords between points
 // of the graph on both sides, from above by peak_over(); the peak of a chord's slope replaces one
 // of its ends, which is Newton's method for the dual problem.
 static inline FunctionLine line_over(const FunctionView& f, const FunctionEnds& ends, double c,
-                                     int side, double constant) {
-  const double middle = 0.5 * ends.low + 0.5 * ends.high;
+                                     int side, double constant, double share = 0.5) {
+  const double middle = (1 - share) * ends.low + share * ends.high;
   const double width = ends.high - ends.low;
   const int run = find_run(f, middle);
   const bool concave = is_concave(f.run[run], side);
@@ -300,7 +301,7 @@ static inline FunctionLine line_over(const FunctionView& f, const FunctionEnds& 
   PeakSearch search{0, c, side, 0x1p-14, -1, middle, at};
   FunctionChord chord = {ends.low, top_of(ends.at_low, side), ends.high,
                          top_of(ends.at_high, side)};
-  const double straight = 0.5 * chord.left_value + 0.5 * chord.right_value;
+  const double straight = (1 - share) * chord.left_value + share * chord.right_value;
   bool tangent = concave || f.run[run].kind == FunctionRunKind::kLine;
   for (int i = 0; i < 12; ++i) {
     const double steep = tangent

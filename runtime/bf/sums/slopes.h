@@ -334,9 +334,29 @@ static inline void clear_moments(int n, float* mean, float* square) {
   clear_rows<kRows>(n, square);
 }
 
+// Moves choices of a row's vector along the gradient of its bound. A gradient that is not finite
+// counts as 0; choices stay in [0, 1], the comparisons sending NaN to 0.
+template <typename Floats, typename Ints>
+static inline void ascend(const SlopeAscent& ascent, Floats gradient, Floats from, float* mean,
+                          float* square, float* to) {
+  constexpr float kMost = 0x1p60f;  // its square is a float
+  const auto all = [](float x) { return x - Floats{}; };
+  gradient = gradient > all(-kMost) ? gradient : Floats{};  // NaN too
+  gradient = gradient < all(kMost) ? gradient : Floats{};
+  const Floats m =
+      load_rows<Floats>(mean) * SlopeAscent::kMean + gradient * (1 - SlopeAscent::kMean);
+  const Floats q = load_rows<Floats>(square) * SlopeAscent::kSquare +
+                   gradient * gradient * (1 - SlopeAscent::kSquare);
+  store_rows(mean, m);
+  store_rows(square, q);
+  Floats next = from + ascent.factor * m * inverse_root<Floats, Ints>(q + 0x1p-120f);
+  next = next > Floats{} ? next : Floats{};
+  next = next < all(1) ? next : all(1);
+  store_rows(to, next);
+}
+
 // z of n ReLUs -> a', along the lines that the rows chose, in place; and the slopes' next values. A
-// row's bound changes with a slope by A z where A > 0. A gradient that is not finite counts as 0;
-// slopes stay in [0, 1], the comparisons sending NaN to 0.
+// row's bound changes with a slope by A z where A > 0.
 template <int kRows>
 BF_ROUTINE step_slopes(int n, const float* slopes, const SlopeAscent& ascent,
                        const float* BF_RESTRICT coefficients, float* BF_RESTRICT slope,
@@ -345,7 +365,6 @@ BF_ROUTINE step_slopes(int n, const float* slopes, const SlopeAscent& ascent,
   constexpr int kLanes = lanes_of<float>(kRows);
   using Floats = typename VectorOf<float, kLanes>::type;
   using Ints = typename VectorOf<std::int32_t, kLanes>::type;
-  constexpr float kMost = 0x1p60f;  // its square is a float
   const auto all = [](float x) { return x - Floats{}; };
   for (int j = 0; j < n; ++j) {
     const float fixed = slopes[kFreeLower * n + j];
@@ -360,19 +379,8 @@ BF_ROUTINE step_slopes(int n, const float* slopes, const SlopeAscent& ascent,
       const Floats z = middle + value;
       store_rows(values + at, a < Floats{} ? upper * value + offset_upper : s * z + offset_lower);
       if (!(fixed < 0)) continue;
-      Floats gradient = a > Floats{} ? a * z : Floats{};
-      gradient = gradient > all(-kMost) ? gradient : Floats{};  // NaN too
-      gradient = gradient < all(kMost) ? gradient : Floats{};
-      const Floats m =
-          load_rows<Floats>(mean + at) * SlopeAscent::kMean + gradient * (1 - SlopeAscent::kMean);
-      const Floats q = load_rows<Floats>(square + at) * SlopeAscent::kSquare +
-                       gradient * gradient * (1 - SlopeAscent::kSquare);
-      store_rows(mean + at, m);
-      store_rows(square + at, q);
-      Floats next = s + ascent.factor * m * inverse_root<Floats, Ints>(q + 0x1p-120f);
-      next = next > Floats{} ? next : Floats{};
-      next = next < all(1) ? next : all(1);
-      store_rows(slope + at, next);
+      ascend<Floats, Ints>(ascent, a > Floats{} ? a * z : Floats{}, s, mean + at, square + at,
+                           slope + at);
     }
   }
 }
