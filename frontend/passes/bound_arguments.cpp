@@ -205,12 +205,14 @@ Reach reach_of(const Node& node, const std::vector<Reach>& reaches) {
       node.op);
 }
 
-// Ends that lie within the domain: what lies outside of it has no values to begin with.
+// Ends that lie within the domain: what lies outside of it has no values to begin with. A step at
+// an end that rounding would pass counts as well.
 void limit_argument(Function& f, const Reach& x) {
-  const FunctionDomain domain = facts_of(f.kind).domain(f);
+  const FunctionFacts& facts = facts_of(f.kind);
+  const FunctionDomain domain = facts.domain(f);
   const bool restricted = std::isfinite(domain.low) || std::isfinite(domain.high) || !domain.zero;
-  if (!restricted) return;
-  const bool of_one_sign = domain.zero || x.low > 0 || x.high < 0;
+  if (!restricted && !facts.integers) return;
+  const bool of_one_sign = domain.zero || x.low >= 0 || x.high <= 0;
   if (!of_one_sign) return;
   if (x.low >= domain.low) f.least = x.low;
   if (x.high <= domain.high) f.most = x.high;

@@ -11,7 +11,9 @@ namespace bf_aot {
 
 namespace {
 
+using pieces::above;
 using pieces::after;
+using pieces::below;
 using pieces::between;
 using pieces::kNearEnd;
 using pieces::line;
@@ -40,8 +42,20 @@ List wave(const Function&, const Formula&) {
   return {line(-kInf, 0, 0, 1), smooth(-50), line(50, 0, 0, 1)};
 }
 
-List exponential_growth(const Function&, const Formula&) {
-  return {unknown(-kInf), smooth(-90), unknown(90)};
+// The value of a function at a point of a smooth piece, rounded down and up.
+double floor_at(const Formula& t, double x) {
+  return double_below(t(Interval(x), 0)[0]);
+}
+double ceiling_at(const Formula& t, double x) {
+  return double_above(t(Interval(x), 0)[0]);
+}
+
+// sinh and cosh from 90 on, and before -90.
+List exponential_growth(const Function& f, const Formula& t) {
+  const bool even = f.kind == FunctionKind::kCosh;
+  const double most = floor_at(t, 90);
+  return {even ? above(-kInf, most) : below(-kInf, ceiling_at(t, -90)), smooth(-90),
+          above(90, most)};
 }
 
 // pi/2 - 1/x < atan x < pi/2
@@ -156,8 +170,8 @@ constexpr std::array<FunctionRecipe, kFunctionKinds> kRecipes = {{
     // asinh 2^40 > 28, asinh 2^128 < 90
     {.kind = FunctionKind::kAsinh,
      .pieces = [](F, T) -> List {
-       return {unknown(-kInf), between(-0x1p128, -90, -28), smooth(-kFar), between(kFar, 28, 90),
-               unknown(0x1p128)};
+       return {below(-kInf, -28), between(-0x1p128, -90, -28), smooth(-kFar), between(kFar, 28, 90),
+               above(0x1p128, 28)};
      },
      .series = [](F, X x) { return arc(x, mpfr_asinh, inverse_root(one_plus_square(x, 1))); }},
 
@@ -190,12 +204,15 @@ constexpr std::array<FunctionRecipe, kFunctionKinds> kRecipes = {{
     {.kind = FunctionKind::kAcosh,
      .pieces = [](F, T) -> List {
        return {unknown(-kInf), between(1, 0, 0x1.8p-22), smooth(1 + kNearEnd),
-               between(kFar, 28, 90), unknown(0x1p128)};
+               between(kFar, 28, 90), above(0x1p128, 28)};
      },
      .series = [](F, X x) { return arc(x, mpfr_acosh, inverse_root(x * x + Interval(-1))); }},
     {.kind = FunctionKind::kAtanh,
-     .pieces = [](F, T) -> List {
-       return {unknown(-kInf), smooth(-1 + 0x1p-30), unknown(1 - 0x1p-30)};
+     // Its ends stand for the limits there.
+     .pieces = [](F, T t) -> List {
+       const double first = -1 + 0x1p-30, last = 1 - 0x1p-30;
+       return {unknown(-kInf), below(-1, ceiling_at(t, first)), smooth(first),
+               above(last, floor_at(t, last)), unknown(1, true)};
      },
      .series = [](F, X x) { return arc(x, mpfr_atanh, power(one_plus_square(x, -1), -1)); }},
 }};

@@ -25,7 +25,7 @@ enum class RunKind : std::uint8_t {
   kConvex,   // f is continuous and f'' >= 0
   kConcave,  // f is continuous and f'' <= 0
   kMixed,    // f lies within `slack` of each of its chords
-  kUnknown,  // nothing is known
+  kUnknown,  // f lies between start_low and start_high, the same as end_low and end_high
 };
 
 // A maximal interval over which f is of one kind. It reaches to the start of the next one.
@@ -62,6 +62,7 @@ struct FunctionTable {
   std::vector<double> scales;            // empty: 1
   double below_low = 0, below_high = 0;  // bounds of f between 0 and the first octave
   double above_low = 0, above_high = 0;  // and above the last
+  bool wave = false;                     // f has the period 2 pi; the cells cover [-50, 50]
   bool operator==(const FunctionTable&) const = default;
 
   int cells() const { return static_cast<int>(errors.size()); }

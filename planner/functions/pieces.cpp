@@ -45,6 +45,18 @@ Piece unknown(double start, bool open) {
   return {Piece::Kind::kUnknown, start, open, 0, 0, 0};
 }
 
+Piece below(double start, double high) {
+  Piece made = unknown(start);
+  made.high = high;
+  return made;
+}
+
+Piece above(double start, double low) {
+  Piece made = unknown(start);
+  made.low = low;
+  return made;
+}
+
 Piece between(double start, double low, double high) {
   const double centre = low / 2 + high / 2;
   const double error = std::max(high - centre, centre - low) * (1 + 0x1p-50) + 0x1p-1000;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "planner/functions/series.h"
@@ -19,6 +20,9 @@ struct Piece {
   bool open = false;  // the start belongs to the piece before
   // kLine: |f - (intercept + slope x)| <= error.
   double intercept = 0, slope = 0, error = 0;
+  // kUnknown: low <= f <= high.
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
 };
 
 struct Pieces {
@@ -40,6 +44,9 @@ Piece line(double start, double intercept, double slope, double error = 0);
 Piece after(double start, double intercept, double slope);  // a line whose start is not its own
 Piece smooth(double start);
 Piece unknown(double start, bool open = false);
+// Pieces of which one bound is known.
+Piece below(double start, double high);
+Piece above(double start, double low);
 // A constant piece that holds [low, high].
 Piece between(double start, double low, double high);
 

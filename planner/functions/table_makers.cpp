@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/functions/function_facts.h"
 #include "planner/functions/cells.h"
 #include "planner/functions/function_recipes.h"
 
@@ -98,7 +99,7 @@ Interval power_of_two(double exponent) {
   return made;
 }
 
-// x^a for x > 0, and at 0 when a > 0. The octaves are those of the floats, fewer when 2^(a k) would
+// x^a for x > 0, and its limit at 0. The octaves are those of the floats, fewer when 2^(a k) would
 // leave the doubles.
 FunctionTable power_table(const Function& function, double a) {
   FunctionTable table;
@@ -123,7 +124,7 @@ FunctionTable power_table(const Function& function, double a) {
   table.above_low = a > 0 ? double_below(last) : 0;
   table.above_high = a > 0 ? kInf : double_above(last);
   const bool concave = a > 0 && a < 1;
-  TableRun run = run_of(concave ? RunKind::kConcave : RunKind::kConvex, 0, a < 0);
+  const TableRun run = run_of(concave ? RunKind::kConcave : RunKind::kConvex, 0, false);
   table.runs = {run_of(RunKind::kUnknown, -kInf, false), run};
   return table;
 }
@@ -166,6 +167,7 @@ FunctionTable table_of_pieces(const Function& function) {
   const Pieces made = pieces_of(function);
   table.monotone = made.monotone;
   table.degree = made.degree;
+  table.wave = facts_of(function.kind).wave;
   for (std::size_t i = 0; i < made.pieces.size(); ++i) {
     const Piece& piece = made.pieces[i];
     const double end = i + 1 < made.pieces.size() ? made.pieces[i + 1].start : kInf;
@@ -178,6 +180,7 @@ FunctionTable table_of_pieces(const Function& function) {
         break;
       case Piece::Kind::kUnknown:
         table.runs.push_back(run_of(RunKind::kUnknown, piece.start, piece.open));
+        set_ends(table.runs.back(), {piece.low, piece.high}, {piece.low, piece.high});
         break;
     }
   }
@@ -213,7 +216,7 @@ FunctionTable logarithm_table(const Function& function) {
   table.below_high = double_above(step * Interval(-1000));
   table.above_low = double_below(step * Interval(1000));
   table.above_high = kInf;
-  table.runs = {run_of(RunKind::kUnknown, -kInf, false), run_of(RunKind::kConcave, 0, true)};
+  table.runs = {run_of(RunKind::kUnknown, -kInf, false), run_of(RunKind::kConcave, 0, false)};
   return table;
 }
 

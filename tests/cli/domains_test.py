@@ -50,6 +50,52 @@ class Domains(Case):
         self.expect([node("Exp", ["x"], "e"), node("Add", ["e", "one"], "s"), node("Log", ["s"], "y")],
                     (-80, 1), (0, math.log(1 + math.exp(1))), constants=[tensor("one", [], [1])])
 
+    def test_boxes_that_end_where_a_domain_does(self):
+        half = math.pi / 2
+        for op, box, exact in (("Sqrt", (0, 3), (0, math.sqrt(3))), ("Acos", (-1, 0.3), (1.2661, math.pi)),
+                               ("Asin", (0.7, 1), (0.775397, half)), ("Acosh", (1, 3), (0, math.acosh(3))),
+                               ("Acos", (-1, 1), (0, math.pi))):
+            self.expect([node(op, ["x"], "y")], box, exact, slack=2e-4)
+
+    def test_one_bound_where_the_other_is_infinite(self):
+        log = [node("Relu", ["x"], "r"), node("Log", ["r"], "y")]
+        reciprocal = [node("Relu", ["x"], "r"), node("Reciprocal", ["r"], "y")]
+        for method in METHODS[1:]:
+            with self.subTest(method=method):
+                low, high = self.bounds(log, method, (-1, 2))
+                self.assertEqual(low, -math.inf)
+                self.assertAlmostEqual(high, math.log(2), delta=1e-5)
+                low, high = self.bounds([node("Reciprocal", ["x"], "y")], method, (0, 4))
+                self.assertAlmostEqual(low, 0.25, delta=1e-5)
+                self.assertEqual(high, math.inf)
+                self.assertAlmostEqual(self.bounds(reciprocal, method, (-1, 4))[0], 0.25, delta=1e-5)
+        for nodes in (log, reciprocal):
+            self.assertFalse(any(map(math.isnan, self.bounds(nodes, "ibp", (-1, 2)))))
+
+    def test_steps_at_exact_ends(self):
+        clip = [node("Clip", ["x", "low", "high"], "c"), node("Ceil", ["c"], "y")]
+        for nodes, box, exact in (([node("Floor", ["x"], "y")], (1, 1.5), (1, 1)),
+                                  ([node("Ceil", ["x"], "y")], (0.5, 1), (1, 1)),
+                                  ([node("Round", ["x"], "y")], (1.5, 2.5), (2, 2)),
+                                  ([node("Relu", ["x"], "r"), node("Floor", ["r"], "y")], (-1, 1.5), (0, 1)),
+                                  (clip, (-7, 7), (-1, 2))):
+            self.expect(nodes, box, exact, slack=0,
+                        constants=[tensor("low", [], [-1]), tensor("high", [], [2])])
+
+    def test_waves_of_large_arguments(self):
+        nodes = [node("Mul", ["x", "k"], "z"), node("Sin", ["z"], "y")]
+        step = 1 + 2**-23
+        self.expect(nodes, (1, step), (math.sin(1e6), math.sin(1e6 * step)), slack=1e-5,
+                    constants=[tensor("k", [], [1e6])])
+        self.expect([node("Cos", ["x"], "y")], (100, 101), (math.cos(100), 1))
+
+    def test_squares_are_never_negative(self):
+        for nodes in ([node("Mul", ["x", "x"], "y")], [node("Pow", ["x", "two"], "y")]):
+            for method in METHODS:
+                low, high = self.bounds(nodes, method, (-0.7, 0.3), constants=[tensor("two", [], [2])])
+                self.assertEqual(low, 0)
+                self.assertAlmostEqual(high, 0.49, delta=1e-6)
+
     def test_what_may_leave_the_domain_stays_unknown(self):
         nodes = [node("Sqrt", ["x"], "y")]
         self.assertEqual(self.bounds(nodes, "crown", (-1, 1)), (-math.inf, math.inf))

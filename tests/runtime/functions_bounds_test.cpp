@@ -98,8 +98,12 @@ TEST_P(Functions, BoundsHold) {
                                   << ", " << box.high << "])";
       };
       if (is_nan(f)) {
-        ASSERT_TRUE(std::isinf(range.low) && std::isinf(range.high)) << where();
-        ASSERT_TRUE(std::isinf(line.offset_upper) && std::isinf(line.radius)) << where();
+        const int side = infinite_limit(function, x, box.low, box.high);
+        ASSERT_TRUE(side > 0 || (range.low == -INFINITY && line.offset_lower == -INFINITY))
+            << where();
+        ASSERT_TRUE(side < 0 || (range.high == INFINITY && line.offset_upper == INFINITY))
+            << where();
+        ASSERT_TRUE(std::isinf(line.radius)) << where();
         continue;
       }
       ASSERT_TRUE(std::isinf(range.high) || holds({{range.high, 1}}, f, exact, 1)) << where();
@@ -135,11 +139,171 @@ void check_points(const Function& function, const Held& held) {
     const bf::FunctionPoint at = bf::function_point(held.view(), bf::find_run(held.view(), x), x);
     const Number f = exact_value(function, x);
     if (is_nan(f)) {
-      EXPECT_TRUE(std::isinf(at.low) && std::isinf(at.high)) << x;
+      const int side = infinite_limit(function, x, x, x);
+      EXPECT_TRUE(side > 0 || at.low == -INFINITY) << x;
+      EXPECT_TRUE(side < 0 || at.high == INFINITY) << x;
       continue;
     }
     ASSERT_TRUE(std::isinf(at.high) || holds({{at.high, 1}}, f, exact, 1)) << x;
     ASSERT_TRUE(std::isinf(at.low) || holds({{at.low, 1}}, f, exact, -1)) << x;
+  }
+}
+
+// The lines of slopes that no search chose, as splits of neurons use them.
+void check_lines(const Function& function, const Held& held, const Box& box) {
+  const bf::FunctionEnds ends = bf::function_ends(held.view(), box.low, box.high);
+  const bool exact = bf_aot::is_piecewise_linear(function.kind);
+  std::mt19937_64 random(11);
+  const std::vector<double> samples = samples_of(box, {}, random, 24);
+  for (const float slope : {-1e4F, -3.0F, -0.25F, 0.0F, 0.125F, 1.0F, 40.0F, 1e6F})
+    for (const int side : {1, -1}) {
+      const double top = bf::lowest_line(held.view(), ends, slope, 0, side, 0x1p-16).top;
+      ASSERT_FALSE(std::isnan(top));
+      if (std::isinf(top)) continue;
+      for (double x : samples) {
+        const Number f = exact_value(function, x);
+        if (is_nan(f)) continue;
+        const double s = side * static_cast<double>(slope);
+        ASSERT_TRUE(holds({{s, x}, {side * top, 1}}, f, exact, side))
+            << bf_aot::to_string(function) << " slope " << s << " at " << std::hexfloat << x
+            << " in [" << box.low << ", " << box.high << "]";
+      }
+    }
+}
+
+TEST_P(Functions, LinesOfAnySlopeHold) {
+  const Held held(GetParam());
+  if (bf::is_staircase(held.view())) return;
+  for (const Box& box : boxes_for(held.table(), 5, 60)) check_lines(GetParam(), held, box);
+}
+
+// Boxes from an end of a domain inwards, and from a unit of the last place beside it.
+struct End {
+  Function function;
+  double at, inwards;
+};
+
+std::vector<End> closed_ends() {
+  using Kind = bf_aot::FunctionKind;
+  return {{{Kind::kSqrt}, 0, 1},       {{Kind::kPower, 0.5}, 0, 1}, {{Kind::kPower, 1.5}, 0, 1},
+          {{Kind::kPower, 2.5}, 0, 1}, {{Kind::kAsin}, -1, 1},      {{Kind::kAsin}, 1, -1},
+          {{Kind::kAcos}, -1, 1},      {{Kind::kAcos}, 1, -1},      {{Kind::kAcosh}, 1, 1}};
+}
+
+TEST(EndsOfDomains, ClosedOnesHaveFiniteLines) {
+  for (const End& end : closed_ends()) {
+    const Held held(end.function);
+    for (const double width : {0x1p-60, 0x1p-30, 1e-6, 0.125, 0.75, 1.0}) {
+      const double other = end.at + end.inwards * width;
+      const Box box = {std::min(end.at, other), std::max(end.at, other)};
+      SCOPED_TRACE(bf_aot::to_string(end.function) + " " + std::to_string(width));
+      const FunctionRange range = bf::bound_function(held.view(), box.low, box.high);
+      EXPECT_TRUE(std::isfinite(range.low) && std::isfinite(range.high));
+      const Relaxation line = bf::relax_function(held.view(), box.low, box.low, box.high);
+      EXPECT_TRUE(std::isfinite(line.offset_upper) && std::isfinite(line.offset_lower));
+      check_lines(end.function, held, box);
+      const bf::FunctionEnds ends = bf::function_ends(held.view(), box.low, box.high);
+      for (const float slope : {-100.0F, -1.0F, 0.0F, 0.5F, 1.0F, 100.0F})
+        for (const int side : {1, -1}) {
+          const double top = bf::lowest_line(held.view(), ends, slope, 0, side, 0x1p-16).top;
+          // A line through the end that is nearer to g is at most this far.
+          const double least = side * (side > 0 ? range.low : range.high);
+          const double reach = std::fabs(static_cast<double>(slope)) *
+                               std::max(std::fabs(box.low), std::fabs(box.high));
+          EXPECT_GE(top, least - reach - 1e-12);
+          EXPECT_LE(top, std::max(std::fabs(range.low), std::fabs(range.high)) + reach + 1e-6);
+        }
+    }
+    const double beyond = end.at - end.inwards * 0x1p-52;
+    EXPECT_EQ(bf::bound_function(held.view(), std::min(beyond, 0.5), std::max(beyond, 0.5)).high,
+              INFINITY);
+  }
+}
+
+// Square roots under tangents of any slope: s x + 1 / (4 s).
+TEST(EndsOfDomains, LinesOverRootsAreTangents) {
+  const Held held(Function{bf_aot::FunctionKind::kSqrt});
+  const bf::FunctionEnds ends = bf::function_ends(held.view(), 0, 4);
+  for (const float slope : {0.3F, 1.0F, 7.0F, 100.0F, 1e4F}) {
+    const double best = 1 / (4 * static_cast<double>(slope));
+    const double top = bf::lowest_line(held.view(), ends, slope, 0, 1, 0x1p-16).top;
+    EXPECT_GE(top, best);
+    EXPECT_LE(top, best * 1.001);
+  }
+}
+
+TEST(EndsOfDomains, OpenOnesHaveOneBound) {
+  using Kind = bf_aot::FunctionKind;
+  struct Open {
+    Function function;
+    double low, high;
+    double least, most;
+  };
+  const double inf = INFINITY;
+  const Open list[] = {{{Kind::kLog}, 0, 3, -inf, std::log(3)},
+                       {{Kind::kLog}, 0, 0x1p-1074, -inf, -693},
+                       {{Kind::kReciprocal}, 0, 4, 0.25, inf},
+                       {{Kind::kReciprocal}, -4, 0, -inf, -0.25},
+                       {{Kind::kReciprocal}, -4, 4, -inf, inf},
+                       {{Kind::kReciprocal}, 0, 0, -inf, inf},
+                       {{Kind::kPower, -2}, -4, 0, 0.0625, inf},
+                       {{Kind::kPower, -2}, -4, 1, -inf, inf},
+                       {{Kind::kPower, -0.5}, 0, 4, 0.5, inf},
+                       {{Kind::kAtanh}, -1, 0.5, -inf, std::atanh(0.5)},
+                       {{Kind::kAtanh}, 0.5, 1, std::atanh(0.5), inf},
+                       {{Kind::kAtanh}, -1, 1, -inf, inf},
+                       {{Kind::kSinh}, -1000, 0, -inf, 0},
+                       {{Kind::kCosh}, -1, 1000, 1, inf}};
+  for (const Open& each : list) {
+    SCOPED_TRACE(bf_aot::to_string(each.function) + " " + std::to_string(each.low));
+    const Held held(each.function);
+    const FunctionRange range = bf::bound_function(held.view(), each.low, each.high);
+    EXPECT_TRUE(std::isinf(each.least) ? range.low == each.least : range.low > each.least - 1e-9);
+    EXPECT_TRUE(std::isinf(each.most) ? range.high == each.most : range.high < each.most + 1e-9);
+    if (each.low < each.high) check_lines(each.function, held, {each.low, each.high});
+    const Relaxation line = bf::relax_function(held.view(), each.low, each.low, each.high);
+    EXPECT_EQ(std::isinf(line.offset_upper), std::isinf(each.most));
+    EXPECT_EQ(std::isinf(line.offset_lower), std::isinf(each.least));
+    EXPECT_EQ(line.centre, 0);
+  }
+}
+
+// Sines and cosines of any size, on boxes from points to several periods.
+TEST(Waves, LargeArgumentsAreReducedExactly) {
+  std::mt19937_64 random(17);
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (const bf_aot::FunctionKind kind : {bf_aot::FunctionKind::kSin, bf_aot::FunctionKind::kCos}) {
+    const Function function{kind};
+    const Held held(function);
+    for (int i = 0; i < 1200; ++i) {
+      const double size = std::exp2(unit(random) * (i % 2 == 0 ? 30 : 1023));
+      const double low = random() % 2 == 0 ? size : -size;
+      const Box box = {low, low + std::exp2(unit(random) * 70 - 64)};
+      const FunctionRange range = bf::bound_function(held.view(), box.low, box.high);
+      const double centre = box.low + (box.high - box.low) * (random() % 3 / 2.0);
+      const Relaxation line = bf::relax_function(held.view(), centre, box.low, box.high);
+      double least = 1, most = -1;
+      std::vector<double> samples = samples_of(box, {}, random, 12);
+      for (int k = 0; k <= 200; ++k) samples.push_back(box.low + (box.high - box.low) * k / 200);
+      for (double x : samples) {
+        const Number f = exact_value(function, x);
+        least = std::min(least, mpfr_get_d(f, MPFR_RNDN));
+        most = std::max(most, mpfr_get_d(f, MPFR_RNDN));
+        const auto holds_at = [&](float slope, double offset, int side) {
+          return line_holds(slope, offset, x, centre, line.centre, f, false, side);
+        };
+        ASSERT_TRUE(holds({{range.high, 1}}, f, false, 1)) << std::hexfloat << box.low;
+        ASSERT_TRUE(holds({{range.low, 1}}, f, false, -1)) << std::hexfloat << box.low;
+        ASSERT_TRUE(holds_at(line.slope_upper, line.offset_upper, 1)) << std::hexfloat << box.low;
+        ASSERT_TRUE(holds_at(line.slope_lower, line.offset_lower, -1)) << std::hexfloat << box.low;
+      }
+      const double width = box.high - box.low;
+      const double miss = 1e-9 + std::min(width / 100, width * width / 1e4);
+      check_lines(function, held, box);
+      if (size > 0x1p40 && width > 0) continue;  // samples of doubles miss peaks
+      EXPECT_LE(range.high, std::min(most + miss, 1 + 1e-9)) << std::hexfloat << box.low;
+      EXPECT_GE(range.low, std::max(least - miss, -1 - 1e-9)) << std::hexfloat << box.low;
+    }
   }
 }
 

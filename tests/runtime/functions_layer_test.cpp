@@ -101,8 +101,8 @@ void check_layer(const Function& function) {
   for (int i = 0; i < n; ++i) {
     const auto j = static_cast<std::size_t>(i);
     const auto row = [&](int r) { return made.table[static_cast<std::size_t>(r * n + i)]; };
-    const double low = bf::sub_down(layer.centre[j], static_cast<double>(layer.below[j]));
-    const double high = bf::add_up(layer.centre[j], static_cast<double>(layer.above[j]));
+    const double low = bf::exact_sum_down(layer.centre[j], -static_cast<double>(layer.below[j]));
+    const double high = bf::exact_sum_up(layer.centre[j], static_cast<double>(layer.above[j]));
     const bf::Relaxation line = bf::relax_function(held.view(), layer.centre[j], low, high);
     ASSERT_EQ(row(0), line.slope_upper);
     ASSERT_EQ(row(1), line.slope_lower);
@@ -151,6 +151,85 @@ TEST(FunctionLayers, InfiniteIntervalsClaimWhatTheFunctionKeeps) {
   for (int j = 0; j < 3; ++j) EXPECT_EQ(logarithm.radius[static_cast<std::size_t>(j)], inf);
 }
 
+// Boxes that end where a domain does: what has one bound keeps it.
+TEST(FunctionLayers, OneInfiniteSideLeavesTheOther) {
+  const float inf = INFINITY;
+  const Layer layer{{0.5, 0.75}, {0.5, 0.25}, {0.5, 0.25}, {0.5, 0.25}};
+  const Made logarithm = relax_layer(Held(Function{FunctionKind::kLog}).view(), layer, true);
+  EXPECT_EQ(logarithm.radius[0], inf);
+  EXPECT_LT(logarithm.radius[1], 0.35f);
+  EXPECT_NEAR(static_cast<double>(logarithm.table[0]), 2, 1e-6) << "the tangent in the middle";
+  EXPECT_NEAR(static_cast<double>(logarithm.table[4]), std::log(0.5), 1e-4);
+  EXPECT_EQ(logarithm.table[1], 0);
+  EXPECT_EQ(logarithm.table[6], -inf);
+  const Made reciprocal =
+      relax_layer(Held(Function{FunctionKind::kReciprocal}).view(), layer, true);
+  EXPECT_EQ(reciprocal.radius[0], inf);
+  EXPECT_NEAR(static_cast<double>(reciprocal.table[2]), -4, 1e-6);
+  EXPECT_NEAR(static_cast<double>(reciprocal.table[6]), 2, 1e-4);
+  EXPECT_EQ(reciprocal.table[4], inf);
+}
+
+// Squares, roots and clipped values keep a bound that is 0; steps at exact ends do not count.
+TEST(FunctionLayers, ExactEndsStay) {
+  const auto ends = [](const Function& function, double low, double high) {
+    const double half = 0.5 * (high - low);
+    const auto reach = static_cast<float>(half);
+    const Layer layer{{low + half}, {reach}, {reach}, {reach}};
+    const Made made = relax_layer(Held(function).view(), layer, false);
+    const auto radius = static_cast<double>(made.radius[0]);
+    return std::pair(made.centre[0] - radius, made.centre[0] + radius);
+  };
+  using Pair = std::pair<double, double>;
+  EXPECT_EQ(ends({FunctionKind::kFloor}, 1, 1.5), Pair(1, 1));
+  EXPECT_EQ(ends({FunctionKind::kFloor}, 1, 2), Pair(1, 2));
+  EXPECT_EQ(ends({FunctionKind::kCeil}, 0.5, 1), Pair(1, 1));
+  EXPECT_EQ(ends({FunctionKind::kRound, 1}, 1.5, 2.5), Pair(2, 2)) << "ties to even";
+  EXPECT_EQ(ends({FunctionKind::kStepAt}, 0, 1), Pair(1, 1));
+  EXPECT_EQ(ends({FunctionKind::kSign}, 0, 1), Pair(0, 1));
+  EXPECT_EQ(ends({FunctionKind::kClip, -1, 6}, -3, 4), Pair(-1, 4));
+  EXPECT_EQ(ends({FunctionKind::kAbs}, -3, 1), Pair(0, 3));
+  for (const double a : {2.0, 4.0, 0.5, 2.5})
+    EXPECT_EQ(ends({FunctionKind::kPower, a}, a == 2 || a == 4 ? -0.3 : 0, 0.7).first, 0) << a;
+  EXPECT_EQ(ends({FunctionKind::kSqrt}, 0, 3).first, 0);
+}
+
+// Values over many magnitudes: the small end keeps its digits, and the interval holds the range.
+TEST(FunctionLayers, SmallEndsKeepTheirDigits) {
+  std::mt19937_64 random(23);
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (int i = 0; i < 20000; ++i) {
+    const double far = std::exp2(unit(random) * 240 - 120) * (1 + unit(random));
+    const double near = i % 5 == 0 ? 0 : far * std::exp2(-60 * unit(random)) * unit(random);
+    const bool negative = random() % 2 == 0;
+    const bf::FunctionRange range =
+        negative ? bf::FunctionRange{-far, -near} : bf::FunctionRange{near, far};
+    const bf::Relaxation made = bf::relax_constant(range);
+    const mpq_class centre(made.centre), radius(static_cast<double>(made.radius));
+    ASSERT_LE(centre - radius, mpq_class(range.low)) << far << " " << near;
+    ASSERT_GE(centre + radius, mpq_class(range.high)) << far << " " << near;
+    ASSERT_LE(2 * radius, (mpq_class(far) - mpq_class(near)) * (1 + mpq_class(0x1p-22)));
+    if (near > 0.25 * far) continue;
+    const mpq_class kept = (negative ? mpq_class(-centre) : centre) - radius;
+    ASSERT_GE(kept, mpq_class(near) - mpq_class(far) * mpq_class(0x1p-52));
+    ASSERT_TRUE(near != 0 || kept == 0);
+  }
+}
+
+// What the argument never leaves, also of steps.
+TEST(FunctionLayers, LimitsCutTheInterval) {
+  Function floor{FunctionKind::kFloor};
+  floor.least = 0;
+  floor.most = 1.5;
+  const Held held(floor);
+  const bf::FunctionRange range = bf::bound_function(held.view(), -1e-30, 2.25);
+  EXPECT_EQ(range.low, 0);
+  EXPECT_EQ(range.high, 1);
+  const bf::Relaxation line = bf::relax_function(held.view(), 0.5, -1e-30, 2.25);
+  EXPECT_EQ(line.centre, 0.5);
+  EXPECT_EQ(line.radius, 0.5F);
+}
+
 std::vector<std::int32_t> inexact_of(const Function& function,
                                      const std::vector<std::pair<double, double>>& boxes) {
   std::vector<double> centre;
@@ -168,7 +247,6 @@ std::vector<std::int32_t> inexact_of(const Function& function,
   return list;
 }
 
-// The outward step of an interval's end crosses no kink below: intervals keep away from them.
 TEST(FunctionLayers, ListsWhereTighterIntervalsHelp) {
   using List = std::vector<std::int32_t>;
   EXPECT_EQ(inexact_of({FunctionKind::kSigmoid}, {{0, 1}, {0, 0}, {40, 50}, {-0.5, 2}}),
@@ -176,7 +254,9 @@ TEST(FunctionLayers, ListsWhereTighterIntervalsHelp) {
   EXPECT_EQ(inexact_of({FunctionKind::kAbs}, {{0.5, 1}, {-1, -0.5}, {-1, 1}}), (List{2}));
   EXPECT_EQ(inexact_of({FunctionKind::kElu, 1}, {{0.5, 1}, {-1, -0.5}, {-1, 1}}), (List{1, 2}));
   EXPECT_EQ(inexact_of({FunctionKind::kFloor}, {{0.25, 0.5}, {0.5, 1.5}}), (List{1}));
+  EXPECT_EQ(inexact_of({FunctionKind::kFloor}, {{1, 1.5}, {1, 2}}), (List{1}));
   EXPECT_EQ(inexact_of({FunctionKind::kLog}, {{-2, -1}, {1, 2}}), (List{0, 1}));
+  EXPECT_EQ(inexact_of({FunctionKind::kSin}, {{100, 101}, {1e6, 1e6}}), (List{0}));
 }
 
 }  // namespace

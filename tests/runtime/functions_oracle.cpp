@@ -209,6 +209,26 @@ Number exact_value(const Function& function, double x) {
                                                     : smooth(function, x);
 }
 
+int infinite_limit(const Function& function, double x, double low, double high) {
+  const bool first = x == low && low < high, last = x == high && low < high;
+  const double power = function.kind == FunctionKind::kReciprocal ? -1 : function.a;
+  const bool even = std::fmod(power, 2) == 0;
+  switch (function.kind) {
+    case FunctionKind::kLog:
+      return x == 0 && x == low ? -1 : 0;
+    case FunctionKind::kReciprocal:
+    case FunctionKind::kPower:
+      if (x != 0 || power >= 0) return 0;
+      if (std::floor(power) != power || std::fabs(power) > 32) return x == low ? 1 : 0;
+      return first ? 1 : !last ? 0 : even ? 1 : -1;
+    case FunctionKind::kAtanh:
+      if (std::fabs(x) != 1) return 0;
+      return x < 0 && x == low ? -1 : x > 0 && x == high && low > -1 ? 1 : 0;
+    default:
+      return 0;
+  }
+}
+
 bool holds(const std::vector<std::pair<double, double>>& products, const Number& f, bool exact,
            int side) {
   mpfr_t sum, product;
@@ -259,7 +279,8 @@ Held::Held(const Function& function) : table_(bf_aot::make_function_table(functi
            table_.above_low,
            table_.above_high,
            function.least,
-           function.most};
+           function.most,
+           table_.wave};
 }
 
 std::vector<Function> functions_to_test() {

@@ -34,6 +34,10 @@ class Number {
 // f(x) up to 2^-300 relatively, and exactly for steps and lines; NaN outside of the domain.
 Number exact_value(const bf_aot::Function& function, double x);
 
+// Where f has no value at an end x of [low, high], but is defined next to it inside: the sign of
+// its limit, which is infinite. Else 0.
+int infinite_limit(const bf_aot::Function& function, double x, double low, double high);
+
 // Whether y >= f (side 1) or y <= f (side -1) for the exact sum y of products of doubles,
 // sum_i first_i second_i, up to the error of `f` (none where `exact`).
 bool holds(const std::vector<std::pair<double, double>>& products, const Number& f, bool exact,

@@ -252,10 +252,17 @@ TEST(Bounds, BoxesOnLanesAreThoseOfScalars) {
       lower.push_back(middle - random.radii(1, kind)[0]);
       upper.push_back(random.below(8) == 0 ? lower.back() : middle + random.radii(1, kind)[0]);
       const double l = static_cast<double>(lower.back()), h = static_cast<double>(upper.back());
-      const double c = 0.5 * l + 0.5 * h;
-      const double right = bf::sub_up(h, c), left = bf::sub_up(c, l);
-      centres.push_back(c);
-      radii.push_back(bf::float_up(right > left ? right : left));
+      const float reach = bf::float_up(0.5 * bf::exact_sum_up(h, -l));
+      const double r = static_cast<double>(reach);
+      centres.push_back(h >= -l ? h - r : l + r);
+      radii.push_back(reach);
+      EXPECT_LE(exact(centres.back()) - exact(r), exact(l));
+      EXPECT_GE(exact(centres.back()) + exact(r), exact(h));
+      // The larger end stays, and the width is no more than a float can say.
+      EXPECT_TRUE(h >= -l ? exact(centres.back()) + exact(r) == exact(h)
+                          : exact(centres.back()) - exact(r) == exact(l));
+      EXPECT_TRUE(r == 0 ||
+                  2 * exact(static_cast<double>(bf::next_down(reach))) < exact(h) - exact(l));
     }
     bf::bind_box(lower.data(), upper.data(), n, centre.data(), radius.data());
     EXPECT_TRUE(same_bits(centre, centres));

@@ -115,9 +115,10 @@ std::string emit_function_table(const FunctionTable& table, const std::string& n
                       pointer("Scales", !table.scales.empty()));
   text += fmt::format("    {}, {}, {}, {},\n", literal(table.below_low), literal(table.below_high),
                       literal(table.above_low), literal(table.above_high));
-  if (has_limits(table.function))
+  if (has_limits(table.function) || table.wave)
     text +=
         fmt::format("    {}, {},\n", literal(table.function.least), literal(table.function.most));
+  if (table.wave) text += "    true,\n";
   return text + "};\n";
 }
 

@@ -77,7 +77,8 @@ const bf::FunctionView* FunctionViews::of(const Function& function) {
                   table.above_low,
                   table.above_high,
                   function.least,
-                  function.most};
+                  function.most,
+                  table.wave};
   known_.emplace_back(function, std::move(memory));
   return &known_.back().second->view;
 }

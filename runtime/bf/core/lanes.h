@@ -73,6 +73,13 @@ struct Lanes {
   BF_LANES Doubles sub_down(Doubles a, Doubles b) {
     return add_down(a, -b);
   }
+  // exact_sum_up of rounding.h.
+  BF_LANES Doubles exact_sum_up(Doubles a, Doubles b) {
+    const Doubles sum = a + b;
+    const Doubles part = sum - a;
+    const Doubles rest = (a - (sum - part)) + (b - part);
+    return rest <= 0 ? sum : next_up(sum);
+  }
   BF_LANES Doubles mul_up(Doubles a, Doubles b) {
     const Doubles product = a * b;
     return ((product == 0) & ((a == 0) | (b == 0))) ? product : next_up(product);
@@ -120,5 +127,16 @@ struct Lanes {
   }
 #endif
 };
+
+// bind_box() of bounds.h, backward methods, on one vector.
+template <int kCount>
+BF_LANES void bind_lanes(const float* lower, const float* upper, double* centre, float* radius) {
+  using L = Lanes<kCount>;
+  const auto l = L::wide(lower), h = L::wide(upper);
+  const auto reach = L::float_up(0.5 * L::exact_sum_up(h, -l));
+  const auto r = L::wide(reach);
+  store_rows(radius, reach);
+  store_rows(centre, typename L::Doubles(h >= -l ? h - r : l + r));
+}
 
 }  // namespace bf

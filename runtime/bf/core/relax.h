@@ -53,7 +53,7 @@ BF_LANES LaneRelaxation<kCount> relax_finite(typename Lanes<kCount>::Doubles cen
   made.centre = 0.5 * high;
   made.offset_upper = L::sub_up(L::add_up(L::mul_up(slope, centre), intercept), made.centre);
   made.offset_lower = L::sub_down(steep * centre, made.centre);
-  made.radius = L::float_up(L::sub_up(high, made.centre));
+  made.radius = L::float_up(high - made.centre);
   return made;
 }
 

@@ -148,6 +148,19 @@ static inline double sub_down(double a, double b) {
   return add_down(a, -b);
 }
 
+// a + b, rounded outward only when it is inexact. Proof: sum + rest = a + b (Knuth's two-sum, for
+// any order of magnitudes); an infinite sum makes rest NaN and takes the step. No argument is a
+// product, so nothing is contracted.
+static inline double exact_sum_up(double a, double b) {
+  const double sum = a + b;
+  const double part = sum - a;
+  const double rest = (a - (sum - part)) + (b - part);
+  return rest <= 0 ? sum : next_up(sum);
+}
+static inline double exact_sum_down(double a, double b) {
+  return -exact_sum_up(-a, -b);
+}
+
 // Products. Proof: note [one step outward]. A product that is zero because a factor is zero is
 // exact; one that rounds to zero by underflow takes the step; 0 * inf is NaN, not zero.
 static inline float mul_up(float a, float b) {

@@ -121,14 +121,9 @@ BF_ROUTINE bind_boxes(const BoxGroup<kBoxes>& group, const float* lower, const f
     alignas(64) float high[kBoxStrip * kBoxes];
     gather_inputs(group, lower, n, first, count, low);
     gather_inputs(group, upper, n, first, count, high);
-    for (int i = 0; i < count * kBoxes; i += L::kLanes) {
-      const auto l = L::wide(low + i);
-      const auto h = L::wide(high + i);
-      const typename L::Doubles c = 0.5 * l + 0.5 * h;
-      store_rows(centre + first * kBoxes + i, c);
-      store_rows(radius + first * kBoxes + i,
-                 L::float_up(L::larger(L::sub_up(h, c), L::sub_up(c, l))));
-    }
+    for (int i = 0; i < count * kBoxes; i += L::kLanes)
+      bind_lanes<kBoxes>(low + i, high + i, centre + first * kBoxes + i,
+                         radius + first * kBoxes + i);
   }
 }
 
@@ -281,8 +276,9 @@ BF_ROUTINE tighten_boxes(const BoxRows<kBoxes>& rows, int round, const std::int3
   float own_radius[kBoxes], down[kBoxes], up[kBoxes];
   for (int b = 0; b < kBoxes; ++b) own_radius[b] = radius[neurons[b] * kBoxes + b];
   for (int v = 0; v < kBoxes; v += L::kLanes) {
-    const Doubles own = errors.weight_relative * L::wide(own_radius + v) * errors.inflate +
-                        load_rows<Doubles>(absolute + v);
+    Doubles own = load_rows<Doubles>(absolute + v);
+    if (errors.weight_relative != 0)
+      own = errors.weight_relative * L::wide(own_radius + v) * errors.inflate + own;
     const auto reach = [&](int row) {
       const Doubles loss =
           (L::wide(sums + kRows + row) * errors.concretize_inflate + own) * kDoubleSlack;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bf/functions/function_table.h"
+#include "bf/functions/function_waves.h"
 
 // Linear relaxations of a function by its table.
 //
@@ -17,24 +18,73 @@ struct FunctionRange {
   double low, high;
 };
 
-// f at the ends of [low, high], and the runs that they lie in.
+// f at the ends of [low, high], and the runs that they lie in. Of a wave the interval may be
+// turned: it holds x - 2 pi n for an integer n and each x of the exact one, and `angle` is from - 2
+// pi n, up to kAngleError.
 struct FunctionEnds {
   double low, high;
   int first, last;
   FunctionPoint at_low, at_high;
+  bool turned = false;
+  double from = 0, angle = 0;
 };
 
 // The part of [low, high] that the argument can lie in. Both hold the exact argument, so it is not
 // empty. NaN stays.
+static inline FunctionEnds argument_ends(const FunctionView& f, double low, double high) {
+  return {low < f.least ? f.least : low, high > f.most ? f.most : high, 0, 0, {}, {}};
+}
+
+// Turns an interval of a wave that its table does not cover. With x >= from:
+// x - 2 pi n = (x - from) + (from - 2 pi n).
+static inline void turn_ends(FunctionEnds* ends) {
+  const double low = ends->low;
+  const double width = sub_up(ends->high, low);
+  const bool covered = low >= -kWaveReach && ends->high <= kWaveReach;
+  if (covered || !(width < kWidestWave)) return;
+  ends->turned = true;
+  ends->from = low;
+  ends->angle = wave_angle(low);
+  ends->low = sub_down(ends->angle, kAngleError);
+  ends->high = add_up(add_up(ends->angle, kAngleError), width);
+}
+
+// At a pole, and at an end of the domain that does not belong to it, f is its limit from inside the
+// interval: there are no other values to bound.
 static inline FunctionEnds function_ends(const FunctionView& f, double low, double high) {
-  FunctionEnds ends;
-  ends.low = low < f.least ? f.least : low;
-  ends.high = high > f.most ? f.most : high;
+  FunctionEnds ends = argument_ends(f, low, high);
+  if (f.wave) turn_ends(&ends);
   ends.first = find_run(f, ends.low);
   ends.last = find_run(f, ends.high);
+  const auto is_pole = [&](int run, double x) {
+    return f.run[run].kind == FunctionRunKind::kUnknown && f.run[run].start == x;
+  };
+  if (ends.low < ends.high && is_pole(ends.first, ends.low) && ends.first + 1 < f.runs &&
+      f.run[ends.first + 1].start == ends.low)
+    ++ends.first;
+  if (ends.low < ends.high && is_pole(ends.last, ends.high) && ends.last > ends.first) --ends.last;
   ends.at_low = function_point(f, ends.first, ends.low);
   ends.at_high = function_point(f, ends.last, ends.high);
   return ends;
+}
+
+// A line's centre, where an interval was turned: c - 2 pi n is `at`, up to `error`.
+//
+// Proof. c - 2 pi n = (c - from) + (from - 2 pi n), of which the second is `angle` up to
+// kAngleError; the difference d and the sum round by 2^-53 |d| and 2^-53 (|d| + 4).
+struct LineCentre {
+  double at, error;
+};
+static inline LineCentre line_centre(const FunctionEnds& ends, double c) {
+  if (!ends.turned) return {c, 0};
+  const double distance = c - ends.from;
+  return {ends.angle + distance, kAngleError + 0x1p-51 * (__builtin_fabs(distance) + 4)};
+}
+
+// Returns `top`, raised by what a line of slope s may lose to its centre's error.
+static inline double add_centre_error(double top, double s, const LineCentre& centre) {
+  if (centre.error == 0 || s == 0) return top;
+  return add_up(top, mul_up(__builtin_fabs(s), centre.error));
 }
 
 // A line s (x - c) + top over g.
@@ -135,7 +185,7 @@ static inline double find_slope_in_cells(const FunctionView& f, double s, double
   return x;
 }
 
-// find_slope_in_cells() for functions without cells, by bisection.
+// find_slope_in_cells() for functions without cells, by bisection. The ends have a value.
 static inline double find_slope(const FunctionView& f, int run, double s, double a, double b,
                                 int side, double tolerance) {
   const double sign = side > 0 ? 1 : -1;
@@ -143,11 +193,16 @@ static inline double find_slope(const FunctionView& f, int run, double s, double
   const double at_b = sign * function_point(f, run, b).slope - s;
   if (!(at_a > 0)) return a;
   if (!(at_b < 0)) return b;
-  const double enough = tolerance * (at_a - at_b);
+  double enough = 0;
   double x = a;
   for (int i = 0; i < 64; ++i) {
     x = 0.5 * a + 0.5 * b;
-    const double at = sign * function_point(f, run, x).slope - s;
+    const double slope = sign * function_point(f, run, x).slope;
+    const double at = slope - s;
+    if (i == 0) {  // slopes at an end of the domain may be infinite: much steeper ones do not count
+      const double most = 16 * (__builtin_fabs(slope) + __builtin_fabs(s));
+      enough = tolerance * ((at_a < most ? at_a : most) + (-at_b < most ? -at_b : most));
+    }
     if (__builtin_fabs(at) <= enough) break;
     (at > 0 ? a : b) = x;
   }
@@ -239,6 +294,35 @@ static inline FunctionPeak peak_over(const FunctionView& f, const FunctionEnds& 
   return peak;
 }
 
+// The lowest line of slope s over g with its value at c, and about where g touches it.
+static inline FunctionPeak lowest_line(const FunctionView& f, const FunctionEnds& ends, float s,
+                                       double c, int side, double tolerance) {
+  const LineCentre origin = line_centre(ends, c);
+  const PeakSearch search = {static_cast<double>(s), origin.at, side, tolerance, -1, 0, {}};
+  FunctionPeak peak = peak_over(f, ends, search);
+  peak.top = add_centre_error(peak.top, search.s, origin);
+  if (ends.turned) peak.at = ends.from + (peak.at - ends.angle);
+  return peak;
+}
+
+// Both bounds of a function that turns, from peaks of slope 0.
+static inline FunctionRange bound_by_peaks(const FunctionView& f, const FunctionEnds& ends) {
+  PeakSearch search{0, 0, 1, 0x1p-30, -1, 0, {}};
+  const double high = peak_over(f, ends, search).top;
+  search.side = -1;
+  return {-peak_over(f, ends, search).top, high};
+}
+
+// x^n, n even or negative. A pole at an end is a limit, and one between the ends leaves nothing.
+static inline FunctionRange bound_monomial(const FunctionView& f, const FunctionEnds& ends) {
+  const FunctionPoint& left = ends.at_low;
+  const FunctionPoint& right = ends.at_high;
+  const double high = left.high > right.high ? left.high : right.high;
+  const double low = left.low < right.low ? left.low : right.low;
+  if (f.exponent < 0 && ends.first != ends.last) return {-__builtin_inf(), __builtin_inf()};
+  return {f.exponent > 0 && ends.low <= 0 && ends.high >= 0 ? 0 : low, high};
+}
+
 // f over the interval: at the ends where it is monotone, else its peaks. Nothing is known where f
 // is not defined at an end.
 static inline FunctionRange bound_between(const FunctionView& f, const FunctionEnds& ends) {
@@ -251,16 +335,8 @@ static inline FunctionRange bound_between(const FunctionView& f, const FunctionE
     return f.monotone > 0 ? FunctionRange{left.low, right.high}
                           : FunctionRange{right.low, left.high};
   if (ends.low == ends.high) return {left.low, left.high};
-  if (f.form == FunctionViewForm::kMonomial) {
-    const bool crosses = ends.low <= 0 && ends.high >= 0;
-    if (crosses && f.exponent < 0) return {-inf, inf};
-    const double low = left.low < right.low ? left.low : right.low;
-    return {crosses ? 0 : low, left.high > right.high ? left.high : right.high};
-  }
-  PeakSearch search{0, 0, 1, 0x1p-30, -1, 0, {}};
-  const double high = peak_over(f, ends, search).top;
-  search.side = -1;
-  return {-peak_over(f, ends, search).top, high};
+  if (f.form == FunctionViewForm::kMonomial) return bound_monomial(f, ends);
+  return bound_by_peaks(f, ends);
 }
 
 // Points of g's graph on both sides of the middle of an interval, and the chord between them.
@@ -298,7 +374,8 @@ static inline FunctionLine line_over(const FunctionView& f, const FunctionEnds& 
   const double value = top_of(at, side);
   FunctionLine best{0, constant};
   double best_height = constant;
-  PeakSearch search{0, c, side, 0x1p-14, -1, middle, at};
+  const LineCentre origin = line_centre(ends, c);
+  PeakSearch search{0, origin.at, side, 0x1p-14, -1, middle, at};
   FunctionChord chord = {ends.low, top_of(ends.at_low, side), ends.high,
                          top_of(ends.at_high, side)};
   const double straight = (1 - share) * chord.left_value + share * chord.right_value;
@@ -312,10 +389,11 @@ static inline FunctionLine line_over(const FunctionView& f, const FunctionEnds& 
     search.s = static_cast<double>(s);
     search.known_run = tangent && concave ? run : -1;
     const FunctionPeak peak = peak_over(f, ends, search);
-    const double height = peak.top + search.s * (middle - c);
+    const double top = add_centre_error(peak.top, search.s, origin);
+    const double height = top + search.s * (middle - origin.at);
     if (height < best_height) {
       best_height = height;
-      best = {s, peak.top};
+      best = {s, top};
     }
     // The hull is between these two heights; a float slope costs the noise.
     const double hull = tangent ? value : chord.left_value + search.s * (middle - chord.left);

@@ -26,7 +26,7 @@ enum class FunctionRunKind : std::uint8_t {
   kConvex,   // f is continuous and f'' >= 0
   kConcave,  // f is continuous and f'' <= 0
   kMixed,    // f lies within `slack` of each of its chords
-  kUnknown,  // nothing is known
+  kUnknown,  // f lies between start_low and start_high, the same as end_low and end_high
 };
 
 // A maximal interval over which f is of one kind. It reaches to the start of the next one.
@@ -64,6 +64,7 @@ struct FunctionView {
   double above_low, above_high;  // and above the last
   // The exact argument lies between these, whatever its bounds say.
   double least = -__builtin_inf(), most = __builtin_inf();
+  bool wave = false;  // f has the period 2 pi, and the cells cover [-50, 50]
 };
 
 // Bounds of f at a point: low <= f <= high, |f' - slope| <= slope_error.
@@ -75,6 +76,12 @@ struct FunctionPoint {
 
 static inline FunctionPoint unknown_point() {
   return {-__builtin_inf(), __builtin_inf(), 0, __builtin_inf()};
+}
+
+// A point in whose neighbourhood f is bounded, but its slope is not, or is not known: it only says
+// where slopes lead, as no slope is steeper.
+static inline FunctionPoint steep_point(double low, double high, int sign) {
+  return {low, high, sign * __DBL_MAX__, __builtin_inf()};
 }
 
 // The run that x belongs to: the last that starts before x, or at x unless it is open.
@@ -126,19 +133,6 @@ static inline FunctionPoint cell_point(const FunctionView& f, int cell, double x
           static_cast<double>(f.slope_error[cell]), cell};
 }
 
-// a + b, rounded outward only when it is inexact. Proof: sum + rest = a + b (Knuth's two-sum, for
-// any order of magnitudes); an infinite sum makes rest NaN and takes the step. No argument is a
-// product, so nothing is contracted.
-static inline double exact_sum_up(double a, double b) {
-  const double sum = a + b;
-  const double part = sum - a;
-  const double rest = (a - (sum - part)) + (b - part);
-  return rest <= 0 ? sum : next_up(sum);
-}
-static inline double exact_sum_down(double a, double b) {
-  return -exact_sum_up(-a, -b);
-}
-
 // intercept + slope x within slack. Slopes 0, 1 and -1 multiply exactly.
 static inline FunctionPoint line_point(const FunctionRun& run, double x) {
   double low = run.intercept;
@@ -185,18 +179,25 @@ static inline FunctionPoint exponential_point(const FunctionView& f, double x) {
   return {low, high, low, sub_up(high, low)};
 }
 
+// f(0), as its limit from the right, and between 0 and the first octave. A logarithm has no lower
+// bound there, and a power with a negative exponent no upper one.
+static inline FunctionPoint below_octaves(const FunctionView& f, double x) {
+  const bool grows = f.below_low == 0 && f.scale != nullptr;  // a power with a positive exponent
+  const double high = grows && x == 0 ? 0 : f.below_high;
+  const bool flat = grows && f.run[f.runs - 1].kind == FunctionRunKind::kConvex;
+  if (!flat) return steep_point(f.below_low, high, f.monotone);
+  return {f.below_low, high, 0, x == 0 ? 0 : __builtin_inf()};
+}
+
 // Proof of the rounding: value = scale p + k step takes a rounding each in scale, in step, in both
 // products and in the sum; 2^-50 (|scale p| + |k step|) covers them eight times over.
 static inline FunctionPoint octave_point(const FunctionView& f, double x) {
-  if (!(x > 0)) {
-    const bool at_zero = x == 0 && f.below_low == 0;  // a power with a positive exponent
-    return at_zero ? FunctionPoint{0, 0, 0, __builtin_inf()} : unknown_point();
-  }
+  if (!(x >= 0)) return unknown_point();
   std::uint64_t bits;
   __builtin_memcpy(&bits, &x, sizeof bits);
-  const int k = static_cast<int>(bits >> 52) - 1023;
+  const int k = x == 0 ? -1023 : static_cast<int>(bits >> 52) - 1023;
   const int octave = k - f.first_octave;
-  if (octave < 0) return {f.below_low, f.below_high, 0, __builtin_inf()};
+  if (octave < 0) return below_octaves(f, x);
   if (octave >= f.octaves) return {f.above_low, f.above_high, 0, __builtin_inf()};
   bits = (bits & 0xfffffffffffffu) | 0x3ff0000000000000u;
   double m;
@@ -232,13 +233,22 @@ static inline double power_down(double x, int n) {
   return made;
 }
 
+// The limit of a power at its pole, from the side of the run.
+static inline FunctionPoint pole_point(const FunctionView& f, int run) {
+  const FunctionRunKind kind = f.run[run].kind;
+  if (kind == FunctionRunKind::kUnknown) return unknown_point();
+  const double limit = kind == FunctionRunKind::kConcave ? -__builtin_inf() : __builtin_inf();
+  const bool falls = run > 0 || kind == FunctionRunKind::kConcave;
+  return steep_point(limit, limit, falls ? -1 : 1);
+}
+
 // The slope n x^(n - 1) is off by at most 33 roundings, unless products leave the normal range:
 // then nothing is said of it.
-static inline FunctionPoint monomial_point(const FunctionView& f, double x) {
+static inline FunctionPoint monomial_point(const FunctionView& f, int run, double x) {
   const int n = f.exponent;
   const double size = __builtin_fabs(x);
   const bool negative = x < 0 && n % 2 != 0;
-  if (n < 0 && x == 0) return unknown_point();
+  if (n < 0 && x == 0) return pole_point(f, run);
   const int count = n < 0 ? -n : n;
   double low = power_down(size, count);
   double high = power_up(size, count);
@@ -271,13 +281,13 @@ static inline FunctionPoint function_point(const FunctionView& f, int run, doubl
     case FunctionViewForm::kOctaves:
       return octave_point(f, x);
     case FunctionViewForm::kMonomial:
-      return monomial_point(f, x);
+      return monomial_point(f, run, x);
     default:
       break;
   }
   const FunctionRun& at = f.run[run];
   if (at.kind == FunctionRunKind::kLine) return line_point(at, x);
-  if (f.cells == 0 || at.cells == 0) return unknown_point();
+  if (f.cells == 0 || at.cells == 0) return {at.start_low, at.start_high, 0, __builtin_inf()};
   return cell_point(f, find_cell(f, at.cell, at.cells, x), x);
 }
 

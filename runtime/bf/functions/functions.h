@@ -14,48 +14,90 @@ namespace bf {
 
 // f over [low, high]; infinite where nothing is known, or f is not defined.
 static inline FunctionRange bound_function(const FunctionView& f, double low, double high) {
-  if (is_staircase(f)) return bound_staircase(f, low, high);
-  return bound_between(f, function_ends(f, low, high));
+  if (!is_staircase(f)) return bound_between(f, function_ends(f, low, high));
+  const FunctionEnds ends = argument_ends(f, low, high);
+  return bound_staircase(f, ends.low, ends.high);
+}
+
+// The centre and the radius of values of one sign whose magnitudes go from `near` to `far`, near <=
+// far / 4. The near end keeps its digits, which a radius of 24 bits would take from a centre in the
+// middle: so what is never negative stays so, and what is small has a logarithm.
+//
+// Proof. Half of the width is halved exactly, and r is at least that. Where near + r is exact, the
+// ends are near and near + 2 r. Else the centre c is at most near + r, which holds the near end,
+// and at least near + r - 2^-52 far 1.01: c + r >= far asks for 2 r >= far - near + 2^-52 far 1.01.
+// The addend gives 2^-50 far, of which its sum in double loses less than a half.
+static inline void put_magnitudes(double near, double far, double sign, Relaxation* made) {
+  const double half = 0.5 * exact_sum_up(far, -near);
+  made->radius = float_up(half);
+  double reach = static_cast<double>(made->radius);
+  if (exact_sum_up(near, reach) != exact_sum_down(near, reach)) {
+    made->radius = float_up(half + 0x1p-51 * far);
+    reach = static_cast<double>(made->radius);
+  }
+  made->centre = sign * exact_sum_down(near, reach);
+}
+
+// The centre and the radius of a function's values.
+static inline void put_range(const FunctionRange& range, Relaxation* made) {
+  const double size_low = __builtin_fabs(range.low);
+  const double size_high = __builtin_fabs(range.high);
+  const double near = size_low < size_high ? size_low : size_high;
+  const double far = size_low < size_high ? size_high : size_low;
+  const double most = static_cast<double>(kMaxFloat);
+  const bool of_one_sign = range.low >= 0 || range.high <= 0;
+  if (of_one_sign && near <= 0.25 * far && far >= 0x1p-1000 && far <= 0.5 * most) {
+    put_magnitudes(near, far, range.low >= 0 ? 1 : -1, made);
+    return;
+  }
+  const bool finite = size_low <= most && size_high <= most;
+  made->centre = finite ? 0.5 * range.low + 0.5 * range.high : 0;
+  const double up = exact_sum_up(range.high, -made->centre);
+  const double down = exact_sum_up(made->centre, -range.low);
+  made->radius = float_up(up > down ? up : down);
 }
 
 // Lines of slope 0.
 static inline Relaxation relax_constant(const FunctionRange& range) {
   Relaxation made;
   made.slope_upper = made.slope_lower = 0;
-  const double size_low = __builtin_fabs(range.low);
-  const double size_high = __builtin_fabs(range.high);
-  const double most = static_cast<double>(kMaxFloat);
-  const bool finite = size_low <= most && size_high <= most;
-  made.centre = finite ? 0.5 * range.low + 0.5 * range.high : 0;
-  made.offset_upper = sub_up(range.high, made.centre);
-  made.offset_lower = sub_down(range.low, made.centre);
-  const double up = sub_up(range.high, made.centre);
-  const double down = sub_up(made.centre, range.low);
-  made.radius = float_up(up > down ? up : down);
+  put_range(range, &made);
+  made.offset_upper = exact_sum_up(range.high, -made.centre);
+  made.offset_lower = exact_sum_down(range.low, -made.centre);
   return made;
 }
 
-// a' = f(z) for z in [low, high]; `centre` is that of z. Where nothing is known, an infinite offset
-// makes every bound that would use that line infinite or NaN, which no tightening accepts.
+// a' = f(z) for z in [low, high]; `centre` is that of z. Where nothing is known above or below, an
+// infinite offset makes every bound that would use that line infinite or NaN, which no tightening
+// accepts.
 static inline Relaxation relax_function(const FunctionView& f, double centre, double low,
                                         double high) {
   const bool steps = is_staircase(f);
-  const FunctionEnds ends =
-      steps ? FunctionEnds{low, high, 0, 0, {}, {}} : function_ends(f, low, high);
-  const FunctionRange range = steps ? bound_staircase(f, low, high) : bound_between(f, ends);
+  const FunctionEnds ends = steps ? argument_ends(f, low, high) : function_ends(f, low, high);
+  const FunctionRange range =
+      steps ? bound_staircase(f, ends.low, ends.high) : bound_between(f, ends);
   Relaxation made = relax_constant(range);
-  const bool finite =
-      ends.low >= -__DBL_MAX__ && ends.high <= __DBL_MAX__ && made.radius <= kMaxFloat;
-  if (!finite || !(ends.low < ends.high)) return made;
-  const FunctionLine upper =
-      steps ? line_over_steps(f, low, high, centre, 1) : line_over(f, ends, centre, 1, range.high);
-  const FunctionLine lower = steps ? line_over_steps(f, low, high, centre, -1)
-                                   : line_over(f, ends, centre, -1, -range.low);
+  const bool finite = ends.low >= -__DBL_MAX__ && ends.high <= __DBL_MAX__;
+  if (!finite || !(low < high) || !(ends.low < ends.high)) return made;
+  const double most = static_cast<double>(kMaxFloat);
+  const auto line = [&](int side, double constant) {
+    if (!(constant >= -most && constant <= most)) return FunctionLine{0, constant};
+    return steps ? line_over_steps(f, ends.low, ends.high, centre, side)
+                 : line_over(f, ends, centre, side, constant);
+  };
+  const FunctionLine upper = line(1, range.high);
+  const FunctionLine lower = line(-1, -range.low);
   made.slope_upper = upper.slope;
-  made.offset_upper = sub_up(upper.top, made.centre);
+  made.offset_upper = exact_sum_up(upper.top, -made.centre);
   made.slope_lower = -lower.slope;
-  made.offset_lower = sub_down(-lower.top, made.centre);
+  made.offset_lower = exact_sum_down(-lower.top, -made.centre);
   return made;
+}
+
+// The magnitude of an offset; 0 where it is infinite and needs no price.
+static inline double offset_size(double offset) {
+  const double size = __builtin_fabs(offset);
+  return size <= __DBL_MAX__ ? size : 0;
 }
 
 // The magnitude of a slope, and whether products with it are inexact.
@@ -76,8 +118,8 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
   const double factor = price_factor(errors.offset);
   double reach_sum = 0;
   for (int j = 0; j < n; ++j) {
-    const double low = sub_down(centre[j], static_cast<double>(below[j]));
-    const double high = add_up(centre[j], static_cast<double>(above[j]));
+    const double low = exact_sum_down(centre[j], -static_cast<double>(below[j]));
+    const double high = exact_sum_up(centre[j], static_cast<double>(above[j]));
     if (table == nullptr) {
       const Relaxation bounds = relax_constant(bound_function(f, low, high));
       centre_out[j] = bounds.centre;
@@ -94,8 +136,8 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
     const double inexact_up = multiplies_exactly(line.slope_upper) ? 0 : up;
     const double inexact_down = multiplies_exactly(line.slope_lower) ? 0 : down;
     const double inexact = inexact_up > inexact_down ? inexact_up : inexact_down;
-    const double offset_up = __builtin_fabs(line.offset_upper);
-    const double offset_down = __builtin_fabs(line.offset_lower);
+    const double offset_up = offset_size(line.offset_upper);
+    const double offset_down = offset_size(line.offset_lower);
     const double offset = offset_up > offset_down ? offset_up : offset_down;
     const double spread = static_cast<double>(radius[j]) * errors.inflate;
     const double product = steep == 0 ? 0 : steep * (errors.product * spread + slack[kCentreSlack]);
@@ -122,10 +164,14 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
 // where f is a line or a constant.
 static inline bool is_inexact(const FunctionView& f, const double* centre, const float* below,
                               const float* above, int j) {
-  const double low = sub_down(centre[j], static_cast<double>(below[j]));
-  const double high = add_up(centre[j], static_cast<double>(above[j]));
+  const double low = exact_sum_down(centre[j], -static_cast<double>(below[j]));
+  const double high = exact_sum_up(centre[j], static_cast<double>(above[j]));
   if (!(low < high)) return false;
-  if (is_staircase(f)) return stair_at(f, low) != stair_at(f, high);
+  if (f.wave) return true;
+  if (is_staircase(f)) {
+    const FunctionEnds ends = argument_ends(f, low, high);
+    return stair_at(f, ends.low) != stair_at(f, ends.high);
+  }
   const int run = find_run(f, low);
   return f.run[run].kind != FunctionRunKind::kLine || run != find_run(f, high);
 }

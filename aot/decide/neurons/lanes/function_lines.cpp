@@ -17,15 +17,21 @@ constexpr double kTolerance = 0x1p-16;
 
 bf::FunctionPeak peak_on(const bf::FunctionView& function, const FunctionInterval& interval,
                          float slope, int side) {
-  const bf::PeakSearch search = {static_cast<double>(slope), 0, side, kTolerance, -1, 0, {}};
-  return bf::peak_over(function, interval.ends, search);
+  return bf::lowest_line(function, interval.ends, slope, 0, side, kTolerance);
+}
+
+// f near x: an approximation.
+bf::FunctionPoint point_at(const bf::FunctionView& function, double x) {
+  const double place =
+      function.wave && std::fabs(x) > bf::kWaveReach && std::isfinite(x) ? bf::wave_angle(x) : x;
+  return bf::function_point(function, bf::find_run(function, place), place);
 }
 
 std::optional<double> split_point(const bf::FunctionView& function, double low, double high) {
   const double middle = low / 2 + high / 2;
   if (!(low < middle && middle < high)) return std::nullopt;
   const int first = bf::find_run(function, low), last = bf::find_run(function, high);
-  bool pieces = function.run[first].kind == bf::FunctionRunKind::kLine;
+  bool pieces = function.run[first].kind == bf::FunctionRunKind::kLine && !function.wave;
   std::optional<double> bend;
   for (int r = first + 1; r <= last; ++r) {
     const double start = function.run[r].start;
@@ -58,7 +64,7 @@ SlopeRange slopes_around(const bf::FunctionView& function, double low, double hi
                          float upper) {
   SlopeRange made = {std::min(lower, upper), std::max(lower, upper), lower, upper};
   const auto note_at = [&](double x) {
-    const double slope = bf::function_point(function, bf::find_run(function, x), x).slope;
+    const double slope = point_at(function, x).slope;
     if (!(std::fabs(slope) <= static_cast<double>(bf::kMaxSlope))) return;
     made.least = std::min(made.least, static_cast<float>(slope));
     made.most = std::max(made.most, static_cast<float>(slope));
@@ -84,7 +90,7 @@ FunctionOffset upper_line(const bf::FunctionView& function, const FunctionInterv
 }
 
 double value_at(const bf::FunctionView& function, double x) {
-  const bf::FunctionPoint at = bf::function_point(function, bf::find_run(function, x), x);
+  const bf::FunctionPoint at = point_at(function, x);
   return at.low / 2 + at.high / 2;
 }
 
@@ -94,7 +100,8 @@ FunctionPiece piece_on(const bf::FunctionView& function, double low, double high
   // The end may belong to the next piece, which begins there.
   const int last = bf::find_run(function, high);
   const bool reaches = last == first || (last == first + 1 && function.run[last].start == high);
-  if (reaches && run.kind == bf::FunctionRunKind::kLine) return {run.slope, run.intercept};
+  if (reaches && run.kind == bf::FunctionRunKind::kLine && !function.wave)
+    return {run.slope, run.intercept};
   const double at_low = value_at(function, low);
   const double slope = low < high ? (value_at(function, high) - at_low) / (high - low) : 0;
   return {slope, at_low - slope * low};

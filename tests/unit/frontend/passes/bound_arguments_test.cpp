@@ -1,8 +1,7 @@
 // What arguments of functions of restricted domain never leave.
 
-#include <gtest/gtest.h>
-
 #include <gmpxx.h>
+#include <gtest/gtest.h>
 
 #include <limits>
 
@@ -43,8 +42,17 @@ TEST(BoundArguments, TakesWhatFunctionsNeverLeave) {
 TEST(BoundArguments, SaysNothingOfArgumentsThatMayLeaveTheDomain) {
   EXPECT_FALSE(has_limits(argument_of(Relu{}, 1, -0.5, FunctionKind::kSqrt)));
   EXPECT_FALSE(has_limits(argument_of(Relu{}, -1, 0, FunctionKind::kSqrt)));
-  EXPECT_FALSE(has_limits(argument_of(Relu{}, 1, 0, FunctionKind::kReciprocal)));
+  EXPECT_FALSE(has_limits(argument_of(Relu{}, 1, -0.5, FunctionKind::kReciprocal)));
   EXPECT_FALSE(has_limits(argument_of(Unary{{FunctionKind::kTanh}}, 2, 0, FunctionKind::kAcos)));
+}
+
+TEST(BoundArguments, TakesPolesAndStepsAtTheEnd) {
+  EXPECT_EQ(argument_of(Relu{}, 1, 0, FunctionKind::kReciprocal).least, 0);
+  EXPECT_EQ(argument_of(Relu{}, -2, 0, FunctionKind::kReciprocal).most, 0);
+  EXPECT_EQ(argument_of(Relu{}, 1, 0, FunctionKind::kFloor).least, 0);
+  const Function sign = argument_of(Unary{{FunctionKind::kClip, 1, 3}}, 1, 0, FunctionKind::kSign);
+  EXPECT_EQ(sign.least, 1);
+  EXPECT_EQ(sign.most, 3);
 }
 
 TEST(BoundArguments, LeavesFunctionsThatAreDefinedEverywhere) {

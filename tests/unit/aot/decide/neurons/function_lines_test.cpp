@@ -67,6 +67,27 @@ TEST_F(FunctionLines, SlopesLieBetweenTheFlattestAndTheSteepest) {
   }
 }
 
+TEST_F(FunctionLines, AtAnEndOfTheDomainLinesAreTight) {
+  const FunctionInterval root = on(FunctionKind::kSqrt, 0, 0, 4);
+  for (const float slope : {0.3F, 2.0F, 50.0F})
+    EXPECT_NEAR(upper_line(*view_, root, slope).offset, 1 / (4 * static_cast<double>(slope)), 1e-4);
+  EXPECT_NEAR(lower_line(*view_, root, 0.5F).offset, 0, 1e-9);
+  const FunctionInterval logarithm = on(FunctionKind::kLog, 0, 0, 1);
+  EXPECT_NEAR(upper_line(*view_, logarithm, 2).offset, -1 - std::log(2), 1e-4);
+  EXPECT_EQ(lower_line(*view_, logarithm, 2).offset, -INFINITY);
+}
+
+TEST_F(FunctionLines, WavesAreSplitAndBoundedFarOut) {
+  const FunctionInterval interval = on(FunctionKind::kSin, 0, 1000, 1001);
+  EXPECT_EQ(interval.point, 1000.5);
+  EXPECT_NEAR(interval.value, std::sin(1000.5), 1e-9);
+  const FunctionOffset above = upper_line(*view_, interval, 0);
+  EXPECT_NEAR(above.offset, 1, 1e-9);
+  EXPECT_NEAR(above.touch, 318.5 * std::acos(-1.0), 1e-3);
+  const SlopeRange range = slopes_on(*view_, 1000, 1001);
+  EXPECT_GT(range.most, 0.4F);
+}
+
 TEST_F(FunctionLines, OutsideOfTheDomainNothingIsKnown) {
   const FunctionInterval interval = on(FunctionKind::kLog, 0, -1, 1);
   EXPECT_EQ(lower_line(*view_, interval, 1).offset, -INFINITY);
