@@ -34,16 +34,19 @@ struct KnotLines {
   double offset[kKnots];
 };
 
+// bent: the ends are finite and differ. constant: a bound on the side.
 static inline KnotLines knot_lines(const FunctionView& f, const FunctionEnds& ends, bool bent,
                                    double centre, int side, double constant,
                                    double activation_centre) {
+  const bool finite = __builtin_fabs(constant) <= static_cast<double>(kMaxFloat);
   KnotLines made;
   for (int k = 0; k < kKnots; ++k) {
-    const FunctionLine line = bent ? line_over(f, ends, centre, side, constant, kKnotShares[k])
-                                   : FunctionLine{0, constant};
+    const FunctionLine line = bent && finite
+                                  ? line_over(f, ends, centre, side, constant, kKnotShares[k])
+                                  : FunctionLine{0, constant};
     made.slope[k] = side > 0 ? line.slope : -line.slope;
-    made.offset[k] =
-        side > 0 ? sub_up(line.top, activation_centre) : sub_down(-line.top, activation_centre);
+    made.offset[k] = side > 0 ? exact_sum_up(line.top, -activation_centre)
+                              : exact_sum_down(-line.top, -activation_centre);
   }
   return made;
 }
@@ -60,7 +63,7 @@ static inline void measure_knots(const KnotLines& lines, KnotSizes* sizes) {
   bool equal = true;
   for (int k = 0; k < kKnots; ++k) {
     steep = larger_of(steep, steepness(lines.slope[k]));
-    sizes->offset = larger_of(sizes->offset, __builtin_fabs(lines.offset[k]));
+    sizes->offset = larger_of(sizes->offset, offset_size(lines.offset[k]));
     equal = equal && lines.slope[k] == lines.slope[0];
   }
   const double alone = multiplies_exactly(lines.slope[0]) ? 0 : steep;
@@ -88,12 +91,12 @@ static inline void relax_knots(int n, const FunctionView& f, const double* centr
   const double offset_error = errors.offset + 0x1p-50;
   const double factor = price_factor(offset_error);
   for (int j = 0; j < n; ++j, knots += kKnotNumbers) {
-    const double low = sub_down(centre[j], static_cast<double>(below[j]));
-    const double high = add_up(centre[j], static_cast<double>(above[j]));
+    const double low = exact_sum_down(centre[j], -static_cast<double>(below[j]));
+    const double high = exact_sum_up(centre[j], static_cast<double>(above[j]));
     const FunctionEnds ends = function_ends(f, low, high);
     const FunctionRange range = bound_between(f, ends);
-    const bool bent = ends.low >= -__DBL_MAX__ && ends.high <= __DBL_MAX__ &&
-                      activation_radius[j] <= kMaxFloat && ends.low < ends.high;
+    const bool finite = ends.low >= -__DBL_MAX__ && ends.high <= __DBL_MAX__;
+    const bool bent = finite && low < high && ends.low < ends.high;
     const KnotLines upper =
         knot_lines(f, ends, bent, centre[j], 1, range.high, activation_centre[j]);
     const KnotLines lower =
