@@ -1,8 +1,7 @@
 // What arguments of functions of restricted domain never leave.
 
-#include <gtest/gtest.h>
-
 #include <gmpxx.h>
+#include <gtest/gtest.h>
 
 #include <limits>
 
