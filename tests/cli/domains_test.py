@@ -17,7 +17,8 @@ class Domains(Case):
         ends = {"lower": [box[0]] * inputs, "upper": [box[1]] * inputs}
         found = self.run_json("run", network, "--box", self.write("box.json", ends),
                               "--method", method)
-        return found["lower"][0], found["upper"][0]
+        ends = found["outputs"]
+        return float(ends["lower"][0]), float(ends["upper"][0])
 
     def expect(self, nodes, box, exact, slack=1e-4, **given):
         for method in METHODS:
