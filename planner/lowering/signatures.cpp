@@ -170,7 +170,7 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kRelaxKnots, "relax_knots", "bf/functions/mixtures.h", "",
      "int n, function f, in double centre[n], in float below[n], in float above[n], in float "
      "radius[n], relax_errors errors, in double slack[3], in double centre_out[n], in float "
-     "radius_out[n], out float knots[54 n]"},
+     "radius_out[n], out float knots[102 n]"},
     {Routine::kMeetAnchor, "meet_anchor", "bf/core/context.h", "",
      "int n, in float low[n], in float high[n], in double centre[n], inout float below[n], inout"
      " float above[n], state state"},
@@ -367,7 +367,8 @@ constexpr Declaration kDeclarations[] = {
      "int n, in float slopes[2 n], in float offsets[3 n], in float slope[n rows], in float "
      "from[n rows], out float to[n rows], inout float sums[rows]"},
     {Routine::kRelaxMixtures, "relax_mixtures", "bf/functions/mixtures.h", "rows",
-     "int n, in float knots[54 n], int offsets, in float share[n rows], in float from[n rows], out "
+     "int n, in float knots[102 n], int offsets, in float share[n rows], in float from[n rows], "
+     "out "
      "float to[n rows], inout float sums[rows]"},
     {Routine::kStartSlopes, "start_slopes", "bf/sums/slopes.h", "rows",
      "int n, in float table[6 n], out float slope[n rows]"},
@@ -401,7 +402,7 @@ constexpr Declaration kDeclarations[] = {
      "slope[n rows], inout float mean[n rows], inout float square[n rows], inout float values[n "
      "rows]"},
     {Routine::kStepShares, "step_shares", "bf/functions/mixtures.h", "rows",
-     "int n, in float knots[54 n], ascent ascent, in float coefficients[n rows], inout float "
+     "int n, in float knots[102 n], ascent ascent, in float coefficients[n rows], inout float "
      "share[n rows], inout float mean[n rows], inout float square[n rows], inout float values[n "
      "rows]"},
 };

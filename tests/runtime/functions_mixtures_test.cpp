@@ -60,7 +60,7 @@ std::vector<float> random_shares(std::mt19937_64& random, std::size_t count) {
     const std::uint64_t which = random() % 6;
     x = which == 0   ? 0.0F
         : which == 1 ? 1.0F
-        : which == 2 ? static_cast<float>(random() % 9) / 8
+        : which == 2 ? static_cast<float>(random() % 17) / 16
         : which == 3 ? static_cast<float>(std::ldexp(unit(random), -140))
                      : static_cast<float>(unit(random));
   }

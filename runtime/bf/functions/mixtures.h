@@ -18,9 +18,11 @@ namespace bf {
 
 constexpr int kKnotNumbers = kKnotRows * kKnots;  // floats of a neuron
 
-// The points of the lines as shares of the interval. Tangents at its ends may be vertical.
-constexpr double kKnotShares[kKnots] = {0x1p-6, 0.125, 0.25,  0.375,     0.5,
-                                        0.625,  0.75,  0.875, 1 - 0x1p-6};
+// The point of a line as a share of the interval. Tangents at its ends may be vertical.
+static inline double knot_share(int k) {
+  if (k == 0) return 0x1p-7;
+  return k == kKnots - 1 ? 1 - 0x1p-7 : k * (1.0 / (kKnots - 1));
+}
 
 // What all lines of a neuron have in common: the largest magnitudes of slopes and offsets, and the
 // slope that roundings count for, which is 0 where none happens.
@@ -42,7 +44,7 @@ static inline KnotLines knot_lines(const FunctionView& f, const FunctionEnds& en
   KnotLines made;
   for (int k = 0; k < kKnots; ++k) {
     const FunctionLine line = bent && finite
-                                  ? line_over(f, ends, centre, side, constant, kKnotShares[k])
+                                  ? line_over(f, ends, centre, side, constant, knot_share(k))
                                   : FunctionLine{0, constant};
     made.slope[k] = side > 0 ? line.slope : -line.slope;
     made.offset[k] = side > 0 ? exact_sum_up(line.top, -activation_centre)
