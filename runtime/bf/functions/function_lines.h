@@ -200,7 +200,7 @@ static inline double find_slope(const FunctionView& f, int run, double s, double
     const double slope = sign * function_point(f, run, x).slope;
     const double at = slope - s;
     if (i == 0) {  // slopes at an end of the domain may be infinite: much steeper ones do not count
-      const double most = 16 * (__builtin_fabs(slope) + __builtin_fabs(s));
+      const double most = 2 * (__builtin_fabs(slope) + __builtin_fabs(s));
       enough = tolerance * ((at_a < most ? at_a : most) + (-at_b < most ? -at_b : most));
     }
     if (__builtin_fabs(at) <= enough) break;
