@@ -534,8 +534,8 @@ static inline void keep_ranges(int n, const double* centre, const float* below, 
 static inline void write_bounds(int n, bool relu, const double* centre, const float* below,
                                 const float* above, float* lower, float* upper) {
   for (int j = 0; j < n; ++j) {
-    const float low = float_down(sub_down(centre[j], static_cast<double>(below[j])));
-    const float high = float_up(add_up(centre[j], static_cast<double>(above[j])));
+    const float low = float_down(exact_sum_down(centre[j], -static_cast<double>(below[j])));
+    const float high = float_up(exact_sum_up(centre[j], static_cast<double>(above[j])));
     lower[j] = relu && low < 0 ? 0.0f : low;
     upper[j] = relu && high < 0 ? 0.0f : high;
   }

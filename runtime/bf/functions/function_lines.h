@@ -200,7 +200,7 @@ static inline double find_slope(const FunctionView& f, int run, double s, double
     const double slope = sign * function_point(f, run, x).slope;
     const double at = slope - s;
     if (i == 0) {  // slopes at an end of the domain may be infinite: much steeper ones do not count
-      const double most = 16 * (__builtin_fabs(slope) + __builtin_fabs(s));
+      const double most = 2 * (__builtin_fabs(slope) + __builtin_fabs(s));
       enough = tolerance * ((at_a < most ? at_a : most) + (-at_b < most ? -at_b : most));
     }
     if (__builtin_fabs(at) <= enough) break;
@@ -404,6 +404,24 @@ static inline FunctionLine line_over(const FunctionView& f, const FunctionEnds& 
     if (!move_end(peak, middle, i == 0, &chord)) break;
   }
   return best;
+}
+
+// The line over g where there is none under it: its largest value on the interval is `constant`,
+// the bound of g, so that it is as good as that where intervals are lost. It is the tangent at the
+// end at which g takes that value, if g is concave there and the tangent falls from there.
+static inline FunctionLine line_at_end(const FunctionView& f, const FunctionEnds& ends, double c,
+                                       int side, double constant) {
+  const LineCentre origin = line_centre(ends, c);
+  const auto tangent = [&](int run, double x, const FunctionPoint& at, int outwards) {
+    const float s = nearest_float(side > 0 ? at.slope : -at.slope);
+    const FunctionLine none = {0, constant};
+    if (!is_concave(f.run[run], side) || top_of(at, side) != constant) return none;
+    if (!(s * static_cast<float>(outwards) > 0 && s >= -kMaxSlope && s <= kMaxSlope)) return none;
+    const PeakSearch search = {static_cast<double>(s), origin.at, side, 0x1p-14, run, x, at};
+    return FunctionLine{s, add_centre_error(peak_over(f, ends, search).top, search.s, origin)};
+  };
+  const FunctionLine right = tangent(ends.last, ends.high, ends.at_high, 1);
+  return right.slope != 0 ? right : tangent(ends.first, ends.low, ends.at_low, -1);
 }
 
 }  // namespace bf

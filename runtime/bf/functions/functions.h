@@ -82,8 +82,9 @@ static inline Relaxation relax_function(const FunctionView& f, double centre, do
   const double most = static_cast<double>(kMaxFloat);
   const auto line = [&](int side, double constant) {
     if (!(constant >= -most && constant <= most)) return FunctionLine{0, constant};
-    return steps ? line_over_steps(f, ends.low, ends.high, centre, side)
-                 : line_over(f, ends, centre, side, constant);
+    if (steps) return line_over_steps(f, ends.low, ends.high, centre, side);
+    return made.radius <= kMaxFloat ? line_over(f, ends, centre, side, constant)
+                                    : line_at_end(f, ends, centre, side, constant);
   };
   const FunctionLine upper = line(1, range.high);
   const FunctionLine lower = line(-1, -range.low);
