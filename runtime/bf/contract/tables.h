@@ -43,7 +43,7 @@ enum KnotRow : std::uint8_t {
   kKnotWideLower
 };
 constexpr int kKnotRows = 6;
-constexpr int kKnots = 17;  // the middle one is the line of the relaxation table
+constexpr int kKnots = 17;
 
 // A product of two tensors: slopes over both factors, offsets outward; sums/planes.h.
 enum ProductRow : std::uint8_t { kSlopeX, kSlopeY, kProductUpper, kProductLower };

@@ -424,4 +424,12 @@ static inline FunctionLine line_at_end(const FunctionView& f, const FunctionEnds
   return right.slope != 0 ? right : tangent(ends.first, ends.low, ends.at_low, -1);
 }
 
+// The lowest line of slope s over g.
+static inline FunctionLine line_of_slope(const FunctionView& f, const FunctionEnds& ends, double c,
+                                         int side, float s) {
+  const LineCentre origin = line_centre(ends, c);
+  const PeakSearch search{static_cast<double>(s), origin.at, side, 0x1p-14, -1, 0, {}};
+  return {s, add_centre_error(peak_over(f, ends, search).top, search.s, origin)};
+}
+
 }  // namespace bf

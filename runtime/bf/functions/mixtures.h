@@ -7,10 +7,10 @@
 #include "bf/sums/slopes.h"
 
 // Backward rows that choose lines of the elementwise functions that they pass, each row its own:
-// docs/proofs/optimised-slopes.md. A neuron has kKnots lines over and under its function, each
-// lowest (highest) at another point of its interval. A row's choice is a share in [0, 1]: a mixture
-// of the two lines next to it. Mixtures of bounds are bounds, so that nothing that finds shares
-// needs a proof.
+// docs/proofs/optimised-slopes.md. A neuron has kKnots lines over and under its function, of
+// slopes that are the best at one point of its interval or another. A row's choice is a share in
+// [0, 1]: a mixture of the two lines next to it. Mixtures of bounds are bounds, so that nothing
+// that finds shares needs a proof.
 //
 // Shares, values and coefficients are [element][kRows] floats; values are relative to the centres.
 
@@ -36,16 +36,37 @@ struct KnotLines {
   double offset[kKnots];
 };
 
+// Slopes of the lines that are best at one point or another, from one end of the interval to the
+// other, the same distance apart in number. Where the hull of g is straight, many points have one
+// line, which counts once: else a row's bound would not change with its share there.
+static inline void knot_slopes(const FunctionView& f, const FunctionEnds& ends, double centre,
+                               int side, double constant, float* slope) {
+  float found[kKnots];
+  for (int k = 0; k < kKnots; ++k)
+    found[k] = line_over(f, ends, centre, side, constant, knot_share(k)).slope;
+  const float apart = __builtin_fabsf(found[kKnots - 1] - found[0]) * 0x1p-10f;
+  int last = 0;
+  for (int k = 1; k < kKnots; ++k)
+    if (__builtin_fabsf(found[k] - found[last]) > apart) found[++last] = found[k];
+  for (int k = 0; k < kKnots; ++k) {
+    const int place = k * last, first = place / (kKnots - 1);
+    const float part = static_cast<float>(place % (kKnots - 1)) / static_cast<float>(kKnots - 1);
+    const float next = found[first < last ? first + 1 : last];
+    slope[k] = found[first] + part * (next - found[first]);
+  }
+}
+
 // bent: the ends are finite and differ. constant: a bound on the side.
 static inline KnotLines knot_lines(const FunctionView& f, const FunctionEnds& ends, bool bent,
                                    double centre, int side, double constant,
                                    double activation_centre) {
-  const bool finite = __builtin_fabs(constant) <= static_cast<double>(kMaxFloat);
+  float slope[kKnots] = {};
+  const bool moves = bent && __builtin_fabs(constant) <= static_cast<double>(kMaxFloat);
+  if (moves) knot_slopes(f, ends, centre, side, constant, slope);
   KnotLines made;
   for (int k = 0; k < kKnots; ++k) {
-    const FunctionLine line = bent && finite
-                                  ? line_over(f, ends, centre, side, constant, knot_share(k))
-                                  : FunctionLine{0, constant};
+    const FunctionLine line =
+        moves ? line_of_slope(f, ends, centre, side, slope[k]) : FunctionLine{0, constant};
     made.slope[k] = side > 0 ? line.slope : -line.slope;
     made.offset[k] = side > 0 ? exact_sum_up(line.top, -activation_centre)
                               : exact_sum_down(-line.top, -activation_centre);
@@ -159,7 +180,7 @@ static inline RowKnots<kRows> knots_at(const float* knots, int offsets, const fl
   return made;
 }
 
-// Shares to begin with: the lines of the relaxation table.
+// Shares to begin with: the lines in the middle.
 template <int kRows>
 BF_ROUTINE start_shares(int n, float* BF_RESTRICT share) {
   for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{n} * kRows; ++i) share[i] = 0.5f;
