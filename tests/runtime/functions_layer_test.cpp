@@ -101,9 +101,11 @@ void check_layer(const Function& function) {
   for (int i = 0; i < n; ++i) {
     const auto j = static_cast<std::size_t>(i);
     const auto row = [&](int r) { return made.table[static_cast<std::size_t>(r * n + i)]; };
-    const double low = bf::exact_sum_down(layer.centre[j], -static_cast<double>(layer.below[j]));
-    const double high = bf::exact_sum_up(layer.centre[j], static_cast<double>(layer.above[j]));
-    const bf::Relaxation line = bf::relax_function(held.view(), layer.centre[j], low, high);
+    const bf::FunctionRange z =
+        bf::interval_of(held.view(), layer.centre[j], layer.below[j], layer.above[j]);
+    ASSERT_LE(mpq_class(z.low), mpq_class(layer.centre[j]) - mpq_class(layer.below[j]));
+    ASSERT_GE(mpq_class(z.high), mpq_class(layer.centre[j]) + mpq_class(layer.above[j]));
+    const bf::Relaxation line = bf::relax_function(held.view(), layer.centre[j], z.low, z.high);
     ASSERT_EQ(row(0), line.slope_upper);
     ASSERT_EQ(row(1), line.slope_lower);
     ASSERT_EQ(made.centre[j], line.centre);

@@ -57,12 +57,13 @@ static inline FunctionEnds function_ends(const FunctionView& f, double low, doub
   ends.first = find_run(f, ends.low);
   ends.last = find_run(f, ends.high);
   const auto is_pole = [&](int run, double x) {
-    return f.run[run].kind == FunctionRunKind::kUnknown && f.run[run].start == x;
+    return f.run[run].kind == FunctionRunKind::kUnknown && f.run[run].start == x &&
+           ends.low < ends.high;
   };
-  if (ends.low < ends.high && is_pole(ends.first, ends.low) && ends.first + 1 < f.runs &&
+  if (is_pole(ends.first, ends.low) && ends.first + 1 < f.runs &&
       f.run[ends.first + 1].start == ends.low)
     ++ends.first;
-  if (ends.low < ends.high && is_pole(ends.last, ends.high) && ends.last > ends.first) --ends.last;
+  if (is_pole(ends.last, ends.high) && ends.last > ends.first) --ends.last;
   ends.at_low = function_point(f, ends.first, ends.low);
   ends.at_high = function_point(f, ends.last, ends.high);
   return ends;

@@ -29,13 +29,11 @@ static inline FunctionRange bound_function(const FunctionView& f, double low, do
 // The addend gives 2^-50 far, of which its sum in double loses less than a half.
 static inline void put_magnitudes(double near, double far, double sign, Relaxation* made) {
   const double half = 0.5 * exact_sum_up(far, -near);
-  made->radius = float_up(half);
-  double reach = static_cast<double>(made->radius);
-  if (exact_sum_up(near, reach) != exact_sum_down(near, reach)) {
-    made->radius = float_up(half + 0x1p-51 * far);
-    reach = static_cast<double>(made->radius);
-  }
-  made->centre = sign * exact_sum_down(near, reach);
+  float reach = nearest_float(half);
+  if (static_cast<double>(reach) != half || exact_sum_up(near, half) != exact_sum_down(near, half))
+    reach = float_up(half + 0x1p-51 * far);
+  made->radius = reach;
+  made->centre = sign * exact_sum_down(near, static_cast<double>(reach));
 }
 
 // The centre and the radius of a function's values.
@@ -95,6 +93,22 @@ static inline Relaxation relax_function(const FunctionView& f, double centre, do
   return made;
 }
 
+// Returns true if f may jump, or have no value, at an end of the interval: then it matters whether
+// the argument reaches it.
+static inline bool needs_exact_ends(const FunctionView& f) {
+  return f.form != FunctionViewForm::kCells || f.degree <= 1 ||
+         f.run[0].kind == FunctionRunKind::kUnknown;
+}
+
+// The interval of neuron j; its ends are rounded outward unless they are exact and that matters.
+static inline FunctionRange interval_of(const FunctionView& f, double centre, float below,
+                                        float above) {
+  const double down = static_cast<double>(below);
+  const double up = static_cast<double>(above);
+  if (needs_exact_ends(f)) return {exact_sum_down(centre, -down), exact_sum_up(centre, up)};
+  return {sub_down(centre, down), add_up(centre, up)};
+}
+
 // The magnitude of an offset; 0 where it is infinite and needs no price.
 static inline double offset_size(double offset) {
   const double size = __builtin_fabs(offset);
@@ -119,15 +133,14 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
   const double factor = price_factor(errors.offset);
   double reach_sum = 0;
   for (int j = 0; j < n; ++j) {
-    const double low = exact_sum_down(centre[j], -static_cast<double>(below[j]));
-    const double high = exact_sum_up(centre[j], static_cast<double>(above[j]));
+    const FunctionRange z = interval_of(f, centre[j], below[j], above[j]);
     if (table == nullptr) {
-      const Relaxation bounds = relax_constant(bound_function(f, low, high));
+      const Relaxation bounds = relax_constant(bound_function(f, z.low, z.high));
       centre_out[j] = bounds.centre;
       radius_out[j] = bounds.radius;
       continue;
     }
-    const Relaxation line = relax_function(f, centre[j], low, high);
+    const Relaxation line = relax_function(f, centre[j], z.low, z.high);
     const double b = __builtin_fabs(static_cast<double>(below[j]));
     const double a = __builtin_fabs(static_cast<double>(above[j]));
     const double reach = b > a ? b : a;
@@ -165,8 +178,7 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
 // where f is a line or a constant.
 static inline bool is_inexact(const FunctionView& f, const double* centre, const float* below,
                               const float* above, int j) {
-  const double low = exact_sum_down(centre[j], -static_cast<double>(below[j]));
-  const double high = exact_sum_up(centre[j], static_cast<double>(above[j]));
+  const auto [low, high] = interval_of(f, centre[j], below[j], above[j]);
   if (!(low < high)) return false;
   if (f.wave) return true;
   if (is_staircase(f)) {
