@@ -623,8 +623,8 @@ constexpr bool each_kind_has_its_row() {
 }
 static_assert(each_kind_has_its_row(), "a FunctionKind without its row, or a row with a gap");
 
-// What is true of all composites. Normalisation makes them, of real arithmetic alone: no operator is
-// one, and none has a derivative or is evaluated in float32.
+// What is true of all composites. Normalisation makes them, of real arithmetic alone: no operator
+// is one, and none has a derivative or is evaluated in float32.
 constexpr FunctionFacts kCompositeFacts = {
     .kind = kComposite,
     .name = "composite",

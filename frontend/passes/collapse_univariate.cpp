@@ -99,8 +99,8 @@ class Collapser {
         !std::holds_alternative<Binary>(node.op))
       return std::nullopt;
     std::vector<ValueId> bases;
-    for (auto base = base_of(node.output);
-         base && static_cast<int>(bases.size()) < kMostBases; base = base_of(*base))
+    for (auto base = base_of(node.output); base && static_cast<int>(bases.size()) < kMostBases;
+         base = base_of(*base))
       bases.push_back(*base);
     std::reverse(bases.begin(), bases.end());
     for (const ValueId base : bases)
@@ -128,8 +128,7 @@ class Collapser {
   std::optional<ValueId> common_base(ValueId a, ValueId b) const {
     std::optional<ValueId> p = a, q = b;
     while (p && q && *p != *q) {
-      std::optional<ValueId>& deeper =
-          depths_[index_of(*p)] >= depths_[index_of(*q)] ? p : q;
+      std::optional<ValueId>& deeper = depths_[index_of(*p)] >= depths_[index_of(*q)] ? p : q;
       deeper = base_of(*deeper);
     }
     return p && q ? p : std::nullopt;

@@ -136,9 +136,9 @@ bool fold_relu_pairs(Graph& graph);
 void fold_steps(Graph& graph);
 
 // Elementwise nodes that compute one function of one tensor become that function, where it comes
-// near a line on both sides: a function that is known where it is one, else a composite with a table of its
-// own. Scales have to be the same for all elements. Not of functions with ReLUs alone, whose
-// neurons can be split.
+// near a line on both sides: a function that is known where it is one, else a composite with a
+// table of its own. Scales have to be the same for all elements. Not of functions with ReLUs alone,
+// whose neurons can be split.
 //   s = sigmoid x;  y = mul x, s   ->   y = composite((x * sigmoid(x))) x
 //   e = exp x;  t = scale e {1, 1};  y = log t   ->   y = softplus x
 // Rounding: factors that compose, counted in the composite's numbers and in Scales around it.

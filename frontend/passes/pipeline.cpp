@@ -28,8 +28,8 @@ void maxima_as_asked(Graph& graph, const PassOptions& options) {
   if (options.max_as_relu) max_as_relu(graph);
 }
 
-// A verifier's own evaluation rounds each result. Splits of neurons of the networks that have maxima
-// written as ReLUs need all of their functions to be ReLUs.
+// A verifier's own evaluation rounds each result. Splits of neurons of the networks that have
+// maxima written as ReLUs need all of their functions to be ReLUs.
 void functions_of_one_tensor(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation && !options.max_as_relu) collapse_univariate(graph);
 }

@@ -104,10 +104,9 @@ Series values_across(const Function& f, const Series& u) {
 
 Piece border_piece(const Composite& composite, double start, double end) {
   const auto& steps = composite.steps();
-  const Interval value = series_of(steps, variable(Interval(start, end), 0),
-                                   [&](std::size_t i, const Series& u) {
-                                     return values_across(steps[i].function, u);
-                                   })[0];
+  const Interval value = series_of(
+      steps, variable(Interval(start, end), 0),
+      [&](std::size_t i, const Series& u) { return values_across(steps[i].function, u); })[0];
   return between(start, double_below(value), double_above(value));
 }
 

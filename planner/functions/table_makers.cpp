@@ -90,8 +90,7 @@ CellTarget target_of(const Formula& formula, double start, double end) {
 
 void append_smooth(const Piece& piece, double end, const Formula& common, FunctionTable& table) {
   const Formula& formula = piece.formula ? piece.formula : common;
-  const CellTarget target =
-      piece.formula ? target_of(formula, piece.start, end) : CellTarget{};
+  const CellTarget target = piece.formula ? target_of(formula, piece.start, end) : CellTarget{};
   skip_to(piece.start, table);
   bool open = piece.open;
   for (const Segment& segment : split_by_curvature(formula, piece.start, end)) {

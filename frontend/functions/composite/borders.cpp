@@ -140,9 +140,9 @@ class BorderFinder {
                 border.jumps || other->jumps};
       all.erase(other);
     }
-    all.insert(std::find_if(all.begin(), all.end(),
-                            [&](const Border& b) { return b.low > border.low; }),
-               border);
+    all.insert(
+        std::find_if(all.begin(), all.end(), [&](const Border& b) { return b.low > border.low; }),
+        border);
     grown_ = true;
   }
 

@@ -30,53 +30,38 @@ std::optional<Branches> clip(double low, double high) {
 
 std::optional<Branches> shrink(double threshold, double bias) {
   if (!(threshold > 0)) return std::nullopt;
-  return Branches{
-      {-threshold, threshold}, {line(bias, 1), line(0, 0), line(-bias, 1)}, {0, 0}};
+  return Branches{{-threshold, threshold}, {line(bias, 1), line(0, 0), line(-bias, 1)}, {0, 0}};
+}
+
+std::optional<Branches> with_jumps(const Function& f) {
+  if (f.kind == kThresholdedRelu) return Branches{{f.a}, {line(0, 0), line(0, 1)}, {0}};
+  if (f.kind == kShrink) return shrink(f.a, f.b);
+  if (f.kind == kSign) return Branches{{0}, {line(-1, 0), line(1, 0)}, {0}};
+  if (f.kind == kStep) return Branches{{0}, {line(0, 0), line(1, 0)}, {0}};
+  if (f.kind == kStepAt) return Branches{{0}, {line(0, 0), line(1, 0)}, {1}};
+  if (f.kind == kIsZero) return Branches{{0}, {line(0, 0), line(0, 0)}, {1}};
+  return std::nullopt;
+}
+
+std::optional<Branches> with_bends(const Function& f) {
+  if (f.kind == kLeakyRelu) return Branches{{0}, {line(0, f.a), line(0, 1)}, {}};
+  if (f.kind == kAbs) return Branches{{0}, {line(0, -1), line(0, 1)}, {}};
+  if (f.kind == kClip) return clip(f.a, f.b);
+  if (f.kind == kElu || (f.kind == kCelu && f.a > 0))
+    return Branches{{0}, {kSmooth, line(0, 1)}, {}};
+  if (f.kind == kSelu) return Branches{{0}, {kSmooth, line(0, f.b)}, {}};
+  if (f.kind == kHardSwish) return Branches{{-3, 3}, {line(0, 0), kSmooth, line(0, 1)}, {}};
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Branches> branches_of(const Function& f) {
-  switch (f.kind) {
-    case kLeakyRelu:
-      return Branches{{0}, {line(0, f.a), line(0, 1)}, {}};
-    case kAbs:
-      return Branches{{0}, {line(0, -1), line(0, 1)}, {}};
-    case kClip:
-      return clip(f.a, f.b);
-    case kThresholdedRelu:
-      return Branches{{f.a}, {line(0, 0), line(0, 1)}, {0}};
-    case kShrink:
-      return shrink(f.a, f.b);
-    case kSign:
-      return Branches{{0}, {line(-1, 0), line(1, 0)}, {0}};
-    case kStep:
-      return Branches{{0}, {line(0, 0), line(1, 0)}, {0}};
-    case kStepAt:
-      return Branches{{0}, {line(0, 0), line(1, 0)}, {1}};
-    case kIsZero:
-      return Branches{{0}, {line(0, 0), line(0, 0)}, {1}};
-    case kElu:
-      return Branches{{0}, {kSmooth, line(0, 1)}, {}};
-    case kCelu:
-      if (!(f.a > 0)) return std::nullopt;
-      return Branches{{0}, {kSmooth, line(0, 1)}, {}};
-    case kSelu:
-      return Branches{{0}, {kSmooth, line(0, f.b)}, {}};
-    case kHardSwish:
-      return Branches{{-3, 3}, {line(0, 0), kSmooth, line(0, 1)}, {}};
-    case kSigmoid:
-    case kTanh:
-    case kSoftplus:
-    case kGelu:
-    case kGeluTanh:
-    case kMish:
-    case kErf:
-    case kExp:
-      return Branches{{}, {kSmooth}, {}};
-    default:
-      return std::nullopt;
-  }
+  for (const FunctionKind smooth :
+       {kSigmoid, kTanh, kSoftplus, kGelu, kGeluTanh, kMish, kErf, kExp})
+    if (f.kind == smooth) return Branches{{}, {kSmooth}, {}};
+  if (auto made = with_jumps(f)) return made;
+  return with_bends(f);
 }
 
 }  // namespace bf_aot

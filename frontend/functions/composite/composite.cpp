@@ -85,9 +85,8 @@ const Composite* Composite::of(const std::vector<CompositeStep>& steps) {
   for (const CompositeStep& step : steps)
     if (!is_finite(step.factor) || !is_finite(step.offset)) return nullptr;
   const std::lock_guard lock(mutex);
-  const auto found = std::find_if(known.begin(), known.end(), [&](const auto& each) {
-    return each->steps_ == steps;
-  });
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [&](const auto& each) { return each->steps_ == steps; });
   if (found != known.end()) return found->get();
   std::optional<CompositeShape> shape = shape_of(steps);
   if (!shape) return nullptr;

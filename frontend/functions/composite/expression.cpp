@@ -97,7 +97,8 @@ std::optional<int> Expression::exponent_of(int term) const {
 
 std::optional<int> Expression::exponent_beside_one(int term) const {
   const CompositeStep& step = at(term);
-  if (step.kind != StepKind::kLine || step.factor != kOne || step.offset != kOne) return std::nullopt;
+  if (step.kind != StepKind::kLine || step.factor != kOne || step.offset != kOne)
+    return std::nullopt;
   return exponent_of(step.left);
 }
 
@@ -105,7 +106,8 @@ std::optional<int> Expression::sigmoid_of_product(int a, int b) {
   if (!exponent_of(a)) std::swap(a, b);
   const std::optional<int> exponent = exponent_of(a);
   const CompositeStep other = at(b);
-  if (!exponent || other.kind != StepKind::kFunction || other.function.kind != FunctionKind::kSigmoid)
+  if (!exponent || other.kind != StepKind::kFunction ||
+      other.function.kind != FunctionKind::kSigmoid)
     return std::nullopt;
   if (line(other.left, kMinusOne, kNone) != *exponent) return std::nullopt;
   return function({FunctionKind::kSigmoid}, *exponent);

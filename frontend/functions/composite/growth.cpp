@@ -41,8 +41,7 @@ Interval to_power(const Interval& x, std::size_t k) {
 // At least the size of p(x) R, which decays at half the rate r of R: with |x| = start + t, t >= 0,
 //   |x|^k e^(-r t) <= m^k e^(-r t / 2), m = max(start, 2 k / r):
 // the logarithm's derivative k / |x| - r / 2 is negative from |x| = 2 k / r on.
-Interval size_of_decaying(const std::vector<Interval>& powers, const Growth& u,
-                          const Side& side) {
+Interval size_of_decaying(const std::vector<Interval>& powers, const Growth& u, const Side& side) {
   Interval size;
   if (is_zero(u.size)) return size;
   for (std::size_t k = 0; k < powers.size(); ++k) {
@@ -66,7 +65,7 @@ struct Line {
 };
 struct Facts {
   Interval value = Interval::entire();  // over the interval asked for
-  double lipschitz = kNoLimit;              // over it
+  double lipschitz = kNoLimit;          // over it
   Line left, right;
 };
 
@@ -74,52 +73,52 @@ Interval sigmoid_of(const Interval& x) {
   return Interval(1) / (Interval(1) + increasing(mpfr_exp, -x));
 }
 
+Facts exponential(const Interval& v) {
+  Facts made;
+  made.value = increasing(mpfr_exp, v);
+  made.lipschitz = double_above(made.value);
+  made.left = {true, 0, 0, 1, 1};
+  return made;
+}
+
+// a (e^(v / scale) - 1), scale > 0
+Facts scaled_exponential(double a, double scale, const Interval& v) {
+  Facts made;
+  made.value = Interval(a) * increasing(mpfr_expm1, v / Interval(scale));
+  made.left = {true, -a, 0, std::fabs(a), product_below(1, 1 / scale)};
+  return made;
+}
+
+// Functions near 0 at the left and v at the right.
+Facts near_relu(double rate) {
+  Facts made;
+  made.lipschitz = 2;
+  made.left = {true, 0, 0, 1, rate};
+  made.right = {true, 0, 1, 1, rate};
+  return made;
+}
+
 // ln(1 + e^v) < e^v; 1 - tanh v < 2 e^(-2 v); 1 - erf v <= e^(-v^2); the others follow:
 //   v / 2 (1 - erf(v / sqrt 2)) <= v / 2 e^(-v^2 / 2) <= e^(-(far - 1) / 2 v), v e^(-v / 2) < 1
 //   v (1 - sigma(2 u)) <= v e^(-3/2 v), u >= 3/4 v; v (1 - tanh(ln(1 + e^v))) <= 2 v e^(-2 v)
 //   v tanh(ln(1 + e^-v)) <= v e^-v
+// Elu and Celu are on their branch below 0.
 Facts facts_about(const Function& f, const Interval& v, double far) {
-  Facts made;
-  const double a = std::fabs(f.a);
-  switch (f.kind) {
-    case kSigmoid:
-      return {sigmoid_of(v), 1, {true, 0, 0, 1, 1}, {true, 1, 0, 1, 1}};
-    case kTanh:
-      return {increasing(mpfr_tanh, v), 1, {true, -1, 0, 2, 2}, {true, 1, 0, 2, 2}};
-    case kErf:
-      return {increasing(mpfr_erf, v), 2, {true, -1, 0, 1, far}, {true, 1, 0, 1, far}};
-    case kSoftplus:
-      return {increasing(mpfr_log1p, increasing(mpfr_exp, v)),
-              1,
-              {true, 0, 0, 1, 1},
-              {true, 0, 1, 1, 1}};
-    case kExp:
-      made.value = increasing(mpfr_exp, v);
-      made.lipschitz = double_above(made.value);
-      made.left = {true, 0, 0, 1, 1};
-      return made;
-    case kElu:  // on its branch below 0
-      made.value = Interval(f.a) * increasing(mpfr_expm1, v);
-      made.left = {true, -f.a, 0, a, 1};
-      return made;
-    case kCelu:  // likewise, a > 0
-      made.value = Interval(f.a) * increasing(mpfr_expm1, v / Interval(f.a));
-      made.left = {true, -f.a, 0, a, product_below(1, 1 / f.a)};
-      return made;
-    case kGelu:
-      made.lipschitz = 2;
-      made.left = {true, 0, 0, 1, (far - 1) / 2};
-      made.right = {true, 0, 1, 1, (far - 1) / 2};
-      return made;
-    case kGeluTanh:
-    case kMish:
-      made.lipschitz = 2;
-      made.left = {true, 0, 0, 1, 0.5};
-      made.right = {true, 0, 1, 1, 0.5};
-      return made;
-    default:
-      return made;
+  if (f.kind == kSigmoid) return {sigmoid_of(v), 1, {true, 0, 0, 1, 1}, {true, 1, 0, 1, 1}};
+  if (f.kind == kTanh)
+    return {increasing(mpfr_tanh, v), 1, {true, -1, 0, 2, 2}, {true, 1, 0, 2, 2}};
+  if (f.kind == kErf)
+    return {increasing(mpfr_erf, v), 2, {true, -1, 0, 1, far}, {true, 1, 0, 1, far}};
+  if (f.kind == kSoftplus) {
+    const Interval value = increasing(mpfr_log1p, increasing(mpfr_exp, v));
+    return {value, 1, {true, 0, 0, 1, 1}, {true, 0, 1, 1, 1}};
   }
+  if (f.kind == kExp) return exponential(v);
+  if (f.kind == kElu) return scaled_exponential(f.a, 1, v);
+  if (f.kind == kCelu && f.a > 0) return scaled_exponential(f.a, f.a, v);
+  if (f.kind == kGelu) return near_relu((far - 1) / 2);
+  if (f.kind == kGeluTanh || f.kind == kMish) return near_relu(0.5);
+  return {};
 }
 
 // u is c + R: f(u) is within lipschitz |R| of f(c).
@@ -186,9 +185,9 @@ bool Growth::is_polynomial() const {
 }
 
 bool Growth::is_zero() const {
-  return is_polynomial() &&
-         std::all_of(powers.begin(), powers.end(),
-                     [](const Interval& power) { return bf_aot::is_zero(power); });
+  return is_polynomial() && std::all_of(powers.begin(), powers.end(), [](const Interval& power) {
+           return bf_aot::is_zero(power);
+         });
 }
 
 static void trim(Growth& growth) {
@@ -217,8 +216,8 @@ Growth product(const Growth& a, const Growth& b, const Side& side) {
   for (std::size_t i = 0; i < a.powers.size(); ++i)
     for (std::size_t k = 0; k < b.powers.size(); ++k)
       made.powers[i + k] = made.powers[i + k] + a.powers[i] * b.powers[k];
-  made.size = size_of_decaying(a.powers, b, side) + size_of_decaying(b.powers, a, side) +
-              a.size * b.size;
+  made.size =
+      size_of_decaying(a.powers, b, side) + size_of_decaying(b.powers, a, side) + a.size * b.size;
   made.rate = slower(a, b) / 2;
   trim(made);
   return made;
@@ -243,8 +242,8 @@ Growth smooth(const Function& f, const Growth& u, const Side& side) {
   const Line& near = pace.direction > 0 ? facts.right : facts.left;
   if (!near.known) return {};
   Growth rest = Growth::number(Interval());
-  rest.size = Interval(near.factor) *
-              increasing(mpfr_exp, -(Interval(near.rate) * Interval(pace.far)));
+  rest.size =
+      Interval(near.factor) * increasing(mpfr_exp, -(Interval(near.rate) * Interval(pace.far)));
   rest.rate = product_below(near.rate, pace.pace);
   return sum(line(u, Interval(near.slope), Interval(near.intercept)), rest);
 }

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "frontend/functions/composite/branches.h"
-#include "frontend/numbers/exact_arithmetic.h"
 #include "frontend/functions/interval.h"
+#include "frontend/numbers/exact_arithmetic.h"
 
 namespace bf_aot {
 

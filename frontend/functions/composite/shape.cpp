@@ -11,7 +11,6 @@
 namespace bf_aot {
 namespace {
 
-
 constexpr double kOutermost = std::numeric_limits<double>::infinity();
 constexpr int kMostDegree = 7;
 
@@ -101,8 +100,7 @@ class ShapeMaker {
     return true;
   }
 
-  void add_smooth(const Gap& gap, const std::vector<std::uint8_t>& branches,
-                  const Growth& growth) {
+  void add_smooth(const Gap& gap, const std::vector<std::uint8_t>& branches, const Growth& growth) {
     CompositePart part;
     part.kind = CompositePart::Kind::kSmooth;
     part.branches = branches;

@@ -60,12 +60,12 @@ bool is_composite(const Graph& graph) {
 
 TEST(CollapseUnivariate, ChainsOfActivations) {
   Chain silu;
-  EXPECT_TRUE(is_composite(collapsed(
-      silu.outputs({silu.product(silu.x(), silu.function(Kind::kSigmoid, silu.x()))}))));
+  EXPECT_TRUE(is_composite(
+      collapsed(silu.outputs({silu.product(silu.x(), silu.function(Kind::kSigmoid, silu.x()))}))));
   Chain gelu;
   const ValueId erf = gelu.function(Kind::kErf, gelu.line(gelu.x(), 1 / 1.41421354, 0));
-  EXPECT_TRUE(is_composite(collapsed(gelu.outputs(
-      {gelu.product(gelu.line(gelu.x(), 0.5, 0), gelu.line(erf, 1, 1))}))));
+  EXPECT_TRUE(is_composite(
+      collapsed(gelu.outputs({gelu.product(gelu.line(gelu.x(), 0.5, 0), gelu.line(erf, 1, 1))}))));
   Chain mish;
   const ValueId gate = mish.function(Kind::kTanh, mish.function(Kind::kSoftplus, mish.x()));
   EXPECT_TRUE(is_composite(collapsed(mish.outputs({mish.product(mish.x(), gate)}))));
@@ -110,14 +110,14 @@ TEST(CollapseUnivariate, LeakyReluByWhere) {
     const Graph graph = collapsed(b.outputs(
         {b.where(b.function(step, b.x()), b.x(), b.line(b.x(), static_cast<double>(0.01F), 0))}));
     ASSERT_EQ(graph.nodes.size(), 1U);
-    EXPECT_EQ(only<Unary>(graph).function, (Function{Kind::kLeakyRelu, static_cast<double>(0.01F)}));
+    EXPECT_EQ(only<Unary>(graph).function,
+              (Function{Kind::kLeakyRelu, static_cast<double>(0.01F)}));
   }
 }
 
 TEST(CollapseUnivariate, ReluByWhereIsRelu) {
   Chain b;
-  const Graph graph =
-      collapsed(b.outputs({b.product(b.function(Kind::kStep, b.x()), b.x())}));
+  const Graph graph = collapsed(b.outputs({b.product(b.function(Kind::kStep, b.x()), b.x())}));
   ASSERT_EQ(graph.nodes.size(), 1U);
   EXPECT_EQ(count_ops<Relu>(graph), 1U);
 }
@@ -125,8 +125,8 @@ TEST(CollapseUnivariate, ReluByWhereIsRelu) {
 TEST(CollapseUnivariate, EluByWhere) {
   Chain b;
   const ValueId below = b.line(b.function(Kind::kExp, b.x()), 1, -1);
-  EXPECT_TRUE(is_composite(
-      collapsed(b.outputs({b.where(b.function(Kind::kStep, b.x()), b.x(), below)}))));
+  EXPECT_TRUE(
+      is_composite(collapsed(b.outputs({b.where(b.function(Kind::kStep, b.x()), b.x(), below)}))));
 }
 
 TEST(CollapseUnivariate, OtherReadersAndOutputsKeepWhatTheyRead) {
@@ -156,7 +156,8 @@ TEST(CollapseUnivariate, LeavesOthers) {
   Chain relus;  // whose neurons can be split
   expect_unchanged(relus.outputs({relus.sum(relus.x(), relus.relu(relus.x()))}));
   Chain grows;  // faster than lines
-  expect_unchanged(grows.outputs({grows.product(grows.x(), grows.function(Kind::kExp, grows.x()))}));
+  expect_unchanged(
+      grows.outputs({grows.product(grows.x(), grows.function(Kind::kExp, grows.x()))}));
   Chain one;  // function behind another
   expect_unchanged(one.outputs({one.function(Kind::kTanh, one.function(Kind::kErf, one.x()))}));
 }
@@ -165,8 +166,7 @@ TEST(CollapseUnivariate, LeavesOthers) {
 TEST(CollapseUnivariate, TriesNearerTensors) {
   Chain b;
   const ValueId power = b.function(Kind::kExp, b.x());
-  const Graph graph =
-      collapsed(b.outputs({b.product(power, b.function(Kind::kSigmoid, power))}));
+  const Graph graph = collapsed(b.outputs({b.product(power, b.function(Kind::kSigmoid, power))}));
   EXPECT_EQ(count_ops<Unary>(graph), 2U);
   EXPECT_EQ(count_ops<Binary>(graph), 0U);
 }
