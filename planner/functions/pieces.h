@@ -23,6 +23,7 @@ struct Piece {
   // kUnknown: low <= f <= high.
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
+  Formula formula = nullptr;  // of a smooth piece that has its own; null: that of Pieces
 };
 
 struct Pieces {
