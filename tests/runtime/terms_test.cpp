@@ -62,7 +62,7 @@ TEST(Terms, CentresAndRadii) {
       exact_centre[i] = exact(bias[i]);
       size[i] = abs(exact_centre[i]);
     }
-    double slack[3];
+    double slack[bf::kSlack];
     bf::clear_slack(slack);
     int roundings = 3;
     double row_norm_sum = 0;
@@ -182,7 +182,7 @@ TEST(Terms, InfiniteRadiiStayInfinite) {
   bf::sparse_centre(2, row_start, column, weight, nullptr, c, r, 1, centre, radius);
   EXPECT_EQ(radius[0], infinity);  // 0 * inf: nothing is known
   EXPECT_EQ(radius[1], infinity);
-  double slack[3];
+  double slack[bf::kSlack];
   bf::clear_slack(slack);
   bf::add_centre_slack(c, r, 2, 2, slack);
   EXPECT_EQ(slack[1], std::numeric_limits<double>::infinity());
@@ -402,7 +402,7 @@ TEST(Terms, BoxesAloneAreThoseOfTheRelaxation) {
     for (const bool relu : {false, true}) {
       std::vector<float> table(6 * n), r1(n), r2(n);
       std::vector<double> c1(n), c2(n);
-      double slack[3] = {};
+      double slack[bf::kSlack] = {};
       bf::relax(n, relu, centre.data(), below.data(), above.data(), radius.data(),
                 bf::RelaxErrors{}, slack, table.data(), c1.data(), r1.data());
       bf::relax_box(n, relu, centre.data(), below.data(), above.data(), c2.data(), r2.data());
