@@ -5,7 +5,7 @@
 #include "bf/core/bounds.h"
 #include "bf/sums/terms.h"
 
-// What the centre of each row of an affine layer may miss, in terms of that row alone:
+// The centre of each row of an affine layer misses at most a number of that row alone:
 //   |z_j - (centre_j + sum_k w*_jk (a_k - c_k))| <= row_j <= the layer's kCentreSlack.
 // Numbers of rows lie behind the SlackTerms of the layer, of several boxes side by side.
 //
