@@ -21,6 +21,7 @@ namespace {
 BoxFile box_at(const JsonAt& object, bool doubles) {
   BoxFile file;
   file.where = object.where;
+  file.exact = true;
   const std::vector<vnnlib::Number> lower = object.key("lower").decimals();
   const std::vector<vnnlib::Number> upper = object.key("upper").decimals();
   if (lower.size() != upper.size())
@@ -33,6 +34,7 @@ BoxFile box_at(const JsonAt& object, bool doubles) {
                        upper[i].text));
     file.box.lower.push_back(doubles ? object.key("lower").at(i).number() : lower[i].below);
     file.box.upper.push_back(doubles ? object.key("upper").at(i).number() : upper[i].above);
+    file.exact = file.exact && (doubles || (lower[i].is_double() && upper[i].is_double()));
   }
   return file;
 }
@@ -45,7 +47,7 @@ BoxFile npy_box(std::string_view bytes, const std::string& where) {
     fail("BF3006", where, "the array's first extent is not 2",
          "numpy.save(FILE, numpy.stack([lower, upper]))");
   const auto middle = array.values.begin() + static_cast<std::ptrdiff_t>(array.values.size() / 2);
-  BoxFile file{{{array.values.begin(), middle}, {middle, array.values.end()}}, where};
+  BoxFile file{{{array.values.begin(), middle}, {middle, array.values.end()}}, where, true};
   for (std::size_t i = 0; i < file.box.lower.size(); ++i)
     if (file.box.lower[i] > file.box.upper[i])
       fail("BF3008", where,
@@ -196,6 +198,12 @@ FloatBox round_outward(const BoxFile& file, int input_count) {
         outward(file.box.upper[i], true, fmt::format("{}: upper[{}]", file.where, i)));
   }
   return box;
+}
+
+bool holds_exactly(const BoxFile& file, const FloatBox& box) {
+  const auto same = [](float made, double given) { return static_cast<double>(made) == given; };
+  return file.exact && std::ranges::equal(box.lower, file.box.lower, same) &&
+         std::ranges::equal(box.upper, file.box.upper, same);
 }
 
 namespace {

@@ -22,7 +22,8 @@ namespace bf_aot::input {
 // numbers are the doubles nearest to what is written.
 struct BoxFile {
   Box box;
-  std::string where;  // "box.json", "golden.json: boxes[2]"; for messages
+  std::string where;   // "box.json", "golden.json: boxes[2]"; for messages
+  bool exact = false;  // every end is the number that was given
 };
 // Returns whether an object says that its numbers are doubles. Throws: BF3004 for another type.
 bool holds_doubles(const JsonAt& object);
@@ -35,6 +36,8 @@ struct FloatBox {
   std::vector<float> lower, upper;
 };
 FloatBox round_outward(const BoxFile& file, int input_count);
+// Whether no end of that float32 box differs from the number that was given.
+bool holds_exactly(const BoxFile& file, const FloatBox& box);
 
 // Reads {"C": [[..], ..]} and optionally "d": [..]: rows C y - d. Where a decimal is no double, the
 // distance is an error of the specification, which bounds account for; "dtype" as in a box file.

@@ -109,9 +109,15 @@ struct FloatBoxes {
     const auto inputs = static_cast<std::size_t>(plan.input_count);
     const bf_aot::Norm norm = plan.config.norm;
     if (norm == bf_aot::Norm::kLargest || lower.size() != upper.size()) return;
+    const auto exact = [](std::span<const float> made, std::span<const double> given) {
+      return std::ranges::equal(made, given,
+                                [](float m, double g) { return static_cast<double>(m) == g; });
+    };
     for (std::size_t i = 0; i + inputs <= lower.size(); i += inputs)
-      input::widen_for_ball(std::span(lower).subspan(i, inputs),
-                            std::span(upper).subspan(i, inputs), norm == bf_aot::Norm::kSum);
+      if (!exact(std::span(lower).subspan(i, inputs), of_lower.subspan(i, inputs)) ||
+          !exact(std::span(upper).subspan(i, inputs), of_upper.subspan(i, inputs)))
+        input::widen_for_ball(std::span(lower).subspan(i, inputs),
+                              std::span(upper).subspan(i, inputs), norm == bf_aot::Norm::kSum);
   }
 
   std::vector<float> lower, upper;

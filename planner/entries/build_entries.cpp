@@ -65,11 +65,13 @@ void EntryBuilder::set_interval_errors(LayerId index, int products, IntervalStep
   step.inflate = (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) *
                  (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) *
                  (1 + drop(ErrorTerm::kScalar, 8 * kUnitFloat));
-  step.magnitude = drop(ErrorTerm::kScalar, 2 * kUnitFloat) * (1 + 8 * kUnitFloat);
+  const double biases = float_bias(index);
+  step.magnitude = drop(ErrorTerm::kScalar, 2 * kUnitFloat) * (1 + 8 * kUnitFloat) + biases;
   const double underflow = (2.0 * products + 2 + errors.row_norm) * 0x1p-147;
-  step.absolute = (drop(ErrorTerm::kBiasRounding, errors.bias_float) +
-                   drop(ErrorTerm::kUnderflow, std::max(underflow, 0x1p-100))) *
-                  (1 + 16 * kUnitFloat);
+  step.absolute =
+      (drop(ErrorTerm::kBiasRounding, biases > 0 ? errors.float_bias_rest : errors.bias_float) +
+       drop(ErrorTerm::kUnderflow, std::max(underflow, 0x1p-100))) *
+      (1 + 16 * kUnitFloat);
 }
 
 // Adds the interval step of one dense layer; its bounds go to the caller when `out` has no buffers.

@@ -36,7 +36,20 @@ void CentredSteps::add_state(LayerId index, bool interval, Relaxed& state) {
     state.below = buffer(name + "_below", Element::kFloat32, padded(index));
     state.above = buffer(name + "_above", Element::kFloat32, padded(index));
   }
-  state.slack = buffer(name + "_slack", Element::kFloat64, bf::kSlack);
+  state.slack = buffer(name + "_slack", Element::kFloat64, bf::kSlack + layer(index).out);
+}
+
+// Errors of each neuron's own centre: docs/proofs/centre-path.md. products: in one sum. The layer's
+// slack is set, and is all that a layer of other proofs needs.
+template <typename CentreStep>
+void CentredSteps::add_row_slack(LayerId index, double products, CentreStep& step) {
+  const AffineErrors& errors = layer(index).errors;
+  const bool point = entry_.kind == EntryKind::kEvaluate;
+  if (point || step.magnitudes || !(step.centre_relative > 0)) return;
+  const double biases = drop(ErrorTerm::kBiasRounding, errors.bias_relative) * (1 + 0x1p-40);
+  step.rows.bias = 1 + up(biases / step.centre_relative);
+  step.rows.absolute = drop(ErrorTerm::kBiasRounding, errors.bias_rest) * (1 + 0x1p-40) +
+                       drop(ErrorTerm::kUnderflow, (2.0 * products + 2) * 0x1p-147);
 }
 
 // Under float32 semantics the error of a layer's constants is not lost beside the roundings of
@@ -93,6 +106,7 @@ void CentredSteps::centre_affine(LayerId index, bool interval, Relaxed& state) {
     forget_errors(step);
   else
     add_magnitudes(index, region.in, drop(ErrorTerm::kCentre, gamma_double(region.in + 8)), step);
+  add_row_slack(index, region.in, step);
   entry_.steps.push_back(step);
 }
 
@@ -132,6 +146,7 @@ void CentredSteps::centre_sum(LayerId index, Relaxed& state) {
       add_magnitudes(index, largest, drop(ErrorTerm::kCentre, gamma_double(products + 8)), step);
   }
   if (is_own_evaluation()) forget_errors(step);
+  add_row_slack(index, most_products(region), step);
   entry_.steps.push_back(std::move(step));
 }
 

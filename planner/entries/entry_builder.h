@@ -61,6 +61,7 @@ class EntryState {
 
   int interval_depth(LayerId index) const;
   double product_gamma(LayerId index, int depth, ErrorTerm which) const;
+  double float_bias(LayerId index) const;
   double reader_gamma(LayerId index);
   double centre_gamma(LayerId index);
   double radius_inflate(LayerId index);
@@ -151,6 +152,8 @@ class CentredSteps : protected LineSteps {
   void add_state(LayerId index, bool interval, Relaxed& state);
   template <typename CentreStep>
   void add_magnitudes(LayerId index, std::int64_t in, double centre, CentreStep& step);
+  template <typename CentreStep>
+  void add_row_slack(LayerId index, double products, CentreStep& step);
   void centre_affine(LayerId index, bool interval, Relaxed& state);
   void centre_sum(LayerId index, Relaxed& state);
   int backward_depth(LayerId index) const;

@@ -123,6 +123,15 @@ double EntryState::product_gamma(LayerId index, int depth, ErrorTerm which) cons
          drop(ErrorTerm::kWeightRounding, layer(index).errors.weight_relative);
 }
 
+// What the float32 biases of a layer miss relative to themselves, where the worst of them misses so
+// much that other neurons would notice; else 0, and the worst one is counted for all.
+double EntryState::float_bias(LayerId index) const {
+  constexpr double kNoticed = 0x1p-12;  // beside the largest row of weights
+  const AffineErrors& errors = layer(index).errors;
+  if (errors.bias_float <= kNoticed * errors.row_norm) return 0;
+  return drop(ErrorTerm::kBiasRounding, errors.float_bias_relative) * (1 + 0x1p-10);
+}
+
 // The gamma that every interval reader of `index` (-1: the box) needs folded into the radius;
 // maxima sum nothing.
 double EntryState::reader_gamma(LayerId index) {
@@ -131,7 +140,8 @@ double EntryState::reader_gamma(LayerId index) {
     if (!is_needed(i) || layer(i).kind == LayerKind::kMax) continue;
     const std::vector<LayerId> inputs = inputs_of(layer(i));
     if (std::ranges::count(inputs, index) == 0) continue;
-    gamma = std::max(gamma, product_gamma(i, interval_depth(i), ErrorTerm::kSummation));
+    gamma =
+        std::max(gamma, product_gamma(i, interval_depth(i), ErrorTerm::kSummation) + float_bias(i));
   }
   return gamma * (1 + 8 * kUnitFloat);
 }

@@ -84,7 +84,8 @@ class BackwardSteps::Repeats {
                                   builder_.entry_.buffer(step.magnitudes->in).count);
       step.magnitudes->out = grown(magnitude_, "magnitude", Element::kFloat32, count);
     }
-    step.slack = grown(slack_, "slack", Element::kFloat64, bf::kSlack);
+    step.slack = grown(slack_, "slack", Element::kFloat64,
+                       std::int64_t{bf::kSlack} + builder_.layer(index).out);
   }
 
   RepeatedStep centre(LayerId index) {

@@ -145,15 +145,17 @@ void lower(Lowering& l, const CentreAffine& step) {
     l.call(Routine::kSlackOfBoxes, boxes_of(l), std::move(slack));
   else
     l.call(Routine::kCentreSlack, std::move(slack));
+  row_slack(l, step, l.table(step.layer, TableKind::kBiasDouble), 1, [&] {
+    l.call(Routine::kDenseRowSlack, boxes_of(l),
+           {l.table(step.layer, TableKind::kWeight), number(layer.in),
+            number(l.plan().layout(step.layer).panel), at(step.centre_in), number(layer.out),
+            at(step.slack)});
+  });
   if (step.below == BufferId::kNone) return;
   if (step.magnitudes) return interval_of_neurons(l, layer.out, step);
   l.part("interval_around");
-  Arguments around = {at(step.radius_out),
-                      number(layer.out),
-                      exact(step.inflate, Pays::kInflate),
-                      several ? at(step.slack) : ElementOf{step.slack, 0},
-                      at(step.below),
-                      at(step.above)};
+  Arguments around = {at(step.radius_out), number(layer.out), exact(step.inflate, Pays::kInflate),
+                      at(step.slack),      at(step.below),    at(step.above)};
   if (several)
     l.call(Routine::kIntervalAroundBoxes, boxes_of(l), std::move(around));
   else

@@ -92,6 +92,22 @@ void interval_of_neurons(Lowering& l, std::int64_t n, const CentreStep& step) {
           exact(m.pay, Pays::kPay), at(step.radius_out), at(step.below), at(step.above)});
 }
 
+// Gives each neuron a slack of its own: `sums` adds the calls that sum its terms. bias, run: as of
+// start_sum().
+template <typename CentreStep, typename Sums>
+void row_slack(Lowering& l, const CentreStep& step, Argument bias, std::int64_t run, Sums sums) {
+  const Integer n = number(l.layer(step.layer).out);
+  const std::vector<TemplateArgument> boxes = {number(l.entry().boxes)};
+  if (step.rows.bias == 0) return l.call(Routine::kCommonSlack, boxes, {n, at(step.slack)});
+  l.call(Routine::kStartRowSlack, boxes,
+         {std::move(bias), n, number(run), at(step.radius_out),
+          exact(step.rows.bias, Pays::kRowBias), at(step.slack)});
+  sums();
+  l.call(Routine::kFinishRowSlack, boxes,
+         {n, exact(step.centre_relative, Pays::kCentreRelative),
+          exact(step.rows.absolute, Pays::kAbsolute), at(step.slack)});
+}
+
 // The layer's convolution, as the network lays out its images.
 Shape shape_made(const Lowering& l, LayerId layer);
 

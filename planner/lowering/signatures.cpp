@@ -117,8 +117,8 @@ constexpr Declaration kDeclarations[] = {
      "in double centre[n], in float radius[n]?, int n, real relative, real row_norm, real "
      "bias_norm, real absolute, out double slack[2]"},
     {Routine::kIntervalAround, "interval_around", "bf/core/bounds.h", "",
-     "in float radius[n], int n, real inflate, element slack, out float below[n], out float "
-     "above[n]"},
+     "in float radius[n], int n, real inflate, in double slack[4 + n], out float below[n], out "
+     "float above[n]"},
     {Routine::kMagnitudes, "magnitudes", "bf/core/bounds.h", "",
      "in double centre[n], int n, out float magnitude[n]"},
     {Routine::kIntervalOfNeurons, "interval_of_neurons", "bf/core/bounds.h", "",
@@ -154,22 +154,23 @@ constexpr Declaration kDeclarations[] = {
      "in any centre[n], in float radius[n], int n, out int32 live[2 + n + n / 8]"},
     {Routine::kRelax, "relax", "bf/core/relax.h", "",
      "int n, bool relu, in double centre[n], in float below[n], in float above[n], in float "
-     "radius[n]?, relax_errors errors, inout double slack[3]?, out float table[6 n]?, out double"
-     " centre_out[n], out float radius_out[n]"},
+     "radius[n]?, relax_errors errors, inout double slack[4 + n]?, out float table[6 n]?, out "
+     "double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxFunction, "relax", "bf/functions/functions.h", "",
      "int n, function f, in double centre[n], in float below[n], in float above[n], in float "
-     "radius[n]?, relax_errors errors, inout double slack[3]?, out float table[6 n]?, out double"
-     " centre_out[n], out float radius_out[n]"},
+     "radius[n]?, relax_errors errors, inout double slack[4 + n]?, out float table[6 n]?, out "
+     "double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxBox, "relax_box", "bf/core/relax.h", "",
      "int n, bool relu, in double centre[n], in float below[n], in float above[n], out double "
      "centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxSlopes, "relax_slopes", "bf/sums/slopes.h", "",
      "int n, in double centre[n], in float below[n], in float above[n], in float radius[n], "
-     "relax_errors errors, in double slack[3], in float table[6 n], in double centre_out[n], in "
+     "relax_errors errors, in double slack[4 + n], in float table[6 n], in double centre_out[n], "
+     "in "
      "float radius_out[n], out float slopes[8 n]"},
     {Routine::kRelaxKnots, "relax_knots", "bf/functions/mixtures.h", "",
      "int n, function f, in double centre[n], in float below[n], in float above[n], in float "
-     "radius[n], relax_errors errors, in double slack[3], in double centre_out[n], in float "
+     "radius[n], relax_errors errors, in double slack[4 + n], in double centre_out[n], in float "
      "radius_out[n], out float knots[102 n]"},
     {Routine::kMeetAnchor, "meet_anchor", "bf/core/context.h", "",
      "int n, in float low[n], in float high[n], in double centre[n], inout float below[n], inout"
@@ -190,11 +191,13 @@ constexpr Declaration kDeclarations[] = {
      "in double centre[n boxes], in float radius[n boxes]?, int n, real relative, real row_norm,"
      " real bias_norm, real absolute, out double slack[2 boxes]"},
     {Routine::kIntervalAroundBoxes, "interval_around_boxes", "bf/dense/boxes.h", "boxes",
-     "in float radius[n boxes], int n, real inflate, in double slack[boxes], out float below[n "
+     "in float radius[n boxes], int n, real inflate, in double slack[4 boxes + n boxes], out float "
+     "below[n "
      "boxes], out float above[n boxes]"},
     {Routine::kRelaxBoxes, "relax_boxes", "bf/dense/boxes.h", "boxes",
      "int n, bool relu, in double centre[n boxes], in float below[n boxes], in float above[n "
-     "boxes], in float radius[n boxes]?, relax_errors errors, inout double slack[3 boxes]?, out "
+     "boxes], in float radius[n boxes]?, relax_errors errors, inout double slack[4 boxes + n "
+     "boxes]?, out "
      "float table[6 n boxes]?, out double centre_out[n boxes], out float radius_out[n boxes]"},
     {Routine::kListLiveBoxes, "list_live_boxes", "bf/dense/boxes.h", "boxes",
      "in any centre[n boxes], in float radius[n boxes], int n, out int32 live[2 + n + n / 8]"},
@@ -228,11 +231,13 @@ constexpr Declaration kDeclarations[] = {
      "stride]"},
     {Routine::kTightenLines, "tighten_lines", "bf/dense/lines.h", "boxes",
      "int n, int inputs, int stride, line_bounds bounds, in float radius[n boxes], in double "
-     "slack[boxes], in float lines[inputs stride + 2 stride], out float below[n boxes], out "
+     "slack[4 boxes + n boxes], in float lines[inputs stride + 2 stride], out float below[n "
+     "boxes], out "
      "float above[n boxes]"},
     {Routine::kRelaxLines, "relax_lines", "bf/dense/lines.h", "boxes",
      "int n, bool relu, int inputs, int stride, line_bounds bounds, line_errors errors, in "
-     "double centre[n boxes], in float radius[n boxes], in double slack[boxes], in float "
+     "double centre[n boxes], in float radius[n boxes], in double slack[4 boxes + n boxes], in "
+     "float "
      "lines[inputs stride + 2 stride], out double centre_out[n boxes], out float radius_out[n "
      "boxes], out float lines_out[inputs n boxes + 2 n boxes]"},
     {Routine::kAddRows, "add_rows", "bf/sums/backward.h", "rows",
@@ -345,15 +350,33 @@ constexpr Declaration kDeclarations[] = {
      "in double centre[n], in float radius[n], int n, real row_norm, inout double slack[2]"},
     {Routine::kFinishSlack, "finish_slack", "bf/sums/terms.h", "",
      "real relative, real bias_norm, real absolute, inout double slack[2]"},
+    {Routine::kCommonSlack, "common_slack", "bf/sums/row_slack.h", "boxes",
+     "int n, inout double slack[4 boxes + n boxes]"},
+    {Routine::kStartRowSlack, "start_row_slack", "bf/sums/row_slack.h", "boxes",
+     "in double bias[n / run]?, int n, int run, in float radius[n boxes], real factor, inout "
+     "double slack[4 boxes + n boxes]"},
+    {Routine::kDenseRowSlack, "dense_row_slack", "bf/sums/row_slack.h", "boxes",
+     "in float weight[1], int in, int panel, in double centre[in boxes], int n, inout double "
+     "slack[4 boxes + n boxes]"},
+    {Routine::kConvRowSlack, "conv_row_slack", "bf/conv/conv_slack.h", "",
+     "shape shape, in float weight[shape.weights], in double centre[shape.in], inout double "
+     "slack[4 + shape.out]"},
+    {Routine::kSparseRowSlack, "sparse_row_slack", "bf/sums/row_slack.h", "",
+     "int n, in int32 row_start[n + 1], in int32 column[1], in float weight[1], in double "
+     "centre[1], inout double slack[4 + n]"},
+    {Routine::kGatherRowSlack, "gather_row_slack", "bf/sums/row_slack.h", "",
+     "int n, sources source, in double centre[1], inout double slack[4 + n]"},
+    {Routine::kFinishRowSlack, "finish_row_slack", "bf/sums/row_slack.h", "boxes",
+     "int n, real relative, real absolute, inout double slack[4 boxes + n boxes]"},
     {Routine::kWriteValues, "write_values", "bf/sums/terms.h", "",
      "int n, bool relu, in double centre[n], out float y[n]"},
     {Routine::kRelaxProduct, "relax_product", "bf/sums/planes.h", "",
      "int n, sources gather_x, sources gather_y, in double centre_x[1], in float radius_x[1], in"
-     " double centre_y[1], in float radius_y[1], plane_errors errors, out double slack[3]?, out "
+     " double centre_y[1], in float radius_y[1], plane_errors errors, out double slack[4]?, out "
      "float table[4 n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxMax, "relax_max", "bf/sums/planes.h", "",
      "int n, in int32 row_start[n + 1], in int32 column[1], in double centre_in[1], in float "
-     "radius_in[1], plane_errors errors, out double slack[3]?, out float table[3 n]?, out int32 "
+     "radius_in[1], plane_errors errors, out double slack[4]?, out float table[3 n]?, out int32 "
      "choice[n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kProductRows, "product_rows", "bf/sums/planes.h", "rows",
      "int n, in float table[4 n], in float coefficients[n rows], inout float sums[rows]"},

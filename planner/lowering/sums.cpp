@@ -63,6 +63,15 @@ void centre_term(Lowering& l, const CentreSum& step, int t, BufferId radius_in,
          std::move(arguments));
 }
 
+// A term's part in what the centres of rows may miss.
+void term_slack(Lowering& l, const CentreSum& step, int t) {
+  Arguments arguments = term_arguments(l, step.layer, t, false);
+  append(arguments, {at(step.parts[static_cast<std::size_t>(t)].centre_in), at(step.slack)});
+  l.call(by_map(l.term(step.layer, t).map, Routine::kConvRowSlack, Routine::kSparseRowSlack,
+                Routine::kGatherRowSlack),
+         std::move(arguments));
+}
+
 void start_sum(Lowering& l, const CentreSum& step, BufferId radius) {
   l.part("sum");
   l.call(Routine::kStartSum,
@@ -127,10 +136,14 @@ void lower(Lowering& l, const CentreSum& step) {
   l.call(Routine::kFinishSlack, {exact(step.centre_relative, Pays::kCentreRelative),
                                  exact(step.bias_norm, Pays::kBiasNorm),
                                  exact(step.absolute, Pays::kAbsolute), at(step.slack)});
+  row_slack(l, step, l.table(step.layer, TableKind::kBiasDouble), bias_run(l.plan(), step.layer),
+            [&] {
+              for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) term_slack(l, step, t);
+            });
   if (step.magnitudes) return interval_of_neurons(l, layer.out, step);
   l.call(Routine::kIntervalAround,
          {at(step.radius_out), number(layer.out), exact(step.inflate, Pays::kInflate),
-          ElementOf{step.slack, 0}, at(step.below), at(step.above)});
+          at(step.slack), at(step.below), at(step.above)});
 }
 
 void lower(Lowering& l, const RelaxProduct& step) {

@@ -195,6 +195,10 @@ Json errors_json(const AffineErrors& errors) {
           {"weight_residual", errors.weight_residual},
           {"bias_float", errors.bias_float},
           {"bias_double", errors.bias_double},
+          {"bias_relative", errors.bias_relative},
+          {"bias_rest", errors.bias_rest},
+          {"float_bias_relative", errors.float_bias_relative},
+          {"float_bias_rest", errors.float_bias_rest},
           {"row_norm", errors.row_norm},
           {"bias_norm", errors.bias_norm}};
 }

@@ -15,12 +15,24 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnitDouble = 0x1p-53;
+// Errors of biases below this share of them are taken as relative to them.
+constexpr double kRelativeBias = 0x1p-20;
 
 void check_float32(const char* what, double value, const std::string& origin) {
   if (std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max())) return;
   fail("BF2103", origin,
        fmt::format("a {} of the folded layer is {:g}, beyond float32", what, value),
        "rescale the network's constants");
+}
+
+// Enlarges the bound of errors relative to biases, or the one of other biases' errors.
+void add_bias(double error, double bias, double& relative, double& rest) {
+  const double size = std::abs(bias);
+  if (error == 0) return;
+  if (error <= kRelativeBias * size)
+    relative = std::max(relative, up(error / size));
+  else
+    rest = std::max(rest, error);
 }
 
 // The names stand in the order of ErrorTerm.
@@ -116,10 +128,12 @@ void round_bias(const Constant& exact, const std::string& origin, Layer& layer) 
     const double bias = layer.bias[j];
     check_float32("bias", bias, origin);
     const double error = exact.error_at(j);
+    const double narrow = static_cast<double>(static_cast<float>(bias));
+    const double float_error = up(std::abs(bias - narrow) + error);
     errors.bias_double = std::max(errors.bias_double, error);
-    errors.bias_float =
-        std::max(errors.bias_float,
-                 up(std::abs(bias - static_cast<double>(static_cast<float>(bias))) + error));
+    errors.bias_float = std::max(errors.bias_float, float_error);
+    add_bias(error, bias, errors.bias_relative, errors.bias_rest);
+    add_bias(float_error, narrow, errors.float_bias_relative, errors.float_bias_rest);
     errors.bias_norm = std::max(errors.bias_norm, up(std::abs(bias)));
   }
 }

@@ -41,6 +41,14 @@ void add(const Rounding& rounding, AffineErrors& errors) {
   errors.weight_residual = up(errors.weight_residual + weights);
   errors.bias_float = up(errors.bias_float + biases);
   errors.bias_double = up(errors.bias_double + biases);
+  const double of_bias = up(kProducts * rounding.of_bias);
+  const double absolute = up(kProducts * rounding.absolute);
+  const auto grow = [&](double& relative, double& rest) {
+    rest = up(rest + up(up(of_bias * rest) + absolute));
+    relative = up(relative + up(of_bias * up(1 + relative)));
+  };
+  grow(errors.bias_relative, errors.bias_rest);
+  grow(errors.float_bias_relative, errors.float_bias_rest);
 }
 
 class Counter {
@@ -88,6 +96,8 @@ class Counter {
     layer.residual.clear();
     errors.weight_relative = errors.weight_residual = 0;
     errors.bias_float = errors.bias_double = errors.bias_norm = 0;
+    errors.bias_relative = errors.bias_rest = 0;
+    errors.float_bias_relative = errors.float_bias_rest = 0;
     for (double& bias : layer.bias) {
       bias = static_cast<double>(static_cast<float>(bias));
       errors.bias_norm = std::max(errors.bias_norm, std::abs(bias));

@@ -24,8 +24,11 @@ struct AffineErrors {
   double weight_residual = 0;  // |w* - (w + residual)| <= weight_residual |w|
   double bias_float = 0;       // |b* - float(b)|, worst neuron
   double bias_double = 0;      // |b* - b|, worst neuron
-  double row_norm = 0;         // max_j sum_k |w_jk|, over all terms
-  double bias_norm = 0;        // max_j |b_j|
+  // |b*_j - b_j| <= bias_relative |b_j| + bias_rest, of neuron j alone; the same of float(b_j).
+  double bias_relative = 0, bias_rest = 0;
+  double float_bias_relative = 0, float_bias_rest = 0;
+  double row_norm = 0;   // max_j sum_k |w_jk|, over all terms
+  double bias_norm = 0;  // max_j |b_j|
   bool operator==(const AffineErrors&) const = default;
 };
 

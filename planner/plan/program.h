@@ -107,6 +107,7 @@ enum class Pays : std::uint8_t {
   kPay,
   kRowNorm,
   kBiasNorm,
+  kRowBias,
   kProduct,
   kWideProduct,
   kStored,
@@ -316,8 +317,8 @@ struct DefineRows {
   bool operator==(const DefineRows&) const = default;
 };
 
-// Defines what errors every row must pay for; for each box their absolute part is slack[0] +
-// underflow (inputs + the sum of link[2]).
+// Defines what errors every row must pay for; for each box their absolute part is
+// underflow (inputs + the sum of link[2]). slack: what the centre of each neuron may miss.
 struct DefineRowErrors {
   Constant concretize, weight, inflate, underflow;
   BufferId slack = BufferId::kNone;

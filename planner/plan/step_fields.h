@@ -57,15 +57,16 @@ void visit_fields(auto& visit, Is<CentreAffine> auto& s) {
   visit("layer", s.layer, "centre_in", s.centre_in, "radius_in", s.radius_in, "live_in", s.live_in,
         "centre_out", s.centre_out, "radius_out", s.radius_out, "below", s.below, "above", s.above,
         "slack", s.slack, "inflate", s.inflate, "centre_relative", s.centre_relative, "absolute",
-        s.absolute, "row_norm", s.row_norm, "bias_norm", s.bias_norm, "magnitudes", s.magnitudes,
-        "kernel", KernelField{s.kernel});
+        s.absolute, "row_norm", s.row_norm, "bias_norm", s.bias_norm, "row_bias", s.rows.bias,
+        "row_absolute", s.rows.absolute, "magnitudes", s.magnitudes, "kernel",
+        KernelField{s.kernel});
 }
 
 void visit_fields(auto& visit, Is<CentreSum> auto& s) {
   visit("layer", s.layer, "parts", s.parts, "centre_out", s.centre_out, "radius_out", s.radius_out,
         "below", s.below, "above", s.above, "slack", s.slack, "inflate", s.inflate,
         "centre_relative", s.centre_relative, "absolute", s.absolute, "bias_norm", s.bias_norm,
-        "magnitudes", s.magnitudes);
+        "row_bias", s.rows.bias, "row_absolute", s.rows.absolute, "magnitudes", s.magnitudes);
 }
 
 void visit_fields(auto& visit, Is<Relax> auto& s) {

@@ -43,6 +43,15 @@ struct CentreMagnitudes {
   bool operator==(const CentreMagnitudes&) const = default;
 };
 
+// The slack of neuron j alone, where the layer's is not small beside its radius:
+//   centre_relative (sum_k |w_jk| |c_k| + bias |b_j|) + absolute.
+// bias is 0 where all neurons have the layer's.
+struct RowSlack {
+  double bias = 0;  // 1, and what |b_j| itself may miss, divided by centre_relative
+  double absolute = 0;
+  bool operator==(const RowSlack&) const = default;
+};
+
 // Centre of z = W a + b in double and the interval radius around it.
 struct CentreAffine {
   static constexpr std::string_view kName = "centre_affine";
@@ -54,12 +63,13 @@ struct CentreAffine {
                BufferId::kNone;  // z; radius_out_j >= sum_k |w*_jk| radius_in_k (before slack)
   // Both become radius_out + slack. kNone where the layer has lines, whose steps bound it.
   BufferId below = BufferId::kNone, above = BufferId::kNone;
-  BufferId slack = BufferId::kNone;  // one double: |z - (centre + W (a - c))| for every neuron
+  BufferId slack = BufferId::kNone;  // |z - (centre + W (a - c))| for every neuron, and for each
   double inflate = 0;                // factor on the computed radius, for below and above
   double centre_relative = 0;        // slack = centre_relative (row_norm max|c| + bias_norm)
   double absolute = 0;               //         + absolute
   double row_norm = 0;
   double bias_norm = 0;
+  RowSlack rows;
   std::optional<CentreMagnitudes> magnitudes;  // then centre_relative and absolute are 0
   KernelId kernel = 0;
   bool operator==(const CentreAffine&) const = default;
@@ -78,6 +88,7 @@ struct CentreSum {
   double centre_relative = 0;  // slack = centre_relative (sum of row_norm max|c|, + bias_norm)
   double absolute = 0;         //         + absolute
   double bias_norm = 0;
+  RowSlack rows;
   std::optional<CentreMagnitudes> magnitudes;  // as CentreAffine's
   bool operator==(const CentreSum&) const = default;
 };

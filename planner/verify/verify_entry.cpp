@@ -299,7 +299,7 @@ class EntryCheck {
   template <typename CentreStep>
   void check_forgotten(LayerId layer, const CentreStep& step) const {
     require(step.inflate == 0 && step.centre_relative == 0 && step.absolute == 0 &&
-                !step.magnitudes && plan_.layer(layer).evaluated_depth == 0,
+                !step.magnitudes && step.rows.bias == 0 && plan_.layer(layer).evaluated_depth == 0,
             "layer {}: an evaluation that counts errors", plan_.layer(layer).name);
   }
 

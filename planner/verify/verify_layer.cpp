@@ -230,7 +230,8 @@ void check_evaluated(const Plan& plan, const Layer& layer) {
   require(layer.kind == LayerKind::kDense && layer.residual.empty() &&
               layer.errors.weight_relative >= least && layer.errors.weight_residual >= least &&
               layer.errors.bias_double >= 0x1p-24 * layer.errors.bias_norm &&
-              layer.errors.bias_float >= 0x1p-24 * layer.errors.bias_norm,
+              layer.errors.bias_float >= 0x1p-24 * layer.errors.bias_norm &&
+              layer.errors.bias_relative >= 0x1p-24,
           "layer {}: its errors hold fewer roundings than {}", layer.name, layer.evaluated_depth);
 }
 
@@ -240,7 +241,8 @@ void check_affine(const Layer& layer) {
   require(all_finite(layer.bias), "layer {}: a weight or bias is not finite", layer.name);
   const AffineErrors& e = layer.errors;
   for (double value :
-       {e.weight_relative, e.weight_residual, e.bias_float, e.bias_double, e.row_norm, e.bias_norm})
+       {e.weight_relative, e.weight_residual, e.bias_float, e.bias_double, e.bias_relative,
+        e.bias_rest, e.float_bias_relative, e.float_bias_rest, e.row_norm, e.bias_norm})
     require(is_error_bound(value), "layer {}: error bound {}", layer.name, value);
   require(!(layer.relu && layer.function), "layer {}: relu and {}", layer.name,
           layer.function ? to_string(*layer.function) : "");

@@ -98,6 +98,21 @@ void check_magnitudes(const Layer& layer, const CentreStep& step, std::int64_t i
   uses.scratch(m.out, kFloat, layer.out);
 }
 
+// The doubles of an affine layer's slack: those of all neurons, and one of each.
+std::int64_t slack_of(const Layer& layer) {
+  return std::int64_t{bf::kSlack} + layer.out;
+}
+
+// The slack of rows alone stands for the layer's: it counts the same roundings and what biases
+// miss.
+template <typename CentreStep>
+void check_row_slack(const Layer& layer, const CentreStep& step) {
+  check_error_terms({step.rows.bias, step.rows.absolute});
+  if (step.rows.bias == 0) return;
+  BF_CHECK(!step.magnitudes && step.centre_relative > 0 && step.rows.bias >= 1);
+  BF_CHECK(layer.errors.bias_relative <= 1);
+}
+
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& step) {
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense);
@@ -112,6 +127,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& 
   uses.read(step.radius_in, Role::kRadius, layer.input, kFloat, layer.in);
   read_live(plan, step.live_in, layer.input, uses);
   check_magnitudes(layer, step, layer.in, uses);
+  check_row_slack(layer, step);
   uses.write(step.centre_out, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.write(step.radius_out, Role::kSpread, step.layer, kFloat, layer.out);
   BF_CHECK((step.below == BufferId::kNone) == (step.above == BufferId::kNone));
@@ -119,7 +135,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& 
     uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);
     uses.repeat(step.above, step.below, Role::kAbove, step.layer, kFloat, layer.out);
   }
-  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
+  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, slack_of(layer));
   return uses.list;
 }
 
@@ -139,11 +155,12 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const CentreSum& step) {
     largest = std::max<std::int64_t>(largest, term.in);
   }
   check_magnitudes(layer, step, largest, uses);
+  check_row_slack(layer, step);
   uses.write(step.centre_out, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.write(step.radius_out, Role::kSpread, step.layer, kFloat, layer.out);
   uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);
   uses.repeat(step.above, step.below, Role::kAbove, step.layer, kFloat, layer.out);
-  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
+  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, slack_of(layer));
   return uses.list;
 }
 
@@ -162,7 +179,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
   const bool table = step.table != BufferId::kNone;
   if (table) {
     uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
-    uses.update(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
+    uses.update(step.slack, Role::kSlackTerms, step.layer, kDouble, slack_of(layer));
     uses.write(step.table, Role::kTable, step.layer, kFloat,
                bf::kRelaxRows * std::int64_t{layer.out});
   }
@@ -231,7 +248,7 @@ void read_lines(const Plan& plan, const Entry& entry, const LineStep& step, Uses
   const int stride = line_stride(plan, entry, layer, step.layer);
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
-  uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
+  uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, slack_of(layer));
   uses.read(step.lines, Role::kMiddleLines, step.layer, kFloat, lines_of(plan, stride));
 }
 

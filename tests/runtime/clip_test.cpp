@@ -24,11 +24,11 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // least + (what the row loses besides, and the sums) <= centre, in rational numbers.
 void expect_least(const float* line, std::size_t inputs, double centre, float offset, float spread,
-                  const bf::RowErrors& errors, float radius, double absolute) {
+                  const bf::RowErrors& errors, float radius, const mpq_class& absolute) {
   const mpq_class lost =
       exact(static_cast<double>(spread)) * exact(errors.concretize_inflate) +
       exact(errors.weight_relative) * exact(static_cast<double>(radius)) * exact(errors.inflate) +
-      exact(absolute);
+      absolute;
   const mpq_class claim = exact(centre) + exact(static_cast<double>(offset)) - lost;
   EXPECT_LE(exact(static_cast<double>(line[inputs])), claim);
   EXPECT_GE(static_cast<double>(line[inputs]),
@@ -37,7 +37,7 @@ void expect_least(const float* line, std::size_t inputs, double centre, float of
 
 bf::RowErrors random_errors(Random& random) {
   return {1 + 0x1p-20 * random.unit(), 0x1p-24 * random.unit(), 1 + 0x1p-30 * random.unit(),
-          0x1p-18 * random.unit()};
+          0x1p-18 * random.unit(), nullptr};
 }
 
 struct RandomRows {
@@ -49,9 +49,10 @@ struct RandomRows {
     for (std::size_t r = static_cast<std::size_t>(rows); r < sums.size(); ++r)
       sums[r] = std::fabs(sums[r]);
     for (int i = 0; i < neurons; ++i) centre.push_back(8 * random.unit() - 4);
+    for (int i = 0; i < neurons; ++i) slack.push_back(0x1p-18 * random.unit());
   }
   Floats over_inputs, sums, radius;
-  std::vector<double> centre;
+  std::vector<double> centre, slack;
 };
 
 TEST(KeptLines, SayWhatTheirRowsDo) {
@@ -60,7 +61,8 @@ TEST(KeptLines, SayWhatTheirRowsDo) {
     constexpr int kPairs = 8, kNeurons = 9;
     const int inputs = random.between(1, 5), count = random.between(1, kPairs), position = 2;
     const RandomRows r(random, 2 * kPairs, inputs, kNeurons);
-    const bf::RowErrors errors = random_errors(random);
+    bf::RowErrors errors = random_errors(random);
+    errors.row = r.slack.data();
     std::vector<std::int32_t> neurons;
     for (int i = 0; i < kPairs; ++i) neurons.push_back(i + (i < 4 ? 0 : 1));
     const auto line = static_cast<std::size_t>(inputs) + 1;
@@ -81,7 +83,8 @@ TEST(KeptLines, SayWhatTheirRowsDo) {
         for (std::size_t k = 0; k + 1 < line; ++k)
           EXPECT_EQ(a[k], r.over_inputs[k * 2 * kPairs + row]);
         expect_least(a, line - 1, side == 0 ? r.centre[at] : -r.centre[at], r.sums[row],
-                     r.sums[2 * kPairs + row], errors, r.radius[at], errors.absolute);
+                     r.sums[2 * kPairs + row], errors, r.radius[at],
+                     exact(errors.absolute) + exact(r.slack[at]));
       }
     }
   }
@@ -93,7 +96,8 @@ TEST(KeptLines, OfBoxesInLanes) {
     Random random(seed);
     const int inputs = random.between(1, 4), used = random.between(1, kBoxes);
     const RandomRows r(random, 2 * kBoxes, inputs, kNeurons * kBoxes);
-    const bf::RowErrors errors = random_errors(random);
+    bf::RowErrors errors = random_errors(random);
+    errors.row = r.slack.data();
     bf::BoxGroup<kBoxes> group = {};
     group.used = used;
     std::vector<std::int32_t> neurons;
@@ -119,7 +123,8 @@ TEST(KeptLines, OfBoxesInLanes) {
         for (std::size_t k = 0; k + 1 < line; ++k)
           EXPECT_EQ(a[k], r.over_inputs[k * 2 * kBoxes + row]);
         expect_least(a, line - 1, side == 0 ? r.centre[at] : -r.centre[at], r.sums[row],
-                     r.sums[2 * kBoxes + row], errors, r.radius[at], absolute[box]);
+                     r.sums[2 * kBoxes + row], errors, r.radius[at],
+                     exact(absolute[box]) + exact(r.slack[at]));
       }
     }
   }
@@ -132,11 +137,12 @@ TEST(KeptLines, CountEachRounding) {
   for (const double centre : {0.0, 1.0}) {
     const float offset = centre == 0 ? 1 : 0, spread = centre == 0 ? 1 : 0;
     const float sums[] = {offset, offset, spread, spread};
-    const bf::RowErrors errors = {1, 0, 1, 0x1p-60};
+    const double slack = 0;
+    const bf::RowErrors errors = {1, 0, 1, 0x1p-60, &slack};
     float kept[4];
     bf::keep_coefficients(&neuron, 1, 1, 1, over, sums, errors, &radius, &centre, 0, kept);
-    expect_least(kept, 1, centre, offset, spread, errors, radius, errors.absolute);
-    expect_least(kept + 2, 1, -centre, offset, spread, errors, radius, errors.absolute);
+    expect_least(kept, 1, centre, offset, spread, errors, radius, exact(errors.absolute));
+    expect_least(kept + 2, 1, -centre, offset, spread, errors, radius, exact(errors.absolute));
   }
 }
 

@@ -39,8 +39,12 @@ Layer random_layer(int n, unsigned seed) {
 struct Made {
   std::vector<float> table, radius;
   std::vector<double> centre;
-  double slack[3];
+  std::vector<double> slack;
 };
+
+double row_slack(const Made& made, std::size_t j) {
+  return made.slack[bf::kSlack + j];
+}
 
 constexpr bf::RelaxErrors kErrors{0x1.8p-19, 0x1.8p-47, 0x1p-24, 0x1p-24, 0x1p-18, 1 + 0x1p-18};
 
@@ -49,10 +53,11 @@ Made relax_layer(const bf::FunctionView& view, const Layer& layer, bool with_tab
   Made made{std::vector<float>(static_cast<std::size_t>(6 * n)),
             std::vector<float>(static_cast<std::size_t>(n)),
             std::vector<double>(static_cast<std::size_t>(n)),
-            {0x1p-40, 3.5, -1}};
+            {0x1p-40, 3.5, -1, 1}};
+  for (int j = 0; j < n; ++j) made.slack.push_back(std::ldexp(1, -40 - j % 9));
   bf::relax(n, view, layer.centre.data(), layer.below.data(), layer.above.data(),
-            layer.radius.data(), kErrors, made.slack, with_table ? made.table.data() : nullptr,
-            made.centre.data(), made.radius.data());
+            layer.radius.data(), kErrors, made.slack.data(),
+            with_table ? made.table.data() : nullptr, made.centre.data(), made.radius.data());
   return made;
 }
 
@@ -111,11 +116,13 @@ void check_layer(const Function& function) {
     ASSERT_EQ(made.centre[j], line.centre);
     ASSERT_EQ(made.radius[j], line.radius);
     reaches += std::max(magnitude(layer.below[j]), magnitude(layer.above[j])) +
-               mpq_class(layer.radius[j]) * mpq_class(kErrors.inflate) + mpq_class(made.slack[0]);
+               mpq_class(layer.radius[j]) * mpq_class(kErrors.inflate) +
+               mpq_class(row_slack(made, j));
     if (std::isinf(line.radius)) continue;
-    check_offsets(line, row(2), row(3), least_loss(line, layer, j, kErrors.product, made.slack[0]));
+    check_offsets(line, row(2), row(3),
+                  least_loss(line, layer, j, kErrors.product, row_slack(made, j)));
     check_offsets(line, row(4), row(5),
-                  least_loss(line, layer, j, kErrors.wide, made.slack[0]) +
+                  least_loss(line, layer, j, kErrors.wide, row_slack(made, j)) +
                       mpq_class(kErrors.stored) * mpq_class(line.radius));
   }
   ASSERT_GE(mpq_class(made.slack[2]), mpq_class(n) * (1 + mpq_class(made.slack[1])) + reaches);

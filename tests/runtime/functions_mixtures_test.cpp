@@ -23,7 +23,7 @@ constexpr int kRows = 4;
 struct Layer {
   std::vector<double> centre, out_centre;
   std::vector<float> below, above, radius, table, out_radius, knots;
-  double slack[3] = {0x1p-40, 3.5, 0};
+  std::vector<double> slack = {0x1p-40, 3.5, 0, 0};  // then each neuron's own
   int size() const { return static_cast<int>(centre.size()); }
 };
 
@@ -42,15 +42,16 @@ Layer make_layer(const bf::FunctionView& f, std::mt19937_64& random,
     made.above.push_back(static_cast<float>(unit(random) * width));
     made.radius.push_back(static_cast<float>(width * 1.5));
   }
+  made.slack.resize(bf::kSlack + n, 0x1p-40);
   made.table.resize(6 * n);
   made.knots.resize(bf::kKnotNumbers * n);
   made.out_centre.resize(n);
   made.out_radius.resize(n);
   bf::relax(made.size(), f, made.centre.data(), made.below.data(), made.above.data(),
-            made.radius.data(), errors, made.slack, made.table.data(), made.out_centre.data(),
-            made.out_radius.data());
+            made.radius.data(), errors, made.slack.data(), made.table.data(),
+            made.out_centre.data(), made.out_radius.data());
   bf::relax_knots(made.size(), f, made.centre.data(), made.below.data(), made.above.data(),
-                  made.radius.data(), errors, made.slack, made.out_centre.data(),
+                  made.radius.data(), errors, made.slack.data(), made.out_centre.data(),
                   made.out_radius.data(), made.knots.data());
   return made;
 }
@@ -168,7 +169,7 @@ TEST(FunctionMixtures, StepsFindTheBestLine) {
   const float width = 2, spread = 2;
   double out_centre = 0;
   float table[6], out_radius = 0, knots[bf::kKnotNumbers];
-  double slack[3] = {0, 0, 0};
+  double slack[bf::kSlack + 1] = {};
   bf::relax(1, held.view(), &centre, &width, &width, &spread, {0, 0, 0, 0, 0, 1}, slack, table,
             &out_centre, &out_radius);
   bf::relax_knots(1, held.view(), &centre, &width, &width, &spread, {0, 0, 0, 0, 0, 1}, slack,

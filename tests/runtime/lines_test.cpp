@@ -51,6 +51,13 @@ struct Known {
   float line(int row, int neuron) const {
     return lines[static_cast<std::size_t>(row * kStride + neuron)];
   }
+  // As routines read it. Half of the time each neuron has one of its own, and the layer's is wrong.
+  std::vector<double> slack_terms() const {
+    const bool rows = radius[0] > radius[1];
+    std::vector<double> terms = {rows ? 0 : slack, 0, 0, rows ? 1.0 : 0.0};
+    terms.resize(bf::kSlack + kNeurons, rows ? slack : 0);
+    return terms;
+  }
 };
 
 struct Bounds {
@@ -78,8 +85,8 @@ bf::LineBounds line_bounds(int inputs, double slack) {
 Bounds tightened(const Known& known) {
   Bounds made;
   bf::tighten_lines<1>(kNeurons, known.inputs, kStride, line_bounds(known.inputs, known.slack),
-                       known.radius.data(), &known.slack, known.lines.data(), made.below.data(),
-                       made.above.data());
+                       known.radius.data(), known.slack_terms().data(), known.lines.data(),
+                       made.below.data(), made.above.data());
   return made;
 }
 
@@ -93,7 +100,7 @@ Activations relaxed(const Known& known, bool relu, int depth) {
       bf::float_up(g * static_cast<double>(concretize(known.inputs)) * (1 + 8 * kUnit)),
       static_cast<float>(kLeast)};
   bf::relax_lines<1>(kNeurons, relu, known.inputs, kStride, line_bounds(known.inputs, known.slack),
-                     errors, known.centre.data(), known.radius.data(), &known.slack,
+                     errors, known.centre.data(), known.radius.data(), known.slack_terms().data(),
                      known.lines.data(), made.centre.data(), made.radius.data(), made.lines.data());
   return made;
 }
@@ -152,7 +159,8 @@ TEST(Lines, OverTheBoxHoldWhatTheyRound) {
                        bf::float_up(gamma(1) * (1 + 8 * kUnit)), lines.data());
     bf::LineBounds bounds = line_bounds(kIn, 1);
     bounds.absolute = (kIn + 2) * 0x1p-147;
-    const bf::LineLosses<1> losses(&slack, bounds.absolute);
+    const double terms[bf::kSlack + 1] = {slack};
+    const bf::LineLosses<1> losses(terms, bounds.absolute);
     const auto line = [&](int row, int i) {
       return mpq_class(lines[static_cast<std::size_t>(row * kStride + i)]);
     };

@@ -40,7 +40,7 @@ std::vector<mpq_class> random_point(Random& random, const Tensor& x) {
 // One layer z over one or two tensors, its table, and where backward rows through it arrive.
 struct Layer {
   Tensor z;
-  std::vector<double> slack = {-1, -1, -1};
+  std::vector<double> slack = {-1, -1, -1, -1};
   std::vector<float> table;
   std::vector<std::vector<float>> out;  // coefficients over each factor
 };
@@ -155,7 +155,7 @@ TEST(Planes, ProductsOfUnknownsClaimNothing) {
       if (size == 1.0 && r == 1.0F) continue;
       const double x[1] = {size}, y[1] = {size};
       const float rx[1] = {r}, ry[1] = {0};
-      double centre[1], slack[3];
+      double centre[1], slack[bf::kSlack];
       float radius[1], table[5];
       bf::relax_product(1, nullptr, nullptr, x, rx, y, ry, {}, slack, table, centre, radius);
       EXPECT_EQ(radius[0], infinity);  // also where a float cannot hold it
@@ -251,7 +251,7 @@ TEST(Planes, MaximaSideBySide) {
     std::vector<float> radius(rows), table(3 * rows);
     std::vector<std::int32_t> choice(rows);
     const bf::PlaneErrors errors{gamma_float(n + 2), gamma_float(3)};
-    double slack[3];
+    double slack[bf::kSlack];
     bf::relax_max(n, map.row_start.data(), map.column.data(), x.centre.data(), x.radius.data(),
                   errors, slack, table.data(), choice.data(), centre.data(), radius.data());
     for (std::size_t i = 0; i < rows; ++i) {
@@ -280,7 +280,7 @@ TEST(Planes, MaximaChoose) {
   const float radius[4] = {1, 0.5F, 0.5F, 0.25F};
   const std::int32_t row_start[4] = {0, 2, 4, 5};
   const std::int32_t column[5] = {0, 1, 1, 3, 2};
-  double z[3], slack[3];
+  double z[3], slack[bf::kSlack];
   float r[3], table[9];
   std::int32_t choice[3];
   bf::relax_max(3, row_start, column, centre, radius, {}, slack, table, choice, z, r);
@@ -302,7 +302,7 @@ TEST(Planes, MaximaOfUnknownsClaimNothing) {
   const float radius[2] = {infinity, 1};
   const std::int32_t row_start[2] = {0, 2};
   const std::int32_t column[2] = {0, 1};
-  double z[1], slack[3];
+  double z[1], slack[bf::kSlack];
   float r[1], table[3];
   std::int32_t choice[1];
   bf::relax_max(1, row_start, column, centre, radius, {}, slack, table, choice, z, r);

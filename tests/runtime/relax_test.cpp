@@ -57,6 +57,13 @@ void fill(Random& random, std::vector<double>& centre, std::vector<float>& below
 }
 
 // What a vector holds and what is left over.
+// The slack of a layer, and a smaller one of each neuron.
+std::vector<double> slack_of_rows(Random& random, int n) {
+  std::vector<double> slack = {0x1p-30, 3, 0, 1.0 * n};
+  for (int j = 0; j < n; ++j) slack.push_back(0x1p-30 * random.unit());
+  return slack;
+}
+
 TEST(Bounds, IntervalsOnLanesAreThoseOfScalars) {
   for (unsigned seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(seed);
@@ -66,14 +73,16 @@ TEST(Bounds, IntervalsOnLanesAreThoseOfScalars) {
     std::vector<float> radius = random.radii(n, kAllNumbers[random.below(5)]);
     if (random.below(4) == 0) radius[0] = kInfinity;
     if (random.below(4) == 0) radius[count - 1] = std::numeric_limits<float>::quiet_NaN();
-    const double inflate = 1 + 0x1p-20 * random.unit(), slack = 0x1p-30 * random.unit();
+    const double inflate = 1 + 0x1p-20 * random.unit();
+    const std::vector<double> slack = slack_of_rows(random, n);
     std::vector<float> below(count), above(count), expected;
-    for (const float r : radius)
-      expected.push_back(bf::float_up(static_cast<double>(r) * inflate + slack));
-    bf::interval_around(radius.data(), n, inflate, slack, below.data(), above.data());
+    for (std::size_t j = 0; j < count; ++j)
+      expected.push_back(
+          bf::float_up(static_cast<double>(radius[j]) * inflate + slack[bf::kSlack + j]));
+    bf::interval_around(radius.data(), n, inflate, slack.data(), below.data(), above.data());
     EXPECT_TRUE(same_bits(below, expected));
     EXPECT_TRUE(same_bits(above, expected));
-    bf::interval_around(radius.data(), n, inflate, slack, radius.data(), radius.data());
+    bf::interval_around(radius.data(), n, inflate, slack.data(), radius.data(), radius.data());
     EXPECT_TRUE(same_bits(radius, expected));
   }
 }
@@ -282,17 +291,18 @@ TEST(Relax, LanesDoWhatScalarsDo) {
     const std::vector<float> radius = random.radii(n, Numbers::kEven);
     const bool relu = random.below(3) > 0;
     const bf::RelaxErrors errors = {0x1p-18, 0x1p-47, 0x1p-24, 0x1p-24, 0x1p-20, 1 + 0x1p-20};
-    const double slack[3] = {0x1p-30 * random.unit(), 3, 0};
+    const std::vector<double> slack = slack_of_rows(random, n);
     Relaxed lanes(count), scalars(count), boxes(count);
-    double made[3] = {slack[0], slack[1], 0};
-    bf::relax(n, relu, centre.data(), below.data(), above.data(), radius.data(), errors, made,
-              lanes.table.data(), lanes.centre.data(), lanes.radius.data());
+    std::vector<double> made = slack;
+    bf::relax(n, relu, centre.data(), below.data(), above.data(), radius.data(), errors,
+              made.data(), lanes.table.data(), lanes.centre.data(), lanes.radius.data());
     double reach[bf::kPartialSums] = {};
     const bf::NeuronsView z = {centre.data(), below.data(), above.data(), radius.data()};
     const bf::RelaxedView out = {scalars.table.data(), n, scalars.centre.data(),
                                  scalars.radius.data()};
     for (int j = 0; j < n; ++j)
-      reach[j % bf::kPartialSums] += bf::relax_neuron(j, relu, z, errors, slack[0], out);
+      reach[j % bf::kPartialSums] += bf::relax_neuron(
+          j, relu, z, errors, slack[static_cast<std::size_t>(bf::kSlack + j)], out);
     for (int s = 1; s < bf::kPartialSums; ++s) reach[0] += reach[s];
     EXPECT_TRUE(same_bits(lanes.table, scalars.table));
     EXPECT_TRUE(same_bits(lanes.centre, scalars.centre));

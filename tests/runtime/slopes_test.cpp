@@ -18,7 +18,7 @@ using Kind = RandomTerm::Kind;
 struct Relus {
   std::vector<double> centre, out_centre;
   std::vector<float> below, above, radius, table, out_radius, slopes;
-  std::vector<double> slack = {0, 0, 0};
+  std::vector<double> slack;  // 0
   int size() const { return static_cast<int>(centre.size()); }
 };
 
@@ -32,6 +32,7 @@ Relus random_relus(Random& random, Numbers kind, int n, const bf::RelaxErrors& e
   for (std::size_t j = 0; j < count; ++j)
     if (random.below(4) == 0) made.centre[j] *= 0x1p-6;  // mostly of unknown sign
   made.table.resize(6 * count);
+  made.slack.resize(bf::kSlack + count);
   made.slopes.resize(8 * count);
   made.out_centre.resize(count);
   made.out_radius.resize(count);
@@ -128,6 +129,7 @@ bool products_hold(unsigned seed, bool with_prices) {
     relus.centre.push_back((2 * random.unit() - 1) * sum);
   }
   relus.below = relus.above = relus.radius;
+  relus.slack.resize(bf::kSlack + n);
   const int count = static_cast<int>(n);
   const double offset = with_prices ? gamma_float(2) + gamma_double(2 * count + 4) : 0;
   const bf::RelaxErrors errors{
@@ -177,7 +179,7 @@ TEST(Slopes, ProductsBehindAreLowerBounds) {
 TEST(Slopes, KnownSignsAreFixed) {
   const double centre[] = {4, -4};
   const float below[] = {1, 1}, above[] = {1, 1}, radius[] = {1, 1};
-  double slack[3] = {0, 0, 0}, out_centre[2];
+  double slack[bf::kSlack + 2] = {}, out_centre[2];
   float table[12], out_radius[2], slopes[16];
   bf::relax(2, true, centre, below, above, radius, {0, 0, 0, 0, 0, 1}, slack, table, out_centre,
             out_radius);

@@ -107,9 +107,9 @@ std::vector<int> count_unstable(const Plan& plan, const engine::HostVerifier& ho
 }
 
 input::FloatBox box_here(const RunArguments& arguments, const Plan& plan) {
-  input::FloatBox box =
-      input::round_outward(box_of(arguments.box, plan.input_count), plan.input_count);
-  if (plan.config.norm != Norm::kLargest)
+  const input::BoxFile file = box_of(arguments.box, plan.input_count);
+  input::FloatBox box = input::round_outward(file, plan.input_count);
+  if (plan.config.norm != Norm::kLargest && !input::holds_exactly(file, box))
     input::widen_for_ball(box.lower, box.upper, plan.config.norm == Norm::kSum);
   return box;
 }

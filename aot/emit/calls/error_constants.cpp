@@ -37,6 +37,9 @@ Paid paid_for(Pays pays) {
       return {"kRowNorm", "the largest sum of magnitudes of a row of weights"};
     case Pays::kBiasNorm:
       return {"kBiasNorm", "the largest magnitude of a bias"};
+    case Pays::kRowBias:
+      return {"kRowBias",
+              "times a bias: 1, and what it may miss itself, relative to its centre's gamma"};
     case Pays::kProduct:
       return {"kProduct", "gamma of a product with weights, and what rounded weights lose"};
     case Pays::kWideProduct:

@@ -8,6 +8,7 @@
 #include "aot/emit/constants/shapes.h"
 #include "aot/emit/text/literals.h"
 #include "aot/emit/text/marks.h"
+#include "runtime/bf/contract/tables.h"
 
 namespace bf_aot::calls {
 namespace {
@@ -233,13 +234,13 @@ void ProgramText::operator()(const DefineRowErrors& node) {
   for (const BufferId link : node.links)
     underflow += one ? fmt::format(" + {}[2]", calls_.name(link))
                      : fmt::format(" + {}[b + {}]", calls_.name(link), 2 * node.boxes);
-  const std::string absolute = fmt::format("{}[{}] + {} * ({})", calls_.name(node.slack),
-                                           one ? "0" : "b", calls_(node.underflow), underflow);
+  const std::string absolute = fmt::format("{} * ({})", calls_(node.underflow), underflow);
+  const std::string rows = fmt::format("{} + {}", calls_.name(node.slack), bf::kSlack * node.boxes);
   const std::string errors =
       fmt::format("const bf::RowErrors errors{{{}, {}, {},", calls_(node.concretize),
                   calls_(node.weight), calls_(node.inflate));
-  if (one) return line(fmt::format("{} {}}};", errors, absolute));
-  line(errors + " 0};");
+  if (one) return line(fmt::format("{} {}, {}}};", errors, absolute, rows));
+  line(fmt::format("{} 0, {}}};", errors, rows));
   line(fmt::format("double absolute[{}];", node.boxes));
   line(fmt::format("for (int b = 0; b < {}; ++b)", node.boxes));
   line(fmt::format("  absolute[b] = {};", absolute));

@@ -6,6 +6,7 @@
 #include "aot/engine/prebuilt/thunk.h"
 #include "bf/conv/conv_forward.h"
 #include "bf/conv/conv_interval.h"
+#include "bf/conv/conv_slack.h"
 #include "bf/conv/starts.h"
 #include "bf/core/bounds.h"
 #include "bf/core/context.h"
@@ -19,6 +20,7 @@
 #include "bf/sums/balls.h"
 #include "bf/sums/intervals.h"
 #include "bf/sums/planes.h"
+#include "bf/sums/row_slack.h"
 #include "bf/sums/row_windows.h"
 #include "bf/sums/slopes.h"
 #include "bf/sums/terms.h"
@@ -76,6 +78,13 @@ constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kClearSlack, {}, thunk<bf::clear_slack>},
     {Routine::kAddCentreSlack, {}, thunk<bf::add_centre_slack>},
     {Routine::kFinishSlack, {}, thunk<bf::finish_slack>},
+    {Routine::kCommonSlack, {1}, thunk<bf::common_slack<1>>},
+    {Routine::kStartRowSlack, {1}, thunk<bf::start_row_slack<1>>},
+    {Routine::kDenseRowSlack, {1}, thunk<bf::dense_row_slack<1>>},
+    {Routine::kConvRowSlack, {}, thunk<bf::conv_row_slack<ShapeAt>>},
+    {Routine::kSparseRowSlack, {}, thunk<bf::sparse_row_slack>},
+    {Routine::kGatherRowSlack, {}, thunk<bf::gather_row_slack<Source>>},
+    {Routine::kFinishRowSlack, {1}, thunk<bf::finish_row_slack<1>>},
     {Routine::kWriteValues, {}, thunk<bf::write_values>},
     {Routine::kRelaxProduct, {}, thunk<bf::relax_product<Source, Source>>},
     {Routine::kRelaxMax, {}, thunk<bf::relax_max>},
@@ -145,6 +154,10 @@ struct OfBoxes {
        {kBoxes},
        thunk<static_cast<BindDoubles>(bf::bind_boxes<kBoxes>)>},
       {Routine::kSlackOfBoxes, {kBoxes}, thunk<bf::slack_of_boxes<kBoxes>>},
+      {Routine::kCommonSlack, {kBoxes}, thunk<bf::common_slack<kBoxes>>},
+      {Routine::kStartRowSlack, {kBoxes}, thunk<bf::start_row_slack<kBoxes>>},
+      {Routine::kDenseRowSlack, {kBoxes}, thunk<bf::dense_row_slack<kBoxes>>},
+      {Routine::kFinishRowSlack, {kBoxes}, thunk<bf::finish_row_slack<kBoxes>>},
       {Routine::kIntervalAroundBoxes, {kBoxes}, thunk<bf::interval_around_boxes<kBoxes>>},
       {Routine::kRelaxBoxes, {kBoxes}, thunk<bf::relax_boxes<kBoxes>>},
       {Routine::kListLiveBoxes, {kBoxes, 4}, thunk<bf::list_live_boxes<kBoxes, float>>},

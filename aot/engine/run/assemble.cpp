@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aot/engine/run/operations.h"
+#include "bf/contract/tables.h"
 #include "bf/sums/terms.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
@@ -442,10 +443,11 @@ void Assembler::operator()(const calls::DefineRowErrors& node) {
   made.kind = Operation::Kind::kDefineRowErrors;
   made.flag = node.boxes > 1;
   made.neurons = node.boxes;
-  made.errors = {value_of(node.concretize), value_of(node.weight), value_of(node.inflate), 0};
+  made.errors = {value_of(node.concretize), value_of(node.weight), value_of(node.inflate), 0,
+                 nullptr};
   made.underflow = value_of(node.underflow);
   made.inputs = static_cast<double>(node.inputs);
-  made.place = place(node.slack);
+  made.place = place(node.slack, std::int64_t{bf::kSlack} * node.boxes);
   for (const BufferId link : node.links)
     made.links.push_back(place(link, static_cast<std::int64_t>(2) * node.boxes));
   add(std::move(made));

@@ -112,7 +112,7 @@ struct Operation {
   const bf::Image* image = nullptr;  // kDefineWindow
   std::vector<WindowRead> reads;     // kDefineWindow
   std::vector<BufferPlace> links;    // kDefineRowErrors
-  bf::RowErrors errors = {};         // kDefineRowErrors: without absolute
+  bf::RowErrors errors = {};         // kDefineRowErrors: without absolute and row
   double underflow = 0, inputs = 0;  // kDefineRowErrors
   Operations body, other;            // other: kIfFits, kIterations' better
 };

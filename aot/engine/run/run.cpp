@@ -286,10 +286,11 @@ void Runner::define_window(const Operation& operation) {
 // Computes the errors by the operations of the generated text, in the same order.
 void Runner::define_row_errors(const Operation& operation) {
   errors_ = operation.errors;
+  errors_.row = at<double>(operation.place);
   for (int b = 0; b < operation.neurons; ++b) {
     double underflow = operation.inputs;
     for (const BufferPlace& link : operation.links) underflow += at<double>(link)[b];
-    const double absolute = at<double>(operation.place)[b] + operation.underflow * underflow;
+    const double absolute = operation.underflow * underflow;
     if (operation.flag)
       absolute_[b] = absolute;
     else

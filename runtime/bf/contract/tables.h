@@ -58,12 +58,14 @@ enum MaxRow : std::uint8_t {
 };
 constexpr int kMaxRows = 3;
 
-// The doubles of a layer's slack: errors that all of its neurons have in common.
+// The doubles of a layer's slack that all of its neurons have in common. Behind them an affine
+// layer has one for each neuron: what its own centre may miss (sums/row_slack.h).
 enum SlackTerm : std::uint8_t {
-  kCentreSlack,    // max over neurons of |z - (centre + sum_k w*_k (a_k - c_k))|
-  kRadiusSlack,    // sum_k radius_in_k
-  kUnderflowSlack  // what underflow may cost one backward row that passes through this layer
+  kCentreSlack,     // max over neurons of |z - (centre + sum_k w*_k (a_k - c_k))|
+  kRadiusSlack,     // sum_k radius_in_k
+  kUnderflowSlack,  // what underflow may cost one backward row that passes through this layer
+  kOpenRows         // the neurons that do not take the first for their own
 };
-constexpr int kSlack = 3;
+constexpr int kSlack = 4;
 
 }  // namespace bf

@@ -120,8 +120,8 @@ static inline void bind_box(const float* lower, const float* upper, int n, doubl
 // Bounds what the centre z_j = fl(W c + b) may miss, in double, for the neurons of one layer (see
 // CentreAffine in the plan):
 //   |z - (z_j + sum_k w*_jk (a_k - c_k))| <= relative (row_norm max|c| + bias_norm) + absolute
-// slack: the SlackTerms: that bound; sum of the radii, or 0 without them; the third is left for
-// relax().
+// slack: the SlackTerms: that bound; sum of the radii, or 0 without them; the others are left for
+// relax() and row_slack.h.
 static inline void centre_slack(const double* centre, const float* radius, int n, double relative,
                                 double row_norm, double bias_norm, double absolute, double* slack) {
   double largest[kPartialSums] = {};
@@ -145,13 +145,14 @@ static inline void centre_slack(const double* centre, const float* radius, int n
 
 // Whole vectors of interval_around(); returns how many neurons these are.
 template <int kLanes>
-static inline int interval_vectors(const float* radius, int n, double inflate, double slack,
+static inline int interval_vectors(const float* radius, int n, double inflate, const double* row,
                                    float* below, float* above) {
   int j = 0;
   if constexpr (kLanes > 1) {
     using L = Lanes<kLanes>;
     for (; j + kLanes <= n; j += kLanes) {
-      const auto reach = L::float_up(L::wide(radius + j) * inflate + slack);
+      const auto own = load_rows<typename L::Doubles>(row + j);
+      const auto reach = L::float_up(L::wide(radius + j) * inflate + own);
       store_rows(below + j, reach);
       store_rows(above + j, reach);
     }
@@ -159,13 +160,14 @@ static inline int interval_vectors(const float* radius, int n, double inflate, d
   return j;
 }
 
-// below_j = above_j >= inflate radius_j + slack. `inflate` holds a factor for the roundings here.
-// below and above may be radius.
-static inline void interval_around(const float* radius, int n, double inflate, double slack,
+// below_j = above_j >= inflate radius_j + the row's slack. `inflate` holds a factor for the
+// roundings here. below and above may be radius.
+static inline void interval_around(const float* radius, int n, double inflate, const double* slack,
                                    float* below, float* above) {
-  int j = interval_vectors<kNeuronLanes>(radius, n, inflate, slack, below, above);
+  const double* const row = slack + kSlack;
+  int j = interval_vectors<kNeuronLanes>(radius, n, inflate, row, below, above);
   for (; j < n; ++j)
-    below[j] = above[j] = float_up(static_cast<double>(radius[j]) * inflate + slack);
+    below[j] = above[j] = float_up(static_cast<double>(radius[j]) * inflate + row[j]);
 }
 
 // Uncertain weights get a bound of each neuron's own centre error: own_j = relative (|W| |c|)_j +
@@ -411,7 +413,8 @@ struct RowErrors {
   double concretize_inflate;  // on the computed spread
   double weight_relative;     // of the rows' own weights
   double inflate;             // on the neurons' interval radius
-  double absolute;            // slack of the rows' layer, and underflow
+  double absolute;            // underflow
+  const double* row;          // what the centre of each neuron may miss
 };
 
 // Takes over what is tighter of the bounds that a neuron's two rows give.
@@ -432,10 +435,14 @@ static inline int tighten_vectors(const std::int32_t* neurons, int count, int pa
     const int rows = 2 * pairs;
     for (; r + kLanes <= count; r += kLanes) {
       float own_radius[kLanes], down[kLanes], up[kLanes];
-      BF_UNROLL_ROWS for (int l = 0; l < kLanes; ++l) own_radius[l] = radius[neurons[r + l]];
-      Doubles own = L::all(errors.absolute);
+      double missed[kLanes];
+      BF_UNROLL_ROWS for (int l = 0; l < kLanes; ++l) {
+        own_radius[l] = radius[neurons[r + l]];
+        missed[l] = errors.row[neurons[r + l]];
+      }
+      Doubles own = load_rows<Doubles>(missed) + errors.absolute;
       if (errors.weight_relative != 0)
-        own = errors.weight_relative * L::wide(own_radius) * errors.inflate + errors.absolute;
+        own = errors.weight_relative * L::wide(own_radius) * errors.inflate + own;
       const auto reach = [&](int row) __attribute__((always_inline)) {
         const Doubles loss =
             (L::wide(sums + rows + row) * errors.concretize_inflate + own) * kDoubleSlack;
@@ -477,7 +484,7 @@ static inline void tighten_rows(const std::int32_t* neurons, int count, int pair
   int r = tighten_vectors<kNeuronLanes>(neurons, count, pairs, sums, errors, radius, below, above);
   for (; r < count; ++r) {
     const int i = neurons[r];
-    const double own = own_loss(errors, radius[i], errors.absolute);
+    const double own = own_loss(errors, radius[i], errors.row[i] + errors.absolute);
     const auto reach = [&](int row) {
       return reach_of_row(sums[row], sums[rows + row], own, errors);
     };
@@ -508,7 +515,7 @@ static inline void keep_coefficients(const std::int32_t* neurons, int count, int
   for (int r = 0; r < count; ++r) {
     const int i = neurons[r];
     float* const to = kept + std::ptrdiff_t{position + i} * 2 * (inputs + 1);
-    const double own = own_loss(errors, radius[i], errors.absolute);
+    const double own = own_loss(errors, radius[i], errors.row[i] + errors.absolute);
     const auto reach = [&](int row) {
       return reach_of_row(sums[row], sums[rows + row], own, errors);
     };

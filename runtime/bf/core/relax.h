@@ -219,15 +219,16 @@ static_assert(kPartialSums % kNeuronLanes == 0, "bf: a part for each lane");
 // relax() on whole vectors; returns how many neurons these are.
 template <int kLanes>
 static inline int relax_vectors(int n, bool relu, const NeuronsView& z, const RelaxErrors& errors,
-                                double own, double (&reach)[kPartialSums], const RelaxedView& out) {
+                                const double* row, double (&reach)[kPartialSums],
+                                const RelaxedView& out) {
   int j = 0;
   if constexpr (kLanes > 1) {
     using L = Lanes<kLanes>;
     using Doubles = typename L::Doubles;
     for (; j + kLanes <= n; j += kLanes) {
       double* const part = reach + j % kPartialSums;
-      const Doubles reached =
-          relax_lanes<kLanes>(relu, z.from(j), errors, L::all(own), out.from(j));
+      const Doubles own = row == nullptr ? Doubles{} : load_rows<Doubles>(row + j);
+      const Doubles reached = relax_lanes<kLanes>(relu, z.from(j), errors, own, out.from(j));
       store_rows(part, Doubles(load_rows<Doubles>(part) + reached));
     }
   }
@@ -240,7 +241,7 @@ static inline int relax_vectors(int n, bool relu, const NeuronsView& z, const Re
 // A backward row holds sum_j A_j (a'_j - centre'_j). With the line of A_j's sign,
 //   A_j (a'_j - centre'_j) >= A_j slope (z_j - centre_j) + A_j offset,
 // and the offset is farther out, as price_factor() says, by a price that covers, per |A_j|:
-//   product: the next product's rounding, and its weights': |A_j| s (product P_j + slack), where
+//   product: the next product's rounding, and its weights': |A_j| s (product P_j + row_j), where
 //            P_j = sum_k |w_jk| radius_k bounds what the coefficients' errors multiply, and
 //            s = max(|slope|) the coefficient it starts from;
 //   slope:   Lambda = fl(A_j slope) is off by at most u |A_j| slope, times |z_j - centre_j|;
@@ -256,12 +257,12 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
                          const float* above, const float* radius, const RelaxErrors& errors,
                          double* slack, float* table, double* centre_out, float* radius_out) {
   double reach[kPartialSums] = {};
-  const double own = table == nullptr ? 0 : slack[kCentreSlack];
+  const double* const row = table == nullptr ? nullptr : slack + kSlack;
   const NeuronsView z = {centre, below, above, radius};
   const RelaxedView out = {table, n, centre_out, radius_out};
-  int j = relax_vectors<kNeuronLanes>(n, relu, z, errors, own, reach, out);
+  int j = relax_vectors<kNeuronLanes>(n, relu, z, errors, row, reach, out);
   for (int s = j % kPartialSums; j < n; ++j, s = (s + 1) % kPartialSums)
-    reach[s] += relax_neuron(j, relu, z, errors, own, out);
+    reach[s] += relax_neuron(j, relu, z, errors, row == nullptr ? 0 : row[j], out);
   if (table == nullptr) return;
   for (int s = 1; s < kPartialSums; ++s) reach[0] += reach[s];
   slack[kUnderflowSlack] =

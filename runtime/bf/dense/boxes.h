@@ -129,7 +129,7 @@ BF_ROUTINE bind_boxes(const BoxGroup<kBoxes>& group, const float* lower, const f
 
 // ---- the interval around a double centre
 
-// centre_slack; slack: [3][kBoxes]. Without a radius there is no sum of radii.
+// centre_slack; slack: [kSlack][kBoxes]. Without a radius there is no sum of radii.
 template <int kBoxes>
 BF_ROUTINE slack_of_boxes(const double* centre, const float* radius, int n, double relative,
                           double row_norm, double bias_norm, double absolute, double* slack) {
@@ -160,9 +160,9 @@ BF_ROUTINE interval_around_boxes(const float* radius, int n, double inflate, con
                                  float* below, float* above) {
   using L = Lanes<kBoxes>;
   for (int v = 0; v < kBoxes; v += L::kLanes) {
-    const auto own = load_rows<typename L::Doubles>(slack + v);
     for (int j = 0; j < n; ++j) {
       const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + v;
+      const auto own = load_rows<typename L::Doubles>(slack + kSlack * kBoxes + at);
       const auto reach = L::float_up(L::wide(radius + at) * inflate + own);
       store_rows(below + at, reach);
       store_rows(above + at, reach);
@@ -183,9 +183,10 @@ BF_ROUTINE relax_boxes(int n, bool relu, const double* centre, const float* belo
   const RelaxedView out = {table, std::ptrdiff_t{n} * kBoxes, centre_out, radius_out};
   for (int v = 0; v < kBoxes; v += L::kLanes) {
     Doubles reach[kPartialSums] = {};
-    const Doubles own = table == nullptr ? Doubles{} : load_rows<Doubles>(slack + v);
     for (int j = 0; j < n; ++j) {
       const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + v;
+      const Doubles own =
+          table == nullptr ? Doubles{} : load_rows<Doubles>(slack + kSlack * kBoxes + at);
       reach[j % kPartialSums] += relax_lanes<kBoxes>(relu, z.from(at), errors, own, out.from(at));
     }
     if (table == nullptr) continue;
@@ -274,9 +275,13 @@ BF_ROUTINE tighten_boxes(const BoxRows<kBoxes>& rows, int round, const std::int3
   using Doubles = typename L::Doubles;
   constexpr int kRows = 2 * kBoxes;
   float own_radius[kBoxes], down[kBoxes], up[kBoxes];
-  for (int b = 0; b < kBoxes; ++b) own_radius[b] = radius[neurons[b] * kBoxes + b];
+  double missed[kBoxes];
+  for (int b = 0; b < kBoxes; ++b) {
+    own_radius[b] = radius[neurons[b] * kBoxes + b];
+    missed[b] = errors.row[neurons[b] * kBoxes + b];
+  }
   for (int v = 0; v < kBoxes; v += L::kLanes) {
-    Doubles own = load_rows<Doubles>(absolute + v);
+    Doubles own = load_rows<Doubles>(missed + v) + load_rows<Doubles>(absolute + v);
     if (errors.weight_relative != 0)
       own = errors.weight_relative * L::wide(own_radius + v) * errors.inflate + own;
     const auto reach = [&](int row) {
@@ -312,7 +317,7 @@ static inline void keep_coefficients_of_boxes(const BoxGroup<kBoxes>& group,
     float* const to =
         kept +
         (static_cast<std::ptrdiff_t>(group.box[b] * stride) + position + neurons[b]) * 2 * line;
-    const double own = own_loss(errors, radius[at], absolute[b]);
+    const double own = own_loss(errors, radius[at], errors.row[at] + absolute[b]);
     const auto reach = [&](int row) {
       return reach_of_row(sums[row], sums[kRows + row], own, errors);
     };

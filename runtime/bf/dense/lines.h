@@ -5,6 +5,7 @@
 #include "bf/core/lanes.h"
 #include "bf/core/relax.h"
 #include "bf/core/vectors.h"
+#include "bf/sums/row_slack.h"
 
 // Forward lines, of one box or of kBoxes boxes side by side: element i of box b is element
 // i kBoxes + b. Rows of `count` numbers lie `stride` apart, in this order: the coefficients m_1 ..
@@ -55,17 +56,28 @@ struct LineBounds {
   double absolute;   // what underflows in a neuron
 };
 
-// The losses of every neuron of a box: slack, what underflows, and some roundings.
+// The losses of every neuron of a box: what its centre may miss, what underflows, and some
+// roundings. Where no neuron has a slack of its own, they are those of the layer.
 template <int kBoxes>
 struct LineLosses {
   float own[kBoxes];
-  LineLosses(const double* slack, double absolute) {
-    for (int b = 0; b < kBoxes; ++b) own[b] = float_up((slack[b] + absolute) * (1 + 0x1p-20));
+  const double* row;  // null where all are alike
+  double absolute;
+  LineLosses(const double* slack, double underflow)
+      : row(has_open_rows<kBoxes>(slack) ? slack + std::ptrdiff_t{kSlack} * kBoxes : nullptr),
+        absolute(underflow) {
+    for (int b = 0; b < kBoxes; ++b) own[b] = loss(slack[b]);
   }
+  float loss(double missed) const { return float_up((missed + absolute) * (1 + 0x1p-20)); }
   // The losses of kLanes numbers, the first of which is element `at`.
   template <int kLanes>
   typename VectorOf<float, kLanes>::type of(int at) const {
     using Floats = typename VectorOf<float, kLanes>::type;
+    if (row != nullptr) {
+      float each[kLanes];
+      for (int l = 0; l < kLanes; ++l) each[l] = loss(row[at + l]);
+      return load_rows<Floats>(each);
+    }
     if constexpr (kBoxes == 1) return own[0] - Floats{};
     return load_rows<Floats>(own + at % kBoxes);
   }
@@ -292,7 +304,7 @@ static inline void relax_lines(int n, bool relu, int inputs, std::ptrdiff_t stri
       using Floats = typename VectorOf<float, kLanes>::type;
       const int at = first + j;
       const LineReach<kLanes> z = reach_of_neurons<kLanes>(
-          inputs, stride, bounds, losses.template of<kLanes>(j), radius + at, lines + at);
+          inputs, stride, bounds, losses.template of<kLanes>(at), radius + at, lines + at);
       const LineChoice<kLanes> a =
           relax_neurons<kLanes>(relu, z, load_rows<Floats>(block.middle + j), errors.least);
       store_rows(block.keeps + j, a.keeps);

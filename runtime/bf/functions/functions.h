@@ -154,8 +154,9 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
     const double offset_down = offset_size(line.offset_lower);
     const double offset = offset_up > offset_down ? offset_up : offset_down;
     const double spread = static_cast<double>(radius[j]) * errors.inflate;
-    const double product = steep == 0 ? 0 : steep * (errors.product * spread + slack[kCentreSlack]);
-    const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + slack[kCentreSlack]);
+    const double own = slack[kSlack + j];
+    const double product = steep == 0 ? 0 : steep * (errors.product * spread + own);
+    const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + own);
     const double slope = inexact == 0 ? 0 : errors.slope * inexact * reach;
     const double common = slope + errors.offset * offset;
     const double stored = errors.stored * static_cast<double>(line.radius);
@@ -167,7 +168,7 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
                 table + kWideOffsetUpper * n + j);
     centre_out[j] = line.centre;
     radius_out[j] = line.radius;
-    reach_sum += reach + spread + slack[kCentreSlack];
+    reach_sum += reach + spread + own;
   }
   if (table != nullptr)
     slack[kUnderflowSlack] =

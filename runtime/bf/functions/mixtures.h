@@ -132,8 +132,9 @@ static inline void relax_knots(int n, const FunctionView& f, const double* centr
     const double reach = b > a ? b : a;
     const double steep = sizes.steep == 0 ? 0 : sizes.steep * (1 + 0x1p-20) + 0x1p-148;
     const double spread = static_cast<double>(radius[j]) * errors.inflate;
-    const double product = steep == 0 ? 0 : steep * (errors.product * spread + slack[kCentreSlack]);
-    const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + slack[kCentreSlack]);
+    const double own = slack[kSlack + j];
+    const double product = steep == 0 ? 0 : steep * (errors.product * spread + own);
+    const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + own);
     const double slope = sizes.inexact == 0 ? 0 : (errors.slope * sizes.inexact + 0x1p-148) * reach;
     const double common = slope + offset_error * sizes.offset;
     const double stored = errors.stored * static_cast<double>(activation_radius[j]);

@@ -124,7 +124,7 @@ BF_ROUTINE relax_product(int n, SourcesX gather_x, SourcesY gather_y, const doub
     reach += static_cast<double>(radius_x[g]) + static_cast<double>(radius_y[h]);
   }
   if (table == nullptr) return;
-  slack[kCentreSlack] = slack[kRadiusSlack] = 0;
+  slack[kCentreSlack] = slack[kRadiusSlack] = slack[kOpenRows] = 0;
   slack[kUnderflowSlack] = (static_cast<double>(n) + reach) * (1 + 0x1p-20);
 }
 
@@ -288,7 +288,7 @@ BF_ROUTINE relax_max(int rows, const std::int32_t* row_start, const std::int32_t
     reach += static_cast<double>(radius_in[box.choice]);
   }
   if (table == nullptr) return;
-  slack[kCentreSlack] = slack[kRadiusSlack] = 0;
+  slack[kCentreSlack] = slack[kRadiusSlack] = slack[kOpenRows] = 0;
   slack[kUnderflowSlack] = (static_cast<double>(rows) + reach) * (1 + 0x1p-20);
 }
 

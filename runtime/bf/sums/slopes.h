@@ -59,7 +59,7 @@ static inline void relax_slopes(int n, const double* centre, const float* below,
     slopes[kFreeLower * n + j] = free ? -1.0f : table[kSlopeLower * n + j];
     for (int wide = 0; wide < 2; ++wide) {
       const double product =
-          (wide != 0 ? errors.wide : errors.product) * spread + slack[kCentreSlack];
+          (wide != 0 ? errors.wide : errors.product) * spread + slack[kSlack + j];
       const double kept = wide != 0 ? stored : 0;
       const double line = (up == 0 ? 0 : up * product) + coefficient;
       const auto paid = [&](double lost, double offset) {

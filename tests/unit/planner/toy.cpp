@@ -107,7 +107,7 @@ class ToyBuilder {
     state.radius = buffer(entry, layer.name + "_spread", Element::kFloat32, layer.out);
     state.below = buffer(entry, layer.name + "_below", Element::kFloat32, layer.out);
     state.above = buffer(entry, layer.name + "_above", Element::kFloat32, layer.out);
-    state.slack = buffer(entry, layer.name + "_slack", Element::kFloat64, bf::kSlack);
+    state.slack = buffer(entry, layer.name + "_slack", Element::kFloat64, bf::kSlack + layer.out);
     CentreAffine step;
     step.layer = index;
     step.centre_in = centre;

@@ -110,7 +110,7 @@ class GraphBuilder {
                 floats(name + "_spread", out),
                 floats(name + "_below", out),
                 floats(name + "_above", out),
-                buffer(name + "_slack", Element::kFloat64, bf::kSlack),
+                buffer(name + "_slack", Element::kFloat64, bf::kSlack + out),
                 BufferId::kNone,
                 BufferId::kNone};
     centre(i);

@@ -106,5 +106,40 @@ TEST(BallBoxes, AreHardlyWider) {
   EXPECT_EQ(point[0], 0.25F);
 }
 
+// An input that is thin beside the others is widened by its own share, which costs those little.
+TEST(BallBoxes, ThinInputsLeaveOthersAlone) {
+  std::vector<float> lower = {-1, 1}, upper = {1, 1 + 0x1p-23F};
+  widen_for_ball(lower, upper, false);
+  EXPECT_GT(lower[0], -1.01F);
+  EXPECT_LT(upper[0], 1.01F);
+  EXPECT_GT(lower[1], 0.99F);
+  EXPECT_LT(upper[1], 1.01F);
+}
+
+// Inputs of all widths and sizes beside each other.
+TEST(BallBoxes, HoldBallsOfMixedScales) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  for (int round = 0; round < 300; ++round)
+    for (const bool cross : {false, true}) {
+      Ball ball = random_ball(random);
+      for (std::size_t k = 0; k < ball.centre.size(); ++k) {
+        ball.centre[k] *= std::ldexp(1.0, static_cast<int>(random() % 40) - 20);
+        ball.radius[k] *= std::ldexp(1.0, -static_cast<int>(random() % 24));
+      }
+      std::vector<float> lower, upper;
+      box_of(ball, cross, lower, upper);
+      for (int p = 0; p < 10; ++p) {
+        const std::size_t a = random() % ball.centre.size(), b = random() % ball.centre.size();
+        // Both on the surface: 3/5 and 4/5 of an ellipsoid, or shares of a cross-polytope.
+        const mpq_class share(cross ? 1 : 3, cross ? 4 : 5), rest(cross ? 3 : 4, cross ? 4 : 5);
+        std::vector<mpq_class> x(ball.centre.begin(), ball.centre.end());
+        x[a] += (a == b ? mpq_class(1) : share) * mpq_class(ball.radius[a]);
+        if (a != b) x[b] -= rest * mpq_class(ball.radius[b]);
+        ASSERT_LE(size_in(x, lower, upper, cross), 1) << round;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace bf_aot::input
