@@ -11,8 +11,8 @@ import sys
 FOLDERS = ("onnx_schema", "frontend", "planner", "aot", "runtime", "tests", "bench")
 # Header -> most source files that it may reach.
 LIMITS = {
-    "planner/plan/plan.h": 290,
-    "frontend/functions/function.h": 504,
+    "planner/plan/plan.h": 291,
+    "frontend/functions/function.h": 505,
     "nlohmann/json.hpp": 62,
     "CLI/CLI.hpp": 1,
 }
