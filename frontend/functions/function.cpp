@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "frontend/functions/composite/composite.h"
 #include "frontend/functions/function_facts.h"
 
 namespace bf_aot {
@@ -15,6 +16,7 @@ std::string_view name_of(FunctionKind kind) {
 std::string to_string(const Function& function) {
   const FunctionFacts& facts = facts_of(function.kind);
   std::string text(facts.name);
+  if (function.composite != nullptr) text += " " + function.composite->text();
   if (facts.parameters == 1) text += fmt::format("({})", function.a);
   if (facts.parameters == 2) text += fmt::format("({}, {})", function.a, function.b);
   if (has_limits(function)) text += fmt::format(" on [{}, {}]", function.least, function.most);

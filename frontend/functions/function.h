@@ -57,9 +57,13 @@ enum class FunctionKind : std::uint8_t {
   kAcosh,  // x >= 1
   kAtanh,  // -1 < x < 1
   kCount,  // no kind: their number
+  // An expression of one variable that no kind above is; it has no row in the tables of kinds.
+  kComposite,
 };
 
 inline constexpr auto kFunctionKinds = static_cast<std::size_t>(FunctionKind::kCount);
+
+class Composite;
 
 struct Function {
   FunctionKind kind = FunctionKind::kSigmoid;
@@ -69,6 +73,8 @@ struct Function {
   // bound_arguments().
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
+  // Null but for kComposite. Equal expressions are one object: see composite/composite.h.
+  const Composite* composite = nullptr;
   bool operator==(const Function&) const = default;
 };
 

@@ -31,6 +31,7 @@ double double_above(const mpq_class& x) {
 
 // evaluate_exact() misses smooth functions by less than 2^-200 max(1, |f|).
 std::optional<Bounded> bounded_function(const Function& f, const Bounded& x) {
+  if (f.composite != nullptr) return std::nullopt;  // no error of find_exact() is known
   if (!std::isfinite(x.value) || !std::isfinite(x.error)) return std::nullopt;
   const mpq_class middle(x.value);
   const mpq_class low = middle - mpq_class(x.error);

@@ -8,7 +8,8 @@
 namespace bf_aot {
 
 // f of a real number within x.error of x.value: f(x.value) rounded, and how far f may be from that.
-// nullopt where nothing is known: next to a pole or the end of the domain, or beyond double.
+// nullopt where nothing is known: next to a pole or the end of the domain, beyond double, and of
+// composites.
 std::optional<Bounded> bounded_function(const Function& f, const Bounded& x);
 
 }  // namespace bf_aot

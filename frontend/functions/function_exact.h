@@ -9,8 +9,8 @@
 namespace bf_aot {
 
 // f(x): exact for piecewise linear functions, their parameters being exact reals; of the others a
-// rational within 2^-200 of it relative to max(1, |f(x)|), computed with MPFR. Aborts where
-// find_exact() has no value.
+// rational within 2^-200 of it relative to max(1, |f(x)|), computed with MPFR. Of composites a
+// rational near it: see value_of(). Aborts where find_exact() has no value.
 mpq_class evaluate_exact(const Function& function, const mpq_class& x);
 
 // Like evaluate_exact(), but returns nullopt outside of the domain and where the value's size is

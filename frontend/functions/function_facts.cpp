@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "frontend/diagnostic.h"
+#include "frontend/functions/composite/values.h"
 #include "frontend/functions/function_values.h"
 #include "frontend/functions/long_real.h"
 #include "frontend/numbers/exact_arithmetic.h"
@@ -622,9 +623,21 @@ constexpr bool each_kind_has_its_row() {
 }
 static_assert(each_kind_has_its_row(), "a FunctionKind without its row, or a row with a gap");
 
+// What is true of all composites. Normalisation makes them, of real arithmetic alone: no operator
+// is one, and none has a derivative or is evaluated in float32.
+constexpr FunctionFacts kCompositeFacts = {
+    .kind = kComposite,
+    .name = "composite",
+    .value = [](F f, double x) { return value_of(*f.composite, x); },
+    .real = [](F f, L x) { return value_of(*f.composite, x); },
+    .domain = everywhere,
+    .monotony = none,
+};
+
 }  // namespace
 
 const FunctionFacts& facts_of(FunctionKind kind) {
+  if (kind == kComposite) return kCompositeFacts;
   const auto index = static_cast<std::size_t>(kind);
   BF_CHECK(index < kFacts.size());
   return kFacts[index];

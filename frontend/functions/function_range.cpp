@@ -40,6 +40,7 @@ void meet_values(const FunctionValues& values, ExactRange& range) {
 
 std::optional<ExactRange> exact_range(const Function& f, const mpq_class& low,
                                       const mpq_class& high) {
+  if (f.composite != nullptr) return std::nullopt;  // no error of find_exact() is known
   const FunctionFacts& facts = facts_of(f.kind);
   if (!lies_in(facts.domain(f), low, high)) return std::nullopt;
   const Monotony monotony = facts.monotony(f);

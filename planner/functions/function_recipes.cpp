@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "frontend/diagnostic.h"
+#include "frontend/functions/composite/composite.h"
 #include "frontend/functions/function_facts.h"
+#include "planner/functions/composites.h"
 #include "planner/functions/formulas.h"
 
 namespace bf_aot {
@@ -210,6 +212,10 @@ constexpr bool each_kind_has_its_row() {
 }
 static_assert(each_kind_has_its_row(), "a FunctionKind without its row, or pieces without use");
 
+constexpr FunctionRecipe kCompositeRecipe = {
+    .kind = FunctionKind::kComposite,
+    .pieces = [](F f, T) { return pieces::of_composite(*f.composite); }};
+
 int sign_of(Monotony monotony) {
   switch (monotony) {
     case Monotony::kRises:
@@ -226,6 +232,7 @@ int sign_of(Monotony monotony) {
 }  // namespace
 
 const FunctionRecipe& recipe_of(FunctionKind kind) {
+  if (kind == FunctionKind::kComposite) return kCompositeRecipe;
   const auto index = static_cast<std::size_t>(kind);
   BF_CHECK(index < kRecipes.size());
   return kRecipes[index];
@@ -243,6 +250,7 @@ Pieces pieces_of(const Function& function) {
   Pieces made;
   made.degree = recipe.series != nullptr ? recipe.degree : 1;
   if (recipe.series != nullptr) made.formula = formula_of(function);
+  if (function.composite != nullptr) made.degree = function.composite->degree();
   made.pieces = recipe.pieces(function, made.formula);
   made.monotone = sign_of(facts_of(function.kind).monotony(function));
   pieces::drop_empty(made.pieces);

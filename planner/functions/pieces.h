@@ -19,6 +19,7 @@ struct Piece {
   bool open = false;  // the start belongs to the piece before
   // kLine: |f - (intercept + slope x)| <= error.
   double intercept = 0, slope = 0, error = 0;
+  Formula formula = nullptr;  // of a smooth piece that has its own; null: that of Pieces
 };
 
 struct Pieces {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "planner/functions/interval.h"
+#include "frontend/functions/interval.h"
 
 namespace bf_aot {
 

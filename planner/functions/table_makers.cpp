@@ -74,7 +74,23 @@ void skip_to(double start, FunctionTable& table) {
   }
 }
 
-void append_smooth(const Piece& piece, double end, const Formula& formula, FunctionTable& table) {
+// Where numbers of a formula have errors, its values at points are intervals: polynomials cannot be
+// nearer than that.
+CellTarget target_of(const Formula& formula, double start, double end) {
+  constexpr int kSamples = 16;
+  CellTarget target;
+  for (int i = 0; i <= kSamples; ++i) {
+    const double x = start + (end - start) * i / kSamples;
+    const Interval value = formula(Interval(x), 0)[0];
+    const double width = double_above(value - value);
+    target.floor = std::max(target.floor, 16 * width / target.relative);
+  }
+  return target;
+}
+
+void append_smooth(const Piece& piece, double end, const Formula& common, FunctionTable& table) {
+  const Formula& formula = piece.formula ? piece.formula : common;
+  const CellTarget target = piece.formula ? target_of(formula, piece.start, end) : CellTarget{};
   skip_to(piece.start, table);
   bool open = piece.open;
   for (const Segment& segment : split_by_curvature(formula, piece.start, end)) {
@@ -83,7 +99,7 @@ void append_smooth(const Piece& piece, double end, const Formula& formula, Funct
     run.slack = segment.slack;
     set_ends(run, smooth_at(formula, segment.start), smooth_at(formula, segment.end));
     const int degree = segment.kind == RunKind::kMixed ? std::min(table.degree, 3) : table.degree;
-    append_cells(formula, segment.start, segment.end, degree, CellTarget{}, table);
+    append_cells(formula, segment.start, segment.end, degree, target, table);
     run.cells = table.cells() - run.cell;
     table.runs.push_back(run);
     open = false;

@@ -1,4 +1,4 @@
-#include "planner/functions/interval.h"
+#include "frontend/functions/interval.h"
 
 namespace bf_aot {
 
