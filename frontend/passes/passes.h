@@ -135,6 +135,15 @@ bool fold_relu_pairs(Graph& graph);
 // Rounding: none; values are -1, 0 and 1, scales exact.
 void fold_steps(Graph& graph);
 
+// Elementwise nodes that compute one function of one tensor become that function, where it comes
+// near a line on both sides: a function that is known where it is one, else a composite with a
+// table of its own. Scales have to be the same for all elements. Not of functions with ReLUs alone,
+// whose neurons can be split.
+//   s = sigmoid x;  y = mul x, s   ->   y = composite((x * sigmoid(x))) x
+//   e = exp x;  t = scale e {1, 1};  y = log t   ->   y = softplus x
+// Rounding: factors that compose, counted in the composite's numbers and in Scales around it.
+void collapse_univariate(Graph& graph);
+
 // Nodes of equal operators and operands become one; so what a network holds twice is bounded once.
 //   t = relu x;  u = relu x;  y = add t, u   ->   t = relu x;  y = scale t {2, 0}
 //   t = relu x;  y = relu t   ->   y = relu x          y = mul x, x   ->   y = power(2) x

@@ -28,6 +28,12 @@ void maxima_as_asked(Graph& graph, const PassOptions& options) {
   if (options.max_as_relu) max_as_relu(graph);
 }
 
+// A verifier's own evaluation rounds each result. Splits of neurons of the networks that have
+// maxima written as ReLUs need all of their functions to be ReLUs.
+void functions_of_one_tensor(Graph& graph, const PassOptions& options) {
+  if (!options.own_evaluation && !options.max_as_relu) collapse_univariate(graph);
+}
+
 // A verifier's own evaluation rounds results as no constant says.
 void arguments_of_network(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation) bound_arguments(graph);
@@ -124,6 +130,11 @@ constexpr Pass kPasses[] = {
     {"remove-duplicates",
      "compute equal results once",
      without_options<remove_duplicates>,
+     {.of = PassTraits::Of::kReal}},
+    // It runs before scales leave for the layers beside a function.
+    {"collapse-univariate",
+     "make one function of what elementwise nodes compute of one tensor",
+     functions_of_one_tensor,
      {.of = PassTraits::Of::kReal}},
     {"eliminate-permutes", "absorb data movement into weights",
      without_options<eliminate_permutes>},
