@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/evaluate/evaluate_node.h"
+#include "frontend/functions/composite/composite.h"
 #include "frontend/functions/function_exact.h"
 #include "frontend/graph/graph.h"
 #include "frontend/numbers/exact_arithmetic.h"
@@ -74,8 +75,29 @@ struct IntervalArithmetic {
            evaluate_exact(f, x.lower) == x.lower * x.lower &&
            evaluate_exact(f, x.upper) == x.upper * x.upper;
   }
+  // The steps of a composite, one after the other.
+  static Interval apply(const Composite& composite, const Interval& x) {
+    using Kind = CompositeStep::Kind;
+    const auto number_of = [](const Bounded& b) {
+      return Interval{mpq_class(b.value) - mpq_class(b.error),
+                      mpq_class(b.value) + mpq_class(b.error)};
+    };
+    std::vector<Interval> values = {x};
+    for (std::size_t i = 1; i < composite.steps().size(); ++i) {
+      const CompositeStep& step = composite.steps()[i];
+      const Interval left = values[static_cast<std::size_t>(step.left)];
+      const Interval right = values[static_cast<std::size_t>(step.right)];
+      if (step.kind == Kind::kLine)
+        values.push_back(add(multiply(number_of(step.factor), left), number_of(step.offset)));
+      if (step.kind == Kind::kSum) values.push_back(add(left, right));
+      if (step.kind == Kind::kProduct) values.push_back(multiply(left, right));
+      if (step.kind == Kind::kFunction) values.push_back(apply(step.function, left));
+    }
+    return values.back();
+  }
   // For functions that are monotone to both sides of 0, or everywhere: all that random_graph makes.
   static Interval apply(const Function& f, const Interval& x) {
+    if (f.composite != nullptr) return apply(*f.composite, x);
     Interval y = {evaluate_exact(f, x.lower), evaluate_exact(f, x.upper)};
     if (y.upper < y.lower) std::swap(y.lower, y.upper);
     if (x.lower < 0 && x.upper > 0 && f.kind != FunctionKind::kReciprocal) {
