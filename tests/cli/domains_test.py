@@ -16,9 +16,8 @@ class Domains(Case):
                               model("domain", nodes, constants, [1, inputs], [1, 1]))
         ends = {"lower": [box[0]] * inputs, "upper": [box[1]] * inputs}
         found = self.run_json("run", network, "--box", self.write("box.json", ends),
-                              "--method", method)
-        ends = found["outputs"]
-        return float(ends["lower"][0]), float(ends["upper"][0])
+                              "--method", method)["outputs"]
+        return float(found["lower"][0]), float(found["upper"][0])
 
     def expect(self, nodes, box, exact, slack=1e-4, **given):
         for method in METHODS:
