@@ -149,14 +149,16 @@ TEST(KeptLines, CountEachRounding) {
 TEST(KeptLines, ClaimNothingWhereRowsAreNoNumbers) {
   const std::int32_t neuron = 0;
   const float radius = 1, over[] = {kNan, kInfinity};
-  const double centre = 1;
+  const double centre = 1, slack = 0;
   for (const float bad : {kNan, kInfinity}) {
     const float sums[] = {0, 0, bad, bad};
     float kept[4];
-    bf::keep_coefficients(&neuron, 1, 1, 1, over, sums, {1, 0, 1, 0}, &radius, &centre, 0, kept);
+    bf::keep_coefficients(&neuron, 1, 1, 1, over, sums, {1, 0, 1, 0, &slack}, &radius, &centre, 0,
+                          kept);
     EXPECT_EQ(kept[1], -kInfinity);
     EXPECT_EQ(kept[3], -kInfinity);
-    bf::keep_coefficients(&neuron, 1, 1, 1, over, sums, {1, 0, 1, 0}, &radius, &centre, 0, nullptr);
+    bf::keep_coefficients(&neuron, 1, 1, 1, over, sums, {1, 0, 1, 0, &slack}, &radius, &centre, 0,
+                          nullptr);
   }
 }
 

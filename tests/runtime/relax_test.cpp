@@ -166,11 +166,13 @@ TEST(Bounds, OffsetsPayForWhatRowsLose) {
 // The sums of a tile of rows, some of them unknown, and the factors that a plan would give.
 struct TileSums {
   std::vector<float> sums;  // [offsets, spreads][of +z, of -z]
+  std::vector<double> row;  // what each neuron's centre may miss
   bf::RowErrors errors;
 };
 
-TileSums random_sums(Random& random, int pairs) {
+TileSums random_sums(Random& random, int pairs, std::size_t neurons) {
   TileSums made;
+  for (std::size_t i = 0; i < neurons; ++i) made.row.push_back(0x1p-40 * random.unit());
   for (int part = 0; part < 2; ++part) {
     const Numbers kind = kAllNumbers[random.below(5)];
     const std::vector<float> more =
@@ -183,19 +185,19 @@ TileSums random_sums(Random& random, int pairs) {
                      : i < 2 * static_cast<std::size_t>(pairs) ? -kInfinity
                                                                : kInfinity;
   made.errors = {1 + 0x1p-18 * random.unit(), 0x1p-20 * random.unit(), 1 + 0x1p-18 * random.unit(),
-                 0x1p-40 * random.unit()};
+                 0x1p-40 * random.unit(), made.row.data()};
   return made;
 }
 
 // How far row `row` says that its neuron may lie from its centre, in numbers of type T.
 template <class T>
-T reach_of(const TileSums& tile, int pairs, int row, float radius) {
+T reach_of(const TileSums& tile, int pairs, int row, std::size_t neuron, float radius) {
   const auto at = [&](int part) {
     return T(static_cast<double>(tile.sums[static_cast<std::size_t>(2 * pairs * part + row)]));
   };
   const bf::RowErrors& e = tile.errors;
-  const T own =
-      T(e.weight_relative) * T(static_cast<double>(radius)) * T(e.inflate) + T(e.absolute);
+  const T own = T(e.weight_relative) * T(static_cast<double>(radius)) * T(e.inflate) +
+                (T(e.row[neuron]) + T(e.absolute));
   const T loss = at(1) * T(e.concretize_inflate) + own;
   if constexpr (std::is_same_v<T, double>)
     return bf::sub_up(loss * bf::kDoubleSlack, at(0));
@@ -218,7 +220,7 @@ TEST(Bounds, RowsTightenOnLanesAsByScalars) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const int pairs = random.between(1, 24), count = random.between(1, pairs);
-    const TileSums tile = random_sums(random, pairs);
+    const TileSums tile = random_sums(random, pairs, kNeurons);
     const std::vector<float> radius = random.radii(kNeurons, kAllNumbers[random.below(5)]);
     std::vector<std::int32_t> neurons(kNeurons);
     std::iota(neurons.begin(), neurons.end(), 0);
@@ -231,13 +233,13 @@ TEST(Bounds, RowsTightenOnLanesAsByScalars) {
       for (int r = 0; r < count; ++r) {
         const int row = side * pairs + r;
         const auto i = static_cast<std::size_t>(neurons[static_cast<std::size_t>(r)]);
-        const float reach = bf::float_up(reach_of<double>(tile, pairs, row, radius[i]));
+        const float reach = bf::float_up(reach_of<double>(tile, pairs, row, i, radius[i]));
         if (!(reach < bounds[side][i])) continue;
         expected[side][i] = reach;
         ++tightened;
         ASSERT_TRUE(is_known(tile, pairs, row));
         EXPECT_GE(exact(static_cast<double>(reach)),
-                  reach_of<mpq_class>(tile, pairs, row, radius[i]));
+                  reach_of<mpq_class>(tile, pairs, row, i, radius[i]));
       }
     }
     bf::tighten_rows(neurons.data(), count, pairs, tile.sums.data(), tile.errors, radius.data(),
