@@ -101,5 +101,38 @@ class Domains(Case):
         self.assertEqual(self.bounds(nodes, "crown", (-1, 1)), (-math.inf, math.inf))
 
 
+class Lines(Case):
+    """The lines that rows of alpha-crown choose."""
+
+    WEIGHTS = (1.5, -0.5, 0.75, -2, 1, 0.5, -1, 0.25, 2)
+
+    def network(self, op):
+        nodes = [node("Gemm", ["x", "w"], "a"), node(op, ["a"], "b"), node("Gemm", ["b", "w"], "c"),
+                 node(op, ["c"], "d"), node("Gemm", ["d", "v"], "y")]
+        constants = [tensor("w", (3, 3), self.WEIGHTS), tensor("v", (3, 1), (1, -1, 0.5))]
+        return write_model(self.work / "lines.onnx", model("lines", nodes, constants, [1, 3], [1, 1]))
+
+    def width(self, network, *method):
+        box = self.write("box.json", {"lower": [-0.5] * 3, "upper": [0.7] * 3})
+        found = self.run_json("run", network, "--box", box, "--method", *method)["outputs"]
+        return float(found["upper"][0]) - float(found["lower"][0])
+
+    def test_functions_have_lines_to_choose(self):
+        for op in ("Sigmoid", "Tanh", "Softplus", "LeakyRelu", "Abs", "Sin", "Relu"):
+            with self.subTest(op=op):
+                network = self.network(op)
+                crown = self.width(network, "crown")
+                for alpha in ("outputs", "all"):
+                    self.assertLess(self.width(network, "alpha-crown", "--alpha", alpha), crown)
+
+    def test_where_there_are_none_it_is_said(self):
+        network = self.network("Floor")
+        self.assertEqual(self.width(network, "alpha-crown"), self.width(network, "crown"))
+        box = self.write("box.json", {"lower": [-0.5] * 3, "upper": [0.7] * 3})
+        for op, says in (("Floor", True), ("Tanh", False)):
+            text, _ = self.run_tool("run", self.network(op), "--box", box, "--method", "alpha-crown")
+            self.assertEqual("no rows have lines to choose" in text, says, op)
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())
