@@ -294,12 +294,13 @@ TEST_P(Composites, BoundsHold) {
   }
 }
 
-std::string name_of_test(const testing::TestParamInfo<Named>& info) {
+std::string name_of_composite(const testing::TestParamInfo<Named>& info) {
   return info.param.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Composites, testing::ValuesIn(composites()), name_of_test);
-INSTANTIATE_TEST_SUITE_P(Random, Composites, testing::ValuesIn(random_composites()), name_of_test);
+INSTANTIATE_TEST_SUITE_P(All, Composites, testing::ValuesIn(composites()), name_of_composite);
+INSTANTIATE_TEST_SUITE_P(Random, Composites, testing::ValuesIn(random_composites()),
+                         name_of_composite);
 
 TEST(CompositeFunctions, EqualExpressionsAreOne) {
   const auto silu = [] {

@@ -20,26 +20,26 @@ using bf_aot::FunctionKind;
 
 constexpr int kRows = 4;
 
-struct Layer {
+struct MixedLayer {
   std::vector<double> centre, out_centre;
   std::vector<float> below, above, radius, table, out_radius, knots;
   std::vector<double> slack = {0x1p-40, 3.5, 0, 0};  // then each neuron's own
   int size() const { return static_cast<int>(centre.size()); }
 };
 
-double unit(std::mt19937_64& random) {
+double fraction(std::mt19937_64& random) {
   return std::uniform_real_distribution<double>(0, 1)(random);
 }
 
-Layer make_layer(const bf::FunctionView& f, std::mt19937_64& random,
-                 const bf::RelaxErrors& errors) {
-  Layer made;
+MixedLayer mixed_layer(const bf::FunctionView& f, std::mt19937_64& random,
+                       const bf::RelaxErrors& errors) {
+  MixedLayer made;
   const auto n = static_cast<std::size_t>(1 + random() % 12);
   for (std::size_t j = 0; j < n; ++j) {
-    made.centre.push_back((unit(random) - 0.4) * 12);
-    const double width = std::exp2(unit(random) * 30 - 27);
-    made.below.push_back(static_cast<float>(unit(random) * width));
-    made.above.push_back(static_cast<float>(unit(random) * width));
+    made.centre.push_back((fraction(random) - 0.4) * 12);
+    const double width = std::exp2(fraction(random) * 30 - 27);
+    made.below.push_back(static_cast<float>(fraction(random) * width));
+    made.above.push_back(static_cast<float>(fraction(random) * width));
     made.radius.push_back(static_cast<float>(width * 1.5));
   }
   made.slack.resize(bf::kSlack + n, 0x1p-40);
@@ -63,8 +63,8 @@ std::vector<float> random_shares(std::mt19937_64& random, std::size_t count) {
     x = which == 0   ? 0.0F
         : which == 1 ? 1.0F
         : which == 2 ? static_cast<float>(random() % 17) / 16
-        : which == 3 ? static_cast<float>(std::ldexp(unit(random), -140))
-                     : static_cast<float>(unit(random));
+        : which == 3 ? static_cast<float>(std::ldexp(fraction(random), -140))
+                     : static_cast<float>(fraction(random));
   }
   return made;
 }
@@ -73,7 +73,7 @@ std::vector<float> random_coefficients(std::mt19937_64& random, std::size_t coun
   std::vector<float> made(count);
   for (float& x : made)
     x = random() % 8 == 0 ? 0.0F
-                          : static_cast<float>(std::ldexp(2 * unit(random) - 1,
+                          : static_cast<float>(std::ldexp(2 * fraction(random) - 1,
                                                           static_cast<int>(random() % 40) - 20));
   return made;
 }
@@ -86,7 +86,7 @@ mpq_class rational(const Number& x) {
 
 // The least of sum A (f(z) - c') - sum Lambda (z - c) - F over points z, for one row; what the
 // oracle's error and underflow may take is added.
-mpq_class least_left(const Function& function, const Layer& layer, std::mt19937_64& random,
+mpq_class least_left(const Function& function, const MixedLayer& layer, std::mt19937_64& random,
                      const std::vector<float>& a, const std::vector<float>& to, float sum,
                      std::size_t row) {
   mpq_class value = -mpq_class(sum);
@@ -98,7 +98,7 @@ mpq_class least_left(const Function& function, const Layer& layer, std::mt19937_
     const std::size_t at = j * kRows + row;
     std::optional<mpq_class> least;
     for (int trial = 0; trial < 5; ++trial) {
-      const double z = trial == 0 ? low : trial == 1 ? high : low + (high - low) * unit(random);
+      const double z = trial == 0 ? low : trial == 1 ? high : low + (high - low) * fraction(random);
       if (mpq_class(z) < centre - mpq_class(layer.below[j]) ||
           mpq_class(z) > centre + mpq_class(layer.above[j]))
         continue;
@@ -118,7 +118,8 @@ bool rows_hold(const Function& function, const bf::FunctionView& view, unsigned 
                bool with_prices) {
   std::mt19937_64 random(seed);
   const double offset = with_prices ? 0x1p-22 : 0;
-  const Layer layer = make_layer(view, random, {0, 0, 0, with_prices ? 0x1p-24 : 0, offset, 1});
+  const MixedLayer layer =
+      mixed_layer(view, random, {0, 0, 0, with_prices ? 0x1p-24 : 0, offset, 1});
   const std::size_t count = layer.centre.size() * kRows;
   const std::vector<float> a = random_coefficients(random, count);
   const std::vector<float> share = random_shares(random, count);
@@ -198,7 +199,7 @@ TEST(FunctionMixtures, StepsFindTheBestLine) {
 TEST(FunctionMixtures, SharesStayInRange) {
   const Held held(Function{FunctionKind::kTanh});
   std::mt19937_64 random(1);
-  const Layer layer = make_layer(held.view(), random, {0, 0, 0, 0, 0, 1});
+  const MixedLayer layer = mixed_layer(held.view(), random, {0, 0, 0, 0, 0, 1});
   const auto count = static_cast<std::size_t>(layer.size()) * kRows;
   std::vector<float> share(count, 0.5F), mean(count, 0), square(count, 0), a(count);
   bf::SlopeAscent ascent;
@@ -208,8 +209,8 @@ TEST(FunctionMixtures, SharesStayInRange) {
       const std::uint64_t which = random() % 5;
       values[i] = which == 0   ? NAN
                   : which == 1 ? INFINITY
-                               : static_cast<float>((unit(random) - 0.5) * 1e30);
-      a[i] = which == 2 ? NAN : static_cast<float>((unit(random) - 0.5) * 1e20);
+                               : static_cast<float>((fraction(random) - 0.5) * 1e30);
+      a[i] = which == 2 ? NAN : static_cast<float>((fraction(random) - 0.5) * 1e20);
     }
     ascent.next();
     bf::step_shares<kRows>(layer.size(), layer.knots.data(), ascent, a.data(), share.data(),
