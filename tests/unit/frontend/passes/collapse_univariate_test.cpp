@@ -17,9 +17,9 @@ using namespace bf_aot::testing;  // the builder
 using Kind = FunctionKind;
 
 // Nodes over a tensor of two elements.
-class Chain : public Builder {
+class ChainOfNodes : public Builder {
  public:
-  Chain() : Builder({2}) {}
+  ChainOfNodes() : Builder({2}) {}
 
   ValueId function(Kind kind, ValueId x, double a = 0, double b = 0) {
     return add(Unary{{kind, a, b}}, {x}, {2});
@@ -35,7 +35,7 @@ class Chain : public Builder {
   }
 };
 
-void expect_same(const Graph& collapsed, const Graph& network) {
+void expect_same_function(const Graph& collapsed, const Graph& network) {
   for (const double x : {-20.0, -3.5, -1.0, -0.25, 0.0, 0.125, 1.0, 2.75, 9.0}) {
     const auto y = evaluate(collapsed, {{x, x / 2}}), z = evaluate(network, {{x, x / 2}});
     ASSERT_EQ(y.size(), z.size());
@@ -49,7 +49,7 @@ Graph collapsed(const Graph& network) {
   Graph graph = network;
   collapse_univariate(graph);
   verify(graph);
-  expect_same(graph, network);
+  expect_same_function(graph, network);
   return graph;
 }
 
@@ -59,17 +59,17 @@ bool is_composite(const Graph& graph) {
 }
 
 TEST(CollapseUnivariate, ChainsOfActivations) {
-  Chain silu;
+  ChainOfNodes silu;
   EXPECT_TRUE(is_composite(
       collapsed(silu.outputs({silu.product(silu.x(), silu.function(Kind::kSigmoid, silu.x()))}))));
-  Chain gelu;
+  ChainOfNodes gelu;
   const ValueId erf = gelu.function(Kind::kErf, gelu.line(gelu.x(), 1 / 1.41421354, 0));
   EXPECT_TRUE(is_composite(
       collapsed(gelu.outputs({gelu.product(gelu.line(gelu.x(), 0.5, 0), gelu.line(erf, 1, 1))}))));
-  Chain mish;
+  ChainOfNodes mish;
   const ValueId gate = mish.function(Kind::kTanh, mish.function(Kind::kSoftplus, mish.x()));
   EXPECT_TRUE(is_composite(collapsed(mish.outputs({mish.product(mish.x(), gate)}))));
-  Chain swish;
+  ChainOfNodes swish;
   const ValueId clip = swish.function(Kind::kClip, swish.line(swish.x(), 1, 3), 0, 6);
   EXPECT_TRUE(is_composite(
       collapsed(swish.outputs({swish.product(swish.x(), swish.line(clip, 1.0 / 6, 0))}))));
@@ -77,7 +77,7 @@ TEST(CollapseUnivariate, ChainsOfActivations) {
 
 TEST(CollapseUnivariate, AssociationDoesNotMatter) {
   const auto text = [](int form) {
-    Chain b;
+    ChainOfNodes b;
     const ValueId erf = b.line(b.function(Kind::kErf, b.line(b.x(), 0.75, 0)), 1, 1);
     const ValueId half = b.line(b.x(), 0.5, 0);
     const ValueId y = form == 0   ? b.product(half, erf)
@@ -92,12 +92,12 @@ TEST(CollapseUnivariate, AssociationDoesNotMatter) {
 
 // Not composites: functions that have a name.
 TEST(CollapseUnivariate, FunctionsWrittenOut) {
-  Chain b;
+  ChainOfNodes b;
   const ValueId power = b.function(Kind::kExp, b.x());
   Graph graph = collapsed(b.outputs({b.function(Kind::kLog, b.line(power, 1, 1))}));
   EXPECT_EQ(only<Unary>(graph).function, Function{Kind::kSoftplus});
 
-  Chain c;
+  ChainOfNodes c;
   const ValueId negative = c.function(Kind::kExp, c.line(c.x(), -1, 0));
   graph = collapsed(c.outputs({c.function(Kind::kReciprocal, c.line(negative, 1, 1))}));
   EXPECT_EQ(only<Unary>(graph).function, Function{Kind::kSigmoid});
@@ -106,7 +106,7 @@ TEST(CollapseUnivariate, FunctionsWrittenOut) {
 
 TEST(CollapseUnivariate, LeakyReluByWhere) {
   for (const Kind step : {Kind::kStep, Kind::kStepAt}) {
-    Chain b;
+    ChainOfNodes b;
     const Graph graph = collapsed(b.outputs(
         {b.where(b.function(step, b.x()), b.x(), b.line(b.x(), static_cast<double>(0.01F), 0))}));
     ASSERT_EQ(graph.nodes.size(), 1U);
@@ -116,21 +116,21 @@ TEST(CollapseUnivariate, LeakyReluByWhere) {
 }
 
 TEST(CollapseUnivariate, ReluByWhereIsRelu) {
-  Chain b;
+  ChainOfNodes b;
   const Graph graph = collapsed(b.outputs({b.product(b.function(Kind::kStep, b.x()), b.x())}));
   ASSERT_EQ(graph.nodes.size(), 1U);
   EXPECT_EQ(count_ops<Relu>(graph), 1U);
 }
 
 TEST(CollapseUnivariate, EluByWhere) {
-  Chain b;
+  ChainOfNodes b;
   const ValueId below = b.line(b.function(Kind::kExp, b.x()), 1, -1);
   EXPECT_TRUE(
       is_composite(collapsed(b.outputs({b.where(b.function(Kind::kStep, b.x()), b.x(), below)}))));
 }
 
 TEST(CollapseUnivariate, OtherReadersAndOutputsKeepWhatTheyRead) {
-  Chain b;
+  ChainOfNodes b;
   const ValueId s = b.function(Kind::kSigmoid, b.x());
   const ValueId y = b.product(b.x(), s);
   const Graph graph = collapsed(b.outputs({y, s, b.line(s, 2, 0)}));
@@ -139,32 +139,30 @@ TEST(CollapseUnivariate, OtherReadersAndOutputsKeepWhatTheyRead) {
 }
 
 // Graphs that stay as they are.
-void expect_unchanged(const Graph& network) {
+void expect_kept(const Graph& network) {
   Graph graph = network;
   collapse_univariate(graph);
   EXPECT_EQ(graph, network) << to_string(graph);
 }
 
 TEST(CollapseUnivariate, LeavesOthers) {
-  Chain two;  // tensors
+  ChainOfNodes two;  // tensors
   const ValueId z = two.input("z", {2});
-  expect_unchanged(two.outputs({two.product(two.x(), two.function(Kind::kSigmoid, z))}));
-  Chain scaled;  // each element has a function of its own
+  expect_kept(two.outputs({two.product(two.x(), two.function(Kind::kSigmoid, z))}));
+  ChainOfNodes scaled;  // each element has a function of its own
   const ValueId other = scaled.add(scale({1, 2}, {0, 0}), {scaled.x()}, {2});
-  expect_unchanged(
-      scaled.outputs({scaled.product(scaled.x(), scaled.function(Kind::kSigmoid, other))}));
-  Chain relus;  // whose neurons can be split
-  expect_unchanged(relus.outputs({relus.sum(relus.x(), relus.relu(relus.x()))}));
-  Chain grows;  // faster than lines
-  expect_unchanged(
-      grows.outputs({grows.product(grows.x(), grows.function(Kind::kExp, grows.x()))}));
-  Chain one;  // function behind another
-  expect_unchanged(one.outputs({one.function(Kind::kTanh, one.function(Kind::kErf, one.x()))}));
+  expect_kept(scaled.outputs({scaled.product(scaled.x(), scaled.function(Kind::kSigmoid, other))}));
+  ChainOfNodes relus;  // whose neurons can be split
+  expect_kept(relus.outputs({relus.sum(relus.x(), relus.relu(relus.x()))}));
+  ChainOfNodes grows;  // faster than lines
+  expect_kept(grows.outputs({grows.product(grows.x(), grows.function(Kind::kExp, grows.x()))}));
+  ChainOfNodes one;  // function behind another
+  expect_kept(one.outputs({one.function(Kind::kTanh, one.function(Kind::kErf, one.x()))}));
 }
 
 // What the whole is no function of, its parts may be.
 TEST(CollapseUnivariate, TriesNearerTensors) {
-  Chain b;
+  ChainOfNodes b;
   const ValueId power = b.function(Kind::kExp, b.x());
   const Graph graph = collapsed(b.outputs({b.product(power, b.function(Kind::kSigmoid, power))}));
   EXPECT_EQ(count_ops<Unary>(graph), 2U);
@@ -172,7 +170,7 @@ TEST(CollapseUnivariate, TriesNearerTensors) {
 }
 
 TEST(CollapseUnivariate, IsOfRealArithmeticAlone) {
-  Chain b;
+  ChainOfNodes b;
   const Graph network = b.outputs({b.product(b.x(), b.function(Kind::kSigmoid, b.x()))});
   const auto products = [&](const PassOptions& options) {
     Graph graph = network;
