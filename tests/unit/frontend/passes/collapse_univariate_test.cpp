@@ -35,7 +35,7 @@ class ChainOfNodes : public Builder {
   }
 };
 
-void expect_same_function(const Graph& collapsed, const Graph& network) {
+void expect_equal_values(const Graph& collapsed, const Graph& network) {
   for (const double x : {-20.0, -3.5, -1.0, -0.25, 0.0, 0.125, 1.0, 2.75, 9.0}) {
     const auto y = evaluate(collapsed, {{x, x / 2}}), z = evaluate(network, {{x, x / 2}});
     ASSERT_EQ(y.size(), z.size());
@@ -49,7 +49,7 @@ Graph collapsed(const Graph& network) {
   Graph graph = network;
   collapse_univariate(graph);
   verify(graph);
-  expect_same_function(graph, network);
+  expect_equal_values(graph, network);
   return graph;
 }
 
