@@ -24,8 +24,8 @@ static inline double knot_share(int k) {
   return k == kKnots - 1 ? 1 - 0x1p-7 : k * (1.0 / (kKnots - 1));
 }
 
-// What all lines of a neuron have in common: the largest magnitudes of slopes and offsets, and the
-// slope that roundings count for, which is 0 where none happens.
+// The largest magnitudes of slopes and offsets of a neuron's lines, and the slope that roundings
+// count for, which is 0 where none happens.
 struct KnotSizes {
   double steep = 0, offset = 0, inexact = 0;
 };
