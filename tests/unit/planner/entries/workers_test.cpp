@@ -13,10 +13,9 @@
 namespace bf_aot {
 namespace {
 
-Plan plan_model(PlannerConfig config) {
+Plan plan_model(PlannerConfig config, const std::string& name = "collision_avoidance_6x50") {
   config.target = find_target("x86-64-v3");
-  ImportedModel imported =
-      import_model(std::string(BF_SOURCE_DIR) + "/models/collision_avoidance_6x50.onnx");
+  ImportedModel imported = import_model(std::string(BF_SOURCE_DIR) + "/models/" + name + ".onnx");
   normalise(imported.graph);
   return plan(imported.graph, imported.info, "net", false, config);
 }
@@ -119,9 +118,9 @@ TEST(SharedRows, CanBeLeftOut) {
 
 TEST(SharedRows, KeepTheMemoryBudgetTogether) {
   PlannerConfig config = config_of(Method::kCrown, 4);
-  const Plan free = plan_model(config);
+  const Plan free = plan_model(config, "digits_64x2");
   config.memory_budget = free.parallel_bytes() - 1;
-  const Plan tight = plan_model(config);
+  const Plan tight = plan_model(config, "digits_64x2");
   EXPECT_LE(tight.parallel_bytes(), config.memory_budget);
   EXPECT_EQ(tight.parallel.workers, 4);
 }
