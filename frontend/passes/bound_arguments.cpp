@@ -29,8 +29,8 @@ Bounded element(const Constant& constant, std::size_t i) {
   return {constant.data[i], constant.error_at(i)};
 }
 
-// The reach of a sum of products: each term takes the end of its factor's reach that makes it least
-// or largest.
+// Makes the reach of a sum of products: each term takes the end of its factor's reach that makes it
+// least or largest.
 class ReachOfSum {
  public:
   void add(const Bounded& weight, const Reach& x) {
@@ -45,7 +45,7 @@ class ReachOfSum {
       low_.known = high_.known = false;
     }
   }
-  // A term that some rows have, and others leave out.
+  // Adds a term that some rows have, and others leave out.
   void add_or_leave_out(const Bounded& weight, const Reach& x) {
     add(weight, {std::min(x.low, 0.0), std::max(x.high, 0.0)});
   }
@@ -67,7 +67,7 @@ class ReachOfSum {
       else
         known = false;
     }
-    // sign times the sum, rounded up.
+    // Returns sign times the sum, rounded up.
     double outward(double sign) const {
       const Bounded made = sum.result();
       if (!known || !std::isfinite(made.value) || !std::isfinite(made.error)) return kInf;
@@ -78,7 +78,8 @@ class ReachOfSum {
   End low_, high_;
 };
 
-// The reach of all rows of a layer that reads x. terms(i, sum) adds row i's terms to its bias.
+// Returns the reach of all rows of a layer that reads x. terms(i, sum) adds row i's terms to its
+// bias.
 template <typename Terms>
 Reach reach_of_rows(const Constant& bias, const Reach& x, const Terms& terms) {
   const bool nothing_known = x.low == -kInf && x.high == kInf;
@@ -126,7 +127,7 @@ Reach reach_of(const Relu&, const Reach& x) {
   return {std::max(x.low, 0.0), std::max(x.high, 0.0)};
 }
 
-// A value at one end of the argument's reach.
+// Returns the reach of a function's value at one end of its argument's.
 Reach at_end(const Function& f, double x) {
   if (!std::isfinite(x)) return {};
   const auto range = exact_range(f, mpq_class(x), mpq_class(x));
@@ -157,7 +158,7 @@ Reach reach_of(const Unary& op, const Reach& x) {
   return made;
 }
 
-// x y is not negative where no factor is.
+// A product is not negative where no factor is.
 Reach reach_of(const Binary& op, const Reach& a, const Reach& b) {
   if (op.kind == Binary::Kind::kMul) return a.low >= 0 && b.low >= 0 ? Reach{0, kInf} : Reach{};
   if (op.kind != Binary::Kind::kAdd) return {};

@@ -29,7 +29,7 @@ void maxima_as_asked(Graph& graph, const PassOptions& options) {
   if (options.max_as_relu) max_as_relu(graph);
 }
 
-// A verifier's own evaluation rounds results as no constant says.
+// It does not run for a verifier's own evaluation, whose roundings no constant of the graph holds.
 void arguments_of_network(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation) bound_arguments(graph);
 }

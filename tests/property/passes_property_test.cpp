@@ -162,8 +162,8 @@ TEST_F(Passes, EachAloneKeepsIntegerGraphs) {
   }
 }
 
-// The exact argument of a function of restricted domain is in its limits. Intervals around it are
-// no wider than what smooth functions before it are known to.
+// The exact argument of a function of restricted domain lies in its limits. It is known up to
+// 2^-190 where smooth functions come before.
 TEST_F(Passes, ArgumentsNeverLeaveTheirLimits) {
   const FunctionKind kinds[] = {FunctionKind::kSqrt, FunctionKind::kLog, FunctionKind::kReciprocal,
                                 FunctionKind::kAcos, FunctionKind::kAcosh};
