@@ -383,7 +383,8 @@ Result<VerifyResult> verify_text(const Model& model, std::string_view property,
 /// The arithmetic that compiled code computes with.
 enum class Arithmetic : std::uint8_t { kFloat, kInteger, kAuto };
 
-/// "float", "integer", "auto", in any case. Nothing for another text.
+/// Returns the arithmetic of a name, "float", "integer" or "auto" in any case; nothing for another
+/// text.
 std::optional<Arithmetic> arithmetic_named(std::string_view name);
 
 /// Options of compile(), which makes a verifier in C++ as the program bf-aot writes it.

@@ -59,7 +59,7 @@ inline constexpr auto kPairs<Jit> = std::to_array<Pair<Jit, build::JitMode>>({
     {Jit::kWait, build::JitMode::kWait},
 });
 
-// Nothing: no value of the enum.
+// Returns nothing for what is no value of the enum.
 template <class Public>
 constexpr auto internal_of(Public value) {
   std::optional<typename decltype(kPairs<Public>)::value_type::second_type> found;
@@ -68,7 +68,7 @@ constexpr auto internal_of(Public value) {
   return found;
 }
 
-// Nothing: the interface does not have it.
+// Returns nothing where the interface does not have the value.
 template <class Public, class Internal>
 constexpr std::optional<Public> public_of(Internal value) {
   for (const auto& [each, internal] : kPairs<Public>)
@@ -76,7 +76,7 @@ constexpr std::optional<Public> public_of(Internal value) {
   return std::nullopt;
 }
 
-// The name in the table; "?" for no value of the enum. Ends in '\0'.
+// Returns the name in the table; "?" for what is no value of the enum. It ends in '\0'.
 template <class Public>
 constexpr std::string_view name_of(Public value) {
   if (const auto internal = internal_of(value))

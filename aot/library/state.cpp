@@ -77,7 +77,7 @@ struct Setter {
     build::set_in_process(values, name, std::to_string(number), compiler);
   }
 
-  // The fields that both structs have, and what `more` says.
+  // Sets the fields that both structs have, and the options of `more`.
   template <class From>
   void common(const From& from) {
     (*this)("semantics", name_of(from.semantics));

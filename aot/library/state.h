@@ -90,14 +90,14 @@ void tell(const Function& function) {
 // Throws: CompileError.
 std::shared_ptr<const Lowered> plan_for(const Model& model, const build::CompileOptions& options);
 
-// A property, and what a file of a tree says of it.
+// A property, with the identity that a tree's file keeps of it.
 struct PropertySource {
   std::function<Property()> read;
   std::function<std::string()> bytes = [] { return std::string(); };
   std::string path = {};  // empty: from memory
 };
 
-// verify() of a property. Throws: Failed BF3501, BF3505, and CompileError.
+// Decides a property, as verify() does. Throws: Failed BF3501, BF3505, and CompileError.
 VerifyResult decide(const Model& model, const VerifyOptions& options, const PropertySource& source);
 
 // The Error for the exception that is being handled. `doing`: the activity for messages, "planning

@@ -51,7 +51,8 @@ decide::Request request_of(const Model& model, const VerifyOptions& options) {
   return request;
 }
 
-// Null where no file is asked for. Throws: Failed BF3020, CompileError of the file.
+// Returns the keeper of a tree's file; null where no file is asked for. Throws: Failed BF3020,
+// CompileError of the file.
 std::unique_ptr<decide::TreeKeeper> make_keeper(const Model& model, const VerifyOptions& options,
                                                 const decide::Request& request,
                                                 const PropertySource& source,

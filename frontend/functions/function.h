@@ -84,7 +84,7 @@ std::string_view name_of(FunctionKind kind);
 // "leaky_relu(0.01)", "sqrt on [0, inf]"
 std::string to_string(const Function& function);
 
-// Returns true if an end of what the argument never leaves is known.
+// Returns true if Function::least or most is finite.
 bool has_limits(const Function& function);
 
 // Evaluates in double with the C library's functions, whose errors nothing bounds: for plain

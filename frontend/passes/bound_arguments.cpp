@@ -1,4 +1,5 @@
-// What the exact values of a function's argument never leave, for functions of restricted domain.
+// Finds intervals that the exact arguments of functions of restricted domain never leave, by
+// interval arithmetic over whole tensors, rounded outward: docs/proofs/functions.md.
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "frontend/functions/function_range.h"
 #include "frontend/graph/graph.h"
 #include "frontend/numbers/exact_arithmetic.h"
+#include "frontend/numbers/numbers.h"
 #include "frontend/passes/passes.h"
 
 namespace bf_aot {
@@ -23,21 +25,12 @@ struct Reach {
   double high = kInf;
 };
 
-// The least double >= x, the greatest <= x: get_d() truncates.
-double double_above(const mpq_class& x) {
-  const double near = x.get_d();
-  return mpq_class(near) < x ? std::nextafter(near, kInf) : near;
-}
-double double_below(const mpq_class& x) {
-  return -double_above(-x);
-}
-
 Bounded element(const Constant& constant, std::size_t i) {
   return {constant.data[i], constant.error_at(i)};
 }
 
-// The reach of a sum of products: each term takes the end of its factor's reach that makes it least
-// or largest.
+// Makes the reach of a sum of products: each term takes the end of its factor's reach that makes it
+// least or largest.
 class ReachOfSum {
  public:
   void add(const Bounded& weight, const Reach& x) {
@@ -52,11 +45,14 @@ class ReachOfSum {
       low_.known = high_.known = false;
     }
   }
-  // A term that some rows have, and others leave out.
+  // Adds a term that some rows have, and others leave out.
   void add_or_leave_out(const Bounded& weight, const Reach& x) {
     add(weight, {std::min(x.low, 0.0), std::max(x.high, 0.0)});
   }
-  void add(const Bounded& x) { add(x, {1, 1}); }
+  void add(const Bounded& x) {
+    low_.sum.add(x);
+    high_.sum.add(x);
+  }
 
   Reach result() const { return {-low_.outward(-1), high_.outward(1)}; }
 
@@ -71,7 +67,7 @@ class ReachOfSum {
       else
         known = false;
     }
-    // sign times the sum, rounded up.
+    // Returns sign times the sum, rounded up.
     double outward(double sign) const {
       const Bounded made = sum.result();
       if (!known || !std::isfinite(made.value) || !std::isfinite(made.error)) return kInf;
@@ -82,75 +78,61 @@ class ReachOfSum {
   End low_, high_;
 };
 
-void join(Reach& all, const Reach& one, bool& first) {
-  all = first ? one : Reach{std::min(all.low, one.low), std::max(all.high, one.high)};
-  first = false;
+// Returns the reach of all rows of a layer that reads x. terms(i, sum) adds row i's terms to its
+// bias.
+template <typename Terms>
+Reach reach_of_rows(const Constant& bias, const Reach& x, const Terms& terms) {
+  const bool nothing_known = x.low == -kInf && x.high == kInf;
+  if (bias.data.empty() || nothing_known) return {};
+  Reach all = {kInf, -kInf};
+  for (std::size_t i = 0; i < bias.data.size(); ++i) {
+    ReachOfSum sum;
+    sum.add(element(bias, i));
+    terms(i, sum);
+    const Reach row = sum.result();
+    all = {std::min(all.low, row.low), std::max(all.high, row.high)};
+  }
+  return all;
 }
 
 Reach reach_of(const Affine& op, const Reach& x) {
-  const std::size_t rows = op.bias.data.size();
-  const std::size_t columns = rows == 0 ? 0 : op.weight.data.size() / rows;
-  Reach all;
-  bool first = true;
-  for (std::size_t i = 0; i < rows; ++i) {
-    ReachOfSum sum;
-    sum.add(element(op.bias, i));
+  return reach_of_rows(op.bias, x, [&](std::size_t i, ReachOfSum& sum) {
+    const std::size_t columns = op.weight.data.size() / op.bias.data.size();
     for (std::size_t k = 0; k < columns; ++k) sum.add(element(op.weight, i * columns + k), x);
-    join(all, sum.result(), first);
-  }
-  return all;
+  });
 }
 
 Reach reach_of(const SparseAffine& op, const Reach& x) {
-  Reach all;
-  bool first = true;
-  for (std::size_t i = 0; i < op.bias.data.size(); ++i) {
-    ReachOfSum sum;
-    sum.add(element(op.bias, i));
+  return reach_of_rows(op.bias, x, [&](std::size_t i, ReachOfSum& sum) {
     for (std::int64_t k = op.row_start[i]; k < op.row_start[i + 1]; ++k)
       sum.add(element(op.value, static_cast<std::size_t>(k)), x);
-    join(all, sum.result(), first);
-  }
-  return all;
+  });
 }
 
 // Windows at an image's edge, and transposed ones, leave taps out.
 Reach reach_of(const Conv& op, const Reach& x) {
-  const std::size_t channels = op.bias.data.size();
-  const std::size_t taps = channels == 0 ? 0 : op.weight.data.size() / channels;
-  Reach all;
-  bool first = true;
-  for (std::size_t i = 0; i < channels; ++i) {
-    ReachOfSum sum;
-    sum.add(element(op.bias, i));
+  return reach_of_rows(op.bias, x, [&](std::size_t i, ReachOfSum& sum) {
+    const std::size_t taps = op.weight.data.size() / op.bias.data.size();
     for (std::size_t k = 0; k < taps; ++k)
       sum.add_or_leave_out(element(op.weight, i * taps + k), x);
-    join(all, sum.result(), first);
-  }
-  return all;
+  });
 }
 
 Reach reach_of(const Scale& op, const Reach& x) {
-  Reach all;
-  bool first = true;
-  for (std::size_t i = 0; i < op.factor.data.size(); ++i) {
-    ReachOfSum sum;
-    sum.add(element(op.factor, i), x);
-    sum.add(element(op.offset, i));
-    join(all, sum.result(), first);
-  }
-  return all;
+  return reach_of_rows(op.offset, x,
+                       [&](std::size_t i, ReachOfSum& sum) { sum.add(element(op.factor, i), x); });
 }
 
 Reach reach_of(const Relu&, const Reach& x) {
   return {std::max(x.low, 0.0), std::max(x.high, 0.0)};
 }
 
-// A value at one end of the argument's reach.
+// Returns the reach of a function's value at one end of its argument's.
 Reach at_end(const Function& f, double x) {
   if (!std::isfinite(x)) return {};
   const auto range = exact_range(f, mpq_class(x), mpq_class(x));
-  return range ? Reach{double_below(range->low), double_above(range->high)} : Reach{};
+  if (!range) return {};
+  return {vnnlib::enclose(range->low, {}).below, vnnlib::enclose(range->high, {}).above};
 }
 
 bool is_even_power(const Function& f) {
@@ -176,7 +158,7 @@ Reach reach_of(const Unary& op, const Reach& x) {
   return made;
 }
 
-// x y is not negative where no factor is.
+// A product is not negative where no factor is.
 Reach reach_of(const Binary& op, const Reach& a, const Reach& b) {
   if (op.kind == Binary::Kind::kMul) return a.low >= 0 && b.low >= 0 ? Reach{0, kInf} : Reach{};
   if (op.kind != Binary::Kind::kAdd) return {};
@@ -205,15 +187,24 @@ Reach reach_of(const Node& node, const std::vector<Reach>& reaches) {
       node.op);
 }
 
-// Ends that lie within the domain: what lies outside of it has no values to begin with. A step at
-// an end that rounding would pass counts as well.
-void limit_argument(Function& f, const Reach& x) {
+// Returns true if rounding an argument outward may cost more than its rounding: where it may leave
+// the domain, or pass a step.
+bool is_sensitive(const Function& f) {
   const FunctionFacts& facts = facts_of(f.kind);
   const FunctionDomain domain = facts.domain(f);
-  const bool restricted = std::isfinite(domain.low) || std::isfinite(domain.high) || !domain.zero;
-  if (!restricted && !facts.integers) return;
+  return std::isfinite(domain.low) || std::isfinite(domain.high) || !domain.zero || facts.integers;
+}
+
+bool is_sensitive(const Node& node) {
+  const auto* const unary = std::get_if<Unary>(&node.op);
+  return unary != nullptr && is_sensitive(unary->function);
+}
+
+// Takes ends that lie within the domain: what lies outside of it has no values to begin with.
+void limit_argument(Function& f, const Reach& x) {
+  const FunctionDomain domain = facts_of(f.kind).domain(f);
   const bool of_one_sign = domain.zero || x.low >= 0 || x.high <= 0;
-  if (!of_one_sign) return;
+  if (!is_sensitive(f) || !of_one_sign) return;
   if (x.low >= domain.low) f.least = x.low;
   if (x.high <= domain.high) f.most = x.high;
 }
@@ -221,6 +212,9 @@ void limit_argument(Function& f, const Reach& x) {
 }  // namespace
 
 void bound_arguments(Graph& graph) {
+  // The pass reads all weights, which other networks need not wait for.
+  if (std::ranges::none_of(graph.nodes, [](const Node& node) { return is_sensitive(node); }))
+    return;
   std::vector<Reach> reaches(graph.values.size());
   for (Node& node : graph.nodes) {
     if (auto* unary = std::get_if<Unary>(&node.op))

@@ -35,7 +35,7 @@ void functions_of_one_tensor(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation && !options.max_as_relu) collapse_univariate(graph);
 }
 
-// A verifier's own evaluation rounds results as no constant says.
+// It does not run for a verifier's own evaluation, whose roundings no constant of the graph holds.
 void arguments_of_network(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation) bound_arguments(graph);
 }

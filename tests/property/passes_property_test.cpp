@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -159,6 +160,47 @@ TEST_F(Passes, EachAloneKeepsIntegerGraphs) {
       ASSERT_FALSE(HasFailure()) << pass.name << "\n" << to_string(original);
     }
   }
+}
+
+// The exact argument of a function of restricted domain lies in its limits. It is known up to
+// 2^-190 where smooth functions come before.
+TEST_F(Passes, ArgumentsNeverLeaveTheirLimits) {
+  const FunctionKind kinds[] = {FunctionKind::kSqrt, FunctionKind::kLog, FunctionKind::kReciprocal,
+                                FunctionKind::kAcos, FunctionKind::kAcosh};
+  int limits = 0, touched = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const Numbers numbers = i % 3 == 0 ? Numbers::kSmallIntegers : Numbers::kFloats;
+    Graph graph = testing::random_graph(random_, numbers, random_size());
+    normalise(graph);
+    Graph limited = graph;
+    for (const ValueId output : graph.outputs) {
+      const ValueId made = limited.add_value("limited", graph.value(output).shape);
+      limited.nodes.push_back({Unary{{kinds[pick(random_, 0, 4)]}}, {output}, made, {}});
+    }
+    bound_arguments(limited);
+    for (int k = 0; k < 4; ++k) {
+      const auto point = testing::random_point(random_, numbers, graph);
+      const Intervals arguments = evaluate_over(graph, to_intervals(point));
+      for (std::size_t o = 0; o < arguments.size(); ++o) {
+        const Node& node = limited.nodes[graph.nodes.size() + o];
+        const Function& f = std::get<Unary>(node.op).function;
+        limits += k == 0 && has_limits(f) ? 1 : 0;
+        for (const Interval& x : arguments[o]) {
+          const std::string what = to_string(f) + "\n" + to_string(graph);
+          if (std::isfinite(f.least)) {
+            ASSERT_GE(x.upper, mpq_class(f.least)) << what;
+            touched += x.lower <= mpq_class(std::nextafter(f.least, INFINITY)) ? 1 : 0;
+          }
+          if (std::isfinite(f.most)) {
+            ASSERT_LE(x.lower, mpq_class(f.most)) << what;
+            touched += x.upper >= mpq_class(std::nextafter(f.most, -INFINITY)) ? 1 : 0;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(limits, 300);
+  EXPECT_GT(touched, 300);
 }
 
 std::int64_t cost_of(const Graph& graph) {

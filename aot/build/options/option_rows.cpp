@@ -45,7 +45,7 @@ OptionRow choice(OptionRow row, Field field) {
   return row;
 }
 
-// shows: the default is told.
+// Makes a row of a number. shows: help texts tell its default.
 template <class Field>
 OptionRow number_row(OptionRow row, const char* value_name, ValueRule rule, bool shows,
                      Field field) {
@@ -69,7 +69,7 @@ OptionRow flag(OptionRow row, Field field) {
   return row;
 }
 
-// A text that is kept, or read by `take`.
+// Makes a row of a text, which goes to `take`.
 OptionRow text(OptionRow row, const char* value_name,
                std::function<void(OptionValues&, const std::string&)> take) {
   row.value_name = value_name;
@@ -206,7 +206,7 @@ std::vector<OptionRow> model_rows() {
   };
 }
 
-// The method, and what `auto` looks for, which the library does not have.
+// The rows of the method, and of the goals of `auto`, which the library does not have.
 std::vector<OptionRow> method_rows() {
   return {
       method_row(),
@@ -352,7 +352,7 @@ void set_in_process(OptionValues& values, std::string_view name, const std::stri
     fail("BF3501", where, "there is no such option",
          fmt::format("there are {}", fmt::join(known, ", ")));
   }
-  // Numbers that have no default of their own: 0 leaves the choice to the planner.
+  // 0 leaves numbers that have no default of their own to the planner.
   if (text == "0" && row->rule.read && row->shown(values).empty()) return;
   Words words = {text};
   if (row->form == Form::kList || row->form == Form::kWords) words = split(text);

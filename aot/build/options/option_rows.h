@@ -28,7 +28,7 @@ struct OptionValues {
 
 struct OptionRow {
   enum class Form { kValue, kFlag, kWords, kList };  // kWords: may be repeated; kList: "a,b", too
-  // Options that a command has together.
+  // The set of options that a command has together.
   enum class Set { kModel, kMethod, kNorm, kArithmetic, kCompiler, kJit };
 
   const char* name;  // "row-tile"; in Python "row_tile"
@@ -48,10 +48,10 @@ struct OptionRow {
   };
 };
 
-// In the order in which help texts list them.
+// Returns the table, in the order in which help texts list it.
 const std::vector<OptionRow>& option_rows();
 
-// Null: there is no such option. name: also with "_" for "-".
+// Returns the option of this name, in which "_" may stand for "-"; null if there is none.
 const OptionRow* find_option_row(std::string_view name);
 
 // Sets the option of plans in this process that has this name from a text as it would be typed;
@@ -61,7 +61,7 @@ const OptionRow* find_option_row(std::string_view name);
 void set_in_process(OptionValues& values, std::string_view name, const std::string& text,
                     bool compiler);
 
-// The options of a compilation, without what the files say. Throws: CompileError BF3315
+// Returns the options of a compilation, without the contents of files. Throws: CompileError BF3315
 // semantics that contradict each other, BF2102 an unknown pass.
 CompileOptions resolved(const OptionValues& values);
 

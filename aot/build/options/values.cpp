@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMostDigits = 20;  // of 2^64 - 1
 constexpr char kNoNumber[] = " is no number as 0.03, 1e-3 or 8/255";
 
-// Lower case, with "-" for "_".
+// Returns the text in lower case, with "-" for "_".
 std::string plain_name(std::string_view text) {
   std::string name;
   for (const char c : text)
@@ -28,7 +28,7 @@ std::string plain_name(std::string_view text) {
   return name;
 }
 
-// The digits without leading zeros; nothing for another text.
+// Returns the digits of a whole number without leading zeros; nothing for another text.
 std::optional<std::string> whole_digits(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   if (text.empty() || !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; }))
@@ -41,7 +41,8 @@ bool at_least(const std::string& digits, std::uint64_t number) {
   return mpz_class(digits) >= mpz_class(std::to_string(number));
 }
 
-// The power of two of a unit: 10 for "k", "kb", "ki" and "kib". Nothing for another text.
+// Returns the exponent of two of a unit: 10 for "k", "kb", "ki" and "kib". Nothing for another
+// text.
 std::optional<mp_bitcnt_t> shift_of_unit(std::string_view unit) {
   constexpr std::string_view kPrefixes = "kmgtpe";
   if (unit.starts_with(' ')) unit.remove_prefix(1);
@@ -62,7 +63,7 @@ bool is_number(const std::string& text, vnnlib::Number& number) {
   return vnnlib::parse_quotient(text, number) == vnnlib::NumberError::kNone;
 }
 
-// A whole text as a finite number: the nearest double.
+// Reads a whole text as a number: the nearest double. Returns false unless that is finite.
 bool read_number(const std::string& text, double& number) {
   vnnlib::Number read;
   if (vnnlib::parse_quotient(text, read) != vnnlib::NumberError::kNone) return false;

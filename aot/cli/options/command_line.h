@@ -107,13 +107,14 @@ class CommandLine {
   Option* add_option(const std::string& names, std::vector<std::uint64_t>& values,
                      const std::string& help);
   Option* add_flag(const std::string& names, bool& value, const std::string& help);
-  // Values go to a function, as they are after transform(): all of an option each time. `many`: it
-  // may be repeated.
+  // Adds an option whose values go to a function, all of them each time, as they are after
+  // transform(). many: it may be repeated.
   using Taker = std::function<void(const std::vector<std::string>& words)>;
   Option* add_option(const std::string& names, Taker take, bool many, const std::string& help);
   Option* add_flag(const std::string& names, std::function<void(bool)> take,
                    const std::string& help);
-  // "--decide{auto}": the value of the flag alone; --decide=inputs gives another.
+  // Adds a flag with a value: "--decide{auto}" in `names` gives the value of the flag alone;
+  // --decide=inputs gives another.
   Option* add_flag(const std::string& names, std::string& value, const std::string& help);
   // Adds a flag that prints a text, and ends.
   Option* set_version_flag(const std::string& names, const std::string& text);

@@ -10,7 +10,7 @@
 namespace bf_aot::cli {
 namespace {
 
-// The library's value of the same name.
+// Returns the library's value of the same name.
 template <class Value>
 Value named(std::optional<Value> value) {
   BF_CHECK(value.has_value());

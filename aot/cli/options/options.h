@@ -33,10 +33,10 @@ struct Shown {
 };
 Option* add_row(CommandLine& app, std::string_view name, build::OptionValues& values,
                 const Shown& shown = {});
-// All rows of a set.
+// Adds all rows of a set.
 void add_rows(CommandLine& app, build::OptionRow::Set set, build::OptionValues& values);
 
-// Adds MODEL and what decides the plan. `reference`: --lowering may be "reference".
+// Adds MODEL and the options that decide the plan. reference: --lowering may be "reference".
 void add_model_options(CommandLine& app, ModelArguments& arguments, bool reference);
 void add_name_option(CommandLine& app, ModelArguments& arguments);
 void add_output_tensor_option(CommandLine& app, std::vector<std::string>& outputs);
@@ -48,7 +48,7 @@ void add_arithmetic_option(CommandLine& app, ModelArguments& arguments);
 void add_compiler_options(CommandLine& app, ModelArguments& arguments);
 void add_jit_option(CommandLine& app, ModelArguments& arguments);
 
-// The arguments resolved. Reads the files that they name. Throws: CompileError.
+// Resolves the arguments, and reads the files that they name. Throws: CompileError.
 build::CompileOptions compile_options(const ModelArguments& arguments);
 
 inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown,

@@ -14,7 +14,7 @@ using build::one_of;
 using build::positive_number;
 using build::whole;
 
-// Makes an option one of bytes, written as 65536, 64K or 2M.
+// Makes the values of an option bytes, written as 65536, 64K or 2M.
 Option* takes_bytes(Option* option);
 
 // Makes the option take two texts, "0,1" or "0 1".

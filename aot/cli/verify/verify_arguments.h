@@ -35,7 +35,7 @@ struct VerifyArguments {
   }
 };
 
-// jobs: what the help text says of --jobs.
+// Adds the options of verify. jobs: the help text of --jobs.
 inline constexpr char kJobs[] =
     "threads that split; with --instances instances at once, each in a process "
     "of its own (default: as many as there are cores)";
@@ -47,13 +47,14 @@ bool assign_files(VerifyArguments& arguments);
 // Throws: BF3413 where the query declares another network than --network names.
 void check_network_name(const VerifyArguments& arguments, const Property& property);
 
-// The request that the options make. --method auto leaves the choice of methods to decide().
+// Returns the request that the options make. --method auto leaves the choice of methods to
+// decide().
 decide::Request request_of(const VerifyArguments& arguments);
 
 // Throws: BF3020 where nothing would be split.
 void expect_splits(const VerifyArguments& arguments);
 
-// Null where no file is asked for. Throws: BF3020.
+// Returns the keeper of a tree's file; null where no file is asked for. Throws: BF3020.
 std::unique_ptr<decide::TreeKeeper> make_keeper(const VerifyArguments& arguments,
                                                 const Property& property);
 

@@ -32,7 +32,8 @@ bool goes_with_instances(std::string_view name) {
          (row != nullptr && row->in_process && row->group != std::string_view(kCompilerGroup));
 }
 
-// An option that does not go with --instances; empty: none was given.
+// Returns an option that was given and does not go with --instances; an empty text if there is
+// none.
 std::string option_of_one(const CommandLine& app) {
   for (const Option* const option : app.get_options()) {
     if (option->count() == 0 || option->get_positional()) continue;

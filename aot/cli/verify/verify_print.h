@@ -13,8 +13,8 @@
 
 namespace bf_aot::cli {
 
-// A line on stderr that counts, when that is a terminal; with --verbose elsewhere what a step came
-// to, and what it took.
+// Shows counters in a line on stderr when that is a terminal; elsewhere --verbose tells the result
+// and the time of each step.
 class Counter {
  public:
   explicit Counter(decide::DecisionPhase phase);

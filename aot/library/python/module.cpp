@@ -145,7 +145,7 @@ bool is_float32(const Array& array) {
   return array.dtype() == nb::dtype<float>();
 }
 
-// Options by their names in the library's table.
+// Options are given by their names in the library's table.
 using Texts = std::map<std::string, std::string>;
 
 // Bounds of the outputs, or of the rows, as two arrays of shape `batch` + (rows,), and the number

@@ -1,8 +1,9 @@
-// What arguments of functions of restricted domain never leave.
+// Limits of the arguments of functions of restricted domain: found, outward, and within the domain.
 
 #include <gmpxx.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "frontend/passes/passes.h"
@@ -86,6 +87,19 @@ TEST(BoundArguments, FollowsSumsProductsAndMaxima) {
   const ValueId t =
       b.add(SparseAffine{{0, 1}, {0}, constant({1}, {3}), constant({1}, {0})}, {m}, {1});
   EXPECT_EQ(last_function(b.outputs({b.add(Unary{{FunctionKind::kSqrt}}, {t}, {1})})).least, 0);
+}
+
+// exp 1000 is no double: the sum has no upper end.
+TEST(BoundArguments, TakesValuesBeyondDoubles) {
+  for (const double most : {700.0, 1000.0, 5000.0, 1e6}) {
+    Builder b({2});
+    const ValueId c = b.add(Unary{{FunctionKind::kClip, -most, most}}, {b.x()}, {2});
+    const ValueId e = b.add(Unary{{FunctionKind::kExp}}, {c}, {2});
+    const ValueId s = b.add(scale({1, 1}, {1, 1}), {e}, {2});
+    const Function f = last_function(b.outputs({b.add(Unary{{FunctionKind::kLog}}, {s}, {2})}));
+    EXPECT_GE(f.least, 1) << most;
+    EXPECT_EQ(std::isfinite(f.most), most == 700) << most;
+  }
 }
 
 TEST(BoundArguments, RoundsOutward) {
