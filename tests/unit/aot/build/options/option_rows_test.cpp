@@ -129,7 +129,7 @@ TEST(OptionRowsTest, ThePageHasTheTable) {
   std::ostringstream read;
   read << std::ifstream(page).rdbuf();
   const std::string text = read.str();
-  const std::size_t begin = text.find("| option |");
+  const std::size_t begin = text.find("| option | values |");
   ASSERT_NE(begin, std::string::npos);
   std::size_t end = text.find("\n\n", begin);
   end = end == std::string::npos ? text.size() : end + 1;
