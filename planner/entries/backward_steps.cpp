@@ -181,7 +181,7 @@ BackwardRows BackwardSteps::begin_rows(LayerId index, const Relaxed& state,
   step.centre = state.centre;
   step.below = state.below;
   step.above = state.above;
-  step.slack = state.slack;
+  step.row_slack = state.row_slack;
   step.radius = state.radius;
   step.input_radius = box_.radius;
   const int pairs = step.tile / 2;

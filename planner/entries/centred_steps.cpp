@@ -36,7 +36,8 @@ void CentredSteps::add_state(LayerId index, bool interval, Relaxed& state) {
     state.below = buffer(name + "_below", Element::kFloat32, padded(index));
     state.above = buffer(name + "_above", Element::kFloat32, padded(index));
   }
-  state.slack = buffer(name + "_slack", Element::kFloat64, bf::kSlack + layer(index).out);
+  state.slack = buffer(name + "_slack", Element::kFloat64, bf::kSlack);
+  state.row_slack = buffer(name + "_row_slack", Element::kFloat64, layer(index).out);
 }
 
 // Errors of each neuron's own centre: docs/proofs/centre-path.md. products: in one sum. The layer's
@@ -87,6 +88,7 @@ void CentredSteps::centre_affine(LayerId index, bool interval, Relaxed& state) {
   step.below = state.below;
   step.above = state.above;
   step.slack = state.slack;
+  step.row_slack = state.row_slack;
   step.kernel = lowering_.forward(KernelKind::kCentreAffine, index,
                                   {.live_in = step.live_in != BufferId::kNone});
   if (interval)
@@ -128,6 +130,7 @@ void CentredSteps::centre_sum(LayerId index, Relaxed& state) {
   step.below = state.below;
   step.above = state.above;
   step.slack = state.slack;
+  step.row_slack = state.row_slack;
   step.bias_norm = errors.bias_norm;
   step.inflate = 1;
   if (!region.exact_centre) {
@@ -215,6 +218,7 @@ void CentredSteps::relax(LayerId index, Relaxed& state) {
   step.above = state.above;
   step.radius = state.radius;
   step.slack = state.slack;
+  step.row_slack = state.row_slack;
   step.table = state.table;
   step.slopes = state.slopes;
   step.centre_out = out.centre;

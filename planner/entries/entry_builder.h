@@ -24,7 +24,8 @@ class EntryState {
   // State of a tensor that backward steps read.
   struct Relaxed {
     BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
-    BufferId radius = BufferId::kNone, slack = BufferId::kNone, table = BufferId::kNone;
+    BufferId radius = BufferId::kNone, slack = BufferId::kNone, row_slack = BufferId::kNone;
+    BufferId table = BufferId::kNone;
     BufferId choice = BufferId::kNone;
     BufferId slopes = BufferId::kNone;
   };

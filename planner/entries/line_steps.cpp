@@ -89,6 +89,7 @@ void LineSteps::tighten_lines(LayerId index, Relaxed& state) {
   step.centre = state.centre;
   step.radius = state.radius;
   step.slack = state.slack;
+  step.row_slack = state.row_slack;
   step.lines = lines_[index];
   step.below = state.below;
   step.above = state.above;
@@ -107,6 +108,7 @@ void LineSteps::relax_lines(LayerId index, const Relaxed& state) {
   step.centre = state.centre;
   step.radius = state.radius;
   step.slack = state.slack;
+  step.row_slack = state.row_slack;
   step.lines = lines_[index];
   step.centre_out = out.centre;
   step.radius_out = out.radius;

@@ -84,8 +84,8 @@ class BackwardSteps::Repeats {
                                   builder_.entry_.buffer(step.magnitudes->in).count);
       step.magnitudes->out = grown(magnitude_, "magnitude", Element::kFloat32, count);
     }
-    step.slack = grown(slack_, "slack", Element::kFloat64,
-                       std::int64_t{bf::kSlack} + builder_.layer(index).out);
+    step.slack = grown(slack_, "slack", Element::kFloat64, bf::kSlack);
+    step.row_slack = grown(row_slack_, "row_slack", Element::kFloat64, builder_.layer(index).out);
   }
 
   RepeatedStep centre(LayerId index) {
@@ -117,6 +117,7 @@ class BackwardSteps::Repeats {
     step.centre = centre_;
     step.radius = radius_;
     step.slack = slack_;
+    step.row_slack = row_slack_;
     if (!tightened) step.below = step.above = interval_;
     step.table =
         grown(table_, "relaxation", Element::kFloat32, std::int64_t{bf::kRelaxRows} * region.out);
@@ -130,7 +131,7 @@ class BackwardSteps::Repeats {
   BackwardSteps& builder_;
   std::string name_;
   BufferId centre_ = BufferId::kNone, radius_ = BufferId::kNone, interval_ = BufferId::kNone;
-  BufferId slack_ = BufferId::kNone, table_ = BufferId::kNone;
+  BufferId slack_ = BufferId::kNone, row_slack_ = BufferId::kNone, table_ = BufferId::kNone;
   BufferId magnitude_in_ = BufferId::kNone, magnitude_ = BufferId::kNone;
   std::vector<Slot> slots_;  // activations of the layers before
   std::map<LayerId, std::size_t> of_layer_;

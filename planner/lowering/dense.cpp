@@ -47,11 +47,11 @@ void relax_choices(Lowering& l, const Relax& step) {
         Routine::kRelaxKnots,
         {number(layer.out), FunctionOf{*layer.function}, at(step.centre), at(step.below),
          at(step.above), at(step.radius), relax_errors(step, step.free_offset, Pays::kFreeOffset),
-         at(step.slack), at(step.centre_out), at(step.radius_out), at(step.slopes)});
+         at(step.row_slack), at(step.centre_out), at(step.radius_out), at(step.slopes)});
   l.call(Routine::kRelaxSlopes,
          {number(layer.out), at(step.centre), at(step.below), at(step.above), at(step.radius),
-          relax_errors(step, step.free_offset, Pays::kFreeOffset), at(step.slack), at(step.table),
-          at(step.centre_out), at(step.radius_out), at(step.slopes)});
+          relax_errors(step, step.free_offset, Pays::kFreeOffset), at(step.row_slack),
+          at(step.table), at(step.centre_out), at(step.radius_out), at(step.slopes)});
 }
 
 // Everything that reads a table is null without one.
@@ -68,6 +68,7 @@ Arguments relax_arguments(const Lowering& l, const Relax& step) {
           boxes ? Null{} : at(step.radius),
           relax_errors(step, step.offset, Pays::kOffset),
           boxes ? Null{} : at(step.slack),
+          boxes ? Null{} : at(step.row_slack),
           at(step.table),
           at(step.centre_out),
           at(step.radius_out)};
@@ -149,13 +150,13 @@ void lower(Lowering& l, const CentreAffine& step) {
     l.call(Routine::kDenseRowSlack, boxes_of(l),
            {l.table(step.layer, TableKind::kWeight), number(layer.in),
             number(l.plan().layout(step.layer).panel), at(step.centre_in), number(layer.out),
-            at(step.slack)});
+            at(step.slack), at(step.row_slack)});
   });
   if (step.below == BufferId::kNone) return;
   if (step.magnitudes) return interval_of_neurons(l, layer.out, step);
   l.part("interval_around");
   Arguments around = {at(step.radius_out), number(layer.out), exact(step.inflate, Pays::kInflate),
-                      at(step.slack),      at(step.below),    at(step.above)};
+                      at(step.row_slack),  at(step.below),    at(step.above)};
   if (several)
     l.call(Routine::kIntervalAroundBoxes, boxes_of(l), std::move(around));
   else

@@ -47,7 +47,7 @@ void lower(Lowering& l, const TightenLines& step) {
   l.call(Routine::kTightenLines, {number(l.entry().boxes)},
          {number(l.layer(step.layer).out), number(l.plan().input_count),
           number(line_stride(l, step.layer)), line_bounds(step.bounds), at(step.radius),
-          at(step.slack), at(step.lines), at(step.below), at(step.above)});
+          at(step.slack), at(step.row_slack), at(step.lines), at(step.below), at(step.above)});
 }
 
 void lower(Lowering& l, const RelaxLines& step) {
@@ -60,8 +60,8 @@ void lower(Lowering& l, const RelaxLines& step) {
   l.call(Routine::kRelaxLines, {number(l.entry().boxes)},
          {number(layer.out), Flag{layer.relu}, number(l.plan().input_count),
           number(line_stride(l, step.layer)), line_bounds(step.bounds), errors, at(step.centre),
-          at(step.radius), at(step.slack), at(step.lines), at(step.centre_out), at(step.radius_out),
-          at(step.lines_out)});
+          at(step.radius), at(step.slack), at(step.row_slack), at(step.lines), at(step.centre_out),
+          at(step.radius_out), at(step.lines_out)});
 }
 
 }  // namespace bf_aot::calls

@@ -98,14 +98,15 @@ template <typename CentreStep, typename Sums>
 void row_slack(Lowering& l, const CentreStep& step, Argument bias, std::int64_t run, Sums sums) {
   const Integer n = number(l.layer(step.layer).out);
   const std::vector<TemplateArgument> boxes = {number(l.entry().boxes)};
-  if (step.rows.bias == 0) return l.call(Routine::kCommonSlack, boxes, {n, at(step.slack)});
+  if (step.rows.bias == 0)
+    return l.call(Routine::kCommonSlack, boxes, {n, at(step.slack), at(step.row_slack)});
   l.call(Routine::kStartRowSlack, boxes,
          {std::move(bias), n, number(run), at(step.radius_out),
-          exact(step.rows.bias, Pays::kRowBias), at(step.slack)});
+          exact(step.rows.bias, Pays::kRowBias), at(step.slack), at(step.row_slack)});
   sums();
   l.call(Routine::kFinishRowSlack, boxes,
          {n, exact(step.centre_relative, Pays::kCentreRelative),
-          exact(step.rows.absolute, Pays::kAbsolute), at(step.slack)});
+          exact(step.rows.absolute, Pays::kAbsolute), at(step.slack), at(step.row_slack)});
 }
 
 // The layer's convolution, as the network lays out its images.

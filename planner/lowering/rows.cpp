@@ -41,7 +41,7 @@ DefineRowErrors row_errors(const Lowering& l, const BackwardRows& step) {
   errors.weight = exact(step.weight_relative, Pays::kWeightRelative);
   errors.inflate = exact(step.inflate, Pays::kInflate);
   errors.underflow = exact(step.underflow, Pays::kUnderflow);
-  errors.slack = step.slack;
+  errors.row_slack = step.row_slack;
   errors.inputs = l.plan().input_count;
   for (const BackwardLink& link : step.links) errors.links.push_back(link.slack);
   errors.boxes = l.entry().boxes;

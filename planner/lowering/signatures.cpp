@@ -117,7 +117,7 @@ constexpr Declaration kDeclarations[] = {
      "in double centre[n], in float radius[n]?, int n, real relative, real row_norm, real "
      "bias_norm, real absolute, out double slack[2]"},
     {Routine::kIntervalAround, "interval_around", "bf/core/bounds.h", "",
-     "in float radius[n], int n, real inflate, in double slack[4 + n], out float below[n], out "
+     "in float radius[n], int n, real inflate, in double row_slack[n], out float below[n], out "
      "float above[n]"},
     {Routine::kMagnitudes, "magnitudes", "bf/core/bounds.h", "",
      "in double centre[n], int n, out float magnitude[n]"},
@@ -138,43 +138,42 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kPadList, "pad_list", "bf/core/bounds.h", "",
      "inout int32 neurons[unit], count count, int unit"},
     {Routine::kStartRows, "start_rows", "bf/core/bounds.h", "pairs",
-     "in float weight[in], int in, int panel, in int32 neurons[pairs], out float coefficients[in"
-     " 2 pairs], in int32 live[2 + in + in / 8]?"},
+     "in float weight[in], int in, int panel, in int32 neurons[pairs], out float coefficients[in 2 "
+     "pairs], in int32 live[2 + in + in / 8]?"},
     {Routine::kTightenRows, "tighten_rows", "bf/core/bounds.h", "",
-     "in int32 neurons[pairs], left count, int pairs, in float sums[4 pairs], row_errors errors,"
-     " in float radius[1], inout float below[1], inout float above[1]"},
+     "in int32 neurons[pairs], left count, int pairs, in float sums[4 pairs], row_errors errors, "
+     "in float radius[1], inout float below[1], inout float above[1]"},
     {Routine::kKeepCoefficients, "keep_coefficients", "bf/core/bounds.h", "",
      "in int32 neurons[pairs], left count, int pairs, int inputs, in float over_inputs[inputs 2 "
-     "pairs], in float sums[4 pairs], row_errors errors, in float radius[1], in double centre[1]"
-     ", int position, out float kept[2 + 2 inputs]"},
+     "pairs], in float sums[4 pairs], row_errors errors, in float radius[1], in double centre[1], "
+     "int position, out float kept[2 + 2 inputs]"},
     {Routine::kKeepRanges, "keep_ranges", "bf/core/bounds.h", "",
-     "int n, in double centre[n], in float below[n], in float above[n], int position, int "
-     "neurons, out float kept[n]"},
+     "int n, in double centre[n], in float below[n], in float above[n], int position, int neurons, "
+     "out float kept[n]"},
     {Routine::kListLive, "list_live", "bf/core/live_neurons.h", "",
      "in any centre[n], in float radius[n], int n, out int32 live[2 + n + n / 8]"},
     {Routine::kRelax, "relax", "bf/core/relax.h", "",
      "int n, bool relu, in double centre[n], in float below[n], in float above[n], in float "
-     "radius[n]?, relax_errors errors, inout double slack[4 + n]?, out float table[6 n]?, out "
-     "double centre_out[n], out float radius_out[n]"},
+     "radius[n]?, relax_errors errors, inout double slack[4]?, in double row_slack[n]?, out float "
+     "table[6 n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxFunction, "relax", "bf/functions/functions.h", "",
      "int n, function f, in double centre[n], in float below[n], in float above[n], in float "
-     "radius[n]?, relax_errors errors, inout double slack[4 + n]?, out float table[6 n]?, out "
-     "double centre_out[n], out float radius_out[n]"},
+     "radius[n]?, relax_errors errors, inout double slack[4]?, in double row_slack[n]?, out float "
+     "table[6 n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxBox, "relax_box", "bf/core/relax.h", "",
      "int n, bool relu, in double centre[n], in float below[n], in float above[n], out double "
      "centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxSlopes, "relax_slopes", "bf/sums/slopes.h", "",
      "int n, in double centre[n], in float below[n], in float above[n], in float radius[n], "
-     "relax_errors errors, in double slack[4 + n], in float table[6 n], in double centre_out[n], "
-     "in "
-     "float radius_out[n], out float slopes[8 n]"},
+     "relax_errors errors, in double row_slack[n], in float table[6 n], in double centre_out[n], "
+     "in float radius_out[n], out float slopes[8 n]"},
     {Routine::kRelaxKnots, "relax_knots", "bf/functions/mixtures.h", "",
      "int n, function f, in double centre[n], in float below[n], in float above[n], in float "
-     "radius[n], relax_errors errors, in double slack[4 + n], in double centre_out[n], in float "
+     "radius[n], relax_errors errors, in double row_slack[n], in double centre_out[n], in float "
      "radius_out[n], out float knots[102 n]"},
     {Routine::kMeetAnchor, "meet_anchor", "bf/core/context.h", "",
-     "int n, in float low[n], in float high[n], in double centre[n], inout float below[n], inout"
-     " float above[n], state state"},
+     "int n, in float low[n], in float high[n], in double centre[n], inout float below[n], inout "
+     "float above[n], state state"},
     {Routine::kKeepAnchor, "keep_anchor", "bf/core/context.h", "",
      "int n, in double centre[n], in float below[n], in float above[n], out float low[n], out "
      "float high[n]"},
@@ -188,17 +187,16 @@ constexpr Declaration kDeclarations[] = {
      "group boxes, in float lower[n], in float upper[n], int n, out double centre[n boxes], out "
      "float radius[n boxes]"},
     {Routine::kSlackOfBoxes, "slack_of_boxes", "bf/dense/boxes.h", "boxes",
-     "in double centre[n boxes], in float radius[n boxes]?, int n, real relative, real row_norm,"
-     " real bias_norm, real absolute, out double slack[2 boxes]"},
+     "in double centre[n boxes], in float radius[n boxes]?, int n, real relative, real row_norm, "
+     "real bias_norm, real absolute, out double slack[2 boxes]"},
     {Routine::kIntervalAroundBoxes, "interval_around_boxes", "bf/dense/boxes.h", "boxes",
-     "in float radius[n boxes], int n, real inflate, in double slack[4 boxes + n boxes], out float "
-     "below[n "
-     "boxes], out float above[n boxes]"},
+     "in float radius[n boxes], int n, real inflate, in double row_slack[n boxes], out float "
+     "below[n boxes], out float above[n boxes]"},
     {Routine::kRelaxBoxes, "relax_boxes", "bf/dense/boxes.h", "boxes",
      "int n, bool relu, in double centre[n boxes], in float below[n boxes], in float above[n "
-     "boxes], in float radius[n boxes]?, relax_errors errors, inout double slack[4 boxes + n "
-     "boxes]?, out "
-     "float table[6 n boxes]?, out double centre_out[n boxes], out float radius_out[n boxes]"},
+     "boxes], in float radius[n boxes]?, relax_errors errors, inout double slack[4 boxes]?, in "
+     "double row_slack[n boxes]?, out float table[6 n boxes]?, out double centre_out[n boxes], out "
+     "float radius_out[n boxes]"},
     {Routine::kListLiveBoxes, "list_live_boxes", "bf/dense/boxes.h", "boxes",
      "in any centre[n boxes], in float radius[n boxes], int n, out int32 live[2 + n + n / 8]"},
     {Routine::kListUnstableBoxes, "list_unstable_boxes", "bf/dense/boxes.h", "boxes",
@@ -207,39 +205,37 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kListAllBoxes, "list_all_boxes", "bf/dense/boxes.h", "boxes",
      "int n, out int32 neurons[n boxes]"},
     {Routine::kTightenBoxes, "tighten_boxes", "bf/dense/boxes.h", "boxes",
-     "rows rows, round round, in int32 neurons[boxes], in float sums[4 boxes], row_errors "
-     "errors, absolute absolute, in float radius[boxes], inout float below[boxes], inout float "
+     "rows rows, round round, in int32 neurons[boxes], in float sums[4 boxes], row_errors errors, "
+     "absolute absolute, in float radius[boxes], inout float below[boxes], inout float "
      "above[boxes]"},
     {Routine::kKeepCoefficientsOfBoxes, "keep_coefficients_of_boxes", "bf/dense/boxes.h", "",
      "group boxes, in int32 neurons[boxes], int inputs, in float over_inputs[inputs 2 boxes], in "
-     "float sums[4 boxes], row_errors errors, absolute absolute, in float radius[boxes], in "
-     "double centre[boxes], int position, stride stride, out float kept[2 + 2 inputs]"},
+     "float sums[4 boxes], row_errors errors, absolute absolute, in float radius[boxes], in double "
+     "centre[boxes], int position, stride stride, out float kept[2 + 2 inputs]"},
     {Routine::kWriteBoxes, "write_boxes", "bf/dense/boxes.h", "",
-     "group boxes, int n, bool relu, in double centre[n boxes], in float below[n boxes], in "
-     "float above[n boxes], stride stride, out float lower[n], out float upper[n]"},
+     "group boxes, int n, bool relu, in double centre[n boxes], in float below[n boxes], in float "
+     "above[n boxes], stride stride, out float lower[n], out float upper[n]"},
     {Routine::kWriteBoxesFloat, "write_boxes", "bf/dense/boxes.h", "",
-     "group boxes, int n, in float low[n boxes], in float high[n boxes], stride stride, out "
-     "float lower[n], out float upper[n]"},
+     "group boxes, int n, in float low[n boxes], in float high[n boxes], stride stride, out float "
+     "lower[n], out float upper[n]"},
     {Routine::kFirstLink, "first_link", "bf/dense/first_link.h",
      "pairs in out panel start_panel chunk listed",
-     "in float start[1], in int32 neurons[pairs], in float weight[out / panel panel in], in "
-     "float table[6 out], inout float sums[4 pairs], out float result[in 2 pairs], in int32 "
-     "live[2 + out + out / 8]?"},
+     "in float start[1], in int32 neurons[pairs], in float weight[out / panel panel in], in float "
+     "table[6 out], inout float sums[4 pairs], out float result[in 2 pairs], in int32 live[2 + out "
+     "+ out / 8]?"},
     {Routine::kStartLines, "start_lines", "bf/dense/lines.h", "boxes",
      "in float weight[out / panel panel in], int in, int out, int panel, int stride, in float "
      "radius[in boxes], in float spread[out boxes], real product, out float lines[in stride + 2 "
      "stride]"},
     {Routine::kTightenLines, "tighten_lines", "bf/dense/lines.h", "boxes",
      "int n, int inputs, int stride, line_bounds bounds, in float radius[n boxes], in double "
-     "slack[4 boxes + n boxes], in float lines[inputs stride + 2 stride], out float below[n "
-     "boxes], out "
-     "float above[n boxes]"},
+     "slack[4 boxes], in double row_slack[n boxes], in float lines[inputs stride + 2 stride], out "
+     "float below[n boxes], out float above[n boxes]"},
     {Routine::kRelaxLines, "relax_lines", "bf/dense/lines.h", "boxes",
-     "int n, bool relu, int inputs, int stride, line_bounds bounds, line_errors errors, in "
-     "double centre[n boxes], in float radius[n boxes], in double slack[4 boxes + n boxes], in "
-     "float "
-     "lines[inputs stride + 2 stride], out double centre_out[n boxes], out float radius_out[n "
-     "boxes], out float lines_out[inputs n boxes + 2 n boxes]"},
+     "int n, bool relu, int inputs, int stride, line_bounds bounds, line_errors errors, in double "
+     "centre[n boxes], in float radius[n boxes], in double slack[4 boxes], in double row_slack[n "
+     "boxes], in float lines[inputs stride + 2 stride], out double centre_out[n boxes], out float "
+     "radius_out[n boxes], out float lines_out[inputs n boxes + 2 n boxes]"},
     {Routine::kAddRows, "add_rows", "bf/sums/backward.h", "rows",
      "int n, in float from[n rows], inout float to[n rows]"},
     {Routine::kClearRows, "clear_rows", "bf/sums/backward.h", "rows",
@@ -248,8 +244,8 @@ constexpr Declaration kDeclarations[] = {
      "int n, in float table[2 n], in float offsets[2 n], in float from[n rows], out float to[n "
      "rows], inout float sums[rows]"},
     {Routine::kSparseBackward, "sparse_backward", "bf/sums/backward.h", "rows",
-     "int n, in int32 row_start[n + 1], in int32 column[1], in float weight[1], int in, in float"
-     " from[n rows], bool add, out float to[in rows]"},
+     "int n, in int32 row_start[n + 1], in int32 column[1], in float weight[1], int in, in float "
+     "from[n rows], bool add, out float to[in rows]"},
     {Routine::kGatherBackward, "gather_backward", "bf/sums/backward.h", "rows",
      "int n, sources source, int in, in float from[n rows], bool add, out float to[in rows]"},
     {Routine::kConvBackward, "conv_backward", "bf/conv/conv_backward.h", "rows wide tile",
@@ -265,11 +261,11 @@ constexpr Declaration kDeclarations[] = {
      "shape shape, in float weight[shape.weights], in float from[shape.out rows], live sources, "
      "window made, strides at, in float radius[shape.in], inout float spread[rows], window read"},
     {Routine::kConvStart, "conv_start", "bf/conv/starts.h", "rows",
-     "shape shape, in float weight[shape.weights], in int32 neurons[rows / 2], bool add, out "
-     "float coefficients[shape.in rows]"},
+     "shape shape, in float weight[shape.weights], in int32 neurons[rows / 2], bool add, out float "
+     "coefficients[shape.in rows]"},
     {Routine::kSparseStart, "sparse_start", "bf/conv/starts.h", "rows",
-     "in int32 row_start[1], in int32 column[1], in float weight[1], int in, in int32 "
-     "neurons[rows / 2], bool add, out float coefficients[in rows]"},
+     "in int32 row_start[1], in int32 column[1], in float weight[1], int in, in int32 neurons[rows "
+     "/ 2], bool add, out float coefficients[in rows]"},
     {Routine::kGatherStart, "gather_start", "bf/conv/starts.h", "rows",
      "sources source, int in, in int32 neurons[rows / 2], bool add, out float coefficients[in "
      "rows]"},
@@ -288,28 +284,24 @@ constexpr Declaration kDeclarations[] = {
      "in float coefficients[inputs rows], in float radius[inputs], int inputs, out float "
      "spread[rows]"},
     {Routine::kAddWindow, "add_window", "bf/sums/row_windows.h", "rows",
-     "image image, window window, in float from[image.size rows], inout float to[image.size "
-     "rows]"},
+     "image image, window window, in float from[image.size rows], inout float to[image.size rows]"},
     {Routine::kSpreadWindow, "spread_window", "bf/sums/row_windows.h", "rows",
-     "image image, window window, in float from[image.size rows], inout float to[image.size "
-     "rows]"},
+     "image image, window window, in float from[image.size rows], inout float to[image.size rows]"},
     {Routine::kClearWindow, "clear_window", "bf/sums/row_windows.h", "rows",
      "image image, window window, out float coefficients[image.size rows]"},
     {Routine::kClearLive, "clear_live", "bf/sums/row_windows.h", "rows",
-     "image image, strides at, window window, live live, out float coefficients[image.size "
-     "rows]"},
+     "image image, strides at, window window, live live, out float coefficients[image.size rows]"},
     {Routine::kAddLive, "add_live", "bf/sums/row_windows.h", "rows",
      "image image, strides at, window window, live live, in float from[image.size rows], inout "
      "float to[image.size rows]"},
     {Routine::kRelaxPixels, "relax_pixels", "bf/sums/row_windows.h", "rows",
-     "image image, strides at, window window, int n, in float table[2 n], in float offsets[2 n],"
-     " live live, zeros zeros, in float from[n rows], out float to[n rows], inout float "
-     "sums[rows]"},
+     "image image, strides at, window window, int n, in float table[2 n], in float offsets[2 n], "
+     "live live, zeros zeros, in float from[n rows], out float to[n rows], inout float sums[rows]"},
     {Routine::kListLivePixels, "list_live", "bf/sums/row_windows.h", "",
      "image image, int n, in float radius[n], out int32 list[1 + n + image.pixels + 15]"},
     {Routine::kListChosen, "list_chosen", "bf/sums/row_windows.h", "",
-     "image image, int n, in float radius[n], int count, in int32 choice[count], out int32 "
-     "list[1 + n + image.pixels + 15]"},
+     "image image, int n, in float radius[n], int count, in int32 choice[count], out int32 list[1 "
+     "+ n + image.pixels + 15]"},
     {Routine::kConvInterval, "conv_interval", "bf/conv/conv_interval.h", "add",
      "shape shape, in float weight[shape.weights], in float centre_in[shape.in], in float "
      "radius_in[shape.in], out float centre_out[shape.out], out float radius_out[shape.out]"},
@@ -337,42 +329,42 @@ constexpr Declaration kDeclarations[] = {
      "centre_out[shape.out], inout float radius_out[shape.out]"},
     {Routine::kSparseCentre, "sparse_centre", "bf/sums/terms.h", "",
      "int n, in int32 row_start[n + 1], in int32 column[1], in float weight[1], in float "
-     "residual[1]?, in double centre_in[1], in float radius_in[1], rounding rounding, inout "
-     "double centre_out[n], inout float radius_out[n]"},
+     "residual[1]?, in double centre_in[1], in float radius_in[1], rounding rounding, inout double "
+     "centre_out[n], inout float radius_out[n]"},
     {Routine::kGatherCentre, "gather_centre", "bf/sums/terms.h", "",
      "int n, sources source, in double centre_in[1], in float radius_in[1], rounding rounding, "
      "inout double centre_out[n], inout float radius_out[n]"},
     {Routine::kStartSum, "start_sum", "bf/sums/terms.h", "",
-     "in double bias[n / run]?, int n, int run, out double centre_out[n], out float "
-     "radius_out[n]"},
+     "in double bias[n / run]?, int n, int run, out double centre_out[n], out float radius_out[n]"},
     {Routine::kClearSlack, "clear_slack", "bf/sums/terms.h", "", "out double slack[2]"},
     {Routine::kAddCentreSlack, "add_centre_slack", "bf/sums/terms.h", "",
      "in double centre[n], in float radius[n], int n, real row_norm, inout double slack[2]"},
     {Routine::kFinishSlack, "finish_slack", "bf/sums/terms.h", "",
      "real relative, real bias_norm, real absolute, inout double slack[2]"},
     {Routine::kCommonSlack, "common_slack", "bf/sums/row_slack.h", "boxes",
-     "int n, inout double slack[4 boxes + n boxes]"},
+     "int n, inout double slack[4 boxes], out double row_slack[n boxes]"},
     {Routine::kStartRowSlack, "start_row_slack", "bf/sums/row_slack.h", "boxes",
      "in double bias[n / run]?, int n, int run, in float radius[n boxes], real factor, inout "
-     "double slack[4 boxes + n boxes]"},
+     "double slack[4 boxes], out double row_slack[n boxes]"},
     {Routine::kDenseRowSlack, "dense_row_slack", "bf/sums/row_slack.h", "boxes",
-     "in float weight[1], int in, int panel, in double centre[in boxes], int n, inout double "
-     "slack[4 boxes + n boxes]"},
+     "in float weight[1], int in, int panel, in double centre[in boxes], int n, in double slack[4 "
+     "boxes], inout double row_slack[n boxes]"},
     {Routine::kConvRowSlack, "conv_row_slack", "bf/conv/conv_slack.h", "",
-     "shape shape, in float weight[shape.weights], in double centre[shape.in], inout double "
-     "slack[4 + shape.out]"},
+     "shape shape, in float weight[shape.weights], in double centre[shape.in], in double slack[4], "
+     "inout double row_slack[shape.out]"},
     {Routine::kSparseRowSlack, "sparse_row_slack", "bf/sums/row_slack.h", "",
      "int n, in int32 row_start[n + 1], in int32 column[1], in float weight[1], in double "
-     "centre[1], inout double slack[4 + n]"},
+     "centre[1], in double slack[4], inout double row_slack[n]"},
     {Routine::kGatherRowSlack, "gather_row_slack", "bf/sums/row_slack.h", "",
-     "int n, sources source, in double centre[1], inout double slack[4 + n]"},
+     "int n, sources source, in double centre[1], in double slack[4], inout double row_slack[n]"},
     {Routine::kFinishRowSlack, "finish_row_slack", "bf/sums/row_slack.h", "boxes",
-     "int n, real relative, real absolute, inout double slack[4 boxes + n boxes]"},
+     "int n, real relative, real absolute, in double slack[4 boxes], inout double row_slack[n "
+     "boxes]"},
     {Routine::kWriteValues, "write_values", "bf/sums/terms.h", "",
      "int n, bool relu, in double centre[n], out float y[n]"},
     {Routine::kRelaxProduct, "relax_product", "bf/sums/planes.h", "",
-     "int n, sources gather_x, sources gather_y, in double centre_x[1], in float radius_x[1], in"
-     " double centre_y[1], in float radius_y[1], plane_errors errors, out double slack[4]?, out "
+     "int n, sources gather_x, sources gather_y, in double centre_x[1], in float radius_x[1], in "
+     "double centre_y[1], in float radius_y[1], plane_errors errors, out double slack[4]?, out "
      "float table[4 n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxMax, "relax_max", "bf/sums/planes.h", "",
      "int n, in int32 row_start[n + 1], in int32 column[1], in double centre_in[1], in float "
@@ -384,15 +376,14 @@ constexpr Declaration kDeclarations[] = {
      "int n, sources source, in float slopes[n], int in, in float from[n rows], bool add, out "
      "float to[in rows]"},
     {Routine::kMaxBackward, "max_backward", "bf/sums/planes.h", "rows",
-     "int n, in float table[3 n], in int32 choice[n], int in, in float from[n rows], bool add, "
-     "out float to[in rows], inout float sums[rows]"},
+     "int n, in float table[3 n], in int32 choice[n], int in, in float from[n rows], bool add, out "
+     "float to[in rows], inout float sums[rows]"},
     {Routine::kRelaxFreeRows, "relax_free_rows", "bf/sums/slopes.h", "rows",
-     "int n, in float slopes[2 n], in float offsets[3 n], in float slope[n rows], in float "
-     "from[n rows], out float to[n rows], inout float sums[rows]"},
+     "int n, in float slopes[2 n], in float offsets[3 n], in float slope[n rows], in float from[n "
+     "rows], out float to[n rows], inout float sums[rows]"},
     {Routine::kRelaxMixtures, "relax_mixtures", "bf/functions/mixtures.h", "rows",
      "int n, in float knots[102 n], int offsets, in float share[n rows], in float from[n rows], "
-     "out "
-     "float to[n rows], inout float sums[rows]"},
+     "out float to[n rows], inout float sums[rows]"},
     {Routine::kStartSlopes, "start_slopes", "bf/sums/slopes.h", "rows",
      "int n, in float table[6 n], out float slope[n rows]"},
     {Routine::kStartShares, "start_shares", "bf/functions/mixtures.h", "rows",
@@ -408,14 +399,14 @@ constexpr Declaration kDeclarations[] = {
      "int n, in float table[3 n], in int32 choice[n], in float from[1], in float coefficients[n "
      "rows], out float values[n rows]"},
     {Routine::kDenseValues, "dense_values", "bf/sums/slopes.h", "rows",
-     "in float weight[out / panel panel in], int in, int out, int panel, in float from[in rows],"
-     " out float to[out rows]"},
+     "in float weight[out / panel panel in], int in, int out, int panel, in float from[in rows], "
+     "out float to[out rows]"},
     {Routine::kConvValues, "conv_values", "bf/sums/slopes.h", "rows",
      "shape shape, in float weight[shape.weights], in float from[shape.in rows], bool add, out "
      "float to[shape.out rows]"},
     {Routine::kSparseValues, "sparse_values", "bf/sums/slopes.h", "rows",
-     "int n, in int32 row_start[n + 1], in int32 column[1], in float weight[1], in float "
-     "from[1], bool add, out float to[n rows]"},
+     "int n, in int32 row_start[n + 1], in int32 column[1], in float weight[1], in float from[1], "
+     "bool add, out float to[n rows]"},
     {Routine::kGatherValues, "gather_values", "bf/sums/slopes.h", "rows",
      "int n, sources source, in float from[1], bool add, out float to[n rows]"},
     {Routine::kLineValues, "line_values", "bf/sums/slopes.h", "rows",

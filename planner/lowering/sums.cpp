@@ -66,7 +66,8 @@ void centre_term(Lowering& l, const CentreSum& step, int t, BufferId radius_in,
 // A term's part in what the centres of rows may miss.
 void term_slack(Lowering& l, const CentreSum& step, int t) {
   Arguments arguments = term_arguments(l, step.layer, t, false);
-  append(arguments, {at(step.parts[static_cast<std::size_t>(t)].centre_in), at(step.slack)});
+  append(arguments, {at(step.parts[static_cast<std::size_t>(t)].centre_in), at(step.slack),
+                     at(step.row_slack)});
   l.call(by_map(l.term(step.layer, t).map, Routine::kConvRowSlack, Routine::kSparseRowSlack,
                 Routine::kGatherRowSlack),
          std::move(arguments));
@@ -143,7 +144,7 @@ void lower(Lowering& l, const CentreSum& step) {
   if (step.magnitudes) return interval_of_neurons(l, layer.out, step);
   l.call(Routine::kIntervalAround,
          {at(step.radius_out), number(layer.out), exact(step.inflate, Pays::kInflate),
-          at(step.slack), at(step.below), at(step.above)});
+          at(step.row_slack), at(step.below), at(step.above)});
 }
 
 void lower(Lowering& l, const RelaxProduct& step) {

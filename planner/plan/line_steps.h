@@ -4,6 +4,7 @@
 
 #include "planner/plan/buffers.h"
 #include "planner/plan/kernels.h"
+#include "planner/plan/layer_id.h"
 
 namespace bf_aot {
 
@@ -51,8 +52,9 @@ struct LineBounds {
 struct TightenLines {
   static constexpr std::string_view kName = "tighten_lines";
   LayerId layer = 0;
-  BufferId centre = BufferId::kNone, radius = BufferId::kNone, slack = BufferId::kNone;  // of z
-  BufferId lines = BufferId::kNone;                                                      // of z
+  BufferId centre = BufferId::kNone, radius = BufferId::kNone, slack = BufferId::kNone,
+           row_slack = BufferId::kNone;  // of z
+  BufferId lines = BufferId::kNone;      // of z
   BufferId below = BufferId::kNone, above = BufferId::kNone;
   LineBounds bounds;
   bool operator==(const TightenLines&) const = default;
@@ -63,10 +65,11 @@ struct TightenLines {
 struct RelaxLines {
   static constexpr std::string_view kName = "relax_lines";
   LayerId layer = 0;
-  BufferId centre = BufferId::kNone, radius = BufferId::kNone, slack = BufferId::kNone;  // of z
-  BufferId lines = BufferId::kNone;                                                      // of z
-  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;                   // of a
-  BufferId lines_out = BufferId::kNone;                                                  // of a
+  BufferId centre = BufferId::kNone, radius = BufferId::kNone, slack = BufferId::kNone,
+           row_slack = BufferId::kNone;                                 // of z
+  BufferId lines = BufferId::kNone;                                     // of z
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;  // of a
+  BufferId lines_out = BufferId::kNone;                                 // of a
   LineBounds bounds;
   double gamma = 0;      // times |m_0| of a, added to its spread
   double gamma_sum = 0;  // times the computed sum of |m_j|, alike

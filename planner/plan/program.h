@@ -318,10 +318,10 @@ struct DefineRows {
 };
 
 // Defines what errors every row must pay for; for each box their absolute part is
-// underflow (inputs + the sum of link[2]). slack: what the centre of each neuron may miss.
+// underflow (inputs + the sum of link[2]). row_slack: what the centre of each neuron may miss.
 struct DefineRowErrors {
   Constant concretize, weight, inflate, underflow;
-  BufferId slack = BufferId::kNone;
+  BufferId row_slack = BufferId::kNone;
   std::int64_t inputs = 0;
   std::vector<BufferId> links;
   int boxes = 1;

@@ -56,25 +56,27 @@ void visit_fields(auto& visit, Is<CentreMagnitudes> auto& s) {
 void visit_fields(auto& visit, Is<CentreAffine> auto& s) {
   visit("layer", s.layer, "centre_in", s.centre_in, "radius_in", s.radius_in, "live_in", s.live_in,
         "centre_out", s.centre_out, "radius_out", s.radius_out, "below", s.below, "above", s.above,
-        "slack", s.slack, "inflate", s.inflate, "centre_relative", s.centre_relative, "absolute",
-        s.absolute, "row_norm", s.row_norm, "bias_norm", s.bias_norm, "row_bias", s.rows.bias,
-        "row_absolute", s.rows.absolute, "magnitudes", s.magnitudes, "kernel",
-        KernelField{s.kernel});
+        "slack", s.slack, "row_slack", s.row_slack, "inflate", s.inflate, "centre_relative",
+        s.centre_relative, "absolute", s.absolute, "row_norm", s.row_norm, "bias_norm", s.bias_norm,
+        "row_bias", s.rows.bias, "row_absolute", s.rows.absolute, "magnitudes", s.magnitudes,
+        "kernel", KernelField{s.kernel});
 }
 
 void visit_fields(auto& visit, Is<CentreSum> auto& s) {
   visit("layer", s.layer, "parts", s.parts, "centre_out", s.centre_out, "radius_out", s.radius_out,
-        "below", s.below, "above", s.above, "slack", s.slack, "inflate", s.inflate,
-        "centre_relative", s.centre_relative, "absolute", s.absolute, "bias_norm", s.bias_norm,
-        "row_bias", s.rows.bias, "row_absolute", s.rows.absolute, "magnitudes", s.magnitudes);
+        "below", s.below, "above", s.above, "slack", s.slack, "row_slack", s.row_slack, "inflate",
+        s.inflate, "centre_relative", s.centre_relative, "absolute", s.absolute, "bias_norm",
+        s.bias_norm, "row_bias", s.rows.bias, "row_absolute", s.rows.absolute, "magnitudes",
+        s.magnitudes);
 }
 
 void visit_fields(auto& visit, Is<Relax> auto& s) {
   visit("layer", s.layer, "centre", s.centre, "below", s.below, "above", s.above, "radius",
-        s.radius, "slack", s.slack, "table", s.table, "slopes", s.slopes, "live", s.live,
-        "centre_out", s.centre_out, "radius_out", s.radius_out, "product", s.product,
-        "wide_product", s.wide_product, "stored", s.stored, "slope", s.slope, "offset", s.offset,
-        "free_offset", s.free_offset, "inflate", s.inflate, "kernel", KernelField{s.kernel});
+        s.radius, "slack", s.slack, "row_slack", s.row_slack, "table", s.table, "slopes", s.slopes,
+        "live", s.live, "centre_out", s.centre_out, "radius_out", s.radius_out, "product",
+        s.product, "wide_product", s.wide_product, "stored", s.stored, "slope", s.slope, "offset",
+        s.offset, "free_offset", s.free_offset, "inflate", s.inflate, "kernel",
+        KernelField{s.kernel});
   if (s.kept_position >= 0) visit("kept_position", s.kept_position);
 }
 
@@ -108,14 +110,15 @@ void visit_fields(auto& visit, Is<LineBounds> auto& s) {
 }
 
 void visit_fields(auto& visit, Is<TightenLines> auto& s) {
-  visit("layer", s.layer, "centre", s.centre, "radius", s.radius, "slack", s.slack, "lines",
-        s.lines, "below", s.below, "above", s.above);
+  visit("layer", s.layer, "centre", s.centre, "radius", s.radius, "slack", s.slack, "row_slack",
+        s.row_slack, "lines", s.lines, "below", s.below, "above", s.above);
   visit_fields(visit, s.bounds);
 }
 
 void visit_fields(auto& visit, Is<RelaxLines> auto& s) {
-  visit("layer", s.layer, "centre", s.centre, "radius", s.radius, "slack", s.slack, "lines",
-        s.lines, "centre_out", s.centre_out, "radius_out", s.radius_out, "lines_out", s.lines_out);
+  visit("layer", s.layer, "centre", s.centre, "radius", s.radius, "slack", s.slack, "row_slack",
+        s.row_slack, "lines", s.lines, "centre_out", s.centre_out, "radius_out", s.radius_out,
+        "lines_out", s.lines_out);
   visit_fields(visit, s.bounds);
   visit("gamma", s.gamma, "gamma_sum", s.gamma_sum, "least", s.least, "kernel",
         KernelField{s.kernel});
@@ -148,7 +151,7 @@ void visit_slope_fields(auto& visit, Is<BackwardLink> auto& s) {
 void visit_fields(auto& visit, Is<BackwardRows> auto& s) {
   visit("layer", s.layer, "unstable_only", s.unstable_only, "iterations", s.iterations,
         "warm_iterations", s.warm_iterations, "tile", s.tile, "wide", s.wide, "images", s.images,
-        "centre", s.centre, "below", s.below, "above", s.above, "slack", s.slack, "neurons",
+        "centre", s.centre, "below", s.below, "above", s.above, "row_slack", s.row_slack, "neurons",
         s.neurons, "coefficients", s.coefficients, "live_in", s.live_in, "sums", s.sums, "radius",
         s.radius, "input_radius", s.input_radius, "input_coefficients", s.input_coefficients,
         "input_values", s.input_values, "starts", s.starts, "links", s.links, "concretize_inflate",

@@ -59,16 +59,16 @@ void add_writes(const std::optional<CentreMagnitudes>& magnitudes, Access& acces
 }
 
 Access access(const CentreAffine& step) {
-  Access access =
-      make_access({step.centre_in, step.radius_in, step.live_in},
-                  {step.centre_out, step.radius_out, step.below, step.above, step.slack});
+  Access access = make_access(
+      {step.centre_in, step.radius_in, step.live_in},
+      {step.centre_out, step.radius_out, step.below, step.above, step.slack, step.row_slack});
   add_writes(step.magnitudes, access);
   return access;
 }
 
 Access access(const CentreSum& step) {
-  Access access =
-      make_access({}, {step.centre_out, step.radius_out, step.below, step.above, step.slack});
+  Access access = make_access(
+      {}, {step.centre_out, step.radius_out, step.below, step.above, step.slack, step.row_slack});
   add_reads(step.parts, access);
   add_writes(step.magnitudes, access);
   return access;
@@ -80,7 +80,7 @@ Access access(const Relax& step) {
   if (step.table == BufferId::kNone)
     return make_access({step.centre, step.below, step.above}, {step.centre_out, step.radius_out});
   return make_access(
-      {step.centre, step.below, step.above, step.radius, step.slack},
+      {step.centre, step.below, step.above, step.radius, step.slack, step.row_slack},
       {step.table, step.slopes, step.live, step.centre_out, step.radius_out, step.slack});
 }
 
@@ -104,11 +104,12 @@ Access access(const ForwardLines& step) {
 }
 
 Access access(const TightenLines& step) {
-  return make_access({step.centre, step.radius, step.slack, step.lines}, {step.below, step.above});
+  return make_access({step.centre, step.radius, step.slack, step.row_slack, step.lines},
+                     {step.below, step.above});
 }
 
 Access access(const RelaxLines& step) {
-  return make_access({step.centre, step.radius, step.slack, step.lines},
+  return make_access({step.centre, step.radius, step.slack, step.row_slack, step.lines},
                      {step.centre_out, step.radius_out, step.lines_out});
 }
 
@@ -132,9 +133,9 @@ std::vector<std::pair<BufferId, bool>> remade_of(const BackwardLink& link) {
 
 // The list of neurons, the coefficients and the sums are scratch: written, then read, inside.
 Access access(const BackwardRows& step) {
-  Access access =
-      make_access({step.centre, step.below, step.above, step.slack, step.radius, step.input_radius},
-                  {step.below, step.above, step.neurons, step.coefficients, step.sums});
+  Access access = make_access(
+      {step.centre, step.below, step.above, step.row_slack, step.radius, step.input_radius},
+      {step.below, step.above, step.neurons, step.coefficients, step.sums});
   add(access.reads, step.live_in);
   for (const BackwardOut& out : step.starts) add(access.writes, out.coefficients);
   for (const BackwardLink& link : step.links) {

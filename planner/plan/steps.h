@@ -63,10 +63,11 @@ struct CentreAffine {
                BufferId::kNone;  // z; radius_out_j >= sum_k |w*_jk| radius_in_k (before slack)
   // Both become radius_out + slack. kNone where the layer has lines, whose steps bound it.
   BufferId below = BufferId::kNone, above = BufferId::kNone;
-  BufferId slack = BufferId::kNone;  // |z - (centre + W (a - c))| for every neuron, and for each
-  double inflate = 0;                // factor on the computed radius, for below and above
-  double centre_relative = 0;        // slack = centre_relative (row_norm max|c| + bias_norm)
-  double absolute = 0;               //         + absolute
+  BufferId slack = BufferId::kNone;      // |z - (centre + W (a - c))|, for every neuron
+  BufferId row_slack = BufferId::kNone;  // and for each: [out] doubles
+  double inflate = 0;                    // factor on the computed radius, for below and above
+  double centre_relative = 0;            // slack = centre_relative (row_norm max|c| + bias_norm)
+  double absolute = 0;                   //         + absolute
   double row_norm = 0;
   double bias_norm = 0;
   RowSlack rows;
@@ -83,7 +84,7 @@ struct CentreSum {
   std::vector<SumPart> parts;  // one per term
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
   BufferId below = BufferId::kNone, above = BufferId::kNone;
-  BufferId slack = BufferId::kNone;
+  BufferId slack = BufferId::kNone, row_slack = BufferId::kNone;
   double inflate = 0;          // factor on the computed radius
   double centre_relative = 0;  // slack = centre_relative (sum of row_norm max|c|, + bias_norm)
   double absolute = 0;         //         + absolute
@@ -100,7 +101,7 @@ struct Relax {
   static constexpr std::string_view kName = "relax";
   LayerId layer = 0;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone,
-           radius = BufferId::kNone, slack = BufferId::kNone;  // of z
+           radius = BufferId::kNone, slack = BufferId::kNone, row_slack = BufferId::kNone;  // of z
   BufferId table = BufferId::kNone;  // 6 x out floats, see Relax tables; kNone: boxes alone
   // choice_floats() of a layer whose lines rows choose; or kNone
   BufferId slopes = BufferId::kNone;
@@ -268,7 +269,7 @@ struct BackwardRows {
   // docs/proofs/windows.md. Empty: whole tensors. See row_images.h.
   std::vector<RowImage> images;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;  // of z
-  BufferId slack = BufferId::kNone;
+  BufferId row_slack = BufferId::kNone;
   BufferId neurons = BufferId::kNone;  // int32 list of the neurons to bound
   // Dense: of the first link, made from the weights; kNone: the first link's kernel, a kFirstLink,
   // makes them in registers, `start` being the same one.

@@ -225,8 +225,7 @@ void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
     uses.read(link.table, Role::kTable, link.layer, kFloat, rows * std::int64_t{layer.out});
   else
     follow_remake(plan, entry, step, link, op, uses);
-  uses.read(link.slack, Role::kSlackTerms, link.layer, Element::kFloat64,
-            bf::kSlack + (layer.is_affine() ? layer.out : 0));
+  uses.read(link.slack, Role::kSlackTerms, link.layer, Element::kFloat64, bf::kSlack);
   BF_CHECK(max == (link.choice != BufferId::kNone));
   if (max) uses.read(link.choice, Role::kChoice, link.layer, Element::kInt32, layer.out);
 
@@ -347,8 +346,7 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
   uses.read(step.centre, Role::kMiddle, step.layer, Element::kFloat64, layer.out);
   uses.update(step.below, Role::kBelow, step.layer, kFloat, layer.out);
   uses.update(step.above, Role::kAbove, step.layer, kFloat, layer.out);
-  uses.read(step.slack, Role::kSlackTerms, step.layer, Element::kFloat64,
-            std::int64_t{bf::kSlack} + layer.out);
+  uses.read(step.row_slack, Role::kRowSlack, step.layer, Element::kFloat64, layer.out);
   uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
   uses.read(step.input_radius, Role::kRadius, -1, kFloat, plan.input_count);
   uses.scratch(step.neurons, Element::kInt32, layer.out);

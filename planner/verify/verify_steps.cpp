@@ -98,11 +98,6 @@ void check_magnitudes(const Layer& layer, const CentreStep& step, std::int64_t i
   uses.scratch(m.out, kFloat, layer.out);
 }
 
-// The doubles of an affine layer's slack: those of all neurons, and one of each.
-std::int64_t slack_of(const Layer& layer) {
-  return std::int64_t{bf::kSlack} + layer.out;
-}
-
 // The slack of rows alone stands for the layer's: it counts the same roundings and what biases
 // miss.
 template <typename CentreStep>
@@ -135,7 +130,8 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& 
     uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);
     uses.repeat(step.above, step.below, Role::kAbove, step.layer, kFloat, layer.out);
   }
-  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, slack_of(layer));
+  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
+  uses.write(step.row_slack, Role::kRowSlack, step.layer, kDouble, layer.out);
   return uses.list;
 }
 
@@ -160,7 +156,8 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const CentreSum& step) {
   uses.write(step.radius_out, Role::kSpread, step.layer, kFloat, layer.out);
   uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);
   uses.repeat(step.above, step.below, Role::kAbove, step.layer, kFloat, layer.out);
-  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, slack_of(layer));
+  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
+  uses.write(step.row_slack, Role::kRowSlack, step.layer, kDouble, layer.out);
   return uses.list;
 }
 
@@ -179,7 +176,8 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
   const bool table = step.table != BufferId::kNone;
   if (table) {
     uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
-    uses.update(step.slack, Role::kSlackTerms, step.layer, kDouble, slack_of(layer));
+    uses.update(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
+    uses.read(step.row_slack, Role::kRowSlack, step.layer, kDouble, layer.out);
     uses.write(step.table, Role::kTable, step.layer, kFloat,
                bf::kRelaxRows * std::int64_t{layer.out});
   }
@@ -248,7 +246,8 @@ void read_lines(const Plan& plan, const Entry& entry, const LineStep& step, Uses
   const int stride = line_stride(plan, entry, layer, step.layer);
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
-  uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, slack_of(layer));
+  uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
+  uses.read(step.row_slack, Role::kRowSlack, step.layer, kDouble, layer.out);
   uses.read(step.lines, Role::kMiddleLines, step.layer, kFloat, lines_of(plan, stride));
 }
 

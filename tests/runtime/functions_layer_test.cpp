@@ -56,7 +56,7 @@ Made relax_layer(const bf::FunctionView& view, const Layer& layer, bool with_tab
             {0x1p-40, 3.5, -1, 1}};
   for (int j = 0; j < n; ++j) made.slack.push_back(std::ldexp(1, -40 - j % 9));
   bf::relax(n, view, layer.centre.data(), layer.below.data(), layer.above.data(),
-            layer.radius.data(), kErrors, made.slack.data(),
+            layer.radius.data(), kErrors, made.slack.data(), made.slack.data() + bf::kSlack,
             with_table ? made.table.data() : nullptr, made.centre.data(), made.radius.data());
   return made;
 }

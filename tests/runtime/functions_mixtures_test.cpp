@@ -48,11 +48,11 @@ MixedLayer mixed_layer(const bf::FunctionView& f, std::mt19937_64& random,
   made.out_centre.resize(n);
   made.out_radius.resize(n);
   bf::relax(made.size(), f, made.centre.data(), made.below.data(), made.above.data(),
-            made.radius.data(), errors, made.slack.data(), made.table.data(),
-            made.out_centre.data(), made.out_radius.data());
+            made.radius.data(), errors, made.slack.data(), made.slack.data() + bf::kSlack,
+            made.table.data(), made.out_centre.data(), made.out_radius.data());
   bf::relax_knots(made.size(), f, made.centre.data(), made.below.data(), made.above.data(),
-                  made.radius.data(), errors, made.slack.data(), made.out_centre.data(),
-                  made.out_radius.data(), made.knots.data());
+                  made.radius.data(), errors, made.slack.data() + bf::kSlack,
+                  made.out_centre.data(), made.out_radius.data(), made.knots.data());
   return made;
 }
 
@@ -171,10 +171,10 @@ TEST(FunctionMixtures, StepsFindTheBestLine) {
   double out_centre = 0;
   float table[6], out_radius = 0, knots[bf::kKnotNumbers];
   double slack[bf::kSlack + 1] = {};
-  bf::relax(1, held.view(), &centre, &width, &width, &spread, {0, 0, 0, 0, 0, 1}, slack, table,
-            &out_centre, &out_radius);
-  bf::relax_knots(1, held.view(), &centre, &width, &width, &spread, {0, 0, 0, 0, 0, 1}, slack,
-                  &out_centre, &out_radius, knots);
+  bf::relax(1, held.view(), &centre, &width, &width, &spread, {0, 0, 0, 0, 0, 1}, slack,
+            slack + bf::kSlack, table, &out_centre, &out_radius);
+  bf::relax_knots(1, held.view(), &centre, &width, &width, &spread, {0, 0, 0, 0, 0, 1},
+                  slack + bf::kSlack, &out_centre, &out_radius, knots);
   const float a[kRows] = {1, -1, 0.5F, -0.5F};
   float share[kRows], mean[kRows] = {}, square[kRows] = {}, to[kRows], values[kRows];
   bf::start_shares<kRows>(1, share);

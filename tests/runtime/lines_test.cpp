@@ -54,10 +54,9 @@ struct Known {
   // As routines read it. Half of the time each neuron has one of its own, and the layer's is wrong.
   std::vector<double> slack_terms() const {
     const bool rows = radius[0] > radius[1];
-    std::vector<double> terms = {rows ? 0 : slack, 0, 0, rows ? 1.0 : 0.0};
-    terms.resize(bf::kSlack + kNeurons, rows ? slack : 0);
-    return terms;
+    return {rows ? 0 : slack, 0, 0, rows ? 1.0 : 0.0};
   }
+  std::vector<double> row_slack() const { return std::vector<double>(kNeurons, slack); }
 };
 
 struct Bounds {
@@ -85,8 +84,8 @@ bf::LineBounds line_bounds(int inputs, double slack) {
 Bounds tightened(const Known& known) {
   Bounds made;
   bf::tighten_lines<1>(kNeurons, known.inputs, kStride, line_bounds(known.inputs, known.slack),
-                       known.radius.data(), known.slack_terms().data(), known.lines.data(),
-                       made.below.data(), made.above.data());
+                       known.radius.data(), known.slack_terms().data(), known.row_slack().data(),
+                       known.lines.data(), made.below.data(), made.above.data());
   return made;
 }
 
@@ -101,7 +100,8 @@ Activations relaxed(const Known& known, bool relu, int depth) {
       static_cast<float>(kLeast)};
   bf::relax_lines<1>(kNeurons, relu, known.inputs, kStride, line_bounds(known.inputs, known.slack),
                      errors, known.centre.data(), known.radius.data(), known.slack_terms().data(),
-                     known.lines.data(), made.centre.data(), made.radius.data(), made.lines.data());
+                     known.row_slack().data(), known.lines.data(), made.centre.data(),
+                     made.radius.data(), made.lines.data());
   return made;
 }
 
@@ -159,8 +159,8 @@ TEST(Lines, OverTheBoxHoldWhatTheyRound) {
                        bf::float_up(gamma(1) * (1 + 8 * kUnit)), lines.data());
     bf::LineBounds bounds = line_bounds(kIn, 1);
     bounds.absolute = (kIn + 2) * 0x1p-147;
-    const double terms[bf::kSlack + 1] = {slack};
-    const bf::LineLosses<1> losses(terms, bounds.absolute);
+    const double terms[bf::kSlack] = {slack};
+    const bf::LineLosses<1> losses(terms, nullptr, bounds.absolute);
     const auto line = [&](int row, int i) {
       return mpq_class(lines[static_cast<std::size_t>(row * kStride + i)]);
     };

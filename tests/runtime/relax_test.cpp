@@ -79,10 +79,12 @@ TEST(Bounds, IntervalsOnLanesAreThoseOfScalars) {
     for (std::size_t j = 0; j < count; ++j)
       expected.push_back(
           bf::float_up(static_cast<double>(radius[j]) * inflate + slack[bf::kSlack + j]));
-    bf::interval_around(radius.data(), n, inflate, slack.data(), below.data(), above.data());
+    bf::interval_around(radius.data(), n, inflate, slack.data() + bf::kSlack, below.data(),
+                        above.data());
     EXPECT_TRUE(same_bits(below, expected));
     EXPECT_TRUE(same_bits(above, expected));
-    bf::interval_around(radius.data(), n, inflate, slack.data(), radius.data(), radius.data());
+    bf::interval_around(radius.data(), n, inflate, slack.data() + bf::kSlack, radius.data(),
+                        radius.data());
     EXPECT_TRUE(same_bits(radius, expected));
   }
 }
@@ -297,7 +299,8 @@ TEST(Relax, LanesDoWhatScalarsDo) {
     Relaxed lanes(count), scalars(count), boxes(count);
     std::vector<double> made = slack;
     bf::relax(n, relu, centre.data(), below.data(), above.data(), radius.data(), errors,
-              made.data(), lanes.table.data(), lanes.centre.data(), lanes.radius.data());
+              made.data(), made.data() + bf::kSlack, lanes.table.data(), lanes.centre.data(),
+              lanes.radius.data());
     double reach[bf::kPartialSums] = {};
     const bf::NeuronsView z = {centre.data(), below.data(), above.data(), radius.data()};
     const bf::RelaxedView out = {scalars.table.data(), n, scalars.centre.data(),

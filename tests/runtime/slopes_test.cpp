@@ -37,11 +37,11 @@ Relus random_relus(Random& random, Numbers kind, int n, const bf::RelaxErrors& e
   made.out_centre.resize(count);
   made.out_radius.resize(count);
   bf::relax(n, true, made.centre.data(), made.below.data(), made.above.data(), made.radius.data(),
-            errors, made.slack.data(), made.table.data(), made.out_centre.data(),
-            made.out_radius.data());
+            errors, made.slack.data(), made.slack.data() + bf::kSlack, made.table.data(),
+            made.out_centre.data(), made.out_radius.data());
   bf::relax_slopes(n, made.centre.data(), made.below.data(), made.above.data(), made.radius.data(),
-                   errors, made.slack.data(), made.table.data(), made.out_centre.data(),
-                   made.out_radius.data(), made.slopes.data());
+                   errors, made.slack.data() + bf::kSlack, made.table.data(),
+                   made.out_centre.data(), made.out_radius.data(), made.slopes.data());
   return made;
 }
 
@@ -135,10 +135,10 @@ bool products_hold(unsigned seed, bool with_prices) {
   const bf::RelaxErrors errors{
       with_prices ? gamma_float(count) : 0, 0, 0, with_prices ? 0x1p-24 : 0, offset, 1};
   bf::relax(count, true, relus.centre.data(), relus.below.data(), relus.above.data(),
-            relus.radius.data(), errors, relus.slack.data(), relus.table.data(),
-            relus.out_centre.data(), relus.out_radius.data());
+            relus.radius.data(), errors, relus.slack.data(), relus.slack.data() + bf::kSlack,
+            relus.table.data(), relus.out_centre.data(), relus.out_radius.data());
   bf::relax_slopes(count, relus.centre.data(), relus.below.data(), relus.above.data(),
-                   relus.radius.data(), errors, relus.slack.data(), relus.table.data(),
+                   relus.radius.data(), errors, relus.slack.data() + bf::kSlack, relus.table.data(),
                    relus.out_centre.data(), relus.out_radius.data(), relus.slopes.data());
   const std::vector<float> a = random.numbers(static_cast<std::int64_t>(n * kRows), kind);
   const std::vector<float> own = random_slopes(random, static_cast<std::int64_t>(n * kRows));
@@ -181,10 +181,10 @@ TEST(Slopes, KnownSignsAreFixed) {
   const float below[] = {1, 1}, above[] = {1, 1}, radius[] = {1, 1};
   double slack[bf::kSlack + 2] = {}, out_centre[2];
   float table[12], out_radius[2], slopes[16];
-  bf::relax(2, true, centre, below, above, radius, {0, 0, 0, 0, 0, 1}, slack, table, out_centre,
-            out_radius);
-  bf::relax_slopes(2, centre, below, above, radius, {0, 0, 0, 0, 0, 1}, slack, table, out_centre,
-                   out_radius, slopes);
+  bf::relax(2, true, centre, below, above, radius, {0, 0, 0, 0, 0, 1}, slack, slack + bf::kSlack,
+            table, out_centre, out_radius);
+  bf::relax_slopes(2, centre, below, above, radius, {0, 0, 0, 0, 0, 1}, slack + bf::kSlack, table,
+                   out_centre, out_radius, slopes);
   const float a[] = {3, -3, 3, -3}, own[] = {0.5F, 0.5F, 0.5F, 0.5F};
   float to[4], sums[4] = {};
   bf::relax_free_rows<2>(2, slopes, slopes + 4, own, a, to, sums);

@@ -404,9 +404,9 @@ TEST(Terms, BoxesAloneAreThoseOfTheRelaxation) {
     for (const bool relu : {false, true}) {
       std::vector<float> table(6 * n), r1(n), r2(n);
       std::vector<double> c1(n), c2(n);
-      double slack[bf::kSlack] = {};
+      double slack[bf::kSlack + 50] = {};
       bf::relax(n, relu, centre.data(), below.data(), above.data(), radius.data(),
-                bf::RelaxErrors{}, slack, table.data(), c1.data(), r1.data());
+                bf::RelaxErrors{}, slack, slack + bf::kSlack, table.data(), c1.data(), r1.data());
       bf::relax_box(n, relu, centre.data(), below.data(), above.data(), c2.data(), r2.data());
       EXPECT_EQ(c1, c2);
       EXPECT_EQ(r1, r2);
@@ -483,12 +483,13 @@ std::vector<double> mixed_inputs(Random& random, int n, Numbers kind) {
 void add_slack(const RandomTerm& term, const std::vector<double>& c, double* slack) {
   switch (term.kind) {
     case Kind::kConv:
-      return bf::conv_row_slack(term.shape, term.weight.data(), c.data(), slack);
+      return bf::conv_row_slack(term.shape, term.weight.data(), c.data(), slack,
+                                slack + bf::kSlack);
     case Kind::kSparse:
       return bf::sparse_row_slack(term.out, term.row_start.data(), term.column.data(),
-                                  term.weight.data(), c.data(), slack);
+                                  term.weight.data(), c.data(), slack, slack + bf::kSlack);
     case Kind::kGather:
-      return bf::gather_row_slack(term.out, term.sources(), c.data(), slack);
+      return bf::gather_row_slack(term.out, term.sources(), c.data(), slack, slack + bf::kSlack);
   }
 }
 
@@ -514,7 +515,7 @@ TEST(RowSlack, OfSums) {
     }
     std::vector<double> slack = layer.slack;
     bf::start_row_slack<1>(biases ? shared.data() : nullptr, n, run, layer.radius.data(), kFactor,
-                           slack.data());
+                           slack.data(), slack.data() + bf::kSlack);
     std::vector<mpq_class> sums(static_cast<std::size_t>(n));
     for (const RandomTerm& term : terms) {
       const std::vector<double> c = mixed_inputs(random, term.in, kind);
@@ -522,7 +523,7 @@ TEST(RowSlack, OfSums) {
         sums[p.out] += abs(exact(p.weight) * exact(c[p.in]));
       add_slack(term, c, slack.data());
     }
-    bf::finish_row_slack<1>(n, kRelative, kAbsolute, slack.data());
+    bf::finish_row_slack<1>(n, kRelative, kAbsolute, slack.data(), slack.data() + bf::kSlack);
     expect_rows(layer, slack, sums, 1);
   }
 }
@@ -541,10 +542,11 @@ void check_dense() {
         random.numbers(std::int64_t{in} * ((n + panel - 1) / panel * panel), kind);
     const std::vector<double> c = mixed_inputs(random, in * kBoxes, kind);
     std::vector<double> slack = layer.slack;
-    bf::start_row_slack<kBoxes>(layer.bias.data(), n, 1, layer.radius.data(), kFactor,
-                                slack.data());
-    bf::dense_row_slack<kBoxes>(weight.data(), in, panel, c.data(), n, slack.data());
-    bf::finish_row_slack<kBoxes>(n, kRelative, kAbsolute, slack.data());
+    double* const row = slack.data() + std::ptrdiff_t{bf::kSlack} * kBoxes;
+    bf::start_row_slack<kBoxes>(layer.bias.data(), n, 1, layer.radius.data(), kFactor, slack.data(),
+                                row);
+    bf::dense_row_slack<kBoxes>(weight.data(), in, panel, c.data(), n, slack.data(), row);
+    bf::finish_row_slack<kBoxes>(n, kRelative, kAbsolute, slack.data(), row);
     std::vector<mpq_class> sums(static_cast<std::size_t>(n * kBoxes));
     for (int j = 0; j < n; ++j)
       for (int k = 0; k < in; ++k)
@@ -573,12 +575,12 @@ TEST(RowSlack, OfBoxesInLanes) {
 TEST(RowSlack, ZeroWeightsCostNothing) {
   const float weight[] = {0, 1}, radius[] = {0};  // [in][panel of 1]
   const double centre[] = {5.7e19, 1e-30}, bias[] = {0};
-  double slack[bf::kSlack + 1] = {5.7e19};
-  bf::start_row_slack<1>(bias, 1, 1, radius, 1, slack);
-  bf::dense_row_slack<1>(weight, 2, 1, centre, 1, slack);
-  bf::finish_row_slack<1>(1, 0x1p-50, 0, slack);
-  EXPECT_GT(slack[bf::kSlack], 1e-46);
-  EXPECT_LT(slack[bf::kSlack], 1e-44);
+  double slack[bf::kSlack] = {5.7e19}, row[1];
+  bf::start_row_slack<1>(bias, 1, 1, radius, 1, slack, row);
+  bf::dense_row_slack<1>(weight, 2, 1, centre, 1, slack, row);
+  bf::finish_row_slack<1>(1, 0x1p-50, 0, slack, row);
+  EXPECT_GT(row[0], 1e-46);
+  EXPECT_LT(row[0], 1e-44);
 }
 
 // What is infinite stays so, in its own row.
@@ -586,14 +588,14 @@ TEST(RowSlack, OverflowStaysInItsRow) {
   const std::int32_t row_start[] = {0, 1, 2}, column[] = {0, 1};
   const float weight[] = {1e30F, 1}, radius[] = {0, 0};
   const double centre[] = {1e300, 1};
-  double slack[bf::kSlack + 2] = {std::numeric_limits<double>::infinity()};
-  bf::start_row_slack<1>(nullptr, 2, 1, radius, 1, slack);
-  bf::sparse_row_slack(2, row_start, column, weight, centre, slack);
-  bf::finish_row_slack<1>(2, 0x1p-50, 0x1p-147, slack);
-  EXPECT_EQ(slack[bf::kSlack], std::numeric_limits<double>::infinity());
-  EXPECT_LT(slack[bf::kSlack + 1], 0x1.01p-50);
-  bf::common_slack<1>(2, slack);
-  EXPECT_EQ(slack[bf::kSlack + 1], std::numeric_limits<double>::infinity());
+  double slack[bf::kSlack] = {std::numeric_limits<double>::infinity()}, row[2];
+  bf::start_row_slack<1>(nullptr, 2, 1, radius, 1, slack, row);
+  bf::sparse_row_slack(2, row_start, column, weight, centre, slack, row);
+  bf::finish_row_slack<1>(2, 0x1p-50, 0x1p-147, slack, row);
+  EXPECT_EQ(row[0], std::numeric_limits<double>::infinity());
+  EXPECT_LT(row[1], 0x1.01p-50);
+  bf::common_slack<1>(2, slack, row);
+  EXPECT_EQ(row[1], std::numeric_limits<double>::infinity());
   EXPECT_EQ(slack[bf::kOpenRows], 0);
 }
 

@@ -113,7 +113,7 @@ void Dump::operator()(const DefineRowErrors& node) {
   for (const BufferId link : node.links) links.push_back(calls_.name(link));
   line(fmt::format("errors = concretize {}, weight {}, inflate {}, {} + {} ({})",
                    calls_(node.concretize), calls_(node.weight), calls_(node.inflate),
-                   calls_.name(node.slack), calls_(node.underflow), fmt::join(links, ", ")));
+                   calls_.name(node.row_slack), calls_(node.underflow), fmt::join(links, ", ")));
 }
 
 void Dump::operator()(const Iterations& node) {

@@ -235,7 +235,7 @@ void ProgramText::operator()(const DefineRowErrors& node) {
     underflow += one ? fmt::format(" + {}[2]", calls_.name(link))
                      : fmt::format(" + {}[b + {}]", calls_.name(link), 2 * node.boxes);
   const std::string absolute = fmt::format("{} * ({})", calls_(node.underflow), underflow);
-  const std::string rows = fmt::format("{} + {}", calls_.name(node.slack), bf::kSlack * node.boxes);
+  const std::string rows = calls_.name(node.row_slack);
   const std::string errors =
       fmt::format("const bf::RowErrors errors{{{}, {}, {},", calls_(node.concretize),
                   calls_(node.weight), calls_(node.inflate));

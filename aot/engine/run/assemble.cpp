@@ -447,7 +447,7 @@ void Assembler::operator()(const calls::DefineRowErrors& node) {
                  nullptr};
   made.underflow = value_of(node.underflow);
   made.inputs = static_cast<double>(node.inputs);
-  made.place = place(node.slack, std::int64_t{bf::kSlack} * node.boxes);
+  made.place = place(node.row_slack);
   for (const BufferId link : node.links)
     made.links.push_back(place(link, static_cast<std::int64_t>(2) * node.boxes));
   add(std::move(made));

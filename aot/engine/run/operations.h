@@ -107,7 +107,7 @@ struct Operation {
   std::int32_t neurons = 0;  // kTiles, kIfFits; kRounds, kDefineRows: boxes; kDefineWindow: count
   std::int32_t index = 0;    // kDefineWindow: the window; kPart: of its text; kIterations: warm
   std::int64_t count = 0;    // kIterations; kClear: bytes
-  BufferPlace place;         // kClear, kRounds; kDefineWindow: neurons; kDefineRowErrors: slack
+  BufferPlace place;         // kClear, kRounds; kDefineWindow: neurons; kDefineRowErrors: row_slack
   std::int64_t offset = 0;   // kDefineWindow: factor of the first neuron
   const bf::Image* image = nullptr;  // kDefineWindow
   std::vector<WindowRead> reads;     // kDefineWindow

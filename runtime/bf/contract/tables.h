@@ -58,7 +58,7 @@ enum MaxRow : std::uint8_t {
 };
 constexpr int kMaxRows = 3;
 
-// The doubles of a layer's slack that all of its neurons have in common. Behind them an affine
+// The doubles of a layer's slack that all of its neurons have in common. Beside them an affine
 // layer has one for each neuron: what its own centre may miss (sums/row_slack.h).
 enum SlackTerm : std::uint8_t {
   kCentreSlack,     // max over neurons of |z - (centre + sum_k w*_k (a_k - c_k))|

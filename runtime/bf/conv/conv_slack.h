@@ -54,10 +54,10 @@ static inline void position_row_slack(const ConvShape& shape, const float* weigh
 
 // weight: weight_place(). Shape: ConvShape, or what stands for one.
 template <typename Shape>
-BF_ROUTINE conv_row_slack(Shape fixed, const float* weight, const double* centre, double* slack) {
+BF_ROUTINE conv_row_slack(Shape fixed, const float* weight, const double* centre,
+                          const double* slack, double* row) {
   if (!has_open_rows<1>(slack)) return;
   const ConvShape& shape = fixed;
-  double* const row = rows_of<1>(slack);
   const int group = out_group(shape);
   for (int n = 0; n < shape.batch; ++n)
     for (int o = 0; o < shape.out_channels;) {

@@ -160,11 +160,10 @@ static inline int interval_vectors(const float* radius, int n, double inflate, c
   return j;
 }
 
-// below_j = above_j >= inflate radius_j + the row's slack. `inflate` holds a factor for the
+// below_j = above_j >= inflate radius_j + row_j, the row's slack. `inflate` holds a factor for the
 // roundings here. below and above may be radius.
-static inline void interval_around(const float* radius, int n, double inflate, const double* slack,
+static inline void interval_around(const float* radius, int n, double inflate, const double* row,
                                    float* below, float* above) {
-  const double* const row = slack + kSlack;
   int j = interval_vectors<kNeuronLanes>(radius, n, inflate, row, below, above);
   for (; j < n; ++j)
     below[j] = above[j] = float_up(static_cast<double>(radius[j]) * inflate + row[j]);

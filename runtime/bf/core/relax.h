@@ -250,14 +250,14 @@ static inline int relax_vectors(int n, bool relu, const NeuronsView& z, const Re
 //   stored:  in wide rows, A_j itself is a double sum rounded to float: off by at most u |A_j|,
 //            times |a'_j - centre'_j| <= the activation's radius.
 // Double roundings here: the factor kDoubleSlack. Underflow: slack[kUnderflowSlack], in units that
-// the rows scale. Without a table only the centres and radii are made, and `radius` and `slack` are
-// not touched. centre_out may be centre; radius_out may be below, above or radius: nothing of
-// neuron j is read once these are written.
+// the rows scale. Without a table only the centres and radii are made, and `radius`, `slack` and
+// `row` are not touched. centre_out may be centre; radius_out may be below, above or radius:
+// nothing of neuron j is read once these are written.
 static inline void relax(int n, bool relu, const double* centre, const float* below,
                          const float* above, const float* radius, const RelaxErrors& errors,
-                         double* slack, float* table, double* centre_out, float* radius_out) {
+                         double* slack, const double* row, float* table, double* centre_out,
+                         float* radius_out) {
   double reach[kPartialSums] = {};
-  const double* const row = table == nullptr ? nullptr : slack + kSlack;
   const NeuronsView z = {centre, below, above, radius};
   const RelaxedView out = {table, n, centre_out, radius_out};
   int j = relax_vectors<kNeuronLanes>(n, relu, z, errors, row, reach, out);
@@ -272,7 +272,7 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
 // The boxes of a' = relu(z) or a' = z alone.
 static inline void relax_box(int n, bool relu, const double* centre, const float* below,
                              const float* above, double* centre_out, float* radius_out) {
-  relax(n, relu, centre, below, above, below, RelaxErrors{}, nullptr, nullptr, centre_out,
+  relax(n, relu, centre, below, above, below, RelaxErrors{}, nullptr, nullptr, nullptr, centre_out,
         radius_out);
 }
 

@@ -156,13 +156,13 @@ BF_ROUTINE slack_of_boxes(const double* centre, const float* radius, int n, doub
 
 // interval_around.
 template <int kBoxes>
-BF_ROUTINE interval_around_boxes(const float* radius, int n, double inflate, const double* slack,
+BF_ROUTINE interval_around_boxes(const float* radius, int n, double inflate, const double* row,
                                  float* below, float* above) {
   using L = Lanes<kBoxes>;
   for (int v = 0; v < kBoxes; v += L::kLanes) {
     for (int j = 0; j < n; ++j) {
       const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + v;
-      const auto own = load_rows<typename L::Doubles>(slack + kSlack * kBoxes + at);
+      const auto own = load_rows<typename L::Doubles>(row + at);
       const auto reach = L::float_up(L::wide(radius + at) * inflate + own);
       store_rows(below + at, reach);
       store_rows(above + at, reach);
@@ -176,7 +176,8 @@ BF_ROUTINE interval_around_boxes(const float* radius, int n, double inflate, con
 template <int kBoxes>
 BF_ROUTINE relax_boxes(int n, bool relu, const double* centre, const float* below,
                        const float* above, const float* radius, const RelaxErrors& errors,
-                       double* slack, float* table, double* centre_out, float* radius_out) {
+                       double* slack, const double* row, float* table, double* centre_out,
+                       float* radius_out) {
   using L = Lanes<kBoxes>;
   using Doubles = typename L::Doubles;
   const NeuronsView z = {centre, below, above, radius};
@@ -185,8 +186,7 @@ BF_ROUTINE relax_boxes(int n, bool relu, const double* centre, const float* belo
     Doubles reach[kPartialSums] = {};
     for (int j = 0; j < n; ++j) {
       const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + v;
-      const Doubles own =
-          table == nullptr ? Doubles{} : load_rows<Doubles>(slack + kSlack * kBoxes + at);
+      const Doubles own = table == nullptr ? Doubles{} : load_rows<Doubles>(row + at);
       reach[j % kPartialSums] += relax_lanes<kBoxes>(relu, z.from(at), errors, own, out.from(at));
     }
     if (table == nullptr) continue;

@@ -63,9 +63,8 @@ struct LineLosses {
   float own[kBoxes];
   const double* row;  // null where all are alike
   double absolute;
-  LineLosses(const double* slack, double underflow)
-      : row(has_open_rows<kBoxes>(slack) ? slack + std::ptrdiff_t{kSlack} * kBoxes : nullptr),
-        absolute(underflow) {
+  LineLosses(const double* slack, const double* rows, double underflow)
+      : row(has_open_rows<kBoxes>(slack) ? rows : nullptr), absolute(underflow) {
     for (int b = 0; b < kBoxes; ++b) own[b] = loss(slack[b]);
   }
   float loss(double missed) const { return float_up((missed + absolute) * (1 + 0x1p-20)); }
@@ -129,10 +128,10 @@ BF_LANES LineReach<kLanes> reach_of_neurons(int inputs, std::ptrdiff_t stride,
 // Bounds z of n neurons by their intervals and lines. below may be radius.
 template <int kBoxes>
 static inline void tighten_lines(int n, int inputs, std::ptrdiff_t stride, const LineBounds& bounds,
-                                 const float* radius, const double* slack, const float* lines,
-                                 float* below, float* above) {
+                                 const float* radius, const double* slack, const double* row,
+                                 const float* lines, float* below, float* above) {
   constexpr int kLanes = lanes_of<float>(kBoxes);
-  const LineLosses<kBoxes> losses(slack, bounds.absolute);
+  const LineLosses<kBoxes> losses(slack, row, bounds.absolute);
   for (int i = 0; i < n * kBoxes; i += kLanes) {
     const LineReach<kLanes> z = reach_of_neurons<kLanes>(
         inputs, stride, bounds, losses.template of<kLanes>(i), radius + i, lines + i);
@@ -282,12 +281,12 @@ template <int kBoxes>
 static inline void relax_lines(int n, bool relu, int inputs, std::ptrdiff_t stride,
                                const LineBounds& bounds, const LineErrors& errors,
                                const double* centre, const float* radius, const double* slack,
-                               const float* lines, double* centre_out, float* radius_out,
-                               float* lines_out) {
+                               const double* row, const float* lines, double* centre_out,
+                               float* radius_out, float* lines_out) {
   constexpr int kFloats = kBoxes == 1 ? kVectorBytes / 4 : lanes_of<float>(kBoxes);
   static_assert(kLineBlock % kFloats == 0 && kLineBlock % kBoxes == 0, "bf: whole vectors");
   const int count_all = n * kBoxes;
-  const LineLosses<kBoxes> losses(slack, bounds.absolute);
+  const LineLosses<kBoxes> losses(slack, row, bounds.absolute);
   LineBlock block;
   for (int first = 0; first < count_all; first += kLineBlock) {
     const int count = kLineBlock < count_all - first ? kLineBlock : count_all - first;

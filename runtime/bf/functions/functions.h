@@ -125,11 +125,12 @@ static inline bool multiplies_exactly(float slope) {
 
 // relax() of bounds.h for a function, with the same table and the same prices, whose proof holds
 // for lines of any slopes: s is the larger |slope|, and the error of A x slope counts the slopes
-// that are not 0, 1 or -1. Without a table only the centres and radii are made, and `radius` and
-// `slack` are not touched. Results may be written over inputs as there.
+// that are not 0, 1 or -1. Without a table only the centres and radii are made, and `radius`,
+// `slack` and `row` are not touched. Results may be written over inputs as there.
 static inline void relax(int n, const FunctionView& f, const double* centre, const float* below,
                          const float* above, const float* radius, const RelaxErrors& errors,
-                         double* slack, float* table, double* centre_out, float* radius_out) {
+                         double* slack, const double* row, float* table, double* centre_out,
+                         float* radius_out) {
   const double factor = price_factor(errors.offset);
   double reach_sum = 0;
   for (int j = 0; j < n; ++j) {
@@ -154,7 +155,7 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
     const double offset_down = offset_size(line.offset_lower);
     const double offset = offset_up > offset_down ? offset_up : offset_down;
     const double spread = static_cast<double>(radius[j]) * errors.inflate;
-    const double own = slack[kSlack + j];
+    const double own = row[j];
     const double product = steep == 0 ? 0 : steep * (errors.product * spread + own);
     const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + own);
     const double slope = inexact == 0 ? 0 : errors.slope * inexact * reach;

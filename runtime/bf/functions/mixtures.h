@@ -108,7 +108,7 @@ static inline void measure_knots(const KnotLines& lines, KnotSizes* sizes) {
 // 2^-148.
 static inline void relax_knots(int n, const FunctionView& f, const double* centre,
                                const float* below, const float* above, const float* radius,
-                               const RelaxErrors& errors, const double* slack,
+                               const RelaxErrors& errors, const double* row,
                                const double* activation_centre, const float* activation_radius,
                                float* knots) {
   const double offset_error = errors.offset + 0x1p-50;
@@ -132,7 +132,7 @@ static inline void relax_knots(int n, const FunctionView& f, const double* centr
     const double reach = b > a ? b : a;
     const double steep = sizes.steep == 0 ? 0 : sizes.steep * (1 + 0x1p-20) + 0x1p-148;
     const double spread = static_cast<double>(radius[j]) * errors.inflate;
-    const double own = slack[kSlack + j];
+    const double own = row[j];
     const double product = steep == 0 ? 0 : steep * (errors.product * spread + own);
     const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + own);
     const double slope = sizes.inexact == 0 ? 0 : (errors.slope * sizes.inexact + 0x1p-148) * reach;

@@ -7,7 +7,7 @@
 
 // The centre of each row of an affine layer misses at most a number of that row alone:
 //   |z_j - (centre_j + sum_k w*_jk (a_k - c_k))| <= row_j <= the layer's kCentreSlack.
-// Numbers of rows lie behind the SlackTerms of the layer, of several boxes side by side.
+// row: [n][kBoxes]; slack: the SlackTerms of the layer, [kSlack][kBoxes].
 //
 // Rows whose computed radius is far more than the layer's slack take that: it adds nothing that
 // their own rounding would not. The others are open: they sum their |w_jk| |c_k| and |b_j|, by
@@ -31,12 +31,6 @@ static inline bool is_open_row(double row) {
   return __builtin_signbit(row) != 0;
 }
 
-// The numbers of n rows; row[n].
-template <int kBoxes>
-static inline double* rows_of(double* slack) {
-  return slack + std::ptrdiff_t{kSlack} * kBoxes;
-}
-
 // Returns true if a row of some box is open.
 template <int kBoxes>
 static inline bool has_open_rows(const double* slack) {
@@ -47,8 +41,7 @@ static inline bool has_open_rows(const double* slack) {
 
 // Every row has the layer's slack, as in layers that round nothing or are no part of a bound.
 template <int kBoxes>
-static inline void common_slack(int n, double* slack) {
-  double* const row = rows_of<kBoxes>(slack);
+static inline void common_slack(int n, double* slack, double* row) {
   for (int b = 0; b < kBoxes; ++b) slack[kOpenRows * kBoxes + b] = 0;
   for (int j = 0; j < n; ++j)
     for (int b = 0; b < kBoxes; ++b)
@@ -87,8 +80,7 @@ static inline int open_vectors(const double* bias, int n, const float* radius, d
 // Opens the rows that need a slack of their own. bias, run: as of start_sum(). radius: as computed.
 template <int kBoxes>
 static inline void start_row_slack(const double* bias, int n, int run, const float* radius,
-                                   double factor, double* slack) {
-  double* const row = rows_of<kBoxes>(slack);
+                                   double factor, double* slack, double* row) {
   if constexpr (kBoxes == 1) {
     double open = 0;
     const double common = slack[kCentreSlack];
@@ -140,9 +132,8 @@ static inline void panel_row_slack(const float* weight, int in, int panel, const
 // weight: [out / panel][in][panel], the last panel padded.
 template <int kBoxes>
 BF_ROUTINE dense_row_slack(const float* weight, int in, int panel, const double* centre, int n,
-                           double* slack) {
+                           const double* slack, double* row) {
   if (!has_open_rows<kBoxes>(slack)) return;
-  double* const row = rows_of<kBoxes>(slack);
   if constexpr (kBoxes == 1) {
     const int together = panel % 8 == 0 ? 8 : 1;
     for (int j = 0; j < n; j += together) {
@@ -174,9 +165,9 @@ BF_ROUTINE dense_row_slack(const float* weight, int in, int panel, const double*
 
 // The terms of a sum layer.
 BF_ROUTINE sparse_row_slack(int rows, const std::int32_t* row_start, const std::int32_t* column,
-                            const float* weight, const double* centre, double* slack) {
+                            const float* weight, const double* centre, const double* slack,
+                            double* row) {
   if (!has_open_rows<1>(slack)) return;
-  double* const row = rows_of<1>(slack);
   for (int i = 0; i < rows; ++i) {
     if (!is_open_row(row[i])) continue;
     double sum = 0;
@@ -187,9 +178,9 @@ BF_ROUTINE sparse_row_slack(int rows, const std::int32_t* row_start, const std::
 }
 
 template <typename Sources>
-BF_ROUTINE gather_row_slack(int rows, Sources source, const double* centre, double* slack) {
+BF_ROUTINE gather_row_slack(int rows, Sources source, const double* centre, const double* slack,
+                            double* row) {
   if (!has_open_rows<1>(slack)) return;
-  double* const row = rows_of<1>(slack);
   for (int i = 0; i < rows; ++i) {
     const int k = source_of(source, i);
     if (k >= 0 && is_open_row(row[i])) row[i] -= __builtin_fabs(centre[k]);
@@ -198,9 +189,9 @@ BF_ROUTINE gather_row_slack(int rows, Sources source, const double* centre, doub
 
 // Closes the rows that are open.
 template <int kBoxes>
-static inline void finish_row_slack(int n, double relative, double absolute, double* slack) {
+static inline void finish_row_slack(int n, double relative, double absolute, const double* slack,
+                                    double* row) {
   if (!has_open_rows<kBoxes>(slack)) return;
-  double* const row = rows_of<kBoxes>(slack);
   for (int j = 0; j < n; ++j)
     for (int b = 0; b < kBoxes; ++b) {
       double& of = row[std::ptrdiff_t{j} * kBoxes + b];

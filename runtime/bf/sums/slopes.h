@@ -33,7 +33,7 @@ namespace bf {
 // the product's and the centres' rounding and the sum of Lambda m; by o what is lost per A: the sum
 // of A o and in wide rows the rounding of A itself.
 static inline void relax_slopes(int n, const double* centre, const float* below, const float* above,
-                                const float* radius, const RelaxErrors& errors, const double* slack,
+                                const float* radius, const RelaxErrors& errors, const double* row,
                                 const float* table, const double* activation_centre,
                                 const float* activation_radius, float* slopes) {
   const double factor = price_factor(errors.offset);
@@ -58,8 +58,7 @@ static inline void relax_slopes(int n, const double* centre, const float* below,
     slopes[kFreeUpper * n + j] = table[kSlopeUpper * n + j];
     slopes[kFreeLower * n + j] = free ? -1.0f : table[kSlopeLower * n + j];
     for (int wide = 0; wide < 2; ++wide) {
-      const double product =
-          (wide != 0 ? errors.wide : errors.product) * spread + slack[kSlack + j];
+      const double product = (wide != 0 ? errors.wide : errors.product) * spread + row[j];
       const double kept = wide != 0 ? stored : 0;
       const double line = (up == 0 ? 0 : up * product) + coefficient;
       const auto paid = [&](double lost, double offset) {

@@ -97,7 +97,7 @@ class ToyBuilder {
   }
 
   struct State {
-    BufferId centre, radius, below, above, slack, table;
+    BufferId centre, radius, below, above, slack, row_slack, table;
   };
 
   State centre_affine(Entry& entry, int index, BufferId centre, BufferId radius) {
@@ -107,7 +107,8 @@ class ToyBuilder {
     state.radius = buffer(entry, layer.name + "_spread", Element::kFloat32, layer.out);
     state.below = buffer(entry, layer.name + "_below", Element::kFloat32, layer.out);
     state.above = buffer(entry, layer.name + "_above", Element::kFloat32, layer.out);
-    state.slack = buffer(entry, layer.name + "_slack", Element::kFloat64, bf::kSlack + layer.out);
+    state.slack = buffer(entry, layer.name + "_slack", Element::kFloat64, bf::kSlack);
+    state.row_slack = buffer(entry, layer.name + "_row_slack", Element::kFloat64, layer.out);
     CentreAffine step;
     step.layer = index;
     step.centre_in = centre;
@@ -117,6 +118,7 @@ class ToyBuilder {
     step.below = state.below;
     step.above = state.above;
     step.slack = state.slack;
+    step.row_slack = state.row_slack;
     step.kernel = kernel(KernelKind::kCentreAffine, layer.in, layer.out);
     entry.steps.push_back(step);
     return state;
@@ -136,7 +138,7 @@ class ToyBuilder {
     step.centre = state.centre;
     step.below = state.below;
     step.above = state.above;
-    step.slack = state.slack;
+    step.row_slack = state.row_slack;
     step.radius = state.radius;
     step.neurons = buffer(entry, layer.name + "_neurons", Element::kInt32,
                           (layer.out + kTile / 2 - 1) / (kTile / 2) * (kTile / 2));
@@ -196,6 +198,7 @@ class ToyBuilder {
       step.above = state.above;
       step.radius = state.radius;
       step.slack = state.slack;
+      step.row_slack = state.row_slack;
       step.table = state.table;
       step.centre_out = centre;
       step.radius_out = radius;

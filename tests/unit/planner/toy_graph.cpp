@@ -43,8 +43,8 @@ class GraphBuilder {
  private:
   struct State {
     BufferId centre = BufferId::kNone, radius = BufferId::kNone, below = BufferId::kNone,
-             above = BufferId::kNone, slack = BufferId::kNone, table = BufferId::kNone,
-             choice = BufferId::kNone;
+             above = BufferId::kNone, slack = BufferId::kNone, row_slack = BufferId::kNone,
+             table = BufferId::kNone, choice = BufferId::kNone;
   };
   struct Box {
     BufferId centre = BufferId::kNone, radius = BufferId::kNone;
@@ -110,7 +110,8 @@ class GraphBuilder {
                 floats(name + "_spread", out),
                 floats(name + "_below", out),
                 floats(name + "_above", out),
-                buffer(name + "_slack", Element::kFloat64, bf::kSlack + out),
+                buffer(name + "_slack", Element::kFloat64, bf::kSlack),
+                buffer(name + "_row_slack", Element::kFloat64, out),
                 BufferId::kNone,
                 BufferId::kNone};
     centre(i);
@@ -132,6 +133,7 @@ class GraphBuilder {
     step.below = state(i).below;
     step.above = state(i).above;
     step.slack = state(i).slack;
+    step.row_slack = state(i).row_slack;
     entry_.steps.push_back(step);
   }
 
@@ -162,6 +164,7 @@ class GraphBuilder {
     step.above = state(i).above;
     step.radius = state(i).radius;
     step.slack = state(i).slack;
+    step.row_slack = state(i).row_slack;
     step.table = state(i).table;
     step.centre_out = made.centre;
     step.radius_out = made.radius;
@@ -265,7 +268,7 @@ class GraphBuilder {
     step.centre = state(i).centre;
     step.below = state(i).below;
     step.above = state(i).above;
-    step.slack = state(i).slack;
+    step.row_slack = state(i).row_slack;
     step.radius = state(i).radius;
     step.input_radius = box(kNetworkInput).radius;
     step.neurons = buffer(made.name + "_neurons", Element::kInt32,

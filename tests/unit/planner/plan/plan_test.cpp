@@ -32,10 +32,11 @@ TEST(PlanAccess, RelaxAddsToTheSlackThatItReads) {
   step.above = id(2);
   step.radius = id(3);
   step.slack = id(4);
+  step.row_slack = id(8);
   step.table = id(5);
   step.centre_out = id(6);
   step.radius_out = id(7);
-  EXPECT_EQ(access_of(step).reads, (Ids{id(0), id(1), id(2), id(3), id(4)}));
+  EXPECT_EQ(access_of(step).reads, (Ids{id(0), id(1), id(2), id(3), id(4), id(8)}));
   EXPECT_EQ(access_of(step).writes, (Ids{id(5), id(6), id(7), id(4)}));
 }
 
@@ -44,7 +45,7 @@ TEST(PlanAccess, BackwardRowsTightensInPlaceAndCountsItsLinks) {
   step.centre = id(0);
   step.below = id(1);
   step.above = id(2);
-  step.slack = id(3);
+  step.row_slack = id(3);
   step.neurons = id(4);
   step.coefficients = id(5);
   step.sums = id(6);
