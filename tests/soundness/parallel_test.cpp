@@ -80,7 +80,7 @@ class Workers : public ::testing::TestWithParam<Configuration> {
     for (int made = 0; made < 3 * testing::rounds_from_environment();)
       made += add_random_graph() ? 1 : 0;
     if (makes_anew())
-      for (int depth = 8; depth < 12; ++depth) add_remade(chain(depth));
+      for (int depth = 10; depth < 14; ++depth) add_remade(chain(depth));
     verifiers_.build({configuration.compiler, configuration.flags});
   }
 

@@ -17,9 +17,10 @@ namespace {
 using calls::Routine;
 
 using Relu = void (*)(int, bool, const double*, const float*, const float*, const float*,
-                      const bf::RelaxErrors&, double*, float*, double*, float*);
+                      const bf::RelaxErrors&, double*, const double*, float*, double*, float*);
 using Smooth = void (*)(int, const bf::FunctionView&, const double*, const float*, const float*,
-                        const float*, const bf::RelaxErrors&, double*, float*, double*, float*);
+                        const float*, const bf::RelaxErrors&, double*, const double*, float*,
+                        double*, float*);
 
 constexpr PrebuiltRoutine kAll[] = {
     {Routine::kRelax, {}, thunk<static_cast<Relu>(bf::relax)>},

@@ -6,7 +6,7 @@
 //   method     crown, semantics real, vector code for x86-64
 //   inputs     x [1, 2]
 //   outputs    y [1, 2]
-//   workspace  320 bytes
+//   workspace  304 bytes
 //   weights    160 bytes
 //   tasks      3
 //
@@ -21,6 +21,7 @@
 #include "bf/core/kernel.h"
 #include "bf/dense/boxes.h"
 #include "bf/core/relax.h"
+#include "bf/sums/row_slack.h"
 
 static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 
@@ -312,7 +313,8 @@ constexpr double kInflate = 0x1.0000040001205p+0;
 
 // kAbsolute: an addend for underflow and for what rounded biases lose.
 constexpr double kAbsolute = 0x1.3000000000002p-144;
-constexpr double kAbsolute2 = 0x1.0000000000002p-144;
+constexpr double kAbsolute2 = 0x1.8p-145;
+constexpr double kAbsolute3 = 0x1.0000000000002p-144;
 
 // kCentreRelative: gamma of a centre in double.
 constexpr double kCentreRelative = 0x1.400000000140cp-50;
@@ -323,6 +325,9 @@ constexpr double kRowNorm2 = 0x1.0000000000007p+1;
 
 // kBiasNorm: the largest magnitude of a bias.
 constexpr double kBiasNorm = 0x1.0000000000005p+0;
+
+// kRowBias: times a bias: 1, and what it may miss itself, relative to its centre's gamma.
+constexpr double kRowBias = 0x1p+0;
 
 // kProduct: gamma of a product with weights, and what rounded weights lose.
 constexpr double kProduct = 0x1.8000090000367p-22;
@@ -366,21 +371,23 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
 
   // The arena: what holds what, how many, in which tasks.
   double* const box_centre = at<double>(workspace, 0);  // [2], tasks 1 to 2
-  float* const box_radius = at<float>(workspace, 240);  // [2], tasks 1 to 3
+  float* const box_radius = at<float>(workspace, 208);  // [2], tasks 1 to 3
   double* const h_centre = at<double>(workspace, 48);  // [4], tasks 2 to 3
   float* const h_radius = at<float>(workspace, 176);  // [4], tasks 2 to 3
   float* const h_below = at<float>(workspace, 112);  // [4], task 2
-  double* const h_slack = at<double>(workspace, 80);  // [3], tasks 2 to 3
+  double* const h_slack = at<double>(workspace, 80);  // [4], tasks 2 to 3
+  double* const h_row_slack = at<double>(workspace, 128);  // [2], task 2
   float* const h_relaxation = at<float>(workspace, 0);  // [12], tasks 2 to 3
   double* const y_centre = at<double>(workspace, 112);  // [4], task 3
-  float* const y_radius = at<float>(workspace, 256);  // [4], task 3
-  float* const y_below = at<float>(workspace, 272);  // [4], task 3
-  float* const y_above = at<float>(workspace, 288);  // [4], task 3
-  double* const y_slack = at<double>(workspace, 144);  // [3], task 3
-  std::int32_t* const y_rows = at<std::int32_t>(workspace, 304);  // [2], task 3
+  float* const y_radius = at<float>(workspace, 224);  // [4], task 3
+  float* const y_below = at<float>(workspace, 240);  // [4], task 3
+  float* const y_above = at<float>(workspace, 256);  // [4], task 3
+  double* const y_slack = at<double>(workspace, 144);  // [4], task 3
+  double* const y_row_slack = at<double>(workspace, 272);  // [2], task 3
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 288);  // [2], task 3
   float* const y_sums = at<float>(workspace, 48);  // [8], task 3
-  float* const y_over_h = at<float>(workspace, 176);  // [8], task 3
-  float* const y_over_box = at<float>(workspace, 208);  // [8], task 3
+  float* const y_over_h = at<float>(workspace, 144);  // [8], task 3
+  float* const y_over_box = at<float>(workspace, 176);  // [8], task 3
 
   // Task 1: bind box.
   bf::bind_box(lower, upper, 2, box_centre, box_radius);
@@ -389,21 +396,27 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   centre_affine_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
   bf::centre_slack(box_centre, box_radius, 2, kCentreRelative, kRowNorm, kBiasNorm, kAbsolute,
                    h_slack);
-  bf::interval_around(h_radius, 2, kInflate, h_slack[0], h_below, h_below);
+  bf::start_row_slack<1>(h_bias_double, 2, 1, h_radius, kRowBias, h_slack, h_row_slack);
+  bf::dense_row_slack<1>(h_weight, 2, 4, box_centre, 2, h_slack, h_row_slack);
+  bf::finish_row_slack<1>(2, kCentreRelative, kAbsolute2, h_slack, h_row_slack);
+  bf::interval_around(h_radius, 2, kInflate, h_row_slack, h_below, h_below);
   bf::relax(2, true, h_centre, h_below, h_below, h_radius,
             bf::RelaxErrors{kProduct, kWideProduct, kStored, kSlope, kOffset, kInflate}, h_slack,
-            h_relaxation, h_centre, h_radius);
+            h_row_slack, h_relaxation, h_centre, h_radius);
 
   // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
   centre_affine_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
-  bf::centre_slack(h_centre, h_radius, 2, kCentreRelative, kRowNorm2, kBiasNorm, kAbsolute2,
+  bf::centre_slack(h_centre, h_radius, 2, kCentreRelative, kRowNorm2, kBiasNorm, kAbsolute3,
                    y_slack);
-  bf::interval_around(y_radius, 2, kInflate, y_slack[0], y_below, y_above);
+  bf::start_row_slack<1>(y_bias_double, 2, 1, y_radius, kRowBias, y_slack, y_row_slack);
+  bf::dense_row_slack<1>(y_weight, 2, 4, h_centre, 2, y_slack, y_row_slack);
+  bf::finish_row_slack<1>(2, kCentreRelative, kAbsolute2, y_slack, y_row_slack);
+  bf::interval_around(y_radius, 2, kInflate, y_row_slack, y_below, y_above);
   {
     const int count = bf::list_all(2, y_rows);
     bf::pad_list(y_rows, count, 2);
     const bf::RowErrors errors{kConcretize, kWeightRelative, kInflate,
-                               y_slack[0] + kUnderflow * (2 + h_slack[2])};
+                               kUnderflow * (2 + h_slack[2]), y_row_slack};
     for (int first = 0; first < count; first += 2) {
       bf::start_rows<2>(y_weight, 2, 4, y_rows + first, y_over_h);
       for (int i = 0; i < 4; ++i) y_sums[i] = 0;
@@ -432,20 +445,22 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
   // The arena: what holds what, how many, in which tasks.
   double* const box_centre = at<double>(workspace, 0);  // [8], tasks 1 to 2
   float* const box_radius = at<float>(workspace, 640);  // [8], tasks 1 to 3
-  double* const h_centre = at<double>(workspace, 384);  // [8], tasks 2 to 3
-  float* const h_radius = at<float>(workspace, 512);  // [8], tasks 2 to 3
-  float* const h_below = at<float>(workspace, 288);  // [8], task 2
-  double* const h_slack = at<double>(workspace, 192);  // [12], tasks 2 to 3
+  double* const h_centre = at<double>(workspace, 448);  // [8], tasks 2 to 3
+  float* const h_radius = at<float>(workspace, 672);  // [8], tasks 2 to 3
+  float* const h_below = at<float>(workspace, 384);  // [8], task 2
+  double* const h_slack = at<double>(workspace, 192);  // [16], tasks 2 to 3
+  double* const h_row_slack = at<double>(workspace, 320);  // [8], task 2
   float* const h_relaxation = at<float>(workspace, 0);  // [48], tasks 2 to 3
-  double* const y_centre = at<double>(workspace, 448);  // [8], task 3
-  float* const y_radius = at<float>(workspace, 672);  // [8], task 3
-  float* const y_below = at<float>(workspace, 704);  // [8], task 3
-  float* const y_above = at<float>(workspace, 736);  // [8], task 3
-  double* const y_slack = at<double>(workspace, 288);  // [12], task 3
-  std::int32_t* const y_rows = at<std::int32_t>(workspace, 768);  // [8], task 3
-  float* const y_sums = at<float>(workspace, 384);  // [16], task 3
-  float* const y_over_h = at<float>(workspace, 512);  // [16], task 3
-  float* const y_over_box = at<float>(workspace, 576);  // [16], task 3
+  double* const y_centre = at<double>(workspace, 512);  // [8], task 3
+  float* const y_radius = at<float>(workspace, 704);  // [8], task 3
+  float* const y_below = at<float>(workspace, 736);  // [8], task 3
+  float* const y_above = at<float>(workspace, 768);  // [8], task 3
+  double* const y_slack = at<double>(workspace, 320);  // [16], task 3
+  double* const y_row_slack = at<double>(workspace, 576);  // [8], task 3
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 672);  // [8], task 3
+  float* const y_sums = at<float>(workspace, 320);  // [16], task 3
+  float* const y_over_h = at<float>(workspace, 384);  // [16], task 3
+  float* const y_over_box = at<float>(workspace, 448);  // [16], task 3
   bf::BoxGroup<4> group = {};
   while (bf::next_group(group, count, statuses)) {
 
@@ -456,22 +471,28 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
     centre_affine_boxes4_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
     bf::slack_of_boxes<4>(box_centre, box_radius, 2, kCentreRelative, kRowNorm, kBiasNorm,
                           kAbsolute, h_slack);
-    bf::interval_around_boxes<4>(h_radius, 2, kInflate, h_slack, h_below, h_below);
+    bf::start_row_slack<4>(h_bias_double, 2, 1, h_radius, kRowBias, h_slack, h_row_slack);
+    bf::dense_row_slack<4>(h_weight, 2, 4, box_centre, 2, h_slack, h_row_slack);
+    bf::finish_row_slack<4>(2, kCentreRelative, kAbsolute2, h_slack, h_row_slack);
+    bf::interval_around_boxes<4>(h_radius, 2, kInflate, h_row_slack, h_below, h_below);
     bf::relax_boxes<4>(2, true, h_centre, h_below, h_below, h_radius,
                        bf::RelaxErrors{kProduct, kWideProduct, kStored, kSlope, kOffset, kInflate},
-                       h_slack, h_relaxation, h_centre, h_radius);
+                       h_slack, h_row_slack, h_relaxation, h_centre, h_radius);
 
     // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
     centre_affine_boxes4_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
-    bf::slack_of_boxes<4>(h_centre, h_radius, 2, kCentreRelative, kRowNorm2, kBiasNorm, kAbsolute2,
+    bf::slack_of_boxes<4>(h_centre, h_radius, 2, kCentreRelative, kRowNorm2, kBiasNorm, kAbsolute3,
                           y_slack);
-    bf::interval_around_boxes<4>(y_radius, 2, kInflate, y_slack, y_below, y_above);
+    bf::start_row_slack<4>(y_bias_double, 2, 1, y_radius, kRowBias, y_slack, y_row_slack);
+    bf::dense_row_slack<4>(y_weight, 2, 4, h_centre, 2, y_slack, y_row_slack);
+    bf::finish_row_slack<4>(2, kCentreRelative, kAbsolute2, y_slack, y_row_slack);
+    bf::interval_around_boxes<4>(y_radius, 2, kInflate, y_row_slack, y_below, y_above);
     {
       const bf::BoxRows<4> rows = bf::list_all_boxes<4>(2, y_rows);
-      const bf::RowErrors errors{kConcretize, kWeightRelative, kInflate, 0};
+      const bf::RowErrors errors{kConcretize, kWeightRelative, kInflate, 0, y_row_slack};
       double absolute[4];
       for (int b = 0; b < 4; ++b)
-        absolute[b] = y_slack[b] + kUnderflow * (2 + h_slack[b + 8]);
+        absolute[b] = kUnderflow * (2 + h_slack[b + 8]);
       for (int round = 0; round < rows.rounds; ++round) {
         const std::int32_t* const neurons = y_rows + 4 * round;
         bf::start_rows<4>(y_weight, 2, 4, neurons, y_over_h);

@@ -21,6 +21,7 @@
 #include "bf/core/bounds.h"
 #include "bf/core/kernel.h"
 #include "bf/core/relax.h"
+#include "bf/sums/row_slack.h"
 #include "bf/search/neuron_splits.h"
 #include "bf/search/verdict.h"
 
@@ -270,8 +271,9 @@ constexpr double kInflate = 0x1.0000040001205p+0;
 
 // kAbsolute: an addend for underflow and for what rounded biases lose.
 constexpr double kAbsolute = 0x1.3000000000002p-144;
-constexpr double kAbsolute2 = 0x1.0000000000002p-144;
-constexpr double kAbsolute3 = 0x1.3000000000003p-144;
+constexpr double kAbsolute2 = 0x1.8p-145;
+constexpr double kAbsolute3 = 0x1.0000000000002p-144;
+constexpr double kAbsolute4 = 0x1.3000000000003p-144;
 
 // kCentreRelative: gamma of a centre in double.
 constexpr double kCentreRelative = 0x1.400000000140cp-50;
@@ -284,6 +286,9 @@ constexpr double kRowNorm3 = 0x1.c00000000000dp+1;
 // kBiasNorm: the largest magnitude of a bias.
 constexpr double kBiasNorm = 0x1.0000000000005p+0;
 constexpr double kBiasNorm2 = 0x1.4000000000006p+1;
+
+// kRowBias: times a bias: 1, and what it may miss itself, relative to its centre's gamma.
+constexpr double kRowBias = 0x1p+0;
 
 // kProduct: gamma of a product with weights, and what rounded weights lose.
 constexpr double kProduct = 0x1.0000040000105p-22;
@@ -361,21 +366,23 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
 
   // The arena: what holds what, how many, in which tasks.
   double* const box_centre = at<double>(workspace, 0);  // [2], tasks 1 to 2
-  float* const box_radius = at<float>(workspace, 208);  // [2], tasks 1 to 3
+  float* const box_radius = at<float>(workspace, 176);  // [2], tasks 1 to 3
   double* const h_centre = at<double>(workspace, 112);  // [2], tasks 2 to 3
   float* const h_radius = at<float>(workspace, 128);  // [2], tasks 2 to 3
   float* const h_below = at<float>(workspace, 80);  // [2], task 2
-  double* const h_slack = at<double>(workspace, 48);  // [3], tasks 2 to 3
+  double* const h_slack = at<double>(workspace, 48);  // [4], tasks 2 to 3
+  double* const h_row_slack = at<double>(workspace, 96);  // [2], task 2
   float* const h_relaxation = at<float>(workspace, 0);  // [12], tasks 2 to 3
-  double* const y_centre = at<double>(workspace, 224);  // [2], task 3
-  float* const y_radius = at<float>(workspace, 240);  // [2], task 3
-  float* const y_below = at<float>(workspace, 256);  // [2], task 3
-  float* const y_above = at<float>(workspace, 272);  // [2], task 3
-  double* const y_slack = at<double>(workspace, 80);  // [3], task 3
-  std::int32_t* const y_rows = at<std::int32_t>(workspace, 288);  // [2], task 3
-  float* const y_sums = at<float>(workspace, 112);  // [8], task 3
-  float* const y_over_h = at<float>(workspace, 144);  // [8], task 3
-  float* const y_over_box = at<float>(workspace, 176);  // [8], task 3
+  double* const y_centre = at<double>(workspace, 192);  // [2], task 3
+  float* const y_radius = at<float>(workspace, 208);  // [2], task 3
+  float* const y_below = at<float>(workspace, 224);  // [2], task 3
+  float* const y_above = at<float>(workspace, 240);  // [2], task 3
+  double* const y_slack = at<double>(workspace, 80);  // [4], task 3
+  double* const y_row_slack = at<double>(workspace, 256);  // [2], task 3
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 272);  // [2], task 3
+  float* const y_sums = at<float>(workspace, 80);  // [8], task 3
+  float* const y_over_h = at<float>(workspace, 112);  // [8], task 3
+  float* const y_over_box = at<float>(workspace, 144);  // [8], task 3
 
   // Task 1: bind box.
   bf::bind_box(lower, upper, 2, box_centre, box_radius);
@@ -384,21 +391,27 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   centre_affine_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
   bf::centre_slack(box_centre, box_radius, 2, kCentreRelative, kRowNorm, kBiasNorm, kAbsolute,
                    h_slack);
-  bf::interval_around(h_radius, 2, kInflate, h_slack[0], h_below, h_below);
+  bf::start_row_slack<1>(h_bias_double, 2, 1, h_radius, kRowBias, h_slack, h_row_slack);
+  bf::dense_row_slack<1>(h_weight, 2, 2, box_centre, 2, h_slack, h_row_slack);
+  bf::finish_row_slack<1>(2, kCentreRelative, kAbsolute2, h_slack, h_row_slack);
+  bf::interval_around(h_radius, 2, kInflate, h_row_slack, h_below, h_below);
   bf::relax(2, true, h_centre, h_below, h_below, h_radius,
             bf::RelaxErrors{kProduct, kWideProduct, kStored, kSlope, kOffset, kInflate}, h_slack,
-            h_relaxation, h_centre, h_radius);
+            h_row_slack, h_relaxation, h_centre, h_radius);
 
   // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
   centre_affine_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
-  bf::centre_slack(h_centre, h_radius, 2, kCentreRelative, kRowNorm2, kBiasNorm, kAbsolute2,
+  bf::centre_slack(h_centre, h_radius, 2, kCentreRelative, kRowNorm2, kBiasNorm, kAbsolute3,
                    y_slack);
-  bf::interval_around(y_radius, 2, kInflate, y_slack[0], y_below, y_above);
+  bf::start_row_slack<1>(y_bias_double, 2, 1, y_radius, kRowBias, y_slack, y_row_slack);
+  bf::dense_row_slack<1>(y_weight, 2, 2, h_centre, 2, y_slack, y_row_slack);
+  bf::finish_row_slack<1>(2, kCentreRelative, kAbsolute2, y_slack, y_row_slack);
+  bf::interval_around(y_radius, 2, kInflate, y_row_slack, y_below, y_above);
   {
     const int count = bf::list_all(2, y_rows);
     bf::pad_list(y_rows, count, 2);
     const bf::RowErrors errors{kConcretize, kWeightRelative, kInflate,
-                               y_slack[0] + kUnderflow * (2 + h_slack[2])};
+                               kUnderflow * (2 + h_slack[2]), y_row_slack};
     for (int first = 0; first < count; first += 2) {
       bf::start_rows<2>(y_weight, 2, 2, y_rows + first, y_over_h);
       for (int i = 0; i < 4; ++i) y_sums[i] = 0;
@@ -458,18 +471,20 @@ bf_status tiny_spec_ranges(const float* lower, const float* upper, float* out_lo
   // The arena: what holds what, how many, in which tasks.
   double* const box_centre = at<double>(workspace, 0);  // [2], tasks 1 to 2
   float* const box_radius = at<float>(workspace, 240);  // [2], tasks 1 to 3
-  double* const h_centre = at<double>(workspace, 144);  // [2], tasks 2 to 3
-  float* const h_radius = at<float>(workspace, 160);  // [2], tasks 2 to 3
+  double* const h_centre = at<double>(workspace, 176);  // [2], tasks 2 to 3
+  float* const h_radius = at<float>(workspace, 192);  // [2], tasks 2 to 3
   float* const h_below = at<float>(workspace, 80);  // [2], task 2
-  double* const h_slack = at<double>(workspace, 48);  // [3], tasks 2 to 3
+  double* const h_slack = at<double>(workspace, 48);  // [4], tasks 2 to 3
+  double* const h_row_slack = at<double>(workspace, 96);  // [2], task 2
   float* const h_relaxation = at<float>(workspace, 0);  // [12], tasks 2 to 3
   double* const y_spec_centre = at<double>(workspace, 80);  // [4], task 3
   float* const y_spec_radius = at<float>(workspace, 256);  // [4], task 3
   float* const y_spec_below = at<float>(workspace, 272);  // [4], task 3
   float* const y_spec_above = at<float>(workspace, 288);  // [4], task 3
-  double* const y_spec_slack = at<double>(workspace, 112);  // [3], task 3
+  double* const y_spec_slack = at<double>(workspace, 112);  // [4], task 3
+  double* const y_spec_row_slack = at<double>(workspace, 144);  // [4], task 3
   std::int32_t* const y_spec_rows = at<std::int32_t>(workspace, 304);  // [4], task 3
-  float* const y_spec_sums = at<float>(workspace, 144);  // [8], task 3
+  float* const y_spec_sums = at<float>(workspace, 112);  // [8], task 3
   float* const y_spec_over_h = at<float>(workspace, 176);  // [8], task 3
   float* const y_spec_over_box = at<float>(workspace, 208);  // [8], task 3
 
@@ -480,23 +495,30 @@ bf_status tiny_spec_ranges(const float* lower, const float* upper, float* out_lo
   centre_affine_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
   bf::centre_slack(box_centre, box_radius, 2, kCentreRelative, kRowNorm, kBiasNorm, kAbsolute,
                    h_slack);
-  bf::interval_around(h_radius, 2, kInflate, h_slack[0], h_below, h_below);
+  bf::start_row_slack<1>(h_bias_double, 2, 1, h_radius, kRowBias, h_slack, h_row_slack);
+  bf::dense_row_slack<1>(h_weight, 2, 2, box_centre, 2, h_slack, h_row_slack);
+  bf::finish_row_slack<1>(2, kCentreRelative, kAbsolute2, h_slack, h_row_slack);
+  bf::interval_around(h_radius, 2, kInflate, h_row_slack, h_below, h_below);
   bf::keep_ranges(2, h_centre, h_below, h_below, 0, 6, ranges);
   bf::relax(2, true, h_centre, h_below, h_below, h_radius,
             bf::RelaxErrors{kProduct, kWideProduct, kStored, kSlope, kOffset, kInflate}, h_slack,
-            h_relaxation, h_centre, h_radius);
+            h_row_slack, h_relaxation, h_centre, h_radius);
 
   // Task 3: forward + backward + write y_spec. Gemm 'fc2' + specification: [2] -> [4].
   centre_affine_2x4(y_spec_weight, y_spec_bias_double, h_centre, h_radius, y_spec_centre,
                     y_spec_radius);
-  bf::centre_slack(h_centre, h_radius, 2, kCentreRelative, kRowNorm3, kBiasNorm2, kAbsolute3,
+  bf::centre_slack(h_centre, h_radius, 2, kCentreRelative, kRowNorm3, kBiasNorm2, kAbsolute4,
                    y_spec_slack);
-  bf::interval_around(y_spec_radius, 4, kInflate, y_spec_slack[0], y_spec_below, y_spec_above);
+  bf::start_row_slack<1>(y_spec_bias_double, 4, 1, y_spec_radius, kRowBias, y_spec_slack,
+                         y_spec_row_slack);
+  bf::dense_row_slack<1>(y_spec_weight, 2, 4, h_centre, 4, y_spec_slack, y_spec_row_slack);
+  bf::finish_row_slack<1>(4, kCentreRelative, kAbsolute2, y_spec_slack, y_spec_row_slack);
+  bf::interval_around(y_spec_radius, 4, kInflate, y_spec_row_slack, y_spec_below, y_spec_above);
   {
     const int count = bf::list_all(4, y_spec_rows);
     bf::pad_list(y_spec_rows, count, 2);
     const bf::RowErrors errors{kConcretize, kWeightRelative, kInflate,
-                               y_spec_slack[0] + kUnderflow * (2 + h_slack[2])};
+                               kUnderflow * (2 + h_slack[2]), y_spec_row_slack};
     for (int first = 0; first < count; first += 2) {
       bf::start_rows<2>(y_spec_weight, 2, 4, y_spec_rows + first, y_spec_over_h);
       for (int i = 0; i < 4; ++i) y_spec_sums[i] = 0;
