@@ -30,7 +30,7 @@ enum class Role : std::uint8_t {
   kBelow,
   kAbove,
   kSlackTerms,
-  kRowSlack,     // of an affine layer
+  kRowSlack,  // of an affine layer
   kTable,
   kSlopes,       // table of a ReLU for rows that choose its lower slopes
   kLive,         // list of a sum layer's live channels
