@@ -60,7 +60,7 @@ TEST(ProgramDeathTest, ArgumentsInTheWrongPlaces) {
 TEST(ProgramDeathTest, AnOffsetPastTheBuffer) {
   const Plan plan = toy_plan(Method::kCrown);
   EXPECT_DEATH(verify_changed(plan, Routine::kRelax,
-                              [](Call& call) { std::get<Place>(call.arguments[8]).offset = 1; }),
+                              [](Call& call) { std::get<Place>(call.arguments[9]).offset = 1; }),
                "call of relax: table ends at 19 of .*\\[18\\]");
 }
 
@@ -78,7 +78,7 @@ TEST(ProgramDeathTest, AnotherRoutine) {
   const Plan plan = toy_plan(Method::kCrown);
   EXPECT_DEATH(
       verify_changed(plan, Routine::kRelax, [](Call& call) { call.callee = Routine::kRelaxBox; }),
-      "call of relax_box: 11 arguments for 7 parameters");
+      "call of relax_box: 12 arguments for 7 parameters");
 }
 
 }  // namespace
