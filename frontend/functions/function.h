@@ -40,6 +40,7 @@ enum class FunctionKind : std::uint8_t {
   kMish,       // x tanh(ln(1 + e^x))
   kErf,
   kExp,
+  kCappedExp,  // e^min(x, a), -690 < a < 700
   kSin,
   kCos,
   kAtan,

@@ -122,6 +122,10 @@ double exponential(const Function&, double x) {
   return x > 87 ? kUnbounded : mul_up(std::exp(x), 2);
 }
 
+double capped_exponential(const Function& f, double x) {
+  return exponential(f, std::min(x, f.a));
+}
+
 double unbounded(const Function&, double) {
   return kUnbounded;
 }

@@ -70,6 +70,7 @@ double plus_one(const Function& f, double x);
 double twice(const Function& f, double x);
 double four(const Function& f, double x);
 double exponential(const Function& f, double x);
+double capped_exponential(const Function& f, double x);
 double unbounded(const Function& f, double x);
 double leaky_relu(const Function& f, double x);
 double clip(const Function& f, double x);

@@ -42,6 +42,13 @@ bool has_function(const Node* node, const Function& function) {
   return unary != nullptr && unary->function == function;
 }
 
+// e^x: powers that import caps stand for it, with the error that they leave behind.
+bool makes_powers(const Node& node) {
+  const auto* const unary = std::get_if<Unary>(&node.op);
+  return unary != nullptr && (unary->function.kind == FunctionKind::kExp ||
+                              unary->function.kind == FunctionKind::kCappedExp);
+}
+
 bool all_are(const Constant& constant, double x) {
   return constant.is_exact() &&
          std::ranges::all_of(constant.data, [x](double y) { return y == x; });
@@ -97,6 +104,8 @@ class OrderFinder {
     if (has_function(node, {FunctionKind::kLog})) node = maker(node->inputs[0]);
     if (has_function(node, {FunctionKind::kClip, 0, 1})) {
       node = maker(node->inputs[0]);
+      if (node == nullptr || !std::holds_alternative<Scale>(node->op)) return std::nullopt;
+      node = maker(node->inputs[0]);
       if (!has_function(node, {FunctionKind::kReciprocal})) return std::nullopt;
       node = maker(node->inputs[0]);
       if (!has_function(node, {FunctionKind::kClip, 1, kInfinity})) return std::nullopt;
@@ -113,7 +122,7 @@ class OrderFinder {
     const auto* const sum = std::get_if<SparseAffine>(&node.op);
     if (sum == nullptr || !all_are(sum->value, 1) || !all_are(sum->bias, 1)) return std::nullopt;
     const Node* const powers = maker(node.inputs[0]);
-    if (!has_function(powers, {FunctionKind::kExp})) return std::nullopt;
+    if (powers == nullptr || !makes_powers(*powers)) return std::nullopt;
     const Node* const leads = maker(powers->inputs[0]);
     const auto* const difference =
         leads != nullptr ? std::get_if<SparseAffine>(&leads->op) : nullptr;

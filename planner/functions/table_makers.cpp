@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/diagnostic.h"
 #include "frontend/functions/function_facts.h"
 #include "planner/functions/cells.h"
 #include "planner/functions/function_recipes.h"
@@ -214,6 +215,17 @@ FunctionTable exponential_table(const Function& function) {
   for (float& error : table.errors)
     error = std::nextafter(error + 0x1p-50f, std::numeric_limits<float>::infinity());
   table.runs = {run_of(RunKind::kConvex, -kInf, false)};
+  return table;
+}
+
+FunctionTable capped_exponential_table(const Function& function) {
+  const double cap = function.a;
+  BF_CHECK(cap > -690 && cap < 700);
+  FunctionTable table = exponential_table(function);
+  const Bounds most = smooth_at(formula_of(function), cap);
+  set_ends(table.runs[0], {0, 0}, most);
+  const double middle = most.low + (most.high - most.low) / 2;
+  append_line({Piece::Kind::kLine, cap, false, middle, 0, most.high - most.low}, kInf, table);
   return table;
 }
 

@@ -9,6 +9,7 @@ namespace bf_aot {
 FunctionTable table_of_pieces(const Function& function);
 
 FunctionTable exponential_table(const Function& function);
+FunctionTable capped_exponential_table(const Function& function);
 FunctionTable logarithm_table(const Function& function);
 
 // Makes the table of x^a.

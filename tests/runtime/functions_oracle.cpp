@@ -167,6 +167,8 @@ Number smooth(const Function& f, double xd) {
       return made_by(mpfr_erf, x);
     case FunctionKind::kExp:
       return made_by(mpfr_exp, x);
+    case FunctionKind::kCappedExp:
+      return made_by(mpfr_exp, smaller(x, Number(f.a)));
     case FunctionKind::kSin:
       return made_by(mpfr_sin, x);
     case FunctionKind::kCos:
@@ -290,6 +292,7 @@ std::vector<Function> functions_to_test() {
   for (const bf_aot::FunctionFacts& facts : bf_aot::function_facts())
     list.push_back({facts.kind, facts.sample.a, facts.sample.b});
   for (double a : {1.5, -0.25}) list.push_back({Kind::kLeakyRelu, a, 0});
+  for (double a : {-600.0, 0.0, 87.0, 690.0}) list.push_back({Kind::kCappedExp, a, 0});
   list.push_back({Kind::kClip, 0, 6});
   list.push_back({Kind::kClip, -inf, 0.1});
   list.push_back({Kind::kClip, 0.3, inf});

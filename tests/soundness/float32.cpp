@@ -122,6 +122,8 @@ struct RandomFloat32 {
         return by_library(std::erf(x));
       case FunctionKind::kExp:
         return by_library(std::exp(x));
+      case FunctionKind::kCappedExp:
+        return by_library(std::exp(std::min(x, a)));
       case FunctionKind::kSin:
         return by_library(std::sin(x));
       case FunctionKind::kCos:
@@ -365,11 +367,12 @@ Graph softmax_graph(int n) {
   }
   const auto pairs = static_cast<std::int64_t>(differences.size());
   ValueId v = builder.node(rows_of(differences, 0), {builder.last()}, {1, pairs});
-  v = builder.node(Unary{{FunctionKind::kExp, 0, 0}}, {v}, {1, pairs});
+  v = builder.node(Unary{{FunctionKind::kCappedExp, 87, 0}}, {v}, {1, pairs});
   v = builder.node(rows_of(sums, 1), {v}, {1, n});
   return builder.back_to(v)
       .unary({FunctionKind::kClip, 1, HUGE_VAL})
       .unary({FunctionKind::kReciprocal, 0, 0})
+      .scale(1, {0, 0x1p-125})
       .unary({FunctionKind::kClip, 0, 1})
       .done();
 }

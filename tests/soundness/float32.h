@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/algebra/affine_algebra.h"
 #include "frontend/diagnostic.h"
+#include "frontend/numbers/exact_arithmetic.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/seed.h"
 #include "tests/soundness/engine_call.h"
@@ -79,6 +81,13 @@ class Builder {
   }
   Builder& unary(Function function) {
     last_ = node(Unary{function}, {last_}, graph_.value(last_).shape);
+    return *this;
+  }
+  Builder& scale(double factor, Bounded offset) {
+    const Shape shape = graph_.value(last_).shape;
+    Constant moved = filled(shape, offset.value);
+    moved.error.assign(moved.data.size(), offset.error);
+    last_ = node(Scale{filled(shape, factor), std::move(moved)}, {last_}, shape);
     return *this;
   }
   Builder& relu() {

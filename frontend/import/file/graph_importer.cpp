@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "frontend/algebra/affine_algebra.h"
 #include "frontend/graph/model.h"
 #include "frontend/import/file/node_import.h"
 #include "frontend/import/file/node_order.h"
@@ -29,6 +30,8 @@ class GraphImporter {
   Graph run(ModelInfo& info);
 
  private:
+  Symbol symbol_of(const onnx::TensorProto& tensor, Tensor value, const std::string& name,
+                   const Origin& origin);
   void import_initializers();
   void import_inputs();
   void import_input(const onnx::ValueInfoProto& info);
@@ -42,6 +45,8 @@ class GraphImporter {
   void import_node(int index);
   std::string tensor_before(const onnx::NodeProto& node) const;
   bool find_inputs(const onnx::NodeProto& node, const std::string& where);
+  bool is_masked(const std::string& name) const;
+  void import_masked(const onnx::NodeProto& node, const OperatorImporter& op, const Origin& origin);
   void evaluate_integers(const onnx::NodeProto& node);
   void import_outputs();
 
@@ -161,11 +166,6 @@ std::unordered_set<std::string> names_read(const onnx::GraphProto& proto,
   return names;
 }
 
-Symbol constant_symbol(Tensor value, const Origin& origin, ElementType type) {
-  if (auto* integers = std::get_if<IntegerTensor>(&value)) return std::move(*integers);
-  return PendingLiteral{std::get<Constant>(std::move(value)), origin, type};
-}
-
 bool GraphImporter::attempt(const std::string& where, const std::function<void()>& step) {
   try {
     step();
@@ -196,6 +196,13 @@ Graph GraphImporter::run(ModelInfo& info) {
   return std::move(state_.graph);
 }
 
+Symbol GraphImporter::symbol_of(const onnx::TensorProto& tensor, Tensor value,
+                                const std::string& name, const Origin& origin) {
+  if (auto* integers = std::get_if<IntegerTensor>(&value)) return std::move(*integers);
+  return state_.constant_symbol(name, std::get<Constant>(std::move(value)), tensor.data_type(),
+                                origin);
+}
+
 // Reads the initializers that some node or output reads: an unused one is not worth a diagnostic.
 void GraphImporter::import_initializers() {
   const std::unordered_set<std::string> read = names_read(proto_, wanted_);
@@ -219,7 +226,7 @@ void GraphImporter::import_initializers() {
       state_.symbols[tensor.name()] = Poisoned{};
       attempt(place, [&] {
         state_.symbols[tensor.name()] =
-            constant_symbol(state_.reader.read(tensor, place), place, tensor.data_type());
+            symbol_of(tensor, state_.reader.read(tensor, place, true), tensor.name(), place);
       });
     }
   }
@@ -256,8 +263,7 @@ void GraphImporter::bind_input(const std::string& name, const std::string& bytes
   onnx::TensorProto tensor;
   if (!tensor.ParseFromString(bytes))
     fail("BF1021", place, "what is bound to it is not a tensor", "give a TensorProto's bytes");
-  state_.symbols[name] =
-      constant_symbol(state_.reader.read(tensor, place), place, tensor.data_type());
+  state_.symbols[name] = symbol_of(tensor, state_.reader.read(tensor, place), name, place);
 }
 
 void GraphImporter::check_bindings() {
@@ -380,12 +386,91 @@ void GraphImporter::import_node(int index) {
                         readable && !refused_.contains(index) && attempt(place, [&] {
                           NodeImport import(state_, node, Origin(name_of(node, index), index));
                           state_.operators.emplace(node.op_type(), import.origin());
-                          op->run(import);
+                          if (std::ranges::any_of(node.input(), [&](const std::string& name) {
+                                return is_masked(name);
+                              }))
+                            import_masked(node, *op, import.origin());
+                          else
+                            op->run(import);
                           evaluate_integers(node);
                         });
   if (imported) return;
   for (const std::string& name : node.output())
     if (!name.empty()) state_.symbols[name] = Poisoned{};
+}
+
+bool GraphImporter::is_masked(const std::string& name) const {
+  const auto found = state_.symbols.find(name);
+  return found != state_.symbols.end() && std::holds_alternative<Masked>(found->second);
+}
+
+// The inputs whose elements an operator moves, chooses from or adds: -inf stays -inf in its result.
+// Empty: it does something else.
+std::vector<int> carried_inputs(const onnx::NodeProto& node) {
+  static constexpr std::string_view kMovers[] = {
+      "Cast",    "Expand",    "Flatten",   "Identity", "Reshape", "Slice", "Split",
+      "Squeeze", "Transpose", "Unsqueeze", "Tile",     "Trilu",   "Gather"};
+  if (!is_standard_domain(node.domain())) return {};
+  const std::string& type = node.op_type();
+  if (type == "Where") return {1, 2};
+  if (type == "Add") return {0, 1};
+  return std::ranges::find(kMovers, type) != std::end(kMovers) ? std::vector<int>{0}
+                                                               : std::vector<int>{};
+}
+
+// Imports a node that reads -inf. Softmax is told which elements these are. An operator that takes
+// them along is imported twice: for the other elements, and for 1 where there is -inf and 0
+// elsewhere, which tells where its result has -inf. Others refuse to read such a tensor.
+void GraphImporter::import_masked(const onnx::NodeProto& node, const OperatorImporter& op,
+                                  const Origin& origin) {
+  const auto run = [&] {
+    NodeImport import(state_, node, origin);
+    op.run(import);
+  };
+  std::map<std::string, Symbol> kept;
+  const bool softmax = is_standard_domain(node.domain()) && node.op_type() == "Softmax";
+  for (const int i : softmax ? std::vector<int>{0} : carried_inputs(node))
+    kept.emplace(node.input(i), state_.symbols.at(node.input(i)));
+  const auto put_values = [&] {
+    for (const auto& [name, symbol] : kept)
+      if (const auto* masked = std::get_if<Masked>(&symbol)) state_.symbols[name] = masked->value;
+  };
+  put_values();
+  if (softmax) state_.hidden = &std::get<Masked>(kept.at(node.input(0))).hidden;
+  struct Restore {  // whatever is thrown
+    GraphImporter& importer;
+    const std::map<std::string, Symbol>& kept;
+    ~Restore() {
+      importer.state_.hidden = nullptr;
+      for (const auto& [name, symbol] : kept)
+        importer.state_.symbols.insert_or_assign(name, symbol);
+    }
+  } const restore{*this, kept};
+  run();
+  if (softmax || kept.empty()) return;
+  std::map<std::string, ValueId> values;
+  for (const std::string& name : node.output())
+    if (!name.empty()) values.emplace(name, state_.value(name));
+  for (const auto& [name, symbol] : kept) {
+    const ValueId value = state_.value(name);
+    const Shape shape = state_.graph.value(value).shape;
+    Constant hidden = filled(shape, 0);
+    if (const auto* masked = std::get_if<Masked>(&symbol))
+      for (std::size_t i = 0; i < hidden.data.size(); ++i) hidden.data[i] = masked->hidden[i];
+    state_.symbols[name] = state_.add_node(Literal{std::move(hidden)}, {}, name, shape,
+                                           state_.types[index_of(value)], origin);
+  }
+  run();
+  for (const auto& [name, value] : values) {
+    const Constant* const hidden = state_.constant(state_.value(name));
+    if (hidden == nullptr || !hidden->is_exact())
+      fail("BF1023", "", "the inputs decide which of its elements are -inf",
+           "masks of Softmax must be constants");
+    Masked masked{value, {}};
+    for (const double x : hidden->data) masked.hidden.push_back(x != 0);
+    const bool any = std::ranges::find(masked.hidden, true) != masked.hidden.end();
+    state_.symbols[name] = any ? Symbol(std::move(masked)) : Symbol(value);
+  }
 }
 
 // The first tensor that the node reads, another node makes and an output of the model can be.

@@ -71,6 +71,9 @@ ValueId ImportState::value(const std::string& name) {
     return add_node(Literal{std::move(constant)}, {}, name, shape, integers->type,
                     fmt::format("constant '{}'", printable(name)));
   }
+  if (std::holds_alternative<Masked>(symbol))
+    fail("BF1023", "", fmt::format("reads '{}', of which elements are -inf", printable(name)),
+         "-inf may stand in what is added to the input of a Softmax, to mask elements, alone");
   BF_CHECK(std::holds_alternative<PendingLiteral>(symbol));
   auto& pending = std::get<PendingLiteral>(symbol);
   const Shape shape = pending.value.shape;
@@ -78,6 +81,21 @@ ValueId ImportState::value(const std::string& name) {
                               std::move(pending.origin));
   symbol = id;
   return id;
+}
+
+Symbol ImportState::constant_symbol(const std::string& name, Constant value, ElementType type,
+                                    Origin origin) {
+  constexpr double kHidden = -std::numeric_limits<double>::infinity();
+  if (std::ranges::find(value.data, kHidden) == value.data.end())
+    return PendingLiteral{std::move(value), std::move(origin), type};
+  Masked masked;
+  for (double& x : value.data) {
+    masked.hidden.push_back(x == kHidden);
+    if (x == kHidden) x = 0;
+  }
+  const Shape shape = value.shape;
+  masked.value = add_node(Literal{std::move(value)}, {}, name, shape, type, std::move(origin));
+  return masked;
 }
 
 const Constant* ImportState::constant(ValueId id) {

@@ -33,9 +33,15 @@ struct PendingLiteral {
   ElementType type = onnx::TensorProto::FLOAT;
 };
 
+// A real tensor some of whose elements are -inf: a mask of Softmax, or what it was added to.
+struct Masked {
+  ValueId value;             // what the others are
+  std::vector<bool> hidden;  // by element: it is -inf, whatever `value` has there
+};
+
 // The meaning of a tensor name of the ONNX graph. Values of integer type that are computed from
 // constants alone are always IntegerTensors.
-using Symbol = std::variant<Poisoned, Unavailable, ValueId, PendingLiteral, IntegerTensor>;
+using Symbol = std::variant<Poisoned, Unavailable, ValueId, PendingLiteral, IntegerTensor, Masked>;
 
 // The model while it is imported.
 struct ImportState {
@@ -55,6 +61,9 @@ struct ImportState {
 
   FoldBudget folding;
 
+  // Masked::hidden of a Softmax's input, while it is imported.
+  const std::vector<bool>* hidden = nullptr;
+
   std::map<std::string, std::string> operators;  // see ModelInfo
 
   // Adds a graph input for the ONNX tensor `name`. Limits and errors as add_node.
@@ -65,12 +74,15 @@ struct ImportState {
   ValueId add_node(Op op, std::vector<ValueId> inputs, const std::string& name, const Shape& shape,
                    ElementType type, Origin origin);
 
+  // A constant as a symbol: Masked where an element is -inf. Throws as add_node.
+  Symbol constant_symbol(const std::string& name, Constant value, ElementType type, Origin origin);
+
   // Gives a value another name, made unique.
   void rename(ValueId id, const std::string& name);
 
   // The graph's value for a name; makes the Literal node of a constant.
-  // Throws: BF1020 not available, BF1019 an integer that is no double. The name must be known, not
-  // poisoned.
+  // Throws: BF1020 not available, BF1019 an integer that is no double, BF1023 it is Masked. The name
+  // must be known, not poisoned.
   ValueId value(const std::string& name);
 
   // The constant that a value is, with a bound of its rounding; nullptr when it depends on the

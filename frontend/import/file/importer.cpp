@@ -188,7 +188,7 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   result.info.opset = opsets.last;
   if (file != nullptr) std::string().swap(*file);
   ImportState state{{}, {limits, folder}, opsets.last, opsets.first, {}, {}, {}, {}, {}, {}, {}, {},
-                    {}};
+                    {}, {}};
   std::vector<bool> wanted(static_cast<std::size_t>(model.graph().node_size()), true);
   if (!outputs.empty()) {
     set_outputs(*model.mutable_graph(), outputs);

@@ -264,7 +264,8 @@ void NodeImport::emit(std::size_t output, Tensor constant) {
   } else {
     const ElementType type =
         is_integer_type(output_type()) ? ElementType{onnx::TensorProto::FLOAT} : output_type();
-    define(output, PendingLiteral{std::get<Constant>(std::move(constant)), origin_, type});
+    define(output, state_.constant_symbol(node_.output(static_cast<int>(output)),
+                                          std::get<Constant>(std::move(constant)), type, origin_));
   }
 }
 

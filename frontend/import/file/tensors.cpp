@@ -169,9 +169,11 @@ std::int64_t typed_integer(const TensorProto& proto, int i) {
   }
 }
 
-void check_finite(const Constant& constant, const std::string& where) {
+void check_finite(const Constant& constant, bool masks, const std::string& where) {
+  const double least =
+      masks ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::lowest();
   for (std::size_t i = 0; i < constant.data.size(); ++i)
-    if (!std::isfinite(constant.data[i]))
+    if (!(constant.data[i] >= least && constant.data[i] <= std::numeric_limits<double>::max()))
       fail("BF1023", where, fmt::format("element {} is {}", i, constant.data[i]),
            "a network with such a weight has no bounds; train or export it again");
 }
@@ -233,7 +235,7 @@ void TensorReader::charge(const Shape& shape, const std::string& where) {
   charge_made(element_count(shape), where);
 }
 
-Tensor TensorReader::read(const TensorProto& proto, const std::string& where) {
+Tensor TensorReader::read(const TensorProto& proto, const std::string& where, bool masks) {
   const Shape shape = shape_of(proto, where);
   const Storage& type = readable_type(proto, where);
   charge_total(shape, where);
@@ -260,7 +262,7 @@ Tensor TensorReader::read(const TensorProto& proto, const std::string& where) {
       for (std::size_t i = 0; i < count; ++i)
         constant.data[i] = typed ? typed_real(proto, static_cast<int>(i))
                                  : raw_real(type.type, raw.data() + i * type.bytes);
-    if (!any_number) check_finite(constant, where);
+    if (!any_number) check_finite(constant, masks, where);
     return constant;
   }
   IntegerTensor integers{shape, std::vector<std::int64_t>(count), type.type};

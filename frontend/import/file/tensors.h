@@ -43,10 +43,11 @@ struct TensorReader {
   // Counts elements that are made. Throws: BF1028.
   void charge_made(std::int64_t count, const std::string& where);
 
-  // `where` names the tensor in messages.
+  // `where` names the tensor in messages. masks: it may hold -inf, which masks of Softmax are made
+  // of.
   // Throws: BF1005 too large, BF1021 malformed, BF1022 element type, BF1023 NaN or infinite,
   // BF1024 external data.
-  Tensor read(const onnx::TensorProto& proto, const std::string& where);
+  Tensor read(const onnx::TensorProto& proto, const std::string& where, bool masks = false);
 
  private:
   void charge_total(const Shape& shape, const std::string& where);

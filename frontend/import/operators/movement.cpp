@@ -46,7 +46,7 @@ std::vector<double> check_finite(std::vector<double> values) {
 
 void import_constant(NodeImport& node) {
   if (node.has_attribute("value")) {
-    node.emit(node.reader().read(node.attribute("value", AttributeProto::TENSOR).t(), ""));
+    node.emit(node.reader().read(node.attribute("value", AttributeProto::TENSOR).t(), "", true));
   } else if (node.has_attribute("value_float")) {
     const double value = node.attribute("value_float", AttributeProto::FLOAT).f();
     node.emit(Constant{{}, check_finite({value}), {}});

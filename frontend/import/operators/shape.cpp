@@ -102,7 +102,7 @@ void import_constant_of_shape(NodeImport& node) {
   Tensor element = Constant{{}, {0}, {}};
   if (node.has_attribute("value")) {
     const onnx::TensorProto& value = node.attribute("value", onnx::AttributeProto::TENSOR).t();
-    element = node.reader().read(value, "");
+    element = node.reader().read(value, "", true);
     const bool one = std::visit([](const auto& each) { return each.data.size() == 1; }, element);
     if (!one) fail("BF1014", "", "attribute 'value' does not hold one element");
     node.set_output_type(value.data_type());

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
+#include "frontend/algebra/affine_algebra.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/grouping.h"
 #include "frontend/import/helpers/importing.h"
@@ -30,6 +32,9 @@ Grouping checked_groups(NodeImport& node, const std::vector<bool>& along) {
 
 constexpr std::int64_t kOneAxis = 13;
 
+// e^-87 < 2^-125, as 87 > 125 ln 2. Powers up to e^87 are floats, and so are their inverses.
+constexpr double kMostExponent = 87, kCapError = 0x1p-125;
+
 Grouping groups_of(NodeImport& node, std::int64_t axis, std::int64_t opset) {
   const Shape& shape = node.input_shape(0);
   std::vector<bool> along(shape.size(), false);
@@ -46,13 +51,38 @@ std::int64_t first_axis(const NodeImport& node) {
   return node.int_attribute("axis", node.opset() >= kOneAxis ? -1 : 1);
 }
 
+// The elements that i is compared with, itself among them; none where it was left out.
+std::span<const std::int64_t> group_of(const Grouping& groups, std::int64_t i) {
+  const auto& members =
+      groups.members[static_cast<std::size_t>(groups.group[static_cast<std::size_t>(i)])];
+  if (!std::ranges::binary_search(members, i)) return {};
+  return members;
+}
+
 // visit(i, j) for all pairs of different elements of one group, in the order of i, then j.
 template <typename Visit>
 void for_each_pair(const Grouping& groups, const Visit& visit) {
   for (std::int64_t i = 0; i < groups.elements(); ++i)
-    for (std::int64_t j :
-         groups.members[static_cast<std::size_t>(groups.group[static_cast<std::size_t>(i)])])
+    for (std::int64_t j : group_of(groups, i))
       if (i != j) visit(i, j);
+}
+
+// 1 where something is left of a tensor of one element in each group, and 0 elsewhere.
+ValueId add_alone(NodeImport& node, ValueId x, const std::vector<bool>& hidden) {
+  Constant one = filled(node.shape_of(x), 1);
+  for (std::size_t i = 0; i < hidden.size(); ++i)
+    if (hidden[i]) one.data[i] = 0;
+  return add_scale(node, x, filled(node.shape_of(x), 0), std::move(one));
+}
+
+// Leaves out of each group the elements that are -inf. Throws: BF1023 when none is left.
+void leave_out(const std::vector<bool>& hidden, Grouping& groups) {
+  for (std::vector<std::int64_t>& members : groups.members) {
+    std::erase_if(members, [&](std::int64_t i) { return hidden[static_cast<std::size_t>(i)]; });
+    if (members.empty())
+      fail("BF1023", "", "a row of its input is -inf throughout, so that its result is NaN",
+           "leave such rows out, or mask them with a large number, as -1e4");
+  }
 }
 
 // x_j - x_i for all pairs.
@@ -69,19 +99,21 @@ ValueId add_differences(NodeImport& node, ValueId x, const Grouping& groups) {
 
 // Adds for each element the sum over its pairs, plus offset.
 ValueId add_pair_sums(NodeImport& node, ValueId pairs, const Grouping& groups, double offset) {
-  const std::int64_t each = groups.size() - 1;
   RowBuilder rows(node);
+  std::int64_t pair = 0;
   for (std::int64_t i = 0; i < groups.elements(); ++i) {
     rows.begin({offset, 0});
-    for (std::int64_t k = 0; k < each; ++k) rows.add(i * each + k);
+    for (const std::int64_t j : group_of(groups, i))
+      if (i != j) rows.add(pair++);
   }
   return std::move(rows).finish_sums(pairs, node.input_shape(0));
 }
 
-// sum over j of exp(x_j - x_i), the term j = i being 1.
-ValueId add_exponentials(NodeImport& node, ValueId x, const Grouping& groups) {
+// sum over j of exp(x_j - x_i), or of another function of the differences; the term j = i is 1.
+ValueId add_exponentials(NodeImport& node, ValueId x, const Grouping& groups,
+                         const Function& exponential) {
   const ValueId differences = add_differences(node, x, groups);
-  return add_pair_sums(node, add_unary(node, differences, {FunctionKind::kExp}), groups, 1);
+  return add_pair_sums(node, add_unary(node, differences, exponential), groups, 1);
 }
 
 // x_i - x_j of groups of two.
@@ -102,7 +134,8 @@ ValueId add_log_softmax(NodeImport& node, const Grouping& groups) {
   const ValueId sum =
       groups.size() == 2
           ? add_unary(node, add_leads(node, x, groups, -1), {FunctionKind::kSoftplus})
-          : add_unary(node, add_exponentials(node, x, groups), {FunctionKind::kLog});
+          : add_unary(node, add_exponentials(node, x, groups, {FunctionKind::kExp}),
+                      {FunctionKind::kLog});
   return add_scale(node, sum, -1, 0);
 }
 
@@ -118,16 +151,37 @@ void import_log_softmax(NodeImport& node) {
 
 // 1 / sum_j exp(x_j - x_i); of two elements that is sigmoid(x_i - x_j). The sum is at least 1 and
 // the result between 0 and 1: saying so changes no value, but intervals lose it in wide boxes.
+//
+// Exponents are capped at kMostExponent, as a masked element's are some 1e4: bounds stay finite and
+// evaluation in exact arithmetic does not leave the range of exponents. Proof. s' <= s for the
+// capped sum s', and they are equal unless some x_j - x_i > kMostExponent; then s' >
+// e^kMostExponent and 0 < 1 / s <= 1 / s' < e^-kMostExponent = kCapError, rounded up: the result's
+// error.
+//
+// An element that is -inf takes no part, and its result is 0.
 ValueId add_softmax(NodeImport& node, ValueId x, std::int64_t axis, std::int64_t opset) {
-  const Grouping groups = groups_of(node, axis, opset);
-  if (groups.size() == 1) return add_scale(node, x, 0, 1);
-  if (groups.size() == 2)
+  Grouping groups = groups_of(node, axis, opset);
+  const std::vector<bool>* const hidden = node.hidden();
+  if (hidden != nullptr) {
+    leave_out(*hidden, groups);
+    if (std::ranges::all_of(groups.members, [](const auto& group) { return group.size() == 1; }))
+      return add_alone(node, x, *hidden);
+  }
+  if (groups.size() == 1 && hidden == nullptr) return add_scale(node, x, 0, 1);
+  if (groups.size() == 2 && hidden == nullptr)
     return add_unary(node, add_leads(node, x, groups, 1), {FunctionKind::kSigmoid});
   const double infinity = std::numeric_limits<double>::infinity();
-  const ValueId sum =
-      add_unary(node, add_exponentials(node, x, groups), {FunctionKind::kClip, 1, infinity});
+  const ValueId powers =
+      add_exponentials(node, x, groups, {FunctionKind::kCappedExp, kMostExponent});
+  const ValueId sum = add_unary(node, powers, {FunctionKind::kClip, 1, infinity});
   const ValueId inverse = add_unary(node, sum, {FunctionKind::kReciprocal});
-  return add_unary(node, inverse, {FunctionKind::kClip, 0, 1});
+  const Shape shape = node.shape_of(inverse);
+  Constant factor = filled(shape, 1), offset = filled(shape, 0);
+  offset.error.assign(offset.data.size(), kCapError);
+  for (std::size_t i = 0; hidden != nullptr && i < hidden->size(); ++i)
+    if ((*hidden)[i]) factor.data[i] = offset.error[i] = 0;
+  const ValueId known = add_scale(node, inverse, std::move(factor), std::move(offset));
+  return add_unary(node, known, {FunctionKind::kClip, 0, 1});
 }
 
 ValueId add_log_softmax(NodeImport& node, std::size_t axis) {

@@ -16,17 +16,18 @@ class Finder {
       : graph_(graph), maker_(producers(graph)), uses_(count_uses(graph)) {}
 
   // The nodes of the one that ends in node `last`, from there backward; and the group's elements.
-  bool find(int last, std::array<int, 6>& chain, std::int64_t& terms) const {
+  bool find(int last, std::array<int, 7>& chain, std::int64_t& terms) const {
     chain[0] = last;
     for (std::size_t k = 1; k < chain.size(); ++k) {
       const ValueId input = node(chain[k - 1]).inputs.at(0);
       chain[k] = maker_[index_of(input)];
       if (chain[k] < 0 || uses_[index_of(input)] != 1) return false;
     }
-    terms = terms_of_sum(node(chain[3])) + 1;
-    return is_clip(node(last), 0, 1) && is(node(chain[1]), FunctionKind::kReciprocal) &&
-           is_clip(node(chain[2]), 1, HUGE_VAL) && terms > 1 &&
-           is(node(chain[4]), FunctionKind::kExp) && is_difference(node(chain[5]));
+    terms = terms_of_sum(node(chain[4])) + 1;
+    return is_clip(node(last), 0, 1) && is_shift(node(chain[1])) &&
+           is(node(chain[2]), FunctionKind::kReciprocal) && is_clip(node(chain[3]), 1, HUGE_VAL) &&
+           terms > 1 && is(node(chain[5]), FunctionKind::kCappedExp) &&
+           is_difference(node(chain[6]));
   }
 
   static bool is_clip(const Node& node, double low, double high) {
@@ -43,6 +44,12 @@ class Finder {
   }
   static bool all(const Constant& constant, double x) {
     return std::ranges::all_of(constant.data, [x](double y) { return y == x; });
+  }
+  // The error of a real softmax whose powers are capped, and 0 in place of masked elements.
+  static bool is_shift(const Node& node) {
+    const auto* const scale = std::get_if<Scale>(&node.op);
+    return scale != nullptr && all(scale->offset, 0) &&
+           std::ranges::all_of(scale->factor.data, [](double x) { return x == 0 || x == 1; });
   }
   static std::int64_t row(const SparseAffine& op, std::size_t i) {
     return op.row_start[i + 1] - op.row_start[i];
@@ -80,7 +87,7 @@ Softmaxes find_softmaxes(const Graph& graph) {
                   std::vector<std::int64_t>(graph.nodes.size(), 0)};
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (!Finder::is_clip(graph.nodes[i], 0, 1)) continue;
-    std::array<int, 6> chain{};
+    std::array<int, 7> chain{};
     std::int64_t terms = 0;
     if (!finder.find(static_cast<int>(i), chain, terms)) continue;
     found.terms[i] = terms;

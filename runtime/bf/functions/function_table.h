@@ -277,6 +277,7 @@ static inline FunctionPoint monomial_point(const FunctionView& f, int run, doubl
 static inline FunctionPoint function_point(const FunctionView& f, int run, double x) {
   switch (f.form) {
     case FunctionViewForm::kExponential:
+      if (f.run[run].kind == FunctionRunKind::kLine) return line_point(f.run[run], x);
       return exponential_point(f, x);
     case FunctionViewForm::kOctaves:
       return octave_point(f, x);

@@ -1,0 +1,105 @@
+"""Softmax with masks: what is hidden costs nothing."""
+
+import itertools
+import math
+import random
+import sys
+import unittest
+
+from harness import Case
+from small_models import model, node, tensor, write_model
+
+METHODS = ("ibp", "crown-ibp", "crown")
+TOKENS = 4
+CAUSAL = [[j <= i for j in range(TOKENS)] for i in range(TOKENS)]
+INFINITY = math.inf
+
+
+def softmax_of(row, visible):
+    top = max(x for x, seen in zip(row, visible) if seen)
+    powers = [math.exp(x - top) if seen else 0 for x, seen in zip(row, visible)]
+    return [p / sum(powers) for p in powers]
+
+
+class Masks(Case):
+    """Softmax of the rows of a 4 x 4 input on which a mask lies."""
+
+    def bounds(self, nodes, constants, method, box, shape=(TOKENS, TOKENS)):
+        text = model("masked", list(nodes), list(constants), list(shape), list(shape))
+        network = write_model(self.work / "masked.onnx", text.replace("version: 13", "version: 17"))
+        found = self.run_json("run", network, "--box", self.write("box.json", box),
+                              "--method", method)["outputs"]
+        return [float(x) for x in found["lower"]], [float(x) for x in found["upper"]]
+
+    def box(self, radius=0.01, seed=5):
+        numbers = random.Random(seed)
+        centre = [numbers.uniform(-1, 1) for _ in range(TOKENS * TOKENS)]
+        return centre, {"lower": [x - radius for x in centre], "upper": [x + radius for x in centre]}
+
+    def spellings(self, hidden):
+        """The ways in which exporters write a causal mask."""
+        mask = tensor("mask", [TOKENS, TOKENS], [0 if seen else hidden for row in CAUSAL for seen in row])
+        yield "add", [node("Add", ["x", "mask"], "s")], [mask]
+        number = tensor("hidden", [], [hidden])
+        causal = "initializer { dims: 4 dims: 4 data_type: 9 name: \"causal\" int32_data: [%s] }" % ", ".join(
+            str(int(seen)) for row in CAUSAL for seen in row)
+        yield "where", [node("Where", ["causal", "x", "hidden"], "s")], [causal, number]
+        filled = tensor("full", [TOKENS, TOKENS], [hidden] * TOKENS**2)
+        one = 'initializer { data_type: 7 name: "one" int64_data: 1 }'
+        yield "trilu", [node("Trilu", ["full", "one"], "above"), node("Add", ["x", "above"], "s")], [filled, one]
+
+    def test_bounds_are_those_of_the_visible_elements(self):
+        centre, box = self.box()
+        corners = [[x + sign * 0.01 for x, sign in zip(centre, signs)]
+                   for signs in itertools.islice(itertools.product((-1, 1), repeat=TOKENS**2), 0, None, 131)]
+        rows = [[softmax_of(x[i * TOKENS:][:TOKENS], CAUSAL[i]) for i in range(TOKENS)] for x in corners]
+        values = [[p for row in x for p in row] for x in rows]
+        for hidden in (-1e4, -1e9, -3.4028234663852886e38, -INFINITY):
+            for name, nodes, constants in self.spellings(hidden):
+                for method in METHODS:
+                    with self.subTest(hidden=hidden, spelling=name, method=method):
+                        low, high = self.bounds(nodes + [node("Softmax", ["s"], "y")], constants, method, box)
+                        for at, column in enumerate(zip(*values)):
+                            self.assertLessEqual(low[at], min(column))
+                            self.assertGreaterEqual(high[at], max(column))
+                            width = max(column) - min(column)
+                            self.assertLessEqual(high[at] - low[at], 1.05 * width + 1e-6)
+                            if not CAUSAL[at // TOKENS][at % TOKENS]:
+                                self.assertEqual(low[at], 0)
+                                self.assertLess(high[at], 1e-37)
+
+    def test_the_one_that_is_left_is_one(self):
+        _, box = self.box()
+        for name, nodes, constants in self.spellings(-INFINITY):
+            with self.subTest(spelling=name):
+                low, high = self.bounds(nodes + [node("Softmax", ["s"], "y")], constants, "ibp", box)
+                self.assertAlmostEqual(low[0], 1, delta=2e-7)
+                self.assertAlmostEqual(high[0], 1, delta=2e-7)
+                self.assertEqual(low[1:4], [0, 0, 0])
+                self.assertLess(max(high[1:4]), 1e-37)
+
+    def test_masks_are_moved(self):
+        """[1, 16] -> [4, 4] -> transposed: the mask goes with what it lies on."""
+        _, box = self.box()
+        shape = 'initializer { dims: 2 data_type: 7 name: "square" int64_data: [4, 4] }'
+        mask = tensor("mask", [TOKENS, TOKENS], [0 if j >= i else -INFINITY for i in range(4) for j in range(4)])
+        nodes = [node("Add", ["x", "mask"], "m"), node("Reshape", ["m", "square"], "r"),
+                 node("Transpose", ["r"], "s"), node("Softmax", ["s"], "y")]
+        low, high = self.bounds(nodes, [shape, mask], "ibp", box)
+        for i in range(TOKENS):
+            for j in range(TOKENS):
+                self.assertEqual(high[i * TOKENS + j] < 1e-37, j > i)
+        self.assertAlmostEqual(low[0], 1, delta=2e-7)
+
+    def test_the_winner_is_certain(self):
+        """60 apart: within 1e-6 of 1."""
+        box = {"lower": [60, 0, 0], "upper": [60.5, 0.5, 0.5]}
+        for method in METHODS:
+            low, high = self.bounds([node("Softmax", ["x"], "y")], [], method, box, shape=(1, 3))
+            self.assertGreaterEqual(low[0], 1 - 1e-6)
+            self.assertLessEqual(high[0], 1 + 2e-7)
+            self.assertLess(high[1], 1e-25)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
