@@ -72,7 +72,7 @@ std::optional<LinearSpec> spec_of(const CompileOptions& options) {
 
 FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  ImportedModel imported = import_model(model, {}, {}, options.outputs);
+  ImportedModel imported = import_model(model, {}, {}, options.cut);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (options.after_pass) options.after_pass("import", imported.graph, seconds.count());
   return run_frontend(FrontendResult{std::move(imported.graph), std::move(imported.info),

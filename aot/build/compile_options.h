@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "frontend/import/file/model_cut.h"
 #include "frontend/passes/passes.h"
 #include "frontend/property/fixed_inputs.h"
 #include "frontend/property/property.h"
@@ -20,7 +21,7 @@ struct CompileOptions {
   PlannerConfig planner;
   bool method_is_default = false;    ///< planner.method was not asked for: integers have another
   std::string name;                  ///< symbol prefix; empty: made from the file name
-  std::vector<std::string> outputs;  ///< tensors that are the outputs instead of the model's own
+  ModelCut cut;                      ///< what of the model is read
   std::optional<LinearSpec> spec;    ///< rows to bound besides the outputs
   std::optional<Property> property;  ///< instead of spec: its rows, and NAME_verify
   std::optional<FixedInputs> fixed;  ///< the verifier takes the free inputs alone; no property

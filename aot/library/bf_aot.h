@@ -77,21 +77,30 @@ struct Tensor {
   std::vector<std::int64_t> shape;
 };
 
+/// What of a file is read.
+struct Cut {
+  /// Tensors that are to be the outputs instead of the file's own, in this order; what none of them
+  /// depends on is not read.
+  std::vector<std::string> outputs{};
+  /// Tensors that are to be inputs, in this order, whatever makes them. Inputs of the file that
+  /// something still depends on follow them.
+  std::vector<std::string> inputs{};
+  /// Shapes of inputs, by name, which the file may leave open.
+  std::map<std::string, std::vector<std::int64_t>> shapes{};
+};
+
 /// A network as it was read, immutable. Its numbers are exact: bounds hold for the network in real
 /// arithmetic, not for one of its evaluations in floating point.
 class Model {
  public:
   /// An ONNX or .nnet file, plain or compressed by gzip; external weights are read from its folder
-  /// only. `outputs`: tensors of the file that are to be the outputs instead of its own; what none
-  /// of them depends on is not read. Errors: BF10xx, all problems of the file together.
-  static Result<Model> load(const std::filesystem::path& path,
-                            const std::vector<std::string>& outputs = {});
+  /// only. Errors: BF10xx, all problems of the file together.
+  static Result<Model> load(const std::filesystem::path& path, const Cut& cut = {});
 
   /// Reads the model from memory, otherwise as load() does; external weights are refused. `name`
   /// stands in messages.
   static Result<Model> from_bytes(std::span<const std::byte> bytes,
-                                  std::string_view name = "model.onnx",
-                                  const std::vector<std::string>& outputs = {});
+                                  std::string_view name = "model.onnx", const Cut& cut = {});
 
   /// The network of partial derivatives on the same inputs: for each of `inputs`, elements counted
   /// over all input tensors, one output for each output y with all dy/dx_i. Bounds [l, u] of such

@@ -18,8 +18,11 @@ std::vector<Tensor> tensors_of(const Graph& graph, const std::vector<ValueId>& i
   return tensors;
 }
 
-Model model_of(ImportedModel imported, std::string path, const std::vector<std::string>& outputs,
-               bool derivative = false) {
+ModelCut read_as(const Cut& cut) {
+  return {cut.outputs, cut.inputs, cut.shapes};
+}
+
+Model model_of(ImportedModel imported, std::string path, const Cut& cut, bool derivative = false) {
   auto state = std::make_shared<Model::State>(
       Model::State{decide::Sampler(std::move(imported.graph)), std::move(imported.info), {}, {}});
   const Graph& graph = state->network.graph();
@@ -30,25 +33,24 @@ Model model_of(ImportedModel imported, std::string path, const std::vector<std::
       state->numbers += literal->value.data.size();
   state->derivative = derivative;
   state->path = std::move(path);
-  state->tensors = outputs;
+  state->cut = read_as(cut);
   return Library::model(std::move(state));
 }
 
 }  // namespace
 
-Result<Model> Model::load(const std::filesystem::path& path,
-                          const std::vector<std::string>& outputs) {
+Result<Model> Model::load(const std::filesystem::path& path, const Cut& cut) {
   return guarded<Model>(kReading, [&] {
-    return model_of(import_model(path, {}, {}, outputs), std::filesystem::absolute(path).string(),
-                    outputs);
+    return model_of(import_model(path, {}, {}, read_as(cut)),
+                    std::filesystem::absolute(path).string(), cut);
   });
 }
 
 Result<Model> Model::from_bytes(std::span<const std::byte> bytes, std::string_view name,
-                                const std::vector<std::string>& outputs) {
+                                const Cut& cut) {
   return guarded<Model>(kReading, [&] {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return model_of(import_model_bytes(text, std::string(name), {}, {}, {}, outputs), {}, outputs);
+    return model_of(import_model_bytes(text, std::string(name), {}, {}, {}, read_as(cut)), {}, cut);
   });
 }
 

@@ -31,7 +31,7 @@ struct Model::State {
   std::size_t numbers = 0;  // elements of all constants
   bool derivative = false;  // made by derivative(): bounded in exact real arithmetic alone
   std::string path = {};    // of the file; empty: read from memory
-  std::vector<std::string> tensors = {};  // that are the outputs instead of the file's own
+  ModelCut cut = {};        // what of the file was read
 };
 
 // Makes the interface's objects, whose constructors are private, and reads a Model's state.

@@ -68,7 +68,7 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const Model& model, const Verify
   question.property = source.path;
   question.model_sha256 = state.info.sha256;
   question.property_sha256 = sha256(source.bytes());
-  question.outputs = state.tensors;
+  question.cut = state.cut;
   question.semantics = to_string(decide::semantics_of(request.compile, property));
   question.flush_to_zero = request.compile.planner.flush_to_zero;
   return std::make_unique<decide::TreeKeeper>(options.checkpoint, decide::TreePart{},

@@ -103,6 +103,19 @@ def test_tensors_that_are_to_be_outputs(models):
         bf_aot.load(path, output_tensor="none")
 
 
+def test_a_network_may_begin_within(models):
+    path = models / "collision_avoidance_6x50.onnx"
+    behind = bf_aot.load(path, input_tensor="relu_3", shape={"relu_3": (1, 50)})
+    assert behind.inputs == [("relu_3", (1, 50))]
+    x = np.full((3, 5), 0.1)
+    hidden = bf_aot.load(path, output_tensor="relu_3").evaluate(x)
+    assert np.allclose(behind.evaluate(hidden), bf_aot.load(path).evaluate(x))
+    again = pickle.loads(pickle.dumps(behind))
+    assert np.array_equal(again.evaluate(hidden), behind.evaluate(hidden))
+    with pytest.raises(bf_aot.Error, match="BF1008"):
+        bf_aot.load(path, input_tensor="none")
+
+
 def test_a_model_is_freed_with_its_last_name(models):
     model = bf_aot.load(models / "tiny.onnx")
     x = np.zeros((3, 2))

@@ -329,8 +329,12 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
   if (question.slopes)
     text += fmt::format(" rising {} falling {} least {}", fmt::join(question.slopes->rising, ","),
                         fmt::join(question.slopes->falling, ","), question.slopes->least.text);
-  for (const std::string& tensor : question.output_tensors)
+  for (const std::string& tensor : question.cut.outputs)
     text += fmt::format(" output {}:{}", tensor.size(), tensor);
+  for (const std::string& tensor : question.cut.inputs)
+    text += fmt::format(" input {}:{}", tensor.size(), tensor);
+  for (const auto& [tensor, shape] : question.cut.shapes)
+    text += fmt::format(" shape {}:{} {}", tensor.size(), tensor, fmt::join(shape, ","));
   return sha256(text);
 }
 
@@ -392,7 +396,7 @@ class Certification {
         answer_{.data = read_samples(question)},
         data_(answer_.data),
         run_(answer_.run),
-        model_(value_of(api::Model::load(model_path, question.output_tensors))) {
+        model_(value_of(api::Model::load(model_path, question.cut))) {
     prepare(model_path);
     answerer_.emplace(model_, question, data_);
     if (!outputs.journal.empty()) resume(model_path, outputs);

@@ -22,7 +22,7 @@ struct SlopeQuestion {
 
 // The question that a run certifies. Texts of numbers must live as long as it does.
 struct CertifyQuestion {
-  std::vector<std::string> output_tensors;  // none: the model's own outputs
+  api::Cut cut;  // what of the model is read
   input::DataFiles files;
   input::Normalisation normalisation;
   // Order of arrays; neither: that of the model's input.

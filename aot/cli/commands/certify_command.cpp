@@ -47,7 +47,7 @@ constexpr int kMissed = 3;
 
 struct CertifyArguments {
   std::string model;
-  std::vector<std::string> output_tensors;
+  ModelCut cut;
   input::DataFiles files;
   std::vector<std::string> eps, box_columns, clip, mean, deviation;
   std::string scale, layout = "auto", within, rows, min_slope;
@@ -65,7 +65,7 @@ struct CertifyArguments {
 
 void add_options(CommandLine& app, CertifyArguments& a) {
   app.add_option("MODEL", a.model, "ONNX file")->required()->type_name("FILE");
-  add_output_tensor_option(app, a.output_tensors);
+  add_cut_options(app, a.cut);
   app.add_option("--data", a.files.data, "samples: .npz, .npy, .csv, or a folder")
       ->required()
       ->type_name("PATH")
@@ -241,7 +241,7 @@ std::vector<apps::Threshold> thresholds_of(const std::vector<std::string>& texts
 // The texts of `a` must stay as long as what is returned.
 apps::CertifyQuestion question_of(const CertifyArguments& a) {
   apps::CertifyQuestion question;
-  question.output_tensors = a.output_tensors;
+  question.cut = {a.cut.outputs, a.cut.inputs, a.cut.shapes};
   question.files = a.files;
   if (!a.box_columns.empty()) {
     question.files.lower_name = a.box_columns[0];

@@ -248,7 +248,7 @@ std::vector<apps::BoxCheck> check_all(const CheckArguments& arguments,
   const Rows rows = collect_rows(golden);
   if (!rows.all.empty()) options.spec = LinearSpec{rows.all, {}, {}};
 
-  const decide::Sampler sampler(arguments.model.model, arguments.model.values.compile.outputs);
+  const decide::Sampler sampler(arguments.model.model, arguments.model.values.compile.cut);
   std::vector<SampledBox> sampled;
   {
     const system::Progress progress("sample");

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
 
 #include "aot/build/compile.h"
 #include "aot/cli/options/command_line.h"
@@ -89,7 +92,7 @@ void add_model_options(CommandLine& app, ModelArguments& arguments, bool referen
   app.add_option("MODEL", arguments.model, "ONNX file; -: standard input")
       ->required()
       ->type_name("FILE");
-  add_output_tensor_option(app, arguments.values.compile.outputs);
+  add_cut_options(app, arguments.values.compile.cut);
   std::vector<std::string> lowerings = build::names_of<Lowering>();
   if (!reference) std::erase(lowerings, to_string(Lowering::kReference));
   for (const build::OptionRow& row : build::option_rows()) {
@@ -105,11 +108,57 @@ void add_model_options(CommandLine& app, ModelArguments& arguments, bool referen
   add_config_option(app, arguments.config);
 }
 
-void add_output_tensor_option(CommandLine& app, std::vector<std::string>& outputs) {
-  app.add_option("--output-tensor", outputs,
+namespace {
+
+// The name and the sizes of "input=1,128"; the name is what stands before the last '='.
+std::optional<std::pair<std::string, Shape>> shape_in(const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  if (at == std::string::npos || at == 0) return std::nullopt;
+  Shape shape;
+  const char* from = text.data() + at + 1;
+  const char* const end = text.data() + text.size();
+  for (;; ++from) {
+    std::int64_t size = 0;
+    const auto read = std::from_chars(from, end, size);
+    if (read.ec != std::errc() || size <= 0) return std::nullopt;
+    shape.push_back(size);
+    from = read.ptr;
+    if (from == end) return std::pair(text.substr(0, at), std::move(shape));
+    if (*from != ',') return std::nullopt;
+  }
+}
+
+build::ValueRule shape_rule() {
+  return {[](std::string& text) {
+            if (shape_in(text)) return std::string();
+            return text + " is no shape of an input, as NAME=1,128";
+          },
+          "NAME=1,128"};
+}
+
+}  // namespace
+
+void add_cut_options(CommandLine& app, ModelCut& cut) {
+  app.add_option("--output-tensor", cut.outputs,
                  "cut the network at this tensor, which becomes its output; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME");
+  app.add_option("--input-tensor", cut.inputs,
+                 "begin at this tensor, which becomes an input; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
+  app.add_option(
+         "--shape",
+         [&cut](const std::vector<std::string>& words) {
+           cut.shapes.clear();
+           for (const std::string& word : words) {
+             auto [name, shape] = shape_in(word).value();
+             cut.shapes.insert_or_assign(std::move(name), std::move(shape));
+           }
+         },
+         true, "shape of an input whose file leaves sizes open; may be repeated")
+      ->allow_extra_args(false)
+      ->transform(shape_rule());
 }
 
 void add_name_option(CommandLine& app, ModelArguments& arguments) {

@@ -39,7 +39,7 @@ void add_rows(CommandLine& app, build::OptionRow::Set set, build::OptionValues& 
 // Adds MODEL and the options that decide the plan. reference: --lowering may be "reference".
 void add_model_options(CommandLine& app, ModelArguments& arguments, bool reference);
 void add_name_option(CommandLine& app, ModelArguments& arguments);
-void add_output_tensor_option(CommandLine& app, std::vector<std::string>& outputs);
+void add_cut_options(CommandLine& app, ModelCut& cut);
 void add_method_option(CommandLine& app, ModelArguments& arguments);
 void add_norm_option(CommandLine& app, ModelArguments& arguments);
 void add_spec_option(CommandLine& app, ModelArguments& arguments);

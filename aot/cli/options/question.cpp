@@ -15,10 +15,9 @@ Semantics semantics_of(const ModelArguments& arguments, const Property& property
 }
 
 Network read_network(const ModelArguments& arguments) {
-  ImportedModel imported = import_model(arguments.model, {}, {}, arguments.values.compile.outputs);
-  return {
-      decide::Sampler(std::move(imported.graph), arguments.model, arguments.values.compile.outputs),
-      std::move(imported.info)};
+  ImportedModel imported = import_model(arguments.model, {}, {}, arguments.values.compile.cut);
+  return {decide::Sampler(std::move(imported.graph), arguments.model, arguments.values.compile.cut),
+          std::move(imported.info)};
 }
 
 decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
@@ -28,7 +27,7 @@ decide::TreeQuestion question_of(const ModelArguments& arguments, const std::str
   question.property = std::filesystem::absolute(property_file).string();
   question.model_sha256 = sha256(input::read_text(arguments.model, "model"));
   question.property_sha256 = sha256(input::read_text(property_file, "property"));
-  question.outputs = arguments.values.compile.outputs;
+  question.cut = arguments.values.compile.cut;
   question.semantics = to_string(semantics_of(arguments, property));
   question.flush_to_zero = arguments.values.compile.planner.flush_to_zero;
   return question;
@@ -38,7 +37,7 @@ ModelArguments arguments_of(const decide::TreeQuestion& question) {
   ModelArguments arguments;
   arguments.model = question.model;
   build::CompileOptions& options = arguments.values.compile;
-  options.outputs = question.outputs;
+  options.cut = question.cut;
   options.planner.semantics =
       build::value_named<Semantics>(question.semantics).value_or(Semantics::kReal);
   options.planner.flush_to_zero = question.flush_to_zero;

@@ -43,10 +43,15 @@ ordered_json to_json(const tree::TreeState& state) {
   return json;
 }
 
+// Inputs and shapes are there where the model is cut by them.
 ordered_json identity_of(const TreeQuestion& question) {
-  return {{"model_sha256", question.model_sha256}, {"property_sha256", question.property_sha256},
-          {"nodes_sha256", question.nodes_sha256}, {"outputs", question.outputs},
-          {"semantics", question.semantics},       {"flush_to_zero", question.flush_to_zero}};
+  ordered_json made = {
+      {"model_sha256", question.model_sha256}, {"property_sha256", question.property_sha256},
+      {"nodes_sha256", question.nodes_sha256}, {"outputs", question.cut.outputs},
+      {"semantics", question.semantics},       {"flush_to_zero", question.flush_to_zero}};
+  if (!question.cut.inputs.empty()) made["inputs"] = question.cut.inputs;
+  if (!question.cut.shapes.empty()) made["shapes"] = question.cut.shapes;
+  return made;
 }
 
 // A summary for human readers; it is not read again.
@@ -141,18 +146,37 @@ tree::TreeState state_at(const input::JsonAt& at) {
   return state;
 }
 
+std::vector<std::string> texts_at(const input::JsonAt& at) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < at.expect_array(); ++i) texts.push_back(text_at(at.at(i)));
+  return texts;
+}
+
+// Of inputs, by name.
+std::map<std::string, Shape> shapes_at(const input::JsonAt& at) {
+  constexpr std::uint64_t kMostDimension = std::uint64_t{1} << 40;
+  std::map<std::string, Shape> shapes;
+  at.expect_object();
+  for (const auto& [name, dims] : at.value->items()) {
+    const input::JsonAt list = at.key(name);
+    for (std::size_t i = 0; i < list.expect_array(); ++i)
+      shapes[name].push_back(static_cast<std::int64_t>(whole_number(list.at(i), kMostDimension)));
+  }
+  return shapes;
+}
+
 TreeQuestion question_at(const input::JsonAt& at) {
   at.allow_keys({"model", "property", "model_sha256", "property_sha256", "nodes_sha256", "outputs",
-                 "semantics", "flush_to_zero"});
+                 "inputs", "shapes", "semantics", "flush_to_zero"});
   TreeQuestion question;
   question.model = text_at(at.key("model"));
   question.property = text_at(at.key("property"));
   question.model_sha256 = digest_at(at.key("model_sha256"));
   question.property_sha256 = digest_at(at.key("property_sha256"));
   question.nodes_sha256 = digest_at(at.key("nodes_sha256"));
-  const input::JsonAt outputs = at.key("outputs");
-  for (std::size_t i = 0; i < outputs.expect_array(); ++i)
-    question.outputs.push_back(text_at(outputs.at(i)));
+  question.cut.outputs = texts_at(at.key("outputs"));
+  if (at.has("inputs")) question.cut.inputs = texts_at(at.key("inputs"));
+  if (at.has("shapes")) question.cut.shapes = shapes_at(at.key("shapes"));
   question.semantics = text_at(at.key("semantics"));
   question.flush_to_zero = flag_at(at.key("flush_to_zero"));
   return question;
@@ -186,9 +210,10 @@ const char* name_of_difference(const TreeQuestion& one, const TreeQuestion& othe
          : one.property_sha256 != other.property_sha256 ? "the property"
          : one.nodes_sha256 != other.nodes_sha256
              ? "the model's data, or what is known of its neurons,"
-         : one.outputs != other.outputs     ? "--output-tensor"
-         : one.semantics != other.semantics ? "--semantics"
-                                            : "--flush-to-zero";
+         : one.cut.outputs != other.cut.outputs ? "--output-tensor"
+         : one.cut != other.cut                 ? "--input-tensor or --shape"
+         : one.semantics != other.semantics     ? "--semantics"
+                                                : "--flush-to-zero";
 }
 
 }  // namespace

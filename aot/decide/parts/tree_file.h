@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aot/decide/tree/tree_state.h"
+#include "frontend/import/file/model_cut.h"
 
 // A file that holds the tree of a search: of one that was interrupted, or one part of a tree that
 // several processes search. Such a file is trusted to say what was done; it is no certificate.
@@ -17,8 +18,8 @@ namespace bf_aot::decide {
 struct TreeQuestion {
   std::string model, property;                // paths
   std::string model_sha256, property_sha256;  // of the files' bytes
-  std::string nodes_sha256;          // SplitSearch::identity(): the meaning of nodes' states
-  std::vector<std::string> outputs;  // tensors that are the outputs instead of the model's own
+  std::string nodes_sha256;  // SplitSearch::identity(): the meaning of nodes' states
+  ModelCut cut;              // what of the model is read
   std::string semantics;
   bool flush_to_zero = false;
 

@@ -83,14 +83,14 @@ Side at_least(const Bounded& x, double bound) {
 
 }  // namespace
 
-Sampler::Sampler(std::filesystem::path model, std::vector<std::string> outputs)
-    : model_(std::move(model)), outputs_(std::move(outputs)) {
+Sampler::Sampler(std::filesystem::path model, ModelCut cut)
+    : model_(std::move(model)), cut_(std::move(cut)) {
   (void)graph();
 }
 
 const Graph& Sampler::graph() const {
   if (!graph_) {
-    graph_ = import_model(model_, {}, {}, outputs_).graph;
+    graph_ = import_model(model_, {}, {}, cut_).graph;
     if (ordered_) BF_CHECK(order_outputs(*graph_));
   }
   return *graph_;
@@ -105,7 +105,7 @@ Sampler Sampler::ordered() const {
   }
   Sampler made;
   made.model_ = model_;
-  made.outputs_ = outputs_;
+  made.cut_ = cut_;
   made.ordered_ = true;
   return made;
 }

@@ -11,6 +11,7 @@
 
 #include "aot/engine/verifier/verifier.h"
 #include "frontend/graph/graph.h"
+#include "frontend/import/file/model_cut.h"
 #include "frontend/numbers/exact_arithmetic.h"
 #include "frontend/passes/passes.h"
 
@@ -27,12 +28,11 @@ struct SampledPoint {
 // compiler's passes and of verifiers.
 class Sampler {
  public:
-  explicit Sampler(std::filesystem::path model, std::vector<std::string> outputs = {});
+  explicit Sampler(std::filesystem::path model, ModelCut cut = {});
   explicit Sampler(Graph imported) : graph_(std::move(imported)) {}
-  // The network was imported from `model` with the tensors `outputs` as its outputs: release()
-  // frees it, and graph() reads it again.
-  Sampler(Graph imported, std::filesystem::path model, std::vector<std::string> outputs)
-      : model_(std::move(model)), outputs_(std::move(outputs)), graph_(std::move(imported)) {}
+  // The network is what `cut` leaves of `model`: release() frees it, and graph() reads it again.
+  Sampler(Graph imported, std::filesystem::path model, ModelCut cut)
+      : model_(std::move(model)), cut_(std::move(cut)), graph_(std::move(imported)) {}
   // This network with outputs that compare as its own do but without the final Softmax, see
   // order_outputs(). Requires has_ordered_outputs().
   Sampler ordered() const;
@@ -78,7 +78,7 @@ class Sampler {
                       std::size_t i, double lower, double upper) const;
 
   std::filesystem::path model_;  // or empty
-  std::vector<std::string> outputs_;
+  ModelCut cut_;
   mutable std::optional<Graph> graph_;
   bool float32_ = false;
   bool ordered_ = false;

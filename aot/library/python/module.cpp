@@ -13,6 +13,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
@@ -34,6 +35,13 @@ namespace api = bf_aot::api;
 using namespace nb::literals;
 
 namespace {
+
+// Outputs, inputs and shapes of load().
+using PythonCut = std::tuple<std::vector<std::string>, std::vector<std::string>,
+                             std::map<std::string, std::vector<std::int64_t>>>;
+api::Cut cut_of(const PythonCut& cut) {
+  return {std::get<0>(cut), std::get<1>(cut), std::get<2>(cut)};
+}
 
 constexpr std::chrono::milliseconds kPause{20};
 
@@ -338,15 +346,15 @@ NB_MODULE(_native, m) {
 
   nb::class_<api::Model>(m, "Model")
       .def_static("load",
-                  [](const std::filesystem::path& path, const std::vector<std::string>& outputs) {
-                    return unlocked([&] { return api::Model::load(path, outputs); });
+                  [](const std::filesystem::path& path, const PythonCut& cut) {
+                    return unlocked([&] { return api::Model::load(path, cut_of(cut)); });
                   })
       .def_static("from_bytes",
-                  [](const nb::bytes& bytes, const std::string& name,
-                     const std::vector<std::string>& outputs) {
+                  [](const nb::bytes& bytes, const std::string& name, const PythonCut& cut) {
                     const std::span<const char> all(bytes.c_str(), bytes.size());
-                    return unlocked(
-                        [&] { return api::Model::from_bytes(std::as_bytes(all), name, outputs); });
+                    return unlocked([&] {
+                      return api::Model::from_bytes(std::as_bytes(all), name, cut_of(cut));
+                    });
                   })
       .def(
           "derivative",

@@ -293,7 +293,9 @@ Shape GraphImporter::input_shape(const onnx::ValueInfoProto& info) const {
                      element_type_name(type.elem_type())),
          "cast inside the application and export the rest of the model");
   if (!type.has_shape())
-    fail("BF1009", "", "its shape is unknown", "export with static shapes (no dynamic axes)");
+    fail("BF1009", "", "its shape is unknown",
+         fmt::format("say it: --shape {}=1,16 or the like, or export with static shapes",
+                     printable(info.name())));
   Shape shape;
   for (int i = 0; i < type.shape().dim_size(); ++i) {
     const onnx::TensorShapeProto::Dimension& dim = type.shape().dim(i);
@@ -303,7 +305,8 @@ Shape GraphImporter::input_shape(const onnx::ValueInfoProto& info) const {
            dim.dim_param().empty()
                ? fmt::format("dimension {} is unknown", i)
                : fmt::format("dimension {} is dynamic: '{}'", i, printable(dim.dim_param())),
-           "export with static shapes; only the leading (batch) dimension may be dynamic");
+           fmt::format("say the shape: --shape {}=1,16 or the like, or export with static shapes",
+                       printable(info.name())));
     shape.push_back(known ? dim.dim_value() : 1);  // one box is one sample: batch 1
   }
   return shape;

@@ -102,7 +102,7 @@ ModelInfo describe(const onnx::ModelProto& model, std::string_view bytes,
 }
 
 // Makes these tensors the graph's outputs. Throws: BF1017 when no node makes one of them.
-void set_outputs(onnx::GraphProto& graph, const OutputTensors& outputs) {
+void set_outputs(onnx::GraphProto& graph, const std::vector<std::string>& outputs) {
   std::set<std::string_view> made;
   for (const onnx::NodeProto& node : graph.node())
     made.insert(node.output().begin(), node.output().end());
@@ -120,8 +120,78 @@ void set_outputs(onnx::GraphProto& graph, const OutputTensors& outputs) {
   }
 }
 
+// The description of a tensor in the file, or one with its name alone.
+onnx::ValueInfoProto described(const onnx::GraphProto& graph, const std::string& name) {
+  for (const auto* list : {&graph.value_info(), &graph.output(), &graph.input()})
+    for (const onnx::ValueInfoProto& info : *list)
+      if (info.name() == name && info.type().has_tensor_type()) return info;
+  onnx::ValueInfoProto made;
+  made.set_name(name);
+  made.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  return made;
+}
+
+void set_shape(onnx::ValueInfoProto& info, const Shape& shape) {
+  auto& dims = *info.mutable_type()->mutable_tensor_type()->mutable_shape();
+  dims.clear_dim();
+  for (const std::int64_t dim : shape) dims.add_dim()->set_dim_value(dim);
+}
+
+// Makes these tensors inputs: what makes them makes a tensor of no name that is read.
+// Throws: BF1008 when no node makes one of them, or one is named twice.
+void set_inputs(onnx::GraphProto& graph, const std::vector<std::string>& inputs) {
+  google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> all;
+  std::set<std::string_view> seen;
+  for (const std::string& name : inputs) {
+    const std::string place = fmt::format("input '{}'", printable(name));
+    if (!seen.insert(name).second) fail("BF1008", place, "it is named twice");
+    bool made = false;
+    *all.Add() = described(graph, name);
+    for (onnx::NodeProto& node : *graph.mutable_node())
+      for (std::string& output : *node.mutable_output())
+        if (!name.empty() && output == name) {
+          made = true;
+          output += "/cut";
+        }
+    if (!made)
+      fail("BF1008", place, "no node makes such a tensor",
+           "--input-tensor takes the name of a tensor within the network");
+  }
+  for (const onnx::ValueInfoProto& own : graph.input()) *all.Add() = own;
+  *graph.mutable_input() = std::move(all);
+}
+
+// Throws: BF1009 when there is no such input, or a dimension is not positive.
+void set_shapes(onnx::GraphProto& graph, const std::map<std::string, Shape>& shapes) {
+  for (const auto& [name, shape] : shapes) {
+    const std::string place = fmt::format("input '{}'", printable(name));
+    onnx::ValueInfoProto* found = nullptr;
+    for (onnx::ValueInfoProto& info : *graph.mutable_input())
+      if (info.name() == name) found = &info;
+    if (found == nullptr || !found->type().has_tensor_type())
+      fail("BF1009", place, "a shape is given, but the model has no such input");
+    for (const std::int64_t dim : shape)
+      if (dim <= 0) fail("BF1009", place, fmt::format("a dimension of {}", dim));
+    set_shape(*found, shape);
+  }
+}
+
+// Leaves out the inputs that no wanted node reads; the model's last one stays.
+void drop_inputs(onnx::GraphProto& graph, const std::vector<bool>& wanted) {
+  std::set<std::string_view> read;
+  for (int i = 0; i < graph.node_size(); ++i)
+    if (wanted[static_cast<std::size_t>(i)])
+      read.insert(graph.node(i).input().begin(), graph.node(i).input().end());
+  for (const onnx::ValueInfoProto& output : graph.output()) read.insert(output.name());
+  google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> kept;
+  for (const onnx::ValueInfoProto& info : graph.input())
+    if (read.contains(info.name())) *kept.Add() = info;
+  *graph.mutable_input() = std::move(kept);
+}
+
 // Marks the nodes that the tensors depend on.
-std::vector<bool> nodes_behind(const onnx::GraphProto& graph, const OutputTensors& tensors) {
+std::vector<bool> nodes_behind(const onnx::GraphProto& graph,
+                               const std::vector<std::string>& tensors) {
   std::unordered_map<std::string_view, std::vector<int>> makers;
   for (int i = 0; i < graph.node_size(); ++i)
     for (const std::string& name : graph.node(i).output()) makers[name].push_back(i);
@@ -168,7 +238,7 @@ std::vector<OnnxNode> nodes_of(const onnx::GraphProto& graph) {
 // file: what holds the bytes, or null; emptied when the model is parsed, which copies them.
 ImportedModel import_parsed(std::string_view bytes, std::string* file, const std::string& file_name,
                             const std::filesystem::path& folder, const ImportLimits& limits,
-                            const InputBindings& bindings, const OutputTensors& outputs) {
+                            const InputBindings& bindings, const ModelCut& cut) {
   const std::string place = printable(file_name);
   if (bytes.size() > limits.file_bytes)
     fail("BF1002", place,
@@ -187,13 +257,19 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   const OpsetSpan opsets = find_opsets(model);
   result.info.opset = opsets.last;
   if (file != nullptr) std::string().swap(*file);
-  ImportState state{{}, {limits, folder}, opsets.last, opsets.first, {}, {}, {}, {}, {}, {}, {}, {},
-                    {}, {}};
+  ImportState state{
+      {}, {limits, folder}, opsets.last, opsets.first, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   std::vector<bool> wanted(static_cast<std::size_t>(model.graph().node_size()), true);
-  if (!outputs.empty()) {
-    set_outputs(*model.mutable_graph(), outputs);
-    wanted = nodes_behind(model.graph(), outputs);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  set_inputs(graph, cut.inputs);
+  set_shapes(graph, cut.shapes);
+  if (!cut.outputs.empty()) set_outputs(graph, cut.outputs);
+  if (!cut.outputs.empty() || !cut.inputs.empty()) {
+    std::vector<std::string> ends;
+    for (const onnx::ValueInfoProto& output : graph.output()) ends.push_back(output.name());
+    wanted = nodes_behind(graph, ends);
   }
+  if (!cut.inputs.empty()) drop_inputs(graph, wanted);
   result.nodes = nodes_of(model.graph());
   result.graph =
       import_graph(*model.mutable_graph(), std::move(state), bindings, wanted, result.info);
@@ -202,9 +278,9 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
 
 ImportedModel import_bytes(std::string_view bytes, std::string* file, const std::string& file_name,
                            const std::filesystem::path& folder, const ImportLimits& limits,
-                           const InputBindings& bindings, const OutputTensors& outputs) {
+                           const InputBindings& bindings, const ModelCut& cut) {
   try {
-    return import_parsed(bytes, file, file_name, folder, limits, bindings, outputs);
+    return import_parsed(bytes, file, file_name, folder, limits, bindings, cut);
   } catch (const std::bad_alloc&) {
     fail("BF1005", printable(file_name), "the model needs more memory than there is");
   }
@@ -213,16 +289,16 @@ ImportedModel import_bytes(std::string_view bytes, std::string* file, const std:
 }  // namespace
 
 ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits,
-                           const InputBindings& bindings, const OutputTensors& outputs) {
+                           const InputBindings& bindings, const ModelCut& cut) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::string file = read_file(path, limits.file_bytes, "model");
-  return import_bytes(file, &file, path.filename().string(), folder, limits, bindings, outputs);
+  return import_bytes(file, &file, path.filename().string(), folder, limits, bindings, cut);
 }
 
 ImportedModel import_model_bytes(std::string_view bytes, const std::string& file_name,
                                  const std::filesystem::path& folder, const ImportLimits& limits,
-                                 const InputBindings& bindings, const OutputTensors& outputs) {
-  return import_bytes(bytes, nullptr, file_name, folder, limits, bindings, outputs);
+                                 const InputBindings& bindings, const ModelCut& cut) {
+  return import_bytes(bytes, nullptr, file_name, folder, limits, bindings, cut);
 }
 
 TensorFile read_tensor(std::string_view bytes, const std::string& where) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "frontend/graph/graph.h"
+#include "frontend/import/file/model_cut.h"
 
 namespace bf_aot {
 
@@ -34,10 +35,6 @@ struct ImportLimits {
 // Model inputs that are to be constants: name -> bytes of a serialized TensorProto.
 using InputBindings = std::map<std::string, std::string>;
 
-// Tensors that are to be the model's outputs, in this order, instead of its own. Nodes that none of
-// them depends on are not read.
-using OutputTensors = std::vector<std::string>;
-
 // Names of the supported operators of domain ai.onnx, in order, and the operator sets.
 std::vector<std::string_view> supported_operators();
 // Names of the supported operators of other domains: "com.microsoft.QLinearAdd".
@@ -50,14 +47,13 @@ OpsetRange supported_opsets();
 // Reads an ONNX model, plain or compressed by gzip. External weights are read from the model's
 // folder only. Throws: CompileError BF10xx with all problems found (docs/reference/diagnostics.md).
 ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits = {},
-                           const InputBindings& bindings = {}, const OutputTensors& outputs = {});
+                           const InputBindings& bindings = {}, const ModelCut& cut = {});
 
 // Imports a model from memory. `folder` is where external data is looked for; empty forbids it.
 ImportedModel import_model_bytes(std::string_view bytes, const std::string& file_name,
                                  const std::filesystem::path& folder,
                                  const ImportLimits& limits = {},
-                                 const InputBindings& bindings = {},
-                                 const OutputTensors& outputs = {});
+                                 const InputBindings& bindings = {}, const ModelCut& cut = {});
 
 // A tensor as files beside test models hold it, in double; NaN and infinities are let through.
 struct TensorFile {

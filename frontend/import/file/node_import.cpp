@@ -68,7 +68,9 @@ const IntegerTensor& NodeImport::integers(std::size_t i, std::string_view role) 
     fail(
         "BF1018", "",
         fmt::format("the {} '{}' is not a constant integer tensor", role, printable(input_name(i))),
-        "export with static shapes, or simplify the model so that it is folded to a constant");
+        fmt::format("export with static shapes, simplify the model so that it is folded to a "
+                    "constant, or begin behind this node: --input-tensor {}",
+                    printable(node_.output(0))));
   return *found;
 }
 

@@ -29,6 +29,8 @@ Floats = npt.NDArray[np.float32]
 _CHOICES: Dict[str, List[str]] = {name: choices for name, choices, _ in _native.OPTIONS}
 _OF_DECISIONS = {name for name, _, of_decisions in _native.OPTIONS if of_decisions}
 _ARITHMETIC = ["float", "integer", "auto"]
+# Outputs, inputs and shapes: see load().
+_Cut = Tuple[Sequence[str], Sequence[str], Mapping[str, Sequence[int]]]
 _MOST_VERIFIERS = 16  # that a model keeps
 _LONG_SECONDS = 10.0  # what is predicted to take so long is said to
 
@@ -253,10 +255,10 @@ class Model:
     """
 
     def __init__(self, native: "_native.Model", name: str, source: Union[bytes, str],
-                 outputs: Sequence[str] = (), derived: Tuple[Tuple[int, ...], ...] = ()) -> None:
+                 cut: _Cut = ((), (), {}), derived: Tuple[Tuple[int, ...], ...] = ()) -> None:
         self._native, self._name, self._source = native, name, source
-        # Made of the source by load() with these tensors, then by derivative() for these inputs.
-        self._tensors, self._derived = list(outputs), derived
+        # Made of the source by load() with this cut, then by derivative() for these inputs.
+        self._cut, self._derived = cut, derived
         self._inputs: List[Tuple[str, Tuple[int, ...]]] = native.inputs
         self._outputs: List[Tuple[str, Tuple[int, ...]]] = native.outputs
         self._count: int = native.input_count
@@ -340,7 +342,7 @@ class Model:
         if any(number != each or number < 0 for number, each in zip(numbers, chosen)):
             raise ValueError("inputs are numbers of elements, counted from 0")
         return Model(self._native.derivative(list(numbers)), self._name, self._source,
-                     self._tensors, (*self._derived, numbers))
+                     self._cut, (*self._derived, numbers))
 
     # ---- bounds
 
@@ -703,16 +705,16 @@ class Model:
         data = self._source
         if isinstance(data, str):
             data = Path(data).read_bytes()
-        return _again, (data, self._name, self.sha256, self._tensors, self._derived)
+        return _again, (data, self._name, self.sha256, self._cut, self._derived)
 
 
 def _batch_of(method: str) -> int:
     return _BATCH[_choice(_CHOICES["method"], method, "method")]
 
 
-def _again(data: bytes, name: str, sha256: str, outputs: Sequence[str],
+def _again(data: bytes, name: str, sha256: str, cut: _Cut,
            derived: Tuple[Tuple[int, ...], ...]) -> Model:
-    native = _native.Model.from_bytes(data, name, list(outputs))
+    native = _native.Model.from_bytes(data, name, cut)
     if native.sha256 != sha256:
         raise Error("BF1001", name, "the file has changed since the model was read",
                     "load it again")
@@ -746,8 +748,14 @@ def _exported(module: Any, example: Any) -> bytes:
     return buffer.getvalue()
 
 
+def _names(tensors: Union[None, str, Sequence[str]]) -> List[str]:
+    return [tensors] if isinstance(tensors, str) else list(tensors or ())
+
+
 def load(source: Any, *, name: Optional[str] = None, example: Any = None,
-         output_tensor: Union[None, str, Sequence[str]] = None) -> Model:
+         output_tensor: Union[None, str, Sequence[str]] = None,
+         input_tensor: Union[None, str, Sequence[str]] = None,
+         shape: Optional[Mapping[str, Sequence[int]]] = None) -> Model:
     """Reads a network.
 
     Args:
@@ -757,16 +765,19 @@ def load(source: Any, *, name: Optional[str] = None, example: Any = None,
         example: of a torch.nn.Module: an input, with a leading axis of 1, or a tuple of inputs.
         output_tensor: tensors of the network that are to be its outputs instead of its own, in this
             order; what none of them depends on is not read.
+        input_tensor: tensors of the network that are to be its inputs, in this order, whatever
+            makes them; inputs of the network that something still depends on follow them.
+        shape: shapes of inputs, by name, which the file may leave open.
 
     Raises:
         Error: BF10xx, all problems of the model together.
         TypeError: the source is none of these.
     """
-    tensors = [output_tensor] if isinstance(output_tensor, str) else list(output_tensor or ())
+    cut = (_names(output_tensor), _names(input_tensor),
+           {tensor: [int(size) for size in sizes] for tensor, sizes in (shape or {}).items()})
     if isinstance(source, (str, os.PathLike)):
         path = os.path.abspath(os.fspath(source))
-        return Model(_native.Model.load(Path(path), tensors), name or os.path.basename(path), path,
-                     tensors)
+        return Model(_native.Model.load(Path(path), cut), name or os.path.basename(path), path, cut)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(source, torch.nn.Module):
         data = _exported(source, example)
@@ -779,7 +790,7 @@ def load(source: Any, *, name: Optional[str] = None, example: Any = None,
         raise TypeError(f"a model is a path, bytes, an onnx.ModelProto or a torch.nn.Module, "
                         f"not {type(source).__name__}")
     name = name or "model.onnx"
-    return Model(_native.Model.from_bytes(data, name, tensors), name, data, tensors)
+    return Model(_native.Model.from_bytes(data, name, cut), name, data, cut)
 
 
 def include() -> Path:

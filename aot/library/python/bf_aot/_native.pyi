@@ -1,12 +1,14 @@
 """The extension module: the library's objects. Names, defaults and shapes are the package's."""
 
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import numpy.typing as npt
 
 METHODS: List[str]
+# Outputs, inputs and shapes that load() takes.
+_Cut = Tuple[Sequence[str], Sequence[str], Mapping[str, Sequence[int]]]
 # Name, names of its values or nothing, and whether verify() alone takes it.
 OPTIONS: List[Tuple[str, List[str], bool]]
 __version__: str
@@ -41,9 +43,9 @@ class Certifier:
 
 class Model:
     @staticmethod
-    def load(path: Path, outputs: List[str]) -> Model: ...
+    def load(path: Path, cut: _Cut) -> Model: ...
     @staticmethod
-    def from_bytes(bytes: bytes, name: str, outputs: List[str]) -> Model: ...
+    def from_bytes(bytes: bytes, name: str, cut: _Cut) -> Model: ...
     def derivative(self, inputs: List[int]) -> Model: ...
     @property
     def inputs(self) -> List[Tuple[str, Tuple[int, ...]]]: ...

@@ -30,8 +30,8 @@ constexpr char kFile[] =
     "3,-2,\n"
     "+0.5,\n";
 
-ImportedModel import_text(const std::string& text, const OutputTensors& outputs = {}) {
-  return import_model_bytes(text, "a.nnet", {}, {}, {}, outputs);
+ImportedModel import_text(const std::string& text, const ModelCut& cut = {}) {
+  return import_model_bytes(text, "a.nnet", {}, {}, {}, cut);
 }
 
 std::string code_of(const std::string& text) {
@@ -99,27 +99,76 @@ constexpr char kClassifier[] = R"(
   })";
 
 // What nobody asks for is not read.
-TEST(OutputTensors, CutWhatFollows) {
+TEST(ModelCut, CutWhatFollows) {
   const std::string bytes = test::encode_model(kClassifier);
   EXPECT_THROW(import_model_bytes(bytes, "m", {}), CompileError);
-  const ImportedModel model = import_model_bytes(bytes, "m", {}, {}, {}, {"scores"});
+  const ImportedModel model = import_model_bytes(bytes, "m", {}, {}, {}, {.outputs = {"scores"}});
   EXPECT_EQ(evaluate(model.graph, {{-1, 3}})[0], (std::vector<double>{0, 3}));
   EXPECT_EQ(model.nodes.size(), 4U);  // of the file
   EXPECT_TRUE(model.nodes[0].is_output);
   EXPECT_FALSE(model.nodes[3].is_output);
-  const ImportedModel two = import_model_bytes(bytes, "m", {}, {}, {}, {"winner", "scores"});
+  const ImportedModel two =
+      import_model_bytes(bytes, "m", {}, {}, {}, {.outputs = {"winner", "scores"}});
   ASSERT_EQ(two.graph.outputs.size(), 2U);
   EXPECT_EQ(evaluate(two.graph, {{-1, 3}})[1], (std::vector<double>{0, 3}));
 }
 
-TEST(OutputTensors, MustBeMadeByANode) {
+TEST(ModelCut, MustBeMadeByANode) {
   const std::string bytes = test::encode_model(kClassifier);
   for (const char* name : {"x", "names", "nothing", ""}) try {
-      import_model_bytes(bytes, "m", {}, {}, {}, {name});
+      import_model_bytes(bytes, "m", {}, {}, {}, {.outputs = {name}});
       ADD_FAILURE() << name;
     } catch (const CompileError& error) {
       EXPECT_EQ(error.diagnostics().front().code, "BF1017");
     }
+}
+
+// Token numbers -> rows of a table -> a sum of both tokens' rows, and an input that is added.
+constexpr const char* kEmbedding = R"(
+  ir_version: 8 opset_import { version: 17 }
+  graph {
+    name: "g"
+    node { op_type: "Gather" input: "table" input: "ids" output: "rows" }
+    node { op_type: "ReduceSum" input: "rows" input: "axes" output: "sum"
+           attribute { name: "keepdims" type: INT i: 0 } }
+    node { op_type: "Add" input: "sum" input: "more" output: "y" }
+    initializer { name: "table" dims: 3 dims: 2 data_type: 1
+                  float_data: 1 float_data: 2 float_data: 3 float_data: 4 float_data: 5 float_data: 6 }
+    initializer { name: "axes" dims: 1 data_type: 7 int64_data: 0 }
+    input { name: "ids" type { tensor_type { elem_type: 7 shape { dim { dim_value: 2 } } } } }
+    input { name: "more" type { tensor_type { elem_type: 1 shape { dim { dim_param: "n" } } } } }
+    output { name: "y" }
+  })";
+
+// What makes the tensor is not read, nor its inputs; the others follow.
+TEST(ModelCut, BeginsWithin) {
+  const std::string bytes = test::encode_model(kEmbedding);
+  EXPECT_THROW(import_model_bytes(bytes, "m", {}), CompileError);
+  const ImportedModel model = import_model_bytes(
+      bytes, "m", {}, {}, {}, {.inputs = {"rows"}, .shapes = {{"rows", {2, 2}}, {"more", {2}}}});
+  ASSERT_EQ(model.graph.inputs.size(), 2U);
+  EXPECT_EQ(model.graph.value(model.graph.inputs[0]).name, "rows");
+  EXPECT_EQ(model.graph.value(model.graph.inputs[1]).name, "more");
+  EXPECT_EQ(evaluate(model.graph, {{1, 2, 5, 6}, {10, 20}})[0], (std::vector<double>{16, 28}));
+}
+
+TEST(ModelCut, NamesWhatIsWrong) {
+  const std::string bytes = test::encode_model(kEmbedding);
+  const auto refused = [&](const ModelCut& cut) {
+    try {
+      import_model_bytes(bytes, "m", {}, {}, {}, cut);
+    } catch (const CompileError& error) {
+      return error.diagnostics().front().code;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused({.inputs = {"rows"}}), "BF1009") << "its shape is not in the file";
+  EXPECT_EQ(refused({.inputs = {"nothing"}}), "BF1008");
+  EXPECT_EQ(refused({.inputs = {"ids"}}), "BF1008") << "an input already";
+  EXPECT_EQ(refused({.inputs = {"rows", "rows"}}), "BF1008");
+  EXPECT_EQ(refused({.inputs = {""}}), "BF1008");
+  EXPECT_EQ(refused({.shapes = {{"y", {2}}}}), "BF1009");
+  EXPECT_EQ(refused({.inputs = {"rows"}, .shapes = {{"rows", {2, 0}}}}), "BF1009");
 }
 
 }  // namespace
