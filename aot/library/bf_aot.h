@@ -77,7 +77,7 @@ struct Tensor {
   std::vector<std::int64_t> shape;
 };
 
-/// What of a file is read.
+/// Says what of a file is read.
 struct Cut {
   /// Tensors that are to be the outputs instead of the file's own, in this order; what none of them
   /// depends on is not read.

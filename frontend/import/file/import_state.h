@@ -81,8 +81,8 @@ struct ImportState {
   void rename(ValueId id, const std::string& name);
 
   // The graph's value for a name; makes the Literal node of a constant.
-  // Throws: BF1020 not available, BF1019 an integer that is no double, BF1023 it is Masked. The name
-  // must be known, not poisoned.
+  // Throws: BF1020 not available, BF1019 an integer that is no double, BF1023 it is Masked. The
+  // name must be known, not poisoned.
   ValueId value(const std::string& name);
 
   // The constant that a value is, with a bound of its rounding; nullptr when it depends on the

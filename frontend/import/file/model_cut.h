@@ -8,7 +8,7 @@
 
 namespace bf_aot {
 
-// What of a model is read.
+// Says what of a model is read.
 struct ModelCut {
   // Tensors that are to be the model's outputs, in this order, instead of its own. Nodes that none
   // of them depends on are not read.
