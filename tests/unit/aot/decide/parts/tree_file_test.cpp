@@ -22,7 +22,7 @@ TreeFile sample() {
                    std::string(64, 'a'),
                    std::string(64, 'b'),
                    std::string(64, 'c'),
-                   {"y"},
+                   {{"y"}, {"e"}, {{"e", {1, 4}}}},
                    "real",
                    false};
   file.state.nodes = 5;
