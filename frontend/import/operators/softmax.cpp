@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 
@@ -32,8 +33,20 @@ Grouping checked_groups(NodeImport& node, const std::vector<bool>& along) {
 
 constexpr std::int64_t kOneAxis = 13;
 
-// e^-87 < 2^-125, as 87 > 125 ln 2. Powers up to e^87 are floats, and so are their inverses.
-constexpr double kMostExponent = 87, kCapError = 0x1p-125;
+// Exponents of Softmax are capped, and the result's error pays for that. Sums of all powers are
+// floats, and so are their inverses.
+//
+// Proof. 2^b >= n; the cap is T = 87 - 0.7 b: n e^T <= e^87 (2 e^-0.7)^b < e^87 (1 - 0.006)^b,
+// which is a float. e^-87 < 2^-125, as 87 > 125 ln 2, and e^(0.7 b) < 2^(1.01 b) < 2^(b + 1) for b
+// < 100: e^-T < 2^(b - 124).
+struct Cap {
+  double exponent, error;
+};
+Cap cap_of(std::int64_t n) {
+  int b = 0;
+  while ((std::int64_t{1} << b) < n) ++b;
+  return {87 - 0.7 * b, std::ldexp(1, b - 124)};
+}
 
 Grouping groups_of(NodeImport& node, std::int64_t axis, std::int64_t opset) {
   const Shape& shape = node.input_shape(0);
@@ -73,6 +86,12 @@ ValueId add_alone(NodeImport& node, ValueId x, const std::vector<bool>& hidden) 
   for (std::size_t i = 0; i < hidden.size(); ++i)
     if (hidden[i]) one.data[i] = 0;
   return add_scale(node, x, filled(node.shape_of(x), 0), std::move(one));
+}
+
+std::int64_t most_members(const Grouping& groups) {
+  std::size_t most = 0;
+  for (const auto& members : groups.members) most = std::max(most, members.size());
+  return static_cast<std::int64_t>(most);
 }
 
 // Leaves out of each group the elements that are -inf. Throws: BF1023 when none is left.
@@ -152,11 +171,10 @@ void import_log_softmax(NodeImport& node) {
 // 1 / sum_j exp(x_j - x_i); of two elements that is sigmoid(x_i - x_j). The sum is at least 1 and
 // the result between 0 and 1: saying so changes no value, but intervals lose it in wide boxes.
 //
-// Exponents are capped at kMostExponent, as a masked element's are some 1e4: bounds stay finite and
+// Exponents are capped at T of cap_of(), as a masked element's are some 1e4: bounds stay finite and
 // evaluation in exact arithmetic does not leave the range of exponents. Proof. s' <= s for the
-// capped sum s', and they are equal unless some x_j - x_i > kMostExponent; then s' >
-// e^kMostExponent and 0 < 1 / s <= 1 / s' < e^-kMostExponent = kCapError, rounded up: the result's
-// error.
+// capped sum s', and they are equal unless some x_j - x_i > T; then s' > e^T and 0 < 1 / s <= 1 /
+// s' < e^-T, which is at most the result's error.
 //
 // An element that is -inf takes no part, and its result is 0.
 ValueId add_softmax(NodeImport& node, ValueId x, std::int64_t axis, std::int64_t opset) {
@@ -171,13 +189,14 @@ ValueId add_softmax(NodeImport& node, ValueId x, std::int64_t axis, std::int64_t
   if (groups.size() == 2 && hidden == nullptr)
     return add_unary(node, add_leads(node, x, groups, 1), {FunctionKind::kSigmoid});
   const double infinity = std::numeric_limits<double>::infinity();
+  const Cap cap = cap_of(most_members(groups));
   const ValueId powers =
-      add_exponentials(node, x, groups, {FunctionKind::kCappedExp, kMostExponent});
+      add_exponentials(node, x, groups, {FunctionKind::kCappedExp, cap.exponent});
   const ValueId sum = add_unary(node, powers, {FunctionKind::kClip, 1, infinity});
   const ValueId inverse = add_unary(node, sum, {FunctionKind::kReciprocal});
   const Shape shape = node.shape_of(inverse);
   Constant factor = filled(shape, 1), offset = filled(shape, 0);
-  offset.error.assign(offset.data.size(), kCapError);
+  offset.error.assign(offset.data.size(), cap.error);
   for (std::size_t i = 0; hidden != nullptr && i < hidden->size(); ++i)
     if ((*hidden)[i]) factor.data[i] = offset.error[i] = 0;
   const ValueId known = add_scale(node, inverse, std::move(factor), std::move(offset));
