@@ -720,7 +720,7 @@ def _again(data: bytes, name: str, sha256: str, cut: _Cut,
                     "load it again")
     for inputs in derived:
         native = native.derivative(list(inputs))
-    return Model(native, name, data, outputs, derived)
+    return Model(native, name, data, cut, derived)
 
 
 def _exported(module: Any, example: Any) -> bytes:
