@@ -295,6 +295,20 @@ class DerivativeMaker {
 
 }  // namespace
 
+namespace {
+
+// Powers of Softmax are capped at the price of an error of its values, which says nothing of their
+// slopes: the network is differentiated with the powers themselves.
+Graph without_caps(const Graph& graph) {
+  Graph plain = graph;
+  for (Node& node : plain.nodes)
+    if (auto* const unary = std::get_if<Unary>(&node.op))
+      if (unary->function.kind == FunctionKind::kCappedExp) unary->function = {FunctionKind::kExp};
+  return plain;
+}
+
+}  // namespace
+
 Graph derivative_graph(const Graph& graph, std::span<const std::size_t> inputs) {
   std::size_t count = 0;
   for (const ValueId input : graph.inputs)
@@ -306,7 +320,8 @@ Graph derivative_graph(const Graph& graph, std::span<const std::size_t> inputs) 
     if (input >= count)
       fail("BF2121", "derivative", fmt::format("there is no input {}", input),
            fmt::format("the network's inputs are 0 to {}", count - 1));
-  return DerivativeMaker(graph, inputs).make();
+  const Graph plain = without_caps(graph);
+  return DerivativeMaker(plain, inputs).make();
 }
 
 }  // namespace bf_aot

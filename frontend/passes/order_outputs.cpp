@@ -42,16 +42,17 @@ bool has_function(const Node* node, const Function& function) {
   return unary != nullptr && unary->function == function;
 }
 
-// e^x: powers that import caps stand for it, with the error that they leave behind.
-bool makes_powers(const Node& node) {
-  const auto* const unary = std::get_if<Unary>(&node.op);
-  return unary != nullptr && (unary->function.kind == FunctionKind::kExp ||
-                              unary->function.kind == FunctionKind::kCappedExp);
-}
-
 bool all_are(const Constant& constant, double x) {
   return constant.is_exact() &&
          std::ranges::all_of(constant.data, [x](double y) { return y == x; });
+}
+
+// Import caps the powers of Softmax, which then stand for e^x, and lets x + 0 carry the error that
+// this leaves. No other node makes capped powers.
+bool moves_nothing(const Node& node) {
+  const auto* const scale = std::get_if<Scale>(&node.op);
+  return scale != nullptr && all_are(scale->factor, 1) &&
+         std::ranges::all_of(scale->offset.data, [](double x) { return x == 0; });
 }
 
 class OrderFinder {
@@ -101,10 +102,12 @@ class OrderFinder {
   std::optional<Ordered> before_sum(const Ordered& at, const Node* node) const {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     bool turned = at.turned;
+    FunctionKind powers = FunctionKind::kExp;
     if (has_function(node, {FunctionKind::kLog})) node = maker(node->inputs[0]);
     if (has_function(node, {FunctionKind::kClip, 0, 1})) {
       node = maker(node->inputs[0]);
-      if (node == nullptr || !std::holds_alternative<Scale>(node->op)) return std::nullopt;
+      if (node == nullptr || !moves_nothing(*node)) return std::nullopt;
+      powers = FunctionKind::kCappedExp;
       node = maker(node->inputs[0]);
       if (!has_function(node, {FunctionKind::kReciprocal})) return std::nullopt;
       node = maker(node->inputs[0]);
@@ -112,17 +115,18 @@ class OrderFinder {
       node = maker(node->inputs[0]);
       turned = !turned;
     }
-    const std::optional<ValueId> x = node != nullptr ? summed(*node) : std::nullopt;
+    const std::optional<ValueId> x = node != nullptr ? summed(*node, powers) : std::nullopt;
     if (!x) return std::nullopt;
     return Ordered{*x, !turned, true};  // s_i is e^-x_i times what is the same for all i
   }
 
   // x, where the node makes s_i = 1 + sum of e^(x_j - x_i) over all j other than i.
-  std::optional<ValueId> summed(const Node& node) const {
+  std::optional<ValueId> summed(const Node& node, FunctionKind kind) const {
     const auto* const sum = std::get_if<SparseAffine>(&node.op);
     if (sum == nullptr || !all_are(sum->value, 1) || !all_are(sum->bias, 1)) return std::nullopt;
     const Node* const powers = maker(node.inputs[0]);
-    if (powers == nullptr || !makes_powers(*powers)) return std::nullopt;
+    const auto* const power = powers != nullptr ? std::get_if<Unary>(&powers->op) : nullptr;
+    if (power == nullptr || power->function.kind != kind) return std::nullopt;
     const Node* const leads = maker(powers->inputs[0]);
     const auto* const difference =
         leads != nullptr ? std::get_if<SparseAffine>(&leads->op) : nullptr;

@@ -152,7 +152,7 @@ std::vector<std::string> texts_at(const input::JsonAt& at) {
   return texts;
 }
 
-// Of inputs, by name.
+// Reads the shapes of inputs by their names.
 std::map<std::string, Shape> shapes_at(const input::JsonAt& at) {
   constexpr std::uint64_t kMostDimension = std::uint64_t{1} << 40;
   std::map<std::string, Shape> shapes;

@@ -140,7 +140,7 @@ constexpr const char* kEmbedding = R"(
     output { name: "y" }
   })";
 
-// What makes the tensor is not read, nor its inputs; the others follow.
+// Import reads neither what makes the tensor nor the inputs of that; the other inputs follow.
 TEST(ModelCut, BeginsWithin) {
   const std::string bytes = test::encode_model(kEmbedding);
   EXPECT_THROW(import_model_bytes(bytes, "m", {}), CompileError);

@@ -163,6 +163,35 @@ TEST(OrderOutputs, SoftmaxIsCheckedTermByTerm) {
   expect_same_order(network);
 }
 
+// Nor is one whose results are scaled apart, or whose powers are not those of import.
+TEST(OrderOutputs, SoftmaxIsCheckedToItsEnd) {
+  const Graph network = chain({1, 3}, {op("Softmax")});
+  const auto changed = [&](const auto& change) {
+    Graph graph = network;
+    bool found = false;
+    for (Node& node : graph.nodes) found = change(node) || found;
+    EXPECT_TRUE(found);
+    expect_unchanged(graph);
+  };
+  const auto scales = [](std::vector<double> factor, std::vector<double> offset) {
+    return [=](Node& node) {
+      auto* const scale = std::get_if<Scale>(&node.op);
+      if (scale != nullptr) scale->factor.data = factor, scale->offset.data = offset;
+      return scale != nullptr;
+    };
+  };
+  changed(scales({1, 2, 1}, {0, 0, 0}));
+  changed(scales({-1, -1, -1}, {0, 0, 0}));
+  changed(scales({1, 1, 1}, {0, 0.5, 0}));
+  changed([](Node& node) {
+    auto* const unary = std::get_if<Unary>(&node.op);
+    const bool power = unary != nullptr && unary->function.kind == FunctionKind::kCappedExp;
+    if (power) unary->function = {FunctionKind::kExp};
+    return power;
+  });
+  expect_same_order(network);
+}
+
 TEST(OrderOutputs, StrictFunctionsHaveDistinctValues) {
   for (const FunctionFacts& facts : function_facts()) {
     if (!facts.strict) continue;
