@@ -74,10 +74,10 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
   // Boxes inside of golden ones have sides down to 1/16 of theirs: rounding weighs more.
   static constexpr apps::Tolerances kPart = {1.05, 1.02, 0.01};
 
-  // Slopes that are improved in float and in double part where coefficients cancel exactly in
-  // double alone, as they do in lattices of minima and maxima: after 20 steps widths differ by up
-  // to 0.3 % in either direction.
-  static constexpr apps::Tolerances kAscents = {1.01, 1.005, 0.01};
+  // In a lattice of minima and maxima coefficients cancel exactly in double alone, where slopes
+  // that are improved in float and in double part: after 20 steps its widths differ by 0.3 % in
+  // either direction.
+  static constexpr apps::Tolerances kLattice = {1.01, 1.005, 0.01};
 
   void SetUp() override {
     const Model& model = std::get<0>(GetParam());
@@ -202,8 +202,9 @@ input::FloatBox sub_box(Random& random, const input::FloatBox& box, bool point) 
 }
 
 TEST_P(RealNetworks, BoundsHoldAndAreTight) {
-  const bool ascends = std::get<1>(GetParam()) == Method::kAlphaCrown;
-  const apps::Tolerances whole = ascends ? kAscents : apps::Tolerances{};
+  const auto& [model, method] = GetParam();
+  const bool lattice = model.name == std::string("tll_n8") && method == Method::kAlphaCrown;
+  const apps::Tolerances whole = lattice ? kLattice : apps::Tolerances{};
   for (const input::GoldenBox& golden : golden_.boxes) {
     const input::FloatBox box = input::round_outward(golden.file, verifier_.plan().input_count);
     SCOPED_TRACE(golden.description);
