@@ -137,8 +137,9 @@ void set_shape(onnx::ValueInfoProto& info, const Shape& shape) {
   for (const std::int64_t dim : shape) dims.add_dim()->set_dim_value(dim);
 }
 
-// Makes these tensors inputs: what makes them makes a tensor of no name that is read.
-// Throws: BF1008 when no node makes one of them, or one is named twice.
+// Makes these tensors inputs, before the model's own. The nodes that made them make tensors of
+// other names, which nothing reads. Throws: BF1008 when no node makes one of them, or one is named
+// twice.
 void set_inputs(onnx::GraphProto& graph, const std::vector<std::string>& inputs) {
   google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> all;
   std::set<std::string_view> seen;
@@ -176,7 +177,7 @@ void set_shapes(onnx::GraphProto& graph, const std::map<std::string, Shape>& sha
   }
 }
 
-// Leaves out the inputs that no wanted node reads; the model's last one stays.
+// Leaves out the inputs that neither a wanted node nor an output reads.
 void drop_inputs(onnx::GraphProto& graph, const std::vector<bool>& wanted) {
   std::set<std::string_view> read;
   for (int i = 0; i < graph.node_size(); ++i)

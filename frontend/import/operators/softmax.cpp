@@ -64,7 +64,7 @@ std::int64_t first_axis(const NodeImport& node) {
   return node.int_attribute("axis", node.opset() >= kOneAxis ? -1 : 1);
 }
 
-// The elements that i is compared with, itself among them; none where it was left out.
+// Returns the elements that i is compared with, itself among them; none where it was left out.
 std::span<const std::int64_t> group_of(const Grouping& groups, std::int64_t i) {
   const auto& members =
       groups.members[static_cast<std::size_t>(groups.group[static_cast<std::size_t>(i)])];
@@ -80,7 +80,7 @@ void for_each_pair(const Grouping& groups, const Visit& visit) {
       if (i != j) visit(i, j);
 }
 
-// 1 where something is left of a tensor of one element in each group, and 0 elsewhere.
+// Makes the Softmax of groups of one element each: 1 for that, and 0 for the hidden ones.
 ValueId add_alone(NodeImport& node, ValueId x, const std::vector<bool>& hidden) {
   Constant one = filled(node.shape_of(x), 1);
   for (std::size_t i = 0; i < hidden.size(); ++i)

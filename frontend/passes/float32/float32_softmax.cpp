@@ -45,7 +45,8 @@ class Finder {
   static bool all(const Constant& constant, double x) {
     return std::ranges::all_of(constant.data, [x](double y) { return y == x; });
   }
-  // The error of a real softmax whose powers are capped, and 0 in place of masked elements.
+  // Returns true for x + 0, which carries the error that capped powers leave. It has 0 in place of
+  // masked elements.
   static bool is_shift(const Node& node) {
     const auto* const scale = std::get_if<Scale>(&node.op);
     return scale != nullptr && all(scale->offset, 0) &&
