@@ -72,12 +72,14 @@ double operation_count(const Graph& graph, const Node& node) {
     work = static_cast<double>(entry_count(node.op));
   else if (const auto* groups = std::get_if<GroupMax>(&node.op))
     work = static_cast<double>(groups->source.size());
+  else if (const auto* softmax = std::get_if<LogSoftmax>(&node.op))
+    work = 2 * kPerFunction * static_cast<double>(softmax->source.size());
   return operands + results + work;
 }
 
 bool may_have_no_bound(const Op& op) {
   const auto* binary = std::get_if<Binary>(&op);
-  return std::holds_alternative<Unary>(op) ||
+  return std::holds_alternative<Unary>(op) || std::holds_alternative<LogSoftmax>(op) ||
          (binary != nullptr && binary->kind == Binary::Kind::kDiv);
 }
 

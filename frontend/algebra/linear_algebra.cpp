@@ -316,4 +316,16 @@ GroupMax compose(const GroupMax& outer, const IndexMap& map) {
   return result;
 }
 
+std::optional<LogSoftmax> compose(const LogSoftmax& outer, const IndexMap& map) {
+  LogSoftmax result = outer;
+  for (std::int64_t& source : result.source) source = map.source[index_of(source)];
+  for (std::size_t row = 0; row + 1 < result.row_start.size(); ++row) {
+    std::vector<std::int64_t> members(result.source.begin() + result.row_start[row],
+                                      result.source.begin() + result.row_start[row + 1]);
+    std::ranges::sort(members);
+    if (std::ranges::adjacent_find(members) != members.end()) return std::nullopt;
+  }
+  return result;
+}
+
 }  // namespace bf_aot

@@ -55,5 +55,7 @@ GroupMax compose(const IndexMap& map, const GroupMax& inner);
 
 // outer(map(x)).
 GroupMax compose(const GroupMax& outer, const IndexMap& map);
+// Nothing where the map gives some row an element twice.
+std::optional<LogSoftmax> compose(const LogSoftmax& outer, const IndexMap& map);
 
 }  // namespace bf_aot

@@ -12,6 +12,7 @@
 #include "frontend/derivative/function_derivative.h"
 #include "frontend/derivative/node_maker.h"
 #include "frontend/diagnostic.h"
+#include "frontend/passes/passes.h"
 
 namespace bf_aot {
 namespace {
@@ -179,6 +180,11 @@ class DerivativeMaker {
   Tangent operator()(const Conv& op) { return linear(without_bias(op)); }
   Tangent operator()(const SparseAffine& op) { return linear(without_bias(op)); }
 
+  Tangent operator()(const LogSoftmax&) {
+    BF_CHECK(!"softmax_as_pairs() has written it out");
+    return std::nullopt;
+  }
+
   Tangent operator()(const GroupMax& op) {
     const auto count = static_cast<std::int64_t>(op.source.size());
     if (rounds_.empty()) add_rounds(op, count);
@@ -295,20 +301,6 @@ class DerivativeMaker {
 
 }  // namespace
 
-namespace {
-
-// Powers of Softmax are capped at the price of an error of its values, which says nothing of their
-// slopes: the network is differentiated with the powers themselves.
-Graph without_caps(const Graph& graph) {
-  Graph plain = graph;
-  for (Node& node : plain.nodes)
-    if (auto* const unary = std::get_if<Unary>(&node.op))
-      if (unary->function.kind == FunctionKind::kCappedExp) unary->function = {FunctionKind::kExp};
-  return plain;
-}
-
-}  // namespace
-
 Graph derivative_graph(const Graph& graph, std::span<const std::size_t> inputs) {
   std::size_t count = 0;
   for (const ValueId input : graph.inputs)
@@ -320,7 +312,8 @@ Graph derivative_graph(const Graph& graph, std::span<const std::size_t> inputs) 
     if (input >= count)
       fail("BF2121", "derivative", fmt::format("there is no input {}", input),
            fmt::format("the network's inputs are 0 to {}", count - 1));
-  const Graph plain = without_caps(graph);
+  Graph plain = graph;
+  softmax_as_pairs(plain, true);
   return DerivativeMaker(plain, inputs).make();
 }
 

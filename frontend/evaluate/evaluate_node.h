@@ -170,6 +170,27 @@ class NodeEvaluator {
     return y;
   }
 
+  // Relative to the largest element, whose power is 1.
+  Tensor operator()(const LogSoftmax& op) const {
+    Tensor y;
+    for (std::size_t row = 0; row + 1 < op.row_start.size(); ++row) {
+      const auto begin = static_cast<std::size_t>(op.row_start[row]);
+      const auto end = static_cast<std::size_t>(op.row_start[row + 1]);
+      Number largest = at(0, op.source[begin]);
+      for (std::size_t k = begin + 1; k < end; ++k)
+        largest = Arithmetic::larger(largest, at(0, op.source[k]));
+      typename Arithmetic::Accumulator sum;
+      for (std::size_t k = begin; k < end; ++k)
+        sum.add(Arithmetic::apply({FunctionKind::kExp},
+                                  Arithmetic::subtract(at(0, op.source[k]), largest)));
+      const Number logarithm = Arithmetic::apply({FunctionKind::kLog}, sum.result());
+      for (std::size_t k = begin; k < end; ++k)
+        y.push_back(
+            Arithmetic::subtract(Arithmetic::subtract(at(0, op.source[k]), largest), logarithm));
+    }
+    return y;
+  }
+
  private:
   std::size_t count(ValueId id) const {
     return static_cast<std::size_t>(element_count(graph_.value(id).shape));

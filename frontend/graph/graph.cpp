@@ -65,6 +65,10 @@ std::string_view name_of(const GroupMax&) {
   return "group_max";
 }
 
+std::string_view name_of(const LogSoftmax&) {
+  return "log_softmax";
+}
+
 std::string print_numbers(const std::vector<double>& numbers) {
   return fmt::format("{{{}}}", fmt::join(numbers, ", "));
 }
@@ -168,6 +172,10 @@ std::string print_fields(const GroupMax& op) {
   return print_rows(op.row_start, op.source);
 }
 
+std::string print_fields(const LogSoftmax& op) {
+  return print_rows(op.row_start, op.source);
+}
+
 std::string print_value(const Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
   return fmt::format("%{} '{}' {}", index_of(id), value.name, to_string(value.shape));
@@ -256,6 +264,20 @@ void verify_fields(const GroupMax& op, const std::vector<Shape>& inputs) {
   verify_rows(op.row_start, op.source, element_count(inputs.at(0)));
   for (std::size_t i = 1; i < op.row_start.size(); ++i)
     BF_CHECK(op.row_start[i - 1] < op.row_start[i]);
+}
+
+void verify_fields(const LogSoftmax& op, const std::vector<Shape>& inputs) {
+  verify_rows(op.row_start, op.source, element_count(inputs.at(0)));
+  std::vector<std::int64_t> last(static_cast<std::size_t>(element_count(inputs.at(0))), -1);
+  for (std::int64_t i = 0; i < op.rows(); ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    BF_CHECK(op.row_start[row] < op.row_start[row + 1]);
+    for (std::int64_t k = op.row_start[row]; k < op.row_start[row + 1]; ++k) {
+      std::int64_t& seen = last[static_cast<std::size_t>(op.source[static_cast<std::size_t>(k)])];
+      BF_CHECK(seen != i);
+      seen = i;
+    }
+  }
 }
 
 void verify_values(const Graph& graph) {

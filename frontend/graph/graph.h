@@ -167,8 +167,18 @@ struct GroupMax {
   bool operator==(const GroupMax&) const = default;
 };
 
+// (normal) y_k = x_{source_k} - ln sum_j exp(x_{source_j}), row_start_i <= j, k < row_start_{i +
+// 1}: the logarithm of the softmax of each row, one row after the other. No row is empty, and none
+// has an element twice.
+struct LogSoftmax {
+  std::vector<std::int64_t> row_start;
+  std::vector<std::int64_t> source;
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_start.size()) - 1; }
+  bool operator==(const LogSoftmax&) const = default;
+};
+
 using Op = std::variant<Literal, MatMul, Gemm, Binary, Relu, IndexMap, Scale, Affine, Unary, Conv,
-                        SparseAffine, GroupMax>;
+                        SparseAffine, GroupMax, LogSoftmax>;
 
 struct Value {
   std::string name;  // the ONNX tensor's name; unique within a graph

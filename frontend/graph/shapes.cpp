@@ -177,6 +177,11 @@ Shape infer_shape(const GroupMax& op, const std::vector<Shape>& inputs) {
   return {op.rows()};
 }
 
+Shape infer_shape(const LogSoftmax& op, const std::vector<Shape>& inputs) {
+  expect_inputs(inputs, 1, 1);
+  return {static_cast<std::int64_t>(op.source.size())};
+}
+
 Shape infer_shape(const Op& op, const std::vector<Shape>& inputs) {
   return std::visit([&](const auto& each) { return infer_shape(each, inputs); }, op);
 }

@@ -168,6 +168,10 @@ Reach reach_of(const Binary& op, const Reach& a, const Reach& b) {
   return sum.result();
 }
 
+Reach reach_of(const LogSoftmax&, const Reach&) {
+  return {-kInf, 0};
+}
+
 Reach reach_of(const Node& node, const std::vector<Reach>& reaches) {
   const auto input = [&](std::size_t k) { return reaches[index_of(node.inputs[k])]; };
   return std::visit(
@@ -188,11 +192,12 @@ Reach reach_of(const Node& node, const std::vector<Reach>& reaches) {
 }
 
 // Returns true if rounding an argument outward may cost more than its rounding: where it may leave
-// the domain, or pass a step.
+// the domain, or pass a step; and where powers, as of Softmax, would exceed 1.
 bool is_sensitive(const Function& f) {
   const FunctionFacts& facts = facts_of(f.kind);
   const FunctionDomain domain = facts.domain(f);
-  return std::isfinite(domain.low) || std::isfinite(domain.high) || !domain.zero || facts.integers;
+  return std::isfinite(domain.low) || std::isfinite(domain.high) || !domain.zero ||
+         facts.integers || f.kind == FunctionKind::kExp;
 }
 
 bool is_sensitive(const Node& node) {

@@ -98,6 +98,10 @@ class MapEliminator {
       return compose(*sparse, map_, reader.origin);
     if (const auto* outer = std::get_if<IndexMap>(&reader.op)) return compose(*outer, map_);
     if (const auto* max = std::get_if<GroupMax>(&reader.op)) return compose(*max, map_);
+    if (const auto* softmax = std::get_if<LogSoftmax>(&reader.op)) {
+      std::optional<LogSoftmax> composed = compose(*softmax, map_);
+      return composed ? std::optional<Op>(*std::move(composed)) : std::nullopt;
+    }
     const auto* conv = std::get_if<Conv>(&reader.op);
     if (conv == nullptr || !is_permutation(map_.source, input_count_)) return std::nullopt;
     std::optional<ConvGeometry> geometry = moved_geometry(conv->geometry, false, map_.source);

@@ -10,9 +10,9 @@
 
 // Normalisation: rewrites an imported graph into linear nodes of one computed tensor (Affine, Conv,
 // SparseAffine, IndexMap, Scale), sums and products of two computed tensors of equal size, Relu,
-// Unary and GroupMax. Each pass maps a well-formed graph to a well-formed graph of the same
-// function; inputs and outputs keep their number, order, names and shapes (join_inputs makes one
-// input of them all, fold_output_spec adds an output).
+// Unary, GroupMax and LogSoftmax. Each pass maps a well-formed graph to a well-formed graph of the
+// same function; inputs and outputs keep their number, order, names and shapes (join_inputs makes
+// one input of them all, fold_output_spec adds an output).
 //
 // What "the same function" means: the real function that the ONNX file defines, its constants being
 // exact reals. A folded constant is a double with a bound of its distance to the exact one
@@ -201,6 +201,17 @@ bool drop_unread(Graph& graph);
 //          k = index_map x [1, 2];  m = add k, p;  and the same of m
 // Rounding: none. The real function is the same; an evaluation's roundings are not.
 void max_as_relu(Graph& graph);
+
+// Each LogSoftmax becomes functions of differences, -ln s_i with s_i = sum_j e^(x_j - x_i), and its
+// powers, which Softmax is, become 1 / s_i: for evaluation in float32, for derivatives, and for
+// neurons that are split. Exponents of Softmax are capped unless `slopes`: at the price of an error
+// of its values, which says nothing of their slopes.
+//   t = log_softmax x {{0, 1, 2}};  y = capped_exp t {0}
+//     ->   d = sparse_affine x {x_1 - x_0, x_2 - x_0, ...};  e = capped_exp d {T}
+//          s = sparse_affine e {1 + e_0 + e_1, ...};  c = clip s {1, inf};  r = reciprocal c
+//          k = scale r {1, 0 +- error};  y = clip k {0, 1}
+// Rounding: none but that error. Fails with BF1027 where there are too many pairs.
+void softmax_as_pairs(Graph& graph, bool slopes = false);
 
 // Functions of restricted domain get what their argument's exact values never leave
 // (Function::least, most), where that lies within the domain: found by interval arithmetic from

@@ -32,7 +32,15 @@ void maxima_as_asked(Graph& graph, const PassOptions& options) {
 // A verifier's own evaluation rounds each result. Splits of neurons of the networks that have
 // maxima written as ReLUs need all of their functions to be ReLUs.
 void functions_of_one_tensor(Graph& graph, const PassOptions& options) {
-  if (!options.own_evaluation && !options.max_as_relu) collapse_univariate(graph);
+  const bool maxima = options.max_as_relu && std::ranges::any_of(graph.nodes, [](const Node& node) {
+                        return std::holds_alternative<GroupMax>(node.op);
+                      });
+  if (!options.own_evaluation && !maxima) collapse_univariate(graph);
+}
+
+// Evaluation rounds each result, and neurons are split of functions and products alone.
+void softmax_as_asked(Graph& graph, const PassOptions& options) {
+  if (options.own_evaluation || options.max_as_relu) softmax_as_pairs(graph);
 }
 
 // It does not run for a verifier's own evaluation, whose roundings no constant of the graph holds.
@@ -106,6 +114,10 @@ constexpr Pass kPasses[] = {
      "count the roundings of float32 evaluation (--semantics float32)",
      round_as_given,
      {.optional = false, .of = PassTraits::Of::kFloat32}},
+    {"softmax-as-pairs",
+     "write softmax as functions of differences, where neurons of such networks are split",
+     softmax_as_asked,
+     {.of = PassTraits::Of::kReal}},
     {"fold-constants",
      "compute what depends on constants alone",
      without_options<fold_constants>,

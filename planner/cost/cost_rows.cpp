@@ -233,7 +233,7 @@ void StepCoster::sum_link(const BackwardRows& step, const BackwardLink& link, do
   const double passed = share(link.layer) * live_pixels(step, link.layer) * region.out;
   relaxation.items = passed * row_vectors(step.tile);
   relaxation.bytes = 2 * tile_bytes(step, passed);
-  if (region.kind != LayerKind::kMax)
+  if (region.kind != LayerKind::kMax && region.kind != LayerKind::kLogSoftmax)
     add(region.kind == LayerKind::kProduct ? Family::kProductRows : Family::kRelaxRows,
         code.function, link.kernel, tiles, relaxation, lanes_, rows_set_);
   for (const BackwardOut& out : link.outs) term_back(step, link.layer, out, tiles);
@@ -306,6 +306,10 @@ void StepCoster::term_back(const BackwardRows& step, LayerId index, const Backwa
   if (region.kind == LayerKind::kMax) {
     family = Family::kMaxBackward;
     entries = region.out;
+  }
+  if (region.kind == LayerKind::kLogSoftmax) {  // two passes
+    family = Family::kMaxBackward;
+    entries = 2.0 * region.out;
   }
   work.items = entries * vectors;
   work.groups = entries;

@@ -415,6 +415,13 @@ void StepCoster::visit(const RelaxMax& step, const StepActivity&) {
   add(Family::kRelaxMax, kernel(step.kernel).function, step.kernel, 1, work);
 }
 
+// Three times what a product of two elements takes.
+void StepCoster::visit(const RelaxLogSoftmax& step, const StepActivity&) {
+  Work work;
+  work.items = 3.0 * layer(step.layer).out;
+  add(Family::kRelaxProduct, kernel(step.kernel).function, step.kernel, 1, work);
+}
+
 void StepCoster::add_writes(const char* name, int elements) {
   Work work;
   work.items = elements;

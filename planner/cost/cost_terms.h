@@ -73,6 +73,7 @@ class StepCoster {
   void visit(const Relax& step, const StepActivity& activity);
   void visit(const RelaxProduct& step, const StepActivity&);
   void visit(const RelaxMax& step, const StepActivity&);
+  void visit(const RelaxLogSoftmax& step, const StepActivity&);
   void visit(const StartLines& step, const StepActivity&);
   void visit(const ForwardLines& step, const StepActivity&);
   void visit(const TightenLines& step, const StepActivity&);

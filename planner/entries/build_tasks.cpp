@@ -45,6 +45,9 @@ Purpose purpose(const RelaxProduct& step) {
 Purpose purpose(const RelaxMax& step) {
   return {"relax", step.layer, Domain::kInterval};
 }
+Purpose purpose(const RelaxLogSoftmax& step) {
+  return {"relax", step.layer, Domain::kInterval};
+}
 Purpose purpose(const WriteValues& step) {
   return {"write", step.layer, Domain::kInterval};
 }
@@ -127,6 +130,10 @@ Effort cost(const Plan& plan, const RelaxProduct& step) {
 }
 Effort cost(const Plan& plan, const RelaxMax& step) {
   return one_pass(plan, step.layer, 4);
+}
+// About eleven powers and logarithms of 30 operations for each element.
+Effort cost(const Plan& plan, const RelaxLogSoftmax& step) {
+  return {330LL * plan.layer(step.layer).out, 0};
 }
 Effort cost(const Plan&, const WriteValues&) {
   return {};

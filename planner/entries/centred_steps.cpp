@@ -286,6 +286,20 @@ void CentredSteps::relax_max(LayerId index, Relaxed& state) {
   finish_nonlinear(KernelKind::kRelaxMax, index, state, step);
 }
 
+void CentredSteps::relax_log_softmax(LayerId index, Relaxed& state) {
+  const Layer& region = layer(index);
+  if (keeps_tables()) {
+    state.table = buffer(region.name + "_planes", Element::kFloat32,
+                         std::int64_t{bf::kLogSoftmaxRows} * region.out);
+    state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
+  }
+  const Activation& in = activation(region.terms.at(0).input);
+  RelaxLogSoftmax step;
+  step.centre_in = in.centre;
+  step.radius_in = in.radius;
+  finish_nonlinear(KernelKind::kRelaxLogSoftmax, index, state, step);
+}
+
 void CentredSteps::build_centred() {
   relaxed_.assign(plan_.layers.size(), {});
   activations_.assign(plan_.layers.size(), {});
@@ -310,6 +324,10 @@ void CentredSteps::build_centred() {
     }
     if (layer(i).kind == LayerKind::kMax) {
       relax_max(i, state);
+      continue;
+    }
+    if (layer(i).kind == LayerKind::kLogSoftmax) {
+      relax_log_softmax(i, state);
       continue;
     }
     centre_step_[i] = static_cast<int>(entry_.steps.size());

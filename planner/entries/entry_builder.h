@@ -166,6 +166,7 @@ class CentredSteps : protected LineSteps {
   void finish_nonlinear(KernelKind kind, LayerId index, const Relaxed& state, NonlinearStep step);
   void relax_product(LayerId index, Relaxed& state);
   void relax_max(LayerId index, Relaxed& state);
+  void relax_log_softmax(LayerId index, Relaxed& state);
 };
 
 // Makes one entry: its steps in order, their buffers, and the error terms of each. What every

@@ -250,6 +250,7 @@ class NetworkReader {
             PairSource{view(node.inputs[0], node), view(node.inputs[1], node)}, {}, node.origin});
   }
 
+  void visit(const LogSoftmax&, const Node& node) { cannot(node, "it has powers of all elements"); }
   void visit(const Literal&, const Node& node) { cannot(node, "it is a constant output"); }
   void visit(const MatMul&, const Node& node) { cannot(node, "it multiplies computed tensors"); }
   void visit(const Gemm&, const Node& node) { cannot(node, "it multiplies computed tensors"); }

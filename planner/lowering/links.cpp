@@ -129,6 +129,16 @@ void lower_max(Lowering& l, const BackwardRows& step, const BackwardLink& link) 
           at(link.coefficients_in), Flag{out.add || listed}, at(out.coefficients), at(step.sums)});
 }
 
+void lower_log_softmax(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
+  const BackwardOut& out = link.outs.at(0);
+  l.part(out.kernel);
+  l.call(Routine::kLogSoftmaxBackward, rows_of(step),
+         {number(groups_of(l.layer(link.layer))), number(l.layer(link.layer).out),
+          l.table(link.layer, 0, TableKind::kRowStart), l.table(link.layer, 0, TableKind::kColumn),
+          at(link.table), number(l.term(link.layer, out.term).in), at(link.coefficients_in),
+          Flag{out.add}, at(out.coefficients), at(step.sums)});
+}
+
 }  // namespace
 
 void start_term(Lowering& l, const BackwardRows& step, const BackwardOut& out) {
@@ -166,6 +176,8 @@ void lower_link(Lowering& l, const BackwardRows& step, const BackwardLink& link)
       return lower_product(l, step, link);
     case LayerKind::kMax:
       return lower_max(l, step, link);
+    case LayerKind::kLogSoftmax:
+      return lower_log_softmax(l, step, link);
   }
   BF_CHECK(false);
 }

@@ -128,6 +128,7 @@ void lower(Lowering& l, const IntervalMax& step);
 void lower(Lowering& l, const CentreSum& step);
 void lower(Lowering& l, const RelaxProduct& step);
 void lower(Lowering& l, const RelaxMax& step);
+void lower(Lowering& l, const RelaxLogSoftmax& step);
 
 // lines.cpp, cached.cpp
 void lower(Lowering& l, const StartLines& step);

@@ -91,9 +91,7 @@ void LoweringPlanner::use_conv_tile(Kernel& kernel, bool depthwise) const {
 KernelId LoweringPlanner::relax_rows(LayerId index, int tile, bool wide) {
   const Layer& layer = plan_.layer(index);
   Kernel kernel = routine(KernelKind::kRelaxRows, layer.out);
-  kernel.map = layer.kind == LayerKind::kProduct ? "product"
-               : layer.kind == LayerKind::kMax   ? "max"
-                                                 : "";
+  kernel.map = layer.is_affine() ? "" : to_string(layer.kind);
   kernel.wide = wide;
   use_row_lanes(kernel, tile, false);
   return intern(kernel);
@@ -118,12 +116,11 @@ KernelId LoweringPlanner::forward_rows(LayerId index, int number, int tile) {
 // lines of the layer's table, its planes or its choices.
 KernelId LoweringPlanner::step_slopes(LayerId index, int tile, bool chosen) {
   const Layer& layer = plan_.layer(index);
-  const char* map = layer.kind == LayerKind::kProduct ? "product"
-                    : layer.kind == LayerKind::kMax   ? "max"
-                    : chosen && layer.function        ? "shares"
-                    : chosen                          ? ""
-                                                      : "lines";
-  return rows_routine(KernelKind::kStepSlopes, map, layer.out, 0, tile, false);
+  const std::string_view map = !layer.is_affine()         ? to_string(layer.kind)
+                               : chosen && layer.function ? "shares"
+                               : chosen                   ? ""
+                                                          : "lines";
+  return rows_routine(KernelKind::kStepSlopes, std::string(map), layer.out, 0, tile, false);
 }
 
 KernelId LoweringPlanner::rows_routine(KernelKind kind, const std::string& map, int in, int out,

@@ -370,6 +370,11 @@ constexpr Declaration kDeclarations[] = {
      "int n, in int32 row_start[n + 1], in int32 column[1], in double centre_in[1], in float "
      "radius_in[1], plane_errors errors, out double slack[4]?, out float table[3 n]?, out int32 "
      "choice[n]?, out double centre_out[n], out float radius_out[n]"},
+    {Routine::kRelaxLogSoftmax, "relax_log_softmax", "bf/sums/log_softmax.h", "",
+     "int groups, int n, in int32 row_start[groups + 1], in int32 column[n], in double "
+     "centre_in[1], "
+     "in float radius_in[1], plane_errors errors, out double slack[4]?, out float table[4 n]?, out "
+     "double centre_out[n], out float radius_out[n]"},
     {Routine::kProductRows, "product_rows", "bf/sums/planes.h", "rows",
      "int n, in float table[4 n], in float coefficients[n rows], inout float sums[rows]"},
     {Routine::kProductBackward, "product_backward", "bf/sums/planes.h", "rows",
@@ -378,6 +383,10 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kMaxBackward, "max_backward", "bf/sums/planes.h", "rows",
      "int n, in float table[3 n], in int32 choice[n], int in, in float from[n rows], bool add, out "
      "float to[in rows], inout float sums[rows]"},
+    {Routine::kLogSoftmaxBackward, "log_softmax_backward", "bf/sums/log_softmax.h", "rows",
+     "int groups, int n, in int32 row_start[groups + 1], in int32 column[n], in float table[4 n], "
+     "int "
+     "in, in float from[n rows], bool add, out float to[in rows], inout float sums[rows]"},
     {Routine::kRelaxFreeRows, "relax_free_rows", "bf/sums/slopes.h", "rows",
      "int n, in float slopes[2 n], in float offsets[3 n], in float slope[n rows], in float from[n "
      "rows], out float to[n rows], inout float sums[rows]"},
@@ -398,6 +407,10 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kMaxValues, "max_values", "bf/sums/slopes.h", "rows",
      "int n, in float table[3 n], in int32 choice[n], in float from[1], in float coefficients[n "
      "rows], out float values[n rows]"},
+    {Routine::kLogSoftmaxValues, "log_softmax_values", "bf/sums/log_softmax.h", "rows",
+     "int groups, int n, in int32 row_start[groups + 1], in int32 column[n], in float table[4 n], "
+     "in "
+     "float from[1], in float coefficients[n rows], out float values[n rows]"},
     {Routine::kDenseValues, "dense_values", "bf/sums/slopes.h", "rows",
      "in float weight[out / panel panel in], int in, int out, int panel, in float from[in rows], "
      "out float to[out rows]"},

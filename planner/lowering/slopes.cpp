@@ -92,6 +92,12 @@ void walk(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
     l.call(Routine::kProductValues, rows_of(step),
            {n, at(link.table), l.sources(link.layer, 0), l.sources(link.layer, 1), values(0),
             values(1), at(link.coefficients_in), at(link.values)});
+  } else if (layer.kind == LayerKind::kLogSoftmax) {
+    l.call(
+        Routine::kLogSoftmaxValues, rows_of(step),
+        {number(groups_of(l.layer(link.layer))), number(l.layer(link.layer).out),
+         l.table(link.layer, 0, TableKind::kRowStart), l.table(link.layer, 0, TableKind::kColumn),
+         at(link.table), values(0), at(link.coefficients_in), at(link.values)});
   } else {
     l.call(
         Routine::kMaxValues, rows_of(step),

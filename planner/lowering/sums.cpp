@@ -170,4 +170,13 @@ void lower(Lowering& l, const RelaxMax& step) {
                                   at(step.radius_in), out, at(step.choice), at(step.live)});
 }
 
+void lower(Lowering& l, const RelaxLogSoftmax& step) {
+  l.part(step.kernel);
+  l.call(Routine::kRelaxLogSoftmax,
+         {number(groups_of(l.layer(step.layer))), number(l.layer(step.layer).out),
+          l.table(step.layer, 0, TableKind::kRowStart), l.table(step.layer, 0, TableKind::kColumn),
+          at(step.centre_in), at(step.radius_in), plane_errors(step.product, step.offset),
+          at(step.slack), at(step.table), at(step.centre_out), at(step.radius_out)});
+}
+
 }  // namespace bf_aot::calls

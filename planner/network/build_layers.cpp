@@ -344,6 +344,22 @@ class LayerBuilder {
     layer_of_value_[index_of(node.output)] = add_layer(std::move(layer));
   }
 
+  void visit(const LogSoftmax& op, const Node& node) {
+    Layer layer;
+    layer.kind = LayerKind::kLogSoftmax;
+    layer.name = layer_name(graph_.value(node.output).name, names_);
+    layer.origin = node.origin;
+    layer.out = count(node.output);
+    Term term;
+    term.input = materialise(node.inputs[0]);
+    term.in = count(node.inputs[0]);
+    term.map =
+        SparseMap{{op.row_start.begin(), op.row_start.end()}, {op.source.begin(), op.source.end()}};
+    measure_term(static_cast<int>(op.rows()), term);
+    layer.terms.push_back(std::move(term));
+    layer_of_value_[index_of(node.output)] = add_layer(std::move(layer));
+  }
+
   void add_activation(const Node& node) {
     const ValueId x = node.inputs[0];
     const Node* made = maker(x);

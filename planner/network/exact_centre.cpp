@@ -78,6 +78,7 @@ class Analysis {
       case LayerKind::kSum:
         return sum(layer);
       case LayerKind::kProduct:
+      case LayerKind::kLogSoftmax:
         return {};
       case LayerKind::kMax:
         return input(layer.terms[0].input);

@@ -57,6 +57,9 @@ struct Table {
   FusionRule operator()(const GroupMax&) const {
     return {.kind = kOpaque, .why = "bounded by the choice of one candidate"};
   }
+  FusionRule operator()(const LogSoftmax&) const {
+    return {.kind = kOpaque, .why = "bounded by planes that its groups share"};
+  }
   FusionRule operator()(const Literal&) const { return lowered(); }
   FusionRule operator()(const MatMul&) const { return lowered(); }
   FusionRule operator()(const Gemm&) const { return lowered(); }

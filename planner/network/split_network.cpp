@@ -97,7 +97,7 @@ SplitErrors split_errors(const PlannerConfig& config, const SplitCounts& counts,
 
 bool can_split_neurons(const Plan& plan) {
   return can_split_but_for_maxima(plan) && std::ranges::none_of(plan.layers, [](const Layer& each) {
-           return each.kind == LayerKind::kMax;
+           return each.kind == LayerKind::kMax || each.kind == LayerKind::kLogSoftmax;
          });
 }
 
@@ -105,7 +105,8 @@ bool can_split_but_for_maxima(const Plan& plan) {
   bool bends = false;
   for (const Layer& layer : plan.layers) {
     if (layer.function && is_staircase(layer.function->kind)) return false;
-    bends = bends || layer.relu || layer.function || layer.kind == LayerKind::kMax;
+    bends = bends || layer.relu || layer.function || layer.kind == LayerKind::kMax ||
+            layer.kind == LayerKind::kLogSoftmax;
   }
   return bends && plan.spec_rows > 0 && std::ranges::none_of(plan.spec_heads, [&](LayerId id) {
            const Layer& head = plan.layer(id);

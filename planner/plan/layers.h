@@ -41,9 +41,10 @@ struct ConvMap {
 };
 
 // Compressed rows: entry k of row_start[i] <= k < row_start[i + 1] reads column[k]; weight: one per
-// entry. Columns rise within a row.
+// entry. Columns rise within a row, but for those of a log-softmax layer, which has an output for
+// each entry.
 struct SparseMap {
-  std::vector<std::int32_t> row_start;  // out + 1
+  std::vector<std::int32_t> row_start;  // rows + 1
   std::vector<std::int32_t> column;
   bool operator==(const SparseMap&) const = default;
 };
@@ -92,6 +93,9 @@ enum class LayerKind : std::uint8_t {
   kSum,      // z = the sum of `terms`, + b
   kProduct,  // z_i = x_{g_i} y_{h_i}: two terms with gather maps, every element present
   kMax,      // z_i = the largest of x over row i of a sparse map without weights: one term
+  // z_k = x_{column_k} - ln of the sum of the powers of x over k's row of a sparse map without
+  // weights, whose rows have each column once: one term
+  kLogSoftmax,
 };
 
 std::string_view to_string(LayerKind kind);
@@ -133,6 +137,9 @@ struct Layer {
   bool is_affine() const { return kind == LayerKind::kDense || kind == LayerKind::kSum; }
   bool operator==(const Layer&) const = default;
 };
+
+// The groups of a log-softmax layer.
+int groups_of(const Layer& layer);
 
 // The tensors that a layer reads, in order, with repetitions.
 std::vector<LayerId> inputs_of(const Layer& layer);

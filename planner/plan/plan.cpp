@@ -143,6 +143,10 @@ std::string_view to_string(Granularity granularity) {
   return name_of(granularity);
 }
 
+int groups_of(const Layer& layer) {
+  return static_cast<int>(std::get<SparseMap>(layer.term(0).map).row_start.size()) - 1;
+}
+
 std::string_view to_string(LayerKind kind) {
   switch (kind) {
     case LayerKind::kDense:
@@ -153,6 +157,8 @@ std::string_view to_string(LayerKind kind) {
       return "product";
     case LayerKind::kMax:
       return "max";
+    case LayerKind::kLogSoftmax:
+      return "log_softmax";
   }
   BF_CHECK(!"a LayerKind");
   return {};
@@ -234,6 +240,8 @@ std::string_view to_string(KernelKind kind) {
       return "relax_product";
     case KernelKind::kRelaxMax:
       return "relax_max";
+    case KernelKind::kRelaxLogSoftmax:
+      return "relax_log_softmax";
     case KernelKind::kForwardRows:
       return "forward_rows";
     case KernelKind::kStepSlopes:
@@ -286,6 +294,7 @@ KernelCode code_of(KernelKind kind) {
     case KernelKind::kRelaxRows:
     case KernelKind::kRelaxProduct:
     case KernelKind::kRelaxMax:
+    case KernelKind::kRelaxLogSoftmax:
     case KernelKind::kForwardRows:
     case KernelKind::kStepSlopes:
     case KernelKind::kStartLines:

@@ -94,6 +94,12 @@ void visit_fields(auto& visit, Is<RelaxMax> auto& s) {
         KernelField{s.kernel});
 }
 
+void visit_fields(auto& visit, Is<RelaxLogSoftmax> auto& s) {
+  visit("layer", s.layer, "centre_in", s.centre_in, "radius_in", s.radius_in, "table", s.table,
+        "slack", s.slack, "centre_out", s.centre_out, "radius_out", s.radius_out, "product",
+        s.product, "offset", s.offset, "kernel", KernelField{s.kernel});
+}
+
 void visit_fields(auto& visit, Is<StartLines> auto& s) {
   visit("layer", s.layer, "input_radius", s.input_radius, "radius", s.radius, "lines_out",
         s.lines_out, "product", s.product, "kernel", KernelField{s.kernel});

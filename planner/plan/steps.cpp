@@ -95,6 +95,11 @@ Access access(const RelaxMax& step) {
       {step.table, step.choice, step.slack, step.live, step.centre_out, step.radius_out});
 }
 
+Access access(const RelaxLogSoftmax& step) {
+  return make_access({step.centre_in, step.radius_in},
+                     {step.table, step.slack, step.centre_out, step.radius_out});
+}
+
 Access access(const StartLines& step) {
   return make_access({step.input_radius, step.radius}, {step.lines_out});
 }

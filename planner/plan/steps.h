@@ -159,6 +159,21 @@ struct RelaxMax {
   bool operator==(const RelaxMax&) const = default;
 };
 
+// z_k = x_k - ln of the sum of its group's powers: planes above and below the logarithm, the same
+// for all of a group's elements.
+struct RelaxLogSoftmax {
+  static constexpr std::string_view kName = "relax_log_softmax";
+  LayerId layer = 0;
+  BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+  BufferId table = BufferId::kNone;  // bf::kLogSoftmaxRows x out floats; kNone: boxes alone
+  BufferId slack = BufferId::kNone;  // as RelaxProduct
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  double product = 0;  // gamma of the sums that A enters, and of the group's
+  double offset = 0;
+  KernelId kernel = 0;
+  bool operator==(const RelaxLogSoftmax&) const = default;
+};
+
 // Lists the neurons of a ReLU layer that are not 0 on the whole box: centre and radius are not both
 // 0. The others add nothing to any sum: docs/proofs/live-neurons.md. Of several boxes, those
 // that are live in any.
@@ -365,10 +380,11 @@ struct MeetOutputs {
   bool operator==(const MeetOutputs&) const = default;
 };
 
-using Step = std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, CentreAffine,
-                          CentreSum, Relax, RelaxProduct, RelaxMax, StartLines, ForwardLines,
-                          TightenLines, RelaxLines, ListLive, BackwardRows, WriteBounds,
-                          EvaluateAffine, WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
+using Step =
+    std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, CentreAffine, CentreSum, Relax,
+                 RelaxProduct, RelaxMax, RelaxLogSoftmax, StartLines, ForwardLines, TightenLines,
+                 RelaxLines, ListLive, BackwardRows, WriteBounds, EvaluateAffine, WriteValues,
+                 MeetAnchor, KeepAnchor, MeetOutputs>;
 
 std::string_view step_name(const Step& step);
 Step widened(const RepeatedStep& step);

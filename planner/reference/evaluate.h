@@ -6,6 +6,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/plan/plan.h"
 #include "planner/reference/linear.h"
+#include "planner/reference/log_softmax.h"
 #include "planner/reference/relaxation.h"
 
 // The network at a point, from the plan's layers.
@@ -40,6 +41,7 @@ Vector<Scalar> evaluate_layer(const Layer& layer, const Read& read) {
     return z;
   }
   const SparseMap& map = std::get<SparseMap>(layer.terms[0].map);
+  if (layer.kind == LayerKind::kLogSoftmax) return log_softmax(map, x);
   for (std::size_t j = 0; j + 1 < map.row_start.size(); ++j) {
     auto k = static_cast<std::size_t>(map.row_start[j]);
     Scalar most = x(map.column[k]);

@@ -10,7 +10,8 @@ namespace bf_aot::reference {
 
 bool is_rational(const Plan& plan) {
   return std::all_of(plan.layers.begin(), plan.layers.end(), [](const Layer& layer) {
-    return !layer.function || is_piecewise_linear(layer.function->kind);
+    return layer.kind != LayerKind::kLogSoftmax &&
+           (!layer.function || is_piecewise_linear(layer.function->kind));
   });
 }
 

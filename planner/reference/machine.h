@@ -12,6 +12,7 @@
 #include "planner/plan/plan.h"
 #include "planner/reference/linear.h"
 #include "planner/reference/lines.h"
+#include "planner/reference/log_softmax.h"
 #include "planner/reference/numbers.h"
 #include "planner/reference/relaxation.h"
 #include "planner/reference/rows.h"
@@ -342,6 +343,21 @@ class Machine {
     }
     if (step.choice != BufferId::kNone) memory(step.choice) = std::move(chosen);
     finish(step, std::move(table), std::move(bounds));
+  }
+
+  // In rationals there are no planes of powers.
+  void execute(const RelaxLogSoftmax& step) {
+    if constexpr (std::is_floating_point_v<Scalar>) {
+      const Layer& target = layer(step.layer);
+      Vector<Scalar> table = zeros<Scalar>(Eigen::Index{bf::kLogSoftmaxRows} * target.out);
+      Interval<Scalar> bounds{zeros<Scalar>(target.out), zeros<Scalar>(target.out)};
+      relax_log_softmax(std::get<SparseMap>(target.terms.at(0).map), memory(step.centre_in),
+                        memory(step.radius_in), bounds, table);
+      finish(step, std::move(table), std::move(bounds));
+    } else {
+      BF_CHECK(step.layer.is_layer());
+      throw NoRationalBounds();
+    }
   }
 
   static void forget(Interval<Scalar>& bounds, Eigen::Index j, bool known) {

@@ -100,6 +100,8 @@ class RowSet {
         return through_product(target, table, from);
       case LayerKind::kMax:
         return through_max(target, table, memory(link.choice), from);
+      case LayerKind::kLogSoftmax:
+        return through_log_softmax(target, table, from);
     }
     BF_CHECK(!"a LayerKind");
   }
@@ -159,6 +161,28 @@ class RowSet {
           to(chosen, i) += a;
       }
     }
+  }
+
+  void through_log_softmax(const Layer& target, const Vector<Scalar>& table,
+                           const Matrix<Scalar>& from) {
+    const Eigen::Index n = from.rows();
+    const SparseMap& map = std::get<SparseMap>(target.terms[0].map);
+    Matrix<Scalar>& to = of(target.terms[0].input);
+    for_each_group(map, [&](Eigen::Index begin, Eigen::Index end) {
+      for (Eigen::Index i = 0; i < from.cols(); ++i) {
+        Scalar positive(0), negative(0);
+        for (Eigen::Index k = begin; k < end; ++k) {
+          const Scalar& a = from(k, i);
+          if (a == 0) continue;
+          (a > 0 ? positive : negative) += a;
+          constant_(i) += a * table((a > 0 ? bf::kLogSoftmaxLower : bf::kLogSoftmaxUpper) * n + k);
+        }
+        for (Eigen::Index k = begin; k < end; ++k)
+          to(map.column[static_cast<std::size_t>(k)], i) +=
+              from(k, i) - positive * table(bf::kAboveSlope * n + k) -
+              negative * table(bf::kBelowSlope * n + k);
+      }
+    });
   }
 
   static std::int32_t index_at(const Vector<Scalar>& choice, Eigen::Index j) {

@@ -65,6 +65,13 @@ class RowPoints {
     const Vector<double>& table = memory_.table(link);
     const Matrix<double>& x = values_.at(target.terms[0].input);
     const Eigen::Index n = target.out;
+    if (target.kind == LayerKind::kLogSoftmax) {
+      for_each_group(map_of(target), [&](Eigen::Index begin, Eigen::Index end) {
+        for (Eigen::Index i = 0; i < rows; ++i)
+          follow_group(link.layer, table, x, begin, end, i, z);
+      });
+      return z;
+    }
     for (Eigen::Index j = 0; j < n; ++j)
       for (Eigen::Index i = 0; i < rows; ++i) {
         const bool lower = coefficient(link.layer, j, i) >= 0;
@@ -82,6 +89,28 @@ class RowPoints {
         }
       }
     return z;
+  }
+
+  static const SparseMap& map_of(const Layer& target) {
+    return std::get<SparseMap>(target.terms[0].map);
+  }
+
+  void follow_group(LayerId index, const Vector<double>& table, const Matrix<double>& x,
+                    Eigen::Index begin, Eigen::Index end, Eigen::Index i, Matrix<double>& z) const {
+    const Eigen::Index n = z.rows();
+    const auto at = [&](Eigen::Index k) {
+      return x(map_of(layer(index)).column[static_cast<std::size_t>(k)], i);
+    };
+    double above = 0, below = 0;
+    for (Eigen::Index k = begin; k < end; ++k) {
+      above += table(bf::kAboveSlope * n + k) * at(k);
+      below += table(bf::kBelowSlope * n + k) * at(k);
+    }
+    for (Eigen::Index k = begin; k < end; ++k) {
+      const bool lower = coefficient(index, k, i) >= 0;
+      z(k, i) = at(k) - (lower ? above : below) +
+                table((lower ? bf::kLogSoftmaxLower : bf::kLogSoftmaxUpper) * n + k);
+    }
   }
 
   void follow_lines(const BackwardLink& link, Matrix<double>& z) const {

@@ -114,8 +114,10 @@ class TermCheck {
 
   Extremes check(const SparseMap& map) const {
     const std::vector<std::int32_t>& start = map.row_start;
-    check(start.size() == size(layer_.out) + 1 && start.front() == 0 && start.back() >= 0 &&
-              size(start.back()) == map.column.size(),
+    const bool entries = layer_.kind == LayerKind::kLogSoftmax;  // are its outputs
+    check(start.size() >= 2 && start.front() == 0 && start.back() >= 0 &&
+              size(start.back()) == map.column.size() &&
+              (entries ? start.back() == layer_.out : start.size() == size(layer_.out) + 1),
           "row_start");
     check(std::is_sorted(start.begin(), start.end()), "row_start falls");
     const bool weighted = layer_.kind == LayerKind::kSum;
@@ -127,7 +129,8 @@ class TermCheck {
       for (std::size_t k = size(start[row]); k < size(start[row + 1]); ++k) {
         const std::int32_t column = map.column[k];
         check(column >= 0 && column < term_.in, "a column is out of range");
-        check(k == size(start[row]) || column > map.column[k - 1], "columns do not rise");
+        check(entries || k == size(start[row]) || column > map.column[k - 1],
+              "columns do not rise");
         ++readers[size(column)];
         if (weighted) norm += std::fabs(static_cast<double>(term_.weight[k]));
       }
@@ -224,6 +227,23 @@ void check_max(const Layer& layer) {
             layer.name, row);
 }
 
+void check_log_softmax(const Layer& layer) {
+  require(layer.terms.size() == 1, "layer {}: a softmax of {} tensors", layer.name,
+          layer.terms.size());
+  const auto* map = std::get_if<SparseMap>(&layer.terms[0].map);
+  require(map != nullptr, "layer {}: its groups are no sparse map", layer.name);
+  std::vector<std::size_t> seen(size(layer.terms[0].in), map->row_start.size());
+  for (std::size_t row = 0; row + 1 < map->row_start.size(); ++row) {
+    require(map->row_start[row] < map->row_start[row + 1], "layer {}: group {} is empty",
+            layer.name, row);
+    for (std::size_t k = size(map->row_start[row]); k < size(map->row_start[row + 1]); ++k) {
+      std::size_t& last = seen[size(map->column[k])];
+      require(last != row, "layer {}: group {} has an element twice", layer.name, row);
+      last = row;
+    }
+  }
+}
+
 void check_evaluated(const Plan& plan, const Layer& layer) {
   if (layer.evaluated_depth == 0 || !plan.config.dropped_error_terms.empty()) return;
   const double least = layer.evaluated_depth * 0x1p-24;
@@ -278,6 +298,7 @@ void verify_layer(const Plan& plan, LayerId index) {
     check_terms(plan, layer, index);
   if (layer.kind == LayerKind::kProduct) check_product(layer);
   if (layer.kind == LayerKind::kMax) check_max(layer);
+  if (layer.kind == LayerKind::kLogSoftmax) check_log_softmax(layer);
   check_evaluated(plan, layer);
   if (layer.is_affine()) return check_affine(layer);
   require(layer.bias.empty(), "layer {}: {} biases", layer.name, layer.bias.size());

@@ -216,9 +216,10 @@ void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
   flow.enter(op);
   const Layer& layer = checked_layer(plan, link.layer);
   const bool max = layer.kind == LayerKind::kMax;
-  const int rows = max                                 ? bf::kMaxRows
-                   : layer.kind == LayerKind::kProduct ? bf::kProductRows
-                                                       : bf::kRelaxRows;
+  const int rows = max                                    ? bf::kMaxRows
+                   : layer.kind == LayerKind::kProduct    ? bf::kProductRows
+                   : layer.kind == LayerKind::kLogSoftmax ? bf::kLogSoftmaxRows
+                                                          : bf::kRelaxRows;
   const bool stored = !plan.domain(link.layer).remade;
   BF_CHECK(link.remake.empty() == (stored || step.iterations > 0));
   if (link.remake.empty())

@@ -298,6 +298,27 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) 
   return uses.list;
 }
 
+std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxLogSoftmax& step) {
+  const Layer& layer = checked_layer(plan, step.layer);
+  BF_CHECK(layer.kind == LayerKind::kLogSoftmax);
+  check_error_terms({step.product, step.offset});
+  BF_CHECK(step.offset <= bf::kMostPriced);
+  kernel_at(plan, step.kernel, KernelKind::kRelaxLogSoftmax);
+  BF_CHECK((step.table == BufferId::kNone) == (step.slack == BufferId::kNone));
+  const Term& x = layer.terms[0];
+  Uses uses;
+  uses.read(step.centre_in, Role::kCentre, x.input, kDouble, x.in);
+  uses.read(step.radius_in, Role::kRadius, x.input, kFloat, x.in);
+  if (step.table != BufferId::kNone) {
+    uses.write(step.table, Role::kTable, step.layer, kFloat,
+               bf::kLogSoftmaxRows * std::int64_t{layer.out});
+    uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
+  }
+  uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
+  uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
+  return uses.list;
+}
+
 std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxMax& step) {
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kMax);

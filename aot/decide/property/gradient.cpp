@@ -125,6 +125,13 @@ void multiply_slopes(const Function& function, const std::vector<float>& z, std:
 }
 
 // Candidates of element i of a max layer.
+// visit(begin, end) for the entries of each row.
+template <typename Visit>
+void for_each_group(const SparseMap& map, const Visit& visit) {
+  for (std::size_t i = 0; i + 1 < map.row_start.size(); ++i)
+    visit(map.row_start[i], map.row_start[i + 1]);
+}
+
 std::pair<std::int32_t, std::int32_t> candidates(const SparseMap& map, int i) {
   const auto k = static_cast<std::size_t>(i);
   return {map.row_start[k], map.row_start[k + 1]};
@@ -187,6 +194,22 @@ void RowGradients::evaluate(LayerId id) {
                 std::max(z[at(i) + p], x[at(map.column[static_cast<std::size_t>(k)]) + p]);
       break;
     }
+    case LayerKind::kLogSoftmax: {
+      const auto& map = std::get<SparseMap>(layer.term(0).map);
+      const float* const x = value(layer.term(0).input).data();
+      for_each_group(map, [&](int begin, int end) {
+        for (std::size_t p = 0; p < kPoints; ++p) {
+          const auto input = [&](int k) {
+            return x[at(map.column[static_cast<std::size_t>(k)]) + p];
+          };
+          float largest = input(begin), sum = 0;
+          for (int k = begin; k < end; ++k) largest = std::max(largest, input(k));
+          for (int k = begin; k < end; ++k) sum += std::exp(input(k) - largest);
+          for (int k = begin; k < end; ++k) z[at(k) + p] = input(k) - largest - std::log(sum);
+        }
+      });
+      break;
+    }
   }
   std::vector<float>& a = after_[id];
   for (std::size_t i = 0; i < z.size(); ++i)
@@ -243,6 +266,20 @@ void RowGradients::pull_back(LayerId id) {
             dx[from] += d[at(i) + p];  // to the first of the largest
             break;
           }
+      break;
+    }
+    case LayerKind::kLogSoftmax: {  // dx_j = d_j - e^z_j sum d
+      const auto& map = std::get<SparseMap>(layer.term(0).map);
+      float* const dx = adjoint(layer.term(0).input).data();
+      for_each_group(map, [&](int begin, int end) {
+        for (std::size_t p = 0; p < kPoints; ++p) {
+          float sum = 0;
+          for (int k = begin; k < end; ++k) sum += d[at(k) + p];
+          for (int k = begin; k < end; ++k)
+            dx[at(map.column[static_cast<std::size_t>(k)]) + p] +=
+                d[at(k) + p] - std::exp(z[at(k) + p]) * sum;
+        }
+      });
       break;
     }
   }

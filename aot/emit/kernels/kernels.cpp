@@ -34,6 +34,7 @@ KernelNests nests_of(const Kernel& kernel) {
     case KernelKind::kRelaxRows:
     case KernelKind::kRelaxProduct:
     case KernelKind::kRelaxMax:
+    case KernelKind::kRelaxLogSoftmax:
     case KernelKind::kForwardRows:
     case KernelKind::kStepSlopes:
     case KernelKind::kStartLines:

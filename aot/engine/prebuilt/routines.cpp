@@ -19,6 +19,7 @@
 #include "bf/sums/backward.h"
 #include "bf/sums/balls.h"
 #include "bf/sums/intervals.h"
+#include "bf/sums/log_softmax.h"
 #include "bf/sums/planes.h"
 #include "bf/sums/row_slack.h"
 #include "bf/sums/row_windows.h"
@@ -88,6 +89,7 @@ constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kWriteValues, {}, thunk<bf::write_values>},
     {Routine::kRelaxProduct, {}, thunk<bf::relax_product<Source, Source>>},
     {Routine::kRelaxMax, {}, thunk<bf::relax_max>},
+    {Routine::kRelaxLogSoftmax, {}, thunk<bf::relax_log_softmax>},
     // The element is one of the two.
     {Routine::kListLive, {4}, thunk<bf::list_live<float>>},
     {Routine::kListLive, {8}, thunk<bf::list_live<double>>},
@@ -122,6 +124,7 @@ struct OfRows {
       {Routine::kProductRows, {kRows}, thunk<bf::product_rows<kRows>>},
       {Routine::kProductBackward, {kRows}, thunk<bf::product_backward<kRows, Source>>},
       {Routine::kMaxBackward, {kRows}, thunk<bf::max_backward<kRows>>},
+      {Routine::kLogSoftmaxBackward, {kRows}, thunk<bf::log_softmax_backward<kRows>>},
       {Routine::kRelaxFreeRows, {kRows}, thunk<bf::relax_free_rows<kRows>>},
       {Routine::kRelaxMixtures, {kRows}, thunk<bf::relax_mixtures<kRows>>},
       {Routine::kStartSlopes, {kRows}, thunk<bf::start_slopes<kRows>>},
@@ -130,6 +133,7 @@ struct OfRows {
       {Routine::kCornerValues, {kRows}, thunk<bf::corner_values<kRows>>},
       {Routine::kProductValues, {kRows}, thunk<bf::product_values<kRows, Source, Source>>},
       {Routine::kMaxValues, {kRows}, thunk<bf::max_values<kRows>>},
+      {Routine::kLogSoftmaxValues, {kRows}, thunk<bf::log_softmax_values<kRows>>},
       {Routine::kDenseValues, {kRows}, thunk<bf::dense_values<kRows>>},
       {Routine::kConvValues, {kRows}, thunk<bf::conv_values<kRows>>},
       {Routine::kSparseValues, {kRows}, thunk<bf::sparse_values<kRows>>},

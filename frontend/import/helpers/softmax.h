@@ -5,10 +5,10 @@
 namespace bf_aot {
 
 // Softmax of x, which has the shape of input 0. Before opset 13 everything from the axis on is one
-// group, later the axis alone. Throws: BF1027 when the groups are too large.
+// group, later the axis alone.
 ValueId add_softmax(NodeImport& node, ValueId x, std::int64_t axis, std::int64_t opset);
 
-// ln softmax of input 0 along one axis. Throws: BF1027 when the groups are too large.
+// ln softmax of input 0 along one axis.
 ValueId add_log_softmax(NodeImport& node, std::size_t axis);
 
 }  // namespace bf_aot

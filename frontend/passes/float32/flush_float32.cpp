@@ -184,6 +184,7 @@ class Flusher {
   bool visit(Relu&) { return false; }
   bool visit(Unary&) { return false; }
   bool visit(GroupMax&) { return false; }
+  bool visit(LogSoftmax&) { return false; }
 
   const Shape& shape(std::size_t i) const { return graph_.value(node_.inputs[i]).shape; }
 

@@ -219,6 +219,7 @@ class Rounder {
   // Exact.
   void round(Relu&) { keep(); }
   void round(GroupMax&) { keep(); }
+  void round(LogSoftmax&) { BF_CHECK(!"softmax_as_pairs() has written it out"); }
 
   void round(Binary& op) {
     const bool sum = op.kind == Binary::Kind::kAdd || op.kind == Binary::Kind::kSub;
@@ -369,6 +370,7 @@ void check_float32(const ModelInfo& model) {
 }
 
 void round_float32(Graph& graph, const Float32Semantics& semantics) {
+  softmax_as_pairs(graph);
   Rounder(graph, semantics).run();
   if (!semantics.flush || std::ranges::count(semantics.dropped, pays::kFlush) > 0) return;
   fold_constants(graph);

@@ -49,6 +49,11 @@ constexpr int kKnots = 17;
 enum ProductRow : std::uint8_t { kSlopeX, kSlopeY, kProductUpper, kProductLower };
 constexpr int kProductRows = 4;
 
+// A log-softmax layer: slopes of the planes above and below the logarithm of each group's sum of
+// powers, offsets of z outward; sums/log_softmax.h.
+enum LogSoftmaxRow : std::uint8_t { kAboveSlope, kBelowSlope, kLogSoftmaxUpper, kLogSoftmaxLower };
+constexpr int kLogSoftmaxRows = 4;
+
 // A max layer. Offsets are relative to the centre of z: the chosen candidate's centre is another
 // one, unless no other candidate can exceed it.
 enum MaxRow : std::uint8_t {
