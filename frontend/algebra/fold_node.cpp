@@ -74,6 +74,8 @@ double operation_count(const Graph& graph, const Node& node) {
     work = static_cast<double>(groups->source.size());
   else if (const auto* softmax = std::get_if<LogSoftmax>(&node.op))
     work = 2 * kPerFunction * static_cast<double>(softmax->source.size());
+  else if (const auto* contraction = std::get_if<Contraction>(&node.op))
+    work = results * static_cast<double>(contraction->sums);
   return operands + results + work;
 }
 

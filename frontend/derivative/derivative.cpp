@@ -185,6 +185,11 @@ class DerivativeMaker {
     return std::nullopt;
   }
 
+  Tangent operator()(const Contraction&) {
+    BF_CHECK(!"an operator of normal graphs");
+    return std::nullopt;
+  }
+
   Tangent operator()(const GroupMax& op) {
     const auto count = static_cast<std::int64_t>(op.source.size());
     if (rounds_.empty()) add_rounds(op, count);

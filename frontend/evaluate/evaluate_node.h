@@ -191,6 +191,21 @@ class NodeEvaluator {
     return y;
   }
 
+  Tensor operator()(const Contraction& op) const {
+    Tensor y;
+    y.reserve(static_cast<std::size_t>(op.count()));
+    for (std::int64_t row = 0; row < op.batch * op.rows; ++row)
+      for (std::int64_t j = 0; j < op.columns; ++j) {
+        const std::int64_t column = row / op.rows * op.columns + j;
+        typename Arithmetic::Accumulator sum;
+        for (std::int64_t l = 0; l < op.sums; ++l)
+          sum.add_product(at(0, op.left[static_cast<std::size_t>(row * op.sums + l)]),
+                          at(1, op.right[static_cast<std::size_t>(column * op.sums + l)]));
+        y.push_back(sum.result());
+      }
+    return y;
+  }
+
  private:
   std::size_t count(ValueId id) const {
     return static_cast<std::size_t>(element_count(graph_.value(id).shape));

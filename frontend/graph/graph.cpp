@@ -69,6 +69,10 @@ std::string_view name_of(const LogSoftmax&) {
   return "log_softmax";
 }
 
+std::string_view name_of(const Contraction&) {
+  return "contraction";
+}
+
 std::string print_numbers(const std::vector<double>& numbers) {
   return fmt::format("{{{}}}", fmt::join(numbers, ", "));
 }
@@ -176,6 +180,10 @@ std::string print_fields(const LogSoftmax& op) {
   return print_rows(op.row_start, op.source);
 }
 
+std::string print_fields(const Contraction& op) {
+  return fmt::format(" [{} x {} x {} x {}]", op.batch, op.rows, op.columns, op.sums);
+}
+
 std::string print_value(const Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
   return fmt::format("%{} '{}' {}", index_of(id), value.name, to_string(value.shape));
@@ -278,6 +286,18 @@ void verify_fields(const LogSoftmax& op, const std::vector<Shape>& inputs) {
       seen = i;
     }
   }
+}
+
+void verify_fields(const Contraction& op, const std::vector<Shape>& inputs) {
+  BF_CHECK(op.batch > 0 && op.rows > 0 && op.columns > 0 && op.sums > 0);
+  const auto check = [&](const std::vector<std::int64_t>& source, std::int64_t rows,
+                         std::size_t input) {
+    BF_CHECK(static_cast<std::int64_t>(source.size()) == op.batch * rows * op.sums);
+    const std::int64_t count = element_count(inputs.at(input));
+    for (const std::int64_t i : source) BF_CHECK(i >= 0 && i < count);
+  };
+  check(op.left, op.rows, 0);
+  check(op.right, op.columns, 1);
 }
 
 void verify_values(const Graph& graph) {

@@ -177,8 +177,18 @@ struct LogSoftmax {
   bool operator==(const LogSoftmax&) const = default;
 };
 
+// (normal) Products of matrices of two computed tensors, in batches:
+//   y[(b rows + i) columns + j] = sum_l A[left_(b rows + i, l)] B[right_(b columns + j, l)]
+// where left: [batch rows][sums], right: [batch columns][sums].
+struct Contraction {
+  std::int64_t batch = 1, rows = 1, columns = 1, sums = 1;
+  std::vector<std::int64_t> left, right;
+  std::int64_t count() const { return batch * rows * columns; }
+  bool operator==(const Contraction&) const = default;
+};
+
 using Op = std::variant<Literal, MatMul, Gemm, Binary, Relu, IndexMap, Scale, Affine, Unary, Conv,
-                        SparseAffine, GroupMax, LogSoftmax>;
+                        SparseAffine, GroupMax, LogSoftmax, Contraction>;
 
 struct Value {
   std::string name;  // the ONNX tensor's name; unique within a graph

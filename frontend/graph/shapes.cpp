@@ -182,6 +182,11 @@ Shape infer_shape(const LogSoftmax& op, const std::vector<Shape>& inputs) {
   return {static_cast<std::int64_t>(op.source.size())};
 }
 
+Shape infer_shape(const Contraction& op, const std::vector<Shape>& inputs) {
+  expect_inputs(inputs, 2, 2);
+  return {op.batch, op.rows, op.columns};
+}
+
 Shape infer_shape(const Op& op, const std::vector<Shape>& inputs) {
   return std::visit([&](const auto& each) { return infer_shape(each, inputs); }, op);
 }

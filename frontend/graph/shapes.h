@@ -41,6 +41,7 @@ Shape infer_shape(const Conv& op, const std::vector<Shape>& inputs);
 Shape infer_shape(const SparseAffine& op, const std::vector<Shape>& inputs);
 Shape infer_shape(const GroupMax& op, const std::vector<Shape>& inputs);
 Shape infer_shape(const LogSoftmax& op, const std::vector<Shape>& inputs);
+Shape infer_shape(const Contraction& op, const std::vector<Shape>& inputs);
 
 // Infers the shape of an operator's output by the overload for its kind.
 Shape infer_shape(const Op& op, const std::vector<Shape>& inputs);

@@ -182,7 +182,7 @@ Reach reach_of(const Node& node, const std::vector<Reach>& reaches) {
         } else if constexpr (std::is_same_v<O, IndexMap> || std::is_same_v<O, GroupMax>) {
           return input(0);
         } else if constexpr (std::is_same_v<O, Literal> || std::is_same_v<O, MatMul> ||
-                             std::is_same_v<O, Gemm>) {
+                             std::is_same_v<O, Gemm> || std::is_same_v<O, Contraction>) {
           return {};
         } else {
           return reach_of(op, input(0));

@@ -75,6 +75,10 @@ class MapEliminator {
     const std::vector<std::size_t> readers = links_.readers(y_);
     for (std::size_t reader : readers) {
       Node& node = graph_.nodes[reader];
+      if (std::holds_alternative<Contraction>(node.op)) {
+        changed = compose_factors(reader) || changed;
+        continue;
+      }
       std::optional<Op> op = with_map(node);
       if (!op) continue;
       const bool identity = is_identity(map_.source, input_count_);
@@ -84,6 +88,23 @@ class MapEliminator {
       changed = true;
     }
     return changed;
+  }
+
+  // Sources of a contraction of which some operand is y.
+  bool compose_factors(std::size_t reader) {
+    const bool identity = is_identity(map_.source, input_count_);
+    Node& node = graph_.nodes[reader];
+    auto& op = std::get<Contraction>(node.op);
+    std::vector<ValueId> inputs = node.inputs;
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (inputs[side] != y_) continue;
+      for (std::int64_t& i : side == 0 ? op.left : op.right)
+        i = map_.source[static_cast<std::size_t>(i)];
+      inputs[side] = x_;
+    }
+    links_.rewire(graph_, reader, std::move(inputs));
+    if (!identity) node.origin = join_origins(origin_, node.origin);
+    return true;
   }
 
   // The reader's operator on x. No dense matrix gets much larger.

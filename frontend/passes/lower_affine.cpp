@@ -249,14 +249,14 @@ class Literals {
 
 }  // namespace
 
-void lower_affine(Graph& graph) {
+void lower_affine(Graph& graph, bool contract) {
   Literals literals(graph);
   std::vector<std::vector<Node>> replacements(graph.nodes.size());
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     if (lowering_problem(graph, node, literals.known())) continue;
     Replacement out(graph, node);
-    const Operands operands = {graph, node, literals.known(), literals.spare(node)};
+    const Operands operands = {graph, node, literals.known(), literals.spare(node), contract};
     std::visit([&](const auto& op) { lower(op, operands, out); }, node.op);
     replacements[i] = std::move(out).nodes();
     literals.replace(node, replacements[i]);

@@ -134,7 +134,23 @@ class ProductLowering {
                     in_.output_shape());
   }
 
+  ValueId contraction() {
+    Contraction op{layout_.batch(), layout_.m, layout_.n, layout_.k, {}, {}};
+    for (std::int64_t batch = 0; batch < op.batch; ++batch) {
+      for (std::int64_t i = 0; i < op.rows; ++i)
+        for (std::int64_t l = 0; l < op.sums; ++l) op.left.push_back(layout_.a(batch, i, l));
+      for (std::int64_t j = 0; j < op.columns; ++j)
+        for (std::int64_t l = 0; l < op.sums; ++l) op.right.push_back(layout_.b(batch, l, j));
+    }
+    const ValueId sums = add(std::move(op), {in_.node.inputs[0], in_.node.inputs[1]});
+    if (terms_.alpha == 1 && is_zero(terms_.bias)) return sums;
+    return out_.add(Scale{filled({rows()}, terms_.alpha), std::move(terms_.bias)}, {sums},
+                    "_scaled", in_.output_shape());
+  }
+
   ValueId two_computed() {
+    const bool square = in_.node.inputs[0] == in_.node.inputs[1];
+    if (in_.contract && layout_.k > 1 && !square) return contraction();
     const std::int64_t products = rows() * layout_.k;
     IndexMap a, b;
     for_each_pair([&](std::int64_t, std::int64_t from_a, std::int64_t from_b) {

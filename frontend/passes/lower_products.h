@@ -19,6 +19,7 @@ struct Operands {
   const std::vector<const Constant*>& literals;
   // Each operand's constant where this node alone reads it, so that it may be emptied; else null.
   std::array<Constant*, 2> spare = {};
+  bool contract = false;  // products of two computed matrices become a Contraction
 
   std::size_t count() const { return node.inputs.size(); }
   const Constant* literal(std::size_t i) const { return literals[index_of(node.inputs[i])]; }
@@ -63,7 +64,7 @@ struct ProductTerms {
 //   a dense Affine, when it is small or at least a quarter of its entries are products;
 //   else a Conv of kernel 1, when all batch entries share the constant factor: the positions are
 //   the rows of A or the columns of B;
-//   else a SparseAffine. Two computed factors are gathered, multiplied and summed:
+//   else a SparseAffine. Two computed factors are a Contraction, or gathered, multiplied and summed:
 //   p = index_map A;  q = index_map B;  m = mul p, q;  y = sparse_affine m {alpha, ...}
 ValueId lower_product(const Operands& in, const ProductLayout& layout, ProductTerms terms,
                       Replacement& out);

@@ -10,9 +10,9 @@
 
 // Normalisation: rewrites an imported graph into linear nodes of one computed tensor (Affine, Conv,
 // SparseAffine, IndexMap, Scale), sums and products of two computed tensors of equal size, Relu,
-// Unary, GroupMax and LogSoftmax. Each pass maps a well-formed graph to a well-formed graph of the
-// same function; inputs and outputs keep their number, order, names and shapes (join_inputs makes
-// one input of them all, fold_output_spec adds an output).
+// Unary, GroupMax, LogSoftmax and Contraction. Each pass maps a well-formed graph to a well-formed
+// graph of the same function; inputs and outputs keep their number, order, names and shapes
+// (join_inputs makes one input of them all, fold_output_spec adds an output).
 //
 // What "the same function" means: the real function that the ONNX file defines, its constants being
 // exact reals. A folded constant is a double with a bound of its distance to the exact one
@@ -81,10 +81,11 @@ void fold_constants(Graph& graph);
 //   y = div a, b       ->   t = reciprocal b;  y = mul a, t
 //   y = mul a, a       ->   y = power(2) a
 //   y = matmul a, b
-//     ->   p = index_map a;  q = index_map b;  m = mul p, q;  y = sparse_affine m {1}
+//     ->   y = contraction a, b;  without `contract` and for squares
+//          p = index_map a;  q = index_map b;  m = mul p, q;  y = sparse_affine m {1}
 // Rounding: alpha W, beta b, W b and 1 / c. Products with 1 are exact.
 // What has too many products is left for check_supported to report.
-void lower_affine(Graph& graph);
+void lower_affine(Graph& graph, bool contract = true);
 
 // Data movement disappears: maps compose, move along Relu and Scale, and end in the weights of an
 // Affine that reads (columns) or makes (rows) the moved tensor.
@@ -97,6 +98,8 @@ bool eliminate_permutes(Graph& graph);
 // Scale disappears into the Affine that reads or makes its tensor; Scales compose.
 //   t = affine x {W, b};  y = scale t {f, o}   ->   y = affine x {diag(f) W, f b + o}
 //   t = scale x {f, o};  y = affine t {W, b}   ->   y = affine x {W diag(f), W o + b}
+//   t = contraction a, b;  y = scale t {f, 0}, f the same for all elements
+//     ->   u = scale a {f, 0};  y = contraction u, b
 // Rounding: the products and sums above.
 bool fold_scale(Graph& graph);
 

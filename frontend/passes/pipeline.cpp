@@ -48,6 +48,12 @@ void arguments_of_network(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation) bound_arguments(graph);
 }
 
+// Neurons are split of products of elements; and sums of rounded products are theirs to round.
+void lower_as_asked(Graph& graph, const PassOptions& options) {
+  lower_affine(
+      graph, !options.own_evaluation && !options.max_as_relu && !options.float32 && !options.grids);
+}
+
 void round_as_given(Graph& graph, const PassOptions& options) {
   round_float32(graph, *options.float32);
 }
@@ -128,7 +134,7 @@ constexpr Pass kPasses[] = {
      {.optional = false, .of = PassTraits::Of::kFloat32}},
     {"lower-affine",
      "reduce operators to linear ones, sums and products of tensors of equal size",
-     without_options<lower_affine>,
+     lower_as_asked,
      {.keeps_grids = true}},
     {"join-inputs",
      "make one input of several",

@@ -234,8 +234,8 @@ void StepCoster::sum_link(const BackwardRows& step, const BackwardLink& link, do
   relaxation.items = passed * row_vectors(step.tile);
   relaxation.bytes = 2 * tile_bytes(step, passed);
   if (region.kind != LayerKind::kMax && region.kind != LayerKind::kLogSoftmax)
-    add(region.kind == LayerKind::kProduct ? Family::kProductRows : Family::kRelaxRows,
-        code.function, link.kernel, tiles, relaxation, lanes_, rows_set_);
+    add(region.is_affine() ? Family::kRelaxRows : Family::kProductRows, code.function, link.kernel,
+        tiles, relaxation, lanes_, rows_set_);
   for (const BackwardOut& out : link.outs) term_back(step, link.layer, out, tiles);
 }
 
@@ -303,6 +303,12 @@ void StepCoster::term_back(const BackwardRows& step, LayerId index, const Backwa
     entries = static_cast<double>(sparse->column.size());
   }
   if (region.kind == LayerKind::kProduct) family = Family::kProductBackward;
+  if (region.kind == LayerKind::kContraction) {  // products as of a dense layer
+    family = Family::kProductBackward;
+    entries = static_cast<double>(term.in);
+    work.float32 = 2.0 * static_cast<double>(region.contraction.products()) * step.tile;
+    work.slots32 = work.float32;
+  }
   if (region.kind == LayerKind::kMax) {
     family = Family::kMaxBackward;
     entries = region.out;

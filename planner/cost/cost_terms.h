@@ -74,6 +74,7 @@ class StepCoster {
   void visit(const RelaxProduct& step, const StepActivity&);
   void visit(const RelaxMax& step, const StepActivity&);
   void visit(const RelaxLogSoftmax& step, const StepActivity&);
+  void visit(const RelaxContraction& step, const StepActivity&);
   void visit(const StartLines& step, const StepActivity&);
   void visit(const ForwardLines& step, const StepActivity&);
   void visit(const TightenLines& step, const StepActivity&);

@@ -48,6 +48,9 @@ Purpose purpose(const RelaxMax& step) {
 Purpose purpose(const RelaxLogSoftmax& step) {
   return {"relax", step.layer, Domain::kInterval};
 }
+Purpose purpose(const RelaxContraction& step) {
+  return {"relax", step.layer, Domain::kInterval};
+}
 Purpose purpose(const WriteValues& step) {
   return {"write", step.layer, Domain::kInterval};
 }
@@ -134,6 +137,9 @@ Effort cost(const Plan& plan, const RelaxMax& step) {
 // About eleven powers and logarithms of 30 operations for each element.
 Effort cost(const Plan& plan, const RelaxLogSoftmax& step) {
   return {330LL * plan.layer(step.layer).out, 0};
+}
+Effort cost(const Plan& plan, const RelaxContraction& step) {
+  return {20 * plan.layer(step.layer).contraction.products(), 0};
 }
 Effort cost(const Plan&, const WriteValues&) {
   return {};

@@ -286,6 +286,23 @@ void CentredSteps::relax_max(LayerId index, Relaxed& state) {
   finish_nonlinear(KernelKind::kRelaxMax, index, state, step);
 }
 
+void CentredSteps::relax_contraction(LayerId index, Relaxed& state) {
+  const Layer& region = layer(index);
+  if (keeps_tables()) {
+    state.table = buffer(region.name + "_planes", Element::kFloat32, region.contraction.table());
+    state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
+  }
+  const Activation& x = activation(region.terms.at(0).input);
+  const Activation& y = activation(region.terms.at(1).input);
+  RelaxContraction step;
+  step.centre_x = x.centre;
+  step.radius_x = x.radius;
+  step.centre_y = y.centre;
+  step.radius_y = y.radius;
+  step.scratch = buffer(region.name + "_panels", Element::kFloat64, region.contraction.scratch());
+  finish_nonlinear(KernelKind::kRelaxContraction, index, state, step);
+}
+
 void CentredSteps::relax_log_softmax(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables()) {
@@ -324,6 +341,10 @@ void CentredSteps::build_centred() {
     }
     if (layer(i).kind == LayerKind::kMax) {
       relax_max(i, state);
+      continue;
+    }
+    if (layer(i).kind == LayerKind::kContraction) {
+      relax_contraction(i, state);
       continue;
     }
     if (layer(i).kind == LayerKind::kLogSoftmax) {

@@ -167,6 +167,7 @@ class CentredSteps : protected LineSteps {
   void relax_product(LayerId index, Relaxed& state);
   void relax_max(LayerId index, Relaxed& state);
   void relax_log_softmax(LayerId index, Relaxed& state);
+  void relax_contraction(LayerId index, Relaxed& state);
 };
 
 // Makes one entry: its steps in order, their buffers, and the error terms of each. What every

@@ -251,6 +251,9 @@ class NetworkReader {
   }
 
   void visit(const LogSoftmax&, const Node& node) { cannot(node, "it has powers of all elements"); }
+  void visit(const Contraction&, const Node& node) {
+    cannot(node, "it multiplies computed tensors");
+  }
   void visit(const Literal&, const Node& node) { cannot(node, "it is a constant output"); }
   void visit(const MatMul&, const Node& node) { cannot(node, "it multiplies computed tensors"); }
   void visit(const Gemm&, const Node& node) { cannot(node, "it multiplies computed tensors"); }

@@ -110,7 +110,8 @@ void lower_product(Lowering& l, const BackwardRows& step, const BackwardLink& li
   const int n = l.layer(link.layer).out;
   l.part(link.kernel);
   l.call(Routine::kProductRows, rows_of(step),
-         {number(n), at(link.table), at(link.coefficients_in), at(step.sums)});
+         {number(n), at(link.table, std::int64_t{bf::kProductUpper} * n), at(link.coefficients_in),
+          at(step.sums)});
   for (const BackwardOut& out : link.outs)
     l.call(Routine::kProductBackward, rows_of(step),
            {number(n), l.sources(link.layer, out.term),
@@ -127,6 +128,25 @@ void lower_max(Lowering& l, const BackwardRows& step, const BackwardLink& link) 
   l.call(Routine::kMaxBackward, rows_of(step),
          {number(l.layer(link.layer).out), at(link.table), at(link.choice), number(from.in),
           at(link.coefficients_in), Flag{out.add || listed}, at(out.coefficients), at(step.sums)});
+}
+
+void lower_contraction(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
+  const Layer& layer = l.layer(link.layer);
+  const ContractionShape& shape = layer.contraction;
+  l.part(link.kernel);
+  l.call(Routine::kProductRows, rows_of(step),
+         {number(layer.out), at(link.table), at(link.coefficients_in), at(step.sums)});
+  const std::int64_t left = 2 * std::int64_t{layer.out}, right = left + shape.left();
+  for (const BackwardOut& out : link.outs) {
+    const bool first = out.term == 0;
+    l.part(out.kernel);
+    l.call(Routine::kContractionBackward, rows_of(step),
+           {number(shape.batch), number(first ? shape.rows : shape.columns),
+            number(first ? shape.columns : shape.rows), number(shape.sums), Flag{first},
+            l.sources(link.layer, out.term), at(link.table, first ? right : left),
+            number(layer.term(out.term).in), at(link.coefficients_in), Flag{out.add},
+            at(out.coefficients)});
+  }
 }
 
 void lower_log_softmax(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
@@ -178,6 +198,8 @@ void lower_link(Lowering& l, const BackwardRows& step, const BackwardLink& link)
       return lower_max(l, step, link);
     case LayerKind::kLogSoftmax:
       return lower_log_softmax(l, step, link);
+    case LayerKind::kContraction:
+      return lower_contraction(l, step, link);
   }
   BF_CHECK(false);
 }

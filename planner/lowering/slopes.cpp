@@ -92,6 +92,12 @@ void walk(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
     l.call(Routine::kProductValues, rows_of(step),
            {n, at(link.table), l.sources(link.layer, 0), l.sources(link.layer, 1), values(0),
             values(1), at(link.coefficients_in), at(link.values)});
+  } else if (layer.kind == LayerKind::kContraction) {
+    const ContractionShape& shape = layer.contraction;
+    l.call(Routine::kContractionValues, rows_of(step),
+           {number(shape.batch), number(shape.rows), number(shape.columns), number(shape.sums),
+            l.sources(link.layer, 0), l.sources(link.layer, 1), at(link.table), values(0),
+            values(1), at(link.coefficients_in), at(link.values)});
   } else if (layer.kind == LayerKind::kLogSoftmax) {
     l.call(
         Routine::kLogSoftmaxValues, rows_of(step),

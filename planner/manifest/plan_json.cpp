@@ -215,6 +215,9 @@ Json layers_json(const Plan& plan) {
                        {"residual", !layer.residual.empty()}});
     else
       item["terms"] = terms_json(plan, layer);
+    if (layer.kind == LayerKind::kContraction)
+      item["shape"] = {layer.contraction.batch, layer.contraction.rows, layer.contraction.columns,
+                       layer.contraction.sums};
     item.update(
         Json{{"out", layer.out},
              {"relu", layer.relu},

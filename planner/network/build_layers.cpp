@@ -61,6 +61,7 @@ class LayerBuilder {
         producer_(producers(graph)),
         uses_(count_uses(graph)),
         layer_of_value_(graph.values.size()),
+        affine_copy_(graph.values.size()),
         pending_(graph.values.size()) {}
 
   void run() {
@@ -344,6 +345,32 @@ class LayerBuilder {
     layer_of_value_[index_of(node.output)] = add_layer(std::move(layer));
   }
 
+  // A tensor that backward rows can bound: of what is no sum a copy.
+  LayerId affine_of(ValueId id) {
+    const LayerId made = materialise(id);
+    if (!made.is_layer() || plan_.layer(made).is_affine()) return made;
+    std::optional<LayerId>& copy = affine_copy_[index_of(id)];
+    if (!copy) copy = add_sum(copy_of(id), graph_.value(id).name, nullptr);
+    return *copy;
+  }
+
+  void visit(const Contraction& op, const Node& node) {
+    Layer layer;
+    layer.kind = LayerKind::kContraction;
+    layer.name = layer_name(graph_.value(node.output).name, names_);
+    layer.origin = node.origin;
+    layer.out = count(node.output);
+    layer.contraction = {static_cast<int>(op.batch), static_cast<int>(op.rows),
+                         static_cast<int>(op.columns), static_cast<int>(op.sums)};
+    for (std::size_t side = 0; side < 2; ++side) {
+      const ValueId input = node.inputs[side];
+      Term term = gather_term(side == 0 ? op.left : op.right, affine_of(input), count(input));
+      term.column_entries *= static_cast<int>(side == 0 ? op.columns : op.rows);
+      layer.terms.push_back(std::move(term));
+    }
+    layer_of_value_[index_of(node.output)] = add_layer(std::move(layer));
+  }
+
   void visit(const LogSoftmax& op, const Node& node) {
     Layer layer;
     layer.kind = LayerKind::kLogSoftmax;
@@ -351,7 +378,7 @@ class LayerBuilder {
     layer.origin = node.origin;
     layer.out = count(node.output);
     Term term;
-    term.input = materialise(node.inputs[0]);
+    term.input = affine_of(node.inputs[0]);
     term.in = count(node.inputs[0]);
     term.map =
         SparseMap{{op.row_start.begin(), op.row_start.end()}, {op.source.begin(), op.source.end()}};
@@ -389,6 +416,7 @@ class LayerBuilder {
   std::vector<int> producer_;
   std::vector<int> uses_;
   std::vector<std::optional<LayerId>> layer_of_value_;  // none: not made yet
+  std::vector<std::optional<LayerId>> affine_copy_;     // of what is no sum
   std::vector<std::optional<Expression>> pending_;
   std::set<ValueId> sparse_;  // made by an Affine that is kept in rows
   std::set<LayerId> heads_;

@@ -10,7 +10,7 @@ namespace bf_aot {
 //                      readers. Mostly zero: a sum with compressed rows.
 //   Conv, SparseAffine, IndexMap, Scale, sums of tensors: terms of a sum layer, with the activation
 //                      that reads it if nobody else does. What several read is one layer.
-//   products, GroupMax, LogSoftmax a layer of their own.
+//   products, GroupMax, LogSoftmax, Contraction a layer of their own.
 // What tables hold of the exact weights: docs/proofs/what-is-verified.md.
 // With has_spec the last graph output is the spec.
 // Throws: CompileError with every node that does not fit and too many neurons (BF2102), weights

@@ -79,6 +79,7 @@ class Analysis {
         return sum(layer);
       case LayerKind::kProduct:
       case LayerKind::kLogSoftmax:
+      case LayerKind::kContraction:
         return {};
       case LayerKind::kMax:
         return input(layer.terms[0].input);

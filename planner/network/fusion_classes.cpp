@@ -60,6 +60,9 @@ struct Table {
   FusionRule operator()(const LogSoftmax&) const {
     return {.kind = kOpaque, .why = "bounded by planes that its groups share"};
   }
+  FusionRule operator()(const Contraction&) const {
+    return {.kind = kOpaque, .why = "two computed factors are relaxed by planes of their own"};
+  }
   FusionRule operator()(const Literal&) const { return lowered(); }
   FusionRule operator()(const MatMul&) const { return lowered(); }
   FusionRule operator()(const Gemm&) const { return lowered(); }

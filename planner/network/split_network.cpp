@@ -97,7 +97,8 @@ SplitErrors split_errors(const PlannerConfig& config, const SplitCounts& counts,
 
 bool can_split_neurons(const Plan& plan) {
   return can_split_but_for_maxima(plan) && std::ranges::none_of(plan.layers, [](const Layer& each) {
-           return each.kind == LayerKind::kMax || each.kind == LayerKind::kLogSoftmax;
+           return each.kind == LayerKind::kMax || each.kind == LayerKind::kLogSoftmax ||
+                  each.kind == LayerKind::kContraction;
          });
 }
 
@@ -105,8 +106,7 @@ bool can_split_but_for_maxima(const Plan& plan) {
   bool bends = false;
   for (const Layer& layer : plan.layers) {
     if (layer.function && is_staircase(layer.function->kind)) return false;
-    bends = bends || layer.relu || layer.function || layer.kind == LayerKind::kMax ||
-            layer.kind == LayerKind::kLogSoftmax;
+    bends = bends || layer.relu || layer.function || !layer.is_affine();
   }
   return bends && plan.spec_rows > 0 && std::ranges::none_of(plan.spec_heads, [&](LayerId id) {
            const Layer& head = plan.layer(id);

@@ -46,7 +46,8 @@ SplitErrors split_errors(const PlannerConfig& config, const SplitCounts& counts,
 // ReLUs, and functions other than floor, ceiling and rounding. Some neuron bends, and rows of the
 // specification are affine.
 bool can_split_neurons(const Plan& plan);
-// Whether can_split_neurons() holds once maxima are written as ReLUs and softmax as pairs.
+// Whether can_split_neurons() holds once maxima are written as ReLUs, and softmax and
+// contractions as functions and products of elements.
 bool can_split_but_for_maxima(const Plan& plan);
 
 // The network of the layers that are taken, with what these read.

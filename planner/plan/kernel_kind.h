@@ -16,15 +16,16 @@ enum class KernelKind : std::uint8_t {
   kConcretize,      // coefficients over the box -> lower bound per row
   kEvaluateAffine,  // plain inference of affine [+ ReLU]
   // Routines of the runtime, for layers of other kinds than dense:
-  kTermInterval,     // one term of a sum: float centres and radii
-  kIntervalMax,      // the same of candidates -> of their maximum
-  kTermCentre,       // one term of a sum: adds to double centres and float radii
-  kTermStart,        // backward coefficients of chosen rows of one term
-  kTermBackward,     // coefficients x one term
-  kRelaxRows,        // relaxation of a layer applied to backward coefficients
-  kRelaxProduct,     // boxes of the factors -> planes
-  kRelaxMax,         // box of the candidates -> the chosen one
-  kRelaxLogSoftmax,  // box of the elements -> planes of each group
+  kTermInterval,      // one term of a sum: float centres and radii
+  kIntervalMax,       // the same of candidates -> of their maximum
+  kTermCentre,        // one term of a sum: adds to double centres and float radii
+  kTermStart,         // backward coefficients of chosen rows of one term
+  kTermBackward,      // coefficients x one term
+  kRelaxRows,         // relaxation of a layer applied to backward coefficients
+  kRelaxProduct,      // boxes of the factors -> planes
+  kRelaxMax,          // box of the candidates -> the chosen one
+  kRelaxLogSoftmax,   // box of the elements -> planes of each group
+  kRelaxContraction,  // boxes of both factors -> planes
   // and for rows with optimised slopes:
   kForwardRows,  // one term, or a dense layer, at each row's own point
   kStepSlopes,   // the chosen lines at that point; better slopes

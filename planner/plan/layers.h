@@ -11,6 +11,7 @@
 
 #include "frontend/graph/graph.h"
 #include "planner/plan/layer_id.h"
+#include "runtime/bf/contract/tables.h"
 
 namespace bf_aot {
 
@@ -66,7 +67,8 @@ struct GroupView {
   bool operator==(const GroupView&) const = default;
 };
 
-// y_i = x_{source_i}, or 0 where source_i is -1; an empty list is the identity. No weights.
+// y_i = x_{source_i}, or 0 where source_i is -1; an empty list is the identity. No weights. The
+// factor of a contraction is y.
 struct GatherMap {
   std::vector<std::int32_t> source;
   std::optional<StridedView> view;  // the same sources; then the verifier has no table of them
@@ -96,9 +98,28 @@ enum class LayerKind : std::uint8_t {
   // z_k = x_{column_k} - ln of the sum of the powers of x over k's row of a sparse map without
   // weights, whose rows have each column once: one term
   kLogSoftmax,
+  // z = products of matrices, in batches: two terms with gather maps, of the matrices in rows, no
+  // element missing; see ContractionShape
+  kContraction,
 };
 
 std::string_view to_string(LayerKind kind);
+
+// z[(b rows + i) columns + j] = sum_l x[gather_(b rows + i, l)] y[gather_(b columns + j, l)].
+struct ContractionShape {
+  int batch = 0, rows = 0, columns = 0, sums = 0;
+
+  std::int64_t left() const { return std::int64_t{batch} * rows * sums; }
+  std::int64_t right() const { return std::int64_t{batch} * columns * sums; }
+  std::int64_t products() const { return left() * columns; }
+  // The floats of the layer's table: offsets of each output, slopes over both factors.
+  std::int64_t table() const { return 2 * std::int64_t{batch} * rows * columns + left() + right(); }
+  // The doubles that make the layer's boxes, of a row and of a batch entry's columns.
+  std::int64_t scratch() const {
+    return std::int64_t{bf::kContractionPanels} * sums * (columns + 1);
+  }
+  bool operator==(const ContractionShape&) const = default;
+};
 
 // A tensor of the network: z, then a = relu(z) or function(z), or z itself. Product and max layers
 // have no activation; a sum that reads them has.
@@ -117,6 +138,7 @@ struct Layer {
   std::vector<float> residual;  // w* - w rounded to float32, where some weight is inexact; or empty
 
   std::vector<Term> terms;  // of the other kinds
+  ContractionShape contraction;
 
   std::vector<double> bias;  // kDense, kSum
   AffineErrors errors;

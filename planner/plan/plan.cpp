@@ -159,6 +159,8 @@ std::string_view to_string(LayerKind kind) {
       return "max";
     case LayerKind::kLogSoftmax:
       return "log_softmax";
+    case LayerKind::kContraction:
+      return "contraction";
   }
   BF_CHECK(!"a LayerKind");
   return {};
@@ -242,6 +244,8 @@ std::string_view to_string(KernelKind kind) {
       return "relax_max";
     case KernelKind::kRelaxLogSoftmax:
       return "relax_log_softmax";
+    case KernelKind::kRelaxContraction:
+      return "relax_contraction";
     case KernelKind::kForwardRows:
       return "forward_rows";
     case KernelKind::kStepSlopes:
@@ -295,6 +299,7 @@ KernelCode code_of(KernelKind kind) {
     case KernelKind::kRelaxProduct:
     case KernelKind::kRelaxMax:
     case KernelKind::kRelaxLogSoftmax:
+    case KernelKind::kRelaxContraction:
     case KernelKind::kForwardRows:
     case KernelKind::kStepSlopes:
     case KernelKind::kStartLines:

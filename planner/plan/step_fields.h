@@ -100,6 +100,13 @@ void visit_fields(auto& visit, Is<RelaxLogSoftmax> auto& s) {
         s.product, "offset", s.offset, "kernel", KernelField{s.kernel});
 }
 
+void visit_fields(auto& visit, Is<RelaxContraction> auto& s) {
+  visit("layer", s.layer, "centre_x", s.centre_x, "radius_x", s.radius_x, "centre_y", s.centre_y,
+        "radius_y", s.radius_y, "table", s.table, "slack", s.slack, "scratch", s.scratch,
+        "centre_out", s.centre_out, "radius_out", s.radius_out, "product", s.product, "offset",
+        s.offset, "kernel", KernelField{s.kernel});
+}
+
 void visit_fields(auto& visit, Is<StartLines> auto& s) {
   visit("layer", s.layer, "input_radius", s.input_radius, "radius", s.radius, "lines_out",
         s.lines_out, "product", s.product, "kernel", KernelField{s.kernel});

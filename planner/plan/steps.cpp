@@ -100,6 +100,11 @@ Access access(const RelaxLogSoftmax& step) {
                      {step.table, step.slack, step.centre_out, step.radius_out});
 }
 
+Access access(const RelaxContraction& step) {
+  return make_access({step.centre_x, step.radius_x, step.centre_y, step.radius_y},
+                     {step.table, step.slack, step.scratch, step.centre_out, step.radius_out});
+}
+
 Access access(const StartLines& step) {
   return make_access({step.input_radius, step.radius}, {step.lines_out});
 }

@@ -174,6 +174,23 @@ struct RelaxLogSoftmax {
   bool operator==(const RelaxLogSoftmax&) const = default;
 };
 
+// z = sums of products, each with RelaxProduct's plane: slopes are the factors' centres, which the
+// table holds as floats; offsets are sums.
+struct RelaxContraction {
+  static constexpr std::string_view kName = "relax_contraction";
+  LayerId layer = 0;
+  BufferId centre_x = BufferId::kNone, radius_x = BufferId::kNone;
+  BufferId centre_y = BufferId::kNone, radius_y = BufferId::kNone;
+  BufferId table = BufferId::kNone;    // ContractionShape::table() floats; kNone: boxes alone
+  BufferId slack = BufferId::kNone;    // as RelaxProduct
+  BufferId scratch = BufferId::kNone;  // ContractionShape::scratch() doubles
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  double product = 0;  // gamma of the sums that A slope enters, its own rounding included
+  double offset = 0;   // gamma of the sum of A offset
+  KernelId kernel = 0;
+  bool operator==(const RelaxContraction&) const = default;
+};
+
 // Lists the neurons of a ReLU layer that are not 0 on the whole box: centre and radius are not both
 // 0. The others add nothing to any sum: docs/proofs/live-neurons.md. Of several boxes, those
 // that are live in any.
@@ -382,9 +399,9 @@ struct MeetOutputs {
 
 using Step =
     std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, CentreAffine, CentreSum, Relax,
-                 RelaxProduct, RelaxMax, RelaxLogSoftmax, StartLines, ForwardLines, TightenLines,
-                 RelaxLines, ListLive, BackwardRows, WriteBounds, EvaluateAffine, WriteValues,
-                 MeetAnchor, KeepAnchor, MeetOutputs>;
+                 RelaxProduct, RelaxMax, RelaxLogSoftmax, RelaxContraction, StartLines,
+                 ForwardLines, TightenLines, RelaxLines, ListLive, BackwardRows, WriteBounds,
+                 EvaluateAffine, WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
 
 std::string_view step_name(const Step& step);
 Step widened(const RepeatedStep& step);

@@ -5,6 +5,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/plan/plan.h"
+#include "planner/reference/contraction.h"
 #include "planner/reference/linear.h"
 #include "planner/reference/log_softmax.h"
 #include "planner/reference/relaxation.h"
@@ -38,6 +39,15 @@ Vector<Scalar> evaluate_layer(const Layer& layer, const Read& read) {
     for (Eigen::Index j = 0; j < z.size(); ++j)
       z(j) = x(source_of(std::get<GatherMap>(layer.terms[0].map), j)) *
              y(source_of(std::get<GatherMap>(layer.terms[1].map), j));
+    return z;
+  }
+  if (layer.kind == LayerKind::kContraction) {
+    const Vector<Scalar>& y = read(layer.terms.at(1).input);
+    for_each_contracted(layer, [&](Eigen::Index j, Eigen::Index from_x, Eigen::Index from_y,
+                                   Eigen::Index, Eigen::Index, bool first) {
+      const Scalar product = x(from_x) * y(from_y);
+      z(j) = first ? product : Scalar(z(j) + product);
+    });
     return z;
   }
   const SparseMap& map = std::get<SparseMap>(layer.terms[0].map);

@@ -10,6 +10,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/plan/plan.h"
+#include "planner/reference/contraction.h"
 #include "planner/reference/linear.h"
 #include "planner/reference/lines.h"
 #include "planner/reference/log_softmax.h"
@@ -342,6 +343,36 @@ class Machine {
       forget(bounds, j, is_finite(bounds.lower(j)) && is_finite(bounds.upper(j)));
     }
     if (step.choice != BufferId::kNone) memory(step.choice) = std::move(chosen);
+    finish(step, std::move(table), std::move(bounds));
+  }
+
+  // Sums of RelaxProduct's planes.
+  void execute(const RelaxContraction& step) {
+    const Layer& target = layer(step.layer);
+    const ContractionShape& shape = target.contraction;
+    const Eigen::Index n = target.out;
+    Vector<Scalar> table = zeros<Scalar>(shape.table());
+    Interval<Scalar> bounds{zeros<Scalar>(n), zeros<Scalar>(n)};
+    std::vector<bool> known(static_cast<std::size_t>(n), true);
+    for_each_contracted(target, [&](Eigen::Index j, Eigen::Index from_x, Eigen::Index from_y,
+                                    Eigen::Index at_x, Eigen::Index at_y, bool) {
+      const Scalar x = memory(step.centre_x)(from_x), y = memory(step.centre_y)(from_y);
+      const Scalar rx = memory(step.radius_x)(from_x), ry = memory(step.radius_y)(from_y);
+      table(j) += rx * ry - x * y;
+      table(n + j) += -rx * ry - x * y;
+      table(2 * n + at_x) = x;
+      table(2 * n + shape.left() + at_y) = y;
+      Scalar low = (x - rx) * (y - ry), high = low;
+      const Scalar others[] = {(x - rx) * (y + ry), (x + rx) * (y - ry), (x + rx) * (y + ry)};
+      for (const Scalar& corner : others) {
+        low = smaller(low, corner);
+        high = larger(high, corner);
+      }
+      bounds.lower(j) += low;
+      bounds.upper(j) += high;
+      if (!is_finite(rx) || !is_finite(ry)) known[static_cast<std::size_t>(j)] = false;
+    });
+    for (Eigen::Index j = 0; j < n; ++j) forget(bounds, j, known[static_cast<std::size_t>(j)]);
     finish(step, std::move(table), std::move(bounds));
   }
 

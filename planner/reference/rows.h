@@ -100,6 +100,8 @@ class RowSet {
         return through_product(target, table, from);
       case LayerKind::kMax:
         return through_max(target, table, memory(link.choice), from);
+      case LayerKind::kContraction:
+        return through_contraction(target, table, from);
       case LayerKind::kLogSoftmax:
         return through_log_softmax(target, table, from);
     }
@@ -161,6 +163,21 @@ class RowSet {
           to(chosen, i) += a;
       }
     }
+  }
+
+  void through_contraction(const Layer& target, const Vector<Scalar>& table,
+                           const Matrix<Scalar>& from) {
+    const Eigen::Index n = from.rows(), left = target.contraction.left();
+    for (Eigen::Index j = 0; j < n; ++j)
+      for (Eigen::Index i = 0; i < from.cols(); ++i)
+        if (from(j, i) != 0) constant_(i) += from(j, i) * table((from(j, i) > 0 ? n : 0) + j);
+    Matrix<Scalar>& to_x = of(target.terms[0].input);
+    Matrix<Scalar>& to_y = of(target.terms[1].input);
+    for_each_contracted(target, [&](Eigen::Index j, Eigen::Index from_x, Eigen::Index from_y,
+                                    Eigen::Index at_x, Eigen::Index at_y, bool) {
+      to_x.row(from_x) += table(2 * n + left + at_y) * from.row(j);
+      to_y.row(from_y) += table(2 * n + at_x) * from.row(j);
+    });
   }
 
   void through_log_softmax(const Layer& target, const Vector<Scalar>& table,

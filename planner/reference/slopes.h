@@ -65,6 +65,10 @@ class RowPoints {
     const Vector<double>& table = memory_.table(link);
     const Matrix<double>& x = values_.at(target.terms[0].input);
     const Eigen::Index n = target.out;
+    if (target.kind == LayerKind::kContraction) {
+      follow_contraction(link.layer, table, z);
+      return z;
+    }
     if (target.kind == LayerKind::kLogSoftmax) {
       for_each_group(map_of(target), [&](Eigen::Index begin, Eigen::Index end) {
         for (Eigen::Index i = 0; i < rows; ++i)
@@ -89,6 +93,20 @@ class RowPoints {
         }
       }
     return z;
+  }
+
+  void follow_contraction(LayerId index, const Vector<double>& table, Matrix<double>& z) const {
+    const Layer& target = layer(index);
+    const Eigen::Index n = target.out, left = target.contraction.left();
+    const Matrix<double>& x = values_.at(target.terms[0].input);
+    const Matrix<double>& y = values_.at(target.terms[1].input);
+    for (Eigen::Index j = 0; j < n; ++j)
+      for (Eigen::Index i = 0; i < z.cols(); ++i)
+        z(j, i) = table((coefficient(index, j, i) >= 0 ? n : 0) + j);
+    for_each_contracted(target, [&](Eigen::Index j, Eigen::Index from_x, Eigen::Index from_y,
+                                    Eigen::Index at_x, Eigen::Index at_y, bool) {
+      z.row(j) += table(2 * n + left + at_y) * x.row(from_x) + table(2 * n + at_x) * y.row(from_y);
+    });
   }
 
   static const SparseMap& map_of(const Layer& target) {

@@ -158,18 +158,27 @@ class TermCheck {
   Extremes check(const GatherMap& map) const {
     check(term_.weight.empty(), "weights");
     if (map.view) check_view(map.source, *map.view);
+    const auto [elements, readings] = factor();
     if (map.source.empty()) {
-      check(term_.in == layer_.out, "an identity of another size");
-      return {1, 1, 1};
+      check(term_.in == elements, "an identity of another size");
+      return {1, readings, 1};
     }
-    check(map.source.size() == size(layer_.out), "source");
+    check(map.source.size() == size(elements), "source");
     std::vector<std::int64_t> readers(size(term_.in), 0);
     for (std::int32_t source : map.source) {
       check(source >= -1 && source < term_.in, "a source is out of range");
       if (source >= 0) ++readers[size(source)];
     }
     const std::int64_t most = *std::max_element(readers.begin(), readers.end());
-    return {most > 0 ? 1 : 0, most, most > 0 ? 1.0 : 0.0};
+    return {most > 0 ? 1 : 0, most * readings, most > 0 ? 1.0 : 0.0};
+  }
+
+  // The elements of what the gather makes, and in how many products each of them is.
+  std::pair<std::int64_t, std::int64_t> factor() const {
+    if (layer_.kind != LayerKind::kContraction) return {layer_.out, 1};
+    const ContractionShape& shape = layer_.contraction;
+    return &term_ == &layer_.terms.front() ? std::pair(shape.left(), std::int64_t{shape.columns})
+                                           : std::pair(shape.right(), std::int64_t{shape.rows});
   }
 
   const Layer& layer_;
@@ -296,7 +305,14 @@ void verify_layer(const Plan& plan, LayerId index) {
     check_dense(plan, layer, index);
   else
     check_terms(plan, layer, index);
-  if (layer.kind == LayerKind::kProduct) check_product(layer);
+  const ContractionShape& shape = layer.contraction;
+  require(layer.kind == LayerKind::kContraction
+              ? shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.sums > 0 &&
+                    std::int64_t{shape.batch} * shape.rows * shape.columns == layer.out
+              : shape == ContractionShape{},
+          "layer {}: the shape of a contraction", layer.name);
+  if (layer.kind == LayerKind::kProduct || layer.kind == LayerKind::kContraction)
+    check_product(layer);
   if (layer.kind == LayerKind::kMax) check_max(layer);
   if (layer.kind == LayerKind::kLogSoftmax) check_log_softmax(layer);
   check_evaluated(plan, layer);

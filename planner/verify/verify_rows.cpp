@@ -216,14 +216,16 @@ void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
   flow.enter(op);
   const Layer& layer = checked_layer(plan, link.layer);
   const bool max = layer.kind == LayerKind::kMax;
-  const int rows = max                                    ? bf::kMaxRows
-                   : layer.kind == LayerKind::kProduct    ? bf::kProductRows
-                   : layer.kind == LayerKind::kLogSoftmax ? bf::kLogSoftmaxRows
-                                                          : bf::kRelaxRows;
+  const std::int64_t rows = max                                    ? bf::kMaxRows
+                            : layer.kind == LayerKind::kProduct    ? bf::kProductRows
+                            : layer.kind == LayerKind::kLogSoftmax ? bf::kLogSoftmaxRows
+                                                                   : bf::kRelaxRows;
+  const std::int64_t table =
+      layer.kind == LayerKind::kContraction ? layer.contraction.table() : rows * layer.out;
   const bool stored = !plan.domain(link.layer).remade;
   BF_CHECK(link.remake.empty() == (stored || step.iterations > 0));
   if (link.remake.empty())
-    uses.read(link.table, Role::kTable, link.layer, kFloat, rows * std::int64_t{layer.out});
+    uses.read(link.table, Role::kTable, link.layer, kFloat, table);
   else
     follow_remake(plan, entry, step, link, op, uses);
   uses.read(link.slack, Role::kSlackTerms, link.layer, Element::kFloat64, bf::kSlack);

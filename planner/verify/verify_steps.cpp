@@ -298,6 +298,30 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) 
   return uses.list;
 }
 
+std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxContraction& step) {
+  const Layer& layer = checked_layer(plan, step.layer);
+  BF_CHECK(layer.kind == LayerKind::kContraction);
+  check_error_terms({step.product, step.offset});
+  BF_CHECK(step.offset <= bf::kMostPriced);
+  kernel_at(plan, step.kernel, KernelKind::kRelaxContraction);
+  BF_CHECK((step.table == BufferId::kNone) == (step.slack == BufferId::kNone));
+  const Term& x = layer.terms[0];
+  const Term& y = layer.terms[1];
+  Uses uses;
+  uses.read(step.centre_x, Role::kCentre, x.input, kDouble, x.in);
+  uses.read(step.radius_x, Role::kRadius, x.input, kFloat, x.in);
+  uses.read(step.centre_y, Role::kCentre, y.input, kDouble, y.in);
+  uses.read(step.radius_y, Role::kRadius, y.input, kFloat, y.in);
+  uses.scratch(step.scratch, kDouble, layer.contraction.scratch());
+  if (step.table != BufferId::kNone) {
+    uses.write(step.table, Role::kTable, step.layer, kFloat, layer.contraction.table());
+    uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
+  }
+  uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
+  uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
+  return uses.list;
+}
+
 std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxLogSoftmax& step) {
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kLogSoftmax);

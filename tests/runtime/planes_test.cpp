@@ -99,7 +99,7 @@ bool product_holds(unsigned seed, bool with_prices) {
                     layer.z.centre.data(), layer.z.radius.data());
   const std::vector<float> a = random.numbers(std::int64_t{n} * kRows, kind);
   std::vector<float> sums(2 * kRows, 0);
-  bf::product_rows<kRows>(n, layer.table.data(), a.data(), sums.data());
+  bf::product_rows<kRows>(n, layer.table.data() + 2 * n, a.data(), sums.data());
   layer.out = {std::vector<float>(x.centre.size() * kRows, 7)};
   bf::product_backward<kRows>(n, g.sources(), layer.table.data(), x.size(), a.data(), false,
                               layer.out[0].data());

@@ -125,6 +125,16 @@ void multiply_slopes(const Function& function, const std::vector<float>& z, std:
 }
 
 // Candidates of element i of a max layer.
+// visit(output, place in the left factor, place in the right one) for all products.
+template <typename Visit>
+void for_each_contracted(const ContractionShape& shape, const Visit& visit) {
+  for (int row = 0; row < shape.batch * shape.rows; ++row)
+    for (int j = 0; j < shape.columns; ++j)
+      for (int l = 0; l < shape.sums; ++l)
+        visit(row * shape.columns + j, row * shape.sums + l,
+              (row / shape.rows * shape.columns + j) * shape.sums + l);
+}
+
 // visit(begin, end) for the entries of each row.
 template <typename Visit>
 void for_each_group(const SparseMap& map, const Visit& visit) {
@@ -181,6 +191,18 @@ void RowGradients::evaluate(LayerId id) {
       for (int i = 0; i < layer.out; ++i)
         for (std::size_t p = 0; p < kPoints; ++p)
           z[at(i) + p] = x[at(source_of(first, i)) + p] * y[at(source_of(second, i)) + p];
+      break;
+    }
+    case LayerKind::kContraction: {
+      const auto& first = std::get<GatherMap>(layer.term(0).map);
+      const auto& second = std::get<GatherMap>(layer.term(1).map);
+      const float* const x = value(layer.term(0).input).data();
+      const float* const y = value(layer.term(1).input).data();
+      std::fill(z.begin(), z.end(), 0.0F);
+      for_each_contracted(layer.contraction, [&](int i, int left, int right) {
+        for (std::size_t p = 0; p < kPoints; ++p)
+          z[at(i) + p] += x[at(source_of(first, left)) + p] * y[at(source_of(second, right)) + p];
+      });
       break;
     }
     case LayerKind::kMax: {
@@ -252,6 +274,24 @@ void RowGradients::pull_back(LayerId id) {
           dx[g] += to_x;
           dy[h] += to_y;
         }
+      break;
+    }
+    case LayerKind::kContraction: {
+      const auto& first = std::get<GatherMap>(layer.term(0).map);
+      const auto& second = std::get<GatherMap>(layer.term(1).map);
+      const float* const x = value(layer.term(0).input).data();
+      const float* const y = value(layer.term(1).input).data();
+      float* const dx = adjoint(layer.term(0).input).data();
+      float* const dy = adjoint(layer.term(1).input).data();
+      for_each_contracted(layer.contraction, [&](int i, int left, int right) {
+        for (std::size_t p = 0; p < kPoints; ++p) {
+          const std::size_t g = at(source_of(first, left)) + p;
+          const std::size_t h = at(source_of(second, right)) + p;
+          const float by = d[at(i) + p];
+          dx[g] += by * y[h];
+          dy[h] += by * x[g];
+        }
+      });
       break;
     }
     case LayerKind::kMax: {

@@ -35,6 +35,7 @@ KernelNests nests_of(const Kernel& kernel) {
     case KernelKind::kRelaxProduct:
     case KernelKind::kRelaxMax:
     case KernelKind::kRelaxLogSoftmax:
+    case KernelKind::kRelaxContraction:
     case KernelKind::kForwardRows:
     case KernelKind::kStepSlopes:
     case KernelKind::kStartLines:

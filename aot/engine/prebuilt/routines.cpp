@@ -18,6 +18,7 @@
 #include "bf/functions/mixtures.h"
 #include "bf/sums/backward.h"
 #include "bf/sums/balls.h"
+#include "bf/sums/contraction.h"
 #include "bf/sums/intervals.h"
 #include "bf/sums/log_softmax.h"
 #include "bf/sums/planes.h"
@@ -89,6 +90,7 @@ constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kWriteValues, {}, thunk<bf::write_values>},
     {Routine::kRelaxProduct, {}, thunk<bf::relax_product<Source, Source>>},
     {Routine::kRelaxMax, {}, thunk<bf::relax_max>},
+    {Routine::kRelaxContraction, {}, thunk<bf::relax_contraction<Source, Source>>},
     {Routine::kRelaxLogSoftmax, {}, thunk<bf::relax_log_softmax>},
     // The element is one of the two.
     {Routine::kListLive, {4}, thunk<bf::list_live<float>>},
@@ -124,6 +126,7 @@ struct OfRows {
       {Routine::kProductRows, {kRows}, thunk<bf::product_rows<kRows>>},
       {Routine::kProductBackward, {kRows}, thunk<bf::product_backward<kRows, Source>>},
       {Routine::kMaxBackward, {kRows}, thunk<bf::max_backward<kRows>>},
+      {Routine::kContractionBackward, {kRows}, thunk<bf::contraction_backward<kRows, Source>>},
       {Routine::kLogSoftmaxBackward, {kRows}, thunk<bf::log_softmax_backward<kRows>>},
       {Routine::kRelaxFreeRows, {kRows}, thunk<bf::relax_free_rows<kRows>>},
       {Routine::kRelaxMixtures, {kRows}, thunk<bf::relax_mixtures<kRows>>},
@@ -133,6 +136,7 @@ struct OfRows {
       {Routine::kCornerValues, {kRows}, thunk<bf::corner_values<kRows>>},
       {Routine::kProductValues, {kRows}, thunk<bf::product_values<kRows, Source, Source>>},
       {Routine::kMaxValues, {kRows}, thunk<bf::max_values<kRows>>},
+      {Routine::kContractionValues, {kRows}, thunk<bf::contraction_values<kRows, Source, Source>>},
       {Routine::kLogSoftmaxValues, {kRows}, thunk<bf::log_softmax_values<kRows>>},
       {Routine::kDenseValues, {kRows}, thunk<bf::dense_values<kRows>>},
       {Routine::kConvValues, {kRows}, thunk<bf::conv_values<kRows>>},

@@ -159,6 +159,7 @@ class Magnitudes {
   Growth growth_of(const GroupMax&, const Node&) const { return {1, 0}; }
   Growth growth_of(const Unary&, const Node&) const { return {}; }
   Growth growth_of(const LogSoftmax&, const Node&) const { return {}; }
+  Growth growth_of(const Contraction&, const Node&) const { return {}; }
   Growth growth_of(const Scale& op, const Node&) const {
     return {largest(op.factor), largest(op.offset)};
   }

@@ -185,6 +185,7 @@ class Flusher {
   bool visit(Unary&) { return false; }
   bool visit(GroupMax&) { return false; }
   bool visit(LogSoftmax&) { return false; }
+  bool visit(Contraction&) { return false; }
 
   const Shape& shape(std::size_t i) const { return graph_.value(node_.inputs[i]).shape; }
 

@@ -219,6 +219,7 @@ class Rounder {
   // Exact.
   void round(Relu&) { keep(); }
   void round(GroupMax&) { keep(); }
+  void round(Contraction&) { BF_CHECK(!"lower_affine() makes it, later"); }
   void round(LogSoftmax&) { BF_CHECK(!"softmax_as_pairs() has written it out"); }
 
   void round(Binary& op) {

@@ -49,6 +49,10 @@ constexpr int kKnots = 17;
 enum ProductRow : std::uint8_t { kSlopeX, kSlopeY, kProductUpper, kProductLower };
 constexpr int kProductRows = 4;
 
+// Numbers of each element of a factor that the boxes of a contraction are made of;
+// sums/contraction.h.
+constexpr int kContractionPanels = 6;
+
 // A log-softmax layer: slopes of the planes above and below the logarithm of each group's sum of
 // powers, offsets of z outward; sums/log_softmax.h.
 enum LogSoftmaxRow : std::uint8_t { kAboveSlope, kBelowSlope, kLogSoftmaxUpper, kLogSoftmaxLower };

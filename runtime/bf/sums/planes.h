@@ -128,16 +128,17 @@ BF_ROUTINE relax_product(int n, SourcesX gather_x, SourcesY gather_y, const doub
   slack[kUnderflowSlack] = (static_cast<double>(n) + reach) * (1 + 0x1p-20);
 }
 
-// The rows' sums at a product; the coefficients are left for product_backward().
+// The rows' sums at products; the coefficients are left for product_backward(). offsets: those of
+// upper bounds, then those of lower ones.
 template <int kRows>
-BF_ROUTINE product_rows(int n, const float* table, const float* BF_RESTRICT coefficients,
+BF_ROUTINE product_rows(int n, const float* offsets, const float* BF_RESTRICT coefficients,
                         float* BF_RESTRICT sums) {
   using Sums = RowSums<kRows>;
   using Floats = typename Sums::Floats;
   Sums made;
   for (int i = 0; i < n; ++i) {
-    const Floats upper = Sums::all(table[kProductUpper * n + i]);
-    const Floats lower = Sums::all(table[kProductLower * n + i]);
+    const Floats upper = Sums::all(offsets[i]);
+    const Floats lower = Sums::all(offsets[n + i]);
     const float* const row = coefficients + std::ptrdiff_t{i} * kRows;
     BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v)
         made.add(v, load_rows<Floats>(row + v * Sums::kLanes), upper, lower);

@@ -1,0 +1,245 @@
+#pragma once
+
+#include "bf/sums/planes.h"
+
+// Products of matrices of two computed tensors, in batches of m x k times k x n:
+//   z[(b m + i) n + j] = sum_l x[gather_x((b m + i) k + l)] y[gather_y((b n + j) k + l)].
+// Boxes, planes and the backward step are those of products in planes.h, added up: nothing is
+// stored for a single product. Proof: docs/proofs/contraction.md.
+
+namespace bf {
+
+// What is known of one element of a factor: its ends, the larger magnitude of both, its centre and
+// radius, and a bound of |centre| that covers the rounding of small ones to float; infinite where
+// no float is near the centre.
+struct FactorElement {
+  double low, high, most, centre, radius, size;
+};
+
+static inline FactorElement factor_element(double centre, float radius) {
+  const double r = static_cast<double>(radius);
+  FactorElement made = {sub_down(centre, r), add_up(centre, r), 0, centre, r, 0};
+  const double below = -made.low;
+  made.most = below > made.high ? below : made.high;
+  const bool has_float = __builtin_fabsf(nearest_float(centre)) <= kMaxFloat;
+  made.size = has_float ? __builtin_fabs(centre) + 0x1p-120 : __builtin_inf();
+  return made;
+}
+
+// The numbers of FactorElement apart, in rows of n: of one batch entry's columns, or of one row.
+struct FactorPanels {
+  double* low;
+  std::ptrdiff_t step;  // from one kind of numbers to the next
+
+  void put(std::ptrdiff_t at, const FactorElement& e) const {
+    const double numbers[kContractionPanels] = {e.low, e.high, e.most, e.centre, e.radius, e.size};
+    for (int p = 0; p < kContractionPanels; ++p) low[p * step + at] = numbers[p];
+  }
+};
+
+// Sums over l for kLanes columns, to nearest.
+template <int kLanes>
+struct ContractionSums {
+  using Doubles = typename VectorOf<double, kLanes>::type;
+  Doubles low = {}, high = {}, most = {};       // of the products' ends, and of magnitudes
+  Doubles centre = {}, rest = {}, spread = {};  // of x y, r s, and |x| s + |y| r
+
+  static Doubles smaller(Doubles a, Doubles b) { return a < b ? a : b; }
+  static Doubles larger(Doubles a, Doubles b) { return a > b ? a : b; }
+
+  void add_box(const double* x, std::ptrdiff_t of_x, const double* y, std::ptrdiff_t of_y) {
+    const Doubles low_y = load_rows<Doubles>(y), high_y = load_rows<Doubles>(y + of_y);
+    const double low_x = x[0], high_x = x[of_x];
+    const Doubles a = low_x * low_y, b = low_x * high_y, c = high_x * low_y, d = high_x * high_y;
+    low += smaller(smaller(a, b), smaller(c, d));
+    high += larger(larger(a, b), larger(c, d));
+    most += x[2 * of_x] * load_rows<Doubles>(y + 2 * of_y);
+  }
+
+  void add_plane(const double* x, std::ptrdiff_t of_x, const double* y, std::ptrdiff_t of_y) {
+    const Doubles radius_y = load_rows<Doubles>(y + 4 * of_y);
+    centre += x[3 * of_x] * load_rows<Doubles>(y + 3 * of_y);
+    rest += x[4 * of_x] * radius_y;
+    spread += x[5 * of_x] * radius_y + x[4 * of_x] * load_rows<Doubles>(y + 5 * of_y);
+  }
+};
+
+// One output's sums, and what they may miss: relative `missed` to `most`, which is too small by as
+// much, and what underflows.
+struct ContractedElement {
+  double low, high, most, centre, rest, spread;
+};
+
+static inline double missed_of_sums(int k) {
+  return (k + 8) * 0x1p-52;
+}
+
+// The box of z, or all reals where some end is not finite: products with an infinite end make
+// `most` infinite or no number, as it is a sum of products of all magnitudes.
+static inline void store_contracted(const ContractedElement& e, int k, double* centre,
+                                    float* radius) {
+  const double lost = e.most * missed_of_sums(k) + k * 0x1p-1070;
+  const bool finite = e.most <= __DBL_MAX__;
+  store_box(finite ? sub_down(e.low, lost) : -__builtin_inf(),
+            finite ? add_up(e.high, lost) : __builtin_inf(), centre, radius);
+}
+
+// Offsets of z's planes, whose slopes are the factors' centres rounded to floats, with what they
+// pay per |A|; see relax_product().
+static inline void put_contracted(const ContractedElement& e, int k, double z, float radius,
+                                  const PlaneErrors& errors, int n, float* offsets) {
+  const double missed = missed_of_sums(k);
+  const double lost = e.most * missed + (e.rest + e.spread * 0x1p-24) * (1 + missed) + 0x1p-1000;
+  const bool known = e.most <= __DBL_MAX__ && radius <= kMaxFloat && e.spread <= __DBL_MAX__;
+  const double upper = known ? add_up(sub_up(e.centre, z), lost) : __builtin_inf();
+  const double lower = known ? sub_down(sub_down(e.centre, z), lost) : -__builtin_inf();
+  const double spread = e.spread * (1 + missed + 0x1p-23) + static_cast<double>(radius);
+  put_offsets(upper, lower, errors, spread, n, offsets);
+}
+
+// A centre as a slope; 0 where no float is near it: its products' offsets are infinite then.
+static inline float slope_of(double centre) {
+  const float slope = nearest_float(centre);
+  return __builtin_fabsf(slope) <= kMaxFloat ? slope : 0.0f;
+}
+
+// The sums of kLanes outputs from one row and as many columns.
+template <int kLanes>
+static inline void contract(int k, int n, const double* row, const double* columns, bool planes,
+                            std::ptrdiff_t of_y, ContractedElement* made) {
+  ContractionSums<kLanes> sums;
+  for (int l = 0; l < k; ++l) sums.add_box(row + l, k, columns + std::ptrdiff_t{l} * n, of_y);
+  if (planes)
+    for (int l = 0; l < k; ++l) sums.add_plane(row + l, k, columns + std::ptrdiff_t{l} * n, of_y);
+  double numbers[6][kLanes];
+  store_rows(numbers[0], sums.low);
+  store_rows(numbers[1], sums.high);
+  store_rows(numbers[2], sums.most);
+  store_rows(numbers[3], sums.centre);
+  store_rows(numbers[4], sums.rest);
+  store_rows(numbers[5], sums.spread);
+  for (int j = 0; j < kLanes; ++j)
+    made[j] = {numbers[0][j], numbers[1][j], numbers[2][j],
+               numbers[3][j], numbers[4][j], numbers[5][j]};
+}
+
+// scratch: kContractionPanels k (n + 1) doubles. table: the offsets of upper and of lower bounds,
+// batch m n floats each, then the slopes over y, which are x's centres [batch m][k], and those over
+// x [batch n][k]; or null for boxes alone, and slack is not touched.
+template <typename SourcesX, typename SourcesY>
+BF_ROUTINE relax_contraction(int batch, int m, int n, int k, SourcesX gather_x, SourcesY gather_y,
+                             const double* centre_x, const float* radius_x, const double* centre_y,
+                             const float* radius_y, const PlaneErrors& errors, double* scratch,
+                             double* slack, float* table, double* centre_out, float* radius_out) {
+  constexpr int kLanes = kVectorBytes >= 16 ? kVectorBytes / 8 : 1;
+  const int out = batch * m * n;
+  const std::ptrdiff_t of_y = std::ptrdiff_t{k} * n;
+  const FactorPanels columns = {scratch, of_y};
+  const FactorPanels row = {scratch + kContractionPanels * of_y, k};
+  float* const slopes_x = table == nullptr ? nullptr : table + 2 * std::ptrdiff_t{out};
+  float* const slopes_y = table == nullptr ? nullptr : slopes_x + std::ptrdiff_t{batch} * m * k;
+  double reach = 0;
+  for (int b = 0; b < batch; ++b) {
+    for (int j = 0; j < n; ++j)
+      for (int l = 0; l < k; ++l) {
+        const int place = (b * n + j) * k + l;
+        const int g = source_of(gather_y, place);
+        columns.put(std::ptrdiff_t{l} * n + j, factor_element(centre_y[g], radius_y[g]));
+        reach += static_cast<double>(m) * static_cast<double>(radius_y[g]);
+        if (table != nullptr) slopes_y[place] = slope_of(centre_y[g]);
+      }
+    for (int i = 0; i < m; ++i) {
+      for (int l = 0; l < k; ++l) {
+        const int place = (b * m + i) * k + l;
+        const int g = source_of(gather_x, place);
+        row.put(l, factor_element(centre_x[g], radius_x[g]));
+        reach += static_cast<double>(n) * static_cast<double>(radius_x[g]);
+        if (table != nullptr) slopes_x[place] = slope_of(centre_x[g]);
+      }
+      for (int j = 0; j < n;) {
+        ContractedElement made[kLanes];
+        const int count = n - j >= kLanes ? kLanes : 1;
+        if (count == kLanes)
+          contract<kLanes>(k, n, row.low, columns.low + j, table != nullptr, of_y, made);
+        else
+          contract<1>(k, n, row.low, columns.low + j, table != nullptr, of_y, made);
+        for (int q = 0; q < count; ++q, ++j) {
+          const int at = (b * m + i) * n + j;
+          store_contracted(made[q], k, centre_out + at, radius_out + at);
+          if (table != nullptr)
+            put_contracted(made[q], k, centre_out[at], radius_out[at], errors, out, table + at);
+        }
+      }
+    }
+  }
+  if (table == nullptr) return;
+  slack[kCentreSlack] = slack[kRadiusSlack] = slack[kOpenRows] = 0;
+  slack[kUnderflowSlack] = (static_cast<double>(out) + reach) * (1 + 0x1p-20);
+}
+
+// One factor's coefficients: those of z times the other's centres, added where the factor is read
+// from. The factor has m rows and the other one n, in each batch entry; coefficients of z are
+// [m][n] if it is the `first`, else [n][m].
+template <int kRows, typename Sources>
+BF_ROUTINE contraction_backward(int batch, int m, int n, int k, bool first, Sources source,
+                                const float* slopes, int in,
+                                const float* BF_RESTRICT coefficients_in, bool add,
+                                float* BF_RESTRICT coefficients_out) {
+  constexpr int kLanes = lanes_of<float>(kRows);
+  constexpr int kVectors = kRows / kLanes;
+  constexpr int kTile = kVectors > 4 ? 1 : kVectors > 2 ? 2 : 4;  // elements of a row at a time
+  using Floats = typename VectorOf<float, kLanes>::type;
+  if (!add) clear_rows<kRows>(in, coefficients_out);
+  const std::ptrdiff_t of_row = first ? n : 1, of_other = first ? 1 : m;
+  const auto sum = [&](auto tile, int b, int i, int l) {
+    constexpr int kCount = decltype(tile)::value;
+    const std::ptrdiff_t row = std::ptrdiff_t{b} * m + i;
+    Floats made[kCount][kVectors] = {};
+    const float* a = coefficients_in + (std::ptrdiff_t{b} * m * n + i * of_row) * kRows;
+    const float* s = slopes + std::ptrdiff_t{b} * n * k + l;
+    for (int j = 0; j < n; ++j, a += of_other * kRows, s += k)
+      BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
+        const Floats vector = load_rows<Floats>(a + v * kLanes);
+        BF_UNROLL_ROWS for (int q = 0; q < kCount; ++q) made[q][v] += vector * s[q];
+      }
+    for (int q = 0; q < kCount; ++q) {
+      const int at = source_of(source, static_cast<int>(row * k + l + q));
+      float* const to = coefficients_out + std::ptrdiff_t{at} * kRows;
+      for (int v = 0; v < kVectors; ++v)
+        store_rows(to + v * kLanes, load_rows<Floats>(to + v * kLanes) + made[q][v]);
+    }
+  };
+  for (int b = 0; b < batch; ++b)
+    for (int i = 0; i < m; ++i) {
+      int l = 0;
+      for (; l + kTile <= k; l += kTile) sum(Count<kTile>{}, b, i, l);
+      for (; l < k; ++l) sum(Count<1>{}, b, i, l);
+    }
+}
+
+// The values of the layer at the rows' points, on the planes of its table; see slopes.h.
+template <int kRows, typename SourcesX, typename SourcesY>
+BF_ROUTINE contraction_values(int batch, int m, int n, int k, SourcesX gather_x, SourcesY gather_y,
+                              const float* table, const float* BF_RESTRICT x,
+                              const float* BF_RESTRICT y, const float* BF_RESTRICT coefficients,
+                              float* BF_RESTRICT values) {
+  const std::ptrdiff_t out = std::ptrdiff_t{batch} * m * n;
+  const float* const slopes_x = table + 2 * out;
+  const float* const slopes_y = slopes_x + std::ptrdiff_t{batch} * m * k;
+  for (int row = 0; row < batch * m; ++row)
+    for (int j = 0; j < n; ++j) {
+      const int column = row / m * n + j;
+      const std::ptrdiff_t i = std::ptrdiff_t{row} * n + j;
+      float made[kRows] = {};
+      for (int l = 0; l < k; ++l) {
+        const float* const of_x = x + std::ptrdiff_t{source_of(gather_x, row * k + l)} * kRows;
+        const float* const of_y = y + std::ptrdiff_t{source_of(gather_y, column * k + l)} * kRows;
+        const float by_x = slopes_y[column * k + l], by_y = slopes_x[row * k + l];
+        for (int r = 0; r < kRows; ++r) made[r] += by_x * of_x[r] + by_y * of_y[r];
+      }
+      for (int r = 0; r < kRows; ++r)
+        values[i * kRows + r] = made[r] + table[coefficients[i * kRows + r] < 0 ? i : out + i];
+    }
+}
+
+}  // namespace bf
