@@ -158,6 +158,30 @@ std::optional<OffsetConv> compose(const Scale& outer, const Conv& inner, std::st
   return with_offset(g, std::move(weight).finish(where), std::move(offset).finish(where));
 }
 
+namespace {
+
+// What offsets of the input, the same at all positions of a channel, add to the bias, where every
+// position has one tap, within the image; nullopt elsewhere.
+std::optional<Constant> bias_of_offsets(const Conv& conv, const Constant& offset,
+                                        std::string_view where) {
+  const ConvGeometry& g = conv.geometry;
+  if (g.taps() != 1 || g.transposed || g.pad != Extent{0, 0, 0}) return std::nullopt;
+  const std::optional<Constant> channels = per_channel(offset, g, false);
+  if (!channels) return std::nullopt;
+  ConstantBuilder bias(conv.bias.shape);
+  for (std::int64_t o = 0; o < g.out_channels; ++o) {
+    Sum sum;
+    for (std::int64_t i = 0; i < g.in_group(); ++i)
+      sum.add_product(bounded_at(conv.weight, at(o * g.in_group() + i)),
+                      bounded_at(*channels, at(o / g.out_group() * g.in_group() + i)));
+    sum.add(bounded_at(conv.bias, at(o)));
+    bias.set(at(o), sum.result());
+  }
+  return std::move(bias).finish(where);
+}
+
+}  // namespace
+
 std::optional<OffsetConv> compose(const Conv& outer, const Scale& inner, std::string_view where) {
   const ConvGeometry& g = outer.geometry;
   const std::optional<Constant> factor = per_channel(inner.factor, g, false);
@@ -172,6 +196,8 @@ std::optional<OffsetConv> compose(const Conv& outer, const Scale& inner, std::st
       }
   Constant scaled = std::move(weight).finish(where);
   if (is_zero(inner.offset)) return OffsetConv{{g, std::move(scaled), outer.bias}, std::nullopt};
+  if (std::optional<Constant> bias = bias_of_offsets(outer, inner.offset, where))
+    return OffsetConv{{g, std::move(scaled), *std::move(bias)}, std::nullopt};
   std::vector<Sum> sums(at(g.out_count()));
   for_each_product(g, [&](std::int64_t out, std::int64_t w, std::int64_t in) {
     sums[at(out)].add_product(bounded_at(outer.weight, at(w)), bounded_at(inner.offset, at(in)));

@@ -12,7 +12,6 @@
 #include "frontend/derivative/function_derivative.h"
 #include "frontend/derivative/node_maker.h"
 #include "frontend/diagnostic.h"
-#include "frontend/passes/passes.h"
 
 namespace bf_aot {
 namespace {
@@ -180,9 +179,26 @@ class DerivativeMaker {
   Tangent operator()(const Conv& op) { return linear(without_bias(op)); }
   Tangent operator()(const SparseAffine& op) { return linear(without_bias(op)); }
 
-  Tangent operator()(const LogSoftmax&) {
-    BF_CHECK(!"softmax_as_pairs() has written it out");
-    return std::nullopt;
+  // dy_k = dx_k - sum_j p_j dx_j, p being the softmax e^y.
+  Tangent operator()(const LogSoftmax& op) {
+    const auto count = static_cast<std::int64_t>(op.source.size());
+    if (!factor_)
+      factor_ = maker().unary(FunctionKind::kExp, maker().reshaped(node_->output, {count}));
+    const ValueId change = maker().add(IndexMap{op.source}, {*of(0)}, {count});
+    SparseAffine sums = no_rows();
+    IndexMap repeat;
+    for (std::int64_t row = 0; row < op.rows(); ++row) {
+      std::vector<std::pair<std::int64_t, double>> members;
+      for (std::int64_t k = op.row_start[static_cast<std::size_t>(row)];
+           k < op.row_start[static_cast<std::size_t>(row) + 1]; ++k) {
+        members.emplace_back(k, 1);
+        repeat.source.push_back(row);
+      }
+      add_row(sums, members);
+    }
+    finish(sums);
+    const ValueId means = linear(sums, maker().times(*factor_, change));
+    return maker().minus(change, maker().add(std::move(repeat), {means}, {count}));
   }
 
   Tangent operator()(const Contraction&) {
@@ -317,9 +333,7 @@ Graph derivative_graph(const Graph& graph, std::span<const std::size_t> inputs) 
     if (input >= count)
       fail("BF2121", "derivative", fmt::format("there is no input {}", input),
            fmt::format("the network's inputs are 0 to {}", count - 1));
-  Graph plain = graph;
-  softmax_as_pairs(plain, true);
-  return DerivativeMaker(plain, inputs).make();
+  return DerivativeMaker(graph, inputs).make();
 }
 
 }  // namespace bf_aot

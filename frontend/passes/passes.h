@@ -206,15 +206,14 @@ bool drop_unread(Graph& graph);
 void max_as_relu(Graph& graph);
 
 // Each LogSoftmax becomes functions of differences, -ln s_i with s_i = sum_j e^(x_j - x_i), and its
-// powers, which Softmax is, become 1 / s_i: for evaluation in float32, for derivatives, and for
-// neurons that are split. Exponents of Softmax are capped unless `slopes`: at the price of an error
-// of its values, which says nothing of their slopes.
-//   t = log_softmax x {{0, 1, 2}};  y = capped_exp t {0}
+// powers, which Softmax is, become 1 / s_i: for evaluation in float32, and for neurons that are
+// split. Exponents of Softmax are capped, at the price of an error.
+//   t = log_softmax x {{0, 1, 2}};  y = exp t
 //     ->   d = sparse_affine x {x_1 - x_0, x_2 - x_0, ...};  e = capped_exp d {T}
 //          s = sparse_affine e {1 + e_0 + e_1, ...};  c = clip s {1, inf};  r = reciprocal c
 //          k = scale r {1, 0 +- error};  y = clip k {0, 1}
 // Rounding: none but that error. Fails with BF1027 where there are too many pairs.
-void softmax_as_pairs(Graph& graph, bool slopes = false);
+void softmax_as_pairs(Graph& graph);
 
 // Functions of restricted domain get what their argument's exact values never leave
 // (Function::least, most), where that lies within the domain: found by interval arithmetic from

@@ -60,11 +60,10 @@ std::int64_t differences_of(const LogSoftmax& op) {
 // The nodes that take the place of one LogSoftmax, or of it and its powers.
 class PairRewrite {
  public:
-  PairRewrite(Graph& graph, const Node& node, bool slopes)
+  PairRewrite(Graph& graph, const Node& node)
       : graph_(graph),
         node_(node),
         op_(std::get<LogSoftmax>(node.op)),
-        slopes_(slopes),
         count_(static_cast<std::int64_t>(op_.source.size())) {}
 
   // -ln s_i, and nothing where a group has one element.
@@ -79,13 +78,12 @@ class PairRewrite {
   // intervals lose it in wide boxes.
   std::vector<Node> powers(const Node& power) {
     const Cap cap = cap_of(most_members(op_));
-    const ValueId sums = sums_of(slopes_ ? Function{FunctionKind::kExp}
-                                         : Function{FunctionKind::kCappedExp, cap.exponent});
+    const ValueId sums = sums_of({FunctionKind::kCappedExp, cap.exponent});
     const double infinity = std::numeric_limits<double>::infinity();
     const ValueId clipped = add(Unary{{FunctionKind::kClip, 1, infinity}}, sums, "_clip", count_);
     const ValueId inverse = add(Unary{{FunctionKind::kReciprocal}}, clipped, "_inverse", count_);
     Constant offset = filled({count_}, 0);
-    if (!slopes_) offset.error.assign(offset.data.size(), cap.error);
+    offset.error.assign(offset.data.size(), cap.error);
     const ValueId known =
         add(Scale{filled({count_}, 1), std::move(offset)}, inverse, "_known", count_);
     end(Unary{{FunctionKind::kClip, 0, 1}}, known, power);
@@ -142,7 +140,6 @@ class PairRewrite {
   Graph& graph_;
   const Node& node_;
   const LogSoftmax& op_;
-  const bool slopes_;
   const std::int64_t count_;
   std::vector<Node> nodes_;
 };
@@ -168,7 +165,7 @@ void check_pairs(const Node& node) {
 
 }  // namespace
 
-void softmax_as_pairs(Graph& graph, bool slopes) {
+void softmax_as_pairs(Graph& graph) {
   const Links links(graph);
   std::vector<std::vector<Node>> replacements(graph.nodes.size());
   const std::size_t count = graph.nodes.size();
@@ -182,10 +179,10 @@ void softmax_as_pairs(Graph& graph, bool slopes) {
       replacements[i] = {zeros_of(node, elements)};
       continue;
     }
-    replacements[i] = PairRewrite(graph, node, slopes).logarithms();
+    replacements[i] = PairRewrite(graph, node).logarithms();
     for (const std::size_t reader : links.readers(node.output))
       if (is_power(graph.nodes[reader]))
-        replacements[reader] = PairRewrite(graph, node, slopes).powers(graph.nodes[reader]);
+        replacements[reader] = PairRewrite(graph, node).powers(graph.nodes[reader]);
   }
   if (std::ranges::all_of(replacements, [](const auto& nodes) { return nodes.empty(); })) return;
   replace_nodes(graph, std::move(replacements));

@@ -153,6 +153,7 @@ void Batch::build(const Build& how) {
             "#include \"bf/conv/starts.h\"\n"
             "#include \"bf/core/blob.h\"\n"
             "#include \"bf/core/context.h\"\n"
+            "#include \"bf/core/exponential.h\"\n"
             "#include \"bf/core/kernel.h\"\n"
             "#include \"bf/core/parallel.h\"\n"
             "#include \"bf/core/relax.h\"\n"
@@ -163,6 +164,8 @@ void Batch::build(const Build& how) {
             "#include \"bf/functions/mixtures.h\"\n"
             "#include \"bf/integer/layers.h\"\n"
             "#include \"bf/sums/balls.h\"\n"
+            "#include \"bf/sums/contraction.h\"\n"
+            "#include \"bf/sums/log_softmax.h\"\n"
             "#include \"bf/sums/planes.h\"\n"
             "#include \"bf/sums/row_slack.h\"\n"
             "#include \"bf/sums/slopes.h\"\n" +

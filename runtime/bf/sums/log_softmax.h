@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bf/functions/exponential.h"
+#include "bf/core/exponential.h"
 #include "bf/sums/planes.h"
 
 // z_k = x_k - L, where L = ln sum_j e^x_j over the group of x_k: boxes with a fixed number of
@@ -18,14 +18,48 @@ struct SoftmaxGroup {
 
   double middle(int k) const { return centre[column[k]]; }
   double reach(int k) const { return static_cast<double>(radius[column[k]]); }
-  // The ends of its interval, rounded outward, and the same rounded inward.
-  double low(int k) const { return sub_down(middle(k), reach(k)); }
-  double high(int k) const { return add_up(middle(k), reach(k)); }
-  double inner_low(int k) const { return sub_up(middle(k), reach(k)); }
-  double inner_high(int k) const { return add_down(middle(k), reach(k)); }
   // What a sum of as many numbers >= 0 may miss, relative to itself.
   double missed() const { return (end - begin + 4) * 0x1p-52; }
+
+  // visit(Count<lanes>, first) for all members, as many side by side as a vector has lanes.
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    int k = begin;
+    if constexpr (kNeuronLanes > 1)
+      for (; k + kNeuronLanes <= end; k += kNeuronLanes) visit(Count<kNeuronLanes>{}, k);
+    for (; k < end; ++k) visit(Count<1>{}, k);
+  }
 };
+
+// Members k .. k + kLanes - 1.
+template <int kLanes>
+struct SoftmaxMembers {
+  using P = Powers<kLanes>;
+  using Doubles = typename P::Doubles;
+  Doubles middle, reach;
+
+  SoftmaxMembers(const SoftmaxGroup& g, int k) {
+    double c[kLanes], r[kLanes];
+    for (int l = 0; l < kLanes; ++l) {
+      c[l] = g.middle(k + l);
+      r[l] = g.reach(k + l);
+    }
+    middle = load_rows<Doubles>(c);
+    reach = load_rows<Doubles>(r);
+  }
+  // The ends of their intervals, rounded outward, and the lower one inward.
+  Doubles low() const { return P::sub_down(middle, reach); }
+  Doubles high() const { return P::add_up(middle, reach); }
+  Doubles inner_low() const { return P::sub_up(middle, reach); }
+};
+
+// The lanes of a vector, one by one: visit(k + lane, number).
+template <int kLanes, typename Doubles, typename Visit>
+static inline void for_each_lane(int k, Doubles numbers, const Visit& visit) {
+  double lane[kLanes];
+  store_rows(lane, numbers);
+  for (int l = 0; l < kLanes; ++l) visit(k + l, lane[l]);
+}
 
 // Sums of powers at the ends of the members: relative to the largest upper end `top` from above,
 // and to the largest lower end `floor` from below. The sum of all but one is a difference, which
@@ -44,7 +78,8 @@ static inline EndPowers end_powers(const SoftmaxGroup& g) {
   made.at_top = made.at_floor = g.begin;
   made.finite = true;
   for (int k = g.begin; k < g.end; ++k) {
-    const double low = g.low(k), high = g.high(k);
+    const SoftmaxMembers<1> member(g, k);
+    const double low = member.low(), high = member.high();
     made.finite = made.finite && low >= -__DBL_MAX__ && high <= __DBL_MAX__;
     if (high > made.top) {
       made.top = high;
@@ -56,10 +91,19 @@ static inline EndPowers end_powers(const SoftmaxGroup& g) {
     }
   }
   if (!made.finite) return made;
-  for (int k = g.begin; k < g.end; ++k) {
-    if (k != made.at_top) made.other_tops += exp_up(sub_up(g.high(k), made.top));
-    if (k != made.at_floor) made.other_floors += exp_down(sub_down(g.low(k), made.floor));
-  }
+  g.for_each([&](auto lanes, int k) {
+    constexpr int kLanes = decltype(lanes)::value;
+    using P = Powers<kLanes>;
+    const SoftmaxMembers<kLanes> members(g, k);
+    for_each_lane<kLanes>(k, P::up(P::sub_up(members.high(), P::all(made.top))),
+                          [&](int at, double power) {
+                            if (at != made.at_top) made.other_tops += power;
+                          });
+    for_each_lane<kLanes>(k, P::down(P::sub_down(members.low(), P::all(made.floor))),
+                          [&](int at, double power) {
+                            if (at != made.at_floor) made.other_floors += power;
+                          });
+  });
   made.tops = (1 + made.other_tops) * (1 + g.missed());
   made.floors = (1 + made.other_floors) * (1 - g.missed());
   made.other_tops *= 1 + g.missed();
@@ -67,30 +111,61 @@ static inline EndPowers end_powers(const SoftmaxGroup& g) {
   return made;
 }
 
-// The box of z_k, which grows with x_k and falls with the others. Every difference that stands in
-// two places is rounded to the same side in both: t - ln(e^t + s) grows with t.
-static inline void log_softmax_box(const SoftmaxGroup& g, const EndPowers& powers, int k,
-                                   double* low, double* high) {
-  if (g.end - g.begin == 1) {
-    *low = *high = 0;
+// The boxes of z_k for some members k, none of which is at_top or at_floor, but for a member alone.
+// z_k grows with x_k and falls with the others. Every difference that stands in two places is
+// rounded to the same side in both: t - ln(e^t + s) grows with t.
+template <int kLanes>
+static inline void log_softmax_boxes(const SoftmaxGroup& g, const EndPowers& powers, int k,
+                                     double* low, double* high) {
+  using P = Powers<kLanes>;
+  using Doubles = typename P::Doubles;
+  const SoftmaxMembers<kLanes> x(g, k);
+  const Doubles top = P::all(powers.top), floor = P::all(powers.floor);
+  const bool at_top = kLanes == 1 && k == powers.at_top;
+  const bool at_floor = kLanes == 1 && k == powers.at_floor;
+
+  const Doubles t = P::sub_down(x.low(), top);
+  const Doubles above = at_top
+                            ? P::all(powers.other_tops)
+                            : P::sub_up(P::all(powers.tops), P::down(P::sub_down(x.high(), top)));
+  store_rows(low, P::sub_down(t, P::log_up(P::add_up(P::up(t), above))));
+
+  const Doubles u = P::sub_up(x.high(), floor);
+  const Doubles rest = at_floor
+                           ? P::all(powers.other_floors)
+                           : P::sub_down(P::all(powers.floors), P::up(P::sub_up(x.low(), floor)));
+  const Doubles below = P::larger(rest, P::all(0));
+  const Doubles power = P::down(u <= 0 ? u : -u);
+  const Doubles sum =
+      u <= 0 ? P::add_down(power, below) : P::add_down(P::all(1), P::mul_down(below, power));
+  // The sum is at least 1, or holds the power of the largest lower end, which is.
+  const Doubles logarithm = P::log_down(sum > 0.5 ? sum : P::all(1));
+  const Doubles most = u <= 0 ? P::sub_up(u, logarithm) : -logarithm;
+  store_rows(high, sum > 0.5 && most < 0 ? most : P::all(0));
+}
+
+// The boxes of a group's z.
+static inline void log_softmax_group(const SoftmaxGroup& g, const EndPowers& powers, double* centre,
+                                     float* radius) {
+  const auto store = [&](int k, double low, double high) {
+    store_box(low, high, centre + k, radius + k);
+  };
+  if (!powers.finite || g.end - g.begin == 1) {
+    for (int k = g.begin; k < g.end; ++k) store(k, powers.finite ? 0 : -__builtin_inf(), 0);
     return;
   }
-  const double t = sub_down(g.low(k), powers.top);
-  const double above = k == powers.at_top
-                           ? powers.other_tops
-                           : sub_up(powers.tops, exp_down(sub_down(g.high(k), powers.top)));
-  *low = sub_down(t, log_up(add_up(exp_up(t), above)));
-  const double u = sub_up(g.high(k), powers.floor);
-  const double rest = k == powers.at_floor
-                          ? powers.other_floors
-                          : sub_down(powers.floors, exp_up(sub_up(g.low(k), powers.floor)));
-  const double below = rest > 0 ? rest : 0;
-  const double sum =
-      u <= 0 ? add_down(exp_down(u), below) : add_down(1, mul_down(below, exp_down(-u)));
-  // The sum is at least 1, or holds the power of the largest lower end, which is.
-  const double logarithm = sum > 0.5 ? log_down(sum) : -__builtin_inf();
-  const double most = u <= 0 ? sub_up(u, logarithm) : -logarithm;
-  *high = most < 0 ? most : 0;
+  g.for_each([&](auto lanes, int k) {
+    constexpr int kLanes = decltype(lanes)::value;
+    double low[kLanes], high[kLanes];
+    log_softmax_boxes<kLanes>(g, powers, k, low, high);
+    for (int l = 0; l < kLanes; ++l) store(k + l, low[l], high[l]);
+  });
+  const int apart[] = {powers.at_top, powers.at_floor};
+  for (const int k : apart) {
+    double low, high;
+    log_softmax_boxes<1>(g, powers, k, &low, &high);
+    store(k, low, high);
+  }
 }
 
 // A plane's value at the group's centre: L <= value + sum_j slope_j (x_j - c_j), or >=.
@@ -100,21 +175,26 @@ static inline void log_softmax_box(const SoftmaxGroup& g, const EndPowers& power
 static inline double plane_below(const SoftmaxGroup& g, float* slope) {
   double largest = g.middle(g.begin);
   for (int k = g.begin; k < g.end; ++k) largest = g.middle(k) > largest ? g.middle(k) : largest;
-  const auto power = [&](int k) {
-    const double t = g.middle(k) - largest;
-    return t < -kMostExponent ? 0x1p-990 : exp_near(t);
+  const auto for_each_power = [&](const auto& visit) {
+    g.for_each([&](auto lanes, int k) {
+      constexpr int kLanes = decltype(lanes)::value;
+      using P = Powers<kLanes>;
+      const auto t = SoftmaxMembers<kLanes>(g, k).middle - largest;
+      for_each_lane<kLanes>(k, P::near(P::larger(t, P::all(-kMostExponent))), visit);
+    });
   };
   double sum = 0;
-  for (int k = g.begin; k < g.end; ++k) sum += power(k);
+  for_each_power([&](int, double power) { sum += power; });
   const double missed = 2 * kExponentialError + g.missed();
   double lost = 0;
-  for (int k = g.begin; k < g.end; ++k) {
-    const double p = power(k) / sum;
+  for_each_power([&](int k, double power) {
+    const double p = power / sum;
     slope[k] = nearest_float(p);
     lost +=
         (distance_up(p, static_cast<double>(slope[k])) + (2 * missed * p + 0x1p-52)) * g.reach(k);
-  }
-  return sub_down(add_down(largest, log_down(sum * (1 - 2 * missed))), lost * (1 + g.missed()));
+  });
+  const double logarithm = Powers<1>::log_down(sum * (1 - 2 * missed));
+  return sub_down(add_down(largest, logarithm), lost * (1 + g.missed()));
 }
 
 // A sum over members of lines above e^y that are s_j y + offset_j on |y| <= reach_j, where s_j is
@@ -135,7 +215,7 @@ struct Chords {
   }
   // ln S - sum slope_j y_j.
   double value(double missed) const {
-    return add_up(log_up(at), sub_up(div_up(offsets * (1 + missed), at), 1));
+    return add_up(Powers<1>::log_up(at), sub_up(div_up(offsets * (1 + missed), at), 1));
   }
 };
 
@@ -148,31 +228,39 @@ static inline double plane_above(const SoftmaxGroup& g, const EndPowers& powers,
   constexpr double kFarthest = 300;  // of exponents that are taken apart
   int p = g.begin;
   for (int k = g.begin; k < g.end; ++k) p = g.middle(k) > g.middle(p) ? k : p;
-  const double to_low = sub_up(powers.top, g.low(p));
-  const double to_high = sub_up(powers.top, g.inner_high(p));
+  const double to_low = sub_up(powers.top, sub_down(g.middle(p), g.reach(p)));
+  const double to_high = sub_up(powers.top, add_down(g.middle(p), g.reach(p)));
   const bool turns = to_low <= kFarthest;
-  const double of_low = turns ? exp_up(to_low) : 1, of_high = turns ? exp_up(to_high) : 1;
+  const double of_low = turns ? Powers<1>::up(to_low) : 1;
+  const double of_high = turns ? Powers<1>::up(to_high) : 1;
+  const auto for_each_end = [&](const auto& visit) {  // visit(k, powers of the ends)
+    g.for_each([&](auto lanes, int k) {
+      constexpr int kLanes = decltype(lanes)::value;
+      using P = Powers<kLanes>;
+      const SoftmaxMembers<kLanes> members(g, k);
+      double low[kLanes], high[kLanes];
+      store_rows(high, P::up(P::sub_up(members.high(), P::all(powers.top))));
+      store_rows(low, P::up(P::sub_up(members.inner_low(), P::all(powers.top))));
+      for (int l = 0; l < kLanes; ++l) visit(k + l, low[l], high[l]);
+    });
+  };
   Chords plain, turned;
-  for (int k = g.begin; k < g.end; ++k) {
-    const double high = exp_up(sub_up(g.high(k), powers.top));
-    const double low = exp_up(sub_up(g.inner_low(k), powers.top));
+  for_each_end([&](int k, double low, double high) {
     plain.at += 0.5 * (low + high);
     turned.at += k == p ? 1 : 0.5 * (low * of_high + high * of_low);
-  }
+  });
   double taken = 0;  // by the others' slopes
-  for (int k = g.begin; k < g.end; ++k) {
-    const double high = exp_up(sub_up(g.high(k), powers.top));
-    const double low = exp_up(sub_up(g.inner_low(k), powers.top));
+  for_each_end([&](int k, double low, double high) {
     const double reach = g.reach(k);
     slope[k] = Chords::slope_of(low, high, reach, plain.at);
     plain.add(low, high, reach, reach, slope[k]);
-    if (k == p) continue;
+    if (k == p) return;
     const double far_low = mul_up(low, of_high), far_high = mul_up(high, of_low);
     scratch[k] = Chords::slope_of(far_low, far_high, reach + g.reach(p), turned.at);
     turned.add(far_low, far_high, add_down(reach, g.reach(p)), add_up(reach, g.reach(p)),
                scratch[k]);
     taken += static_cast<double>(scratch[k]);
-  }
+  });
   turned.offsets += 1;
   scratch[p] = nearest_float(1 - taken);
   const double lost =
@@ -231,12 +319,8 @@ BF_ROUTINE relax_log_softmax(int groups, int n, const std::int32_t* row_start,
   for (int i = 0; i < groups; ++i) {
     const SoftmaxGroup g = {column, row_start[i], row_start[i + 1], centre_in, radius_in};
     const EndPowers powers = end_powers(g);
-    for (int k = g.begin; k < g.end; ++k) {
-      double low = -__builtin_inf(), high = 0;
-      if (powers.finite) log_softmax_box(g, powers, k, &low, &high);
-      store_box(low, high, centre_out + k, radius_out + k);
-      reach += g.reach(k);
-    }
+    log_softmax_group(g, powers, centre_out, radius_out);
+    for (int k = g.begin; k < g.end; ++k) reach += g.reach(k);
     if (table != nullptr) log_softmax_lines(g, powers, n, errors, centre_out, radius_out, table);
   }
   if (table == nullptr) return;
