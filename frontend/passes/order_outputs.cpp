@@ -71,8 +71,20 @@ class OrderFinder {
     if (const auto* const softmax = std::get_if<LogSoftmax>(&node->op))
       return before_softmax(at, *softmax);
     const auto* const unary = std::get_if<Unary>(&node->op);
-    if (unary == nullptr || !rises_strictly(unary->function)) return std::nullopt;
-    return Ordered{node->inputs[0], at.turned, true};
+    if (unary == nullptr) return std::nullopt;
+    const bool rises = rises_strictly(unary->function) ||
+                       (unary->function.kind == FunctionKind::kLog && is_power(node->inputs[0]));
+    return rises ? std::optional(Ordered{node->inputs[0], at.turned, true}) : std::nullopt;
+  }
+
+  // Positive throughout: what softmax is, or of two elements.
+  bool is_power(ValueId id) const {
+    const Node* node = maker(id);
+    while (node != nullptr && std::holds_alternative<IndexMap>(node->op))
+      node = maker(node->inputs[0]);
+    const auto* const unary = node != nullptr ? std::get_if<Unary>(&node->op) : nullptr;
+    return unary != nullptr && (unary->function.kind == FunctionKind::kExp ||
+                                unary->function.kind == FunctionKind::kSigmoid);
   }
 
   std::optional<Ordered> before_scale(const Ordered& at, const Scale& scale) const {

@@ -212,7 +212,7 @@ void max_as_relu(Graph& graph);
 //     ->   d = sparse_affine x {x_1 - x_0, x_2 - x_0, ...};  e = capped_exp d {T}
 //          s = sparse_affine e {1 + e_0 + e_1, ...};  c = clip s {1, inf};  r = reciprocal c
 //          k = scale r {1, 0 +- error};  y = clip k {0, 1}
-// Rounding: none but that error. Fails with BF1027 where there are too many pairs.
+// Rounding: none but that error. Fails with BF2111 where there are more than 2^22 pairs.
 void softmax_as_pairs(Graph& graph);
 
 // Functions of restricted domain get what their argument's exact values never leave

@@ -63,6 +63,14 @@ void count_layer(const Layer& layer, SplitRole role, SplitCounts& counts) {
   }
 }
 
+// Products and pairs of elements that a layer has where neurons are split.
+double elements_apart(const Layer& layer) {
+  if (layer.kind == LayerKind::kContraction)
+    return static_cast<double>(layer.contraction.products());
+  if (layer.kind != LayerKind::kLogSoftmax) return 0;
+  return static_cast<double>(layer.out) * layer.term(0).row_entries;
+}
+
 }  // namespace
 
 void SplitCounts::add_neurons(SplitRole role, double count) {
@@ -103,8 +111,10 @@ bool can_split_neurons(const Plan& plan) {
 }
 
 bool can_split_but_for_maxima(const Plan& plan) {
+  constexpr double kMostApart = 0x1p22;
   bool bends = false;
   for (const Layer& layer : plan.layers) {
+    if (elements_apart(layer) > kMostApart) return false;
     if (layer.function && is_staircase(layer.function->kind)) return false;
     bends = bends || layer.relu || layer.function || !layer.is_affine();
   }

@@ -119,7 +119,7 @@ TEST(OrderOutputs, NothingElseIsLeftOut) {
   expect_unchanged(chain({1, 3}, {op("LeakyRelu", alpha(-0.5))}));
   expect_unchanged(chain({1, 3}, {op("Elu", alpha(0))}));
   // Two groups: elements of one do not compare with those of the other as what they are of does.
-  expect_unchanged(chain({2, 3}, {op("Softmax", axis(1))}));
+  expect_unchanged(chain({2, 3}, {op("LogSoftmax", axis(1))}));
   expect_unchanged(chain({3, 2}, {op("LogSoftmax", axis(0))}));
 }
 
@@ -141,55 +141,33 @@ TEST(OrderOutputs, ScalesOfOneFactor) {
   expect_unchanged(b.outputs({b.add(std::move(inexact), {t}, {2})}));
 }
 
-// A sum that lacks a difference, or has one twice, is no Softmax.
-TEST(OrderOutputs, SoftmaxIsCheckedTermByTerm) {
-  const Graph network = chain({1, 3}, {op("Softmax")});
-  const auto differences =
-      std::find_if(network.nodes.begin(), network.nodes.end(),
-                   [](const Node& node) { return std::holds_alternative<SparseAffine>(node.op); });
-  ASSERT_NE(differences, network.nodes.end());
-  const auto place = static_cast<std::size_t>(differences - network.nodes.begin());
-  const auto changed = [&](const auto& change) {
-    Graph graph = network;
-    change(std::get<SparseAffine>(graph.nodes[place].op));
-    expect_unchanged(graph);
+// Of groups that are not all elements in order the logarithm stays.
+TEST(OrderOutputs, OtherGroupsStay) {
+  const auto softmax_of = [](LogSoftmax op, std::int64_t inputs) {
+    Builder b({inputs});
+    const auto count = static_cast<std::int64_t>(op.source.size());
+    const ValueId z = b.add(std::move(op), {b.x()}, {count});
+    return b.outputs({b.add(Unary{{FunctionKind::kExp}}, {z}, {count})});
   };
-  // Row 0 is x_1 - x_0, row 1 x_2 - x_0.
-  changed([](SparseAffine& op) { op.column[3] = 1; });
-  changed([](SparseAffine& op) { op.value.data[0] = -2; });
-  changed([](SparseAffine& op) { std::swap(op.value.data[0], op.value.data[1]); });
-  changed([](SparseAffine& op) { op.bias.data[1] = 1; });
-  changed([](SparseAffine& op) { op.value.error = std::vector<double>(12, 0x1p-60); });
-  expect_same_order(network);
+  const auto stays = [](Graph graph) {
+    expect_same_order(graph);
+    EXPECT_TRUE(order_outputs(graph));
+    EXPECT_EQ(count_ops<LogSoftmax>(graph), 1U);
+    EXPECT_EQ(count_ops<Unary>(graph), 0U);
+  };
+  stays(softmax_of({{0, 3}, {1, 0, 2}}, 3));
+  stays(softmax_of({{0, 2, 4}, {0, 1, 2, 3}}, 4));
+  stays(softmax_of({{0, 3}, {0, 1, 2}}, 4));
+  Graph all = softmax_of({{0, 3}, {0, 1, 2}}, 3);
+  EXPECT_TRUE(order_outputs(all));
+  EXPECT_EQ(count_ops<LogSoftmax>(all), 0U);
 }
 
-// Nor is one whose results are scaled apart, or whose powers are not those of import.
-TEST(OrderOutputs, SoftmaxIsCheckedToItsEnd) {
-  const Graph network = chain({1, 3}, {op("Softmax")});
-  const auto changed = [&](const auto& change) {
-    Graph graph = network;
-    bool found = false;
-    for (Node& node : graph.nodes) found = change(node) || found;
-    EXPECT_TRUE(found);
-    expect_unchanged(graph);
-  };
-  const auto scales = [](std::vector<double> factor, std::vector<double> offset) {
-    return [=](Node& node) {
-      auto* const scale = std::get_if<Scale>(&node.op);
-      if (scale != nullptr) scale->factor.data = factor, scale->offset.data = offset;
-      return scale != nullptr;
-    };
-  };
-  changed(scales({1, 2, 1}, {0, 0, 0}));
-  changed(scales({-1, -1, -1}, {0, 0, 0}));
-  changed(scales({1, 1, 1}, {0, 0.5, 0}));
-  changed([](Node& node) {
-    auto* const unary = std::get_if<Unary>(&node.op);
-    const bool power = unary != nullptr && unary->function.kind == FunctionKind::kCappedExp;
-    if (power) unary->function = {FunctionKind::kExp};
-    return power;
-  });
-  expect_same_order(network);
+// A logarithm has no value where its argument is not positive.
+TEST(OrderOutputs, LogarithmsOfPowersAlone) {
+  expect_same_order(chain({1, 3}, {op("Exp"), op("Log")}));
+  expect_same_order(chain({1, 3}, {op("Sigmoid"), op("Log")}));
+  expect_unchanged(chain({1, 3}, {op("Softplus"), op("Relu"), op("Log")}));
 }
 
 TEST(OrderOutputs, StrictFunctionsHaveDistinctValues) {

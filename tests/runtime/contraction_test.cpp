@@ -1,0 +1,176 @@
+// Products of matrices against exact rationals: their boxes hold the values, and a backward row
+// through them stays a lower bound, with the prices that the planner gives them and not without.
+
+#include "runtime/bf/sums/contraction.h"
+
+#include <gtest/gtest.h>
+
+#include "planes_support.h"
+
+namespace bf_test {
+namespace {
+
+struct Shape {
+  int batch, m, n, k;
+  int out() const { return batch * m * n; }
+};
+
+struct Contraction {
+  Shape shape{};
+  Tensor x, y;
+  std::vector<std::int32_t> of_x, of_y;  // where the factors' elements are
+  Layer layer;
+
+  // visit(output, element of x, element of y) for all products.
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    for (int row = 0; row < shape.batch * shape.m; ++row)
+      for (int j = 0; j < shape.n; ++j)
+        for (int l = 0; l < shape.k; ++l)
+          visit(static_cast<std::size_t>(row * shape.n + j), x_at(row * shape.k + l),
+                y_at((row / shape.m * shape.n + j) * shape.k + l));
+  }
+  std::size_t x_at(int place) const {
+    return static_cast<std::size_t>(of_x[static_cast<std::size_t>(place)]);
+  }
+  std::size_t y_at(int place) const {
+    return static_cast<std::size_t>(of_y[static_cast<std::size_t>(place)]);
+  }
+  int tables() const { return 2 * shape.out() + shape.batch * (shape.m + shape.n) * shape.k; }
+
+  void relax(const bf::PlaneErrors& errors, bool with_table = true) {
+    const auto [batch, m, n, k] = shape;
+    layer.z.centre.assign(static_cast<std::size_t>(shape.out()), 7);
+    layer.z.radius.assign(static_cast<std::size_t>(shape.out()), 7);
+    layer.table.assign(static_cast<std::size_t>(tables()), 7);
+    std::vector<double> scratch(static_cast<std::size_t>(bf::kContractionPanels * k * (n + 1)));
+    const std::int32_t *const gather_x = of_x.data(), *const gather_y = of_y.data();
+    bf::relax_contraction(batch, m, n, k, gather_x, gather_y, x.centre.data(), x.radius.data(),
+                          y.centre.data(), y.radius.data(), errors, scratch.data(),
+                          layer.slack.data(), with_table ? layer.table.data() : nullptr,
+                          layer.z.centre.data(), layer.z.radius.data());
+  }
+
+  // Rows through the planes of the table, and their sums.
+  std::vector<float> pull_back(const std::vector<float>& a) {
+    const auto [batch, m, n, k] = shape;
+    std::vector<float> sums(2 * kRows, 0);
+    const float* const slopes_x = layer.table.data() + 2 * shape.out();
+    const float* const slopes_y = slopes_x + batch * m * k;
+    bf::product_rows<kRows>(shape.out(), layer.table.data(), a.data(), sums.data());
+    layer.out = {std::vector<float>(x.centre.size() * kRows, 7),
+                 std::vector<float>(y.centre.size() * kRows, 7)};
+    const std::int32_t *const gather_x = of_x.data(), *const gather_y = of_y.data();
+    bf::contraction_backward<kRows>(batch, m, n, k, true, gather_x, slopes_y, x.size(), a.data(),
+                                    false, layer.out[0].data());
+    bf::contraction_backward<kRows>(batch, n, m, k, false, gather_y, slopes_x, y.size(), a.data(),
+                                    false, layer.out[1].data());
+    return sums;
+  }
+};
+
+Contraction random_contraction(Random& random, Numbers kind) {
+  Contraction made;
+  made.shape = {random.between(1, 2), random.between(1, 4), random.between(1, 11),
+                random.between(1, 9)};
+  made.x = random_tensor(random, kind, random.between(1, 20));
+  made.y = random_tensor(random, kind, random.between(1, 20));
+  const auto [batch, m, n, k] = made.shape;
+  for (int i = 0; i < batch * m * k; ++i) made.of_x.push_back(random.below(made.x.size()));
+  for (int i = 0; i < batch * n * k; ++i) made.of_y.push_back(random.below(made.y.size()));
+  return made;
+}
+
+// How often the most read element is read.
+int most(const std::vector<std::int32_t>& elements) {
+  std::vector<int> count(64, 0);
+  for (const std::int32_t element : elements) ++count[static_cast<std::size_t>(element)];
+  return *std::max_element(count.begin(), count.end());
+}
+
+bool contraction_holds(unsigned seed, bool with_prices) {
+  Random random(seed);
+  const Numbers kind = kAllNumbers[seed % 5];
+  Contraction made = random_contraction(random, kind);
+  const int depth = std::max(most(made.of_x) * made.shape.n, most(made.of_y) * made.shape.m) + 2;
+  made.relax({with_prices ? gamma_float(depth) : 0, with_prices ? gamma_float(3) : 0});
+  const std::vector<float> a = random.numbers(std::int64_t{made.shape.out()} * kRows, kind);
+  const std::vector<float> sums = made.pull_back(a);
+  bool holds = true;
+  for (int trial = 0; trial < 6; ++trial) {
+    const std::vector<mpq_class> px = random_point(random, made.x),
+                                 py = random_point(random, made.y);
+    std::vector<mpq_class> z(static_cast<std::size_t>(made.shape.out()), 0);
+    made.for_each([&](std::size_t i, std::size_t g, std::size_t h) { z[i] += px[g] * py[h]; });
+    EXPECT_TRUE(box_holds(made.layer.z, z)) << seed;
+    holds = holds && rows_hold(a, z, made.layer, {&made.x, &made.y}, {&px, &py}, sums);
+  }
+  return holds;
+}
+
+TEST(Contraction, Holds) {
+  for (unsigned seed = 0; seed < 400; ++seed) EXPECT_TRUE(contraction_holds(seed, true)) << seed;
+}
+
+TEST(Contraction, NeedsItsPrices) {
+  int broken = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) broken += contraction_holds(seed, false) ? 0 : 1;
+  EXPECT_GT(broken, 0);
+}
+
+// Boxes without a table are those with one.
+TEST(Contraction, BoxesAlone) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    Random random(seed);
+    Contraction made = random_contraction(random, kAllNumbers[seed % 5]);
+    made.relax({});
+    const Tensor with = made.layer.z;
+    made.relax({}, false);
+    EXPECT_EQ(made.layer.z.centre, with.centre);
+    EXPECT_EQ(made.layer.z.radius, with.radius);
+  }
+}
+
+// By hand: [1, 3] [2, 4] + [-1, 1] [-2, 0] lies in [2 - 2, 12 + 2].
+TEST(Contraction, BoxByHand) {
+  Contraction made;
+  made.shape = {1, 1, 1, 2};
+  made.x = {{2, 0}, {1, 1}};
+  made.y = {{3, -1}, {1, 1}};
+  made.of_x = made.of_y = {0, 1};
+  made.relax({});
+  EXPECT_NEAR(made.layer.z.centre[0], 7, 1e-12);
+  EXPECT_NEAR(static_cast<double>(made.layer.z.radius[0]), 7, 1e-6);
+  // Slopes are the centres; offsets are the distances of the planes from the box's centre.
+  EXPECT_EQ(made.layer.table,
+            (std::vector<float>{made.layer.table[0], made.layer.table[1], 2, 0, 3, -1}));
+  EXPECT_NEAR(static_cast<double>(made.layer.table[0]), 6 + 2 - 7, 1e-6);
+  EXPECT_NEAR(static_cast<double>(made.layer.table[1]), 6 - 2 - 7, 1e-6);
+}
+
+// A factor of which nothing is known, or whose centre no float is near.
+TEST(Contraction, OfUnknownsClaimsNothing) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const int kind : {0, 1, 2}) {
+    Contraction made;
+    made.shape = {1, 1, 2, 2};
+    made.x = {{0, 1}, {1, 1}};
+    made.y = {{3, 4}, {1, 1}};
+    made.of_x = {0, 1};
+    made.of_y = {0, 0, 1, 1};
+    if (kind == 0) made.y.radius[0] = infinity;
+    if (kind == 1) made.y.radius[0] = std::numeric_limits<float>::quiet_NaN();
+    if (kind == 2) made.y.centre[0] = 1e300;
+    made.relax({});
+    if (kind < 2) {
+      EXPECT_EQ(made.layer.z.radius[0], infinity) << kind;
+    }
+    EXPECT_EQ(made.layer.table[0], infinity) << kind;
+    EXPECT_EQ(made.layer.table[2], -infinity) << kind;
+    EXPECT_LT(made.layer.z.radius[1], infinity);
+    EXPECT_LT(made.layer.table[1], infinity);
+  }
+}
+
+}  // namespace
+}  // namespace bf_test
