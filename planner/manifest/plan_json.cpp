@@ -216,8 +216,10 @@ Json layers_json(const Plan& plan) {
     else
       item["terms"] = terms_json(plan, layer);
     if (layer.kind == LayerKind::kContraction)
-      item["shape"] = {layer.contraction.batch, layer.contraction.rows, layer.contraction.columns,
-                       layer.contraction.sums};
+      item.update(Json{{"shape",
+                        {layer.contraction.batch, layer.contraction.rows, layer.contraction.columns,
+                         layer.contraction.sums}},
+                       {"convex", layer.contraction.convex}});
     item.update(
         Json{{"out", layer.out},
              {"relu", layer.relu},

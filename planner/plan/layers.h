@@ -108,6 +108,9 @@ std::string_view to_string(LayerKind kind);
 // z[(b rows + i) columns + j] = sum_l x[gather_(b rows + i, l)] y[gather_(b columns + j, l)].
 struct ContractionShape {
   int batch = 0, rows = 0, columns = 0, sums = 0;
+  // The left factor's rows are not negative and add up to 1, as those of softmax: each z is a mean
+  // of y's. See has_convex_rows().
+  bool convex = false;
 
   std::int64_t left() const { return std::int64_t{batch} * rows * sums; }
   std::int64_t right() const { return std::int64_t{batch} * columns * sums; }
@@ -116,10 +119,12 @@ struct ContractionShape {
   std::int64_t table() const { return 2 * std::int64_t{batch} * rows * columns + left() + right(); }
   // The doubles that make the layer's boxes, of a row and of a batch entry's columns.
   std::int64_t scratch() const {
-    return std::int64_t{bf::kContractionPanels} * sums * (columns + 1);
+    return std::int64_t{bf::kContractionPanels} * sums * (columns + 1) + 3 * std::int64_t{columns};
   }
   bool operator==(const ContractionShape&) const = default;
 };
+
+struct Plan;
 
 // A tensor of the network: z, then a = relu(z) or function(z), or z itself. Product and max layers
 // have no activation; a sum that reads them has.
@@ -162,6 +167,10 @@ struct Layer {
 
 // The groups of a log-softmax layer.
 int groups_of(const Layer& layer);
+
+// Whether each row of a contraction's left factor has all powers of one group of a log-softmax
+// layer before it, each once.
+bool has_convex_rows(const Plan& plan, const Layer& contraction);
 
 // The tensors that a layer reads, in order, with repetitions.
 std::vector<LayerId> inputs_of(const Layer& layer);

@@ -143,6 +143,49 @@ std::string_view to_string(Granularity granularity) {
   return name_of(granularity);
 }
 
+namespace {
+
+// The log-softmax layer whose powers a layer is, element by element; null when it is something
+// else.
+const Layer* softmax_of(const Plan& plan, LayerId id) {
+  if (!id.is_layer()) return nullptr;
+  const Layer& powers = plan.layer(id);
+  if (powers.kind != LayerKind::kSum || powers.terms.size() != 1 || !powers.function ||
+      powers.function->kind != FunctionKind::kExp)
+    return nullptr;
+  const Term& term = powers.terms.front();
+  const auto* const gather = std::get_if<GatherMap>(&term.map);
+  const bool moves_nothing = gather != nullptr && gather->source.empty() &&
+                             powers.errors.bias_norm == 0 && powers.errors.bias_double == 0;
+  if (!moves_nothing || !term.input.is_layer()) return nullptr;
+  const Layer& softmax = plan.layer(term.input);
+  return softmax.kind == LayerKind::kLogSoftmax ? &softmax : nullptr;
+}
+
+}  // namespace
+
+bool has_convex_rows(const Plan& plan, const Layer& contraction) {
+  const Term& left = contraction.term(0);
+  const Layer* const softmax = softmax_of(plan, left.input);
+  const auto* const gather = std::get_if<GatherMap>(&left.map);
+  if (softmax == nullptr || gather == nullptr) return false;
+  const auto& groups = std::get<SparseMap>(softmax->term(0).map).row_start;
+  const std::int64_t sums = contraction.contraction.sums;
+  for (std::int64_t row = 0; row < contraction.contraction.left() / sums; ++row) {
+    std::vector<std::int64_t> members;
+    for (std::int64_t l = row * sums; l < (row + 1) * sums; ++l)
+      members.push_back(gather->source.empty() ? l : gather->source[static_cast<std::size_t>(l)]);
+    std::ranges::sort(members);
+    const auto group = std::ranges::lower_bound(groups, members.front());
+    if (group == groups.end() || *group != members.front() || group + 1 == groups.end() ||
+        *(group + 1) != members.front() + sums)
+      return false;
+    for (std::int64_t l = 0; l < sums; ++l)
+      if (members[static_cast<std::size_t>(l)] != members.front() + l) return false;
+  }
+  return true;
+}
+
 int groups_of(const Layer& layer) {
   return static_cast<int>(std::get<SparseMap>(layer.term(0).map).row_start.size()) - 1;
 }

@@ -346,20 +346,27 @@ class Machine {
     finish(step, std::move(table), std::move(bounds));
   }
 
-  // Sums of RelaxProduct's planes.
+  // Sums of RelaxProduct's planes. Where rows of x add up to 1, sum x y = c + sum x (y - c) with c
+  // the mean of the column's centres or 0, whichever is nearer to them, and that lies in the hull
+  // of the column.
   void execute(const RelaxContraction& step) {
     const Layer& target = layer(step.layer);
     const ContractionShape& shape = target.contraction;
     const Eigen::Index n = target.out;
+    const Vector<Scalar>&x_c = memory(step.centre_x), &y_c = memory(step.centre_y);
+    const Vector<Scalar>&x_r = memory(step.radius_x), &y_r = memory(step.radius_y);
+    const Vector<Scalar> shift = shifts(target, y_c);
     Vector<Scalar> table = zeros<Scalar>(shape.table());
     Interval<Scalar> bounds{zeros<Scalar>(n), zeros<Scalar>(n)};
+    Interval<Scalar> hull = bounds;
     std::vector<bool> known(static_cast<std::size_t>(n), true);
     for_each_contracted(target, [&](Eigen::Index j, Eigen::Index from_x, Eigen::Index from_y,
-                                    Eigen::Index at_x, Eigen::Index at_y, bool) {
-      const Scalar x = memory(step.centre_x)(from_x), y = memory(step.centre_y)(from_y);
-      const Scalar rx = memory(step.radius_x)(from_x), ry = memory(step.radius_y)(from_y);
-      table(j) += rx * ry - x * y;
-      table(n + j) += -rx * ry - x * y;
+                                    Eigen::Index at_x, Eigen::Index at_y, bool first) {
+      const Scalar& x = x_c(from_x);
+      const Scalar &rx = x_r(from_x), &ry = y_r(from_y);
+      const Scalar y = y_c(from_y) - shift(at_y / shape.sums);
+      table(j) += rx * ry - x * y_c(from_y);
+      table(n + j) += -rx * ry - x * y_c(from_y);
       table(2 * n + at_x) = x;
       table(2 * n + shape.left() + at_y) = y;
       Scalar low = (x - rx) * (y - ry), high = low;
@@ -368,12 +375,46 @@ class Machine {
         low = smaller(low, corner);
         high = larger(high, corner);
       }
+      if (first) {
+        table(j) += shift(at_y / shape.sums);
+        table(n + j) += shift(at_y / shape.sums);
+        bounds.lower(j) = bounds.upper(j) = shift(at_y / shape.sums);
+      }
+      const Scalar least = y_c(from_y) - ry, most = y_c(from_y) + ry;
+      hull.lower(j) = first ? least : Scalar(smaller(hull.lower(j), least));
+      hull.upper(j) = first ? most : Scalar(larger(hull.upper(j), most));
       bounds.lower(j) += low;
       bounds.upper(j) += high;
       if (!is_finite(rx) || !is_finite(ry)) known[static_cast<std::size_t>(j)] = false;
     });
-    for (Eigen::Index j = 0; j < n; ++j) forget(bounds, j, known[static_cast<std::size_t>(j)]);
+    for (Eigen::Index j = 0; j < n; ++j) {
+      forget(bounds, j, known[static_cast<std::size_t>(j)]);
+      if (!shape.convex || !is_finite(hull.lower(j)) || !is_finite(hull.upper(j))) continue;
+      bounds.lower(j) = larger(bounds.lower(j), hull.lower(j));
+      bounds.upper(j) = smaller(bounds.upper(j), hull.upper(j));
+    }
     finish(step, std::move(table), std::move(bounds));
+  }
+
+  // By column of y, in batches.
+  static Vector<Scalar> shifts(const Layer& target, const Vector<Scalar>& y_c) {
+    const ContractionShape& shape = target.contraction;
+    const GatherMap& y = std::get<GatherMap>(target.term(1).map);
+    Vector<Scalar> shift = zeros<Scalar>(Eigen::Index{shape.batch} * shape.columns);
+    for (Eigen::Index column = 0; shape.convex && column < shift.size(); ++column) {
+      const auto centre = [&](int l) -> const Scalar& {
+        return y_c(source_of(y, column * shape.sums + l));
+      };
+      Scalar mean(0), from_zero(0), from_mean(0);
+      for (int l = 0; l < shape.sums; ++l) mean += centre(l);
+      mean /= shape.sums;
+      for (int l = 0; l < shape.sums; ++l) {
+        from_zero += magnitude(centre(l));
+        from_mean += magnitude(Scalar(centre(l) - mean));
+      }
+      if (from_mean < from_zero) shift(column) = mean;
+    }
+    return shift;
   }
 
   // In rationals there are no planes of powers.

@@ -313,6 +313,8 @@ void verify_layer(const Plan& plan, LayerId index) {
           "layer {}: the shape of a contraction", layer.name);
   if (layer.kind == LayerKind::kProduct || layer.kind == LayerKind::kContraction)
     check_product(layer);
+  require(!shape.convex || has_convex_rows(plan, layer),
+          "layer {}: rows of its left factor that may not add up to 1", layer.name);
   if (layer.kind == LayerKind::kMax) check_max(layer);
   if (layer.kind == LayerKind::kLogSoftmax) check_log_softmax(layer);
   check_evaluated(plan, layer);

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "planes_support.h"
 
 namespace bf_test {
@@ -17,6 +19,7 @@ struct Shape {
 
 struct Contraction {
   Shape shape{};
+  bool convex = false;  // rows of x add up to 1
   Tensor x, y;
   std::vector<std::int32_t> of_x, of_y;  // where the factors' elements are
   Layer layer;
@@ -43,10 +46,11 @@ struct Contraction {
     layer.z.centre.assign(static_cast<std::size_t>(shape.out()), 7);
     layer.z.radius.assign(static_cast<std::size_t>(shape.out()), 7);
     layer.table.assign(static_cast<std::size_t>(tables()), 7);
-    std::vector<double> scratch(static_cast<std::size_t>(bf::kContractionPanels * k * (n + 1)));
+    std::vector<double> scratch(
+        static_cast<std::size_t>(bf::kContractionPanels * k * (n + 1) + 3 * n));
     const std::int32_t *const gather_x = of_x.data(), *const gather_y = of_y.data();
-    bf::relax_contraction(batch, m, n, k, gather_x, gather_y, x.centre.data(), x.radius.data(),
-                          y.centre.data(), y.radius.data(), errors, scratch.data(),
+    bf::relax_contraction(batch, m, n, k, convex, gather_x, gather_y, x.centre.data(),
+                          x.radius.data(), y.centre.data(), y.radius.data(), errors, scratch.data(),
                           layer.slack.data(), with_table ? layer.table.data() : nullptr,
                           layer.z.centre.data(), layer.z.radius.data());
   }
@@ -116,6 +120,99 @@ TEST(Contraction, NeedsItsPrices) {
   int broken = 0;
   for (unsigned seed = 0; seed < 400; ++seed) broken += contraction_holds(seed, false) ? 0 : 1;
   EXPECT_GT(broken, 0);
+}
+
+// Points of the simplex in the box of x, whose centres are one: rows of x do not share elements.
+Contraction random_means(Random& random, Numbers kind) {
+  Contraction made = random_contraction(random, kind);
+  const auto [batch, m, n, k] = made.shape;
+  made.convex = true;
+  made.x = {};
+  for (int row = 0; row < batch * m; ++row) {
+    double sum = 0;
+    std::vector<double> p;
+    for (int l = 0; l < k; ++l) sum += p.emplace_back(random.below(64));
+    for (double& each : p) made.x.centre.push_back(sum > 0 ? each / sum : 1.0 / k);
+  }
+  for (std::size_t i = 0; i < made.of_x.size(); ++i) {
+    made.of_x[i] = static_cast<std::int32_t>(i);
+    made.x.radius.push_back(static_cast<float>(random.unit()) * (random.below(2) == 0 ? 0.01F : 1));
+  }
+  return made;
+}
+
+// A point near the centre whose rows add up to 1 exactly: mass moves between two elements. Nothing
+// where the box has none.
+std::optional<std::vector<mpq_class>> random_rows(Random& random, const Contraction& made) {
+  std::vector<mpq_class> point;
+  const auto k = static_cast<std::size_t>(made.shape.k);
+  for (std::size_t first = 0; first < made.x.centre.size(); first += k) {
+    mpq_class sum = 0;
+    for (std::size_t l = 0; l < k; ++l) sum += point.emplace_back(exact(made.x.centre[first + l]));
+    point[first] += 1 - sum;
+    for (int moves = 0; moves < 4; ++moves) {
+      const std::size_t from = first + static_cast<std::size_t>(random.below(static_cast<int>(k)));
+      const std::size_t to = first + static_cast<std::size_t>(random.below(static_cast<int>(k)));
+      const mpq_class reach = exact(0.9 * random.unit());
+      mpq_class mass = std::min<mpq_class>({mpq_class(point[from]),
+                                            exact(static_cast<double>(made.x.radius[from])),
+                                            exact(static_cast<double>(made.x.radius[to]))});
+      mass *= reach / 4;
+      point[from] -= mass;
+      point[to] += mass;
+    }
+    for (std::size_t l = first; l < first + k; ++l)
+      if (point[l] < 0 ||
+          abs(point[l] - exact(made.x.centre[l])) > exact(static_cast<double>(made.x.radius[l])))
+        return std::nullopt;
+  }
+  return point;
+}
+
+bool means_hold(unsigned seed, int& tried) {
+  Random random(seed);
+  Contraction made = random_means(random, kAllNumbers[seed % 5]);
+  const int depth = std::max(made.shape.n, most(made.of_y) * made.shape.m) + 2;
+  made.relax({gamma_float(depth), gamma_float(3)});
+  const std::vector<float> a =
+      random.numbers(std::int64_t{made.shape.out()} * kRows, kAllNumbers[seed % 5]);
+  const std::vector<float> sums = made.pull_back(a);
+  bool holds = true;
+  for (int trial = 0; trial < 6; ++trial) {
+    const auto px = random_rows(random, made);
+    if (!px) continue;
+    ++tried;
+    const std::vector<mpq_class> py = random_point(random, made.y);
+    std::vector<mpq_class> z(static_cast<std::size_t>(made.shape.out()), 0);
+    made.for_each([&](std::size_t i, std::size_t g, std::size_t h) { z[i] += (*px)[g] * py[h]; });
+    EXPECT_TRUE(box_holds(made.layer.z, z)) << seed;
+    holds = holds && rows_hold(a, z, made.layer, {&made.x, &made.y}, {&*px, &py}, sums);
+  }
+  return holds;
+}
+
+TEST(Contraction, MeansHold) {
+  int tried = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) EXPECT_TRUE(means_hold(seed, tried)) << seed;
+  EXPECT_GT(tried, 500);
+}
+
+// Of what lies in [2, 4] a mean does, whatever is known of its weights.
+TEST(Contraction, MeansLieInTheHull) {
+  Contraction made;
+  made.shape = {1, 1, 1, 3};
+  made.convex = true;
+  made.x = {{0.5, 0.5, 0.5}, {0.5F, 0.5F, std::numeric_limits<float>::infinity()}};
+  made.y = {{3, 3, 3.5}, {1, 0.5F, 0.5F}};
+  made.of_x = made.of_y = {0, 1, 2};
+  made.relax({});
+  EXPECT_NEAR(made.layer.z.centre[0], 3, 1e-12);
+  EXPECT_NEAR(static_cast<double>(made.layer.z.radius[0]), 1, 1e-6);
+  made.x.radius = {0, 0, 0};
+  made.y.radius = {0, 0, 0};
+  made.relax({});  // slopes over x: 3, 3, 3.5 less their mean
+  EXPECT_NEAR(static_cast<double>(made.layer.table[5]), -1.0 / 6, 1e-6);
+  EXPECT_NEAR(static_cast<double>(made.layer.table[7]), 1.0 / 3, 1e-6);
 }
 
 // Boxes without a table are those with one.

@@ -16,13 +16,18 @@ struct FactorElement {
   double low, high, most, centre, radius, size;
 };
 
-static inline FactorElement factor_element(double centre, float radius) {
+// shift: what is taken off it, up to the rounding of the centre.
+static inline FactorElement factor_element(double centre, float radius, double shift = 0) {
   const double r = static_cast<double>(radius);
-  FactorElement made = {sub_down(centre, r), add_up(centre, r), 0, centre, r, 0};
+  FactorElement made = {sub_down(centre, r), add_up(centre, r), 0, centre - shift, r, 0};
+  if (shift != 0) {
+    made.low = sub_down(made.low, shift);
+    made.high = sub_up(made.high, shift);
+  }
   const double below = -made.low;
   made.most = below > made.high ? below : made.high;
-  const bool has_float = __builtin_fabsf(nearest_float(centre)) <= kMaxFloat;
-  made.size = has_float ? __builtin_fabs(centre) + 0x1p-120 : __builtin_inf();
+  const bool has_float = __builtin_fabsf(nearest_float(made.centre)) <= kMaxFloat;
+  made.size = has_float ? __builtin_fabs(made.centre) + 0x1p-120 : __builtin_inf();
   return made;
 }
 
@@ -74,25 +79,69 @@ static inline double missed_of_sums(int k) {
   return (k + 8) * 0x1p-52;
 }
 
+// A column of y: what is taken off its elements, and their ends. Where rows of x add up to 1, z is
+// shift + sum_l x (y - shift), and lies between those ends.
+struct ContractedColumn {
+  double shift = 0, low = -__builtin_inf(), high = __builtin_inf();
+};
+
+// The mean of the centres of `count` elements is the shift, where their distances from it are less
+// than those from 0, together.
+template <typename Sources>
+static inline ContractedColumn convex_column(Sources source, int first, int count,
+                                             const double* centre, const float* radius) {
+  ContractedColumn made = {0, __builtin_inf(), -__builtin_inf()};
+  double sum = 0, from_zero = 0, from_mean = 0;
+  for (int l = 0; l < count; ++l) {
+    const int at = source_of(source, first + l);
+    const double r = static_cast<double>(radius[at]);
+    const double low = sub_down(centre[at], r), high = add_up(centre[at], r);
+    made.low = low < made.low ? low : made.low;
+    made.high = high > made.high ? high : made.high;
+    sum += centre[at];
+    from_zero += __builtin_fabs(centre[at]);
+  }
+  const double mean = sum / count;
+  for (int l = 0; l < count; ++l)
+    from_mean += __builtin_fabs(centre[source_of(source, first + l)] - mean);
+  if (from_mean < from_zero) made.shift = mean;
+  return made;
+}
+
 // The box of z, or all reals where some end is not finite: products with an infinite end make
 // `most` infinite or no number, as it is a sum of products of all magnitudes.
-static inline void store_contracted(const ContractedElement& e, int k, double* centre,
-                                    float* radius) {
+static inline void store_contracted(const ContractedElement& e, int k,
+                                    const ContractedColumn& column, double* centre, float* radius) {
   const double lost = e.most * missed_of_sums(k) + k * 0x1p-1070;
   const bool finite = e.most <= __DBL_MAX__;
-  store_box(finite ? sub_down(e.low, lost) : -__builtin_inf(),
-            finite ? add_up(e.high, lost) : __builtin_inf(), centre, radius);
+  double low = -__builtin_inf(), high = __builtin_inf();
+  if (finite) {
+    low = sub_down(e.low, lost);
+    high = add_up(e.high, lost);
+    if (column.shift != 0) {
+      low = add_down(low, column.shift);
+      high = add_up(high, column.shift);
+    }
+  }
+  low = column.low > low ? column.low : low;
+  high = column.high < high ? column.high : high;
+  store_box(low, high, centre, radius);
 }
 
 // Offsets of z's planes, whose slopes are the factors' centres rounded to floats, with what they
 // pay per |A|; see relax_product().
-static inline void put_contracted(const ContractedElement& e, int k, double z, float radius,
-                                  const PlaneErrors& errors, int n, float* offsets) {
+static inline void put_contracted(const ContractedElement& e, int k, double shift, double z,
+                                  float radius, const PlaneErrors& errors, int n, float* offsets) {
+  constexpr double kSlopeError = 0x1p-24 * (1 + 0x1p-20);
   const double missed = missed_of_sums(k);
-  const double lost = e.most * missed + (e.rest + e.spread * 0x1p-24) * (1 + missed) + 0x1p-1000;
+  const double lost =
+      e.most * missed + (e.rest + e.spread * kSlopeError) * (1 + missed) + 0x1p-1000;
   const bool known = e.most <= __DBL_MAX__ && radius <= kMaxFloat && e.spread <= __DBL_MAX__;
-  const double upper = known ? add_up(sub_up(e.centre, z), lost) : __builtin_inf();
-  const double lower = known ? sub_down(sub_down(e.centre, z), lost) : -__builtin_inf();
+  const double above = add_up(e.centre, shift), below = add_down(e.centre, shift);
+  const double upper =
+      known ? add_up(sub_up(shift != 0 ? above : e.centre, z), lost) : __builtin_inf();
+  const double lower =
+      known ? sub_down(sub_down(shift != 0 ? below : e.centre, z), lost) : -__builtin_inf();
   const double spread = e.spread * (1 + missed + 0x1p-23) + static_cast<double>(radius);
   put_offsets(upper, lower, errors, spread, n, offsets);
 }
@@ -123,14 +172,17 @@ static inline void contract(int k, int n, const double* row, const double* colum
                numbers[3][j], numbers[4][j], numbers[5][j]};
 }
 
-// scratch: kContractionPanels k (n + 1) doubles. table: the offsets of upper and of lower bounds,
-// batch m n floats each, then the slopes over y, which are x's centres [batch m][k], and those over
-// x [batch n][k]; or null for boxes alone, and slack is not touched.
+// convex: the elements of x that gather_x reads are not negative, and add up to 1 in each row.
+// scratch: kContractionPanels k (n + 1) + 3 n doubles. table: the offsets of upper and of lower
+// bounds, batch m n floats each, then the slopes over y, which are x's centres [batch m][k], and
+// those over x [batch n][k], y's centres less the shifts of their columns; or null for boxes alone,
+// and slack is not touched.
 template <typename SourcesX, typename SourcesY>
-BF_ROUTINE relax_contraction(int batch, int m, int n, int k, SourcesX gather_x, SourcesY gather_y,
-                             const double* centre_x, const float* radius_x, const double* centre_y,
-                             const float* radius_y, const PlaneErrors& errors, double* scratch,
-                             double* slack, float* table, double* centre_out, float* radius_out) {
+BF_ROUTINE relax_contraction(int batch, int m, int n, int k, bool convex, SourcesX gather_x,
+                             SourcesY gather_y, const double* centre_x, const float* radius_x,
+                             const double* centre_y, const float* radius_y,
+                             const PlaneErrors& errors, double* scratch, double* slack,
+                             float* table, double* centre_out, float* radius_out) {
   constexpr int kLanes = kVectorBytes >= 16 ? kVectorBytes / 8 : 1;
   const int out = batch * m * n;
   const std::ptrdiff_t of_y = std::ptrdiff_t{k} * n;
@@ -138,16 +190,31 @@ BF_ROUTINE relax_contraction(int batch, int m, int n, int k, SourcesX gather_x, 
   const FactorPanels row = {scratch + kContractionPanels * of_y, k};
   float* const slopes_x = table == nullptr ? nullptr : table + 2 * std::ptrdiff_t{out};
   float* const slopes_y = table == nullptr ? nullptr : slopes_x + std::ptrdiff_t{batch} * m * k;
+  double* const of_columns = row.low + kContractionPanels * std::ptrdiff_t{k};
+  const auto column_at = [&](int j) {
+    ContractedColumn made;
+    if (convex) made = {of_columns[3 * j], of_columns[3 * j + 1], of_columns[3 * j + 2]};
+    return made;
+  };
   double reach = 0;
   for (int b = 0; b < batch; ++b) {
-    for (int j = 0; j < n; ++j)
+    for (int j = 0; j < n; ++j) {
+      ContractedColumn column;
+      if (convex) {
+        column = convex_column(gather_y, (b * n + j) * k, k, centre_y, radius_y);
+        of_columns[3 * j] = column.shift;
+        of_columns[3 * j + 1] = column.low;
+        of_columns[3 * j + 2] = column.high;
+      }
       for (int l = 0; l < k; ++l) {
         const int place = (b * n + j) * k + l;
         const int g = source_of(gather_y, place);
-        columns.put(std::ptrdiff_t{l} * n + j, factor_element(centre_y[g], radius_y[g]));
+        const FactorElement element = factor_element(centre_y[g], radius_y[g], column.shift);
+        columns.put(std::ptrdiff_t{l} * n + j, element);
         reach += static_cast<double>(m) * static_cast<double>(radius_y[g]);
-        if (table != nullptr) slopes_y[place] = slope_of(centre_y[g]);
+        if (table != nullptr) slopes_y[place] = slope_of(element.centre);
       }
+    }
     for (int i = 0; i < m; ++i) {
       for (int l = 0; l < k; ++l) {
         const int place = (b * m + i) * k + l;
@@ -165,9 +232,11 @@ BF_ROUTINE relax_contraction(int batch, int m, int n, int k, SourcesX gather_x, 
           contract<1>(k, n, row.low, columns.low + j, table != nullptr, of_y, made);
         for (int q = 0; q < count; ++q, ++j) {
           const int at = (b * m + i) * n + j;
-          store_contracted(made[q], k, centre_out + at, radius_out + at);
+          const ContractedColumn column = column_at(j);
+          store_contracted(made[q], k, column, centre_out + at, radius_out + at);
           if (table != nullptr)
-            put_contracted(made[q], k, centre_out[at], radius_out[at], errors, out, table + at);
+            put_contracted(made[q], k, column.shift, centre_out[at], radius_out[at], errors, out,
+                           table + at);
         }
       }
     }
