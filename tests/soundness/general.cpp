@@ -14,15 +14,69 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 bool is_smooth(const Node& node) {
+  if (std::holds_alternative<LogSoftmax>(node.op)) return true;
   const auto* unary = std::get_if<Unary>(&node.op);
   return unary != nullptr && !is_piecewise_linear(unary->function.kind);
 }
+
+// Appends attention to a graph: its first output becomes softmax(q k) v, or softmax(s) v, of affine
+// functions of what it was.
+class AttentionMaker {
+ public:
+  AttentionMaker(Random& random, Graph& graph) : random_(random), graph_(graph) {}
+
+  void append() {
+    const std::int64_t rows = testing::pick(random_, 1, 3), sums = testing::pick(random_, 2, 5);
+    const std::int64_t columns = testing::pick(random_, 1, 3);
+    const ValueId x = graph_.outputs.front();
+    ValueId scores = affine_of(x, {rows, sums});
+    if (testing::pick(random_, 0, 1) == 0) {
+      const std::int64_t depth = testing::pick(random_, 2, 3);
+      const ValueId query = affine_of(x, {rows, depth}), key = affine_of(x, {depth, sums});
+      scores = add(MatMul{}, {query, key}, {rows, sums});
+    }
+    LogSoftmax groups{{0}, {}};
+    for (std::int64_t i = 0; i < rows * sums; ++i) {
+      groups.source.push_back(i);
+      if ((i + 1) % sums == 0) groups.row_start.push_back(i + 1);
+    }
+    const ValueId z = add(std::move(groups), {scores}, {rows, sums});
+    const ValueId p = add(Unary{{FunctionKind::kExp}}, {z}, {rows, sums});
+    const ValueId value = affine_of(x, {sums, columns});
+    graph_.outputs.front() = add(MatMul{}, {p, value}, {rows, columns});
+    if (testing::pick(random_, 0, 2) == 0) graph_.outputs.push_back(z);
+  }
+
+ private:
+  ValueId add(Op op, std::vector<ValueId> inputs, Shape shape) {
+    const std::string number = std::to_string(graph_.nodes.size());
+    const ValueId made = graph_.add_value("v" + number, std::move(shape));
+    graph_.nodes.push_back({std::move(op), std::move(inputs), made, "Node '" + number + "'"});
+    return made;
+  }
+
+  ValueId affine_of(ValueId x, const Shape& shape) {
+    const std::int64_t in = element_count(graph_.value(x).shape), out = element_count(shape);
+    return add(Affine{numbers({out, in}), numbers({out})}, {x}, shape);
+  }
+
+  Constant numbers(Shape shape) {
+    const std::int64_t count = element_count(shape);
+    return {
+        std::move(shape), testing::random_numbers(random_, testing::Numbers::kFloats, count), {}};
+  }
+
+  Random& random_;
+  Graph& graph_;
+};
 
 }  // namespace
 
 Example random_example(Random& random, testing::Numbers numbers) {
   const int size = testing::pick(random, 2, 12);
   Example example{testing::random_graph(random, numbers, size)};
+  if (numbers == testing::Numbers::kFloats && testing::pick(random, 0, 1) == 0)
+    AttentionMaker(random, example.graph).append();
   for (const Node& node : example.graph.nodes) {
     example.exact = example.exact && !is_smooth(node);
     const auto* binary = std::get_if<Binary>(&node.op);

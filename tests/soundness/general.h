@@ -20,7 +20,7 @@ struct Example {
   bool divides = false;  // by computed values: functions with poles are not checked
 };
 
-// numbers: of weights; 2 to 12 nodes.
+// numbers: of weights; 2 to 12 nodes, behind half of the graphs of floats attention.
 Example random_example(Random& random, testing::Numbers numbers);
 
 Point evaluate_at(const Example& example, const Point& x);
