@@ -242,7 +242,7 @@ TEST_P(EngineGeneral, BoundsHold) {
   std::printf("%d of %d bounds are finite\n", finite_, bounds_);
   EXPECT_GT(finite_, bounds_ * 3 / 4);
   if (networks_ < 40) return;
-  EXPECT_EQ(kinds_.size(), 4U) << "some kind of layer does not occur";
+  EXPECT_EQ(kinds_.size(), 6U) << "some kind of layer does not occur";
   EXPECT_EQ(maps_.size(), 3U) << "some kind of term does not occur";
 }
 

@@ -119,9 +119,9 @@ Equation parse_equation(NodeImport& node) {
   return equation;
 }
 
-// The element of input i for each index over the output's labels and then the summed ones.
-std::vector<std::int64_t> source_of(NodeImport& node, const Equation& equation, std::size_t i) {
-  const Labels all = equation.output + equation.summed;
+// The element of input i for each index over the labels, the last one the fastest.
+std::vector<std::int64_t> source_of(NodeImport& node, const Equation& equation, std::size_t i,
+                                    const Labels& all) {
   const Shape& shape = node.input_shape(i);
   const std::vector<std::int64_t> strides = row_major_strides(shape);
   Shape extents;
@@ -158,6 +158,65 @@ ValueId add_sums(NodeImport& node, ValueId x, const std::vector<std::int64_t>& s
   return std::move(rows).finish_sums(x, shape);
 }
 
+// The labels of an equation of two operands by where they are, in the order of the output.
+struct Roles {
+  Labels batch, rows, columns;  // of both operands, of the first, of the second
+  bool is_product = true;       // every summed label is of both
+};
+
+Roles roles_of(const Equation& equation) {
+  Roles roles;
+  const auto has = [&](std::size_t i, char label) {
+    return equation.inputs[i].find(label) != Labels::npos;
+  };
+  for (const char label : equation.output) {
+    Labels& of = has(0, label) && has(1, label) ? roles.batch
+                 : has(0, label)                ? roles.rows
+                                                : roles.columns;
+    of += label;
+  }
+  for (const char label : equation.summed)
+    roles.is_product = roles.is_product && has(0, label) && has(1, label);
+  return roles;
+}
+
+std::int64_t extent_of(const Equation& equation, const Labels& labels) {
+  std::int64_t count = 1;
+  for (const char label : labels) count *= equation.extent.at(label);
+  return count;
+}
+
+// A product of matrices in batches, put in the order of the output.
+ValueId add_product(NodeImport& node, const Equation& equation, const Roles& roles,
+                    const Shape& shape) {
+  const std::int64_t batch = extent_of(equation, roles.batch), m = extent_of(equation, roles.rows);
+  const std::int64_t n = extent_of(equation, roles.columns);
+  const std::int64_t k = extent_of(equation, equation.summed);
+  const auto gathered = [&](std::size_t i, const Labels& labels, const Shape& of) {
+    return add_index_map(node, node.input(i), of,
+                         [&] { return source_of(node, equation, i, labels); });
+  };
+  const ValueId left = gathered(0, roles.batch + roles.rows + equation.summed, {batch, m, k});
+  const ValueId right = gathered(1, roles.batch + equation.summed + roles.columns, {batch, k, n});
+  const ValueId product = node.add(MatMul{}, {left, right}, {batch, m, n});
+  const Labels made = roles.batch + roles.rows + roles.columns;
+  std::map<char, std::int64_t> stride;
+  std::int64_t step = 1;
+  for (auto label = made.rbegin(); label != made.rend(); ++label) {
+    stride[*label] = step;
+    step *= equation.extent.at(*label);
+  }
+  std::vector<std::int64_t> source = {0};
+  for (const char label : equation.output) {
+    std::vector<std::int64_t> next;
+    for (const std::int64_t base : source)
+      for (std::int64_t i = 0; i < equation.extent.at(label); ++i)
+        next.push_back(base + i * stride[label]);
+    source = std::move(next);
+  }
+  return add_index_map(node, product, shape, [&] { return source; });
+}
+
 void import_einsum(NodeImport& node) {
   const Equation equation = parse_equation(node);
   if (equation.inputs.size() > 2)
@@ -171,12 +230,19 @@ void import_einsum(NodeImport& node) {
   for (char label : equation.output) shape.push_back(equation.extent.at(label));
   for (char label : equation.summed) group *= equation.extent.at(label);
   check_work(node, element_count(shape), group);
-  const std::vector<std::int64_t> a = source_of(node, equation, 0);
+  const bool computed = equation.inputs.size() == 2 && node.constant_if_any(0) == nullptr &&
+                        node.constant_if_any(1) == nullptr;
+  if (computed && group > 1) {
+    const Roles roles = roles_of(equation);
+    if (roles.is_product) return node.emit(add_product(node, equation, roles, shape));
+  }
+  const Labels labels = equation.output + equation.summed;
+  const std::vector<std::int64_t> a = source_of(node, equation, 0, labels);
   if (equation.inputs.size() == 1) {
     node.emit(add_sums(node, node.input(0), a, group, shape, nullptr, {}));
     return;
   }
-  const std::vector<std::int64_t> b = source_of(node, equation, 1);
+  const std::vector<std::int64_t> b = source_of(node, equation, 1, labels);
   for (std::size_t i = 0; i < 2; ++i) {
     const Constant* const known = node.constant_if_any(i);
     if (known == nullptr) continue;

@@ -230,18 +230,42 @@ TEST(LowerAffine, GemmWithConstantFactorsScalesC) {
   EXPECT_EQ(evaluate(graph, {{1, 2}}), expected);
 }
 
-// Two computed factors are gathered, multiplied and summed.
+// Two computed factors are contracted, or gathered, multiplied and summed.
 TEST(LowerAffine, ProductsOfComputedTensors) {
   Builder b({2, 3});
   const ValueId other = b.map(b.x(), {5, 4, 3, 2, 1, 0});
   const ValueId c = b.add(IndexMap{{0, 1}}, {b.x()}, {2});
-  Graph graph =
+  const Graph network =
       b.outputs({b.add(Gemm{2, 3, false, true},
                        {b.x(), b.add(IndexMap{{0, 1, 2, 3, 4, 5}}, {other}, {2, 3}), c}, {2, 2})});
-  const Tensors expected = evaluate(graph, {{1, 2, 3, 4, 5, 6}});
+  const Tensors expected = evaluate(network, {{1, 2, 3, 4, 5, 6}});
+  Graph graph = network;
   normalise(graph);
   EXPECT_EQ(evaluate(graph, {{1, 2, 3, 4, 5, 6}}), expected);
+  EXPECT_EQ(count_ops<Binary>(graph), 1U);
+  const Contraction& op = only<Contraction>(graph);
+  EXPECT_EQ(op.count() * op.sums, 12);
+  EXPECT_EQ(op.right, (std::vector<std::int64_t>{5, 4, 3, 2, 1, 0}));
+  PassOptions apart;
+  apart.max_as_relu = true;
+  graph = network;
+  normalise(graph, apart);
+  EXPECT_EQ(evaluate(graph, {{1, 2, 3, 4, 5, 6}}), expected);
+  EXPECT_EQ(count_ops<Contraction>(graph), 0U);
   EXPECT_EQ(count_ops<Binary>(graph), 2U);
+}
+
+// A number that a contraction is multiplied by goes to a factor, and what is added stays.
+TEST(LowerAffine, ContractionsOfScales) {
+  Builder b({2, 2});
+  const ValueId y = b.relu(b.x());
+  const ValueId product = b.add(MatMul{}, {b.x(), y}, {2, 2});
+  Graph graph = b.outputs({b.add(scale({2, 2, 2, 2}, {0, 1, 0, 0}), {product}, {2, 2})});
+  const Tensors expected = evaluate(graph, {{1, 2, -3, 4}});
+  normalise(graph);
+  EXPECT_EQ(evaluate(graph, {{1, 2, -3, 4}}), expected);
+  EXPECT_EQ(count_ops<Contraction>(graph), 1U);
+  EXPECT_EQ(count_ops<Scale>(graph), 2U);
 }
 
 TEST(LowerAffine, DifferencesQuotientsAndSquares) {

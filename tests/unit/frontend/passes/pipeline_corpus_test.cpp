@@ -40,12 +40,18 @@ std::int64_t count(const Graph& graph, ValueId id) {
   return element_count(graph.value(id).shape);
 }
 
-// Maps that only move elements.
+// Maps that only move elements, but for results of contractions, which are in the order of their
+// rows and columns.
 int permutations(const Graph& graph) {
   int found = 0;
+  const std::vector<int> makers = producers(graph);
   for (const Node& node : graph.nodes) {
     const auto* map = std::get_if<IndexMap>(&node.op);
     if (map == nullptr) continue;
+    const int maker = makers[index_of(node.inputs[0])];
+    if (maker >= 0 &&
+        std::holds_alternative<Contraction>(graph.nodes[static_cast<std::size_t>(maker)].op))
+      continue;
     found += is_permutation(map->source, count(graph, node.inputs[0])) ? 1 : 0;
   }
   return found;
