@@ -396,7 +396,7 @@ class Machine {
     finish(step, std::move(table), std::move(bounds));
   }
 
-  // By column of y, in batches.
+  // Returns c of each column of y, in batches.
   static Vector<Scalar> shifts(const Layer& target, const Vector<Scalar>& y_c) {
     const ContractionShape& shape = target.contraction;
     const GatherMap& y = std::get<GatherMap>(target.term(1).map);

@@ -8,10 +8,10 @@
 
 namespace bf {
 
-// What near() and log_near() may miss, relative to their results.
+// near() and log_near() miss at most so much, relative to their results.
 constexpr double kExponentialError = 0x1p-47;
 
-// The largest |x| of near().
+// near() takes |x| up to this.
 constexpr double kMostExponent = 690;
 
 // Numbers side by side, kLanes > 1, or one; with the outward rounding of both.

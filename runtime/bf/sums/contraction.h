@@ -9,9 +9,9 @@
 
 namespace bf {
 
-// What is known of one element of a factor: its ends, the larger magnitude of both, its centre and
-// radius, and a bound of |centre| that covers the rounding of small ones to float; infinite where
-// no float is near the centre.
+// One element of a factor: its ends, the larger magnitude of both, its centre and radius, and a
+// bound of |centre| that covers the rounding of small ones to float; infinite where no float is
+// near the centre.
 struct FactorElement {
   double low, high, most, centre, radius, size;
 };

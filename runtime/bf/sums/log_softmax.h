@@ -18,7 +18,7 @@ struct SoftmaxGroup {
 
   double middle(int k) const { return centre[column[k]]; }
   double reach(int k) const { return static_cast<double>(radius[column[k]]); }
-  // What a sum of as many numbers >= 0 may miss, relative to itself.
+  // A sum of as many numbers >= 0 misses at most so much, relative to itself.
   double missed() const { return (end - begin + 4) * 0x1p-52; }
 
   // visit(Count<lanes>, first) for all members, as many side by side as a vector has lanes.
