@@ -180,6 +180,22 @@ TEST(LogSoftmax, FarApart) {
   EXPECT_NEAR(layer.z.centre[2], -1e9 - 60, 1);
 }
 
+// What a mask hides costs nothing, whatever its own radius.
+TEST(LogSoftmax, HiddenElementsCostNothing) {
+  Layer with, without;
+  relax({{0, 3}, {0, 1, 2}}, {{1, 2, -3.4e38}, {0.1F, 0.1F, 1e24F}}, {}, with);
+  relax({{0, 2}, {0, 1}}, {{1, 2}, {0.1F, 0.1F}}, {}, without);
+  for (std::size_t k = 0; k < 2; ++k) {
+    EXPECT_NEAR(with.z.centre[k], without.z.centre[k], 1e-13);
+    EXPECT_NEAR(static_cast<double>(with.z.radius[k]), static_cast<double>(without.z.radius[k]),
+                1e-7);
+    for (std::size_t row = 0; row < bf::kLogSoftmaxRows; ++row)
+      EXPECT_NEAR(static_cast<double>(with.table[3 * row + k]),
+                  static_cast<double>(without.table[2 * row + k]), 1e-7)
+          << row;
+  }
+}
+
 TEST(LogSoftmax, GroupsOfOneAreZero) {
   Layer layer;
   relax({{0, 1}, {0}}, {{5}, {2}}, {}, layer);

@@ -186,12 +186,15 @@ static inline double plane_below(const SoftmaxGroup& g, float* slope) {
   double sum = 0;
   for_each_power([&](int, double power) { sum += power; });
   const double missed = 2 * kExponentialError + g.missed();
+  // Of p also what the rounding of an exponent of at most 690 moves it by, and what lies below
+  // that.
+  const double missed_p = 2 * missed + 0x1p-42;
   double lost = 0;
   for_each_power([&](int k, double power) {
     const double p = power / sum;
     slope[k] = nearest_float(p);
     lost +=
-        (distance_up(p, static_cast<double>(slope[k])) + (2 * missed * p + 0x1p-52)) * g.reach(k);
+        (distance_up(p, static_cast<double>(slope[k])) + (missed_p * p + 0x1p-980)) * g.reach(k);
   });
   const double logarithm = Powers<1>::log_down(sum * (1 - 2 * missed));
   return sub_down(add_down(largest, logarithm), lost * (1 + g.missed()));
