@@ -111,8 +111,8 @@ std::string print_fields(const Gemm& op) {
   if (op.trans_b) text += " trans_b";
   return text;
 }
-std::string print_fields(const Binary&) {
-  return {};
+std::string print_fields(const Binary& op) {
+  return op.most > 0 ? fmt::format(" at most {}", op.most) : std::string();
 }
 std::string print_fields(const Relu&) {
   return {};
@@ -204,7 +204,10 @@ void verify_fields(const MatMul&, const std::vector<Shape>&) {}
 void verify_fields(const Gemm& op, const std::vector<Shape>&) {
   BF_CHECK(std::isfinite(op.alpha) && std::isfinite(op.beta));
 }
-void verify_fields(const Binary&, const std::vector<Shape>&) {}
+void verify_fields(const Binary& op, const std::vector<Shape>&) {
+  BF_CHECK(std::isfinite(op.most) && op.most >= 0);
+  BF_CHECK(op.most == 0 || op.kind == Binary::Kind::kMul);
+}
 void verify_fields(const Relu&, const std::vector<Shape>&) {}
 void verify_fields(const IndexMap& op, const std::vector<Shape>& inputs) {
   const std::int64_t count = element_count(inputs.at(0));

@@ -50,6 +50,7 @@ struct Gemm {
 struct Binary {
   enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv };
   Kind kind = Kind::kAdd;
+  double most = 0;  // of products: |y_i| is at most so much, for all inputs; 0: nothing is known
   bool operator==(const Binary&) const = default;
 };
 

@@ -214,6 +214,87 @@ void limit_argument(Function& f, const Reach& x) {
   if (x.high <= domain.high) f.most = x.high;
 }
 
+// Numbers that are divided by a root of their own mean square, as norms are:
+//   y_k = x_k / sqrt(b + sum_j w_j x_j^2), b >= 0, w_j >= 0, k among the j: |y_k| <= 1 / sqrt(w_k).
+class NormFinder {
+ public:
+  explicit NormFinder(const Graph& graph) : graph_(graph), makers_(producers(graph)) {}
+
+  // The largest |y|, or 0 where the product is no such quotient.
+  double most(const Node& product) const {
+    for (const std::size_t side : {0U, 1U})
+      if (const double most = most(product.inputs[side], product.inputs[1 - side]); most > 0)
+        return most;
+    return 0;
+  }
+
+ private:
+  const Node* maker(ValueId id) const {
+    const int index = makers_[index_of(id)];
+    return index < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(index)];
+  }
+
+  static bool is_power(const Function& f, double exponent) {
+    return f.kind == FunctionKind::kPower && f.a == exponent;
+  }
+  // x^(-1/2), in one function or two; outward from x.
+  static bool is_inverse_root(const std::vector<Function>& outward) {
+    if (outward.size() == 1) return is_power(outward[0], -0.5);
+    if (outward.size() != 2) return false;
+    const Function &root = outward[0], &inverse = outward[1];
+    return (root.kind == FunctionKind::kSqrt || is_power(root, 0.5)) &&
+           (inverse.kind == FunctionKind::kReciprocal || is_power(inverse, -1));
+  }
+
+  double most(ValueId x, ValueId inverse) const {
+    std::vector<std::int64_t> row(
+        static_cast<std::size_t>(element_count(graph_.value(inverse).shape)));
+    for (std::size_t k = 0; k < row.size(); ++k) row[k] = static_cast<std::int64_t>(k);
+    std::vector<Function> functions;
+    const Node* node = maker(inverse);
+    for (; node != nullptr; node = maker(node->inputs[0])) {
+      if (const auto* const map = std::get_if<IndexMap>(&node->op)) {
+        for (std::int64_t& i : row) i = map->source[static_cast<std::size_t>(i)];
+      } else if (const auto* const unary = std::get_if<Unary>(&node->op)) {
+        functions.insert(functions.begin(), unary->function);
+      } else {
+        break;
+      }
+    }
+    const auto* const squares = node == nullptr ? nullptr : std::get_if<SparseAffine>(&node->op);
+    if (squares == nullptr || !is_inverse_root(functions)) return 0;
+    const Node* const square = maker(node->inputs[0]);
+    const auto* const power = square == nullptr ? nullptr : std::get_if<Unary>(&square->op);
+    if (power == nullptr || !is_power(power->function, 2) || square->inputs[0] != x ||
+        !are_not_negative(squares->value) || !are_not_negative(squares->bias))
+      return 0;
+    double least = kInf;
+    for (std::size_t k = 0; k < row.size(); ++k)
+      least = std::min(least, weight_of(*squares, row[k], static_cast<std::int64_t>(k)));
+    const double most = 1 / std::sqrt(least) * (1 + 0x1p-50);
+    return least > 0 && std::isfinite(most) ? most : 0;
+  }
+
+  static bool are_not_negative(const Constant& constant) {
+    for (std::size_t i = 0; i < constant.data.size(); ++i)
+      if (!(constant.data[i] >= constant.error_at(i))) return false;
+    return true;
+  }
+
+  // A lower bound of the weight with which a row has a column; 0 where it has not.
+  static double weight_of(const SparseAffine& op, std::int64_t row, std::int64_t column) {
+    const auto begin = op.column.begin() + op.row_start[static_cast<std::size_t>(row)];
+    const auto end = op.column.begin() + op.row_start[static_cast<std::size_t>(row) + 1];
+    const auto found = std::lower_bound(begin, end, column);
+    if (found == end || *found != column) return 0;
+    const auto i = static_cast<std::size_t>(found - op.column.begin());
+    return std::nextafter(op.value.data[i] - op.value.error_at(i), -kInf);
+  }
+
+  const Graph& graph_;
+  std::vector<int> makers_;
+};
+
 }  // namespace
 
 void bound_arguments(Graph& graph) {
@@ -226,6 +307,11 @@ void bound_arguments(Graph& graph) {
       limit_argument(unary->function, reaches[index_of(node.inputs[0])]);
     reaches[index_of(node.output)] = reach_of(node, reaches);
   }
+  const NormFinder norms(graph);
+  for (Node& node : graph.nodes)
+    if (auto* const product = std::get_if<Binary>(&node.op);
+        product != nullptr && product->kind == Binary::Kind::kMul)
+      product->most = norms.most(node);
 }
 
 }  // namespace bf_aot

@@ -217,8 +217,10 @@ void softmax_as_pairs(Graph& graph);
 
 // Functions of restricted domain get what their argument's exact values never leave
 // (Function::least, most), where that lies within the domain: found by interval arithmetic from
-// what values of functions never leave, rounded outward.
+// what values of functions never leave, rounded outward. Products that are quotients by a root of
+// their own mean square, as of norms, get the largest magnitude that they can have (Binary::most).
 //   s = sparse_affine p {1, 1};  y = sqrt s, where p = power(2) x   ->   y = sqrt on [0, inf] s
+//   m = sparse_affine p {1/4, ...};  r = power(-0.5) m;  y = mul x, r   ->   y = mul x, r at most 2
 // Rounding: none. The real function is the same.
 void bound_arguments(Graph& graph);
 

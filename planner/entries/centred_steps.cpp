@@ -267,6 +267,7 @@ void CentredSteps::relax_product(LayerId index, Relaxed& state) {
   step.radius_x = x.radius;
   step.centre_y = y.centre;
   step.radius_y = y.radius;
+  step.most = region.most;
   finish_nonlinear(KernelKind::kRelaxProduct, index, state, step);
 }
 

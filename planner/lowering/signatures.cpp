@@ -364,7 +364,8 @@ constexpr Declaration kDeclarations[] = {
      "int n, bool relu, in double centre[n], out float y[n]"},
     {Routine::kRelaxProduct, "relax_product", "bf/sums/planes.h", "",
      "int n, sources gather_x, sources gather_y, in double centre_x[1], in float radius_x[1], in "
-     "double centre_y[1], in float radius_y[1], plane_errors errors, out double slack[4]?, out "
+     "double centre_y[1], in float radius_y[1], real most, plane_errors errors, out double "
+     "slack[4]?, out "
      "float table[4 n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxMax, "relax_max", "bf/sums/planes.h", "",
      "int n, in int32 row_start[n + 1], in int32 column[1], in double centre_in[1], in float "

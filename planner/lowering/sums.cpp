@@ -152,8 +152,8 @@ void lower(Lowering& l, const RelaxProduct& step) {
   l.call(Routine::kRelaxProduct,
          {number(l.layer(step.layer).out), l.sources(step.layer, 0), l.sources(step.layer, 1),
           at(step.centre_x), at(step.radius_x), at(step.centre_y), at(step.radius_y),
-          plane_errors(step.product, step.offset), at(step.slack), at(step.table),
-          at(step.centre_out), at(step.radius_out)});
+          exact(step.most, Pays::kMost), plane_errors(step.product, step.offset), at(step.slack),
+          at(step.table), at(step.centre_out), at(step.radius_out)});
 }
 
 void lower(Lowering& l, const RelaxMax& step) {

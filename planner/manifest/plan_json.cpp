@@ -215,6 +215,7 @@ Json layers_json(const Plan& plan) {
                        {"residual", !layer.residual.empty()}});
     else
       item["terms"] = terms_json(plan, layer);
+    if (layer.most > 0) item["most"] = layer.most;
     if (layer.kind == LayerKind::kContraction)
       item.update(Json{{"shape",
                         {layer.contraction.batch, layer.contraction.rows, layer.contraction.columns,

@@ -310,6 +310,7 @@ class LayerBuilder {
   void add_product(const Node& node) {
     Layer layer;
     layer.kind = LayerKind::kProduct;
+    layer.most = std::get<Binary>(node.op).most;
     layer.name = layer_name(graph_.value(node.output).name, names_);
     layer.origin = node.origin;
     layer.out = count(node.output);

@@ -144,6 +144,7 @@ struct Layer {
 
   std::vector<Term> terms;  // of the other kinds
   ContractionShape contraction;
+  double most = 0;  // kProduct: |z| is at most so much, for all inputs; 0: nothing is known
 
   std::vector<double> bias;  // kDense, kSum
   AffineErrors errors;

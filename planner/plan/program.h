@@ -119,6 +119,7 @@ enum class Pays : std::uint8_t {
   kLeast,
   kWeightRelative,
   kUnderflow,
+  kMost,
 };
 
 struct Constant {

@@ -83,8 +83,8 @@ void visit_fields(auto& visit, Is<Relax> auto& s) {
 void visit_fields(auto& visit, Is<RelaxProduct> auto& s) {
   visit("layer", s.layer, "centre_x", s.centre_x, "radius_x", s.radius_x, "centre_y", s.centre_y,
         "radius_y", s.radius_y, "table", s.table, "slack", s.slack, "centre_out", s.centre_out,
-        "radius_out", s.radius_out, "product", s.product, "offset", s.offset, "kernel",
-        KernelField{s.kernel});
+        "radius_out", s.radius_out, "most", s.most, "product", s.product, "offset", s.offset,
+        "kernel", KernelField{s.kernel});
 }
 
 void visit_fields(auto& visit, Is<RelaxMax> auto& s) {

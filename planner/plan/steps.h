@@ -134,6 +134,7 @@ struct RelaxProduct {
   BufferId table = BufferId::kNone;  // bf::kProductRows x out floats; kNone: boxes alone
   BufferId slack = BufferId::kNone;  // [2] is made, the others are 0; kNone with the table
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  double most = 0;     // Layer::most
   double product = 0;  // gamma of the sums that A slope enters, its own rounding included
   double offset = 0;   // gamma of the sum of A offset
   KernelId kernel = 0;

@@ -310,6 +310,14 @@ class Machine {
         bounds.upper(j) = larger(bounds.upper(j), corner);
       }
       forget(bounds, j, is_finite(rx) && is_finite(ry));
+      if (step.most > 0) {
+        bounds.lower(j) = larger<Scalar>(bounds.lower(j), Scalar(-step.most));
+        bounds.upper(j) = smaller<Scalar>(bounds.upper(j), Scalar(step.most));
+        if (is_finite(rx * ry) && 2 * rx * ry < bounds.upper(j) - bounds.lower(j)) continue;
+        table(bf::kSlopeX * n + j) = table(bf::kSlopeY * n + j) = 0;
+        table(bf::kProductUpper * n + j) = bounds.upper(j);
+        table(bf::kProductLower * n + j) = bounds.lower(j);
+      }
     }
     finish(step, std::move(table), std::move(bounds));
   }

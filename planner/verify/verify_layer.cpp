@@ -313,6 +313,9 @@ void verify_layer(const Plan& plan, LayerId index) {
           "layer {}: the shape of a contraction", layer.name);
   if (layer.kind == LayerKind::kProduct || layer.kind == LayerKind::kContraction)
     check_product(layer);
+  require(std::isfinite(layer.most) && layer.most >= 0 &&
+              (layer.most == 0 || layer.kind == LayerKind::kProduct),
+          "layer {}: magnitudes of at most {}", layer.name, layer.most);
   require(!shape.convex || has_convex_rows(plan, layer),
           "layer {}: rows of its left factor that may not add up to 1", layer.name);
   if (layer.kind == LayerKind::kMax) check_max(layer);

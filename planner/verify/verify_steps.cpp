@@ -279,6 +279,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) 
   BF_CHECK(layer.kind == LayerKind::kProduct);
   check_error_terms({step.product, step.offset});
   BF_CHECK(step.offset <= bf::kMostPriced);
+  BF_CHECK(step.most == layer.most);
   kernel_at(plan, step.kernel, KernelKind::kRelaxProduct);
   BF_CHECK((step.table == BufferId::kNone) == (step.slack == BufferId::kNone));
   const Term& x = layer.terms[0];

@@ -28,7 +28,7 @@ bool product_holds(unsigned seed, bool with_prices) {
   const bf::PlaneErrors errors{with_prices ? gamma_float(depth) : 0,
                                with_prices ? gamma_float(3) : 0};
   bf::relax_product(n, g.sources(), h.sources(), x.centre.data(), x.radius.data(), y.centre.data(),
-                    y.radius.data(), errors, layer.slack.data(), layer.table.data(),
+                    y.radius.data(), 0, errors, layer.slack.data(), layer.table.data(),
                     layer.z.centre.data(), layer.z.radius.data());
   const std::vector<float> a = random.numbers(std::int64_t{n} * kRows, kind);
   std::vector<float> sums(2 * kRows, 0);
@@ -68,12 +68,47 @@ TEST(Planes, ProductsNeedTheirPrices) {
   EXPECT_GT(broken, 0);
 }
 
+// What is known of |z| limits the box, and where the plane is no tighter the box is taken for it.
+TEST(Planes, ProductsOfKnownMagnitude) {
+  int tried = 0, flat = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    const Tensor x = random_tensor(random, kAllNumbers[seed % 5], 1);
+    const Tensor y = random_tensor(random, kAllNumbers[seed % 5], 1);
+    const double most = std::ldexp(random.unit(), random.between(-8, 8)) + 0x1p-200;
+    Layer layer;
+    resize(layer, 1, 4);
+    bf::relax_product(1, nullptr, nullptr, x.centre.data(), x.radius.data(), y.centre.data(),
+                      y.radius.data(), most, {gamma_float(4), gamma_float(3)}, layer.slack.data(),
+                      layer.table.data(), layer.z.centre.data(), layer.z.radius.data());
+    EXPECT_LE(static_cast<double>(layer.z.radius[0]), most * (1 + 0x1p-20));
+    flat += layer.table[0] == 0 && layer.table[1] == 0 ? 1 : 0;
+    const std::vector<float> a = random.numbers(kRows, kAllNumbers[seed % 5]);
+    std::vector<float> sums(2 * kRows, 0);
+    bf::product_rows<kRows>(1, layer.table.data() + 2, a.data(), sums.data());
+    layer.out.assign(2, std::vector<float>(kRows, 7));
+    for (std::size_t f = 0; f < 2; ++f)
+      bf::product_backward<kRows>(1, nullptr, layer.table.data() + f, 1, a.data(), false,
+                                  layer.out[f].data());
+    for (int trial = 0; trial < 20; ++trial) {
+      const std::vector<mpq_class> px = random_point(random, x), py = random_point(random, y);
+      const std::vector<mpq_class> z = {px[0] * py[0]};
+      if (abs(z[0]) > exact(most)) continue;
+      ++tried;
+      EXPECT_TRUE(box_holds(layer.z, z)) << seed;
+      EXPECT_TRUE(rows_hold(a, z, layer, {&x, &y}, {&px, &py}, sums)) << seed;
+    }
+  }
+  EXPECT_GT(tried, 1000);
+  EXPECT_GT(flat, 20);
+}
+
 TEST(Planes, ProductBoxesAreTight) {
   const double x[2] = {2, -1}, y[2] = {3, 0.5};
   const float r[2] = {1, 2}, s[2] = {0, 1};
   double centre[2];
   float radius[2];
-  bf::relax_product(2, nullptr, nullptr, x, r, y, s, {}, nullptr, nullptr, centre, radius);
+  bf::relax_product(2, nullptr, nullptr, x, r, y, s, 0, {}, nullptr, nullptr, centre, radius);
   EXPECT_NEAR(centre[0], 6, 1e-12);  // [1, 3] 3 = [3, 9]
   EXPECT_NEAR(radius[0], 3, 1e-6);
   EXPECT_NEAR(centre[1], -1.5, 1e-12);  // [-3, 1] [-0.5, 1.5] = [-4.5, 1.5]
@@ -90,7 +125,7 @@ TEST(Planes, ProductsOfUnknownsClaimNothing) {
       const float rx[1] = {r}, ry[1] = {0};
       double centre[1], slack[bf::kSlack];
       float radius[1], table[5];
-      bf::relax_product(1, nullptr, nullptr, x, rx, y, ry, {}, slack, table, centre, radius);
+      bf::relax_product(1, nullptr, nullptr, x, rx, y, ry, 0, {}, slack, table, centre, radius);
       EXPECT_EQ(radius[0], infinity);  // also where a float cannot hold it
       for (const float a : {1.0F, -1.0F}) {
         const float coefficients[2] = {a, a};

@@ -63,6 +63,8 @@ Paid paid_for(Pays pays) {
       return {"kWeightRelative", "what the rounded weights of a row lose, relative to its radius"};
     case Pays::kUnderflow:
       return {"kUnderflow", "a product that underflows, for each that relaxations counted"};
+    case Pays::kMost:
+      return {"kMost", "the largest magnitude of a product, for all inputs; 0: none is known"};
   }
   return {};
 }

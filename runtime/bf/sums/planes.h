@@ -95,29 +95,38 @@ static inline void product_box(double x, float radius_x, double y, float radius_
 //   product: A s_x and A s_y, rounded and added to what else reads x and y, times r_x and r_y; and
 //            A itself, which a wide link rounded to float32, times the radius of z;
 //   offset:  the float sum of A offset.
-// A box that is not finite gets infinite offsets: rows that meet them claim nothing.
+// A box that is not finite gets infinite offsets: rows that meet them claim nothing. most: |z| is
+// at most so much; 0 where nothing is known.
 template <typename SourcesX, typename SourcesY>
 BF_ROUTINE relax_product(int n, SourcesX gather_x, SourcesY gather_y, const double* centre_x,
                          const float* radius_x, const double* centre_y, const float* radius_y,
-                         const PlaneErrors& errors, double* slack, float* table, double* centre_out,
-                         float* radius_out) {
+                         double most, const PlaneErrors& errors, double* slack, float* table,
+                         double* centre_out, float* radius_out) {
   double reach = 0;
   for (int i = 0; i < n; ++i) {
     const int g = source_of(gather_x, i);
     const int h = source_of(gather_y, i);
     double low, high;
     product_box(centre_x[g], radius_x[g], centre_y[h], radius_y[h], &low, &high);
+    if (most > 0) {
+      low = low > -most ? low : -most;
+      high = high < most ? high : most;
+    }
     store_box(low, high, centre_out + i, radius_out + i);
     if (table == nullptr) continue;
     ProductPlane plane =
         product_plane(centre_x[g], radius_x[g], centre_y[h], radius_y[h], centre_out[i]);
+    // The box itself, where the plane is no tighter: products whose box is known otherwise.
+    const bool flat = most > 0 && !(plane.upper - plane.lower < high - low);
+    if (flat) plane = {0, 0, sub_up(high, centre_out[i]), sub_down(low, centre_out[i])};
     if (!(radius_out[i] <= kMaxFloat && __builtin_fabsf(plane.slope_x) <= kMaxFloat &&
           __builtin_fabsf(plane.slope_y) <= kMaxFloat))
       plane = {0, 0, __builtin_inf(), -__builtin_inf()};
-    const double spread =
-        __builtin_fabs(static_cast<double>(plane.slope_x)) * static_cast<double>(radius_x[g]) +
-        __builtin_fabs(static_cast<double>(plane.slope_y)) * static_cast<double>(radius_y[h]) +
-        static_cast<double>(radius_out[i]);
+    const double spread_x =
+        __builtin_fabs(static_cast<double>(plane.slope_x)) * static_cast<double>(radius_x[g]);
+    const double spread_y =
+        __builtin_fabs(static_cast<double>(plane.slope_y)) * static_cast<double>(radius_y[h]);
+    const double spread = (flat ? 0 : spread_x + spread_y) + static_cast<double>(radius_out[i]);
     table[kSlopeX * n + i] = plane.slope_x;
     table[kSlopeY * n + i] = plane.slope_y;
     put_offsets(plane.upper, plane.lower, errors, spread, n, table + kProductUpper * n + i);

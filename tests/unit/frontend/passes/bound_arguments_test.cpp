@@ -110,5 +110,50 @@ TEST(BoundArguments, RoundsOutward) {
   EXPECT_GT(f.least, 0.3 - 1e-15);
 }
 
+// x / sqrt(b + w sum x^2) in two groups of two, with the functions that make the inverse root.
+Graph norm_of(const std::vector<Function>& functions, double weight, double bias, bool other) {
+  Builder b({4});
+  const ValueId square = b.add(Unary{{FunctionKind::kPower, 2}}, {b.x()}, {4});
+  SparseAffine sums;
+  sums.row_start = {0, 2, 4};
+  sums.column = {0, 1, 2, 3};
+  sums.value = constant({4}, {weight, weight, weight, weight});
+  sums.bias = constant({2}, {bias, bias});
+  ValueId at = b.add(std::move(sums), {square}, {2});
+  for (const Function& function : functions) at = b.add(Unary{function}, {at}, {2});
+  const ValueId x = other ? b.relu(b.x()) : b.x();
+  return b.outputs({b.add(Binary{Binary::Kind::kMul}, {b.map(at, {0, 0, 1, 1}), x}, {4})});
+}
+
+double most_of(Graph graph) {
+  bound_arguments(graph);
+  return only<Binary>(graph).most;
+}
+
+TEST(BoundArguments, NormsAreAtMostTheRootOfTheirSize) {
+  const Function half = {FunctionKind::kPower, -0.5}, root = {FunctionKind::kSqrt};
+  const Function inverse = {FunctionKind::kReciprocal};
+  EXPECT_NEAR(most_of(norm_of({half}, 0.5, 1e-5, false)), std::sqrt(2), 1e-12);
+  EXPECT_GE(most_of(norm_of({half}, 0.5, 1e-5, false)), std::sqrt(2));
+  EXPECT_NEAR(most_of(norm_of({root, inverse}, 0.25, 0, false)), 2, 1e-12);
+  EXPECT_NEAR(
+      most_of(norm_of({{FunctionKind::kPower, 0.5}, {FunctionKind::kPower, -1}}, 1, 0, false)), 1,
+      1e-12);
+}
+
+TEST(BoundArguments, NothingElseIsANorm) {
+  const Function half = {FunctionKind::kPower, -0.5};
+  EXPECT_EQ(most_of(norm_of({half}, -0.5, 1, false)), 0);
+  EXPECT_EQ(most_of(norm_of({half}, 0.5, -1e-5, false)), 0);
+  EXPECT_EQ(most_of(norm_of({half}, 0.5, 1e-5, true)), 0);
+  EXPECT_EQ(most_of(norm_of({{FunctionKind::kSqrt}}, 0.5, 1e-5, false)), 0);
+  EXPECT_EQ(most_of(norm_of({{FunctionKind::kPower, -1.5}}, 0.5, 1e-5, false)), 0);
+  // An element that is not among those of its own row.
+  Graph graph = norm_of({half}, 0.5, 1e-5, false);
+  for (Node& node : graph.nodes)
+    if (auto* const map = std::get_if<IndexMap>(&node.op)) map->source = {0, 0, 0, 1};
+  EXPECT_EQ(most_of(graph), 0);
+}
+
 }  // namespace
 }  // namespace bf_aot
