@@ -3,7 +3,9 @@
 #include <cmath>
 #include <vector>
 
+#include "planner/reference/contraction.h"
 #include "planner/reference/linear.h"
+#include "planner/reference/log_softmax.h"
 
 namespace bf_aot {
 namespace {
@@ -21,6 +23,27 @@ Layer magnitudes_of(Layer layer) {
     term.residual.clear();
   }
   return layer;
+}
+
+// Each sum of a contraction passes its weight on to all elements that it multiplies.
+template <typename SumOf>
+void pass_on_contraction(const Layer& layer, const Magnitudes& from, const SumOf& sum_of) {
+  Magnitudes& to_x = sum_of(layer.term(0).input);
+  Magnitudes& to_y = sum_of(layer.term(1).input);
+  reference::for_each_contracted(
+      layer, [&](Eigen::Index j, Eigen::Index x, Eigen::Index y, Eigen::Index, Eigen::Index, bool) {
+        to_x(x, 0) += from(j, 0);
+        to_y(y, 0) += from(j, 0);
+      });
+}
+
+// Each element of a group depends on all of them.
+void pass_on_groups(const SparseMap& map, const Magnitudes& from, Magnitudes& to) {
+  reference::for_each_group(map, [&](Eigen::Index begin, Eigen::Index end) {
+    const double weight = from.col(0).segment(begin, end - begin).sum();
+    for (Eigen::Index k = begin; k < end; ++k)
+      to(map.column[static_cast<std::size_t>(k)], 0) += weight;
+  });
 }
 
 // Lets each candidate of a maximum, and each factor of a product, pass on all of its output's
@@ -57,6 +80,11 @@ void weigh_splits(Plan& plan) {
       const std::vector<LayerId> sources = inputs_of(layer);
       for (std::size_t k = 0; k < sources.size(); ++k)
         map.parts[k]->apply_back(sums[i], sum_of(sources[k]));
+    } else if (layer.kind == LayerKind::kContraction) {
+      pass_on_contraction(layer, sums[i], sum_of);
+    } else if (layer.kind == LayerKind::kLogSoftmax) {
+      const Term& term = layer.terms.front();
+      pass_on_groups(std::get<SparseMap>(term.map), sums[i], sum_of(term.input));
     } else {
       for (const Term& term : layer.terms) pass_on(layer, term, sums[i], sum_of(term.input));
     }
