@@ -186,8 +186,7 @@ static inline double plane_below(const SoftmaxGroup& g, float* slope) {
   double sum = 0;
   for_each_power([&](int, double power) { sum += power; });
   const double missed = 2 * kExponentialError + g.missed();
-  // Of p also what the rounding of an exponent of at most 690 moves it by, and what lies below
-  // that.
+  // For p also: the rounding of an exponent of at most 690 moves it, and powers below that are cut.
   const double missed_p = 2 * missed + 0x1p-42;
   double lost = 0;
   for_each_power([&](int k, double power) {
