@@ -223,8 +223,8 @@ class NormFinder {
   // The largest |y|, or 0 where the product is no such quotient.
   double most(const Node& product) const {
     for (const std::size_t side : {0U, 1U})
-      if (const double most = most(product.inputs[side], product.inputs[1 - side]); most > 0)
-        return most;
+      if (const double found = most(product.inputs[side], product.inputs[1 - side]); found > 0)
+        return found;
     return 0;
   }
 
