@@ -19,8 +19,8 @@ bool is_smooth(const Node& node) {
   return unary != nullptr && !is_piecewise_linear(unary->function.kind);
 }
 
-// Appends attention to a graph: its first output becomes softmax(q k) v, or softmax(s) v, of affine
-// functions of what it was.
+// Appends attention to a graph: its first output becomes softmax(q k) (v g), or softmax(s) (v g),
+// of affine functions of what it was.
 class AttentionMaker {
  public:
   AttentionMaker(Random& random, Graph& graph) : random_(random), graph_(graph) {}
@@ -42,7 +42,9 @@ class AttentionMaker {
     }
     const ValueId z = add(std::move(groups), {scores}, {rows, sums});
     const ValueId p = add(Unary{{FunctionKind::kExp}}, {z}, {rows, sums});
-    const ValueId value = affine_of(x, {sums, columns});
+    const ValueId gate = affine_of(x, {sums, columns});
+    const ValueId value =
+        add(Binary{Binary::Kind::kMul}, {affine_of(x, {sums, columns}), gate}, {sums, columns});
     graph_.outputs.front() = add(MatMul{}, {p, value}, {rows, columns});
     if (testing::pick(random_, 0, 2) == 0) graph_.outputs.push_back(z);
   }
