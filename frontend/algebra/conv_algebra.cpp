@@ -166,6 +166,9 @@ std::optional<Constant> bias_of_offsets(const Conv& conv, const Constant& offset
                                         std::string_view where) {
   const ConvGeometry& g = conv.geometry;
   if (g.taps() != 1 || g.transposed || g.pad != Extent{0, 0, 0}) return std::nullopt;
+  // Padding at the end is what the size of the output says.
+  for (std::size_t d = 0; d < 3; ++d)
+    if ((g.out_size[d] - 1) * g.stride[d] >= g.in_size[d]) return std::nullopt;
   const std::optional<Constant> channels = per_channel(offset, g, false);
   if (!channels) return std::nullopt;
   ConstantBuilder bias(conv.bias.shape);

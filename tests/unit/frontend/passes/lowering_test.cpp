@@ -255,6 +255,29 @@ TEST(LowerAffine, ProductsOfComputedTensors) {
   EXPECT_EQ(count_ops<Binary>(graph), 2U);
 }
 
+// An offset does not reach positions that a convolution has behind its image.
+TEST(FoldScale, OffsetsBeforePaddedConvolutions) {
+  for (const std::int64_t size : {1, 3, 4}) {
+    Builder b({1, 1, 1, size});
+    ConvGeometry g;
+    g.in_size = {1, 1, size};
+    g.out_size = {1, 1, 2};
+    g.stride = {1, 1, 2};
+    g.in = dense_layout(1, g.in_size);
+    g.out = dense_layout(1, g.out_size);
+    const auto count = static_cast<std::size_t>(size);
+    const ValueId moved = b.add(scale(std::vector<double>(count, 2), std::vector<double>(count, 3)),
+                                {b.x()}, {1, 1, 1, size});
+    Graph graph = b.outputs({b.relu(
+        b.add(Conv{g, constant({1, 1, 1}, {5}), constant({1}, {7})}, {moved}, {1, 1, 1, 2}))});
+    const std::vector<double> x(count, 1);
+    const Tensors expected = evaluate(graph, {x});
+    EXPECT_EQ(expected[0][1], size > 2 ? 32 : 7);
+    normalise(graph);
+    EXPECT_EQ(evaluate(graph, {x}), expected);
+  }
+}
+
 // A number that a contraction is multiplied by goes to a factor, and what is added stays.
 TEST(LowerAffine, ContractionsOfScales) {
   Builder b({2, 2});
