@@ -81,29 +81,32 @@ class ScaleFolder {
     return true;
   }
 
-  // f sum a b = sum (f a) b for a number f; an offset stays, as a Scale of factor 1.
+  // f sum a b = sum (f a) b for a number f. What differs between elements stays behind the sums:
+  // the offsets and, as factors 1 with an error, what the exact factors miss f by.
   bool into_factor(const Node& inner) {
     const Constant& factor = scale_.factor;
-    const bool same =
-        std::ranges::all_of(factor.data, [&](double x) { return x == factor.data.front(); }) &&
-        std::ranges::all_of(factor.error, [&](double x) { return x == factor.error.front(); });
-    if (is_unit(factor) || !same) return false;
+    const double f = factor.data.empty() ? 1 : factor.data.front();
+    if (f == 0 || f == 1 || std::ranges::any_of(factor.data, [&](double x) { return x != f; }))
+      return false;
     const Node node = graph_.nodes[index_];
+    ConstantBuilder rest(factor.shape);
+    for (std::size_t i = 0; i < factor.data.size(); ++i)
+      rest.set(i, divide(bounded_at(factor, i), {f, 0}));
     const Value a = graph_.value(inner.inputs[0]);
     const std::int64_t count = element_count(a.shape);
-    Constant of_factor = filled({count}, factor.data.front());
-    if (!factor.error.empty())
-      of_factor.error.assign(static_cast<std::size_t>(count), factor.error.front());
     const ValueId scaled = graph_.add_value(a.name + "_scaled", Shape(a.shape));
     std::vector<std::vector<Node>> replacements(graph_.nodes.size());
     const auto maker = static_cast<std::size_t>(links_.maker(inner.output));
     Node contraction = inner;
     replacements[maker] = {
-        {Scale{std::move(of_factor), filled({count}, 0)}, {inner.inputs[0]}, scaled, node.origin}};
+        {Scale{filled({count}, f), filled({count}, 0)}, {inner.inputs[0]}, scaled, node.origin}};
     contraction.inputs[0] = scaled;
     contraction.origin = join_origins(inner.origin, node.origin);
     replacements[maker].push_back(std::move(contraction));
-    replacements[index_] = {{unit_scale(scale_.offset), {inner.output}, node.output, node.origin}};
+    replacements[index_] = {{Scale{std::move(rest).finish(node.origin), scale_.offset},
+                             {inner.output},
+                             node.output,
+                             node.origin}};
     replace_nodes(graph_, std::move(replacements));
     links_.invalidate();
     return true;

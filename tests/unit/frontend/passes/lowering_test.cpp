@@ -291,6 +291,32 @@ TEST(LowerAffine, ContractionsOfScales) {
   EXPECT_EQ(count_ops<Scale>(graph), 2U);
 }
 
+// The exact factors of two results that share a row of the first operand may differ: what that
+// operand is multiplied by has no error.
+TEST(LowerAffine, ContractionsOfScalesThatAreNotExact) {
+  Builder b({2, 2});
+  const ValueId y = b.relu(b.x());
+  const ValueId product = b.add(MatMul{}, {b.x(), y}, {2, 2});
+  Scale third = scale({1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3}, {0, 0, 0, 0});
+  third.factor.error = {0, 0x1p-56, 0x1p-55, 0};
+  Graph graph = b.outputs({b.add(third, {product}, {2, 2})});
+  normalise(graph);
+  EXPECT_EQ(count_ops<Contraction>(graph), 1U);
+  ASSERT_EQ(count_ops<Scale>(graph), 2U);
+  for (const Node& node : graph.nodes) {
+    const auto* op = std::get_if<Scale>(&node.op);
+    if (op == nullptr) continue;
+    if (node.output == graph.outputs[0]) {
+      EXPECT_EQ(op->factor.data, std::vector<double>(4, 1));
+      for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_GE(op->factor.error_at(i), third.factor.error[i] * 3);
+    } else {
+      EXPECT_EQ(op->factor.data, std::vector<double>(4, 1.0 / 3));
+      EXPECT_TRUE(op->factor.is_exact());
+    }
+  }
+}
+
 TEST(LowerAffine, DifferencesQuotientsAndSquares) {
   Builder b({2});
   const ValueId y = b.add(Unary{{FunctionKind::kExp, 0, 0}}, {b.x()}, {2});
