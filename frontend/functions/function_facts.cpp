@@ -434,8 +434,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .real = [](F f, L x) { return LongReal::unary(mpfr_exp, x < f.a ? x : LongReal(f.a)); },
      .domain = everywhere,
      .monotony = rises,
-     // That of the power, for which the cap stands: see softmax_as_pairs().
-     .derivative = [](T t, F) { return t.unary(kExp, t.x()); },
+     .derivative = [](T t, F f) { return t.times(t.step_below(t.x(), f.a), t.y()); },
      .float32 = {float32::by_library, float32::most::capped_exponential},
      .sample = {-12, 8, 4}},
     {.kind = kSin,

@@ -47,7 +47,6 @@ TEST(FunctionDerivatives, AreDifferenceQuotients) {
   for (const FunctionFacts& facts : function_facts()) {
     const FunctionSample& sample = facts.sample;
     if (facts.derivative == nullptr) continue;
-    if (facts.kind == kCappedExp) continue;  // OfACappedPowerIsThatOfThePower has it
     for (const double part : {0.15, 0.37, 0.52, 0.74, 0.91})
       expect_quotient({facts.kind, sample.a, sample.b},
                       sample.low + part * (sample.high - sample.low));
@@ -172,13 +171,22 @@ TEST(Derivative, OfAMaximumIsThatOfTheLargest) {
       EXPECT_EQ(found[i][row], winners[row] == i ? 1 : 0) << i << ", " << row;
 }
 
-// A cap stands for powers as they are, up to an error of values, which no slope has.
-TEST(Derivative, OfACappedPowerIsThatOfThePower) {
-  Builder b({1});
-  const ValueId y = b.add(Unary{{kCappedExp, 1}}, {b.x()}, {1});
-  const std::size_t first[] = {0};
-  const Graph made = derivative_graph(b.outputs({y}), first);
-  EXPECT_NEAR(evaluate(made, {{3}})[0][0], std::exp(3.0), 1e-12);
+// dy_i / dx_j is 1 - p_j for i = j and -p_j else, p being the softmax of the row.
+TEST(Derivative, OfALogSoftmaxIsByTheSoftmaxOfItsRow) {
+  Builder b({5});
+  const ValueId y = b.add(LogSoftmax{{0, 3, 5}, {4, 0, 2, 3, 1}}, {b.x()}, {5});
+  const Graph network = b.outputs({y});
+  const std::vector<double> x = {0.5, -1, 2, 0.25, -0.75};
+  const std::vector<double> value = evaluate(network, {x})[0];
+  const std::vector<std::size_t> inputs = {0, 1, 2, 3, 4};
+  const auto found = evaluate(derivative_graph(network, inputs), {x});
+  const std::size_t source[] = {4, 0, 2, 3, 1};
+  for (std::size_t i = 0; i < 5; ++i)
+    for (std::size_t k = 0; k < 5; ++k) {
+      const bool same_row = (i < 3) == (k < 3);
+      const double expected = same_row ? (i == k ? 1.0 : 0.0) - std::exp(value[k]) : 0.0;
+      EXPECT_NEAR(found[source[k]][i], expected, 1e-15) << i << ", " << source[k];
+    }
 }
 
 TEST(Derivative, OfAQuotient) {
