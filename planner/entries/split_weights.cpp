@@ -3,9 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "planner/reference/contraction.h"
+#include "planner/network/layer_loops.h"
 #include "planner/reference/linear.h"
-#include "planner/reference/log_softmax.h"
 
 namespace bf_aot {
 namespace {
@@ -30,7 +29,7 @@ template <typename SumOf>
 void pass_on_contraction(const Layer& layer, const Magnitudes& from, const SumOf& sum_of) {
   Magnitudes& to_x = sum_of(layer.term(0).input);
   Magnitudes& to_y = sum_of(layer.term(1).input);
-  reference::for_each_contracted(
+  for_each_contracted(
       layer, [&](Eigen::Index j, Eigen::Index x, Eigen::Index y, Eigen::Index, Eigen::Index, bool) {
         to_x(x, 0) += from(j, 0);
         to_y(y, 0) += from(j, 0);
@@ -39,7 +38,7 @@ void pass_on_contraction(const Layer& layer, const Magnitudes& from, const SumOf
 
 // Each element of a group depends on all of them.
 void pass_on_groups(const SparseMap& map, const Magnitudes& from, Magnitudes& to) {
-  reference::for_each_group(map, [&](Eigen::Index begin, Eigen::Index end) {
+  for_each_group(map, [&](Eigen::Index begin, Eigen::Index end) {
     const double weight = from.col(0).segment(begin, end - begin).sum();
     for (Eigen::Index k = begin; k < end; ++k)
       to(map.column[static_cast<std::size_t>(k)], 0) += weight;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
+#include "planner/network/layer_loops.h"
 #include "planner/plan/plan.h"
-#include "planner/reference/contraction.h"
 #include "planner/reference/linear.h"
 #include "planner/reference/log_softmax.h"
 #include "planner/reference/relaxation.h"

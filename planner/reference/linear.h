@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
+#include "planner/network/layer_loops.h"
 #include "planner/plan/plan.h"
 #include "planner/reference/numbers.h"
 
@@ -248,11 +249,6 @@ class RunPart final : public LinearPart<Scalar> {
   const Map& map_;  // the plan's
   std::vector<Scalar> weight_;
 };
-
-// The element of x that y_i reads, or -1 for none.
-inline std::int64_t source_of(const GatherMap& map, Eigen::Index i) {
-  return map.source.empty() ? i : map.source[static_cast<std::size_t>(i)];
-}
 
 template <typename Scalar>
 class GatherPart final : public LinearPart<Scalar> {

@@ -4,19 +4,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "planner/plan/layers.h"
+#include "planner/network/layer_loops.h"
 #include "planner/reference/numbers.h"
 #include "planner/reference/relaxation.h"
 
 // Log-softmax layers without the prices of rounding: docs/proofs/log-softmax.md.
 namespace bf_aot::reference {
-
-// visit(begin, end) for each group of entries.
-template <typename Visit>
-void for_each_group(const SparseMap& map, const Visit& visit) {
-  for (std::size_t i = 0; i + 1 < map.row_start.size(); ++i)
-    visit(Eigen::Index{map.row_start[i]}, Eigen::Index{map.row_start[i + 1]});
-}
 
 // x_k - ln sum_j e^x_j of each entry; in rationals near that.
 template <typename Scalar>

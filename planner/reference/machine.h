@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
+#include "planner/network/layer_loops.h"
 #include "planner/plan/plan.h"
-#include "planner/reference/contraction.h"
 #include "planner/reference/linear.h"
 #include "planner/reference/lines.h"
 #include "planner/reference/log_softmax.h"
@@ -426,7 +426,7 @@ class Machine {
   }
 
   // In rationals there are no planes of powers.
-  void execute(const RelaxLogSoftmax& step) {
+  void execute([[maybe_unused]] const RelaxLogSoftmax& step) {
     if constexpr (std::is_floating_point_v<Scalar>) {
       const Layer& target = layer(step.layer);
       Vector<Scalar> table = zeros<Scalar>(Eigen::Index{bf::kLogSoftmaxRows} * target.out);
@@ -435,7 +435,6 @@ class Machine {
                         memory(step.radius_in), bounds, table);
       finish(step, std::move(table), std::move(bounds));
     } else {
-      BF_CHECK(step.layer.is_layer());
       throw NoRationalBounds();
     }
   }

@@ -8,6 +8,7 @@
 #include "frontend/functions/function.h"
 #include "frontend/functions/function_facts.h"
 #include "frontend/graph/conv_loops.h"
+#include "planner/network/layer_loops.h"
 
 namespace bf_aot::decide {
 namespace {
@@ -42,10 +43,6 @@ BF_CLONES void dense_backward(const float* weight, int rows, int columns, const 
         weight + static_cast<std::size_t>(i) * static_cast<std::size_t>(columns);
     for (int k = 0; k < columns; ++k) add_scaled(in + at(k), row[k], out + at(i));
   }
-}
-
-std::int64_t source_of(const GatherMap& map, std::int64_t i) {
-  return map.source.empty() ? i : map.source[static_cast<std::size_t>(i)];
 }
 
 // Calls visit(output, weight, input) for the products of a term with `outputs` outputs.
@@ -124,24 +121,20 @@ void multiply_slopes(const Function& function, const std::vector<float>& z, std:
                     steps ? wide : 1e-3 * std::max(1.0, std::fabs(static_cast<double>(z[i]))));
 }
 
+// visit(output, element of x, element of y) for all products of a product or contraction.
+template <typename Visit>
+void for_each_factor_pair(const Layer& layer, const Visit& visit) {
+  if (layer.kind == LayerKind::kContraction) {
+    for_each_contracted(layer, [&](std::int64_t i, std::int64_t x, std::int64_t y, std::int64_t,
+                                   std::int64_t, bool) { visit(i, x, y); });
+    return;
+  }
+  const auto& first = std::get<GatherMap>(layer.term(0).map);
+  const auto& second = std::get<GatherMap>(layer.term(1).map);
+  for (int i = 0; i < layer.out; ++i) visit(i, source_of(first, i), source_of(second, i));
+}
+
 // Candidates of element i of a max layer.
-// visit(output, place in the left factor, place in the right one) for all products.
-template <typename Visit>
-void for_each_contracted(const ContractionShape& shape, const Visit& visit) {
-  for (int row = 0; row < shape.batch * shape.rows; ++row)
-    for (int j = 0; j < shape.columns; ++j)
-      for (int l = 0; l < shape.sums; ++l)
-        visit(row * shape.columns + j, row * shape.sums + l,
-              (row / shape.rows * shape.columns + j) * shape.sums + l);
-}
-
-// visit(begin, end) for the entries of each row.
-template <typename Visit>
-void for_each_group(const SparseMap& map, const Visit& visit) {
-  for (std::size_t i = 0; i + 1 < map.row_start.size(); ++i)
-    visit(map.row_start[i], map.row_start[i + 1]);
-}
-
 std::pair<std::int32_t, std::int32_t> candidates(const SparseMap& map, int i) {
   const auto k = static_cast<std::size_t>(i);
   return {map.row_start[k], map.row_start[k + 1]};
@@ -183,25 +176,14 @@ void RowGradients::evaluate(LayerId id) {
       for (const Term& term : layer.terms)
         term_forward(term, layer.out, value(term.input).data(), z.data());
       break;
-    case LayerKind::kProduct: {
-      const auto& first = std::get<GatherMap>(layer.term(0).map);
-      const auto& second = std::get<GatherMap>(layer.term(1).map);
-      const float* const x = value(layer.term(0).input).data();
-      const float* const y = value(layer.term(1).input).data();
-      for (int i = 0; i < layer.out; ++i)
-        for (std::size_t p = 0; p < kPoints; ++p)
-          z[at(i) + p] = x[at(source_of(first, i)) + p] * y[at(source_of(second, i)) + p];
-      break;
-    }
+    case LayerKind::kProduct:
     case LayerKind::kContraction: {
-      const auto& first = std::get<GatherMap>(layer.term(0).map);
-      const auto& second = std::get<GatherMap>(layer.term(1).map);
       const float* const x = value(layer.term(0).input).data();
       const float* const y = value(layer.term(1).input).data();
       std::fill(z.begin(), z.end(), 0.0F);
-      for_each_contracted(layer.contraction, [&](int i, int left, int right) {
+      for_each_factor_pair(layer, [&](std::int64_t i, std::int64_t left, std::int64_t right) {
         for (std::size_t p = 0; p < kPoints; ++p)
-          z[at(i) + p] += x[at(source_of(first, left)) + p] * y[at(source_of(second, right)) + p];
+          z[at(i) + p] += x[at(left) + p] * y[at(right) + p];
       });
       break;
     }
@@ -219,15 +201,15 @@ void RowGradients::evaluate(LayerId id) {
     case LayerKind::kLogSoftmax: {
       const auto& map = std::get<SparseMap>(layer.term(0).map);
       const float* const x = value(layer.term(0).input).data();
-      for_each_group(map, [&](int begin, int end) {
+      for_each_group(map, [&](std::int64_t begin, std::int64_t end) {
         for (std::size_t p = 0; p < kPoints; ++p) {
-          const auto input = [&](int k) {
+          const auto input = [&](std::int64_t k) {
             return x[at(map.column[static_cast<std::size_t>(k)]) + p];
           };
           float largest = input(begin), sum = 0;
-          for (int k = begin; k < end; ++k) largest = std::max(largest, input(k));
-          for (int k = begin; k < end; ++k) sum += std::exp(input(k) - largest);
-          for (int k = begin; k < end; ++k) z[at(k) + p] = input(k) - largest - std::log(sum);
+          for (std::int64_t k = begin; k < end; ++k) largest = std::max(largest, input(k));
+          for (std::int64_t k = begin; k < end; ++k) sum += std::exp(input(k) - largest);
+          for (std::int64_t k = begin; k < end; ++k) z[at(k) + p] = input(k) - largest - std::log(sum);
         }
       });
       break;
@@ -259,37 +241,19 @@ void RowGradients::pull_back(LayerId id) {
       for (const Term& term : layer.terms)
         term_backward(term, layer.out, d.data(), adjoint(term.input).data());
       break;
-    case LayerKind::kProduct: {
-      const auto& first = std::get<GatherMap>(layer.term(0).map);
-      const auto& second = std::get<GatherMap>(layer.term(1).map);
+    case LayerKind::kProduct:
+    case LayerKind::kContraction: {
       const float* const x = value(layer.term(0).input).data();
       const float* const y = value(layer.term(1).input).data();
       float* const dx = adjoint(layer.term(0).input).data();
       float* const dy = adjoint(layer.term(1).input).data();
-      for (int i = 0; i < layer.out; ++i)
+      for_each_factor_pair(layer, [&](std::int64_t i, std::int64_t left, std::int64_t right) {
         for (std::size_t p = 0; p < kPoints; ++p) {
-          const std::size_t g = at(source_of(first, i)) + p, h = at(source_of(second, i)) + p;
+          const std::size_t g = at(left) + p, h = at(right) + p;
           const float by = d[at(i) + p];
           const float to_x = by * y[h], to_y = by * x[g];
           dx[g] += to_x;
           dy[h] += to_y;
-        }
-      break;
-    }
-    case LayerKind::kContraction: {
-      const auto& first = std::get<GatherMap>(layer.term(0).map);
-      const auto& second = std::get<GatherMap>(layer.term(1).map);
-      const float* const x = value(layer.term(0).input).data();
-      const float* const y = value(layer.term(1).input).data();
-      float* const dx = adjoint(layer.term(0).input).data();
-      float* const dy = adjoint(layer.term(1).input).data();
-      for_each_contracted(layer.contraction, [&](int i, int left, int right) {
-        for (std::size_t p = 0; p < kPoints; ++p) {
-          const std::size_t g = at(source_of(first, left)) + p;
-          const std::size_t h = at(source_of(second, right)) + p;
-          const float by = d[at(i) + p];
-          dx[g] += by * y[h];
-          dy[h] += by * x[g];
         }
       });
       break;
@@ -311,11 +275,11 @@ void RowGradients::pull_back(LayerId id) {
     case LayerKind::kLogSoftmax: {  // dx_j = d_j - e^z_j sum d
       const auto& map = std::get<SparseMap>(layer.term(0).map);
       float* const dx = adjoint(layer.term(0).input).data();
-      for_each_group(map, [&](int begin, int end) {
+      for_each_group(map, [&](std::int64_t begin, std::int64_t end) {
         for (std::size_t p = 0; p < kPoints; ++p) {
           float sum = 0;
-          for (int k = begin; k < end; ++k) sum += d[at(k) + p];
-          for (int k = begin; k < end; ++k)
+          for (std::int64_t k = begin; k < end; ++k) sum += d[at(k) + p];
+          for (std::int64_t k = begin; k < end; ++k)
             dx[at(map.column[static_cast<std::size_t>(k)]) + p] +=
                 d[at(k) + p] - std::exp(z[at(k) + p]) * sum;
         }
