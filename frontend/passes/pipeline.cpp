@@ -38,9 +38,9 @@ void functions_of_one_tensor(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation && !maxima) collapse_univariate(graph);
 }
 
-// Evaluation rounds each result, and neurons are split of functions and products alone.
+// The searches that split neurons know functions and products, and no log-softmax.
 void softmax_as_asked(Graph& graph, const PassOptions& options) {
-  if (options.own_evaluation || options.max_as_relu) softmax_as_pairs(graph);
+  if (options.max_as_relu) softmax_as_pairs(graph);
 }
 
 // It does not run for a verifier's own evaluation, whose roundings no constant of the graph holds.
@@ -48,10 +48,10 @@ void arguments_of_network(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation) bound_arguments(graph);
 }
 
-// Neurons are split of products of elements; and sums of rounded products are theirs to round.
+// The searches that split neurons, and the passes that add the roundings of float32 or of a grid,
+// need products of matrices written as products of elements and their sums.
 void lower_as_asked(Graph& graph, const PassOptions& options) {
-  lower_affine(
-      graph, !options.own_evaluation && !options.max_as_relu && !options.float32 && !options.grids);
+  lower_affine(graph, !options.max_as_relu && !options.float32 && !options.grids);
 }
 
 void round_as_given(Graph& graph, const PassOptions& options) {

@@ -80,7 +80,9 @@ class Counter {
 
   static void check(const Layer& layer) {
     std::string what;
-    if (layer.kind == LayerKind::kProduct) what = "a product of two tensors";
+    if (layer.kind == LayerKind::kProduct || layer.kind == LayerKind::kContraction)
+      what = "a product of two tensors";
+    if (layer.kind == LayerKind::kLogSoftmax) what = "log-softmax";
     if (layer.function) what = fmt::format("the function {}", to_string(*layer.function));
     if (what.empty()) return;
     fail("BF2110", layer.origin, fmt::format("float32-exact semantics does not cover {}", what),

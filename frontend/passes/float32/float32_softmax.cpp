@@ -45,12 +45,10 @@ class Finder {
   static bool all(const Constant& constant, double x) {
     return std::ranges::all_of(constant.data, [x](double y) { return y == x; });
   }
-  // Returns true for x + 0, which carries the error that capped powers leave. It has 0 in place of
-  // masked elements.
+  // Returns true for x + 0, which carries the error that capped powers leave.
   static bool is_shift(const Node& node) {
     const auto* const scale = std::get_if<Scale>(&node.op);
-    return scale != nullptr && all(scale->offset, 0) &&
-           std::ranges::all_of(scale->factor.data, [](double x) { return x == 0 || x == 1; });
+    return scale != nullptr && all(scale->offset, 0) && all(scale->factor, 1);
   }
   static std::int64_t row(const SparseAffine& op, std::size_t i) {
     return op.row_start[i + 1] - op.row_start[i];

@@ -7,7 +7,7 @@
 
 namespace bf_aot {
 
-// The nodes that import made of each Softmax along three elements or more:
+// The nodes that softmax_as_pairs() made of each softmax of three elements or more:
 //   1 / (1 + sum_j e^(x_j - x_i)), limited to [0, 1].
 // Implementations do not compute it so. The error of what they compute is therefore bounded as a
 // whole, as an error of the last node's result.
