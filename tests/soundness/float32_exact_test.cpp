@@ -310,6 +310,8 @@ TEST_F(Float32Exact, OtherFunctionsAndProductsAreRefused) {
   };
   EXPECT_EQ(refused_for(Unary{{FunctionKind::kTanh, 0, 0}}, 1), "BF2110");
   EXPECT_EQ(refused_for(Binary{Binary::Kind::kMul}, 2), "BF2110");
+  EXPECT_EQ(refused_for(LogSoftmax{{0, 2}, {0, 1}}, 1), "BF2110");
+  EXPECT_EQ(refused_for(Contraction{1, 1, 2, 1, {0}, {0, 1}}, 2), "BF2110");
 }
 
 TEST_F(Float32Exact, VerifierOfPlansCountsRoundings) {

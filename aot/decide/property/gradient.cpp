@@ -209,7 +209,8 @@ void RowGradients::evaluate(LayerId id) {
           float largest = input(begin), sum = 0;
           for (std::int64_t k = begin; k < end; ++k) largest = std::max(largest, input(k));
           for (std::int64_t k = begin; k < end; ++k) sum += std::exp(input(k) - largest);
-          for (std::int64_t k = begin; k < end; ++k) z[at(k) + p] = input(k) - largest - std::log(sum);
+          for (std::int64_t k = begin; k < end; ++k)
+            z[at(k) + p] = input(k) - largest - std::log(sum);
         }
       });
       break;
