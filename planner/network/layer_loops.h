@@ -5,7 +5,7 @@
 
 #include "planner/plan/layers.h"
 
-// What the layers that are not affine read, element by element.
+// The loops over what the layers that are not affine read, element by element.
 
 namespace bf_aot {
 

@@ -122,6 +122,42 @@ TEST(Contraction, NeedsItsPrices) {
   EXPECT_GT(broken, 0);
 }
 
+// Rows of one coefficient, a power of two, over elements that are read once: no sum is rounded, and
+// planes hold without prices. Of points, boxes are what their sums lose.
+TEST(Contraction, RowsThatNothingRoundsNeedNoPrices) {
+  for (unsigned seed = 0; seed < 600; ++seed) {
+    Random random(seed);
+    const Numbers kind = kAllNumbers[seed % 5];
+    Contraction made;
+    made.shape = {1, random.between(1, 3), random.between(1, 9), random.between(1, 9)};
+    const auto [batch, m, n, k] = made.shape;
+    made.x = random_tensor(random, kind, m * k);
+    made.y = random_tensor(random, kind, n * k);
+    made.of_x.resize(made.x.centre.size());
+    made.of_y.resize(made.y.centre.size());
+    std::iota(made.of_x.begin(), made.of_x.end(), 0);
+    std::iota(made.of_y.begin(), made.of_y.end(), 0);
+    if (seed % 3 == 0) {
+      std::fill(made.x.radius.begin(), made.x.radius.end(), 0.0F);
+      std::fill(made.y.radius.begin(), made.y.radius.end(), 0.0F);
+    }
+    made.relax({});
+    std::vector<float> a(static_cast<std::size_t>(made.shape.out()) * kRows, 0);
+    for (std::size_t r = 0; r < kRows; ++r)
+      a[static_cast<std::size_t>(random.below(made.shape.out())) * kRows + r] =
+          random.below(2) == 0 ? -1.0F : 1.0F;
+    const std::vector<float> sums = made.pull_back(a);
+    for (int trial = 0; trial < 6; ++trial) {
+      const std::vector<mpq_class> px = random_point(random, made.x),
+                                   py = random_point(random, made.y);
+      std::vector<mpq_class> z(static_cast<std::size_t>(made.shape.out()), 0);
+      made.for_each([&](std::size_t i, std::size_t g, std::size_t h) { z[i] += px[g] * py[h]; });
+      EXPECT_TRUE(box_holds(made.layer.z, z)) << seed;
+      EXPECT_TRUE(rows_hold(a, z, made.layer, {&made.x, &made.y}, {&px, &py}, sums)) << seed;
+    }
+  }
+}
+
 // Points of the simplex in the box of x, whose centres are one: rows of x do not share elements.
 Contraction random_means(Random& random, Numbers kind) {
   Contraction made = random_contraction(random, kind);
@@ -197,7 +233,7 @@ TEST(Contraction, MeansHold) {
   EXPECT_GT(tried, 500);
 }
 
-// Of what lies in [2, 4] a mean does, whatever is known of its weights.
+// A mean of numbers in [2, 4] lies there too, whatever is known of its weights.
 TEST(Contraction, MeansLieInTheHull) {
   Contraction made;
   made.shape = {1, 1, 1, 3};
@@ -228,7 +264,7 @@ TEST(Contraction, BoxesAlone) {
   }
 }
 
-// By hand: [1, 3] [2, 4] + [-1, 1] [-2, 0] lies in [2 - 2, 12 + 2].
+// [1, 3] [2, 4] + [-1, 1] [-2, 0] lies in [2 - 2, 12 + 2], as one computes by hand.
 TEST(Contraction, BoxByHand) {
   Contraction made;
   made.shape = {1, 1, 1, 2};

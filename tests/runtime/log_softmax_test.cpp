@@ -20,7 +20,7 @@ class Real {
   Real& operator=(const Real&) = delete;
   ~Real() { mpfr_clear(x_); }
   mpfr_ptr get() { return x_; }
-  // As a rational; what is smaller than 2^-2000 is 0.
+  // The number as a rational, or 0 where it is smaller than 2^-2000.
   mpq_class value() {
     mpq_class made;
     if (mpfr_zero_p(x_) != 0 || mpfr_get_exp(x_) < -2000) return made;
@@ -169,6 +169,83 @@ TEST(LogSoftmax, BoxesAreTight) {
   }
 }
 
+// Logits for which planes touch what they bound: at corners where as many powers rise as fall, and
+// where one of them is so far above the others that its slope is rounded.
+Tensor touching_logits(Random& random) {
+  const int n = random.between(2, 6);
+  const float radius = random.below(4) == 0
+                           ? 0
+                           : static_cast<float>(std::ldexp(random.unit(), random.between(-12, 1)));
+  Tensor made = {std::vector<double>(static_cast<std::size_t>(n), 0),
+                 std::vector<float>(static_cast<std::size_t>(n), radius)};
+  if (random.below(3) == 0) return made;
+  const double apart = 40 * random.unit();
+  for (int i = 1; i < n; ++i) made.centre[static_cast<std::size_t>(i)] = -apart;
+  made.radius[0] = random.below(2) == 0 ? 0 : radius * 0x1p-3F;
+  return made;
+}
+
+struct WholeGroup {
+  Tensor x;
+  std::vector<std::int32_t> column;
+  explicit WholeGroup(Tensor of) : x(std::move(of)), column(x.centre.size()) {
+    std::iota(column.begin(), column.end(), 0);
+  }
+  bf::SoftmaxGroup group() const {
+    return {column.data(), 0, x.size(), x.centre.data(), x.radius.data()};
+  }
+};
+
+WholeGroup random_group(unsigned seed, Random& random) {
+  return WholeGroup(seed % 2 == 0 ? touching_logits(random) : random_logits(random, 5));
+}
+
+// Planes of ln sum e^x in double, before prices and roundings to float can hide what they miss.
+TEST(LogSoftmax, PlanesHold) {
+  for (unsigned seed = 0; seed < 1500; ++seed) {
+    Random random(seed);
+    const WholeGroup made = random_group(seed, random);
+    const std::size_t n = made.x.centre.size();
+    std::vector<float> below(n), above(n), scratch(n);
+    const double least = bf::plane_below(made.group(), below.data());
+    const double most =
+        bf::plane_above(made.group(), bf::end_powers(made.group()), above.data(), scratch.data());
+    for (int trial = 0; trial < 12; ++trial) {
+      const std::vector<mpq_class> point = random_point(random, made.x);
+      const mpq_class sum = point[0] - log_softmax(point)[0];
+      mpq_class low = exact(least), high = exact(most);
+      for (std::size_t k = 0; k < n; ++k) {
+        const mpq_class from = point[k] - exact(made.x.centre[k]);
+        low += exact(static_cast<double>(below[k])) * from;
+        high += exact(static_cast<double>(above[k])) * from;
+      }
+      EXPECT_LE(low, sum + kMissed) << seed;
+      EXPECT_GE(high, sum - kMissed) << seed;
+    }
+  }
+}
+
+// Ends of boxes in double hold the values at the corners that they stand for.
+TEST(LogSoftmax, EndsOfBoxesHold) {
+  for (unsigned seed = 0; seed < 1500; ++seed) {
+    Random random(seed);
+    const WholeGroup made = random_group(seed, random);
+    const bf::EndPowers powers = bf::end_powers(made.group());
+    for (std::size_t k = 0; k < made.x.centre.size(); ++k) {
+      double ends[2];
+      bf::log_softmax_boxes<1>(made.group(), powers, static_cast<int>(k), &ends[0], &ends[1]);
+      for (const int side : {-1, 1}) {
+        std::vector<mpq_class> corner;
+        for (std::size_t j = 0; j < made.x.centre.size(); ++j)
+          corner.push_back(exact(made.x.centre[j]) +
+                           (j == k ? side : -side) * exact(static_cast<double>(made.x.radius[j])));
+        const mpq_class beyond = log_softmax(corner)[k] - exact(ends[side > 0 ? 1 : 0]);
+        EXPECT_LE(side * beyond, kMissed) << seed << ", " << k << ", " << side;
+      }
+    }
+  }
+}
+
 // The winner at 60 apart is within 1e-6 of 1, and what loses has finite bounds.
 TEST(LogSoftmax, FarApart) {
   const Tensor x = {{60, 0, -1e9}, {0.5F, 0.5F, 0.5F}};
@@ -180,7 +257,7 @@ TEST(LogSoftmax, FarApart) {
   EXPECT_NEAR(layer.z.centre[2], -1e9 - 60, 1);
 }
 
-// What a mask hides costs nothing, whatever its own radius.
+// Bounds of the elements that a mask leaves do not depend on the radius of one that it hides.
 TEST(LogSoftmax, HiddenElementsCostNothing) {
   Layer with, without;
   relax({{0, 3}, {0, 1, 2}}, {{1, 2, -3.4e38}, {0.1F, 0.1F, 1e24F}}, {}, with);

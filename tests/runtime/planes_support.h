@@ -42,8 +42,8 @@ struct Layer {
   std::vector<std::vector<float>> out;  // coefficients over each factor
 };
 
-// What a row must not exceed: sum A (z - z_c) >= sum C (x - x_c) + F. Returns whether it
-// holds, for all rows, when z is known up to what makes `missed`.
+// Returns whether sum A (z - z_c) >= sum C (x - x_c) + F for all rows, as a lower bound must be. z
+// is known up to what moves the left side by `missed`.
 inline bool rows_hold(const std::vector<float>& a, const std::vector<mpq_class>& z,
                       const Layer& layer, const std::vector<const Tensor*>& factors,
                       const std::vector<const std::vector<mpq_class>*>& points,
