@@ -44,6 +44,26 @@ class Chain {
     return relu ? add_node(Relu{}, {last_}, g.out_count()) : last_;
   }
 
+  // Row i adds up to 3 elements, from element 5i on.
+  ValueId add_sparse(std::int64_t rows) {
+    const std::int64_t count = graph_.value(last_).shape.at(0);
+    SparseAffine sparse;
+    sparse.row_start = {0};
+    scale_ /= 2;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t k = 0; k <= i % 3; ++k) {
+        sparse.column.push_back((5 * i + 2 * k) % count);
+        sparse.value.data.push_back(pick(random_, 0, 1) == 0 ? -2 : 1);
+      }
+      sparse.row_start.push_back(static_cast<std::int64_t>(sparse.column.size()));
+      sparse.bias.data.push_back(pick(random_, bias_ - 3, bias_ + 3) + scale_);
+    }
+    sparse.value.shape = {static_cast<std::int64_t>(sparse.column.size())};
+    sparse.bias.shape = {rows};
+    add_node(std::move(sparse), {last_}, rows);
+    return add_relu();
+  }
+
   // The largest of each window of width x width pixels of every channel.
   ValueId add_max(std::int64_t channels, Extent size, std::int64_t width, std::int64_t stride) {
     GroupMax max;
@@ -204,6 +224,14 @@ Graph max_beside_sum() {
   return chain.finish();
 }
 
+Graph sums_of_pixels() {
+  Chain chain(2 * 16);
+  chain.add(chain.conv(2, 8, kImage, kSquare));
+  chain.add_sparse(9 * 4);
+  chain.add(chain.conv(9, 3, {1, 2, 2}, kSquare), false);
+  return chain.finish();
+}
+
 }  // namespace
 
 const std::vector<ImageNet>& image_nets() {
@@ -219,6 +247,7 @@ const std::vector<ImageNet>& image_nets() {
       {"max_pool", max_pool, 100, true},
       {"max_of_overlaps", max_of_overlaps, 100, true},
       {"max_beside_sum", max_beside_sum, 100},
+      {"sums_of_pixels", sums_of_pixels},
   };
   return all;
 }
