@@ -13,7 +13,10 @@ using Kind = OperatorNote::Kind;
 // What there is to say of one; those that the importer knows and that are not here are plain.
 constexpr OperatorNote kNotes[] = {
     {"AffineGrid", Kind::kNot, "the positions read depend on the data"},
-    {"Attention", Kind::kNot, "export it as the operators that it is made of"},
+    {"Attention", Kind::kPlain,
+     "a mask of truth values, or with -inf, is constant, and so is `nonpad_kv_seqlen`; "
+     "`is_causal` "
+     "counts the past, as ONNX's text since version 1.23 says of all operator sets"},
     {"Bernoulli", Kind::kNot, "a random output has no bounds"},
     {"BitCast", Kind::kNot, "bits of integers: no real number has them"},
     {"BitShift", Kind::kNot, "bits of integers: no real number has them"},
@@ -97,7 +100,7 @@ constexpr OperatorNote kNotes[] = {
      "reference evaluator does"},
     {"ReverseSequence", Kind::kPlain, "constant lengths"},
     {"RoiAlign", Kind::kNot, "the positions read depend on the data"},
-    {"RotaryEmbedding", Kind::kNot, "export it as the operators that it is made of"},
+    {"RotaryEmbedding", Kind::kPlain, "constant positions"},
     {"STFT", Kind::kNot, "signal processing, outside of the networks verified so far"},
     {"Scan", Kind::kNot, "control flow: only feed-forward graphs are verified"},
     {"Scatter", Kind::kPlain, "constant indices"},

@@ -345,6 +345,30 @@ def rms_normalization(opset):
     return [([X(x), C(real(4))], {}), ([X(x), C(real(3, 4))], {"axis": 1}), ([X(x), C(real(4))], {"epsilon": 0.1})]
 
 
+def attention(opset):
+    q, k, v = X(real(1, 2, 3, 2)), X(real(1, 2, 4, 2)), X(real(1, 2, 4, 3))
+    flat = {"q_num_heads": 2, "kv_num_heads": 1}
+    mask, allowed = C(real(3, 4)), C(np.array([[1, 0, 1, 1]] * 3, bool))
+    past = [X(real(1, 2, 2, 2)), X(real(1, 2, 2, 3))]
+    forms = [([q, k, v], a) for a in ({}, {"is_causal": 1}, {"softcap": 0.5}, {"scale": 0.3})] + \
+        [([X(real(1, 3, 4)), X(real(1, 4, 2)), X(real(1, 4, 3))], flat), ([q, k, v, mask], {}), ([q, k, v, allowed], {}),
+         ([q, k, v, None] + past, {"is_causal": 1}, 3), ([q, k, v, X(real(1, 1, 3, 4))], {}),
+         ([q, k, v, C(real(3, 5))], {})] + [([q, k, v, mask], {"qk_matmul_output_mode": m}, 4) for m in range(4)]
+    if opset >= 24:
+        forms += [([q, k, v, None, None, None, C(ints(3))], a) for a in ({}, {"is_causal": 1})]
+    if opset >= 25:
+        forms += [([q, k, v], {"left_window_size": 1, "right_window_size": 1})]
+    return forms
+
+
+def rotary_embedding(opset):
+    x, angles = X(real(1, 2, 3, 4)), [C(real(1, 3, 2)), C(real(1, 3, 2))]
+    table = [C(real(5, 2)), C(real(5, 2)), C(ints(4, 0, 2).reshape(1, 3))]
+    return [([x] + angles, a) for a in ({}, {"interleaved": 1})] + \
+        [([x] + table, a) for a in ({}, {"interleaved": 1})] + \
+        [([X(real(1, 3, 8))] + table, {"num_heads": 2}), ([X(real(1, 3, 6))] + table, {"num_heads": 1, "rotary_embedding_dim": 4})]
+
+
 def group_normalization(opset):
     x = real(2, 4, 3)
     count = 2 if opset < 21 else 4
@@ -553,7 +577,7 @@ def softmax(opset):
 FORMS = {
     "Abs": unary(), "Acos": unary(-0.9, 0.9), "Acosh": unary(1.1, 3), "Add": binary(), "And": logic,
     "ArgMax": max_min_arg, "ArgMin": max_min_arg, "Asin": unary(-0.9, 0.9), "Asinh": unary(), "Atan": unary(),
-    "Atanh": unary(-0.9, 0.9), "AveragePool": pool(average_extra), "BatchNormalization": batch_normalization,
+    "Atanh": unary(-0.9, 0.9), "Attention": attention, "AveragePool": pool(average_extra), "BatchNormalization": batch_normalization,
     "Cast": cast, "CastLike": lambda opset: [([X(real(3)), C(np.array([1], t))], {}) for t in (np.int32, np.bool_, np.float32)],
     "Ceil": unary(), "Celu": unary(), "Clip": clip,
     "Compress": lambda opset: [([X(real(3, 4)), C(np.array([True, False, True]))], a) for a in ({}, {"axis": 0}, {"axis": 1})] +
@@ -602,6 +626,7 @@ FORMS = {
     "ReduceSum": reduction(axes_input=13), "ReduceSumSquare": reduction(), "Relu": unary(), "Reshape": reshape, "Resize": resize,
     "ReverseSequence": lambda opset: [([X(real(4, 3)), C(ints(1, 4, 2))], {}), ([X(real(3, 4)), C(ints(1, 4, 2))], {"batch_axis": 0, "time_axis": 1}),
                                       ([X(real(3, 4)), C(ints(0, 4, 2))], {"batch_axis": 0, "time_axis": 1})],
+    "RotaryEmbedding": rotary_embedding,
     "Round": one(np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.3], np.float32)), "Scatter": scatter, "ScatterElements": scatter,
     "ScatterND": scatter_nd, "Selu": unary(), "Shape": shape_of, "Shrink": unary(), "Sigmoid": unary(), "Sign": unary(),
     "Sin": unary(), "Sinh": unary(), "Size": unary(), "Slice": slices, "Softmax": softmax, "SoftmaxCrossEntropyLoss": loss,

@@ -421,7 +421,17 @@ std::vector<int> carried_inputs(const onnx::NodeProto& node) {
                                                                : std::vector<int>{};
 }
 
-// Imports a node that reads -inf. Softmax is told which elements these are. An operator that takes
+// The inputs that an operator leaves elements out of where they are -inf. Empty: it leaves out
+// none.
+std::vector<int> masking_inputs(const onnx::NodeProto& node) {
+  if (!is_standard_domain(node.domain())) return {};
+  const std::string& type = node.op_type();
+  if (type == "Softmax" || type == "LogSoftmax") return {0};
+  constexpr int kMask = 3;
+  return type == "Attention" && node.input_size() > kMask ? std::vector{kMask} : std::vector<int>{};
+}
+
+// Imports a node that reads -inf. One that masks is told which elements these are. One that takes
 // them along is imported twice: for the other elements, and for 1 where there is -inf and 0
 // elsewhere, which tells where its result has -inf. Others refuse to read such a tensor.
 void GraphImporter::import_masked(const onnx::NodeProto& node, const OperatorImporter& op,
@@ -431,26 +441,25 @@ void GraphImporter::import_masked(const onnx::NodeProto& node, const OperatorImp
     op.run(import);
   };
   std::map<std::string, Symbol> kept;
-  const bool softmax = is_standard_domain(node.domain()) && node.op_type() == "Softmax";
-  for (const int i : softmax ? std::vector<int>{0} : carried_inputs(node))
+  const std::vector<int> masking = masking_inputs(node);
+  for (const int i : masking.empty() ? carried_inputs(node) : masking)
     kept.emplace(node.input(i), state_.symbols.at(node.input(i)));
-  const auto put_values = [&] {
-    for (const auto& [name, symbol] : kept)
-      if (const auto* masked = std::get_if<Masked>(&symbol)) state_.symbols[name] = masked->value;
-  };
-  put_values();
-  if (softmax) state_.hidden = &std::get<Masked>(kept.at(node.input(0))).hidden;
+  for (const auto& [name, symbol] : kept)
+    if (const auto* masked = std::get_if<Masked>(&symbol)) {
+      state_.symbols[name] = masked->value;
+      if (!masking.empty()) state_.hidden[name] = masked->hidden;
+    }
   struct Restore {  // whatever is thrown
     GraphImporter& importer;
     const std::map<std::string, Symbol>& kept;
     ~Restore() {
-      importer.state_.hidden = nullptr;
+      importer.state_.hidden.clear();
       for (const auto& [name, symbol] : kept)
         importer.state_.symbols.insert_or_assign(name, symbol);
     }
   } const restore{*this, kept};
   run();
-  if (softmax || kept.empty()) return;
+  if (!masking.empty() || kept.empty()) return;
   std::map<std::string, ValueId> values;
   for (const std::string& name : node.output())
     if (!name.empty()) values.emplace(name, state_.value(name));

@@ -73,7 +73,7 @@ ValueId ImportState::value(const std::string& name) {
   }
   if (std::holds_alternative<Masked>(symbol))
     fail("BF1023", "", fmt::format("reads '{}', of which elements are -inf", printable(name)),
-         "-inf may stand in what is added to the input of a Softmax, to mask elements, alone");
+         "-inf may stand in what masks elements of a Softmax, LogSoftmax or Attention, alone");
   BF_CHECK(std::holds_alternative<PendingLiteral>(symbol));
   auto& pending = std::get<PendingLiteral>(symbol);
   const Shape shape = pending.value.shape;

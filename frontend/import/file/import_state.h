@@ -61,8 +61,8 @@ struct ImportState {
 
   FoldBudget folding;
 
-  // Masked::hidden of a Softmax's input, while it is imported.
-  const std::vector<bool>* hidden = nullptr;
+  // Masked::hidden of what an operator that masks reads, by name, while it is imported.
+  std::unordered_map<std::string, std::vector<bool>> hidden;
 
   std::map<std::string, std::string> operators;  // see ModelInfo
 

@@ -208,6 +208,12 @@ std::optional<std::vector<std::int64_t>> NodeImport::ints_attribute(std::string_
   return std::vector<std::int64_t>(ints.begin(), ints.end());
 }
 
+const std::vector<bool>* NodeImport::hidden(std::size_t i) const {
+  if (!has_input(i)) return nullptr;
+  const auto found = state_.hidden.find(input_name(i));
+  return found == state_.hidden.end() ? nullptr : &found->second;
+}
+
 ElementType NodeImport::output_type() const {
   if (output_type_) return *output_type_;
   return has_input(0) ? input_type(0) : ElementType{onnx::TensorProto::FLOAT};

@@ -69,8 +69,8 @@ class NodeImport {
   // The single number of an input. Throws: BF1018, BF1014 when it has several, BF1025 when inexact.
   double number(std::size_t i, std::string_view role);
 
-  // The elements of input 0 that are -inf: of Softmax alone. Null: none is.
-  const std::vector<bool>* hidden() const { return state_.hidden; }
+  // The elements of an input that are -inf, where the operator is one that masks. Null: none is.
+  const std::vector<bool>* hidden(std::size_t i) const;
 
   bool has_attribute(std::string_view name) const { return find_attribute(name) != nullptr; }
   double float_attribute(std::string_view name, double otherwise) const;

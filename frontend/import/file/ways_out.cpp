@@ -19,7 +19,6 @@ constexpr std::string_view kUnroll = "export the network unrolled: one layer per
 constexpr std::string_view kFeedForward =
     "export with fixed sizes, so that no control flow is left; only feed-forward graphs are read";
 constexpr std::string_view kEvaluation = "export in evaluation mode: a random output has no bounds";
-constexpr std::string_view kParts = "export with a decomposition into simpler operators";
 constexpr std::string_view kScores =
     "its result is no tensor of numbers; bound the scores before it";
 
@@ -37,8 +36,6 @@ constexpr std::array kStandard = {
     WayOut{"RandomNormalLike", kEvaluation},
     WayOut{"RandomUniform", kEvaluation},
     WayOut{"RandomUniformLike", kEvaluation},
-    WayOut{"Attention", kParts},
-    WayOut{"RotaryEmbedding", kParts},
     WayOut{"NonMaxSuppression", "bound the boxes and scores before it"},
 };
 

@@ -86,7 +86,8 @@ void import_qlinear_global_average_pool(NodeImport& node) {
 // The attribute 'opset' says which Softmax of ONNX it is.
 void import_qlinear_softmax(NodeImport& node) {
   const std::int64_t axis = node.int_attribute("axis", -1), opset = node.int_attribute("opset", 13);
-  emit_on_grid(node, add_softmax(node, read_real(node, 0), axis, opset), 3);
+  const Grouping rows = softmax_rows(node, node.input_shape(0), axis, opset);
+  emit_on_grid(node, add_softmax(node, read_real(node, 0), rows), 3);
 }
 
 // A' B' + bias, where A' is A on a grid of 256 steps that its numbers choose, and B' the real

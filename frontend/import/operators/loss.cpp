@@ -77,7 +77,8 @@ void import_negative_log_likelihood_loss(NodeImport& node) {
 void import_softmax_cross_entropy_loss(NodeImport& node) {
   if (node.input_shape(0).size() < 2)
     fail("BF1014", "", fmt::format("no classes in {}", to_string(node.input_shape(0))));
-  const ValueId log_probabilities = add_log_softmax(node, 1);
+  const ValueId log_probabilities = add_log_softmax(
+      node, node.input(0), softmax_rows(node, node.input_shape(0), 1, kNewestOpset));
   node.emit(add_loss(node, log_probabilities));
   if (node.has_output(1)) node.emit(1, log_probabilities);
 }

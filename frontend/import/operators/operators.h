@@ -36,6 +36,7 @@ const OperatorImporter* find_operator(std::string_view op_type, std::string_view
 
 // The rows of a family are in the file of its name, with the importers.
 OperatorRows arithmetic_operators();
+OperatorRows attention_operators();
 OperatorRows contrib_operators();
 OperatorRows conv_operators();
 OperatorRows einsum_operators();
@@ -56,6 +57,5 @@ OperatorRows select_operators();
 OperatorRows shape_operators();
 OperatorRows softmax_operators();
 OperatorRows topk_operators();
-OperatorRows variadic_operators();
 
 }  // namespace bf_aot

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "frontend/diagnostic.h"
+#include "frontend/graph/graph.h"
 #include "frontend/graph/model.h"
 #include "frontend/property/vnnlib/cases.h"
 #include "frontend/property/vnnlib/declarations.h"

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <string_view>
 
-#include "frontend/graph/graph.h"
 #include "frontend/property/property.h"
 
 // Reader of VNN-LIB files, versions 1.0 and 2.0; what is accepted and what it means is in
@@ -13,6 +12,8 @@
 // out.
 
 namespace bf_aot {
+
+struct Graph;
 
 // Limits of what a file may ask for. All are far above any known benchmark.
 struct PropertyLimits {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/diagnostic.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/import/file/importer.h"
 #include "tests/support/model_text.h"
@@ -16,7 +17,15 @@ namespace bf_aot::test {
 class OperatorCase {
  public:
   explicit OperatorCase(std::string op_type, int opset = 17)
-      : node_("op_type: \"" + std::move(op_type) + "\" name: \"n\" output: \"y\""), opset_(opset) {}
+      : node_("op_type: \"" + std::move(op_type) + "\" name: \"n\""), opset_(opset) {}
+
+  // The model's output is the node's output of this number.
+  OperatorCase& output(int number) {
+    outputs_.clear();
+    for (int i = 0; i < number; ++i) outputs_ += " output: \"before" + std::to_string(i) + "\"";
+    outputs_ += " output: \"y\"";
+    return *this;
+  }
 
   // The next input: of the model, a constant of floats, or one of a type such as 7 (int64).
   OperatorCase& input(const Shape& shape, const std::vector<double>& values, int type = 1) {
@@ -71,7 +80,7 @@ class OperatorCase {
   ImportedModel import() const {
     return import_model_bytes(
         encode_model("ir_version: 8 opset_import { version: " + std::to_string(opset_) +
-                     " } graph { name: \"g\" node { " + node_ + " }\n" + declared_ +
+                     " } graph { name: \"g\" node { " + node_ + outputs_ + " }\n" + declared_ +
                      "output { name: \"y\" } }"),
         "m", {});
   }
@@ -85,6 +94,16 @@ class OperatorCase {
     ASSERT_EQ(actual.size(), expected.size());
     for (std::size_t i = 0; i < actual.size(); ++i)
       EXPECT_NEAR(actual[i], expected[i], tolerance) << "element " << i;
+  }
+
+  // The import must fail with this code first.
+  void expect_refused(const std::string& code) const {
+    try {
+      import();
+      ADD_FAILURE() << "imported, but " << code << " expected";
+    } catch (const CompileError& error) {
+      EXPECT_EQ(error.diagnostics().front().code, code) << error.what();
+    }
   }
 
  private:
@@ -104,6 +123,7 @@ class OperatorCase {
   }
 
   std::string node_;
+  std::string outputs_ = " output: \"y\"";
   int opset_;
   int count_ = 0;
   std::string declared_;
