@@ -160,8 +160,8 @@ std::optional<OffsetConv> compose(const Scale& outer, const Conv& inner, std::st
 
 namespace {
 
-// What offsets of the input, the same at all positions of a channel, add to the bias, where every
-// position has one tap, within the image; nullopt elsewhere.
+// The bias that offsets of the input make, which are the same at all positions of a channel. Every
+// position must have one tap, within the image: nullopt elsewhere.
 std::optional<Constant> bias_of_offsets(const Conv& conv, const Constant& offset,
                                         std::string_view where) {
   const ConvGeometry& g = conv.geometry;

@@ -77,7 +77,7 @@ class OrderFinder {
     return rises ? std::optional(Ordered{node->inputs[0], at.turned, true}) : std::nullopt;
   }
 
-  // Positive throughout: what softmax is, or of two elements.
+  // Whether all elements are positive, as those of e^x and of a sigmoid are: then ln rises.
   bool is_power(ValueId id) const {
     const Node* node = maker(id);
     while (node != nullptr && std::holds_alternative<IndexMap>(node->op))

@@ -92,7 +92,7 @@ void lower_affine(Graph& graph, bool contract = true);
 //   t = index_map x [1, 0];  y = affine t {W, b}
 //     ->   y = affine x {W with its columns swapped, b}
 // Rounding: only columns that a repeating map adds up.
-// What cannot move stays an IndexMap, as of a contraction's result.
+// A map of a contraction's result cannot move: it stays an IndexMap.
 bool eliminate_permutes(Graph& graph);
 
 // Scale disappears into the Affine that reads or makes its tensor; Scales compose.

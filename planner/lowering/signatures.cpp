@@ -365,17 +365,15 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kRelaxProduct, "relax_product", "bf/sums/planes.h", "",
      "int n, sources gather_x, sources gather_y, in double centre_x[1], in float radius_x[1], in "
      "double centre_y[1], in float radius_y[1], real most, plane_errors errors, out double "
-     "slack[4]?, out "
-     "float table[4 n]?, out double centre_out[n], out float radius_out[n]"},
+     "slack[4]?, out float table[4 n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxMax, "relax_max", "bf/sums/planes.h", "",
      "int n, in int32 row_start[n + 1], in int32 column[1], in double centre_in[1], in float "
      "radius_in[1], plane_errors errors, out double slack[4]?, out float table[3 n]?, out int32 "
      "choice[n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxLogSoftmax, "relax_log_softmax", "bf/sums/log_softmax.h", "",
      "int groups, int n, in int32 row_start[groups + 1], in int32 column[n], in double "
-     "centre_in[1], "
-     "in float radius_in[1], plane_errors errors, out double slack[4]?, out float table[4 n]?, out "
-     "double centre_out[n], out float radius_out[n]"},
+     "centre_in[1], in float radius_in[1], plane_errors errors, out double slack[4]?, out float "
+     "table[4 n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxContraction, "relax_contraction", "bf/sums/contraction.h", "",
      "int batch, int m, int n, int k, bool convex, sources gather_x, sources gather_y, in double "
      "centre_x[1], in float radius_x[1], in double centre_y[1], in float radius_y[1], plane_errors "
@@ -390,13 +388,11 @@ constexpr Declaration kDeclarations[] = {
      "int n, in float table[3 n], in int32 choice[n], int in, in float from[n rows], bool add, out "
      "float to[in rows], inout float sums[rows]"},
     {Routine::kLogSoftmaxBackward, "log_softmax_backward", "bf/sums/log_softmax.h", "rows",
-     "int groups, int n, in int32 row_start[groups + 1], in int32 column[n], in float table[4 n], "
-     "int "
-     "in, in float from[n rows], bool add, out float to[in rows], inout float sums[rows]"},
+     "int groups, int n, in int32 row_start[groups + 1], in int32 column[n], in float table[4 "
+     "n], int in, in float from[n rows], bool add, out float to[in rows], inout float sums[rows]"},
     {Routine::kContractionBackward, "contraction_backward", "bf/sums/contraction.h", "rows",
-     "int batch, int m, int n, int k, bool first, sources source, in float slopes[batch n k], int "
-     "in, "
-     "in float from[batch m n rows], bool add, out float to[in rows]"},
+     "int batch, int m, int n, int k, bool first, sources source, in float slopes[batch n k], "
+     "int in, in float from[batch m n rows], bool add, out float to[in rows]"},
     {Routine::kRelaxFreeRows, "relax_free_rows", "bf/sums/slopes.h", "rows",
      "int n, in float slopes[2 n], in float offsets[3 n], in float slope[n rows], in float from[n "
      "rows], out float to[n rows], inout float sums[rows]"},
@@ -418,14 +414,12 @@ constexpr Declaration kDeclarations[] = {
      "int n, in float table[3 n], in int32 choice[n], in float from[1], in float coefficients[n "
      "rows], out float values[n rows]"},
     {Routine::kLogSoftmaxValues, "log_softmax_values", "bf/sums/log_softmax.h", "rows",
-     "int groups, int n, in int32 row_start[groups + 1], in int32 column[n], in float table[4 n], "
-     "in "
-     "float from[1], in float coefficients[n rows], out float values[n rows]"},
+     "int groups, int n, in int32 row_start[groups + 1], in int32 column[n], in float table[4 "
+     "n], in float from[1], in float coefficients[n rows], out float values[n rows]"},
     {Routine::kContractionValues, "contraction_values", "bf/sums/contraction.h", "rows",
      "int batch, int m, int n, int k, sources gather_x, sources gather_y, in float table[1], in "
-     "float "
-     "x[1], in float y[1], in float coefficients[batch m n rows], out float values[batch m n "
-     "rows]"},
+     "float x[1], in float y[1], in float coefficients[batch m n rows], out float values[batch m "
+     "n rows]"},
     {Routine::kDenseValues, "dense_values", "bf/sums/slopes.h", "rows",
      "in float weight[out / panel panel in], int in, int out, int panel, in float from[in rows], "
      "out float to[out rows]"},

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
+#include "frontend/graph/graph.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 #include "tests/paths.h"
 #include "tests/support/error_cases.h"

@@ -18,7 +18,6 @@ constexpr double kMostExponent = 690;
 template <int kLanes>
 struct Powers {
   using Doubles = typename VectorOf<double, kLanes>::type;
-  using Longs = typename VectorOf<std::int64_t, kLanes>::type;
 
   BF_LANES Doubles all(double x) { return x - Doubles{}; }
 

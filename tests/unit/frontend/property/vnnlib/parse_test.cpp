@@ -5,6 +5,7 @@
 #include <string>
 
 #include "frontend/diagnostic.h"
+#include "frontend/graph/graph.h"
 #include "frontend/passes/passes.h"
 #include "frontend/property/vnnlib/source.h"
 #include "frontend/property/vnnlib/vnnlib.h"
