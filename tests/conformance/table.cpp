@@ -51,6 +51,16 @@ Quantised operators compute exactly on the real numbers that codes stand for, an
 classifier of scikit-learn adds behind its scores (labels, `ZipMap`) has no bounds: `--output-tensor NAME` cuts the
 network at a tensor, and nothing behind it is read.
 
+## Functions of the model
+
+Calls of functions that the model defines are replaced by their nodes, as PyTorch's and onnxscript's exporters write
+them: functions of functions, overloads, attributes with defaults and inputs that are left out. A function that has an
+operator's domain and name stands for it. Tensors within a call are named `CALL/NAME`, where CALL is the call's name, or
+that of its first output: `--output-tensor` takes such names. Functions may be of another operator set than the model.
+
+Bodies of branches and loops read what is around them; what does not change from step to step is read once. All calls,
+branches and steps together may make 65536 nodes.
+
 ## Files in the format .nnet
 
 Networks of Reluplex (`NAME.nnet`) are read as models of one input [1, n] in physical units: clipped to the least and

@@ -20,6 +20,7 @@ DISPUTED = [(re.compile(pattern), kinds, why) for pattern, kinds, why in [
     (r"Gemm@6 .*beta", WRONG, "the reference adds C without beta"),
     (r"PRelu@(1|5|6) form 1", WRONG, "the text has a slope per channel, the reference broadcasts from the right"),
     (r"NegativeLogLikelihoodLoss@.*ignore_index=-1", WRONG, "the reference weighs ignored labels of -1"),
+    (r"(GRU|LSTM|RNN)@", WRONG, "the reference leaves out most attributes and lengths"),
     (r"Resize@.*(tf_crop_and_resize|pytorch_half_pixel)", WRONG, "the reference takes the length before it is rounded down"),
     # Of ONNX Runtime.
     (r"(Max|Average|Lp)Pool@.*dilations=.*auto_pad=SAME", WRONG, "ONNX Runtime leaves the dilations out of the pads"),
@@ -43,5 +44,6 @@ DISPUTED = [(re.compile(pattern), kinds, why) for pattern, kinds, why in [
     (r"Resize@.*(exclude_outside|keep_aspect_ratio_policy|input . left out)", LENIENT, "attributes of other modes"),
     (r"ReverseSequence@.*time_axis=-", LENIENT, "negative axes"),
     (r"Squeeze@.*input 1 left out", LENIENT, "axes that are left out"),
+    (r"(GRU|LSTM|RNN)@.*(layout|hidden_size|form 1([ ;:]|$)|activation|output_sequence)", LENIENT, "what ONNX Runtime leaves out"),
     (r"Cast(Like)?@.*saturate", LENIENT, "an attribute of other types"),
 ]]

@@ -574,6 +574,84 @@ def softmax(opset):
         [([X(real(2, 3, 4))], {"axis": a}) for a in ((0, 1, 2) if opset < 11 else (0, 1, 2, -1, -3, 3, 5))]
 
 
+def recurrent(gates, states, activations, peepholes=False, reset=False):
+    """Forms of an operator with so many gates, states, and activations that are not the usual ones."""
+    def forms(opset):
+        steps, batch, inputs, hidden = 4, 2, 3, 2
+        x = real(steps, batch, inputs)
+
+        def weights(directions, peep=False, state=False, lengths=None, bias=True):
+            rows = gates * hidden
+            given = [C(real(directions, rows, inputs)), C(real(directions, rows, hidden)),
+                     C(real(directions, 2 * rows)) if bias else None,
+                     None if lengths is None else C(np.array(lengths, np.int32))]
+            given += [X(real(directions, batch, hidden)) if state else None] * states
+            return given + ([C(real(directions, 3 * hidden))] if peep else [])
+
+        size, outputs = {"hidden_size": hidden}, states + 1
+        made = [([X(x), *weights(1)], size, outputs), ([X(x), *weights(1, bias=False)], {}, outputs)]
+        for direction, n in (("forward", 1), ("reverse", 1), ("bidirectional", 2)):
+            for lengths in (None, [4, 2], [1, 3]):
+                for state in (False, True):
+                    made.append(([X(x), *weights(n, state=state, lengths=lengths)], {**size, "direction": direction}, outputs))
+        made.append(([X(x), *weights(1, state=True)], {**size, "clip": 0.4}, outputs))
+        for names, alpha, beta in activations:
+            more = {**({"activation_alpha": alpha} if alpha else {}), **({"activation_beta": beta} if beta else {})}
+            made.append(([X(x), *weights(1, state=True)], {**size, "activations": names, **more}, outputs))
+        if peepholes:
+            made += [([X(x), *weights(n, peep=True, state=s)], {**size, "direction": d, **more}, outputs)
+                     for d, n in (("forward", 1), ("bidirectional", 2)) for s in (False, True)
+                     for more in ({}, {"input_forget": 1}, {"clip": 0.3})]
+        if reset and opset >= 3:
+            made += [([X(x), *weights(1, state=s, bias=b)], {**size, "linear_before_reset": 1}, outputs)
+                     for s in (False, True) for b in (False, True)]
+        if opset >= 14:
+            turned = np.ascontiguousarray(np.swapaxes(x, 0, 1))
+            made += [([X(turned), *weights(n)], {**size, "direction": d, "layout": 1}, outputs)
+                     for d, n in (("forward", 1), ("bidirectional", 2))]
+        return made
+    return forms
+
+
+def value(name, shape=None, kind=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def if_forms(opset):
+    then = helper.make_graph([helper.make_node("Constant", [], ["t"], value=numpy_helper.from_array(real(2, 3)))], "then", [], [value("t", [2, 3])])
+    other = helper.make_graph([helper.make_node("Constant", [], ["e"], value=numpy_helper.from_array(real(2, 3)))], "else", [], [value("e", [2, 3])])
+    return [([c(np.array(b))], {"then_branch": then, "else_branch": other}) for b in (True, False) for c in (C, X)]
+
+
+def loop_forms(opset):
+    if opset < 9:
+        return []  # comparisons of integers came with operator set 9
+    body = helper.make_graph(
+        [helper.make_node("Less", ["i", "five"], ["goes"]), helper.make_node("Add", ["s", "s"], ["d"]),
+         helper.make_node("Tanh", ["d"], ["t"]), helper.make_node("Neg", ["t"], ["u"])], "body",
+        [value("i", [], TensorProto.INT64), value("go", [], TensorProto.BOOL), value("s", [2])],
+        [value("goes", [], TensorProto.BOOL), value("t", [2]), value("u", [2])],
+        [numpy_helper.from_array(np.array(5, np.int64), "five")])
+    return [([C(np.array(n, np.int64)), c, X(real(2))], {"body": body}, 2)
+            for n in (1, 3, 9, 0) for c in (None, C(np.array(True)), C(np.array(False)))]
+
+
+def scan_forms(opset):
+    batch = [] if opset >= 9 else [1]
+    body = helper.make_graph(
+        [helper.make_node("Add", ["s", "x"], ["a"]), helper.make_node("Tanh", ["a"], ["t"]), helper.make_node("Neg", ["t"], ["u"])],
+        "body", [value("s", [2]), value("x", [2])], [value("t", [2]), value("u", [2])])
+    inputs = ([None] if opset < 9 else []) + [X(real(*batch, 2)), X(real(*batch, 4, 2))]
+    made = [(inputs, {"body": body, "num_scan_inputs": 1}, 2)]
+    if opset < 9:
+        return made + [(inputs, {"body": body, "num_scan_inputs": 1, "directions": [1]}, 2)]
+    turned = [inputs[0], X(real(2, 4))]
+    return made + [(inputs, {"body": body, "num_scan_inputs": 1, "scan_input_directions": [1]}, 2),
+                   (inputs, {"body": body, "num_scan_inputs": 1, "scan_output_directions": [1]}, 2),
+                   (inputs, {"body": body, "num_scan_inputs": 1, "scan_output_axes": [1]}, 2),
+                   (turned, {"body": body, "num_scan_inputs": 1, "scan_input_axes": [1]}, 2)]
+
+
 FORMS = {
     "Abs": unary(), "Acos": unary(-0.9, 0.9), "Acosh": unary(1.1, 3), "Add": binary(), "And": logic,
     "ArgMax": max_min_arg, "ArgMin": max_min_arg, "Asin": unary(-0.9, 0.9), "Asinh": unary(), "Atan": unary(),
@@ -600,17 +678,20 @@ FORMS = {
     "GatherElements": lambda opset: [([X(real(3, 3)), C(np.array([[0, 1, -1], [2, 0, 0]]))], {"axis": a}) for a in (0, 1, -1, 2)],
     "GatherND": lambda opset: [([X(real(2, 3, 2)), C(np.array([[0, 1], [1, -1]]))], {}), ([X(real(2, 3, 2)), C(np.array([[1]]))], {})] +
     ([([X(real(2, 3, 2)), C(np.array([[1], [0]]))], {"batch_dims": 1})] if opset >= 12 else []),
+    "GRU": recurrent(3, 1, [(["HardSigmoid", "Relu"], [0.3], [0.4]), (["Sigmoid", "Softsign"], None, None)], reset=True),
     "Gelu": lambda opset: [([X(real(2, 3))], a) for a in ({}, {"approximate": "none"}, {"approximate": "tanh"})],
     "Gemm": gemm, "GlobalAveragePool": one(real(2, 3, 4, 2)),
     "GlobalLpPool": lambda opset: [([X(real(2, 3, 4))], {"p": float(p) if opset < 2 else p}) for p in (1, 2, 3)] + [([X(real(2, 3, 4))], {})],
     "GlobalMaxPool": one(real(2, 3, 4, 2)), "Greater": binary(), "GreaterOrEqual": binary(), "GroupNormalization": group_normalization,
     "HardSigmoid": unary(-4, 4), "HardSwish": unary(-4, 4), "Hardmax": softmax, "Identity": unary(),
-    "InstanceNormalization": normalization, "IsInf": unary(), "IsNaN": unary(),
+    "If": if_forms, "InstanceNormalization": normalization, "IsInf": unary(), "IsNaN": unary(),
     "LRN": lambda opset: [([X(real(1, 5, 2, 2))], {"size": s, **m}) for s in (1, 2, 3, 4, 9) for m in ({}, {"alpha": 0.5, "beta": 0.6, "bias": 2.0})],
+    "LSTM": recurrent(4, 2, [(["HardSigmoid", "Tanh", "Affine"], [0.3, 1.5], [0.4, 0.1]), (["Sigmoid", "Elu", "ScaledTanh"], [0.7, 0.9], [1.2])],
+                      peepholes=True),
     "LayerNormalization": layer_normalization, "LeakyRelu": unary(), "Less": binary(), "LessOrEqual": binary(),
     "Log": unary(0.1, 3), "LogSoftmax": softmax,
     "LpNormalization": lambda opset: [([X(real(2, 3))], {"p": p, "axis": a}) for p in (1, 2) for a in (0, 1, -1)] + [([X(real(2, 3))], {})],
-    "LpPool": pool(lp_extra), "MatMul": matmul,
+    "Loop": loop_forms, "LpPool": pool(lp_extra), "MatMul": matmul,
     "MatMulInteger": lambda opset: [([X(q(2, 3)), C(q(3, 2))], {}), ([X(q(2, 3)), C(q(3, 2)), C(np.uint8(5))], {}),
                                     ([X(q(2, 3)), C(q(3, 2)), C(np.uint8(5)), C(np.array([3, 4], np.uint8))], {})],
     "Max": several, "MaxPool": pool(max_extra), "Mean": several, "MeanVarianceNormalization": mean_variance, "Min": several,

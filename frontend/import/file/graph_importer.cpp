@@ -12,6 +12,8 @@
 
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/graph/model.h"
+#include "frontend/import/file/bodies.h"
+#include "frontend/import/file/names.h"
 #include "frontend/import/file/node_import.h"
 #include "frontend/import/file/node_order.h"
 #include "frontend/import/file/ways_out.h"
@@ -21,18 +23,24 @@
 namespace bf_aot {
 namespace {
 
-class GraphImporter {
+class GraphImporter : public BodyImporter {
  public:
   GraphImporter(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
-                const std::vector<bool>& wanted)
-      : proto_(proto), state_(std::move(state)), bindings_(bindings), wanted_(wanted) {}
+                const NodeFacts& facts)
+      : proto_(proto), state_(std::move(state)), bindings_(bindings), facts_(facts) {}
 
   Graph run(ModelInfo& info);
+
+  std::string fresh_name(const std::string& word) override;
+  std::vector<std::string> import_body(Body& body, const std::vector<std::string>& inputs,
+                                       std::int64_t step) override;
 
  private:
   Symbol symbol_of(const onnx::TensorProto& tensor, Tensor value, const std::string& name,
                    const Origin& origin);
   void import_initializers();
+  void import_initializer(const onnx::TensorProto& tensor, const std::string& name,
+                          const std::string& place);
   void import_inputs();
   void import_input(const onnx::ValueInfoProto& info);
   void bind_input(const std::string& name, const std::string& bytes, const std::string& place);
@@ -43,6 +51,17 @@ class GraphImporter {
   std::unordered_set<std::string> known_names() const;
   void import_nodes();
   void import_node(int index);
+  // Where a node is, which may be in a body.
+  struct At {
+    std::string place;  // in messages
+    Origin origin;
+    OpsetSpan opsets;
+  };
+  void import_node(const onnx::NodeProto& node, const At& at, bool refused);
+  void count_unrolled();
+  void begin_body(Body& body);
+  void import_in_body(const onnx::GraphProto& graph, int index, const NewName& new_name,
+                      std::int64_t step);
   std::string tensor_before(const onnx::NodeProto& node) const;
   bool find_inputs(const onnx::NodeProto& node, const std::string& where);
   bool is_masked(const std::string& name) const;
@@ -60,9 +79,17 @@ class GraphImporter {
   onnx::GraphProto& proto_;
   ImportState state_;
   const InputBindings& bindings_;
-  const std::vector<bool>& wanted_;  // by node
+  const NodeFacts& facts_;
   std::unordered_set<std::string> initializers_;
   std::unordered_set<int> refused_;  // nodes that make a tensor of a name that is taken
+  std::optional<FreshNames> names_;  // made when a body is first imported
+  // The nodes whose bodies are being imported, the outermost first.
+  struct Open {
+    const onnx::NodeProto& node;
+    At at;
+  };
+  std::vector<Open> open_;
+  std::size_t unrolled_ = 0;  // nodes and steps of bodies so far
 };
 
 bool is_standard_domain(const std::string& domain) {
@@ -146,7 +173,9 @@ void check_signature(const onnx::NodeProto& node, const OperatorImporter& op,
     fail("BF1011", "",
          fmt::format("{} outputs, but {} expected", node.output_size(),
                      count_range(1, op.most_outputs)));
-  if (node.output(0).empty()) fail("BF1011", "", "output 0 is left out");
+  const bool none = std::ranges::all_of(node.output(), &std::string::empty);
+  if (op.any_output ? none : node.output(0).empty())
+    fail("BF1011", "", none ? "all outputs are left out" : "output 0 is left out");
   std::set<std::string> seen;
   for (const onnx::AttributeProto& attribute : node.attribute()) {
     check_attribute(node, attribute, op, opsets);
@@ -161,7 +190,7 @@ std::unordered_set<std::string> names_read(const onnx::GraphProto& proto,
   std::unordered_set<std::string> names;
   for (int i = 0; i < proto.node_size(); ++i)
     if (wanted[static_cast<std::size_t>(i)])
-      names.insert(proto.node(i).input().begin(), proto.node(i).input().end());
+      for_each_read(proto.node(i), [&](const std::string& name) { names.insert(name); });
   for (const onnx::ValueInfoProto& output : proto.output()) names.insert(output.name());
   return names;
 }
@@ -181,6 +210,7 @@ bool GraphImporter::attempt(const std::string& where, const std::function<void()
 
 Graph GraphImporter::run(ModelInfo& info) {
   state_.graph.name = printable(proto_.name());
+  state_.bodies = this;
   import_initializers();
   import_inputs();
   check_bindings();
@@ -205,7 +235,7 @@ Symbol GraphImporter::symbol_of(const onnx::TensorProto& tensor, Tensor value,
 
 // Reads the initializers that some node or output reads: an unused one is not worth a diagnostic.
 void GraphImporter::import_initializers() {
-  const std::unordered_set<std::string> read = names_read(proto_, wanted_);
+  const std::unordered_set<std::string> read = names_read(proto_, facts_.wanted);
   for (const onnx::SparseTensorProto& sparse : proto_.sparse_initializer()) {
     const std::string& name = sparse.values().name();
     initializers_.insert(name);
@@ -223,13 +253,17 @@ void GraphImporter::import_initializers() {
       note("BF1015", place, "another initializer has the same name",
            "names must be unique; export the model again");
     } else if (read.contains(tensor.name())) {
-      state_.symbols[tensor.name()] = Poisoned{};
-      attempt(place, [&] {
-        state_.symbols[tensor.name()] =
-            symbol_of(tensor, state_.reader.read(tensor, place, true), tensor.name(), place);
-      });
+      import_initializer(tensor, tensor.name(), place);
     }
   }
+}
+
+void GraphImporter::import_initializer(const onnx::TensorProto& tensor, const std::string& name,
+                                       const std::string& place) {
+  state_.symbols[name] = Poisoned{};
+  attempt(place, [&] {
+    state_.symbols[name] = symbol_of(tensor, state_.reader.read(tensor, place, true), name, place);
+  });
 }
 
 // Files of IR version 3 list every initializer as an input, too: as its default value, which is
@@ -373,33 +407,159 @@ void GraphImporter::import_nodes() {
 }
 
 void GraphImporter::import_node(int index) {
-  if (!wanted_[static_cast<std::size_t>(index)]) return;
+  if (!facts_.wanted[static_cast<std::size_t>(index)]) return;
   const onnx::NodeProto& node = proto_.node(index);
-  const std::string place = place_of(node, index);
+  import_node(node,
+              {place_of(node, index), Origin(name_of(node, index), index),
+               facts_.opsets[static_cast<std::size_t>(index)]},
+              refused_.contains(index));
+}
+
+void GraphImporter::import_node(const onnx::NodeProto& node, const At& at, bool refused) {
   const OperatorImporter* const op = find_operator(node);
   if (op == nullptr)
-    note("BF1010", place, fmt::format("operator {} is not supported", operator_name(node)),
-         way_out(node, tensor_before(node)));
-  const bool readable = find_inputs(node, place);
-  const bool imported = op != nullptr &&
-                        attempt(place,
-                                [&] {
-                                  check_signature(node, *op, {state_.oldest_opset, state_.opset});
-                                }) &&
-                        readable && !refused_.contains(index) && attempt(place, [&] {
-                          NodeImport import(state_, node, Origin(name_of(node, index), index));
-                          state_.operators.emplace(node.op_type(), import.origin());
-                          if (std::ranges::any_of(node.input(), [&](const std::string& name) {
-                                return is_masked(name);
-                              }))
-                            import_masked(node, *op, import.origin());
-                          else
-                            op->run(import);
-                          evaluate_integers(node);
-                        });
+    note("BF1010", at.place, fmt::format("operator {} is not supported", operator_name(node)),
+         way_out(node, open_.empty() ? tensor_before(node) : ""));
+  const bool readable = find_inputs(node, at.place);
+  state_.oldest_opset = at.opsets.first;
+  state_.opset = at.opsets.last;
+  const bool imported =
+      op != nullptr && attempt(at.place, [&] { check_signature(node, *op, at.opsets); }) &&
+      readable && !refused && attempt(at.place, [&] {
+        open_.push_back({node, at});
+        struct Close {  // whatever is thrown
+          GraphImporter& importer;
+          ~Close() { importer.open_.pop_back(); }
+        } const close{*this};
+        NodeImport import(state_, node, at.origin);
+        state_.operators.emplace(node.op_type(), at.origin);
+        if (std::ranges::any_of(node.input(),
+                                [&](const std::string& name) { return is_masked(name); }))
+          import_masked(node, *op, at.origin);
+        else
+          op->run(import);
+        evaluate_integers(node);
+      });
   if (imported) return;
   for (const std::string& name : node.output())
     if (!name.empty()) state_.symbols[name] = Poisoned{};
+}
+
+std::string GraphImporter::fresh_name(const std::string& word) {
+  if (!names_) names_.emplace().take(proto_);
+  return names_->make(name_prefix(open_.back().node) + word);
+}
+
+// Counts a node or step of a body. Throws: BF1005.
+void GraphImporter::count_unrolled() {
+  if (++unrolled_ > state_.reader.limits.nodes)
+    fail("BF1005", "",
+         fmt::format("branches and steps of loops make over {} nodes, which is the limit",
+                     state_.reader.limits.nodes),
+         "export with fewer steps");
+}
+
+// Imports a node of the body of the node that is open.
+void GraphImporter::import_in_body(const onnx::GraphProto& graph, int index,
+                                   const NewName& new_name, std::int64_t step) {
+  count_unrolled();
+  onnx::NodeProto node = graph.node(index);
+  rename_tensors(node, new_name);
+  const At& around = open_.back().at;
+  const std::string name = name_of(node, index);
+  const std::string of_step = step < 0 ? "" : fmt::format(", step {}", step);
+  At at{fmt::format("{} in {}{}", name, around.place, of_step), around.origin, around.opsets};
+  at.origin.text = fmt::format("{} in {}", name, around.origin.text);
+  import_node(node, at, false);
+}
+
+// Imports what is the same for all steps: constants, and the nodes that read nothing else.
+void GraphImporter::begin_body(Body& body) {
+  const onnx::GraphProto& graph = *body.graph;
+  std::unordered_set<std::string> known, changing;
+  const auto define = [&](const std::string& name) {
+    if (!name.empty() && !known.insert(name).second)
+      fail("BF1015", "", fmt::format("its body makes '{}' more than once", printable(name)),
+           "names must be unique; export the model again");
+  };
+  for (const onnx::ValueInfoProto& input : graph.input()) define(input.name());
+  changing = known;
+  for (const onnx::SparseTensorProto& sparse : graph.sparse_initializer())
+    fail("BF1022", fmt::format("initializer '{}'", printable(sparse.values().name())),
+         "sparse tensors are not supported in bodies", "export it as a dense tensor");
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    define(tensor.name());
+    const std::string name = fresh_name(tensor.name());
+    body.fixed[tensor.name()] = name;
+    import_initializer(tensor, name, fmt::format("initializer '{}'", printable(tensor.name())));
+  }
+  for (const onnx::NodeProto& node : graph.node())
+    for (const std::string& name : node.output()) define(name);
+  const NodeOrder order = order_nodes(graph, {});
+  if (!order.cycle.empty())
+    fail("BF1016", "", "its body has a cycle", "only feed-forward networks are supported");
+  const auto new_name = [&](const std::string& name) {
+    const auto found = body.fixed.find(name);
+    return found == body.fixed.end() ? nullptr : &found->second;
+  };
+  for (const int index : order.order) {
+    const onnx::NodeProto& node = graph.node(index);
+    bool fixed = true;
+    for_each_read(node,
+                  [&](const std::string& name) { fixed = fixed && !changing.contains(name); });
+    if (!fixed) {
+      changing.insert(node.output().begin(), node.output().end());
+      body.steps.push_back(index);
+      continue;
+    }
+    for (const std::string& name : node.output())
+      if (!name.empty()) body.fixed[name] = fresh_name(name);
+    import_in_body(graph, index, new_name, -1);
+  }
+  body.begun = true;
+}
+
+std::vector<std::string> GraphImporter::import_body(Body& body,
+                                                    const std::vector<std::string>& inputs,
+                                                    std::int64_t step) {
+  const onnx::GraphProto& graph = *body.graph;
+  BF_CHECK(static_cast<std::size_t>(graph.input_size()) == inputs.size());
+  std::vector<Diagnostic> before = std::exchange(state_.diagnostics, {});
+  struct Restore {  // whatever is thrown
+    std::vector<Diagnostic>& diagnostics;
+    std::vector<Diagnostic>& before;
+    ~Restore() { diagnostics = std::move(before); }
+  } const restore{state_.diagnostics, before};
+  const auto stop_at_problems = [&] {
+    if (!state_.diagnostics.empty()) throw CompileError(std::move(state_.diagnostics));
+  };
+  count_unrolled();
+  if (!body.begun) begin_body(body);
+  stop_at_problems();
+  std::unordered_map<std::string, std::string> names;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    names[graph.input(static_cast<int>(i)).name()] = inputs[i];
+  const auto new_name = [&](const std::string& name) -> const std::string* {
+    if (const auto found = names.find(name); found != names.end()) return &found->second;
+    const auto fixed = body.fixed.find(name);
+    return fixed == body.fixed.end() ? nullptr : &fixed->second;
+  };
+  for (const int index : body.steps) {
+    for (const std::string& name : graph.node(index).output())
+      if (!name.empty()) names[name] = fresh_name(name);
+    import_in_body(graph, index, new_name, step);
+  }
+  stop_at_problems();
+  std::vector<std::string> outputs;
+  for (const onnx::ValueInfoProto& output : graph.output()) {
+    const std::string* const renamed = new_name(output.name());
+    outputs.push_back(renamed != nullptr ? *renamed : output.name());
+    if (!state_.symbols.contains(outputs.back()))
+      fail("BF1017", "",
+           fmt::format("nothing makes the output '{}' of its body", printable(output.name())),
+           "the file is incomplete; export the model again");
+  }
+  return outputs;
 }
 
 bool GraphImporter::is_masked(const std::string& name) const {
@@ -514,8 +674,8 @@ void GraphImporter::evaluate_integers(const onnx::NodeProto& node) {
 // False when an input is missing or poisoned.
 bool GraphImporter::find_inputs(const onnx::NodeProto& node, const std::string& where) {
   bool readable = true;
-  for (const std::string& name : node.input()) {
-    if (name.empty()) continue;
+  for_each_read(node, [&](const std::string& name) {
+    if (name.empty()) return;
     const auto found = state_.symbols.find(name);
     if (found == state_.symbols.end()) {
       note("BF1013", where, fmt::format("reads '{}', which nothing makes", printable(name)),
@@ -525,7 +685,7 @@ bool GraphImporter::find_inputs(const onnx::NodeProto& node, const std::string& 
     } else if (std::holds_alternative<Poisoned>(found->second)) {
       readable = false;
     }
-  }
+  });
   return readable;
 }
 
@@ -545,8 +705,8 @@ void GraphImporter::import_outputs() {
 }  // namespace
 
 Graph import_graph(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
-                   const std::vector<bool>& wanted, ModelInfo& info) {
-  return GraphImporter(proto, std::move(state), bindings, wanted).run(info);
+                   const NodeFacts& nodes, ModelInfo& info) {
+  return GraphImporter(proto, std::move(state), bindings, nodes).run(info);
 }
 
 }  // namespace bf_aot

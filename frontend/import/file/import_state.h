@@ -13,6 +13,7 @@
 #include "frontend/algebra/fold_node.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/graph.h"
+#include "frontend/import/file/bodies.h"
 #include "frontend/import/file/tensors.h"
 
 namespace bf_aot {
@@ -65,6 +66,8 @@ struct ImportState {
   std::unordered_map<std::string, std::vector<bool>> hidden;
 
   std::map<std::string, std::string> operators;  // see ModelInfo
+
+  BodyImporter* bodies = nullptr;  // of the node that is imported
 
   // Adds a graph input for the ONNX tensor `name`. Limits and errors as add_node.
   ValueId add_input(const std::string& name, const Shape& shape, ElementType type);

@@ -13,7 +13,9 @@
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 #include "frontend/gzip.h"
+#include "frontend/import/file/functions.h"
 #include "frontend/import/file/graph_importer.h"
+#include "frontend/import/file/names.h"
 #include "frontend/import/file/nnet.h"
 #include "frontend/import/operators/operators.h"
 #include "frontend/import/operators/versions.h"
@@ -69,22 +71,11 @@ void check_counts(const onnx::GraphProto& graph, const ImportLimits& limits) {
   check(graph.output_size(), "outputs");
 }
 
-// Some exporters import ai.onnx twice. The highest counts: of the supported operators a newer
-// version only adds to what an older one means, or is told apart by inputs and attributes.
-OpsetSpan find_opsets(const onnx::ModelProto& model) {
-  OpsetSpan found{0, 0};
-  for (const onnx::OperatorSetIdProto& import : model.opset_import()) {
-    if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
-    found.first = found.last == 0 ? import.version() : std::min(found.first, import.version());
-    found.last = std::max(found.last, import.version());
-  }
+// Throws: BF1007 when the model imports none, or one that is not supported.
+OpsetSpan opsets_of(const onnx::ModelProto& model) {
+  const OpsetSpan found = find_opsets(model.opset_import(), "");
   if (found.last == 0)
     fail("BF1007", "", "the model imports no operator set of domain ai.onnx",
-         fmt::format("export with opset {} to {}", kOldestOpset, kNewestOpset));
-  if (found.last < kOldestOpset || found.last > kNewestOpset)
-    fail("BF1007", "",
-         fmt::format("operator set {} is not supported, only {} to {}", found.last, kOldestOpset,
-                     kNewestOpset),
          fmt::format("export with opset {} to {}", kOldestOpset, kNewestOpset));
   return found;
 }
@@ -179,10 +170,10 @@ void set_shapes(onnx::GraphProto& graph, const std::map<std::string, Shape>& sha
 
 // Leaves out the inputs that neither a wanted node nor an output reads.
 void drop_inputs(onnx::GraphProto& graph, const std::vector<bool>& wanted) {
-  std::set<std::string_view> read;
+  std::set<std::string> read;
   for (int i = 0; i < graph.node_size(); ++i)
     if (wanted[static_cast<std::size_t>(i)])
-      read.insert(graph.node(i).input().begin(), graph.node(i).input().end());
+      for_each_read(graph.node(i), [&](const std::string& name) { read.insert(name); });
   for (const onnx::ValueInfoProto& output : graph.output()) read.insert(output.name());
   google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> kept;
   for (const onnx::ValueInfoProto& info : graph.input())
@@ -197,7 +188,7 @@ std::vector<bool> nodes_behind(const onnx::GraphProto& graph,
   for (int i = 0; i < graph.node_size(); ++i)
     for (const std::string& name : graph.node(i).output()) makers[name].push_back(i);
   std::vector<bool> wanted(static_cast<std::size_t>(graph.node_size()), false);
-  std::vector<std::string_view> open(tensors.begin(), tensors.end());
+  std::vector<std::string> open(tensors.begin(), tensors.end());
   while (!open.empty()) {
     const auto found = makers.find(open.back());
     open.pop_back();
@@ -205,7 +196,7 @@ std::vector<bool> nodes_behind(const onnx::GraphProto& graph,
     for (const int i : found->second) {
       if (wanted[static_cast<std::size_t>(i)]) continue;
       wanted[static_cast<std::size_t>(i)] = true;
-      open.insert(open.end(), graph.node(i).input().begin(), graph.node(i).input().end());
+      for_each_read(graph.node(i), [&](const std::string& name) { open.push_back(name); });
     }
   }
   return wanted;
@@ -222,10 +213,10 @@ std::vector<OnnxNode> nodes_of(const onnx::GraphProto& graph) {
   for (const onnx::NodeProto& node : graph.node()) {
     OnnxNode made{printable(node.op_type()), printable(node.name()), {}, {}, {}, false};
     std::set<std::int32_t> makers;
-    for (const std::string& name : node.input()) {
+    for_each_read(node, [&](const std::string& name) {
       made.inputs.push_back(printable(name));
       if (const auto found = maker.find(name); found != maker.end()) makers.insert(found->second);
-    }
+    });
     for (const std::string& name : node.output()) {
       made.outputs.push_back(printable(name));
       made.is_output = made.is_output || network_outputs.contains(name);
@@ -255,11 +246,12 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   check_counts(model.graph(), limits);
   ImportedModel result;
   result.info = describe(model, bytes, file_name);
-  const OpsetSpan opsets = find_opsets(model);
-  result.info.opset = opsets.last;
+  const OpsetSpan own = opsets_of(model);
+  result.info.opset = own.last;
   if (file != nullptr) std::string().swap(*file);
+  const std::vector<OpsetSpan> opsets = inline_functions(model, own, limits);
   ImportState state{
-      {}, {limits, folder}, opsets.last, opsets.first, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+      {}, {limits, folder}, own.last, own.first, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   std::vector<bool> wanted(static_cast<std::size_t>(model.graph().node_size()), true);
   onnx::GraphProto& graph = *model.mutable_graph();
   set_inputs(graph, cut.inputs);
@@ -272,8 +264,8 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   }
   if (!cut.inputs.empty()) drop_inputs(graph, wanted);
   result.nodes = nodes_of(model.graph());
-  result.graph =
-      import_graph(*model.mutable_graph(), std::move(state), bindings, wanted, result.info);
+  result.graph = import_graph(*model.mutable_graph(), std::move(state), bindings, {wanted, opsets},
+                              result.info);
   return result;
 }
 

@@ -26,10 +26,14 @@ bool has_type(const AttributeProto& attribute, AttributeProto::AttributeType typ
       return attribute.ints_size() > 0;
     case AttributeProto::FLOATS:
       return attribute.floats_size() > 0;
+    case AttributeProto::STRINGS:
+      return attribute.strings_size() > 0;
     case AttributeProto::STRING:
       return attribute.has_s();
     case AttributeProto::TENSOR:
       return attribute.has_t();
+    case AttributeProto::GRAPH:
+      return attribute.has_g();
     default:
       return false;
   }
@@ -70,7 +74,7 @@ const IntegerTensor& NodeImport::integers(std::size_t i, std::string_view role) 
         fmt::format("the {} '{}' is not a constant integer tensor", role, printable(input_name(i))),
         fmt::format("export with static shapes, simplify the model so that it is folded to a "
                     "constant, or begin behind this node: --input-tensor {}",
-                    printable(node_.output(0))));
+                    printable(name_)));
   return *found;
 }
 
@@ -90,18 +94,18 @@ const std::vector<std::int64_t>& NodeImport::list(std::size_t i, std::string_vie
   return found.data;
 }
 
-const Shape& NodeImport::input_shape(std::size_t i) const {
-  const Symbol& symbol = input_symbol(i);
+const Shape& NodeImport::shape_of(const std::string& tensor) const {
+  const Symbol& symbol = state_.symbols.at(tensor);
   if (const auto* integers = std::get_if<IntegerTensor>(&symbol)) return integers->shape;
   if (const auto* pending = std::get_if<PendingLiteral>(&symbol)) return pending->value.shape;
-  return state_.graph.value(state_.value(input_name(i))).shape;
+  return state_.graph.value(state_.value(tensor)).shape;
 }
 
-ElementType NodeImport::input_type(std::size_t i) const {
-  const Symbol& symbol = input_symbol(i);
+ElementType NodeImport::type_of(const std::string& tensor) const {
+  const Symbol& symbol = state_.symbols.at(tensor);
   if (const auto* integers = std::get_if<IntegerTensor>(&symbol)) return integers->type;
   if (const auto* pending = std::get_if<PendingLiteral>(&symbol)) return pending->type;
-  return state_.types[index_of(state_.value(input_name(i)))];
+  return state_.types[index_of(state_.value(tensor))];
 }
 
 void NodeImport::check_same_types(std::size_t count) const {
@@ -202,6 +206,12 @@ std::optional<std::vector<double>> NodeImport::floats_attribute(std::string_view
   return values;
 }
 
+std::optional<std::vector<std::string>> NodeImport::strings_attribute(std::string_view name) const {
+  if (!has_attribute(name)) return std::nullopt;
+  const auto& strings = attribute(name, AttributeProto::STRINGS).strings();
+  return std::vector<std::string>(strings.begin(), strings.end());
+}
+
 std::optional<std::vector<std::int64_t>> NodeImport::ints_attribute(std::string_view name) const {
   if (!has_attribute(name)) return std::nullopt;
   const auto& ints = attribute(name, AttributeProto::INTS).ints();
@@ -212,6 +222,35 @@ const std::vector<bool>* NodeImport::hidden(std::size_t i) const {
   if (!has_input(i)) return nullptr;
   const auto found = state_.hidden.find(input_name(i));
   return found == state_.hidden.end() ? nullptr : &found->second;
+}
+
+Body NodeImport::body(std::string_view name) const {
+  return {&attribute(name, AttributeProto::GRAPH).g(), false, {}, {}};
+}
+
+void NodeImport::check_body(const Body& body, std::size_t inputs, std::size_t outputs) const {
+  const auto check = [](int actual, std::size_t expected, std::string_view what) {
+    if (static_cast<std::size_t>(actual) != expected)
+      fail("BF1011", "", fmt::format("its body has {} {}, not {}", actual, what, expected));
+  };
+  check(body.graph->input_size(), inputs, "inputs");
+  check(body.graph->output_size(), outputs, "outputs");
+}
+
+std::string NodeImport::add_tensor(const std::string& word, Symbol symbol) {
+  std::string name = state_.bodies->fresh_name(word);
+  state_.symbols.insert_or_assign(name, std::move(symbol));
+  return name;
+}
+
+void NodeImport::emit_tensor(std::size_t output, const std::string& tensor) {
+  const Symbol& symbol = state_.symbols.at(tensor);
+  if (const auto* value = std::get_if<ValueId>(&symbol)) {
+    set_output_type(type_of(tensor));
+    emit(output, *value);
+  } else {
+    define(output, Symbol(symbol));
+  }
 }
 
 ElementType NodeImport::output_type() const {
@@ -232,8 +271,8 @@ ValueId NodeImport::add(Op op, const std::vector<ValueId>& inputs) {
 }
 
 ValueId NodeImport::add(Op op, const std::vector<ValueId>& inputs, const Shape& shape) {
-  return state_.add_node(std::move(op), inputs, fmt::format("{}/{}", node_.output(0), op_name(op)),
-                         shape, output_type(), origin_);
+  return state_.add_node(std::move(op), inputs, fmt::format("{}/{}", name_, op_name(op)), shape,
+                         output_type(), origin_);
 }
 
 void NodeImport::emit(Op op, const std::vector<ValueId>& inputs) {

@@ -26,7 +26,10 @@ class NodeImport {
       : state_(state),
         node_(node),
         origin_(std::move(origin)),
-        first_value_(state.graph.values.size()) {}
+        first_value_(state.graph.values.size()) {
+    for (const std::string& output : node.output())
+      if (name_.empty()) name_ = output;
+  }
 
   std::int64_t opset() const { return state_.opset; }
   const std::string& op_type() const { return node_.op_type(); }
@@ -45,8 +48,8 @@ class NodeImport {
 
   // The value of an input of any type; truth values are 0 and 1.
   ValueId input(std::size_t i) { return state_.value(input_name(i)); }
-  const Shape& input_shape(std::size_t i) const;
-  ElementType input_type(std::size_t i) const;
+  const Shape& input_shape(std::size_t i) const { return shape_of(input_name(i)); }
+  ElementType input_type(std::size_t i) const { return type_of(input_name(i)); }
   // Throws: BF1019 unless inputs 0 .. count - 1 (those that are there) are all real or all integer.
   void check_same_types(std::size_t count) const;
 
@@ -82,6 +85,7 @@ class NodeImport {
   std::string string_attribute(std::string_view name, std::string_view otherwise) const;
   std::optional<std::vector<std::int64_t>> ints_attribute(std::string_view name) const;
   std::optional<std::vector<double>> floats_attribute(std::string_view name) const;
+  std::optional<std::vector<std::string>> strings_attribute(std::string_view name) const;
   // Throws: BF1012 unless the attribute is there and of that type.
   const onnx::AttributeProto& attribute(std::string_view name,
                                         onnx::AttributeProto::AttributeType type) const;
@@ -89,6 +93,26 @@ class NodeImport {
   // Element type of the outputs defined from now on; as input 0 (or float) unless set.
   void set_output_type(ElementType type) { output_type_ = type; }
   ElementType output_type() const;
+
+  // Control flow. Tensors of bodies, and those that are made for them, are names of symbols.
+  // Throws: BF1012 unless the attribute is a graph.
+  Body body(std::string_view name) const;
+  // Throws: BF1011 when the body has another number of inputs or outputs.
+  void check_body(const Body& body, std::size_t inputs, std::size_t outputs) const;
+  const std::string& tensor(std::size_t i) const { return input_name(i); }
+  std::string add_tensor(const std::string& word, Symbol symbol);
+  std::vector<std::string> import_body(Body& body, const std::vector<std::string>& inputs,
+                                       std::int64_t step) {
+    return state_.bodies->import_body(body, inputs, step);
+  }
+  ValueId value(const std::string& tensor) { return state_.value(tensor); }
+  const IntegerTensor* integers_if_any(const std::string& tensor) const {
+    return std::get_if<IntegerTensor>(&state_.symbols.at(tensor));
+  }
+  const Shape& shape_of(const std::string& tensor) const;
+  ElementType type_of(const std::string& tensor) const;
+  // Makes output number `output` stand for the tensor.
+  void emit_tensor(std::size_t output, const std::string& tensor);
 
   // Adds a core node with this node's origin; builder.h has shorter forms.
   const Shape& shape_of(ValueId id) const { return state_.graph.value(id).shape; }
@@ -108,12 +132,14 @@ class NodeImport {
   // Throws: BF1011 when the input is left out.
   const std::string& input_name(std::size_t i) const;
   const Symbol& input_symbol(std::size_t i) const { return state_.symbols.at(input_name(i)); }
+
   const onnx::AttributeProto* find_attribute(std::string_view name) const;
   Shape inferred_shape(const Op& op, const std::vector<ValueId>& inputs) const;
 
   ImportState& state_;
   const onnx::NodeProto& node_;
   Origin origin_;
+  std::string name_;         // its first output that is there
   std::size_t first_value_;  // values from here on were made for this node
   std::optional<ElementType> output_type_;
   std::deque<Constant> converted_;  // what constant_if_any made of integers

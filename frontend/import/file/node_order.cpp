@@ -5,6 +5,8 @@
 #include <queue>
 #include <unordered_map>
 
+#include "frontend/import/file/names.h"
+
 namespace bf_aot {
 namespace {
 
@@ -17,9 +19,10 @@ std::vector<std::vector<int>> find_sources(const onnx::GraphProto& graph,
       if (!output.empty() && !known.contains(output)) maker.emplace(output, i);
   std::vector<std::vector<int>> sources(static_cast<std::size_t>(graph.node_size()));
   for (int i = 0; i < graph.node_size(); ++i)
-    for (const std::string& input : graph.node(i).input())
+    for_each_read(graph.node(i), [&](const std::string& input) {
       if (const auto found = maker.find(input); found != maker.end())
         sources[static_cast<std::size_t>(i)].push_back(found->second);
+    });
   return sources;
 }
 

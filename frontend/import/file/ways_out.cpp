@@ -15,21 +15,12 @@ struct WayOut {
   std::string_view advice;
 };
 
-constexpr std::string_view kUnroll = "export the network unrolled: one layer per step of time";
-constexpr std::string_view kFeedForward =
-    "export with fixed sizes, so that no control flow is left; only feed-forward graphs are read";
 constexpr std::string_view kEvaluation = "export in evaluation mode: a random output has no bounds";
 constexpr std::string_view kScores =
     "its result is no tensor of numbers; bound the scores before it";
 
 // Operators of domain ai.onnx.
 constexpr std::array kStandard = {
-    WayOut{"LSTM", kUnroll},
-    WayOut{"GRU", kUnroll},
-    WayOut{"RNN", kUnroll},
-    WayOut{"If", kFeedForward},
-    WayOut{"Loop", kFeedForward},
-    WayOut{"Scan", kFeedForward},
     WayOut{"Bernoulli", kEvaluation},
     WayOut{"Multinomial", kEvaluation},
     WayOut{"RandomNormal", kEvaluation},

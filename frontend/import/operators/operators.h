@@ -12,8 +12,9 @@ namespace bf_aot {
 inline constexpr std::int64_t kOldestOpset = 1;
 inline constexpr std::int64_t kNewestOpset = 26;
 
-// The most inputs of operators that take any number of them.
+// The most inputs of operators that take any number of them, of which none or some are optional.
 inline constexpr int kVariadic = 1 << 16;
+inline constexpr int kVariadicOptional = kVariadic - 1;
 
 // Domains besides ONNX's own, which is empty here.
 inline constexpr std::string_view kMicrosoft = "com.microsoft";
@@ -28,6 +29,7 @@ struct OperatorImporter {
   int most_outputs;
   std::array<std::string_view, 10> attributes;  // known ones; another is an error
   std::string_view domain = {};
+  bool any_output = false;  // the first output may be left out, too
 };
 using OperatorRows = std::span<const OperatorImporter>;
 
@@ -38,6 +40,7 @@ const OperatorImporter* find_operator(std::string_view op_type, std::string_view
 OperatorRows arithmetic_operators();
 OperatorRows attention_operators();
 OperatorRows contrib_operators();
+OperatorRows control_operators();
 OperatorRows conv_operators();
 OperatorRows einsum_operators();
 OperatorRows elementwise_operators();
@@ -50,6 +53,7 @@ OperatorRows normalize_operators();
 OperatorRows pad_operators();
 OperatorRows pool_operators();
 OperatorRows quantize_operators();
+OperatorRows recurrent_operators();
 OperatorRows reduce_operators();
 OperatorRows resize_operators();
 OperatorRows scatter_operators();

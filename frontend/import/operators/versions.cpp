@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+
+#include "frontend/diagnostic.h"
 
 // A row for each attribute or number of inputs that came or went with an operator set, as ONNX's
 // schemas have it. Attributes that every operator set knows have no row. tests/schemas/walk.py
@@ -53,8 +56,13 @@ constexpr AttributeVersions kAttributes[] = {
     {"Dropout", "ratio", {1, 11}},
     {"Dropout", "seed", {12, kNewestOpset}},
     {"GatherND", "batch_dims", {12, kNewestOpset}},
+    {"GRU", "layout", {14, kNewestOpset}},
+    {"GRU", "linear_before_reset", {3, kNewestOpset}},
+    {"GRU", "output_sequence", {1, 6}},
     {"Gemm", "broadcast", {1, 6}},
     {"InstanceNormalization", "consumed_inputs", {1, 5}},
+    {"LSTM", "layout", {14, kNewestOpset}},
+    {"LSTM", "output_sequence", {1, 6}},
     {"LpPool", "ceil_mode", {18, kNewestOpset}},
     {"LpPool", "dilations", {18, kNewestOpset}},
     {"MaxPool", "ceil_mode", {10, kNewestOpset}},
@@ -70,6 +78,8 @@ constexpr AttributeVersions kAttributes[] = {
     {"QuantizeLinear", "output_dtype", {21, kNewestOpset}},
     {"QuantizeLinear", "precision", {23, kNewestOpset}},
     {"QuantizeLinear", "saturate", {19, kNewestOpset}},
+    {"RNN", "layout", {14, kNewestOpset}},
+    {"RNN", "output_sequence", {1, 6}},
     {"ReduceL1", "axes", {1, 17}},
     {"ReduceL1", "noop_with_empty_axes", {18, kNewestOpset}},
     {"ReduceL2", "axes", {1, 17}},
@@ -99,6 +109,11 @@ constexpr AttributeVersions kAttributes[] = {
     {"Resize", "extrapolation_value", {11, kNewestOpset}},
     {"Resize", "keep_aspect_ratio_policy", {18, kNewestOpset}},
     {"Resize", "nearest_mode", {11, kNewestOpset}},
+    {"Scan", "directions", {8, 8}},
+    {"Scan", "scan_input_axes", {9, kNewestOpset}},
+    {"Scan", "scan_input_directions", {9, kNewestOpset}},
+    {"Scan", "scan_output_axes", {9, kNewestOpset}},
+    {"Scan", "scan_output_directions", {9, kNewestOpset}},
     {"ScatterElements", "reduction", {16, kNewestOpset}},
     {"ScatterND", "reduction", {16, kNewestOpset}},
     {"Shape", "end", {15, kNewestOpset}},
@@ -173,6 +188,23 @@ InputCounts input_counts(const OperatorImporter& op, std::int64_t opset) {
   for (const InputVersions& each : kInputs)
     if (each.op_type == op.op_type && each.opsets.meets({opset, opset})) return each.counts;
   return {op.least_inputs, op.most_inputs};
+}
+
+// Some exporters import ai.onnx twice. The highest counts: of the supported operators a newer
+// version only adds to what an older one means, or is told apart by inputs and attributes.
+OpsetSpan find_opsets(const OpsetImports& imports, const std::string& where) {
+  OpsetSpan found{0, 0};
+  for (const onnx::OperatorSetIdProto& import : imports) {
+    if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
+    found.first = found.last == 0 ? import.version() : std::min(found.first, import.version());
+    found.last = std::max(found.last, import.version());
+  }
+  if (found.last != 0 && (found.last < kOldestOpset || found.last > kNewestOpset))
+    fail("BF1007", where,
+         fmt::format("operator set {} is not supported, only {} to {}", found.last, kOldestOpset,
+                     kNewestOpset),
+         fmt::format("export with opset {} to {}", kOldestOpset, kNewestOpset));
+  return found;
 }
 
 }  // namespace bf_aot

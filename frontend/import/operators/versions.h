@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "frontend/import/operators/operators.h"
+#include "onnx_schema/bf_aot_onnx.pb.h"
 
 namespace bf_aot {
 
@@ -29,5 +30,11 @@ struct InputCounts {
   int most = 0;
 };
 InputCounts input_counts(const OperatorImporter& op, std::int64_t opset);
+
+using OpsetImports = google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>;
+
+// Returns the oldest and the newest operator set of domain ai.onnx that a model or function
+// imports; `where` names it in messages. {0, 0}: none. Throws: BF1007 when one is not supported.
+OpsetSpan find_opsets(const OpsetImports& imports, const std::string& where);
 
 }  // namespace bf_aot
