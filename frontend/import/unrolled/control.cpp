@@ -247,8 +247,9 @@ void import_scan(NodeImport& node) {
   ScanForm form;
   form.scanned = static_cast<std::size_t>(scanned);
   form.states = inputs - form.scanned;
-  node.check_body(body, inputs, std::max(node.output_count(), form.states));
-  form.made = node.output_count() - form.states;
+  const std::size_t outputs = std::max(node.output_count(), form.states);
+  node.check_body(body, inputs, outputs);
+  form.made = outputs - form.states;
   form.axes = for_each_tensor(node, "scan_input_axes", form.scanned);
   form.backward =
       for_each_tensor(node, batched ? "directions" : "scan_input_directions", form.scanned);
@@ -261,7 +262,7 @@ void import_scan(NodeImport& node) {
     const auto begin = given.begin() + static_cast<std::ptrdiff_t>(form.states);
     results = scan(node, body, form, {given.begin(), begin}, {begin, given.end()});
   } else {
-    std::vector<Tensors> by_output(node.output_count());
+    std::vector<Tensors> by_output(outputs);
     const Shape shape = node.shape_of(given[0]);
     const std::int64_t batch = shape.empty() ? 0 : shape[0];
     for (const std::string& each : given)

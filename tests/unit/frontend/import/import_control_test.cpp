@@ -175,6 +175,31 @@ TEST(ImportControl, ScansGoBothWays) {
             (std::vector<double>{11, 9}));
 }
 
+// The node may name fewer outputs than there are states.
+TEST(ImportControl, ScansMayLeaveOutStates) {
+  for (const char* opset : {"8", "9"}) {
+    SCOPED_TRACE(opset);
+    const std::string batch = std::string(opset) == "8" ? R"(input: "")" : "";
+    const std::string text = R"(ir_version: 8 opset_import { version: )" + std::string(opset) +
+                             R"( } graph { name: "g"
+        input { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_value: 1 }
+                                                                    dim { dim_value: 2 } } } } }
+        initializer { name: "start" dims: 1 data_type: 1 float_data: 1 }
+        node { op_type: "Scan" )" +
+                             batch + R"( input: "start" input: "start" input: "x"
+          output: "y" attribute { name: "num_scan_inputs" type: INT i: 1 }
+          attribute { name: "body" type: GRAPH g {
+            input { name: "s" } input { name: "t" } input { name: "e" }
+            output { name: "d" } output { name: "d2" }
+            node { op_type: "Add" input: "s" input: "s" output: "d" }
+            node { op_type: "Add" input: "t" input: "t" output: "d2" } } } }
+        output { name: "y" } })";
+    const ImportedModel model = import_model_bytes(test::encode_model(text), "m", {});
+    const double steps = std::string(opset) == "8" ? 2 : 1;
+    EXPECT_EQ(evaluate(model.graph, {{10, 20}})[0], (std::vector<double>{std::exp2(steps)}));
+  }
+}
+
 TEST(ImportControl, StepsAreLimited) {
   const std::string endless =
       truth_value("c", true) + R"(node { op_type: "Loop" name: "l" input: "" input: "c"
