@@ -4,7 +4,7 @@
 
 namespace bf_aot {
 
-// Softmax of x, which has the shape of input 0. Before opset 13 everything from the axis on is one
+// Softmax of x. Before opset 13 everything from the axis on is one
 // group, later the axis alone.
 ValueId add_softmax(NodeImport& node, ValueId x, std::int64_t axis, std::int64_t opset);
 

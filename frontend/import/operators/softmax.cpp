@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::int64_t kOneAxis = 13;
 
-Grouping groups_of(NodeImport& node, std::int64_t axis, std::int64_t opset) {
-  const Shape& shape = node.input_shape(0);
+Grouping groups_of(NodeImport& node, const Shape& shape, std::int64_t axis, std::int64_t opset) {
   std::vector<bool> along(shape.size(), false);
   if (opset >= kOneAxis) {
     along[checked_axis(axis, shape.size())] = true;
@@ -58,7 +57,7 @@ ValueId add_leads(NodeImport& node, ValueId x, const Grouping& groups, double si
     rows.add(i, {sign, 0});
     rows.add(pair[pair[0] == i ? 1 : 0], {-sign, 0});
   }
-  return std::move(rows).finish_sums(x, node.input_shape(0));
+  return std::move(rows).finish_sums(x, Shape(node.shape_of(x)));
 }
 
 // ln softmax of each group, one group after the other.
@@ -75,26 +74,27 @@ ValueId add_groups(NodeImport& node, ValueId x, const Grouping& groups) {
 
 // Returns what add_groups() made, or a function of it, in the order of the elements. Those of no
 // group are 0.
-ValueId add_in_order(NodeImport& node, ValueId grouped, const Grouping& groups) {
+ValueId add_in_order(NodeImport& node, ValueId grouped, const Shape& shape,
+                     const Grouping& groups) {
   std::vector<std::int64_t> place(groups.group.size(), -1);
   std::int64_t next = 0;
   for (const auto& members : groups.members)
     for (const std::int64_t i : members) place[static_cast<std::size_t>(i)] = next++;
-  if (next == groups.elements())
-    return add_index_map(node, grouped, node.input_shape(0), [&] { return place; });
+  if (next == groups.elements()) return add_index_map(node, grouped, shape, [&] { return place; });
   RowBuilder rows(node);
   for (const std::int64_t from : place) {
     rows.begin();
     if (from >= 0) rows.add(from);
   }
-  return std::move(rows).finish_sums(grouped, node.input_shape(0));
+  return std::move(rows).finish_sums(grouped, shape);
 }
 
 // Of two elements that is -softplus(x_j - x_i).
 ValueId add_log_softmax(NodeImport& node, const Grouping& groups) {
   const ValueId x = node.input(0);
   if (groups.size() == 1) return add_scale(node, x, 0, 0);
-  if (groups.size() > 2) return add_in_order(node, add_groups(node, x, groups), groups);
+  if (groups.size() > 2)
+    return add_in_order(node, add_groups(node, x, groups), Shape(node.shape_of(x)), groups);
   const ValueId of_lead =
       add_unary(node, add_leads(node, x, groups, -1), {FunctionKind::kSoftplus});
   return add_scale(node, of_lead, -1, 0);
@@ -105,7 +105,8 @@ void import_softmax(NodeImport& node) {
 }
 
 void import_log_softmax(NodeImport& node) {
-  node.emit(add_log_softmax(node, groups_of(node, first_axis(node), node.opset())));
+  node.emit(
+      add_log_softmax(node, groups_of(node, node.input_shape(0), first_axis(node), node.opset())));
 }
 
 }  // namespace
@@ -113,7 +114,8 @@ void import_log_softmax(NodeImport& node) {
 // The powers of LogSoftmax; of two elements that is sigmoid(x_i - x_j). An element that is -inf
 // takes no part, and its result is 0.
 ValueId add_softmax(NodeImport& node, ValueId x, std::int64_t axis, std::int64_t opset) {
-  Grouping groups = groups_of(node, axis, opset);
+  const Shape shape = node.shape_of(x);
+  Grouping groups = groups_of(node, shape, axis, opset);
   const std::vector<bool>* const hidden = node.hidden();
   if (hidden != nullptr) {
     leave_out(*hidden, groups);
@@ -124,7 +126,7 @@ ValueId add_softmax(NodeImport& node, ValueId x, std::int64_t axis, std::int64_t
   if (groups.size() == 2 && hidden == nullptr)
     return add_unary(node, add_leads(node, x, groups, 1), {FunctionKind::kSigmoid});
   const ValueId logarithms = add_groups(node, x, groups);
-  return add_in_order(node, add_unary(node, logarithms, {FunctionKind::kExp}), groups);
+  return add_in_order(node, add_unary(node, logarithms, {FunctionKind::kExp}), shape, groups);
 }
 
 ValueId add_log_softmax(NodeImport& node, std::size_t axis) {
