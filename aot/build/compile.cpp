@@ -5,6 +5,7 @@
 
 #include "aot/build/choose_arithmetic.h"
 #include "aot/build/dispatch.h"
+#include "aot/build/frontend_result.h"
 #include "aot/emit/constants/weights.h"
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/emit_verify.h"

@@ -10,12 +10,12 @@
 #include "aot/build/compile_options.h"
 #include "aot/build/verify_work.h"
 #include "aot/emit/text/emitted_file.h"
-#include "frontend/graph/graph.h"
-#include "frontend/graph/model.h"
 #include "frontend/property/property.h"
 #include "planner/lowering/lowered.h"
 
 namespace bf_aot::build {
+
+struct FrontendResult;
 
 /// The counts of a property that a manifest states.
 struct PropertyCounts {
@@ -38,20 +38,6 @@ struct Verifier {
 
 /// The rows that the options ask for: those of the specification or of the property.
 std::optional<LinearSpec> spec_of(const CompileOptions& options);
-
-/// The result of the front half of the compiler, run_frontend(), which imports and normalises. The
-/// graph has one output more than the model when a specification was given.
-/// Throws: CompileError with all problems found.
-struct FrontendResult {
-  Graph graph;
-  ModelInfo info;
-  Arithmetic arithmetic = Arithmetic::kFloat;  ///< the form that the graph was brought into
-  std::vector<OnnxNode> nodes = {};            ///< nodes of the file
-};
-FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options);
-
-/// Normalises a network as it was imported.
-FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options);
 
 /// Plans what the front half made. `name`: the symbols' prefix.
 std::shared_ptr<const Lowered> run_planner(const FrontendResult& front, const std::string& name,

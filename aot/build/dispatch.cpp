@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "aot/build/frontend_result.h"
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/text/banner.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "aot/build/compile.h"
+#include "aot/build/frontend_result.h"
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/verifier.h"

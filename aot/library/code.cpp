@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "aot/build/dispatch.h"
+#include "aot/build/frontend_result.h"
 #include "aot/build/library.h"
 #include "aot/build/manifest.h"
 #include "aot/build/single_file.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "aot/build/compile.h"
+#include "aot/build/frontend_result.h"
 #include "aot/library/enums.h"
 #include "planner/plan/plan.h"
 

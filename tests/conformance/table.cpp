@@ -44,8 +44,11 @@ Tested against exact arithmetic in `tests/unit/frontend/import/`.
 | com.microsoft.QLinearConcat | |
 | com.microsoft.QLinearLeakyRelu, QLinearSigmoid, QLinearSoftmax | |
 | ai.onnx.ml.ArrayFeatureExtractor | constant indices |
+| ai.onnx.ml.Binarizer, Imputer | tensors never hold NaN, which is mostly what is replaced |
+| ai.onnx.ml.LinearClassifier, LinearRegressor | `post_transform` NONE, LOGISTIC, SOFTMAX; labels that are integers |
 | ai.onnx.ml.Normalizer | MAX divides by the largest element, as ONNX's text and ONNX Runtime do; ONNX's reference evaluator by the largest magnitude, which is the same unless features are negative |
 | ai.onnx.ml.Scaler | |
+| ai.onnx.ml.TreeEnsembleClassifier, TreeEnsembleRegressor | one row of features; upper bounds of each tree are those of its reachable leaves, lower ones those of all leaves below the first node that is not decided, so that splits of the input decide; SUM, AVERAGE |
 
 Quantised operators compute exactly on the real numbers that codes stand for, and round once, ties to even. What a
 classifier of scikit-learn adds behind its scores (labels, `ZipMap`) has no bounds: `--output-tensor NAME` cuts the

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "aot/build/cache.h"
+#include "aot/build/frontend_result.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "frontend/diagnostic.h"
 

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "aot/artifacts/provenance/node_layers.h"
+#include "aot/build/frontend_result.h"
 #include "frontend/sha256.h"
 #include "planner/lowering/routines.h"
 #include "planner/lowering/walk.h"

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "aot/build/frontend_result.h"
 #include "aot/decide/property/cases.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"

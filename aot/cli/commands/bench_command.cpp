@@ -9,6 +9,7 @@
 #include "aot/apps/measure/profile_machine.h"
 #include "aot/build/compile.h"
 #include "aot/build/footprint/footprint.h"
+#include "aot/build/frontend_result.h"
 #include "aot/build/manifest.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/box_options.h"

@@ -8,6 +8,7 @@
 
 #include "aot/apps/measure/check.h"
 #include "aot/build/compile.h"
+#include "aot/build/frontend_result.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/config_file.h"

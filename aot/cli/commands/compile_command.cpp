@@ -14,6 +14,7 @@
 #include "aot/artifacts/sbom/sbom.h"
 #include "aot/build/dispatch.h"
 #include "aot/build/footprint/footprint.h"
+#include "aot/build/frontend_result.h"
 #include "aot/build/manifest.h"
 #include "aot/build/runtime_files.h"
 #include "aot/build/single_file.h"

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "aot/build/frontend_result.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/commands/inspect.h"
 #include "aot/cli/commands/report_findings.h"

@@ -9,6 +9,7 @@
 #include "aot/apps/measure/profile_fit.h"
 #include "aot/apps/measure/profile_machine.h"
 #include "aot/apps/measure/profile_networks.h"
+#include "aot/build/frontend_result.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/help.h"

@@ -7,6 +7,7 @@
 
 #include "aot/artifacts/report/samples.h"
 #include "aot/build/footprint/footprint.h"
+#include "aot/build/frontend_result.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/config_file.h"
 #include "aot/engine/run/find_prebuilt.h"

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "aot/build/compile.h"
+#include "aot/build/frontend_result.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/box_options.h"
 #include "aot/cli/options/command_line.h"

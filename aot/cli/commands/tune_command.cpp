@@ -7,6 +7,7 @@
 #include "aot/apps/measure/profile_machine.h"
 #include "aot/apps/tune/tune_curve.h"
 #include "aot/apps/tune/tune_measure.h"
+#include "aot/build/frontend_result.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/box_options.h"
 #include "aot/cli/options/command_line.h"

@@ -39,8 +39,9 @@ class GraphImporter : public BodyImporter {
   Symbol symbol_of(const onnx::TensorProto& tensor, Tensor value, const std::string& name,
                    const Origin& origin);
   void import_initializers();
-  void import_initializer(const onnx::TensorProto& tensor, const std::string& name,
-                          const std::string& place);
+  template <typename Proto>
+  void import_initializer(const Proto& tensor, const onnx::TensorProto& elements,
+                          const std::string& name, const std::string& place);
   void import_inputs();
   void import_input(const onnx::ValueInfoProto& info);
   void bind_input(const std::string& name, const std::string& bytes, const std::string& place);
@@ -238,11 +239,12 @@ void GraphImporter::import_initializers() {
   const std::unordered_set<std::string> read = names_read(proto_, facts_.wanted);
   for (const onnx::SparseTensorProto& sparse : proto_.sparse_initializer()) {
     const std::string& name = sparse.values().name();
-    initializers_.insert(name);
-    if (read.contains(name))
-      note("BF1022", fmt::format("initializer '{}'", printable(name)),
-           "sparse tensors are not supported", "export it as a dense tensor");
-    state_.symbols.insert_or_assign(name, Poisoned{});
+    const std::string place = fmt::format("initializer '{}'", printable(name));
+    if (!initializers_.insert(name).second)
+      note("BF1015", place, "another initializer has the same name",
+           "names must be unique; export the model again");
+    else if (read.contains(name))
+      import_initializer(sparse, sparse.values(), name, place);
   }
   for (onnx::TensorProto& kept : *proto_.mutable_initializer()) {
     onnx::TensorProto tensor;  // its numbers go when they have been read
@@ -253,16 +255,19 @@ void GraphImporter::import_initializers() {
       note("BF1015", place, "another initializer has the same name",
            "names must be unique; export the model again");
     } else if (read.contains(tensor.name())) {
-      import_initializer(tensor, tensor.name(), place);
+      import_initializer(tensor, tensor, tensor.name(), place);
     }
   }
 }
 
-void GraphImporter::import_initializer(const onnx::TensorProto& tensor, const std::string& name,
-                                       const std::string& place) {
+// elements: the tensor itself, or the values of a sparse one, which have its type.
+template <typename Proto>
+void GraphImporter::import_initializer(const Proto& tensor, const onnx::TensorProto& elements,
+                                       const std::string& name, const std::string& place) {
   state_.symbols[name] = Poisoned{};
   attempt(place, [&] {
-    state_.symbols[name] = symbol_of(tensor, state_.reader.read(tensor, place, true), name, place);
+    state_.symbols[name] =
+        symbol_of(elements, state_.reader.read(tensor, place, true), name, place);
   });
 }
 
@@ -484,15 +489,16 @@ void GraphImporter::begin_body(Body& body) {
   };
   for (const onnx::ValueInfoProto& input : graph.input()) define(input.name());
   changing = known;
+  const auto initialize = [&](const auto& tensor, const onnx::TensorProto& elements) {
+    define(elements.name());
+    const std::string name = fresh_name(elements.name());
+    body.fixed[elements.name()] = name;
+    import_initializer(tensor, elements, name,
+                       fmt::format("initializer '{}'", printable(elements.name())));
+  };
   for (const onnx::SparseTensorProto& sparse : graph.sparse_initializer())
-    fail("BF1022", fmt::format("initializer '{}'", printable(sparse.values().name())),
-         "sparse tensors are not supported in bodies", "export it as a dense tensor");
-  for (const onnx::TensorProto& tensor : graph.initializer()) {
-    define(tensor.name());
-    const std::string name = fresh_name(tensor.name());
-    body.fixed[tensor.name()] = name;
-    import_initializer(tensor, name, fmt::format("initializer '{}'", printable(tensor.name())));
-  }
+    initialize(sparse, sparse.values());
+  for (const onnx::TensorProto& tensor : graph.initializer()) initialize(tensor, tensor);
   for (const onnx::NodeProto& node : graph.node())
     for (const std::string& name : node.output()) define(name);
   const NodeOrder order = order_nodes(graph, {});

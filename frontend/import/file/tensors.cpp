@@ -38,7 +38,8 @@ Unsigned load(const char* bytes) {
 struct Storage {
   std::int32_t type;
   std::string_view name;
-  std::size_t bytes;  // in raw_data; 0: not readable
+  std::size_t bytes;     // in raw_data; 0: not readable
+  std::size_t bits = 0;  // several elements are in a byte, the first in its lowest bits; 0: not so
 };
 
 constexpr Storage kElementTypes[] = {
@@ -63,12 +64,12 @@ constexpr Storage kElementTypes[] = {
     {TensorProto::FLOAT8E4M3FNUZ, "float8e4m3fnuz", 0},
     {TensorProto::FLOAT8E5M2, "float8e5m2", 0},
     {TensorProto::FLOAT8E5M2FNUZ, "float8e5m2fnuz", 0},
-    {TensorProto::UINT4, "uint4", 0},
-    {TensorProto::INT4, "int4", 0},
+    {TensorProto::UINT4, "uint4", 1, 4},
+    {TensorProto::INT4, "int4", 1, 4},
     {TensorProto::FLOAT4E2M1, "float4e2m1", 0},
     {TensorProto::FLOAT8E8M0, "float8e8m0", 0},
-    {TensorProto::UINT2, "uint2", 0},
-    {TensorProto::INT2, "int2", 0},
+    {TensorProto::UINT2, "uint2", 1, 2},
+    {TensorProto::INT2, "int2", 1, 2},
 };
 
 const Storage* find_type(std::int32_t type) {
@@ -125,6 +126,14 @@ std::int64_t raw_integer(std::int32_t type, const char* bytes) {
       BF_CHECK(type == TensorProto::INT64);
   }
   return static_cast<std::int64_t>(load<std::uint64_t>(bytes));
+}
+
+// Element i of those that share bytes.
+std::int64_t packed_integer(const Storage& type, unsigned byte, std::size_t i) {
+  const auto values = std::int64_t{1} << type.bits;
+  const std::int64_t value = (byte >> (i * type.bits % 8)) & static_cast<unsigned>(values - 1);
+  const bool is_signed = type.type == TensorProto::INT4 || type.type == TensorProto::INT2;
+  return is_signed && value >= values / 2 ? value - values : value;
 }
 
 // Number of elements in the typed field that `type` uses.
@@ -240,15 +249,17 @@ Tensor TensorReader::read(const TensorProto& proto, const std::string& where, bo
   const Storage& type = readable_type(proto, where);
   charge_total(shape, where);
   const auto count = static_cast<std::size_t>(element_count(shape));
+  // What is stored: elements, or bytes that hold several of them.
+  const std::size_t units = type.bits == 0 ? count : (count * type.bits + 7) / 8;
 
   const bool external = proto.data_location() == TensorProto::EXTERNAL;
   if (external && folder.empty())
     fail("BF1024", where, "this model has no folder to read external data from");
   std::string loaded;
-  if (external) loaded = read_external_data(proto, folder, count * type.bytes, where);
+  if (external) loaded = read_external_data(proto, folder, units * type.bytes, where);
   const std::string& raw = external ? loaded : proto.raw_data();
   const bool typed = !external && raw.empty();
-  const std::size_t needed = typed ? count : count * type.bytes;
+  const std::size_t needed = typed ? units : units * type.bytes;
   const std::size_t found = typed ? static_cast<std::size_t>(typed_count(proto)) : raw.size();
   if (found != needed)
     malformed(where, fmt::format("shape {} of {} needs {} {}, but there are {}", to_string(shape),
@@ -266,10 +277,62 @@ Tensor TensorReader::read(const TensorProto& proto, const std::string& where, bo
     return constant;
   }
   IntegerTensor integers{shape, std::vector<std::int64_t>(count), type.type};
-  for (std::size_t i = 0; i < count; ++i)
-    integers.data[i] = typed ? typed_integer(proto, static_cast<int>(i))
-                             : raw_integer(type.type, raw.data() + i * type.bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (type.bits != 0) {
+      const std::size_t at = i * type.bits / 8;
+      const auto byte = typed ? static_cast<unsigned>(proto.int32_data(static_cast<int>(at)))
+                              : static_cast<unsigned char>(raw[at]);
+      integers.data[i] = packed_integer(type, byte, i);
+    } else {
+      integers.data[i] = typed ? typed_integer(proto, static_cast<int>(i))
+                               : raw_integer(type.type, raw.data() + i * type.bytes);
+    }
+  }
   return integers;
+}
+
+Tensor TensorReader::read(const onnx::SparseTensorProto& proto, const std::string& where,
+                          bool masks) {
+  Tensor values = read(proto.values(), where, masks);
+  const Tensor places = read(proto.indices(), where);
+  const auto* const indices = std::get_if<IntegerTensor>(&places);
+  const Shape shape(proto.dims().begin(), proto.dims().end());
+  for (const std::int64_t dim : shape)
+    if (dim <= 0) malformed(where, fmt::format("a sparse tensor of shape {}", to_string(shape)));
+  charge(shape, where);
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const std::int64_t size = element_count(shape);
+  const Shape own = std::visit([](const auto& each) { return each.shape; }, values);
+  const std::int64_t count = element_count(own);
+  if (indices == nullptr || own.size() != 1 ||
+      (indices->shape != Shape{count} && indices->shape != Shape{count, rank}))
+    malformed(where,
+              fmt::format("{} values of a sparse tensor and indices that do not fit", count));
+  const bool flat = indices->shape.size() == 1;
+  const std::vector<std::int64_t> strides = row_major_strides(shape);
+  std::vector<std::int64_t> to;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t at = 0;
+    for (std::int64_t d = 0; d < (flat ? 1 : rank); ++d) {
+      const std::int64_t index = indices->data[static_cast<std::size_t>(flat ? i : i * rank + d)];
+      const std::int64_t extent = flat ? size : shape[static_cast<std::size_t>(d)];
+      if (index < 0 || index >= extent)
+        malformed(where, fmt::format("index {} of {} elements", index, extent));
+      at += flat ? index : index * strides[static_cast<std::size_t>(d)];
+    }
+    if (!to.empty() && at <= to.back())
+      malformed(where, "the indices of a sparse tensor do not rise");
+    to.push_back(at);
+  }
+  const auto spread = [&](auto& tensor) {
+    std::remove_cvref_t<decltype(tensor.data)> dense(static_cast<std::size_t>(size), 0);
+    for (std::size_t i = 0; i < to.size(); ++i)
+      dense[static_cast<std::size_t>(to[i])] = tensor.data[i];
+    tensor.data = std::move(dense);
+    tensor.shape = shape;
+  };
+  std::visit(spread, values);
+  return values;
 }
 
 std::string element_type_name(ElementType type) {
@@ -285,6 +348,10 @@ bool is_real_type(ElementType type) {
 bool is_integer_type(ElementType type) {
   switch (type) {
     case TensorProto::BOOL:
+    case TensorProto::UINT2:
+    case TensorProto::INT2:
+    case TensorProto::UINT4:
+    case TensorProto::INT4:
     case TensorProto::UINT8:
     case TensorProto::INT8:
     case TensorProto::UINT16:
@@ -301,6 +368,10 @@ bool is_integer_type(ElementType type) {
 
 std::int64_t least_of(ElementType type) {
   switch (type) {
+    case TensorProto::INT2:
+      return -2;
+    case TensorProto::INT4:
+      return -8;
     case TensorProto::INT8:
       return std::numeric_limits<std::int8_t>::min();
     case TensorProto::INT16:
@@ -317,7 +388,14 @@ std::int64_t least_of(ElementType type) {
 std::int64_t largest_of(ElementType type) {
   switch (type) {
     case TensorProto::BOOL:
+    case TensorProto::INT2:
       return 1;
+    case TensorProto::UINT2:
+      return 3;
+    case TensorProto::INT4:
+      return 7;
+    case TensorProto::UINT4:
+      return 15;
     case TensorProto::UINT8:
       return std::numeric_limits<std::uint8_t>::max();
     case TensorProto::INT8:

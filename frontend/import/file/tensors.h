@@ -48,6 +48,8 @@ struct TensorReader {
   // Throws: BF1005 too large, BF1021 malformed, BF1022 element type, BF1023 NaN or infinite,
   // BF1024 external data.
   Tensor read(const onnx::TensorProto& proto, const std::string& where, bool masks = false);
+  // A sparse tensor with its zeros. Throws: the same, and BF1028.
+  Tensor read(const onnx::SparseTensorProto& proto, const std::string& where, bool masks = false);
 
  private:
   void charge_total(const Shape& shape, const std::string& where);
@@ -59,7 +61,7 @@ std::string element_type_name(ElementType type);
 // float, double, float16 or bfloat16.
 bool is_real_type(ElementType type);
 
-// bool and all integer types that have 8 to 64 bits.
+// bool and all integer types, of 2 to 64 bits.
 bool is_integer_type(ElementType type);
 
 // The least and largest value of an integer type; those of uint64 end with int64's.

@@ -24,4 +24,7 @@ void check_comparisons(const NodeImport& node, const Rows& rows);
 // last. `sign` -1 prefers the smallest.
 ValueId add_wins(NodeImport& node, ValueId x, const Rows& rows, bool last_wins, double sign);
 
+// [row][i]: 1 when x_i is its row's winner, which beats all others: the least of its comparisons.
+ValueId add_winner(NodeImport& node, ValueId x, const Rows& rows, bool last_wins, double sign);
+
 }  // namespace bf_aot

@@ -58,9 +58,12 @@ void import_constant(NodeImport& node) {
   } else if (node.has_attribute("value_ints")) {
     const auto& ints = node.attribute("value_ints", AttributeProto::INTS).ints();
     node.emit(IntegerTensor{{ints.size()}, {ints.begin(), ints.end()}});
+  } else if (node.has_attribute("sparse_value")) {
+    node.emit(node.reader().read(
+        node.attribute("sparse_value", AttributeProto::SPARSE_TENSOR).sparse_tensor(), ""));
   } else {
     fail("BF1012", "", "none of value, value_float(s) and value_int(s) is given",
-         "sparse and string constants are not supported");
+         "string constants are not supported");
   }
 }
 

@@ -27,7 +27,7 @@ struct OperatorImporter {
   int least_inputs;  // these may not be left out
   int most_inputs;
   int most_outputs;
-  std::array<std::string_view, 10> attributes;  // known ones; another is an error
+  std::array<std::string_view, 17> attributes;  // known ones; another is an error
   std::string_view domain = {};
   bool any_output = false;  // the first output may be left out, too
 };
@@ -46,6 +46,7 @@ OperatorRows einsum_operators();
 OperatorRows elementwise_operators();
 OperatorRows function_operators();
 OperatorRows gather_operators();
+OperatorRows linear_model_operators();
 OperatorRows logic_operators();
 OperatorRows loss_operators();
 OperatorRows movement_operators();
@@ -61,5 +62,6 @@ OperatorRows select_operators();
 OperatorRows shape_operators();
 OperatorRows softmax_operators();
 OperatorRows topk_operators();
+OperatorRows tree_operators();
 
 }  // namespace bf_aot

@@ -50,12 +50,16 @@ void need_type_of_zero_point(const NodeImport& node, std::size_t tensor, std::si
 // Input i less its zero point. One number per `axis` of the tensor, or one for all.
 ValueId add_shifted(NodeImport& node, std::size_t i, std::size_t zero_point, std::int64_t axis) {
   need_type_of_zero_point(node, i, zero_point);
-  if (node.has_input(zero_point) && node.constant_if_any(zero_point) == nullptr)
-    fail("BF1018", "", fmt::format("the zero point in input {} is computed", zero_point),
-         "quantise statically, as onnxruntime.quantization.quantize_static does, or give the "
-         "network before its quantisation");
   const Shape shape = node.input_shape(i);
   const ValueId x = node.input(i);
+  if (node.has_input(zero_point) && node.constant_if_any(zero_point) == nullptr) {
+    // It is one number, which DynamicQuantizeLinear computes.
+    if (element_count(node.input_shape(zero_point)) != 1)
+      fail("BF1018", "", fmt::format("the zero points in input {} are computed", zero_point),
+           "quantise statically, as onnxruntime.quantization.quantize_static does, or give the "
+           "network before its quantisation");
+    return add_binary(node, Binary::Kind::kSub, x, add_reshape(node, node.input(zero_point), {}));
+  }
   return add_dequantized(
       node, x, nullptr,
       read_parameter(node, zero_point, "zero point", shape, {0, zero_point, axis}, 0));

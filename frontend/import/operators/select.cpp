@@ -53,11 +53,6 @@ ValueId add_wins(NodeImport& node, ValueId x, const Rows& rows, bool last_wins, 
                    Constant{shape, std::move(offset), {}});
 }
 
-namespace {
-
-using onnx::TensorProto;
-
-// [row][i]: 1 when x_i is its row's winner, which beats all others: the least of its comparisons.
 ValueId add_winner(NodeImport& node, ValueId x, const Rows& rows, bool last_wins, double sign) {
   const std::int64_t n = rows.length;
   const Shape shape = {rows.rows(), n};
@@ -71,6 +66,10 @@ ValueId add_winner(NodeImport& node, ValueId x, const Rows& rows, bool last_wins
   const ValueId losses = std::move(least).finish_maxima(add_scale(node, wins, -1, 0), shape);
   return add_scale(node, losses, -1, 0);
 }
+
+namespace {
+
+using onnx::TensorProto;
 
 // The winner's index: the largest i w_i, for one w_i is 1.
 void import_arg(NodeImport& node, double sign) {

@@ -10,6 +10,23 @@ namespace {
 
 using test::OperatorCase;
 
+// x W by the codes of x, as ONNX Runtime's dynamic quantisation writes it. The zero point and the
+// scale depend on x: -1 to 4 is 255 steps of 1 / 51, of which 51 are below zero.
+TEST(ImportQuantize, ZeroPointsMayBeComputed) {
+  const Graph graph = import_model_bytes(test::encode_model(R"(
+          ir_version: 8 opset_import { version: 13 } graph { name: "g"
+          node { op_type: "DynamicQuantizeLinear" input: "x" output: "codes" output: "scale"
+                 output: "zero" }
+          node { op_type: "MatMulInteger" input: "codes" input: "w" input: "zero" output: "y" }
+          initializer { name: "w" dims: 2 dims: 1 data_type: 3 int32_data: [3, -4] }
+          input { name: "x" type { tensor_type { elem_type: 1 shape {
+            dim { dim_value: 1 } dim { dim_value: 2 } } } } }
+          output { name: "y" } })"),
+                                         "m", {})
+                          .graph;
+  EXPECT_EQ(evaluate(graph, {{-1, 4}})[0], (std::vector<double>{-51 * 3 - 204 * 4}));
+}
+
 TEST(ImportSoftmax, of_one_two_and_three) {
   OperatorCase("Softmax", 13).input({2, 1}, {3, -7}).expect({2, 1}, {1, 1});
   OperatorCase("LogSoftmax", 13).input({2, 1}, {3, -7}).expect({2, 1}, {0, 0});

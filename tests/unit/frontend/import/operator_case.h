@@ -73,6 +73,11 @@ class OperatorCase {
   OperatorCase& real(const std::string& name, double value) {
     return attribute("name: \"" + name + "\" type: FLOAT f: " + std::to_string(value));
   }
+  OperatorCase& texts(const std::string& name, const std::vector<std::string>& values) {
+    std::string text = "name: \"" + name + "\" type: STRINGS";
+    for (const std::string& value : values) text += " strings: \"" + value + "\"";
+    return attribute(text);
+  }
   OperatorCase& text(const std::string& name, const std::string& value) {
     return attribute("name: \"" + name + "\" type: STRING s: \"" + value + "\"");
   }

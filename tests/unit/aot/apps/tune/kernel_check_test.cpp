@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "aot/build/frontend_result.h"
 #include "aot/apps/tune/tune_measure.h"
 #include "aot/build/cache.h"
 #include "aot/system/files.h"

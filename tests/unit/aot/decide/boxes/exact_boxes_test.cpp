@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aot/build/compile.h"
+#include "aot/build/frontend_result.h"
 #include "frontend/import/file/importer.h"
 #include "planner/machine/machine_profile.h"
 #include "planner/reference/exact.h"

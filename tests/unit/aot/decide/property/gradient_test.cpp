@@ -6,6 +6,7 @@
 #include <random>
 
 #include "aot/build/compile.h"
+#include "aot/build/frontend_result.h"
 #include "frontend/import/file/importer.h"
 #include "planner/machine/machine_profile.h"
 #include "planner/reference/executor.h"

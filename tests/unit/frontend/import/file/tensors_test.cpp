@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "frontend/evaluate/evaluate.h"
 #include "frontend/import/file/float16.h"
 #include "frontend/import/file/importer.h"
 #include "tests/support/model_text.h"
@@ -102,6 +103,43 @@ TEST(Tensors, integer_storage) {
     EXPECT_EQ(read_integers(head + each.typed), (Shape{1, 1})) << each.type;
     EXPECT_EQ(read_integers(head + "raw_data: \"" + each.raw + "\""), (Shape{1, 1})) << each.type;
   }
+}
+
+// Types of which a byte holds several elements, the first in its lowest bits: x times each, for
+// x = 1. 0x9e is -2 and -7 of int4, 14 and 9 of uint4.
+TEST(Tensors, packed_storage) {
+  const auto values = [](int type, int count, const std::string& data) {
+    const std::string text = kAround +
+                             R"(node { op_type: "Cast" input: "t" output: "r"
+                                       attribute { name: "to" type: INT i: 1 } }
+                                node { op_type: "Mul" input: "x" input: "r" output: "y" }
+                                initializer { name: "t" dims: )" +
+                             std::to_string(count) + " data_type: " + std::to_string(type) + " " +
+                             data + " } }";
+    return evaluate(import_model_bytes(test::encode_model(text), "m", {}).graph, {{1}})[0];
+  };
+  EXPECT_EQ(values(22, 3, "raw_data: \"\\236\\007\""), (Doubles{-2, -7, 7}));  // int4
+  EXPECT_EQ(values(22, 3, "int32_data: [158, 7]"), (Doubles{-2, -7, 7}));
+  EXPECT_EQ(values(21, 3, "raw_data: \"\\236\\010\""), (Doubles{14, 9, 8}));  // uint4
+  EXPECT_EQ(values(21, 2, "int32_data: 158"), (Doubles{14, 9}));
+  EXPECT_EQ(values(26, 5, "raw_data: \"\\344\\001\""), (Doubles{0, 1, -2, -1, 1}));  // int2
+  EXPECT_EQ(values(25, 5, "int32_data: [228, 2]"), (Doubles{0, 1, 2, 3, 2}));        // uint2
+}
+
+// x plus a tensor that is stored by its elements that are not zero: by places in a flat tensor, or
+// by their coordinates.
+TEST(Tensors, sparse_storage) {
+  const auto sum = [](const std::string& indices) {
+    const std::string text = kAround +
+                             R"(node { op_type: "Add" input: "x" input: "t" output: "y" }
+                                sparse_initializer { dims: 2 dims: 3
+                                  values { name: "t" dims: 2 data_type: 1 float_data: [4, 5] } )" +
+                             indices + "} }";
+    return evaluate(import_model_bytes(test::encode_model(text), "m", {}).graph, {{1}})[0];
+  };
+  const Doubles expected = {1, 5, 1, 1, 1, 6};
+  EXPECT_EQ(sum("indices { dims: 2 data_type: 7 int64_data: [1, 5] }"), expected);
+  EXPECT_EQ(sum("indices { dims: 2 dims: 2 data_type: 7 int64_data: [0, 1, 1, 2] }"), expected);
 }
 
 // Against the definition: (-1)^s 2^(e-15) (1 + f/1024), subnormal 2^-14 f/1024.

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "aot/build/compile_options.h"
+#include "frontend/graph/graph.h"
+#include "frontend/graph/model.h"
+
+namespace bf_aot::build {
+
+/// The result of the front half of the compiler, run_frontend(), which imports and normalises. The
+/// graph has one output more than the model when a specification was given.
+/// Throws: CompileError with all problems found.
+struct FrontendResult {
+  Graph graph;
+  ModelInfo info;
+  Arithmetic arithmetic = Arithmetic::kFloat;  ///< the form that the graph was brought into
+  std::vector<OnnxNode> nodes = {};            ///< nodes of the file
+};
+FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options);
+
+/// Normalises a network as it was imported.
+FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options);
+
+}  // namespace bf_aot::build
