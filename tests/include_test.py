@@ -11,9 +11,9 @@ import sys
 FOLDERS = ("onnx_schema", "frontend", "planner", "aot", "runtime", "tests", "bench")
 # Header -> most source files that it may reach.
 LIMITS = {
-    "planner/plan/plan.h": 291,
-    "frontend/functions/function.h": 505,
-    "nlohmann/json.hpp": 62,
+    "planner/plan/plan.h": 292,
+    "frontend/functions/function.h": 510,
+    "nlohmann/json.hpp": 63,
     "CLI/CLI.hpp": 1,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)

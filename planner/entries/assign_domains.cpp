@@ -22,12 +22,12 @@ bool reads_inputs_once(const Layer& layer) {
 
 // Returns true if the layer's interval is its exact range: over the box, each input read once.
 bool is_exact(const Plan& plan, const Layer& layer) {
-  return plan.config.norm == Norm::kLargest && reads_inputs_once(layer);
+  return plan.is_of_boxes() && reads_inputs_once(layer);
 }
 
 // Affine in the inputs, of which only a row's end knows that they are a part of the box.
-bool is_of_ball(const Plan& plan, const Layer& layer) {
-  return plan.config.norm != Norm::kLargest && reads_inputs_once(layer);
+bool is_of_part(const Plan& plan, const Layer& layer) {
+  return !plan.is_of_boxes() && reads_inputs_once(layer);
 }
 
 DomainChoice interval(LayerId index, const char* reason) {
@@ -61,7 +61,7 @@ DomainChoice choose(const Plan& plan, LayerId index) {
     case Method::kIbp:
       return interval(index, "ibp keeps intervals everywhere");
     case Method::kCrownIbp:
-      if (!head && !is_of_ball(plan, layer)) return interval(index, "crown-ibp: hidden layer");
+      if (!head && !is_of_part(plan, layer)) return interval(index, "crown-ibp: hidden layer");
       if (!head && !active && !factor) return interval(index, "nothing relaxes on its bounds");
       break;
     case Method::kCrown:

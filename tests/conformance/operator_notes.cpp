@@ -43,7 +43,7 @@ constexpr OperatorNote kNotes[] = {
     {"Einsum", Kind::kPlain, "at most two operands"},
     {"Expand", Kind::kPlain, "constant shape"},
     {"GRU", Kind::kNot, "recurrent: export the network unrolled"},
-    {"Gather", Kind::kPlain, "constant indices"},
+    {"Gather", Kind::kPlain, "constant indices, or token ids"},
     {"GatherElements", Kind::kPlain, "constant indices"},
     {"GatherND", Kind::kPlain, "constant indices"},
     {"GridSample", Kind::kNot, "the positions read depend on the data"},

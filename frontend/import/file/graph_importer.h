@@ -10,6 +10,7 @@ namespace bf_aot {
 // Throws: CompileError with all problems found.
 // Sets the members of `info` that say what the graph is made of.
 Graph import_graph(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
-                   const std::vector<bool>& wanted, ModelInfo& info);
+                   const std::map<std::string, TokenInput>& tokens, const std::vector<bool>& wanted,
+                   ModelInfo& info);
 
 }  // namespace bf_aot

@@ -22,6 +22,7 @@
 namespace bf_aot {
 namespace {
 
+constexpr std::int64_t kMostPositions = std::int64_t{1} << 31;  // of token ids
 constexpr int kMaxNesting = 64;  // messages within messages; a plain model has 5
 
 onnx::ModelProto parse(std::string_view bytes, const std::string& where,
@@ -177,6 +178,29 @@ void set_shapes(onnx::GraphProto& graph, const std::map<std::string, Shape>& sha
   }
 }
 
+// Says how long an input of token ids is where its file leaves one dimension open. Throws: BF1029
+// when there is no such input.
+void set_token_shapes(onnx::GraphProto& graph, const std::map<std::string, TokenInput>& tokens) {
+  for (const auto& [name, given] : tokens) {
+    const auto found = std::ranges::find(*graph.mutable_input(), name, &onnx::ValueInfoProto::name);
+    if (found == graph.mutable_input()->end())
+      fail("BF1029", fmt::format("input '{}'", printable(name)),
+           "token ids are given, but the model has no such input",
+           "\"bf-aot inspect\" lists the inputs");
+    auto& dims = *found->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim();
+    std::int64_t known = 1;
+    std::vector<onnx::TensorShapeProto::Dimension*> open;
+    for (int i = 0; i < dims.size(); ++i)
+      if (dims[i].has_dim_value() && dims[i].dim_value() > 0)
+        known = std::min(known, kMostPositions) * std::min(dims[i].dim_value(), kMostPositions);
+      else if (i > 0)
+        open.push_back(&dims[i]);
+    const auto positions = static_cast<std::int64_t>(given.sets.size());
+    if (open.size() == 1 && positions > 0 && positions % known == 0)
+      open[0]->set_dim_value(positions / known);
+  }
+}
+
 // Leaves out the inputs that neither a wanted node nor an output reads.
 void drop_inputs(onnx::GraphProto& graph, const std::vector<bool>& wanted) {
   std::set<std::string_view> read;
@@ -259,11 +283,12 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   result.info.opset = opsets.last;
   if (file != nullptr) std::string().swap(*file);
   ImportState state{
-      {}, {limits, folder}, opsets.last, opsets.first, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+      {}, {limits, folder}, opsets.last, opsets.first, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   std::vector<bool> wanted(static_cast<std::size_t>(model.graph().node_size()), true);
   onnx::GraphProto& graph = *model.mutable_graph();
   set_inputs(graph, cut.inputs);
   set_shapes(graph, cut.shapes);
+  set_token_shapes(graph, cut.tokens);
   if (!cut.outputs.empty()) set_outputs(graph, cut.outputs);
   if (!cut.outputs.empty() || !cut.inputs.empty()) {
     std::vector<std::string> ends;
@@ -272,8 +297,8 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   }
   if (!cut.inputs.empty()) drop_inputs(graph, wanted);
   result.nodes = nodes_of(model.graph());
-  result.graph =
-      import_graph(*model.mutable_graph(), std::move(state), bindings, wanted, result.info);
+  result.graph = import_graph(*model.mutable_graph(), std::move(state), bindings, cut.tokens,
+                              wanted, result.info);
   return result;
 }
 
