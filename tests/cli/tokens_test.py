@@ -171,10 +171,10 @@ class Tokens(Case):
             _, errors = self.run_tool("run", network, "--tokens", self.sets(sets), code=1)
             self.assertIn(code, errors)
             self.assertIn(message, errors)
-        for tokens, message in (({"z": [[0]]}, "the model has no such input"),):
-            _, errors = self.run_tool("run", network, "--tokens",
-                                      self.write("bad.json", {"tokens": tokens}), code=1)
-            self.assertIn(message, errors)
+        _, errors = self.run_tool("run", network, "--tokens",
+                                  self.write("bad.json", {"tokens": {"z": [[0]]}}), code=1)
+        self.assertIn("the model has no such input", errors)
+        self.assertIn("its inputs are x", errors)
         real = write_model(self.work / "real.onnx",
                            model("real", [node("Relu", ["x"], "y")], [], [1, 3], [1, 3]))
         _, errors = self.run_tool("run", real, "--tokens", self.sets([[0], [1], [2]]), code=1)

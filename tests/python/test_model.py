@@ -129,6 +129,9 @@ def test_token_ids_stand_in_sets(models):
         assert np.all(whole.lower <= scores + 1e-5) and np.all(whole.upper >= scores - 1e-5)
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.bounds(*again.ids()).lower, whole.lower)
+    found = model.verify(path.parent / "good.vnnlib")
+    assert found.verdict == "falsified" and found.witness.shape == (1, 6)
+    assert found.witness[0, 4] == 26 and found.witness[0, 1] == 4
     with pytest.raises(bf_aot.Error, match="BF3021"):
         model.ids([1, 4, 10, 14, 5, 0])
     with pytest.raises(bf_aot.Error, match="BF1008"):

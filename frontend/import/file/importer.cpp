@@ -178,6 +178,14 @@ void set_shapes(onnx::GraphProto& graph, const std::map<std::string, Shape>& sha
   }
 }
 
+// The names of the model's inputs: "ids, mask".
+std::string input_names(const onnx::GraphProto& graph) {
+  std::string names;
+  for (const onnx::ValueInfoProto& info : graph.input())
+    names += (names.empty() ? "" : ", ") + info.name();
+  return names;
+}
+
 // Says how long an input of token ids is where its file leaves one dimension open. Throws: BF1029
 // when there is no such input.
 void set_token_shapes(onnx::GraphProto& graph, const std::map<std::string, TokenInput>& tokens) {
@@ -186,7 +194,8 @@ void set_token_shapes(onnx::GraphProto& graph, const std::map<std::string, Token
     if (found == graph.mutable_input()->end())
       fail("BF1029", fmt::format("input '{}'", printable(name)),
            "token ids are given, but the model has no such input",
-           "\"bf-aot inspect\" lists the inputs");
+           fmt::format("its inputs are {}", printable(input_names(graph))));
+    if (!found->type().tensor_type().has_shape()) continue;
     auto& dims = *found->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim();
     std::int64_t known = 1;
     std::vector<onnx::TensorShapeProto::Dimension*> open;

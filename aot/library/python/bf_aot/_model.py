@@ -472,7 +472,7 @@ class Model:
         Raises:
             Error: BF3503 a point that is not finite; BF3306.
         """
-        return self.verifier(method="ibp").evaluate(x)
+        return self.verifier(method="crown-ibp" if self.token_sets else "ibp").evaluate(x)
 
     # ---- verdicts
 
@@ -529,7 +529,8 @@ class Model:
             return VerifyResult(**found)
         witness = np.array(example.pop("input"))
         if len(self._inputs) == 1:
-            witness = witness.reshape(self._inputs[0][1])
+            shape = self._inputs[0][1]
+            witness = witness.reshape(shape[:-1] if self.token_sets else shape)
         exact = [Fraction(text) for text in example.pop("exact_input")]
         return VerifyResult(**found, witness=witness, exact_witness=exact,
                             output=np.array(example.pop("output")), **example)
