@@ -38,7 +38,7 @@ std::string obstacle(const Plan& plan) {
   const PlannerConfig& config = plan.config;
   const int lanes = lanes_of(config);
   if (lanes == 1) return "scalar code has no lanes";
-  if (config.norm != Norm::kLargest) return "rows of balls end one box at a time";
+  if (!plan.is_of_boxes()) return "rows of balls and of one-hot inputs end one box at a time";
   if (2 * config.batch < lanes)
     return fmt::format("{} boxes leave most of {} lanes empty", config.batch, lanes);
   for (const Layer& layer : plan.layers)

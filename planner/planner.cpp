@@ -263,6 +263,27 @@ void check_norm(const PlannerConfig& config, bool has_property) {
          "leave cache-bounds out");
 }
 
+// As check_norm(): rows of one-hot inputs end in a routine of their own.
+void check_one_hot(const Graph& graph, const PlannerConfig& config, bool has_property) {
+  if (graph.one_hot.size == 0) return;
+  const std::string where = "sets of token ids";
+  if (config.norm != Norm::kLargest)
+    fail("BF2117", where, fmt::format("--norm {} is of boxes", to_string(config.norm)),
+         "leave --norm out");
+  if (config.arithmetic == Arithmetic::kInteger)
+    fail("BF2117", where, "arithmetic integer bounds boxes alone", "--arithmetic float");
+  if (config.method != Method::kCrownIbp && config.method != Method::kCrown &&
+      config.method != Method::kAlphaCrown)
+    fail("BF2117", where, fmt::format("method {} bounds boxes alone", to_string(config.method)),
+         "--method crown-ibp, crown or alpha-crown ends its rows in the sets");
+  if (has_property || config.decide)
+    fail("BF2117", where, "a verifier with a property decides boxes alone",
+         "bf-aot verify --tokens decides it for all texts");
+  if (config.reuse.bounds)
+    fail("BF2117", where, "--cache cache-bounds keeps bounds of boxes for boxes inside",
+         "leave cache-bounds out");
+}
+
 }  // namespace
 
 std::span<const PlannerPass> planner_passes() {
@@ -289,6 +310,7 @@ Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, b
           const PlannerConfig& config, const PlanOptions& options) {
   check_disabled(config);
   check_norm(config, options.property);
+  check_one_hot(graph, config, options.property);
   Plan plan;
   plan.name = name;
   plan.model = model;

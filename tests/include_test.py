@@ -13,7 +13,7 @@ FOLDERS = ("onnx_schema", "frontend", "planner", "aot", "runtime", "tests", "ben
 LIMITS = {
     "planner/plan/plan.h": 291,
     "frontend/functions/function.h": 505,
-    "nlohmann/json.hpp": 62,
+    "nlohmann/json.hpp": 63,
     "CLI/CLI.hpp": 1,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)

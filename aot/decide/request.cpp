@@ -7,6 +7,7 @@
 #include "aot/build/compile.h"
 #include "aot/build/frontend_result.h"
 #include "aot/decide/parts/tree_keeper.h"
+#include "aot/decide/property/tokens.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/verifier.h"
 #include "aot/system/interrupt.h"
@@ -16,6 +17,9 @@ namespace bf_aot::decide {
 namespace {
 
 constexpr double kEver = 1e6;
+
+using Decision = Outcome(const Sampler&, const Property&, const DecisionSettings&,
+                         const DecisionCalls&);
 
 DecisionSettings settings_of(const Request& request, Semantics semantics,
                              const RequestCalls& calls) {
@@ -102,6 +106,16 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
   return made;
 }
 
+// Throws: BF2117, BF3020.
+void check_one_hot(const Property& property, Semantics semantics, const RequestCalls& calls) {
+  if (semantics == Semantics::kFloat32Exact)
+    fail("BF2117", "sets of token ids", "semantics float32-exact decides boxes alone",
+         "--semantics real or float32");
+  if (calls.keeper != nullptr || calls.company != nullptr)
+    fail("BF3020", property.file_name, "sets of token ids are split by one process",
+         "leave --checkpoint and --part out");
+}
+
 }  // namespace
 
 Semantics semantics_of(const build::CompileOptions& options, const Property& property) {
@@ -123,11 +137,13 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   options.spec = to_spec(property);
   const std::optional<Sampler> checked = rounded(network, info, options);
   const DecisionSettings settings = settings_of(request, options.planner.semantics, calls);
+  const bool of_tokens = network.graph().one_hot.size > 0;
+  if (of_tokens) check_one_hot(property, options.planner.semantics, calls);
   VerifierMaker maker(network, info, request, calls, std::move(options));
   Outcome outcome;
   try {
-    outcome =
-        decide(checked ? *checked : network, property, settings, decision_calls(maker, calls));
+    outcome = (of_tokens ? decide_tokens : static_cast<Decision*>(decide))(
+        checked ? *checked : network, property, settings, decision_calls(maker, calls));
   } catch (const system::Interrupted&) {
     if (calls.keeper != nullptr) calls.keeper->finish(std::nullopt);
     throw;

@@ -11,6 +11,7 @@
 #include "aot/input/directed.h"
 #include "aot/input/json/json_reader.h"
 #include "aot/input/json/read_text.h"
+#include "aot/input/tokens.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 
@@ -22,6 +23,10 @@ BoxFile box_at(const JsonAt& object, bool doubles) {
   BoxFile file;
   file.where = object.where;
   file.exact = true;
+  if (object.has("ids")) {
+    file.ids = id_sets_at(object.key("ids"));
+    return file;
+  }
   const std::vector<vnnlib::Number> lower = object.key("lower").decimals();
   const std::vector<vnnlib::Number> upper = object.key("upper").decimals();
   if (lower.size() != upper.size())
@@ -163,7 +168,7 @@ std::vector<BoxFile> read_boxes(const std::filesystem::path& path) {
   const nlohmann::json json = parse_json_text(text, where);
   const JsonAt root{&json, where};
   if (!root.has("boxes")) {
-    root.allow_keys({"lower", "upper", "desc", "note", "dtype"});
+    root.allow_keys({"lower", "upper", "ids", "desc", "note", "dtype"});
     return {box_at(root, holds_doubles(root))};
   }
   const JsonAt boxes = root.key("boxes");
@@ -189,6 +194,8 @@ BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> i
 }
 
 FloatBox round_outward(const BoxFile& file, int input_count) {
+  if (file.ids)
+    fail("BF3021", file.where, "ids stand where a box is needed", "give lower and upper");
   expect_count(file.box.lower.size(), input_count, file.where, "inputs");
   FloatBox box;
   for (std::size_t i = 0; i < file.box.lower.size(); ++i) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,7 +16,8 @@
 
 namespace bf_aot::input {
 
-// A box as a file gives it: {"lower": [..], "upper": [..]}, or box `index` of a golden file
+// A box as a file gives it: {"lower": [..], "upper": [..]}, or {"ids": [..]} (see id_sets_at()), or
+// box `index` of a golden file
 // {"boxes": [..]}, or a NumPy file of shape (2, ...): lower and upper. The numbers of a file are
 // decimals, exact as they are written: each end of the box is the double next to its number,
 // outside of the box. A file with "dtype": "float64" holds doubles that a program printed: its
@@ -24,6 +26,8 @@ struct BoxFile {
   Box box;
   std::string where;   // "box.json", "golden.json: boxes[2]"; for messages
   bool exact = false;  // every end is the number that was given
+  // A file {"ids": [..]} has no box, but the ids that may stand at each position.
+  std::optional<std::vector<std::vector<std::int64_t>>> ids = std::nullopt;
 };
 // Returns whether an object says that its numbers are doubles. Throws: BF3004 for another type.
 bool holds_doubles(const JsonAt& object);

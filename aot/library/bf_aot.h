@@ -87,6 +87,18 @@ struct Cut {
   std::vector<std::string> inputs{};
   /// Shapes of inputs, by name, which the file may leave open.
   std::map<std::string, std::vector<std::int64_t>> shapes{};
+  /// Inputs of token ids, by name: for each position, in row-major order, the ids that may stand
+  /// there. Such an input becomes one-hot, with one axis more, of as many elements as the largest
+  /// set has ids: the element of the id that stands at a position is 1, the others there are 0. See
+  /// Model::token_sets(). Then all inputs are such or fixed (BF1029).
+  std::map<std::string, std::vector<std::vector<std::int64_t>>> tokens{};
+  /// Inputs of integers, by name, that are constants of the network, such as a mask.
+  std::map<std::string, std::vector<std::int64_t>> fixed{};
+};
+
+/// The ends of a box, [inputs].
+struct Ends {
+  std::vector<float> lower, upper;
 };
 
 /// A network as it was read, immutable. Its numbers are exact: bounds hold for the network in real
@@ -117,6 +129,15 @@ class Model {
   /// the calls below hold the elements of the tensors one tensor after the other, in this order.
   std::size_t input_count() const noexcept;
   std::size_t output_count() const noexcept;
+
+  /// The ids that Cut::tokens gave, by position; empty: it gave none. Bounds of such a network hold
+  /// where one of them stands at each position, by methods kCrownIbp, kCrown and
+  /// kAlphaCrown (BF2117); verify() reads properties whose inputs are the ids.
+  const std::vector<std::vector<std::int64_t>>& token_sets() const noexcept;
+
+  /// The box in which the ids of `sets` may stand at each position; all of token_sets() where it is
+  /// empty. Errors: BF3021 other numbers of positions, or ids that are not in token_sets().
+  Result<Ends> box_of_ids(const std::vector<std::vector<std::int64_t>>& sets = {}) const;
 
   /// The number of elements of all constants of the network.
   std::size_t parameter_count() const noexcept;

@@ -332,6 +332,9 @@ Result<Certifier> Certifier::make(const Model& model, const CertifyOptions& aske
     if (!(options.decide_seconds > 0) || std::isinf(options.decide_seconds))
       refuse("BF3501", "decide_seconds",
              fmt::format("{} is no time in seconds", options.decide_seconds));
+    if (!model.token_sets().empty())
+      refuse("BF2117", "sets of token ids", "samples are certified in boxes about them",
+             "verify() decides a property for sets of ids");
     if (model.output_count() < 2)
       refuse("BF3501", "model", "a classifier has an output for each class, this model has one");
     return Library::certifier(std::make_shared<const State>(model, options));

@@ -1,3 +1,6 @@
+#include "frontend/graph/model.h"
+
+#include "aot/input/tokens.h"
 #include "aot/library/state.h"
 #include "frontend/derivative/derivative.h"
 #include "frontend/import/file/importer.h"
@@ -19,7 +22,17 @@ std::vector<Tensor> tensors_of(const Graph& graph, const std::vector<ValueId>& i
 }
 
 ModelCut read_as(const Cut& cut) {
-  return {cut.outputs, cut.inputs, cut.shapes};
+  ModelCut made{cut.outputs, cut.inputs, cut.shapes, {}};
+  for (const auto& [name, sets] : cut.tokens) made.tokens[name] = {sets, false};
+  for (const auto& [name, numbers] : cut.fixed) {
+    TokenInput& input = made.tokens[name];
+    if (!input.sets.empty())
+      refuse("BF1029", fmt::format("input '{}'", printable(name)),
+             "it is fixed, and has sets of ids");
+    for (const std::int64_t number : numbers) input.sets.push_back({number});
+    input.fixed = true;
+  }
+  return made;
 }
 
 Model model_of(ImportedModel imported, std::string path, const Cut& cut, bool derivative = false) {
@@ -31,6 +44,7 @@ Model model_of(ImportedModel imported, std::string path, const Cut& cut, bool de
   for (const Node& node : graph.nodes)
     if (const auto* const literal = std::get_if<Literal>(&node.op))
       state->numbers += literal->value.data.size();
+  state->token_sets = graph.one_hot.ids;
   state->derivative = derivative;
   state->path = std::move(path);
   state->cut = read_as(cut);
@@ -62,6 +76,18 @@ Result<Model> Model::derivative(std::span<const std::size_t> inputs) const {
                         {}, true);
       },
       state_->numbers);
+}
+
+const std::vector<std::vector<std::int64_t>>& Model::token_sets() const noexcept {
+  return state_->token_sets;
+}
+
+Result<Ends> Model::box_of_ids(const std::vector<std::vector<std::int64_t>>& sets) const {
+  return guarded<Ends>("making a box of ids", [&] {
+    const OneHot& one_hot = state_->network.graph().one_hot;
+    input::FloatBox box = input::box_of_ids(one_hot, sets.empty() ? one_hot.ids : sets, "sets");
+    return Ends{std::move(box.lower), std::move(box.upper)};
+  });
 }
 
 const std::vector<Tensor>& Model::inputs() const noexcept {

@@ -28,6 +28,7 @@ struct Model::State {
   ModelInfo info;
   std::vector<Tensor> inputs, outputs;
   std::size_t input_count = 0, output_count = 0;
+  std::vector<std::vector<std::int64_t>> token_sets = {};
   std::size_t numbers = 0;  // elements of all constants
   bool derivative = false;  // made by derivative(): bounded in exact real arithmetic alone
   std::string path = {};    // of the file; empty: read from memory

@@ -322,8 +322,7 @@ struct Verifier::State {
     };
     const double all = seconds(of_spec) * static_cast<double>(bounds.boxes) / asked.threads;
     bool bounded = false;
-    for (const bf_aot::Method method :
-         engine::cheaper_methods(engine.plan().config.method, engine.plan().config.norm)) {
+    for (const bf_aot::Method method : engine::cheaper_methods(engine.plan())) {
       // A method in between is worth its time only where this verifier's own may not end.
       if (bounded && all < left() / 2) break;
       const State& other = by(method);

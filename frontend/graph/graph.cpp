@@ -408,6 +408,11 @@ void verify(const Graph& graph) {
     const CheckScope scope("node " + node.origin.text);
     verify_node(graph, node, defined);
   }
+  if (graph.one_hot.size > 0) {
+    std::int64_t elements = 0;
+    for (ValueId id : graph.inputs) elements += element_count(graph.value(id).shape);
+    BF_CHECK(elements == graph.one_hot.size * static_cast<std::int64_t>(graph.one_hot.ids.size()));
+  }
   std::int64_t parts = 0;
   for (const Value& part : graph.input_parts) parts += element_count(part.shape);
   BF_CHECK(
@@ -426,6 +431,8 @@ std::string to_string(const Graph& graph) {
   if (graph.input_parts.size() > 1)
     for (const Value& part : graph.input_parts)
       text += fmt::format("    of '{}' {}\n", part.name, to_string(part.shape));
+  if (graph.one_hot.size > 0)
+    text += fmt::format("    one-hot in groups of {}\n", graph.one_hot.size);
   for (const Node& node : graph.nodes) {
     text += fmt::format("  {} = {}", print_value(graph, node.output), op_name(node.op));
     for (std::size_t i = 0; i < node.inputs.size(); ++i)

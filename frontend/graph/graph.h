@@ -205,6 +205,17 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+// The inputs of a graph that reads token ids: one of the ids stands at each position.
+struct OneHot {
+  // The inputs' elements are groups of so many, one group a position: the element of the id that
+  // stands there is 1, the others of the group are 0. No other inputs count. 0: the inputs are not
+  // one-hot, each element varies by itself.
+  std::int64_t size = 0;
+  // Holds the ids of each group's elements, of which the last ones may have none.
+  std::vector<std::vector<std::int64_t>> ids;
+  bool operator==(const OneHot&) const = default;
+};
+
 // The names of a graph's values, for add_value alone: no part of what a graph is.
 struct NameIndex {
   std::unordered_map<std::string, int> next_suffix;  // of each name that is taken
@@ -223,6 +234,7 @@ struct Graph {
   // (normal) The model's inputs, one after the other in inputs[0], which join_inputs made of them;
   // their values may no longer be read. Empty before.
   std::vector<Value> input_parts;
+  OneHot one_hot;
   NameIndex names;
   // No evaluation in float32 overflows for inputs of at most this magnitude; infinite in real
   // arithmetic. See find_float32_reach().

@@ -8,7 +8,7 @@
 namespace bf_aot {
 
 void fix_inputs(Graph& graph, const FixedInputs& fixed) {
-  BF_CHECK(graph.inputs.size() == 1);
+  BF_CHECK(graph.inputs.size() == 1 && graph.one_hot.size == 0);
   const ValueId whole = graph.inputs[0];
   const auto count = static_cast<std::int64_t>(fixed.value.size());
   BF_CHECK(element_count(graph.value(whole).shape) == count);

@@ -22,12 +22,18 @@ bool reads_inputs_once(const Layer& layer) {
 
 // Returns true if the layer's interval is its exact range: over the box, each input read once.
 bool is_exact(const Plan& plan, const Layer& layer) {
-  return plan.config.norm == Norm::kLargest && reads_inputs_once(layer);
+  return plan.is_of_boxes() && reads_inputs_once(layer);
 }
 
 // Affine in the inputs, of which only a row's end knows that they are a part of the box.
-bool is_of_ball(const Plan& plan, const Layer& layer) {
-  return plan.config.norm != Norm::kLargest && reads_inputs_once(layer);
+bool is_of_part(const Plan& plan, const Layer& layer) {
+  return !plan.is_of_boxes() && reads_inputs_once(layer);
+}
+
+// Affine in one-hot inputs: their box has all rows of a set at once, so that the layer's interval
+// grows with the ids of the set. Later intervals begin at it, whether a function bends it or not.
+bool is_of_one_hot(const Plan& plan, const Layer& layer) {
+  return plan.one_hot.size > 0 && reads_inputs_once(layer);
 }
 
 DomainChoice interval(LayerId index, const char* reason) {
@@ -61,13 +67,15 @@ DomainChoice choose(const Plan& plan, LayerId index) {
     case Method::kIbp:
       return interval(index, "ibp keeps intervals everywhere");
     case Method::kCrownIbp:
-      if (!head && !is_of_ball(plan, layer)) return interval(index, "crown-ibp: hidden layer");
-      if (!head && !active && !factor) return interval(index, "nothing relaxes on its bounds");
+      if (!head && !is_of_part(plan, layer)) return interval(index, "crown-ibp: hidden layer");
+      if (!head && !active && !factor && !is_of_one_hot(plan, layer))
+        return interval(index, "nothing relaxes on its bounds");
       break;
     case Method::kCrown:
     case Method::kAlphaCrown:
     case Method::kAuto:  // a search goes on from here
-      if (!head && !active && !factor) return interval(index, "nothing relaxes on its bounds");
+      if (!head && !active && !factor && !is_of_one_hot(plan, layer))
+        return interval(index, "nothing relaxes on its bounds");
       break;
     case Method::kForward:
       break;
@@ -81,7 +89,8 @@ DomainChoice choose(const Plan& plan, LayerId index) {
             layer.relu ? "lines chosen for each of its unstable neurons"
                        : "lines chosen for each of the neurons that its function bends",
             0};
-  if (head || factor) return {index, Domain::kBackward, false, "backward bounds of its rows", 0};
+  if (head || factor || is_of_one_hot(plan, layer))
+    return {index, Domain::kBackward, false, "backward bounds of its rows", 0};
   return {index, Domain::kBackward, true,
           layer.relu ? "backward bounds of its unstable neurons"
                      : "backward bounds of the neurons that its function bends",

@@ -129,6 +129,7 @@ BackwardLink BackwardSteps::link(LayerId index, CoefficientSlots& slots) {
 // Factor on the computed end of rows over the input's set, which pays for its roundings. For other
 // sets than the box: docs/proofs/balls.md.
 double BackwardSteps::concretize_inflate(bool wide) const {
+  if (plan_.one_hot.size > 0) return 1;  // one_hot_slack pays
   const double inputs = plan_.input_count;
   // A sum of |A_k| r_k is at most so many times the dual norm of (A_k r_k).
   const double norms = config_.norm == Norm::kLargest  ? 1
@@ -143,9 +144,19 @@ double BackwardSteps::concretize_inflate(bool wide) const {
          (1 + drop(ErrorTerm::kCoefficient, stored));
 }
 
+// What the computed end of rows over one-hot inputs may miss, times sum_k |A_k| r_k:
+// docs/proofs/one-hot.md.
+double BackwardSteps::one_hot_slack(bool wide) const {
+  if (plan_.one_hot.size == 0) return 0;
+  const double ends = 0x1p-22 + (plan_.input_count + 16.0) * 0x1p-50;
+  return drop(ErrorTerm::kConcretize, ends) +
+         drop(ErrorTerm::kCoefficient, wide ? 2 * kUnitFloat : 0);
+}
+
 void BackwardSteps::add_row_errors(LayerId index, BackwardRows& step) {
   const Layer& region = layer(index);
   step.concretize_inflate = concretize_inflate(step.wide);
+  step.one_hot_slack = one_hot_slack(step.wide);
   step.underflow = drop(ErrorTerm::kUnderflow, 0x1p-147);
   step.weight_relative = drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
   // The rows' own weights are rounded when other readers' coefficients are added to them: once for
@@ -302,8 +313,8 @@ void BackwardSteps::tighten(LayerId index, const Relaxed& state) {
   BackwardRows step = begin_rows(index, state, name);
   CoefficientSlots slots(*this, name, step.tile);
   pass_back(index, step, slots);
-  // A ball has no windows: they end in sums of their own.
-  if (config_.norm == Norm::kLargest) step.images = row_images(plan_, step);
+  // Balls and one-hot inputs have no windows: they end in sums of their own.
+  if (plan_.is_of_boxes()) step.images = row_images(plan_, step);
   fuse_spread(step);
   remake_tables(name, step);
   add_row_errors(index, step);

@@ -119,6 +119,7 @@ class BackwardSteps : protected EntryState {
   void choose_kernels(BackwardRows& step);
   void end_smaller(BackwardRows& step);
   double concretize_inflate(bool wide) const;
+  double one_hot_slack(bool wide) const;
   void add_row_errors(LayerId index, BackwardRows& step);
   void remake_tables(const std::string& name, BackwardRows& step);  // remade_tables.cpp
 };

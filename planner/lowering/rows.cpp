@@ -121,6 +121,13 @@ void all_links(Lowering& l, const BackwardRows& step) {
 // The rows' sums over the input's set, from their coefficients.
 void concretize(Lowering& l, const BackwardRows& step) {
   l.part(step.concretize);
+  if (const std::int64_t size = l.plan().one_hot.size; size > 0) {
+    BF_CHECK(step.images.empty() && l.entry().boxes == 1);
+    return l.call(Routine::kConcretizeOneHot, rows_of(step),
+                  {at(step.input_coefficients), at(step.input_radius), number(l.plan().input_count),
+                   number(size), exact(step.one_hot_slack, Pays::kConcretize), at(step.sums),
+                   at(step.sums, step.tile)});
+  }
   if (const Norm norm = l.plan().config.norm; norm != Norm::kLargest) {
     BF_CHECK(step.images.empty() && l.entry().boxes == 1);
     return l.call(norm == Norm::kEuclid ? Routine::kConcretizeEuclid : Routine::kConcretizeSum,

@@ -283,6 +283,10 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kConcretizeSum, "concretize_sum", "bf/sums/balls.h", "rows",
      "in float coefficients[inputs rows], in float radius[inputs], int inputs, out float "
      "spread[rows]"},
+    {Routine::kConcretizeOneHot, "concretize_one_hot", "bf/sums/one_hot.h", "rows",
+     "in float coefficients[inputs rows], in float radius[inputs], int inputs, int size, real "
+     "slack, "
+     "inout float sums[rows], out float spread[rows]"},
     {Routine::kAddWindow, "add_window", "bf/sums/row_windows.h", "rows",
      "image image, window window, in float from[image.size rows], inout float to[image.size rows]"},
     {Routine::kSpreadWindow, "spread_window", "bf/sums/row_windows.h", "rows",

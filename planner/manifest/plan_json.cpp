@@ -421,6 +421,8 @@ Json to_json(const Plan& plan) {
     json["arithmetic"] = to_string(plan.config.arithmetic);
     json["integer"] = integer_json(plan);
   }
+  if (plan.one_hot.size > 0)
+    json["one_hot"] = {{"size", plan.one_hot.size}, {"ids", plan.one_hot.ids}};
   if (plan.config.flush_to_zero) json["flush_to_zero"] = true;
   if (plan.config.semantics != Semantics::kReal) json["float32_reach"] = plan.float32_reach;
   json.update(choices_json(plan));

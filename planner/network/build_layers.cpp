@@ -453,6 +453,7 @@ void build_layers(const Graph& graph, bool has_spec, Plan& plan) {
     plan.float32_reach = graph.float32_reach;
   }
   plan.input_count = total_count(plan.inputs);
+  plan.one_hot = graph.one_hot;
   plan.output_count = total_count(plan.outputs);
   for (const LayerId head : plan.spec_heads) plan.spec_rows += plan.layer(head).out;
 }

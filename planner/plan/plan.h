@@ -263,6 +263,7 @@ struct Plan {
 
   std::vector<Value> inputs, outputs;  // name and shape, in order
   int input_count = 0;                 // elements over all inputs
+  OneHot one_hot;  // that the inputs are, see Graph; rows end as docs/proofs/one-hot.md says
   // Under semantics float32, the largest magnitude of boxes for which bounds are promised: no
   // evaluation on them overflows. A float.
   double float32_reach = 0;
@@ -307,6 +308,9 @@ struct Plan {
   std::int64_t parallel_bytes() const;  // largest of the entries of one box, with all workers
   std::int64_t weights_bytes() const;   // sum of layouts
 
+  // Bounds hold for the whole box, not for a ball or for one-hot inputs in it, whose rows end in
+  // routines of their own.
+  bool is_of_boxes() const { return config.norm == Norm::kLargest && one_hot.size == 0; }
   bool is_head(LayerId layer) const;              // of the outputs or of the specification
   const Entry* find_entry(EntryKind kind) const;  // null when the plan has none
   bool operator==(const Plan&) const = default;

@@ -65,6 +65,7 @@ enum class Routine : std::uint8_t {
   kConcretizeWindow,
   kConcretizeEuclid,
   kConcretizeSum,
+  kConcretizeOneHot,
   kAddWindow,
   kSpreadWindow,
   kClearWindow,

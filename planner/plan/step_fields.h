@@ -171,6 +171,7 @@ void visit_fields(auto& visit, Is<BackwardRows> auto& s) {
         s.concretize_inflate, "underflow", s.underflow, "weight_relative", s.weight_relative,
         "inflate", s.inflate, "start", KernelField{s.start, true, s.layer}, "concretize",
         KernelField{s.concretize}, "last", s.last);
+  if (s.one_hot_slack > 0) visit("one_hot_slack", s.one_hot_slack);
   if (s.kept_position >= 0) visit("kept_position", s.kept_position);
 }
 

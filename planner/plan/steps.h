@@ -319,6 +319,7 @@ struct BackwardRows {
   BufferId input_values = BufferId::kNone;  // [inputs][tile]: the rows' corners; or kNone
   std::vector<BackwardLink> links;          // in falling order of their layers
   double concretize_inflate = 0;            // on the computed sum_k |A_k| radius_k
+  double one_hot_slack = 0;    // one-hot inputs: on the computed end, times sum_k |A_k| radius_k
   double underflow = 0;        // times what relax() counted for each link, and the inputs
   double weight_relative = 0;  // of the rows' own weights, relative to inflate |W| radius
   double inflate = 0;          // on the interval radius

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -236,11 +237,33 @@ Vector<Scalar> concretize_ball(Vector<Scalar> least, const Matrix<Scalar>& coeff
   return least;
 }
 
-// Least values of rows over the inputs.
+// Bounds each row over one-hot inputs: of each group of elements that vary one is at its upper end.
 template <typename Scalar>
-Vector<Scalar> concretize(RowSet<Scalar>& rows, const Interval<Scalar>& box, Norm norm) {
+Vector<Scalar> concretize_one_hot(Vector<Scalar> least, const Matrix<Scalar>& coefficients,
+                                  const Interval<Scalar>& box, Eigen::Index size) {
+  for (Eigen::Index i = 0; i < coefficients.cols(); ++i)
+    for (Eigen::Index first = 0; first < coefficients.rows(); first += size) {
+      std::optional<Scalar> chosen;
+      for (Eigen::Index k = first; k < first + size; ++k) {
+        const Scalar& a = coefficients(k, i);
+        if (a != 0) least(i) += a * box.lower(k);
+        if (!(box.lower(k) < box.upper(k))) continue;
+        const Scalar more = a * (box.upper(k) - box.lower(k));
+        if (!chosen || more < *chosen) chosen = more;
+      }
+      if (chosen) least(i) += *chosen;
+    }
+  return least;
+}
+
+// Least values of rows over the inputs' set.
+template <typename Scalar>
+Vector<Scalar> concretize(RowSet<Scalar>& rows, const Interval<Scalar>& box, const Plan& plan) {
   Vector<Scalar> least = rows.constant();
   const Matrix<Scalar>& coefficients = rows.of(-1);
+  if (plan.one_hot.size > 0)
+    return concretize_one_hot(std::move(least), coefficients, box, plan.one_hot.size);
+  const Norm norm = plan.config.norm;
   if (norm != Norm::kLargest) return concretize_ball(std::move(least), coefficients, box, norm);
   for (Eigen::Index k = 0; k < coefficients.rows(); ++k)
     for (Eigen::Index i = 0; i < coefficients.cols(); ++i) {

@@ -195,7 +195,7 @@ void optimise_tile(const Plan& plan, const BackwardRows& step, const Interval<do
   SlopeAscent ascent;
   for (int iteration = 0; iteration < step.iterations; ++iteration) {
     RowSet<double> set = rows_of<double>(plan, step, chosen, maps, memory, &slopes);
-    keep_tighter<double>(chosen, concretize(set, box, plan.config.norm), bounds);
+    keep_tighter<double>(chosen, concretize(set, box, plan), bounds);
     if (iteration + 1 == step.iterations) break;
     ascent.next();
     RowPoints<Memory> points(plan, step, maps, memory, slopes);

@@ -19,7 +19,7 @@ void tighten(const Plan& plan, const BackwardRows& step, const Interval<Scalar>&
     if constexpr (std::is_same_v<Scalar, double>)
       if (step.iterations > 0) return optimise_tile(plan, step, box, some, maps, memory, bounds);
     RowSet<Scalar> rows = rows_of<Scalar>(plan, step, some, maps, memory, nullptr);
-    keep_tighter<Scalar>(some, concretize(rows, box, plan.config.norm), bounds);
+    keep_tighter<Scalar>(some, concretize(rows, box, plan), bounds);
   });
 }
 

@@ -343,7 +343,8 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
   BF_CHECK(entry.boxes == 1 || step.iterations == 0);
   BF_CHECK(entry.boxes == 1 || step.images.empty());
   check_windows(plan, step);
-  if (plan.config.norm != Norm::kLargest)  // rows end in the routine of the norm alone
+  BF_CHECK(step.one_hot_slack >= 0 && (step.one_hot_slack == 0 || plan.one_hot.size > 0));
+  if (!plan.is_of_boxes())  // rows end in one routine alone
     BF_CHECK(step.images.empty() && spreads(step) == 0 && entry.boxes == 1);
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, Element::kFloat64, layer.out);

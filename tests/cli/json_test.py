@@ -38,6 +38,19 @@ class Json(JsonCase):
         self.assertNotEqual(SCHEMA.problems({"ok": True, "findings": [], "more": 1}, "doctor"), [])
         self.assertNotEqual(SCHEMA.problems("0.1e5", "exact"), [])
 
+    def test_token_ids(self):
+        text = MODELS / "examples" / "text"
+        tokens = json.loads((text / "sentence.json").read_text(encoding="utf-8"))
+        self.assertEqual(SCHEMA.problems(tokens, "tokens"), [])
+        self.assertEqual(SCHEMA.problems({"ids": [1, [4, 5]]}, "ids"), [])
+        for wrong in ([], [[]], "3", {"tokens": {"ids": [[]]}}, {"tokens": {"ids": [0.5]}}):
+            self.assertNotEqual(SCHEMA.problems(wrong, "tokens"), [], wrong)
+        arguments = ["--tokens", text / "sentence.json"]
+        self.expect("run", "run", text / "classifier.onnx", *arguments)
+        found = self.expect("verify", "verify", text / "classifier.onnx", text / "good.vnnlib",
+                            *arguments)
+        self.assertEqual(found["verdict"], "verified")
+
     def test_verify(self):
         self.assertEqual(self.expect("verify", "verify", TINY, HOLDS)["verdict"], "verified")
         found = self.expect("verify", "verify", TINY, VIOLATED, code=3)

@@ -75,7 +75,10 @@ class Schema:
                 yield from self._check(value[key], each, f"{place}.{key}")
 
     def _additionalproperties(self, value, rule, place, schema):
-        assert rule is False
         for key in value if isinstance(value, dict) else ():
-            if key not in schema["properties"]:
+            if key in schema.get("properties", {}):
+                continue
+            if rule is False:
                 yield f"{place}: unknown key {key!r}"
+            else:
+                yield from self._check(value[key], rule, f"{place}.{key}")

@@ -46,7 +46,7 @@ constexpr OperatorNote kNotes[] = {
     {"Einsum", Kind::kPlain, "at most two operands"},
     {"Expand", Kind::kPlain, "constant shape"},
     {"GRU", Kind::kPlain, "unrolled: a fixed number of steps, constant sequence lengths"},
-    {"Gather", Kind::kPlain, "constant indices"},
+    {"Gather", Kind::kPlain, "constant indices, or token ids"},
     {"GatherElements", Kind::kPlain, "constant indices"},
     {"GatherND", Kind::kPlain, "constant indices"},
     {"GridSample", Kind::kNot, "the positions read depend on the data"},

@@ -4,12 +4,14 @@
 //   #! bytes HEX          the file's bytes, instead of the text below
 //   #! size N             a file of N zero bytes (sparse)
 //   #! data NAME N        a file of N zero bytes beside the model
+//   #! tokens NAME SET..  the ids that may stand at each position of an input: "3,5", "-" for none
 // BF_UPDATE_GOLDEN=1 rewrites the expected lines.
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,7 @@ void make_files(const test::ErrorCase& test_case, const fs::path& model) {
       make_sparse(model.parent_path() / words.at(1), std::stoull(words.at(2)));
       continue;
     }
+    if (words[0] == "tokens") continue;
     needs_model = false;
     if (words[0] == "bytes")
       test::write_bytes(model, words.size() > 1 ? test::from_hex(words[1]) : "");
@@ -47,6 +50,20 @@ void make_files(const test::ErrorCase& test_case, const fs::path& model) {
       ASSERT_EQ(words[0], "missing");
   }
   if (needs_model) test::write_bytes(model, test::encode_model(test_case.source));
+}
+
+ModelCut cut_of(const test::ErrorCase& test_case) {
+  ModelCut cut;
+  for (const std::vector<std::string>& words : test_case.directives) {
+    if (words[0] != "tokens") continue;
+    TokenInput& input = cut.tokens[words.at(1)];
+    for (std::size_t i = 2; i < words.size(); ++i) {
+      std::vector<std::int64_t>& set = input.sets.emplace_back();
+      std::istringstream ids(words[i] == "-" ? "" : words[i]);
+      for (std::string id; std::getline(ids, id, ',');) set.push_back(std::stoll(id));
+    }
+  }
+  return cut;
 }
 
 class Errors : public testing::TestWithParam<std::string> {};
@@ -59,7 +76,7 @@ TEST_P(Errors, reports_exactly) {
   make_files(test_case, model);
   std::string actual;
   try {
-    import_model(model);
+    import_model(model, {}, {}, cut_of(test_case));
   } catch (const CompileError& error) {
     actual = error.what();
   }

@@ -116,6 +116,28 @@ def test_a_network_may_begin_within(models):
         bf_aot.load(path, input_tensor="none")
 
 
+def test_token_ids_stand_in_sets(models):
+    path = models / "examples" / "text" / "classifier.onnx"
+    sets = [[1, 3], 4, [10, 11], 14, [18, 23, 26], 0]
+    model = bf_aot.load(path, tokens={"ids": sets})
+    assert model.token_sets == [[1, 3], [4], [10, 11], [14], [18, 23, 26], [0]]
+    whole = model.bounds(*model.ids())
+    for last in (18, 23, 26):
+        low, high = model.ids([1, 4, [11], 14, last, 0])
+        assert np.array_equal(low, high)
+        scores = model.evaluate(low)
+        assert np.all(whole.lower <= scores + 1e-5) and np.all(whole.upper >= scores - 1e-5)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.bounds(*again.ids()).lower, whole.lower)
+    found = model.verify(path.parent / "good.vnnlib")
+    assert found.verdict == "falsified" and found.witness.shape == (1, 6)
+    assert found.witness[0, 4] == 26 and found.witness[0, 1] == 4
+    with pytest.raises(bf_aot.Error, match="BF3021"):
+        model.ids([1, 4, 10, 14, 5, 0])
+    with pytest.raises(bf_aot.Error, match="BF1008"):
+        bf_aot.load(path, tokens={"ids": [1, 4, 10, 14, 18, 0]})
+
+
 def test_a_model_is_freed_with_its_last_name(models):
     model = bf_aot.load(models / "tiny.onnx")
     x = np.zeros((3, 2))

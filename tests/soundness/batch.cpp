@@ -164,6 +164,7 @@ void Batch::build(const Build& how) {
             "#include \"bf/functions/mixtures.h\"\n"
             "#include \"bf/integer/layers.h\"\n"
             "#include \"bf/sums/balls.h\"\n"
+            "#include \"bf/sums/one_hot.h\"\n"
             "#include \"bf/sums/contraction.h\"\n"
             "#include \"bf/sums/log_softmax.h\"\n"
             "#include \"bf/sums/planes.h\"\n"

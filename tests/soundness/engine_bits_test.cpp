@@ -278,6 +278,20 @@ class EngineBits : public ::testing::Test {
     }
   }
 
+  // Rows that end in one-hot inputs.
+  void add_one_hot(int way) {
+    const Method methods[] = {Method::kCrown, Method::kAlphaCrown, Method::kCrownIbp};
+    PlannerConfig config = configured(methods[way % 3], way);
+    config.reuse.bounds = false;
+    const Net net = random_net(random_, static_cast<Family>(way % kFamilies));
+    Graph graph = to_graph(net);
+    const std::int64_t inputs = element_count(graph.value(graph.inputs.front()).shape);
+    const std::int64_t size = inputs % 2 == 0 ? 2 : inputs;
+    graph.one_hot = {size, OneHot{}.ids};
+    graph.one_hot.ids.resize(static_cast<std::size_t>(inputs / size));
+    add_graph(graph, net.outputs(), config, "one-hot, dense");
+  }
+
   // Rows that end in balls.
   void add_balls(int way) {
     const Method methods[] = {Method::kCrown, Method::kAlphaCrown, Method::kCrownIbp};
@@ -476,6 +490,7 @@ TEST_F(EngineBits, AreThoseOfGeneratedCode) {
   add_images(0, {Method::kIbp, Method::kCrown, Method::kAlphaCrown});
   for (int way = 0; way < kWays; ++way) add_own_evaluation(way);
   for (int way = 0; way < kWays; ++way) add_balls(way);
+  for (int way = 0; way < kWays; ++way) add_one_hot(way);
   batch_.build({"g++", {"-O0", "-ffp-contract=off"}});
   for (std::size_t i = 0; i < batch_.size() && !HasFailure(); ++i) {
     SCOPED_TRACE(fmt::format("BF_SEED={}, plan {}: {}", seed(), i, labels_[i]));

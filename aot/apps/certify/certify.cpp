@@ -335,6 +335,8 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
     text += fmt::format(" input {}:{}", tensor.size(), tensor);
   for (const auto& [tensor, shape] : question.cut.shapes)
     text += fmt::format(" shape {}:{} {}", tensor.size(), tensor, fmt::join(shape, ","));
+  for (const auto& [tensor, numbers] : question.cut.fixed)
+    text += fmt::format(" fixed {}:{} {}", tensor.size(), tensor, fmt::join(numbers, ","));
   return sha256(text);
 }
 

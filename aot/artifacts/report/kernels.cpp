@@ -7,6 +7,7 @@
 #include "aot/artifacts/report/html.h"
 #include "aot/artifacts/report/report.h"
 #include "planner/manifest/plan_json.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::artifacts {
 namespace {

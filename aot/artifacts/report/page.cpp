@@ -3,6 +3,7 @@
 #include "aot/artifacts/report/html.h"
 #include "aot/artifacts/report/report.h"
 #include "aot/artifacts/report/style.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::artifacts {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/plan/plan.h"
+#include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::artifacts {
 

@@ -241,7 +241,15 @@ std::vector<apps::Threshold> thresholds_of(const std::vector<std::string>& texts
 // The texts of `a` must stay as long as what is returned.
 apps::CertifyQuestion question_of(const CertifyArguments& a) {
   apps::CertifyQuestion question;
-  question.cut = {a.cut.outputs, a.cut.inputs, a.cut.shapes};
+  question.cut = {a.cut.outputs, a.cut.inputs, a.cut.shapes, {}, {}};
+  for (const auto& [name, input] : a.cut.tokens) {
+    if (!input.fixed) {
+      question.cut.tokens[name] = input.sets;
+      continue;
+    }
+    for (const std::vector<std::int64_t>& set : input.sets)
+      question.cut.fixed[name].push_back(set.front());
+  }
   question.files = a.files;
   if (!a.box_columns.empty()) {
     question.files.lower_name = a.box_columns[0];

@@ -243,6 +243,9 @@ std::vector<apps::BoxCheck> check_all(const CheckArguments& arguments,
     for (ValueId id : ids) sum += element_count(front.graph.value(id).shape);
     return static_cast<int>(sum);
   };
+  if (front.graph.one_hot.size > 0)
+    fail("BF2117", "sets of token ids", "points of boxes are sampled",
+         "bf-aot verify --tokens decides a property of texts");
   const int input_count = count(front.graph.inputs);
   const input::Golden golden =
       input::read_golden(arguments.golden, input_count, count(front.graph.outputs));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "aot/engine/verifier/verifier.h"
 #include "aot/input/balls.h"
 #include "aot/input/json_io.h"
+#include "aot/input/tokens.h"
 #include "aot/system/interrupt.h"
 #include "aot/system/progress.h"
 #include "aot/system/terminal.h"
@@ -44,7 +46,8 @@ constexpr char kRunExamples[] =
     "bf-aot run model.onnx --box box.json\n"
     "bf-aot run model.onnx --box box.json --spec C.json --method crown-ibp --json\n"
     "bf-aot run model.onnx --centre image.npy --eps 0.01 --clip 0 1\n"
-    "bf-aot run model.onnx --box golden.json --index 2 --repeat 100";
+    "bf-aot run model.onnx --box golden.json --index 2 --repeat 100\n"
+    "bf-aot run text.onnx --tokens sentence.json";
 
 constexpr char kRunNotes[] =
     "BOX.json is {\"lower\": [..], \"upper\": [..]}, one number per input in row-major order;"
@@ -107,8 +110,11 @@ std::vector<int> count_unstable(const Plan& plan, const engine::HostVerifier& ho
   return reference::execute(plan, *plan.find_entry(EntryKind::kBounds), lower, upper).unstable;
 }
 
+// Without a box all ids that the network was read with may stand at their positions.
 input::FloatBox box_here(const RunArguments& arguments, const Plan& plan) {
+  if (!arguments.box.given()) return input::box_of_ids(plan.one_hot, plan.one_hot.ids, "--tokens");
   const input::BoxFile file = box_of(arguments.box, plan.input_count);
+  if (file.ids) return input::box_of_ids(plan.one_hot, *file.ids, file.where);
   input::FloatBox box = input::round_outward(file, plan.input_count);
   if (plan.config.norm != Norm::kLargest && !input::holds_exactly(file, box))
     input::widen_for_ball(box.lower, box.upper, plan.config.norm == Norm::kSum);
@@ -212,7 +218,7 @@ void say_predicted(const Planned& planned, const RunArguments& arguments,
                                  engine::long_duration(planned.seconds));
   if (config.lowering == Lowering::kPrebuilt) {
     text += "; --timeout SECONDS limits it";
-    const std::vector<Method> cheaper = engine::cheaper_methods(config.method, config.norm);
+    const std::vector<Method> cheaper = engine::cheaper_methods(planned.plan());
     if (!cheaper.empty())
       text += fmt::format(
           ", --method {} takes {}", to_string(cheaper.back()),
@@ -233,7 +239,7 @@ RunResult run_within(const RunArguments& arguments, const build::CompileOptions&
   const Planned asked = plan_for(arguments, options, patient);
   const PlannerConfig& config = asked.plan().config;
   std::optional<RunResult> best;
-  for (const Method method : engine::cheaper_methods(config.method, config.norm)) {
+  for (const Method method : engine::cheaper_methods(asked.plan())) {
     // A method in between is worth its time only where the one that was asked for may not end.
     if (best && asked.seconds < left() / 2) break;
     const build::CompileOptions cheaper = by(options, method);
@@ -357,7 +363,10 @@ int run_command(const Call& call) {
   CommandLine app("Bounds the outputs of a model on a box.", "bf-aot run");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
-  if (!arguments.box.given()) return usage_error(app, "--box is required, or --centre and --eps");
+  const std::map<std::string, TokenInput>& tokens = arguments.model.values.compile.cut.tokens;
+  if (!arguments.box.given() &&
+      std::ranges::all_of(tokens, [](const auto& each) { return each.second.fixed; }))
+    return usage_error(app, "--box is required, or --centre and --eps, or --tokens");
 
   const build::CompileOptions options = compile_options(arguments.model);
   const RunResult result = arguments.timeout > 0 ? run_within(arguments, options)

@@ -14,6 +14,7 @@
 #include "aot/cli/options/values.h"
 #include "aot/input/json_io.h"
 #include "aot/input/profile_file.h"
+#include "aot/input/tokens.h"
 #include "aot/input/tune_log_file.h"
 #include "aot/system/errors.h"
 #include "aot/system/terminal.h"
@@ -139,6 +140,15 @@ build::ValueRule shape_rule() {
 }  // namespace
 
 void add_cut_options(CommandLine& app, ModelCut& cut) {
+  app.add_option(
+         "--tokens",
+         [&cut](const std::vector<std::string>& words) {
+           cut.tokens = input::read_tokens(words.back());
+         },
+         false,
+         "file of the token ids that may stand at each position of an input: JSON {\"tokens\": "
+         "{\"NAME\": [[3], [5, 8]]}}")
+      ->type_name("FILE");
   app.add_option("--output-tensor", cut.outputs,
                  "cut the network at this tensor, which becomes its output; may be repeated")
       ->allow_extra_args(false)

@@ -223,6 +223,23 @@ std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq
   return std::nullopt;
 }
 
+bool WitnessCheck::refutes(std::size_t index, const std::vector<double>& point) const {
+  BF_CHECK(own_ == nullptr);
+  const PropertyCase& one = property_.cases[index];
+  const std::vector<mpq_class> x(point.begin(), point.end());
+  std::vector<Bounded> input;
+  for (const mpq_class& each : x) input.push_back(enclose(each));
+  const std::vector<Bounded> y = judged_.outputs(input);
+  const auto is_open = [&](const Clause& clause) {
+    return std::ranges::all_of(clause, [&](const Condition& condition) {
+      return judge(condition, property_, x, y) != Proof::kNo;
+    });
+  };
+  if (std::ranges::none_of(one.clauses, is_open)) return true;
+  const auto exact = judged_.float32() ? std::nullopt : judged_.exact_outputs(x);
+  return exact && !holding_clause(one, property_, x, *exact);
+}
+
 Witness WitnessCheck::shortened(const Witness& witness) const {
   if (witness.emitted && own_ == nullptr) return witness;
   const PropertyCase& one = property_.cases[witness.property_case];

@@ -54,6 +54,10 @@ class WitnessCheck {
   // none where the proof fails.
   std::optional<Witness> prove(std::size_t index, const std::vector<double>& point) const;
 
+  // Returns whether no clause of the case holds at the point, proven as prove() proves that one
+  // does. Not with use_evaluation().
+  bool refutes(std::size_t index, const std::vector<double>& point) const;
+
   // A witness of the same case whose inputs are doubles of few bits, so that their decimals are
   // short, where the box has room for them and the proof succeeds there, too; else the witness
   // itself. Evaluates at most twice.

@@ -31,7 +31,14 @@ std::string section(const Plan& plan, const HeaderBytes& bytes, const Signature&
 }
 
 // The set of inputs that bounds hold for.
-std::string inputs_text(Norm norm) {
+std::string inputs_text(const Plan& plan) {
+  if (plan.one_hot.size > 0)
+    return fill_in(
+        R"(the one-hot inputs in the box lower <= x <= upper: in
+ * each group of @size@ numbers, of those whose ends differ one is at its upper end and the others
+ * are at their lower ends)",
+        {{"size", fmt::format("{}", plan.one_hot.size)}});
+  const Norm norm = plan.config.norm;
   if (norm == Norm::kLargest) return "the box lower <= x <= upper";
   const bool euclid = norm == Norm::kEuclid;
   return fill_in(
@@ -91,7 +98,7 @@ std::string bounds_comment(const Plan& plan, const HeaderBytes& bytes, const Sig
           ? "every float32 x in it, however y is evaluated in float32"
           : fmt::format("every float32 x in it, y what {}_evaluate makes", plan.name);
   return fill_in(kBoundsComment,
-                 {{"set", inputs_text(plan.config.norm)},
+                 {{"set", inputs_text(plan)},
                   {"what", what},
                   {"finite", real ? "finite"
                                   : fmt::format("of magnitude {}_FLOAT32_REACH at most",

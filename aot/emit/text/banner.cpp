@@ -38,6 +38,8 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
   if (plan.config.norm != Norm::kLargest)
     text += fmt::format("  norm       {}, of the balls in boxes\n", to_string(plan.config.norm));
   text += fmt::format("  inputs     {}\n", shapes(plan.inputs));
+  if (plan.one_hot.size > 0)
+    text += fmt::format("  one-hot    one of each {} inputs\n", plan.one_hot.size);
   text += fmt::format("  outputs    {}\n", shapes(plan.outputs));
   if (plan.spec_rows > 0) text += fmt::format("  spec       {} rows\n", plan.spec_rows);
   text += fmt::format("  workspace  {} bytes\n", plan.arena_bytes());

@@ -21,6 +21,7 @@
 #include "bf/sums/contraction.h"
 #include "bf/sums/intervals.h"
 #include "bf/sums/log_softmax.h"
+#include "bf/sums/one_hot.h"
 #include "bf/sums/planes.h"
 #include "bf/sums/row_slack.h"
 #include "bf/sums/row_windows.h"
@@ -117,6 +118,7 @@ struct OfRows {
       {Routine::kConcretizeWindow, {kRows}, thunk<bf::concretize_window<kRows>>},
       {Routine::kConcretizeEuclid, {kRows}, thunk<bf::concretize_euclid<kRows>>},
       {Routine::kConcretizeSum, {kRows}, thunk<bf::concretize_sum<kRows>>},
+      {Routine::kConcretizeOneHot, {kRows}, thunk<bf::concretize_one_hot<kRows>>},
       {Routine::kAddWindow, {kRows}, thunk<bf::add_window<kRows>>},
       {Routine::kSpreadWindow, {kRows}, thunk<bf::spread_window<kRows>>},
       {Routine::kClearWindow, {kRows}, thunk<bf::clear_window<kRows>>},

@@ -13,9 +13,10 @@ constexpr double kLongest = 1e9;       // seconds that a clock certainly counts
 
 }  // namespace
 
-std::vector<Method> cheaper_methods(Method method, Norm norm) {
+std::vector<Method> cheaper_methods(const Plan& plan) {
+  const Method method = plan.config.method;
   std::vector<Method> made;
-  if (norm == Norm::kLargest && method != Method::kIbp) made.push_back(Method::kIbp);
+  if (plan.is_of_boxes() && method != Method::kIbp) made.push_back(Method::kIbp);
   const bool rows_everywhere = method == Method::kCrown || method == Method::kAlphaCrown;
   if (rows_everywhere || method == Method::kAuto) made.push_back(Method::kCrownIbp);
   if (method == Method::kAlphaCrown) made.push_back(Method::kCrown);

@@ -13,7 +13,7 @@
 namespace bf_aot::engine {
 
 // The methods that take less time than this one and bound the same sets, from the cheapest on.
-std::vector<Method> cheaper_methods(Method method, Norm norm);
+std::vector<Method> cheaper_methods(const Plan& plan);
 
 // Seconds that a call of the entry takes on the plan's machine, by the cost model, with half of the
 // neurons unstable. A call that would take over 10 seconds is predicted for the box, if there is

@@ -36,11 +36,14 @@ using namespace nb::literals;
 
 namespace {
 
-// Outputs, inputs and shapes of load().
-using PythonCut = std::tuple<std::vector<std::string>, std::vector<std::string>,
-                             std::map<std::string, std::vector<std::int64_t>>>;
+// Outputs, inputs, shapes, sets of token ids and fixed integers of load().
+using IdSets = std::vector<std::vector<std::int64_t>>;
+using PythonCut =
+    std::tuple<std::vector<std::string>, std::vector<std::string>,
+               std::map<std::string, std::vector<std::int64_t>>, std::map<std::string, IdSets>,
+               std::map<std::string, std::vector<std::int64_t>>>;
 api::Cut cut_of(const PythonCut& cut) {
-  return {std::get<0>(cut), std::get<1>(cut), std::get<2>(cut)};
+  return {std::get<0>(cut), std::get<1>(cut), std::get<2>(cut), std::get<3>(cut), std::get<4>(cut)};
 }
 
 constexpr std::chrono::milliseconds kPause{20};
@@ -364,6 +367,15 @@ NB_MODULE(_native, m) {
           "inputs"_a)
       .def_prop_ro("inputs", [](const api::Model& model) { return tensors(model.inputs()); })
       .def_prop_ro("outputs", [](const api::Model& model) { return tensors(model.outputs()); })
+      .def_prop_ro("token_sets", [](const api::Model& model) { return model.token_sets(); })
+      .def(
+          "box_of_ids",
+          [](const api::Model& model, const IdSets& sets) {
+            const api::Ends ends = unlocked([&] { return model.box_of_ids(sets); });
+            return nb::make_tuple(to_array(ends.lower, {ends.lower.size()}),
+                                  to_array(ends.upper, {ends.upper.size()}));
+          },
+          "sets"_a)
       .def_prop_ro("input_count", &api::Model::input_count)
       .def_prop_ro("output_count", &api::Model::output_count)
       .def_prop_ro("parameter_count", &api::Model::parameter_count)

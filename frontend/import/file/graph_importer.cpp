@@ -23,11 +23,17 @@
 namespace bf_aot {
 namespace {
 
+constexpr std::int64_t kMostId = std::int64_t{1} << 53;
+
 class GraphImporter : public BodyImporter {
  public:
   GraphImporter(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
-                const NodeFacts& facts)
-      : proto_(proto), state_(std::move(state)), bindings_(bindings), facts_(facts) {}
+                const std::map<std::string, TokenInput>& tokens, const NodeFacts& facts)
+      : proto_(proto),
+        state_(std::move(state)),
+        bindings_(bindings),
+        tokens_(tokens),
+        facts_(facts) {}
 
   Graph run(ModelInfo& info);
 
@@ -44,6 +50,7 @@ class GraphImporter : public BodyImporter {
                           const std::string& name, const std::string& place);
   void import_inputs();
   void import_input(const onnx::ValueInfoProto& info);
+  void import_tokens(const onnx::ValueInfoProto& info, const TokenInput& given);
   void bind_input(const std::string& name, const std::string& bytes, const std::string& place);
   void check_bindings();
   Shape input_shape(const onnx::ValueInfoProto& info) const;
@@ -80,6 +87,7 @@ class GraphImporter : public BodyImporter {
   onnx::GraphProto& proto_;
   ImportState state_;
   const InputBindings& bindings_;
+  const std::map<std::string, TokenInput>& tokens_;
   const NodeFacts& facts_;
   std::unordered_set<std::string> initializers_;
   std::unordered_set<int> refused_;  // nodes that make a tensor of a name that is taken
@@ -275,6 +283,11 @@ void GraphImporter::import_initializer(const Proto& tensor, const onnx::TensorPr
 // what is verified.
 void GraphImporter::import_inputs() {
   int count = 0;
+  for (const auto& [name, given] : tokens_)
+    for (const std::vector<std::int64_t>& set : given.sets)
+      if (!given.fixed)
+        state_.graph.one_hot.size =
+            std::max(state_.graph.one_hot.size, static_cast<std::int64_t>(set.size()));
   for (const onnx::ValueInfoProto& info : proto_.input()) {
     if (initializers_.contains(info.name())) continue;
     const std::string place = fmt::format("input '{}'", printable(info.name()));
@@ -284,7 +297,17 @@ void GraphImporter::import_inputs() {
       attempt(place, [&] { bind_input(info.name(), bound->second, place); });
       continue;
     }
+    const auto tokens = tokens_.find(info.name());
+    if (tokens != tokens_.end() && !state_.symbols.contains(info.name())) {
+      if (!tokens->second.fixed) ++count;
+      state_.symbols[info.name()] = Poisoned{};
+      attempt(place, [&] { import_tokens(info, tokens->second); });
+      continue;
+    }
     ++count;
+    if (state_.graph.one_hot.size > 0)
+      note("BF1029", place, "it is a box beside inputs of token ids, which have none",
+           "give its integers as well, \"NAME\": [1, 1, 0], in the file of --tokens");
     if (state_.symbols.contains(info.name())) {
       note("BF1015", place, "another input has the same name",
            "names must be unique; export the model again");
@@ -294,7 +317,8 @@ void GraphImporter::import_inputs() {
   }
   if (count == 0)
     note("BF1008", "", "the model has no inputs besides its weights",
-         "there is nothing to verify in a constant");
+         tokens_.empty() ? "there is nothing to verify in a constant"
+                         : "give the ids of an input as sets, [[3], [5, 8]], not as numbers");
 }
 
 void GraphImporter::bind_input(const std::string& name, const std::string& bytes,
@@ -320,6 +344,58 @@ void GraphImporter::import_input(const onnx::ValueInfoProto& info) {
   const Shape shape = input_shape(info);
   state_.symbols[info.name()] =
       state_.add_input(info.name(), shape, info.type().tensor_type().elem_type());
+}
+
+// The ids, where they vary, are sums of one-hot inputs, each times its id.
+void GraphImporter::import_tokens(const onnx::ValueInfoProto& info, const TokenInput& given) {
+  const ElementType type = info.type().tensor_type().elem_type();
+  if (!is_integer_type(type))
+    fail("BF1029", "", fmt::format("its elements are {}, no token ids", element_type_name(type)),
+         "give a box of it, or the name of the input of ids");
+  const Shape shape = input_shape(info);
+  const std::int64_t positions = element_count(shape);
+  if (positions != static_cast<std::int64_t>(given.sets.size()))
+    fail("BF1029", "",
+         fmt::format("ids of {} positions are given, but its shape is {}", given.sets.size(),
+                     to_string(shape)),
+         "give a set of ids for each position, of padding as well");
+  for (std::size_t p = 0; p < given.sets.size(); ++p) {
+    const std::set<std::int64_t> ids(given.sets[p].begin(), given.sets[p].end());
+    if (ids.empty())
+      fail("BF1029", "", fmt::format("no id may stand at position {}", p),
+           "a set has one id at least");
+    if (ids.size() != given.sets[p].size())
+      fail("BF1029", "", fmt::format("an id is given twice at position {}", p));
+    if (*ids.begin() < -kMostId || *ids.rbegin() > kMostId)
+      fail("BF1029", "", fmt::format("an id at position {} is beyond 2^53", p));
+  }
+  if (given.fixed) {
+    IntegerTensor ids{shape, {}, type};
+    for (const std::vector<std::int64_t>& set : given.sets) ids.data.push_back(set.front());
+    state_.symbols[info.name()] = std::move(ids);
+    return;
+  }
+  const std::int64_t size = state_.graph.one_hot.size;
+  Shape all = shape;
+  all.push_back(size);
+  std::vector<std::vector<std::int64_t>>& positions_so_far = state_.graph.one_hot.ids;
+  positions_so_far.insert(positions_so_far.end(), given.sets.begin(), given.sets.end());
+  const ValueId one_hot = state_.add_input(info.name(), all, onnx::TensorProto::FLOAT);
+  SparseAffine ids;
+  ids.row_start = {0};
+  for (std::size_t p = 0; p < given.sets.size(); ++p) {
+    for (std::size_t c = 0; c < given.sets[p].size(); ++c) {
+      ids.column.push_back(static_cast<std::int64_t>(p) * size + static_cast<std::int64_t>(c));
+      ids.value.data.push_back(static_cast<double>(given.sets[p][c]));
+    }
+    ids.row_start.push_back(static_cast<std::int64_t>(ids.column.size()));
+  }
+  ids.value.shape = {static_cast<std::int64_t>(ids.column.size())};
+  ids.bias = filled({positions}, 0);
+  const ValueId made = state_.add_node(std::move(ids), {one_hot}, info.name() + "/ids", shape, type,
+                                       fmt::format("token ids '{}'", printable(info.name())));
+  state_.token_ids.emplace(made, TokenIds{one_hot, given.sets});
+  state_.symbols[info.name()] = made;
 }
 
 Shape GraphImporter::input_shape(const onnx::ValueInfoProto& info) const {
@@ -711,8 +787,9 @@ void GraphImporter::import_outputs() {
 }  // namespace
 
 Graph import_graph(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
-                   const NodeFacts& nodes, ModelInfo& info) {
-  return GraphImporter(proto, std::move(state), bindings, nodes).run(info);
+                   const std::map<std::string, TokenInput>& tokens, const NodeFacts& nodes,
+                   ModelInfo& info) {
+  return GraphImporter(proto, std::move(state), bindings, tokens, nodes).run(info);
 }
 
 }  // namespace bf_aot

@@ -19,6 +19,7 @@ struct NodeFacts {
 // Throws: CompileError with all problems found.
 // Sets the members of `info` that say what the graph is made of.
 Graph import_graph(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
-                   const NodeFacts& nodes, ModelInfo& info);
+                   const std::map<std::string, TokenInput>& tokens, const NodeFacts& nodes,
+                   ModelInfo& info);
 
 }  // namespace bf_aot

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -141,6 +142,19 @@ std::optional<IntegerTensor> ImportState::integers(ValueId id) {
     result.data.push_back(static_cast<std::int64_t>(x));
   }
   return result;
+}
+
+ValueId ImportState::moved_from(ValueId id, std::vector<std::int64_t>& element) const {
+  element.resize(static_cast<std::size_t>(element_count(graph.value(id).shape)));
+  std::iota(element.begin(), element.end(), 0);
+  while (!token_ids.contains(id) && makers[index_of(id)] >= 0) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(makers[index_of(id)])];
+    const auto* const map = std::get_if<IndexMap>(&node.op);
+    if (map == nullptr) break;
+    for (std::int64_t& at : element) at = map->source[static_cast<std::size_t>(at)];
+    id = node.inputs[0];
+  }
+  return id;
 }
 
 }  // namespace bf_aot

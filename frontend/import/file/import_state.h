@@ -44,6 +44,18 @@ struct Masked {
 // constants alone are always IntegerTensors.
 using Symbol = std::variant<Poisoned, Unavailable, ValueId, PendingLiteral, IntegerTensor, Masked>;
 
+// An input of token ids, which are sums over a one-hot input.
+struct TokenIds {
+  ValueId one_hot;
+  std::vector<std::vector<std::int64_t>> sets;  // by element
+};
+
+// Token ids as an operator reads them.
+struct ReadTokenIds {
+  const TokenIds& ids;
+  std::vector<std::int64_t> element;  // of the ids, for each element that is read
+};
+
 // The model while it is imported.
 struct ImportState {
   Graph graph;
@@ -61,6 +73,8 @@ struct ImportState {
   std::vector<std::unique_ptr<const Constant>> folded;  // of known values, when asked for
 
   FoldBudget folding;
+
+  std::map<ValueId, TokenIds> token_ids;
 
   // Masked::hidden of what an operator that masks reads, by name, while it is imported.
   std::unordered_map<std::string, std::vector<bool>> hidden;
@@ -95,6 +109,10 @@ struct ImportState {
   // The integers that a value of integer type is; nullopt when they depend on the model's inputs,
   // are not known exactly, or are beyond 2^53.
   std::optional<IntegerTensor> integers(ValueId id);
+
+  // The value whose elements `id` has, moved alone: token ids, an input, or what another operator
+  // makes. element: which of its elements each element of `id` is.
+  ValueId moved_from(ValueId id, std::vector<std::int64_t>& element) const;
 
  private:
   ValueId add_value(const std::string& name, const Shape& shape, ElementType type, int maker,

@@ -24,6 +24,7 @@
 namespace bf_aot {
 namespace {
 
+constexpr std::int64_t kMostPositions = std::int64_t{1} << 31;  // of token ids
 constexpr int kMaxNesting = 64;  // messages within messages; a plain model has 5
 
 onnx::ModelProto parse(std::string_view bytes, const std::string& where,
@@ -168,6 +169,38 @@ void set_shapes(onnx::GraphProto& graph, const std::map<std::string, Shape>& sha
   }
 }
 
+// The names of the model's inputs: "ids, mask".
+std::string input_names(const onnx::GraphProto& graph) {
+  std::string names;
+  for (const onnx::ValueInfoProto& info : graph.input())
+    names += (names.empty() ? "" : ", ") + info.name();
+  return names;
+}
+
+// Says how long an input of token ids is where its file leaves one dimension open. Throws: BF1029
+// when there is no such input.
+void set_token_shapes(onnx::GraphProto& graph, const std::map<std::string, TokenInput>& tokens) {
+  for (const auto& [name, given] : tokens) {
+    const auto found = std::ranges::find(*graph.mutable_input(), name, &onnx::ValueInfoProto::name);
+    if (found == graph.mutable_input()->end())
+      fail("BF1029", fmt::format("input '{}'", printable(name)),
+           "token ids are given, but the model has no such input",
+           fmt::format("its inputs are {}", printable(input_names(graph))));
+    if (!found->type().tensor_type().has_shape()) continue;
+    auto& dims = *found->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim();
+    std::int64_t known = 1;
+    std::vector<onnx::TensorShapeProto::Dimension*> open;
+    for (int i = 0; i < dims.size(); ++i)
+      if (dims[i].has_dim_value() && dims[i].dim_value() > 0)
+        known = std::min(known, kMostPositions) * std::min(dims[i].dim_value(), kMostPositions);
+      else if (i > 0)
+        open.push_back(&dims[i]);
+    const auto positions = static_cast<std::int64_t>(given.sets.size());
+    if (open.size() == 1 && positions > 0 && positions % known == 0)
+      open[0]->set_dim_value(positions / known);
+  }
+}
+
 // Leaves out the inputs that neither a wanted node nor an output reads.
 void drop_inputs(onnx::GraphProto& graph, const std::vector<bool>& wanted) {
   std::set<std::string> read;
@@ -251,11 +284,12 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   if (file != nullptr) std::string().swap(*file);
   const std::vector<OpsetSpan> opsets = inline_functions(model, own, limits);
   ImportState state{
-      {}, {limits, folder}, own.last, own.first, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+      {}, {limits, folder}, own.last, own.first, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   std::vector<bool> wanted(static_cast<std::size_t>(model.graph().node_size()), true);
   onnx::GraphProto& graph = *model.mutable_graph();
   set_inputs(graph, cut.inputs);
   set_shapes(graph, cut.shapes);
+  set_token_shapes(graph, cut.tokens);
   if (!cut.outputs.empty()) set_outputs(graph, cut.outputs);
   if (!cut.outputs.empty() || !cut.inputs.empty()) {
     std::vector<std::string> ends;
@@ -264,8 +298,8 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   }
   if (!cut.inputs.empty()) drop_inputs(graph, wanted);
   result.nodes = nodes_of(model.graph());
-  result.graph = import_graph(*model.mutable_graph(), std::move(state), bindings, {wanted, opsets},
-                              result.info);
+  result.graph = import_graph(*model.mutable_graph(), std::move(state), bindings, cut.tokens,
+                              {wanted, opsets}, result.info);
   return result;
 }
 

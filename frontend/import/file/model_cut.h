@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -7,6 +8,15 @@
 #include "frontend/graph/constant.h"
 
 namespace bf_aot {
+
+// Says what is known of an input of token ids.
+struct TokenInput {
+  // Holds the ids that may stand at each position, in row-major order; each once.
+  std::vector<std::vector<std::int64_t>> sets{};
+  // Each set has one id, and the input is a constant of the network.
+  bool fixed = false;
+  bool operator==(const TokenInput&) const = default;
+};
 
 // Says what of a model is read.
 struct ModelCut {
@@ -18,6 +28,10 @@ struct ModelCut {
   std::vector<std::string> inputs{};
   // Shapes of inputs, which the file may leave open.
   std::map<std::string, Shape> shapes{};
+  // Inputs of token ids, by name. One that is not fixed becomes a one-hot input: its shape is
+  // [positions, most ids of a position], and the element of the id that stands at a position is 1,
+  // the others of the position are 0. Positions with fewer ids have elements that are always 0.
+  std::map<std::string, TokenInput> tokens{};
   bool operator==(const ModelCut&) const = default;
 };
 

@@ -62,8 +62,31 @@ bool NodeImport::has_output(std::size_t i) const {
          !node_.output(static_cast<int>(i)).empty();
 }
 
+std::string NodeImport::output_name(std::size_t i) const {
+  return printable(node_.output(static_cast<int>(i)));
+}
+
 const IntegerTensor* NodeImport::integers_if_any(std::size_t i) const {
   return std::get_if<IntegerTensor>(&input_symbol(i));
+}
+
+std::optional<ReadTokenIds> NodeImport::token_ids_if_any(std::size_t i) const {
+  const auto* const id = std::get_if<ValueId>(&input_symbol(i));
+  if (id == nullptr) return std::nullopt;
+  std::vector<std::int64_t> element;
+  const auto found = state_.token_ids.find(state_.moved_from(*id, element));
+  if (found == state_.token_ids.end()) return std::nullopt;
+  return ReadTokenIds{found->second, std::move(element)};
+}
+
+std::string NodeImport::integer_input_if_any(std::size_t i) const {
+  const auto* const id = std::get_if<ValueId>(&input_symbol(i));
+  if (id == nullptr) return {};
+  std::vector<std::int64_t> element;
+  const ValueId from = state_.moved_from(*id, element);
+  const bool is_input = state_.makers[index_of(from)] < 0;
+  return is_input && is_integer_type(state_.types[index_of(from)]) ? state_.graph.value(from).name
+                                                                   : std::string();
 }
 
 const IntegerTensor& NodeImport::integers(std::size_t i, std::string_view role) const {

@@ -45,7 +45,8 @@ class NodeImport {
   std::size_t output_count() const { return static_cast<std::size_t>(node_.output_size()); }
   bool has_input(std::size_t i) const;
   bool has_output(std::size_t i) const;
-  const std::string& output_name(std::size_t i) const { return node_.output(static_cast<int>(i)); }
+  // For messages.
+  std::string output_name(std::size_t i) const;
 
   // The value of an input of any type; truth values are 0 and 1.
   ValueId input(std::size_t i) { return state_.value(input_name(i)); }
@@ -58,6 +59,12 @@ class NodeImport {
   const IntegerTensor* integers_if_any(std::size_t i) const;
   // Throws: BF1018 when the input depends on the model's inputs or is not an integer tensor.
   const IntegerTensor& integers(std::size_t i, std::string_view role) const;
+
+  // The token ids that an input is, moved at most; nullopt: it is something else.
+  std::optional<ReadTokenIds> token_ids_if_any(std::size_t i) const;
+  // The name of the model's input of integers that an input is, moved at most; empty: it is
+  // something else.
+  std::string integer_input_if_any(std::size_t i) const;
 
   // The single one of integers(). Throws: BF1014 when there are none or several.
   std::int64_t integer(std::size_t i, std::string_view role) const;

@@ -40,7 +40,7 @@ void emit_no_label(NodeImport& node) {
   node.define(
       0, Unavailable{fmt::format("the labels that {} makes", node.origin().text),
                      node.has_output(1) ? fmt::format("bound the scores: --output-tensor {}",
-                                                      printable(node.output_name(1)))
+                                                      node.output_name(1))
                                         : "bound the scores, which its second output would be"});
 }
 

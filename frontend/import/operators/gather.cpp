@@ -190,13 +190,54 @@ void import_concat(NodeImport& node) {
   emit_selection(node, inputs, source, result);
 }
 
+// The shape of what Gather makes.
+Shape gathered(const Shape& shape, std::size_t axis, const Shape& indices) {
+  Shape result(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  result.insert(result.end(), indices.begin(), indices.end());
+  result.insert(result.end(), shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end());
+  return result;
+}
+
+// Rows of a constant table by token ids: sums of the rows that may be read, each times its one-hot
+// input.
+void gather_by_tokens(NodeImport& node, std::size_t axis, const ReadTokenIds& read) {
+  const Constant table = node.constant(0, "table");
+  const Shape& shape = table.shape;
+  const std::int64_t outer = product(shape, 0, axis);
+  const std::int64_t inner = product(shape, axis + 1, shape.size());
+  const std::int64_t size = node.shape_of(read.ids.one_hot).back();
+  RowBuilder rows(node);
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (const std::int64_t element : read.element) {
+      const std::vector<std::int64_t>& set = read.ids.sets[static_cast<std::size_t>(element)];
+      std::vector<std::int64_t> begins;
+      for (const std::int64_t id : set)
+        begins.push_back((o * shape[axis] + checked_index(id, shape[axis])) * inner);
+      for (std::int64_t i = 0; i < inner; ++i) {
+        rows.begin();
+        for (std::size_t c = 0; c < set.size(); ++c) {
+          const auto at = static_cast<std::size_t>(begins[c] + i);
+          rows.add(element * size + static_cast<std::int64_t>(c),
+                   {table.data[at], table.error_at(at)});
+        }
+      }
+    }
+  node.emit(
+      std::move(rows).finish_sums(read.ids.one_hot, gathered(shape, axis, node.input_shape(1))));
+}
+
 void import_gather(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   const std::size_t axis = checked_axis(node.int_attribute("axis", 0), shape.size());
+  if (const auto tokens = node.token_ids_if_any(1)) return gather_by_tokens(node, axis, *tokens);
+  if (const std::string ids = node.integer_input_if_any(1); !ids.empty())
+    fail("BF1018", "",
+         fmt::format("the indices are the input '{}', a box of which has no rows", ids),
+         fmt::format("say which ids may stand at each position: --tokens FILE with {{\"tokens\": "
+                     "{{\"{}\": [[3], [5, 8]]}}}}, or begin behind this node: --input-tensor {}",
+                     ids, node.output_name(0)));
   const IntegerTensor indices = node.integers(1, "indices");
-  Shape result(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  result.insert(result.end(), indices.shape.begin(), indices.shape.end());
-  result.insert(result.end(), shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end());
+  const Shape result = gathered(shape, axis, indices.shape);
   node.reader().charge(result, "");
   const std::int64_t outer = product(shape, 0, axis);
   const std::int64_t inner = product(shape, axis + 1, shape.size());

@@ -29,8 +29,9 @@ Floats = npt.NDArray[np.float32]
 _CHOICES: Dict[str, List[str]] = {name: choices for name, choices, _ in _native.OPTIONS}
 _OF_DECISIONS = {name for name, _, of_decisions in _native.OPTIONS if of_decisions}
 _ARITHMETIC = ["float", "integer", "auto"]
-# Outputs, inputs and shapes: see load().
-_Cut = Tuple[Sequence[str], Sequence[str], Mapping[str, Sequence[int]]]
+# Outputs, inputs, shapes, sets of token ids and fixed integers: see load().
+_Cut = Tuple[Sequence[str], Sequence[str], Mapping[str, Sequence[int]],
+             Mapping[str, Sequence[Sequence[int]]], Mapping[str, Sequence[int]]]
 _MOST_VERIFIERS = 16  # that a model keeps
 _LONG_SECONDS = 10.0  # what is predicted to take so long is said to
 
@@ -255,7 +256,7 @@ class Model:
     """
 
     def __init__(self, native: "_native.Model", name: str, source: Union[bytes, str],
-                 cut: _Cut = ((), (), {}), derived: Tuple[Tuple[int, ...], ...] = ()) -> None:
+                 cut: _Cut = ((), (), {}, {}, {}), derived: Tuple[Tuple[int, ...], ...] = ()) -> None:
         self._native, self._name, self._source = native, name, source
         # Made of the source by load() with this cut, then by derivative() for these inputs.
         self._cut, self._derived = cut, derived
@@ -288,6 +289,23 @@ class Model:
     def input_count(self) -> int:
         """Elements of all input tensors."""
         return self._count
+
+    @property
+    def token_sets(self) -> List[List[int]]:
+        """By position: the ids that load() was given as tokens; empty without them."""
+        return self._native.token_sets
+
+    def ids(self, sets: Optional[Sequence[Union[int, Sequence[int]]]] = None
+            ) -> Tuple[Floats, Floats]:
+        """The box in which the ids of `sets` may stand at each position, for bounds().
+
+        Args:
+            sets: for each position an id or several of those of token_sets; None: all of them.
+
+        Raises:
+            Error: BF3021, other numbers of positions, or an id that is not in token_sets.
+        """
+        return self._native.box_of_ids([_set(entry) for entry in sets or ()])
 
     @property
     def output_count(self) -> int:
@@ -454,7 +472,7 @@ class Model:
         Raises:
             Error: BF3503 a point that is not finite; BF3306.
         """
-        return self.verifier(method="ibp").evaluate(x)
+        return self.verifier(method="crown-ibp" if self.token_sets else "ibp").evaluate(x)
 
     # ---- verdicts
 
@@ -511,7 +529,8 @@ class Model:
             return VerifyResult(**found)
         witness = np.array(example.pop("input"))
         if len(self._inputs) == 1:
-            witness = witness.reshape(self._inputs[0][1])
+            shape = self._inputs[0][1]
+            witness = witness.reshape(shape[:-1] if self.token_sets else shape)
         exact = [Fraction(text) for text in example.pop("exact_input")]
         return VerifyResult(**found, witness=witness, exact_witness=exact,
                             output=np.array(example.pop("output")), **example)
@@ -752,10 +771,31 @@ def _names(tensors: Union[None, str, Sequence[str]]) -> List[str]:
     return [tensors] if isinstance(tensors, str) else list(tensors or ())
 
 
+def _set(entry: Union[int, Sequence[int]]) -> List[int]:
+    if isinstance(entry, (int, np.integer)):
+        return [int(entry)]
+    return [int(each) for each in entry]
+
+
+def _token_inputs(tokens: Mapping[str, Sequence[Union[int, Sequence[int]]]]
+                  ) -> Tuple[Dict[str, List[List[int]]], Dict[str, List[int]]]:
+    """The inputs that vary, and those that are fixed."""
+    sets: Dict[str, List[List[int]]] = {}
+    fixed: Dict[str, List[int]] = {}
+    for tensor, entries in tokens.items():
+        made = [_set(entry) for entry in entries]
+        if all(isinstance(entry, (int, np.integer)) for entry in entries):
+            fixed[tensor] = [each[0] for each in made]
+        else:
+            sets[tensor] = made
+    return sets, fixed
+
+
 def load(source: Any, *, name: Optional[str] = None, example: Any = None,
          output_tensor: Union[None, str, Sequence[str]] = None,
          input_tensor: Union[None, str, Sequence[str]] = None,
-         shape: Optional[Mapping[str, Sequence[int]]] = None) -> Model:
+         shape: Optional[Mapping[str, Sequence[int]]] = None,
+         tokens: Optional[Mapping[str, Sequence[Union[int, Sequence[int]]]]] = None) -> Model:
     """Reads a network.
 
     Args:
@@ -768,13 +808,17 @@ def load(source: Any, *, name: Optional[str] = None, example: Any = None,
         input_tensor: tensors of the network that are to be its inputs, in this order, whatever
             makes them; inputs of the network that something still depends on follow them.
         shape: shapes of inputs, by name, which the file may leave open.
+        tokens: inputs of token ids, by name: for each position, in row-major order, an id or the
+            ids that may stand there. An input of plain integers alone is a constant, as a mask is;
+            any other becomes a one-hot input, see Model.ids().
 
     Raises:
         Error: BF10xx, all problems of the model together.
         TypeError: the source is none of these.
     """
     cut = (_names(output_tensor), _names(input_tensor),
-           {tensor: [int(size) for size in sizes] for tensor, sizes in (shape or {}).items()})
+           {tensor: [int(size) for size in sizes] for tensor, sizes in (shape or {}).items()},
+           *_token_inputs(tokens or {}))
     if isinstance(source, (str, os.PathLike)):
         path = os.path.abspath(os.fspath(source))
         return Model(_native.Model.load(Path(path), cut), name or os.path.basename(path), path, cut)

@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 METHODS: List[str]
-# Outputs, inputs and shapes that load() takes.
-_Cut = Tuple[Sequence[str], Sequence[str], Mapping[str, Sequence[int]]]
+# Outputs, inputs, shapes, sets of token ids and fixed integers that load() takes.
+_Cut = Tuple[Sequence[str], Sequence[str], Mapping[str, Sequence[int]],
+             Mapping[str, Sequence[Sequence[int]]], Mapping[str, Sequence[int]]]
 # Name, names of its values or nothing, and whether verify() alone takes it.
 OPTIONS: List[Tuple[str, List[str], bool]]
 __version__: str
@@ -47,6 +48,10 @@ class Model:
     @staticmethod
     def from_bytes(bytes: bytes, name: str, cut: _Cut) -> Model: ...
     def derivative(self, inputs: List[int]) -> Model: ...
+    @property
+    def token_sets(self) -> List[List[int]]: ...
+    def box_of_ids(self, sets: Sequence[Sequence[int]]) -> Tuple[
+            npt.NDArray[np.float32], npt.NDArray[np.float32]]: ...
     @property
     def inputs(self) -> List[Tuple[str, Tuple[int, ...]]]: ...
     @property

@@ -41,7 +41,8 @@ class VerifyResult:
     Attributes:
         verdict: a Verdict, which equals its text: ``result.verdict == "verified"``.
         witness: an input that violates the property, float64 in the shape of the model's input
-            (flat for several), when falsified. Proven on the network as it was read.
+            (flat for several), when falsified; of a network with tokens its ids. Proven on the
+            network as it was read.
         exact_witness: the same as exact fractions, flat; `witness` has the nearest doubles.
         output: the outputs there, rounded, flat.
         case, clause: which case of the property, and which of its clauses, the witness violates.

@@ -39,7 +39,7 @@ std::vector<double> values_of(const std::string& bytes) {
   return parse_npy(bytes, "x.npy").values;
 }
 
-std::string code_of(const std::string& bytes) {
+std::string problem_of(const std::string& bytes) {
   try {
     parse_npy(bytes, "x.npy");
   } catch (const CompileError& error) {
@@ -71,27 +71,28 @@ TEST(Npy, ReadsEveryElementType) {
 }
 
 TEST(Npy, RefusesWhatItCannotRead) {
-  EXPECT_EQ(code_of(""), "BF3011: it is no .npy file");
-  EXPECT_EQ(code_of("\x93NUMPY"), "BF3011: it is no .npy file");
-  EXPECT_EQ(code_of(npy(header("<f4", "False", "(2,)"), raw({1.0F}))),
+  EXPECT_EQ(problem_of(""), "BF3011: it is no .npy file");
+  EXPECT_EQ(problem_of("\x93NUMPY"), "BF3011: it is no .npy file");
+  EXPECT_EQ(problem_of(npy(header("<f4", "False", "(2,)"), raw({1.0F}))),
             "BF3011: its shape says 8 bytes of numbers, 4 follow");
-  EXPECT_EQ(code_of(npy(header("<c8", "False", "(1,)"), raw({1.0}))),
+  EXPECT_EQ(problem_of(npy(header("<c8", "False", "(1,)"), raw({1.0}))),
             "BF3012: elements of type '<c8' are not read");
-  EXPECT_EQ(code_of(npy(header("|O", "False", "(1,)"), raw({1.0}))),
+  EXPECT_EQ(problem_of(npy(header("|O", "False", "(1,)"), raw({1.0}))),
             "BF3012: elements of type '|O' are not read");
-  EXPECT_EQ(code_of(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "")),
-            "BF3012: it has records, not plain numbers");
-  EXPECT_EQ(code_of(npy(header("<f4", "False", "(-1,)"), "")),
+  EXPECT_EQ(
+      problem_of(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "")),
+      "BF3012: it has records, not plain numbers");
+  EXPECT_EQ(problem_of(npy(header("<f4", "False", "(-1,)"), "")),
             "BF3011: its header has a shape that is no list of up to 32 extents");
-  EXPECT_EQ(code_of(npy(header("<f4", "False", "(4294967296, 4294967296, 4294967296)"), "")),
+  EXPECT_EQ(problem_of(npy(header("<f4", "False", "(4294967296, 4294967296, 4294967296)"), "")),
             "BF3014: it has more than 536870912 numbers");
-  EXPECT_EQ(code_of(npy(header("<i8", "False", "(1,)"), raw<std::int64_t>({(1LL << 53) + 2}))),
+  EXPECT_EQ(problem_of(npy(header("<i8", "False", "(1,)"), raw<std::int64_t>({(1LL << 53) + 2}))),
             "BF3012: 9007199254740994 is beyond 2^53");
-  EXPECT_EQ(code_of(npy(header("<f4", "False", "(1,)"), raw({1.0F}), 4)),
+  EXPECT_EQ(problem_of(npy(header("<f4", "False", "(1,)"), raw({1.0F}), 4)),
             "BF3012: it is in a version of the format that is not known");
   std::string cut = npy(header("<f4", "False", "(1,)"), "");
   cut.resize(30);
-  EXPECT_EQ(code_of(cut), "BF3011: it ends within its header");
+  EXPECT_EQ(problem_of(cut), "BF3011: it ends within its header");
 }
 
 // Stored with the first index fastest: numpy.save() of an array in Fortran's order.
@@ -113,7 +114,7 @@ TEST(Npy, ReadsFortransOrder) {
 // Files that two readers could understand in two ways.
 TEST(Npy, RefusesHeadersThatAreNoneOfNumPy) {
   const std::string data = raw({1.0F, 2.0F});
-  const auto refused = [&](const std::string& head) { return code_of(npy(head, data)); };
+  const auto refused = [&](const std::string& head) { return problem_of(npy(head, data)); };
   const std::string rest = "'fortran_order': False, 'shape': (2,), }";
   EXPECT_EQ(refused("{'descr': '<f4', " + rest), "");
   EXPECT_EQ(refused("{\"descr\": \"<f4\", " + rest + "  \n"), "");
@@ -139,7 +140,7 @@ TEST(Npy, RefusesHeadersThatAreNoneOfNumPy) {
 TEST(Npy, RefusesEveryPrefix) {
   const std::string whole = npy(header("<f4", "False", "(2, 1)"), raw({1.0F, 2.0F}));
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_EQ(code_of(whole.substr(0, size)).substr(0, 6), "BF3011") << size;
+    EXPECT_EQ(problem_of(whole.substr(0, size)).substr(0, 6), "BF3011") << size;
 }
 
 TEST(Npy, FindsWhatIsNotFinite) {
@@ -158,7 +159,7 @@ TEST(Npy, DamagedFilesAreRefused) {
     for (unsigned n = 1 + random() % 4; n > 0; --n)
       damaged[random() % damaged.size()] = static_cast<char>(random());
     if (random() % 4 == 0) damaged.resize(random() % damaged.size());
-    (void)code_of(damaged);
+    (void)problem_of(damaged);
   }
 }
 
