@@ -126,7 +126,7 @@ std::string operator_of(const SchemaCase& given) {
 
 // The reference evaluator gives Selu's first versions the attributes of today.
 bool is_disputed(const SchemaCase& given) {
-  return given.name.starts_with("Selu@1 ");
+  return given.name.starts_with("Selu@1 ") || given.name.starts_with("Selu@5 ");
 }
 
 bool is_inside(const SchemaCase& given, const Outcome& made) {

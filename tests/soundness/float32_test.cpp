@@ -203,6 +203,27 @@ TEST_F(Float32, EveryFormOfAnOperatorNeedsItsTerm) {
        {"product", product,
         [&](const auto& at, Random& random) { return evaluate_once(product, at, random); }},
        both});
+  // A mean by a softmax of equal elements: ones after omega are lost.
+  constexpr int kMembers = 64;
+  Builder of_mean(2 * kMembers);
+  std::vector<std::int64_t> members(kMembers), values(kMembers);
+  for (int i = 0; i < kMembers; ++i) {
+    members[static_cast<std::size_t>(i)] = i;
+    values[static_cast<std::size_t>(i)] = kMembers + i;
+  }
+  const ValueId input = of_mean.last();
+  const ValueId logarithms =
+      of_mean.node(LogSoftmax{{0, kMembers}, members}, {input}, {1, kMembers});
+  const ValueId shares = of_mean.back_to(logarithms).unary({FunctionKind::kExp}).last();
+  const ValueId column = of_mean.node(IndexMap{values}, {input}, {kMembers, 1});
+  const Graph mean = of_mean.back_to(of_mean.node(MatMul{}, {shares, column}, {1, 1})).done();
+  std::vector<float> equal(2 * kMembers, 1);
+  equal[kMembers] = static_cast<float>(kOmega), equal.back() = -equal[kMembers];
+  mutants.push_back(
+      {{"sum", "function"},
+       {"mean", mean,
+        [&](const auto& at, Random& random) { return evaluate_once(mean, at, random); }},
+       equal});
   for (const Mutant& mutant : mutants) {
     SCOPED_TRACE(mutant.of.name);
     const auto outside = [&](std::vector<std::string> dropped) {
@@ -254,6 +275,14 @@ TEST_F(Float32, EveryEvaluationOfAttentionIsInside) {
     for (int i = 0; i < 20; ++i)
       check(graph, *plan, engine, random_general_box(random_, plan->input_count),
             std::string(to_string(method)));
+    // Whatever the scores, a mean of numbers in [1, 2] is one of them, but for rounding.
+    FloatBox wide{std::vector<float>(3 * kPart, -3), std::vector<float>(3 * kPart, 3)};
+    std::fill(wide.lower.end() - kPart, wide.lower.end(), 1.0F);
+    std::fill(wide.upper.end() - kPart, wide.upper.end(), 2.0F);
+    const Called called = call_bounds(*plan, callee_of(engine), {}, {wide});
+    ASSERT_EQ(called.status, BF_OK);
+    EXPECT_GE(called.boxes.front().lower.front(), 1 - 1e-4F) << to_string(method);
+    EXPECT_LE(called.boxes.front().upper.front(), 2 + 1e-4F) << to_string(method);
   }
   EXPECT_GT(evaluations_, 500);
 }

@@ -110,6 +110,8 @@ class Magnitudes {
       if (node.inputs.size() > 2) y = add_up(y, mul_up(growth.offset, at(2)));
       return y;
     }
+    if (const auto* const product = std::get_if<Contraction>(&node.op))
+      return mul_up(static_cast<double>(product->sums), mul_up(at(0), at(1)));
     if (node.inputs.empty()) return growth.offset;
     return add_up(growth.offset, mul_up(growth.factor, at(0)));
   }

@@ -9,11 +9,15 @@ namespace bf_aot {
 namespace {
 
 constexpr double kSecondOrder = 1 + 0x1p-10;
-constexpr double kLogOfMost = 14;  // > ln n for n <= 2^20
 // More than subnormal numbers on the way, kept or taken for zero, make of a result and its
 // logarithm.
 constexpr double kTinyPowers = 0x1p-123;
 constexpr double kTinyLogarithms = 0x1p-100;
+
+// >= ln n, which the C library misses by less than what is added.
+double log_of(std::int64_t n) {
+  return std::log(static_cast<double>(n)) + 0x1p-20;
+}
 
 double of_units(double units) {
   return units * kRoundingUnit / (1 - units * kRoundingUnit) * kSecondOrder;
@@ -23,7 +27,7 @@ double of_units(double units) {
 // arguments.
 double units_of_sum(std::int64_t n, double libm_ulps) {
   BF_CHECK(n <= std::int64_t{1} << 20);
-  return 2 * libm_ulps + static_cast<double>(n) + kLogOfMost;
+  return 2 * libm_ulps + static_cast<double>(n) + log_of(n);
 }
 
 }  // namespace
@@ -43,14 +47,14 @@ ResultError log_softmax_in_float32(std::int64_t members, double libm_ulps) {
   // x_i - m and the last difference round what is at most the result. The logarithm of the sum is
   // at most ln n. Or of a softmax, whose quotient rounds twice.
   const double of_log = 2 * libm_ulps;
-  return {
-      of_units(of_log + 2),
-      of_units(units_of_sum(members, libm_ulps) + of_log * (1 + kLogOfMost) + 2) + kTinyLogarithms};
+  return {of_units(of_log + 2),
+          of_units(units_of_sum(members, libm_ulps) + of_log * (1 + log_of(members)) + 2) +
+              kTinyLogarithms};
 }
 
 double log_sum_in_float32(std::int64_t terms, double libm_ulps) {
   // The sum with m rounds the result, and the logarithm is at most ln n.
-  return of_units(units_of_sum(terms, libm_ulps) + 2 * libm_ulps * kLogOfMost) + kTinyLogarithms;
+  return of_units(units_of_sum(terms, libm_ulps) + 2 * libm_ulps * log_of(terms)) + kTinyLogarithms;
 }
 
 }  // namespace bf_aot

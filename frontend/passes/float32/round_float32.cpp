@@ -119,6 +119,12 @@ class Rounder {
     std::int64_t members;
   };
 
+  // A softmax without its error, and that.
+  struct Softmax {
+    ValueId exact;
+    ResultError error;
+  };
+
   double term(std::string_view which, double value) const {
     return std::ranges::count(semantics_.dropped, which) > 0 ? 0 : value;
   }
@@ -226,8 +232,14 @@ class Rounder {
     }
   }
 
-  void round(IndexMap&) {
+  void round(IndexMap& op) {
     set_terms(terms(node_.inputs[0]));
+    if (const auto found = softmax_.find(index_of(node_.inputs[0])); found != softmax_.end()) {
+      const Softmax of = found->second;
+      const ValueId exact =
+          add(IndexMap(op), {of.exact}, Shape(shape(node_.output)), name("_exact"));
+      softmax_[index_of(node_.output)] = {exact, of.error};
+    }
     normed_[index_of(node_.output)] = normed_[index_of(node_.inputs[0])];
     keep();
   }
@@ -390,7 +402,9 @@ class Rounder {
   void round_softmax(const Logarithms& of) {
     node_.inputs[0] = of.exact;
     const ResultError error = softmax_in_float32(of.members, semantics_.libm_ulps);
+    const ValueId result = node_.output;
     keep_rounded(term(pays::kFunction, error.relative), term(pays::kFunction, error.absolute));
+    softmax_[index_of(result)] = {made_.front().output, error};
   }
   void check_members(std::int64_t n) const {
     if (n > kMostTerms)
@@ -421,6 +435,9 @@ class Rounder {
       fail("BF2111", node_.origin, fmt::format("{} x {} products of elements", rows, layout.k),
            "float32 semantics covers up to 2^24 products of two tensors that depend on the input");
     set_terms(layout.k);
+    const auto found = softmax_.find(index_of(node_.inputs[0]));
+    if (found != softmax_.end() && alpha == 1 && node_.inputs.size() == 2 && flush() == 0)
+      return round_mean(layout, found->second);
     for (std::size_t i = 0; i < 2; ++i) flush_input(i);
     IndexMap left, right;
     SparseAffine sum;
@@ -458,6 +475,63 @@ class Rounder {
     if (beta != 1)
       c = add(Scale{filled(shape(c), beta), filled(shape(c), 0)}, {c}, shape(c), name("_c"));
     made_.push_back({Binary{Binary::Kind::kAdd}, {sums, c}, node_.output, node_.origin});
+  }
+
+  // Means by a softmax p keep its exact elements, which add up to 1: sum_l p_l v_l, and as an error
+  // the mean of |v| by p times what p and the sum miss, relative, and |v| times the rest.
+  void round_mean(const ProductLayout& layout, const Softmax& of) {
+    Contraction mean{layout.batch(), layout.m, layout.n, layout.k, {}, {}};
+    SparseAffine rest;
+    rest.row_start = {0};
+    for (std::int64_t batch = 0; batch < layout.batch(); ++batch) {
+      for (std::int64_t i = 0; i < layout.m; ++i)
+        for (std::int64_t l = 0; l < layout.k; ++l) mean.left.push_back(layout.a(batch, i, l));
+      for (std::int64_t j = 0; j < layout.n; ++j)
+        for (std::int64_t l = 0; l < layout.k; ++l) mean.right.push_back(layout.b(batch, l, j));
+    }
+    for (std::int64_t row = 0; row < layout.batch() * layout.m; ++row)
+      for (std::int64_t j = 0; j < layout.n; ++j) {
+        std::vector<std::int64_t> columns;
+        for (std::int64_t l = 0; l < layout.k; ++l)
+          columns.push_back(layout.b(row / layout.m, l, j));
+        std::ranges::sort(columns);
+        rest.column.insert(rest.column.end(), columns.begin(), columns.end());
+        rest.row_start.push_back(static_cast<std::int64_t>(rest.column.size()));
+      }
+    const double of_sum = term(pays::kSum, gamma(roundings(layout.k)));
+    const double of_softmax = term(pays::kFunction, of.error.relative);
+    const double relative = add_up(add_up(of_sum, of_softmax), mul_up(of_sum, of_softmax));
+    const double absolute = mul_up(term(pays::kFunction, of.error.absolute), add_up(1, of_sum));
+    const Shape result = shape(node_.output);
+    const auto count = static_cast<std::int64_t>(rest.column.size());
+    rest.value = uncertain({count}, absolute, absolute);
+    rest.bias = uncertain({rest.rows()}, 0, 0);
+    SparseAffine less = rest;
+    less.value = uncertain({count}, -absolute, 0);
+    less.bias = uncertain({rest.rows()}, 0, least(static_cast<double>(layout.k + 2)));
+    const ValueId v = node_.inputs[1];
+    const auto sum = [&](ValueId a, ValueId b, std::string_view suffix) {
+      return add(Binary{Binary::Kind::kAdd}, {a, b}, result, name(suffix));
+    };
+    const ValueId size =
+        add(Unary{{FunctionKind::kAbs}}, {v}, Shape(shape(v)), name("_magnitudes"));
+    const ValueId exact = add(Contraction(mean), {of.exact, v}, result, name("_mean"));
+    const ValueId sizes =
+        add(std::move(mean), {of.exact, size}, result, name("_mean_of_magnitudes"));
+    // The errors plus what they are at most, which is not negative: a ReLU keeps these weights,
+    // each of which may be 0 or twice as large, apart from those of other layers.
+    const ValueId above = add(Scale{uncertain(result, relative, relative), filled(result, 0)},
+                              {sizes}, result, name("_missed"));
+    const ValueId shifted =
+        add(Relu{}, {sum(above, add(std::move(rest), {size}, result, name("_rest")), "_errors")},
+            result, name("_shifted"));
+    const ValueId below =
+        add(Scale{filled(result, -relative), filled(result, 0)}, {sizes}, result, name("_less"));
+    const ValueId others = add(std::move(less), {size}, result, name("_less_rest"));
+    made_.push_back({Binary{Binary::Kind::kAdd},
+                     {sum(exact, shifted, "_above"), sum(below, others, "_below")},
+                     node_.output,
+                     node_.origin});
   }
 
   void round(MatMul& op) {
@@ -519,6 +593,7 @@ class Rounder {
   std::vector<std::int64_t> terms_;  // by value, see set_terms()
   std::vector<bool> normed_;         // by value: differences from a mean, or products of such
   std::map<std::size_t, Logarithms> logarithms_;  // by value
+  std::map<std::size_t, Softmax> softmax_;        // by value
   std::size_t index_ = 0;
   Node node_;
   std::vector<Node> made_;
