@@ -534,7 +534,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
          [](T t, F) {
            return t.scale(t.power(t.x(), -0.5), {0.5, 0});
          },
-     .float32 = {float32::roundings<2>, float32::most::at_least<1>},
+     .float32 = {float32::as_power, float32::most::at_least<1>},
      .sample = {0.001, 20}},
     {.kind = kReciprocal,
      .name = "reciprocal",
@@ -545,7 +545,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = each_side,
      .shows_exactly = everywhere_shown,
      .derivative = [](T t, F) { return t.minus(t.power(t.x(), -2)); },
-     .float32 = {float32::roundings<2>, float32::most::unbounded},
+     .float32 = {float32::as_power, float32::most::unbounded},
      .sample = {0.05, 10}},
     {.kind = kPower,
      .name = "power",

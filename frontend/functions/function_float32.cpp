@@ -87,11 +87,18 @@ Covered mish(const Function&, double units) {
   return rounded(2 * units + 6, 18 * (units + 5));
 }
 
-// x^2 by the library's pow; x^-1/2, or 1 / sqrt(x).
+// By sqrt or 1 / x, or by the library's pow.
+Covered as_power(const Function&, double units) {
+  return rounded(std::max(units, 2.0));
+}
+
+// By the library's pow, or its inverse; whole powers by up to seven products; x^-1/2 by 1 /
+// sqrt(x).
 Covered power(const Function& f, double units) {
   if (f.a == 2) return rounded(units + 1);
-  if (f.a == -0.5) return rounded(units + 3);
-  return std::nullopt;
+  constexpr double kMostFactors = 8;
+  const bool whole = std::floor(f.a) == f.a && std::abs(f.a) <= kMostFactors;
+  return rounded(std::max(units + 3, whole ? std::abs(f.a) : 0));
 }
 
 namespace most {
@@ -165,8 +172,11 @@ double selu(const Function& f, double x) {
   return mul_up(std::max(1.0, std::abs(f.b)), add_up(x, mul_up(2, std::max(1.0, std::abs(f.a)))));
 }
 
+// What is near a pole is found by the argument's least magnitude.
 double power(const Function& f, double x) {
-  return f.a == 2 ? mul_up(x, x) : kUnbounded;
+  if (f.a < 0) return kUnbounded;
+  if (f.a == 2) return mul_up(x, x);
+  return mul_up(std::pow(std::max(x, 1.0), f.a), 1 + 0x1p-40);
 }
 
 }  // namespace most

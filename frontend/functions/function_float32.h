@@ -55,6 +55,7 @@ Covered selu(const Function& f, double units);
 Covered gelu(const Function& f, double units);
 Covered gelu_tanh(const Function& f, double units);
 Covered mish(const Function& f, double units);
+Covered as_power(const Function& f, double units);
 Covered power(const Function& f, double units);
 
 // Bounds of what the forms compute, on the way too, where the argument is at most x in size.

@@ -37,8 +37,10 @@ struct Node;
 //   y = gemm x, W, b
 //     ->   V = scale W {1 +- gamma};  c = scale b {1 +- gamma};  z = gemm x, V, c
 //          y = scale z {1, 0 +- underflow}
-// Fails with BF2110 for functions and products that are not covered, BF2111 for sums of more than
-// 2^20 products.
+//   y = softmax x, that is e^z of z = log_softmax x
+//     ->   z = log_softmax x;  p = exp z;  y = scale p {1 +- relative, 0 +- absolute}
+// Fails with BF2110 for functions that are not covered, BF2111 for sums of more than 2^20 products,
+// and for more than 2^24 products of two computed tensors.
 struct Float32Semantics {
   double libm_ulps = 4;  // of the library's exp, tanh, ...
   // Any operation may take subnormal inputs for zero, and give zero for a subnormal result.
@@ -206,8 +208,7 @@ bool drop_unread(Graph& graph);
 void max_as_relu(Graph& graph);
 
 // Each LogSoftmax becomes functions of differences, -ln s_i with s_i = sum_j e^(x_j - x_i), and its
-// powers, which Softmax is, become 1 / s_i: for evaluation in float32, and for neurons that are
-// split. Exponents of Softmax are capped, at the price of an error.
+// powers, which Softmax is, become 1 / s_i: for neurons that are split. Exponents of Softmax are capped, at the price of an error.
 //   t = log_softmax x {{0, 1, 2}};  y = exp t
 //     ->   d = sparse_affine x {x_1 - x_0, x_2 - x_0, ...};  e = capped_exp d {T}
 //          s = sparse_affine e {1 + e_0 + e_1, ...};  c = clip s {1, inf};  r = reciprocal c

@@ -161,7 +161,7 @@ void check_pairs(const Node& node) {
       "BF2111", node.origin,
       fmt::format("softmax of {} elements in {} groups needs {} differences, the limit is {}",
                   op.source.size(), op.rows(), pairs, kMostDifferences),
-      "leave --semantics out, or the operator where the specification compares its inputs as well");
+      "leave the operator out where the specification compares its inputs as well");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "frontend/import/operators/operators.h"
+#include "frontend/passes/float32/float32_operators.h"
 #include "tests/conformance/operator_notes.h"
 
 namespace bf_aot::conformance {
@@ -23,9 +24,22 @@ and the compiled verifier's bounds hold it. No supported operator fails a test b
 its note.
 
 Bounds are those of exact real arithmetic: casts between float types round nothing.
+`--semantics float32` takes every operator but [those of its
+table](#what-float32-semantics-refuses).
 
 | operator | supported | tests | notes |
 |---|---|---|---|
+)";
+
+constexpr std::string_view kFloat32 = R"(
+## What float32 semantics refuses
+
+`--semantics float32` bounds every evaluation in float32, in [the forms that are
+named](../proofs/float32.md). It refuses these operators, and these forms of others (BF2110). Tensors
+of float16 and bfloat16 are refused as well.
+
+| operator | why |
+|---|---|
 )";
 
 constexpr std::string_view kOthers = R"(
@@ -125,6 +139,9 @@ std::string operator_table(const Scores& scores) {
       "and {} of the\nothers pass; among them {} of {} whose models have several operators.\n",
       fully_supported(), partly, not_supported, all.total + all.excluded, all.excluded, all.passed,
       several.passed, several.total);
+  text += kFloat32;
+  for (const Float32Operator& each : float32_operators())
+    if (!each.refused.empty()) text += fmt::format("| {} | {} |\n", each.type, each.refused);
   return text.append(kOthers);
 }
 

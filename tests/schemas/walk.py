@@ -2,6 +2,7 @@
 """Every operator that the importer reads, in every version, against what others make of it.
 
     walk.py walk SCHEMA_CASES [OPERATOR...]    compares; a line for each that differs; fails if any is not known
+    walk.py float32 SCHEMA_CASES [OPERATOR...] values of both, strictly, against bounds of --semantics float32
     walk.py sample SCHEMA_CASES FILE           writes FILE, the cases of the test schemas.sample
 
 Cases are models of one node: the forms of recipes.py; each with every attribute of the version's schema at its
@@ -335,6 +336,20 @@ def walk(program, operators):
     return 1 if unknown or not counts["right"] else 0
 
 
+def float32(program, operators):
+    """Values that agree with those of real semantics, but for their rounding."""
+    records = []
+    for each, made, values, (kind, _) in compare(program, operators):
+        if kind != "right" or made.code != "value":
+            continue
+        records += [record(each._replace(name=f"{each.name} by {v.by}"), "value", v.arrays)
+                    for v in values if v.arrays is not None and np.all(np.isfinite(v.arrays))]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "cases"
+        path.write_bytes(b"".join(records))
+        return subprocess.run([program, "--float32", str(path)], check=False).returncode
+
+
 def sample(program, path):
     """Of each operator's cases every seventh, whose result is right, and the first that is refused with a code."""
     kept, seen = [], collections.Counter()
@@ -359,6 +374,7 @@ def sample(program, path):
 
 if __name__ == "__main__":
     multiprocessing.set_start_method("fork")
-    if len(sys.argv) < 3 or sys.argv[1] not in ("walk", "sample"):
+    commands = {"walk": walk, "float32": float32, "sample": lambda program, names: sample(program, names[0])}
+    if len(sys.argv) < 3 or sys.argv[1] not in commands:
         sys.exit(__doc__)
-    sys.exit(walk(sys.argv[2], sys.argv[3:]) if sys.argv[1] == "walk" else sample(sys.argv[2], sys.argv[3]))
+    sys.exit(commands[sys.argv[1]](sys.argv[2], sys.argv[3:]))

@@ -66,6 +66,19 @@ float softplus(float x) {
          flushed(by_library(std::log1p(flushed(by_library(std::exp(-std::abs(x)))))));
 }
 
+// x^a by the library, by its inverse, or by products.
+float power(float x, float a) {
+  const float size = std::abs(a);
+  const bool whole = std::floor(size) == size && size <= 8;
+  float made = size == 0.5F && either() ? std::sqrt(x) : by_library(std::pow(x, size));
+  if (whole && either()) {
+    made = x;
+    for (int i = 1; i < static_cast<int>(size); ++i) made = made * x;
+  }
+  if (a > 0) return made;
+  return either() ? 1 / made : by_library(std::pow(x, a));
+}
+
 struct RandomFloat32 {
   using Number = float;
 
@@ -131,12 +144,11 @@ struct RandomFloat32 {
       case FunctionKind::kAtan:
         return by_library(std::atan(x));
       case FunctionKind::kPower:
-        if (a == 2) return x * x;
-        break;
+        return power(x, a);
       case FunctionKind::kSqrt:
-        return std::sqrt(x);
+        return either() ? std::sqrt(x) : by_library(std::pow(x, 0.5F));
       case FunctionKind::kReciprocal:
-        return 1 / x;
+        return either() ? 1 / x : by_library(std::pow(x, -1.0F));
       case FunctionKind::kRound:
         return std::nearbyint(x / a);
       case FunctionKind::kSign:
@@ -351,30 +363,55 @@ std::vector<float> random_point_in(const FloatBox& box, Random& random) {
   return x;
 }
 
+ValueId add_log_softmax(Builder& builder, int n) {
+  LogSoftmax op{{0, n}, {}};
+  for (int i = 0; i < n; ++i) op.source.push_back(i);
+  return builder.node(std::move(op), {builder.last()}, {1, n});
+}
+
+Graph log_softmax_graph(int n) {
+  Builder builder(n);
+  return builder.back_to(add_log_softmax(builder, n)).done();
+}
+
 Graph softmax_graph(int n) {
   Builder builder(n);
-  std::vector<std::vector<std::pair<std::int64_t, double>>> differences, sums;
-  for (int i = 0; i < n; ++i) {
-    sums.emplace_back();
-    for (int j = 0; j < n; ++j) {
-      if (i == j) continue;
-      sums.back().emplace_back(static_cast<std::int64_t>(differences.size()), 1);
-      if (j < i)
-        differences.push_back({{j, 1}, {i, -1}});
-      else
-        differences.push_back({{i, -1}, {j, 1}});
-    }
+  return builder.back_to(add_log_softmax(builder, n)).unary({FunctionKind::kExp}).done();
+}
+
+Graph log_sum_graph(int n) {
+  Builder builder(n);
+  std::vector<std::vector<std::pair<std::int64_t, double>>> all(1);
+  for (int i = 0; i < n; ++i) all[0].emplace_back(i, 1);
+  const ValueId powers = builder.unary({FunctionKind::kExp}).last();
+  const ValueId sum = builder.node(rows_of(all, 0), {powers}, {1, 1});
+  return builder.back_to(sum).unary({FunctionKind::kLog}).done();
+}
+
+std::vector<float> log_sum_once(const std::vector<float>& x, Random& random) {
+  const InRandomOrder order(random);
+  const bool plain = either();
+  const float largest = plain ? 0 : *std::ranges::max_element(x);
+  std::vector<float> e;
+  for (const float each : x) e.push_back(by_library(std::exp(each - largest)));
+  const float logarithm = by_library(std::log(sum_of(e)));
+  return {plain ? logarithm : largest + logarithm};
+}
+
+// As x_i - m - ln sum, or as the logarithm of the softmax where no element of that is subnormal.
+std::vector<float> log_softmax_once(const std::vector<float>& x, Random& random) {
+  std::vector<float> y = softmax_once(x, random);
+  const InRandomOrder order(random);
+  if (either() && *std::ranges::min_element(y) > 0x1p-120F) {
+    for (float& each : y) each = by_library(std::log(each));
+    return y;
   }
-  const auto pairs = static_cast<std::int64_t>(differences.size());
-  ValueId v = builder.node(rows_of(differences, 0), {builder.last()}, {1, pairs});
-  v = builder.node(Unary{{FunctionKind::kCappedExp, 87, 0}}, {v}, {1, pairs});
-  v = builder.node(rows_of(sums, 1), {v}, {1, n});
-  return builder.back_to(v)
-      .unary({FunctionKind::kClip, 1, HUGE_VAL})
-      .unary({FunctionKind::kReciprocal, 0, 0})
-      .scale(1, {0, 0x1p-125})
-      .unary({FunctionKind::kClip, 0, 1})
-      .done();
+  const float largest = *std::ranges::max_element(x);
+  std::vector<float> e;
+  for (const float each : x) e.push_back(by_library(std::exp(each - largest)));
+  const float logarithm = by_library(std::log(sum_of(e)));
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] - largest - logarithm;
+  return y;
 }
 
 std::vector<float> softmax_once(const std::vector<float>& x, Random& random) {
@@ -411,6 +448,101 @@ Graph normalised_graph(int n, double epsilon) {
   v = builder.node(IndexMap{std::vector<std::int64_t>(static_cast<std::size_t>(n), 0)}, {v},
                    {1, n});
   return builder.back_to(c).binary(Binary::Kind::kMul, v).done();
+}
+
+Graph scaled_graph(Graph graph, double scale, double bias) {
+  const Shape shape = graph.value(graph.outputs[0]).shape;
+  const auto add = [&](Op op, std::vector<ValueId> inputs) {
+    const ValueId id = graph.add_value("v", shape);
+    graph.nodes.push_back({std::move(op), std::move(inputs), id, "node"});
+    return id;
+  };
+  const ValueId s = add(Literal{filled(shape, scale)}, {}),
+                b = add(Literal{filled(shape, bias)}, {});
+  const ValueId y = add(Binary{Binary::Kind::kMul}, {graph.outputs[0], s});
+  graph.outputs = {add(Binary{Binary::Kind::kAdd}, {y, b})};
+  return graph;
+}
+
+Graph root_mean_square_graph(int n, double epsilon) {
+  Builder builder(n);
+  const ValueId x = builder.last();
+  std::vector<std::vector<std::pair<std::int64_t, double>>> mean(1);
+  for (int i = 0; i < n; ++i) mean[0].emplace_back(i, 1.0 / n);
+  SparseAffine op = rows_of(mean, static_cast<double>(static_cast<float>(epsilon)));
+  op.value.error.assign(op.value.data.size(), 0x1p-52);
+  ValueId v = builder.unary({FunctionKind::kPower, 2, 0}).last();
+  v = builder.node(std::move(op), {v}, {1, 1});
+  v = builder.back_to(v).unary({FunctionKind::kPower, -0.5, 0}).last();
+  v = builder.node(IndexMap{std::vector<std::int64_t>(static_cast<std::size_t>(n), 0)}, {v},
+                   {1, n});
+  return builder.back_to(x).binary(Binary::Kind::kMul, v).done();
+}
+
+std::vector<float> root_mean_square_once(const std::vector<float>& x, float epsilon,
+                                         Random& random) {
+  const InRandomOrder order(random);
+  const auto n = static_cast<float>(x.size());
+  std::vector<float> squares, y;
+  for (const float each : x) squares.push_back(each * each);
+  const float root = std::sqrt(sum_of(squares) / n + epsilon);
+  const bool inverse = either();
+  for (const float each : x) y.push_back(inverse ? each * (1 / root) : each / root);
+  return y;
+}
+
+Graph norm_graph(int n, int p) {
+  Builder builder(n);
+  const ValueId x = builder.last();
+  std::vector<std::vector<std::pair<std::int64_t, double>>> all(1);
+  for (int i = 0; i < n; ++i) all[0].emplace_back(i, 1);
+  builder.unary(p == 1 ? Function{FunctionKind::kAbs} : Function{FunctionKind::kPower, 2, 0});
+  ValueId v = builder.node(rows_of(all, 0), {builder.last()}, {1, 1});
+  if (p == 2) v = builder.back_to(v).unary({FunctionKind::kSqrt}).last();
+  v = builder.node(IndexMap{std::vector<std::int64_t>(static_cast<std::size_t>(n), 0)}, {v},
+                   {1, n});
+  return builder.back_to(x).binary(Binary::Kind::kDiv, v).done();
+}
+
+std::vector<float> norm_once(const std::vector<float>& x, int p, Random& random) {
+  const InRandomOrder order(random);
+  std::vector<float> terms, y;
+  for (const float each : x) terms.push_back(p == 1 ? std::abs(each) : each * each);
+  const float norm = p == 1 ? sum_of(terms) : std::sqrt(sum_of(terms));
+  for (const float each : x) y.push_back(each / norm);
+  return y;
+}
+
+Graph sum_graph(int n) {
+  Builder builder(n);
+  const ValueId x = builder.last();
+  const ValueId first = builder.pick(0).last();
+  ValueId sum = first;
+  for (int i = 1; i < n; ++i) {
+    const ValueId next = builder.back_to(x).pick(i).last();
+    sum = builder.back_to(sum).binary(Binary::Kind::kAdd, next).last();
+  }
+  return builder.back_to(sum).done();
+}
+
+std::vector<float> sum_once(const std::vector<float>& x, Random& random) {
+  const InRandomOrder order(random);
+  return {sum_of(x)};
+}
+
+// x inverse scale + (bias - mean inverse scale), as instance normalisation is made.
+std::vector<float> shifted_once(const std::vector<float>& x, float epsilon, float scale, float bias,
+                                Random& random) {
+  const InRandomOrder order(random);
+  const auto n = static_cast<float>(x.size());
+  const float mean = either() ? sum_of(x) / n : sum_of(x) * (1 / n);
+  std::vector<float> squares, y;
+  for (const float each : x) squares.push_back((each - mean) * (each - mean));
+  const float factor = 1 / std::sqrt(sum_of(squares) / n + epsilon) * scale;
+  const float shift = either() ? bias - mean * factor : std::fma(-mean, factor, bias);
+  for (const float each : x)
+    y.push_back(either() ? each * factor + shift : std::fma(each, factor, shift));
+  return y;
 }
 
 std::vector<float> normalised_once(const std::vector<float>& x, float epsilon, Random& random) {

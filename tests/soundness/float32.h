@@ -185,12 +185,29 @@ class Float32 : public ::testing::Test {
   int boxes_ = 0, beyond_ = 0, evaluations_ = 0;
 };
 
-// A softmax of n elements, and (x - mean) / sqrt(variance + epsilon) of n, as import has them; and
-// what usual code makes of them at x: of a softmax with the largest element subtracted or not, of
-// both by quotients or by products with an inverse.
+// Operators as import has them, of n elements, and what usual code makes of them at x: of a softmax
+// with the largest element subtracted or not, by quotients or by products with an inverse, ...
 Graph softmax_graph(int n);
 std::vector<float> softmax_once(const std::vector<float>& x, Random& random);
+Graph log_softmax_graph(int n);
+std::vector<float> log_softmax_once(const std::vector<float>& x, Random& random);
+Graph log_sum_graph(int n);  // ln sum e^x
+std::vector<float> log_sum_once(const std::vector<float>& x, Random& random);
+Graph sum_graph(int n);  // one operator of n operands
+std::vector<float> sum_once(const std::vector<float>& x, Random& random);
+
+// (x - mean) / sqrt(variance + epsilon); x / sqrt(mean square + epsilon); x / |x| in the p-norm.
 Graph normalised_graph(int n, double epsilon);
 std::vector<float> normalised_once(const std::vector<float>& x, float epsilon, Random& random);
+Graph root_mean_square_graph(int n, double epsilon);
+std::vector<float> root_mean_square_once(const std::vector<float>& x, float epsilon,
+                                         Random& random);
+Graph norm_graph(int n, int p);
+std::vector<float> norm_once(const std::vector<float>& x, int p, Random& random);
+
+// `graph` times scale plus bias; and that of normalised_graph(), as x s + (bias - mean s).
+Graph scaled_graph(Graph graph, double scale, double bias);
+std::vector<float> shifted_once(const std::vector<float>& x, float epsilon, float scale, float bias,
+                                Random& random);
 
 }  // namespace bf_aot::soundness

@@ -47,7 +47,6 @@ std::vector<Mutant> mutants() {
                     builder.binary(Binary::Kind::kAdd, y).binary(Binary::Kind::kSub, x).done(),
                     {0x1p25F, 1}});
   }
-  made.push_back({"function", softmax_graph(3), {0.3F, 0.1F, -0.2F}});
   for (const FunctionKind kind : {FunctionKind::kTanh, FunctionKind::kExp, FunctionKind::kSigmoid})
     made.push_back({"function", Builder(1).unary({kind, 0, 0}).done(), {0.7F}});
   made.push_back({"underflow",

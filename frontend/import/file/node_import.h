@@ -122,6 +122,11 @@ class NodeImport {
   // Makes output number `output` stand for the tensor.
   void emit_tensor(std::size_t output, const std::string& tensor);
 
+  // Counts the node as one of a form of its operator, "Resize, cubic", in ModelInfo::operators.
+  void note_form(std::string_view form) {
+    state_.operators.emplace(node_.op_type() + ", " + std::string(form), origin_.text);
+  }
+
   // Adds a core node with this node's origin; builder.h has shorter forms.
   const Shape& shape_of(ValueId id) const { return state_.graph.value(id).shape; }
   ValueId add(Op op, const std::vector<ValueId>& inputs);

@@ -247,6 +247,10 @@ void import_einsum(NodeImport& node) {
     const Constant* const known = node.constant_if_any(i);
     if (known == nullptr) continue;
     const Constant factor = *known;
+    if (std::ranges::any_of(equation.summed, [&](char label) {
+          return equation.inputs[1 - i].find(label) == Labels::npos;
+        }))
+      node.note_form("sum of the constant");
     node.emit(
         add_sums(node, node.input(1 - i), i == 0 ? b : a, group, shape, &factor, i == 0 ? a : b));
     return;

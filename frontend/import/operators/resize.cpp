@@ -171,8 +171,46 @@ void combine(const std::vector<Taps>& taps, const std::vector<std::int64_t>& str
     combine(taps, strides, index, d + 1, offset + element * strides[d], weight * factor, add);
 }
 
+bool is_power_of_two(const mpq_class& x) {
+  const auto one_bit = [](const mpz_class& n) { return mpz_popcount(n.get_mpz_t()) == 1; };
+  return sgn(x) > 0 && one_bit(x.get_num()) && one_bit(x.get_den());
+}
+
+// Returns true if positions, and the weights of linear interpolation, are numbers that no usual
+// form of their computation in float32 rounds: steps are powers of two.
+bool has_exact_positions(const Resampling& how, const ResampledAxis& axis) {
+  if (axis.in == axis.out && axis.scale == 1) return true;
+  const auto number = [](std::int64_t x) { return mpq_class(static_cast<long>(x)); };
+  switch (how.coordinates) {
+    case Coordinates::kCropAndResize:
+      return false;
+    case Coordinates::kAlignCorners:
+      return axis.out > 1 && axis.in > 1 && axis.scale * number(axis.in) == number(axis.out) &&
+             is_power_of_two(number(axis.in - 1) / number(axis.out - 1));
+    case Coordinates::kHalfPixelSymmetric:
+      return axis.scale * number(axis.in) == number(axis.out) && is_power_of_two(axis.scale);
+    default:
+      return is_power_of_two(axis.scale);
+  }
+}
+
+// Notes what float32 semantics refuses: it sees roundings in the weights, where these are exact,
+// and no two of one element are added up everywhere.
+void note_forms(NodeImport& node, const Resampling& how, const std::vector<ResampledAxis>& axes) {
+  const bool linear = how.interpolation == Interpolation::kLinear;
+  if (how.interpolation == Interpolation::kCubic) node.note_form("cubic");
+  if (linear && how.exclude_outside) node.note_form("exclude_outside");
+  if (!std::ranges::all_of(
+          axes, [&](const ResampledAxis& axis) { return has_exact_positions(how, axis); }))
+    node.note_form("scales");
+  if (linear && std::ranges::any_of(
+                    axes, [](const ResampledAxis& axis) { return axis.in == 1 && axis.out > 1; }))
+    node.note_form("one element");
+}
+
 void emit_resampled(NodeImport& node, const Resampling& how,
                     const std::vector<ResampledAxis>& axes) {
+  note_forms(node, how, axes);
   const Shape input = node.input_shape(0);
   Shape output;
   for (const ResampledAxis& axis : axes) output.push_back(axis.out);

@@ -8,7 +8,7 @@
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/functions/function_float32.h"
 #include "frontend/graph/index_maps.h"
-#include "frontend/passes/float32/float32_softmax.h"
+#include "frontend/passes/float32/float32_facts.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite/rewrite.h"
 
@@ -16,6 +16,8 @@ namespace bf_aot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Half of the largest float: a partial sum is at most 1 + gamma times what is counted here.
+constexpr double kMostFloat32 = 0x1p127;
 
 double largest(const Constant& constant) {
   double most = 0;
@@ -53,6 +55,8 @@ double row_norm(const Constant& constant, std::size_t length) {
 // y <= factor x + offset in magnitude, for the largest magnitudes of a node's inputs and output.
 struct Growth {
   double factor = 0, offset = 0;
+  // Of products: the result is at most this, and so much of the larger operand besides.
+  double limit = kInfinity, beside = 0;
 };
 
 class Magnitudes {
@@ -61,7 +65,7 @@ class Magnitudes {
       : graph_(graph),
         literals_(literal_values(graph)),
         maker_(producers(graph)),
-        softmaxes_(find_softmaxes(graph)) {
+        least_(least_values(graph)) {
     for (const Node& node : graph.nodes)
       growth_.push_back(std::visit([&](const auto& op) { return growth_of(op, node); }, node.op));
   }
@@ -72,11 +76,6 @@ class Magnitudes {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       double& y = most[index_of(node.output)];
-      // Implementations subtract the largest element, or do not overflow.
-      if (softmaxes_.inside[i]) {
-        y = 1;
-        continue;
-      }
       y = result(node, growth_[i], most);
       if (!(y <= limit)) return &node;
     }
@@ -97,60 +96,130 @@ class Magnitudes {
         case Binary::Kind::kSub:
           return add_up(a, b);
         case Binary::Kind::kMul:
-          return mul_up(a, b);
+          return limited(mul_up(a, b), add_up(growth.limit, mul_up(std::max(a, b), growth.beside)));
         case Binary::Kind::kDiv:
-          return growth.factor == 0 ? kInfinity : mul_up(growth.factor, a);
+          return mul_up(growth.factor == 0 ? largest_inverse(node.inputs[1]) : growth.factor, a);
       }
     }
-    if (const auto* const unary = std::get_if<Unary>(&node.op)) {
-      const Function& f = unary->function;
-      if (f.kind == FunctionKind::kPower && f.a == -0.5)
-        return mul_up(2, 1 / std::sqrt(least_variance(node.inputs[0])));
-    }
     if (const auto* const unary = std::get_if<Unary>(&node.op))
-      return largest_in_float32(unary->function, at(0));
+      return of_function(unary->function, node.inputs[0], at(0));
+    // Implementations subtract the largest element, or do not overflow.
+    if (std::holds_alternative<LogSoftmax>(node.op)) return add_up(mul_up(2, at(0)), 14);
     if (std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Gemm>(node.op)) {
       double y = mul_up(growth.factor, at(literal(node, 1) != nullptr ? 0 : 1));
       if (node.inputs.size() > 2) y = add_up(y, mul_up(growth.offset, at(2)));
       return y;
     }
+    if (const auto* const product = std::get_if<Contraction>(&node.op))
+      return mul_up(static_cast<double>(product->sums), mul_up(at(0), at(1)));
     if (node.inputs.empty()) return growth.offset;
     return add_up(growth.offset, mul_up(growth.factor, at(0)));
+  }
+
+  // Powers of LogSoftmax are at most 1, and so is what is summed on the way.
+  double of_function(const Function& f, ValueId x, double most) const {
+    const Node* const made = maker(x);
+    if (f.kind == FunctionKind::kExp && made != nullptr &&
+        std::holds_alternative<LogSoftmax>(made->op))
+      return 1;
+    if (f.kind == FunctionKind::kReciprocal) return largest_inverse(x);
+    if (f.kind != FunctionKind::kPower || f.a >= 0) return largest_in_float32(f, most);
+    // The inverse of another power may be made of it.
+    const Function inverse{f.kind, -f.a};
+    if (!(largest_in_float32(inverse, most) <= kMostFloat32)) return kInfinity;
+    return mul_up(std::pow(largest_inverse(x), -f.a), 1 + 0x1p-40);
+  }
+
+  // A Scale of 1 with errors, and how far its results may be below those of 1 and without: relative
+  // by a half at most, and this absolute error. Negative: it is none.
+  static double lost(const Scale& op) {
+    double most = 0;
+    for (std::size_t i = 0; i < op.factor.data.size(); ++i) {
+      if (op.factor.data[i] != 1 || op.factor.error_at(i) > 0x1p-10 || op.offset.data[i] != 0)
+        return -1;
+      most = std::max(most, op.offset.error_at(i));
+    }
+    return most;
+  }
+
+  // What is known to be less than the product of the largest factors. Forms that multiply before
+  // they subtract a mean have larger numbers on the way, with which nothing may overflow.
+  static double limited(double product, double limit) {
+    constexpr double kMostOnTheWay = 0x1p90;
+    return product <= kMostOnTheWay ? std::min(product, limit) : product;
+  }
+
+  // The limit of x_k / sqrt(b + sum_j w_j x_j^2), k among the j, where `inverse` is this root's
+  // inverse: docs/proofs/functions.md, norms. Infinite: it is none, or b pays for no errors.
+  Growth own_norm(ValueId x, ValueId inverse) const {
+    std::vector<std::int64_t> row(
+        static_cast<std::size_t>(element_count(graph_.value(inverse).shape)));
+    for (std::size_t k = 0; k < row.size(); ++k) row[k] = static_cast<std::int64_t>(k);
+    double behind = 0, before = 0;  // errors of the root's inverse, and of the sum that it reads
+    bool is_root = false;
+    const Node* node = maker(inverse);
+    for (; node != nullptr; node = maker(node->inputs[0])) {
+      if (const auto* const map = std::get_if<IndexMap>(&node->op)) {
+        for (std::int64_t& i : row) i = map->source[static_cast<std::size_t>(i)];
+      } else if (const auto* const scale = std::get_if<Scale>(&node->op)) {
+        if (lost(*scale) < 0) return {};
+        (is_root ? before : behind) += lost(*scale);
+      } else if (const auto* const unary = std::get_if<Unary>(&node->op);
+                 unary != nullptr && !is_root && unary->function.kind == FunctionKind::kPower &&
+                 unary->function.a == -0.5) {
+        is_root = true;
+      } else {
+        break;
+      }
+    }
+    const auto* const sum = node == nullptr ? nullptr : std::get_if<SparseAffine>(&node->op);
+    if (sum == nullptr || !is_root) return {};
+    const Node* square = maker(node->inputs[0]);
+    double of_square = 0;
+    for (; square != nullptr && std::holds_alternative<Scale>(square->op);
+         square = maker(square->inputs[0])) {
+      const double each = lost(std::get<Scale>(square->op));
+      if (each < 0) return {};
+      of_square += each;
+    }
+    const auto* const power = square == nullptr ? nullptr : std::get_if<Unary>(&square->op);
+    if (power == nullptr || power->function.kind != FunctionKind::kPower ||
+        power->function.a != 2 || square->inputs[0] != x)
+      return {};
+    double least = kInfinity;
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      const auto r = static_cast<std::size_t>(row[k]);
+      double weights = 0, own = 0;
+      for (auto i = static_cast<std::size_t>(sum->row_start[r]);
+           i < static_cast<std::size_t>(sum->row_start[r + 1]); ++i) {
+        const double w = sum->value.data[i] - sum->value.error_at(i);
+        if (!(w >= 0)) return {};
+        weights = add_up(weights, magnitude(sum->value, i));
+        if (sum->column[i] == static_cast<std::int64_t>(k)) own = w;
+      }
+      const double spare = sum->bias.data[r] - sum->bias.error_at(r);
+      if (!(spare >= add_up(mul_up(weights, of_square), before) * 2)) return {};
+      least = std::min(least, own);
+    }
+    if (!(least > 0)) return {};
+    return {0, 0, mul_up(2, 1 / std::sqrt(least)), behind};
+  }
+
+  // >= 1 / |x|, where bounds of that are finite.
+  double largest_inverse(ValueId x) const {
+    const double least = least_[index_of(x)];
+    if (least > 0) return mul_up(2, 1 / least);
+    const Node* const made = maker(x);
+    const auto* const scale = made == nullptr ? nullptr : std::get_if<Scale>(&made->op);
+    if (scale == nullptr) return kInfinity;
+    for (std::size_t i = 0; i < scale->offset.data.size(); ++i)
+      if (!(scale->offset.error_at(i) >= kLeastDivisor)) return kInfinity;
+    return 2 / kLeastDivisor;
   }
 
   const Node* maker(ValueId id) const {
     const int index = maker_[index_of(id)];
     return index < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(index)];
-  }
-
-  // Half of the least offset of a sum of squares with weights >= 0, times 1 with an error or not;
-  // 0 of anything else.
-  double least_variance(ValueId id) const {
-    const Node* made = maker(id);
-    for (; made != nullptr && std::holds_alternative<Scale>(made->op);
-         made = maker(made->inputs[0])) {
-      const auto& scale = std::get<Scale>(made->op);
-      for (std::size_t i = 0; i < scale.factor.data.size(); ++i)
-        if (scale.factor.data[i] != 1 || scale.factor.error_at(i) > 0.01 ||
-            scale.offset.data[i] != 0 || scale.offset.error_at(i) > 0x1p-100)
-          return 0;
-    }
-    if (made == nullptr || !std::holds_alternative<SparseAffine>(made->op)) return 0;
-    const auto& sum = std::get<SparseAffine>(made->op);
-    double least = HUGE_VAL;
-    for (std::size_t i = 0; i < sum.bias.data.size(); ++i)
-      least = std::min(least, sum.bias.data[i] - sum.bias.error_at(i));
-    for (std::size_t i = 0; i < sum.value.data.size(); ++i)
-      if (sum.value.data[i] < sum.value.error_at(i)) return 0;
-    return is_square(made->inputs[0]) && least > 0x1p-60 ? least / 2 : 0;
-  }
-  bool is_square(ValueId id) const {
-    const Node* made = maker(id);
-    while (made != nullptr && std::holds_alternative<Scale>(made->op))
-      made = maker(made->inputs[0]);
-    const auto* const unary = made == nullptr ? nullptr : std::get_if<Unary>(&made->op);
-    return unary != nullptr && unary->function.kind == FunctionKind::kPower &&
-           unary->function.a == 2;
   }
 
   Growth growth_of(const Literal& op, const Node&) const { return {0, largest(op.value)}; }
@@ -165,6 +234,10 @@ class Magnitudes {
   }
   // A quotient by a constant grows by the inverse of its smallest divisor.
   Growth growth_of(const Binary& op, const Node& node) const {
+    if (op.kind == Binary::Kind::kMul) {
+      const Growth first = own_norm(node.inputs[0], node.inputs[1]);
+      return first.limit < kInfinity ? first : own_norm(node.inputs[1], node.inputs[0]);
+    }
     const Constant* const divisor = literal(node, 1);
     if (op.kind != Binary::Kind::kDiv || divisor == nullptr) return {};
     double least = kInfinity;
@@ -212,15 +285,14 @@ class Magnitudes {
   const Graph& graph_;
   std::vector<const Constant*> literals_;
   std::vector<int> maker_;
-  Softmaxes softmaxes_;
+  std::vector<double> least_;
   std::vector<Growth> growth_;
 };
 
 }  // namespace
 
-// Half of the largest float: a partial sum is at most 1 + gamma times what is counted here.
 void find_float32_reach(Graph& graph) {
-  limit_float32_reach(graph, 0x1p127);
+  limit_float32_reach(graph, kMostFloat32);
 }
 
 void limit_float32_reach(Graph& graph, double most) {

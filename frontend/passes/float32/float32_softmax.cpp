@@ -1,111 +1,60 @@
 #include "frontend/passes/float32/float32_softmax.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "frontend/algebra/affine_algebra.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot {
 namespace {
 
-class Finder {
- public:
-  explicit Finder(const Graph& graph)
-      : graph_(graph), maker_(producers(graph)), uses_(count_uses(graph)) {}
+constexpr double kSecondOrder = 1 + 0x1p-10;
+// More than subnormal numbers on the way, kept or taken for zero, make of a result and its
+// logarithm.
+constexpr double kTinyPowers = 0x1p-123;
+constexpr double kTinyLogarithms = 0x1p-100;
 
-  // The nodes of the one that ends in node `last`, from there backward; and the group's elements.
-  bool find(int last, std::array<int, 7>& chain, std::int64_t& terms) const {
-    chain[0] = last;
-    for (std::size_t k = 1; k < chain.size(); ++k) {
-      const ValueId input = node(chain[k - 1]).inputs.at(0);
-      chain[k] = maker_[index_of(input)];
-      if (chain[k] < 0 || uses_[index_of(input)] != 1) return false;
-    }
-    terms = terms_of_sum(node(chain[4])) + 1;
-    return is_clip(node(last), 0, 1) && is_shift(node(chain[1])) &&
-           is(node(chain[2]), FunctionKind::kReciprocal) && is_clip(node(chain[3]), 1, HUGE_VAL) &&
-           terms > 1 && is(node(chain[5]), FunctionKind::kCappedExp) &&
-           is_difference(node(chain[6]));
-  }
+// >= ln n, which the C library misses by less than what is added.
+double log_of(std::int64_t n) {
+  return std::log(static_cast<double>(n)) + 0x1p-20;
+}
 
-  static bool is_clip(const Node& node, double low, double high) {
-    const auto* const unary = std::get_if<Unary>(&node.op);
-    return is(node, FunctionKind::kClip) && unary->function.a == low && unary->function.b == high;
-  }
+double of_units(double units) {
+  return units * kRoundingUnit / (1 - units * kRoundingUnit) * kSecondOrder;
+}
 
- private:
-  const Node& node(int index) const { return graph_.nodes[static_cast<std::size_t>(index)]; }
-
-  static bool is(const Node& node, FunctionKind kind) {
-    const auto* const unary = std::get_if<Unary>(&node.op);
-    return unary != nullptr && unary->function.kind == kind;
-  }
-  static bool all(const Constant& constant, double x) {
-    return std::ranges::all_of(constant.data, [x](double y) { return y == x; });
-  }
-  // Returns true for x + 0, which carries the error that capped powers leave.
-  static bool is_shift(const Node& node) {
-    const auto* const scale = std::get_if<Scale>(&node.op);
-    return scale != nullptr && all(scale->offset, 0) && all(scale->factor, 1);
-  }
-  static std::int64_t row(const SparseAffine& op, std::size_t i) {
-    return op.row_start[i + 1] - op.row_start[i];
-  }
-  // 0: it is not 1 + the sum of each row.
-  static std::int64_t terms_of_sum(const Node& node) {
-    const auto* const op = std::get_if<SparseAffine>(&node.op);
-    if (op == nullptr || !all(op->value, 1) || !all(op->bias, 1)) return 0;
-    std::int64_t most = 0;
-    for (std::size_t i = 0; i + 1 < op->row_start.size(); ++i) most = std::max(most, row(*op, i));
-    return most;
-  }
-  static bool is_difference(const Node& node) {
-    const auto* const op = std::get_if<SparseAffine>(&node.op);
-    if (op == nullptr || !all(op->bias, 0)) return false;
-    for (std::size_t i = 0; i + 1 < op->row_start.size(); ++i) {
-      const auto first = static_cast<std::size_t>(op->row_start[i]);
-      if (row(*op, i) != 2 || std::abs(op->value.data[first]) != 1 ||
-          op->value.data[first] + op->value.data[first + 1] != 0)
-        return false;
-    }
-    return true;
-  }
-
-  const Graph& graph_;
-  std::vector<int> maker_;
-  std::vector<int> uses_;
-};
+// Units by which the sum of n powers errs, relative: the library, the additions, and rounded
+// arguments.
+double units_of_sum(std::int64_t n, double libm_ulps) {
+  BF_CHECK(n <= std::int64_t{1} << 20);
+  return 2 * libm_ulps + static_cast<double>(n) + log_of(n);
+}
 
 }  // namespace
 
-Softmaxes find_softmaxes(const Graph& graph) {
-  const Finder finder(graph);
-  Softmaxes found{std::vector<bool>(graph.nodes.size(), false),
-                  std::vector<std::int64_t>(graph.nodes.size(), 0)};
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!Finder::is_clip(graph.nodes[i], 0, 1)) continue;
-    std::array<int, 7> chain{};
-    std::int64_t terms = 0;
-    if (!finder.find(static_cast<int>(i), chain, terms)) continue;
-    found.terms[i] = terms;
-    for (std::size_t k = 1; k < chain.size(); ++k)
-      found.inside[static_cast<std::size_t>(chain[k])] = true;
-  }
-  return found;
+ResultError softmax_in_float32(std::int64_t members, double libm_ulps) {
+  // Another power; a quotient, or an inverse and a product. The numerator's rounded argument t
+  // moves it by |t| e^t u <= u / e. Of powers of a LogSoftmax that is an operator of its own: the
+  // error of the logarithm, and 2 u |t| e^t (1 + 2 ulps) beside it.
+  const ResultError logarithm = log_softmax_in_float32(members, libm_ulps);
+  const double of_logarithm = logarithm.absolute + 2 * libm_ulps * kRoundingUnit;
+  const double relative = std::max(of_units(units_of_sum(members, libm_ulps) + 2 * libm_ulps + 2),
+                                   of_logarithm * kSecondOrder);
+  return {relative, 0.5 * (logarithm.relative + kRoundingUnit) * kSecondOrder + kTinyPowers};
 }
 
-SoftmaxError softmax_in_float32(std::int64_t terms, double libm_ulps) {
-  constexpr double kUnit = 0x1p-24;
-  constexpr double kSecondOrder = 1 + 0x1p-10;
-  // Two exponentials of 2 ulps each; the sum; a quotient, or an inverse and a product; what rounded
-  // arguments do to the sum: ln n < 14 for n <= 2^20.
-  BF_CHECK(terms <= std::int64_t{1} << 20);
-  const double units = 4 * libm_ulps + static_cast<double>(terms) + 2 + 14;
-  // The absolute error: the numerator's rounded argument t moves it by t e^t u <= u / e; the rest
-  // pays for what is subnormal.
-  return {units * kUnit / (1 - units * kUnit) * kSecondOrder, 0.5 * kUnit + 0x1p-123};
+ResultError log_softmax_in_float32(std::int64_t members, double libm_ulps) {
+  // x_i - m and the last difference round what is at most the result. The logarithm of the sum is
+  // at most ln n. Or of a softmax, whose quotient rounds twice.
+  const double of_log = 2 * libm_ulps;
+  return {of_units(of_log + 2),
+          of_units(units_of_sum(members, libm_ulps) + of_log * (1 + log_of(members)) + 2) +
+              kTinyLogarithms};
+}
+
+double log_sum_in_float32(std::int64_t terms, double libm_ulps) {
+  // The sum with m rounds the result, and the logarithm is at most ln n.
+  return of_units(units_of_sum(terms, libm_ulps) + 2 * libm_ulps * log_of(terms)) + kTinyLogarithms;
 }
 
 }  // namespace bf_aot

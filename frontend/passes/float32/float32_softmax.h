@@ -1,26 +1,25 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-#include "frontend/graph/graph.h"
+// These functions bound what evaluation in float32 makes of softmax, its logarithm, and the
+// logarithm of a sum of powers. Implementations subtract the largest element; so the error is
+// bounded as a whole, as one of the exact result. Proofs: docs/proofs/float32.md.
 
 namespace bf_aot {
 
-// The nodes that softmax_as_pairs() made of each softmax of three elements or more:
-//   1 / (1 + sum_j e^(x_j - x_i)), limited to [0, 1].
-// Implementations do not compute it so. The error of what they compute is therefore bounded as a
-// whole, as an error of the last node's result.
-struct Softmaxes {
-  std::vector<bool> inside;         // by node: of one, but not its last
-  std::vector<std::int64_t> terms;  // by node: the elements of a group, of its last; else 0
-};
-Softmaxes find_softmaxes(const Graph& graph);
+constexpr double kRoundingUnit = 0x1p-24;  // of a result: what rounding it to nearest takes at most
 
-// Bounds of what evaluation in float32 makes of s: |s' - s| <= relative s + absolute.
-struct SoftmaxError {
+// |y' - y| <= relative |y| + absolute.
+struct ResultError {
   double relative = 0, absolute = 0;
 };
-SoftmaxError softmax_in_float32(std::int64_t terms, double libm_ulps);
+
+// Groups have so many elements.
+ResultError softmax_in_float32(std::int64_t members, double libm_ulps);
+ResultError log_softmax_in_float32(std::int64_t members, double libm_ulps);
+
+// ln sum e^x of so many x: the absolute error, besides that of the logarithm as a function.
+double log_sum_in_float32(std::int64_t terms, double libm_ulps);
 
 }  // namespace bf_aot
