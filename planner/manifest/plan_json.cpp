@@ -422,7 +422,7 @@ Json to_json(const Plan& plan) {
     json["integer"] = integer_json(plan);
   }
   if (plan.config.flush_to_zero) json["flush_to_zero"] = true;
-  if (plan.config.semantics != Semantics::kReal) json["float32_reach"] = plan.float32_reach;
+  if (is_in_float32(plan.config.semantics)) json["float32_reach"] = plan.float32_reach;
   json.update(choices_json(plan));
   json["prediction"] = {{"profile", plan.prediction.profile},
                         {"activity", plan.prediction.activity}};
