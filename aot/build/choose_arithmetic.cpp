@@ -34,6 +34,7 @@ bool can_be_integers(Graph graph, const ModelInfo& info, const CompileOptions& o
   PassOptions passes;
   passes.grids = true;
   passes.disabled = options.disabled_passes;
+  passes.loose_codes = options.planner.semantics == Semantics::kQuantisedAny;
   PlannerConfig config;
   config.target = options.planner.target;
   config.method = Method::kIbp;

@@ -105,6 +105,7 @@ FrontendResult run_frontend(FrontendResult imported, const CompileOptions& optio
     passes.float32 = options.float32;
   }
   passes.own_evaluation = options.planner.semantics == Semantics::kFloat32Exact;
+  passes.loose_codes = options.planner.semantics == Semantics::kQuantisedAny;
   passes.after_pass = options.after_pass;
   normalise(imported.graph, passes);
   return imported;

@@ -184,6 +184,8 @@ enum class Semantics {
   kFloat32Flushed,  ///< kFloat32 where any operation may take subnormal numbers for zero
   kFloat32Exact,    ///< what Verifier::evaluate makes of the network, in its own order of sums
                     ///< (BF2110)
+  kQuantisedAny,  ///< the network in exact real arithmetic, but each code that it rounds to is any
+                  ///< of the nearest one and the two beside it
 };
 
 /// The part of a box { x : lower <= x <= upper } that bounds hold for. With the box's centre c and
@@ -192,8 +194,9 @@ enum class Semantics {
 /// three norms. Inputs with r_k = 0 stay at c_k.
 enum class Norm : std::uint8_t { kLinf, kL2, kL1 };
 
-/// The norm ("linf", "l2", "l1") and the semantics ("real", "float32", "float32-exact") that a text
-/// names, in any case, as --norm and --semantics of the program take them. None for any other text.
+/// The norm ("linf", "l2", "l1") and the semantics ("real", "float32", "float32-exact",
+/// "quantised-any") that a text names, in any case, as --norm and --semantics of the program take
+/// them. None for any other text.
 std::optional<Norm> norm_named(std::string_view name);
 std::optional<Semantics> semantics_named(std::string_view name);
 

@@ -45,6 +45,7 @@ inline constexpr auto kPairs<Semantics> = std::to_array<Pair<Semantics, bf_aot::
     {Semantics::kFloat32, bf_aot::Semantics::kFloat32},
     {Semantics::kFloat32Flushed, bf_aot::Semantics::kFloat32},
     {Semantics::kFloat32Exact, bf_aot::Semantics::kFloat32Exact},
+    {Semantics::kQuantisedAny, bf_aot::Semantics::kQuantisedAny},
 });
 template <>
 inline constexpr auto kPairs<Arithmetic> = std::to_array<Pair<Arithmetic, bf_aot::Arithmetic>>({

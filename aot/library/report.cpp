@@ -37,6 +37,8 @@ std::vector<std::pair<std::string, std::string>> option_list(const Options& opti
     list.emplace_back("semantics", "float32, subnormals flushed");
   if (options.semantics == Semantics::kFloat32Exact)
     list.emplace_back("semantics", "float32-exact");
+  if (options.semantics == Semantics::kQuantisedAny)
+    list.emplace_back("semantics", "quantised-any");
   if (options.alpha == AlphaRows::kAll) list.emplace_back("alpha", "all");
   add("iterations", options.iterations, usual.iterations);
   add("row-tile", options.row_tile, usual.row_tile);

@@ -167,7 +167,7 @@ void check_boxes(std::span<const float> lower, std::span<const float> upper, con
     refuse("BF3503", fmt::format("{}input {}", box, i % inputs),
            fmt::format("the lower end {} is above the upper end {}", lower[i], upper[i]));
   }
-  if (plan.config.semantics == bf_aot::Semantics::kReal) return;
+  if (!is_in_float32(plan.config.semantics)) return;
   const auto reach = static_cast<float>(plan.float32_reach);
   for (std::size_t i = 0; i < lower.size(); ++i)
     if (lower[i] < -reach || upper[i] > reach)

@@ -19,6 +19,9 @@ std::string to_string(const Function& function) {
   if (function.composite != nullptr) text += " " + function.composite->text();
   if (facts.parameters == 1) text += fmt::format("({})", function.a);
   if (facts.parameters == 2) text += fmt::format("({}, {})", function.a, function.b);
+  if (facts.parameters == 3)
+    text += fmt::format("({}, {}, {})", function.a, function.b, function.c);
+  if (function.slack != 0) text += fmt::format(" +- {}", function.slack);
   if (has_limits(function)) text += fmt::format(" on [{}, {}]", function.least, function.most);
   return text;
 }

@@ -24,8 +24,9 @@ enum class FunctionKind : std::uint8_t {
   kStepAt,  // x >= 0 ? 1 : 0
   kFloor,
   kCeil,
-  kRound,   // x / a to the nearest integer, ties to even
-  kIsZero,  // x == 0 ? 1 : 0
+  kRound,     // x / a to the nearest integer, ties to even
+  kQuantise,  // min(max(round(x / a), b), c), where b <= c are integers or infinite
+  kIsZero,    // x == 0 ? 1 : 0
   // Smooth, or smooth but for a few points.
   kSigmoid,
   kTanh,
@@ -70,6 +71,10 @@ struct Function {
   FunctionKind kind = FunctionKind::kSigmoid;
   double a = 0;
   double b = 0;
+  double c = 0;
+  // kQuantise alone: its values are min(max(n, b), c) for integers n within `slack` of round(x /
+  // a), another one for each element and call. Evaluation takes the rounded n; bounds hold for all.
+  double slack = 0;
   // The exact argument is known to lie in [least, most], whatever its bounds say; see
   // bound_arguments().
   double least = -std::numeric_limits<double>::infinity();

@@ -58,6 +58,7 @@ std::optional<Bounded> bounded_function(const Function& f, const Bounded& x) {
     if (!std::isfinite(slope)) return std::nullopt;
     miss += mpq_class(slope) * mpq_class(x.error);
   }
+  miss += mpq_class(f.slack);
   const bool exactly = is_piecewise_linear(f.kind) ||
                        (miss == 0 && x.error == 0 && is_exact_value(f, middle, *exact));
   const double own = exactly ? 0 : 0x1p-190 * (1 + std::abs(value));

@@ -95,6 +95,17 @@ double one_more(const Function&, double m) {
   return m + 1;
 }
 
+double largest_code(const Function& f, double m) {
+  const double rounded = m / std::abs(f.a) + 1 + f.slack;
+  return std::max(std::isfinite(f.b) ? std::abs(f.b) : rounded,
+                  std::isfinite(f.c) ? std::abs(f.c) : rounded);
+}
+
+// The quotient, then codes.
+double largest_on_the_way(const Function& f, double m) {
+  return std::max(float32::most::round(f, m), largest_code(f, m));
+}
+
 bool everywhere_shown(const Function&, double) {
   return true;
 }
@@ -253,6 +264,18 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .magnitude = [](F f, double m) { return m / std::abs(f.a) + 1; },
      .float32 = {float32::round, float32::most::round},
      .sample = {-4, 4, 0.5}},
+    {.kind = kQuantise,
+     .name = "quantise",
+     .parameters = 3,
+     .value = [](F f, double x) { return std::clamp(values::round_quotient(x, f.a), f.b, f.c); },
+     .rational = [](F f, Q x) { return values::clip(values::round_of(x / f.a), f.b, f.c); },
+     .domain = everywhere,
+     .monotony = rises_or_falls_with_a,
+     .breaks = Breaks::kHalves,
+     .integers = true,
+     .magnitude = largest_code,
+     .float32 = {float32::round, largest_on_the_way},
+     .sample = {-4, 4, 0.5, -3, 5}},
     {.kind = kIsZero,
      .name = "is_zero",
      .value = [](F, double x) -> double { return x == 0 ? 1 : 0; },

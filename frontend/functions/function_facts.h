@@ -79,14 +79,14 @@ struct Float32Facts {
 // Where tests try a function: a range of its domain on which its shape shows, and parameters.
 struct FunctionSample {
   double low = -4, high = 4;
-  double a = 0, b = 0;
+  double a = 0, b = 0, c = 0;
 };
 
 struct FunctionFacts {
   FunctionKind kind{};
   std::string_view name;
   FunctionValues values{};
-  int parameters = 0;  // 1: a, 2: a and b
+  int parameters = 0;  // 1: a, 2: a and b, 3: c, too
   FunctionOperator from{};
 
   // See evaluate().

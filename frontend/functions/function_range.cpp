@@ -5,6 +5,7 @@
 
 #include "frontend/functions/function_exact.h"
 #include "frontend/functions/function_facts.h"
+#include "frontend/functions/function_values.h"
 
 namespace bf_aot {
 namespace {
@@ -36,6 +37,11 @@ void meet_values(const FunctionValues& values, ExactRange& range) {
   if (std::isfinite(values.high)) range.high = std::min(range.high, mpq_class(values.high));
 }
 
+void loosen(const Function& f, ExactRange& range) {
+  range.low = values::clip(range.low - mpq_class(f.slack), f.b, f.c);
+  range.high = values::clip(range.high + mpq_class(f.slack), f.b, f.c);
+}
+
 }  // namespace
 
 std::optional<ExactRange> exact_range(const Function& f, const mpq_class& low,
@@ -63,6 +69,7 @@ std::optional<ExactRange> exact_range(const Function& f, const mpq_class& low,
   if (low < high) join(high);
   if (turns) join(mpq_class(0));
   if (range) meet_values(facts.values, *range);
+  if (range && f.slack != 0) loosen(f, *range);
   return range;
 }
 

@@ -144,6 +144,7 @@ Reach reach_of(const Unary& op, const Reach& x) {
   const FunctionFacts& facts = facts_of(f.kind);
   Reach made = {facts.values.low, facts.values.high};
   if (f.kind == FunctionKind::kClip && f.a <= f.b) made = {f.a, f.b};
+  if (f.kind == FunctionKind::kQuantise) made = {f.b, f.c};
   const bool positive_power = f.kind == FunctionKind::kPower || f.kind == FunctionKind::kReciprocal;
   if (f.kind == FunctionKind::kAbs || is_even_power(f) || (positive_power && x.low >= 0))
     made.low = std::max(made.low, 0.0);

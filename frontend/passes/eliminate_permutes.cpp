@@ -155,7 +155,9 @@ class MapEliminator {
   }
 
   static bool is_function(const Node& node) {
-    return std::holds_alternative<Relu>(node.op) || std::holds_alternative<Unary>(node.op);
+    const auto* const unary = std::get_if<Unary>(&node.op);
+    if (unary != nullptr) return unary->function.slack == 0;  // else each element has its own value
+    return std::holds_alternative<Relu>(node.op);
   }
 
   // The end of a chain of functions, whose values take the shape.

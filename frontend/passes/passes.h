@@ -143,6 +143,21 @@ bool fold_relu_pairs(Graph& graph);
 // Rounding: none; values are -1, 0 and 1, scales exact.
 void fold_steps(Graph& graph);
 
+// Rounding to a grid, its limits, and limits before and behind it become one function. Rounding to
+// the grid that a number is on goes.
+//   r = relu x;  y = quantise(0.5, -128, 127) r   ->   y = quantise(0.5, 0, 127) x
+//   q = round(0.5) x;  y = clip(-128, 127) q   ->   y = quantise(0.5, -128, 127) x
+//   q = quantise(0.5, -128, 127) x;  s = scale q {0.5, 0};  y = relu s
+//     ->   q = quantise(0.5, 0, 127) x;  y = scale q {0.5, 0}
+//   q = quantise(0.5, -128, 127) x;  s = scale q {0.5, 0};  y = quantise(0.5, -100, 100) s
+//     ->   y = quantise(0.5, -100, 100) x
+// Rounding: none; scales are exact, and limits are integers.
+void fold_clips(Graph& graph);
+
+// Every kQuantise may be off by one code: see Function::slack. Passes behind it must not make one
+// of two such nodes, nor compute one element in place of two.
+void loosen_codes(Graph& graph);
+
 // Elementwise nodes that compute one function of one tensor become that function, where it comes
 // near a line on both sides: a function that is known where it is one, else a composite with a
 // table of its own. Scales have to be the same for all elements. Not of functions with ReLUs alone,

@@ -38,9 +38,18 @@ void functions_of_one_tensor(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation && !maxima) collapse_univariate(graph);
 }
 
+void loose_codes_as_asked(Graph& graph, const PassOptions& options) {
+  if (options.loose_codes) loosen_codes(graph);
+}
+
 // The searches that split neurons know functions and products, and no log-softmax.
 void softmax_as_asked(Graph& graph, const PassOptions& options) {
   if (options.max_as_relu) softmax_as_pairs(graph);
+}
+
+// A verifier's own evaluation rounds each result.
+void folded_clips(Graph& graph, const PassOptions& options) {
+  if (!options.own_evaluation) fold_clips(graph);
 }
 
 // It does not run for a verifier's own evaluation, whose roundings no constant of the graph holds.
@@ -132,6 +141,11 @@ constexpr Pass kPasses[] = {
      "find the inputs for which float32 evaluation cannot overflow",
      without_options<find_float32_reach>,
      {.optional = false, .of = PassTraits::Of::kFloat32}},
+    // What constants alone give is rounded once, as the file says.
+    {"loosen-codes",
+     "let each code be one more or less (--semantics quantised-any)",
+     loose_codes_as_asked,
+     {.optional = false, .of = PassTraits::Of::kReal, .keeps_grids = true}},
     {"lower-affine",
      "reduce operators to linear ones, sums and products of tensors of equal size",
      lower_as_asked,
@@ -176,6 +190,10 @@ constexpr Pass kPasses[] = {
     {"fold-steps",
      "make one function of a sign of a sign",
      without_options<fold_steps>,
+     {.of = PassTraits::Of::kReal}},
+    {"fold-clips",
+     "make one function of rounding to a grid and limits",
+     folded_clips,
      {.of = PassTraits::Of::kReal}},
     // It needs maps to be gone from between operators, which then read what they need themselves.
     {"drop-unread", "leave out elements that nobody reads", without_options<drop_unread>},

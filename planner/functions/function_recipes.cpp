@@ -108,6 +108,15 @@ constexpr std::array<FunctionRecipe, kFunctionKinds> kRecipes = {{
      .table = [](F f) { return staircase(f, FunctionForm::kCeil, 1); }},
     {.kind = FunctionKind::kRound,
      .table = [](F f) { return staircase(f, FunctionForm::kRound, f.a); }},
+    {.kind = FunctionKind::kQuantise,
+     .table =
+         [](F f) {
+           FunctionTable table = staircase(f, FunctionForm::kRound, f.a);
+           table.lowest = f.b;
+           table.highest = f.c;
+           table.slack = f.slack;
+           return table;
+         }},
     {.kind = FunctionKind::kIsZero,
      .pieces = [](F, T) -> List {
        return {line(-kInf, 0, 0), line(0, 1, 0), after(0, 0, 0)};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "frontend/functions/function.h"
@@ -63,6 +64,11 @@ struct FunctionTable {
   double below_low = 0, below_high = 0;  // bounds of f between 0 and the first octave
   double above_low = 0, above_high = 0;  // and above the last
   bool wave = false;                     // f has the period 2 pi; the cells cover [-50, 50]
+  // kRound: the value is any integer within `slack` of the rounded quotient, limited to [lowest,
+  // highest].
+  double lowest = -std::numeric_limits<double>::infinity();
+  double highest = std::numeric_limits<double>::infinity();
+  double slack = 0;
   bool operator==(const FunctionTable&) const = default;
 
   int cells() const { return static_cast<int>(errors.size()); }

@@ -82,6 +82,9 @@ bool through(const Function& function, Cut& cut) {
   if (function.kind == FunctionKind::kClip && function.a <= function.b)
     return through_clip(function, cut);
   if (function.kind == FunctionKind::kRound) return through_round(function, cut);
+  if (function.kind == FunctionKind::kQuantise)
+    return through_clip({FunctionKind::kClip, function.b, function.c}, cut) &&
+           (cut.where != Where::kAt || through_round(function, cut));
   if (function.kind == FunctionKind::kLeakyRelu) return through_leaky(function, cut);
   return false;
 }
@@ -118,6 +121,10 @@ std::optional<Range> image(const Function& function, const Range& x) {
 }
 
 }  // namespace
+
+bool rounds(const Function& function) {
+  return function.kind == FunctionKind::kRound || function.kind == FunctionKind::kQuantise;
+}
 
 mpz_class floor_of(const mpq_class& x) {
   mpz_class quotient;
@@ -198,7 +205,7 @@ std::optional<RoundForm> round_form(const Chain& chain) {
     }
     const auto* const function = std::get_if<Function>(&link);
     if (function == nullptr || function->kind == FunctionKind::kClip) continue;  // cuts off
-    if (function->kind != FunctionKind::kRound || rounded) return std::nullopt;
+    if (!rounds(*function) || rounded) return std::nullopt;
     const mpq_class divisor(function->a);
     form.factor /= divisor;
     form.offset /= divisor;

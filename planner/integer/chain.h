@@ -66,6 +66,9 @@ struct RoundForm {
 };
 std::optional<RoundForm> round_form(const Chain& chain);
 
+// x / a to an integer, ties to even, with limits or without.
+bool rounds(const Function& function);
+
 mpz_class floor_of(const mpq_class& x);
 mpz_class ceil_of(const mpq_class& x);
 

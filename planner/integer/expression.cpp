@@ -40,6 +40,14 @@ bool shifts_by_integers(const ElementLink& link, std::size_t count) {
   return true;
 }
 
+// None where the ends are no integers, or no interval.
+std::optional<CodeLimits> limits_of(double low, double high) {
+  const bool integers = std::isfinite(low) && std::isfinite(high) && std::floor(low) == low &&
+                        std::floor(high) == high;
+  if (!integers || high < low) return std::nullopt;
+  return CodeLimits{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
+}
+
 }  // namespace
 
 Numbers::Numbers(const Constant& constant) : values_(constant.data), errors_(constant.error) {
@@ -115,16 +123,15 @@ std::optional<CodeView> view_of(const GridExpression& expression) {
 
 std::optional<CodeLimits> code_limits(const std::vector<ElementLink>& links, std::size_t count) {
   if (links.empty()) return std::nullopt;
+  if (const Function* const codes = function_of(links.back(), FunctionKind::kQuantise))
+    return limits_of(codes->b, codes->c);
   const Function* const clip = function_of(links.back(), FunctionKind::kClip);
   if (clip == nullptr) return std::nullopt;
   auto link = links.rbegin() + 1;
   while (link != links.rend() && shifts_by_integers(*link, count)) ++link;
   if (link == links.rend() || function_of(*link, FunctionKind::kRound) == nullptr)
     return std::nullopt;
-  const bool integers = std::isfinite(clip->a) && std::isfinite(clip->b) &&
-                        std::floor(clip->a) == clip->a && std::floor(clip->b) == clip->b;
-  if (!integers || clip->b < clip->a) return std::nullopt;
-  return CodeLimits{static_cast<std::int64_t>(clip->a), static_cast<std::int64_t>(clip->b)};
+  return limits_of(clip->a, clip->b);
 }
 
 }  // namespace bf_aot

@@ -169,6 +169,17 @@ GridId LayerMaker::make_codes(const GridExpression& expression, const CodeLimits
   return std::visit([&](const auto& source) { return make(source, target); }, expression.source);
 }
 
+GridId LayerMaker::make_loose(GridId codes, const CodeLimits& limits) {
+  const GridTensor in = plan_.tensor(codes);
+  GridLoose step;
+  step.in = codes;
+  step.highest = static_cast<int>(limits.high - limits.low);
+  step.out = add_tensor("loose", in.origin, static_cast<std::size_t>(in.count),
+                        std::max(in.low - 1, 0), std::min(in.high + 1, step.highest));
+  plan_.steps.emplace_back(step);
+  return step.out;
+}
+
 GridId LayerMaker::make(const InputSource& input, const Target& target) {
   const LinkClasses classes = classes_of(target.expression.links, target.count);
   QuantizeBox step;

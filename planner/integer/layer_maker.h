@@ -19,6 +19,9 @@ class LayerMaker {
   // tensor whose code 0 means limits.low.
   GridId make_codes(const GridExpression& expression, const CodeLimits& limits, std::size_t count);
 
+  // Those codes where each may be one more or less, see Function::slack.
+  GridId make_loose(GridId codes, const CodeLimits& limits);
+
   // The elementwise largest codes of the rows of a node.
   GridId make_largest(const CodeSource& codes, const GroupMax& op, const std::string& origin);
 

@@ -273,8 +273,7 @@ class LayerMaker::Rows {
     for (const ChainLink& link : chain) {
       if (const auto* affine = std::get_if<AffineLink>(&link)) slope *= affine->factor.low;
       const auto* const function = std::get_if<Function>(&link);
-      if (function != nullptr && function->kind == FunctionKind::kRound)
-        slope /= mpq_class(function->a);
+      if (function != nullptr && rounds(*function)) slope /= mpq_class(function->a);
     }
     return slope;
   }

@@ -180,7 +180,10 @@ class NetworkReader {
       made.origin += (made.origin.empty() ? "" : " + ") + node.origin.text;
     const auto limits = code_limits(made.links, count(node.output));
     if (limits && limits->high - limits->low < kGridCodes) {
-      const GridId tensor = maker_.make_codes(made, *limits, count(node.output));
+      const auto* const function = std::get_if<Function>(&made.links.back());
+      const bool loose = function != nullptr && function->slack != 0;
+      GridId tensor = maker_.make_codes(made, *limits, count(node.output));
+      if (loose) tensor = maker_.make_loose(tensor, *limits);
       made = codes_from(tensor, static_cast<double>(limits->low), "");
     }
     set(node, std::move(made));

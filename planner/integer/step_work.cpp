@@ -89,6 +89,7 @@ struct Operations {
                          : looked_up(part.count, part.table.order == CodeOrder::kNeither);
     return sum;
   }
+  std::int64_t operator()(const GridLoose& step) const { return 2 * kBounds * elements(step.out); }
   std::int64_t operator()(const DequantizeBounds& step) const {
     return 2 * kBounds * std::int64_t{step.count};
   }
@@ -114,6 +115,7 @@ struct Calls {
     for (const GridPart& part : step.parts) count += part.copies ? kBounds : 1;
     return {"bf::integer::gather or look_up", count};
   }
+  StepCalls operator()(const GridLoose&) const { return {"bf::integer::loosen", 1}; }
   StepCalls operator()(const DequantizeBounds&) const { return {"bf::integer::dequantize", 1}; }
   StepCalls operator()(const DequantizeSums&) const { return {"bf::integer::dequantize_sums", 1}; }
 };

@@ -54,12 +54,19 @@ void relax_choices(Lowering& l, const Relax& step) {
           at(step.table), at(step.centre_out), at(step.radius_out), at(step.slopes)});
 }
 
+// Plain inference takes the codes that are rounded to.
+Function function_in(const Entry& entry, Function function) {
+  if (entry.kind == EntryKind::kEvaluate) function.slack = 0;
+  return function;
+}
+
 // Everything that reads a table is null without one.
 Arguments relax_arguments(const Lowering& l, const Relax& step) {
   const Layer& layer = l.layer(step.layer);
   const bool boxes = step.table == BufferId::kNone;
-  const Argument activation =
-      layer.function ? Argument(FunctionOf{*layer.function}) : Argument(Flag{layer.relu});
+  const Argument activation = layer.function
+                                  ? Argument(FunctionOf{function_in(l.entry(), *layer.function)})
+                                  : Argument(Flag{layer.relu});
   return {number(layer.out),
           activation,
           at(step.centre),

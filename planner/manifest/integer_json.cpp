@@ -77,6 +77,9 @@ Json details(const GridParts& step) {
     parts.push_back({{"first", part.first}, {"count", part.count}, {"copies", part.copies}});
   return {{"parts", std::move(parts)}};
 }
+Json details(const GridLoose& step) {
+  return {{"highest", step.highest}};
+}
 Json details(const DequantizeSums& step) {
   return {{"first", step.first},
           {"rows", step.rows},

@@ -79,6 +79,7 @@ struct TablesHash {
       hash.add(std::as_bytes(std::span(part.table.code)));
     }
   }
+  void operator()(const GridLoose&) const {}
   void operator()(const DequantizeSums& step) const {
     hash.add_all(step.weight);
     for (const SumBounds& row : step.bounds)

@@ -424,7 +424,7 @@ Json to_json(const Plan& plan) {
   if (plan.one_hot.size > 0)
     json["one_hot"] = {{"size", plan.one_hot.size}, {"ids", plan.one_hot.ids}};
   if (plan.config.flush_to_zero) json["flush_to_zero"] = true;
-  if (plan.config.semantics != Semantics::kReal) json["float32_reach"] = plan.float32_reach;
+  if (is_in_float32(plan.config.semantics)) json["float32_reach"] = plan.float32_reach;
   json.update(choices_json(plan));
   json["prediction"] = {{"profile", plan.prediction.profile},
                         {"activity", plan.prediction.activity}};

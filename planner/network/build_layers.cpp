@@ -448,7 +448,7 @@ void build_layers(const Graph& graph, bool has_spec, Plan& plan) {
   if (plan.inputs.empty())
     for (const ValueId id : graph.inputs) plan.inputs.push_back(graph.value(id));
   for (std::size_t i = 0; i < outputs; ++i) plan.outputs.push_back(graph.value(graph.outputs[i]));
-  if (plan.config.semantics != Semantics::kReal) {
+  if (is_in_float32(plan.config.semantics)) {
     BF_CHECK(std::isfinite(graph.float32_reach));
     plan.float32_reach = graph.float32_reach;
   }

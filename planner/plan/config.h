@@ -30,7 +30,13 @@ enum class Semantics : std::uint8_t {
   kReal,          // its exact value
   kFloat32,       // whatever evaluation in float32 makes of it
   kFloat32Exact,  // what NAME_evaluate of the same plan makes of it
+  kQuantisedAny,  // its exact value with each code one more or less, docs/proofs/quantised-any.md
 };
+
+// Returns true if the network is evaluated in float32, whose range its inputs must not leave.
+constexpr bool is_in_float32(Semantics semantics) {
+  return semantics == Semantics::kFloat32 || semantics == Semantics::kFloat32Exact;
+}
 
 // The arithmetic that computes bounds: floating point, or integers alone, for a network whose
 // tensors are rounded to grids. kAuto takes integers where the target has no floating-point unit
@@ -164,6 +170,7 @@ inline constexpr auto kNames<Semantics> = std::to_array<NamedValue<Semantics>>({
     {Semantics::kReal, "real"},
     {Semantics::kFloat32, "float32"},
     {Semantics::kFloat32Exact, "float32-exact"},
+    {Semantics::kQuantisedAny, "quantised-any"},
 });
 
 template <>

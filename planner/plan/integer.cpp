@@ -29,6 +29,9 @@ std::string_view name_of_kind(const GridTable&) {
 std::string_view name_of_kind(const GridParts&) {
   return "parts";
 }
+std::string_view name_of_kind(const GridLoose&) {
+  return "loosen";
+}
 std::string_view name_of_kind(const DequantizeBounds&) {
   return "dequantize";
 }
@@ -82,6 +85,9 @@ std::int64_t bytes_of(const GridParts& step) {
   for (const GridPart& part : step.parts)
     bytes += indices(part.source) + (part.copies ? 0 : kGridCodes);
   return bytes;
+}
+std::int64_t bytes_of(const GridLoose&) {
+  return 0;
 }
 std::int64_t bytes_of(const DequantizeSums& step) {
   return step.weight_bytes * number_of(step.weight) + 24 * number_of(step.bounds);

@@ -199,8 +199,15 @@ struct DequantizeSums {
   bool operator==(const DequantizeSums&) const = default;
 };
 
+// Codes that are any of the one that is read, one less and one more, from 0 to `highest`.
+struct GridLoose {
+  GridId in = 0, out = 0;
+  int highest = 0;
+  bool operator==(const GridLoose&) const = default;
+};
+
 using IntegerStep = std::variant<QuantizeBox, GridDense, GridConv, GridSparse, GridSum, GridMax,
-                                 GridTable, GridParts, DequantizeBounds, DequantizeSums>;
+                                 GridTable, GridParts, GridLoose, DequantizeBounds, DequantizeSums>;
 
 struct IntegerPlan {
   std::vector<GridTensor> tensors;

@@ -320,7 +320,7 @@ class Renaming {
 }  // namespace
 
 bool has_choices(const Layer& layer) {
-  return layer.relu || (layer.function && !is_staircase(layer.function->kind));
+  return layer.relu || layer.function.has_value();
 }
 
 std::int64_t choice_floats(const Layer& layer) {

@@ -217,7 +217,7 @@ struct BackwardOut {
 };
 
 // Returns true if rows may choose lines of the layer: lower slopes of a ReLU, shares of the lines
-// of another function without steps.
+// of another function.
 bool has_choices(const Layer& layer);
 
 // The floats of Relax::slopes.

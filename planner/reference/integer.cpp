@@ -159,6 +159,15 @@ class CodeMachine {
       }
   }
 
+  void operator()(const GridLoose& step) {
+    Codes& low = result(step.out, false);
+    Codes& high = result(step.out, true);
+    for (std::size_t i = 0; i < low.size(); ++i) {
+      low[i] = std::max(codes(step.in, false)[i] - 1, 0);
+      high[i] = std::min(codes(step.in, true)[i] + 1, step.highest);
+    }
+  }
+
   void operator()(const DequantizeBounds&) {}  // see output_bounds()
   void operator()(const DequantizeSums&) {}
 

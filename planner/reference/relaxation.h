@@ -159,8 +159,14 @@ std::vector<Scalar> breaks_of(const Function& f, const Scalar& low, const Scalar
       break;
     case Breaks::kIntegers:
       return grid_points(low, high, Scalar(1), Scalar(0));
-    case Breaks::kHalves:
-      return grid_points(low, high, Scalar(f.a), Scalar(Scalar(1) / 2));
+    case Breaks::kHalves: {
+      Scalar from = low, to = high;
+      if (f.kind == FunctionKind::kQuantise) {  // beyond its limits it is flat
+        if (is_finite(f.b)) from = larger<Scalar>(low, (Scalar(f.b) - 1) * Scalar(f.a));
+        if (is_finite(f.c)) to = smaller<Scalar>(high, (Scalar(f.c) + 1) * Scalar(f.a));
+      }
+      return grid_points(from, to, Scalar(f.a), Scalar(Scalar(1) / 2));
+    }
   }
   return list;
 }
@@ -190,8 +196,8 @@ std::vector<Point<Scalar>> corners_of(const Function& f, const Scalar& low, cons
     const Scalar width = cuts[i + 1] - cuts[i];
     const Scalar p = cuts[i] + width / 3, q = cuts[i] + width * 2 / 3;
     if (!(cuts[i] < p && p < q && q < cuts[i + 1])) continue;
-    if (period > 0 && width > period * 3 / 2) continue;
     const Scalar at_p = value_of(f, p), at_q = value_of(f, q);
+    if (period > 0 && width > period * 3 / 2 && at_p != at_q) continue;
     corners.push_back({cuts[i], Scalar(2 * at_p - at_q)});
     corners.push_back({cuts[i + 1], Scalar(2 * at_q - at_p)});
   }
@@ -240,6 +246,26 @@ inline Relaxed<mpq_class> relax_range(const Function& f, const mpq_class& low,
   return {0, 0, range->high, range->low, range->low, range->high};
 }
 
+// Relaxes the staircases that no value of a function with a slack is above, or below.
+template <typename Scalar>
+Relaxed<Scalar> relax_loose(const Function& f, const Scalar& low, const Scalar& high) {
+  const auto moved = [&](double shift) {
+    Function other = f;
+    other.b -= shift;
+    other.c -= shift;
+    other.slack = 0;
+    return relax_points(corners_of(other, low, high), Scalar((low + high) / 2));
+  };
+  const Relaxed<Scalar> above = moved(f.slack), below = moved(-f.slack);
+  const Scalar slack(f.slack);
+  return {above.slope_upper,
+          below.slope_lower,
+          Scalar(above.intercept_upper + slack),
+          Scalar(below.intercept_lower - slack),
+          Scalar(below.low - slack),
+          Scalar(above.high + slack)};
+}
+
 // Relaxes f between two ends. Ends in double that were not rounded outward may have crossed; they
 // stand for what lies between them. In rationals it throws NoRationalBounds.
 template <typename Scalar>
@@ -251,6 +277,7 @@ Relaxed<Scalar> relax_function(const Function& f, const Scalar& low, const Scala
   } else if (!is_piecewise_linear(f.kind)) {
     return relax_range(f, low, high);
   }
+  if (f.slack != 0) return relax_loose(f, low, high);
   return relax_points(corners_of(f, low, high), Scalar((low + high) / 2));
 }
 

@@ -269,6 +269,14 @@ class StepChecker {
     for (const CodeTable& table : step.tables) check_table(table, in, step.out);
   }
 
+  void operator()(const GridLoose& step) const {
+    const GridTensor& in = tensor(step.in);
+    require(tensor(step.out).count == in.count, "{} elements of {}", tensor(step.out).count,
+            in.count);
+    require(step.highest >= in.high && step.highest < kGridCodes, "codes up to {}", step.highest);
+    check_limits(std::max(in.low - 1, 0), std::min(in.high + 1, step.highest), step.out);
+  }
+
   void operator()(const DequantizeSums& step) const {
     const GridTensor& in = tensor(step.in);
     require(step.columns == in.count && step.rows > 0 &&

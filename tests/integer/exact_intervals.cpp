@@ -65,7 +65,11 @@ struct IntervalArithmetic {
       error = 1;
       mpq_div_2exp(error.get_mpq_t(), error.get_mpq_t(), 190);
     }
-    return {evaluate_exact(f, x.low) - error, evaluate_exact(f, x.high) + error};
+    Interval image = {evaluate_exact(f, x.low) - error, evaluate_exact(f, x.high) + error};
+    if (f.slack == 0) return image;
+    image.low = std::max(mpq_class(image.low - mpq_class(f.slack)), mpq_class(f.b));
+    image.high = std::min(mpq_class(image.high + mpq_class(f.slack)), mpq_class(f.c));
+    return image;
   }
 };
 

@@ -15,7 +15,8 @@ struct Interval {
   mpq_class low, high;
 };
 
-// Of the network's outputs, one after the other. Functions must rise.
+// Of the network's outputs, one after the other. Functions must rise; of those with slack it is the
+// image of the limited code, one less and one more, within the limits.
 std::vector<Interval> output_images(const Graph& graph, const std::vector<Interval>& input);
 
 std::vector<Interval> box_of(const std::vector<float>& lower, const std::vector<float>& upper);

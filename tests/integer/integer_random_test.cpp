@@ -10,13 +10,16 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "frontend/diagnostic.h"
 #include "frontend/import/file/importer.h"
+#include "frontend/passes/passes.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 #include "planner/reference/integer.h"
@@ -257,6 +260,199 @@ TEST(Integer, CodesOfTheInputChangeAtTheExactFloats) {
         const FloatBounds bounds = output_bounds(made, bound_codes(made, {near}, {near}));
         expect_images(image, bounds.lower, bounds.upper, "the reference");
       }
+    }
+  }
+}
+
+// ---- Semantics quantised-any: whatever codes each rounding may give, outputs lie inside
+
+Graph normal_graph(Graph graph, bool loose, bool grids) {
+  PassOptions options;
+  options.loose_codes = loose;
+  options.grids = grids;
+  normalise(graph, options);
+  return graph;
+}
+
+// The network with other codes: each rounded number is off by -1, 0 or 1, before its limits. All of
+// them are off by `all`, where that is given, else each by another.
+Graph deviated(const Graph& graph, Random& random, std::optional<int> all) {
+  Graph made = graph;
+  std::vector<std::vector<Node>> replacements(made.nodes.size());
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const auto* const unary = std::get_if<Unary>(&node.op);
+    if (unary == nullptr || unary->function.kind != FunctionKind::kQuantise) continue;
+    Function wide = unary->function;
+    wide.b -= 2;
+    wide.c += 2;
+    const Shape shape = graph.value(node.output).shape;
+    Scale off{{shape, {}, {}}, {shape, {}, {}}};
+    for (std::int64_t k = 0; k < element_count(shape); ++k) {
+      off.factor.data.push_back(1);
+      off.offset.data.push_back(all ? *all : std::uniform_int_distribution<int>(-1, 1)(random));
+    }
+    const ValueId rounded = made.add_value("rounded", shape);
+    const ValueId moved = made.add_value("moved", shape);
+    replacements[i] = {{Unary{wide}, node.inputs, rounded, node.origin},
+                       {std::move(off), {rounded}, moved, node.origin},
+                       {Unary{{FunctionKind::kClip, unary->function.b, unary->function.c}},
+                        {moved},
+                        node.output,
+                        node.origin}};
+  }
+  std::vector<Node> nodes;
+  for (std::size_t i = 0; i < made.nodes.size(); ++i) {
+    if (replacements[i].empty()) {
+      nodes.push_back(made.nodes[i]);
+      continue;
+    }
+    for (Node& each : replacements[i]) nodes.push_back(std::move(each));
+  }
+  made.nodes = std::move(nodes);
+  verify(made);
+  return made;
+}
+
+FloatBox loose_box(Random& random, std::size_t inputs) {
+  const float width = std::exp2(-std::uniform_real_distribution<float>(0, 9)(random));
+  std::uniform_real_distribution<float> centre(-1.2F, 1.2F), share(0, 1);
+  FloatBox box;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    box.lower.push_back(centre(random));
+    box.upper.push_back(box.lower.back() + width * share(random));
+  }
+  return box;
+}
+
+std::vector<float> random_point(const FloatBox& box, Random& random) {
+  std::vector<float> x;
+  for (std::size_t i = 0; i < box.lower.size(); ++i)
+    x.push_back(std::clamp(box.lower[i] + std::uniform_real_distribution<float>(0, 1)(random) *
+                                              (box.upper[i] - box.lower[i]),
+                           box.lower[i], box.upper[i]));
+  return x;
+}
+
+// How many outputs of deviated networks, at points of the box, lie outside of bounds.
+int count_outside(const std::vector<std::vector<Interval>>& outputs,
+                  const soundness::Outcome& bounds) {
+  int outside = 0;
+  for (const auto& y : outputs)
+    for (std::size_t i = 0; i < y.size(); ++i)
+      outside += y[i].low < mpq_class(static_cast<double>(bounds.lower[i])) ||
+                         y[i].high > mpq_class(static_cast<double>(bounds.upper[i]))
+                     ? 1
+                     : 0;
+  return outside;
+}
+
+std::vector<std::vector<Interval>> deviated_outputs(const Graph& graph, const FloatBox& box,
+                                                    Random& random) {
+  std::vector<std::vector<Interval>> outputs;
+  for (int point = 0; point < 6; ++point) {
+    const std::optional<int> all = point < 2 ? std::optional(2 * point - 1) : std::nullopt;
+    const std::vector<float> x = random_point(box, random);
+    outputs.push_back(output_images(deviated(graph, random, all), box_of(x, x)));
+  }
+  return outputs;
+}
+
+soundness::Outcome bounds_by(const Graph& graph, Method method, const FloatBox& box) {
+  PlannerConfig config =
+      soundness::planner_config(method, Lowering::kPrebuilt, soundness::engine_targets().back());
+  config.semantics = Semantics::kQuantisedAny;
+  config.iterations = 3;
+  const engine::Engine engine(lower(soundness::plan_for_engine(graph, false, config)));
+  return soundness::call_bounds(engine.plan(), soundness::callee_of(engine), {}, {box})
+      .boxes.front();
+}
+
+TEST(LooseCodes, EveryNetworkIsInside) {
+  const std::uint64_t seed = testing::seed_from_environment(20261127);
+  std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  Random random(seed);
+  int outside_without = 0;
+  for (int net = 0; net < 12 * testing::rounds_from_environment(); ++net) {
+    const std::string text = random_model(random);
+    const Graph graph = import_text(text);
+    const Graph loose = normal_graph(graph, true, false);
+    const Graph exact = normal_graph(graph, false, false);
+    const FloatBox box = loose_box(
+        random, static_cast<std::size_t>(element_count(graph.value(graph.inputs[0]).shape)));
+    const auto outputs = deviated_outputs(graph, box, random);
+    for (const Method method :
+         {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown}) {
+      const soundness::Outcome bounds = bounds_by(loose, method, box);
+      ASSERT_EQ(bounds.status, BF_OK);
+      ASSERT_EQ(count_outside(outputs, bounds), 0) << to_string(method) << "\n" << text;
+    }
+    outside_without += count_outside(outputs, bounds_by(exact, Method::kCrown, box));
+  }
+  EXPECT_GT(outside_without, 0) << "no code matters";
+}
+
+// Plain inference takes the codes that the file's rounding gives, also where they are limited.
+TEST(LooseCodes, EvaluationRoundsAsTheFileSays) {
+  Random random(3);
+  QuantisedModel model(random, Scales::kPowersOfTwo);
+  const Graph graph = import_text(model.finish(model.input({1, 4})));
+  PlannerConfig config = soundness::planner_config(Method::kIbp, Lowering::kPrebuilt,
+                                                   soundness::engine_targets().back());
+  config.semantics = Semantics::kQuantisedAny;
+  const engine::Engine engine(
+      lower(soundness::plan_for_engine(normal_graph(graph, true, false), false, config)));
+  for (const float x : {-100.0F, -1.0F, -0.3F, 0.0F, 0.7F, 100.0F}) {
+    const std::vector<float> point(4, x);
+    const std::vector<Interval> y = output_images(graph, box_of(point, point));
+    const soundness::Outcome made =
+        soundness::call_evaluate(engine.plan(), soundness::callee_of(engine), point);
+    for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(mpq_class(made.lower[i]), y[i].low) << x;
+  }
+}
+
+TEST(LooseCodes, OfIntegersAreTheExactImages) {
+  const std::uint64_t seed = testing::seed_from_environment(20261127);
+  Random random(seed);
+  std::vector<Graph> graphs;
+  soundness::Batch batch;
+  PlannerConfig config = soundness::planner_config(Method::kIbp, Lowering::kGeneric, "generic");
+  config.arithmetic = Arithmetic::kInteger;
+  config.semantics = Semantics::kQuantisedAny;
+  while (graphs.size() < 8) {
+    const Graph graph = import_text(random_model(random));
+    try {
+      batch.add(normal_graph(graph, true, true), false, config);
+    } catch (const CompileError& error) {
+      ASSERT_EQ(error.diagnostics().front().code, "BF2115") << error.what();
+      continue;
+    }
+    graphs.push_back(graph);
+  }
+  batch.build({"g++", {"-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"}});
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    const Plan& plan = batch.plan(i);
+    const soundness::Callee callee = soundness::callee_of(batch, i);
+    Graph loose = graphs[i];
+    loosen_codes(loose);
+    const bool rounded = std::holds_alternative<DequantizeBounds>(plan.integer->steps.back());
+    for (int k = 0; k < 6; ++k) {
+      const FloatBox box = loose_box(random, static_cast<std::size_t>(plan.input_count));
+      const soundness::Outcome made = soundness::call_bounds(plan, callee, {}, {box}).boxes.front();
+      ASSERT_EQ(made.status, BF_OK);
+      EXPECT_EQ(count_outside(deviated_outputs(graphs[i], box, random), made), 0);
+      const FloatBounds reference = output_bounds(plan, bound_codes(plan, box.lower, box.upper));
+      EXPECT_EQ(made.lower, reference.lower);
+      EXPECT_EQ(made.upper, reference.upper);
+      const std::vector<Interval> images = output_images(loose, box_of(box.lower, box.upper));
+      for (std::size_t j = 0; j < images.size() && rounded; ++j) {
+        EXPECT_TRUE(is_rounded_down(made.lower[j], images[j].low));
+        EXPECT_TRUE(is_rounded_up(made.upper[j], images[j].high));
+      }
+      const std::vector<Interval> point = output_images(graphs[i], box_of(box.lower, box.lower));
+      const soundness::Outcome value = soundness::call_evaluate(plan, callee, box.lower);
+      for (std::size_t j = 0; j < point.size() && rounded; ++j)
+        EXPECT_TRUE(is_rounded_up(value.lower[j], point[j].high)) << "of NAME_evaluate";
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "tests/runtime/functions_oracle.h"
@@ -339,6 +340,66 @@ TEST(TangentTop, PaysForTheSlopesError) {
   // -f: the slope is -0.5, and the line's is 0.
   EXPECT_GE(bf::tangent_top(at, 0.5, 0, -0.5, 1, 0.5, -1), -1 + 0.75);
   EXPECT_LE(bf::tangent_top(at, 0.5, 0, -0.5, 1, 0.5, -1), -1 + 0.75000001);
+}
+
+// Which of the values that a loose code may have lie outside of bounds and lines of a view.
+int count_outside(const Function& function, const bf::FunctionView& view) {
+  int outside = 0;
+  const Held held(function);
+  const std::vector<double> special = special_points(held.table());
+  std::mt19937_64 random(5);
+  for (const Box& box : boxes_for(held.table(), 2, 600)) {
+    const FunctionRange range = bf::bound_function(view, box.low, box.high);
+    const double centre = box.low + (box.high - box.low) * (random() % 5 / 4.0);
+    const Relaxation line = bf::relax_function(view, centre, box.low, box.high);
+    for (double x : samples_of(box, special, random, 12))
+      for (const double off : {-1, 0, 1}) {
+        const Function member{function.kind, function.a, function.b - off, function.c - off};
+        Number f = exact_value(member, x);
+        mpfr_add_d(f, f, off, MPFR_RNDN);
+        const bool inside =
+            holds({{range.high, 1}}, f, true, 1) && holds({{range.low, 1}}, f, true, -1) &&
+            line_holds(line.slope_upper, line.offset_upper, x, centre, line.centre, f, true, 1) &&
+            line_holds(line.slope_lower, line.offset_lower, x, centre, line.centre, f, true, -1) &&
+            holds({{line.centre, 1}, {line.radius, 1}}, f, true, 1) &&
+            holds({{line.centre, 1}, {line.radius, -1}}, f, true, -1);
+        outside += inside ? 0 : 1;
+      }
+  }
+  return outside;
+}
+
+// Of steps that reach their limits, or do not; without the slack codes are outside.
+TEST(LooseCodes, BoundsHoldForEachCode) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (Function function : {Function{bf_aot::FunctionKind::kQuantise, 0.5, -3, 5},
+                            {bf_aot::FunctionKind::kQuantise, 0.1, -128, 127},
+                            {bf_aot::FunctionKind::kQuantise, 0.00784313771873712540, 0, 255},
+                            {bf_aot::FunctionKind::kQuantise, 0.25, 2, 2},
+                            {bf_aot::FunctionKind::kQuantise, 0.25, 0, 1},
+                            {bf_aot::FunctionKind::kQuantise, 1, -inf, inf}}) {
+    const Held exact(function);
+    function.slack = 1;
+    const Held loose(function);
+    EXPECT_EQ(count_outside(function, loose.view()), 0) << bf_aot::to_string(function);
+    if (function.b < function.c) {
+      EXPECT_GT(count_outside(function, exact.view()), 100);
+    }
+  }
+}
+
+// Codes do not leave their limits, and reach them where the argument is far beyond.
+TEST(LooseCodes, KeepTheirLimits) {
+  const Held held(Function{bf_aot::FunctionKind::kQuantise, 0.5, -3, 5, 1});
+  const auto codes = [&](double low, double high) {
+    const FunctionRange range = bf::bound_function(held.view(), low, high);
+    return std::pair(range.low, range.high);
+  };
+  EXPECT_EQ(codes(0, 0), std::pair(-1.0, 1.0));
+  EXPECT_EQ(codes(-100, -2), std::pair(-3.0, -3.0)) << "rounded to -4 and less";
+  EXPECT_EQ(codes(-100, -1.5), std::pair(-3.0, -2.0));
+  EXPECT_EQ(codes(2.5, 1e300), std::pair(4.0, 5.0));
+  EXPECT_EQ(codes(3, 1e300), std::pair(5.0, 5.0));
 }
 
 std::string name_of_test(const testing::TestParamInfo<Function>& info) {

@@ -136,16 +136,8 @@ bool rows_hold(const Function& function, const bf::FunctionView& view, unsigned 
   return true;
 }
 
-// Those whose neurons rows may choose lines of.
-std::vector<Function> functions_without_steps() {
-  std::vector<Function> made;
-  for (const Function& each : functions_to_test())
-    if (!bf_aot::is_staircase(each.kind)) made.push_back(each);
-  return made;
-}
-
 TEST(FunctionMixtures, AnySharesGiveLowerBounds) {
-  for (const Function& function : functions_without_steps()) {
+  for (const Function& function : functions_to_test()) {
     SCOPED_TRACE(bf_aot::to_string(function));
     const Held held(function);
     for (unsigned seed = 0; seed < 10; ++seed)
@@ -155,7 +147,7 @@ TEST(FunctionMixtures, AnySharesGiveLowerBounds) {
 
 TEST(FunctionMixtures, PricesAreNeeded) {
   int wrong = 0;
-  for (const Function& function : functions_without_steps()) {
+  for (const Function& function : functions_to_test()) {
     const Held held(function);
     for (unsigned seed = 0; seed < 6; ++seed)
       wrong += rows_hold(function, held.view(), seed, false) ? 0 : 1;

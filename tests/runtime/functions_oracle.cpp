@@ -108,6 +108,8 @@ Number line_or_step(const Function& f, double xd) {
       return Number(std::ceil(xd));
     case FunctionKind::kRound:
       return rounded(x, f.a);
+    case FunctionKind::kQuantise:
+      return smaller(larger(rounded(x, f.a), Number(f.b)), Number(f.c));
     case FunctionKind::kIsZero:
       return Number(xd == 0 ? 1 : 0);
     default:
@@ -282,7 +284,10 @@ Held::Held(const Function& function) : table_(bf_aot::make_function_table(functi
            table_.above_high,
            function.least,
            function.most,
-           table_.wave};
+           table_.wave,
+           table_.lowest,
+           table_.highest,
+           table_.slack};
 }
 
 std::vector<Function> functions_to_test() {
@@ -290,7 +295,7 @@ std::vector<Function> functions_to_test() {
   std::vector<Function> list;
   using Kind = FunctionKind;
   for (const bf_aot::FunctionFacts& facts : bf_aot::function_facts())
-    list.push_back({facts.kind, facts.sample.a, facts.sample.b});
+    list.push_back({facts.kind, facts.sample.a, facts.sample.b, facts.sample.c});
   for (double a : {1.5, -0.25}) list.push_back({Kind::kLeakyRelu, a, 0});
   for (double a : {-600.0, 0.0, 87.0, 690.0}) list.push_back({Kind::kCappedExp, a, 0});
   list.push_back({Kind::kClip, 0, 6});
@@ -308,6 +313,11 @@ std::vector<Function> functions_to_test() {
   list.push_back({Kind::kShrink, 1.5, 0.3});
   list.push_back({Kind::kShrink, -0.5, 0.25});
   for (double a : {1.0, 0.1, 0.00784313771873712540}) list.push_back({Kind::kRound, a, 0});
+  list.push_back({Kind::kQuantise, 0.1, -7, 7});
+  list.push_back({Kind::kQuantise, 0.25, 2, 2});
+  list.push_back({Kind::kQuantise, 0.00784313771873712540, 0, 255});
+  list.push_back({Kind::kQuantise, 1, -inf, 3});
+  list.push_back({Kind::kQuantise, 0.1, 0, inf});
   for (double a : {0.5, 2.0, -0.5, 0.0}) list.push_back({Kind::kElu, a, 0});
   for (double a : {1.0, 0.3, 2.0}) list.push_back({Kind::kCelu, a, 0});
   list.push_back({Kind::kSelu, 1.67326319217681884765625, 1.05070102214813232421875});

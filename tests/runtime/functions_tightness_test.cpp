@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <random>
 
 #include "frontend/functions/function_facts.h"
 #include "tests/runtime/functions_oracle.h"
@@ -73,8 +74,9 @@ std::vector<Case> cases() {
   std::vector<Case> list;
   for (const bf_aot::FunctionFacts& facts : bf_aot::function_facts())
     if (!facts.integers)
-      list.push_back(
-          {{facts.kind, facts.sample.a, facts.sample.b}, facts.sample.low, facts.sample.high});
+      list.push_back({{facts.kind, facts.sample.a, facts.sample.b, facts.sample.c},
+                      facts.sample.low,
+                      facts.sample.high});
   const Case more[] = {{{Kind::kElu, 2}, -8, 6},       {{Kind::kReciprocal}, -10, -0.05},
                        {{Kind::kPower, 2}, -6, 6},     {{Kind::kPower, 0.5}, 0.001, 20},
                        {{Kind::kPower, 2.5}, 0.01, 9}, {{Kind::kPower, -2}, 0.1, 9},
@@ -174,12 +176,14 @@ TEST(Steps, AreExactAtPointsAndTight) {
     for (double x : {-3.0, -2.5, -1.0, -0.5, -0.0, 0.0, 0x1p-1074, -0x1p-1074, 0.5, 1.0, 1.5, 2.5,
                      0.05, 0.15, 1e30}) {
       const bf::FunctionRange range = bf::bound_function(held.view(), x, x);
-      if (std::fabs(x) > 1e20 && function.kind == FunctionKind::kRound) continue;
+      if (std::fabs(x) > 1e20 && bf::is_staircase(held.view())) continue;
       EXPECT_EQ(range.low, range.high) << bf_aot::to_string(function) << " at " << x;
       EXPECT_TRUE(holds({{range.low, 1}}, exact_value(function, x), true, 1));
       EXPECT_TRUE(holds({{range.low, 1}}, exact_value(function, x), true, -1));
     }
-    const double step = function.kind == FunctionKind::kRound ? function.a : 1;
+    const bool rounds =
+        function.kind == FunctionKind::kRound || function.kind == FunctionKind::kQuantise;
+    const double step = rounds ? function.a : 1;
     for (int i = -20; i < 20; ++i)
       for (int j = i + 1; j < 20; ++j) {
         const double low = i * 0.23;
@@ -192,6 +196,43 @@ TEST(Steps, AreExactAtPointsAndTight) {
         EXPECT_LE(got, best * 1.01 + (high - low) / 1000 / step + 1e-6 * (1 + best))
             << bf_aot::to_string(function) << " on [" << low << ", " << high << "]";
       }
+  }
+}
+
+// What the lines of one function are, in the middle of an interval, as long as those of rounding
+// and of its limits behind each other.
+TEST(Steps, OneFunctionIsNoWiderThanTwo) {
+  using Kind = bf_aot::FunctionKind;
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (const Function& both : {Function{Kind::kQuantise, 0.5, -3, 5},
+                               {Kind::kQuantise, 0.02, 0, 255},
+                               {Kind::kQuantise, 0.1, -128, 127},
+                               {Kind::kQuantise, 0.3, 0, 1}}) {
+    const Held one(both), first(Function{Kind::kRound, both.a}),
+        second(Function{Kind::kClip, both.b, both.c});
+    int narrower = 0;
+    for (int i = 0; i < 4000; ++i) {
+      const double width = both.a * std::exp2(12 * unit(random) - 3);
+      const double from = both.a * (both.b + (both.c - both.b) * (1.4 * unit(random) - 0.2));
+      const double low = from - width * unit(random), high = low + width;
+      const double centre = low / 2 + high / 2;
+      const bf::Relaxation line = bf::relax_function(one.view(), centre, low, high);
+      const bf::Relaxation inner = bf::relax_function(first.view(), centre, low, high);
+      const double reach = static_cast<double>(inner.radius);
+      const bf::Relaxation outer = bf::relax_function(second.view(), inner.centre,
+                                                      inner.centre - reach, inner.centre + reach);
+      const double upper = outer.slope_upper * inner.offset_upper + outer.offset_upper;
+      const double lower = outer.slope_lower * inner.offset_lower + outer.offset_lower;
+      const double noise = 1e-6 * (1 + std::fabs(line.centre) + static_cast<double>(line.radius));
+      ASSERT_LE(line.centre + line.offset_upper, outer.centre + upper + noise)
+          << bf_aot::to_string(both) << " on [" << low << ", " << high << "]";
+      ASSERT_GE(line.centre + line.offset_lower, outer.centre + lower - noise)
+          << bf_aot::to_string(both) << " on [" << low << ", " << high << "]";
+      ASSERT_LE(line.radius, outer.radius * (1 + 1e-6F));
+      narrower += line.offset_upper - line.offset_lower < 0.99 * (upper - lower) ? 1 : 0;
+    }
+    EXPECT_GT(narrower, 100) << bf_aot::to_string(both);
   }
 }
 

@@ -151,6 +151,8 @@ struct RandomFloat32 {
         return either() ? 1 / x : by_library(std::pow(x, -1.0F));
       case FunctionKind::kRound:
         return std::nearbyint(x / a);
+      case FunctionKind::kQuantise:
+        return std::min(std::max(std::nearbyint(x / a), b), static_cast<float>(f.c));
       case FunctionKind::kSign:
         return static_cast<float>((x > 0) - (x < 0));
       case FunctionKind::kStep:

@@ -136,8 +136,10 @@ std::vector<OptionRow> model_rows() {
       choice(
           {"semantics", Set::kModel, kMethodGroup,
            "arithmetic of the network that the bounds hold for: real, its exact value; "
-           "float32, every evaluation in float32, in any order of its sums; or "
-           "float32-exact, what the verifier's own NAME_evaluate makes of it"},
+           "float32, every evaluation in float32, in any order of its sums; "
+           "float32-exact, what the verifier's own NAME_evaluate makes of it; or "
+           "quantised-any, its exact value but that each code of a quantised network may be "
+           "one more or less"},
           [](auto& values) -> auto& { return values.compile.planner.semantics; }),
       number_row(
           {"libm-ulps", Set::kModel, kPlannerGroup,
@@ -318,6 +320,9 @@ void resolve_semantics(CompileOptions& options) {
   if (!planner.flush_to_zero) return;
   if (planner.semantics == Semantics::kFloat32Exact)
     fail("BF3315", "--flush-to-zero", "the verifier's own evaluation keeps subnormal numbers",
+         "use --semantics float32");
+  if (planner.semantics == Semantics::kQuantisedAny)
+    fail("BF3315", "--flush-to-zero", "it is about --semantics float32, not quantised-any",
          "use --semantics float32");
   planner.semantics = Semantics::kFloat32;
 }

@@ -168,8 +168,9 @@ void add_options(CommandLine& app, CertifyArguments& a) {
            .rule = one_of({"ibp", "crown-ibp", "crown", "alpha-crown", "forward"})});
   add_row(app, "iterations", a.values, {.help = "of alpha-crown", .group = "Work"});
   add_row(app, "semantics", a.values,
-          {.help = "what bounds hold for: real; float32, every evaluation in float32; or "
-                   "float32-exact, the evaluation of this program",
+          {.help = "what bounds hold for: real; float32, every evaluation in float32; "
+                   "float32-exact, the evaluation of this program; or quantised-any, codes that "
+                   "are one more or less",
            .group = "Work"});
   add_row(
       app, "flush-to-zero", a.values,

@@ -115,10 +115,14 @@ std::string emit_function_table(const FunctionTable& table, const std::string& n
                       pointer("Scales", !table.scales.empty()));
   text += fmt::format("    {}, {}, {}, {},\n", literal(table.below_low), literal(table.below_high),
                       literal(table.above_low), literal(table.above_high));
-  if (has_limits(table.function) || table.wave)
+  const bool limited = table.function.kind == FunctionKind::kQuantise;
+  if (has_limits(table.function) || table.wave || limited)
     text +=
         fmt::format("    {}, {},\n", literal(table.function.least), literal(table.function.most));
-  if (table.wave) text += "    true,\n";
+  if (table.wave || limited) text += fmt::format("    {},\n", table.wave);
+  if (limited)
+    text += fmt::format("    {}, {}, {},\n", literal(table.lowest), literal(table.highest),
+                        literal(table.slack));
   return text + "};\n";
 }
 

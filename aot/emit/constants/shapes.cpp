@@ -26,12 +26,19 @@ std::string shape_literal(const ConvGeometry& g) {
       strides_literal(g.out));
 }
 
-// Distinct, in the order of their layers.
+// Distinct, in the order of their layers; each with slack, then as plain inference takes it.
 std::vector<Function> functions_of(const Plan& plan) {
   std::vector<Function> made;
-  for (const Layer& layer : plan.layers)
-    if (layer.function && std::ranges::find(made, *layer.function) == made.end())
-      made.push_back(*layer.function);
+  const auto add = [&](const Function& function) {
+    if (std::ranges::find(made, function) == made.end()) made.push_back(function);
+  };
+  for (const Layer& layer : plan.layers) {
+    if (!layer.function) continue;
+    add(*layer.function);
+    Function exact = *layer.function;
+    exact.slack = 0;
+    add(exact);
+  }
   return made;
 }
 

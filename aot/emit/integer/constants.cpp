@@ -147,6 +147,10 @@ std::string constants_of(const std::string& name, const GridTable& step) {
                      step.tables.size(), tables);
 }
 
+std::string constants_of(const std::string&, const GridLoose&) {
+  return {};
+}
+
 std::string constants_of(const std::string& name, const GridParts& step) {
   std::string text;
   for (std::size_t i = 0; i < step.parts.size(); ++i) {

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <variant>
+
 #include "aot/emit/integer/integer.h"
 #include "aot/emit/integer/names.h"
 #include "aot/emit/text/fill_in.h"
@@ -141,6 +144,14 @@ class CallPrinter {
     return text;
   }
 
+  std::string operator()(const GridLoose& step) const {
+    return call("loosen(slack, @highest@, @count@, @in@, @bounds@)",
+                {{"highest", step.highest},
+                 {"count", plan_.tensor(step.out).count},
+                 {"in", bounds(step.in)},
+                 {"bounds", bounds(step.out)}});
+  }
+
   std::string operator()(const DequantizeBounds& step) const {
     const std::string name = step_name(plan_, step);
     return call(
@@ -216,13 +227,20 @@ std::string table_argument(const std::string& name, const std::vector<int>& numb
   return numbers.empty() ? "bf::integer::First()" : name;
 }
 
+bool has_loose_codes(const Plan& plan) {
+  return std::ranges::any_of(plan.integer->steps, [](const IntegerStep& step) {
+    return std::holds_alternative<GridLoose>(step);
+  });
+}
+
 std::string emit_integer_run(const Plan& plan) {
   std::string text =
       "// Lower and upper codes of each tensor, then those of the next.\n"
-      "void run(const float* lower, const float* upper, float* out_lower, float* out_upper,\n"
-      "         void* workspace) {\n"
-      "  bf::integer::Code* const arena = static_cast<bf::integer::Code*>(workspace);\n" +
-      places(plan);
+      "void run(const float* lower, const float* upper, float* out_lower, float* out_upper,\n";
+  text += has_loose_codes(plan) ? "         void* workspace, int slack) {\n"
+                                : "         void* workspace) {\n";
+  text += "  bf::integer::Code* const arena = static_cast<bf::integer::Code*>(workspace);\n" +
+          places(plan);
   for (const IntegerStep& step : plan.integer->steps) {
     const GridId out = output_of(step);
     text += fmt::format("\n  // {}\n", out < 0 ? "outputs" : plan.integer->tensor(out).origin);

@@ -91,9 +91,11 @@ std::string bounds_comment(const Plan& plan, const HeaderBytes& bytes, const Sig
   if (s.spec)
     return fmt::format("/* The same for the {} rows C y - d of the specification. */\n",
                        plan.spec_rows);
-  const bool real = plan.config.semantics == Semantics::kReal;
+  const bool real = !is_in_float32(plan.config.semantics);
   const std::string what =
-      real ? "every x in it, y evaluated in exact arithmetic"
+      plan.config.semantics == Semantics::kQuantisedAny
+          ? "every x in it, y evaluated in exact arithmetic,\n * each code one more or less"
+      : real ? "every x in it, y evaluated in exact arithmetic"
       : plan.config.semantics == Semantics::kFloat32
           ? "every float32 x in it, however y is evaluated in float32"
           : fmt::format("every float32 x in it, y what {}_evaluate makes", plan.name);
@@ -166,7 +168,7 @@ std::string emit_header(const Plan& plan, const HeaderBytes& bytes, const Proper
   text += "#include <stddef.h>\n\n#include \"bf.h\"\n\n";
   text += fmt::format("#define {}_ABI {}\n", upper, kAbi);
   text += fmt::format("#define {}_INPUTS {}\n", upper, plan.input_count);
-  if (plan.config.semantics != Semantics::kReal)
+  if (is_in_float32(plan.config.semantics))
     text += fmt::format("#define {}_FLOAT32_REACH {}\n", upper,
                         float_literal(static_cast<float>(plan.float32_reach)));
   text += fmt::format("#define {}_OUTPUTS {}\n", upper, plan.output_count);

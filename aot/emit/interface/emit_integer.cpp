@@ -16,17 +16,19 @@ namespace {
 std::string body_of(const Plan& plan, const ExportedFunction& function) {
   constexpr std::string_view kCall =
       R"(  if (const bf_status status = bf::integer::check_box(@box@, @NAME@_INPUTS)) return status;
-  run(@box@, @results@, workspace);
+  run(@box@, @results@, workspace@slack@);
   return BF_OK;
 )";
-  const auto call = [&](const char* box, const char* results) {
-    return fill_in(kCall, {{"box", box}, {"results", results}}, names_of(plan));
+  const auto call = [&](const char* box, const char* results, const char* slack) {
+    return fill_in(
+        kCall, {{"box", box}, {"results", results}, {"slack", has_loose_codes(plan) ? slack : ""}},
+        names_of(plan));
   };
   switch (function.signature.purpose) {
     case Purpose::kBounds:
-      return call("lower, upper", "out_lower, out_upper");
+      return call("lower, upper", "out_lower, out_upper", ", 1");
     case Purpose::kEvaluate:  // both bounds of a point are its output, rounded down and up
-      return call("x, x", "y, y");
+      return call("x, x", "y, y", ", 0");
     case Purpose::kStatusText:
       return status_text_body(plan);
     case Purpose::kInfo:

@@ -105,7 +105,7 @@ std::string call_of(const std::string& name, const Signature& called, const Sign
 }
 
 std::string reach_argument(const Plan& plan) {
-  if (plan.config.semantics == Semantics::kReal) return "";
+  if (!is_in_float32(plan.config.semantics)) return "";
   return fmt::format(", {}_FLOAT32_REACH", upper_case(plan.name));
 }
 

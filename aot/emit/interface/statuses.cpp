@@ -76,7 +76,7 @@ std::vector<bf_status> statuses_of(const Plan& plan, const Signature& s) {
   if (!has_status(s)) return {};
   Statuses found = {BF_OK, BF_NULL_ARGUMENT};
   if (reads_box(s)) add(found, {BF_NAN_INPUT, BF_EMPTY_BOX, BF_INFINITE_BOX});
-  if (reads_box(s) && plan.config.semantics != Semantics::kReal) add(found, {BF_FLOAT32_RANGE});
+  if (reads_box(s) && is_in_float32(plan.config.semantics)) add(found, {BF_FLOAT32_RANGE});
   if (has_workspace(s))
     add(found, {BF_WORKSPACE_TOO_SMALL, BF_WORKSPACE_MISALIGNED, BF_FLOAT_ENVIRONMENT});
   if (s.purpose == Purpose::kPropertyBox) add(found, {BF_NO_SUCH_CASE});

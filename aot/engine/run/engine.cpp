@@ -186,13 +186,13 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
 }
 
 bf_status Engine::check_box(const float* lower, const float* upper) const {
-  if (plan_->config.semantics == Semantics::kReal)
+  if (!is_in_float32(plan_->config.semantics))
     return bf::check_box(lower, upper, plan_->input_count);
   return bf::check_box(lower, upper, plan_->input_count, static_cast<float>(plan_->float32_reach));
 }
 
 bf_status Engine::check_boxes(const Arguments& a) const {
-  if (plan_->config.semantics == Semantics::kReal)
+  if (!is_in_float32(plan_->config.semantics))
     return bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses);
   return bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses,
                          static_cast<float>(plan_->float32_reach));

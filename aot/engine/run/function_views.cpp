@@ -78,7 +78,10 @@ const bf::FunctionView* FunctionViews::of(const Function& function) {
                   table.above_high,
                   function.least,
                   function.most,
-                  table.wave};
+                  table.wave,
+                  table.lowest,
+                  table.highest,
+                  table.slack};
   known_.emplace_back(function, std::move(memory));
   return &known_.back().second->view;
 }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <utility>
 
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/graph/shapes.h"
@@ -13,6 +15,8 @@ namespace bf_aot {
 namespace {
 
 using onnx::TensorProto;
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 // Parameters in blocks: of the tensor's shape, but for the axis, which is divided by the block.
 Shape block_shape(const Shape& shape, std::size_t axis, std::int64_t block) {
@@ -47,35 +51,42 @@ std::vector<std::int64_t> parameter_source(const Shape& parameter, const Shape& 
   return source;
 }
 
-// Elements whose scale is the same, with that scale.
-std::map<double, std::vector<std::int64_t>> by_scale(const QuantizationParameter& scale) {
-  constexpr std::size_t kMostScales = 4096;
-  std::map<double, std::vector<std::int64_t>> groups;
+// Elements whose scale and zero point are the same, with these.
+using Grids = std::map<std::pair<double, double>, std::vector<std::int64_t>>;
+
+Grids by_grid(const QuantizationParameter& scale, const QuantizationParameter& zero_point) {
+  constexpr std::size_t kMostGrids = 4096;
+  Grids grids;
   for (std::size_t i = 0; i < scale.source.size(); ++i) {
     const Bounded each = scale.at(i);
     if (each.error != 0 || !(each.value > 0))
       fail("BF1026", "", fmt::format("a scale is {}, not a positive constant", each.value),
            "store the scale as a float constant in the model");
-    groups[each.value].push_back(static_cast<std::int64_t>(i));
+    grids[{each.value, zero_point.at(i).value}].push_back(static_cast<std::int64_t>(i));
   }
-  if (groups.size() > kMostScales)
+  if (grids.size() > kMostGrids)
     fail("BF1026", "",
-         fmt::format("{} different scales, the limit is {}", groups.size(), kMostScales));
-  return groups;
+         fmt::format("{} different pairs of scale and zero point, the limit is {}", grids.size(),
+                     kMostGrids));
+  return grids;
 }
 
-// round(x / scale), each scale by a function of its own.
-ValueId add_rounded(NodeImport& node, ValueId x, const QuantizationParameter& scale) {
+// Codes of a type less their zero points, each grid by a function of its own.
+ValueId add_codes(NodeImport& node, ValueId x, const Grids& grids, ElementType type) {
+  const auto function = [&](const std::pair<double, double>& grid) {
+    return Function{FunctionKind::kQuantise, grid.first,
+                    static_cast<double>(least_of(type)) - grid.second,
+                    static_cast<double>(largest_of(type)) - grid.second};
+  };
   const Shape shape = node.shape_of(x);
-  const auto groups = by_scale(scale);
-  if (groups.size() == 1) return add_unary(node, x, {FunctionKind::kRound, groups.begin()->first});
+  if (grids.size() == 1) return add_unary(node, x, function(grids.begin()->first));
   std::vector<ValueId> parts;
-  std::vector<std::int64_t> place(scale.source.size());
+  std::vector<std::int64_t> place(static_cast<std::size_t>(element_count(shape)));
   std::int64_t at = 0;
-  for (const auto& [divisor, elements] : groups) {
+  for (const auto& [grid, elements] : grids) {
     const auto count = static_cast<std::int64_t>(elements.size());
     const ValueId part = add_index_map(node, x, {count}, [&e = elements] { return e; });
-    parts.push_back(add_unary(node, part, {FunctionKind::kRound, divisor}));
+    parts.push_back(add_unary(node, part, function(grid)));
     for (std::int64_t element : elements) place[static_cast<std::size_t>(element)] = at++;
   }
   return add_selection(node, parts, place, shape);
@@ -117,15 +128,12 @@ ValueId add_dequantized(NodeImport& node, ValueId x, const QuantizationParameter
 
 ValueId add_quantized(NodeImport& node, ValueId x, const QuantizationParameter& scale,
                       const QuantizationParameter& zero_point, ElementType type) {
-  ValueId y = add_rounded(node, x, scale);
-  if (!all_zero(zero_point)) {
-    const Shape shape = node.shape_of(y);
-    ConstantBuilder offset(shape);
-    for (std::size_t i = 0; i < offset.size(); ++i) offset.set(i, zero_point.at(i));
-    y = add_scale(node, y, filled(shape, 1), std::move(offset).finish(node.origin()));
-  }
-  return add_clip(node, y, static_cast<double>(least_of(type)),
-                  static_cast<double>(largest_of(type)));
+  const ValueId y = add_codes(node, x, by_grid(scale, zero_point), type);
+  if (all_zero(zero_point)) return y;
+  const Shape shape = node.shape_of(y);
+  ConstantBuilder offset(shape);
+  for (std::size_t i = 0; i < offset.size(); ++i) offset.set(i, zero_point.at(i));
+  return add_scale(node, y, filled(shape, 1), std::move(offset).finish(node.origin()));
 }
 
 ElementType quantized_type(const NodeImport& node, std::size_t zero_point) {
@@ -135,6 +143,10 @@ ElementType quantized_type(const NodeImport& node, std::size_t zero_point) {
     fail("BF1022", "", fmt::format("a zero point of {} is not supported", element_type_name(type)),
          "quantise to integers of 8 to 32 bits");
   return type;
+}
+
+ValueId add_rounded(NodeImport& node, ValueId x) {
+  return add_unary(node, x, {FunctionKind::kQuantise, 1, -kUnlimited, kUnlimited});
 }
 
 DynamicQuantized add_dynamic_quantized(NodeImport& node, ValueId x) {
@@ -151,8 +163,7 @@ DynamicQuantized add_dynamic_quantized(NodeImport& node, ValueId x) {
   const ValueId span = add_binary(node, Binary::Kind::kAdd, high, low);
   const ValueId scale = add_binary(node, Binary::Kind::kDiv, span, add_constant(node, kSteps));
   const auto rounded = [&](ValueId numerator) {
-    return add_unary(node, add_binary(node, Binary::Kind::kDiv, numerator, scale),
-                     {FunctionKind::kRound, 1});
+    return add_rounded(node, add_binary(node, Binary::Kind::kDiv, numerator, scale));
   };
   const ValueId zero = add_clip(node, rounded(low), 0, kSteps);
   const ValueId codes =

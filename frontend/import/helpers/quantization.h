@@ -51,6 +51,9 @@ struct DynamicQuantized {
 };
 DynamicQuantized add_dynamic_quantized(NodeImport& node, ValueId x);
 
+// A number of a grid of step 1 to its code, whose limits are met behind a computed zero point.
+ValueId add_rounded(NodeImport& node, ValueId x);
+
 // The type of a zero point input: where it is left out uint8. Throws: BF1022.
 ElementType quantized_type(const NodeImport& node, std::size_t zero_point);
 

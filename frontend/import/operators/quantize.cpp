@@ -159,7 +159,7 @@ void import_quantize_linear(NodeImport& node) {
          "quantise to integers of 8 to 32 bits");
   if (has_computed_parameters(node)) {
     ValueId y = add_binary(node, Binary::Kind::kDiv, node.input(0), add_scalar(node, 1));
-    y = add_unary(node, y, {FunctionKind::kRound, 1});
+    y = add_rounded(node, y);
     if (node.has_input(2)) y = add_binary(node, Binary::Kind::kAdd, y, add_scalar(node, 2));
     y = add_clip(node, y, static_cast<double>(least_of(type)),
                  static_cast<double>(largest_of(type)));

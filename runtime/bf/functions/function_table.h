@@ -65,6 +65,10 @@ struct FunctionView {
   // The exact argument lies between these, whatever its bounds say.
   double least = -__builtin_inf(), most = __builtin_inf();
   bool wave = false;  // f has the period 2 pi, and the cells cover [-50, 50]
+  // kRound: the value is any integer within `slack` of the rounded quotient, limited to [lowest,
+  // highest].
+  double lowest = -__builtin_inf(), highest = __builtin_inf();
+  double slack = 0;
 };
 
 // Bounds of f at a point: low <= f <= high, |f' - slope| <= slope_error.

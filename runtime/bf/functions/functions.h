@@ -12,11 +12,18 @@
 
 namespace bf {
 
-// f over [low, high]; infinite where nothing is known, or f is not defined.
+// The part of [low, high] that the argument can lie in, with what bounds and lines read of it.
+static inline FunctionEnds ends_of(const FunctionView& f, double low, double high) {
+  return is_staircase(f) ? argument_ends(f, low, high) : function_ends(f, low, high);
+}
+
+// f over the interval of the ends; infinite where nothing is known, or f is not defined.
+static inline FunctionRange bound_over(const FunctionView& f, const FunctionEnds& ends) {
+  return is_staircase(f) ? bound_staircase(f, ends.low, ends.high) : bound_between(f, ends);
+}
+
 static inline FunctionRange bound_function(const FunctionView& f, double low, double high) {
-  if (!is_staircase(f)) return bound_between(f, function_ends(f, low, high));
-  const FunctionEnds ends = argument_ends(f, low, high);
-  return bound_staircase(f, ends.low, ends.high);
+  return bound_over(f, ends_of(f, low, high));
 }
 
 // The centre and the radius of values of one sign whose magnitudes go from `near` to `far`, near <=
@@ -70,17 +77,15 @@ static inline Relaxation relax_constant(const FunctionRange& range) {
 // accepts.
 static inline Relaxation relax_function(const FunctionView& f, double centre, double low,
                                         double high) {
-  const bool steps = is_staircase(f);
-  const FunctionEnds ends = steps ? argument_ends(f, low, high) : function_ends(f, low, high);
-  const FunctionRange range =
-      steps ? bound_staircase(f, ends.low, ends.high) : bound_between(f, ends);
+  const FunctionEnds ends = ends_of(f, low, high);
+  const FunctionRange range = bound_over(f, ends);
   Relaxation made = relax_constant(range);
   const bool finite = ends.low >= -__DBL_MAX__ && ends.high <= __DBL_MAX__;
   if (!finite || !(low < high) || !(ends.low < ends.high)) return made;
   const double most = static_cast<double>(kMaxFloat);
   const auto line = [&](int side, double constant) {
     if (!(constant >= -most && constant <= most)) return FunctionLine{0, constant};
-    if (steps) return line_over_steps(f, ends.low, ends.high, centre, side);
+    if (is_staircase(f)) return line_over_steps(f, ends, centre, side, constant);
     return made.radius <= kMaxFloat ? line_over(f, ends, centre, side, constant)
                                     : line_at_end(f, ends, centre, side, constant);
   };
@@ -185,7 +190,7 @@ static inline bool is_inexact(const FunctionView& f, const double* centre, const
   if (f.wave) return true;
   if (is_staircase(f)) {
     const FunctionEnds ends = argument_ends(f, low, high);
-    return stair_at(f, ends.low) != stair_at(f, ends.high);
+    return has_step(f, ends.low, ends.high);
   }
   const int run = find_run(f, low);
   return f.run[run].kind != FunctionRunKind::kLine || run != find_run(f, high);

@@ -43,7 +43,9 @@ static inline void knot_slopes(const FunctionView& f, const FunctionEnds& ends, 
                                int side, double constant, float* slope) {
   float found[kKnots];
   for (int k = 0; k < kKnots; ++k)
-    found[k] = line_over(f, ends, centre, side, constant, knot_share(k)).slope;
+    found[k] = is_staircase(f)
+                   ? line_over_steps(f, ends, centre, side, constant, knot_share(k)).slope
+                   : line_over(f, ends, centre, side, constant, knot_share(k)).slope;
   const float apart = __builtin_fabsf(found[kKnots - 1] - found[0]) * 0x1p-10f;
   int last = 0;
   for (int k = 1; k < kKnots; ++k)
@@ -65,8 +67,10 @@ static inline KnotLines knot_lines(const FunctionView& f, const FunctionEnds& en
   if (moves) knot_slopes(f, ends, centre, side, constant, slope);
   KnotLines made;
   for (int k = 0; k < kKnots; ++k) {
-    const FunctionLine line =
-        moves ? line_of_slope(f, ends, centre, side, slope[k]) : FunctionLine{0, constant};
+    FunctionLine line{0, constant};
+    if (moves)
+      line = is_staircase(f) ? steps_of_slope(f, ends, centre, side, constant, slope[k])
+                             : line_of_slope(f, ends, centre, side, slope[k]);
     made.slope[k] = side > 0 ? line.slope : -line.slope;
     made.offset[k] = side > 0 ? exact_sum_up(line.top, -activation_centre)
                               : exact_sum_down(-line.top, -activation_centre);
@@ -116,8 +120,8 @@ static inline void relax_knots(int n, const FunctionView& f, const double* centr
   for (int j = 0; j < n; ++j, knots += kKnotNumbers) {
     const double low = exact_sum_down(centre[j], -static_cast<double>(below[j]));
     const double high = exact_sum_up(centre[j], static_cast<double>(above[j]));
-    const FunctionEnds ends = function_ends(f, low, high);
-    const FunctionRange range = bound_between(f, ends);
+    const FunctionEnds ends = ends_of(f, low, high);
+    const FunctionRange range = bound_over(f, ends);
     const bool finite = ends.low >= -__DBL_MAX__ && ends.high <= __DBL_MAX__;
     const bool bent = finite && low < high && ends.low < ends.high;
     const KnotLines upper =

@@ -208,6 +208,15 @@ static inline void gather(const Source& source, int n, const Code* x, Code* out)
   for (int i = 0; i < n; ++i) out[i] = x[source[i]];
 }
 
+// Each bound `slack` codes further out, from 0 to `highest`.
+static inline void loosen(int slack, int highest, int n, const Code* lower, const Code* upper,
+                          Code* out_lower, Code* out_upper) {
+  for (int i = 0; i < n; ++i) {
+    out_lower[i] = clamped(lower[i] - slack, 0, highest);
+    out_upper[i] = clamped(upper[i] + slack, 0, highest);
+  }
+}
+
 enum class CodeOrder : std::uint8_t { kRises, kFalls, kNeither };
 
 struct CodeTable {

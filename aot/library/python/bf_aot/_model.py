@@ -390,7 +390,8 @@ class Model:
             C: rows to bound instead of y, [rows, outputs]; tighter than what follows from y.
             d: offsets of the rows, [rows]; zeros when left out.
             semantics: "real"; "float32": bounds hold for every evaluation in float32;
-                "float32-exact": for that of Verifier.evaluate, in its own order of sums.
+                "float32-exact": for that of Verifier.evaluate, in its own order of sums;
+                "quantised-any": codes of a quantised network may be one more or less.
             iterations: of "alpha-crown", 1 to 1000.
             row_tile: rows of backward bounds made together, 2 to 2**20; 0 chooses.
             memory_budget: bytes of one workspace; 0 for none. The bounds are the same.

@@ -54,6 +54,10 @@ TEST(BoundArguments, TakesPolesAndStepsAtTheEnd) {
   const Function sign = argument_of(Unary{{FunctionKind::kClip, 1, 3}}, 1, 0, FunctionKind::kSign);
   EXPECT_EQ(sign.least, 1);
   EXPECT_EQ(sign.most, 3);
+  const Unary codes{{FunctionKind::kQuantise, 0.5, -128, 127}};
+  const Function floor = argument_of(codes, 1, 0, FunctionKind::kFloor);
+  EXPECT_EQ(floor.least, -128);
+  EXPECT_EQ(floor.most, 127);
 }
 
 TEST(BoundArguments, LeavesFunctionsThatAreDefinedEverywhere) {

@@ -24,7 +24,7 @@ std::vector<Function> functions() {
   const double inf = std::numeric_limits<double>::infinity();
   std::vector<Function> list;
   for (const FunctionFacts& facts : function_facts())
-    list.push_back({facts.kind, facts.sample.a, facts.sample.b});
+    list.push_back({facts.kind, facts.sample.a, facts.sample.b, facts.sample.c});
   for (const double a : {0.25, -0.5}) {
     for (const FunctionKind kind : {FunctionKind::kLeakyRelu, FunctionKind::kThresholdedRelu,
                                     FunctionKind::kRound, FunctionKind::kElu, FunctionKind::kCelu})
@@ -121,7 +121,8 @@ TEST(FunctionRecipes, SeriesHoldTheValues) {
 TEST(FunctionFacts, SamplesLieInTheDomain) {
   for (const FunctionFacts& facts : function_facts()) {
     const FunctionSample& sample = facts.sample;
-    EXPECT_TRUE(lies_in(facts.domain({facts.kind, sample.a, sample.b}), sample.low, sample.high))
+    EXPECT_TRUE(
+        lies_in(facts.domain({facts.kind, sample.a, sample.b, sample.c}), sample.low, sample.high))
         << facts.name;
   }
 }
@@ -129,7 +130,7 @@ TEST(FunctionFacts, SamplesLieInTheDomain) {
 TEST(FunctionFacts, ValuesAreNoLargerThanInFloat32) {
   for (const FunctionFacts& facts : function_facts()) {
     const FunctionSample& sample = facts.sample;
-    const Function f{facts.kind, sample.a, sample.b};
+    const Function f{facts.kind, sample.a, sample.b, sample.c};
     for (const double x : {sample.low, sample.low / 2 + sample.high / 2, sample.high})
       EXPECT_LE(std::abs(evaluate(f, x)), largest_in_float32(f, std::abs(x))) << facts.name;
     const auto made = evaluated_in_float32(f, 1);

@@ -17,7 +17,7 @@ std::vector<Function> smooth_functions() {
   std::vector<Function> list;
   for (const FunctionFacts& facts : function_facts())
     if (!is_piecewise_linear(facts.kind))
-      list.push_back({facts.kind, facts.sample.a, facts.sample.b});
+      list.push_back({facts.kind, facts.sample.a, facts.sample.b, facts.sample.c});
   list.push_back({FunctionKind::kPower, 1.5});
   return list;
 }

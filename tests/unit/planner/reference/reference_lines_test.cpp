@@ -20,7 +20,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 // Whose domain is the whole line.
 std::vector<Function> functions(bool piecewise_linear, std::vector<Function> list = {}) {
   for (const FunctionFacts& facts : function_facts()) {
-    const Function f{facts.kind, facts.sample.a, facts.sample.b};
+    const Function f{facts.kind, facts.sample.a, facts.sample.b, facts.sample.c};
     if (is_piecewise_linear(f.kind) == piecewise_linear && lies_in(facts.domain(f), -kInf, kInf))
       list.push_back(f);
   }
