@@ -65,6 +65,34 @@ class Ties(Case):
                 found = self.decide(nodes, f"(> Y_0 {limit})", constants=constants)
                 self.assertEqual(found["verdict"], "verified")
 
+    def hidden(self, weights, bends, slopes, limit):
+        """y = sum v_j relu(w_j x - b_j) > limit on [-1, 1]."""
+        nodes = [node("Gemm", ["x", "w", "b"], "z"), node("Relu", ["z"], "h"),
+                 node("Gemm", ["h", "v"], "y")]
+        constants = [tensor("w", [1, len(weights)], weights),
+                     tensor("b", [len(weights)], [-bend for bend in bends]),
+                     tensor("v", [len(weights), 1], slopes)]
+        limit = f"(- {-limit})" if limit < 0 else str(limit)
+        return self.decide(nodes, f"(> Y_0 {limit})", constants=constants, more=("--timeout", "60"))
+
+    def test_random_corners_at_no_float(self):
+        # As above with bends at thirds, fifths and sevenths; slopes make values whole numbers.
+        rng = random.Random(11)
+        for trial in range(12):
+            weights = [rng.choice((-7, -6, -5, -3, 3, 5, 6, 7)) for _ in range(3)]
+            bends = [rng.randint(-5, 5) for _ in weights]
+            slopes = [210 * rng.choice((-2, -1, 1, 2)) for _ in weights]
+            points = [Fraction(-1), Fraction(1)]
+            points += [x for x in map(Fraction, bends, weights) if abs(x) <= 1]
+            most = max(sum(v * max(w * x - b, 0) for v, w, b in zip(slopes, weights, bends)) for x in points)
+            with self.subTest(trial=trial):
+                self.assertEqual(most.denominator, 1)
+                self.assertEqual(self.hidden(weights, bends, slopes, most.numerator)["verdict"], "verified")
+
+    def test_a_limit_that_is_met_everywhere(self):
+        # Both neurons cancel, so that bounds of any box miss 0 by roundings.
+        self.assertEqual(self.hidden([-7, -7], [-4, -4], [-2, 2], 0)["verdict"], "verified")
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())

@@ -80,7 +80,7 @@ class BoxWorker final : public tree::TreeWorker {
     expect_ok(bound(nodes.size(), b_.round_lower, b_.round_upper, b_.row_lower, b_.row_upper,
                     b_.coefficients, b_.statuses));
     b_.search.boxes += nodes.size();
-    for (std::size_t i = 0; i < nodes.size(); ++i) out.push_back(judged(i));
+    for (std::size_t i = 0; i < nodes.size(); ++i) out.push_back(judged(i, nodes[i].depth));
   }
 
   // Tries four points for each box of the case that was bounded until there are 64, then one for 8
@@ -131,11 +131,11 @@ class BoxWorker final : public tree::TreeWorker {
            std::string("the verifier refused: ") + bf_status_text(status));
   }
 
-  tree::Expansion judged(std::size_t i) {
+  tree::Expansion judged(std::size_t i, std::uint32_t depth) {
     b_.search.open = 0;
     b_.unsplittable = false;
     judge_box(b_, i);
-    if ((b_.search.open > 0 || b_.unsplittable) && is_excluded_exactly(i)) return closed();
+    if ((b_.search.open > 0 || b_.unsplittable) && is_excluded_exactly(i, depth)) return closed();
     tree::Expansion made;
     made.fate = b_.search.open > 0 ? tree::Fate::kSplit
                 : b_.unsplittable  ? tree::Fate::kStuck
@@ -152,13 +152,15 @@ class BoxWorker final : public tree::TreeWorker {
     return made;
   }
 
-  // Boxes that cannot be split are always worth it.
-  bool is_excluded_exactly(std::size_t i) const {
+  // Boxes that cannot be split are always worth it; of small networks some large boxes are, too,
+  // since limits may be met all along an edge, or by sums whose terms are far larger.
+  bool is_excluded_exactly(std::size_t i, std::uint32_t depth) const {
     if (question_.exact == nullptr) return false;
     const RowBounds rows = {{b_.row_lower + i * b_.rows, b_.rows},
                             {b_.row_upper + i * b_.rows, b_.rows}};
     const std::uint32_t index = b_.round_cases[i];
-    return (b_.unsplittable || is_near_limit(question_.tables, index, rows)) &&
+    const bool large = question_.exact->is_quick() && (depth == 0 || depth == 3 || depth == 6);
+    return (large || b_.unsplittable || is_near_limit(question_.tables, index, rows)) &&
            question_.exact->exclude(index, {b_.round_lower + i * b_.inputs, b_.inputs},
                                     {b_.round_upper + i * b_.inputs, b_.inputs});
   }

@@ -1,17 +1,29 @@
 #include "aot/decide/boxes/exact_boxes.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "aot/decide/boxes/rational_program.h"
+#include "frontend/functions/composite/branches.h"
+#include "frontend/functions/composite/composite.h"
+#include "planner/network/layer_loops.h"
 #include "planner/plan/plan.h"
 #include "planner/reference/exact.h"
+#include "planner/reference/linear.h"
+#include "planner/reference/rows.h"
 
 namespace bf_aot::decide {
 namespace {
 
 // Products of all backward rows, at most: about a second in rationals.
 constexpr std::int64_t kMostProducts = 200'000;
+constexpr std::int64_t kQuickProducts = 2'000;
 
 std::int64_t weights_of(const Layer& layer) {
   auto count = static_cast<std::int64_t>(layer.weight.size());
@@ -42,6 +54,339 @@ mpq_class least(const LinearForm& form, const std::vector<mpq_class>& lower,
   return sum;
 }
 
+// ---- the regions of a box on which the network is affine
+
+using reference::Vector;
+
+// Programs for one box, at most: those of its regions, and those that find regions empty.
+constexpr int kMostPrograms = 256;
+
+// A linear piece of a function, from `start` to the start of the next one: -infinity in the first.
+struct LinearPiece {
+  double start, intercept, slope;
+};
+
+bool meet(const std::vector<LinearPiece>& pieces) {
+  for (std::size_t i = 1; i < pieces.size(); ++i) {
+    const mpq_class x(pieces[i].start);
+    const mpq_class left = mpq_class(pieces[i - 1].intercept) + mpq_class(pieces[i - 1].slope) * x;
+    if (left != mpq_class(pieces[i].intercept) + mpq_class(pieces[i].slope) * x) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<LinearPiece>> pieces_of(const Composite& composite) {
+  std::vector<LinearPiece> made;
+  for (const CompositePart& part : composite.parts()) {
+    if (part.kind != CompositePart::Kind::kLine || part.error != 0) return std::nullopt;
+    made.push_back({part.start, part.intercept, part.slope});
+  }
+  return made;
+}
+
+std::optional<std::vector<LinearPiece>> pieces_of(const Function& f) {
+  std::optional<std::vector<LinearPiece>> made;
+  if (f.composite != nullptr) {
+    made = pieces_of(*f.composite);
+  } else if (const auto all = branches_of(f); all && all->at.empty()) {
+    double start = -HUGE_VAL;
+    made.emplace();
+    for (std::size_t k = 0; k < all->branches.size(); ++k) {
+      const Branch& branch = all->branches[k];
+      if (branch.smooth) return std::nullopt;
+      made->push_back({start, branch.intercept, branch.slope});
+      if (k < all->breaks.size()) start = all->breaks[k];
+    }
+  }
+  return made && meet(*made) ? made : std::nullopt;
+}
+
+std::optional<std::vector<LinearPiece>> pieces_of(const Layer& layer) {
+  if (layer.relu) return std::vector<LinearPiece>{{-HUGE_VAL, 0, 0}, {0, 0, 1}};
+  if (layer.function) return pieces_of(*layer.function);
+  return std::vector<LinearPiece>{{-HUGE_VAL, 0, 1}};
+}
+
+// The values of a tensor's elements as affine functions: one vector for each input that varies, and
+// behind them that of the constants.
+using Forms = std::vector<Vector<mpq_class>>;
+
+// An affine function of the inputs that vary.
+struct Form {
+  std::vector<mpq_class> factors;
+  mpq_class constant;
+};
+
+Form element(const Forms& forms, Eigen::Index j) {
+  Form made;
+  for (std::size_t k = 0; k + 1 < forms.size(); ++k) made.factors.push_back(forms[k](j));
+  made.constant = forms.back()(j);
+  return made;
+}
+
+Form operator-(Form a, const Form& b) {
+  for (std::size_t k = 0; k < a.factors.size(); ++k) a.factors[k] -= b.factors[k];
+  a.constant -= b.constant;
+  return a;
+}
+
+class RegionSearch {
+ public:
+  RegionSearch(const Plan& plan, const std::vector<Clause>& clauses,
+               const std::vector<mpq_class>& lower, const std::vector<mpq_class>& upper)
+      : plan_(plan), clauses_(clauses), maps_(plan), lower_(lower) {
+    for (std::size_t k = 0; k < lower.size(); ++k) {
+      if (lower[k] == upper[k]) continue;
+      varying_.push_back(k);
+      program_.lower.push_back(lower[k]);
+      program_.upper.push_back(upper[k]);
+    }
+    program_.objective.assign(varying_.size(), 0);
+  }
+
+  bool exclude() {
+    input_.assign(varying_.size() + 1, Vector<mpq_class>(plan_.input_count));
+    for (Vector<mpq_class>& each : input_)
+      for (mpq_class& number : each) number = 0;
+    for (std::size_t k = 0; k < lower_.size(); ++k)
+      input_.back()(static_cast<Eigen::Index>(k)) = lower_[k];
+    for (std::size_t v = 0; v < varying_.size(); ++v) {
+      const auto k = static_cast<Eigen::Index>(varying_[v]);
+      input_[v](k) = 1;
+      input_.back()(k) = 0;
+    }
+    return enter(0);
+  }
+
+ private:
+  const Forms& read(LayerId tensor) const { return tensor < 0 ? input_ : values_[tensor]; }
+
+  // The layer of this number and those behind it.
+  bool enter(std::size_t number) {
+    if (number == plan_.layers.size()) return exclude_region();
+    const LayerId id(static_cast<int>(number));
+    const Layer& layer = plan_.layer(id);
+    values_.push_back(layer.is_affine() ? mapped(id, layer) : Forms());
+    if (!layer.is_affine()) values_[id].assign(varying_.size() + 1, Vector<mpq_class>(layer.out));
+    const bool excluded = choose(number, 0);
+    values_.pop_back();
+    return excluded;
+  }
+
+  Forms mapped(LayerId id, const Layer& layer) {
+    const reference::AffineMap<mpq_class>& map = maps_.of(id);
+    const std::vector<LayerId> inputs = inputs_of(layer);
+    Forms made;
+    for (std::size_t v = 0; v <= varying_.size(); ++v) {
+      Vector<mpq_class>& z = made.emplace_back(map.bias);
+      if (v < varying_.size())
+        for (mpq_class& number : z) number = 0;
+      for (std::size_t i = 0; i < inputs.size(); ++i) map.parts[i]->apply(read(inputs[i])[v], z);
+    }
+    return made;
+  }
+
+  // Element j of the layer and those behind it: each is affine on a region.
+  bool choose(std::size_t number, Eigen::Index j) {
+    const LayerId id(static_cast<int>(number));
+    const Layer& layer = plan_.layer(id);
+    for (; j < layer.out; ++j) {
+      if (layer.is_affine() && !layer.relu && !layer.function) break;
+      const std::vector<Option> options =
+          layer.is_affine() ? options_of(layer, element(values_[id], j)) : maxima_of(layer, j);
+      if (options.size() == 1) {
+        put(id, j, options[0].value);
+        continue;
+      }
+      const Forms before = values_[id];
+      for (const Option& option : options) {
+        const std::size_t rows = program_.rows.size();
+        program_.rows.insert(program_.rows.end(), option.rows.begin(), option.rows.end());
+        put(id, j, option.value);
+        const bool excluded = is_empty() || choose(number, j + 1);
+        program_.rows.resize(rows);
+        values_[id] = before;
+        if (!excluded) return false;
+      }
+      return true;
+    }
+    return enter(number + 1);
+  }
+
+  // What an element may be, and the part of the box where it is that.
+  struct Option {
+    Form value;
+    std::vector<RationalProgram::Row> rows;
+  };
+
+  void put(LayerId id, Eigen::Index j, const Form& value) {
+    Forms& forms = values_[id];
+    for (std::size_t v = 0; v < varying_.size(); ++v) forms[v](j) = value.factors[v];
+    forms.back()(j) = value.constant;
+  }
+
+  // form >= 0, or <= 0 where `sign` is -1
+  static RationalProgram::Row row_of(const Form& form, int sign) {
+    RationalProgram::Row row;
+    for (const mpq_class& factor : form.factors) row.factors.push_back(-sign * factor);
+    row.limit = sign * form.constant;
+    return row;
+  }
+
+  // The least value on the box.
+  mpq_class least(const Form& form) const {
+    mpq_class sum = form.constant;
+    for (std::size_t k = 0; k < form.factors.size(); ++k)
+      sum += form.factors[k] * (form.factors[k] > 0 ? program_.lower[k] : program_.upper[k]);
+    return sum;
+  }
+  mpq_class most(Form form) const {
+    for (mpq_class& factor : form.factors) factor = -factor;
+    form.constant = -form.constant;
+    return -least(form);
+  }
+
+  std::vector<Option> options_of(const Layer& layer, const Form& z) const {
+    const std::vector<LinearPiece> pieces = *pieces_of(layer);
+    const mpq_class low = least(z), high = most(z);
+    std::vector<Option> made;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const bool last = i + 1 == pieces.size();
+      // At an end alone the piece beside it has the same value.
+      if (i > 0 && (high < pieces[i].start || (high == pieces[i].start && low < high))) continue;
+      if (!last && low > pieces[i + 1].start) continue;
+      if (!last && low == pieces[i + 1].start && low < high) continue;
+      Option option;
+      option.value = z;
+      for (mpq_class& factor : option.value.factors) factor *= pieces[i].slope;
+      option.value.constant = option.value.constant * pieces[i].slope + pieces[i].intercept;
+      const auto limit = [&](double at, int sign) {
+        Form distance = z;
+        distance.constant -= at;
+        option.rows.push_back(row_of(distance, sign));
+      };
+      if (i > 0 && low < pieces[i].start) limit(pieces[i].start, 1);
+      if (!last && high > pieces[i + 1].start) limit(pieces[i + 1].start, -1);
+      made.push_back(std::move(option));
+      if (high == low) break;
+    }
+    return made;
+  }
+
+  std::vector<Option> maxima_of(const Layer& layer, Eigen::Index j) const {
+    const SparseMap& map = std::get<SparseMap>(layer.terms[0].map);
+    const Forms& x = read(layer.terms[0].input);
+    std::vector<Form> forms;
+    for (auto k = map.row_start[static_cast<std::size_t>(j)];
+         k < map.row_start[static_cast<std::size_t>(j) + 1]; ++k)
+      forms.push_back(element(x, map.column[static_cast<std::size_t>(k)]));
+    std::vector<Option> made;
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+      Option option;
+      bool may_win = true;
+      for (std::size_t k = 0; k < forms.size() && may_win; ++k) {
+        if (k == i) continue;
+        const Form above = forms[i] - forms[k];
+        const mpq_class highest = most(above);
+        may_win = highest > 0 || (highest == 0 && (i < k || least(above) < 0));
+        if (least(above) < 0) option.rows.push_back(row_of(above, 1));
+      }
+      if (!may_win) continue;
+      option.value = forms[i];
+      made.push_back(std::move(option));
+    }
+    return made;
+  }
+
+  // Programs beyond the number that is allowed are taken for solvable.
+  bool may_solve() { return ++programs_ <= kMostPrograms; }
+
+  bool is_empty() { return may_solve() && !largest_value(program_); }
+
+  // Conditions' forms of a clause are at most their limits; those that are strict, by t more: none
+  // holds where no t > 0 is left.
+  bool exclude_clause(const Clause& clause) {
+    RationalProgram program = program_;
+    program.lower.emplace_back(-1);
+    program.upper.emplace_back(1);
+    program.objective.emplace_back(1);
+    for (RationalProgram::Row& row : program.rows) row.factors.emplace_back(0);
+    bool strict = false;
+    for (const Condition& condition : clause) {
+      RationalProgram::Row row;
+      Form form = left_side(condition);
+      row.factors = std::move(form.factors);
+      row.factors.emplace_back(condition.strict ? 1 : 0);
+      row.limit = condition.limit - form.constant;
+      program.rows.push_back(std::move(row));
+      strict = strict || condition.strict;
+    }
+    if (!may_solve()) return false;
+    const std::optional<mpq_class> most = largest_value(program);
+    return !most || (strict && *most <= 0);
+  }
+
+  Form left_side(const Condition& condition) const {
+    Form made;
+    made.factors.assign(varying_.size(), 0);
+    if (condition.row >= 0) {
+      made = spec_row(condition.row);
+      if (condition.negated) {
+        for (mpq_class& factor : made.factors) factor = -factor;
+        made.constant = -made.constant;
+      }
+    }
+    for (const auto& [index, factor] : condition.inputs) {
+      const auto at = std::ranges::find(varying_, static_cast<std::size_t>(index));
+      if (at == varying_.end())
+        made.constant += factor * lower_[static_cast<std::size_t>(index)];
+      else
+        made.factors[static_cast<std::size_t>(at - varying_.begin())] += factor;
+    }
+    return made;
+  }
+
+  Form spec_row(int row) const {
+    for (const LayerId head : plan_.spec_heads) {
+      const int count = plan_.layer(head).out;
+      if (row < count) return element(values_[head], row);
+      row -= count;
+    }
+    BF_CHECK(false);
+    return {};
+  }
+
+  bool exclude_region() {
+    return std::ranges::all_of(clauses_,
+                               [&](const Clause& clause) { return exclude_clause(clause); });
+  }
+
+  const Plan& plan_;
+  const std::vector<Clause>& clauses_;
+  reference::MapCache<mpq_class> maps_;
+  const std::vector<mpq_class>& lower_;
+  std::vector<std::size_t> varying_;  // inputs
+  Forms input_;
+  PerLayer<Forms> values_;
+  RationalProgram program_;  // the region's rows, without an objective
+  int programs_ = 0;
+};
+
+// Returns true if all layers are made of linear maps, continuous functions of linear pieces and
+// maxima, so that a box is a few regions on each of which the network is affine.
+bool has_regions(const Plan& plan) {
+  return std::ranges::all_of(plan.layers, [](const Layer& layer) {
+    return layer.is_affine() ? pieces_of(layer).has_value() : layer.kind == LayerKind::kMax;
+  });
+}
+
+// Whether no point of the box satisfies one of the clauses, by a linear program in rationals for
+// each region and clause. False also where there are too many regions.
+bool exclude_by_regions(const Plan& plan, const std::vector<Clause>& clauses,
+                        const std::vector<mpq_class>& lower, const std::vector<mpq_class>& upper) {
+  return RegionSearch(plan, clauses, lower, upper).exclude();
+}
+
 }  // namespace
 
 std::optional<ExactBoxes> ExactBoxes::make(const Property& property, const Plan& plan) {
@@ -50,17 +395,27 @@ std::optional<ExactBoxes> ExactBoxes::make(const Property& property, const Plan&
   if (entry == plan.entries.end() || !reference::holds_exact_network(plan) ||
       products_of(plan) > kMostProducts)
     return std::nullopt;
-  return ExactBoxes(property, plan, static_cast<std::size_t>(entry - plan.entries.begin()));
+  const bool regions = has_regions(plan);
+  return ExactBoxes(property, plan, static_cast<std::size_t>(entry - plan.entries.begin()), regions,
+                    regions && products_of(plan) <= kQuickProducts);
 }
 
 bool ExactBoxes::exclude(std::size_t property_case, std::span<const float> lower,
                          std::span<const float> upper) const {
   const std::vector<mpq_class> low(lower.begin(), lower.end());
   const std::vector<mpq_class> high(upper.begin(), upper.end());
-  const auto rows = reference::find_exact_bounds(*plan_, plan_->entries[entry_], low, high);
+  const std::vector<Clause>& clauses = property_->cases.at(property_case).clauses;
+  return exclude_by_bounds(clauses, low, high) ||
+         (regions_ && exclude_by_regions(*plan_, clauses, low, high));
+}
+
+bool ExactBoxes::exclude_by_bounds(const std::vector<Clause>& clauses,
+                                   const std::vector<mpq_class>& lower,
+                                   const std::vector<mpq_class>& upper) const {
+  const auto rows = reference::find_exact_bounds(*plan_, plan_->entries[entry_], lower, upper);
   if (!rows) return false;
   const auto never_holds = [&](const Condition& condition) {
-    mpq_class left = least(condition.inputs, low, high);
+    mpq_class left = least(condition.inputs, lower, upper);
     if (condition.row >= 0) {
       const auto row = static_cast<std::size_t>(condition.row);
       if (condition.negated)
@@ -70,9 +425,8 @@ bool ExactBoxes::exclude(std::size_t property_case, std::span<const float> lower
     }
     return condition.strict ? left >= condition.limit : left > condition.limit;
   };
-  return std::ranges::all_of(property_->cases.at(property_case).clauses, [&](const Clause& clause) {
-    return std::ranges::any_of(clause, never_holds);
-  });
+  return std::ranges::all_of(
+      clauses, [&](const Clause& clause) { return std::ranges::any_of(clause, never_holds); });
 }
 
 }  // namespace bf_aot::decide

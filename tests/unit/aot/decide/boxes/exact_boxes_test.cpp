@@ -93,6 +93,112 @@ TEST(ExactBoxes, ExcludeNoViolation) {
   EXPECT_GT(ties, 60);
 }
 
+// A line a x + b y = c.
+struct Hyperplane {
+  int a, b, c;
+};
+
+// sum_j v_j relu(w_j x + b_j) of two inputs, with w of {-7, .., 7}.
+struct Toy {
+  std::vector<Hyperplane> neurons;
+  std::vector<int> v;
+
+  mpq_class at(const mpq_class& x, const mpq_class& y) const {
+    mpq_class sum;
+    for (std::size_t j = 0; j < neurons.size(); ++j) {
+      const mpq_class z = neurons[j].a * x + neurons[j].b * y - neurons[j].c;
+      if (z > 0) sum += v[j] * z;
+    }
+    return sum;
+  }
+
+  // Its largest value on [-1, 1]^2: where two of the bends and of the box's sides meet.
+  mpq_class most() const {
+    std::vector<Hyperplane> all = neurons;
+    all.insert(all.end(), {{1, 0, 1}, {1, 0, -1}, {0, 1, 1}, {0, 1, -1}});
+    mpq_class made = at(1, 1);
+    for (const Hyperplane& p : all)
+      for (const Hyperplane& q : all) {
+        const int det = p.a * q.b - p.b * q.a;
+        if (det == 0) continue;
+        mpq_class x(p.c * q.b - p.b * q.c, det), y(p.a * q.c - p.c * q.a, det);
+        x.canonicalize();
+        y.canonicalize();
+        if (abs(x) <= 1 && abs(y) <= 1) made = std::max(made, at(x, y));
+      }
+    return made;
+  }
+
+  Graph graph() const {
+    using namespace bf_aot::testing;
+    Builder b({2});
+    std::vector<double> weight, bias;
+    for (const Hyperplane& each : neurons) {
+      weight.insert(weight.end(), {static_cast<double>(each.a), static_cast<double>(each.b)});
+      bias.push_back(-each.c);
+    }
+    const auto n = static_cast<std::int64_t>(neurons.size());
+    const ValueId h = b.relu(b.add(affine(n, 2, weight, bias), {b.x()}, {n}));
+    return b.outputs({b.add(affine(1, n, {v.begin(), v.end()}, {0}), {h}, {1})});
+  }
+};
+
+// The largest value is met where bends cross, at points that no float is; it is a limit that is
+// never passed, and any less is.
+TEST(ExactBoxes, BendsThatNoFloatIs) {
+  std::mt19937 random(23);
+  const auto number = [&](int most) {
+    return static_cast<int>(random() % static_cast<unsigned>(2 * most + 1)) - most;
+  };
+  for (int trial = 0; trial < 40; ++trial) {
+    Toy toy;
+    const int count = 2 + static_cast<int>(random() % 4);
+    for (int j = 0; j < count; ++j) {
+      toy.neurons.push_back({number(7), number(7), number(6)});
+      toy.v.push_back(number(3));
+    }
+    const Graph graph = toy.graph();
+    const mpq_class most = toy.most();
+    const std::vector<float> lower = {-1, -1}, upper = {1, 1};
+    const auto exclude = [&](bool strict, const mpq_class& limit) {  // y > limit, or y >= limit
+      const Property property = property_of(2, 1, {0, true, strict, {}, -limit});
+      return ExactBoxes::make(property, *plan_of(graph, property))->exclude(0, lower, upper);
+    };
+    EXPECT_TRUE(exclude(true, most)) << trial;
+    EXPECT_FALSE(exclude(false, most)) << trial;
+    EXPECT_FALSE(exclude(true, most - mpq_class(1, 1 << 30))) << trial;
+  }
+}
+
+// Bends at 1/3 of each function of linear pieces, and maxima.
+TEST(ExactBoxes, FunctionsOfLinearPieces) {
+  using namespace bf_aot::testing;
+  const auto decide = [](const Graph& graph, bool strict, const mpq_class& limit) {
+    const Property property = property_of(1, 1, {0, false, strict, {}, limit});
+    const auto plan = plan_of(graph, property);
+    const std::vector<float> lower = {-1}, upper = {1};
+    return ExactBoxes::make(property, *plan)->exclude(0, lower, upper);
+  };
+  const auto function = [](const Function& f) {  // f(3 x - 1) + f(1 - 3 x)
+    Builder b({1});
+    const ValueId z = b.add(affine(2, 1, {3, -3}, {-1, 1}), {b.x()}, {2});
+    const ValueId a = b.add(Unary{f}, {z}, {2});
+    return b.outputs({b.add(affine(1, 2, {1, 1}, {0}), {a}, {1})});
+  };
+  for (const Function& f : {Function{FunctionKind::kAbs}, Function{FunctionKind::kLeakyRelu, 0.25},
+                            Function{FunctionKind::kClip, 0, 6}}) {
+    SCOPED_TRACE(to_string(f));
+    EXPECT_TRUE(decide(function(f), true, 0));  // < 0 never holds, and <= 0 does at 1/3
+    EXPECT_FALSE(decide(function(f), false, 0));
+  }
+  Builder b({1});
+  const ValueId z = b.add(affine(3, 1, {3, -3, 0}, {-1, 1, 0}), {b.x()}, {3});
+  const ValueId most = b.add(GroupMax{{0, 2}, {0, 1}}, {z}, {1});
+  const Graph maximum = b.outputs({b.add(affine(1, 1, {2}, {0}), {most}, {1})});
+  EXPECT_TRUE(decide(maximum, true, 0));
+  EXPECT_FALSE(decide(maximum, false, 0));
+}
+
 // The product of two constants that is rounded is not the network's own number.
 TEST(ExactBoxes, NeedTheNetworksOwnNumbers) {
   using namespace bf_aot::testing;
