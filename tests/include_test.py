@@ -12,7 +12,7 @@ FOLDERS = ("onnx_schema", "frontend", "planner", "aot", "runtime", "tests", "ben
 # Header -> most source files that it may reach.
 LIMITS = {
     "planner/plan/plan.h": 291,
-    "frontend/functions/function.h": 514,
+    "frontend/functions/function.h": 515,
     "nlohmann/json.hpp": 62,
     "CLI/CLI.hpp": 1,
 }
