@@ -94,7 +94,7 @@ class Mutator {
 TEST(FuzzImporter, seeds_cover_both_outcomes) {
   int accepted = 0;
   for (const std::string& seed : load_good_seeds()) accepted += test::try_import(seed);
-  EXPECT_EQ(accepted, 3);
+  EXPECT_EQ(accepted, 5);
   const std::vector<std::string> bad = load_bad_seeds();
   EXPECT_GT(bad.size(), 30u);
   for (const std::string& seed : bad) EXPECT_FALSE(test::try_import(seed));

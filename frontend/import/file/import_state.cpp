@@ -75,6 +75,9 @@ ValueId ImportState::value(const std::string& name) {
   if (std::holds_alternative<Masked>(symbol))
     fail("BF1023", "", fmt::format("reads '{}', of which elements are -inf", printable(name)),
          "-inf may stand in what masks elements of a Softmax, LogSoftmax or Attention, alone");
+  if (std::holds_alternative<Sequence>(symbol))
+    fail("BF1020", "", fmt::format("reads '{}', which is a sequence", printable(name)),
+         "SequenceAt and ConcatFromSequence make tensors of it");
   BF_CHECK(std::holds_alternative<PendingLiteral>(symbol));
   auto& pending = std::get<PendingLiteral>(symbol);
   const Shape shape = pending.value.shape;

@@ -40,9 +40,15 @@ struct Masked {
   std::vector<bool> hidden;  // by element: it is -inf, whatever `value` has there
 };
 
+// A sequence of tensors, by their names.
+struct Sequence {
+  std::vector<std::string> tensors;
+};
+
 // The meaning of a tensor name of the ONNX graph. Values of integer type that are computed from
 // constants alone are always IntegerTensors.
-using Symbol = std::variant<Poisoned, Unavailable, ValueId, PendingLiteral, IntegerTensor, Masked>;
+using Symbol =
+    std::variant<Poisoned, Unavailable, ValueId, PendingLiteral, IntegerTensor, Masked, Sequence>;
 
 // An input of token ids, which are sums over a one-hot input.
 struct TokenIds {

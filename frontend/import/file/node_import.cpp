@@ -251,6 +251,13 @@ Body NodeImport::body(std::string_view name) const {
   return {&attribute(name, AttributeProto::GRAPH).g(), false, {}, {}};
 }
 
+const Sequence& NodeImport::sequence(std::size_t i) const {
+  const auto* const found = std::get_if<Sequence>(&input_symbol(i));
+  if (found == nullptr)
+    fail("BF1019", "", fmt::format("'{}' is no sequence", printable(input_name(i))));
+  return *found;
+}
+
 void NodeImport::check_body(const Body& body, std::size_t inputs, std::size_t outputs) const {
   const auto check = [](int actual, std::size_t expected, std::string_view what) {
     if (static_cast<std::size_t>(actual) != expected)

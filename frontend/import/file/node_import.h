@@ -108,6 +108,8 @@ class NodeImport {
   // Throws: BF1011 when the body has another number of inputs or outputs.
   void check_body(const Body& body, std::size_t inputs, std::size_t outputs) const;
   const std::string& tensor(std::size_t i) const { return input_name(i); }
+  // Throws: BF1019 when the input is no sequence.
+  const Sequence& sequence(std::size_t i) const;
   std::string add_tensor(const std::string& word, Symbol symbol);
   std::vector<std::string> import_body(Body& body, const std::vector<std::string>& inputs,
                                        std::int64_t step) {

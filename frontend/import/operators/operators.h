@@ -59,6 +59,7 @@ OperatorRows reduce_operators();
 OperatorRows resize_operators();
 OperatorRows scatter_operators();
 OperatorRows select_operators();
+OperatorRows sequence_operators();
 OperatorRows shape_operators();
 OperatorRows softmax_operators();
 OperatorRows topk_operators();

@@ -85,6 +85,8 @@ std::vector<Activation> read_activations(const NodeImport& node,
     for (std::size_t d = 0; d < directions; ++d)
       names.insert(names.end(), usual.begin(), usual.end());
   }
+  // RNN's default in ONNX's schema is for two directions, and is written down for one, too.
+  if (usual.size() == 1 && names.size() == 2) names.resize(directions);
   if (names.size() != usual.size() * directions)
     fail("BF1012", "",
          fmt::format("{} activations, not {}", names.size(), usual.size() * directions));

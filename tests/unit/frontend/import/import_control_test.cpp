@@ -222,5 +222,29 @@ TEST(ImportControl, StepsAreLimited) {
             "");
 }
 
+// What PyTorch writes for chunk(): parts of equal lengths, of which two change places.
+TEST(ImportControl, SequencesAreTakenApart) {
+  const auto swapped = [](const std::string& attributes, const std::string& length) {
+    return values_at(import_control(R"(
+        initializer { name: "zero" data_type: 7 int64_data: 0 }
+        initializer { name: "two" data_type: 7 int64_data: 2 }
+        initializer { name: "last" data_type: 7 int64_data: -1 }
+        node { op_type: "SplitToSequence" input: "x" )" +
+                                    length + R"( output: "parts" }
+        node { op_type: "SequenceAt" input: "parts" input: "zero" output: "a" }
+        node { op_type: "SequenceAt" input: "parts" input: "last" output: "b" }
+        node { op_type: "SequenceConstruct" input: "b" input: "a" output: "turned" }
+        node { op_type: "ConcatFromSequence" input: "turned" output: "y" )" +
+                                    attributes + "}"),
+                     {10, 20});
+  };
+  const std::string axis = R"(attribute { name: "axis" type: INT i: 0 })";
+  EXPECT_EQ(swapped(axis, ""), (std::vector<double>{20, 10}));
+  EXPECT_EQ(swapped(axis + R"(attribute { name: "new_axis" type: INT i: 1 })", ""),
+            (std::vector<double>{20, 10}));
+  // One part of two elements: it comes twice.
+  EXPECT_EQ(swapped(axis, R"(input: "two")"), (std::vector<double>{10, 20, 10, 20}));
+}
+
 }  // namespace
 }  // namespace bf_aot
