@@ -70,8 +70,6 @@ PAIRS = {
               operator("LeakyRelu", attribute("alpha", 0.01))),
     "leaky by max": (chain(("Mul", ("x", "slope"), "n"), ("Max", ("x", "n"), "y")),
                      operator("LeakyRelu", attribute("alpha", 0.01))),
-    "hard tanh by max and min": (chain(("Max", ("x", "minus"), "m"), ("Min", ("m", "one"), "y")),
-                                 chain(("Clip", ("x", "minus", "one"), "y"))),
     "softsign": (chain(("Abs", ("x",), "a"), ("Add", ("a", "one"), "s"), ("Div", ("x", "s"), "y")),
                  operator("Softsign")),
     "cube": (chain(("Mul", ("x", "x"), "q"), ("Mul", ("q", "x"), "y")), chain(("Pow", ("x", "three"), "y"))),
