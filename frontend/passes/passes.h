@@ -158,11 +158,13 @@ void fold_clips(Graph& graph);
 // of two such nodes, nor compute one element in place of two.
 void loosen_codes(Graph& graph);
 
-// Elementwise nodes that compute one function of one tensor become that function, where it comes
-// near a line on both sides: a function that is known where it is one, else a composite with a
-// table of its own. Scales have to be the same for all elements. Not of functions with ReLUs alone,
-// whose neurons can be split.
+// Elementwise nodes, and maxima as Max writes them, that compute one function of one tensor become
+// that function, where it comes near a line or leaves the floats on each side: a function that is
+// known where it is one, else a composite with a table of its own. Scales have to be the same for
+// all elements. Not of functions with ReLUs alone, whose neurons can be split.
 //   s = sigmoid x;  y = mul x, s   ->   y = composite((x * sigmoid(x))) x
+//   t = scale x {0.1};  p, q = places of x, t;  c = add p, q;  y = group_max c, pairs
+//     ->   y = leaky_relu(0.1) x
 //   e = exp x;  t = scale e {1, 1};  y = log t   ->   y = softplus x
 // Rounding: factors that compose, counted in the composite's numbers and in Scales around it.
 void collapse_univariate(Graph& graph);

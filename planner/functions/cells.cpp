@@ -33,15 +33,26 @@ double chord_slack(const Interval& second, double start, double end) {
   return double_above(Interval(most, most) * width * width * Interval(0.125));
 }
 
-// Inflection points end in segments that miss their chords by this or less.
+// Where numbers of a formula have errors, its values at points are intervals: nothing is nearer to
+// it than that.
+double width_at(const Formula& f, double x) {
+  const Interval value = f(Interval(x), 0)[0];
+  return double_above(value - value);
+}
+
+// Inflection points end in segments that miss their chords by this or less, or by no more than what
+// is unknown of the value.
 constexpr double kMixedSlack = 0x1p-44;
 
 void split(const Formula& f, double start, double end, std::vector<Segment>& segments) {
   const Interval second = curvature(f, start, end);
   const RunKind kind = kind_of(second);
   const double middle = start / 2 + end / 2;
-  if (kind != RunKind::kMixed || chord_slack(second, start, end) <= kMixedSlack ||
-      !(start < middle && middle < end))
+  const auto is_small = [&](double slack) {
+    return slack <= kMixedSlack || slack <= width_at(f, middle);
+  };
+  if (kind != RunKind::kMixed || !(start < middle && middle < end) ||
+      is_small(chord_slack(second, start, end)))
     return append(segments, kind, start, end);
   split(f, start, middle, segments);
   split(f, middle, end, segments);
@@ -164,7 +175,9 @@ double allowed_at(const Formula& f, const CellTarget& target, double start, doub
   const double left = value_at(f, start, value);
   const double right = value_at(f, end, value);
   const double least = (left < 0) == (right < 0) ? std::min(std::fabs(left), std::fabs(right)) : 0;
-  return target.relative * std::max(least, target.floor);
+  const double width =
+      std::max({width_at(f, start), width_at(f, start / 2 + end / 2), width_at(f, end)});
+  return std::max(target.relative * std::max(least, target.floor), 16 * width);
 }
 
 float float_above(double x) {

@@ -129,6 +129,11 @@ List of_composite(const Composite& composite) {
       case CompositePart::Kind::kBorder:
         piece = border_piece(composite, part.start, parts.at(i + 1).start);
         break;
+      case CompositePart::Kind::kBeyond:
+        piece = unknown(part.start);
+        piece.low = part.low;
+        piece.high = part.high;
+        break;
     }
     piece.open = part.open;
     made.push_back(std::move(piece));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "frontend/diagnostic.h"
 #include "frontend/functions/function_facts.h"
@@ -76,35 +77,36 @@ void skip_to(double start, FunctionTable& table) {
   }
 }
 
-// Where numbers of a formula have errors, its values at points are intervals: polynomials cannot be
-// nearer than that.
-CellTarget target_of(const Formula& formula, double start, double end) {
-  constexpr int kSamples = 16;
-  CellTarget target;
-  for (int i = 0; i <= kSamples; ++i) {
-    const double x = start + (end - start) * i / kSamples;
-    const Interval value = formula(Interval(x), 0)[0];
-    const double width = double_above(value - value);
-    target.floor = std::max(target.floor, 16 * width / target.relative);
-  }
-  return target;
+// A cell is as precise as the smaller value at its ends, which must not lie beyond 0 from each
+// other where values are large: expressions that reach far are cut.
+std::vector<double> ends_of_parts(const Piece& piece, double end) {
+  std::vector<double> made;
+  for (double x = 0x1p126; x >= 64 && piece.formula; x /= 256)
+    if (piece.start < -x && -x < end) made.push_back(-x);
+  for (double x = 64; x <= 0x1p126 && piece.formula; x *= 256)
+    if (piece.start < x && x < end) made.push_back(x);
+  made.push_back(end);
+  return made;
 }
 
 void append_smooth(const Piece& piece, double end, const Formula& common, FunctionTable& table) {
   const Formula& formula = piece.formula ? piece.formula : common;
-  const CellTarget target = piece.formula ? target_of(formula, piece.start, end) : CellTarget{};
   skip_to(piece.start, table);
   bool open = piece.open;
-  for (const Segment& segment : split_by_curvature(formula, piece.start, end)) {
-    TableRun run = run_of(segment.kind, segment.start, open);
-    run.cell = table.cells();
-    run.slack = segment.slack;
-    set_ends(run, smooth_at(formula, segment.start), smooth_at(formula, segment.end));
-    const int degree = segment.kind == RunKind::kMixed ? std::min(table.degree, 3) : table.degree;
-    append_cells(formula, segment.start, segment.end, degree, target, table);
-    run.cells = table.cells() - run.cell;
-    table.runs.push_back(run);
-    open = false;
+  double start = piece.start;
+  for (const double next : ends_of_parts(piece, end)) {
+    for (const Segment& segment : split_by_curvature(formula, start, next)) {
+      TableRun run = run_of(segment.kind, segment.start, open);
+      run.cell = table.cells();
+      run.slack = segment.slack;
+      set_ends(run, smooth_at(formula, segment.start), smooth_at(formula, segment.end));
+      const int degree = segment.kind == RunKind::kMixed ? std::min(table.degree, 3) : table.degree;
+      append_cells(formula, segment.start, segment.end, degree, {}, table);
+      run.cells = table.cells() - run.cell;
+      table.runs.push_back(run);
+      open = false;
+    }
+    start = next;
   }
 }
 

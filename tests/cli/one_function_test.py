@@ -68,6 +68,11 @@ PAIRS = {
         "alpha", 1 / 6)), node("Mul", [x, f"{y}_s"], y)], operator("HardSwish")),
     "leaky": (chain(WHERE_POSITIVE, ("Mul", ("x", "slope"), "n"), ("Where", ("c", "x", "n"), "y")),
               operator("LeakyRelu", attribute("alpha", 0.01))),
+    "leaky by max": (chain(("Mul", ("x", "slope"), "n"), ("Max", ("x", "n"), "y")),
+                     operator("LeakyRelu", attribute("alpha", 0.01))),
+    "softsign": (chain(("Abs", ("x",), "a"), ("Add", ("a", "one"), "s"), ("Div", ("x", "s"), "y")),
+                 operator("Softsign")),
+    "cube": (chain(("Mul", ("x", "x"), "q"), ("Mul", ("q", "x"), "y")), chain(("Pow", ("x", "three"), "y"))),
     "elu": (chain(WHERE_POSITIVE, ("Exp", ("x",), "e"), ("Sub", ("e", "one"), "n"), ("Where", ("c", "x", "n"), "y")),
             operator("Elu")),
     "softplus": (chain(("Exp", ("x",), "e"), ("Add", ("e", "one"), "s"), ("Log", ("s",), "y")), operator("Softplus")),
@@ -109,6 +114,19 @@ class OneFunction(Case):
         found = self.run_json("run", network, "--box", self.write("box.json", {"lower": [-3], "upper": [2]}))["outputs"]
         self.assertAlmostEqual(found["lower"][0], -0.278464543, places=4)
         self.assertAlmostEqual(found["upper"][0], 1.761594156, places=4)
+
+    def test_polynomials(self):
+        # x^3 - 2 x goes from -4 to 4 on [-2, 2], with turns of +-1.0887 at +-0.8165.
+        network = write_model(self.work / "cubic.onnx", model("cubic", [
+            node("Mul", ["x", "x"], "q"), node("Mul", ["q", "x"], "t"), node("Mul", ["x", "two"], "d"),
+            node("Sub", ["t", "d"], "y")], [tensor("two", [], [2])], [1, 1], [1, 1]))
+        for method in METHODS:
+            for box, (low, high) in {(-2, 2): (-4, 4), (0, 1.5): (-1.0886621, 0.375)}.items():
+                with self.subTest(method=method, box=box):
+                    given = self.write("box.json", {"lower": [box[0]], "upper": [box[1]]})
+                    found = self.run_json("run", network, "--box", given, "--method", method)["outputs"]
+                    self.assertAlmostEqual(found["lower"][0], low, places=4)
+                    self.assertAlmostEqual(found["upper"][0], high, places=4)
 
     def test_without_the_pass(self):
         network = write_model(self.work / "chain.onnx", hidden_layers(PAIRS["gelu"][0]))

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -187,6 +188,63 @@ std::vector<Named> composites() {
        [](Expression& e) {
          return e.sum(0, e.line(apply(e, Kind::kTanh, 0), {-1, 0}, {}));
        }},
+      {"cubic",
+       [](Expression& e) {
+         return e.sum(e.product(e.product(0, 0), 0), e.line(0, {-2, 0}, {}));
+       }},
+      {"quintic_of_rough_numbers",
+       [](Expression& e) {
+         const int square = e.product(0, 0);
+         const int inner =
+             e.line(e.product(e.line(square, {1.0 / 120, 0x1p-60}, {-1.0 / 6, 0x1p-56}), square),
+                    {1, 0}, {1, 0});
+         return e.product(0, inner);
+       }},
+      {"three_roots",
+       [](Expression& e) {
+         const auto less = [&](double k) { return e.line(0, {1, 0}, {-k, 0}); };
+         return e.product(e.product(less(1), less(2)), less(3));
+       }},
+      {"line_or_parabola", [](Expression& e) { return e.maximum(0, e.product(0, 0)); }},
+      // Its bends are at roots of x^2 - x / 3 - 1.
+      {"parabola_and_tilted_line",
+       [](Expression& e) {
+         return e.maximum(e.product(0, 0), e.line(0, {1.0 / 3, 0x1p-56}, {1, 0}));
+       }},
+      {"touching_parabola",
+       [](Expression& e) { return e.sum(0, apply(e, Kind::kAbs, e.product(0, 0))); }},
+      {"step_at_roots",
+       [](Expression& e) {
+         const int bell = e.line(e.product(0, 0), {1, 0}, {-1, 0});
+         return e.sum(apply(e, Kind::kLeakyRelu, 0, 0), apply(e, Kind::kStep, bell));
+       }},
+      {"step_at_roots_of_what_bends",
+       [](Expression& e) {
+         const int bend = apply(e, Kind::kLeakyRelu, 0, 0);
+         return e.sum(bend,
+                      apply(e, Kind::kStepAt, e.sum(e.product(0, 0), e.line(0, {-1, 0}, {}))));
+       }},
+      {"odd_square", [](Expression& e) { return e.product(0, apply(e, Kind::kAbs, 0)); }},
+      {"parabola_by_where",
+       [](Expression& e) {
+         return where(e, apply(e, Kind::kStep, 0), e.product(0, 0), e.line(0, {-1, 0}, {}));
+       }},
+      {"power_and_wing",
+       [](Expression& e) {
+         return e.product(0, apply(e, Kind::kExp, e.line(0, {-1, 0}, {})));
+       }},
+      {"gamma_density",
+       [](Expression& e) {
+         return e.product(e.product(0, 0), apply(e, Kind::kExp, e.line(0, {-1, 0}, {})));
+       }},
+      {"log_cosh",
+       [](Expression& e) {
+         const int sum =
+             e.sum(apply(e, Kind::kExp, 0), apply(e, Kind::kExp, e.line(0, {-1, 0}, {})));
+         return apply(e, Kind::kLog, sum);
+       }},
+      {"square_of_gate",
+       [](Expression& e) { return e.product(e.product(0, 0), apply(e, Kind::kSigmoid, 0)); }},
       {"gated_relu",
        [](Expression& e) {
          const int r = apply(e, Kind::kLeakyRelu, 0, 0);
@@ -260,9 +318,17 @@ TEST_P(Composites, BoundsHold) {
   SCOPED_TRACE(bf_aot::to_string(function));
   const Held held(function);
   EXPECT_LE(held.table().bytes(), 64 * 1024);
-  for (const bf_aot::TableRun& run : held.table().runs)
-    EXPECT_NE(run.kind, bf_aot::RunKind::kUnknown);
-  const std::vector<double> special = special_points(held.table());
+  // Sides on which it leaves the floats have no bounds.
+  const auto& parts = function.composite->parts();
+  const auto is_beyond = [&](const bf_aot::CompositePart& part) {
+    return part.kind == bf_aot::CompositePart::Kind::kBeyond;
+  };
+  const double least = is_beyond(parts.front()) ? parts.at(1).start : -HUGE_VAL;
+  const double most = is_beyond(parts.back()) ? parts.back().start : HUGE_VAL;
+  for (std::size_t i = 1; i + 1 < held.table().runs.size(); ++i)
+    EXPECT_NE(held.table().runs[i].kind, bf_aot::RunKind::kUnknown);
+  std::vector<double> special = special_points(held.table());
+  std::erase_if(special, [&](double x) { return std::fabs(x) > 0x1p64; });
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> unit(0, 1);
   for (int i = 0; i < 400; ++i) {
@@ -274,7 +340,9 @@ TEST_P(Composites, BoundsHold) {
     const double centre = low + (high - low) * (random() % 5 / 4.0);
     const FunctionRange range = bf::bound_function(held.view(), low, high);
     const Relaxation line = bf::relax_function(held.view(), centre, low, high);
-    ASSERT_TRUE(std::isfinite(range.low) && std::isfinite(range.high)) << low << " " << high;
+    ASSERT_TRUE(low < least || high >= most ||
+                (std::isfinite(range.low) && std::isfinite(range.high)))
+        << low << " " << high;
     std::vector<double> points = {low, high};
     for (const double x : special)
       if (low <= x && x <= high) points.push_back(x);
@@ -360,20 +428,74 @@ TEST(CompositeFunctions, AreAsTightAsOperators) {
   }
 }
 
-// What grows faster than lines, or bends where nothing says, is none.
+// Functions of restricted domain, waves without end, and what bends where nothing says.
 TEST(CompositeFunctions, OthersAreNone) {
   const auto made = [](const Make& make) {
     Expression e;
     return bf_aot::Composite::of(e.parts(make(e)).steps);
   };
-  EXPECT_EQ(made([](Expression& e) { return e.sum(0, e.product(0, 0)); }), nullptr);
-  EXPECT_EQ(made([](Expression& e) { return e.product(0, apply(e, FunctionKind::kExp, 0)); }),
+  EXPECT_EQ(made([](Expression& e) { return e.sum(0, apply(e, FunctionKind::kReciprocal, 0)); }),
             nullptr);
   EXPECT_EQ(made([](Expression& e) {
-              const int bell = e.line(e.product(0, 0), {1, 0}, {-1, 0});
-              return e.product(0, apply(e, FunctionKind::kStep, bell));
+              const int gate = e.line(apply(e, FunctionKind::kSigmoid, 0), {1, 0}, {-0.5, 0});
+              return e.product(0, apply(e, FunctionKind::kStep, gate));
             }),
             nullptr);
+  // x^2 with a factor that may be of either sign, and what saturates behind a large power.
+  EXPECT_EQ(made([](Expression& e) {
+              return e.sum(0, e.line(e.product(0, 0), {0, 0x1p-50}, {}));
+            }),
+            nullptr);
+  EXPECT_EQ(made([](Expression& e) {
+              return apply(e, FunctionKind::kSigmoid,
+                           e.product(0, apply(e, FunctionKind::kExp, 0)));
+            }),
+            nullptr);
+  Expression e;
+  EXPECT_FALSE(e.function({FunctionKind::kSin}, 0).has_value());
+  EXPECT_FALSE(e.function({FunctionKind::kSqrt}, 0).has_value());
+}
+
+// Cells do not reach from one large value of a parabola to the other.
+TEST(CompositeFunctions, ParabolasAreTight) {
+  Expression e;
+  Function f{FunctionKind::kComposite};
+  f.composite =
+      bf_aot::Composite::of(e.parts(e.sum(e.product(0, 0), e.line(0, {-1, 0}, {}))).steps);
+  ASSERT_NE(f.composite, nullptr);
+  const Held held(f);
+  for (const auto& [low, high, least, most] : {std::array{0.0, 1.0, -0.25, 0.0},
+                                               {-3.0, 2.0, -0.25, 12.0},
+                                               {0.5, 100.0, -0.25, 9900.0},
+                                               {-1e6, 3.0, -0.25, 1e12 + 1e6}}) {
+    const FunctionRange range = bf::bound_function(held.view(), low, high);
+    EXPECT_NEAR(range.low, least, 1e-6);
+    EXPECT_NEAR(range.high, most, 1e-6 * (1 + most));
+  }
+}
+
+// From where on a side's values, or a power in them, are beyond all floats.
+TEST(CompositeFunctions, SidesBeyondTheFloats) {
+  Expression e;
+  const int cubic = e.sum(e.product(e.product(0, 0), 0), e.line(0, {-2, 0}, {}));
+  const bf_aot::Composite* const f = bf_aot::Composite::of(e.parts(cubic).steps);
+  ASSERT_NE(f, nullptr);
+  const auto& left = f->parts().front();
+  const auto& right = f->parts().back();
+  EXPECT_EQ(left.kind, bf_aot::CompositePart::Kind::kBeyond);
+  EXPECT_LE(left.high, -0x1p129);
+  EXPECT_EQ(right.kind, bf_aot::CompositePart::Kind::kBeyond);
+  EXPECT_GE(right.low, 0x1p129);
+  EXPECT_LT(right.start, 0x1p45);
+  EXPECT_EQ(f->degree(), 3);
+
+  const int wing = e.product(0, apply(e, FunctionKind::kExp, 0));
+  const bf_aot::Composite* const g = bf_aot::Composite::of(e.parts(wing).steps);
+  ASSERT_NE(g, nullptr);
+  EXPECT_EQ(g->parts().front().kind, bf_aot::CompositePart::Kind::kLine);
+  EXPECT_EQ(g->parts().back().kind, bf_aot::CompositePart::Kind::kBeyond);
+  EXPECT_GE(g->parts().back().start, 89);
+  EXPECT_LT(g->parts().back().start, 110);
 }
 
 }  // namespace

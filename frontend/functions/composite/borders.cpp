@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "frontend/functions/composite/branches.h"
+#include "frontend/functions/composite/roots.h"
 
 namespace bf_aot {
 namespace {
@@ -102,26 +103,58 @@ class BorderFinder {
   std::optional<std::uint8_t> branch_on(const Gap& gap, const Branches& all,
                                         const Growth& argument) {
     if (all.breaks.empty()) return 0;
-    if (!argument.is_polynomial() || argument.degree() > 1) return std::nullopt;
+    if (!argument.is_polynomial()) return std::nullopt;
     if (argument.degree() == 0) return branch_at(all, argument.powers[0]);
-    const Interval& slope = argument.powers[1];
-    if (slope.contains_zero()) return std::nullopt;
-    const bool rises = mpfr_sgn(static_cast<mpfr_srcptr>(slope.low)) > 0;
-    std::uint8_t branch = 0;
     for (const double at : all.breaks) {
-      const Interval x = (Interval(at) - argument.powers[0]) / slope;
-      const Border border{double_below(x), double_above(x), !all.at.empty()};
-      if (!(std::fabs(border.low) <= kFarthest && std::fabs(border.high) <= kFarthest))
-        return std::nullopt;
-      mark_jumps(border);
-      const bool left = border.high <= gap.low;
-      if (!left && !(border.low >= gap.high)) {
+      const auto roots = roots_of(gap, argument, at);
+      if (!roots) return std::nullopt;
+      for (const Enclosure& root : *roots) {
+        const Border border{root.low, root.high, !all.at.empty()};
+        mark_jumps(border);
+        if (border.high <= gap.low || border.low >= gap.high) continue;
         add(border);
         return 0;
       }
-      branch += left == rises ? 1 : 0;
     }
-    return branch;
+    return branch_within(gap, all, argument);
+  }
+
+  // Where the argument of a function is one of its breaks, in the gap or beside it.
+  static std::optional<std::vector<Enclosure>> roots_of(const Gap& gap, const Growth& argument,
+                                                        double at) {
+    if (argument.degree() > 1) {
+      std::vector<Interval> powers = argument.powers;
+      powers[0] = powers[0] - Interval(at);
+      return roots_between(powers, gap.low, gap.high, kFarthest);
+    }
+    if (argument.powers[1].contains_zero()) return std::nullopt;
+    const Interval x = (Interval(at) - argument.powers[0]) / argument.powers[1];
+    const Enclosure root{double_below(x), double_above(x)};
+    if (!(std::fabs(root.low) <= kFarthest && std::fabs(root.high) <= kFarthest))
+      return std::nullopt;
+    return std::vector<Enclosure>{root};
+  }
+
+  // The argument is a break nowhere in the gap, so that it is on one branch, which a point tells.
+  static std::optional<std::uint8_t> branch_within(const Gap& gap, const Branches& all,
+                                                   const Growth& argument) {
+    for (const double share : {0.5, 0.25, 0.75}) {
+      const double x = std::isinf(gap.low) && std::isinf(gap.high) ? share
+                       : std::isinf(gap.low)                       ? gap.high - 4 * share
+                       : std::isinf(gap.high)                      ? gap.low + 4 * share
+                                              : gap.low + share * (gap.high - gap.low);
+      if (!(gap.low < x && x < gap.high)) continue;
+      const Interval value = polynomial_at(argument.powers, Interval(x));
+      const double low = double_below(value), high = double_above(value);
+      std::uint8_t branch = 0;
+      bool known = true;
+      for (const double at : all.breaks) {
+        known = known && (high < at || low > at);
+        branch += low > at ? 1 : 0;
+      }
+      if (known) return branch;
+    }
+    return std::nullopt;
   }
 
   void mark_jumps(const Border& border) {
@@ -162,12 +195,13 @@ std::optional<Borders> borders_of(const std::vector<CompositeStep>& steps) {
   return BorderFinder(steps).find();
 }
 
-Growth growth_of(const std::vector<CompositeStep>& steps, const std::vector<std::uint8_t>& branches,
-                 const std::optional<Side>& side) {
+std::vector<Growth> growths_of(const std::vector<CompositeStep>& steps,
+                               const std::vector<std::uint8_t>& branches,
+                               const std::optional<Side>& side) {
   std::vector<Growth> known;
   for (std::size_t i = 0; i < steps.size(); ++i)
     known.push_back(growth_of_step(steps[i], branches[i], known, side));
-  return known.back();
+  return known;
 }
 
 Growth value_at(const std::vector<CompositeStep>& steps, double x) {

@@ -37,10 +37,11 @@ inline constexpr std::uint8_t kAtBreak = 128;
 // beyond 2^20, and where a function is none that composites have.
 std::optional<Borders> borders_of(const std::vector<CompositeStep>& steps);
 
-// Returns what is known of an expression where its functions are on these branches: by the side,
-// where that is given; else only polynomials are known.
-Growth growth_of(const std::vector<CompositeStep>& steps, const std::vector<std::uint8_t>& branches,
-                 const std::optional<Side>& side);
+// Returns what is known of each step where the functions are on these branches: by the side, where
+// that is given; else only polynomials are known.
+std::vector<Growth> growths_of(const std::vector<CompositeStep>& steps,
+                               const std::vector<std::uint8_t>& branches,
+                               const std::optional<Side>& side);
 
 // Returns the value at a number, where functions may bend or jump.
 Growth value_at(const std::vector<CompositeStep>& steps, double x);

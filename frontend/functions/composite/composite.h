@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -32,11 +33,14 @@ struct CompositePart {
     kLine,    // |f(x) - (intercept + slope x)| <= error
     kSmooth,  // each function is on one of its branches
     kBorder,  // functions bend or jump somewhere in it, at its end too
+    kBeyond,  // low <= f(x) <= high; a side on which f, or a power in it, is beyond the floats
   };
   Kind kind = Kind::kLine;
   double start = 0;   // -inf in the first
   bool open = false;  // the start belongs to the part before
   double intercept = 0, slope = 0, error = 0;
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
   // Holds for each step the branch that its function is on; see branches.h.
   std::vector<std::uint8_t> branches;
   bool operator==(const CompositePart&) const = default;
@@ -47,9 +51,9 @@ struct CompositePart {
 // whatever they are.
 class Composite {
  public:
-  // The expression's value is its last step's. Null where the function does not come near a line on
-  // both sides, or where it bends at points that are not found. Equal expressions are one object,
-  // which lives until the program ends.
+  // The expression's value is its last step's. Null where the function comes neither near a line
+  // nor leaves the floats on a side, or where it bends at points that are not found. Equal
+  // expressions are one object, which lives until the program ends.
   static const Composite* of(const std::vector<CompositeStep>& steps);
 
   const std::vector<CompositeStep>& steps() const { return steps_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "frontend/functions/composite/branches.h"
 
@@ -15,6 +16,7 @@ constexpr Bounded kNone = {0, 0};
 constexpr Bounded kOne = {1, 0};
 constexpr Bounded kMinusOne = {-1, 0};
 constexpr int kMostPower = 8;
+constexpr int kMostMonomial = 32;  // tables of powers multiply them out up to this
 
 CompositeStep line_step(int u, const Bounded& factor, const Bounded& offset) {
   CompositeStep step;
@@ -23,6 +25,11 @@ CompositeStep line_step(int u, const Bounded& factor, const Bounded& offset) {
   step.factor = factor;
   step.offset = offset;
   return step;
+}
+
+// Functions that no composite has, but that have simpler forms in some expressions.
+bool is_simplified(FunctionKind kind) {
+  return kind == FunctionKind::kReciprocal || kind == FunctionKind::kSoftsign;
 }
 
 bool reads_right(const CompositeStep& step) {
@@ -82,6 +89,8 @@ int Expression::product(int a, int b) {
   if (at(b).kind == StepKind::kLine && q.offset == kNone)
     return line(product(a, q.left), q.factor, kNone);
   if (const auto sigmoid = sigmoid_of_product(a, b)) return *sigmoid;
+  if (const auto made = quotient(a, b)) return *made;
+  if (const auto made = quotient(b, a)) return *made;
   CompositeStep step;
   step.kind = StepKind::kProduct;
   step.left = std::min(a, b);
@@ -113,6 +122,70 @@ std::optional<int> Expression::sigmoid_of_product(int a, int b) {
   return function({FunctionKind::kSigmoid}, *exponent);
 }
 
+std::optional<Expression::Exponents> Expression::exponents_of_sum(int term) const {
+  const CompositeStep& step = at(term);
+  if (step.kind != StepKind::kSum) return std::nullopt;
+  const auto u = exponent_of(step.left), v = exponent_of(step.right);
+  if (!u || !v) return std::nullopt;
+  return Exponents{*u, *v};
+}
+
+std::optional<Expression::Exponents> Expression::exponents_of_difference(int term) const {
+  const CompositeStep& step = at(term);
+  if (step.kind != StepKind::kSum) return std::nullopt;
+  for (const auto& [plus, minus] : {std::pair(step.left, step.right), {step.right, step.left}}) {
+    const CompositeStep& negated = at(minus);
+    if (negated.kind != StepKind::kLine || negated.factor != kMinusOne || negated.offset != kNone)
+      continue;
+    const auto u = exponent_of(plus), v = exponent_of(negated.left);
+    if (u && v) return Exponents{*u, *v};
+  }
+  return std::nullopt;
+}
+
+std::optional<int> Expression::inverse_of(int term) const {
+  if (at(term).kind != StepKind::kFunction || at(term).function.kind != FunctionKind::kReciprocal)
+    return std::nullopt;
+  return at(term).left;
+}
+
+// (u - v) / 2, where both are lines of one term.
+std::optional<int> Expression::half_difference(const Exponents& e) {
+  if (e.u == e.v || as_line(e.u).left != as_line(e.v).left) return std::nullopt;
+  return sum(line(e.u, {0.5, 0}, kNone), line(e.v, {-0.5, 0}, kNone));
+}
+
+std::optional<int> Expression::quotient(int numerator, int inverse) {
+  const std::optional<int> divisor = inverse_of(inverse);
+  if (!divisor) return std::nullopt;
+  const CompositeStep d = at(*divisor);
+  if (d.kind == StepKind::kLine && d.factor == kOne && d.offset == kOne &&
+      at(d.left).kind == StepKind::kFunction && at(d.left).function.kind == FunctionKind::kAbs &&
+      at(d.left).left == numerator)
+    return function({FunctionKind::kSoftsign}, numerator);
+  const auto above = exponents_of_difference(numerator), below = exponents_of_sum(*divisor);
+  if (!above || !below) return quotient_of_lines(numerator, inverse);
+  const bool same = (above->u == below->u && above->v == below->v) ||
+                    (above->u == below->v && above->v == below->u);
+  const auto half = same ? half_difference(*above) : std::nullopt;
+  return half ? function({FunctionKind::kTanh}, *half) : std::nullopt;
+}
+
+// (p v + q) / (r v + s) = p / r + (q - p s / r) / (r v + s)
+std::optional<int> Expression::quotient_of_lines(int numerator, int inverse) {
+  const CompositeStep a = as_line(numerator), d = as_line(*inverse_of(inverse));
+  if (a.left != d.left || !can_divide_by(d.factor)) return std::nullopt;
+  const Bounded whole = divide(a.factor, d.factor);
+  const Bounded rest = bf_aot::add(a.offset, multiply(kMinusOne, multiply(whole, d.offset)));
+  return line(inverse, rest, whole);
+}
+
+// a + max(b - a, 0)
+int Expression::maximum(int a, int b) {
+  const int above = sum(b, line(a, kMinusOne, kNone));
+  return sum(a, *function({FunctionKind::kLeakyRelu, 0}, above));
+}
+
 std::optional<int> Expression::function(const Function& f, int u) {
   if (has_limits(f)) return std::nullopt;
   if (f.kind == FunctionKind::kPower && f.a >= 1 && f.a <= kMostPower && std::floor(f.a) == f.a) {
@@ -121,18 +194,18 @@ std::optional<int> Expression::function(const Function& f, int u) {
     return power;
   }
   if (f.kind == FunctionKind::kLog) {
-    const auto exponent = exponent_beside_one(u);
-    if (!exponent) return std::nullopt;
-    return function({FunctionKind::kSoftplus}, *exponent);
+    if (const auto exponent = exponent_beside_one(u))
+      return function({FunctionKind::kSoftplus}, *exponent);
+    const auto pair = exponents_of_sum(u);
+    const auto half = pair ? half_difference(*pair) : std::nullopt;
+    if (half) return sum(pair->v, *function({FunctionKind::kSoftplus}, line(*half, {2, 0}, kNone)));
   }
-  if (f.kind == FunctionKind::kReciprocal) {
-    const auto exponent = exponent_beside_one(u);
-    if (!exponent) return std::nullopt;
-    return function({FunctionKind::kSigmoid}, line(*exponent, kMinusOne, kNone));
-  }
+  if (f.kind == FunctionKind::kReciprocal)
+    if (const auto exponent = exponent_beside_one(u))
+      return function({FunctionKind::kSigmoid}, line(*exponent, kMinusOne, kNone));
   if (f.kind == FunctionKind::kHardSigmoid)
     return function({FunctionKind::kClip, 0, 1}, line(u, {f.a, 0}, {f.b, 0}));
-  if (!branches_of(f)) return std::nullopt;
+  if (!branches_of(f) && !is_simplified(f.kind)) return std::nullopt;
   CompositeStep step;
   step.kind = StepKind::kFunction;
   step.left = u;
@@ -140,7 +213,23 @@ std::optional<int> Expression::function(const Function& f, int u) {
   return add(step);
 }
 
-// The steps that the term needs; where x is read by one line alone, that is the variable.
+// n where the term is variable^n, a product of n of them; else 0.
+int Expression::power_of(int term, int variable) const {
+  std::vector<int> powers(static_cast<std::size_t>(term) + 1, 0);
+  const auto power = [&](int i) -> int& { return powers[static_cast<std::size_t>(i)]; };
+  for (int i = 0; i <= term; ++i) {
+    if (i == variable) {
+      power(i) = 1;
+    } else if (at(i).kind == StepKind::kProduct) {
+      const int left = power(at(i).left), right = power(at(i).right);
+      power(i) = left > 0 && right > 0 ? std::min(left + right, kMostMonomial + 1) : 0;
+    }
+  }
+  return power(term);
+}
+
+// The steps that the term needs, a power of the variable being one; where x is read by one line
+// alone, that is the variable.
 Expression::Parts Expression::parts(int term) const {
   Parts made;
   if (at(term).kind == StepKind::kLine) {
@@ -163,8 +252,15 @@ Expression::Parts Expression::parts(int term) const {
     made.inner_factor = at(variable).factor;
     made.inner_offset = at(variable).offset;
   }
-  std::vector<int> place(steps_.size(), 0);
   made.steps.push_back({});
+  if (const int power = power_of(term, variable); power > 1 && power <= kMostMonomial) {
+    CompositeStep step;
+    step.kind = StepKind::kFunction;
+    step.function = {FunctionKind::kPower, static_cast<double>(power)};
+    made.steps.push_back(step);
+    return made;
+  }
+  std::vector<int> place(steps_.size(), 0);
   for (int i = 1; i <= term; ++i) {
     if (!needed[static_cast<std::size_t>(i)] || i == variable) continue;
     CompositeStep step = at(i);

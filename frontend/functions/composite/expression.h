@@ -9,7 +9,10 @@ namespace bf_aot {
 
 // An expression of one variable under construction. Terms are numbers of steps; equal ones are
 // made once. Simplifies what is written out:
-//   ln(1 + e^u) = softplus(u), 1 / (1 + e^u) = sigmoid(-u), e^u sigmoid(-u) = sigmoid(u)
+//   ln(1 + e^u) = softplus(u), 1 / (1 + e^u) = sigmoid(-u), e^u sigmoid(-u) = sigmoid(u),
+//   ln(e^u + e^v) = v + softplus(u - v), (e^u - e^v) / (e^u + e^v) = tanh((u - v) / 2),
+//   u / (1 + |u|) = softsign(u), (p u + q) / (r u + s) = p / r + (q - p s / r) / (r u + s),
+//   and products of x alone are powers
 class Expression {
  public:
   Expression();
@@ -18,6 +21,7 @@ class Expression {
   int line(int u, const Bounded& factor, const Bounded& offset);
   int sum(int a, int b);
   int product(int a, int b);
+  int maximum(int a, int b);
   // Nothing for functions that composites do not have.
   std::optional<int> function(const Function& f, int u);
 
@@ -40,6 +44,18 @@ class Expression {
   // v where the term is 1 + e^v.
   std::optional<int> exponent_beside_one(int term) const;
   std::optional<int> sigmoid_of_product(int a, int b);
+  // u and v where the term is e^u + e^v, or e^u - e^v.
+  struct Exponents {
+    int u, v;
+  };
+  std::optional<Exponents> exponents_of_sum(int term) const;
+  std::optional<Exponents> exponents_of_difference(int term) const;
+  // u where the term is 1 / u.
+  std::optional<int> inverse_of(int term) const;
+  std::optional<int> quotient(int numerator, int inverse);
+  std::optional<int> quotient_of_lines(int numerator, int inverse);
+  std::optional<int> half_difference(const Exponents& e);
+  int power_of(int term, int variable) const;
 
   std::vector<CompositeStep> steps_;
 };

@@ -248,6 +248,21 @@ Growth smooth(const Function& f, const Growth& u, const Side& side) {
   return sum(line(u, Interval(near.slope), Interval(near.intercept)), rest);
 }
 
+// On x = sign (start + t), t >= 0, terms c_k t^k with c_k >= 0 are at least 0.
+Beyond values_beyond(const Growth& growth, const Side& side) {
+  if (!growth.known) return {};
+  Beyond made;
+  const std::vector<Interval> powers = from_start(growth.powers, side);
+  const auto each = [&](const auto& holds) {
+    return std::all_of(powers.begin() + 1, powers.end(), holds);
+  };
+  if (each([](const Interval& p) { return double_below(p) >= 0; }))
+    made.low = double_below(powers[0] - growth.size);
+  if (each([](const Interval& p) { return double_above(p) <= 0; }))
+    made.high = double_above(powers[0] + growth.size);
+  return made;
+}
+
 Interval interval_of(const Bounded& x) {
   if (x.error == 0) return {x.value};
   return {(Interval(x.value) - Interval(x.error)).low,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "frontend/functions/composite/branches.h"
@@ -37,6 +38,14 @@ Growth line(const Growth& u, const Interval& factor, const Interval& offset);
 // A smooth function of u: of a number, of what comes near one, or of what grows at least like |x|
 // to one side, where the function comes near a line exponentially.
 Growth smooth(const Function& f, const Growth& u, const Side& side);
+
+// Bounds what an expression's values are never below, or never above, on a side where its powers
+// have one sign.
+struct Beyond {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+Beyond values_beyond(const Growth& growth, const Side& side);
 
 // The real number of which bounds are known.
 Interval interval_of(const Bounded& x);

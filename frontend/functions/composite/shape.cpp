@@ -19,6 +19,10 @@ constexpr int kMostDegree = 7;
 constexpr double kNear = 0x1p-40;
 constexpr double kLatest = 0x1p20;
 
+// No number of a verifier's floats is as large.
+constexpr double kBeyondFloats = 0x1p129;
+constexpr double kPowerBeyondFloats = 90;  // e^90 > 2^129
+
 bool is_double(const Interval& x) {
   return double_below(x) == double_above(x) && std::isfinite(double_below(x));
 }
@@ -75,7 +79,7 @@ class ShapeMaker {
   }
 
   bool add_gap(const Gap& gap, const std::vector<std::uint8_t>& branches) {
-    const Growth growth = growth_of(steps_, branches, std::nullopt);
+    const Growth growth = growths_of(steps_, branches, std::nullopt).back();
     const double most = std::max(std::fabs(gap.low), std::fabs(gap.high));
     if (auto line = line_of(growth, most)) {
       add(*std::move(line), gap.low);
@@ -84,13 +88,13 @@ class ShapeMaker {
     Gap smooth = gap;
     std::optional<CompositePart> after;
     if (std::isinf(gap.low)) {
-      auto side = side_from(-1, gap.high, branches);
+      auto side = side_of(-1, gap.high, branches);
       if (!side) return false;
       smooth.low = -side->first;
       add(std::move(side->second), gap.low);
     }
     if (std::isinf(gap.high)) {
-      auto side = side_from(1, gap.low, branches);
+      auto side = side_of(1, gap.low, branches);
       if (!side) return false;
       smooth.high = side->first;
       after = std::move(side->second);
@@ -111,14 +115,67 @@ class ShapeMaker {
 
   std::optional<CompositePart> line_from(const Side& side,
                                          const std::vector<std::uint8_t>& branches) const {
-    return line_of(growth_of(steps_, branches, side), kOutermost);
+    return line_of(growths_of(steps_, branches, side).back(), kOutermost);
   }
 
-  // Where the function is near a line to one side, and that line. It does not begin beyond `edge`.
-  std::optional<std::pair<double, CompositePart>> side_from(
+  // Where the function is near a line to one side, and that line, or where it leaves the floats. It
+  // does not begin beyond `edge`.
+  std::optional<std::pair<double, CompositePart>> side_of(
       double sign, double edge, const std::vector<std::uint8_t>& branches) const {
+    const double first = std::max(std::isinf(edge) ? 4 : sign * edge, 4.0);
+    auto line = near_line(sign, first, branches);
+    return line ? line : beyond_floats(sign, first, branches);
+  }
+
+  // All coefficients of the expression have one sign there, so that its curvature has one, too.
+  std::optional<std::pair<double, CompositePart>> beyond_floats(
+      double sign, double start, const std::vector<std::uint8_t>& branches) const {
+    for (; start < 2 * kBeyondFloats; start *= start < 0x1p12 ? 1.125 : 2) {
+      const Side side = {sign, start};
+      const std::vector<Growth> known = growths_of(steps_, branches, side);
+      const Beyond values = values_beyond(known.back(), side);
+      const bool leaves = values.low >= kBeyondFloats || values.high <= -kBeyondFloats;
+      if (!leaves && !has_large_power(known, side)) continue;
+      CompositePart part;
+      part.kind = CompositePart::Kind::kBeyond;
+      part.low = values.low;
+      part.high = values.high;
+      return std::pair(start, std::move(part));
+    }
+    return std::nullopt;
+  }
+
+  // Returns true if the expression is a sum of products with some e^u that is beyond the floats all
+  // over the side. No function may have that in its argument: its values may be near a line then.
+  bool has_large_power(const std::vector<Growth>& known, const Side& side) const {
+    std::vector<bool> large(steps_.size(), false);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const CompositeStep& step = steps_[i];
+      const auto left = static_cast<std::size_t>(step.left);
+      const auto right = static_cast<std::size_t>(step.right);
+      switch (step.kind) {
+        case CompositeStep::Kind::kVariable:
+          break;
+        case CompositeStep::Kind::kLine:
+          large[i] = large[left];
+          break;
+        case CompositeStep::Kind::kSum:
+        case CompositeStep::Kind::kProduct:
+          large[i] = large[left] || large[right];
+          break;
+        case CompositeStep::Kind::kFunction:
+          if (large[left]) return false;
+          large[i] = step.function.kind == FunctionKind::kExp &&
+                     values_beyond(known[left], side).low >= kPowerBeyondFloats;
+          break;
+      }
+    }
+    return large.back();
+  }
+
+  std::optional<std::pair<double, CompositePart>> near_line(
+      double sign, double start, const std::vector<std::uint8_t>& branches) const {
     if (!line_from({sign, kLatest}, branches)) return std::nullopt;
-    double start = std::max(std::isinf(edge) ? 4 : sign * edge, 4.0);
     for (; start <= kLatest; start += start < 64 ? 0.25 : start / 8) {
       auto line = line_from({sign, start}, branches);
       if (line && line->error <= kNear * (1 + std::fabs(line->intercept)))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "frontend/functions/composite/expression.h"
 #include "frontend/functions/function_exact.h"
 #include "frontend/functions/function_facts.h"
 
@@ -78,6 +79,44 @@ TEST(FunctionRange, SaysNothingBeyondTheDomainAndOfUnknownTurns) {
   EXPECT_FALSE(exact_range({FunctionKind::kLog}, 0, 1).has_value());
   EXPECT_FALSE(exact_range({FunctionKind::kReciprocal}, -1, 1).has_value());
   EXPECT_FALSE(exact_range({FunctionKind::kGelu}, -1, 1).has_value());
+}
+
+Function composite_of(const Expression& e, int term) {
+  Function f{FunctionKind::kComposite};
+  f.composite = Composite::of(e.parts(term).steps);
+  return f;
+}
+
+TEST(FunctionRange, OfExpressions) {
+  Expression e;
+  const int cubic = e.sum(e.product(e.product(0, 0), 0), e.line(0, {-2, 0}, {}));
+  const Function f = composite_of(e, cubic);
+  ASSERT_NE(f.composite, nullptr);
+  std::mt19937 random(9);
+  for (int trial = 0; trial < 200; ++trial) {
+    const mpq_class low = mpq_class(static_cast<int>(random() % 97) - 48) / 7;
+    const mpq_class high = low + mpq_class(static_cast<int>(random() % 9)) / 5;
+    const auto range = exact_range(f, low, high);
+    ASSERT_TRUE(range.has_value());
+    for (int i = 0; i <= 8; ++i) {
+      const mpq_class x = low + (high - low) * i / 8, y = x * x * x - 2 * x;
+      EXPECT_LE(range->low, y);
+      EXPECT_GE(range->high, y);
+    }
+    EXPECT_TRUE(low < high || range->low == range->high);
+  }
+
+  // Lines are exact on both sides of where they meet, a step at its own value.
+  const int folded = e.sum(e.maximum(0, e.line(0, {-3, 0}, {})),
+                           *e.function({FunctionKind::kStepAt}, e.line(0, {1, 0}, {-2, 0})));
+  const Function g = composite_of(e, folded);
+  ASSERT_NE(g.composite, nullptr);
+  EXPECT_EQ(exact_range(g, mpq_class(-1, 3), mpq_class(1, 3))->low, 0);
+  EXPECT_EQ(exact_range(g, mpq_class(-1, 3), mpq_class(1, 3))->high, 1);
+  EXPECT_EQ(exact_range(g, 2, 2)->low, 3);
+  EXPECT_EQ(exact_range(g, 1, 2)->high, 3);
+  EXPECT_EQ(exact_range(g, 1, mpq_class(7, 4))->high, mpq_class(7, 4));
+  EXPECT_FALSE(exact_range(f, 0, mpq_class("1000000000000000000000000000000")).has_value());
 }
 
 }  // namespace

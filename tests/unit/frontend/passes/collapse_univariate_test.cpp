@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
+#include <vector>
 
+#include "frontend/algebra/affine_algebra.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/pipeline.h"
@@ -154,16 +157,132 @@ TEST(CollapseUnivariate, LeavesOthers) {
   expect_kept(scaled.outputs({scaled.product(scaled.x(), scaled.function(Kind::kSigmoid, other))}));
   ChainOfNodes relus;  // whose neurons can be split
   expect_kept(relus.outputs({relus.sum(relus.x(), relus.relu(relus.x()))}));
-  ChainOfNodes grows;  // faster than lines
-  expect_kept(grows.outputs({grows.product(grows.x(), grows.function(Kind::kExp, grows.x()))}));
+  ChainOfNodes waves;  // without end
+  expect_kept(waves.outputs({waves.product(waves.x(), waves.function(Kind::kSin, waves.x()))}));
   ChainOfNodes one;  // function behind another
   expect_kept(one.outputs({one.function(Kind::kTanh, one.function(Kind::kErf, one.x()))}));
+}
+
+TEST(CollapseUnivariate, Polynomials) {
+  ChainOfNodes cubic;
+  const ValueId square = cubic.product(cubic.x(), cubic.x());
+  EXPECT_TRUE(is_composite(collapsed(
+      cubic.outputs({cubic.sum(cubic.product(square, cubic.x()), cubic.line(cubic.x(), -2, 0))}))));
+  ChainOfNodes horner;
+  const ValueId inner =
+      horner.line(horner.product(horner.line(horner.x(), 4, 1), horner.x()), 1, 3);
+  EXPECT_TRUE(is_composite(collapsed(horner.outputs({horner.product(inner, horner.x())}))));
+  ChainOfNodes halves;  // of a parabola and a line
+  EXPECT_TRUE(is_composite(collapsed(halves.outputs({halves.where(
+      halves.function(Kind::kStep, halves.x()), halves.function(Kind::kPower, halves.x(), 2),
+      halves.line(halves.x(), -1, 0))}))));
+}
+
+// Powers keep the table that has them at any size.
+TEST(CollapseUnivariate, ProductsOfOneTensorArePowers) {
+  ChainOfNodes b;
+  const ValueId square = b.function(Kind::kPower, b.x(), 2);
+  const Graph graph =
+      collapsed(b.outputs({b.product(b.product(square, b.line(b.x(), 3, 0)), square)}));
+  ASSERT_EQ(graph.nodes.size(), 2U);
+  EXPECT_EQ(only<Unary>(graph).function, (Function{Kind::kPower, 5}));
+}
+
+TEST(CollapseUnivariate, QuotientsThatHaveAName) {
+  ChainOfNodes softsign;
+  const ValueId size = softsign.line(softsign.function(Kind::kAbs, softsign.x()), 1, 1);
+  Graph graph = collapsed(softsign.outputs(
+      {softsign.product(softsign.x(), softsign.function(Kind::kReciprocal, size))}));
+  EXPECT_EQ(only<Unary>(graph).function, Function{Kind::kSoftsign});
+
+  ChainOfNodes tanh;
+  const ValueId up = tanh.function(Kind::kExp, tanh.x());
+  const ValueId down = tanh.function(Kind::kExp, tanh.line(tanh.x(), -1, 0));
+  graph =
+      collapsed(tanh.outputs({tanh.product(tanh.sum(up, tanh.line(down, -1, 0)),
+                                           tanh.function(Kind::kReciprocal, tanh.sum(up, down)))}));
+  EXPECT_EQ(only<Unary>(graph).function, Function{Kind::kTanh});
+  ASSERT_EQ(graph.nodes.size(), 1U);
+
+  ChainOfNodes both;
+  const ValueId sum = both.sum(both.function(Kind::kExp, both.x()),
+                               both.function(Kind::kExp, both.line(both.x(), -1, 0)));
+  EXPECT_TRUE(is_composite(collapsed(both.outputs({both.function(Kind::kLog, sum)}))));
+}
+
+// (x - 1) / (x + 1) = 1 - 2 / (x + 1), and the same of x^2: one reciprocal each.
+TEST(CollapseUnivariate, QuotientsOfLines) {
+  for (const bool squares : {false, true}) {
+    ChainOfNodes b;
+    const ValueId u = squares ? b.function(Kind::kPower, b.x(), 2) : b.line(b.x(), 0.0625, 2);
+    const ValueId inverse = b.function(Kind::kReciprocal, b.line(u, 1, 1));
+    const Graph graph = collapsed(b.outputs({b.product(b.line(u, 1, -1), inverse)}));
+    EXPECT_EQ(count_ops<Binary>(graph), 0U);
+    EXPECT_EQ(count_ops<Unary>(graph), squares ? 2U : 1U);
+  }
+}
+
+TEST(CollapseUnivariate, WhatCancelsIsALine) {
+  ChainOfNodes b;
+  const ValueId s = b.function(Kind::kSin, b.x());
+  const ValueId twice = b.sum(b.function(Kind::kAbs, s), b.line(b.function(Kind::kAbs, s), -1, 0));
+  const Graph graph = collapsed(b.outputs({twice}));
+  EXPECT_EQ(count_ops<Binary>(graph), 0U);
+  EXPECT_EQ(only<Scale>(graph).factor, filled({2}, 0));
+}
+
+// max(x, a, b, ...) at each place, as the importer writes Max.
+ValueId maximum(ChainOfNodes& b, const std::vector<ValueId>& operands) {
+  const auto n = static_cast<std::int64_t>(operands.size());
+  std::optional<ValueId> placed;
+  for (std::int64_t k = 0; k < n; ++k) {
+    SparseAffine op;
+    op.row_start = {0};
+    for (std::int64_t row = 0; row < 2 * n; ++row) {
+      const bool own = row / 2 == k;
+      if (own) op.column.push_back(row % 2);
+      op.row_start.push_back(static_cast<std::int64_t>(op.column.size()));
+    }
+    op.value = filled({2}, 1);
+    op.bias = filled({2 * n}, 0);
+    const ValueId one = b.add(op, {operands[static_cast<std::size_t>(k)]}, {2 * n});
+    placed = placed ? b.add(Binary{Binary::Kind::kAdd}, {*placed, one}, {2 * n}) : one;
+  }
+  GroupMax max;
+  max.row_start = {0};
+  for (std::int64_t row = 0; row < 2; ++row) {
+    for (std::int64_t k = 0; k < n; ++k) max.source.push_back(2 * k + row);
+    max.row_start.push_back(static_cast<std::int64_t>(max.source.size()));
+  }
+  return b.add(max, {*placed}, {2});
+}
+
+TEST(CollapseUnivariate, MaximaOfOneTensor) {
+  ChainOfNodes leaky;
+  Graph graph =
+      collapsed(leaky.outputs({maximum(leaky, {leaky.x(), leaky.line(leaky.x(), 0.125, 0)})}));
+  ASSERT_EQ(graph.nodes.size(), 1U);
+  EXPECT_EQ(only<Unary>(graph).function, (Function{Kind::kLeakyRelu, 0.125}));
+  ChainOfNodes parabola;
+  const ValueId square = parabola.function(Kind::kPower, parabola.x(), 2);
+  graph = collapsed(parabola.outputs({maximum(parabola, {parabola.x(), square})}));
+  EXPECT_TRUE(is_composite(graph));
+  EXPECT_EQ(count_ops<GroupMax>(graph), 0U);
+  ChainOfNodes three;
+  graph = collapsed(three.outputs(
+      {maximum(three, {three.x(), three.line(three.x(), -1, 0), three.line(three.x(), 0.5, 1)})}));
+  EXPECT_TRUE(is_composite(graph));
+  ChainOfNodes two;  // tensors
+  const Graph network = two.outputs({maximum(two, {two.x(), two.input("z", {2})})});
+  graph = network;
+  collapse_univariate(graph);
+  EXPECT_EQ(graph, network);
 }
 
 // What the whole is no function of, its parts may be.
 TEST(CollapseUnivariate, TriesNearerTensors) {
   ChainOfNodes b;
-  const ValueId power = b.function(Kind::kExp, b.x());
+  const ValueId power = b.function(Kind::kSin, b.x());
   const Graph graph = collapsed(b.outputs({b.product(power, b.function(Kind::kSigmoid, power))}));
   EXPECT_EQ(count_ops<Unary>(graph), 2U);
   EXPECT_EQ(count_ops<Binary>(graph), 0U);
