@@ -225,7 +225,8 @@ bool drop_unread(Graph& graph);
 void max_as_relu(Graph& graph);
 
 // Each LogSoftmax becomes functions of differences, -ln s_i with s_i = sum_j e^(x_j - x_i), and its
-// powers, which Softmax is, become 1 / s_i: for neurons that are split. Exponents of Softmax are capped, at the price of an error.
+// powers, which Softmax is, become 1 / s_i: for neurons that are split. Exponents of Softmax are
+// capped, at the price of an error.
 //   t = log_softmax x {{0, 1, 2}};  y = exp t
 //     ->   d = sparse_affine x {x_1 - x_0, x_2 - x_0, ...};  e = capped_exp d {T}
 //          s = sparse_affine e {1 + e_0 + e_1, ...};  c = clip s {1, inf};  r = reciprocal c
