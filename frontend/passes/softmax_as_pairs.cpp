@@ -157,11 +157,10 @@ void check_pairs(const Node& node) {
   const auto& op = std::get<LogSoftmax>(node.op);
   const std::int64_t pairs = differences_of(op);
   if (pairs <= kMostDifferences) return;
-  fail(
-      "BF2111", node.origin,
-      fmt::format("softmax of {} elements in {} groups needs {} differences, the limit is {}",
-                  op.source.size(), op.rows(), pairs, kMostDifferences),
-      "leave the operator out where the specification compares its inputs as well");
+  fail("BF2111", node.origin,
+       fmt::format("softmax of {} elements in {} groups needs {} differences, the limit is {}",
+                   op.source.size(), op.rows(), pairs, kMostDifferences),
+       "leave the operator out where the specification compares its inputs as well");
 }
 
 }  // namespace

@@ -39,9 +39,9 @@ void emit_label(NodeImport& node, ValueId winners, const std::vector<double>& la
 void emit_no_label(NodeImport& node) {
   node.define(
       0, Unavailable{fmt::format("the labels that {} makes", node.origin().text),
-                     node.has_output(1) ? fmt::format("bound the scores: --output-tensor {}",
-                                                      node.output_name(1))
-                                        : "bound the scores, which its second output would be"});
+                     node.has_output(1)
+                         ? fmt::format("bound the scores: --output-tensor {}", node.output_name(1))
+                         : "bound the scores, which its second output would be"});
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "aot/build/frontend_result.h"
 #include "aot/apps/tune/tune_measure.h"
 #include "aot/build/cache.h"
+#include "aot/build/frontend_result.h"
 #include "aot/system/files.h"
 #include "planner/planner.h"
 #include "planner/tuning/schedule_space.h"
