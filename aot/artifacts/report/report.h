@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/plan/layer_id.h"
 #include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::artifacts {
