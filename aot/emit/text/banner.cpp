@@ -4,6 +4,8 @@
 
 #include <cctype>
 
+#include "planner/plan/plan.h"
+
 namespace bf_aot::emit {
 namespace {
 

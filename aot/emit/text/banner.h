@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "planner/plan/plan.h"
+#include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::emit {
 

@@ -7,6 +7,7 @@
 
 #include "aot/artifacts/report/html.h"
 #include "aot/artifacts/report/rails.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::artifacts {
 namespace {
