@@ -56,9 +56,16 @@ def largest_function(archive):
     return size, re.sub(r"\(.*", "", name.replace("(anonymous namespace)::", ""))
 
 
+def tokens_of(network):
+    """What a network of token ids is read with: the file of sets beside it."""
+    sets = network.parent / "sentence.json"
+    return ["--tokens", str(sets)] if sets.exists() else []
+
+
 def measure(program, options, network):
     with tempfile.TemporaryDirectory() as folder:
-        command = [program, str(network.resolve()), *options, "-o", "verifier.cpp"]
+        command = [program, str(network.resolve()), *options, *tokens_of(network.resolve()),
+                   "-o", "verifier.cpp"]
         process, seconds, processor = timed(command, folder)
         row = {"network": "/".join(network.parts[-3:]), "seconds": seconds, "processor": processor}
         if process.returncode != 0:

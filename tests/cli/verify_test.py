@@ -123,14 +123,13 @@ class Verify(PropertyCase):
         self.assertIn("violated for the emitted order", output)
 
     def test_constraints_between_inputs(self):
-        # Bounds ignore the constraint, counterexamples do not: on x0 + x1 <= -1.5 output 0 is below 3.
+        # On x0 + x1 <= -1.5 output 0 is below 3, which the regions of a small network show.
         found = self.verdict("(assert (<= (+ X_0 X_1) 0.25))(assert (>= Y_0 3))", code=3)
         x = [float(value) for value in found["counterexample"]["x"]]
         self.assertLessEqual(sum(x), 0.25)
         self.assertGreaterEqual(tiny_outputs(*x)[0], 3)
-        found = self.verdict("(assert (<= (+ X_0 X_1) -1.5))(assert (>= Y_0 3))", "--search", "0.2",
-                             code=4)
-        self.assertEqual(found["verdict"], "unknown")
+        found = self.verdict("(assert (<= (+ X_0 X_1) -1.5))(assert (>= Y_0 3))", code=0)
+        self.assertEqual(found["verdict"], "verified")
         found = self.verdict("(assert (<= Y_0 (- X_0 7)))", code=0)
         self.assertEqual(found["verdict"], "verified")
 
@@ -220,7 +219,7 @@ class Branch(PropertyCase):
                                          box=RIGHT))
         found = self.decide("-7", code=0, box=RIGHT)
         self.assertEqual((found["verdict"], found["verified_cases"]), ("verified", 1))
-        self.assertGreater(found["boxes"], 1)
+        self.assertGreaterEqual(found["boxes"], 1)  # whose regions may decide it at once
         self.assertGreater(found["branch_seconds"], 0)
         self.assertIsNone(found["counterexample"])
 
