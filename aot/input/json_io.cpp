@@ -11,7 +11,7 @@
 #include "aot/input/directed.h"
 #include "aot/input/json/json_reader.h"
 #include "aot/input/json/read_text.h"
-#include "aot/input/tokens.h"
+#include "aot/input/json/tokens.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 

@@ -1,6 +1,6 @@
 #include "frontend/graph/model.h"
 
-#include "aot/input/tokens.h"
+#include "aot/input/json/tokens.h"
 #include "aot/library/state.h"
 #include "frontend/derivative/derivative.h"
 #include "frontend/import/file/importer.h"

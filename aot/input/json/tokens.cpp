@@ -1,4 +1,4 @@
-#include "aot/input/tokens.h"
+#include "aot/input/json/tokens.h"
 
 #include <fmt/format.h>
 
