@@ -189,9 +189,13 @@ bool has_exact_positions(const Resampling& how, const ResampledAxis& axis) {
              is_power_of_two(number(axis.in - 1) / number(axis.out - 1));
     case Coordinates::kHalfPixelSymmetric:
       return axis.scale * number(axis.in) == number(axis.out) && is_power_of_two(axis.scale);
-    default:
+    case Coordinates::kHalfPixel:
+    case Coordinates::kPytorchHalfPixel:
+    case Coordinates::kAsymmetric:
+    case Coordinates::kHalfPixelForNearest:
       return is_power_of_two(axis.scale);
   }
+  return false;
 }
 
 // Notes what float32 semantics refuses: it sees roundings in the weights, where these are exact,

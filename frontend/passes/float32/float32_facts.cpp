@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -85,29 +86,17 @@ double of(const Binary& op, double a, double b) {
 }
 double of(const Unary& op, double x, double) {
   const Function& f = op.function;
-  switch (f.kind) {
-    case FunctionKind::kAbs:
-      return std::max(x, 0.0);
-    case FunctionKind::kClip:
-      return std::min(std::max(x, f.a), f.b);
-    case FunctionKind::kSqrt:
-      return x >= 0 ? kKept * std::sqrt(x) : 0;
-    case FunctionKind::kExp:
-    case FunctionKind::kSigmoid:
-      return 0;
-    case FunctionKind::kPower:
-      return f.a >= 0 && std::fmod(f.a, 2) == 0 ? 0 : x >= 0 ? 0 : kUnknown;
-    case FunctionKind::kReciprocal:
-    case FunctionKind::kFloor:
-    case FunctionKind::kCeil:
-      return x >= 0 ? 0 : kUnknown;
-    case FunctionKind::kStep:
-    case FunctionKind::kStepAt:
-    case FunctionKind::kIsZero:
-      return 0;
-    default:
-      return kUnknown;
-  }
+  using enum FunctionKind;
+  static constexpr FunctionKind kNeverNegative[] = {kExp, kSigmoid, kStep, kStepAt, kIsZero};
+  static constexpr FunctionKind kOfTheSignOfX[] = {kReciprocal, kFloor, kCeil};
+  if (f.kind == kAbs) return std::max(x, 0.0);
+  if (f.kind == kClip) return std::min(std::max(x, f.a), f.b);
+  if (f.kind == kSqrt) return x >= 0 ? kKept * std::sqrt(x) : 0;
+  if (f.kind == kPower) return f.a >= 0 && std::fmod(f.a, 2) == 0 ? 0 : x >= 0 ? 0 : kUnknown;
+  if (std::ranges::find(kNeverNegative, f.kind) != std::end(kNeverNegative)) return 0;
+  if (std::ranges::find(kOfTheSignOfX, f.kind) != std::end(kOfTheSignOfX))
+    return x >= 0 ? 0 : kUnknown;
+  return kUnknown;
 }
 template <typename Other>
 double of(const Other&, double, double) {
@@ -161,15 +150,9 @@ bool is_difference(const SparseAffine& op) {
 bool asks_for_sign(const Node& node) {
   const auto* const unary = std::get_if<Unary>(&node.op);
   if (unary == nullptr) return false;
-  switch (unary->function.kind) {
-    case FunctionKind::kSign:
-    case FunctionKind::kStep:
-    case FunctionKind::kStepAt:
-    case FunctionKind::kIsZero:
-      return true;
-    default:
-      return false;
-  }
+  static constexpr FunctionKind kAsking[] = {FunctionKind::kSign, FunctionKind::kStep,
+                                             FunctionKind::kStepAt, FunctionKind::kIsZero};
+  return std::ranges::find(kAsking, unary->function.kind) != std::end(kAsking);
 }
 
 bool is_sum(const Node& node) {

@@ -84,7 +84,10 @@ TEST(FoldReluPairs, OthersStay) {
 
 TEST(FoldReluPairs, Elementwise) {
   const std::string body =
-      "node { op_type: \"Mul\" input: \"x\" input: \"x\" output: \"z\" }"
+      "initializer { name: \"turned\" data_type: 7 dims: 2 int64_data: 1 int64_data: 0 }"
+      " node { op_type: \"Gather\" input: \"x\" input: \"turned\" output: \"t\""
+      " attribute { name: \"axis\" type: INT i: 1 } }"
+      " node { op_type: \"Mul\" input: \"x\" input: \"t\" output: \"z\" }"
       " node { op_type: \"Relu\" input: \"z\" output: \"p\" }"
       " node { op_type: \"Neg\" input: \"z\" output: \"n\" }"
       " node { op_type: \"Relu\" input: \"n\" output: \"q\" }";
