@@ -179,9 +179,15 @@ class NetworkReader {
     if (!made.origin.ends_with(node.origin))
       made.origin += (made.origin.empty() ? "" : " + ") + node.origin.text;
     const auto limits = code_limits(made.links, count(node.output));
-    if (limits && limits->high - limits->low < kGridCodes) {
-      const auto* const function = std::get_if<Function>(&made.links.back());
-      const bool loose = function != nullptr && function->slack != 0;
+    const bool codes = limits && limits->high - limits->low < kGridCodes;
+    const auto* const function = std::get_if<Function>(&made.links.back());
+    const bool loose = function != nullptr && function->slack != 0;
+    // Links of a chain are exact: only a tensor of codes can be loosened.
+    if (loose && !codes)
+      cannot(node, fmt::format("it rounds to more than {} codes, each of which may be one more or "
+                               "less",
+                               kGridCodes));
+    if (codes) {
       GridId tensor = maker_.make_codes(made, *limits, count(node.output));
       if (loose) tensor = maker_.make_loose(tensor, *limits);
       made = codes_from(tensor, static_cast<double>(limits->low), "");

@@ -141,6 +141,35 @@ TEST(IntegerRefusals, OptionsThatIntegersDoNotHave) {
   EXPECT_EQ(refusal(text, options), "BF2114 --arithmetic integer");
 }
 
+// Codes beyond 256 values are links of a chain, whose roundings are exact: they cannot be loose.
+TEST(IntegerRefusals, LooseCodesOfMoreThanAByte) {
+  const auto model = [](const std::string& first, const std::string& second) {
+    return R"(ir_version: 10 opset_import { version: 21 } graph {
+      name: "g"
+      node { op_type: "QuantizeLinear" name: "q" input: "x" input: "s" input: ")" +
+           first + R"(" output: "qx" }
+      node { op_type: "DequantizeLinear" name: "d" input: "qx" input: "s" input: ")" +
+           first + R"(" output: "dx" }
+      node { op_type: "QuantizeLinear" name: "q2" input: "dx" input: "s" input: ")" +
+           second + R"(" output: "qt" }
+      node { op_type: "DequantizeLinear" name: "d2" input: "qt" input: "s" input: ")" +
+           second + R"(" output: "y" }
+      initializer { name: "s" data_type: 1 float_data: 0.25 }
+      initializer { name: "byte" data_type: 2 int32_data: 128 }
+      initializer { name: "short" data_type: 5 int32_data: 3 }
+      input { name: "x" type { tensor_type { elem_type: 1
+        shape { dim { dim_value: 1 } dim { dim_value: 2 } } } } }
+      output { name: "y" type { tensor_type { elem_type: 1
+        shape { dim { dim_value: 1 } dim { dim_value: 2 } } } } } })";
+  };
+  build::CompileOptions loose = integers();
+  loose.planner.semantics = Semantics::kQuantisedAny;
+  EXPECT_EQ(refusal(model("byte", "byte"), loose), "nothing");
+  EXPECT_EQ(refusal(model("short", "byte")), "nothing");
+  EXPECT_EQ(refusal(model("short", "byte"), loose), "BF2113 QuantizeLinear 'q'");
+  EXPECT_EQ(refusal(model("byte", "short"), loose), "BF2113 QuantizeLinear 'q2'");
+}
+
 // Auto takes integers where there is no floating-point unit, and floats where integers are refused.
 TEST(IntegerRefusals, AutoChoosesByTargetNetworkAndOptions) {
   Random random(1);
