@@ -192,12 +192,15 @@ std::vector<Point<Scalar>> corners_of(const Function& f, const Scalar& low, cons
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     corners.push_back({cuts[i], value_of(f, cuts[i])});
     if (i + 1 == cuts.size()) break;
-    // Straight in between, but for the pieces that grid_points leaves out.
+    // Straight in between, but for the pieces whose jumps grid_points leaves out. Such a jump is at
+    // least a period from both cuts, and staircases do not turn.
     const Scalar width = cuts[i + 1] - cuts[i];
     const Scalar p = cuts[i] + width / 3, q = cuts[i] + width * 2 / 3;
     if (!(cuts[i] < p && p < q && q < cuts[i + 1])) continue;
+    if (period > 0 && width > period * 3 / 2 &&
+        value_of(f, Scalar(cuts[i] + period / 4)) != value_of(f, Scalar(cuts[i + 1] - period / 4)))
+      continue;
     const Scalar at_p = value_of(f, p), at_q = value_of(f, q);
-    if (period > 0 && width > period * 3 / 2 && at_p != at_q) continue;
     corners.push_back({cuts[i], Scalar(2 * at_p - at_q)});
     corners.push_back({cuts[i + 1], Scalar(2 * at_q - at_p)});
   }

@@ -54,6 +54,19 @@ void expect_around(const Function& f, const Relaxed<Scalar>& made, const Scalar&
   }
 }
 
+// Jumps that are left out of a long staircase make no corners of their own: the upper line is the
+// hull's, whichever even numbers ties are rounded to.
+TEST(ReferenceLines, OfLongStaircasesAreThoseOfAllJumps) {
+  const Function round{FunctionKind::kRound, 1};
+  const auto upper_at = [&](const mpq_class& low, const mpq_class& high, const mpq_class& x) {
+    const Relaxed<mpq_class> made = relax_function(round, low, high);
+    return mpq_class(made.slope_upper * x + made.intercept_upper);
+  };
+  const auto tenths = [](int n) { return mpq_class(n, 10); };
+  EXPECT_EQ(upper_at(tenths(-12), tenths(48), tenths(18)), tenths(23));
+  EXPECT_EQ(upper_at(tenths(12), tenths(68), 4), tenths(45));
+}
+
 TEST(ReferenceLines, OfLinearPiecesAreExactlyAround) {
   std::mt19937 random(1);
   for (const Function& f : kLinear)
