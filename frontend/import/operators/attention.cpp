@@ -65,7 +65,7 @@ Heads heads_of(const NodeImport& node, std::size_t i, std::string_view attribute
   return {shape[0], heads, shape[1], shape[2] / heads, true};
 }
 
-// What is read of the past and of the input, one after the other.
+// Keys or values: those of the past, and behind them those of the input.
 struct Cached {
   Heads now;
   std::vector<ValueId> parts;
@@ -158,21 +158,26 @@ ValueId add_multiple(NodeImport& node, ValueId x, const Bounded& factor) {
   return add_scale(node, x, std::move(all).finish(node.origin()), filled(shape, 0));
 }
 
+// x in another order of the same heads.
+ValueId add_in_order_of(NodeImport& node, ValueId x, const Heads& from, const Heads& to) {
+  const Shape shape = to.flat ? Shape{to.batch, to.length, to.heads * to.width}
+                              : Shape{to.batch, to.heads, to.length, to.width};
+  return add_index_map(node, x, shape, [&] {
+    std::vector<std::int64_t> source(static_cast<std::size_t>(to.count()));
+    for (std::int64_t b = 0; b < to.batch; ++b)
+      for (std::int64_t h = 0; h < to.heads; ++h)
+        for (std::int64_t s = 0; s < to.length; ++s)
+          for (std::int64_t f = 0; f < to.width; ++f)
+            source[static_cast<std::size_t>(to.at(b, h, s, f))] = from.at(b, h, s, f);
+    return source;
+  });
+}
+
 // Q K^T scale, [batch, heads, queries, keys].
 ValueId add_scores(NodeImport& node, const Attention& attention) {
   const Heads& q = attention.query;
-  const Shape shape = {q.batch, q.heads, q.length, q.width};
   ValueId query = node.input(0);
-  if (q.flat) {
-    query = add_index_map(node, query, shape, [&] {
-      std::vector<std::int64_t> source;
-      for (std::int64_t b = 0; b < q.batch; ++b)
-        for (std::int64_t h = 0; h < q.heads; ++h)
-          for (std::int64_t s = 0; s < q.length; ++s)
-            for (std::int64_t f = 0; f < q.width; ++f) source.push_back(q.at(b, h, s, f));
-      return source;
-    });
-  }
+  if (q.flat) query = add_in_order_of(node, query, q, {q.batch, q.heads, q.length, q.width, false});
   query = add_multiple(node, query, scale_of(node, q.width));
   return node.add(MatMul{}, {query, add_repeated(node, attention.key, attention.group(), true)});
 }
@@ -350,18 +355,10 @@ void import_attention(NodeImport& node) {
   ValueId y =
       node.add(MatMul{}, {shares, add_repeated(node, attention.value, attention.group(), false)});
   const Heads& q = attention.query;
-  if (q.flat) {
-    const Heads made{q.batch, q.heads, q.length, attention.value.now.width, false};
-    const Shape shape = {q.batch, q.length, q.heads * made.width};
-    y = add_index_map(node, y, shape, [&] {
-      std::vector<std::int64_t> source;
-      for (std::int64_t b = 0; b < q.batch; ++b)
-        for (std::int64_t s = 0; s < q.length; ++s)
-          for (std::int64_t h = 0; h < q.heads; ++h)
-            for (std::int64_t f = 0; f < made.width; ++f) source.push_back(made.at(b, h, s, f));
-      return source;
-    });
-  }
+  const std::int64_t width = attention.value.now.width;
+  if (q.flat)
+    y = add_in_order_of(node, y, {q.batch, q.heads, q.length, width, false},
+                        {q.batch, q.heads, q.length, width, true});
   node.emit(y);
   if (node.has_output(1)) node.emit(1, add_present(node, attention.key));
   if (node.has_output(2)) node.emit(2, add_present(node, attention.value));
