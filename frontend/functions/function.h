@@ -25,7 +25,7 @@ enum class FunctionKind : std::uint8_t {
   kFloor,
   kCeil,
   kRound,     // x / a to the nearest integer, ties to even
-  kQuantise,  // min(max(round(x / a), b), c), where b <= c are integers or infinite
+  kQuantise,  // min(max(round(x / a), b), c), where a > 0, and b <= c are integers or infinite
   kIsZero,    // x == 0 ? 1 : 0
   // Smooth, or smooth but for a few points.
   kSigmoid,

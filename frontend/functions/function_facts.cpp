@@ -96,7 +96,7 @@ double one_more(const Function&, double m) {
 }
 
 double largest_code(const Function& f, double m) {
-  const double rounded = m / std::abs(f.a) + 1 + f.slack;
+  const double rounded = m / f.a + 1 + f.slack;
   return std::max(std::isfinite(f.b) ? std::abs(f.b) : rounded,
                   std::isfinite(f.c) ? std::abs(f.c) : rounded);
 }
@@ -270,7 +270,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .value = [](F f, double x) { return std::clamp(values::round_quotient(x, f.a), f.b, f.c); },
      .rational = [](F f, Q x) { return values::clip(values::round_of(x / f.a), f.b, f.c); },
      .domain = everywhere,
-     .monotony = rises_or_falls_with_a,
+     .monotony = rises,
      .breaks = Breaks::kHalves,
      .integers = true,
      .magnitude = largest_code,

@@ -87,13 +87,13 @@ Covered mish(const Function&, double units) {
   return rounded(2 * units + 6, 18 * (units + 5));
 }
 
-// By sqrt or 1 / x, or by the library's pow.
+// The library computes these functions by sqrt or 1 / x, or by pow.
 Covered as_power(const Function&, double units) {
   return rounded(std::max(units, 2.0));
 }
 
-// By the library's pow, or its inverse; whole powers by up to seven products; x^-1/2 by 1 /
-// sqrt(x).
+// The library computes powers by pow, or by the inverse of pow. Whole powers may take up to seven
+// products, and x^-1/2 may be 1 / sqrt(x).
 Covered power(const Function& f, double units) {
   if (f.a == 2) return rounded(units + 1);
   constexpr double kMostFactors = 8;
@@ -172,7 +172,7 @@ double selu(const Function& f, double x) {
   return mul_up(std::max(1.0, std::abs(f.b)), add_up(x, mul_up(2, std::max(1.0, std::abs(f.a)))));
 }
 
-// What is near a pole is found by the argument's least magnitude.
+// The least magnitude of the argument limits results near a pole, which this does not know.
 double power(const Function& f, double x) {
   if (f.a < 0) return kUnbounded;
   if (f.a == 2) return mul_up(x, x);
