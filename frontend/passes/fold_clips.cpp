@@ -25,7 +25,7 @@ const Function* unary_function(const Node* node) {
   return unary != nullptr ? &unary->function : nullptr;
 }
 
-// What a node limits its argument to.
+// The limits that a node sets to its argument; nullopt: it sets none.
 std::optional<ValueLimits> clip_of(const Node* node) {
   if (node != nullptr && std::holds_alternative<Relu>(node->op)) return ValueLimits{0, kUnlimited};
   const Function* const function = unary_function(node);

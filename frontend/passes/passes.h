@@ -155,7 +155,7 @@ void fold_steps(Graph& graph);
 void fold_clips(Graph& graph);
 
 // Every kQuantise may be off by one code: see Function::slack. Passes behind it must not make one
-// of two such nodes, nor compute one element in place of two.
+// of two such nodes, nor move such a node in front of a map that repeats elements.
 void loosen_codes(Graph& graph);
 
 // Elementwise nodes, and maxima as Max writes them, that compute one function of one tensor become

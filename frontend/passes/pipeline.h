@@ -27,7 +27,7 @@ struct PassOptions {
   // Maxima become sums with ReLUs, see max_as_relu(): for neurons that are split. Of real
   // arithmetic alone.
   bool max_as_relu = false;
-  // Each code may be one more or less, see loosen_codes(). Of real arithmetic alone.
+  // Each code may be one more or less, see loosen_codes(). Only real semantics has such codes.
   bool loose_codes = false;
   // The graph is for integers: only passes that keep each tensor's grid and its constants' exact
   // values run, and the result need not be normal.

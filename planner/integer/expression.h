@@ -96,8 +96,8 @@ LinkClasses classes_of(const std::vector<ElementLink>& links, std::size_t count)
 // The expression as codes of one scale; none when it is no such thing.
 std::optional<CodeView> view_of(const GridExpression& expression);
 
-// The ends between which all codes lie, if the last link is
-// kQuantise, or a clip behind a rounding and offsets.
+// The ends between which all codes lie, if the last link is kQuantise, or a clip behind a rounding
+// and offsets.
 struct CodeLimits {
   std::int64_t low = 0, high = 0;
 };

@@ -19,7 +19,7 @@ class LayerMaker {
   // tensor whose code 0 means limits.low.
   GridId make_codes(const GridExpression& expression, const CodeLimits& limits, std::size_t count);
 
-  // Those codes where each may be one more or less, see Function::slack.
+  // Makes codes of which each is that of `codes`, one more or one less, see Function::slack.
   GridId make_loose(GridId codes, const CodeLimits& limits);
 
   // The elementwise largest codes of the rows of a node.

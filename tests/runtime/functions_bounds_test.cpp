@@ -369,7 +369,8 @@ int count_outside(const Function& function, const bf::FunctionView& view) {
   return outside;
 }
 
-// Of steps that reach their limits, or do not; without the slack codes are outside.
+// Bounds hold whether or not the steps reach their limits; without the slack some codes lie
+// outside.
 TEST(LooseCodes, BoundsHoldForEachCode) {
   const double inf = std::numeric_limits<double>::infinity();
   for (Function function : {Function{bf_aot::FunctionKind::kQuantise, 0.5, -3, 5},

@@ -474,7 +474,7 @@ TEST(CompositeFunctions, ParabolasAreTight) {
   }
 }
 
-// From where on a side's values, or a power in them, are beyond all floats.
+// Far out, a side's values or a power in them are beyond all floats.
 TEST(CompositeFunctions, SidesBeyondTheFloats) {
   Expression e;
   const int cubic = e.sum(e.product(e.product(0, 0), 0), e.line(0, {-2, 0}, {}));

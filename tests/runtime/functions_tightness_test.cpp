@@ -199,8 +199,8 @@ TEST(Steps, AreExactAtPointsAndTight) {
   }
 }
 
-// What the lines of one function are, in the middle of an interval, as long as those of rounding
-// and of its limits behind each other.
+// In the middle of an interval the lines of kQuantise are no farther apart than those of kRound
+// followed by kClip.
 TEST(Steps, OneFunctionIsNoWiderThanTwo) {
   using Kind = bf_aot::FunctionKind;
   std::mt19937_64 random(3);

@@ -137,7 +137,7 @@ bool is_inside(const SchemaCase& given, const Outcome& made) {
   return true;
 }
 
-// Whether some of its forms are refused.
+// Returns true if some forms of the operator are refused.
 bool has_forms(const Float32Operator& of) {
   return std::ranges::any_of(float32_operators(), [&](const Float32Operator& each) {
     return each.type.starts_with(std::string(of.type) + ",");

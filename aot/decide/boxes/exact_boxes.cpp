@@ -213,7 +213,7 @@ class RegionSearch {
     return enter(number + 1);
   }
 
-  // What an element may be, and the part of the box where it is that.
+  // One of the affine forms that an element can take, and the conditions under which it takes it.
   struct Option {
     Form value;
     std::vector<RationalProgram::Row> rows;
@@ -380,8 +380,8 @@ bool has_regions(const Plan& plan) {
   });
 }
 
-// Whether no point of the box satisfies one of the clauses, by a linear program in rationals for
-// each region and clause. False also where there are too many regions.
+// Returns true if a linear program in rationals for each region and clause proves that no point of
+// the box satisfies one of the clauses. False also where there are too many regions.
 bool exclude_by_regions(const Plan& plan, const std::vector<Clause>& clauses,
                         const std::vector<mpq_class>& lower, const std::vector<mpq_class>& upper) {
   return RegionSearch(plan, clauses, lower, upper).exclude();

@@ -183,7 +183,7 @@ double TokenSearch::margin(const std::vector<std::size_t>& text) {
   return std::isnan(least) ? kFar : least;
 }
 
-// Whether the text is proven to violate the property, which ends the search.
+// Returns true if the text is proven to violate the property, which ends the search.
 bool TokenSearch::prove(const std::vector<std::size_t>& text) {
   const std::vector<float> x = point(text);
   std::optional<Witness> found = check_.prove(case_, {x.begin(), x.end()});

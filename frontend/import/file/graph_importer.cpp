@@ -59,7 +59,7 @@ class GraphImporter : public BodyImporter {
   std::unordered_set<std::string> known_names() const;
   void import_nodes();
   void import_node(int index);
-  // Where a node is, which may be in a body.
+  // The place of a node, which may be in a body.
   struct At {
     std::string place;  // in messages
     Origin origin;

@@ -45,7 +45,7 @@ class NodeImport {
   std::size_t output_count() const { return static_cast<std::size_t>(node_.output_size()); }
   bool has_input(std::size_t i) const;
   bool has_output(std::size_t i) const;
-  // For messages.
+  // The name of an output as messages show it.
   std::string output_name(std::size_t i) const;
 
   // The value of an input of any type; truth values are 0 and 1.

@@ -249,7 +249,7 @@ Tensor TensorReader::read(const TensorProto& proto, const std::string& where, bo
   const Storage& type = readable_type(proto, where);
   charge_total(shape, where);
   const auto count = static_cast<std::size_t>(element_count(shape));
-  // What is stored: elements, or bytes that hold several of them.
+  // Elements are stored one by one, or several to a byte.
   const std::size_t units = type.bits == 0 ? count : (count * type.bits + 7) / 8;
 
   const bool external = proto.data_location() == TensorProto::EXTERNAL;

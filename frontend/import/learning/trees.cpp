@@ -283,7 +283,7 @@ class Trees {
     }
   }
 
-  // What is added to rows of candidates: columns of the conditions, and of one level below.
+  // A candidate adds conditions, and a value of the level below, by their columns.
   struct Candidate {
     Bounded bias{0, 0};
     std::vector<std::pair<std::int64_t, Bounded>> conditions;
@@ -463,7 +463,8 @@ void import_classifier(NodeImport& node) {
       classes.count == 2 && !ids.empty() &&
       std::ranges::all_of(ids, [&](std::int64_t id) { return id == ids.front(); });
   if (!one_score) {
-    // Of two classes that both have weights ONNX Runtime's labels are 0 and 1, others' the classes.
+    // Where two classes both have weights, ONNX Runtime answers 0 and 1 and other tools the labels
+    // of the model, so that no label is given.
     if (classes.count == 2) classes.labels.clear();
     check_base(ensemble, base, classes.count);
     Trees trees(node, ensemble, x);

@@ -21,7 +21,7 @@ double smallest(const Constant& constant) {
   return least;
 }
 
-// What is left of a number behind a rounding.
+// A number that a rounding of `least` or more does not fall below.
 double kept(double least) {
   return least > 0 ? kKept * least : least;
 }

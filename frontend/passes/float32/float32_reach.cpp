@@ -55,7 +55,7 @@ double row_norm(const Constant& constant, std::size_t length) {
 // y <= factor x + offset in magnitude, for the largest magnitudes of a node's inputs and output.
 struct Growth {
   double factor = 0, offset = 0;
-  // Of products: the result is at most this, and so much of the larger operand besides.
+  // The result of a product is at most `limit`, and `beside` times the larger operand besides.
   double limit = kInfinity, beside = 0;
 };
 
@@ -142,8 +142,8 @@ class Magnitudes {
     return most;
   }
 
-  // What is known to be less than the product of the largest factors. Forms that multiply before
-  // they subtract a mean have larger numbers on the way, with which nothing may overflow.
+  // The least of two bounds of a result, unless the product of the largest factors is so large that
+  // forms which multiply before they subtract a mean could overflow on the way.
   static double limited(double product, double limit) {
     constexpr double kMostOnTheWay = 0x1p90;
     return product <= kMostOnTheWay ? std::min(product, limit) : product;

@@ -293,7 +293,7 @@ class Rounder {
     keep_rounded(relative, sum ? flush() : least());
   }
 
-  // Each operand of an operator with several, as Sum, passes through as many additions as there are
+  // Operators as Sum have several operands: each passes through as many additions as there are
   // others, in some order.
   void add_in_any_order() {
     const std::int64_t operands = facts_.operands(index_);

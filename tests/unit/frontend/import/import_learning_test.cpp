@@ -43,7 +43,7 @@ TEST(ImportLearning, ClassifiersHaveLabelsAndScores) {
       .reals("coefficients", {1, 0.25, -1, -0.25, 0.3, 0.3})
       .reals("intercepts", {0, 0, 0})
       .expect({1}, {5});
-  // Of one score, 1.5.
+  // There is one score, 1.5.
   learning("LinearClassifier")
       .input({1, 2}, {1, 2})
       .ints("classlabels_ints", {5, 9})
