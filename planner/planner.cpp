@@ -318,15 +318,18 @@ Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, b
   PlanState state{graph, has_spec, options, plan};
   BF_CHECK(config.arithmetic != Arithmetic::kAuto);
   const bool integers = config.arithmetic == Arithmetic::kInteger;
-  for (const PlannerPass& pass : integers ? integer_passes() : planner_passes()) {
+  const std::span<const PlannerPass> passes = integers ? integer_passes() : planner_passes();
+  for (const PlannerPass& pass : passes) {
     if (!is_enabled(config, pass.name)) continue;
     const CheckScope scope(fmt::format("pass '{}'", pass.name));
     const auto start = std::chrono::steady_clock::now();
     pass.run(state);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    verify(plan, pass.stage);
+    // Later passes do not change layers; at the end they are looked at once more.
+    verify(plan, pass.stage, pass.stage == PlanStage::kLayers);
     if (options.after_pass) options.after_pass(pass.name, plan, seconds.count());
   }
+  verify(plan);
   return plan;
 }
 

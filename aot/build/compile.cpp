@@ -14,6 +14,7 @@
 #include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "frontend/property/vnnlib/vnnlib.h"
+#include "planner/entries/share_rows.h"
 #include "planner/planner.h"
 
 namespace bf_aot::build {
@@ -167,6 +168,7 @@ Verifier compile(const FrontendResult& front, const std::string& name, const std
   if (!options.levels.empty()) return compile_dispatched(front, name, stem, options);
   Verifier verifier;
   verifier.lowered = run_planner(front, name, options);
+  check_workers(verifier.plan());
   verifier.weights_bytes = verifier.plan().weights_bytes();
   verifier.files = emit(*verifier.lowered, stem, options);
   verifier.files.insert(verifier.files.begin() + 2, {".json", {}, {}});

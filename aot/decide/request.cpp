@@ -21,6 +21,10 @@ constexpr double kEver = 1e6;
 using Decision = Outcome(const Sampler&, const Property&, const DecisionSettings&,
                          const DecisionCalls&);
 
+std::size_t jobs_of(const Request& request) {
+  return request.jobs > 0 ? request.jobs : std::max(1U, std::thread::hardware_concurrency());
+}
+
 DecisionSettings settings_of(const Request& request, Semantics semantics,
                              const RequestCalls& calls) {
   constexpr double kSearchSeconds = 5, kBranchSeconds = 20;
@@ -31,8 +35,7 @@ DecisionSettings settings_of(const Request& request, Semantics semantics,
       request.search_seconds.value_or(request.timeout_seconds > 0 ? kEver : kSearchSeconds);
   settings.branch_seconds = request.branch_seconds.value_or(
       request.timeout_seconds > 0 || request.keeps_tree ? kEver : kBranchSeconds);
-  settings.jobs =
-      request.jobs > 0 ? request.jobs : std::max(1U, std::thread::hardware_concurrency());
+  settings.jobs = jobs_of(request);
   if (request.timeout_seconds > 0) settings.bound_seconds = request.timeout_seconds;
   settings.real = semantics == Semantics::kReal;
   settings.tree_only = calls.keeper != nullptr || calls.company != nullptr;
@@ -60,6 +63,9 @@ class VerifierMaker {
     options_.planner.method = asked.method;
     options_.planner.alpha = asked.alpha;
     options_.planner.decide = asked.branches;
+    // Where boxes are split, each thread bounds boxes of its own.
+    options_.planner.workers =
+        asked.branches ? 1 : engine::workers_of(request_.compile, jobs_of(request_));
     const int batch = request_.compile.planner.batch;
     options_.planner.batch = asked.branches && batch == 1 ? kBranchBatch : batch;
     options_.max_as_relu = asked.max_as_relu;

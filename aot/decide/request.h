@@ -32,7 +32,7 @@ struct Request {
   // Seconds within which the most accurate method should end; 0: a minute. It does not end a
   // decision: RequestCalls::stop does.
   double timeout_seconds = 0;
-  std::size_t jobs = 0;  // threads that split; 0: as many as there are cores
+  std::size_t jobs = 0;  // threads that bound and split; 0: as many as there are cores
 };
 
 // Functions that decide() calls while it works, and what the decision shares with files and other

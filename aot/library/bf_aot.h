@@ -360,7 +360,7 @@ struct VerifyOptions {
   /// nothing is split. None: 20, or, with a timeout, as many as it leaves.
   std::optional<double> branch_seconds;
   double timeout_seconds = 0;  ///< after which verify() stops, as by `stop`; 0: never
-  int jobs = 1;                ///< threads that split, at most 256; 0: as many as there are cores
+  int jobs = 0;  ///< threads that bound and split, at most 256; 0: as many as there are cores
 
   /// A file that keeps the tree of the search, written every minute and when the search ends; where
   /// it is there, the search goes on from it. The program's --checkpoint has the same files. Then

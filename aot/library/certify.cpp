@@ -243,6 +243,7 @@ struct Certifier::State {
     limits.search_seconds = options.decide_seconds;
     limits.branch_seconds = options.decide_seconds;
     limits.stop = options.stop;
+    limits.jobs = 1;  // samples are decided side by side
     VerifyResult result = decide(model, limits, {[&] { return robustness(model, label, box); }});
     if (result.verdict == Verdict::kVerified) sample.robustness = Robustness::kCertified;
     if (result.verdict != Verdict::kFalsified) return;

@@ -10,6 +10,7 @@
 
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
+#include "frontend/graph/checked_data.h"
 #include "frontend/graph/shapes.h"
 
 namespace bf_aot {
@@ -189,39 +190,41 @@ std::string print_value(const Graph& graph, ValueId id) {
   return fmt::format("%{} '{}' {}", index_of(id), value.name, to_string(value.shape));
 }
 
-void verify_constant(const Constant& constant) {
+void verify_constant(const Constant& constant, CheckedData& data) {
   BF_CHECK(checked_element_count(constant.shape).has_value());
   BF_CHECK(static_cast<std::int64_t>(constant.data.size()) == element_count(constant.shape));
   BF_CHECK(constant.error.empty() || constant.error.size() == constant.data.size());
-  for (double x : constant.data) BF_CHECK(std::isfinite(x));
-  for (double x : constant.error) BF_CHECK(std::isfinite(x) && x >= 0);
+  if (!data.knows(constant.data))
+    for (double x : constant.data) BF_CHECK(std::isfinite(x));
+  if (!data.knows(constant.error))
+    for (double x : constant.error) BF_CHECK(std::isfinite(x) && x >= 0);
 }
 
-void verify_fields(const Literal& op, const std::vector<Shape>&) {
-  verify_constant(op.value);
+void verify_fields(const Literal& op, const std::vector<Shape>&, CheckedData& data) {
+  verify_constant(op.value, data);
 }
-void verify_fields(const MatMul&, const std::vector<Shape>&) {}
-void verify_fields(const Gemm& op, const std::vector<Shape>&) {
+void verify_fields(const MatMul&, const std::vector<Shape>&, CheckedData&) {}
+void verify_fields(const Gemm& op, const std::vector<Shape>&, CheckedData&) {
   BF_CHECK(std::isfinite(op.alpha) && std::isfinite(op.beta));
 }
-void verify_fields(const Binary& op, const std::vector<Shape>&) {
+void verify_fields(const Binary& op, const std::vector<Shape>&, CheckedData&) {
   BF_CHECK(std::isfinite(op.most) && op.most >= 0);
   BF_CHECK(op.most == 0 || op.kind == Binary::Kind::kMul);
 }
-void verify_fields(const Relu&, const std::vector<Shape>&) {}
-void verify_fields(const IndexMap& op, const std::vector<Shape>& inputs) {
+void verify_fields(const Relu&, const std::vector<Shape>&, CheckedData&) {}
+void verify_fields(const IndexMap& op, const std::vector<Shape>& inputs, CheckedData&) {
   const std::int64_t count = element_count(inputs.at(0));
   for (std::int64_t entry : op.source) BF_CHECK(entry >= 0 && entry < count);
 }
-void verify_fields(const Scale& op, const std::vector<Shape>&) {
-  verify_constant(op.factor);
-  verify_constant(op.offset);
+void verify_fields(const Scale& op, const std::vector<Shape>&, CheckedData& data) {
+  verify_constant(op.factor, data);
+  verify_constant(op.offset, data);
 }
-void verify_fields(const Affine& op, const std::vector<Shape>&) {
-  verify_constant(op.weight);
-  verify_constant(op.bias);
+void verify_fields(const Affine& op, const std::vector<Shape>&, CheckedData& data) {
+  verify_constant(op.weight, data);
+  verify_constant(op.bias, data);
 }
-void verify_fields(const Unary& op, const std::vector<Shape>&) {
+void verify_fields(const Unary& op, const std::vector<Shape>&, CheckedData&) {
   BF_CHECK(!std::isnan(op.function.a) && !std::isnan(op.function.b));
 }
 
@@ -240,7 +243,7 @@ void verify_layout(const ImageLayout& layout, std::int64_t batch, std::int64_t c
             seen[static_cast<std::size_t>(at)] = true;
           }
 }
-void verify_fields(const Conv& op, const std::vector<Shape>&) {
+void verify_fields(const Conv& op, const std::vector<Shape>&, CheckedData& data) {
   const ConvGeometry& g = op.geometry;
   for (std::size_t d = 0; d < 3; ++d)
     BF_CHECK(g.in_size[d] > 0 && g.out_size[d] > 0 && g.kernel[d] > 0 && g.stride[d] > 0 &&
@@ -248,8 +251,8 @@ void verify_fields(const Conv& op, const std::vector<Shape>&) {
   BF_CHECK(g.groups > 0 && g.in_channels % g.groups == 0 && g.out_channels % g.groups == 0);
   verify_layout(g.in, g.batch, g.in_channels, g.in_size, g.in_count());
   verify_layout(g.out, g.batch, g.out_channels, g.out_size, g.out_count());
-  verify_constant(op.weight);
-  verify_constant(op.bias);
+  verify_constant(op.weight, data);
+  verify_constant(op.bias, data);
   BF_CHECK(op.weight.shape == (Shape{g.out_channels, g.in_group(), g.taps()}));
   BF_CHECK(op.bias.shape == Shape{g.out_channels});
 }
@@ -261,23 +264,23 @@ void verify_rows(const std::vector<std::int64_t>& row_start,
   for (std::size_t i = 1; i < row_start.size(); ++i) BF_CHECK(row_start[i - 1] <= row_start[i]);
   for (std::int64_t element : elements) BF_CHECK(element >= 0 && element < count);
 }
-void verify_fields(const SparseAffine& op, const std::vector<Shape>& inputs) {
+void verify_fields(const SparseAffine& op, const std::vector<Shape>& inputs, CheckedData& data) {
   verify_rows(op.row_start, op.column, element_count(inputs.at(0)));
   for (std::size_t i = 0; i + 1 < op.row_start.size(); ++i)
     for (std::int64_t k = op.row_start[i] + 1; k < op.row_start[i + 1]; ++k)
       BF_CHECK(op.column[static_cast<std::size_t>(k) - 1] < op.column[static_cast<std::size_t>(k)]);
-  verify_constant(op.value);
-  verify_constant(op.bias);
+  verify_constant(op.value, data);
+  verify_constant(op.bias, data);
   BF_CHECK(op.value.data.size() == op.column.size());
   BF_CHECK(op.bias.shape == Shape{op.rows()});
 }
-void verify_fields(const GroupMax& op, const std::vector<Shape>& inputs) {
+void verify_fields(const GroupMax& op, const std::vector<Shape>& inputs, CheckedData&) {
   verify_rows(op.row_start, op.source, element_count(inputs.at(0)));
   for (std::size_t i = 1; i < op.row_start.size(); ++i)
     BF_CHECK(op.row_start[i - 1] < op.row_start[i]);
 }
 
-void verify_fields(const LogSoftmax& op, const std::vector<Shape>& inputs) {
+void verify_fields(const LogSoftmax& op, const std::vector<Shape>& inputs, CheckedData&) {
   verify_rows(op.row_start, op.source, element_count(inputs.at(0)));
   std::vector<std::int64_t> last(static_cast<std::size_t>(element_count(inputs.at(0))), -1);
   for (std::int64_t i = 0; i < op.rows(); ++i) {
@@ -291,7 +294,7 @@ void verify_fields(const LogSoftmax& op, const std::vector<Shape>& inputs) {
   }
 }
 
-void verify_fields(const Contraction& op, const std::vector<Shape>& inputs) {
+void verify_fields(const Contraction& op, const std::vector<Shape>& inputs, CheckedData&) {
   BF_CHECK(op.batch > 0 && op.rows > 0 && op.columns > 0 && op.sums > 0);
   const auto check = [&](const std::vector<std::int64_t>& source, std::int64_t rows,
                          std::size_t input) {
@@ -330,7 +333,8 @@ void verify_shape(const Graph& graph, const Node& node, const std::vector<Shape>
 }
 
 // `defined`: values that a node may read. Adds the node's output.
-void verify_node(const Graph& graph, const Node& node, std::vector<bool>& defined) {
+void verify_node(const Graph& graph, const Node& node, std::vector<bool>& defined,
+                 CheckedData& data) {
   std::vector<Shape> inputs;
   for (ValueId id : node.inputs) {
     BF_CHECK(index_of(id) < graph.values.size());
@@ -342,7 +346,7 @@ void verify_node(const Graph& graph, const Node& node, std::vector<bool>& define
   defined[index_of(node.output)] = true;
 
   verify_shape(graph, node, inputs);
-  std::visit([&](const auto& op) { verify_fields(op, inputs); }, node.op);
+  std::visit([&](const auto& op) { verify_fields(op, inputs, data); }, node.op);
 }
 
 }  // namespace
@@ -397,6 +401,11 @@ std::string_view op_name(const Op& op) {
 }
 
 void verify(const Graph& graph) {
+  CheckedData none;
+  verify(graph, none);
+}
+
+void verify(const Graph& graph, CheckedData& data) {
   verify_values(graph);
   std::vector<bool> defined(graph.values.size(), false);
   for (ValueId id : graph.inputs) {
@@ -406,7 +415,7 @@ void verify(const Graph& graph) {
   }
   for (const Node& node : graph.nodes) {
     const CheckScope scope("node " + node.origin.text);
-    verify_node(graph, node, defined);
+    verify_node(graph, node, defined, data);
   }
   if (graph.one_hot.size > 0) {
     std::int64_t elements = 0;

@@ -9,6 +9,7 @@
 
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
+#include "frontend/graph/checked_data.h"
 #include "frontend/graph/graph.h"
 #include "frontend/passes/passes.h"
 
@@ -239,16 +240,18 @@ void normalise(Graph& graph, const PassOptions& options) {
   if (options.spec != nullptr && is_disabled(options, "fold-output-spec"))
     fail("BF2010", "pass 'fold-output-spec'", "there are no rows of a specification without it",
          "enable it, or leave out the specification");
-  verify(graph);
+  CheckedData data;
+  verify(graph, data);
   for (const Pass& pass : kPasses) {
     if (!runs(options, pass) || (options.grids && !pass.traits.keeps_grids)) continue;
     const CheckScope scope(fmt::format("pass '{}'", pass.name));
     const auto start = std::chrono::steady_clock::now();
     pass.run(graph, options);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    verify(graph);
+    verify(graph, data);
     if (options.after_pass) options.after_pass(pass.name, graph, seconds.count());
   }
+  verify(graph);
   if (!options.grids) check_supported(graph);
 }
 

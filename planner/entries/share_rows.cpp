@@ -6,6 +6,7 @@
 #include <string>
 
 #include "frontend/diagnostic.h"
+#include "planner/plan/pipeline.h"
 
 namespace bf_aot {
 namespace {
@@ -44,13 +45,20 @@ void share_rows(Plan& plan) {
     plan.parallel.reason = "tiles of backward rows write bounds of neurons of their own";
     return;
   }
-  const std::string reason =
-      fmt::format("the plan (method {}) has no backward rows, whose tiles workers could share",
-                  to_string(config.method));
-  if (config.batch == 1)
-    fail("BF2106", "--parallel", reason + ", and there is no batch of boxes",
-         "add --batch N, so that workers share the boxes of a call, or leave --parallel out");
-  plan.parallel.reason = reason + ": they share the boxes of a batch alone";
+  plan.parallel.reason =
+      fmt::format("the plan (method {}) has no backward rows, whose tiles workers could share{}",
+                  to_string(config.method),
+                  config.batch == 1 ? ", and there is no batch of boxes"
+                                    : ": they share the boxes of a batch alone");
+}
+
+void check_workers(const Plan& plan) {
+  const PlannerConfig& config = plan.config;
+  if (config.workers == 1 || config.batch > 1 || plan.parallel.workers > 1 ||
+      !is_enabled(config, "share-rows"))
+    return;
+  fail("BF2106", "--parallel", plan.parallel.reason,
+       "add --batch N, so that workers share the boxes of a call, or leave --parallel out");
 }
 
 }  // namespace bf_aot

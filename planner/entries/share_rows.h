@@ -11,8 +11,11 @@ namespace bf_aot {
 // stay as they are.
 void share_rows(Entry& entry, int workers);
 
-// Shares the rows of all entries, and makes plan.parallel. Throws: BF2106 when neither rows nor
-// boxes of a batch can be shared.
+// Shares the rows of all entries, and makes plan.parallel.
 void share_rows(Plan& plan);
+
+// Throws BF2106 when the plan is for several workers, and there are neither rows nor boxes of a
+// batch that they could share. For plans whose functions of workers a user asked for.
+void check_workers(const Plan& plan);
 
 }  // namespace bf_aot

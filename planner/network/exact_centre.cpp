@@ -115,9 +115,10 @@ class Analysis {
     for (const Term& term : layer.terms) {
       const Values& x = input(term.input);
       made.largest = up(made.largest + up(term.row_norm * x.largest));
-      const int weights = term.weight.empty() ? 0 : unit_of(term.weight);
       if (!x.unit) made.unit.reset();
-      if (made.unit) made.unit = std::min(*made.unit, *x.unit + weights);
+      if (made.unit)
+        made.unit =
+            std::min(*made.unit, *x.unit + (term.weight.empty() ? 0 : unit_of(term.weight)));
     }
     const double largest = up(made.largest + layer.errors.bias_norm);
     if (!made.unit || !std::isfinite(made.largest)) return {std::nullopt, largest};

@@ -213,14 +213,14 @@ void verify_programs(const Plan& plan, const std::vector<calls::Program>& progra
   }
 }
 
-void verify(const Plan& plan, PlanStage stage) {
+void verify(const Plan& plan, PlanStage stage, bool layers) {
   const CheckScope scope(fmt::format("stage {}", to_string(stage)));
   const int align = plan.config.target.align;
   require(align > 0 && (align & (align - 1)) == 0, "alignment {} is no power of two", align);
   require((plan.config.arithmetic == Arithmetic::kInteger) == plan.integer.has_value(),
           "the plan's arithmetic is not the configuration's");
   if (plan.integer) return verify_integer(plan, stage);
-  check_network(plan);
+  if (layers) check_network(plan);
   check_notes(plan);
   check_split_weights(plan);
   if (stage >= PlanStage::kDomains)

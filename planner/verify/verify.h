@@ -10,8 +10,8 @@ namespace bf_aot {
 // Aborts when a plan is malformed (our bug): ids in range, every buffer written before it is read,
 // lifetimes that cover all accesses, no two live buffers overlapping, offsets aligned, task edges
 // complete and acyclic. Written apart from the passes that make what it checks. What comes after
-// `stage` must not be there yet.
-void verify(const Plan& plan, PlanStage stage = PlanStage::kTasks);
+// `stage` must not be there yet. layers: looks at the layers, too, whose weights take long.
+void verify(const Plan& plan, PlanStage stage = PlanStage::kTasks, bool layers = true);
 
 // Aborts when a call program is malformed. `programs` are those of the plan's entries in their
 // order.

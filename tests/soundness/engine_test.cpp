@@ -66,16 +66,7 @@ class EngineTest : public ::testing::TestWithParam<Method> {
   }
 
   void start(const Graph& graph, bool has_spec, PlannerConfig config) {
-    std::shared_ptr<const Plan> made;
-    try {
-      made = plan_for_engine(graph, has_spec, config);
-    } catch (const CompileError& error) {
-      // Neither rows nor boxes that workers could share.
-      if (config.workers == 1 || error.diagnostics().front().code != "BF2106") throw;
-      config.workers = 1;
-      made = plan_for_engine(graph, has_spec, config);
-    }
-    engine_ = std::make_unique<engine::Engine>(lower(std::move(made)));
+    engine_ = std::make_unique<engine::Engine>(lower(plan_for_engine(graph, has_spec, config)));
     ++networks_;
     seen_.insert(config.target.name);
   }

@@ -368,9 +368,10 @@ TEST_F(FunctionSplits, RangesHoldAtViolations) {
     SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);
     lanes.nodes.scales = random_scales(network);
-    const bool some = decide::tighten_ranges(
-        network, lanes, node,
-        {static_cast<std::size_t>(pick(random_, 1, 12)), pick(random_, 0, 3)});
+    NodeLanes* const own = &lanes;
+    const bool some = decide::tighten_ranges(network, {&own, 1}, node,
+                                             {static_cast<std::size_t>(pick(random_, 1, 12)),
+                                              pick(random_, 0, 3), pick(random_, 0, 1) == 1});
     EXPECT_TRUE(some) << "a node with a violation is said to have none";
     const mpq_class error = oracle_error(values);
     for (const NeuronRange& range : node.ranges) {

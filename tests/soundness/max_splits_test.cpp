@@ -276,9 +276,16 @@ TEST_F(MaxSplits, RangesHoldAtViolations) {
     SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);
     lanes.nodes.scales = random_scales(network);
-    EXPECT_TRUE(decide::tighten_ranges(
-        network, lanes, node,
-        {static_cast<std::size_t>(pick(random_, 1, 12)), pick(random_, 0, 3)}));
+    NodeLanes others(network, terms);
+    others.nodes.scales = lanes.nodes.scales;
+    NodeLanes* const two[] = {&lanes, &others};
+    const decide::TightenSettings settings = {static_cast<std::size_t>(pick(random_, 1, 40)),
+                                              pick(random_, 0, 3), pick(random_, 0, 1) == 1};
+    SplitNode alone = node;
+    EXPECT_TRUE(decide::tighten_ranges(network, two, node, settings));
+    EXPECT_TRUE(decide::tighten_ranges(network, std::span(two).first(1), alone, settings));
+    EXPECT_EQ(alone.ranges, node.ranges) << "workers made other ranges";
+    EXPECT_EQ(alone.splits, node.splits);
     for (const decide::NeuronRange& range : node.ranges) {
       ++tightened;
       const mpq_class& z = z_of(network, values, range.open);

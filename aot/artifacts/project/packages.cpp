@@ -13,6 +13,7 @@
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/fill_in.h"
 #include "frontend/graph/model.h"
+#include "planner/plan/plan.h"
 #include "runtime/bf.h"
 
 namespace bf_aot::artifacts {

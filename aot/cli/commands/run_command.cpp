@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "aot/build/compile.h"
 #include "aot/build/frontend_result.h"
@@ -63,6 +65,7 @@ struct RunArguments {
   BoxArguments box;
   int repeat = 0;
   double timeout = 0;
+  int jobs = 0;
   bool json = false;
 };
 
@@ -96,6 +99,10 @@ void add_options(CommandLine& app, RunArguments& arguments) {
       ->transform(positive_number("1e6"))
       ->type_name("S")
       ->excludes(repeat);
+  app.add_option("-j,--jobs", arguments.jobs,
+                 "threads that bound (default: as many as there are cores)")
+      ->transform(whole(1, 256))
+      ->type_name("N");
   app.add_flag("--json", arguments.json, "print one JSON object");
   set_help(app, {kRunExamples, kRunNotes, "guide/methods.md"});
 }
@@ -368,7 +375,10 @@ int run_command(const Call& call) {
       std::ranges::all_of(tokens, [](const auto& each) { return each.second.fixed; }))
     return usage_error(app, "--box is required, or --centre and --eps, or --tokens");
 
-  const build::CompileOptions options = compile_options(arguments.model);
+  build::CompileOptions options = compile_options(arguments.model);
+  options.planner.workers = engine::workers_of(
+      options, arguments.jobs > 0 ? static_cast<std::size_t>(arguments.jobs)
+                                  : std::max(1U, std::thread::hardware_concurrency()));
   const RunResult result = arguments.timeout > 0 ? run_within(arguments, options)
                            : options.planner.lowering == Lowering::kReference
                                ? run_reference(arguments, options)

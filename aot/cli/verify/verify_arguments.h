@@ -37,7 +37,7 @@ struct VerifyArguments {
 
 // Adds the options of verify. jobs: the help text of --jobs.
 inline constexpr char kJobs[] =
-    "threads that split; with --instances instances at once, each in a process "
+    "threads that bound and split; with --instances instances at once, each in a process "
     "of its own (default: as many as there are cores)";
 void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs = kJobs);
 

@@ -119,6 +119,7 @@ class BoxWorker final : public tree::TreeWorker {
 
   bf_status bound(std::size_t count, const float* lower, const float* upper, float* row_lower,
                   float* row_upper, float* coefficients, bf_status* statuses) {
+    if (!goes_on()) throw tree::Abandoned();
     if (b_.kept)
       return verifier_.spec_coefficients_batch(count, lower, upper, row_lower, row_upper,
                                                coefficients, statuses);

@@ -20,12 +20,16 @@ struct NeuronSplit {
   bool positive = false;
   float multiplier = 0;  // >= 0, in units of LaneNodes::scales
   double point = 0;
+
+  bool operator==(const NeuronSplit&) const = default;
 };
 
 // Where an open ReLU, of either sign, lies at every violation of the clause in a node.
 struct NeuronRange {
   std::uint32_t open = 0;
   float lower = 0, upper = 0;
+
+  bool operator==(const NeuronRange&) const = default;
 };
 
 // A node of a tree of neuron splits: what is left of the box after its splits, and the choices

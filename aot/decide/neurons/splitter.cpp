@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "aot/decide/neurons/leaf.h"
@@ -17,10 +18,11 @@ constexpr int kMoreSteps = 20;
 }  // namespace
 
 NodeSplitter::NodeSplitter(const BoxNetwork& network, std::vector<ClauseTerm> terms,
-                           const SplitSettings& settings)
+                           const SplitSettings& settings, std::size_t workers)
     : network_(network),
       terms_(std::move(terms)),
       settings_(settings),
+      workers_(workers),
       lanes_(network_, terms_),
       root_(make_root()) {}
 
@@ -78,6 +80,7 @@ void NodeSplitter::look_ahead(std::span<const SplitNode> nodes,
   lanes_.nodes.keep();
   for (std::size_t first = 0; first < candidates.size(); first += kTogether) {
     const std::size_t count = std::min(kTogether, candidates.size() - first);
+    pause();
     for (std::size_t i = 0; i < count; ++i) {
       NeuronSplit split = candidates[first + i].split;
       for (const bool positive : {false, true}) {
@@ -135,6 +138,7 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
   for (std::size_t p = 0; p < nodes.size(); ++p)
     if (done[p]) end(p);
   for (int step = 0;; ++step) {
+    pause();
     const LaneProposal::Lane& bounds = lanes_.proposal.bound();
     bool measured = false;
     for (std::size_t p = 0; p < nodes.size(); ++p) {
@@ -210,13 +214,26 @@ TightenSettings NodeSplitter::tighten_settings(const SplitNode& node) const {
   return made;
 }
 
+// Tightens ranges of neurons in a node. False when it proves that there is no violation in it.
+bool NodeSplitter::tighten(SplitNode& node) {
+  const TightenSettings settings = tighten_settings(node);
+  std::vector<std::unique_ptr<NodeLanes>> others;
+  std::vector<NodeLanes*> lanes = {&lanes_};
+  for (std::size_t k = 1; settings.by_layer && k < workers_; ++k) {
+    others.push_back(std::make_unique<NodeLanes>(network_, terms_));
+    lanes.push_back(others.back().get());
+    lanes.back()->nodes.scales = lanes_.nodes.scales;
+  }
+  return tighten_ranges(network_, lanes, node, settings, pause);
+}
+
 // Tightens ranges of neurons in the nodes for which that is expected to pay, and bounds these
 // again.
 void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   std::vector<bool> done(nodes.size(), true);
   for (std::size_t p = 0; p < nodes.size(); ++p) {
     if (results[p].closed || !pays_to_tighten(nodes[p])) continue;
-    results[p].closed = !tighten_ranges(network_, lanes_, nodes[p], tighten_settings(nodes[p]));
+    results[p].closed = !tighten(nodes[p]);
     nodes[p].tightened = nodes[p].depth;
     done[p] = results[p].closed;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -29,7 +30,7 @@ struct SplitSettings {
   TightenSettings tighten = {32, 3};
   // Settings for the root of networks with functions, whose slopes the ranges of the box were made
   // without optimising.
-  TightenSettings first_tighten = {512, 10};
+  TightenSettings first_tighten = {512, 10, true};
   std::uint32_t tighten_levels = 6;  // ranges are tightened at least once in as many levels
 };
 
@@ -37,13 +38,18 @@ struct SplitSettings {
 // threads: each has its own splitter of a common network.
 class NodeSplitter {
  public:
+  // workers: of engine::pool(), that share the work on the first node.
   NodeSplitter(const BoxNetwork& network, std::vector<ClauseTerm> terms,
-               const SplitSettings& settings = {});
+               const SplitSettings& settings = {}, std::size_t workers = 1);
 
   // The node that is the whole box.
   const SplitNode& root() const { return root_; }
 
   const std::vector<ClauseTerm>& terms() const { return terms_; }
+
+  // Called between passes through the network, each of which may take long: what it throws leaves
+  // expand(), whose nodes and results then are of no use.
+  std::function<void()> pause = [] {};
 
   // Expands at most kLanes nodes, whose choices become those that were found.
   void expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
@@ -65,6 +71,7 @@ class NodeSplitter {
   bool pays_to_tighten(const SplitNode& node) const;
   TightenSettings tighten_settings(const SplitNode& node) const;
   void tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
+  bool tighten(SplitNode& node);
   bool is_nearly_affine(const SplitNode& node, std::size_t lane) const;
   std::vector<std::size_t> choose_candidates(std::size_t lane) const;
   std::vector<Candidate> candidates_of(const std::vector<std::size_t>& lanes) const;
@@ -77,6 +84,7 @@ class NodeSplitter {
   const BoxNetwork& network_;
   const std::vector<ClauseTerm> terms_;
   const SplitSettings settings_;
+  const std::size_t workers_;
   NodeLanes lanes_;
   const SplitNode root_;
 };

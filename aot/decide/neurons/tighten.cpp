@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "aot/engine/run/pool.h"
+
 namespace bf_aot::decide {
 namespace {
 
@@ -87,51 +89,98 @@ double divided_down(double bound, float factor) {
                         -std::numeric_limits<double>::infinity());
 }
 
-bool tighten_ranges(const BoxNetwork& network, NodeLanes& lanes, SplitNode& node,
-                    const TightenSettings& settings) {
-  lanes.nodes.in_use = 1;
-  for (std::size_t p = 0; p < kLanes; ++p) lanes.nodes.load(p, node);
+namespace {
+
+// A neuron's range in a node as it was, and as it is proven now.
+struct NewRange {
+  double low = 0, high = 0;
+  double lower = 0, upper = 0;
+};
+
+constexpr std::size_t kTogether = kLanes / 2;  // neurons, each from below and from above
+
+// Proves ranges of at most kTogether neurons, by the ranges that the node has.
+void prove_ranges(const BoxNetwork& network, NodeLanes& lanes, const SplitNode& node,
+                  const InputPlane& clause, std::span<const std::uint32_t> neurons, int steps,
+                  const std::function<void()>& pause, std::span<NewRange> made) {
+  const std::size_t count = neurons.size();
+  const auto neuron = [&](std::size_t p) { return neurons[std::min(p / 2, count - 1)]; };
+  std::array<float, kLanes> factors;
+  for (std::size_t p = 0; p < kLanes; ++p) {
+    const auto [layer, place] = network.place_of(neuron(p));
+    const auto at = static_cast<std::size_t>(layer);
+    // The factor is about as large as the neuron is in the clause's sum, so that multipliers have
+    // the clause's units.
+    factors[p] = (p % 2 == 0 ? 1.0F : -1.0F) * power_near(lanes.nodes.scales[at]);
+    lanes.nodes.load_row(p, node, {at, static_cast<std::size_t>(place), factors[p]});
+  }
+  lanes.nodes.in_use = 2 * count;
   lanes.proposal.bound();
-  lanes.proposal.measure_gaps();
-  const InputPlane clause = lanes.proposal.plane(0);
-  const std::vector<std::uint32_t> neurons = neurons_of(network, lanes, settings.neurons);
-  constexpr std::size_t kTogether = kLanes / 2;  // from below and from above
-  for (std::size_t first = 0; first < neurons.size(); first += kTogether) {
-    const std::size_t count = std::min(kTogether, neurons.size() - first);
-    const auto neuron = [&](std::size_t p) { return neurons[first + std::min(p / 2, count - 1)]; };
-    std::array<float, kLanes> factors;
-    for (std::size_t p = 0; p < kLanes; ++p) {
-      const auto [layer, place] = network.place_of(neuron(p));
-      const auto at = static_cast<std::size_t>(layer);
-      // The factor is about as large as the neuron is in the clause's sum, so that multipliers have
-      // the clause's units.
-      factors[p] = (p % 2 == 0 ? 1.0F : -1.0F) * power_near(lanes.nodes.scales[at]);
-      lanes.nodes.load_row(p, node, {at, static_cast<std::size_t>(place), factors[p]});
-    }
-    lanes.nodes.in_use = 2 * count;
+  for (std::size_t p = 0; p < 2 * count; ++p)
+    lanes.nodes.add_clause(p, node, best_multiplier(network, lanes.proposal.plane(p), clause));
+  for (int step = 0; step < steps; ++step) {
+    pause();
     lanes.proposal.bound();
-    for (std::size_t p = 0; p < 2 * count; ++p)
-      lanes.nodes.add_clause(p, node, best_multiplier(network, lanes.proposal.plane(p), clause));
-    for (int step = 0; step < settings.steps; ++step) {
-      lanes.proposal.bound();
-      lanes.proposal.ascend(step);
-    }
-    const auto bounds = lanes.proof.proven_bounds();
-    for (std::size_t p = 0; p < 2 * count; p += 2) {
-      const double lower = divided_down(bounds[p], factors[p]);
-      const double upper = -divided_down(bounds[p + 1], -factors[p + 1]);
-      const auto [low, high] = lanes.nodes.range_of(neuron(p), p);
-      // The comparisons are false for NaN.
-      if (lower > high || upper < low || lower > upper) return false;
-      if (!(lower > low || upper < high)) continue;
-      const std::uint32_t open = neuron(p);
-      if (network.layer_of(open).function == nullptr) {
-        narrow_relu(node, open, std::max(lower, low), std::min(upper, high));
-        continue;
-      }
-      if (lower > low) add_split(node, {open, true, 0, lower});
-      if (upper < high) add_split(node, {open, false, 0, upper});
-    }
+    lanes.proposal.ascend(step);
+  }
+  pause();
+  const auto bounds = lanes.proof.proven_bounds();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [low, high] = lanes.nodes.range_of(neurons[i], 2 * i);
+    made[i] = {low, high, divided_down(bounds[2 * i], factors[2 * i]),
+               -divided_down(bounds[2 * i + 1], -factors[2 * i + 1])};
+  }
+}
+
+// Writes a range that became tighter to the node. False where it is empty.
+bool narrow(const BoxNetwork& network, SplitNode& node, std::uint32_t open, const NewRange& range) {
+  const auto [low, high, lower, upper] = range;
+  // The comparisons are false for NaN.
+  if (lower > high || upper < low || lower > upper) return false;
+  if (!(lower > low || upper < high)) return true;
+  if (network.layer_of(open).function == nullptr) {
+    narrow_relu(node, open, std::max(lower, low), std::min(upper, high));
+    return true;
+  }
+  if (lower > low) add_split(node, {open, true, 0, lower});
+  if (upper < high) add_split(node, {open, false, 0, upper});
+  return true;
+}
+
+// The end of the neurons from `first` on that are tightened by the same ranges.
+std::size_t end_of_round(const BoxNetwork& network, std::span<const std::uint32_t> neurons,
+                         std::size_t first, bool by_layer) {
+  if (!by_layer) return std::min(first + kTogether, neurons.size());
+  const auto layer_of = [&](std::uint32_t neuron) { return network.place_of(neuron).first; };
+  std::size_t end = first;
+  while (end < neurons.size() && layer_of(neurons[end]) == layer_of(neurons[first])) ++end;
+  return end;
+}
+
+}  // namespace
+
+bool tighten_ranges(const BoxNetwork& network, std::span<NodeLanes* const> lanes, SplitNode& node,
+                    const TightenSettings& settings, const std::function<void()>& pause) {
+  NodeLanes& own = *lanes.front();
+  own.nodes.in_use = 1;
+  for (std::size_t p = 0; p < kLanes; ++p) own.nodes.load(p, node);
+  own.proposal.bound();
+  own.proposal.measure_gaps();
+  const InputPlane clause = own.proposal.plane(0);
+  const std::vector<std::uint32_t> chosen = neurons_of(network, own, settings.neurons);
+  const std::span<const std::uint32_t> neurons(chosen);
+  std::vector<NewRange> made(neurons.size());
+  for (std::size_t first = 0; first < neurons.size();) {
+    const std::size_t end = end_of_round(network, neurons, first, settings.by_layer);
+    engine::share(lanes.size(), (end - first + kTogether - 1) / kTogether,
+                  [&](std::size_t group, std::size_t worker) {
+                    const std::size_t at = first + group * kTogether;
+                    const std::size_t count = std::min(kTogether, end - at);
+                    prove_ranges(network, *lanes[worker], node, clause, neurons.subspan(at, count),
+                                 settings.steps, pause, std::span(made).subspan(at, count));
+                  });
+    for (; first < end; ++first)
+      if (!narrow(network, node, neurons[first], made[first])) return false;
   }
   return true;
 }

@@ -26,7 +26,7 @@ void verify_cases(const engine::HostVerifier& verifier, const ExactBoxes* exact,
 }
 
 std::optional<Witness> falsify(const engine::HostVerifier& verifier, const Property& property,
-                               const Cases& cases, const WitnessCheck& check, double seconds,
+                               const Cases& cases, const PointCheck& prove, double seconds,
                                const StopAsked& stop, const CaseProgress& progress,
                                const SearchStart& start) {
   const Evaluation evaluate = [&](const std::vector<float>& x) { return verifier.evaluate(x); };
@@ -37,7 +37,7 @@ std::optional<Witness> falsify(const engine::HostVerifier& verifier, const Prope
     // The time that is left is shared by the cases that are left.
     const double share =
         std::max(0.0, seconds - stopwatch.seconds()) / static_cast<double>(open.size() - k);
-    if (auto witness = search_violation(property, open[k], evaluate, check, share, stop, start))
+    if (auto witness = search_violation(property, open[k], evaluate, prove, share, stop, start))
       return witness;
   }
   return std::nullopt;

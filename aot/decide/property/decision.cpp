@@ -3,13 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/decide.h"
+#include "aot/engine/run/pool.h"
 #include "aot/engine/verifier/make_verifier.h"
+#include "aot/engine/verifier/stopped_calls.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 #include "frontend/property/vnnlib/vnnlib.h"
@@ -25,9 +31,10 @@ namespace {
 constexpr double kFirstSearch = 0.2;
 constexpr double kFirstShare = 0.25;
 constexpr double kCheapBounds = 0.05;
-// Seconds of the first turn of splits, and the search that follows a turn as a share of it.
+// Seconds of the first turn of splits, and the search that follows a turn as a share of it, by one
+// thread and by several.
 constexpr double kFirstTurn = 1;
-constexpr double kSearchShare = 0.5;
+constexpr double kSearchShare = 0.5, kSharedSearchShare = 0.25;
 // Seconds that neurons are split in a turn, as a share of those that boxes were split before it.
 constexpr double kNeuronShare = 0.5;
 // Share of the time for splits that may be spent on optimising the slopes of neurons that maxima
@@ -58,10 +65,12 @@ class Decision {
 
   Outcome run() {
     outcome_.cases = cases_.count();
-    if (settings_.tree_only)
-      decide_by_tree();
-    else
-      decide_by_all();
+    stopped_calls_.run([this] {
+      if (settings_.tree_only)
+        decide_by_tree();
+      else
+        decide_by_all();
+    });
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
     if (outcome_.witness) {
@@ -139,12 +148,14 @@ class Decision {
   }
 
   // Makes the verifier of this method. Inputs that the property fixes are folded into it.
-  DecisionVerifier verifier_of(const DecisionMethod& method) const {
+  DecisionVerifier verifier_of(const DecisionMethod& method) {
     NetworkForm form;
     if (fixed_) form.fixed = &*fixed_;
     form.ordered = ordered_.has_value();
     DecisionVerifier made = calls_.make_verifier(method, form);
     BF_CHECK(made.plan->input_count == property_.input_count);
+    // In a company a process that leaves its work would keep the others waiting.
+    if (calls_.company == nullptr) stopped_calls_.include(*made.host);
     return made;
   }
 
@@ -152,7 +163,7 @@ class Decision {
   void make(const DecisionMethod& method) {
     const system::Stopwatch making;
     network_.release();
-    gradients_.reset();
+    searchers_.clear();
     check_.use_evaluation(nullptr);
     branches_.reset();
     neurons_.reset();
@@ -247,7 +258,8 @@ class Decision {
           (branches || splits_neurons_) && left_to_split() > 0 && !is_split_up();
       const double left = settings_.search_seconds - searched_;
       // Search at least once; while splits remain, for at most a share of the turn.
-      search(split_more ? std::min(left, turn * kSearchShare) : left);
+      const double share = settings_.jobs > 1 ? kSharedSearchShare : kSearchShare;
+      search(split_more ? std::min(left, turn * share) : left);
       if (!split_more) return;
     }
   }
@@ -317,23 +329,72 @@ class Decision {
     outcome_.decide_seconds += deciding.seconds();
   }
 
+  // What a thread that searches has for itself, besides the first one's.
+  struct Searcher {
+    std::unique_ptr<const engine::HostVerifier> host;
+    std::unique_ptr<RowGradients> gradients;
+  };
+
+  // The first search is one thread's, so that what is easily found is the same on every run.
   void search(double seconds) {
     if (is_over() || (seconds <= 0 && searches_ > 0)) return;
     const system::Stopwatch deciding;
-    if (!gradients_ && has_gradients()) gradients_.emplace(*made_.plan);
-    SearchStart start;
-    start.seed = ++searches_;
-    if (gradients_) start.gradients = &*gradients_;
-    outcome_.witness = falsify(*made_.host, property_, cases_, check_, seconds, calls_.stop,
-                               case_progress(DecisionPhase::kSearch), start);
+    const std::size_t workers = searches_ == 0 ? 1 : search_workers();
+    while (searchers_.size() < workers) add_searcher();
+    std::vector<std::optional<Witness>> found(workers);
+    std::mutex proving;
+    std::atomic<bool> over = false;
+    const PointCheck prove = [&](std::size_t property_case, const std::vector<double>& x) {
+      const std::scoped_lock lock(proving);
+      return check_.prove(property_case, x);
+    };
+    const auto is_caller = [caller = std::this_thread::get_id()] {
+      return std::this_thread::get_id() == caller;
+    };
+    const auto stop = [&] {
+      if (!over && is_caller() && calls_.stop()) over = true;
+      return over.load();
+    };
+    const CaseProgress progress = [&](std::size_t done, std::size_t count) {
+      if (is_caller()) case_progress(DecisionPhase::kSearch)(done, count);
+    };
+    engine::share(workers, workers, [&](std::size_t i, std::size_t) {
+      const double left = seconds - deciding.seconds();
+      if (i > 0 && left <= 0) return;
+      const SearchStart start{searches_ + 1 + static_cast<unsigned>(i),
+                              searchers_[i].gradients.get()};
+      const engine::HostVerifier& host = i == 0 ? *made_.host : *searchers_[i].host;
+      found[i] = falsify(host, property_, cases_, prove, left, stop, progress, start);
+      if (found[i]) over = true;
+    });
+    searches_ += static_cast<unsigned>(workers);
+    const auto first =
+        std::ranges::find_if(found, [](const auto& each) { return each.has_value(); });
+    if (first != found.end()) outcome_.witness = std::move(*first);
     searched_ += deciding.seconds();
     outcome_.decide_seconds += deciding.seconds();
   }
 
-  bool has_gradients() const {
-    std::int64_t elements = 0;
+  void add_searcher() {
+    Searcher made;
+    if (!searchers_.empty()) made.host = made_.host->twin();
+    if (elements() <= kMostGradientElements)
+      made.gradients = std::make_unique<RowGradients>(*made_.plan);
+    searchers_.push_back(std::move(made));
+  }
+
+  // As many as there are threads, and memory for their gradients. One where the verifier itself
+  // judges points.
+  std::size_t search_workers() const {
+    if (made_.plan->config.semantics == Semantics::kFloat32Exact) return 1;
+    const std::int64_t most = std::max<std::int64_t>(kMostGradientElements / elements(), 1);
+    return std::min(settings_.jobs, static_cast<std::size_t>(most));
+  }
+
+  std::int64_t elements() const {
+    std::int64_t elements = 1;
     for (const Layer& layer : made_.plan->layers) elements += layer.out;
-    return elements <= kMostGradientElements;
+    return elements;
   }
 
   const system::Stopwatch stopwatch_;
@@ -350,8 +411,9 @@ class Decision {
   WitnessCheck check_{whole_, network_, ordered_ ? &*ordered_ : nullptr};
   Cases cases_{property_, static_cast<std::size_t>(whole_.input_count)};
   Outcome outcome_;
-  DecisionVerifier made_;                  // by the last method
-  std::optional<RowGradients> gradients_;  // on the plan of made_
+  engine::StoppedCalls stopped_calls_{calls_.stop};
+  DecisionVerifier made_;            // by the last method
+  std::vector<Searcher> searchers_;  // by thread, on the plan of made_
   DecisionVerifier of_neurons_;  // where neurons are not split by made_; see verifier_of_neurons()
   bool splits_neurons_ = false;  // there are neurons to split, as far as is known
   std::optional<BranchSearch> branches_;  // on made_

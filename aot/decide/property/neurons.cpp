@@ -47,7 +47,8 @@ std::size_t clauses_of(const VerdictTables& tables) {
 // Expands nodes of the clause whose turn it is.
 class NeuronSearch::Worker final : public tree::TreeWorker {
  public:
-  explicit Worker(const NeuronSearch& search) : search_(search) {}
+  // workers: that may share what one node takes.
+  Worker(const NeuronSearch& search, std::size_t workers) : search_(search), workers_(workers) {}
 
   std::size_t lanes() const override { return kLanes; }
 
@@ -57,8 +58,11 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
       splitter_.reset();
       network_ = search_.network_;
       root_ = root;
-      splitter_ =
-          std::make_unique<NodeSplitter>(*network_, terms_of(search_.cases().tables(), root));
+      splitter_ = std::make_unique<NodeSplitter>(
+          *network_, terms_of(search_.cases().tables(), root), SplitSettings(), workers_);
+      splitter_->pause = [this] {
+        if (!goes_on()) throw tree::Abandoned();
+      };
     }
     nodes_.clear();
     for (const tree::Node& node : nodes)
@@ -87,6 +91,7 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
 
  private:
   const NeuronSearch& search_;
+  const std::size_t workers_;
   std::shared_ptr<const BoxNetwork> network_;
   std::uint32_t root_ = 0;
   std::unique_ptr<NodeSplitter> splitter_;
@@ -107,8 +112,9 @@ NeuronSearch::NeuronSearch(const engine::HostVerifier& verifier, const Plan& pla
 
 NeuronSearch::~NeuronSearch() = default;
 
-std::unique_ptr<tree::TreeWorker> NeuronSearch::make_worker(std::size_t) {
-  return std::make_unique<Worker>(*this);
+// The first thread alone expands roots, before the others begin.
+std::unique_ptr<tree::TreeWorker> NeuronSearch::make_worker(std::size_t thread) {
+  return std::make_unique<Worker>(*this, thread == 0 ? threads() : 1);
 }
 
 std::size_t NeuronSearch::case_of(std::uint32_t root) const {

@@ -21,12 +21,12 @@ constexpr int kProofs = 20;
 class Search {
  public:
   Search(const Property& property, std::size_t index, const Evaluation& evaluate,
-         const WitnessCheck& check, double seconds, const StopAsked& stop, const SearchStart& start)
+         const PointCheck& prove, double seconds, const StopAsked& stop, const SearchStart& start)
       : property_(property),
         case_(property.cases[index]),
         index_(index),
         evaluate_(evaluate),
-        check_(check),
+        prove_(prove),
         seconds_(seconds),
         stop_(stop),
         gradients_(start.gradients),
@@ -122,7 +122,7 @@ class Search {
     if (value <= 0 && (proofs_ < kProofs || proving_ < stopwatch_.seconds() / 2)) {
       const system::Stopwatch proving;
       ++proofs_;
-      found_ = check_.prove(index_, {point.begin(), point.end()});
+      found_ = prove_(index_, {point.begin(), point.end()});
       proving_ += proving.seconds();
     }
     if (value < best_score_) {
@@ -298,7 +298,7 @@ class Search {
   const PropertyCase& case_;
   const std::size_t index_;
   const Evaluation& evaluate_;
-  const WitnessCheck& check_;
+  const PointCheck& prove_;
   const double seconds_;
   const StopAsked& stop_;
   RowGradients* const gradients_;
@@ -317,10 +317,10 @@ class Search {
 }  // namespace
 
 std::optional<Witness> search_violation(const Property& property, std::size_t index,
-                                        const Evaluation& evaluate, const WitnessCheck& check,
+                                        const Evaluation& evaluate, const PointCheck& prove,
                                         double seconds, const StopAsked& stop,
                                         const SearchStart& start) {
-  return Search(property, index, evaluate, check, seconds, stop, start).run();
+  return Search(property, index, evaluate, prove, seconds, stop, start).run();
 }
 
 }  // namespace bf_aot::decide

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "aot/decide/tree/one_root.h"
 #include "frontend/diagnostic.h"
@@ -62,7 +64,10 @@ class SplitSearch::Running {
     if (search_.first_proposal_) prove(*std::exchange(search_.first_proposal_, {}));
     if (company_ != nullptr) company_->begin(search_.state, search_.identity());
     try {
-      if (company_ != nullptr) whole_ = search_.state;
+      if (company_ != nullptr)
+        whole_ = search_.state;
+      else
+        expand_roots();
       while (const auto root = next_root()) run_turn(*root);
     } catch (...) {
       // The others of a company wait for this process, and end with it.
@@ -97,6 +102,29 @@ class SplitSearch::Running {
     witness_ = calls_.prove(search_.case_of(proposal.root), proposal.x);
     if (witness_ && company_ != nullptr) company_->tell(proposal);
     return witness_.has_value();
+  }
+
+  // Expands roots of the same case side by side: clauses have turns one after the other, and a tree
+  // has work for several threads only once its root is expanded.
+  void expand_roots() {
+    std::vector<std::uint32_t> roots;
+    for (const tree::Node& node : search_.state.open)
+      if (node.depth == 0) roots.push_back(node.root);
+    std::ranges::sort(roots);
+    for (auto first = roots.begin(); first != roots.end();) {
+      const std::size_t index = search_.case_of(*first);
+      const auto end = std::find_if(
+          first, roots.end(), [&](std::uint32_t root) { return search_.case_of(root) != index; });
+      const std::span<const std::uint32_t> together(first, end);
+      first = end;
+      if (search_.threads() == 1 || together.size() == 1) continue;
+      if (stopwatch_.seconds() >= limit_ || witness_ || is_stopped()) return;
+      if (!search_.prepare(together.front())) return;
+      tree::TreeCalls calls = tree_calls();
+      calls.prove = [this](const tree::Proposal& proposal) { return prove(proposal); };
+      calls.stop = [this] { return stopwatch_.seconds() >= limit_ || calls_.stop(); };
+      search_.search_.expand_roots(search_.state, together, calls);
+    }
   }
 
   std::optional<std::uint32_t> next_root() {

@@ -17,12 +17,8 @@
 
 namespace bf_aot::decide {
 
-// Proves that an input violates the property. Called on the thread that decides.
-using PointCheck =
-    std::function<std::optional<Witness>(std::size_t property_case, const std::vector<double>& x)>;
-
 struct SplitCalls {
-  PointCheck prove;
+  PointCheck prove;  // called on the thread that decides
   StopAsked stop = [] { return false; };
   // Called now and then with the nodes that were bounded, and the part of all roots that is closed.
   std::function<void(std::uint64_t nodes, double closed)> progress = [](std::uint64_t, double) {};
@@ -72,6 +68,7 @@ class SplitSearch {
   SplitSearch(const Cases& cases, std::vector<std::vector<std::byte>> roots, std::size_t threads);
 
   const Cases& cases() const { return cases_; }
+  std::size_t threads() const { return search_.threads(); }
 
   virtual std::unique_ptr<tree::TreeWorker> make_worker(std::size_t thread) = 0;
   virtual std::size_t case_of(std::uint32_t root) const = 0;

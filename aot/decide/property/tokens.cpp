@@ -10,6 +10,7 @@
 
 #include "aot/decide/boxes/row_bounds.h"
 #include "aot/decide/property/witness.h"
+#include "aot/engine/verifier/stopped_calls.h"
 #include "aot/input/json_io.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
@@ -128,6 +129,7 @@ class TokenSearch {
   const std::vector<std::vector<double>> rows_;
   const WitnessCheck check_;
   const system::Stopwatch stopwatch_;
+  engine::StoppedCalls stopped_calls_{calls_.stop};
   DecisionVerifier verifier_;
   std::size_t case_ = 0;
   double proven_ = 0;  // part of all cases
@@ -297,11 +299,15 @@ Outcome TokenSearch::run() {
   }
   const system::Stopwatch planning;
   verifier_ = calls_.make_verifier(method, {});
+  stopped_calls_.include(*verifier_.host);
   outcome_.make_seconds = planning.seconds();
   outcome_.methods.push_back(method);
   const system::Stopwatch deciding;
-  for (std::size_t i = 0; i < outcome_.cases && !outcome_.witness && !outcome_.stopped; ++i)
-    if (search_case(i)) ++outcome_.verified_cases;
+  stopped_calls_.run([this] {
+    for (std::size_t i = 0; i < outcome_.cases && !outcome_.witness && !outcome_.stopped; ++i)
+      if (search_case(i)) ++outcome_.verified_cases;
+  });
+  outcome_.stopped = outcome_.stopped || calls_.stop();
   outcome_.branched.seconds = outcome_.decide_seconds = deciding.seconds();
   outcome_.answer = outcome_.witness                            ? Answer::kFalsified
                     : outcome_.verified_cases == outcome_.cases ? Answer::kVerified

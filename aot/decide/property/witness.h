@@ -3,6 +3,7 @@
 #include <gmpxx.h>
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ struct Witness {
   bool rational = false;      // proven in rational arithmetic; else in double with error bounds
   bool emitted = false;       // y is what NAME_evaluate makes of x, and violates
 };
+
+// Proves that an input of a case violates the property; none where that fails.
+using PointCheck =
+    std::function<std::optional<Witness>(std::size_t property_case, const std::vector<double>& x)>;
 
 // The inputs x as every answer prints them, see vnnlib::exact_text(). Each text is read again and
 // compared with its number, so that the printed input is the one whose violation is proven.

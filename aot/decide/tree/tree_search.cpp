@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "aot/engine/run/pool.h"
 #include "aot/system/progress.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
@@ -22,6 +23,9 @@ namespace {
 
 // The time that a thread without nodes sleeps before it looks for some again.
 constexpr std::chrono::milliseconds kNap{1};
+
+// Seconds of work for which it is worth starting threads.
+constexpr double kWorthThreads = 5e-3;
 
 // Proposals that wait for their proof. More are dropped: they only propose.
 constexpr std::size_t kMostProposals = 256;
@@ -135,17 +139,24 @@ class Run final : public SharedNodes {
     TreeWorker& worker = *workers_[thread];
     Seat& seat = seats_[thread];
     seat.points_before = worker.points();
-    while (!over_) {
-      if (auto proposal = worker.try_points(seat)) propose(std::move(*proposal));
-      if (thread == 0 && is_over()) break;
-      if (!fill_batch(seat, worker.lanes())) {
-        nap();
-        continue;
+    worker.goes_on = [this] {
+      return !over_ && (std::this_thread::get_id() != caller_ || !is_stopped());
+    };
+    try {
+      while (!over_) {
+        if (auto proposal = worker.try_points(seat)) propose(std::move(*proposal));
+        if (thread == 0 && is_over()) break;
+        if (!fill_batch(seat, worker.lanes())) {
+          nap();
+          continue;
+        }
+        seat.expansions.clear();
+        worker.expand(seat.batch, seat.expansions);
+        BF_CHECK(seat.expansions.size() == seat.batch.size());
+        apply(seat);
       }
-      seat.expansions.clear();
-      worker.expand(seat.batch, seat.expansions);
-      BF_CHECK(seat.expansions.size() == seat.batch.size());
-      apply(seat);
+    } catch (const Abandoned&) {  // the batch stays open
+      BF_CHECK(over_);
     }
   }
 
@@ -168,12 +179,21 @@ class Run final : public SharedNodes {
     if (prove_proposals()) return end(TreeEnd::kFound);
     calls_.progress({nodes_before_ + nodes_, closed_ / most_closed()});
     if (pending_ == 0 && !calls_.share) return end(TreeEnd::kComplete);
-    if (calls_.stop()) return end(TreeEnd::kStopped);
+    if (is_stopped()) return true;
     if (stopwatch_.seconds() >= limits_.seconds) return end(TreeEnd::kTime);
     if (open_bytes_ > limits_.open_bytes) return end(TreeEnd::kMemory);
     if (calls_.share && calls_.share(*this)) return end(TreeEnd::kComplete);
     start_threads();
     return false;
+  }
+
+  // Asks the caller whether to stop, on the thread that called run(). What that throws ends the
+  // search.
+  bool is_stopped() noexcept {
+    guarded([this] {
+      if (calls_.stop()) end(TreeEnd::kStopped);
+    });
+    return over_;
   }
 
   bool end(TreeEnd how) {
@@ -187,9 +207,10 @@ class Run final : public SharedNodes {
   }
 
   // Starts the other threads, as many as the system allows, once there is more to do than one call
-  // of a worker takes.
+  // of a worker takes, or more than one node where the first calls have taken kWorthThreads.
   void start_threads() {
-    if (started_ || pending_ <= workers_[0]->lanes()) return;
+    const bool slow = stopwatch_.seconds() > kWorthThreads;
+    if (started_ || pending_ <= (slow ? 1 : workers_[0]->lanes())) return;
     started_ = true;
     threads_.reserve(workers_.size() - 1);
     for (std::size_t thread = 1; thread < workers_.size(); ++thread) try {
@@ -340,6 +361,7 @@ class Run final : public SharedNodes {
   const TreeLimits& limits_;
   const TreeCalls& calls_;
   const system::Stopwatch stopwatch_;
+  const std::thread::id caller_ = std::this_thread::get_id();
   std::deque<Seat> seats_;  // by thread
   std::vector<std::jthread> threads_;
   bool started_ = false;
@@ -362,6 +384,27 @@ class Run final : public SharedNodes {
 
 }  // namespace
 
+namespace {
+
+// Puts the expansion of an open node of depth 0 into the state.
+void apply_to(TreeState& state, const Node& node, Expansion expansion,
+              std::vector<Proposal>& proposals) {
+  std::erase_if(state.open, [&](const Node& open) { return open.root == node.root; });
+  ++state.nodes;
+  RootLeaves& leaves = state.roots.at(node.root);
+  if (expansion.fate == Fate::kClosed) {
+    leaves.closed.add(0);
+  } else if (expansion.fate == Fate::kStuck) {
+    leaves.stuck.add(0);
+  } else {
+    state.open.push_back({node.root, 1, std::move(expansion.second)});
+    state.open.push_back({node.root, 1, std::move(expansion.first)});
+  }
+  if (expansion.proposal) proposals.push_back(std::move(*expansion.proposal));
+}
+
+}  // namespace
+
 TreeSearch::TreeSearch(std::size_t threads, WorkerFactory factory)
     : factory_(std::move(factory)), workers_(std::max<std::size_t>(threads, 1)) {}
 
@@ -369,6 +412,39 @@ TreeSearch::~TreeSearch() = default;
 
 TreeEnd TreeSearch::run(TreeState& state, const TreeLimits& limits, const TreeCalls& calls) {
   return Run(workers_, factory_, state, limits, calls).run();
+}
+
+bool TreeSearch::expand_roots(TreeState& state, std::span<const std::uint32_t> roots,
+                              const TreeCalls& calls) {
+  std::vector<Node> nodes;
+  for (const Node& node : state.open)
+    if (node.depth == 0 && std::ranges::find(roots, node.root) != roots.end())
+      nodes.push_back(node);
+  std::vector<std::optional<Expansion>> made(nodes.size());
+  std::atomic<bool> over = false;
+  const auto goes_on = [&, caller = std::this_thread::get_id()] {
+    if (!over && std::this_thread::get_id() == caller && calls.stop()) over = true;
+    return !over;
+  };
+  engine::share(workers_.size(), nodes.size(), [&](std::size_t i, std::size_t thread) {
+    if (!goes_on()) return;
+    if (workers_[thread] == nullptr) workers_[thread] = factory_(thread);
+    TreeWorker& worker = *workers_[thread];
+    worker.goes_on = [&over] { return !over; };
+    std::vector<Expansion> expansions;
+    try {
+      worker.expand({&nodes[i], 1}, expansions);
+      made[i] = std::move(expansions.at(0));
+    } catch (const Abandoned&) {
+      BF_CHECK(over);
+    }
+  });
+  std::vector<Proposal> proposals;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!made[i]) continue;
+    apply_to(state, nodes[i], std::move(*made[i]), proposals);
+  }
+  return std::ranges::any_of(proposals, calls.prove);
 }
 
 void expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "aot/decide/tree/tree_state.h"
@@ -60,8 +61,9 @@ struct TreeCalls {
 class TreeSearch {
  public:
   // threads: at least 1. The thread that calls run() is the first of them; the others are started
-  // when there is more to do than one call of a worker takes. A thread that cannot be started, or
-  // whose worker cannot be made, is left out; only the first one's failure is thrown.
+  // when there is more to do than one call of a worker takes, or calls take milliseconds. A thread
+  // that cannot be started, or whose worker cannot be made, is left out; only the first one's
+  // failure is thrown.
   TreeSearch(std::size_t threads, WorkerFactory factory);
   ~TreeSearch();
   TreeSearch(const TreeSearch&) = delete;
@@ -73,6 +75,12 @@ class TreeSearch {
   // that was done, also where a worker or a function of `calls` throws, which is thrown on. May be
   // called again; workers are kept.
   TreeEnd run(TreeState& state, const TreeLimits& limits, const TreeCalls& calls);
+
+  // Expands the whole roots, of depth 0, that are open among `roots`, side by side: one root alone
+  // keeps one thread busy. Returns whether a proposal was proven. A stop that `calls` asks for
+  // leaves roots open. Throws what a worker or a function of `calls` throws, after which the state
+  // is as before.
+  bool expand_roots(TreeState& state, std::span<const std::uint32_t> roots, const TreeCalls& calls);
 
  private:
   WorkerFactory factory_;

@@ -51,10 +51,14 @@ class TreeWorker {
 
   // One expansion for each node, in order. Fate and children depend on the node alone: not on the
   // other nodes, nor on time, nor on earlier calls. So the tree is the same for any number of
-  // threads.
+  // threads. May throw Abandoned after `goes_on` has said no.
   virtual void expand(std::span<const Node> nodes, std::vector<Expansion>& out) = 0;
 
-  // Called before each round: a worker may look for a violation for a short time.
+  // For the worker to ask now and then, on any thread: whether the search goes on. Does not throw.
+  std::function<bool()> goes_on = [] { return true; };
+
+  // Called before each round: a worker may look for a violation for a short time. May throw
+  // Abandoned as expand().
   virtual std::optional<Proposal> try_points(const OpenNodes& open) {
     (void)open;
     return std::nullopt;
@@ -63,6 +67,9 @@ class TreeWorker {
   // The number of inputs that were tried so far.
   virtual std::uint64_t points() const { return 0; }
 };
+
+// Thrown by a TreeWorker that was told to end: nodes that are being expanded stay open.
+struct Abandoned {};
 
 // Makes the worker of a thread, on that thread. Several threads may call it at once.
 using WorkerFactory = std::function<std::unique_ptr<TreeWorker>(std::size_t thread)>;

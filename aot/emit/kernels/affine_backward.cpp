@@ -2,6 +2,7 @@
 
 #include "aot/emit/kernels/kernels.h"
 #include "frontend/diagnostic.h"
+#include "runtime/bf/contract/tables.h"
 
 // Backward kernels: lanes are rows, so that every sum stays within its lane.
 

@@ -2,6 +2,7 @@
 
 #include "aot/emit/kernels/kernels.h"
 #include "aot/emit/loop/intrinsics.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::emit {
 namespace {

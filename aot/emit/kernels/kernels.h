@@ -5,7 +5,8 @@
 
 #include "aot/emit/loop/print/print.h"
 #include "aot/emit/loop/program.h"
-#include "planner/plan/plan.h"
+#include "planner/plan/kernels.h"
+#include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::emit {
 

@@ -48,7 +48,7 @@ Jit::~Jit() {
 
 bf_status Jit::call(const engine::Engine& engine, const Signature& signature,
                     const engine::Arguments& arguments, engine::TraceHook hook) {
-  if (compiler_.jit == build::JitMode::kOff || hook != nullptr || signature.parallel)
+  if (compiler_.jit == build::JitMode::kOff || hook != nullptr)
     return engine.call(signature, arguments, hook);
   if (work_ != nullptr && since_poll_.seconds() > kPollSeconds) poll(engine);
   const EntryKind entry = engine.entry_of(signature);
@@ -64,7 +64,10 @@ bf_status Jit::call(const engine::Engine& engine, const Signature& signature,
   engine::Arguments measured = arguments;
   std::vector<double> seconds(engine.calls(entry), 0.0);
   measured.seconds = &seconds;
-  const bf_status status = engine.call(signature, measured);
+  // Calls are measured where workers do not share them.
+  Signature alone = signature;
+  alone.parallel = false;
+  const bf_status status = engine.call(alone, measured);
   state.chosen = true;
   choose(engine, entry, seconds);
   if (!units_.empty()) compile_all(engine);

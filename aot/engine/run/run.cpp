@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include "bf/dense/boxes.h"
@@ -80,6 +81,7 @@ class Runner {
   bf_status run(const Operations& operations);
   bf_status run(const Operation& operation);
   void call(const Operation& operation, void* result);
+  void note(const Operation& operation, const Value* values);
   Value local(calls::Local which) const;
   void define_window(const Operation& operation);
   void define_row_errors(const Operation& operation);
@@ -105,6 +107,7 @@ class Runner {
   double absolute_[kMostBoxes] = {};
   bf::SlopeAscent ascent_;
   bool warm_ = false;
+  std::mutex* noting_ = nullptr;  // of workers, which note one after the other
   std::vector<bf::Window> windows_;
 };
 
@@ -232,6 +235,21 @@ void Runner::call(const Operation& operation, void* result) {
       }
     }
   }
+  if (memory_.open != nullptr || memory_.ranges != nullptr) note(operation, values);
+  const Thunk code = entry_.code[operation.call].load(std::memory_order_relaxed);
+  if (memory_.seconds == nullptr) return code(values, result);
+  const auto start = std::chrono::steady_clock::now();
+  code(values, result);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  (*memory_.seconds)[operation.call] += took.count();
+}
+
+// Notes what is asked for of the neurons that a call relaxes.
+void Runner::note(const Operation& operation, const Value* values) {
+  if (operation.relaxed < 0 && operation.factors[0] < 0 && operation.factors[1] < 0) return;
+  // Tiles make relaxations anew, each the same.
+  const auto lock =
+      noting_ != nullptr ? std::unique_lock(*noting_) : std::unique_lock<std::mutex>();
   if (memory_.open != nullptr && operation.relaxed >= 0)
     (*memory_.open)[static_cast<std::size_t>(operation.relaxed)] =
         count_open(values, operation.relaxes_relu);
@@ -246,12 +264,6 @@ void Runner::call(const Operation& operation, void* result) {
                     values[3 + 2 * k].pointer, values[4 + 2 * k].pointer, values[4 + 2 * k].pointer,
                     (*memory_.ranges)[static_cast<std::size_t>(factor)]);
   }
-  const Thunk code = entry_.code[operation.call].load(std::memory_order_relaxed);
-  if (memory_.seconds == nullptr) return code(values, result);
-  const auto start = std::chrono::steady_clock::now();
-  code(values, result);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  (*memory_.seconds)[operation.call] += took.count();
 }
 
 void Runner::define_window(const Operation& operation) {
@@ -314,9 +326,11 @@ bf_status Runner::tiles(const Operation& operation) {
     }
     return BF_OK;
   }
+  std::mutex noting;
   const auto tile = [&](int index, unsigned char* own) {
     if (!goes_on(index * operation.neurons, count_)) return;  // the executor may be in C
     Runner worker = *this;
+    worker.noting_ = &noting;
     worker.first_ = index * operation.neurons;
     worker.regions_[static_cast<std::size_t>(Region::kOwn)] = reinterpret_cast<std::byte*>(own);
     worker.run(operation.body);  // no body of a tile has tiles, which alone can fail

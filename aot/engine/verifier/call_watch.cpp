@@ -62,9 +62,11 @@ double CallWatch::share_of(const engine::Place& place) {
 
 bool CallWatch::ask(const engine::Place& place) noexcept {
   const Clock::time_point now = Clock::now();
-  late_ = now >= end_;
-  if (late_) return false;
-  if (!tell_ || now - told_ < pause_) return true;
+  if (now >= end_) {
+    late_ = true;
+    return false;
+  }
+  if (!tell_ || std::this_thread::get_id() != thread_ || now - told_ < pause_) return true;
   told_ = now;
   try {
     return tell_(place, share_of(place));

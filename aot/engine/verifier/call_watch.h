@@ -1,7 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <exception>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "aot/engine/run/watch.h"
@@ -20,8 +23,8 @@ std::vector<Method> cheaper_methods(const Plan& plan);
 // one, which takes seconds itself.
 double predicted_seconds(const Plan& plan, EntryKind kind, const Box* box = nullptr);
 
-// Ends calls when a time has come, or when it is told to. It serves one thread, and no calls with
-// workers.
+// Ends calls when a time has come, or when it is told to. It serves the calls of the thread that
+// makes it, whose workers ask it, too.
 class CallWatch final : public engine::Watch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -29,8 +32,8 @@ class CallWatch final : public engine::Watch {
   // on.
   using Tell = std::function<bool(const engine::Place& place, double share)>;
 
-  // `tell` is called first at once, then every `pause` at most; what it throws ends the
-  // call, and is thrown by rethrow().
+  // `tell` is called on the thread that makes the watch: first at once, then every `pause` at most.
+  // What it throws ends the call, and is thrown by rethrow().
   CallWatch(Clock::time_point end, Tell tell, std::chrono::milliseconds pause);
 
   void rethrow() const;
@@ -43,10 +46,11 @@ class CallWatch final : public engine::Watch {
   const Clock::time_point end_;
   const Tell tell_;
   const std::chrono::milliseconds pause_;
+  const std::thread::id thread_ = std::this_thread::get_id();
   Clock::time_point told_;
   const Entry* entry_ = nullptr;
   std::vector<double> before_;  // of each task, and all: seconds of those that run before it
-  bool late_ = false;
+  std::atomic<bool> late_ = false;
   std::exception_ptr thrown_;
 };
 

@@ -6,17 +6,31 @@
 #include <cstdlib>
 #include <utility>
 
+#include "aot/engine/run/pool.h"
+#include "aot/engine/verifier/call_watch.h"
 #include "aot/engine/verifier/timed_parts.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::engine {
 namespace {
 
-constexpr Signature kBounds = {};
-constexpr Signature kSpecBounds = {.spec = true};
 constexpr Signature kSpecBatch = {.spec = true, .batch = true};
 constexpr Signature kCoefficientsBatch = {.spec = true, .coefficients = true, .batch = true};
 constexpr Signature kEvaluate = {.purpose = Purpose::kEvaluate};
+
+// Seconds of a call that workers share: it runs some tens of rounds of tiles, and to wake a thread
+// for one takes tens of microseconds.
+constexpr double kWorthSharing = 2e-3;
+
+std::size_t workers_of(const Plan& plan) {
+  if (plan.parallel.workers == 1) return 1;
+  const double seconds = std::max(predicted_seconds(plan, EntryKind::kBounds),
+                                  predicted_seconds(plan, EntryKind::kSpecBounds));
+  const bf_executor* const threads = seconds < kWorthSharing ? nullptr : pool();
+  return threads == nullptr
+             ? 1
+             : std::min(threads->workers, static_cast<std::size_t>(plan.parallel.workers));
+}
 
 void expect_ok(bf_status status, const Signature& signature) {
   if (status != BF_OK)
@@ -33,17 +47,19 @@ void EngineVerifier::Free::operator()(std::byte* memory) const {
 EngineVerifier::EngineVerifier(std::shared_ptr<const Lowered> lowered, bool with_parts,
                                std::unique_ptr<EngineCaller> caller)
     : EngineVerifier(std::make_shared<const engine::Engine>(
-          std::move(lowered), engine::EngineOptions{.with_parts = with_parts})) {
+                         lowered, engine::EngineOptions{.with_parts = with_parts}),
+                     with_parts ? 1 : workers_of(lowered->plan())) {
   caller_ = std::move(caller);
 }
 
-EngineVerifier::EngineVerifier(std::shared_ptr<const engine::Engine> engine)
-    : engine_(std::move(engine)) {
+EngineVerifier::EngineVerifier(std::shared_ptr<const engine::Engine> engine, std::size_t workers)
+    : engine_(std::move(engine)), workers_(workers) {
   const Plan& of = engine_->plan();
   std::int64_t needed = 1;
   for (const ExportedFunction& each : of.functions)
     if (each.signature.purpose == Purpose::kBounds || each.signature.purpose == Purpose::kEvaluate)
       needed = std::max(needed, each.workspace.bytes);
+  needed += static_cast<std::int64_t>(workers_ - 1) * of.worker_bytes();
   const auto align =
       std::max(static_cast<std::size_t>(of.config.target.align), alignof(std::max_align_t));
   workspace_bytes_ = (static_cast<std::size_t>(needed) + align - 1) / align * align;
@@ -54,7 +70,7 @@ EngineVerifier::EngineVerifier(std::shared_ptr<const engine::Engine> engine)
 }
 
 std::unique_ptr<const HostVerifier> EngineVerifier::twin() const {
-  return std::unique_ptr<const HostVerifier>(new EngineVerifier(engine_));
+  return std::unique_ptr<const HostVerifier>(new EngineVerifier(engine_, 1));
 }
 
 bf_status EngineVerifier::run(const Signature& signature, const engine::Arguments& arguments,
@@ -70,6 +86,10 @@ engine::Arguments EngineVerifier::in_workspace() const {
   return made;
 }
 
+Signature EngineVerifier::one_box(bool spec) const {
+  return {.spec = spec, .parallel = workers_ > 1};
+}
+
 Bounds EngineVerifier::call(const Signature& signature, const input::FloatBox& box,
                             const Noted& noted, engine::TraceHook hook) const {
   const Plan& plan = engine_->plan();
@@ -83,6 +103,7 @@ Bounds EngineVerifier::call(const Signature& signature, const input::FloatBox& b
   arguments.open = noted.open;
   arguments.ranges = noted.ranges;
   arguments.watch = watch_;
+  if (signature.parallel) arguments.executor = pool();
   expect_ok(run(signature, arguments, hook), signature);
   return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
 }
@@ -95,7 +116,7 @@ bool EngineVerifier::ask(engine::Watch* watch) const {
 Bounds EngineVerifier::bounds(const input::FloatBox& box) const {
   last_ = {};
   open_.assign(engine_->plan().layers.size(), -1);
-  Bounds made = call(kBounds, box, {.open = &open_});
+  Bounds made = call(one_box(false), box, {.open = &open_});
   last_ = box;
   return made;
 }
@@ -103,7 +124,7 @@ Bounds EngineVerifier::bounds(const input::FloatBox& box) const {
 Bounds EngineVerifier::spec_bounds(const input::FloatBox& box) const {
   last_spec_ = {};
   ranges_.assign(engine_->plan().layers.size(), {});
-  Bounds made = call(kSpecBounds, box, {.ranges = &ranges_});
+  Bounds made = call(one_box(true), box, {.ranges = &ranges_});
   last_spec_ = box;
   return made;
 }
@@ -146,6 +167,7 @@ bf_status EngineVerifier::batch(const Signature& signature, std::size_t count, c
   arguments.out_upper = row_upper;
   arguments.coefficients = coefficients;
   arguments.statuses = statuses;
+  arguments.watch = watch_;
   return run(signature, arguments);
 }
 
@@ -166,7 +188,7 @@ bf_status EngineVerifier::spec_coefficients_batch(std::size_t count, const float
 std::vector<double> EngineVerifier::sample_times(const input::FloatBox& box,
                                                  const system::SampleLimits& limits) const {
   const Plan& plan = engine_->plan();
-  const Signature signature = plan.spec_rows > 0 ? kSpecBounds : kBounds;
+  const Signature signature = one_box(plan.spec_rows > 0);
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
   engine::Arguments arguments = in_workspace();
@@ -174,12 +196,13 @@ std::vector<double> EngineVerifier::sample_times(const input::FloatBox& box,
   arguments.upper = box.upper.data();
   arguments.out_lower = lower.data();
   arguments.out_upper = upper.data();
+  if (signature.parallel) arguments.executor = pool();
   run(signature, arguments);  // what makes calls faster is not measured
   return system::sample_calls([&] { run(signature, arguments); }, limits);
 }
 
 std::vector<TimedPart> EngineVerifier::time_parts(const input::FloatBox& box, int repeats) const {
-  const Signature signature = engine_->plan().spec_rows > 0 ? kSpecBounds : kBounds;
+  const Signature signature = one_box(engine_->plan().spec_rows > 0);
   return timed_parts([&](engine::TraceHook hook) { call(signature, box, {}, hook); }, repeats);
 }
 

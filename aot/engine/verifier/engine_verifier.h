@@ -22,7 +22,9 @@ class EngineCaller {
                          const engine::Arguments& arguments, engine::TraceHook hook) = 0;
 };
 
-// A verifier that has its plan run by the engine.
+// A verifier that has its plan run by the engine. Where the plan is for several workers, the
+// threads of pool() share each call of bounds() and spec_bounds() that is predicted to be worth
+// waking them.
 class EngineVerifier final : public HostVerifier {
  public:
   // with_parts: time_parts() can be called. caller: null: the engine is called directly. Throws:
@@ -30,7 +32,7 @@ class EngineVerifier final : public HostVerifier {
   EngineVerifier(std::shared_ptr<const Lowered> lowered, bool with_parts,
                  std::unique_ptr<EngineCaller> caller = nullptr);
 
-  // The twin shares the engine, and with it the code that a caller has replaced.
+  // The twin shares the engine, and with it the code that a caller has replaced. It works alone.
   std::unique_ptr<const HostVerifier> twin() const override;
   bool ask(engine::Watch* watch) const override;
   Bounds bounds(const input::FloatBox& box) const override;
@@ -55,8 +57,11 @@ class EngineVerifier final : public HostVerifier {
     void operator()(std::byte* memory) const;
   };
 
-  explicit EngineVerifier(std::shared_ptr<const engine::Engine> engine);
+  EngineVerifier(std::shared_ptr<const engine::Engine> engine, std::size_t workers);
   engine::Arguments in_workspace() const;
+  // The function of one box that bounds the outputs or the specification: that of several workers
+  // where they share calls.
+  Signature one_box(bool spec) const;
   bf_status batch(const Signature& signature, std::size_t count, const float* lower,
                   const float* upper, float* row_lower, float* row_upper, float* coefficients,
                   bf_status* statuses) const;
@@ -73,6 +78,7 @@ class EngineVerifier final : public HostVerifier {
 
   std::shared_ptr<const engine::Engine> engine_;
   std::unique_ptr<EngineCaller> caller_;
+  std::size_t workers_ = 1;  // that share calls of one box
   std::unique_ptr<std::byte, Free> workspace_;
   std::size_t workspace_bytes_ = 0;
   mutable engine::Watch* watch_ = nullptr;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 
@@ -17,6 +18,11 @@ struct MadeVerifier {
   double print_seconds = 0;
   double compile_seconds = 0;  // of the C++ compiler, when the library was made; 0: not known
 };
+
+// The workers that a plan with these options is made for, where so many threads may share the calls
+// of its verifier. One where the verifier is compiled, and where memory is limited: workers need
+// memory of their own.
+int workers_of(const build::CompileOptions& options, std::size_t threads);
 
 // Makes the verifier of a plan that was made with these options for this machine, without
 // `options.levels`. Throws: CompileError.

@@ -1,5 +1,6 @@
 #include "aot/engine/verifier/verifier.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "aot/build/cache.h"
@@ -10,6 +11,7 @@
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
+#include "runtime/bf/contract/lists.h"
 
 namespace bf_aot::engine {
 
@@ -23,6 +25,12 @@ system::Timing HostVerifier::time(const input::FloatBox& box,
                                   const system::SampleLimits& limits) const {
   const std::vector<double> samples = sample_times(box, limits);
   return {samples.front(), samples[samples.size() / 2], static_cast<int>(samples.size())};
+}
+
+int workers_of(const build::CompileOptions& options, std::size_t threads) {
+  if (options.planner.lowering != Lowering::kPrebuilt || options.planner.memory_budget > 0)
+    return 1;
+  return static_cast<int>(std::min<std::size_t>(threads, bf::kMostWorkers));
 }
 
 MadeVerifier make_verifier(std::shared_ptr<const Lowered> lowered,

@@ -41,8 +41,8 @@ class HostVerifier {
   // This verifier with a workspace of its own, for another thread. Throws: BF3504.
   virtual std::unique_ptr<const HostVerifier> twin() const = 0;
 
-  // Makes `watch` what bounds() and spec_bounds() ask from now on; they throw engine::Stopped where
-  // it ends them. Null: nobody is asked. False where the verifier cannot be stopped.
+  // Makes `watch` what calls that bound boxes ask from now on; they throw engine::Stopped where it
+  // ends them. Null: nobody is asked. False where the verifier cannot be stopped.
   virtual bool ask(engine::Watch* watch) const {
     (void)watch;
     return false;
@@ -69,7 +69,7 @@ class HostVerifier {
   }
 
   // NAME_spec_bounds_batch, in a verifier made with rows of a specification and a batch of at least
-  // `count`; and NAME_spec_coefficients_batch, in one that keeps coefficients. They do not throw.
+  // `count`; and NAME_spec_coefficients_batch, in one that keeps coefficients.
   virtual bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
                                       float* row_lower, float* row_upper,
                                       bf_status* statuses) const = 0;

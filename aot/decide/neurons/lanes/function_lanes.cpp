@@ -88,7 +88,9 @@ void FunctionLanes::measure(const float* over_a, const float* z, float* a, float
       return lost > 0 ? lost : 0;
     };
     gain[p] = loss(state.of_z.value, slope * static_cast<float>(*state.of_z.point) + offset);
-    gap[p] = loss(value_at(function_, static_cast<double>(z[p])), a[p]);
+    // The point of a bound may lie where the node's splits do not hold, and the line is far from f.
+    const double inside = std::clamp(static_cast<double>(z[p]), state.of_z.low, state.of_z.high);
+    gap[p] = loss(value_at(function_, inside), slope * static_cast<float>(inside) + offset);
   }
 }
 

@@ -481,7 +481,7 @@ class Model:
                method: Optional[str] = None, semantics: str = "real", timeout: float = 0,
                search_seconds: Optional[float] = None, branch_seconds: Optional[float] = None,
                iterations: int = 20, alpha: str = "outputs", jit: str = "off",
-               row_tile: int = 0, memory_budget: int = 0, jobs: int = 1,
+               row_tile: int = 0, memory_budget: int = 0, jobs: int = 0,
                checkpoint: Union[None, str, "os.PathLike[str]"] = None,
                progress: Optional[Callable[[Progress], None]] = None,
                stop: Optional[StopEvent] = None, **options: Any) -> VerifyResult:
@@ -500,7 +500,7 @@ class Model:
             alpha: of method "alpha-crown", whose slopes are improved: "outputs", or "all" rows.
             jit: "off", "auto" or "wait": code that a C++ compiler of this machine makes for calls that
                 take the time. The last bits of bounds may differ.
-            jobs: threads that split; 0 is as many as there are cores.
+            jobs: threads that bound and split; 0 is as many as there are cores.
             checkpoint: a file that keeps the tree of the search, written every minute and at the end;
                 where it is there, the search goes on from it. That of the program's --checkpoint.
             progress: called with a Progress now and then, on this thread. What it raises ends the

@@ -5,6 +5,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
+#include "planner/entries/share_rows.h"
 #include "planner/planner.h"
 #include "planner/verify/verify.h"
 #include "tests/paths.h"
@@ -94,8 +95,11 @@ TEST(SharedRowsDeathTest, AreOfEntriesThatSayIt) {
 }
 
 TEST(SharedRows, NeedRows) {
+  const Plan alone = plan_model(config_of(Method::kIbp, 2));
+  EXPECT_EQ(alone.parallel.workers, 1);
+  EXPECT_NE(alone.parallel.reason.find("no backward rows"), std::string::npos);
   try {
-    plan_model(config_of(Method::kIbp, 2));
+    check_workers(alone);
     FAIL() << "nothing can be shared";
   } catch (const CompileError& error) {
     EXPECT_EQ(error.diagnostics().at(0).code, "BF2106");
@@ -103,6 +107,7 @@ TEST(SharedRows, NeedRows) {
   PlannerConfig config = config_of(Method::kIbp, 2);
   config.batch = 8;
   const Plan plan = plan_model(config);
+  check_workers(plan);
   EXPECT_EQ(plan.parallel.workers, 1);
   EXPECT_NE(plan.parallel.reason.find("they share the boxes of a batch alone"), std::string::npos);
 }

@@ -62,7 +62,7 @@ TEST(ReferenceLines, OfLongStaircasesAreThoseOfAllJumps) {
     const Relaxed<mpq_class> made = relax_function(round, low, high);
     return mpq_class(made.slope_upper * x + made.intercept_upper);
   };
-  const auto tenths = [](int n) { return mpq_class(n, 10); };
+  const auto tenths = [](int n) -> mpq_class { return mpq_class(n) / 10; };
   EXPECT_EQ(upper_at(tenths(-12), tenths(48), tenths(18)), tenths(23));
   EXPECT_EQ(upper_at(tenths(12), tenths(68), 4), tenths(45));
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct MadeTree {
   std::size_t lanes = 3;
   std::atomic<std::uint64_t>* expanded = nullptr;  // counts nodes; may be null
   std::uint64_t failing = 0;                       // the expansion that throws; 0: none
+  std::uint64_t endless = 0;  // from this expansion on they take until the search ends; 0: none
 };
 
 inline std::vector<std::byte> bytes_of(std::uint64_t number) {
@@ -61,6 +63,10 @@ class MadeWorker final : public TreeWorker {
   Expansion expand(const Node& node) {
     if (tree_.expanded != nullptr && ++*tree_.expanded == tree_.failing)
       throw std::runtime_error("failed");
+    if (tree_.endless > 0 && *tree_.expanded >= tree_.endless) {
+      while (goes_on()) std::this_thread::yield();
+      throw Abandoned();
+    }
     const std::uint64_t number = number_of(node.state);
     const std::uint64_t bits = mixed(number);
     Expansion made;

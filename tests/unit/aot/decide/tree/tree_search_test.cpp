@@ -117,6 +117,76 @@ TEST(TreeSearch, AStoppedSearchGoesOnToTheSameTree) {
   }
 }
 
+TEST(TreeSearch, StopsWithinExpansionsAndLosesNoNode) {
+  const Searched whole = search({}, 1, 2);
+  for (const std::size_t threads : kThreads) {
+    std::atomic<std::uint64_t> expanded = 0;
+    MadeTree tree;
+    tree.expanded = &expanded;
+    tree.endless = 1000;
+    TreeState state = made_roots(2);
+    TreeCalls calls;
+    const std::thread::id caller = std::this_thread::get_id();
+    calls.stop = [&] {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      return expanded >= tree.endless;
+    };
+    EXPECT_EQ(TreeSearch(threads, made_workers(tree)).run(state, {}, calls), TreeEnd::kStopped);
+    EXPECT_TRUE(is_whole(state));
+    EXPECT_EQ(TreeSearch(threads, made_workers({})).run(state, {}, {}), TreeEnd::kComplete);
+    EXPECT_EQ(state.roots, whole.state.roots);
+    EXPECT_EQ(state.nodes, whole.state.nodes);
+  }
+}
+
+TEST(TreeSearch, WhatStopThrowsWithinAnExpansionIsThrown) {
+  std::atomic<std::uint64_t> expanded = 0;
+  MadeTree tree;
+  tree.expanded = &expanded;
+  tree.endless = 100;
+  TreeState state = made_roots();
+  TreeCalls calls;
+  calls.stop = [&] {
+    if (expanded >= tree.endless) throw std::logic_error("enough");
+    return false;
+  };
+  EXPECT_THROW(TreeSearch(2, made_workers(tree)).run(state, {}, calls), std::logic_error);
+  EXPECT_TRUE(is_whole(state));
+}
+
+TEST(TreeSearch, RootsMayBeExpandedSideBySideBefore) {
+  MadeTree tree;
+  tree.violated = 1;
+  const Searched whole = search(tree, 1, 5);
+  for (const std::size_t threads : kThreads) {
+    TreeState state = made_roots(5);
+    TreeSearch search(threads, made_workers(tree));
+    std::vector<std::uint32_t> proposed;
+    TreeCalls calls;
+    calls.prove = [&](const Proposal& proposal) {
+      proposed.push_back(proposal.root);
+      return false;
+    };
+    const std::vector<std::uint32_t> roots = {1, 2, 4, 7};
+    EXPECT_FALSE(search.expand_roots(state, roots, calls));
+    EXPECT_EQ(state.nodes, 3u);
+    EXPECT_EQ(proposed.size(), 3u);
+    EXPECT_TRUE(is_whole(state));
+    EXPECT_FALSE(search.expand_roots(state, roots, calls));
+    EXPECT_EQ(state.nodes, 3u) << "they are expanded";
+    EXPECT_EQ(search.run(state, {}, {}), TreeEnd::kComplete);
+    EXPECT_EQ(state.roots, whole.state.roots);
+    EXPECT_EQ(state.nodes, whole.state.nodes);
+    state = made_roots(5);
+    calls.prove = [](const Proposal& proposal) { return proposal.root == 4; };
+    EXPECT_TRUE(search.expand_roots(state, roots, calls));
+    state = made_roots(5);
+    calls.stop = [] { return true; };
+    search.expand_roots(state, roots, calls);
+    EXPECT_TRUE(is_whole(state));
+  }
+}
+
 TEST(TreeSearch, EndsWithItsTimeAndItsMemory) {
   MadeTree endless;
   endless.always = endless.deepest = kMostDepth;

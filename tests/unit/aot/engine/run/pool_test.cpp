@@ -1,0 +1,56 @@
+#include "aot/engine/run/pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace bf_aot::engine {
+namespace {
+
+TEST(Pool, SharesEachPieceOnce) {
+  for (const std::size_t workers : {1, 2, 7}) {
+    std::vector<std::atomic<int>> calls(1000);
+    std::vector<std::atomic<int>> working(workers);
+    share(workers, calls.size(), [&](std::size_t i, std::size_t worker) {
+      ASSERT_LT(worker, workers);
+      EXPECT_EQ(working[worker]++, 0) << "two pieces of one worker at a time";
+      ++calls[i];
+      --working[worker];
+    });
+    for (const std::atomic<int>& each : calls) EXPECT_EQ(each, 1);
+  }
+  share(4, 0, [](std::size_t, std::size_t) { FAIL(); });
+}
+
+TEST(Pool, OneWorkerIsTheCaller) {
+  share(1, 10, [caller = std::this_thread::get_id()](std::size_t, std::size_t) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+  });
+}
+
+TEST(Pool, ThrowsWhatThePiecesThrow) {
+  for (const std::size_t workers : {1, 4}) {
+    std::atomic<int> calls = 0;
+    const auto fails = [&](std::size_t i, std::size_t) {
+      ++calls;
+      if (i == 3) throw std::runtime_error("the third");
+    };
+    EXPECT_THROW(share(workers, 1'000'000, fails), std::runtime_error);
+    EXPECT_LT(calls, 1'000'000);
+  }
+}
+
+TEST(Pool, CallsWithinCallsEnd) {
+  std::atomic<int> calls = 0;
+  share(4, 8,
+        [&](std::size_t, std::size_t) { share(4, 8, [&](std::size_t, std::size_t) { ++calls; }); });
+  EXPECT_EQ(calls, 64);
+}
+
+}  // namespace
+}  // namespace bf_aot::engine
