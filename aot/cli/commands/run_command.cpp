@@ -108,10 +108,13 @@ void add_options(CommandLine& app, RunArguments& arguments) {
 }
 
 // Unstable neurons per layer with an activation, counted by the engine, or by the reference on the
-// same plan: a compiled verifier does not carry code for it.
+// same plan: a compiled verifier does not carry code for it, nor do plans of intervals alone. None
+// where the reference would take far longer than bounds.
 std::vector<int> count_unstable(const Plan& plan, const engine::HostVerifier& host,
                                 const input::FloatBox& box) {
   if (const auto counted = host.count_unstable(box)) return *counted;
+  constexpr double kMostSeconds = 2e-3;  // of bounds; the reference takes some 50 times as long
+  if (engine::predicted_seconds(plan, EntryKind::kBounds) > kMostSeconds) return {};
   const std::vector<double> lower(box.lower.begin(), box.lower.end());
   const std::vector<double> upper(box.upper.begin(), box.upper.end());
   return reference::execute(plan, *plan.find_entry(EntryKind::kBounds), lower, upper).unstable;
@@ -357,7 +360,7 @@ void print(const RunResult& result) {
              to_string(plan.config.lowering), plan.config.target.name);
   fmt::print("memory   {} bytes of workspace, {} bytes of weights\n", plan.arena_bytes(),
              plan.weights_bytes());
-  fmt::print("unstable {}\n", engine::join(result.unstable));
+  if (!result.unstable.empty()) fmt::print("unstable {}\n", engine::join(result.unstable));
   fmt::print("time     {} (least), {} (median of {}); ready in {}\n",
              engine::duration(result.timing.min), engine::duration(result.timing.median),
              result.timing.repeats, engine::duration(result.compile_seconds));

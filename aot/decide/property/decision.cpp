@@ -51,6 +51,14 @@ bool has_maxima_to_split(const Plan& plan) {
          !can_split_neurons(plan);
 }
 
+// Predicted seconds of bounds of the rows on one box, the same for any number of threads.
+double seconds_of_one_thread(const Plan& plan) {
+  double seconds = 0;
+  for (const Task& task : plan.find_entry(EntryKind::kSpecBounds)->tasks)
+    seconds += task.predicted_seconds;
+  return seconds;
+}
+
 class Decision {
  public:
   Decision(const Sampler& network, const Property& property, const DecisionSettings& settings,
@@ -186,8 +194,9 @@ class Decision {
   }
 
   // Predicts that optimising the rows of all layers ends in time: it takes as long as optimising
-  // the outputs' rows did, times how many more tiles hidden layers have. That is an overestimate,
-  // since their rows pass fewer layers, and stable neurons have no rows.
+  // the outputs' rows, times how many more tiles hidden layers have. That is an overestimate, since
+  // their rows pass fewer layers, and stable neurons have no rows. By the cost model, since a clock
+  // would choose another way on a machine that is busy.
   bool has_time_for_all() const {
     const Plan& plan = *made_.plan;
     double rows = 0, outputs = 1;
@@ -199,8 +208,9 @@ class Decision {
         rows += layer.out;
     }
     constexpr double kTile = 16;  // rows of a tile, about
-    const double expected = bounding_ * (rows / kTile) / std::ceil(outputs / kTile);
-    return stopwatch_.seconds() + expected <= settings_.bound_seconds;
+    const double once = seconds_of_one_thread(plan);
+    const auto open = static_cast<double>(cases_.count() - cases_.verified_count());
+    return open * once * (rows / kTile) / std::ceil(outputs / kTile) <= settings_.bound_seconds;
   }
 
   SplitCalls branch_calls(DecisionPhase phase) {
@@ -295,20 +305,20 @@ class Decision {
     const system::Stopwatch making;
     if (timed) method.alpha = AlphaRows::kOutputs;
     of_neurons_ = verifier_of(method);
-    if (timed && optimising_seconds(of_neurons_) <=
-                     kOptimisedShare * std::min(left_to_split(), settings_.bound_seconds)) {
+    if (timed &&
+        optimising_seconds(of_neurons_) <=
+            kOptimisedShare * std::min(settings_.branch_seconds, settings_.bound_seconds)) {
       method.alpha = AlphaRows::kAll;
       of_neurons_ = verifier_of(method);
     }
     outcome_.make_seconds += making.seconds();
   }
 
-  // Predicts the seconds that optimised slopes of all rows take on one box: each iteration takes
-  // about twice what bounds without them take.
-  double optimising_seconds(const DecisionVerifier& outputs_alone) const {
-    const system::Stopwatch bounding;
-    outputs_alone.host->spec_ranges(cases_.box(0));
-    return bounding.seconds() * 2 * outputs_alone.plan->config.iterations;
+  // Predicts the seconds that optimised slopes of all rows take on one box, by the cost model as
+  // has_time_for_all(): each iteration takes about twice what bounds without them take.
+  static double optimising_seconds(const DecisionVerifier& outputs_alone) {
+    const Plan& plan = *outputs_alone.plan;
+    return seconds_of_one_thread(plan) * 2 * plan.config.iterations;
   }
 
   // Begins to split neurons; false where there are none to split: maxima remain where the pass that

@@ -17,6 +17,7 @@ constexpr std::size_t kFewInputs = 16;
 // After this many attempts to prove a point, each an evaluation in slow arithmetic, further ones
 // may take no more than half of the time.
 constexpr int kProofs = 20;
+constexpr double kFreeSeconds = 0.1;
 
 class Search {
  public:
@@ -119,7 +120,7 @@ class Search {
 
   double visit(const Point& point) {
     const double value = score(point);
-    if (value <= 0 && (proofs_ < kProofs || proving_ < stopwatch_.seconds() / 2)) {
+    if (value <= 0 && is_worth_proving()) {
       const system::Stopwatch proving;
       ++proofs_;
       found_ = prove_(index_, {point.begin(), point.end()});
@@ -130,6 +131,13 @@ class Search {
       best_ = point;
     }
     return value;
+  }
+
+  // A proof evaluates the network in arithmetic that counts roundings, which takes seconds where the
+  // network is large: after the first they take half of the time, but for some that take no time.
+  bool is_worth_proving() const {
+    return proofs_ == 0 || (proofs_ < kProofs && proving_ < kFreeSeconds) ||
+           proving_ < stopwatch_.seconds() / 2;
   }
 
   void try_fixed_points() {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
+#include "aot/engine/run/pool.h"
 #include "frontend/diagnostic.h"
 #include "planner/lowering/weight_tables.h"
 
@@ -61,20 +61,28 @@ Constants::Constants(const Lowered& lowered) {
   const std::vector<WeightTable>& tables = lowered.tables();
   const auto align = static_cast<std::size_t>(plan.config.target.align);
   blob_bytes_ = static_cast<std::size_t>(blob_bytes(tables, plan.config.target.align));
-  blob_.reset(static_cast<std::byte*>(std::aligned_alloc(align, std::max(align, blob_bytes_))));
-  if (blob_ == nullptr)
+  // Zeros for what tables are padded with. Large ones are pages that nothing has to clear.
+  memory_.reset(static_cast<std::byte*>(std::calloc(1, blob_bytes_ + align)));
+  if (memory_ == nullptr)
     fail("BF3504", "weights", fmt::format("there is no memory for {} bytes", blob_bytes_),
          "a smaller network needs less");
-  std::memset(blob_.get(), 0, blob_bytes_);
+  void* begin = memory_.get();
+  std::size_t room = blob_bytes_ + align;
+  blob_ = static_cast<std::byte*>(
+      std::align(align, std::max<std::size_t>(blob_bytes_, 1), begin, room));
+  std::vector<const WeightTable*> own;
   for (const WeightTable& table : tables) {
     tables_[{table.layer, table.term, table.kind}] = table.offset;
-    if (table.same_as >= 0) continue;
-    pack_table(plan, table, blob_.get() + table.offset);
+    if (table.same_as < 0) own.push_back(&table);
   }
+  constexpr std::size_t kWorthSharing = 1 << 22;  // bytes
+  const int workers = blob_bytes_ < kWorthSharing ? 1 : plan.config.workers;
+  share(static_cast<std::size_t>(workers), own.size(),
+        [&](std::size_t i, std::size_t) { pack_table(plan, *own[i], blob_ + own[i]->offset); });
 }
 
 const void* Constants::table(const calls::Table& table) const {
-  return blob_.get() + tables_.at({table.layer, table.term, table.kind});
+  return blob_ + tables_.at({table.layer, table.term, table.kind});
 }
 
 const std::int32_t* Constants::sources(const StridedView& view) {

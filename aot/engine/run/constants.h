@@ -38,7 +38,8 @@ class Constants {
     void operator()(std::byte* memory) const;
   };
 
-  std::unique_ptr<std::byte, Free> blob_;
+  std::unique_ptr<std::byte, Free> memory_;
+  std::byte* blob_ = nullptr;  // in memory_, aligned
   std::size_t blob_bytes_ = 0;
   std::map<std::tuple<LayerId, int, TableKind>, std::int64_t> tables_;  // offsets
   FunctionViews functions_;

@@ -1,7 +1,9 @@
 #include "aot/engine/verifier/call_watch.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
+#include <variant>
 
 #include "planner/cost/cost_model.h"
 
@@ -10,6 +12,15 @@ namespace {
 
 constexpr double kWorthSampling = 10;  // seconds; it takes some itself
 constexpr double kLongest = 1e9;       // seconds that a clock certainly counts
+
+// The workers of this machine that share the rows of a task.
+double workers_of(const Entry& entry, const Task& task) {
+  const bool has_rows = std::ranges::any_of(task.steps, [&](int step) {
+    return std::holds_alternative<BackwardRows>(entry.steps[static_cast<std::size_t>(step)]);
+  });
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  return has_rows ? std::min(static_cast<double>(entry.workers), static_cast<double>(cores)) : 1;
+}
 
 }  // namespace
 
@@ -26,12 +37,16 @@ std::vector<Method> cheaper_methods(const Plan& plan) {
 double predicted_seconds(const Plan& plan, EntryKind kind, const Box* box) {
   const Entry* const entry = plan.find_entry(kind);
   if (entry == nullptr) return 0;
-  double seconds = 0;
-  for (const Task& task : entry->tasks) seconds += task.predicted_seconds;
-  if (box == nullptr || seconds < kWorthSampling) return seconds;
-  return predict_entry(plan, *entry, sampled_activity(plan, *entry, {box, 1}),
+  double alone = 0, shared = 0;
+  for (const Task& task : entry->tasks) {
+    alone += task.predicted_seconds;
+    shared += task.predicted_seconds / workers_of(*entry, task);
+  }
+  if (box == nullptr || shared < kWorthSampling) return shared;
+  return shared / alone *
+         predict_entry(plan, *entry, sampled_activity(plan, *entry, {box, 1}),
                        profile_of(plan.config))
-      .total.seconds;
+             .total.seconds;
 }
 
 CallWatch::Clock::time_point time_in(double seconds) {

@@ -19,8 +19,9 @@ namespace bf_aot::engine {
 std::vector<Method> cheaper_methods(const Plan& plan);
 
 // Seconds that a call of the entry takes on the plan's machine, by the cost model, with half of the
-// neurons unstable. A call that would take over 10 seconds is predicted for the box, if there is
-// one, which takes seconds itself.
+// neurons unstable, and rows shared by the plan's workers, as far as this machine has cores. A call
+// that would take over 10 seconds is predicted for the box, if there is one, which takes seconds
+// itself.
 double predicted_seconds(const Plan& plan, EntryKind kind, const Box* box = nullptr);
 
 // Ends calls when a time has come, or when it is told to. It serves the calls of the thread that
