@@ -133,8 +133,9 @@ class Search {
     return value;
   }
 
-  // A proof evaluates the network in arithmetic that counts roundings, which takes seconds where the
-  // network is large: after the first they take half of the time, but for some that take no time.
+  // A proof evaluates the network in arithmetic that counts roundings, which takes seconds where
+  // the network is large: after the first they take half of the time, but for some that take no
+  // time.
   bool is_worth_proving() const {
     return proofs_ == 0 || (proofs_ < kProofs && proving_ < kFreeSeconds) ||
            proving_ < stopwatch_.seconds() / 2;

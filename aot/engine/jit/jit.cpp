@@ -25,6 +25,8 @@ constexpr double kWorthSeconds = 1;
 constexpr double kLeastShare = 0.03;
 constexpr std::size_t kMostUnits = 16;
 constexpr double kPollSeconds = 0.02;
+// Calls of an entry in which compiled code may be faster than the engine's own.
+constexpr int kTries = 3;
 
 build::CachedVerifier compiled(const std::string& source, const Target& target,
                                const build::CompilerOptions& compiler) {
@@ -33,7 +35,8 @@ build::CachedVerifier compiled(const std::string& source, const Target& target,
 
 }  // namespace
 
-Jit::Jit(build::CompilerOptions compiler) : compiler_(std::move(compiler)) {}
+Jit::Jit(build::CompilerOptions compiler, Compile compile)
+    : compiler_(std::move(compiler)), compile_(compile ? std::move(compile) : compiled) {}
 
 // Notes go to a terminal; in mode `wait`, where a compiler was asked for, everywhere.
 Jit::~Jit() {
@@ -53,8 +56,9 @@ bf_status Jit::call(const engine::Engine& engine, const Signature& signature,
   if (work_ != nullptr && since_poll_.seconds() > kPollSeconds) poll(engine);
   const EntryKind entry = engine.entry_of(signature);
   State& state = states_[entry];
-  if (state.chosen) return engine.call(signature, arguments);
-  if (compiler_.jit == build::JitMode::kAuto &&
+  if (state.chosen && !measures(entry, signature.parallel))
+    return engine.call(signature, arguments);
+  if (!state.chosen && compiler_.jit == build::JitMode::kAuto &&
       (state.seconds < kWorthSeconds || work_ != nullptr)) {
     const system::Stopwatch stopwatch;
     const bf_status status = engine.call(signature, arguments);
@@ -68,15 +72,19 @@ bf_status Jit::call(const engine::Engine& engine, const Signature& signature,
   Signature alone = signature;
   alone.parallel = false;
   const bf_status status = engine.call(alone, measured);
+  if (state.chosen) {
+    judge(engine, entry, seconds, signature.parallel ? 1 : kTries);
+    return status;
+  }
   state.chosen = true;
+  const std::size_t known = units_.size();
   choose(engine, entry, seconds);
-  if (!units_.empty()) compile_all(engine);
+  if (units_.size() > known) compile_from(engine, known);
   return status;
 }
 
 // Makes units of the calls that take most of the entry's time, the longest first.
 void Jit::choose(const engine::Engine& engine, EntryKind kind, const std::vector<double>& seconds) {
-  units_.clear();
   const Plan& plan = engine.plan();
   const auto entry = std::ranges::find(plan.entries, kind, &Entry::kind);
   std::map<std::string, std::pair<double, std::vector<Place>>> by_source;
@@ -95,17 +103,19 @@ void Jit::choose(const engine::Engine& engine, EntryKind kind, const std::vector
   const double least = kLeastShare * std::accumulate(seconds.begin(), seconds.end(), 0.0);
   std::vector<std::pair<double, Unit>> made;
   for (auto& [source, unit] : by_source)
-    if (unit.first >= least) made.push_back({unit.first, {source, std::move(unit.second)}});
+    if (unit.first >= least)
+      made.push_back({unit.first, {source, std::move(unit.second), unit.first, {}, 0}});
   std::ranges::stable_sort(made, std::greater<>(), &std::pair<double, Unit>::first);
   if (made.size() > kMostUnits) made.resize(kMostUnits);
   for (auto& [all, unit] : made) units_.push_back(std::move(unit));
 }
 
-void Jit::compile_all(const engine::Engine& engine) {
+void Jit::compile_from(const engine::Engine& engine, std::size_t first) {
   const Target target = engine.plan().config.target;
   if (compiler_.jit == build::JitMode::kWait) {
-    for (const Unit& unit : units_) {
-      const std::filesystem::path library = compiled(unit.source, target, compiler_).library;
+    for (std::size_t i = first; i < units_.size(); ++i) {
+      Unit& unit = units_[i];
+      const std::filesystem::path library = compile_(unit.source, target, compiler_).library;
       if (!install(engine, unit, library))
         fail("BF3305", library.string(), "cannot load the kernel that was compiled");
     }
@@ -113,8 +123,8 @@ void Jit::compile_all(const engine::Engine& engine) {
   }
   if (!build::finds_compiler(compiler_, target)) return;  // nobody asked for one
   const auto work = [&](const system::BackgroundWork::Report& report) {
-    for (std::size_t i = 0; i < units_.size(); ++i) {
-      const build::CachedVerifier made = compiled(units_[i].source, target, compiler_);
+    for (std::size_t i = first; i < units_.size(); ++i) {
+      const build::CachedVerifier made = compile_(units_[i].source, target, compiler_);
       report(fmt::format("{} {}", i, made.library.string()));
     }
   };
@@ -138,8 +148,7 @@ void Jit::poll(const engine::Engine& engine) {
   if (work_->ended()) work_.reset();
 }
 
-bool Jit::install(const engine::Engine& engine, const Unit& unit,
-                  const std::filesystem::path& library) {
+bool Jit::install(const engine::Engine& engine, Unit& unit, const std::filesystem::path& library) {
   try {
     libraries_.push_back(build::open_cached(library));
   } catch (const CompileError&) {
@@ -148,10 +157,42 @@ bool Jit::install(const engine::Engine& engine, const Unit& unit,
   void* const symbol = dlsym(libraries_.back().get(), kJitFunction);
   if (symbol == nullptr) return false;
   for (const Place& place : unit.places)
-    engine.replace(place.entry, place.call, reinterpret_cast<engine::Thunk>(symbol));
+    unit.own.push_back(
+        engine.replace(place.entry, place.call, reinterpret_cast<engine::Thunk>(symbol)));
   ++installed_;
   ready_seconds_ = since_start_.seconds();
   return true;
+}
+
+// Calls are measured while their code is tried, and while units wait for it; not the latter where
+// workers share calls, which are measured alone.
+bool Jit::measures(EntryKind entry, bool shared) const {
+  return std::ranges::any_of(units_, [&](const Unit& unit) {
+    const bool waits = !shared && unit.own.empty() && unit.tries == 0 && work_ != nullptr;
+    return unit.places.front().entry == entry && (waits || !unit.own.empty());
+  });
+}
+
+void Jit::judge(const engine::Engine& engine, EntryKind entry, const std::vector<double>& seconds,
+                int tries) {
+  for (Unit& unit : units_) {
+    if (unit.places.front().entry != entry) continue;
+    double took = 0;
+    for (const Place& place : unit.places) took += seconds.at(place.call);
+    if (unit.own.empty()) {
+      if (unit.tries == 0) unit.seconds = std::min(unit.seconds, took);
+      continue;
+    }
+    ++unit.tries;
+    const bool stays = took < unit.seconds;
+    if (!stays && unit.tries < tries) continue;
+    if (!stays) {
+      for (std::size_t i = 0; i < unit.places.size(); ++i)
+        engine.replace(entry, unit.places[i].call, unit.own[i]);
+      --installed_;
+    }
+    unit.own.clear();
+  }
 }
 
 }  // namespace bf_aot::engine

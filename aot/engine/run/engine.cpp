@@ -118,10 +118,10 @@ std::size_t Engine::calls(EntryKind kind) const {
   return entry(kind).calls;
 }
 
-void Engine::replace(EntryKind kind, std::size_t call, Thunk code) const {
+Thunk Engine::replace(EntryKind kind, std::size_t call, Thunk code) const {
   const EntryOperations& of = entry(kind);
   BF_CHECK(call < of.calls);
-  of.code[call].store(code, std::memory_order_relaxed);
+  return of.code[call].exchange(code, std::memory_order_relaxed);
 }
 
 // Checks arguments in the order in which generated functions do.

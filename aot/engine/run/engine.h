@@ -94,8 +94,8 @@ class Engine {
   // The number of calls of the entry's program, in the order of for_each_call().
   std::size_t calls(EntryKind kind) const;
   // Makes `code` what the call runs from now on, also in functions of this engine that are running
-  // now: it must compute the same.
-  void replace(EntryKind kind, std::size_t call, Thunk code) const;
+  // now: it must compute the same. Returns what it ran before.
+  Thunk replace(EntryKind kind, std::size_t call, Thunk code) const;
 
  private:
   const EntryOperations& entry(EntryKind kind) const;

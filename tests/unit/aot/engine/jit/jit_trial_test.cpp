@@ -1,0 +1,68 @@
+// Compiled code takes the place of the engine's own where it is faster, and only there.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "aot/build/cache.h"
+#include "aot/build/compile.h"
+#include "aot/engine/jit/jit.h"
+#include "aot/engine/jit/jit_source.h"
+#include "aot/engine/verifier/engine_verifier.h"
+#include "planner/machine/machine_profile.h"
+#include "tests/paths.h"
+
+namespace bf_aot::engine {
+namespace {
+
+std::shared_ptr<const Lowered> plan() {
+  build::CompileOptions options;
+  options.planner.lowering = Lowering::kPrebuilt;
+  options.planner.target = find_target("host");
+  options.planner.profile = host_profile();
+  return build::plan_model(BF_SOURCE_DIR "/models/collision_avoidance_6x50.onnx", options);
+}
+
+// A function that computes nothing, in so many steps: what it leaves tells whether it was called.
+std::string idle(int steps) {
+  return "struct Value;\nextern \"C\" void " + std::string(kJitFunction) +
+         "(const Value*, void*) {\n  for (volatile int i = 0; i < " + std::to_string(steps) +
+         ";) i = i + 1;\n}\n";
+}
+
+class JitTrial : public testing::Test {
+ protected:
+  std::unique_ptr<EngineVerifier> verifier(int steps) {
+    build::CompilerOptions compiler;
+    compiler.jit = build::JitMode::kWait;
+    const auto compile = [this, steps](const std::string&, const Target& target,
+                                       const build::CompilerOptions& options) {
+      ++compiled_;
+      return build::cached_verifier({{".cpp", idle(steps)}}, target, options);
+    };
+    return std::make_unique<EngineVerifier>(plan(), false,
+                                            std::make_unique<Jit>(compiler, compile));
+  }
+
+  int compiled_ = 0;
+};
+
+const input::FloatBox kBox = {{0.2F, 0.0F, 0.3F, 0.3F, 0.3F}, {0.4F, 0.2F, 0.4F, 0.4F, 0.4F}};
+
+TEST_F(JitTrial, FasterCodeStays) {
+  const auto faster = verifier(0);
+  const Bounds own = faster->bounds(kBox);
+  EXPECT_GT(compiled_, 0);
+  for (int i = 0; i < 8; ++i) EXPECT_NE(faster->bounds(kBox).lower, own.lower) << i;
+}
+
+TEST_F(JitTrial, SlowerCodeLeavesAgain) {
+  const auto slower = verifier(5'000'000);
+  const Bounds own = slower->bounds(kBox);
+  EXPECT_GT(compiled_, 0);
+  for (int i = 0; i < 3; ++i) EXPECT_NE(slower->bounds(kBox).lower, own.lower) << i;
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(slower->bounds(kBox).lower, own.lower) << i;
+}
+
+}  // namespace
+}  // namespace bf_aot::engine
