@@ -196,6 +196,21 @@ def pad(opset):
     return made
 
 
+def grid_sample(opset):
+    modes = ("bilinear", "nearest", "bicubic") if opset < 20 else ("linear", "nearest", "cubic")
+    x = real(2, 2, 3, 4)
+    grid = (np.linspace(-1.7, 1.6, 2 * 3 * 2 * 2).reshape(2, 3, 2, 2)[:, ::-1] * 1.01).astype(np.float32)
+    ends = np.array([-1, -1, 1, 1, 0, 0, -1, 1, 0.5, -0.25, 1, 0.75] * 2, np.float32).reshape(2, 3, 2, 2)
+    made = [([X(x), C(g)], {"mode": mode, "padding_mode": padding, "align_corners": align})
+            for g in (grid, ends) for mode in modes for padding in ("zeros", "border", "reflection") for align in (0, 1)
+            if (mode, padding) not in (("cubic", "border"), ("bicubic", "border"))]
+    if opset >= 20:
+        volume = np.linspace(-1.3, 1.2, 2 * 2 * 1 * 3).reshape(1, 2, 2, 1, 3).astype(np.float32)
+        made += [([X(real(1, 1, 2, 3, 2)), C(volume)], {"mode": mode, "padding_mode": padding})
+                 for mode in ("linear", "nearest") for padding in ("zeros", "border", "reflection")]
+    return made
+
+
 def resize(opset):
     x = real(1, 1, 3, 4)
     scales = np.array([1, 1, 2, 1.5], np.float32)
@@ -682,7 +697,7 @@ FORMS = {
     "Gelu": lambda opset: [([X(real(2, 3))], a) for a in ({}, {"approximate": "none"}, {"approximate": "tanh"})],
     "Gemm": gemm, "GlobalAveragePool": one(real(2, 3, 4, 2)),
     "GlobalLpPool": lambda opset: [([X(real(2, 3, 4))], {"p": float(p) if opset < 2 else p}) for p in (1, 2, 3)] + [([X(real(2, 3, 4))], {})],
-    "GlobalMaxPool": one(real(2, 3, 4, 2)), "Greater": binary(), "GreaterOrEqual": binary(), "GroupNormalization": group_normalization,
+    "GlobalMaxPool": one(real(2, 3, 4, 2)), "Greater": binary(), "GreaterOrEqual": binary(), "GridSample": grid_sample, "GroupNormalization": group_normalization,
     "HardSigmoid": unary(-4, 4), "HardSwish": unary(-4, 4), "Hardmax": softmax, "Identity": unary(),
     "If": if_forms, "InstanceNormalization": normalization, "IsInf": unary(), "IsNaN": unary(),
     "LRN": lambda opset: [([X(real(1, 5, 2, 2))], {"size": s, **m}) for s in (1, 2, 3, 4, 9) for m in ({}, {"alpha": 0.5, "beta": 0.6, "bias": 2.0})],

@@ -112,4 +112,10 @@ std::vector<std::pair<std::int64_t, mpq_class>> resampled(const Resampling& how,
   return result;
 }
 
+Bounded to_bounded(const mpq_class& x) {
+  const double value = x.get_d();
+  const mpq_class rest = abs(x - mpq_class(value));
+  return {value, rest == 0 ? 0 : next_up(rest.get_d())};
+}
+
 }  // namespace bf_aot

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/numbers/exact_arithmetic.h"
+
 namespace bf_aot {
 
 // Resize and Upsample along one axis, in exact rational arithmetic.
@@ -44,5 +46,8 @@ struct ResampledAxis {
 std::vector<std::pair<std::int64_t, mpq_class>> resampled(const Resampling& how,
                                                           const ResampledAxis& axis,
                                                           std::int64_t i);
+
+// The double next to x, with its distance.
+Bounded to_bounded(const mpq_class& x);
 
 }  // namespace bf_aot

@@ -46,6 +46,7 @@ OperatorRows einsum_operators();
 OperatorRows elementwise_operators();
 OperatorRows function_operators();
 OperatorRows gather_operators();
+OperatorRows grid_sample_operators();
 OperatorRows linear_model_operators();
 OperatorRows logic_operators();
 OperatorRows loss_operators();

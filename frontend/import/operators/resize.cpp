@@ -7,6 +7,7 @@
 
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
+#include "frontend/import/helpers/choices.h"
 #include "frontend/import/helpers/importing.h"
 #include "frontend/import/helpers/resampling.h"
 #include "frontend/import/operators/operators.h"
@@ -16,18 +17,6 @@ namespace {
 
 constexpr std::int64_t kFirstResizeWithCoordinates = 11;
 constexpr std::int64_t kMostSize = std::int64_t{1} << 20;  // along one axis
-
-template <typename Enum>
-Enum read_choice(const NodeImport& node, std::string_view attribute, std::string_view otherwise,
-                 const std::vector<std::pair<std::string_view, Enum>>& choices) {
-  const std::string given = node.string_attribute(attribute, otherwise);
-  for (const auto& [name, value] : choices)
-    if (given == name) return value;
-  std::string names;
-  for (const auto& [name, value] : choices)
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  fail("BF1012", "", fmt::format("attribute '{}' is none of {}", attribute, names));
-}
 
 Resampling read_resampling(const NodeImport& node) {
   Resampling how;
@@ -149,12 +138,6 @@ void set_roi(NodeImport& node, const std::vector<std::size_t>& axes,
     resampled_axes[axes[k]].roi_begin = mpq_class(begin);
     resampled_axes[axes[k]].roi_end = mpq_class(end);
   }
-}
-
-Bounded to_bounded(const mpq_class& x) {
-  const double value = x.get_d();
-  const mpq_class rest = abs(x - mpq_class(value));
-  return {value, rest == 0 ? 0 : next_up(rest.get_d())};
 }
 
 struct Taps {

@@ -76,6 +76,7 @@ constexpr Float32Operator kOperators[] = {
     {"GlobalMaxPool", {}},
     {"Greater", {}},
     {"GreaterOrEqual", {}},
+    {"GridSample", "positions are rounded before elements are chosen or weighted"},
     {"GroupNormalization", {}},
     {"HardSigmoid", {}},
     {"HardSwish", {}},
