@@ -135,6 +135,7 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   build::CompileOptions options = request.compile;
   options.planner.semantics = semantics_of(options, property);
   options.spec = to_spec(property);
+  build::check_derived(*options.spec, network.graph(), options.planner.semantics);
   const std::optional<Sampler> checked = rounded(network, info, options);
   const DecisionSettings settings = settings_of(request, options.planner.semantics, calls);
   const bool of_tokens = network.graph().one_hot.size > 0;

@@ -216,6 +216,8 @@ void fold_output_spec(Graph& graph, const LinearSpec& spec, bool fold_in) {
       sum = part;
     }
   }
+  if (graph.derived_output) graph.outputs.pop_back();
+  graph.derived_output = false;
   graph.outputs.push_back(s);
   remove_dead_nodes(graph);
 }

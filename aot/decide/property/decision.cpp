@@ -12,6 +12,7 @@
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
+#include "frontend/property/derived_values.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 #include "planner/network/split_network.h"
 #include "planner/plan/plan.h"
@@ -324,10 +325,21 @@ class Decision {
     SearchStart start;
     start.seed = ++searches_;
     if (gradients_) start.gradients = &*gradients_;
-    outcome_.witness = falsify(*made_.host, property_, cases_, check_, seconds, calls_.stop,
+    outcome_.witness = falsify(evaluation(), property_, cases_, check_, seconds, calls_.stop,
                                case_progress(DecisionPhase::kSearch), start);
     searched_ += deciding.seconds();
     outcome_.decide_seconds += deciding.seconds();
+  }
+
+  Evaluation evaluation() const {
+    return [this](const std::vector<float>& point) {
+      std::vector<float> y = made_.host->evaluate(point);
+      if (whole_.derived.empty()) return y;
+      const std::vector<double> given(point.begin(), point.end());
+      const std::vector<double> all = derived_values(
+          whole_.derived, fixed_ ? fixed_->whole(given) : given, {y.begin(), y.end()});
+      return std::vector<float>(all.begin(), all.end());
+    };
   }
 
   bool has_gradients() const {

@@ -11,12 +11,14 @@
 
 namespace bf_aot::vnnlib {
 
-// An element of the inputs or of the outputs, as one number that orders inputs before outputs.
+// An element of the inputs, of the outputs, or a derived value, as one number that orders inputs
+// before outputs before derived values.
 using Variable = std::int64_t;
 inline constexpr Variable kFirstOutput = Variable{1} << 40;
+inline constexpr Variable kFirstDerived = Variable{1} << 41;
 
-inline bool is_output(Variable variable) {
-  return variable >= kFirstOutput;
+inline bool is_input(Variable variable) {
+  return variable < kFirstOutput;
 }
 
 // The variables that a file declares.

@@ -39,7 +39,7 @@ class Reader {
     CaseBuilder cases(declarations_, limits_, file_name_);
     cases.set_common(common_);
     for (const Disjunct& disjunct : alternatives_) cases.add(disjunct);
-    property.rows = formulas_.rows().take();
+    formulas_.take(property);
     property.cases = cases.take();
     return property;
   }

@@ -23,6 +23,10 @@ struct PropertyLimits {
   std::size_t disjuncts = std::size_t{1} << 18;    // of all asserts multiplied out
   std::size_t literals = std::size_t{1} << 20;     // in disjuncts that multiplying out makes
   std::size_t box_numbers = std::size_t{1} << 26;  // in the boxes of all cases
+  int degree = 64;                                 // of a product
+  std::size_t derived = std::size_t{1} << 16;      // products and maxima
+  std::size_t choices = std::size_t{1} << 10;      // values of a term that has `ite`s
+  std::size_t repeated = std::size_t{1} << 28;     // bytes that `let` and `ite` read again
 };
 
 // Throw: CompileError BF34xx, with line and column.
