@@ -235,6 +235,7 @@ struct Graph {
   // their values may no longer be read. Empty before.
   std::vector<Value> input_parts;
   OneHot one_hot;
+  int networks = 1;  // that merge_graphs() made it of
   // The last output holds values that a specification reads alone: fold_output_spec() leaves it out.
   bool derived_output = false;
   NameIndex names;

@@ -132,7 +132,7 @@ class DerivedAppender {
     std::set<ValueId> tensors;
     for (const AffineForm& form : forms)
       for (const auto& [index, factor] : form.terms) tensors.insert(place_of(index).tensor);
-    BF_CHECK(!tensors.empty());
+    if (tensors.empty()) tensors.insert(tensors_.front());  // constants alone
     std::optional<ValueId> sum;
     for (const ValueId tensor : tensors) {
       const ValueId part = add_node(part_of(forms, tensor, !sum), {tensor}, name, count);

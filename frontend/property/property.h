@@ -103,11 +103,25 @@ struct PropertyTensor {
   bool operator==(const PropertyTensor&) const = default;
 };
 
+// A network that VNN-LIB 2.0 declares, with the names of earlier ones that it is said to equal, or
+// to have the structure of.
+struct PropertyNetwork {
+  std::string name;
+  std::size_t inputs = 0, outputs = 0;  // tensors
+  std::string equal_to, isomorphic_to;  // or empty
+
+  bool operator==(const PropertyNetwork&) const = default;
+};
+
 struct Property {
-  std::string file_name;  // without folders
-  std::string network;    // as it is declared in VNN-LIB 2.0; empty for 1.0
-  std::vector<PropertyTensor> inputs;
+  std::string file_name;                  // without folders
+  std::vector<PropertyNetwork> networks;  // none in VNN-LIB 1.0
+  std::vector<PropertyTensor> inputs;     // of all networks, one after the other
   std::vector<PropertyTensor> outputs;
+
+  // Of several networks: element k of their inputs is x_i for i = input_source_k, since equations
+  // between inputs make one of them. Empty: the elements are x.
+  std::vector<std::int64_t> input_source;
   std::int64_t input_count = 0;
   std::int64_t output_count = 0;
 
@@ -122,6 +136,15 @@ struct Property {
 
   bool operator==(const Property&) const = default;
 };
+
+// The numbers of all elements of the networks' inputs from those of x; see Property::input_source.
+template <class Number>
+std::vector<Number> whole_inputs(const Property& property, const std::vector<Number>& x) {
+  if (property.input_source.empty()) return x;
+  std::vector<Number> whole;
+  for (const std::int64_t i : property.input_source) whole.push_back(x[static_cast<std::size_t>(i)]);
+  return whole;
+}
 
 // Returns true if the property is about evaluation in float32: all its tensors have that type.
 bool is_float32(const Property& property);

@@ -17,7 +17,9 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
                             decide::TreeKeeper* keeper, TimeoutReport* timeout,
                             decide::TreeCompany* company) {
   const system::Stopwatch stopwatch;
-  const Network network = read_network(arguments.model);
+  const std::vector<std::string> files = network_files(arguments, property);
+  const Network network = files.size() > 1 ? read_networks(arguments.model, files, property)
+                                           : read_network(arguments.model);
   std::optional<Counter> counter;
   std::optional<decide::DecisionPhase> phase;
   decide::RequestCalls calls;
@@ -42,6 +44,7 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
   calls.company = company;
   decide::Outcome outcome =
       decide::decide(network.sampler, network.info, property, request_of(arguments), calls);
+  if (outcome.witness) outcome.witness->x = whole_inputs(property, outcome.witness->x);
   outcome.seconds = stopwatch.seconds();
   return outcome;
 }
@@ -53,7 +56,7 @@ int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
   const Property property = read_property(arguments.property);
   if (system::tells_steps()) system::tell_step("read the property", reading.seconds());
   timeout.set_property(property);
-  check_network_name(arguments, property);
+  check_networks(arguments, property);
   const std::unique_ptr<decide::TreeKeeper> keeper = make_keeper(arguments, property);
   const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &timeout);
   system::set_deadline(0, "", 0);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <map>
 
 #include "frontend/diagnostic.h"
 
@@ -127,12 +127,10 @@ Multiple DerivedTable::largest(std::vector<Affine> forms, const Token& place) {
   return find(Kind::kMax, std::move(forms), degree, std::move(factor), place);
 }
 
-std::vector<DerivedValue> DerivedTable::take(std::vector<LinearForm>& rows,
-                                             std::int64_t input_count,
-                                             std::int64_t output_count) const {
+std::vector<DerivedValue> DerivedTable::take(Property& property) const {
   constexpr std::int64_t kFirst = kFirstDerived - kFirstOutput;
   std::vector<bool> read(entries_.size());
-  for (const LinearForm& row : rows)
+  for (const LinearForm& row : property.rows)
     for (const auto& [index, factor] : row)
       if (index >= kFirst) read[static_cast<std::size_t>(index - kFirst)] = true;
   for (std::size_t i = entries_.size(); i-- > 0;)
@@ -143,27 +141,34 @@ std::vector<DerivedValue> DerivedTable::take(std::vector<LinearForm>& rows,
             read[static_cast<std::size_t>(variable - kFirstDerived)] = true;
 
   std::vector<std::int64_t> number(entries_.size());
-  std::vector<DerivedValue> values;
+  const std::vector<std::int64_t>& source = property.input_source;
   const auto element = [&](Variable variable) {
-    if (variable < kFirstOutput) return variable;
-    if (variable < kFirstDerived) return input_count + variable - kFirstOutput;
-    return input_count + output_count + number[static_cast<std::size_t>(variable - kFirstDerived)];
+    if (is_input(variable))
+      return source.empty() ? variable : source[static_cast<std::size_t>(variable)];
+    if (variable < kFirstDerived) return property.input_count + variable - kFirstOutput;
+    return property.input_count + property.output_count +
+           number[static_cast<std::size_t>(variable - kFirstDerived)];
   };
+  const auto form_of = [&](const Affine& affine) {
+    std::map<std::int64_t, mpq_class> sums;
+    for (const auto& [variable, factor] : affine.terms) sums[element(variable)] += factor;
+    AffineForm form{{}, affine.constant};
+    for (auto& [index, factor] : sums)
+      if (factor != 0) form.terms.emplace_back(index, std::move(factor));
+    return form;
+  };
+  std::vector<DerivedValue> values;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (!read[i]) continue;
     number[i] = static_cast<std::int64_t>(values.size());
     DerivedValue& value = values.emplace_back();
     value.kind = entries_[i].kind;
-    for (const Affine& operand : entries_[i].operands) {
-      AffineForm& form = value.operands.emplace_back();
-      form.constant = operand.constant;
-      for (const auto& [variable, factor] : operand.terms)
-        form.terms.emplace_back(element(variable), factor);
-    }
+    for (const Affine& operand : entries_[i].operands) value.operands.push_back(form_of(operand));
   }
-  for (LinearForm& row : rows)
+  for (LinearForm& row : property.rows)
     for (auto& [index, factor] : row)
-      if (index >= kFirst) index = output_count + number[static_cast<std::size_t>(index - kFirst)];
+      if (index >= kFirst)
+        index = property.output_count + number[static_cast<std::size_t>(index - kFirst)];
   return values;
 }
 

@@ -56,10 +56,10 @@ class DerivedTable {
     return entries_.at(static_cast<std::size_t>(variable - kFirstDerived));
   }
 
-  // The values that the rows read, directly or not, as the property has them. Renames the rows'
-  // derived variables, which follow kFirstDerived - kFirstOutput, to match.
-  std::vector<DerivedValue> take(std::vector<LinearForm>& rows, std::int64_t input_count,
-                                 std::int64_t output_count) const;
+  // The values that the property's rows read, directly or not, over its inputs, which input_source
+  // numbers. Renames the rows' derived variables, which follow kFirstDerived - kFirstOutput, to
+  // match.
+  std::vector<DerivedValue> take(Property& property) const;
 
  private:
   int degree_of(const Affine& form) const;

@@ -7,6 +7,7 @@
 
 #include "frontend/diagnostic.h"
 #include "frontend/property/vnnlib/read_again.h"
+#include "frontend/property/vnnlib/tied_inputs.h"
 
 namespace bf_aot::vnnlib {
 namespace {
@@ -367,9 +368,26 @@ Disjunction FormulaReader::split_maximum(Affine affine, std::size_t term, bool s
   return result;
 }
 
+void FormulaReader::rename_inputs(Disjunct& disjunct, const std::vector<std::int64_t>& source) {
+  for (InputBound& bound : disjunct.bounds)
+    bound.input = source[static_cast<std::size_t>(bound.input)];
+  std::vector<Condition> kept;
+  for (Condition& condition : disjunct.conditions) {
+    condition.inputs = renamed_inputs(condition.inputs, source);
+    if (condition.row < 0 && condition.inputs.size() == 1) {
+      const auto& [input, factor] = condition.inputs[0];
+      disjunct.bounds.push_back(
+          {input, factor > 0, condition.strict, keep(condition.limit / factor)});
+    } else {
+      kept.push_back(std::move(condition));
+    }
+  }
+  disjunct.conditions = std::move(kept);
+}
+
 void FormulaReader::take(Property& property) {
   property.rows = rows_.take();
-  property.derived = derived_.take(property.rows, property.input_count, property.output_count);
+  property.derived = derived_.take(property);
 }
 
 }  // namespace bf_aot::vnnlib

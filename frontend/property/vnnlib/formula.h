@@ -69,6 +69,10 @@ class FormulaReader {
   // The formula that follows. Throws: BF3403 to BF3406.
   Disjunction read() { return read_formula(false, 0); }
 
+  // Writes a disjunct with the inputs that take the place of its own. A condition that is left with
+  // one input becomes a bound of it.
+  void rename_inputs(Disjunct& disjunct, const std::vector<std::int64_t>& source);
+
   // Gives the property the rows and derived values that its conditions speak of.
   void take(Property& property);
 

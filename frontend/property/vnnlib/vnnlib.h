@@ -35,7 +35,12 @@ Property parse_property(std::string_view text, std::string_view file_name,
                         const PropertyLimits& limits = {});
 
 // Checks that the property is about this network as it was imported: the numbers of inputs and
-// outputs, and in VNN-LIB 2.0 the shapes (dimensions of 1 aside) and names. Throws: BF3408.
+// outputs, and in VNN-LIB 2.0 the shapes (dimensions of 1 aside) and names. Of several networks the
+// graph is what merge_graphs() made of them. Throws: BF3408, BF3410 several networks where one is
+// given.
 void check_interface(const Property& property, const Graph& graph);
+
+// Checks the shapes and names of one of the networks of a VNN-LIB 2.0 query. Throws: BF3408.
+void check_network(const Property& property, std::size_t network, const Graph& graph);
 
 }  // namespace bf_aot

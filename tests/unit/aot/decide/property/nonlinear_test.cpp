@@ -9,6 +9,7 @@
 #include "aot/decide/request.h"
 #include "frontend/diagnostic.h"
 #include "frontend/evaluate/evaluate_exact.h"
+#include "frontend/graph/merge_graphs.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 #include "tests/support/random_formulas.h"
 #include "tests/unit/frontend/graph/graph_builder.h"
@@ -67,12 +68,17 @@ std::vector<mpq_class> outputs(const Graph& graph, const std::vector<mpq_class>&
   return evaluate_exact(graph, std::vector<std::vector<mpq_class>>{x})[0];
 }
 
+mpq_class eighths(int i) {
+  mpq_class made(i, 8);
+  made.canonicalize();
+  return made;
+}
+
 bool holds_on_grid(const Graph& graph, const test::Formula& formula) {
   constexpr int kSteps = 8;
   for (int i = -kSteps; i <= kSteps; ++i)
     for (int j = -kSteps; j <= kSteps; ++j) {
-      std::vector<mpq_class> x = {mpq_class(i, kSteps), mpq_class(j, kSteps)};
-      for (mpq_class& each : x) each.canonicalize();
+      const std::vector<mpq_class> x = {eighths(i), eighths(j)};
       const std::vector<mpq_class> y = outputs(graph, x);
       if (formula.holds({x, y})) return true;
     }
@@ -191,6 +197,105 @@ TEST(NonlinearConditions, AreRefusedForAVerifiersOwnEvaluation) {
     FAIL();
   } catch (const CompileError& error) {
     EXPECT_EQ(error.diagnostics().at(0).code, "BF3414");
+  }
+}
+
+// Two networks with equal inputs, X of one and Z of the other: formulas speak of both, as X_0, X_1 and
+// X_2, X_3, and of their outputs.
+TEST(SeveralNetworks, NothingIsVerifiedThatAGridPointViolates) {
+  const std::pair<const char*, const char*> kNames[] = {
+      {"X_0", "X[0]"}, {"X_1", "X[1]"}, {"X_2", "Z[0]"}, {"X_3", "Z[1]"},
+      {"Y_0", "Y[0]"}, {"Y_1", "Y[1]"}, {"Y_2", "W[0]"}, {"Y_3", "W[1]"}};
+  int verified = 0, falsified = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    test::Generator generator(
+        seed, {.inputs = 4, .outputs = 4, .linear = seed % 2 == 0, .digits = 60, .places = 1});
+    const test::Formula formula = generator.formula(1);
+    std::string text = formula.text;
+    for (const auto& [from, to] : kNames)
+      for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += 4)
+        text.replace(at, 3, to);
+    SCOPED_TRACE(std::to_string(seed) + ": " + text);
+    const Property property = parse_property(
+        "(declare-network f (declare-input X Real [2])(declare-output Y Real [2]))"
+        "(declare-network g (declare-input Z Real [2])(declare-output W Real [2]))"
+        "(assert (<= -1 X[0] 1))(assert (<= -1 X[1] 1))(assert (= X[0] Z[0]))"
+        "(assert (= X[1] Z[1]))(assert " +
+            text + ")",
+        "q.vnnlib");
+    ASSERT_EQ(property.input_count, 2);
+    const Graph f = random_network(seed), g = random_network(seed + 1000);
+    const Graph merged =
+        merge_graphs({{"f", f}, {"g", g}}, property.input_source, property.input_count);
+    const auto holds_at = [&](const std::vector<mpq_class>& x) {
+      std::vector<mpq_class> y = outputs(f, x);
+      const std::vector<mpq_class> w = outputs(g, x);
+      y.insert(y.end(), w.begin(), w.end());
+      return formula.holds({whole_inputs(property, x), y});
+    };
+    const Outcome outcome = decide_quickly(merged, property);
+    if (outcome.answer == Answer::kVerified) {
+      ++verified;
+      for (int i = -8; i <= 8; ++i)
+        for (int j = -8; j <= 8; ++j) EXPECT_FALSE(holds_at({eighths(i), eighths(j)}));
+    } else if (outcome.answer == Answer::kFalsified) {
+      ++falsified;
+      EXPECT_TRUE(holds_at(outcome.witness->x));
+    }
+  }
+  EXPECT_GT(verified, 3);
+  EXPECT_GT(falsified, 15);
+}
+
+Answer compared(const Graph& f, const Graph& g, const std::string& condition) {
+  const Property property = parse_property(
+      "(declare-network f (declare-input X Real [2])(declare-output Y Real [2]))"
+      "(declare-network g (declare-input X Real [2])(declare-output Y Real [2]))"
+      "(assert (<= -1 f.X[0] 1))(assert (<= -1 f.X[1] 1))(assert (= f.X[0] g.X[0]))"
+      "(assert (= f.X[1] g.X[1]))(assert " +
+          condition + ")",
+      "q.vnnlib");
+  const Graph merged =
+      merge_graphs({{"f", f}, {"g", g}}, property.input_source, property.input_count);
+  return decide(Sampler(merged), {}, property, quick(5), {}).answer;
+}
+
+TEST(SeveralNetworks, ANetworkEqualsItself) {
+  const Graph f = random_network(7);
+  EXPECT_EQ(compared(f, f, "(or (!= f.Y[0] g.Y[0]) (!= f.Y[1] g.Y[1]))"), Answer::kVerified);
+}
+
+// A copy whose output 0 is up to 1/8 higher, and one without a neuron.
+TEST(SeveralNetworks, ANetworkAndAChangedCopy) {
+  const auto chain = [](double bias, double last) {
+    Builder b({2});
+    const ValueId h =
+        b.relu(b.add(affine(3, 2, {1, -1, 0.5, 2, -1, 1}, {0.25, 0, 0.5}), {b.x()}, {3}));
+    return b.outputs({b.add(affine(2, 3, {1, 2, last, -1, 0.5, 1}, {bias, 0}), {h}, {2})});
+  };
+  EXPECT_EQ(compared(chain(0, 0.5), chain(0.125, 0.5), "(>= (abs (- f.Y[0] g.Y[0])) 0.126)"),
+            Answer::kVerified);
+  EXPECT_EQ(compared(chain(0, 0.5), chain(0.125, 0.5), "(>= (abs (- f.Y[0] g.Y[0])) 0.125)"),
+            Answer::kFalsified);
+  // The third neuron is at most 2.5.
+  EXPECT_EQ(compared(chain(0, 0.5), chain(0, 0), "(> (- f.Y[0] g.Y[0]) 1.2501)"),
+            Answer::kVerified);
+  EXPECT_EQ(compared(chain(0, 0.5), chain(0, 0), "(> (- f.Y[0] g.Y[0]) 1.2)"),
+            Answer::kFalsified);
+}
+
+TEST(SeveralNetworks, AreNotOne) {
+  const Property property = parse_property(
+      "(declare-network f (declare-input X Real [2])(declare-output Y Real [2]))"
+      "(declare-network g (declare-input Z Real [2])(declare-output W Real [2]))"
+      "(assert (<= -1 X[0] 1))(assert (<= -1 X[1] 1))(assert (= X[0] Z[0]))(assert (= X[1] Z[1]))"
+      "(assert (> Y[0] W[0]))",
+      "q.vnnlib");
+  try {
+    decide(Sampler(random_network(1)), {}, property, quick(), {});
+    FAIL();
+  } catch (const CompileError& error) {
+    EXPECT_EQ(error.diagnostics().at(0).code, "BF3410");
   }
 }
 
