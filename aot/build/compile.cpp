@@ -78,7 +78,8 @@ void check_derived(const LinearSpec& spec, const Graph& graph, Semantics semanti
          "state conditions on ids, and those on outputs, as sums");
   if (semantics == Semantics::kFloat32Exact)
     fail("BF3414", "--semantics float32-exact",
-         "bounds of the verifier's own evaluation do not hold for products and maxima of exact values",
+         "bounds of the verifier's own evaluation do not hold for products and maxima of exact "
+         "values",
          "use --semantics real or float32");
 }
 

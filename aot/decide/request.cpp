@@ -106,11 +106,13 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
   return made;
 }
 
-// Throws: BF2117, BF3020.
+// Throws: BF2117, BF3020, BF3410.
 void check_one_hot(const Property& property, Semantics semantics, const RequestCalls& calls) {
   if (semantics == Semantics::kFloat32Exact)
     fail("BF2117", "sets of token ids", "semantics float32-exact decides boxes alone",
          "--semantics real or float32");
+  if (property.networks.size() > 1)
+    fail("BF3410", property.file_name, "sets of token ids are decided for one network");
   if (calls.keeper != nullptr || calls.company != nullptr)
     fail("BF3020", property.file_name, "sets of token ids are split by one process",
          "leave --checkpoint and --part out");

@@ -89,8 +89,7 @@ bool are_isomorphic(const Graph& a, const Graph& b) {
 }
 
 bool are_equal_networks(const Graph& a, const Graph& b) {
-  return are_isomorphic(a, b) &&
-         std::ranges::equal(a.nodes, b.nodes, {}, &Node::op, &Node::op);
+  return are_isomorphic(a, b) && std::ranges::equal(a.nodes, b.nodes, {}, &Node::op, &Node::op);
 }
 
 }  // namespace bf_aot

@@ -105,11 +105,11 @@ bool eliminate_permutes(Graph& graph);
 // Rounding: the products and sums above.
 bool fold_scale(Graph& graph);
 
-// One more output, C y - d of the flattened outputs y, one after the other; in place of the output of
-// derived values, where there is one. C is folded into the
-// nodes that end the network: through index maps, scales and sums into the last Affine, Conv or
-// SparseAffine of each arm, where the result is no huge matrix; where there is no such end, a layer
-// {C, -d} is appended. Other readers of y keep it.
+// One more output, C y - d of the flattened outputs y, one after the other; in place of the output
+// of derived values, where there is one. C is folded into the nodes that end the network: through
+// index maps, scales and sums into the last Affine, Conv or SparseAffine of each arm, where the
+// result is no huge matrix; where there is no such end, a layer {C, -d} is appended. Other readers
+// of y keep it.
 //   y = affine x {W, b};  output y
 //     ->   y = affine x {W, b};  s = affine x {C W, C b - d};  outputs y, s; s of shape [1, rows]
 //   y = add a, r;  a = affine x {W, b}

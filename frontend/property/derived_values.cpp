@@ -38,8 +38,7 @@ struct BoundedValues {
   static Bounded form(const AffineForm& form, const Value& value) {
     Sum sum;
     sum.add(enclosed(form.constant));
-    for (const auto& [index, factor] : form.terms)
-      sum.add_product(enclosed(factor), value(index));
+    for (const auto& [index, factor] : form.terms) sum.add_product(enclosed(factor), value(index));
     return sum.result();
   }
 };

@@ -13,16 +13,16 @@ namespace bf_aot {
 // of doubles.
 Bounded enclosed(const mpq_class& exact);
 
-// The outputs y, and behind them the values of `derived` at inputs x and outputs y.
+// Returns the outputs y, and behind them the values of `derived` at inputs x and outputs y.
 std::vector<mpq_class> derived_values(const std::vector<DerivedValue>& derived,
                                       const std::vector<mpq_class>& x, std::vector<mpq_class> y);
 
-// The same for numbers that are known up to an error: |exact - value| <= error, every rounding
-// counted. The error is infinite or NaN beyond the range of doubles.
+// Computes them from numbers that are known up to an error, |exact - value| <= error, with every
+// rounding counted. The error is infinite or NaN beyond the range of doubles.
 std::vector<Bounded> derived_values(const std::vector<DerivedValue>& derived,
                                     const std::vector<Bounded>& x, std::vector<Bounded> y);
 
-// The same in double, without guarantee.
+// Computes them in double, without guarantee.
 std::vector<double> derived_values(const std::vector<DerivedValue>& derived,
                                    const std::vector<double>& x, std::vector<double> y);
 

@@ -119,13 +119,13 @@ struct Property {
   std::vector<PropertyTensor> inputs;     // of all networks, one after the other
   std::vector<PropertyTensor> outputs;
 
-  // Of several networks: element k of their inputs is x_i for i = input_source_k, since equations
-  // between inputs make one of them. Empty: the elements are x.
+  // Where several networks are declared, equations between inputs make one of them: element k of
+  // all inputs is x_i for i = input_source_k. Empty: the elements are x.
   std::vector<std::int64_t> input_source;
   std::int64_t input_count = 0;
   std::int64_t output_count = 0;
 
-  // What conditions that are not linear speak of; see derived_values().
+  // Conditions that are not linear speak of these; see derived_values().
   std::vector<DerivedValue> derived;
 
   // Distinct linear forms over the flattened outputs, and the derived values behind them, each with
@@ -142,7 +142,8 @@ template <class Number>
 std::vector<Number> whole_inputs(const Property& property, const std::vector<Number>& x) {
   if (property.input_source.empty()) return x;
   std::vector<Number> whole;
-  for (const std::int64_t i : property.input_source) whole.push_back(x[static_cast<std::size_t>(i)]);
+  for (const std::int64_t i : property.input_source)
+    whole.push_back(x[static_cast<std::size_t>(i)]);
   return whole;
 }
 

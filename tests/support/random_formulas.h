@@ -99,11 +99,9 @@ class Generator {
       case 2:
         return {"(*" + both, [=](const Point& p) { return mpq_class(a.value(p) * b.value(p)); }};
       case 3:
-        return {"(max" + both,
-                [=](const Point& p) { return std::max(a.value(p), b.value(p)); }};
+        return {"(max" + both, [=](const Point& p) { return std::max(a.value(p), b.value(p)); }};
       case 4:
-        return {"(min" + both,
-                [=](const Point& p) { return std::min(a.value(p), b.value(p)); }};
+        return {"(min" + both, [=](const Point& p) { return std::min(a.value(p), b.value(p)); }};
       default: {
         const Formula condition = formula(depth - 2);
         return {"(ite " + condition.text + both,

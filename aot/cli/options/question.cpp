@@ -77,9 +77,9 @@ Network read_networks(const ModelArguments& arguments, const std::vector<std::st
     check_congruence(property, network, read);
     join(info, imported.info);
   }
-  return {decide::Sampler(
-              merge_graphs(std::move(read), property.input_source, property.input_count)),
-          std::move(info)};
+  return {
+      decide::Sampler(merge_graphs(std::move(read), property.input_source, property.input_count)),
+      std::move(info)};
 }
 
 decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,

@@ -154,8 +154,7 @@ bool assign_files(VerifyArguments& arguments) {
   return true;
 }
 
-std::vector<std::string> network_files(const VerifyArguments& arguments,
-                                       const Property& property) {
+std::vector<std::string> network_files(const VerifyArguments& arguments, const Property& property) {
   const std::vector<PropertyNetwork>& declared = property.networks;
   if (arguments.networks.empty()) return {arguments.model.model};
   std::map<std::string, std::string> given;

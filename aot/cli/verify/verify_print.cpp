@@ -42,7 +42,8 @@ std::vector<std::string> names_of(const std::vector<decide::DecisionMethod>& met
 std::string model_names(const VerifyArguments& arguments) {
   std::string names;
   const auto add = [&](const std::string& file) {
-    names += (names.empty() ? "" : ", ") + printable(std::filesystem::path(file).filename().string());
+    names +=
+        (names.empty() ? "" : ", ") + printable(std::filesystem::path(file).filename().string());
   };
   if (arguments.networks.empty()) add(arguments.model.model);
   for (const std::string& network : arguments.networks) add(network.substr(network.find('=') + 1));

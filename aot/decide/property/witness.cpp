@@ -4,6 +4,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "aot/decide/property/sample.h"
 #include "frontend/diagnostic.h"
 #include "frontend/numbers/numbers.h"
 #include "frontend/passes/passes.h"
@@ -232,8 +233,7 @@ bool WitnessCheck::refutes(std::size_t index, const std::vector<double>& point) 
   const PropertyCase& one = property_.cases[index];
   const std::vector<mpq_class> x(point.begin(), point.end());
   const std::vector<Bounded> input = all_enclosed(x);
-  const std::vector<Bounded> y =
-      derived_values(property_.derived, input, judged_.outputs(input));
+  const std::vector<Bounded> y = derived_values(property_.derived, input, judged_.outputs(input));
   const auto is_open = [&](const Clause& clause) {
     return std::ranges::all_of(clause, [&](const Condition& condition) {
       return judge(condition, property_, x, y) != Proof::kNo;

@@ -136,8 +136,7 @@ void FormulaReader::apply(const Token& op, Affine& result, Affine term) {
     const int sign = op.text == "-" ? -1 : 1;
     result.constant += sign * term.constant;
     check_size(result.constant, op);
-    for (auto& [variable, factor] : term.terms)
-      result.terms.emplace_back(variable, sign * factor);
+    for (auto& [variable, factor] : term.terms) result.terms.emplace_back(variable, sign * factor);
   }
 }
 
@@ -163,8 +162,9 @@ Affine FormulaReader::divide(Affine a, const Affine& b, const Token& place) {
   Affine divisor = b;
   combine_terms(divisor, place);
   if (!divisor.is_constant())
-    fail("BF3406", lexer_.place(place), "a quotient by a variable is not supported",
-         "only numbers may divide: multiply the condition by the divisor, whose sign must be known");
+    fail(
+        "BF3406", lexer_.place(place), "a quotient by a variable is not supported",
+        "only numbers may divide: multiply the condition by the divisor, whose sign must be known");
   if (divisor.constant == 0) fail("BF3406", lexer_.place(place), "division by zero");
   const mpq_class inverse = 1 / divisor.constant;
   return multiply(std::move(a), {{}, inverse}, place);
@@ -193,8 +193,7 @@ FormulaReader::Operand FormulaReader::read_extremum(const Token& op, int depth) 
   }
   const Token close = lexer_.next();
   if (count == 0) lexer_.fail_expected(close, "an operand");
-  if (count > 1 && op.text == "abs")
-    fail("BF3403", lexer_.place(op), "abs takes one operand");
+  if (count > 1 && op.text == "abs") fail("BF3403", lexer_.place(op), "abs takes one operand");
   std::vector<Choice> results;
   for (Operands& each : all)
     results.push_back({std::move(each.guard), extremum(op.text, std::move(each.values), op)});

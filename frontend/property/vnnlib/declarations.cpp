@@ -189,8 +189,8 @@ void Declarations::read_congruence(const Token& keyword) {
   const auto end = networks_.end() - 1;
   if (std::find_if(networks_.begin(), end,
                    [&](const PropertyNetwork& one) { return one.name == name.text; }) == end)
-    fail("BF3405", lexer_.place(name), fmt::format("no network {} is declared before", describe(name)),
-         "declare it first");
+    fail("BF3405", lexer_.place(name),
+         fmt::format("no network {} is declared before", describe(name)), "declare it first");
   if (!network.equal_to.empty() || !network.isomorphic_to.empty())
     fail("BF3405", lexer_.place(keyword), "a network that is compared with others twice",
          "state equal-to or isomorphic-to once");
@@ -231,8 +231,7 @@ Variable Declarations::resolve_element(const Token& token) const {
   if (found == by_name_.end()) fail_undeclared(token);
   const Tensor& tensor = found->second;
   if (tensor.shared)
-    fail("BF3405", lexer_.place(token),
-         fmt::format("several networks declare {}", describe(token)),
+    fail("BF3405", lexer_.place(token), fmt::format("several networks declare {}", describe(token)),
          fmt::format("write {}.{} for that of the first", networks_.front().name,
                      token.text.substr(0, bracket)));
   const std::string_view rest = token.text.substr(bracket);

@@ -44,7 +44,7 @@ class Declarations {
   std::int64_t input_count() const { return input_count_.value_or(count_[0]); }
   bool has_several_networks() const { return networks_.size() > 1; }
 
-  // From now on inputs are numbered by `source`, see Property::input_source.
+  // Numbers inputs by `source` from now on, see Property::input_source.
   void tie_inputs(std::vector<std::int64_t> source, std::int64_t count) {
     source_ = std::move(source);
     input_count_ = count;
@@ -73,8 +73,8 @@ class Declarations {
 
   Lexer& lexer_;
   const PropertyLimits& limits_;
-  std::vector<bool> scalars_[2];    // X_i, Y_i: declared
-  std::int64_t count_[2] = {0, 0};  // inputs, outputs
+  std::vector<bool> scalars_[2];           // X_i, Y_i: declared
+  std::int64_t count_[2] = {0, 0};         // inputs, outputs
   std::vector<PropertyNetwork> networks_;  // VNN-LIB 2.0
   std::vector<std::int64_t> source_;
   std::optional<std::int64_t> input_count_;

@@ -42,14 +42,13 @@ class DerivedTable {
     int degree = 1;
   };
 
-  DerivedTable(const Lexer& lexer, const PropertyLimits& limits)
-      : lexer_(lexer), limits_(limits) {}
+  DerivedTable(const Lexer& lexer, const PropertyLimits& limits) : lexer_(lexer), limits_(limits) {}
 
-  // Of forms that are not constant. Throw: BF3404, at `place`.
+  // Find the value of forms that are not constant. Throw: BF3404, at `place`.
   Multiple sum(Affine form, const Token& place);
   Multiple product(Affine a, Affine b, const Token& place);
 
-  // Of two or more distinct forms, not all of them constant.
+  // Finds that of two or more distinct forms, not all of them constant.
   Multiple largest(std::vector<Affine> forms, const Token& place);
 
   const Entry& at(Variable variable) const {

@@ -112,8 +112,7 @@ Disjunction FormulaReader::read_formula(bool negate, int depth) {
     return read_connective((op.text == "and") != negate, negate, depth);
   if (op.text == "=>") return read_implication(negate, depth);
   if (op.text == "ite") return read_formula_choice(negate, depth, op);
-  if (op.text == "let")
-    return read_let(depth, [&] { return read_formula(negate, depth + 1); });
+  if (op.text == "let") return read_let(depth, [&] { return read_formula(negate, depth + 1); });
   if (op.text == "not") {
     Disjunction result = read_formula(!negate, depth + 1);
     lexer_.expect(TokenKind::kClose, "')'");
@@ -159,8 +158,8 @@ Disjunction FormulaReader::read_formula_choice(bool negate, int depth, const Tok
   const Lexer condition = lexer_;
   Disjunction holds = read_formula(false, depth + 1);
   Disjunction fails = read_again(condition, place, [&] { return read_formula(true, depth + 1); });
-  Disjunction result = conjoin(std::move(holds), read_formula(negate, depth + 1), limits_, lexer_,
-                               place);
+  Disjunction result =
+      conjoin(std::move(holds), read_formula(negate, depth + 1), limits_, lexer_, place);
   result = unite(std::move(result), conjoin(std::move(fails), read_formula(negate, depth + 1),
                                             limits_, lexer_, place));
   lexer_.expect(TokenKind::kClose, "')' after the two parts of ite");

@@ -95,7 +95,7 @@ class FormulaReader {
     std::vector<Choice> choices;
   };
 
-  // What a name of `let` stands for. The text of a formula is read again where it is negated.
+  // The meaning of a name of `let`. The text of a formula is read again where it is negated.
   struct Binding {
     bool is_formula = false;
     Operand term;

@@ -9,8 +9,8 @@
 namespace bf_aot::vnnlib {
 namespace {
 
-constexpr std::string_view kFormulaOperators[] = {"and", "or", "not", "=>", "<=", ">=", "<",
-                                                  ">",   "=",  "==",  "!=", "distinct"};
+constexpr std::string_view kFormulaOperators[] = {
+    "and", "or", "not", "=>", "<=", ">=", "<", ">", "=", "==", "!=", "distinct"};
 
 void skip_expression(Lexer& lexer) {
   int depth = 0;

@@ -1,5 +1,5 @@
-// Conditions that are not linear, decided for random networks: nothing is verified that a point of a
-// grid violates, and every witness satisfies the formula, both in exact arithmetic.
+// Conditions that are not linear, decided for random networks: nothing is verified that a point of
+// a grid violates, and every witness satisfies the formula, both in exact arithmetic.
 
 #include <gtest/gtest.h>
 
@@ -20,27 +20,28 @@ namespace {
 using bf_aot::testing::affine;
 using bf_aot::testing::Builder;
 
-constexpr int kInputs = 2, kOutputs = 2, kHidden = 4;
+constexpr int kSmallInputs = 2, kSmallOutputs = 2, kSmallHidden = 4;
 
 std::vector<double> quarters(std::mt19937& random, int count) {
   std::vector<double> made;
-  for (int i = 0; i < count; ++i)
-    made.push_back((static_cast<double>(random() % 17) - 8) / 4);
+  for (int i = 0; i < count; ++i) made.push_back((static_cast<double>(random() % 17) - 8) / 4);
   return made;
 }
 
-Graph random_network(unsigned seed) {
+Graph small_random_network(unsigned seed) {
   std::mt19937 random(seed);
-  Builder b({kInputs});
-  const ValueId h = b.relu(b.add(affine(kHidden, kInputs, quarters(random, kHidden * kInputs),
-                                        quarters(random, kHidden)),
-                                 {b.x()}, {kHidden}));
-  return b.outputs({b.add(affine(kOutputs, kHidden, quarters(random, kOutputs * kHidden),
-                                 quarters(random, kOutputs)),
-                          {h}, {kOutputs})});
+  Builder b({kSmallInputs});
+  const ValueId h =
+      b.relu(b.add(affine(kSmallHidden, kSmallInputs, quarters(random, kSmallHidden * kSmallInputs),
+                          quarters(random, kSmallHidden)),
+                   {b.x()}, {kSmallHidden}));
+  return b.outputs(
+      {b.add(affine(kSmallOutputs, kSmallHidden, quarters(random, kSmallOutputs * kSmallHidden),
+                    quarters(random, kSmallOutputs)),
+             {h}, {kSmallOutputs})});
 }
 
-Property property_of(const std::string& formula) {
+Property nonlinear_property(const std::string& formula) {
   return parse_property(
       "(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)"
       "(declare-const Y_1 Real)(assert (<= -1 X_0 1))(assert (<= -1 X_1 1))(assert " +
@@ -48,23 +49,25 @@ Property property_of(const std::string& formula) {
       "p.vnnlib");
 }
 
-Request quick(double branch_seconds = 0.5) {
+Request quick_request(double branch_seconds = 0.5) {
   Request request;
   request.search_seconds = 0.1;
   request.branch_seconds = branch_seconds;
   request.jobs = 1;
   request.compile.planner.lowering = Lowering::kPrebuilt;
+  request.compile.planner.target = find_target("host");
+  request.compile.planner.profile = host_profile();
   return request;
 }
 
 Outcome decide_quickly(const Graph& graph, const Property& property,
                        Semantics semantics = Semantics::kReal) {
-  Request request = quick();
+  Request request = quick_request();
   request.compile.planner.semantics = semantics;
   return decide(Sampler(graph), {}, property, request, {});
 }
 
-std::vector<mpq_class> outputs(const Graph& graph, const std::vector<mpq_class>& x) {
+std::vector<mpq_class> exact_outputs_of(const Graph& graph, const std::vector<mpq_class>& x) {
   return evaluate_exact(graph, std::vector<std::vector<mpq_class>>{x})[0];
 }
 
@@ -79,7 +82,7 @@ bool holds_on_grid(const Graph& graph, const test::Formula& formula) {
   for (int i = -kSteps; i <= kSteps; ++i)
     for (int j = -kSteps; j <= kSteps; ++j) {
       const std::vector<mpq_class> x = {eighths(i), eighths(j)};
-      const std::vector<mpq_class> y = outputs(graph, x);
+      const std::vector<mpq_class> y = exact_outputs_of(graph, x);
       if (formula.holds({x, y})) return true;
     }
   return false;
@@ -88,12 +91,15 @@ bool holds_on_grid(const Graph& graph, const test::Formula& formula) {
 TEST(NonlinearConditions, NothingIsVerifiedThatAGridPointViolates) {
   int verified = 0, falsified = 0, unknown = 0;
   for (unsigned seed = 1; seed <= 120; ++seed) {
-    test::Generator generator(
-        seed, {.inputs = kInputs, .outputs = kOutputs, .linear = false, .digits = 60, .places = 1});
-    const Graph graph = random_network(seed);
+    test::Generator generator(seed, {.inputs = kSmallInputs,
+                                     .outputs = kSmallOutputs,
+                                     .linear = false,
+                                     .digits = 60,
+                                     .places = 1});
+    const Graph graph = small_random_network(seed);
     const test::Formula formula = generator.formula(1);
     SCOPED_TRACE(std::to_string(seed) + ": " + formula.text);
-    const Property property = property_of(formula.text);
+    const Property property = nonlinear_property(formula.text);
     if (property.derived.empty()) continue;
     const Outcome outcome = decide_quickly(graph, property);
     if (outcome.answer == Answer::kVerified) {
@@ -103,7 +109,7 @@ TEST(NonlinearConditions, NothingIsVerifiedThatAGridPointViolates) {
       ++falsified;
       const std::vector<mpq_class>& x = outcome.witness->x;
       for (const mpq_class& each : x) EXPECT_LE(abs(each), 1);
-      EXPECT_TRUE(formula.holds({x, outputs(graph, x)}));
+      EXPECT_TRUE(formula.holds({x, exact_outputs_of(graph, x)}));
       EXPECT_EQ(outcome.witness->y.size(), 2U);
     } else {
       ++unknown;
@@ -117,16 +123,21 @@ TEST(NonlinearConditions, NothingIsVerifiedThatAGridPointViolates) {
 // Of float32 evaluation: a witness is one for every evaluation, the exact one among them.
 TEST(NonlinearConditions, OfFloat32) {
   for (unsigned seed = 1; seed <= 12; ++seed) {
-    test::Generator generator(
-        seed, {.inputs = kInputs, .outputs = kOutputs, .linear = false, .digits = 60, .places = 1});
-    const Graph graph = random_network(seed);
+    test::Generator generator(seed, {.inputs = kSmallInputs,
+                                     .outputs = kSmallOutputs,
+                                     .linear = false,
+                                     .digits = 60,
+                                     .places = 1});
+    const Graph graph = small_random_network(seed);
     const test::Formula formula = generator.formula(1);
     SCOPED_TRACE(std::to_string(seed) + ": " + formula.text);
-    const Property property = property_of(formula.text);
+    const Property property = nonlinear_property(formula.text);
     const Outcome outcome = decide_quickly(graph, property, Semantics::kFloat32);
-    if (outcome.answer == Answer::kVerified) EXPECT_FALSE(holds_on_grid(graph, formula));
+    if (outcome.answer == Answer::kVerified) {
+      EXPECT_FALSE(holds_on_grid(graph, formula));
+    }
     if (outcome.answer != Answer::kFalsified) continue;
-    EXPECT_TRUE(formula.holds({outcome.witness->x, outputs(graph, outcome.witness->x)}));
+    EXPECT_TRUE(formula.holds({outcome.witness->x, exact_outputs_of(graph, outcome.witness->x)}));
   }
 }
 
@@ -139,25 +150,26 @@ Graph known_network() {
   return b.outputs({b.add(Binary{Binary::Kind::kAdd}, {left, right}, {2})});
 }
 
-Answer answer(const std::string& formula) {
-  return decide(Sampler(known_network()), {}, property_of(formula), quick(5), {}).answer;
+Answer known_answer(const std::string& formula) {
+  return decide(Sampler(known_network()), {}, nonlinear_property(formula), quick_request(5), {})
+      .answer;
 }
 
 TEST(NonlinearConditions, KnownAnswers) {
   // |y_0| <= 3 and |y_1| <= 2.
-  EXPECT_EQ(answer("(> (* Y_0 Y_0) 9)"), Answer::kVerified);
-  EXPECT_EQ(answer("(>= (* Y_0 Y_0) 9)"), Answer::kFalsified);
-  EXPECT_EQ(answer("(>= (abs Y_0) 3.01)"), Answer::kVerified);
-  EXPECT_EQ(answer("(>= (max Y_0 Y_1) 2.9)"), Answer::kFalsified);
+  EXPECT_EQ(known_answer("(> (* Y_0 Y_0) 9)"), Answer::kVerified);
+  EXPECT_EQ(known_answer("(>= (* Y_0 Y_0) 9)"), Answer::kFalsified);
+  EXPECT_EQ(known_answer("(>= (abs Y_0) 3.01)"), Answer::kVerified);
+  EXPECT_EQ(known_answer("(>= (max Y_0 Y_1) 2.9)"), Answer::kFalsified);
   // y_0 + 2 x_1 = 2 relu(x_0) + x_1: a sum of two squares of it is a multiple of one.
-  EXPECT_EQ(answer("(< (* (- Y_0 X_1) (- Y_0 X_1)) 0)"), Answer::kVerified);
-  EXPECT_EQ(answer("(> (* X_0 X_1) 1.001)"), Answer::kVerified);
-  EXPECT_EQ(answer("(and (>= (* X_0 X_1) 0.9) (<= Y_0 0))"), Answer::kFalsified);
-  EXPECT_EQ(answer("(> (* X_0 X_0 X_0) (+ (* X_0 X_0) 0.001))"), Answer::kVerified);
+  EXPECT_EQ(known_answer("(< (* (- Y_0 X_1) (- Y_0 X_1)) 0)"), Answer::kVerified);
+  EXPECT_EQ(known_answer("(> (* X_0 X_1) 1.001)"), Answer::kVerified);
+  EXPECT_EQ(known_answer("(and (>= (* X_0 X_1) 0.9) (<= Y_0 0))"), Answer::kFalsified);
+  EXPECT_EQ(known_answer("(> (* X_0 X_0 X_0) (+ (* X_0 X_0) 0.001))"), Answer::kVerified);
   // A circle inside of the square, and points beyond it.
-  EXPECT_EQ(answer("(and (<= (+ (* X_0 X_0) (* X_1 X_1)) 0.25) (>= Y_1 1.01))"),
+  EXPECT_EQ(known_answer("(and (<= (+ (* X_0 X_0) (* X_1 X_1)) 0.25) (>= Y_1 1.01))"),
             Answer::kVerified);
-  EXPECT_EQ(answer("(and (<= (+ (* X_0 X_0) (* X_1 X_1)) 0.25) (>= Y_1 0.7))"),
+  EXPECT_EQ(known_answer("(and (<= (+ (* X_0 X_0) (* X_1 X_1)) 0.25) (>= Y_1 0.7))"),
             Answer::kFalsified);
 }
 
@@ -168,7 +180,8 @@ TEST(NonlinearConditions, WitnessesAreExact) {
       "(declare-const Y_1 Real)(assert (= X_0 0.1))(assert (= X_1 0.3))";
   const auto answer_of = [&](const std::string& condition) {
     return decide(Sampler(known_network()), {},
-                  parse_property(text + "(assert " + condition + ")", "p.vnnlib"), quick(), {})
+                  parse_property(text + "(assert " + condition + ")", "p.vnnlib"), quick_request(),
+                  {})
         .answer;
   };
   EXPECT_EQ(answer_of("(<= (* X_0 X_1) 0.03)"), Answer::kFalsified);
@@ -184,7 +197,8 @@ TEST(NonlinearConditions, WhereInputsAreFixed) {
       "(declare-const Y_1 Real)(assert (= X_0 0.5))(assert (<= -1 X_1 1))";
   const auto answer_of = [&](const std::string& condition) {
     return decide(Sampler(known_network()), {},
-                  parse_property(text + "(assert " + condition + ")", "p.vnnlib"), quick(), {})
+                  parse_property(text + "(assert " + condition + ")", "p.vnnlib"), quick_request(),
+                  {})
         .answer;
   };
   EXPECT_EQ(answer_of("(>= (* X_0 Y_0) 1)"), Answer::kFalsified);
@@ -193,15 +207,16 @@ TEST(NonlinearConditions, WhereInputsAreFixed) {
 
 TEST(NonlinearConditions, AreRefusedForAVerifiersOwnEvaluation) {
   try {
-    decide_quickly(known_network(), property_of("(>= (* X_0 Y_0) 1)"), Semantics::kFloat32Exact);
+    decide_quickly(known_network(), nonlinear_property("(>= (* X_0 Y_0) 1)"),
+                   Semantics::kFloat32Exact);
     FAIL();
   } catch (const CompileError& error) {
     EXPECT_EQ(error.diagnostics().at(0).code, "BF3414");
   }
 }
 
-// Two networks with equal inputs, X of one and Z of the other: formulas speak of both, as X_0, X_1 and
-// X_2, X_3, and of their outputs.
+// Two networks with equal inputs, X of one and Z of the other: formulas speak of both, as X_0, X_1
+// and X_2, X_3, and of their outputs.
 TEST(SeveralNetworks, NothingIsVerifiedThatAGridPointViolates) {
   const std::pair<const char*, const char*> kNames[] = {
       {"X_0", "X[0]"}, {"X_1", "X[1]"}, {"X_2", "Z[0]"}, {"X_3", "Z[1]"},
@@ -224,12 +239,12 @@ TEST(SeveralNetworks, NothingIsVerifiedThatAGridPointViolates) {
             text + ")",
         "q.vnnlib");
     ASSERT_EQ(property.input_count, 2);
-    const Graph f = random_network(seed), g = random_network(seed + 1000);
+    const Graph f = small_random_network(seed), g = small_random_network(seed + 1000);
     const Graph merged =
         merge_graphs({{"f", f}, {"g", g}}, property.input_source, property.input_count);
     const auto holds_at = [&](const std::vector<mpq_class>& x) {
-      std::vector<mpq_class> y = outputs(f, x);
-      const std::vector<mpq_class> w = outputs(g, x);
+      std::vector<mpq_class> y = exact_outputs_of(f, x);
+      const std::vector<mpq_class> w = exact_outputs_of(g, x);
       y.insert(y.end(), w.begin(), w.end());
       return formula.holds({whole_inputs(property, x), y});
     };
@@ -247,7 +262,7 @@ TEST(SeveralNetworks, NothingIsVerifiedThatAGridPointViolates) {
   EXPECT_GT(falsified, 15);
 }
 
-Answer compared(const Graph& f, const Graph& g, const std::string& condition) {
+Answer compared_networks(const Graph& f, const Graph& g, const std::string& condition) {
   const Property property = parse_property(
       "(declare-network f (declare-input X Real [2])(declare-output Y Real [2]))"
       "(declare-network g (declare-input X Real [2])(declare-output Y Real [2]))"
@@ -257,12 +272,13 @@ Answer compared(const Graph& f, const Graph& g, const std::string& condition) {
       "q.vnnlib");
   const Graph merged =
       merge_graphs({{"f", f}, {"g", g}}, property.input_source, property.input_count);
-  return decide(Sampler(merged), {}, property, quick(5), {}).answer;
+  return decide(Sampler(merged), {}, property, quick_request(5), {}).answer;
 }
 
 TEST(SeveralNetworks, ANetworkEqualsItself) {
-  const Graph f = random_network(7);
-  EXPECT_EQ(compared(f, f, "(or (!= f.Y[0] g.Y[0]) (!= f.Y[1] g.Y[1]))"), Answer::kVerified);
+  const Graph f = small_random_network(7);
+  EXPECT_EQ(compared_networks(f, f, "(or (!= f.Y[0] g.Y[0]) (!= f.Y[1] g.Y[1]))"),
+            Answer::kVerified);
 }
 
 // A copy whose output 0 is up to 1/8 higher, and one without a neuron.
@@ -273,14 +289,16 @@ TEST(SeveralNetworks, ANetworkAndAChangedCopy) {
         b.relu(b.add(affine(3, 2, {1, -1, 0.5, 2, -1, 1}, {0.25, 0, 0.5}), {b.x()}, {3}));
     return b.outputs({b.add(affine(2, 3, {1, 2, last, -1, 0.5, 1}, {bias, 0}), {h}, {2})});
   };
-  EXPECT_EQ(compared(chain(0, 0.5), chain(0.125, 0.5), "(>= (abs (- f.Y[0] g.Y[0])) 0.126)"),
-            Answer::kVerified);
-  EXPECT_EQ(compared(chain(0, 0.5), chain(0.125, 0.5), "(>= (abs (- f.Y[0] g.Y[0])) 0.125)"),
-            Answer::kFalsified);
+  EXPECT_EQ(
+      compared_networks(chain(0, 0.5), chain(0.125, 0.5), "(>= (abs (- f.Y[0] g.Y[0])) 0.126)"),
+      Answer::kVerified);
+  EXPECT_EQ(
+      compared_networks(chain(0, 0.5), chain(0.125, 0.5), "(>= (abs (- f.Y[0] g.Y[0])) 0.125)"),
+      Answer::kFalsified);
   // The third neuron is at most 2.5.
-  EXPECT_EQ(compared(chain(0, 0.5), chain(0, 0), "(> (- f.Y[0] g.Y[0]) 1.2501)"),
+  EXPECT_EQ(compared_networks(chain(0, 0.5), chain(0, 0), "(> (- f.Y[0] g.Y[0]) 1.2501)"),
             Answer::kVerified);
-  EXPECT_EQ(compared(chain(0, 0.5), chain(0, 0), "(> (- f.Y[0] g.Y[0]) 1.2)"),
+  EXPECT_EQ(compared_networks(chain(0, 0.5), chain(0, 0), "(> (- f.Y[0] g.Y[0]) 1.2)"),
             Answer::kFalsified);
 }
 
@@ -292,7 +310,7 @@ TEST(SeveralNetworks, AreNotOne) {
       "(assert (> Y[0] W[0]))",
       "q.vnnlib");
   try {
-    decide(Sampler(random_network(1)), {}, property, quick(), {});
+    decide(Sampler(small_random_network(1)), {}, property, quick_request(), {});
     FAIL();
   } catch (const CompileError& error) {
     EXPECT_EQ(error.diagnostics().at(0).code, "BF3410");

@@ -63,21 +63,22 @@ TEST(VnnlibNetworks, EqualInputsBecomeOne) {
 }
 
 TEST(VnnlibNetworks, OtherRelationsStay) {
-  for (const char* const relation :
-       {"(<= X[0] Z[0])", "(= X[0] (+ Z[0] 1))", "(= X[0] (* 2 Z[0]))",
-        "(or (= X[0] Z[0]) (= X[1] Z[1]))"}) {
+  for (const char* const relation : {"(<= X[0] Z[0])", "(= X[0] (+ Z[0] 1))", "(= X[0] (* 2 Z[0]))",
+                                     "(or (= X[0] Z[0]) (= X[1] Z[1]))"}) {
     SCOPED_TRACE(relation);
-    const Property p = query_of(kTwoNetworks + kBoxOfF + "(assert (<= 0 Z[0] 1))(assert (<= 0 Z[1] 1))" +
-                                "(assert " + relation + ")(assert (<= Y[0] W[0]))");
+    const Property p =
+        query_of(kTwoNetworks + kBoxOfF + "(assert (<= 0 Z[0] 1))(assert (<= 0 Z[1] 1))" +
+                 "(assert " + relation + ")(assert (<= Y[0] W[0]))");
     EXPECT_TRUE(p.input_source.empty());
     EXPECT_FALSE(p.cases[0].clauses[0].empty());
   }
 }
 
 TEST(VnnlibNetworks, DerivedValuesReadWhatTakesTheirPlace) {
-  const Property p = query_of(kTwoNetworks + kBoxOfF +
-                              "(assert (= X[0] Z[0]))(assert (= X[1] Z[1]))"
-                              "(assert (<= (+ (* X[0] Z[1]) (* (- X[0] Z[0]) Y[0])) (* Z[0] Z[0])))");
+  const Property p =
+      query_of(kTwoNetworks + kBoxOfF +
+               "(assert (= X[0] Z[0]))(assert (= X[1] Z[1]))"
+               "(assert (<= (+ (* X[0] Z[1]) (* (- X[0] Z[0]) Y[0])) (* Z[0] Z[0])))");
   ASSERT_EQ(p.derived.size(), 3U);
   for (const DerivedValue& value : p.derived)
     for (const AffineForm& operand : value.operands)

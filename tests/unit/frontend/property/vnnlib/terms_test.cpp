@@ -135,8 +135,8 @@ TEST(VnnlibTerms, HostileChainsOfNamesEnd) {
     formulas += "(let ((a" + n + " (ite a" + b + " (not a" + b + ") a" + b + "))) ";
   }
   const std::string close(100, ')');
-  EXPECT_TRUE(says(terms_error("(let ((a0 X_0)) " + terms + "(<= a100 1)" + close + ")"),
-                   "BF3404"));
+  EXPECT_TRUE(
+      says(terms_error("(let ((a0 X_0)) " + terms + "(<= a100 1)" + close + ")"), "BF3404"));
   EXPECT_TRUE(says(terms_error("(let ((a0 (<= Y_0 0))) " + formulas + "(not a100)" + close + ")"),
                    "BF3404"));
 }

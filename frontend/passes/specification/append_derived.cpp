@@ -207,9 +207,9 @@ class DerivedAppender {
   const std::vector<DerivedValue>& derived_;
   std::vector<std::int64_t> starts_;  // of each tensor, the index of its first element
   std::vector<ValueId> tensors_;
-  std::int64_t count_ = 0;      // elements of inputs and outputs
-  std::vector<int> depths_;     // of derived values
-  std::vector<Place> places_;   // of derived values
+  std::int64_t count_ = 0;     // elements of inputs and outputs
+  std::vector<int> depths_;    // of derived values
+  std::vector<Place> places_;  // of derived values
 };
 
 }  // namespace
