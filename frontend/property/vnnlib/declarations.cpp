@@ -222,7 +222,7 @@ void Declarations::check_congruence(const Token& place, const std::string& other
 void Declarations::fail_undeclared(const Token& token) const {
   fail("BF3405", lexer_.place(token), fmt::format("{} is not declared", describe(token)),
        networks_.empty() ? "declare inputs X_0, X_1, ... and outputs Y_0, Y_1, ... by declare-const"
-                         : "declare it in a network");
+                         : "declare it in the network");
 }
 
 Variable Declarations::resolve_element(const Token& token) const {
