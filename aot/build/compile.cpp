@@ -74,8 +74,8 @@ std::optional<LinearSpec> spec_of(const CompileOptions& options) {
 void check_derived(const LinearSpec& spec, const Graph& graph, Semantics semantics) {
   if (spec.derived.empty()) return;
   if (graph.one_hot.size > 0)
-    fail("BF3414", "sets of token ids", "a condition on token ids is not linear",
-         "state conditions on ids, and those on outputs, as sums");
+    fail("BF3414", "sets of token ids", "a condition of the query is not linear",
+         "state conditions on ids and outputs as sums");
   if (semantics == Semantics::kFloat32Exact)
     fail("BF3414", "--semantics float32-exact",
          "bounds of the verifier's own evaluation do not hold for products and maxima of exact "
