@@ -1,6 +1,7 @@
 #include "frontend/graph/merge_graphs.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "frontend/diagnostic.h"
@@ -18,14 +19,12 @@ class NetworkMerger {
 
   ValueId id(ValueId own) const { return ids_.at(index_of(own)); }
 
-  // The part of the merged input that is read instead of the network's own inputs.
-  void read_inputs(ValueId input, std::vector<std::int64_t>::const_iterator source) {
+  // Makes the network's inputs of elements of tensors that are known, one after the other.
+  void read_inputs(const std::vector<ValueId>& known,
+                   std::vector<std::int64_t>::const_iterator source) {
     for (const ValueId own : network_.graph.inputs) {
       const auto count = element_count(merged_.value(id(own)).shape);
-      merged_.nodes.push_back({IndexMap{{source, source + count}},
-                               {input},
-                               id(own),
-                               "input '" + merged_.value(id(own)).name + "'"});
+      read_input(id(own), known, {source, source + count});
       source += count;
     }
   }
@@ -42,6 +41,54 @@ class NetworkMerger {
   }
 
  private:
+  // One tensor is read as it is. Of several the sum is taken, each of which has zeros where the
+  // elements are others'.
+  void read_input(ValueId input, const std::vector<ValueId>& known,
+                  const std::vector<std::int64_t>& source) {
+    const Origin origin("input '" + merged_.value(input).name + "'");
+    const auto rows = static_cast<std::int64_t>(source.size());
+    std::vector<Node> parts;
+    std::int64_t first = 0;
+    for (const ValueId tensor : known) {
+      const std::int64_t end = first + element_count(merged_.value(tensor).shape);
+      SparseAffine part;
+      part.row_start = {0};
+      for (const std::int64_t i : source) {
+        if (first <= i && i < end) part.column.push_back(i - first);
+        part.row_start.push_back(static_cast<std::int64_t>(part.column.size()));
+      }
+      first = end;
+      const std::size_t count = part.column.size();
+      if (count == source.size()) {
+        merged_.nodes.push_back({IndexMap{std::move(part.column)}, {tensor}, input, origin});
+        return;
+      }
+      part.value = {{static_cast<std::int64_t>(count)}, std::vector<double>(count, 1), {}};
+      part.bias = {{rows}, std::vector<double>(source.size()), {}};
+      if (count > 0) parts.push_back({std::move(part), {tensor}, input, origin});
+    }
+    add_parts(input, std::move(parts));
+  }
+
+  void add_parts(ValueId input, std::vector<Node> parts) {
+    BF_CHECK(parts.size() > 1);
+    const Shape shape = merged_.value(input).shape;
+    const std::string name = merged_.value(input).name + "_part";
+    std::optional<ValueId> sum;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      parts[i].output = merged_.add_value(name, shape);
+      merged_.nodes.push_back(parts[i]);
+      if (sum) {
+        const ValueId next = i + 1 == parts.size() ? input : merged_.add_value(name, shape);
+        merged_.nodes.push_back(
+            {Binary{Binary::Kind::kAdd}, {*sum, parts[i].output}, next, parts[i].origin});
+        sum = next;
+      } else {
+        sum = parts[i].output;
+      }
+    }
+  }
+
   Graph& merged_;
   NamedGraph& network_;
   std::vector<ValueId> ids_;
@@ -69,7 +116,9 @@ Graph merge_graphs(std::vector<NamedGraph> networks, const std::vector<std::int6
     if (source.empty()) {
       for (const ValueId own : network.graph.inputs) merged.inputs.push_back(merger.id(own));
     } else {
-      merger.read_inputs(merged.inputs[0], next);
+      std::vector<ValueId> known = merged.inputs;
+      known.insert(known.end(), merged.outputs.begin(), merged.outputs.end());
+      merger.read_inputs(known, next);
       for (const ValueId own : network.graph.inputs)
         next += element_count(merged.value(merger.id(own)).shape);
     }

@@ -15,8 +15,8 @@ struct NamedGraph {
 
 // Networks as they were imported, side by side as one: its outputs are theirs, one after the other,
 // and value x of network f is f.x. Element k of their inputs, one after the other, is element
-// source_k of the one input "inputs" of `input_count` elements. With an empty source all inputs
-// stay. Requires: no one-hot inputs.
+// source_k of the one input "inputs" of `input_count` elements, and behind it of the outputs of
+// networks before. With an empty source all inputs stay. Requires: no one-hot inputs.
 Graph merge_graphs(std::vector<NamedGraph> networks, const std::vector<std::int64_t>& source,
                    std::int64_t input_count);
 

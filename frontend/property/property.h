@@ -119,8 +119,9 @@ struct Property {
   std::vector<PropertyTensor> inputs;     // of all networks, one after the other
   std::vector<PropertyTensor> outputs;
 
-  // Where several networks are declared, equations between inputs make one of them: element k of
-  // all inputs is x_i for i = input_source_k. Empty: the elements are x.
+  // Where several networks are declared, equations make inputs one, or outputs of networks before:
+  // element k of all inputs is x_i for i = input_source_k, or y_i for i = input_source_k -
+  // input_count. Empty: the elements are x.
   std::vector<std::int64_t> input_source;
   std::int64_t input_count = 0;
   std::int64_t output_count = 0;
@@ -137,13 +138,17 @@ struct Property {
   bool operator==(const Property&) const = default;
 };
 
-// The numbers of all elements of the networks' inputs from those of x; see Property::input_source.
-template <class Number>
-std::vector<Number> whole_inputs(const Property& property, const std::vector<Number>& x) {
+// The numbers of all elements of the networks' inputs from those of x and y; see
+// Property::input_source.
+template <class Number, class Output>
+std::vector<Number> whole_inputs(const Property& property, const std::vector<Number>& x,
+                                 const std::vector<Output>& y) {
   if (property.input_source.empty()) return x;
   std::vector<Number> whole;
-  for (const std::int64_t i : property.input_source)
-    whole.push_back(x[static_cast<std::size_t>(i)]);
+  for (const std::int64_t source : property.input_source) {
+    const auto i = static_cast<std::size_t>(source);
+    whole.push_back(i < x.size() ? x[i] : Number(y[i - x.size()]));
+  }
   return whole;
 }
 

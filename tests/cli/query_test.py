@@ -125,6 +125,16 @@ class Networks(Case):
         self.assertEqual(len(found["counterexample"]["x"]), 4)
         self.assertEqual(len(found["counterexample"]["y"]), 4)
 
+    def test_one_reads_another(self):
+        """g reads the outputs of f, which are 3.5 and -2.5 at (1, -1): then h_0 = 8.5."""
+        wired = "".join(f"(assert (= g.X[0,{i}] f.Y[0,{i}]))" for i in (0, 1))
+        networks = ["--network", f"f={TINY}", "--network", f"g={TINY}"]
+        words = self.run_tool("verify", self.query("(>= g.Y[0,0] 8.99)", equal=wired), *networks)[0].split("\n")
+        self.assertEqual(words[0], "sat")
+        self.assertEqual([float(word) for word in words[5:7]], [float(word) for word in words[8:10]])
+        self.assertEqual(self.run_tool("verify", self.query("(>= g.Y[0,0] 9.01)", equal=wired), *networks)[0],
+                         "unsat\n")
+
     def test_inputs_of_their_own(self):
         box = "(assert (<= 0 g.X[0,0] 1))(assert (<= 0 g.X[0,1] 1))"
         networks = ["--network", f"f={TINY}", "--network", f"g={TINY}"]

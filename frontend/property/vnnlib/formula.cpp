@@ -367,21 +367,45 @@ Disjunction FormulaReader::split_maximum(Affine affine, std::size_t term, bool s
   return result;
 }
 
-void FormulaReader::rename_inputs(Disjunct& disjunct, const std::vector<std::int64_t>& source) {
-  for (InputBound& bound : disjunct.bounds)
-    bound.input = source[static_cast<std::size_t>(bound.input)];
-  std::vector<Condition> kept;
-  for (Condition& condition : disjunct.conditions) {
-    condition.inputs = renamed_inputs(condition.inputs, source);
-    if (condition.row < 0 && condition.inputs.size() == 1) {
-      const auto& [input, factor] = condition.inputs[0];
-      disjunct.bounds.push_back(
-          {input, factor > 0, condition.strict, keep(condition.limit / factor)});
+void FormulaReader::rename_inputs(Disjunct& disjunct, const TiedInputs& tied, const Token& place) {
+  const auto renamed = [&](std::int64_t input) {
+    const std::int64_t source = tied.source[static_cast<std::size_t>(input)];
+    return source < tied.count ? source : kFirstOutput + source - tied.count;
+  };
+  Disjunct made;
+  const auto add = [&](Affine affine, bool strict) {
+    const Disjunction parts = below_zero(std::move(affine), strict, place);
+    if (parts.empty())
+      made.conditions.push_back({-1, false, false, {}, -1});  // 0 <= -1
+    else
+      append(made, parts[0]);
+  };
+  for (const InputBound& bound : disjunct.bounds) {
+    const Variable variable = renamed(bound.input);
+    if (is_input(variable)) {
+      made.bounds.push_back({variable, bound.upper, bound.strict, bound.value});
     } else {
-      kept.push_back(std::move(condition));
+      const mpq_class value = exact(bound.value);
+      add({{{variable, bound.upper ? 1 : -1}}, bound.upper ? mpq_class(-value) : value},
+          bound.strict);
     }
   }
-  disjunct.conditions = std::move(kept);
+  for (Condition& condition : disjunct.conditions) {
+    if (condition.inputs.empty()) {
+      made.conditions.push_back(std::move(condition));
+      continue;
+    }
+    Affine affine;
+    affine.constant = -condition.limit;
+    for (const auto& [input, factor] : condition.inputs)
+      affine.terms.emplace_back(renamed(input), factor);
+    if (condition.row >= 0)
+      for (const auto& [output, factor] : rows()[static_cast<std::size_t>(condition.row)])
+        affine.terms.emplace_back(kFirstOutput + output,
+                                  condition.negated ? mpq_class(-factor) : factor);
+    add(std::move(affine), condition.strict);
+  }
+  disjunct = std::move(made);
 }
 
 void FormulaReader::take(Property& property) {

@@ -43,6 +43,8 @@ Disjunction unite(Disjunction a, Disjunction b);
 Disjunction conjoin(Disjunction a, Disjunction b, const PropertyLimits& limits, const Lexer& lexer,
                     const Token& place);
 
+struct TiedInputs;
+
 // Linear forms by number; see Property::rows.
 class RowTable {
  public:
@@ -54,6 +56,7 @@ class RowTable {
   Match find(const LinearForm& form);
 
   std::vector<LinearForm> take() { return std::move(rows_); }
+  const std::vector<LinearForm>& all() const { return rows_; }
 
  private:
   std::vector<LinearForm> rows_;
@@ -69,9 +72,12 @@ class FormulaReader {
   // The formula that follows. Throws: BF3403 to BF3406.
   Disjunction read() { return read_formula(false, 0); }
 
-  // Writes a disjunct with the inputs that take the place of its own. A condition that is left with
-  // one input becomes a bound of it.
-  void rename_inputs(Disjunct& disjunct, const std::vector<std::int64_t>& source);
+  // Writes a disjunct with what takes the place of its inputs. A condition that is left with one
+  // input becomes a bound of it, and a bound of an output a condition. Throws as read(), at
+  // `place`.
+  void rename_inputs(Disjunct& disjunct, const TiedInputs& tied, const Token& place);
+
+  const std::vector<LinearForm>& rows() const { return rows_.all(); }
 
   // Gives the property the rows and derived values that its conditions speak of.
   void take(Property& property);

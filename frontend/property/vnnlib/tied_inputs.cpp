@@ -7,53 +7,91 @@
 #include <utility>
 
 namespace bf_aot::vnnlib {
+namespace {
 
-std::optional<TiedInputs> find_tied_inputs(const std::vector<Condition>& conditions,
-                                           std::int64_t input_count) {
-  std::set<std::pair<std::int64_t, std::int64_t>> at_most;  // x_first <= x_second
-  for (const Condition& condition : conditions) {
-    const LinearForm& inputs = condition.inputs;
-    if (condition.row >= 0 || condition.strict || condition.limit != 0 || inputs.size() != 2 ||
-        inputs[0].second != -inputs[1].second)
-      continue;
-    const bool rising = inputs[0].second > 0;
-    at_most.emplace(inputs[rising ? 0 : 1].first, inputs[rising ? 1 : 0].first);
+// Classes of inputs that are equal, each named by its first one.
+class InputClasses {
+ public:
+  explicit InputClasses(std::size_t count) : first_(count) {
+    std::iota(first_.begin(), first_.end(), 0);
   }
-  std::vector<std::int64_t> root(static_cast<std::size_t>(input_count));
-  std::iota(root.begin(), root.end(), 0);
-  const auto find = [&](std::int64_t i) {
-    while (root[static_cast<std::size_t>(i)] != i) {
-      std::int64_t& next = root[static_cast<std::size_t>(i)];
-      next = root[static_cast<std::size_t>(next)];
-      i = next;
+
+  std::int64_t find(std::int64_t i) {
+    while (at(i) != i) {
+      at(i) = at(at(i));
+      i = at(i);
     }
     return i;
-  };
+  }
+
+  void join(std::int64_t a, std::int64_t b) {
+    const std::int64_t first = find(a), second = find(b);
+    at(std::max(first, second)) = std::min(first, second);
+  }
+
+ private:
+  std::int64_t& at(std::int64_t i) { return first_[static_cast<std::size_t>(i)]; }
+
+  std::vector<std::int64_t> first_;
+};
+
+// Pairs (a, b) say that a <= b. Outputs have the numbers -1, -2, ..
+using Pairs = std::set<std::pair<std::int64_t, std::int64_t>>;
+
+Pairs inequalities(const std::vector<Condition>& conditions, const std::vector<LinearForm>& rows) {
+  Pairs at_most;
+  for (const Condition& condition : conditions) {
+    if (condition.strict || condition.limit != 0) continue;
+    LinearForm terms = condition.inputs;
+    if (condition.row >= 0)
+      for (const auto& [output, factor] : rows[static_cast<std::size_t>(condition.row)])
+        terms.emplace_back(-1 - output, condition.negated ? mpq_class(-factor) : factor);
+    if (terms.size() != 2 || terms[0].second != -terms[1].second) continue;
+    const std::size_t less = terms[0].second > 0 ? 0 : 1;
+    at_most.emplace(terms[less].first, terms[1 - less].first);
+  }
+  return at_most;
+}
+
+}  // namespace
+
+std::optional<TiedInputs> find_tied_inputs(const std::vector<Condition>& conditions,
+                                           const std::vector<LinearForm>& rows,
+                                           const NetworkNumbers& networks) {
+  const Pairs at_most = inequalities(conditions, rows);
+  const auto count = static_cast<std::int64_t>(networks.inputs.size());
+  InputClasses classes(networks.inputs.size());
   bool any = false;
+  for (const auto& [a, b] : at_most)
+    if (a >= 0 && b >= 0 && at_most.contains({b, a})) {
+      classes.join(a, b);
+      any = true;
+    }
+  // Only networks behind that of an output may read it. A class is named by its first input, which
+  // is of its first network.
+  std::map<std::int64_t, std::int64_t> outputs;  // of classes
   for (const auto& [a, b] : at_most) {
-    if (!at_most.contains({b, a})) continue;
-    const std::int64_t first = find(std::min(a, b)), second = find(std::max(a, b));
-    root[static_cast<std::size_t>(std::max(first, second))] = std::min(first, second);
+    if (a >= 0 || b < 0 || !at_most.contains({b, a})) continue;
+    const auto output = static_cast<std::size_t>(-1 - a);
+    const std::int64_t input = classes.find(b);
+    const bool derived = output >= networks.outputs.size();
+    if (derived || networks.outputs[output] >= networks.inputs[static_cast<std::size_t>(input)])
+      continue;
+    outputs.try_emplace(input, -1 - a);
     any = true;
   }
   if (!any) return std::nullopt;
   TiedInputs tied;
   std::map<std::int64_t, std::int64_t> numbers;
-  for (std::int64_t i = 0; i < input_count; ++i) {
-    const auto [number, added] = numbers.try_emplace(find(i), tied.count);
-    if (added) ++tied.count;
-    tied.source.push_back(number->second);
+  for (std::int64_t i = 0; i < count; ++i)
+    if (classes.find(i) == i && !outputs.contains(i)) numbers.emplace(i, tied.count++);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t first = classes.find(i);
+    const auto output = outputs.find(first);
+    tied.source.push_back(output == outputs.end() ? numbers.at(first)
+                                                  : tied.count + output->second);
   }
   return tied;
-}
-
-LinearForm renamed_inputs(const LinearForm& form, const std::vector<std::int64_t>& source) {
-  std::map<std::int64_t, mpq_class> sums;
-  for (const auto& [input, factor] : form) sums[source[static_cast<std::size_t>(input)]] += factor;
-  LinearForm made;
-  for (auto& [input, factor] : sums)
-    if (factor != 0) made.emplace_back(input, std::move(factor));
-  return made;
 }
 
 }  // namespace bf_aot::vnnlib

@@ -47,12 +47,30 @@ class Reader {
   }
 
  private:
-  // Replaces inputs that all alternatives say to be equal by one.
+  // The networks of a property's inputs and outputs.
+  static NetworkNumbers network_numbers(const Property& property) {
+    NetworkNumbers numbers;
+    std::size_t input = 0, output = 0;
+    for (std::size_t n = 0; n < property.networks.size(); ++n) {
+      const auto add = [n](const std::vector<PropertyTensor>& tensors, std::size_t& next,
+                           std::size_t count, std::vector<int>& to) {
+        for (const std::size_t end = next + count; next < end; ++next)
+          to.insert(to.end(), static_cast<std::size_t>(element_count(tensors[next].shape)),
+                    static_cast<int>(n));
+      };
+      add(property.inputs, input, property.networks[n].inputs, numbers.inputs);
+      add(property.outputs, output, property.networks[n].outputs, numbers.outputs);
+    }
+    return numbers;
+  }
+
+  // Replaces inputs that all alternatives say to be equal by one, or by an output.
   void tie_inputs(Property& property) {
-    auto tied = find_tied_inputs(common_.conditions, property.input_count);
+    auto tied = find_tied_inputs(common_.conditions, formulas_.rows(), network_numbers(property));
     if (!tied) return;
-    formulas_.rename_inputs(common_, tied->source);
-    for (Disjunct& disjunct : alternatives_) formulas_.rename_inputs(disjunct, tied->source);
+    const Token place = lexer_.peek();
+    formulas_.rename_inputs(common_, *tied, place);
+    for (Disjunct& disjunct : alternatives_) formulas_.rename_inputs(disjunct, *tied, place);
     property.input_source = tied->source;
     property.input_count = tied->count;
     declarations_.tie_inputs(std::move(tied->source), tied->count);

@@ -232,6 +232,17 @@ Graph two_layer_network(double last) {
   return b.outputs({b.add(affine(1, 2, {last, 1}, {0}), {h}, {1})});
 }
 
+// An input of an element of the merged input, one of the output before, and of both.
+TEST(MergeGraphs, NetworksReadOutputsOfThoseBefore) {
+  Graph merged = merge_graphs({{"f", small_network(1)}, {"g", small_network(-2)}}, {0, 1, 2, 0}, 2);
+  EXPECT_EQ(evaluate(merged, {{1, 2}}), (Tensors{{3.5}, {0}})) << "-7 + 1 + 0.5";
+  EXPECT_EQ(evaluate(merged, {{-4, 3}}), (Tensors{{0}, {0}}));
+  EXPECT_EQ(evaluate(merged, {{4, -4.25}}), (Tensors{{0.25}, {4}}));
+  Builder b({1});
+  merged = merge_graphs({{"f", small_network(1)}, {"g", b.outputs({b.relu(b.x())})}}, {0, 1, 2}, 2);
+  EXPECT_EQ(evaluate(merged, {{1, 2}}), (Tensors{{3.5}, {3.5}}));
+}
+
 TEST(MergeGraphs, EqualPartsAreComputedOnce) {
   const auto relus = [](const std::vector<std::int64_t>& source) {
     Graph merged =

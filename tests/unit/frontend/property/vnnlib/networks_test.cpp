@@ -59,7 +59,31 @@ TEST(VnnlibNetworks, EqualInputsBecomeOne) {
   EXPECT_EQ(p.cases[0].box, (Box{{0, 0}, {0.5, 1}}));
   EXPECT_EQ(p.cases[0].clauses[0][0].inputs, (LinearForm{{0, 2}, {1, 1}}));
   EXPECT_EQ(p.cases[1].box, (Box{{0, 0}, {0.5, 0.5}})) << "2 x_1 <= 1 is a bound";
-  EXPECT_EQ(whole_inputs(p, std::vector<int>{7, 8}), (std::vector<int>{7, 8, 8, 7}));
+  EXPECT_EQ(whole_inputs(p, std::vector<int>{7, 8}, std::vector<int>()),
+            (std::vector<int>{7, 8, 8, 7}));
+}
+
+TEST(VnnlibNetworks, AnInputMayBeAnOutputOfANetworkBefore) {
+  const Property p = query_of(kTwoNetworks + kBoxOfF +
+                              "(assert (= Z[0] Y[0]))(assert (= Z[1] X[1]))(assert (<= Z[0] 5))"
+                              "(assert (>= (+ (* 2 W[0]) Z[0] (* 3 X[0])) 1))");
+  EXPECT_EQ(p.input_source, (std::vector<std::int64_t>{0, 1, 2, 1}));
+  EXPECT_EQ(p.input_count, 2);
+  EXPECT_EQ(p.cases[0].box, (Box{{0, 0}, {1, 1}}));
+  ASSERT_EQ(p.cases[0].clauses[0].size(), 2U) << "the equation is gone";
+  const Condition& bound = p.cases[0].clauses[0][0];
+  EXPECT_EQ(p.rows[static_cast<std::size_t>(bound.row)], (LinearForm{{0, 1}}));
+  EXPECT_EQ(bound.limit, 5);
+  const Condition& mixed = p.cases[0].clauses[0][1];
+  EXPECT_EQ(p.rows[static_cast<std::size_t>(mixed.row)], (LinearForm{{0, 1}, {1, 2}}));
+  EXPECT_EQ(mixed.inputs, (LinearForm{{0, -3}}));
+  EXPECT_EQ(whole_inputs(p, std::vector<int>{7, 8}, std::vector<int>{3, 4}),
+            (std::vector<int>{7, 8, 3, 8}));
+  // Not of the same network, nor of one behind.
+  for (const char* const equation : {"(= X[0] Y[0])", "(= X[0] W[0])"})
+    EXPECT_TRUE(query_of(kTwoNetworks + kBoxOfF + "(assert (<= 0 Z[0] 1))(assert (<= 0 Z[1] 1))" +
+                         "(assert " + equation + ")")
+                    .input_source.empty());
 }
 
 TEST(VnnlibNetworks, OtherRelationsStay) {
