@@ -72,6 +72,18 @@ std::optional<LinearSpec> spec_of(const CompileOptions& options) {
   return options.spec;
 }
 
+void check_derived(const LinearSpec& spec, const Graph& graph, Semantics semantics) {
+  if (spec.derived.empty()) return;
+  if (graph.one_hot.size > 0)
+    fail("BF3414", "sets of token ids", "a condition of the query is not linear",
+         "state conditions on ids and outputs as sums");
+  if (semantics == Semantics::kFloat32Exact)
+    fail("BF3414", "--semantics float32-exact",
+         "bounds of the verifier's own evaluation do not hold for products and maxima of exact "
+         "values",
+         "use --semantics real or float32");
+}
+
 FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   ImportedModel imported = import_model(model, {}, {}, options.cut);
@@ -85,6 +97,10 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
 FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options) {
   if (options.property) check_interface(*options.property, imported.graph);
   const std::optional<LinearSpec> spec = spec_of(options);
+  if (spec) {
+    check_derived(*spec, imported.graph, options.planner.semantics);
+    append_derived(imported.graph, spec->derived);
+  }
   if (options.fixed) {
     BF_CHECK(!options.property && options.planner.semantics == Semantics::kReal);
     join_inputs(imported.graph);

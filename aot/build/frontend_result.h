@@ -23,4 +23,8 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
 /// Normalises a network as it was imported.
 FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options);
 
+/// Throws: BF3414 where conditions that are not linear cannot be bounded: of token ids, and of a
+/// verifier's own evaluation, whose bounds hold for the values that it computes alone.
+void check_derived(const LinearSpec& spec, const Graph& graph, Semantics semantics);
+
 }  // namespace bf_aot::build

@@ -112,11 +112,13 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
   return made;
 }
 
-// Throws: BF2117, BF3020.
+// Throws: BF2117, BF3020, BF3410.
 void check_one_hot(const Property& property, Semantics semantics, const RequestCalls& calls) {
   if (semantics == Semantics::kFloat32Exact)
     fail("BF2117", "sets of token ids", "semantics float32-exact decides boxes alone",
          "--semantics real or float32");
+  if (property.networks.size() > 1)
+    fail("BF3410", property.file_name, "sets of token ids are decided for one network");
   if (calls.keeper != nullptr || calls.company != nullptr)
     fail("BF3020", property.file_name, "sets of token ids are split by one process",
          "leave --checkpoint and --part out");
@@ -141,6 +143,7 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   build::CompileOptions options = request.compile;
   options.planner.semantics = semantics_of(options, property);
   options.spec = to_spec(property);
+  build::check_derived(*options.spec, network.graph(), options.planner.semantics);
   const std::optional<Sampler> checked = rounded(network, info, options);
   const DecisionSettings settings = settings_of(request, options.planner.semantics, calls);
   const bool of_tokens = network.graph().one_hot.size > 0;

@@ -235,6 +235,10 @@ struct Graph {
   // their values may no longer be read. Empty before.
   std::vector<Value> input_parts;
   OneHot one_hot;
+  int networks = 1;  // that merge_graphs() made it of
+  // The last output holds values that a specification reads alone: fold_output_spec() leaves it
+  // out.
+  bool derived_output = false;
   NameIndex names;
   // No evaluation in float32 overflows for inputs of at most this magnitude; infinite in real
   // arithmetic. See find_float32_reach().

@@ -105,10 +105,11 @@ bool eliminate_permutes(Graph& graph);
 // Rounding: the products and sums above.
 bool fold_scale(Graph& graph);
 
-// One more output, C y - d of the flattened outputs y, one after the other. C is folded into the
-// nodes that end the network: through index maps, scales and sums into the last Affine, Conv or
-// SparseAffine of each arm, where the result is no huge matrix; where there is no such end, a layer
-// {C, -d} is appended. Other readers of y keep it.
+// One more output, C y - d of the flattened outputs y, one after the other; in place of the output
+// of derived values, where there is one. C is folded into the nodes that end the network: through
+// index maps, scales and sums into the last Affine, Conv or SparseAffine of each arm, where the
+// result is no huge matrix; where there is no such end, a layer {C, -d} is appended. Other readers
+// of y keep it.
 //   y = affine x {W, b};  output y
 //     ->   y = affine x {W, b};  s = affine x {C W, C b - d};  outputs y, s; s of shape [1, rows]
 //   y = add a, r;  a = affine x {W, b}
@@ -181,6 +182,17 @@ void remove_duplicates(Graph& graph);
 //     ->   input inputs [5];  a = index_map inputs [0, 1];  b = index_map inputs [2, 3, 4]
 // Rounding: none.
 void join_inputs(Graph& graph);
+
+// Adds an output behind the others, "derived", of the values that a specification derives from
+// inputs and outputs: Graph::derived_output is true then. Values of one kind whose operands are
+// known at the same depth become one node. Runs on imported graphs before all other passes.
+//   input x [2];  output y [1];  d_0 = (x_0 - x_1) y_0;  d_1 = max(y_0, d_0)
+//     ->   s = sparse_affine x {x_0 - x_1};  p = mul s, y;  t = sparse_affine y {y_0, 0};
+//          u = sparse_affine p {0, p_0};  v = add t, u;  m = group_max v
+//          derived = (p, m)
+// Rounding: factors and constants that are no doubles, to double.
+// The inputs are not one-hot.
+void append_derived(Graph& graph, const std::vector<DerivedValue>& derived);
 
 // The network's one input, as join_inputs leaves it, becomes a function of the free inputs alone,
 // which other passes fold into its readers. Runs on imported graphs before the pipeline.

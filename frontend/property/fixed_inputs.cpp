@@ -66,6 +66,8 @@ Property with_free_inputs(const Property& property, const FixedInputs& fixed) {
   Property made = property;
   made.input_count = static_cast<std::int64_t>(fixed.free.size());
   made.inputs = {{"X", "Real", {made.input_count}, ""}};
+  made.output_count += static_cast<std::int64_t>(made.derived.size());
+  made.derived.clear();
   for (PropertyCase& one : made.cases) {
     one.box = chosen(one.box, fixed.free);
     one.inner = chosen(one.inner, fixed.free);

@@ -26,7 +26,7 @@ struct FixedInputs {
 std::optional<FixedInputs> find_fixed_inputs(const Property& property);
 
 // Restates the property for the network that fix_inputs() of passes/passes.h makes, whose inputs
-// are the free ones. Cases and clauses keep their numbers.
+// are the free ones. Cases and clauses keep their numbers. Derived values count as outputs.
 Property with_free_inputs(const Property& property, const FixedInputs& fixed);
 
 }  // namespace bf_aot

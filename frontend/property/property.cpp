@@ -13,6 +13,7 @@ bool is_float32(const Property& property) {
 }
 
 bool compares_outputs(const Property& property) {
+  if (!property.derived.empty()) return false;
   const auto compares = [&](const Condition& condition) {
     if (condition.row < 0 || !condition.inputs.empty() || condition.limit != 0) return false;
     const LinearForm& row = property.rows[static_cast<std::size_t>(condition.row)];
@@ -25,13 +26,14 @@ bool compares_outputs(const Property& property) {
 }
 
 LinearSpec to_spec(const Property& property) {
-  const auto outputs = static_cast<std::size_t>(property.output_count);
+  const auto columns = static_cast<std::size_t>(property.output_count) + property.derived.size();
   LinearSpec spec;
+  spec.derived = property.derived;
   bool exact = true;
   std::vector<std::vector<double>> errors;
   for (const LinearForm& row : property.rows) {
-    std::vector<double>& values = spec.rows.emplace_back(outputs);
-    std::vector<double>& error = errors.emplace_back(outputs);
+    std::vector<double>& values = spec.rows.emplace_back(columns);
+    std::vector<double>& error = errors.emplace_back(columns);
     for (const auto& [index, factor] : row) {
       const auto i = static_cast<std::size_t>(index);
       const vnnlib::Rounded rounded = vnnlib::round_to_double(factor);
@@ -45,7 +47,7 @@ LinearSpec to_spec(const Property& property) {
     }
   }
   if (spec.rows.empty()) {
-    spec.rows.emplace_back(outputs);
+    spec.rows.emplace_back(columns);
     spec.rows[0][0] = 1;
   } else if (!exact) {
     spec.row_error = std::move(errors);

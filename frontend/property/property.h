@@ -10,8 +10,34 @@
 
 namespace bf_aot {
 
-// Linear specification rows over the flattened outputs: the verifier bounds C y - d as well as y.
-// C: [rows, outputs] doubles; d: [rows].
+// sum of factor_k t_index_k over the elements t of a flattened tensor. Indices ascend; no factor is
+// zero.
+using LinearForm = std::vector<std::pair<std::int64_t, mpq_class>>;
+
+// terms t + constant.
+struct AffineForm {
+  LinearForm terms;
+  mpq_class constant;
+
+  bool operator==(const AffineForm&) const = default;
+};
+
+// A value that is computed from the inputs x and the outputs y of a network. Its operands are over
+// the elements t of x, of y, and of the derived values before it, one after the other.
+struct DerivedValue {
+  enum class Kind : std::uint8_t {
+    kSum,      // the one operand
+    kProduct,  // of two operands
+    kMax,      // the largest of two or more operands
+  };
+  Kind kind = Kind::kSum;
+  std::vector<AffineForm> operands;
+
+  bool operator==(const DerivedValue&) const = default;
+};
+
+// Linear specification rows over the flattened outputs, and the derived values behind them: the
+// verifier bounds C y - d as well as y. C: [rows, outputs and derived values] doubles; d: [rows].
 struct LinearSpec {
   std::vector<std::vector<double>> rows;
   std::vector<double> offset;  // empty: zeros
@@ -19,6 +45,9 @@ struct LinearSpec {
   // |exact C_ij - rows_ij| <= row_error_ij; empty: the rows are exact. Bounds hold for the exact C.
   std::vector<std::vector<double>> row_error;
   std::vector<double> offset_error = {};  // the same of the offsets
+
+  // See append_derived() of frontend/passes/passes.h.
+  std::vector<DerivedValue> derived = {};
 
   bool operator==(const LinearSpec&) const = default;
 };
@@ -35,10 +64,6 @@ struct Box {
 // A property: what must never happen. It is violated at x when, for some case, x lies in the case's
 // box and all conditions of one of its clauses hold for x and y = network(x). All numbers are
 // exact: nothing is rounded but where a member says so.
-
-// sum of factor_k t_index_k over the elements t of a flattened tensor. Indices ascend; no factor is
-// zero.
-using LinearForm = std::vector<std::pair<std::int64_t, mpq_class>>;
 
 // sign (rows[row] y) + inputs x <= limit, or < when strict.
 struct Condition {
@@ -78,31 +103,65 @@ struct PropertyTensor {
   bool operator==(const PropertyTensor&) const = default;
 };
 
+// A network that VNN-LIB 2.0 declares, with the names of earlier ones that it is said to equal, or
+// to have the structure of.
+struct PropertyNetwork {
+  std::string name;
+  std::size_t inputs = 0, outputs = 0;  // tensors
+  std::string equal_to, isomorphic_to;  // or empty
+
+  bool operator==(const PropertyNetwork&) const = default;
+};
+
 struct Property {
-  std::string file_name;  // without folders
-  std::string network;    // as it is declared in VNN-LIB 2.0; empty for 1.0
-  std::vector<PropertyTensor> inputs;
+  std::string file_name;                  // without folders
+  std::vector<PropertyNetwork> networks;  // none in VNN-LIB 1.0
+  std::vector<PropertyTensor> inputs;     // of all networks, one after the other
   std::vector<PropertyTensor> outputs;
+
+  // Where several networks are declared, equations make inputs one, or outputs of networks before:
+  // element k of all inputs is x_i for i = input_source_k, or y_i for i = input_source_k -
+  // input_count. Empty: the elements are x.
+  std::vector<std::int64_t> input_source;
   std::int64_t input_count = 0;
   std::int64_t output_count = 0;
 
-  // Distinct linear forms over the flattened outputs, each with coprime integer factors of which
-  // the first is positive: conditions on multiples of a form, of either sign, share it.
+  // Conditions that are not linear speak of these; see derived_values().
+  std::vector<DerivedValue> derived;
+
+  // Distinct linear forms over the flattened outputs, and the derived values behind them, each with
+  // coprime integer factors of which the first is positive: conditions on multiples of a form, of
+  // either sign, share it.
   std::vector<LinearForm> rows;
   std::vector<PropertyCase> cases;  // of distinct boxes; none: nothing can violate the property
 
   bool operator==(const Property&) const = default;
 };
 
+// The numbers of all elements of the networks' inputs from those of x and y; see
+// Property::input_source.
+template <class Number, class Output>
+std::vector<Number> whole_inputs(const Property& property, const std::vector<Number>& x,
+                                 const std::vector<Output>& y) {
+  if (property.input_source.empty()) return x;
+  std::vector<Number> whole;
+  for (const std::int64_t source : property.input_source) {
+    const auto i = static_cast<std::size_t>(source);
+    whole.push_back(i < x.size() ? x[i] : Number(y[i - x.size()]));
+  }
+  return whole;
+}
+
 // Returns true if the property is about evaluation in float32: all its tensors have that type.
 bool is_float32(const Property& property);
 
-// Returns true if every condition compares one output with another: y_i <= y_j or y_i < y_j.
+// Returns true if every condition compares one output with another: y_i <= y_j or y_i < y_j. False
+// where there are derived values.
 bool compares_outputs(const Property& property);
 
 // The rows of a property as C, in the same order; no offsets, as each condition has its own limit.
 // A factor that is no double is rounded, with the distance as error. One row y_0 when there is
-// none.
+// none. The property's derived values are those of the specification.
 LinearSpec to_spec(const Property& property);
 
 }  // namespace bf_aot

@@ -189,6 +189,9 @@ class Tokens(Case):
         _, errors = self.run_tool("verify", network, self.write("c.vnnlib", claim("0")), "--tokens",
                                   tokens, "--checkpoint", self.work / "tree.json", code=1)
         self.assertIn("BF3020", errors)
+        square = claim("0").replace("(- Y_0 Y_1)", "(* Y_0 Y_0)")
+        _, errors = self.run_tool("verify", network, self.write("c.vnnlib", square), "--tokens", tokens, code=1)
+        self.assertIn("BF3414", errors)
 
 
 if __name__ == "__main__":

@@ -379,7 +379,7 @@ class Query(PropertyCase):
     def test_refusals(self):
         self.assert_refused("BF3413", "verify", QUERY, "--network", f"other={TINY}")
         self.assert_refused("BF3413", "verify", HOLDS, "--network", f"tiny={TINY}")
-        self.assert_refused("BF3410", "verify", QUERY, "--network", f"tiny={TINY}", "--network",
+        self.assert_refused("BF3413", "verify", QUERY, "--network", f"tiny={TINY}", "--network",
                             f"g={TINY}")
         query = self.write("q.vnnlib", QUERY.read_text().replace("Real", "float16"))
         self.assert_refused("BF3409", "verify", query, "--network", f"tiny={TINY}")
@@ -404,7 +404,8 @@ class Supports(Case):
     def test_answers(self):
         self.assertEqual(self.answer("--onnx-element-types"), ["real", "float32"])
         self.assertEqual(self.answer("--vnnlib-versions"), ["1.0", "2.0"])
-        self.assertEqual(self.answer("--multiple-network-theories"), ["SNET"])
+        self.assertEqual(self.answer("--multiple-network-theories"), ["MNET"])
+        self.assertEqual(self.answer("--arithmetic-complexity-theories"), ["POLY"])
         self.assertEqual(self.answer("--hidden-node-theories"), ["NH"])
         self.assertEqual(self.answer("--unsat-proofs"), ["false"])
         oldest, newest = map(int, self.answer("--onnx-opset-versions"))

@@ -48,7 +48,7 @@ constexpr OperatorNote kNotes[] = {
     {"Gather", Kind::kPlain, "constant indices, or token ids"},
     {"GatherElements", Kind::kPlain, "constant indices"},
     {"GatherND", Kind::kPlain, "constant indices"},
-    {"GridSample", Kind::kPlain, "constant grid"},
+    {"GridSample", Kind::kPartly, "constant grid; not cubic with padding by the border"},
     {"HammingWindow", Kind::kNot, "signal processing, outside of the networks verified so far"},
     {"HannWindow", Kind::kNot, "signal processing, outside of the networks verified so far"},
     {"If", Kind::kPlain,

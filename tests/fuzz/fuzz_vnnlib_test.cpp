@@ -43,9 +43,10 @@ TEST(FuzzVnnlib, OnlyCompileErrorsEscape) {
   SCOPED_TRACE("BF_FUZZ_SEED=" + std::to_string(seed));
   std::vector<std::string> texts = load("/tests/fuzz/vnnlib");
   for (std::string& text : load("/tests/errors/vnnlib")) texts.push_back(std::move(text));
-  static const char* const kTokens[] = {"(",    ")",   "or",    "and",   "not",  "<=", ">=",    "=",
-                                        "X_0",  "Y_0", "-1e-5", "1e300", "0.1",  "+",  "*",     "-",
-                                        "true", ";",   "\"",    "[0]",   "X[0]", "<",  "assert"};
+  static const char* const kTokens[] = {
+      "(",     ")",     "or",     "and", "not", "<=",  ">=",   "=",   "X_0",      "Y_0",
+      "-1e-5", "1e300", "0.1",    "+",   "*",   "-",   "true", ";",   "\"",       "[0]",
+      "X[0]",  "<",     "assert", "let", "ite", "max", "abs",  "min", "((a X_0))"};
   std::mt19937 random(seed);
   const auto below = [&](std::size_t limit) { return limit == 0 ? 0 : random() % limit; };
   int accepted = 0, rejected = 0;

@@ -33,6 +33,24 @@ void check_case(const Property& property, const PropertyCase& one) {
     }
 }
 
+// Every element that a form is over comes before it.
+void check_derived_values(const Property& property) {
+  std::int64_t known = property.input_count + property.output_count;
+  for (const DerivedValue& value : property.derived) {
+    BF_CHECK(value.operands.size() >= 2 || value.kind == DerivedValue::Kind::kSum);
+    for (const AffineForm& operand : value.operands)
+      for (std::size_t i = 0; i < operand.terms.size(); ++i) {
+        const auto& [index, factor] = operand.terms[i];
+        BF_CHECK(index >= 0 && index < known && factor != 0);
+        BF_CHECK(i == 0 || operand.terms[i - 1].first < index);
+      }
+    ++known;
+  }
+  for (const LinearForm& row : property.rows)
+    for (const auto& [index, factor] : row)
+      BF_CHECK(index >= 0 && index < known - property.input_count && factor != 0);
+}
+
 }  // namespace
 
 bool try_property(std::string_view text) {
@@ -42,10 +60,14 @@ bool try_property(std::string_view text) {
   limits.disjuncts = 1 << 8;
   limits.literals = 1 << 12;
   limits.box_numbers = 1 << 14;
+  limits.derived = 1 << 8;
+  limits.choices = 1 << 5;
+  limits.repeated = 1 << 16;
   try {
     const std::string expanded = vnnlib::expand(std::string(text), limits.bytes, "fuzz");
     const Property property = parse_property(expanded, "fuzz", limits);
     for (const PropertyCase& one : property.cases) check_case(property, one);
+    check_derived_values(property);
     const LinearSpec spec = to_spec(property);
     BF_CHECK(!spec.rows.empty());
     return true;

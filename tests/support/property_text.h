@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "frontend/property/derived_values.h"
 #include "frontend/property/property.h"
 
 namespace bf_aot::test {
@@ -15,6 +16,7 @@ inline mpq_class value_of(const LinearForm& form, const std::vector<mpq_class>& 
   return sum;
 }
 
+// y: outputs, and behind them derived values.
 inline bool holds(const Property& property, const Condition& condition,
                   const std::vector<mpq_class>& x, const std::vector<mpq_class>& y) {
   mpq_class value = 0;
@@ -25,10 +27,11 @@ inline bool holds(const Property& property, const Condition& condition,
   return condition.strict ? value < condition.limit : value <= condition.limit;
 }
 
-// Whether doubles x with outputs y violate the property, in exact arithmetic.
+// Whether doubles x with these outputs violate the property, in exact arithmetic.
 inline bool violates(const Property& property, const std::vector<double>& x,
-                     const std::vector<mpq_class>& y) {
+                     const std::vector<mpq_class>& outputs) {
   const std::vector<mpq_class> exact_x(x.begin(), x.end());
+  const std::vector<mpq_class> y = derived_values(property.derived, exact_x, outputs);
   for (const PropertyCase& one : property.cases) {
     bool inside = true;
     for (std::size_t i = 0; i < x.size(); ++i)

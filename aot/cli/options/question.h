@@ -18,6 +18,12 @@ struct Network {
 };
 Network read_network(const ModelArguments& arguments);
 
+// Several networks of a query, merged into one. files: of the declared networks, in order. Throws:
+// BF3408 a network that does not fit its declaration, BF3415 networks that are not as equal as the
+// query says, BF2117 networks that read token ids.
+Network read_networks(const ModelArguments& arguments, const std::vector<std::string>& files,
+                      const Property& property);
+
 // The question that a tree's file keeps, without nodes_sha256, which a search adds. Reads both
 // files to hash them.
 decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "aot/engine/verifier/report.h"
 #include "aot/system/terminal.h"
@@ -10,19 +11,31 @@
 namespace bf_aot::cli {
 namespace {
 
-std::string tensor_lines(const std::vector<PropertyTensor>& tensors,
-                         const std::vector<std::string>& numbers) {
-  std::string text;
-  std::size_t next = 0;
-  for (const PropertyTensor& tensor : tensors) {
-    std::string shape;
-    for (const std::int64_t dimension : tensor.shape)
-      shape += fmt::format("{}{}", shape.empty() ? "" : ",", dimension);
-    text += fmt::format("{} {} [{}]\n", tensor.name, tensor.element_type, shape);
-    for (std::int64_t i = 0; i < element_count(tensor.shape); ++i) text += numbers[next++] + "\n";
+// Prints tensors and their numbers, some at a time.
+class TensorPrinter {
+ public:
+  TensorPrinter(const std::vector<PropertyTensor>& tensors, std::vector<std::string> numbers)
+      : tensors_(tensors), numbers_(std::move(numbers)) {}
+
+  std::string next(std::size_t count) {
+    std::string text;
+    for (const std::size_t end = tensor_ + count; tensor_ < end; ++tensor_) {
+      const PropertyTensor& tensor = tensors_[tensor_];
+      std::string shape;
+      for (const std::int64_t dimension : tensor.shape)
+        shape += fmt::format("{}{}", shape.empty() ? "" : ",", dimension);
+      text += fmt::format("{} {} [{}]\n", tensor.name, tensor.element_type, shape);
+      for (std::int64_t i = 0; i < element_count(tensor.shape); ++i)
+        text += numbers_[number_++] + "\n";
+    }
+    return text;
   }
-  return text;
-}
+
+ private:
+  const std::vector<PropertyTensor>& tensors_;
+  const std::vector<std::string> numbers_;
+  std::size_t tensor_ = 0, number_ = 0;
+};
 
 std::vector<std::string> output_numbers(const decide::Witness& witness) {
   std::vector<std::string> numbers;
@@ -56,8 +69,12 @@ std::string competition_text(const decide::Witness& witness) {
 }
 
 std::string standard_text(const Property& property, const decide::Witness& witness) {
-  return tensor_lines(property.inputs, decide::input_texts(witness)) +
-         tensor_lines(property.outputs, output_numbers(witness));
+  TensorPrinter inputs(property.inputs, decide::input_texts(witness));
+  TensorPrinter outputs(property.outputs, output_numbers(witness));
+  std::string text;
+  for (const PropertyNetwork& network : property.networks)
+    text += inputs.next(network.inputs) + outputs.next(network.outputs);
+  return text;
 }
 
 std::size_t most_lines() {

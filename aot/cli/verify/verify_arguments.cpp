@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "aot/build/compile.h"
@@ -19,6 +21,7 @@ constexpr char kVerifyExamples[] =
     "bf-aot verify model.onnx property.vnnlib\n"
     "bf-aot verify model.onnx property.vnnlib --vnncomp --timeout 116\n"
     "bf-aot verify query.vnnlib --network f=model.onnx      (VNN-LIB 2.0)\n"
+    "bf-aot verify query.vnnlib --network f=teacher.onnx --network g=student.onnx\n"
     "bf-aot verify --instances instances.csv --results results.csv --jobs 4";
 
 constexpr char kVerifyNotes[] =
@@ -108,7 +111,8 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs)
   add_compiler_options(app, arguments.model);
   add_jit_option(app, arguments.model);
   app.add_option("--network", arguments.networks,
-                 "VNN-LIB 2.0: the model of a declared network; MODEL is the query then")
+                 "VNN-LIB 2.0: the model of a declared network, once for each; MODEL is the query "
+                 "then")
       ->type_name("NAME=FILE");
   app.add_option("--timeout", arguments.timeout, "seconds until the answer is 'timeout'")
       ->transform(number("0", "1e6"))
@@ -141,25 +145,48 @@ bool assign_files(VerifyArguments& arguments) {
     return !arguments.model.model.empty() && !arguments.property.empty();
   if (!arguments.property.empty()) return false;
   arguments.property = arguments.model.model;
-  const std::string& network = arguments.networks[0];
-  const std::size_t equals = network.find('=');
-  if (arguments.networks.size() > 1)
-    fail("BF3410", "--network", "a query about several networks is not supported");
-  if (equals == std::string::npos || equals == 0) return false;
-  arguments.model.model = network.substr(equals + 1);
+  for (const std::string& network : arguments.networks) {
+    const std::size_t equals = network.find('=');
+    if (equals == std::string::npos || equals == 0) return false;
+  }
+  const std::string& first = arguments.networks[0];
+  arguments.model.model = first.substr(first.find('=') + 1);
   return true;
 }
 
-void check_network_name(const VerifyArguments& arguments, const Property& property) {
-  if (arguments.networks.empty()) return;
-  const std::string name = arguments.networks[0].substr(0, arguments.networks[0].find('='));
-  if (name != property.network)
-    fail("BF3413", "--network",
-         property.network.empty() ? "the property declares no network: it is in VNN-LIB 1.0"
-                                  : fmt::format("the query declares network '{}', not '{}'",
-                                                property.network, printable(name)),
-         property.network.empty() ? "give model and property one after the other"
-                                  : fmt::format("use --network {}=FILE", property.network));
+std::vector<std::string> network_files(const VerifyArguments& arguments, const Property& property) {
+  const std::vector<PropertyNetwork>& declared = property.networks;
+  if (arguments.networks.empty()) return {arguments.model.model};
+  std::map<std::string, std::string> given;
+  for (const std::string& network : arguments.networks) {
+    const std::string name = network.substr(0, network.find('='));
+    if (declared.empty())
+      fail("BF3413", "--network", "the property declares no network: it is in VNN-LIB 1.0",
+           "give model and property one after the other");
+    if (std::ranges::find(declared, name, &PropertyNetwork::name) == declared.end())
+      fail("BF3413", "--network",
+           fmt::format("the query declares network '{}', not '{}'", declared[0].name,
+                       printable(name)),
+           fmt::format("use --network {}=FILE", declared[0].name));
+    if (!given.try_emplace(name, network.substr(name.size() + 1)).second)
+      fail("BF3413", "--network", fmt::format("network '{}' is given twice", printable(name)),
+           "give each network one file");
+  }
+  std::vector<std::string> files;
+  for (const PropertyNetwork& network : declared) {
+    const auto found = given.find(network.name);
+    const auto equal = std::ranges::find(declared, network.equal_to, &PropertyNetwork::name);
+    if (found != given.end()) {
+      files.push_back(found->second);
+    } else if (equal != declared.end()) {  // an earlier one
+      files.push_back(files[static_cast<std::size_t>(equal - declared.begin())]);
+    } else {
+      fail("BF3413", "--network",
+           fmt::format("the query declares network '{}', which is not given", network.name),
+           fmt::format("use --network {}=FILE, too", network.name));
+    }
+  }
+  return files;
 }
 
 decide::Request request_of(const VerifyArguments& arguments) {
@@ -188,6 +215,9 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const VerifyArguments& arguments
   const bool is_part = !arguments.part.empty();
   if (!is_part && arguments.checkpoint.empty()) return nullptr;
   expect_splits(arguments);
+  if (property.networks.size() > 1)
+    fail("BF3020", is_part ? "--part" : "--checkpoint", "a tree's file is about one network",
+         "leave it out");
   if (is_part && semantics_of(arguments.model, property) == Semantics::kFloat32Exact)
     fail("BF3020", "--part", "a counterexample of float32-exact cannot be checked when parts meet",
          "use --semantics float32");

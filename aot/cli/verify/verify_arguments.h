@@ -44,8 +44,13 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs 
 // --network NAME=FILE makes the positional MODEL the query. Returns whether the files are complete.
 bool assign_files(VerifyArguments& arguments);
 
-// Throws: BF3413 where the query declares another network than --network names.
-void check_network_name(const VerifyArguments& arguments, const Property& property);
+// The files of the networks that the query declares, in its order; the one MODEL without --network.
+// A network that is equal to another has that one's file unless it is given one. Throws: BF3413
+// where --network names other networks than the query declares.
+std::vector<std::string> network_files(const VerifyArguments& arguments, const Property& property);
+inline void check_networks(const VerifyArguments& arguments, const Property& property) {
+  (void)network_files(arguments, property);
+}
 
 // Returns the request that the options make. --method auto leaves the choice of methods to
 // decide().

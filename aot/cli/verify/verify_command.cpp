@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <optional>
@@ -13,11 +15,32 @@
 
 namespace bf_aot::cli {
 
+namespace {
+
+// Gives a witness the inputs of all networks. One that reads an output beyond the range of doubles
+// cannot be stated.
+void show_all_inputs(const Property& property, decide::Outcome& outcome) {
+  decide::Witness& witness = *outcome.witness;
+  const bool reads_outputs = std::ranges::any_of(
+      property.input_source, [&](std::int64_t i) { return i >= property.input_count; });
+  const bool finite = std::ranges::all_of(witness.y, [](double y) { return std::isfinite(y); });
+  if (!reads_outputs || finite) {
+    witness.x = whole_inputs(property, witness.x, witness.y);
+  } else {
+    outcome.witness.reset();
+    outcome.answer = decide::Answer::kUnknown;
+  }
+}
+
+}  // namespace
+
 decide::Outcome decide_with(const VerifyArguments& arguments, const Property& property,
                             decide::TreeKeeper* keeper, TimeoutReport* timeout,
                             decide::TreeCompany* company) {
   const system::Stopwatch stopwatch;
-  const Network network = read_network(arguments.model);
+  const std::vector<std::string> files = network_files(arguments, property);
+  const Network network = files.size() > 1 ? read_networks(arguments.model, files, property)
+                                           : read_network(arguments.model);
   std::optional<Counter> counter;
   std::optional<decide::DecisionPhase> phase;
   decide::RequestCalls calls;
@@ -42,6 +65,7 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
   calls.company = company;
   decide::Outcome outcome =
       decide::decide(network.sampler, network.info, property, request_of(arguments), calls);
+  if (outcome.witness) show_all_inputs(property, outcome);
   outcome.seconds = stopwatch.seconds();
   return outcome;
 }
@@ -53,7 +77,7 @@ int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
   const Property property = read_property(arguments.property);
   if (system::tells_steps()) system::tell_step("read the property", reading.seconds());
   timeout.set_property(property);
-  check_network_name(arguments, property);
+  check_networks(arguments, property);
   const std::unique_ptr<decide::TreeKeeper> keeper = make_keeper(arguments, property);
   const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &timeout);
   system::set_deadline(0, "", 0);

@@ -39,10 +39,21 @@ std::vector<std::string> names_of(const std::vector<decide::DecisionMethod>& met
   return names;
 }
 
+std::string model_names(const VerifyArguments& arguments) {
+  std::string names;
+  const auto add = [&](const std::string& file) {
+    names +=
+        (names.empty() ? "" : ", ") + printable(std::filesystem::path(file).filename().string());
+  };
+  if (arguments.networks.empty()) add(arguments.model.model);
+  for (const std::string& network : arguments.networks) add(network.substr(network.find('=') + 1));
+  return names;
+}
+
 nlohmann::ordered_json to_json(const VerifyArguments& arguments, const std::string& property,
                                const std::string& semantics, const decide::Outcome& outcome) {
   nlohmann::ordered_json json;
-  json["model"] = printable(std::filesystem::path(arguments.model.model).filename().string());
+  json["model"] = model_names(arguments);
   json["property"] = property;
   json["semantics"] = semantics;
   json["verdict"] = word(outcome.answer, Wording::kPlain);

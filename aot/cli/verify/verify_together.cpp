@@ -12,7 +12,7 @@ int run_together(VerifyArguments& arguments, decide::TreeCompany& company) {
   const bool until_timeout = timeout > 0 && arguments.branch.value_or(timeout) >= timeout;
   if (until_timeout) arguments.branch = timeout;
   const Property property = read_property(arguments.property);
-  check_network_name(arguments, property);
+  check_networks(arguments, property);
   expect_splits(arguments);
   const auto keeper = company.is_first() ? make_keeper(arguments, property) : nullptr;
   decide::Outcome outcome = decide_with(arguments, property, keeper.get(), nullptr, &company);

@@ -25,11 +25,10 @@ void verify_cases(const engine::HostVerifier& verifier, const ExactBoxes* exact,
   progress(open.size(), open.size());
 }
 
-std::optional<Witness> falsify(const engine::HostVerifier& verifier, const Property& property,
+std::optional<Witness> falsify(const Evaluation& evaluate, const Property& property,
                                const Cases& cases, const PointCheck& prove, double seconds,
                                const StopAsked& stop, const CaseProgress& progress,
                                const SearchStart& start) {
-  const Evaluation evaluate = [&](const std::vector<float>& x) { return verifier.evaluate(x); };
   const std::vector<std::size_t> open = cases.open();
   const system::Stopwatch stopwatch;
   for (std::size_t k = 0; k < open.size() && !stop(); ++k) {

@@ -24,7 +24,7 @@ void verify_cases(const engine::HostVerifier& verifier, const ExactBoxes* exact,
 
 // Searches the open cases for a violation, for at most `seconds` in all or until a stop is asked
 // for. Returns the first that is proven.
-std::optional<Witness> falsify(const engine::HostVerifier& verifier, const Property& property,
+std::optional<Witness> falsify(const Evaluation& evaluate, const Property& property,
                                const Cases& cases, const PointCheck& prove, double seconds,
                                const StopAsked& stop, const CaseProgress& progress,
                                const SearchStart& start);

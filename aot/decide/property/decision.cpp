@@ -18,6 +18,7 @@
 #include "aot/engine/verifier/stopped_calls.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
+#include "frontend/property/derived_values.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 #include "planner/network/split_network.h"
 #include "planner/plan/plan.h"
@@ -374,7 +375,7 @@ class Decision {
       const SearchStart start{searches_ + 1 + static_cast<unsigned>(i),
                               searchers_[i].gradients.get()};
       const engine::HostVerifier& host = i == 0 ? *made_.host : *searchers_[i].host;
-      found[i] = falsify(host, property_, cases_, prove, left, stop, progress, start);
+      found[i] = falsify(evaluation(host), property_, cases_, prove, left, stop, progress, start);
       if (found[i]) over = true;
     });
     searches_ += static_cast<unsigned>(workers);
@@ -399,6 +400,17 @@ class Decision {
     if (made_.plan->config.semantics == Semantics::kFloat32Exact) return 1;
     const std::int64_t most = std::max<std::int64_t>(kMostGradientElements / elements(), 1);
     return std::min(settings_.jobs, static_cast<std::size_t>(most));
+  }
+
+  Evaluation evaluation(const engine::HostVerifier& host) const {
+    return [this, &host](const std::vector<float>& point) {
+      std::vector<float> y = host.evaluate(point);
+      if (whole_.derived.empty()) return y;
+      const std::vector<double> given(point.begin(), point.end());
+      const std::vector<double> all = derived_values(
+          whole_.derived, fixed_ ? fixed_->whole(given) : given, {y.begin(), y.end()});
+      return std::vector<float>(all.begin(), all.end());
+    };
   }
 
   std::int64_t elements() const {

@@ -81,6 +81,22 @@ Side at_least(const Bounded& x, double bound) {
   return Side::kUndecided;
 }
 
+// Returns whether the operator makes rational numbers of rational numbers, by exact constants.
+bool has_rational_values(const Node& node) {
+  if (const auto* const literal = std::get_if<Literal>(&node.op)) return literal->value.is_exact();
+  if (const auto* const scale = std::get_if<Scale>(&node.op))
+    return scale->factor.is_exact() && scale->offset.is_exact();
+  if (const auto* const affine = std::get_if<Affine>(&node.op))
+    return affine->weight.is_exact() && affine->bias.is_exact();
+  if (const auto* const sparse = std::get_if<SparseAffine>(&node.op))
+    return sparse->value.is_exact() && sparse->bias.is_exact();
+  if (const auto* const binary = std::get_if<Binary>(&node.op))
+    return binary->kind != Binary::Kind::kDiv;
+  return std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Gemm>(node.op) ||
+         std::holds_alternative<Relu>(node.op) || std::holds_alternative<IndexMap>(node.op) ||
+         std::holds_alternative<GroupMax>(node.op);
+}
+
 }  // namespace
 
 Sampler::Sampler(std::filesystem::path model, ModelCut cut)
@@ -169,16 +185,7 @@ std::vector<Bounded> Sampler::outputs(const std::vector<Bounded>& input) const {
 
 std::optional<std::vector<mpq_class>> Sampler::exact_outputs(
     const std::vector<mpq_class>& input) const {
-  for (const Node& node : graph().nodes) {
-    const auto* literal = std::get_if<Literal>(&node.op);
-    const auto* binary = std::get_if<Binary>(&node.op);
-    const bool plain =
-        (literal != nullptr && literal->value.is_exact()) ||
-        (binary != nullptr && binary->kind != Binary::Kind::kDiv) ||
-        std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Gemm>(node.op) ||
-        std::holds_alternative<Relu>(node.op) || std::holds_alternative<IndexMap>(node.op);
-    if (!plain) return std::nullopt;
-  }
+  if (!std::ranges::all_of(graph().nodes, has_rational_values)) return std::nullopt;
   std::vector<mpq_class> values;
   for (const std::vector<mpq_class>& output : evaluate_exact(graph(), split(input)))
     values.insert(values.end(), output.begin(), output.end());

@@ -11,7 +11,8 @@
 
 namespace bf_aot::decide {
 
-// A fast evaluation of the network, without guarantee: it only proposes points.
+// A fast evaluation of the outputs, and behind them of the property's derived values, without
+// guarantee: it only proposes points.
 using Evaluation = std::function<std::vector<float>(const std::vector<float>&)>;
 
 // The start of a search: another seed takes other points.

@@ -4,17 +4,14 @@
 #include <cfloat>
 #include <cmath>
 
+#include "aot/decide/property/sample.h"
 #include "frontend/diagnostic.h"
 #include "frontend/numbers/numbers.h"
 #include "frontend/passes/passes.h"
+#include "frontend/property/derived_values.h"
 
 namespace bf_aot::decide {
 namespace {
-
-Bounded enclose(const mpq_class& exact) {
-  const vnnlib::Rounded rounded = vnnlib::round_to_double(exact);
-  return {rounded.value, rounded.error};
-}
 
 std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector<double>& point) {
   std::vector<mpq_class> x(point.size());
@@ -83,16 +80,22 @@ bool holds(const mpq_class& value, const mpq_class& limit, bool strict) {
   return strict ? value < limit : value <= limit;
 }
 
+std::vector<Bounded> all_enclosed(const std::vector<mpq_class>& x) {
+  std::vector<Bounded> made;
+  for (const mpq_class& each : x) made.push_back(enclosed(each));
+  return made;
+}
+
 enum class Proof : std::uint8_t { kNo, kOpen, kYes };
 
-// Judges a condition, given |exact - value| <= error for the outputs' part of it.
+// Judges a condition, given |exact - value| <= error for the outputs and derived values y.
 Proof judge(const Condition& condition, const Property& property, const std::vector<mpq_class>& x,
             const std::vector<Bounded>& y) {
   Bounded part;
   if (condition.row >= 0) {
     Sum sum;
     for (const auto& [output, factor] : property.rows[static_cast<std::size_t>(condition.row)])
-      sum.add_product(enclose(factor), y[static_cast<std::size_t>(output)]);
+      sum.add_product(enclosed(factor), y[static_cast<std::size_t>(output)]);
     part = sum.result();
   }
   if (!std::isfinite(part.value) || !std::isfinite(part.error)) return Proof::kOpen;
@@ -113,7 +116,7 @@ bool judge_exactly(const Condition& condition, const Property& property,
   return holds(value, remaining_limit(condition, x), condition.strict);
 }
 
-// The first clause whose conditions hold at inputs x and outputs y.
+// The first clause whose conditions hold at inputs x, outputs and derived values y.
 std::optional<std::size_t> holding_clause(const PropertyCase& one, const Property& property,
                                           const std::vector<mpq_class>& x,
                                           const std::vector<mpq_class>& y) {
@@ -148,6 +151,7 @@ std::optional<Witness> WitnessCheck::prove_by_evaluation(std::size_t index,
     witness.y.push_back(static_cast<double>(value));
     y.emplace_back(static_cast<double>(value));
   }
+  y = derived_values(property_.derived, *x, std::move(y));
   const auto clause = holding_clause(one, property_, *x, y);
   if (!clause) return std::nullopt;
   witness.property_case = index;
@@ -188,14 +192,14 @@ std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq
   Witness witness;
   witness.property_case = index;
   witness.x = std::move(point);
-  std::vector<Bounded> input;
-  for (const mpq_class& x : witness.x) input.push_back(enclose(x));
-  const std::vector<Bounded> y = judged_.outputs(input);
+  const std::vector<Bounded> input = all_enclosed(witness.x);
+  const std::vector<Bounded> outputs = judged_.outputs(input);
+  const std::vector<Bounded> y = derived_values(property_.derived, input, outputs);
 
   const auto found = [&](std::size_t clause) {
     witness.clause = clause;
     // NaN says that the value is outside of the range of doubles.
-    for (const Bounded& value : &judged_ == &network_ ? y : network_.outputs(input))
+    for (const Bounded& value : &judged_ == &network_ ? outputs : network_.outputs(input))
       witness.y.push_back(std::isfinite(value.error) ? value.value : std::nan(""));
     return std::move(witness);
   };
@@ -209,8 +213,9 @@ std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq
     if (proof == Proof::kOpen) open.push_back(j);
   }
   if (open.empty() || !rationally) return std::nullopt;
-  const auto exact = judged_.exact_outputs(witness.x);
+  auto exact = judged_.exact_outputs(witness.x);
   if (!exact) return std::nullopt;
+  *exact = derived_values(property_.derived, witness.x, std::move(*exact));
   for (const std::size_t j : open) {
     const Clause& clause = one.clauses[j];
     if (!std::all_of(clause.begin(), clause.end(), [&](const Condition& condition) {
@@ -227,17 +232,18 @@ bool WitnessCheck::refutes(std::size_t index, const std::vector<double>& point) 
   BF_CHECK(own_ == nullptr);
   const PropertyCase& one = property_.cases[index];
   const std::vector<mpq_class> x(point.begin(), point.end());
-  std::vector<Bounded> input;
-  for (const mpq_class& each : x) input.push_back(enclose(each));
-  const std::vector<Bounded> y = judged_.outputs(input);
+  const std::vector<Bounded> input = all_enclosed(x);
+  const std::vector<Bounded> y = derived_values(property_.derived, input, judged_.outputs(input));
   const auto is_open = [&](const Clause& clause) {
     return std::ranges::all_of(clause, [&](const Condition& condition) {
       return judge(condition, property_, x, y) != Proof::kNo;
     });
   };
   if (std::ranges::none_of(one.clauses, is_open)) return true;
-  const auto exact = judged_.float32() ? std::nullopt : judged_.exact_outputs(x);
-  return exact && !holding_clause(one, property_, x, *exact);
+  auto exact = judged_.float32() ? std::nullopt : judged_.exact_outputs(x);
+  if (!exact) return false;
+  *exact = derived_values(property_.derived, x, std::move(*exact));
+  return !holding_clause(one, property_, x, *exact);
 }
 
 Witness WitnessCheck::shortened(const Witness& witness) const {

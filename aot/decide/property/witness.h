@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "aot/decide/property/sample.h"
 #include "aot/engine/verifier/verifier.h"
 #include "frontend/property/fixed_inputs.h"
 #include "frontend/property/property.h"
 
 namespace bf_aot::decide {
+
+class Sampler;
 
 // An input that provably violates a property.
 struct Witness {

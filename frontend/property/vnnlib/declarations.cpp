@@ -66,7 +66,7 @@ void Declarations::read_constant(bool function) {
 }
 
 void Declarations::declare_scalar(const Token& name) {
-  if (!network_.empty())
+  if (!networks_.empty())
     fail("BF3405", lexer_.place(name), "a variable beside a declared network",
          "use the syntax of one version of VNN-LIB");
   const auto input = scalar_index(name.text, 'X');
@@ -94,8 +94,6 @@ void Declarations::check_name(const Token& name) const {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
   });
   if (!letter || !rest) lexer_.fail_expected(name, "a name of letters, digits and '_'");
-  if (by_name_.contains(std::string(text)))
-    fail("BF3405", lexer_.place(name), fmt::format("{} is declared twice", describe(name)));
 }
 
 Shape Declarations::read_shape() {
@@ -114,7 +112,8 @@ Shape Declarations::read_shape() {
 
 void Declarations::read_tensor(const Token& keyword) {
   const bool output = keyword.text == "declare-output";
-  if (!output && !tensors_[1].empty())
+  PropertyNetwork& network = networks_.back();
+  if (!output && network.outputs > 0)
     fail("BF3405", lexer_.place(keyword), "an input behind an output", "declare inputs first");
   const Token name = lexer_.expect(TokenKind::kWord, "the name of a tensor");
   check_name(name);
@@ -137,7 +136,12 @@ void Declarations::read_tensor(const Token& keyword) {
   if (lexer_.peek().kind == TokenKind::kString) tensor.model_name = std::string(lexer_.next().text);
   lexer_.expect(TokenKind::kClose, "')'");
   std::int64_t& count = count_[output ? 1 : 0];
-  by_name_[tensor.name] = {output, count, tensor.shape};
+  const Tensor made = {output, count, tensor.shape};
+  if (!by_name_.try_emplace(network.name + "." + tensor.name, made).second)
+    fail("BF3405", lexer_.place(name), fmt::format("{} is declared twice", describe(name)));
+  const auto [known, added] = by_name_.try_emplace(tensor.name, made);
+  if (!added) known->second.shared = true;
+  ++(output ? network.outputs : network.inputs);
   count += element_count(tensor.shape);
   if (count > limits_.variables)
     fail("BF3404", lexer_.place(name), fmt::format("more than {} variables", limits_.variables));
@@ -147,13 +151,12 @@ void Declarations::read_tensor(const Token& keyword) {
 void Declarations::read_network() {
   const Token name = lexer_.expect(TokenKind::kWord, "the name of a network");
   check_name(name);
-  if (!network_.empty())
-    fail("BF3410", lexer_.place(name), "a query about several networks is not supported",
-         "one network can be verified at a time");
-  if (count_[0] > 0 || count_[1] > 0)
+  if (std::ranges::find(networks_, name.text, &PropertyNetwork::name) != networks_.end())
+    fail("BF3405", lexer_.place(name), fmt::format("{} is declared twice", describe(name)));
+  if (networks_.empty() && (count_[0] > 0 || count_[1] > 0))
     fail("BF3405", lexer_.place(name), "a network beside declared variables",
          "use the syntax of one version of VNN-LIB");
-  network_ = std::string(name.text);
+  networks_.emplace_back().name = std::string(name.text);
   while (lexer_.peek().kind == TokenKind::kOpen) {
     lexer_.next();
     const Token keyword = lexer_.expect(TokenKind::kWord, "declare-input or declare-output");
@@ -163,18 +166,63 @@ void Declarations::read_network() {
       fail("BF3410", lexer_.place(keyword), "conditions on hidden nodes are not supported",
            "make the tensor an output of the model");
     } else if (keyword.text == "equal-to" || keyword.text == "isomorphic-to") {
-      fail("BF3410", lexer_.place(keyword), "a query about several networks is not supported");
+      read_congruence(keyword);
     } else {
       lexer_.fail_expected(keyword, "declare-input or declare-output");
     }
   }
   lexer_.expect(TokenKind::kClose, "')'");
+  const PropertyNetwork& made = networks_.back();
+  if (made.inputs == 0 || made.outputs == 0)
+    fail("BF3405", lexer_.place(name),
+         fmt::format("no {} of {} is declared", made.inputs == 0 ? "input" : "output",
+                     describe(name)),
+         "declare the inputs, then the outputs");
+  if (!made.equal_to.empty()) check_congruence(name, made.equal_to);
+  if (!made.isomorphic_to.empty()) check_congruence(name, made.isomorphic_to);
+}
+
+// Reads on from "(equal-to" or "(isomorphic-to".
+void Declarations::read_congruence(const Token& keyword) {
+  PropertyNetwork& network = networks_.back();
+  const Token name = lexer_.expect(TokenKind::kWord, "the name of a network");
+  const auto end = networks_.end() - 1;
+  if (std::find_if(networks_.begin(), end,
+                   [&](const PropertyNetwork& one) { return one.name == name.text; }) == end)
+    fail("BF3405", lexer_.place(name),
+         fmt::format("no network {} is declared before", describe(name)), "declare it first");
+  if (!network.equal_to.empty() || !network.isomorphic_to.empty())
+    fail("BF3405", lexer_.place(keyword), "a network that is compared with others twice",
+         "state equal-to or isomorphic-to once");
+  (keyword.text == "equal-to" ? network.equal_to : network.isomorphic_to) = std::string(name.text);
+  lexer_.expect(TokenKind::kClose, "')'");
+}
+
+std::vector<PropertyTensor> Declarations::tensors_of(std::size_t network, bool outputs) const {
+  const auto count = [&](const PropertyNetwork& one) { return outputs ? one.outputs : one.inputs; };
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < network; ++i) first += count(networks_[i]);
+  const auto begin = tensors_[outputs ? 1 : 0].begin() + static_cast<std::ptrdiff_t>(first);
+  return {begin, begin + static_cast<std::ptrdiff_t>(count(networks_[network]))};
+}
+
+// Networks of one structure have tensors of the same shapes.
+void Declarations::check_congruence(const Token& place, const std::string& other) const {
+  const auto at = std::ranges::find(networks_, other, &PropertyNetwork::name) - networks_.begin();
+  for (const bool outputs : {false, true}) {
+    const auto own = tensors_of(networks_.size() - 1, outputs);
+    const auto others = tensors_of(static_cast<std::size_t>(at), outputs);
+    if (!std::ranges::equal(own, others, {}, &PropertyTensor::shape, &PropertyTensor::shape))
+      fail("BF3405", lexer_.place(place),
+           fmt::format("the {} of {} have not the shapes of those of '{}'",
+                       outputs ? "outputs" : "inputs", describe(place), other));
+  }
 }
 
 void Declarations::fail_undeclared(const Token& token) const {
   fail("BF3405", lexer_.place(token), fmt::format("{} is not declared", describe(token)),
-       network_.empty() ? "declare inputs X_0, X_1, ... and outputs Y_0, Y_1, ... by declare-const"
-                        : "declare it in the network");
+       networks_.empty() ? "declare inputs X_0, X_1, ... and outputs Y_0, Y_1, ... by declare-const"
+                         : "declare it in the network");
 }
 
 Variable Declarations::resolve_element(const Token& token) const {
@@ -182,6 +230,10 @@ Variable Declarations::resolve_element(const Token& token) const {
   const auto found = by_name_.find(std::string(token.text.substr(0, bracket)));
   if (found == by_name_.end()) fail_undeclared(token);
   const Tensor& tensor = found->second;
+  if (tensor.shared)
+    fail("BF3405", lexer_.place(token), fmt::format("several networks declare {}", describe(token)),
+         fmt::format("write {}.{} for that of the first", networks_.front().name,
+                     token.text.substr(0, bracket)));
   const std::string_view rest = token.text.substr(bracket);
   const auto indices = rest.empty() ? Shape{} : parse_indices(rest);
   if (!indices || indices->size() != tensor.shape.size())
@@ -200,7 +252,7 @@ Variable Declarations::resolve_element(const Token& token) const {
 }
 
 Variable Declarations::resolve(const Token& token) const {
-  if (!network_.empty()) return resolve_element(token);
+  if (!networks_.empty()) return resolve_element(token);
   for (const int side : {0, 1}) {
     const auto index = scalar_index(token.text, side == 0 ? 'X' : 'Y');
     if (!index) continue;
@@ -212,24 +264,29 @@ Variable Declarations::resolve(const Token& token) const {
 }
 
 std::string Declarations::input_name(std::int64_t index) const {
-  if (network_.empty()) return fmt::format("X_{}", index);
-  for (const PropertyTensor& tensor : tensors_[0]) {
-    const std::int64_t count = element_count(tensor.shape);
-    if (index >= count) {
-      index -= count;
-      continue;
+  if (networks_.empty()) return fmt::format("X_{}", index);
+  if (!source_.empty()) index = std::ranges::find(source_, index) - source_.begin();
+  for (std::size_t n = 0; n < networks_.size(); ++n)
+    for (const PropertyTensor& tensor : tensors_of(n, false)) {
+      const std::int64_t count = element_count(tensor.shape);
+      if (index >= count) {
+        index -= count;
+        continue;
+      }
+      std::string indices;
+      for (std::size_t i = tensor.shape.size(); i-- > 0; index /= tensor.shape[i])
+        indices =
+            fmt::format("{}{}{}", index % tensor.shape[i], indices.empty() ? "" : ",", indices);
+      const std::string name =
+          has_several_networks() ? networks_[n].name + "." + tensor.name : tensor.name;
+      return indices.empty() ? name : fmt::format("{}[{}]", name, indices);
     }
-    std::string indices;
-    for (std::size_t i = tensor.shape.size(); i-- > 0; index /= tensor.shape[i])
-      indices = fmt::format("{}{}{}", index % tensor.shape[i], indices.empty() ? "" : ",", indices);
-    return indices.empty() ? tensor.name : fmt::format("{}[{}]", tensor.name, indices);
-  }
   BF_CHECK(false);
   return {};
 }
 
 void Declarations::finish(Property& property) const {
-  property.network = network_;
+  property.networks = networks_;
   property.input_count = count_[0];
   property.output_count = count_[1];
   const std::string name = property.file_name;
@@ -247,7 +304,7 @@ void Declarations::finish(Property& property) const {
   }
   property.inputs = tensors_[0];
   property.outputs = tensors_[1];
-  if (!network_.empty()) return;
+  if (!networks_.empty()) return;
   property.inputs = {{"X", "Real", {count_[0]}, {}}};
   property.outputs = {{"Y", "Real", {count_[1]}, {}}};
 }

@@ -6,6 +6,8 @@
 #include <iterator>
 
 #include "frontend/diagnostic.h"
+#include "frontend/property/vnnlib/read_again.h"
+#include "frontend/property/vnnlib/tied_inputs.h"
 
 namespace bf_aot::vnnlib {
 namespace {
@@ -21,18 +23,21 @@ std::size_t count_literals(const Disjunction& disjunction) {
   return count;
 }
 
+bool is_true(const Disjunction& disjunction) {
+  return disjunction.size() == 1 && disjunction[0].always_holds();
+}
+
+// A condition whose maxima can be chosen in more ways keeps them.
+constexpr std::size_t kMostAlternatives = 64;
+
+}  // namespace
+
 // Moves what is shorter, so that a deep nest of disjunctions costs each disjunct little.
 Disjunction unite(Disjunction a, Disjunction b) {
   if (a.size() < b.size()) std::swap(a, b);
   a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
   return a;
 }
-
-bool is_true(const Disjunction& disjunction) {
-  return disjunction.size() == 1 && disjunction[0].always_holds();
-}
-
-}  // namespace
 
 Disjunction conjoin(Disjunction a, Disjunction b, const PropertyLimits& limits, const Lexer& lexer,
                     const Token& place) {
@@ -95,13 +100,19 @@ void FormulaReader::check_depth(int depth, const Token& place) const {
 Disjunction FormulaReader::read_formula(bool negate, int depth) {
   const Token open = lexer_.next();
   check_depth(depth, open);
-  if (open.kind == TokenKind::kWord && (open.text == "true" || open.text == "false"))
-    return (open.text == "true") != negate ? Disjunction(1) : Disjunction();
+  if (open.kind == TokenKind::kWord) {
+    if (const Bound bound = find_bound(open.text); bound.binding != nullptr)
+      return read_bound_formula(bound, negate, depth, open);
+    if (open.text == "true" || open.text == "false")
+      return (open.text == "true") != negate ? Disjunction(1) : Disjunction();
+  }
   if (open.kind != TokenKind::kOpen) lexer_.fail_expected(open, "a condition");
   const Token op = lexer_.expect(TokenKind::kWord, "and, or, or a comparison");
   if (op.text == "and" || op.text == "or")
     return read_connective((op.text == "and") != negate, negate, depth);
   if (op.text == "=>") return read_implication(negate, depth);
+  if (op.text == "ite") return read_formula_choice(negate, depth, op);
+  if (op.text == "let") return read_let(depth, [&] { return read_formula(negate, depth + 1); });
   if (op.text == "not") {
     Disjunction result = read_formula(!negate, depth + 1);
     lexer_.expect(TokenKind::kClose, "')'");
@@ -139,6 +150,19 @@ Disjunction FormulaReader::read_implication(bool negate, int depth) {
                     : unite(std::move(result), std::move(part));
   }
   lexer_.expect(TokenKind::kClose, "')' after the two parts of an implication");
+  return result;
+}
+
+// (ite c a b) is (or (and c a) (and (not c) b)).
+Disjunction FormulaReader::read_formula_choice(bool negate, int depth, const Token& place) {
+  const Lexer condition = lexer_;
+  Disjunction holds = read_formula(false, depth + 1);
+  Disjunction fails = read_again(condition, place, [&] { return read_formula(true, depth + 1); });
+  Disjunction result =
+      conjoin(std::move(holds), read_formula(negate, depth + 1), limits_, lexer_, place);
+  result = unite(std::move(result), conjoin(std::move(fails), read_formula(negate, depth + 1),
+                                            limits_, lexer_, place));
+  lexer_.expect(TokenKind::kClose, "')' after the two parts of ite");
   return result;
 }
 
@@ -183,6 +207,8 @@ Disjunction FormulaReader::read_comparison(const Token& op, bool negate, int dep
 
 Disjunction FormulaReader::relate(const Operand& a, const Operand& b, Relation relation,
                                   const Token& place) {
+  if (a.kind == Operand::Kind::kChoices || b.kind == Operand::Kind::kChoices)
+    return relate_choices(a, b, relation, place);
   switch (relation) {
     case Relation::kLessEqual:
       return less(a, b, false, place);
@@ -197,16 +223,38 @@ Disjunction FormulaReader::relate(const Operand& a, const Operand& b, Relation r
   return {};
 }
 
+// The relation holds if and only if it does between the values whose guards hold.
+Disjunction FormulaReader::relate_choices(const Operand& a, const Operand& b, Relation relation,
+                                          const Token& place) {
+  const std::vector<Choice> left = choices_of(a), right = choices_of(b);
+  check_choices(left.size() * right.size(), place);
+  const auto plain = [](const Affine& value) {
+    Operand operand;
+    operand.kind = Operand::Kind::kAffine;
+    operand.affine = value;
+    return operand;
+  };
+  Disjunction result;
+  for (const Choice& x : left)
+    for (const Choice& y : right) {
+      Disjunction pair = relate(plain(x.value), plain(y.value), relation, place);
+      if (auto guard = both(x.guard, y.guard, place))
+        pair = conjoin(std::move(*guard), std::move(pair), limits_, lexer_, place);
+      result = unite(std::move(result), std::move(pair));
+    }
+  return result;
+}
+
 // a <= b, or a < b.
 Disjunction FormulaReader::less(const Operand& a, const Operand& b, bool strict,
                                 const Token& place) {
   using Kind = Operand::Kind;
   Disjunction result(1);
-  if (a.kind == Kind::kVariable && !is_output(a.variable) && b.kind == Kind::kNumber) {
+  if (a.kind == Kind::kVariable && is_input(a.variable) && b.kind == Kind::kNumber) {
     result[0].bounds.push_back({a.variable, true, strict, b.number});
     return result;
   }
-  if (b.kind == Kind::kVariable && !is_output(b.variable) && a.kind == Kind::kNumber) {
+  if (b.kind == Kind::kVariable && is_input(b.variable) && a.kind == Kind::kNumber) {
     result[0].bounds.push_back({b.variable, false, strict, a.number});
     return result;
   }
@@ -214,7 +262,7 @@ Disjunction FormulaReader::less(const Operand& a, const Operand& b, bool strict,
   const auto add = [&](const Operand& operand, int sign) {
     if (operand.kind == Kind::kNumber) difference.constant += sign * exact(operand.number);
     if (operand.kind == Kind::kVariable) difference.terms.emplace_back(operand.variable, sign);
-    if (operand.kind != Kind::kAffine) return;
+    if (operand.kind != Kind::kAffine) return;  // choices do not come here
     difference.constant += sign * operand.affine.constant;
     for (const auto& [variable, factor] : operand.affine.terms)
       difference.terms.emplace_back(variable, sign * factor);
@@ -233,30 +281,136 @@ Disjunction FormulaReader::below_zero(Affine affine, bool strict, const Token& p
     return (strict ? 0 < limit : 0 <= limit) ? Disjunction(1) : Disjunction();
   Disjunction result(1);
   const auto& [first, factor] = affine.terms[0];
-  if (affine.terms.size() == 1 && !is_output(first)) {
+  if (affine.terms.size() == 1 && is_input(first)) {
     result[0].bounds.push_back({first, factor > 0, strict, keep(limit / factor)});
     return result;
   }
+  if (const auto term = maximum_to_split(affine))
+    return split_maximum(std::move(affine), *term, strict, place);
+  result[0].conditions.push_back(condition_of(std::move(affine), strict, place));
+  return result;
+}
+
+// The inputs of a condition that is not linear become a derived value, so that its bounds know what
+// its parts have in common.
+Condition FormulaReader::condition_of(Affine affine, bool strict, const Token& place) {
   Condition condition;
   condition.strict = strict;
-  condition.limit = limit;
-  LinearForm outputs;
+  condition.limit = -affine.constant;
+  LinearForm row;
+  Affine inputs;
   for (auto& [variable, coefficient] : affine.terms) {
-    if (is_output(variable))
-      outputs.emplace_back(variable - kFirstOutput, std::move(coefficient));
+    if (is_input(variable))
+      inputs.terms.emplace_back(variable, std::move(coefficient));
     else
-      condition.inputs.emplace_back(variable, std::move(coefficient));
+      row.emplace_back(variable - kFirstOutput, std::move(coefficient));
   }
-  if (!outputs.empty()) {
-    const RowTable::Match match = rows_.find(outputs);
-    const mpq_class scale = abs(match.scale);
-    condition.row = match.index;
-    condition.negated = match.scale < 0;
-    condition.limit /= scale;
-    for (auto& [variable, coefficient] : condition.inputs) coefficient /= scale;
+  if (affine.terms.back().first >= kFirstDerived && !inputs.terms.empty()) {
+    Multiple sum = derived_.sum(std::move(inputs), place);
+    row.emplace_back(sum.variable - kFirstOutput, std::move(sum.factor));
+    std::ranges::sort(row, {}, [](const auto& term) { return term.first; });
+    inputs.terms.clear();
   }
-  result[0].conditions.push_back(std::move(condition));
+  condition.inputs = std::move(inputs.terms);
+  if (row.empty()) return condition;
+  const RowTable::Match match = rows_.find(row);
+  const mpq_class scale = abs(match.scale);
+  condition.row = match.index;
+  condition.negated = match.scale < 0;
+  condition.limit /= scale;
+  for (auto& [variable, coefficient] : condition.inputs) coefficient /= scale;
+  return condition;
+}
+
+// The ways of choosing an operand of each maximum, of those that operands hold too; or more than
+// kMostAlternatives.
+std::size_t FormulaReader::alternatives(const Affine& affine) const {
+  std::size_t count = 1;
+  for (const auto& [variable, factor] : affine.terms) {
+    if (variable < kFirstDerived || derived_.at(variable).kind != DerivedValue::Kind::kMax)
+      continue;
+    std::size_t of_operands = 0;
+    for (const Affine& operand : derived_.at(variable).operands) {
+      of_operands += alternatives(operand);
+      if (of_operands * count > kMostAlternatives) return kMostAlternatives + 1;
+    }
+    count *= of_operands;
+  }
+  return count;
+}
+
+std::optional<std::size_t> FormulaReader::maximum_to_split(const Affine& affine) const {
+  const auto found = std::ranges::find_if(affine.terms, [&](const auto& term) {
+    return term.first >= kFirstDerived && derived_.at(term.first).kind == DerivedValue::Kind::kMax;
+  });
+  if (found == affine.terms.end() || alternatives(affine) > kMostAlternatives) return std::nullopt;
+  return static_cast<std::size_t>(found - affine.terms.begin());
+}
+
+// rest + k max(a, b) <= 0 is (and (rest + k a <= 0) (rest + k b <= 0)) for k > 0, and
+// (or (rest + k a <= 0) (rest + k b <= 0)) for k < 0.
+Disjunction FormulaReader::split_maximum(Affine affine, std::size_t term, bool strict,
+                                         const Token& place) {
+  const auto [variable, factor] = affine.terms[term];
+  affine.terms.erase(affine.terms.begin() + static_cast<std::ptrdiff_t>(term));
+  const std::vector<Affine> operands = derived_.at(variable).operands;
+  Disjunction result = factor > 0 ? Disjunction(1) : Disjunction();
+  for (const Affine& operand : operands) {
+    Affine with = affine;
+    with.constant += factor * operand.constant;
+    for (const auto& [each, coefficient] : operand.terms)
+      with.terms.emplace_back(each, factor * coefficient);
+    Disjunction part = below_zero(std::move(with), strict, place);
+    result = factor > 0 ? conjoin(std::move(result), std::move(part), limits_, lexer_, place)
+                        : unite(std::move(result), std::move(part));
+  }
   return result;
+}
+
+void FormulaReader::rename_inputs(Disjunct& disjunct, const TiedInputs& tied, const Token& place) {
+  const auto renamed = [&](std::int64_t input) {
+    const std::int64_t source = tied.source[static_cast<std::size_t>(input)];
+    return source < tied.count ? source : kFirstOutput + source - tied.count;
+  };
+  Disjunct made;
+  const auto add = [&](Affine affine, bool strict) {
+    const Disjunction parts = below_zero(std::move(affine), strict, place);
+    if (parts.empty())
+      made.conditions.push_back({-1, false, false, {}, -1});  // 0 <= -1
+    else
+      append(made, parts[0]);
+  };
+  for (const InputBound& bound : disjunct.bounds) {
+    const Variable variable = renamed(bound.input);
+    if (is_input(variable)) {
+      made.bounds.push_back({variable, bound.upper, bound.strict, bound.value});
+    } else {
+      const mpq_class value = exact(bound.value);
+      add({{{variable, bound.upper ? 1 : -1}}, bound.upper ? mpq_class(-value) : value},
+          bound.strict);
+    }
+  }
+  for (Condition& condition : disjunct.conditions) {
+    if (condition.inputs.empty()) {
+      made.conditions.push_back(std::move(condition));
+      continue;
+    }
+    Affine affine;
+    affine.constant = -condition.limit;
+    for (const auto& [input, factor] : condition.inputs)
+      affine.terms.emplace_back(renamed(input), factor);
+    if (condition.row >= 0)
+      for (const auto& [output, factor] : rows()[static_cast<std::size_t>(condition.row)])
+        affine.terms.emplace_back(kFirstOutput + output,
+                                  condition.negated ? mpq_class(-factor) : factor);
+    add(std::move(affine), condition.strict);
+  }
+  disjunct = std::move(made);
+}
+
+void FormulaReader::take(Property& property) {
+  property.rows = rows_.take();
+  property.derived = derived_.take(property);
 }
 
 }  // namespace bf_aot::vnnlib

@@ -2,13 +2,16 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "frontend/numbers/numbers.h"
 #include "frontend/property/property.h"
 #include "frontend/property/vnnlib/declarations.h"
+#include "frontend/property/vnnlib/derived_table.h"
 #include "frontend/property/vnnlib/lexer.h"
 
 namespace bf_aot::vnnlib {
@@ -33,9 +36,14 @@ struct Disjunct {
 // A disjunction; empty: false.
 using Disjunction = std::vector<Disjunct>;
 
+// a or b.
+Disjunction unite(Disjunction a, Disjunction b);
+
 // a and b, multiplied out. Throws: BF3404 beyond the limits, at `place`.
 Disjunction conjoin(Disjunction a, Disjunction b, const PropertyLimits& limits, const Lexer& lexer,
                     const Token& place);
+
+struct TiedInputs;
 
 // Linear forms by number; see Property::rows.
 class RowTable {
@@ -48,62 +56,123 @@ class RowTable {
   Match find(const LinearForm& form);
 
   std::vector<LinearForm> take() { return std::move(rows_); }
+  const std::vector<LinearForm>& all() const { return rows_; }
 
  private:
   std::vector<LinearForm> rows_;
   std::unordered_map<std::string, int> numbers_;
 };
 
-// sum of factor_k variable_k + constant, not in order, variables possibly repeated.
-struct Affine {
-  std::vector<std::pair<Variable, mpq_class>> terms;
-  mpq_class constant;
-};
-
 // Reads formulas into disjunctive normal form.
 class FormulaReader {
  public:
   FormulaReader(Lexer& lexer, const Declarations& declarations, const PropertyLimits& limits)
-      : lexer_(lexer), declarations_(declarations), limits_(limits) {}
+      : lexer_(lexer), declarations_(declarations), limits_(limits), derived_(lexer, limits) {}
 
   // The formula that follows. Throws: BF3403 to BF3406.
   Disjunction read() { return read_formula(false, 0); }
 
-  RowTable& rows() { return rows_; }
+  // Writes a disjunct with what takes the place of its inputs. A condition that is left with one
+  // input becomes a bound of it, and a bound of an output a condition. Throws as read(), at
+  // `place`.
+  void rename_inputs(Disjunct& disjunct, const TiedInputs& tied, const Token& place);
+
+  const std::vector<LinearForm>& rows() const { return rows_.all(); }
+
+  // Gives the property the rows and derived values that its conditions speak of.
+  void take(Property& property);
 
  private:
   enum class Relation : std::uint8_t { kLessEqual, kLess, kEqual, kNotEqual };
 
-  // A number or a variable stays what it is: those are nearly all operands.
+  // A value that a term has where its guard holds; no guard: everywhere.
+  struct Choice {
+    std::optional<Disjunction> guard;
+    Affine value;
+  };
+
+  // A number or a variable stays what it is: those are nearly all operands. Guards of choices
+  // exclude each other, and one of them holds always.
   struct Operand {
-    enum class Kind : std::uint8_t { kNumber, kVariable, kAffine } kind = Kind::kNumber;
+    enum class Kind : std::uint8_t { kNumber, kVariable, kAffine, kChoices } kind = Kind::kNumber;
     Number number;
     Variable variable = 0;
     Affine affine;
+    std::vector<Choice> choices;
+  };
+
+  // The meaning of a name of `let`. The text of a formula is read again where it is negated.
+  struct Binding {
+    bool is_formula = false;
+    Operand term;
+    Disjunction formula;
+    Lexer text;
+  };
+
+  struct Scope {
+    const Scope* outer = nullptr;
+    std::unordered_map<std::string_view, Binding> names;
+  };
+
+  struct Bound {
+    const Binding* binding = nullptr;
+    const Scope* outer = nullptr;  // the names that its text sees
   };
 
   Disjunction read_formula(bool negate, int depth);
   Disjunction read_connective(bool conjunction, bool negate, int depth);
   Disjunction read_implication(bool negate, int depth);
+  Disjunction read_formula_choice(bool negate, int depth, const Token& place);
+  Disjunction read_bound_formula(const Bound& bound, bool negate, int depth, const Token& place);
   Disjunction read_comparison(const Token& op, bool negate, int depth);
   Disjunction relate(const Operand& a, const Operand& b, Relation relation, const Token& place);
+  Disjunction relate_choices(const Operand& a, const Operand& b, Relation relation,
+                             const Token& place);
   Disjunction less(const Operand& a, const Operand& b, bool strict, const Token& place);
   Disjunction below_zero(Affine affine, bool strict, const Token& place);
+  Disjunction split_maximum(Affine affine, std::size_t term, bool strict, const Token& place);
+  Condition condition_of(Affine affine, bool strict, const Token& place);
+  std::optional<std::size_t> maximum_to_split(const Affine& affine) const;
+  std::size_t alternatives(const Affine& affine) const;
 
   Operand read_operand(int depth);
-  Affine read_arithmetic(const Token& op, int depth);
-  Affine multiply(Affine a, Affine b, const Token& place) const;
-  Affine divide(Affine a, const Affine& b, const Token& place) const;
+  Operand read_term(const Token& op, int depth);
+  Operand read_arithmetic(const Token& op, int depth);
+  Operand read_extremum(const Token& op, int depth);
+  Operand read_term_choice(const Token& op, int depth);
+  void apply(const Token& op, Affine& result, Affine term);
+  Affine multiply(Affine a, Affine b, const Token& place);
+  Affine divide(Affine a, const Affine& b, const Token& place);
+  Affine extremum(std::string_view op, std::vector<Affine> operands, const Token& place);
+  Affine largest(std::vector<Affine> operands, const Token& place);
   void combine_terms(Affine& affine, const Token& place) const;
   void check_size(const mpq_class& number, const Token& place) const;
   void check_depth(int depth, const Token& place) const;
   Number keep(const mpq_class& value);
 
+  static std::vector<Choice> choices_of(Operand operand);
+  static Operand operand_of(std::vector<Choice> choices);
+  std::optional<Disjunction> both(const std::optional<Disjunction>& a,
+                                  const std::optional<Disjunction>& b, const Token& place) const;
+  void check_choices(std::size_t count, const Token& place) const;
+
+  // Reads the bindings of `let`, and by `body` what they are for.
+  template <class Body>
+  auto read_let(int depth, const Body& body);
+  void read_binding(Scope& scope, int depth);
+  Bound find_bound(std::string_view name) const;
+  bool formula_follows(Lexer ahead) const;
+  template <class Read>
+  auto read_again(const Lexer& from, const Token& place, const Read& read);
+
   Lexer& lexer_;
   const Declarations& declarations_;
   const PropertyLimits& limits_;
   RowTable rows_;
+  DerivedTable derived_;
   std::deque<std::string> computed_;  // texts of numbers that do not stand in the file
+  const Scope* scope_ = nullptr;
+  std::size_t repeated_ = 0;  // bytes that were read again
 };
 
 }  // namespace bf_aot::vnnlib

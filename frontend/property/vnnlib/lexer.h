@@ -32,6 +32,9 @@ class Lexer {
     return token;
   }
 
+  // Bytes of the text before what has not been read.
+  std::size_t position() const { return at_; }
+
   // "prop.vnnlib:12:7", of a token; counts lines, so for messages only.
   std::string place(const Token& token) const;
 

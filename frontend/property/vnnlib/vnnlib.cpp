@@ -13,6 +13,7 @@
 #include "frontend/property/vnnlib/formula.h"
 #include "frontend/property/vnnlib/lexer.h"
 #include "frontend/property/vnnlib/source.h"
+#include "frontend/property/vnnlib/tied_inputs.h"
 
 namespace bf_aot {
 namespace vnnlib {
@@ -36,15 +37,45 @@ class Reader {
     Property property;
     property.file_name = file_name_;
     declarations_.finish(property);
+    if (declarations_.has_several_networks()) tie_inputs(property);
     CaseBuilder cases(declarations_, limits_, file_name_);
     cases.set_common(common_);
     for (const Disjunct& disjunct : alternatives_) cases.add(disjunct);
-    property.rows = formulas_.rows().take();
+    formulas_.take(property);
     property.cases = cases.take();
     return property;
   }
 
  private:
+  // The networks of a property's inputs and outputs.
+  static NetworkNumbers network_numbers(const Property& property) {
+    NetworkNumbers numbers;
+    std::size_t input = 0, output = 0;
+    for (std::size_t n = 0; n < property.networks.size(); ++n) {
+      const auto add = [n](const std::vector<PropertyTensor>& tensors, std::size_t& next,
+                           std::size_t count, std::vector<int>& to) {
+        for (const std::size_t end = next + count; next < end; ++next)
+          to.insert(to.end(), static_cast<std::size_t>(element_count(tensors[next].shape)),
+                    static_cast<int>(n));
+      };
+      add(property.inputs, input, property.networks[n].inputs, numbers.inputs);
+      add(property.outputs, output, property.networks[n].outputs, numbers.outputs);
+    }
+    return numbers;
+  }
+
+  // Replaces inputs that all alternatives say to be equal by one, or by an output.
+  void tie_inputs(Property& property) {
+    auto tied = find_tied_inputs(common_.conditions, formulas_.rows(), network_numbers(property));
+    if (!tied) return;
+    const Token place = lexer_.peek();
+    formulas_.rename_inputs(common_, *tied, place);
+    for (Disjunct& disjunct : alternatives_) formulas_.rename_inputs(disjunct, *tied, place);
+    property.input_source = tied->source;
+    property.input_count = tied->count;
+    declarations_.tie_inputs(std::move(tied->source), tied->count);
+  }
+
   void read_command() {
     const Token open = lexer_.expect(TokenKind::kOpen, "'('");
     const Token command = lexer_.expect(TokenKind::kWord, "a command");
@@ -132,12 +163,12 @@ void check_count(const Property& property, bool inputs, std::int64_t expected) {
 }
 
 // VNN-LIB 2.0: shapes and names, in the order of the model.
-void check_tensors(const Property& property, const Graph& graph, bool inputs) {
-  const std::vector<PropertyTensor>& tensors = inputs ? property.inputs : property.outputs;
+void check_tensors(const std::string& file_name, const std::vector<PropertyTensor>& tensors,
+                   const Graph& graph, bool inputs) {
   const std::vector<ValueId>& values = inputs ? graph.inputs : graph.outputs;
   const char* const what = inputs ? "inputs" : "outputs";
   if (tensors.size() != values.size())
-    fail("BF3408", property.file_name,
+    fail("BF3408", file_name,
          fmt::format("the property declares {} {} but the network has {}", tensors.size(), what,
                      values.size()));
   const std::vector<Shape> shapes = shapes_without_ones(tensors);
@@ -146,11 +177,11 @@ void check_tensors(const Property& property, const Graph& graph, bool inputs) {
     Shape shape = value.shape;
     std::erase(shape, 1);
     if (shape != shapes[i])
-      fail("BF3408", property.file_name,
+      fail("BF3408", file_name,
            fmt::format("{} has shape {} but the network's {} has {}", tensors[i].name,
                        to_string(tensors[i].shape), printable(value.name), to_string(value.shape)));
     if (!tensors[i].model_name.empty() && tensors[i].model_name != value.name)
-      fail("BF3408", property.file_name,
+      fail("BF3408", file_name,
            fmt::format("{} is '{}' in the model but the network has '{}' there", tensors[i].name,
                        printable(tensors[i].model_name), printable(value.name)),
            fmt::format("declare the {} in the order of the model", what));
@@ -171,13 +202,36 @@ Property read_property(const std::filesystem::path& path, const PropertyLimits& 
 }
 
 void check_interface(const Property& property, const Graph& graph) {
+  const int networks = std::max(1, static_cast<int>(property.networks.size()));
+  if (graph.networks != networks)
+    fail("BF3410", property.file_name,
+         fmt::format("the query is about {} networks, and one is given", networks),
+         "bf-aot verify QUERY --network NAME=FILE, once for each of them");
   for (const bool inputs : {true, false}) {
     std::int64_t count = 0;
     for (const ValueId id : inputs ? graph.inputs : graph.outputs)
       count += element_count(graph.value(id).shape);
     vnnlib::check_count(property, inputs, count);
-    if (!property.network.empty()) vnnlib::check_tensors(property, graph, inputs);
   }
+  if (property.networks.size() == 1) check_network(property, 0, graph);
+}
+
+void check_network(const Property& property, std::size_t network, const Graph& graph) {
+  std::size_t first_input = 0, first_output = 0;
+  for (std::size_t i = 0; i < network; ++i) {
+    first_input += property.networks[i].inputs;
+    first_output += property.networks[i].outputs;
+  }
+  const auto tensors = [](const std::vector<PropertyTensor>& all, std::size_t first,
+                          std::size_t count) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    return std::vector<PropertyTensor>(begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  const PropertyNetwork& one = property.networks[network];
+  vnnlib::check_tensors(property.file_name, tensors(property.inputs, first_input, one.inputs),
+                        graph, true);
+  vnnlib::check_tensors(property.file_name, tensors(property.outputs, first_output, one.outputs),
+                        graph, false);
 }
 
 }  // namespace bf_aot

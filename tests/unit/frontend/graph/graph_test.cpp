@@ -2,11 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/graph/merge_graphs.h"
+#include "frontend/passes/passes.h"
+#include "frontend/passes/pipeline.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot {
 namespace {
@@ -190,6 +197,84 @@ TEST(VerifyGraphDeathTest, aborts_on_operands_that_do_not_broadcast) {
   graph.outputs = {graph.add_value("c", {3})};
   graph.nodes = {{Binary{}, graph.inputs, graph.outputs[0], "Add 'sum'"}};
   EXPECT_DEATH(verify(graph), "internal error: node Add 'sum': check failed");
+}
+
+// ---- networks that are merged into one
+
+using namespace bf_aot::testing;  // the builder
+
+Graph small_network(double weight) {
+  Builder b({2});
+  return b.outputs({b.relu(b.add(affine(1, 2, {weight, 1}, {0.5}), {b.x()}, {1}))});
+}
+
+TEST(MergeGraphs, KeepsInputsSideBySide) {
+  const Graph merged = merge_graphs({{"f", small_network(1)}, {"g", small_network(-2)}}, {}, 4);
+  EXPECT_EQ(merged.networks, 2);
+  EXPECT_EQ(merged.inputs.size(), 2U);
+  EXPECT_EQ(merged.value(merged.inputs[1]).name, "g.x");
+  EXPECT_EQ(evaluate(merged, {{1, 2}, {3, 8}}), (Tensors{{3.5}, {2.5}}));
+}
+
+TEST(MergeGraphs, OneInputTakesTheirPlace) {
+  Builder b({1});
+  const ValueId second = b.input("z", {1});
+  const Graph two = b.outputs({second, b.add(Binary{Binary::Kind::kAdd}, {b.x(), second}, {1})});
+  const Graph merged = merge_graphs({{"f", small_network(1)}, {"g", two}}, {0, 1, 1, 2}, 3);
+  EXPECT_EQ(merged.inputs.size(), 1U);
+  EXPECT_EQ(evaluate(merged, {{10, 20, 40}}), (Tensors{{30.5}, {40}, {60}}));
+}
+
+// A network of two layers, whose first one networks may share.
+Graph two_layer_network(double last) {
+  Builder b({2});
+  const ValueId h = b.relu(b.add(affine(2, 2, {1, 2, -1, 1}, {0.5, 0}), {b.x()}, {2}));
+  return b.outputs({b.add(affine(1, 2, {last, 1}, {0}), {h}, {1})});
+}
+
+// An input of an element of the merged input, one of the output before, and of both.
+TEST(MergeGraphs, NetworksReadOutputsOfThoseBefore) {
+  Graph merged = merge_graphs({{"f", small_network(1)}, {"g", small_network(-2)}}, {0, 1, 2, 0}, 2);
+  EXPECT_EQ(evaluate(merged, {{1, 2}}), (Tensors{{3.5}, {0}})) << "-7 + 1 + 0.5";
+  EXPECT_EQ(evaluate(merged, {{-4, 3}}), (Tensors{{0}, {0}}));
+  EXPECT_EQ(evaluate(merged, {{4, -4.25}}), (Tensors{{0.25}, {4}}));
+  Builder b({1});
+  merged = merge_graphs({{"f", small_network(1)}, {"g", b.outputs({b.relu(b.x())})}}, {0, 1, 2}, 2);
+  EXPECT_EQ(evaluate(merged, {{1, 2}}), (Tensors{{3.5}, {3.5}}));
+}
+
+TEST(MergeGraphs, EqualPartsAreComputedOnce) {
+  const auto relus = [](const std::vector<std::int64_t>& source) {
+    Graph merged =
+        merge_graphs({{"f", two_layer_network(1)}, {"g", two_layer_network(2)}}, source, 2);
+    normalise(merged, {});
+    return count_ops<Relu>(merged);
+  };
+  EXPECT_EQ(relus({0, 1, 0, 1}), 1U);
+  EXPECT_EQ(relus({0, 1, 1, 0}), 2U) << "of different inputs";
+}
+
+// Rows see that outputs are equal, also behind a function.
+TEST(MergeGraphs, DifferencesOfEqualOutputsVanish) {
+  const LinearSpec spec = {{{1, -1}}, {}, {}};
+  Graph merged = merge_graphs({{"f", small_network(1)}, {"g", small_network(1)}}, {0, 1, 0, 1}, 2);
+  PassOptions options;
+  options.spec = &spec;
+  normalise(merged, options);
+  const int maker = producers(merged)[index_of(merged.outputs[2])];
+  const Node& row = merged.nodes[static_cast<std::size_t>(maker)];
+  if (const auto* const dense = std::get_if<Affine>(&row.op))
+    EXPECT_TRUE(std::ranges::all_of(dense->weight.data, [](double w) { return w == 0; }));
+  else
+    EXPECT_TRUE(std::get<SparseAffine>(row.op).column.empty());
+}
+
+TEST(MergeGraphs, TellsWhatIsEqual) {
+  EXPECT_TRUE(are_equal_networks(small_network(1), small_network(1)));
+  EXPECT_FALSE(are_equal_networks(small_network(1), small_network(2)));
+  EXPECT_TRUE(are_isomorphic(small_network(1), small_network(2)));
+  EXPECT_FALSE(are_isomorphic(small_network(1), dense_chain({2, 3, 1})));
+  EXPECT_FALSE(are_isomorphic(dense_chain({2, 4, 1}), dense_chain({2, 3, 1})));
 }
 
 }  // namespace

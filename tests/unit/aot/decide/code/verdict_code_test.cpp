@@ -116,6 +116,28 @@ TEST_P(VerdictCode, WholeProperties) {
   EXPECT_EQ(violated.run(lower, upper).verdict, BF_FALSIFIED) << "the array may be null";
 }
 
+// The squares of the outputs are 18.5 in sum at the corner (1, -1).
+TEST_P(VerdictCode, ConditionsThatAreNotLinear) {
+  const Way& way = GetParam();
+  if (way.method == Method::kForward) GTEST_SKIP() << "forward lines know no products";
+  if (way.by == By::kCompiler && way.method != Method::kCrown)
+    GTEST_SKIP() << "the engine runs the same steps";
+  const test::TempFolder folder;
+  const std::string path = (folder.path() / "p.vnnlib").string();
+  std::string text = test::read_bytes(property_path("tiny_energy"));
+  text.replace(text.find(" 19)"), 4, " 18.25)");
+  test::write_bytes(path, text);
+  Loaded holds(property_path("tiny_energy"), GetParam()), violated(path, GetParam());
+  const float lower[] = {0.96875F, -1}, upper[] = {1, -0.96875F};
+  EXPECT_EQ(holds.run(lower, upper).verdict, BF_VERIFIED);
+  float point[] = {7, 7};
+  EXPECT_EQ(violated.run(lower, upper, point).verdict, BF_FALSIFIED);
+  EXPECT_EQ(point[0], 1);
+  EXPECT_EQ(point[1], -1);
+  const float inner[] = {0.5F, -0.5F};
+  EXPECT_EQ(violated.run(inner, inner).verdict, BF_VERIFIED);
+}
+
 TEST_P(VerdictCode, CasesAndTheirBoxes) {
   Loaded loaded(property_path("tiny_cases"), GetParam());
   ASSERT_EQ(loaded.property().cases.size(), 3u);

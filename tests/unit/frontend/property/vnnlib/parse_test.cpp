@@ -248,7 +248,8 @@ const char* const kQuery = R"((vnnlib-version <2.0>)
 
 TEST(Vnnlib2, NetworksAndIndices) {
   const Property p = parse(kQuery);
-  EXPECT_EQ(p.network, "f");
+  ASSERT_EQ(p.networks.size(), 1U);
+  EXPECT_EQ(p.networks[0].name, "f");
   EXPECT_EQ(p.inputs, (std::vector<PropertyTensor>{{"A", "Real", {1, 2}, ""}}));
   EXPECT_EQ(p.outputs, (std::vector<PropertyTensor>{{"B", "real", {2}, "out"}}));
   EXPECT_EQ(p.cases.at(0).box, (Box{{0, 0}, {1, 1}}));

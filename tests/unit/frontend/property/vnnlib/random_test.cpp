@@ -5,179 +5,56 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <functional>
-#include <random>
 #include <string>
 
+#include "frontend/diagnostic.h"
 #include "frontend/numbers/numbers.h"
 #include "frontend/property/verdict_tables.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 #include "tests/support/property_text.h"
+#include "tests/support/random_formulas.h"
 
 namespace bf_aot {
 namespace {
 
-constexpr int kInputs = 3;
-constexpr int kOutputs = 3;
+using test::Formula;
+using test::Generator;
+using test::Point;
 
-struct Point {
-  std::vector<double> x;
-  std::vector<mpq_class> y;
-};
-
-// A formula of the language, with its text and its meaning.
-struct Formula {
-  std::string text;
-  std::function<bool(const Point&)> holds;
-};
-
-struct Term {
-  std::string text;
-  std::function<mpq_class(const Point&)> value;
-};
-
-class Generator {
- public:
-  explicit Generator(unsigned seed) : random_(seed) {}
-
-  int below(int limit) { return static_cast<int>(random_() % static_cast<unsigned>(limit)); }
-
-  // A decimal of few digits, in one of its many forms.
-  Term number() {
-    const int digits = below(2001) - 1000;
-    const int places = below(4);
-    mpq_class value(digits);
-    for (int i = 0; i < places; ++i) value /= 10;
-    std::string text = vnnlib::exact_text(value);
-    if (below(4) == 0)
-      text = std::to_string(digits) + "e-" + (below(2) == 0 ? "0" : "") + std::to_string(places);
-    if (below(8) == 0 && value < 0) text = "(- " + vnnlib::exact_text(-value) + ")";
-    return {text, [value](const Point&) { return value; }};
-  }
-
-  Term variable(bool input) {
-    const auto i = static_cast<std::size_t>(below(input ? kInputs : kOutputs));
-    if (input) return {"X_" + std::to_string(i), [i](const Point& p) { return mpq_class(p.x[i]); }};
-    return {"Y_" + std::to_string(i), [i](const Point& p) { return p.y[i]; }};
-  }
-
-  Term term(int depth) {
-    const int kind = depth <= 0 ? below(2) : below(6);
-    if (kind == 0) return number();
-    if (kind <= 2) return variable(below(3) == 0);
-    const Term a = term(depth - 1);
-    if (kind == 5) {
-      const Term factor = number();
-      return {"(* " + factor.text + space() + a.text + ")",
-              [=](const Point& p) { return mpq_class(factor.value(p) * a.value(p)); }};
-    }
-    const Term b = term(depth - 1);
-    const bool minus = kind == 4;
-    return {std::string(minus ? "(-" : "(+") + space() + a.text + space() + b.text + ")",
-            [=](const Point& p) {
-              return minus ? mpq_class(a.value(p) - b.value(p))
-                           : mpq_class(a.value(p) + b.value(p));
-            }};
-  }
-
-  Formula comparison() {
-    static constexpr const char* kOperators[] = {"<=", ">=", "<", ">", "=", "!="};
-    const int op = below(12) < 10 ? below(4) : 4 + below(2);
-    Term a, b;
-    if (below(2) == 0) {  // nearly all that real files hold
-      a = variable(below(2) == 0);
-      b = number();
-      if (below(4) == 0) std::swap(a, b);
-    } else {
-      a = term(2);
-      b = term(2);
-    }
-    return {std::string("(") + kOperators[op] + space() + a.text + space() + b.text + ")",
-            [=](const Point& p) {
-              const int order = cmp(a.value(p), b.value(p));
-              const bool results[] = {order <= 0, order >= 0, order<0, order> 0, order == 0,
-                                      order != 0};
-              return results[op];
-            }};
-  }
-
-  Formula formula(int depth) {
-    const int kind = depth <= 0 ? 0 : below(5);
-    if (kind == 0) return comparison();
-    if (kind == 1) {
-      const Formula a = formula(depth - 1);
-      return {"(not" + space() + a.text + ")", [=](const Point& p) { return !a.holds(p); }};
-    }
-    const bool conjunction = kind % 2 == 0;
-    std::vector<Formula> parts;
-    std::string text = conjunction ? "(and" : "(or";
-    for (int i = 1 + below(3); i > 0; --i) {
-      parts.push_back(formula(depth - 1));
-      text += below(4) == 0 ? "" : space();  // ")(" needs no blank
-      text += parts.back().text;
-    }
-    return {text + ")", [=](const Point& p) {
-              for (const Formula& part : parts)
-                if (part.holds(p) != conjunction) return !conjunction;
-              return conjunction;
-            }};
-  }
-
-  std::string space() {
-    static constexpr const char* kSpaces[] = {" ", " ", " ", "\n\t", "  ", " ; comment )(\n"};
-    return kSpaces[below(6)];
-  }
-
-  // Mostly numbers that formulas name, where conditions change.
-  double coordinate() {
-    const double near = (below(2001) - 1000) / std::pow(10, below(4));
-    const int kind = below(4);
-    if (kind == 0) return std::nextafter(near, INFINITY);
-    if (kind == 1) return std::nextafter(near, -INFINITY);
-    return near;
-  }
-
-  Point point() {
-    Point p;
-    for (int i = 0; i < kInputs; ++i) p.x.push_back(coordinate());
-    for (int i = 0; i < kOutputs; ++i) {
-      mpq_class y(below(2001) - 1000);
-      for (int k = below(4); k > 0; --k) y /= 10;
-      p.y.push_back(y);
-    }
-    return p;
-  }
-
- private:
-  std::mt19937 random_;
-};
+constexpr int kVariables = 3;  // inputs, and outputs
 
 struct Sample {
   std::string text;
   std::vector<Formula> formulas;
 };
 
-Sample random_property(Generator& generator) {
+Sample random_property(Generator& generator, int depth = 3) {
   Sample sample;
-  for (int i = 0; i < kInputs; ++i) {
+  for (int i = 0; i < kVariables; ++i) {
     sample.text += "(declare-const X_" + std::to_string(i) + " Real)";
     sample.text += "(declare-const Y_" + std::to_string(i) + " Real)\n";
   }
-  for (int i = 0; i < kInputs; ++i)
+  for (int i = 0; i < kVariables; ++i)
     sample.text += "(assert (<= -1000 X_" + std::to_string(i) + " 1000))";
   for (int i = 1 + generator.below(3); i > 0; --i) {
-    sample.formulas.push_back(generator.formula(3));
+    sample.formulas.push_back(generator.formula(depth));
     sample.text += "(assert" + generator.space() + sample.formulas.back().text + ")\n";
   }
   return sample;
 }
 
 bool satisfied(const Sample& sample, const Point& point) {
-  for (const double x : point.x)
+  for (const mpq_class& x : point.x)
     if (x < -1000 || x > 1000) return false;
   for (const Formula& formula : sample.formulas)
     if (!formula.holds(point)) return false;
   return true;
+}
+
+std::vector<double> doubles(const std::vector<mpq_class>& x) {
+  std::vector<double> made;
+  for (const mpq_class& each : x) made.push_back(each.get_d());  // exact
+  return made;
 }
 
 unsigned seed() {
@@ -197,12 +74,44 @@ TEST(VnnlibRandom, ReadsWhatTheFormulaMeans) {
       const Point point = generator.point();
       const bool expected = satisfied(sample, point);
       violated += expected ? 1 : 0;
-      ASSERT_EQ(test::violates(property, point.x, point.y), expected);
+      ASSERT_EQ(test::violates(property, doubles(point.x), point.y), expected);
     }
   }
   // Points on one side only would test nothing.
   EXPECT_GT(violated, points / 20);
   EXPECT_LT(violated, points * 19 / 20);
+}
+
+TEST(VnnlibRandom, ReadsWhatFormulasThatAreNotLinearMean) {
+  int violated = 0, points = 0, derived = 0, too_large = 0;
+  for (unsigned round = 0; round < 1000; ++round) {
+    Generator generator(seed() * 100'000 + round, {.linear = false});
+    const Sample sample = random_property(generator, 2);
+    SCOPED_TRACE("BF_SEED=" + std::to_string(seed()) + ", round " + std::to_string(round) + "\n" +
+                 sample.text);
+    Property property;
+    PropertyLimits limits;
+    limits.disjuncts = 1000;
+    limits.literals = 10'000;
+    try {
+      property = parse_property(sample.text, "random", limits);
+    } catch (const CompileError& error) {  // alternatives may multiply out to too many
+      ASSERT_EQ(error.diagnostics().at(0).code, "BF3404");
+      ++too_large;
+      continue;
+    }
+    derived += property.derived.empty() ? 0 : 1;
+    for (int k = 0; k < 20; ++k, ++points) {
+      const Point point = generator.point();
+      const bool expected = satisfied(sample, point);
+      violated += expected ? 1 : 0;
+      ASSERT_EQ(test::violates(property, doubles(point.x), point.y), expected);
+    }
+  }
+  EXPECT_GT(violated, points / 20);
+  EXPECT_LT(violated, points * 19 / 20);
+  EXPECT_GT(derived, 200);
+  EXPECT_LT(too_large, 300);
 }
 
 // Bounds of a row from floats around its value; infinite ones among them.
@@ -220,7 +129,7 @@ TEST(VnnlibRandom, ExcludedClausesDoNotHold) {
       value_low.push_back(float_at_most(value));
       value_high.push_back(float_at_least(value));
     }
-    const std::vector<mpq_class> x(point.x.begin(), point.x.end());
+    const std::vector<mpq_class>& x = point.x;
     std::size_t clause = 0;
     for (const PropertyCase& one : property.cases) {
       bool inside = true;

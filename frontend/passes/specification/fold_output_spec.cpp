@@ -169,8 +169,37 @@ class SpecFolder {
   std::vector<Term> terms_;
 };
 
+bool holds_constants(const Op& op) {
+  return std::holds_alternative<Literal>(op) || std::holds_alternative<Scale>(op) ||
+         std::holds_alternative<Affine>(op) || std::holds_alternative<Conv>(op) ||
+         std::holds_alternative<SparseAffine>(op);
+}
+
+// The first output that is made of the same operands by the same operator, so that its elements
+// are those of output `index`. Each output has a node of its own, even where others are equal.
+// Constants are left out: equal ones may stand for different exact numbers.
+ValueId first_equal_output(const Graph& graph, const std::vector<int>& makers, std::size_t index) {
+  const auto node_of = [&](ValueId id) {
+    const int maker = makers[index_of(id)];
+    return maker < 0 ? nullptr : &graph.nodes[static_cast<std::size_t>(maker)];
+  };
+  const ValueId y = graph.outputs[index];
+  const Node* const own = node_of(y);
+  if (own == nullptr || holds_constants(own->op)) return y;
+  const auto* const unary = std::get_if<Unary>(&own->op);
+  if (unary != nullptr && unary->function.slack != 0) return y;  // each has its own value
+  for (std::size_t i = 0; i < index; ++i) {
+    const Node* const other = node_of(graph.outputs[i]);
+    if (other != nullptr && other->inputs == own->inputs && other->op == own->op &&
+        graph.value(other->output).shape == graph.value(y).shape)
+      return graph.outputs[i];
+  }
+  return y;
+}
+
 std::vector<SpecFolder::Term> fold(const Graph& graph, const LinearSpec& spec, bool expand) {
   SpecFolder folder(graph);
+  const std::vector<int> makers = producers(graph);
   std::int64_t first = 0;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const ValueId y = graph.outputs[i];
@@ -182,7 +211,8 @@ std::vector<SpecFolder::Term> fold(const Graph& graph, const LinearSpec& spec, b
     if (i == 0 && !spec.offset_error.empty()) part.bias.error = spec.offset_error;
     first += count;
     if (i > 0 && part.column.empty()) continue;
-    SpecFolder::Term term{std::move(part), y, "specification"};
+    const ValueId read = expand ? first_equal_output(graph, makers, i) : y;
+    SpecFolder::Term term{std::move(part), read, "specification"};
     if (expand)
       folder.expand(std::move(term));
     else
@@ -216,6 +246,8 @@ void fold_output_spec(Graph& graph, const LinearSpec& spec, bool fold_in) {
       sum = part;
     }
   }
+  if (graph.derived_output) graph.outputs.pop_back();
+  graph.derived_output = false;
   graph.outputs.push_back(s);
   remove_dead_nodes(graph);
 }

@@ -1,0 +1,168 @@
+"""Tests of conditions that are not linear and of queries about several networks. Run as cli_test.py is."""
+
+import sys
+import unittest
+from fractions import Fraction
+
+sys.dont_write_bytecode = True
+from harness import MODELS, TINY, Case  # noqa: E402
+from small_models import model, node, tensor, write_model  # noqa: E402
+
+PROPERTIES = MODELS / "properties"
+TWICE = PROPERTIES / "tiny_twice.vnnlib"
+
+
+def declared(inputs, outputs):
+    return "".join(f"(declare-const {name}_{i} Real)"
+                   for name, count in (("X", inputs), ("Y", outputs)) for i in range(count))
+
+
+def mlp(name, w1, b1, w2, b2):
+    """y = w2 relu(w1 x + b1) + b2."""
+    return model(name, [node("Gemm", ["x", "w1", "b1"], "z", "fc1", 'attribute { name: "transB" i: 1 type: INT }'),
+                        node("Relu", ["z"], "a", "relu"),
+                        node("Gemm", ["a", "w2", "b2"], "y", "fc2", 'attribute { name: "transB" i: 1 type: INT }')],
+                 [tensor("w1", [len(w1), len(w1[0])], sum(w1, [])), tensor("b1", [len(b1)], b1),
+                  tensor("w2", [len(w2), len(w2[0])], sum(w2, [])), tensor("b2", [len(b2)], b2)],
+                 [1, len(w1[0])], [1, len(w2)])
+
+
+class Nonlinear(Case):
+    """Adaptive cruise control. Inputs are the gap, the own speed and that of the car in front; the output is the
+    acceleration gap - 4 (own - front) - 1/2."""
+
+    def verdict(self, condition, *more, code):
+        weights = [1, -4, 4]
+        network = mlp("acc", [weights, [-w for w in weights]], [-0.5, 0.5], [[1, -1]], [0])
+        path = write_model(self.work / "acc.onnx", network)
+        box = "(assert (<= 0 X_0 100))(assert (<= 0 X_1 30))(assert (<= 0 X_2 30))"
+        text = declared(3, 1) + box + f"(assert {condition})"
+        return self.run_json("verify", path, self.write("acc.vnnlib", text), *more, code=code)
+
+    # The car cannot stop within the gap, braking by 10 as the car in front does, yet it accelerates; or it does so
+    # behind a slower car that is close.
+    UNSAFE = """(or (and (>= (- (* X_1 X_1) (* X_2 X_2)) (* 20 X_0)) (> Y_0 0))
+                    (and (<= X_0 1) (or (< X_1 0) {}) (> Y_0 {})))"""
+
+    def test_safe(self):
+        found = self.verdict(self.UNSAFE.format("(>= (* (- X_1 X_2) (+ X_1 X_2 1)) 0)", 1), code=0)
+        self.assertEqual(found["verdict"], "verified")
+
+    def test_unsafe(self):
+        # v (l - v) <= 0 where v is 0, too: then the acceleration may be large.
+        found = self.verdict(self.UNSAFE.format("(<= (* X_1 (- X_2 X_1)) 0)", 1), code=3)
+        gap, own, front = map(Fraction, found["counterexample"]["x"])
+        y = gap - 4 * (own - front) - Fraction(1, 2)
+        brakes_late = own * own - front * front >= 20 * gap and y > 0
+        close = gap <= 1 and own * (front - own) <= 0 and y > 1
+        self.assertTrue(brakes_late or close)
+
+    def test_names_and_choices(self):
+        brake = """(let ((slower (>= X_1 X_2)) (closing (- X_1 X_2)))
+                     (and slower (> Y_0 (ite (> X_0 50) 100 (abs (- X_0 (* {} closing)))))))"""
+        self.assertEqual(self.verdict(brake.format(4), code=0)["verdict"], "verified")
+        self.assertEqual(self.verdict(brake.format(5), code=3)["verdict"], "falsified")
+
+    def test_every_method_agrees(self):
+        property_file = PROPERTIES / "tiny_energy.vnnlib"
+        for method in ("ibp", "crown-ibp", "crown", "alpha-crown"):
+            found = self.run_json("verify", TINY, property_file, "--method", method)
+            self.assertEqual(found["verdict"], "verified")
+        for semantics in ("real", "float32"):
+            found = self.run_json("verify", TINY, property_file, "--semantics", semantics)
+            self.assertEqual(found["verdict"], "verified")
+
+    def test_in_a_verifier(self):
+        self.run_tool(TINY, "--property", PROPERTIES / "tiny_energy.vnnlib", "-o", self.work / "v.cpp")
+        self.assertIn("_verify(", (self.work / "v.h").read_text())
+        self.assertIn("_OUTPUTS 2", (self.work / "v.h").read_text())
+
+    def test_refusals(self):
+        self.assert_refused("BF3414", "verify", TINY, PROPERTIES / "tiny_energy.vnnlib", "--semantics",
+                            "float32-exact")
+
+
+BOX = "(assert (<= -1 f.X[0,0] 1))(assert (<= -1 f.X[0,1] 1))"
+EQUAL = "".join(f"(assert (= f.X[0,{i}] g.X[0,{i}]))" for i in (0, 1))
+
+
+class Networks(Case):
+    def query(self, condition, congruence="", equal=EQUAL, name="q.vnnlib"):
+        tensors = "(declare-input X Real [1,2])(declare-output Y Real [1,2])"
+        return self.write(name, f"(vnnlib-version <2.0>)(declare-network f {tensors})"
+                                f"(declare-network g {congruence} {tensors}){BOX}{equal}(assert {condition})")
+
+    def changed(self, bias):
+        """tiny.onnx with another bias of its first output."""
+        network = mlp("changed", [[1, -2], [0.5, 3]], [0, 1], [[1, -1], [-0.5, 0.25]], [bias, -1])
+        return write_model(self.work / "changed.onnx", network)
+
+    def test_documented(self):
+        output, _ = self.run_tool("verify", TWICE, "--network", f"f={TINY}", "--network", f"g={TINY}")
+        self.assertEqual(output, "unsat\n")
+
+    def test_equal_to_needs_no_file(self):
+        query = self.query("(!= f.Y[0,1] g.Y[0,1])", "(equal-to f)")
+        output, _ = self.run_tool("verify", query, "--network", f"f={TINY}")
+        self.assertEqual(output, "unsat\n")
+
+    def test_changed_copy(self):
+        networks = ["--network", f"f={TINY}", "--network", f"g={self.changed(0.625)}"]
+        query = self.query("(>= (abs (- f.Y[0,0] g.Y[0,0])) 0.126)", "(isomorphic-to f)")
+        self.assertEqual(self.run_tool("verify", query, *networks)[0], "unsat\n")
+        query = self.query("(>= (abs (- f.Y[0,0] g.Y[0,0])) 0.125)")
+        words = self.run_tool("verify", query, *networks)[0].split("\n")
+        self.assertEqual(words[0], "sat")
+        self.assertEqual([words[i] for i in (1, 4, 7, 10)],
+                         ["X Real [1,2]", "Y Real [1,2]", "X Real [1,2]", "Y Real [1,2]"])
+        self.assertEqual(words[2:4], words[8:10], "equal inputs")
+        self.assertEqual(Fraction(words[11]) - Fraction(words[5]), Fraction(1, 8))
+
+    def test_json(self):
+        networks = ["--network", f"f={TINY}", "--network", f"g={self.changed(0.625)}"]
+        found = self.run_json("verify", self.query("(> g.Y[0,0] f.Y[0,0])"), *networks)
+        self.assertEqual(found["model"], "tiny.onnx, changed.onnx")
+        self.assertEqual(len(found["counterexample"]["x"]), 4)
+        self.assertEqual(len(found["counterexample"]["y"]), 4)
+
+    def test_one_reads_another(self):
+        """g reads the outputs of f, which are 3.5 and -2.5 at (1, -1): then h_0 = 8.5."""
+        wired = "".join(f"(assert (= g.X[0,{i}] f.Y[0,{i}]))" for i in (0, 1))
+        networks = ["--network", f"f={TINY}", "--network", f"g={TINY}"]
+        words = self.run_tool("verify", self.query("(>= g.Y[0,0] 8.99)", equal=wired), *networks)[0].split("\n")
+        self.assertEqual(words[0], "sat")
+        self.assertEqual([float(word) for word in words[5:7]], [float(word) for word in words[8:10]])
+        self.assertEqual(self.run_tool("verify", self.query("(>= g.Y[0,0] 9.01)", equal=wired), *networks)[0],
+                         "unsat\n")
+
+    def test_inputs_of_their_own(self):
+        box = "(assert (<= 0 g.X[0,0] 1))(assert (<= 0 g.X[0,1] 1))"
+        networks = ["--network", f"f={TINY}", "--network", f"g={TINY}"]
+        query = self.query("(> (- f.Y[0,0] g.Y[0,0]) 7.6)", equal=box)
+        self.assertEqual(self.run_tool("verify", query, *networks)[0], "unsat\n")
+        query = self.query("(> (- f.Y[0,0] g.Y[0,0]) 7.4)", equal=box)
+        self.assertEqual(self.run_tool("verify", query, *networks)[0].split("\n")[0], "sat")
+
+    def test_refusals(self):
+        query = self.query("(> f.Y[0,0] g.Y[0,0])")
+        self.assert_refused("BF3413", "verify", query, "--network", f"f={TINY}")
+        self.assert_refused("BF3413", "verify", query, "--network", f"f={TINY}", "--network", f"f={TINY}")
+        self.assert_refused("BF3413", "verify", query, "--network", f"f={TINY}", "--network", f"h={TINY}")
+        self.assert_refused("BF3410", "verify", TINY, query)
+        self.assert_refused("BF3410", TINY, "--property", query, "-o", self.work / "v.cpp")
+        both = ["--network", f"f={TINY}", "--network", f"g={self.changed(2)}"]
+        self.assert_refused("BF3020", "verify", query, *both, "--checkpoint", self.work / "tree")
+        self.assert_refused("BF3415", "verify", self.query("true", "(equal-to f)"), *both)
+        other = ["--network", f"f={TINY}", "--network", f"g={MODELS / 'digits_64x2.onnx'}"]
+        self.assert_refused("BF3408", "verify", query, *other)
+        linear = ["--network", f"f={TINY}", "--network", f"g={self.linear()}"]
+        self.assert_refused("BF3415", "verify", self.query("true", "(isomorphic-to f)"), *linear)
+
+    def linear(self):
+        network = model("linear", [node("Gemm", ["x", "w", "b"], "y", "fc")],
+                        [tensor("w", [2, 2], [1, 2, 3, 4]), tensor("b", [2], [0, 1])], [1, 2], [1, 2])
+        return write_model(self.work / "linear.onnx", network)
+
+
+if __name__ == "__main__":
+    unittest.main()
