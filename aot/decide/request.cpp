@@ -134,11 +134,12 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   const system::Stopwatch stopwatch;
   build::CompileOptions options = request.compile;
   options.planner.semantics = semantics_of(options, property);
-  options.spec = to_spec(property);
   const std::optional<Sampler> checked = rounded(network, info, options);
   const DecisionSettings settings = settings_of(request, options.planner.semantics, calls);
   const bool of_tokens = network.graph().one_hot.size > 0;
   if (of_tokens) check_one_hot(property, options.planner.semantics, calls);
+  options.spec =
+      to_spec(of_tokens ? property_of_one_hot(property, network.graph()).property : property);
   VerifierMaker maker(network, info, request, calls, std::move(options));
   Outcome outcome;
   try {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "aot/decide/neurons/term_program.h"
+
 namespace bf_aot::decide {
 namespace {
 
@@ -95,6 +97,7 @@ bool tighten_ranges(const BoxNetwork& network, NodeLanes& lanes, SplitNode& node
   lanes.proposal.measure_gaps();
   const InputPlane clause = lanes.proposal.plane(0);
   const std::vector<std::uint32_t> neurons = neurons_of(network, lanes, settings.neurons);
+  const TermProgram program(network, lanes, node);
   constexpr std::size_t kTogether = kLanes / 2;  // from below and from above
   for (std::size_t first = 0; first < neurons.size(); first += kTogether) {
     const std::size_t count = std::min(kTogether, neurons.size() - first);
@@ -110,13 +113,27 @@ bool tighten_ranges(const BoxNetwork& network, NodeLanes& lanes, SplitNode& node
     }
     lanes.nodes.in_use = 2 * count;
     lanes.proposal.bound();
+    std::vector<InputPlane> rows;
+    for (std::size_t p = 0; p < 2 * count; ++p) rows.push_back(lanes.proposal.plane(p));
+    std::array<double, kLanes> bounds;
+    bounds.fill(-std::numeric_limits<double>::infinity());
+    const auto prove = [&] {
+      const auto proven = lanes.proof.proven_bounds();
+      for (std::size_t p = 0; p < kLanes; ++p) bounds[p] = std::fmax(bounds[p], proven[p]);
+    };
+    if (program.is_useful()) {
+      for (std::size_t p = 0; p < 2 * count; ++p)
+        if (const auto best = program.best_multipliers(rows[p]))
+          lanes.nodes.add_terms(p, node, best->clause, best->terms);
+      prove();
+    }
     for (std::size_t p = 0; p < 2 * count; ++p)
-      lanes.nodes.add_clause(p, node, best_multiplier(network, lanes.proposal.plane(p), clause));
+      lanes.nodes.add_clause(p, node, best_multiplier(network, rows[p], clause));
     for (int step = 0; step < settings.steps; ++step) {
       lanes.proposal.bound();
       lanes.proposal.ascend(step);
     }
-    const auto bounds = lanes.proof.proven_bounds();
+    prove();
     for (std::size_t p = 0; p < 2 * count; p += 2) {
       const double lower = divided_down(bounds[p], factors[p]);
       const double upper = -divided_down(bounds[p + 1], -factors[p + 1]);

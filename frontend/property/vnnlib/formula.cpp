@@ -67,21 +67,27 @@ Disjunction conjoin(Disjunction a, Disjunction b, const PropertyLimits& limits, 
   return product;
 }
 
-RowTable::Match RowTable::find(const LinearForm& form) {
-  BF_CHECK(!form.empty());
+RowTable::Match RowTable::find(const PropertyRow& form) {
+  BF_CHECK(!form.outputs.empty() || !form.inputs.empty());
   mpz_class denominators = 1, numerators = 0;
-  for (const auto& [index, factor] : form) denominators = lcm(denominators, factor.get_den());
-  for (const auto& [index, factor] : form)
-    numerators = gcd(numerators, mpz_class(factor.get_num() * (denominators / factor.get_den())));
+  for (const LinearForm* part : {&form.outputs, &form.inputs})
+    for (const auto& [index, factor] : *part) denominators = lcm(denominators, factor.get_den());
+  for (const LinearForm* part : {&form.outputs, &form.inputs})
+    for (const auto& [index, factor] : *part)
+      numerators = gcd(numerators, mpz_class(factor.get_num() * (denominators / factor.get_den())));
   mpq_class scale(numerators, denominators);
   scale.canonicalize();
-  if (form[0].second < 0) scale = -scale;
-  LinearForm row;
+  if ((form.outputs.empty() ? form.inputs : form.outputs)[0].second < 0) scale = -scale;
+  PropertyRow row;
   std::string key;
-  for (const auto& [index, factor] : form) {
-    row.emplace_back(index, factor / scale);
-    key += fmt::format("{}:{} ", index, row.back().second.get_str(36));
-  }
+  const auto append = [&](const LinearForm& from, LinearForm& to, char kind) {
+    for (const auto& [index, factor] : from) {
+      to.emplace_back(index, factor / scale);
+      key += fmt::format("{}{}:{} ", kind, index, to.back().second.get_str(36));
+    }
+  };
+  append(form.outputs, row.outputs, 'y');
+  append(form.inputs, row.inputs, 'x');
   const auto [found, added] = numbers_.try_emplace(std::move(key), static_cast<int>(rows_.size()));
   if (added) rows_.push_back(std::move(row));
   return {found->second, std::move(scale)};
@@ -240,21 +246,17 @@ Disjunction FormulaReader::below_zero(Affine affine, bool strict, const Token& p
   Condition condition;
   condition.strict = strict;
   condition.limit = limit;
-  LinearForm outputs;
+  PropertyRow row;
   for (auto& [variable, coefficient] : affine.terms) {
     if (is_output(variable))
-      outputs.emplace_back(variable - kFirstOutput, std::move(coefficient));
+      row.outputs.emplace_back(variable - kFirstOutput, std::move(coefficient));
     else
-      condition.inputs.emplace_back(variable, std::move(coefficient));
+      row.inputs.emplace_back(variable, std::move(coefficient));
   }
-  if (!outputs.empty()) {
-    const RowTable::Match match = rows_.find(outputs);
-    const mpq_class scale = abs(match.scale);
-    condition.row = match.index;
-    condition.negated = match.scale < 0;
-    condition.limit /= scale;
-    for (auto& [variable, coefficient] : condition.inputs) coefficient /= scale;
-  }
+  const RowTable::Match match = rows_.find(row);
+  condition.row = match.index;
+  condition.negated = match.scale < 0;
+  condition.limit /= abs(match.scale);
   result[0].conditions.push_back(std::move(condition));
   return result;
 }

@@ -45,12 +45,13 @@ class RowTable {
     int index = 0;
     mpq_class scale;
   };
-  Match find(const LinearForm& form);
+  Match find(const PropertyRow& form);
 
-  std::vector<LinearForm> take() { return std::move(rows_); }
+  const std::vector<PropertyRow>& all() const { return rows_; }
+  std::vector<PropertyRow> take() { return std::move(rows_); }
 
  private:
-  std::vector<LinearForm> rows_;
+  std::vector<PropertyRow> rows_;
   std::unordered_map<std::string, int> numbers_;
 };
 

@@ -36,11 +36,12 @@ class Reader {
     Property property;
     property.file_name = file_name_;
     declarations_.finish(property);
-    CaseBuilder cases(declarations_, limits_, file_name_);
+    CaseBuilder cases(declarations_, formulas_.rows().all(), limits_, file_name_);
     cases.set_common(common_);
     for (const Disjunct& disjunct : alternatives_) cases.add(disjunct);
-    property.rows = formulas_.rows().take();
     property.cases = cases.take();
+    property.rows = formulas_.rows().take();
+    drop_unused_rows(property);
     return property;
   }
 
