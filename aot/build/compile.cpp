@@ -13,6 +13,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
+#include "frontend/property/clause_boxes.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 #include "planner/entries/share_rows.h"
 #include "planner/planner.h"
@@ -21,25 +22,13 @@ namespace bf_aot::build {
 
 namespace {
 
-// A condition fails where sign row y > limit - inputs x; of its inputs, which bounds do not know,
-// the least demand on the box counts. A clause with a condition that its inputs alone refute needs
-// no bound.
 MarginClauses margins_of(const PropertyCase& one) {
   MarginClauses clauses;
   for (const Clause& clause : one.clauses) {
-    std::vector<MarginBound> bounds;
-    bool refuted = false;
-    for (const Condition& condition : clause) {
-      double limit = condition.limit.get_d();
-      for (const auto& [index, factor] : condition.inputs) {
-        const auto k = static_cast<std::size_t>(index);
-        limit -= factor.get_d() * (factor < 0 ? one.box.upper[k] : one.box.lower[k]);
-      }
-      if (condition.row >= 0)
-        bounds.push_back({static_cast<std::size_t>(condition.row), condition.negated, limit});
-      refuted = refuted || (condition.row < 0 && limit < 0);
-    }
-    if (!refuted) clauses.push_back(std::move(bounds));
+    std::vector<MarginBound>& bounds = clauses.emplace_back();
+    for (const Condition& condition : clause)
+      bounds.push_back(
+          {static_cast<std::size_t>(condition.row), condition.negated, condition.limit.get_d()});
   }
   return clauses;
 }
@@ -138,7 +127,7 @@ std::shared_ptr<const Lowered> run_planner(const FrontendResult& front, const st
   planning.property = options.property.has_value();
   if (planning.samples.empty() && options.property)
     for (const PropertyCase& one : options.property->cases) {
-      planning.samples.push_back(one.box);
+      planning.samples.push_back(box_of_case(*options.property, one));
       planning.margins.push_back(margins_of(one));
     }
   PlannerConfig config = options.planner;

@@ -142,12 +142,13 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   const system::Stopwatch stopwatch;
   build::CompileOptions options = request.compile;
   options.planner.semantics = semantics_of(options, property);
-  options.spec = to_spec(property);
-  build::check_derived(*options.spec, network.graph(), options.planner.semantics);
   const std::optional<Sampler> checked = rounded(network, info, options);
   const DecisionSettings settings = settings_of(request, options.planner.semantics, calls);
   const bool of_tokens = network.graph().one_hot.size > 0;
   if (of_tokens) check_one_hot(property, options.planner.semantics, calls);
+  options.spec =
+      to_spec(of_tokens ? property_of_one_hot(property, network.graph()).property : property);
+  build::check_derived(*options.spec, network.graph(), options.planner.semantics);
   VerifierMaker maker(network, info, request, calls, std::move(options));
   Outcome outcome;
   try {

@@ -110,8 +110,8 @@ Property robustness(const Model& model, std::size_t label, const OneBox& box) {
     Condition condition;
     condition.row = static_cast<int>(property.rows.size());
     condition.negated = j < label;  // the first factor of a row is positive
-    property.rows.push_back({{static_cast<std::int64_t>(std::min(j, label)), 1},
-                             {static_cast<std::int64_t>(std::max(j, label)), -1}});
+    property.rows.push_back({{{static_cast<std::int64_t>(std::min(j, label)), 1},
+                              {static_cast<std::int64_t>(std::max(j, label)), -1}}});
     only.clauses.push_back({condition});
   }
   return property;

@@ -17,15 +17,6 @@ bool is_fixed_by(const Property& property, std::size_t i) {
   });
 }
 
-bool speaks_of_inputs(const Property& property) {
-  return std::ranges::any_of(property.cases, [](const PropertyCase& one) {
-    return std::ranges::any_of(one.clauses, [](const Clause& clause) {
-      return std::ranges::any_of(
-          clause, [](const Condition& condition) { return !condition.inputs.empty(); });
-    });
-  });
-}
-
 std::vector<double> chosen(const std::vector<double>& from, const std::vector<std::int64_t>& at) {
   std::vector<double> made;
   for (const std::int64_t i : at) made.push_back(from[static_cast<std::size_t>(i)]);

@@ -36,8 +36,17 @@ struct DerivedValue {
   bool operator==(const DerivedValue&) const = default;
 };
 
-// Linear specification rows over the flattened outputs, and the derived values behind them: the
-// verifier bounds C y - d as well as y. C: [rows, outputs and derived values] doubles; d: [rows].
+// One of the numbers of a matrix that is kept in rows: |exact number - value| <= error.
+struct SpecEntry {
+  std::int64_t column = 0;
+  double value = 0, error = 0;
+
+  bool operator==(const SpecEntry&) const = default;
+};
+
+// Linear specification rows over the flattened outputs, the derived values behind them, and inputs:
+// the verifier bounds C y + A x - d as well as y. C: [rows, outputs and derived values] doubles; d:
+// [rows].
 struct LinearSpec {
   std::vector<std::vector<double>> rows;
   std::vector<double> offset;  // empty: zeros
@@ -48,6 +57,9 @@ struct LinearSpec {
 
   // See append_derived() of frontend/passes/passes.h.
   std::vector<DerivedValue> derived = {};
+
+  // A, by row in ascending order of columns; empty: no row speaks of inputs.
+  std::vector<std::vector<SpecEntry>> inputs = {};
 
   bool operator==(const LinearSpec&) const = default;
 };
@@ -65,12 +77,19 @@ struct Box {
 // box and all conditions of one of its clauses hold for x and y = network(x). All numbers are
 // exact: nothing is rounded but where a member says so.
 
-// sign (rows[row] y) + inputs x <= limit, or < when strict.
+// outputs y + inputs x, where y has derived values behind the outputs. Not both are empty.
+struct PropertyRow {
+  LinearForm outputs;
+  LinearForm inputs = {};
+
+  bool operator==(const PropertyRow&) const = default;
+};
+
+// sign rows[row] <= limit, or < when strict.
 struct Condition {
-  int row = -1;          // -1: no output occurs
+  int row = 0;
   bool negated = false;  // sign is -1
   bool strict = false;
-  LinearForm inputs;  // empty for a condition on outputs alone
   mpq_class limit;
 
   bool operator==(const Condition&) const = default;
@@ -129,10 +148,14 @@ struct Property {
   // Conditions that are not linear speak of these; see derived_values().
   std::vector<DerivedValue> derived;
 
-  // Distinct linear forms over the flattened outputs, and the derived values behind them, each with
-  // coprime integer factors of which the first is positive: conditions on multiples of a form, of
-  // either sign, share it.
-  std::vector<LinearForm> rows;
+  // Distinct linear forms over the flattened outputs, derived values and inputs, each with coprime
+  // integer factors of which the first, of the outputs where there are some, is positive:
+  // conditions on multiples of a form, of either sign, share it.
+  std::vector<PropertyRow> rows;
+
+  const PropertyRow& row_of(const Condition& condition) const {
+    return rows[static_cast<std::size_t>(condition.row)];
+  }
   std::vector<PropertyCase> cases;  // of distinct boxes; none: nothing can violate the property
 
   bool operator==(const Property&) const = default;
@@ -155,13 +178,19 @@ std::vector<Number> whole_inputs(const Property& property, const std::vector<Num
 // Returns true if the property is about evaluation in float32: all its tensors have that type.
 bool is_float32(const Property& property);
 
-// Returns true if every condition compares one output with another: y_i <= y_j or y_i < y_j. False
-// where there are derived values.
+// Leaves out rows that no condition speaks of.
+void drop_unused_rows(Property& property);
+
+// Returns true if some row speaks of inputs.
+bool speaks_of_inputs(const Property& property);
+
+// Returns true if every condition compares one output with another, y_i <= y_j or y_i < y_j, or
+// speaks of inputs alone. False where there are derived values.
 bool compares_outputs(const Property& property);
 
-// The rows of a property as C, in the same order; no offsets, as each condition has its own limit.
-// A factor that is no double is rounded, with the distance as error. One row y_0 when there is
-// none. The property's derived values are those of the specification.
+// The rows of a property as C and A, in the same order; no offsets, as each condition has its own
+// limit. A factor that is no double is rounded, with the distance as error. One row y_0 when there
+// is none. The property's derived values are those of the specification. Throws: BF2009.
 LinearSpec to_spec(const Property& property);
 
 }  // namespace bf_aot

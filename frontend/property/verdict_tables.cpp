@@ -3,28 +3,19 @@
 #include <cfloat>
 #include <cmath>
 
+#include "frontend/property/clause_boxes.h"
+
 namespace bf_aot {
 namespace {
 
-// The least value of a x over the closed box, exactly.
-mpq_class least_value(const LinearForm& form, const Box& box) {
-  mpq_class least = 0;
-  for (const auto& [input, factor] : form) {
-    const auto i = static_cast<std::size_t>(input);
-    least += factor * mpq_class(factor > 0 ? box.lower[i] : box.upper[i]);
-  }
-  return least;
-}
-
-VerdictCondition weaken(const Condition& condition, const Box& box) {
-  const mpq_class limit = condition.limit - least_value(condition.inputs, box);
+VerdictCondition rounded(const Condition& condition) {
   VerdictCondition result;
   result.row = condition.row;
   result.at_least = condition.negated;
-  // The threshold is that of c y <= limit. Of a negated condition, -c y <= limit or c y >= -limit,
-  // it is the negation.
-  float threshold = float_at_most(limit);
-  if (condition.strict && std::isfinite(threshold) && mpq_class(threshold) == limit)
+  // The threshold is that of c <= limit. Of a negated condition, -c <= limit or c >= -limit, it is
+  // the negation.
+  float threshold = float_at_most(condition.limit);
+  if (condition.strict && std::isfinite(threshold) && mpq_class(threshold) == condition.limit)
     threshold = std::nextafterf(threshold, -INFINITY);
   result.threshold = condition.negated ? -threshold : threshold;
   return result;
@@ -53,17 +44,20 @@ float float_at_least(const mpq_class& x) {
 
 FloatBoxes float_boxes(const Property& property) {
   FloatBoxes boxes;
-  for (const PropertyCase& one : property.cases)
-    for (std::size_t i = 0; i < one.box.lower.size(); ++i) {
-      const float lower = float_at_most(mpq_class(one.box.lower[i]));
-      const float upper = float_at_least(mpq_class(one.box.upper[i]));
+  for (const PropertyCase& one : property.cases) {
+    const Box box = box_of_case(property, one);
+    for (std::size_t i = 0; i < box.lower.size(); ++i) {
+      const float lower = float_at_most(mpq_class(box.lower[i]));
+      const float upper = float_at_least(mpq_class(box.upper[i]));
       boxes.lower.push_back(lower);
       boxes.upper.push_back(upper);
-      // A float at or outside of the exact end is inside only when it is that end.
+      // A float at or outside of the exact end is inside only when it is that end; those of what
+      // conditions leave may be further inside.
       boxes.inside.push_back(
           static_cast<unsigned char>((static_cast<double>(lower) >= one.inner.lower[i] ? 1 : 0) +
                                      (static_cast<double>(upper) <= one.inner.upper[i] ? 2 : 0)));
     }
+  }
   return boxes;
 }
 
@@ -71,15 +65,10 @@ VerdictTables verdict_tables(const Property& property) {
   VerdictTables tables;
   for (const PropertyCase& one : property.cases) {
     for (const Clause& clause : one.clauses) {
-      bool relaxed = false;
-      for (const Condition& condition : clause) {
-        relaxed = relaxed || !condition.inputs.empty();
-        if (condition.row >= 0) tables.terms.push_back(weaken(condition, one.box));
-      }
-      tables.relaxed.push_back(relaxed);
+      for (const Condition& condition : clause) tables.terms.push_back(rounded(condition));
       tables.clause_terms.push_back(static_cast<std::uint32_t>(tables.terms.size()));
     }
-    tables.case_clauses.push_back(static_cast<std::uint32_t>(tables.relaxed.size()));
+    tables.case_clauses.push_back(static_cast<std::uint32_t>(tables.clause_terms.size() - 1));
   }
   return tables;
 }

@@ -7,8 +7,8 @@
 
 namespace bf_aot {
 
-// A comparison of a bound of one row of C y: row <= threshold, or row >= threshold if at_least. It
-// is the data of VerdictTerm in runtime/bf/search/verdict.h.
+// A comparison of a bound of one row of C y + A x: row <= threshold, or row >= threshold if
+// at_least. It is the data of VerdictTerm in runtime/bf/search/verdict.h.
 struct VerdictCondition {
   int row = 0;
   bool at_least = false;
@@ -23,16 +23,13 @@ struct VerdictTables {
   std::vector<VerdictCondition> terms;
   std::vector<std::uint32_t> clause_terms = {0};
   std::vector<std::uint32_t> case_clauses = {0};
-  std::vector<bool> relaxed;  // per clause: it also has conditions on inputs, which are left out
 };
 
-// Conditions that involve inputs are replaced by weaker ones on the outputs, which hold whenever
-// they do: s c y + a x <= d by s c y <= d - min a x, the least over the case's box. Those on inputs
-// alone are left out. So excluding the weaker clause excludes the clause.
 VerdictTables verdict_tables(const Property& property);
 
-// The cases' boxes: the least float box around each exact one, and which of its ends lie in that
-// (1 the lower, 2 the upper, 3 both). Case i has the numbers i inputs .. (i + 1) inputs - 1.
+// The cases' boxes: the least float box around what conditions on inputs leave of each exact one
+// (box_of_case), and which of its ends lie in the exact one (1 the lower, 2 the upper, 3 both).
+// Case i has the numbers i inputs .. (i + 1) inputs - 1.
 struct FloatBoxes {
   std::vector<float> lower, upper;
   std::vector<unsigned char> inside;

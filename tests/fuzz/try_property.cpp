@@ -2,6 +2,7 @@
 #include <string>
 
 #include "frontend/diagnostic.h"
+#include "frontend/property/clause_boxes.h"
 #include "frontend/property/vnnlib/source.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 #include "tests/fuzz/fuzz_vnnlib.h"
@@ -27,8 +28,8 @@ void check_case(const Property& property, const PropertyCase& one) {
   BF_CHECK(between == one.between.end());
   for (const Clause& clause : one.clauses)
     for (const Condition& condition : clause) {
-      BF_CHECK(condition.row >= -1 && condition.row < static_cast<int>(property.rows.size()));
-      for (const auto& [input, factor] : condition.inputs)
+      BF_CHECK(condition.row >= 0 && condition.row < static_cast<int>(property.rows.size()));
+      for (const auto& [input, factor] : property.row_of(condition).inputs)
         BF_CHECK(input >= 0 && input < property.input_count && factor != 0);
     }
 }
@@ -46,8 +47,8 @@ void check_derived_values(const Property& property) {
       }
     ++known;
   }
-  for (const LinearForm& row : property.rows)
-    for (const auto& [index, factor] : row)
+  for (const PropertyRow& row : property.rows)
+    for (const auto& [index, factor] : row.outputs)
       BF_CHECK(index >= 0 && index < known - property.input_count && factor != 0);
 }
 
@@ -68,6 +69,7 @@ bool try_property(std::string_view text) {
     const Property property = parse_property(expanded, "fuzz", limits);
     for (const PropertyCase& one : property.cases) check_case(property, one);
     check_derived_values(property);
+    for (const PropertyCase& one : property.cases) (void)box_of_case(property, one);
     const LinearSpec spec = to_spec(property);
     BF_CHECK(!spec.rows.empty());
     return true;

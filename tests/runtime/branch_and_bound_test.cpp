@@ -20,7 +20,6 @@ using Floats = std::vector<float>;
 struct Case {
   Floats lower, upper;
   std::vector<std::vector<VerdictTerm>> clauses;
-  bool relaxed = false;
   unsigned char inside = 3;
 };
 
@@ -35,9 +34,8 @@ class Tables {
       for (const auto& clause : one.clauses) {
         terms_.insert(terms_.end(), clause.begin(), clause.end());
         clause_terms_.push_back(static_cast<std::uint32_t>(terms_.size()));
-        relaxed_.push_back(one.relaxed ? 1 : 0);
       }
-      case_clauses_.push_back(static_cast<std::uint32_t>(relaxed_.size()));
+      case_clauses_.push_back(static_cast<std::uint32_t>(clause_terms_.size() - 1));
     }
     tables = {static_cast<std::int32_t>(cases.front().lower.size()),
               rows,
@@ -47,7 +45,6 @@ class Tables {
               inside_.data(),
               case_clauses_.data(),
               clause_terms_.data(),
-              relaxed_.data(),
               terms_.data()};
   }
   Tables(const Tables&) = delete;
@@ -57,7 +54,7 @@ class Tables {
 
  private:
   Floats lower_, upper_;
-  std::vector<unsigned char> inside_, relaxed_;
+  std::vector<unsigned char> inside_;
   std::vector<std::uint32_t> case_clauses_ = {0}, clause_terms_ = {0};
   std::vector<VerdictTerm> terms_;
 };
@@ -267,7 +264,7 @@ TEST(BranchAndBound, PointsLieInTheExactBox) {
   };
   for (const unsigned char inside :
        {static_cast<unsigned char>(3), static_cast<unsigned char>(2)}) {
-    const Tables property(1, {{{1}, {end}, {{at_most(0)}}, false, inside}});
+    const Tables property(1, {{{1}, {end}, {{at_most(0)}}, inside}});
     const Decision d = decide(property, {1}, {end}, above);
     EXPECT_EQ(d.result.verdict, inside == 3 ? BF_FALSIFIED : BF_UNKNOWN);
   }
@@ -275,17 +272,10 @@ TEST(BranchAndBound, PointsLieInTheExactBox) {
 
 // No float lies between the ends of the exact box.
 TEST(BranchAndBound, AnExactBoxWithoutFloatsHasNoPoints) {
-  const Tables property(1, {{{1}, {std::nextafterf(1, 2)}, {{at_least(0)}}, false, 0}});
+  const Tables property(1, {{{1}, {std::nextafterf(1, 2)}, {{at_least(0)}}, 0}});
   const Decision d = decide(property, {0}, {2}, difference);
   EXPECT_EQ(d.result.verdict, BF_UNKNOWN);
   EXPECT_EQ(d.search.points, 0U);
-}
-
-TEST(BranchAndBound, RelaxedClausesAreNeverFalsified) {
-  const Tables property(1, {{{-1}, {1}, {{at_least(-1)}}, true}});
-  const bf_budget budget = {100, nullptr, nullptr};
-  const Decision d = decide(property, {-1}, {1}, difference, {.budget = &budget});
-  EXPECT_EQ(d.result.verdict, BF_BUDGET);
 }
 
 TEST(BranchAndBound, WhatCannotBeSplitIsUnknown) {
@@ -511,7 +501,7 @@ TEST(BranchAndBound, ClippedBoxesVerifyWithFewer) {
 // those that were bounded last, as nothing is ever excluded there.
 TEST(BranchAndBound, ClippingLosesNoViolation) {
   constexpr float kMost = 0.01F;
-  const Tables property(1, {{{-1, -1}, {1, 1}, {{at_most(kMost)}}, true}});
+  const Tables property(1, {{{-1, -1}, {1, 1}, {{at_most(kMost)}}}});
   for (const std::uint64_t most : {1, 2, 3, 9, 40, 300}) {
     const bf_budget budget = {most, nullptr, nullptr};
     const Decision d =

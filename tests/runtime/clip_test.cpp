@@ -1,16 +1,17 @@
 // Lines that rows give to branch and bound, and boxes that are clipped by them, in rational
 // numbers.
-#include "runtime/bf/search/clip.h"
-
 #include <gtest/gtest.h>
 
 #include <cfloat>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/bf/core/bounds.h"
 #include "runtime/bf/dense/boxes.h"
+#include "runtime/bf/search/combine.h"
 #include "terms_random.h"
 
 namespace bf_test {
@@ -271,11 +272,12 @@ Clipped clip(const Clauses& clauses, float row_lower = -8, float row_upper = 8) 
   bf::PropertyTables tables = {};
   tables.clause_terms = clauses.first.data();
   tables.terms = clauses.terms.data();
-  Floats memory(4);
+  Floats memory(8);
   Clipped made = {false, Floats(2), Floats(2)};
-  made.any = bf::clip_box(tables, 0, static_cast<std::uint32_t>(clauses.first.size() - 1),
-                          {&row_lower, &row_upper, lines}, 2, {lower, upper},
-                          {memory.data(), &memory[2]}, {made.lower.data(), made.upper.data()});
+  made.any =
+      bf::clip_box(tables, 0, static_cast<std::uint32_t>(clauses.first.size() - 1),
+                   {&row_lower, &row_upper, lines}, 2, {lower, upper}, {memory.data(), &memory[2]},
+                   &memory[4], {made.lower.data(), made.upper.data()});
   return made;
 }
 
@@ -307,6 +309,158 @@ TEST(Clip, LeavesWhatAnyClauseLeaves) {
   const Clipped none = clip({{}, {0, 0}});
   EXPECT_TRUE(none.any) << "a clause without terms may hold anywhere";
   EXPECT_EQ(none.upper, Floats({8, 8}));
+}
+
+// ---- clip_by_combinations
+
+// Lines q_i >= least_i + sum |a_ik| d_ik of a clause's terms q_i < limit_i on a box.
+struct Terms {
+  std::size_t inputs = 0;
+  Floats lower, upper, lines;
+  std::vector<bf::VerdictTerm> terms;
+  std::vector<std::uint32_t> first;
+
+  // coefficients and what the line is at least, and the limit: the float above the threshold.
+  void add(const Floats& coefficients, float least, float limit) {
+    const float threshold = std::nextafter(limit, -kInfinity);
+    const bool at_least = terms.size() % 2 == 1;
+    terms.push_back(
+        {static_cast<std::int32_t>(terms.size()), at_least, at_least ? -threshold : threshold});
+    for (int side = 0; side < 2; ++side) {
+      lines.insert(lines.end(), coefficients.begin(), coefficients.end());
+      lines.push_back(least);
+    }
+  }
+
+  // What is left of the box; nothing where the clause is excluded.
+  std::optional<std::pair<Floats, Floats>> clip() {
+    first = {0, static_cast<std::uint32_t>(terms.size())};
+    bf::PropertyTables tables = {};
+    tables.clause_terms = first.data();
+    tables.terms = terms.data();
+    Floats memory(2 * inputs), low = lower, high = upper;
+    if (bf::clip_by_combinations(tables, 0, {nullptr, nullptr, lines.data()}, inputs,
+                                 {lower.data(), upper.data()}, memory.data(),
+                                 {low.data(), high.data()}))
+      return std::nullopt;
+    return std::pair(low, high);
+  }
+
+  // Whether all terms may hold at a point of the box, by their lines.
+  bool may_hold(const std::vector<mpq_class>& x) const {
+    const auto number = [](float each) { return exact(static_cast<double>(each)); };
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      const float* const line = &lines[t * 2 * (inputs + 1)];
+      mpq_class q = number(line[inputs]);
+      for (std::size_t k = 0; k < inputs; ++k) {
+        const mpq_class d =
+            line[k] > 0 ? mpq_class(x[k] - number(lower[k])) : mpq_class(number(upper[k]) - x[k]);
+        q += number(std::fabs(line[k])) * d;
+      }
+      const float threshold = terms[t].at_least ? -terms[t].threshold : terms[t].threshold;
+      if (q >= number(std::nextafter(threshold, kInfinity))) return false;
+    }
+    return true;
+  }
+};
+
+TEST(Combine, TermsExcludeTogetherWhatNoneDoesAlone) {
+  Terms both{2, {0, 0}, {1, 1}, {}, {}, {}};
+  both.add({1, 1}, 0, 0.5F);      // x_0 + x_1 < 1/2
+  both.add({-1, -1}, -2, -0.6F);  // x_0 + x_1 > 0.6
+  EXPECT_FALSE(both.clip().has_value());
+  Terms meet{2, {0, 0}, {1, 1}, {}, {}, {}};
+  meet.add({1, 1}, 0, 0.5F);
+  meet.add({-1, -1}, -2, -0.4F);
+  EXPECT_TRUE(meet.clip().has_value());
+}
+
+// x_0 < x_1 < .. < x_5 < x_0, in any order of the terms.
+TEST(Combine, ChainsAddUp) {
+  constexpr std::size_t kInputs = 6;
+  for (const bool reversed : {false, true}) {
+    Terms chain{kInputs, Floats(kInputs, 0), Floats(kInputs, 1), {}, {}, {}};
+    for (std::size_t k = 0; k < kInputs; ++k) {
+      const std::size_t i = reversed ? kInputs - 1 - k : k;
+      Floats a(kInputs);
+      a[i] = 1;
+      a[(i + 1) % kInputs] = -1;
+      chain.add(a, -1, i + 1 == kInputs ? -0.01F : 0.0F);
+    }
+    EXPECT_FALSE(chain.clip().has_value()) << reversed;
+  }
+}
+
+TEST(Combine, LosesNoPoint) {
+  int excluded = 0, clipped = 0, held = 0;
+  for (unsigned seed = 0; seed < 20'000; ++seed) {
+    Random random(seed);
+    const Numbers kind = seed % 4 == 0 ? Numbers::kSpread : kAllNumbers[seed % 5];
+    Terms terms;
+    terms.inputs = static_cast<std::size_t>(random.between(1, 4));
+    for (std::size_t k = 0; k < terms.inputs; ++k) {
+      const float x = random.number(kind), y = random.number(kind);
+      terms.lower.push_back(std::min(x, y));
+      terms.upper.push_back(std::max(x, y));
+    }
+    for (int t = random.between(2, 5); t > 0; --t) {
+      const Floats a = random.numbers(static_cast<std::int64_t>(terms.inputs), kind);
+      float reach = 0;
+      for (std::size_t k = 0; k < terms.inputs; ++k)
+        reach += std::fabs(a[k]) * (terms.upper[k] - terms.lower[k]);
+      const float least = random.number(kind);
+      terms.add(a, least, least + reach * static_cast<float>(random.below(9)) / 8);
+    }
+    const auto left = terms.clip();
+    excluded += left ? 0 : 1;
+    clipped += left && *left != std::pair(terms.lower, terms.upper) ? 1 : 0;
+    for (int i = 0; i < 20; ++i) {
+      std::vector<mpq_class> x;
+      for (std::size_t k = 0; k < terms.inputs; ++k) {
+        const mpq_class low = exact(static_cast<double>(terms.lower[k]));
+        const mpq_class high = exact(static_cast<double>(terms.upper[k]));
+        x.push_back(low + (high - low) * random.below(9) / 8);
+      }
+      if (!terms.may_hold(x)) continue;
+      ++held;
+      ASSERT_TRUE(left.has_value()) << seed;
+      for (std::size_t k = 0; k < terms.inputs; ++k) {
+        ASSERT_LE(exact(static_cast<double>(left->first[k])), x[k]) << seed;
+        ASSERT_GE(exact(static_cast<double>(left->second[k])), x[k]) << seed;
+      }
+    }
+  }
+  EXPECT_GT(excluded, 500);
+  EXPECT_GT(clipped, 500);
+  EXPECT_GT(held, 5000);
+}
+
+// x < 1 and 1 - x < 2^-60: their sum is 2^-60 below 0, which is lost where 1 is added.
+TEST(Combine, PaysForItsRoundings) {
+  Terms terms{1, {0}, {1}, {}, {}, {}};
+  terms.add({1}, 0, 1);
+  terms.add({-1}, 0, 0x1p-60F);
+  EXPECT_TRUE(terms.may_hold({exact(1) - exact(0x1p-61)}));
+  EXPECT_TRUE(terms.clip().has_value());
+}
+
+TEST(Combine, DoesNothingWhereNothingIsKnown) {
+  for (const float bad : {kNan, kInfinity, -kInfinity}) {
+    Terms terms{1, {0}, {1}, {}, {}, {}};
+    terms.add({1}, -1, 0.5F);
+    terms.add({bad}, 0, 0.5F);
+    terms.add({1}, bad, 0.5F);
+    const auto left = terms.clip();
+    ASSERT_TRUE(left.has_value());
+    EXPECT_EQ(left->second[0], 1);
+  }
+}
+
+TEST(Combine, TakesTheLargestNumbers) {
+  Terms far{1, {-FLT_MAX}, {FLT_MAX}, {}, {}, {}};
+  far.add({FLT_MAX}, -FLT_MAX, FLT_MAX / 2);   // within 3/2 of the lower end
+  far.add({-FLT_MAX}, -FLT_MAX, FLT_MAX / 2);  // and of the upper one
+  EXPECT_FALSE(far.clip().has_value());
 }
 
 }  // namespace

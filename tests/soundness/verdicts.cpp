@@ -14,11 +14,19 @@ namespace {
 
 constexpr float kUntouched = -12345.5F;
 
-// y_i, or y_i - y_j.
-LinearForm random_row(Random& random, int outputs) {
+// y_i, or y_i - y_j; at times with inputs, or inputs alone.
+PropertyRow random_row(Random& random, int inputs, int outputs) {
+  PropertyRow made;
   const int i = pick(random, 0, outputs - 1), j = pick(random, 0, outputs - 1);
-  if (i == j || pick(random, 0, 2) == 0) return {{i, 1}};
-  return {{std::min(i, j), 1}, {std::max(i, j), -1}};
+  if (i == j || pick(random, 0, 2) == 0)
+    made.outputs = {{i, 1}};
+  else
+    made.outputs = {{std::min(i, j), 1}, {std::max(i, j), -1}};
+  if (pick(random, 0, 3) > 0) return made;
+  for (int k = 0; k < inputs; ++k)
+    if (pick(random, 0, 1) == 0) made.inputs.emplace_back(k, mpq_class(pick(random, 1, 9) - 10, 4));
+  if (!made.inputs.empty() && pick(random, 0, 1) == 0) made.outputs.clear();
+  return made;
 }
 
 mpq_class inside(float lower, float upper, int part) {
@@ -55,7 +63,7 @@ Property random_property(Random& random, const FloatBox& box, int outputs, const
   made.inputs = {{"X", "Real", {made.input_count}, ""}};
   made.outputs = {{"Y", "Real", {made.output_count}, ""}};
   for (int i = pick(random, 1, 3); i > 0; --i) {
-    LinearForm row = random_row(random, outputs);
+    PropertyRow row = random_row(random, static_cast<int>(made.input_count), outputs);
     if (std::ranges::find(made.rows, row) == made.rows.end()) made.rows.push_back(std::move(row));
   }
 
@@ -66,7 +74,7 @@ Property random_property(Random& random, const FloatBox& box, int outputs, const
       x.push_back(inside(box.lower[i], box.upper[i], k == 0 ? 4 : pick(random, 0, 8)));
     const std::vector<mpq_class> y = values(x);
     reached.emplace_back();
-    for (const LinearForm& row : made.rows) reached.back().push_back(test::value_of(row, y));
+    for (const PropertyRow& row : made.rows) reached.back().push_back(test::value_of(row, x, y));
   }
 
   const auto condition = [&] {
@@ -84,9 +92,6 @@ Property random_property(Random& random, const FloatBox& box, int outputs, const
     // Behind what is reached, far behind, between, at both ends and before.
     constexpr int kParts[] = {-1, -16, -64, -256, 0, 4, 8, 12};
     one.limit = least + (most - least) * mpq_class(kParts[pick(random, 0, 7)], 8);
-    if (pick(random, 0, 7) == 0)
-      one.inputs = {{pick(random, 0, static_cast<int>(made.input_count) - 1),
-                     mpq_class(pick(random, 0, 1) == 0 ? 1 : -1, 4)}};
     return one;
   };
   for (int i = pick(random, 1, 2); i > 0; --i) {

@@ -47,10 +47,8 @@ struct Question {
   std::vector<mpq_class> rows_at(const std::vector<double>& x) const {
     const auto y = evaluate_exact(graph_, {x})[0];
     std::vector<mpq_class> rows;
-    for (const LinearForm& form : property.rows) {
-      mpq_class& sum = rows.emplace_back();
-      for (const auto& [k, factor] : form) sum += factor * y[k];
-    }
+    for (const PropertyRow& row : property.rows)
+      rows.push_back(test::value_of(row, {x.begin(), x.end()}, y));
     return rows;
   }
 

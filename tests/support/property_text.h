@@ -16,14 +16,16 @@ inline mpq_class value_of(const LinearForm& form, const std::vector<mpq_class>& 
   return sum;
 }
 
+inline mpq_class value_of(const PropertyRow& row, const std::vector<mpq_class>& x,
+                          const std::vector<mpq_class>& y) {
+  return value_of(row.outputs, y) + value_of(row.inputs, x);
+}
+
 // y: outputs, and behind them derived values.
 inline bool holds(const Property& property, const Condition& condition,
                   const std::vector<mpq_class>& x, const std::vector<mpq_class>& y) {
-  mpq_class value = 0;
-  if (condition.row >= 0)
-    value = value_of(property.rows[static_cast<std::size_t>(condition.row)], y);
+  mpq_class value = value_of(property.row_of(condition), x, y);
   if (condition.negated) value = -value;
-  value += value_of(condition.inputs, x);
   return condition.strict ? value < condition.limit : value <= condition.limit;
 }
 

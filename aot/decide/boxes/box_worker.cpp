@@ -16,8 +16,7 @@ namespace {
 // A property's tables as the runtime takes them. Shares storage with the question.
 class Tables {
  public:
-  explicit Tables(const BoxQuestion& question)
-      : relaxed_(question.tables.relaxed.begin(), question.tables.relaxed.end()) {
+  explicit Tables(const BoxQuestion& question) {
     for (const VerdictCondition& term : question.tables.terms)
       terms_.push_back({term.row, term.at_least, term.threshold});
     all_ = {static_cast<std::int32_t>(question.plan.input_count),
@@ -28,7 +27,6 @@ class Tables {
             question.boxes.inside.data(),
             question.tables.case_clauses.data(),
             question.tables.clause_terms.data(),
-            relaxed_.data(),
             terms_.data()};
   }
   Tables(const Tables&) = delete;
@@ -37,7 +35,6 @@ class Tables {
   const bf::PropertyTables& all() const { return all_; }
 
  private:
-  std::vector<unsigned char> relaxed_;
   std::vector<bf::VerdictTerm> terms_;
   bf::PropertyTables all_;
 };

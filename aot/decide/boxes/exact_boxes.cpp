@@ -43,17 +43,6 @@ std::int64_t products_of(const Plan& plan) {
   return products;
 }
 
-// The least of factor x over [lower, upper].
-mpq_class least(const LinearForm& form, const std::vector<mpq_class>& lower,
-                const std::vector<mpq_class>& upper) {
-  mpq_class sum;
-  for (const auto& [index, factor] : form) {
-    const auto i = static_cast<std::size_t>(index);
-    sum += factor * (factor > 0 ? lower[i] : upper[i]);
-  }
-  return sum;
-}
-
 // ---- the regions of a box on which the network is affine
 
 using reference::Vector;
@@ -132,9 +121,11 @@ Form operator-(Form a, const Form& b) {
 
 class RegionSearch {
  public:
-  RegionSearch(const Plan& plan, const std::vector<Clause>& clauses,
-               const std::vector<mpq_class>& lower, const std::vector<mpq_class>& upper)
-      : plan_(plan), clauses_(clauses), maps_(plan), lower_(lower) {
+  // common: a clause whose conditions on inputs alone hold in all of `clauses`; or null.
+  RegionSearch(const Plan& plan, const Property& property, std::vector<Clause> clauses,
+               const Clause* common, const std::vector<mpq_class>& lower,
+               const std::vector<mpq_class>& upper)
+      : plan_(plan), property_(property), clauses_(std::move(clauses)), maps_(plan), lower_(lower) {
     for (std::size_t k = 0; k < lower.size(); ++k) {
       if (lower[k] == upper[k]) continue;
       varying_.push_back(k);
@@ -142,9 +133,11 @@ class RegionSearch {
       program_.upper.push_back(upper[k]);
     }
     program_.objective.assign(varying_.size(), 0);
+    if (common != nullptr) add_relations(*common);
   }
 
   bool exclude() {
+    if (is_empty()) return true;
     input_.assign(varying_.size() + 1, Vector<mpq_class>(plan_.input_count));
     for (Vector<mpq_class>& each : input_)
       for (mpq_class& number : each) number = 0;
@@ -159,6 +152,25 @@ class RegionSearch {
   }
 
  private:
+  // Keeps regions to where the conditions of a clause on inputs alone hold.
+  void add_relations(const Clause& clause) {
+    for (const Condition& condition : clause) {
+      const PropertyRow& row = property_.row_of(condition);
+      if (!row.outputs.empty()) continue;
+      RationalProgram::Row made{std::vector<mpq_class>(varying_.size()), condition.limit};
+      for (const auto& [input, positive] : row.inputs) {
+        const auto k = static_cast<std::size_t>(input);
+        const mpq_class factor = condition.negated ? -positive : positive;
+        const auto at = std::ranges::lower_bound(varying_, k);
+        if (at != varying_.end() && *at == k)
+          made.factors[static_cast<std::size_t>(at - varying_.begin())] = factor;
+        else
+          made.limit -= factor * lower_[k];
+      }
+      program_.rows.push_back(std::move(made));
+    }
+  }
+
   const Forms& read(LayerId tensor) const { return tensor < 0 ? input_ : values_[tensor]; }
 
   // The layer of this number and those behind it.
@@ -301,25 +313,31 @@ class RegionSearch {
   // Programs beyond the number that is allowed are taken for solvable.
   bool may_solve() { return ++programs_ <= kMostPrograms; }
 
-  bool is_empty() { return may_solve() && !largest_value(program_); }
+  bool is_empty() { return may_solve() && room_of(program_) == Room::kNone; }
 
   // Conditions' forms of a clause are at most their limits; those that are strict, by t more: none
-  // holds where no t > 0 is left.
+  // holds where no t > 0 is left. Double decides where that is not near.
   bool exclude_clause(const Clause& clause) {
     RationalProgram program = program_;
+    for (const Condition& condition : clause) {
+      RationalProgram::Row row;
+      Form form = left_side(condition);
+      row.factors = std::move(form.factors);
+      row.limit = condition.limit - form.constant;
+      program.rows.push_back(std::move(row));
+    }
+    if (!may_solve()) return false;
+    const Room room = room_of(program);
+    if (room != Room::kOpen) return room == Room::kNone;
     program.lower.emplace_back(-1);
     program.upper.emplace_back(1);
     program.objective.emplace_back(1);
     for (RationalProgram::Row& row : program.rows) row.factors.emplace_back(0);
     bool strict = false;
-    for (const Condition& condition : clause) {
-      RationalProgram::Row row;
-      Form form = left_side(condition);
-      row.factors = std::move(form.factors);
-      row.factors.emplace_back(condition.strict ? 1 : 0);
-      row.limit = condition.limit - form.constant;
-      program.rows.push_back(std::move(row));
-      strict = strict || condition.strict;
+    for (std::size_t i = 0; i < clause.size(); ++i) {
+      if (!clause[i].strict) continue;
+      program.rows[program_.rows.size() + i].factors.back() = 1;
+      strict = true;
     }
     if (!may_solve()) return false;
     const std::optional<mpq_class> most = largest_value(program);
@@ -327,22 +345,10 @@ class RegionSearch {
   }
 
   Form left_side(const Condition& condition) const {
-    Form made;
-    made.factors.assign(varying_.size(), 0);
-    if (condition.row >= 0) {
-      made = spec_row(condition.row);
-      if (condition.negated) {
-        for (mpq_class& factor : made.factors) factor = -factor;
-        made.constant = -made.constant;
-      }
-    }
-    for (const auto& [index, factor] : condition.inputs) {
-      const auto at = std::ranges::find(varying_, static_cast<std::size_t>(index));
-      if (at == varying_.end())
-        made.constant += factor * lower_[static_cast<std::size_t>(index)];
-      else
-        made.factors[static_cast<std::size_t>(at - varying_.begin())] += factor;
-    }
+    Form made = spec_row(condition.row);
+    if (!condition.negated) return made;
+    for (mpq_class& factor : made.factors) factor = -factor;
+    made.constant = -made.constant;
     return made;
   }
 
@@ -362,10 +368,11 @@ class RegionSearch {
   }
 
   const Plan& plan_;
-  const std::vector<Clause>& clauses_;
+  const Property& property_;
+  const std::vector<Clause> clauses_;
   reference::MapCache<mpq_class> maps_;
   const std::vector<mpq_class>& lower_;
-  std::vector<std::size_t> varying_;  // inputs
+  std::vector<std::size_t> varying_;  // inputs, ascending
   Forms input_;
   PerLayer<Forms> values_;
   RationalProgram program_;  // the region's rows, without an objective
@@ -382,9 +389,21 @@ bool has_regions(const Plan& plan) {
 
 // Returns true if a linear program in rationals for each region and clause proves that no point of
 // the box satisfies one of the clauses. False also where there are too many regions.
-bool exclude_by_regions(const Plan& plan, const std::vector<Clause>& clauses,
-                        const std::vector<mpq_class>& lower, const std::vector<mpq_class>& upper) {
-  return RegionSearch(plan, clauses, lower, upper).exclude();
+// A clause with conditions on inputs alone has regions of its own, which these conditions leave.
+bool exclude_by_regions(const Plan& plan, const Property& property,
+                        const std::vector<Clause>& clauses, const std::vector<mpq_class>& lower,
+                        const std::vector<mpq_class>& upper) {
+  std::vector<Clause> others;
+  for (const Clause& clause : clauses) {
+    const bool related = std::ranges::any_of(clause, [&](const Condition& condition) {
+      return property.row_of(condition).outputs.empty();
+    });
+    if (!related)
+      others.push_back(clause);
+    else if (!RegionSearch(plan, property, {clause}, &clause, lower, upper).exclude())
+      return false;
+  }
+  return others.empty() || RegionSearch(plan, property, others, nullptr, lower, upper).exclude();
 }
 
 }  // namespace
@@ -406,7 +425,7 @@ bool ExactBoxes::exclude(std::size_t property_case, std::span<const float> lower
   const std::vector<mpq_class> high(upper.begin(), upper.end());
   const std::vector<Clause>& clauses = property_->cases.at(property_case).clauses;
   return exclude_by_bounds(clauses, low, high) ||
-         (regions_ && exclude_by_regions(*plan_, clauses, low, high));
+         (regions_ && exclude_by_regions(*plan_, *property_, clauses, low, high));
 }
 
 bool ExactBoxes::exclude_by_bounds(const std::vector<Clause>& clauses,
@@ -415,14 +434,8 @@ bool ExactBoxes::exclude_by_bounds(const std::vector<Clause>& clauses,
   const auto rows = reference::find_exact_bounds(*plan_, plan_->entries[entry_], lower, upper);
   if (!rows) return false;
   const auto never_holds = [&](const Condition& condition) {
-    mpq_class left = least(condition.inputs, lower, upper);
-    if (condition.row >= 0) {
-      const auto row = static_cast<std::size_t>(condition.row);
-      if (condition.negated)
-        left -= rows->upper[row];
-      else
-        left += rows->lower[row];
-    }
+    const auto row = static_cast<std::size_t>(condition.row);
+    const mpq_class left = condition.negated ? mpq_class(-rows->upper[row]) : rows->lower[row];
     return condition.strict ? left >= condition.limit : left > condition.limit;
   };
   return std::ranges::all_of(

@@ -1,8 +1,10 @@
 #include "aot/decide/boxes/rational_program.h"
 
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
+#include "aot/decide/neurons/bounded_simplex.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::decide {
@@ -55,6 +57,14 @@ class Dictionary {
     gain_ = std::move(gain);
     climb();
     return goal_;
+  }
+
+  // Returns the values of the first `count` variables.
+  std::vector<mpq_class> values(std::size_t count) const {
+    std::vector<mpq_class> made(count);
+    for (std::size_t i = 0; i < basic_.size(); ++i)
+      if (basic_[i] < count) made[basic_[i]] = values_[i];
+    return made;
   }
 
  private:
@@ -142,10 +152,65 @@ class Dictionary {
   mpq_class goal_;
 };
 
+// The largest t with row + t <= limit for all rows, each divided by its scale; t lies in [-1, 1].
+LinearProgram program_of_room(const RationalProgram& program, const std::vector<double>& scales) {
+  const std::size_t n = program.lower.size();
+  LinearProgram made;
+  made.variables = n + 1;
+  made.cost.assign(n, 0);
+  made.cost.push_back(-1);
+  for (std::size_t k = 0; k < n; ++k) {
+    made.lower.push_back(program.lower[k].get_d());
+    made.upper.push_back(program.upper[k].get_d());
+  }
+  made.lower.push_back(-1);
+  made.upper.push_back(1);
+  for (std::size_t r = 0; r < scales.size(); ++r) {
+    for (const mpq_class& factor : program.rows[r].factors)
+      made.matrix.push_back(factor.get_d() / scales[r]);
+    made.matrix.push_back(1);
+    made.limit.push_back(program.rows[r].limit.get_d() / scales[r]);
+  }
+  return made;
+}
+
+// Returns true if the rows' sum with these multipliers >= 0 is above its limit on all of the box.
+bool excludes(const RationalProgram& program, const std::vector<double>& multipliers,
+              const std::vector<double>& scales) {
+  constexpr double kLeast = 1e-12;
+  std::vector<mpq_class> sum(program.lower.size());
+  mpq_class least = 0;
+  for (std::size_t r = 0; r < multipliers.size(); ++r) {
+    if (!(multipliers[r] > kLeast) || !std::isfinite(multipliers[r])) continue;
+    const mpq_class times(multipliers[r] / scales[r]);
+    for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += times * program.rows[r].factors[k];
+    least -= times * program.rows[r].limit;
+  }
+  for (std::size_t k = 0; k < sum.size(); ++k)
+    least += sum[k] * (sum[k] > 0 ? program.lower[k] : program.upper[k]);
+  return least > 0;
+}
+
 }  // namespace
 
+Room room_of(const RationalProgram& program) {
+  constexpr double kRoom = 1e-9;
+  std::vector<double> scales;
+  for (const RationalProgram::Row& row : program.rows) {
+    double scale = 0;
+    for (std::size_t k = 0; k < row.factors.size(); ++k)
+      scale += std::fabs(row.factors[k].get_d()) *
+               mpq_class(program.upper[k] - program.lower[k]).get_d();
+    scales.push_back(std::isnormal(scale) ? scale : 1);
+  }
+  const ProgramResult solved = solve(program_of_room(program, scales));
+  if (solved.end == ProgramEnd::kGivenUp) return Room::kOpen;
+  if (solved.end == ProgramEnd::kOptimal && solved.x.back() > kRoom) return Room::kSome;
+  return excludes(program, solved.multipliers, scales) ? Room::kNone : Room::kOpen;
+}
+
 // The dictionary's variables are x - lower; a row of its own keeps each below upper - lower.
-std::optional<mpq_class> largest_value(const RationalProgram& program) {
+std::optional<RationalOptimum> maximise(const RationalProgram& program) {
   const std::size_t n = program.lower.size();
   std::vector<std::vector<mpq_class>> factors;
   std::vector<mpq_class> values;
@@ -160,9 +225,19 @@ std::optional<mpq_class> largest_value(const RationalProgram& program) {
   }
   Dictionary dictionary(std::move(factors), std::move(values), n);
   if (!dictionary.find_start()) return std::nullopt;
-  mpq_class made = dictionary.largest(program.objective);
-  for (std::size_t k = 0; k < n; ++k) made += program.objective[k] * program.lower[k];
+  RationalOptimum made{dictionary.largest(program.objective), {}};
+  made.x = dictionary.values(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    made.value += program.objective[k] * program.lower[k];
+    made.x[k] += program.lower[k];
+  }
   return made;
+}
+
+std::optional<mpq_class> largest_value(const RationalProgram& program) {
+  std::optional<RationalOptimum> made = maximise(program);
+  if (!made) return std::nullopt;
+  return std::move(made->value);
 }
 
 }  // namespace bf_aot::decide

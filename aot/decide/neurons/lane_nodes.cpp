@@ -2,11 +2,41 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace bf_aot::decide {
 namespace {
 
 constexpr float kSlopeUnit = 1.0F / 255;
+
+// By term: whether its row is bent anywhere on the box. Other rows are affine in the inputs.
+std::vector<bool> bent_terms(const BoxNetwork& network, const std::vector<ClauseTerm>& terms) {
+  std::vector<std::vector<bool>> bent;  // by layer, the activations
+  for (const auto& layer : network.layers()) {
+    std::vector<bool> own(layer.size(), layer.is_product);
+    for (const auto& part : layer.parts)
+      if (part.source >= 0)
+        part.forward.for_each_product([&, &from = bent[static_cast<std::size_t>(part.source)]](
+                                          std::size_t row, std::size_t column, float) {
+          own[row] = own[row] || from[column];
+        });
+    for (std::size_t j = 0; j < own.size(); ++j)
+      own[j] = own[j] || layer.phase[j] != BoxNetwork::Phase::kLinear;
+    bent.push_back(std::move(own));
+  }
+  std::vector<bool> made;
+  for (const ClauseTerm& term : terms) {
+    const auto [layer, place] = network.rows()[static_cast<std::size_t>(term.row)];
+    made.push_back(bent[static_cast<std::size_t>(layer)][static_cast<std::size_t>(place)]);
+  }
+  return made;
+}
+
+std::vector<bool> weighed_terms(const BoxNetwork& network, const std::vector<ClauseTerm>& terms) {
+  std::vector<bool> made = bent_terms(network, terms);
+  if (std::ranges::find(made, true) == made.end()) made.assign(terms.size(), true);
+  return made;
+}
 
 }  // namespace
 
@@ -21,6 +51,7 @@ LaneNodes::LaneNodes(const BoxNetwork& network_on_box,
                      const std::vector<ClauseTerm>& terms_of_clause)
     : network(network_on_box),
       terms(terms_of_clause),
+      is_weighed(weighed_terms(network, terms)),
       scales(network.layers().size(), 1.0F),
       weights(at_lanes(terms.size())),
       choices(network.open()),
@@ -156,6 +187,12 @@ void LaneNodes::add_clause(std::size_t lane, const SplitNode& node, float times)
       function(network.function_of(split.open), lane).multipliers[split.positive ? 0 : 1] =
           times * split.multiplier;
   }
+}
+
+void LaneNodes::add_terms(std::size_t lane, const SplitNode& node, float times,
+                          const std::vector<float>& each) {
+  add_clause(lane, node, times);
+  for (std::size_t t = 0; t < terms.size(); ++t) weights[at_lanes(t) + lane] += each[t];
 }
 
 void LaneNodes::load_ranges(std::size_t lane, const SplitNode& node) {

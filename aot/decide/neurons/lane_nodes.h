@@ -62,6 +62,9 @@ class LaneNodes {
   void load_row(std::size_t lane, const SplitNode& node, const RowObjective& objective);
   // So many times the node's weights and multipliers into a lane with an objective of its own.
   void add_clause(std::size_t lane, const SplitNode& node, float times);
+  // The same, and so many times each term.
+  void add_terms(std::size_t lane, const SplitNode& node, float times,
+                 const std::vector<float>& each);
   // The choices of a lane into the node that was loaded there.
   void store(std::size_t lane, SplitNode& node) const;
 
@@ -84,6 +87,11 @@ class LaneNodes {
 
   const BoxNetwork& network;
   const std::vector<ClauseTerm>& terms;
+  // Tells the terms whose weights have the sum 1. Those whose rows are affine on the box, as terms
+  // on inputs alone, lose nothing: they are conditions under which the sum of the others is
+  // bounded, and their weights are multipliers of any size. Where all terms are such, all weights
+  // have the sum 1.
+  std::vector<bool> is_weighed;
   std::vector<float> scales;   // units of multipliers by layer: 1 at first
   std::vector<float> weights;  // [terms][kLanes]
   ChoiceLanes choices;         // of open neurons: the slope, or the multiplier of a split ReLU

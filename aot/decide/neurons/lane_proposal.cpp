@@ -279,10 +279,12 @@ void LaneProposal::ascend(int step) {
       step_weights(p, rates[p]);
 }
 
-// Weights of terms that hold by less at the point grow; their sum stays 1, but for an objective.
+// Weights of terms that hold by less at the point grow; the sum of those that are weighed stays 1,
+// but for an objective. Others take steps in proportion.
 void LaneProposal::step_weights(std::size_t lane, float rate) {
   std::vector<float> lack;
   float most = 0, sum = 0;
+  int weighed = 0;
   for (const ClauseTerm& term : nodes_.terms) {
     const auto [layer, place] = network_.rows()[static_cast<std::size_t>(term.row)];
     const float row =
@@ -293,13 +295,17 @@ void LaneProposal::step_weights(std::size_t lane, float rate) {
   if (!(most > 0)) return;
   for (std::size_t t = 0; t < lack.size(); ++t) {
     float& weight = nodes_.weights[at_lanes(t) + lane];
-    weight = std::max(0.0F, weight + rate * lack[t] / most);
+    const float unit = nodes_.is_weighed[t] ? 1.0F : 1.0F + weight;
+    weight = std::max(0.0F, weight + rate * unit * lack[t] / most);
+    if (!nodes_.is_weighed[t]) continue;
     sum += weight;
+    ++weighed;
   }
   if (nodes_.objectives[lane]) return;
   for (std::size_t t = 0; t < lack.size(); ++t) {
+    if (!nodes_.is_weighed[t]) continue;
     float& weight = nodes_.weights[at_lanes(t) + lane];
-    weight = sum > 0 ? weight / sum : 1 / static_cast<float>(lack.size());
+    weight = sum > 0 ? weight / sum : 1 / static_cast<float>(weighed);
   }
 }
 

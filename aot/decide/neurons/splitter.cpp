@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "aot/decide/neurons/leaf.h"
+#include "aot/decide/neurons/term_program.h"
 
 namespace bf_aot::decide {
 namespace {
@@ -28,7 +29,9 @@ NodeSplitter::NodeSplitter(const BoxNetwork& network, std::vector<ClauseTerm> te
 
 SplitNode NodeSplitter::make_root() {
   SplitNode root;
-  root.weights.assign(terms_.size(), 1.0F / static_cast<float>(terms_.size()));
+  const std::vector<bool>& weighed = lanes_.nodes.is_weighed;
+  const auto count = static_cast<float>(std::ranges::count(weighed, true));
+  for (const bool each : weighed) root.weights.push_back(each ? 1 / count : 0);
   root.slopes.assign(network_.open(), 0);
   root.planes.assign(2 * network_.products(), 128);  // about the middle
   // The default is the lower line that gives the relaxation of least area.
@@ -45,7 +48,16 @@ SplitNode NodeSplitter::make_root() {
   for (std::size_t p = 0; p < kLanes; ++p) lanes_.nodes.load(p, root);
   lanes_.proposal.bound();
   lanes_.nodes.scales = lanes_.proposal.mean_coefficients();
+  choose_weights(root);
   return root;
+}
+
+// Gives a node the weights that are best where every other choice is as it is. Overwrites all
+// lanes.
+void NodeSplitter::choose_weights(SplitNode& node) {
+  const TermProgram program(network_, lanes_, node);
+  if (!program.is_useful()) return;
+  if (auto weights = program.best_weights()) node.weights = *std::move(weights);
 }
 
 // Candidates for a split: the open neurons with the largest gains, then those with the largest gaps
@@ -235,6 +247,7 @@ void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>&
     if (results[p].closed || !pays_to_tighten(nodes[p])) continue;
     results[p].closed = !tighten(nodes[p]);
     nodes[p].tightened = nodes[p].depth;
+    if (!results[p].closed && nodes[p].depth == 0) choose_weights(nodes[p]);
     done[p] = results[p].closed;
   }
   if (std::ranges::find(done, false) == done.end()) return;

@@ -64,6 +64,7 @@ class NodeSplitter {
   };
 
   SplitNode make_root();  // sets the scales, too
+  void choose_weights(SplitNode& node);
   void load_all(std::span<const SplitNode> nodes);
   void ascend(std::span<SplitNode> nodes, std::vector<bool> done,
               std::vector<SplitResult>& results);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "aot/decide/neurons/term_program.h"
 #include "aot/engine/run/pool.h"
 
 namespace bf_aot::decide {
@@ -101,7 +102,8 @@ constexpr std::size_t kTogether = kLanes / 2;  // neurons, each from below and f
 
 // Proves ranges of at most kTogether neurons, by the ranges that the node has.
 void prove_ranges(const BoxNetwork& network, NodeLanes& lanes, const SplitNode& node,
-                  const InputPlane& clause, std::span<const std::uint32_t> neurons, int steps,
+                  const InputPlane& clause, const TermProgram& program,
+                  std::span<const std::uint32_t> neurons, int steps,
                   const std::function<void()>& pause, std::span<NewRange> made) {
   const std::size_t count = neurons.size();
   const auto neuron = [&](std::size_t p) { return neurons[std::min(p / 2, count - 1)]; };
@@ -116,15 +118,29 @@ void prove_ranges(const BoxNetwork& network, NodeLanes& lanes, const SplitNode& 
   }
   lanes.nodes.in_use = 2 * count;
   lanes.proposal.bound();
+  std::vector<InputPlane> rows;
+  for (std::size_t p = 0; p < 2 * count; ++p) rows.push_back(lanes.proposal.plane(p));
+  std::array<double, kLanes> bounds;
+  bounds.fill(-std::numeric_limits<double>::infinity());
+  const auto prove = [&] {
+    pause();
+    const auto proven = lanes.proof.proven_bounds();
+    for (std::size_t p = 0; p < kLanes; ++p) bounds[p] = std::fmax(bounds[p], proven[p]);
+  };
+  if (program.is_useful()) {
+    for (std::size_t p = 0; p < 2 * count; ++p)
+      if (const auto best = program.best_multipliers(rows[p]))
+        lanes.nodes.add_terms(p, node, best->clause, best->terms);
+    prove();
+  }
   for (std::size_t p = 0; p < 2 * count; ++p)
-    lanes.nodes.add_clause(p, node, best_multiplier(network, lanes.proposal.plane(p), clause));
+    lanes.nodes.add_clause(p, node, best_multiplier(network, rows[p], clause));
   for (int step = 0; step < steps; ++step) {
     pause();
     lanes.proposal.bound();
     lanes.proposal.ascend(step);
   }
-  pause();
-  const auto bounds = lanes.proof.proven_bounds();
+  prove();
   for (std::size_t i = 0; i < count; ++i) {
     const auto [low, high] = lanes.nodes.range_of(neurons[i], 2 * i);
     made[i] = {low, high, divided_down(bounds[2 * i], factors[2 * i]),
@@ -168,6 +184,7 @@ bool tighten_ranges(const BoxNetwork& network, std::span<NodeLanes* const> lanes
   own.proposal.measure_gaps();
   const InputPlane clause = own.proposal.plane(0);
   const std::vector<std::uint32_t> chosen = neurons_of(network, own, settings.neurons);
+  const TermProgram program(network, own, node);
   const std::span<const std::uint32_t> neurons(chosen);
   std::vector<NewRange> made(neurons.size());
   for (std::size_t first = 0; first < neurons.size();) {
@@ -176,8 +193,9 @@ bool tighten_ranges(const BoxNetwork& network, std::span<NodeLanes* const> lanes
                   [&](std::size_t group, std::size_t worker) {
                     const std::size_t at = first + group * kTogether;
                     const std::size_t count = std::min(kTogether, end - at);
-                    prove_ranges(network, *lanes[worker], node, clause, neurons.subspan(at, count),
-                                 settings.steps, pause, std::span(made).subspan(at, count));
+                    prove_ranges(network, *lanes[worker], node, clause, program,
+                                 neurons.subspan(at, count), settings.steps, pause,
+                                 std::span(made).subspan(at, count));
                   });
     for (; first < end; ++first)
       if (!narrow(network, node, neurons[first], made[first])) return false;

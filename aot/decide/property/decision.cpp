@@ -254,8 +254,8 @@ class Decision {
 
   // Splitting and searching take turns, each twice as long as the one before. What holds is proven
   // by splits, of boxes or of neurons; what does not is found by either. Where boxes are split,
-  // neurons are split, too, from the second turn on, since it is not known beforehand which of them
-  // ends.
+  // neurons are split, too, since it is not known beforehand which of them ends: from the second
+  // turn on, or from the first where conditions speak of inputs, which describe no boxes.
   void split_and_search(bool branches) {
     if (is_over()) return;
     splits_neurons_ = can_split_neurons(*made_.plan) || has_maxima_to_split(*made_.plan);
@@ -263,7 +263,7 @@ class Decision {
       if (branches) branch(std::min(turn, left_to_split()));
       if (!branches)
         split(std::min(turn, left_to_split()));
-      else if (turn > kFirstTurn)
+      else if (turn > kFirstTurn || speaks_of_inputs(property_))
         split(std::min(turn * kNeuronShare, left_to_split()));
       const bool split_more =
           (branches || splits_neurons_) && left_to_split() > 0 && !is_split_up();

@@ -5,6 +5,9 @@
 #include <limits>
 #include <random>
 
+#include "aot/decide/boxes/relations.h"
+#include "frontend/property/clause_boxes.h"
+
 namespace bf_aot::decide {
 namespace {
 
@@ -32,21 +35,25 @@ class Search {
         stop_(stop),
         gradients_(start.gradients),
         random_(start.seed) {
-    for (std::size_t i = 0; i < case_.box.lower.size(); ++i) {
-      lower_.push_back(static_cast<float>(case_.box.lower[i]));
-      upper_.push_back(static_cast<float>(case_.box.upper[i]));
+    const Box box = box_of_case(property, case_);
+    for (std::size_t i = 0; i < box.lower.size(); ++i) {
+      lower_.push_back(static_cast<float>(box.lower[i]));
+      upper_.push_back(static_cast<float>(box.upper[i]));
       if (lower_[i] < upper_[i]) free_.push_back(i);
     }
     for (const Clause& clause : case_.clauses) {
       std::vector<Term>& terms = clauses_.emplace_back();
-      for (const Condition& condition : clause) terms.push_back(to_term(condition));
+      for (const Condition& condition : clause)
+        if (!property.row_of(condition).outputs.empty()) terms.push_back(to_term(condition));
+      relations_.emplace_back(property, clause, lower_, upper_);
+      related_ = related_ || !relations_.back().empty();
     }
   }
 
   std::optional<Witness> run() {
     try_fixed_points();
     for (int k = 0; k < (gradients_ == nullptr ? kRandomPoints : kFewPoints) && go_on(); ++k)
-      visit(random_point(k % 2 == 0));
+      visit(placed(random_point(k % 2 == 0)));
     for (int round = 0; go_on() && !free_.empty(); ++round) {
       // Differences are cheap with few inputs, and find what lies behind steps.
       const bool slopes = gradients_ != nullptr && (round % 2 == 0 || free_.size() > kFewInputs);
@@ -55,27 +62,28 @@ class Search {
       } else {
         descend();
         best_score_ = std::numeric_limits<double>::infinity();  // start elsewhere
-        visit(random_point(false));
+        visit(placed(random_point(false)));
       }
     }
     return std::move(found_);
   }
 
  private:
-  // A condition sum factor_k y_k + sum factor_i x_i <= limit of a violation, in double.
+  // A condition sum factor_k y_k + sum factor_i x_i <= limit of a violation, in double. Those on
+  // inputs alone are in relations_.
   struct Term {
     std::vector<std::pair<std::size_t, double>> outputs, inputs;
     double limit = 0;
-    int row = -1;  // of the property; the outputs' part is `sign` times it
+    int row = 0;  // of the property; the left side is `sign` times it
     float sign = 1;
   };
 
   Term to_term(const Condition& condition) const {
     Term term;
-    if (condition.row >= 0)
-      for (const auto& [k, factor] : property_.rows[static_cast<std::size_t>(condition.row)])
-        term.outputs.emplace_back(k, condition.negated ? -factor.get_d() : factor.get_d());
-    for (const auto& [k, factor] : condition.inputs) term.inputs.emplace_back(k, factor.get_d());
+    const double sign = condition.negated ? -1 : 1;
+    const PropertyRow& row = property_.row_of(condition);
+    for (const auto& [k, factor] : row.outputs) term.outputs.emplace_back(k, sign * factor.get_d());
+    for (const auto& [k, factor] : row.inputs) term.inputs.emplace_back(k, sign * factor.get_d());
     term.limit = condition.limit.get_d();
     term.row = condition.row;
     term.sign = condition.negated ? -1.0F : 1.0F;
@@ -101,13 +109,23 @@ class Search {
     return point;
   }
 
+  // The point, moved to where the conditions on inputs of a clause hold.
+  Point placed(Point point, std::size_t clause) const {
+    relations_[clause].place([&point](std::size_t i) -> float& { return point[i]; });
+    return point;
+  }
+  // The same of each clause by turns.
+  Point placed(Point point) {
+    return related_ ? placed(std::move(point), turn_++ % relations_.size()) : point;
+  }
+
   // The distance of the point from a violation; <= 0 where it is one.
   double score(const Point& point) const {
     const std::vector<float> y = evaluate_(point);
     double best = std::numeric_limits<double>::infinity();
-    for (const std::vector<Term>& clause : clauses_) {
-      double worst = -std::numeric_limits<double>::infinity();
-      for (const Term& term : clause) {
+    for (std::size_t c = 0; c < clauses_.size(); ++c) {
+      double worst = relation_value(c, [&point](std::size_t i) { return point[i]; });
+      for (const Term& term : clauses_[c]) {
         double value = -term.limit;
         for (const auto& [k, factor] : term.outputs) value += factor * static_cast<double>(y[k]);
         for (const auto& [i, factor] : term.inputs) value += factor * static_cast<double>(point[i]);
@@ -116,6 +134,15 @@ class Search {
       best = std::min(best, worst);
     }
     return best;
+  }
+
+  // What conditions on inputs alone say: -infinity where they hold, or all but hold, so that the
+  // check of the point can mend it.
+  template <class At>
+  double relation_value(std::size_t clause, const At& at) const {
+    const Relations& relations = relations_[clause];
+    return relations.are_missed(at) ? relations.most_excess(at)
+                                    : -std::numeric_limits<double>::infinity();
   }
 
   double visit(const Point& point) {
@@ -142,7 +169,7 @@ class Search {
   }
 
   void try_fixed_points() {
-    visit(centre());
+    visit(placed(centre()));
     const bool all = free_.size() <= kAllCorners;
     const std::size_t corners = free_.empty() ? 0 : all ? std::size_t{1} << free_.size() : 2;
     for (std::size_t corner = 0; corner < corners && !found_ && !stop_(); ++corner) {
@@ -151,7 +178,7 @@ class Search {
         const bool up = (all ? corner >> k : corner) % 2 != 0;
         point[free_[k]] = up ? upper_[free_[k]] : lower_[free_[k]];
       }
-      visit(point);
+      visit(placed(std::move(point)));
     }
   }
 
@@ -159,6 +186,7 @@ class Search {
   // part of the box's width, halved whenever it does not help.
   void descend() {
     constexpr double kLeastStep = 1e-4;
+    const std::size_t clause = related_ ? turn_++ % relations_.size() : 0;
     Point at = best_;
     double value = best_score_;
     for (double step = 0.5; step > kLeastStep && go_on();) {
@@ -169,9 +197,10 @@ class Search {
         Point low = at, high = at;
         low[i] = std::max(lower_[i], at[i] - width);
         high[i] = std::min(upper_[i], at[i] + width);
-        const double slope = score(high) - score(low);
+        const double slope = score(placed(high, clause)) - score(placed(low, clause));
         if (slope != 0) next[i] = slope < 0 ? high[i] : low[i];
       }
+      next = placed(std::move(next), clause);
       const double reached = visit(next);
       if (reached < value) {
         at = std::move(next);
@@ -193,21 +222,15 @@ class Search {
   }
 
   // The amount by which a term does not hold at point p; <= 0 where it holds. rows: [rows][kSide].
-  double term_value(const Term& term, const std::vector<float>& rows, const std::vector<float>& x,
-                    std::size_t p) const {
-    double value = -term.limit;
-    if (term.row >= 0)
-      value +=
-          static_cast<double>(term.sign * rows[static_cast<std::size_t>(term.row) * kSide + p]);
-    for (const auto& [i, factor] : term.inputs)
-      value += factor * static_cast<double>(x[i * kSide + p]);
-    return value;
+  double term_value(const Term& term, const std::vector<float>& rows, std::size_t p) const {
+    return static_cast<double>(term.sign * rows[static_cast<std::size_t>(term.row) * kSide + p]) -
+           term.limit;
   }
 
   double clause_value(std::size_t clause, const std::vector<float>& rows,
                       const std::vector<float>& x, std::size_t p) const {
-    double worst = -std::numeric_limits<double>::infinity();
-    for (const Term& term : clauses_[clause]) worst = std::max(worst, term_value(term, rows, x, p));
+    double worst = relation_value(clause, [&](std::size_t i) { return x[i * kSide + p]; });
+    for (const Term& term : clauses_[clause]) worst = std::max(worst, term_value(term, rows, p));
     return worst;
   }
 
@@ -226,16 +249,16 @@ class Search {
 
   // A round's points, and what is known of them in a step.
   struct PointSet {
-    std::vector<float> x;        // [inputs][kSide]
-    std::vector<float> weights;  // of the rows of the terms that a point is to go down
-    std::vector<std::vector<std::pair<std::size_t, double>>> of_inputs;  // and of the inputs
+    std::vector<float> x;             // [inputs][kSide]
+    std::vector<float> weights;       // of the rows of the terms that a point is to go down
+    std::vector<std::size_t> clause;  // whose conditions on inputs a point is kept to
   };
 
   PointSet start_points(bool from_best, std::size_t rows) {
     PointSet points{std::vector<float>(lower_.size() * kSide), std::vector<float>(rows * kSide),
-                    std::vector<std::vector<std::pair<std::size_t, double>>>(kSide)};
+                    std::vector<std::size_t>(kSide)};
     for (std::size_t p = 0; p < kSide; ++p) {
-      const Point point = p == 0 && from_best ? best_ : random_point(p % 4 == 1);
+      const Point point = p == 0 && from_best ? best_ : placed(random_point(p % 4 == 1));
       for (std::size_t i = 0; i < point.size(); ++i) points.x[i * kSide + p] = point[i];
     }
     return points;
@@ -244,13 +267,13 @@ class Search {
   // Adds what point p is to go down: the terms of a clause that do not hold, or its worst.
   void aim_at(std::size_t clause, const std::vector<float>& rows, std::size_t p,
               PointSet& points) const {
-    const double worst = clause_value(clause, rows, points.x, p);
+    points.clause[p] = clause;
+    double worst = -std::numeric_limits<double>::infinity();
+    for (const Term& term : clauses_[clause]) worst = std::max(worst, term_value(term, rows, p));
     for (const Term& term : clauses_[clause]) {
-      const double value = term_value(term, rows, points.x, p);
+      const double value = term_value(term, rows, p);
       if (value <= 0 && value < worst) continue;
-      if (term.row >= 0)
-        points.weights[static_cast<std::size_t>(term.row) * kSide + p] += term.sign;
-      for (const auto& each : term.inputs) points.of_inputs[p].push_back(each);
+      points.weights[static_cast<std::size_t>(term.row) * kSide + p] += term.sign;
     }
   }
 
@@ -259,7 +282,6 @@ class Search {
   void aim(int round, bool random, const std::vector<float>& rows, PointSet& points) {
     std::fill(points.weights.begin(), points.weights.end(), 0.0F);
     for (std::size_t p = 0; p < kSide; ++p) {
-      points.of_inputs[p].clear();
       const std::size_t nearest = nearest_clause(rows, points.x, p);
       if (clause_value(nearest, rows, points.x, p) <= 0 && go_on()) visit(point_of(points.x, p));
       if (random) continue;
@@ -288,19 +310,23 @@ class Search {
   }
 
   // Moves a point against the sign of the slope, by a part of the box's width.
-  void move(PointSet& points, const std::vector<float>& slope, float length) const {
+  void move(PointSet& points, const std::vector<float>& slope, float length) {
     std::vector<float> all(slope);
-    for (std::size_t p = 0; p < kSide; ++p)
-      for (const auto& [i, factor] : points.of_inputs[p])
-        all[i * kSide + p] += static_cast<float>(factor);
+    const auto at = [&points](std::size_t p) {
+      return [&points, p](std::size_t i) -> float& { return points.x[i * kSide + p]; };
+    };
+    for (std::size_t p = 0; p < kSide && related_; ++p)
+      relations_[points.clause[p]].bend(
+          at(p), [&all, p](std::size_t i) -> float& { return all[i * kSide + p]; });
     for (const std::size_t i : free_) {
       const float by = length * (upper_[i] - lower_[i]);
       for (std::size_t p = 0; p < kSide; ++p) {
-        float& at = points.x[i * kSide + p];
+        float& to = points.x[i * kSide + p];
         const float down = all[i * kSide + p];
-        at = std::clamp(at - (down > 0 ? by : down < 0 ? -by : 0.0F), lower_[i], upper_[i]);
+        to = std::clamp(to - (down > 0 ? by : down < 0 ? -by : 0.0F), lower_[i], upper_[i]);
       }
     }
+    for (std::size_t p = 0; p < kSide && related_; ++p) relations_[points.clause[p]].place(at(p));
   }
 
   const Property& property_;
@@ -316,6 +342,9 @@ class Search {
   Point lower_, upper_;  // the case's box, rounded
   std::vector<std::size_t> free_;
   std::vector<std::vector<Term>> clauses_;
+  std::vector<Relations> relations_;  // of the clauses
+  bool related_ = false;              // some clause has any
+  std::size_t turn_ = 0;
   Point best_;
   double best_score_ = std::numeric_limits<double>::infinity();
   int proofs_ = 0;

@@ -98,7 +98,6 @@ class TokenSearch {
         settings_(settings),
         calls_(calls),
         tables_(verdict_tables(asked.property)),
-        rows_(to_spec(asked.property).rows),
         check_(asked.property, network) {}
 
   Outcome run();
@@ -126,7 +125,6 @@ class TokenSearch {
   const DecisionSettings& settings_;
   const DecisionCalls& calls_;
   const VerdictTables tables_;
-  const std::vector<std::vector<double>> rows_;
   const WitnessCheck check_;
   const system::Stopwatch stopwatch_;
   engine::StoppedCalls stopped_calls_{calls_.stop};
@@ -170,15 +168,13 @@ double TokenSearch::margin(const std::vector<std::size_t>& text) {
   for (const Clause& clause : asked_.property.cases[case_].clauses) {
     double most = -kFar;
     for (const Condition& condition : clause) {
-      double value = -condition.limit.get_d();
-      if (condition.row >= 0) {
-        const std::vector<double>& row = rows_[static_cast<std::size_t>(condition.row)];
-        for (std::size_t j = 0; j < row.size(); ++j)
-          value += (condition.negated ? -row[j] : row[j]) * static_cast<double>(y[j]);
-      }
-      for (const auto& [input, factor] : condition.inputs)
+      const PropertyRow& row = asked_.property.row_of(condition);
+      double value = 0;
+      for (const auto& [output, factor] : row.outputs)
+        value += factor.get_d() * static_cast<double>(y[static_cast<std::size_t>(output)]);
+      for (const auto& [input, factor] : row.inputs)
         value += factor.get_d() * static_cast<double>(x[static_cast<std::size_t>(input)]);
-      most = std::max(most, value);
+      most = std::max(most, (condition.negated ? -value : value) - condition.limit.get_d());
     }
     least = std::min(least, most);
   }
@@ -324,15 +320,12 @@ OneHotProperty property_of_one_hot(const Property& of_ids, const Graph& graph) {
   const std::int64_t inputs = one_hot.size * static_cast<std::int64_t>(one_hot.ids.size());
   made.property.input_count = inputs;
   made.property.inputs = {{"X", of_ids.inputs.front().element_type, {inputs}, {}}};
+  for (PropertyRow& row : made.property.rows) row.inputs = over_one_hot(row.inputs, one_hot);
   made.property.cases.clear();
   for (std::size_t i = 0; i < of_ids.cases.size(); ++i) {
     std::optional<Box> box = box_of_one_hot(of_ids.cases[i], one_hot);
     if (!box) continue;
-    PropertyCase one{*box, *box, {}, of_ids.cases[i].clauses};
-    for (Clause& clause : one.clauses)
-      for (Condition& condition : clause)
-        condition.inputs = over_one_hot(condition.inputs, one_hot);
-    made.property.cases.push_back(std::move(one));
+    made.property.cases.push_back({*box, *box, {}, of_ids.cases[i].clauses});
     made.origin.push_back(i);
   }
   return made;

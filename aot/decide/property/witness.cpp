@@ -4,6 +4,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "aot/decide/boxes/relations.h"
 #include "aot/decide/property/sample.h"
 #include "frontend/diagnostic.h"
 #include "frontend/numbers/numbers.h"
@@ -69,11 +70,12 @@ bool lies_in_box(const PropertyCase& one, const std::vector<mpq_class>& x) {
 }
 
 // The limit for the outputs' part of a condition: its limit minus its inputs' part at x.
-mpq_class remaining_limit(const Condition& condition, const std::vector<mpq_class>& x) {
-  mpq_class limit = condition.limit;
-  for (const auto& [input, factor] : condition.inputs)
-    limit -= factor * x[static_cast<std::size_t>(input)];
-  return limit;
+mpq_class remaining_limit(const Condition& condition, const PropertyRow& row,
+                          const std::vector<mpq_class>& x) {
+  mpq_class part = 0;
+  for (const auto& [input, factor] : row.inputs)
+    part += factor * x[static_cast<std::size_t>(input)];
+  return condition.negated ? mpq_class(condition.limit + part) : mpq_class(condition.limit - part);
 }
 
 bool holds(const mpq_class& value, const mpq_class& limit, bool strict) {
@@ -91,15 +93,13 @@ enum class Proof : std::uint8_t { kNo, kOpen, kYes };
 // Judges a condition, given |exact - value| <= error for the outputs and derived values y.
 Proof judge(const Condition& condition, const Property& property, const std::vector<mpq_class>& x,
             const std::vector<Bounded>& y) {
-  Bounded part;
-  if (condition.row >= 0) {
-    Sum sum;
-    for (const auto& [output, factor] : property.rows[static_cast<std::size_t>(condition.row)])
-      sum.add_product(enclosed(factor), y[static_cast<std::size_t>(output)]);
-    part = sum.result();
-  }
+  const PropertyRow& row = property.row_of(condition);
+  Sum sum;
+  for (const auto& [output, factor] : row.outputs)
+    sum.add_product(enclose(factor), y[static_cast<std::size_t>(output)]);
+  const Bounded part = sum.result();
   if (!std::isfinite(part.value) || !std::isfinite(part.error)) return Proof::kOpen;
-  const mpq_class limit = remaining_limit(condition, x);
+  const mpq_class limit = remaining_limit(condition, row, x);
   const mpq_class value = condition.negated ? -part.value : part.value;
   const mpq_class error = part.error;
   if (holds(value + error, limit, condition.strict)) return Proof::kYes;
@@ -108,12 +108,12 @@ Proof judge(const Condition& condition, const Property& property, const std::vec
 
 bool judge_exactly(const Condition& condition, const Property& property,
                    const std::vector<mpq_class>& x, const std::vector<mpq_class>& y) {
+  const PropertyRow& row = property.row_of(condition);
   mpq_class value = 0;
-  if (condition.row >= 0)
-    for (const auto& [output, factor] : property.rows[static_cast<std::size_t>(condition.row)])
-      value += factor * y[static_cast<std::size_t>(output)];
+  for (const auto& [output, factor] : row.outputs)
+    value += factor * y[static_cast<std::size_t>(output)];
   if (condition.negated) value = -value;
-  return holds(value, remaining_limit(condition, x), condition.strict);
+  return holds(value, remaining_limit(condition, row, x), condition.strict);
 }
 
 // The first clause whose conditions hold at inputs x, outputs and derived values y.
@@ -138,12 +138,10 @@ std::optional<Sampler> ordered_network(const Sampler& network, const Property& p
 }
 
 std::optional<Witness> WitnessCheck::prove_by_evaluation(std::size_t index,
-                                                         const std::vector<double>& point) const {
+                                                         std::vector<mpq_class> x) const {
   const PropertyCase& one = property_.cases[index];
-  auto x = nearest_float32(one, point);
-  if (!x) return std::nullopt;
   std::vector<float> given;
-  for (const mpq_class& number : *x) given.push_back(static_cast<float>(number.get_d()));
+  for (const mpq_class& number : x) given.push_back(static_cast<float>(number.get_d()));
   Witness witness;
   std::vector<mpq_class> y;
   for (const float value : own_->evaluate(given)) {
@@ -151,12 +149,12 @@ std::optional<Witness> WitnessCheck::prove_by_evaluation(std::size_t index,
     witness.y.push_back(static_cast<double>(value));
     y.emplace_back(static_cast<double>(value));
   }
-  y = derived_values(property_.derived, *x, std::move(y));
-  const auto clause = holding_clause(one, property_, *x, y);
+  y = derived_values(property_.derived, x, std::move(y));
+  const auto clause = holding_clause(one, property_, x, y);
   if (!clause) return std::nullopt;
   witness.property_case = index;
   witness.clause = *clause;
-  witness.x = std::move(*x);
+  witness.x = std::move(x);
   witness.emitted = true;
   return witness;
 }
@@ -173,17 +171,34 @@ std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
                                                  const std::vector<double>& point,
                                                  bool rationally) const {
   const PropertyCase& one = property_.cases[index];
-  std::optional<Witness> witness;
-  if (own_ != nullptr)
-    witness = prove_by_evaluation(index, point);
-  else if (!network_.float32())
-    witness = prove_at(index, nearest_inside(one, point), rationally);
-  else if (auto x = nearest_float32(one, point))
-    witness = prove_at(index, std::move(*x), rationally);
+  const std::vector<mpq_class> x = nearest_inside(one, point);
+  std::optional<Witness> witness = prove_near(index, x, rationally);
+  // Where conditions on inputs miss the point by little, a point next to it may satisfy them.
+  constexpr int kMostMoved = 8;
+  int moved = 0;
+  for (const Clause& clause : one.clauses) {
+    if (witness || moved == kMostMoved) break;
+    auto inside = move_into(property_, one, clause, x);
+    if (!inside) continue;
+    ++moved;
+    witness = prove_near(index, std::move(*inside), rationally);
+  }
   if (!witness) return witness;
   BF_CHECK(lies_in_box(one, witness->x));
   witness->point = point;
   return witness;
+}
+
+// x: in the exact box. The point that is proven is x, or the float32 point next to it.
+std::optional<Witness> WitnessCheck::prove_near(std::size_t index, std::vector<mpq_class> x,
+                                                bool rationally) const {
+  if (own_ == nullptr && !network_.float32()) return prove_at(index, std::move(x), rationally);
+  std::vector<double> point;
+  for (const mpq_class& number : x) point.push_back(number.get_d());
+  auto given = nearest_float32(property_.cases[index], point);
+  if (!given) return std::nullopt;
+  return own_ != nullptr ? prove_by_evaluation(index, std::move(*given))
+                         : prove_at(index, std::move(*given), rationally);
 }
 
 std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq_class> point,

@@ -56,8 +56,9 @@ class WitnessCheck {
   // Lets points hold the free inputs alone; `fixed` adds the others. Not owned.
   void place_by(const FixedInputs* fixed) { fixed_ = fixed; }
 
-  // A proof that the point of the case's exact box next to `point` satisfies one of its clauses;
-  // none where the proof fails.
+  // A proof that the point of the case's exact box next to `point` satisfies one of its clauses, or
+  // one that was moved from there to where the clause's conditions on inputs hold; none where the
+  // proof fails.
   std::optional<Witness> prove(std::size_t index, const std::vector<double>& point) const;
 
   // Returns whether no clause of the case holds at the point, proven as prove() proves that one
@@ -76,8 +77,9 @@ class WitnessCheck {
                                      bool rationally) const;
   std::optional<Witness> prove_at(std::size_t index, std::vector<mpq_class> x,
                                   bool rationally) const;
-  std::optional<Witness> prove_by_evaluation(std::size_t index,
-                                             const std::vector<double>& point) const;
+  std::optional<Witness> prove_near(std::size_t index, std::vector<mpq_class> x,
+                                    bool rationally) const;
+  std::optional<Witness> prove_by_evaluation(std::size_t index, std::vector<mpq_class> x) const;
 
   const Sampler& network_;
   const Sampler& judged_;

@@ -106,8 +106,6 @@ std::string emit_verify_tables(const Property& property, const std::string& stem
   const auto number = [](std::uint32_t x) { return std::to_string(x); };
   text += array("std::uint32_t", "case_clauses", tables.case_clauses, 12, number);
   text += array("std::uint32_t", "clause_terms", tables.clause_terms, 12, number);
-  text += array("unsigned char", "relaxed", tables.relaxed, 24,
-                [](bool x) { return std::string(x ? "1" : "0"); });
   std::vector<VerdictCondition> terms = tables.terms;
   if (terms.empty()) terms.emplace_back();  // C++ has no empty arrays
   text += "// row, at least, threshold\n";
@@ -118,7 +116,7 @@ std::string emit_verify_tables(const Property& property, const std::string& stem
   return text +
          fill_in(
              R"(constexpr bf::PropertyTables tables = {@inputs@, @rows@, @cases@, lower, upper, inside,
-                                       case_clauses, clause_terms, relaxed, terms};
+                                       case_clauses, clause_terms, terms};
 
 }  // namespace property
 

@@ -5,10 +5,7 @@
 namespace bf_aot::engine {
 
 PropertyMemory::PropertyMemory(const Property& property)
-    : boxes_(float_boxes(property)),
-      verdicts_(verdict_tables(property)),
-      relaxed_(verdicts_.relaxed.begin(), verdicts_.relaxed.end()),
-      tables_() {
+    : boxes_(float_boxes(property)), verdicts_(verdict_tables(property)), tables_() {
   for (const VerdictCondition& term : verdicts_.terms)
     terms_.push_back({term.row, term.at_least, term.threshold});
   tables_ = {static_cast<std::int32_t>(property.input_count),
@@ -19,7 +16,6 @@ PropertyMemory::PropertyMemory(const Property& property)
              boxes_.inside.data(),
              verdicts_.case_clauses.data(),
              verdicts_.clause_terms.data(),
-             relaxed_.data(),
              terms_.data()};
 }
 

@@ -20,7 +20,6 @@ class PropertyMemory {
  private:
   FloatBoxes boxes_;
   VerdictTables verdicts_;
-  std::vector<unsigned char> relaxed_;
   std::vector<bf::VerdictTerm> terms_;
   bf::PropertyTables tables_;
 };

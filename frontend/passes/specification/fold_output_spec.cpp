@@ -21,7 +21,7 @@ bool all_finite(const std::vector<double>& numbers) {
   return true;
 }
 
-void check_rows(const LinearSpec& spec, std::int64_t outputs) {
+void check_rows(const LinearSpec& spec, std::int64_t inputs, std::int64_t outputs) {
   if (spec.rows.empty()) fail("BF2009", "", "the specification has no rows");
   if (!spec.offset.empty() && spec.offset.size() != spec.rows.size())
     fail("BF2009", "",
@@ -41,28 +41,55 @@ void check_rows(const LinearSpec& spec, std::int64_t outputs) {
   BF_CHECK(spec.row_error.empty() || spec.row_error.size() == spec.rows.size());
   BF_CHECK(spec.offset_error.empty() || spec.offset_error.size() == spec.offset.size());
   if (!all_finite(spec.offset)) fail("BF2009", "", "an offset of the specification is not finite");
+  BF_CHECK(spec.inputs.empty() || spec.inputs.size() == spec.rows.size());
+  for (const std::vector<SpecEntry>& row : spec.inputs)
+    for (const SpecEntry& entry : row)
+      BF_CHECK(entry.column >= 0 && entry.column < inputs && std::isfinite(entry.value) &&
+               std::isfinite(entry.error));
+}
+
+SparseAffine rows_of(std::vector<std::int64_t> row_start, std::vector<std::int64_t> column,
+                     const std::vector<Bounded>& entries) {
+  SparseAffine made;
+  made.row_start = std::move(row_start);
+  made.column = std::move(column);
+  ConstantBuilder value({static_cast<std::int64_t>(entries.size())});
+  for (std::size_t k = 0; k < entries.size(); ++k) value.set(k, entries[k]);
+  made.value = std::move(value).finish("specification");
+  made.bias = filled({made.rows()}, 0);
+  return made;
 }
 
 // The columns of C that belong to one output, from `first` on, without offsets.
 SparseAffine columns_of(const LinearSpec& spec, std::int64_t first, std::int64_t count) {
-  SparseAffine part;
-  part.row_start = {0};
+  std::vector<std::int64_t> row_start = {0}, column;
   std::vector<Bounded> entries;
   for (std::size_t i = 0; i < spec.rows.size(); ++i) {
     for (std::int64_t j = 0; j < count; ++j) {
       const auto from = static_cast<std::size_t>(first + j);
       const Bounded x{spec.rows[i][from], spec.row_error.empty() ? 0 : spec.row_error[i][from]};
       if (x == Bounded{}) continue;
-      part.column.push_back(j);
+      column.push_back(j);
       entries.push_back(x);
     }
-    part.row_start.push_back(static_cast<std::int64_t>(part.column.size()));
+    row_start.push_back(static_cast<std::int64_t>(column.size()));
   }
-  ConstantBuilder value({static_cast<std::int64_t>(entries.size())});
-  for (std::size_t k = 0; k < entries.size(); ++k) value.set(k, entries[k]);
-  part.value = std::move(value).finish("specification");
-  part.bias = filled({part.rows()}, 0);
-  return part;
+  return rows_of(std::move(row_start), std::move(column), entries);
+}
+
+// The columns of A that belong to one input, from `first` on.
+SparseAffine input_columns_of(const LinearSpec& spec, std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> row_start = {0}, column;
+  std::vector<Bounded> entries;
+  for (const std::vector<SpecEntry>& row : spec.inputs) {
+    for (const SpecEntry& entry : row) {
+      if (entry.column < first || entry.column >= first + count) continue;
+      column.push_back(entry.column - first);
+      entries.push_back({entry.value, entry.error});
+    }
+    row_start.push_back(static_cast<std::int64_t>(column.size()));
+  }
+  return rows_of(std::move(row_start), std::move(column), entries);
 }
 
 // Folding is no reason to make a matrix with more entries than this and than the layer itself.
@@ -71,7 +98,8 @@ constexpr std::int64_t kMaxFolded = std::int64_t{1} << 22;
 // Sums within sums that are folded into.
 constexpr int kMaxSums = 32;
 
-// C y as a sum of linear maps of values from which it can be had at least as tightly as from y.
+// C y + A x as a sum of linear maps of values from which it can be had at least as tightly as from
+// y and x.
 class SpecFolder {
  public:
   explicit SpecFolder(const Graph& graph) : graph_(graph), makers_(producers(graph)) {}
@@ -218,15 +246,24 @@ std::vector<SpecFolder::Term> fold(const Graph& graph, const LinearSpec& spec, b
     else
       folder.keep(std::move(term));
   }
+  first = 0;
+  for (const ValueId x : graph.inputs) {
+    if (spec.inputs.empty()) break;
+    const std::int64_t count = element_count(graph.value(x).shape);
+    SparseAffine part = input_columns_of(spec, first, count);
+    first += count;
+    if (!part.column.empty()) folder.keep({std::move(part), x, "specification"});
+  }
   return std::move(folder).terms();
 }
 
 }  // namespace
 
 void fold_output_spec(Graph& graph, const LinearSpec& spec, bool fold_in) {
-  std::int64_t outputs = 0;
+  std::int64_t inputs = 0, outputs = 0;
+  for (ValueId x : graph.inputs) inputs += element_count(graph.value(x).shape);
   for (ValueId y : graph.outputs) outputs += element_count(graph.value(y).shape);
-  check_rows(spec, outputs);
+  check_rows(spec, inputs, outputs);
   std::vector<SpecFolder::Term> terms = fold(graph, spec, fold_in);
   const Shape shape = {1, static_cast<std::int64_t>(spec.rows.size())};
   const std::string name = graph.value(graph.outputs[0]).name + "_spec";

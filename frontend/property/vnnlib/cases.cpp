@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "frontend/diagnostic.h"
+#include "frontend/property/clause_boxes.h"
 
 namespace bf_aot::vnnlib {
 namespace {
@@ -39,9 +40,10 @@ enum class Truth : std::uint8_t { kNever, kSometimes, kAlways };
 
 // A condition on inputs alone, over the closed box: exact interval arithmetic. The exact box of the
 // case is a part of it, so what never or always holds there does so in the case too.
-Truth judge(const Condition& condition, const Box& box) {
+Truth judge(const Condition& condition, const LinearForm& inputs, const Box& box) {
   mpq_class least = 0, most = 0;
-  for (const auto& [input, factor] : condition.inputs) {
+  for (const auto& [input, positive] : inputs) {
+    const mpq_class factor = condition.negated ? -positive : positive;
     const auto i = static_cast<std::size_t>(input);
     const mpq_class at_lower = factor * mpq_class(box.lower[i]);
     const mpq_class at_upper = factor * mpq_class(box.upper[i]);
@@ -56,37 +58,39 @@ Truth judge(const Condition& condition, const Box& box) {
 
 std::string key_of(const Clause& clause) {
   std::string key;
-  for (const Condition& condition : clause) {
-    key += fmt::format("{},{},{},{}", condition.row, condition.negated, condition.strict,
+  for (const Condition& condition : clause)
+    key += fmt::format("{},{},{},{};", condition.row, condition.negated, condition.strict,
                        condition.limit.get_str(36));
-    for (const auto& [input, factor] : condition.inputs)
-      key += fmt::format(",{},{}", input, factor.get_str(36));
-    key += ';';
-  }
   return key;
 }
 
 // The clause without what always holds and what it says twice; nothing when it never holds.
-std::optional<Clause> simplify(const std::vector<Condition>& conditions, const Box& box) {
+std::optional<Clause> simplify(const std::vector<Condition>& conditions,
+                               const std::vector<PropertyRow>& rows, const Box& box) {
   Clause clause;
+  bool of_inputs = false;
   std::unordered_map<std::string, bool> seen;
   for (const Condition& condition : conditions) {
-    if (condition.row < 0) {
-      const Truth truth = judge(condition, box);
+    const PropertyRow& row = rows[static_cast<std::size_t>(condition.row)];
+    if (row.outputs.empty()) {
+      const Truth truth = judge(condition, row.inputs, box);
       if (truth == Truth::kNever) return std::nullopt;
       if (truth == Truth::kAlways) continue;
+      of_inputs = true;
     }
     if (conditions.size() == 1 || seen.try_emplace(key_of({condition})).second)
       clause.push_back(condition);
   }
+  if (of_inputs && !box_of_clause(rows, clause, box)) return std::nullopt;
   return clause;
 }
 
 }  // namespace
 
-CaseBuilder::CaseBuilder(const Declarations& declarations, const PropertyLimits& limits,
-                         const std::string& file_name)
+CaseBuilder::CaseBuilder(const Declarations& declarations, const std::vector<PropertyRow>& rows,
+                         const PropertyLimits& limits, const std::string& file_name)
     : declarations_(declarations),
+      rows_(rows),
       file_name_(file_name),
       limits_(limits),
       intervals_(static_cast<std::size_t>(declarations.input_count())) {
@@ -214,7 +218,7 @@ void CaseBuilder::add(const Disjunct& disjunct) {
     for (const auto& [input, interval] : saved) write_interval(input, made);
     std::vector<Condition> conditions = common_conditions_;
     conditions.insert(conditions.end(), disjunct.conditions.begin(), disjunct.conditions.end());
-    if (auto clause = simplify(conditions, made.box)) {
+    if (auto clause = simplify(conditions, rows_, made.box)) {
       PropertyCase& found = find_case(std::move(made));
       const auto index = static_cast<std::size_t>(&found - cases_.data());
       if (seen_[index].try_emplace(key_of(*clause)).second)

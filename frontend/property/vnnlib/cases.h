@@ -13,9 +13,10 @@ namespace bf_aot::vnnlib {
 // one case, what cannot hold contributes nothing.
 class CaseBuilder {
  public:
-  // `file_name` and `declarations`, for messages, outlive the builder.
-  CaseBuilder(const Declarations& declarations, const PropertyLimits& limits,
-              const std::string& file_name);
+  // rows: those that the conditions speak of. They, `file_name` and `declarations`, for messages,
+  // outlive the builder.
+  CaseBuilder(const Declarations& declarations, const std::vector<PropertyRow>& rows,
+              const PropertyLimits& limits, const std::string& file_name);
 
   // Sets what all disjuncts have in common. To be called before the first add().
   void set_common(const Disjunct& common);
@@ -42,6 +43,7 @@ class CaseBuilder {
   PropertyCase& find_case(PropertyCase made);
 
   const Declarations& declarations_;
+  const std::vector<PropertyRow>& rows_;
   const std::string& file_name_;
   const PropertyLimits& limits_;
   std::vector<Interval> intervals_;      // the common ones, but while add() runs

@@ -72,21 +72,27 @@ Disjunction conjoin(Disjunction a, Disjunction b, const PropertyLimits& limits, 
   return product;
 }
 
-RowTable::Match RowTable::find(const LinearForm& form) {
-  BF_CHECK(!form.empty());
+RowTable::Match RowTable::find(const PropertyRow& form) {
+  BF_CHECK(!form.outputs.empty() || !form.inputs.empty());
   mpz_class denominators = 1, numerators = 0;
-  for (const auto& [index, factor] : form) denominators = lcm(denominators, factor.get_den());
-  for (const auto& [index, factor] : form)
-    numerators = gcd(numerators, mpz_class(factor.get_num() * (denominators / factor.get_den())));
+  for (const LinearForm* part : {&form.outputs, &form.inputs})
+    for (const auto& [index, factor] : *part) denominators = lcm(denominators, factor.get_den());
+  for (const LinearForm* part : {&form.outputs, &form.inputs})
+    for (const auto& [index, factor] : *part)
+      numerators = gcd(numerators, mpz_class(factor.get_num() * (denominators / factor.get_den())));
   mpq_class scale(numerators, denominators);
   scale.canonicalize();
-  if (form[0].second < 0) scale = -scale;
-  LinearForm row;
+  if ((form.outputs.empty() ? form.inputs : form.outputs)[0].second < 0) scale = -scale;
+  PropertyRow row;
   std::string key;
-  for (const auto& [index, factor] : form) {
-    row.emplace_back(index, factor / scale);
-    key += fmt::format("{}:{} ", index, row.back().second.get_str(36));
-  }
+  const auto append = [&](const LinearForm& from, LinearForm& to, char kind) {
+    for (const auto& [index, factor] : from) {
+      to.emplace_back(index, factor / scale);
+      key += fmt::format("{}{}:{} ", kind, index, to.back().second.get_str(36));
+    }
+  };
+  append(form.outputs, row.outputs, 'y');
+  append(form.inputs, row.inputs, 'x');
   const auto [found, added] = numbers_.try_emplace(std::move(key), static_cast<int>(rows_.size()));
   if (added) rows_.push_back(std::move(row));
   return {found->second, std::move(scale)};
@@ -297,28 +303,25 @@ Condition FormulaReader::condition_of(Affine affine, bool strict, const Token& p
   Condition condition;
   condition.strict = strict;
   condition.limit = -affine.constant;
-  LinearForm row;
+  PropertyRow row;
   Affine inputs;
   for (auto& [variable, coefficient] : affine.terms) {
     if (is_input(variable))
       inputs.terms.emplace_back(variable, std::move(coefficient));
     else
-      row.emplace_back(variable - kFirstOutput, std::move(coefficient));
+      row.outputs.emplace_back(variable - kFirstOutput, std::move(coefficient));
   }
   if (affine.terms.back().first >= kFirstDerived && !inputs.terms.empty()) {
     Multiple sum = derived_.sum(std::move(inputs), place);
-    row.emplace_back(sum.variable - kFirstOutput, std::move(sum.factor));
-    std::ranges::sort(row, {}, [](const auto& term) { return term.first; });
+    row.outputs.emplace_back(sum.variable - kFirstOutput, std::move(sum.factor));
+    std::ranges::sort(row.outputs, {}, [](const auto& term) { return term.first; });
     inputs.terms.clear();
   }
-  condition.inputs = std::move(inputs.terms);
-  if (row.empty()) return condition;
+  row.inputs = std::move(inputs.terms);
   const RowTable::Match match = rows_.find(row);
-  const mpq_class scale = abs(match.scale);
   condition.row = match.index;
   condition.negated = match.scale < 0;
-  condition.limit /= scale;
-  for (auto& [variable, coefficient] : condition.inputs) coefficient /= scale;
+  condition.limit /= abs(match.scale);
   return condition;
 }
 
@@ -391,18 +394,18 @@ void FormulaReader::rename_inputs(Disjunct& disjunct, const TiedInputs& tied, co
     }
   }
   for (Condition& condition : disjunct.conditions) {
-    if (condition.inputs.empty()) {
+    const PropertyRow row = rows()[static_cast<std::size_t>(condition.row)];
+    if (row.inputs.empty()) {
       made.conditions.push_back(std::move(condition));
       continue;
     }
     Affine affine;
     affine.constant = -condition.limit;
-    for (const auto& [input, factor] : condition.inputs)
-      affine.terms.emplace_back(renamed(input), factor);
-    if (condition.row >= 0)
-      for (const auto& [output, factor] : rows()[static_cast<std::size_t>(condition.row)])
-        affine.terms.emplace_back(kFirstOutput + output,
-                                  condition.negated ? mpq_class(-factor) : factor);
+    const int sign = condition.negated ? -1 : 1;
+    for (const auto& [input, factor] : row.inputs)
+      affine.terms.emplace_back(renamed(input), sign * factor);
+    for (const auto& [output, factor] : row.outputs)
+      affine.terms.emplace_back(kFirstOutput + output, sign * factor);
     add(std::move(affine), condition.strict);
   }
   disjunct = std::move(made);

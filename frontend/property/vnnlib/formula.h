@@ -53,13 +53,13 @@ class RowTable {
     int index = 0;
     mpq_class scale;
   };
-  Match find(const LinearForm& form);
+  Match find(const PropertyRow& form);
 
-  std::vector<LinearForm> take() { return std::move(rows_); }
-  const std::vector<LinearForm>& all() const { return rows_; }
+  const std::vector<PropertyRow>& all() const { return rows_; }
+  std::vector<PropertyRow> take() { return std::move(rows_); }
 
  private:
-  std::vector<LinearForm> rows_;
+  std::vector<PropertyRow> rows_;
   std::unordered_map<std::string, int> numbers_;
 };
 
@@ -77,7 +77,7 @@ class FormulaReader {
   // `place`.
   void rename_inputs(Disjunct& disjunct, const TiedInputs& tied, const Token& place);
 
-  const std::vector<LinearForm>& rows() const { return rows_.all(); }
+  const std::vector<PropertyRow>& rows() const { return rows_.all(); }
 
   // Gives the property the rows and derived values that its conditions speak of.
   void take(Property& property);

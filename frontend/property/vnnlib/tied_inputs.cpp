@@ -38,14 +38,15 @@ class InputClasses {
 // Pairs (a, b) say that a <= b. Outputs have the numbers -1, -2, ..
 using Pairs = std::set<std::pair<std::int64_t, std::int64_t>>;
 
-Pairs inequalities(const std::vector<Condition>& conditions, const std::vector<LinearForm>& rows) {
+Pairs inequalities(const std::vector<Condition>& conditions, const std::vector<PropertyRow>& rows) {
   Pairs at_most;
   for (const Condition& condition : conditions) {
     if (condition.strict || condition.limit != 0) continue;
-    LinearForm terms = condition.inputs;
-    if (condition.row >= 0)
-      for (const auto& [output, factor] : rows[static_cast<std::size_t>(condition.row)])
-        terms.emplace_back(-1 - output, condition.negated ? mpq_class(-factor) : factor);
+    const PropertyRow& row = rows[static_cast<std::size_t>(condition.row)];
+    const int sign = condition.negated ? -1 : 1;
+    LinearForm terms;
+    for (const auto& [input, factor] : row.inputs) terms.emplace_back(input, sign * factor);
+    for (const auto& [output, factor] : row.outputs) terms.emplace_back(-1 - output, sign * factor);
     if (terms.size() != 2 || terms[0].second != -terms[1].second) continue;
     const std::size_t less = terms[0].second > 0 ? 0 : 1;
     at_most.emplace(terms[less].first, terms[1 - less].first);
@@ -56,7 +57,7 @@ Pairs inequalities(const std::vector<Condition>& conditions, const std::vector<L
 }  // namespace
 
 std::optional<TiedInputs> find_tied_inputs(const std::vector<Condition>& conditions,
-                                           const std::vector<LinearForm>& rows,
+                                           const std::vector<PropertyRow>& rows,
                                            const NetworkNumbers& networks) {
   const Pairs at_most = inequalities(conditions, rows);
   const auto count = static_cast<std::int64_t>(networks.inputs.size());

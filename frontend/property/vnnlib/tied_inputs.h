@@ -25,7 +25,7 @@ struct NetworkNumbers {
 // conditions, make one, or an output of a network that is declared before; nothing where there are
 // no such equations. rows: of the conditions.
 std::optional<TiedInputs> find_tied_inputs(const std::vector<Condition>& conditions,
-                                           const std::vector<LinearForm>& rows,
+                                           const std::vector<PropertyRow>& rows,
                                            const NetworkNumbers& networks);
 
 }  // namespace bf_aot::vnnlib

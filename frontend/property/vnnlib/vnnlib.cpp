@@ -38,11 +38,12 @@ class Reader {
     property.file_name = file_name_;
     declarations_.finish(property);
     if (declarations_.has_several_networks()) tie_inputs(property);
-    CaseBuilder cases(declarations_, limits_, file_name_);
+    CaseBuilder cases(declarations_, formulas_.rows(), limits_, file_name_);
     cases.set_common(common_);
     for (const Disjunct& disjunct : alternatives_) cases.add(disjunct);
-    formulas_.take(property);
     property.cases = cases.take();
+    formulas_.take(property);
+    drop_unused_rows(property);
     return property;
   }
 

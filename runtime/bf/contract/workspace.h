@@ -41,7 +41,7 @@ static constexpr std::size_t round_bytes(std::size_t inputs, std::size_t rows, s
                                          bool kept) {
   return sizeof(float) *
          (batch * (2 * inputs + 2 * rows + (kept ? rows * lines_of_row(inputs) : 0) + 3) +
-          (kept ? 8 : 3) * inputs);
+          (kept ? 10 : 3) * inputs);
 }
 
 // ---- splits of neurons: search/neuron_splits.h

@@ -3,7 +3,7 @@
 #include "bf.h"
 #include "bf/contract/integers.h"
 #include "bf/contract/workspace.h"
-#include "bf/search/clip.h"
+#include "bf/search/combine.h"
 #include "bf/search/splits.h"
 #include "bf/search/verdict.h"
 
@@ -63,10 +63,11 @@ struct Branches {
   std::uint32_t* round_cases;  // [batch]
   bf_status* statuses;         // [batch]
 
-  // Memory for the box that is judged, each [inputs]; null without lines.
+  // Memory for the box that is judged, each [inputs] but for one; null without lines.
   BoxEnds clipped;
   float* line_weights;
   BoxEnds memory;
+  float* combined;  // [2 inputs]
 
   std::int32_t next_case;  // the first whose box has not been looked at
   bool unsplittable;       // there was an open box with no float inside
@@ -128,7 +129,8 @@ static inline Leaves clip_and_choose(Branches& b, std::size_t i, std::uint32_t c
   float* const upper = b.round_upper + i * b.inputs;
   const RowsView rows = {b.row_lower + i * b.rows, b.row_upper + i * b.rows,
                          b.coefficients + i * b.rows * lines_of_row(b.inputs)};
-  if (!clip_box(*b.property, clause, end, rows, b.inputs, {lower, upper}, b.memory, b.clipped))
+  if (!clip_box(*b.property, clause, end, rows, b.inputs, {lower, upper}, b.memory, b.combined,
+                b.clipped))
     return Leaves::kNothing;
   const BoxView clipped = {b.clipped.lower, b.clipped.upper};
   weigh_lines(*b.property, clause, end, rows, b.inputs, clipped, b.memory.lower, b.line_weights);
@@ -221,7 +223,6 @@ static inline float margin_of(const PropertyTables& property, std::uint32_t inde
                               const float* row_lower, const float* row_upper) {
   float least = __builtin_inff();
   for (std::uint32_t j = property.case_clauses[index]; j < property.case_clauses[index + 1]; ++j) {
-    if (property.relaxed[j] != 0) continue;
     float worst = -__builtin_inff();
     for (std::uint32_t i = property.clause_terms[j]; i < property.clause_terms[j + 1]; ++i) {
       const VerdictTerm& term = property.terms[i];
@@ -306,6 +307,7 @@ static inline bool share_out(Branches& b, void* memory, std::size_t bytes) {
     b.clipped = {take(b.inputs), take(b.inputs)};
     b.line_weights = take(b.inputs);
     b.memory = {take(b.inputs), take(b.inputs)};
+    b.combined = take(2 * b.inputs);
   }
   b.round_shares = take(b.batch);
   b.round_cases = reinterpret_cast<std::uint32_t*>(take(b.batch));

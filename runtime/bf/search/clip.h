@@ -27,6 +27,22 @@ static inline double limit_of(const VerdictTerm& term) {
   return static_cast<double>(term.at_least ? -next_down(term.threshold) : next_up(term.threshold));
 }
 
+// Moves an end of input k of the box `to` inward to where |factor| times the distance from that end
+// of `box` at which factor x_k is least is below `room`.
+static inline void clip_input(double factor, double room, std::size_t k, BoxView box, BoxEnds to) {
+  const double a = __builtin_fabs(factor);
+  const double width = static_cast<double>(box.upper[k]) - static_cast<double>(box.lower[k]);
+  if (!(a * width > room && a < __builtin_inf())) return;  // nothing to gain, or known
+  const double distance = room / a * kClipSlack;
+  if (factor > 0) {
+    const float end = float_up(add_up(static_cast<double>(box.lower[k]), distance));
+    if (end < to.upper[k]) to.upper[k] = end;
+  } else {
+    const float end = float_down(sub_down(static_cast<double>(box.upper[k]), distance));
+    if (end > to.lower[k]) to.lower[k] = end;
+  }
+}
+
 // Moves the ends of the box `to` inward, to what of the box that the lines are of the term may hold
 // in. The line claims q >= least + |a_k| d_k, the term q < limit;
 // so d_k < (limit - least) / |a_k|, and rounding only makes that larger.
@@ -35,46 +51,8 @@ static inline void clip_by_term(const VerdictTerm& term, const float* lines, std
   const float* const line = line_of(term, lines, inputs);
   const double room = limit_of(term) - static_cast<double>(line[inputs]);
   if (!(room >= 0 && room < __builtin_inf())) return;
-  for (std::size_t k = 0; k < inputs; ++k) {
-    const double a = static_cast<double>(line[k] < 0 ? -line[k] : line[k]);
-    const double width = static_cast<double>(box.upper[k]) - static_cast<double>(box.lower[k]);
-    if (!(a * width > room && a < __builtin_inf())) continue;  // nothing to gain, or known
-    const double distance = room / a * kClipSlack;
-    if (line[k] > 0) {
-      const float end = float_up(add_up(static_cast<double>(box.lower[k]), distance));
-      if (end < to.upper[k]) to.upper[k] = end;
-    } else {
-      const float end = float_down(sub_down(static_cast<double>(box.upper[k]), distance));
-      if (end > to.lower[k]) to.lower[k] = end;
-    }
-  }
-}
-
-// Writes the least box that has all of `box` where one of the clauses begin .. end may hold, as far
-// as their rows' bounds and single lines say. False when none may hold anywhere.
-static inline bool clip_box(const PropertyTables& property, std::uint32_t begin, std::uint32_t end,
-                            const RowsView& rows, std::size_t inputs, BoxView box, BoxEnds memory,
-                            BoxEnds to) {
-  bool any = false;
-  for (std::uint32_t j = begin; j < end; ++j) {
-    if (is_excluded(property, j, rows.lower, rows.upper)) continue;
-    const BoxEnds one = any ? memory : to;
-    for (std::size_t k = 0; k < inputs; ++k) {
-      one.lower[k] = box.lower[k];
-      one.upper[k] = box.upper[k];
-    }
-    for (std::uint32_t i = property.clause_terms[j]; i < property.clause_terms[j + 1]; ++i)
-      clip_by_term(property.terms[i], rows.lines, inputs, box, one);
-    bool empty = false;  // each end has a term that nothing beyond it satisfies
-    for (std::size_t k = 0; k < inputs; ++k) empty = empty || one.lower[k] > one.upper[k];
-    if (empty) continue;
-    for (std::size_t k = 0; k < inputs && any; ++k) {
-      if (one.lower[k] < to.lower[k]) to.lower[k] = one.lower[k];
-      if (one.upper[k] > to.upper[k]) to.upper[k] = one.upper[k];
-    }
-    any = true;
-  }
-  return any;
+  for (std::size_t k = 0; k < inputs; ++k)
+    clip_input(static_cast<double>(line[k]), room, k, box, to);
 }
 
 }  // namespace bf

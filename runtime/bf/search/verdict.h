@@ -61,7 +61,6 @@ struct PropertyTables {
   const unsigned char* inside;  // [cases][inputs]: 1, 2: the lower, upper float is in the exact box
   const std::uint32_t* case_clauses;
   const std::uint32_t* clause_terms;
-  const unsigned char* relaxed;  // [clauses]: the terms are necessary, but not sufficient
   const VerdictTerm* terms;
 };
 
@@ -76,7 +75,7 @@ static inline std::uint32_t case_of(const PropertyTables& property, std::uint32_
 }
 
 // A clause is excluded on a box when one of its terms never holds there, and certain when all
-// always do and say all that the clause does.
+// always do.
 static inline bool is_excluded(const PropertyTables& property, std::uint32_t clause,
                                const float* lower, const float* upper) {
   for (std::uint32_t i = property.clause_terms[clause]; i < property.clause_terms[clause + 1]; ++i)
@@ -85,7 +84,6 @@ static inline bool is_excluded(const PropertyTables& property, std::uint32_t cla
 }
 static inline bool is_certain(const PropertyTables& property, std::uint32_t clause,
                               const float* lower, const float* upper) {
-  if (property.relaxed[clause] != 0) return false;
   for (std::uint32_t i = property.clause_terms[clause]; i < property.clause_terms[clause + 1]; ++i)
     if (!always_holds(property.terms[i], lower, upper)) return false;
   return true;

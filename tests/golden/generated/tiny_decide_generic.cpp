@@ -260,9 +260,6 @@ constexpr std::uint32_t case_clauses[4] = {
 constexpr std::uint32_t clause_terms[6] = {
     0, 1, 2, 4, 6, 7,
 };
-constexpr unsigned char relaxed[5] = {
-    0, 0, 0, 0, 0,
-};
 // row, at least, threshold
 constexpr bf::VerdictTerm terms[7] = {
     {0, true, 0x1.4ccccep+1f}, {0, true, 0x1.b33334p+1f},
@@ -271,7 +268,7 @@ constexpr bf::VerdictTerm terms[7] = {
     {3, false, 0x0p+0f},
 };
 constexpr bf::PropertyTables tables = {2, 4, 3, lower, upper, inside,
-                                       case_clauses, clause_terms, relaxed, terms};
+                                       case_clauses, clause_terms, terms};
 
 }  // namespace property
 

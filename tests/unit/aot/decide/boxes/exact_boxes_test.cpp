@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -24,7 +25,7 @@ Property property_of(std::int64_t inputs, std::int64_t outputs, const Condition&
   Property property;
   property.input_count = inputs;
   property.output_count = outputs;
-  property.rows = {{{0, 1}}};
+  property.rows = {{{{0, 1}}}};
   property.cases.push_back({{}, {}, {}, {{condition}}});
   return property;
 }
@@ -56,7 +57,7 @@ std::vector<std::vector<mpq_class>> points_of(const std::vector<float>& lower,
 // apart: what y >= limit violates, y > limit need not.
 TEST(ExactBoxes, ExcludeNoViolation) {
   const Graph graph = import_model(BF_SOURCE_DIR "/models/tiny.onnx").graph;
-  const Property any = property_of(2, 2, {0, true, true, {}, 0});
+  const Property any = property_of(2, 2, {0, true, true, 0});
   const std::shared_ptr<const Plan> plan = plan_of(graph, any);
   std::mt19937 random(11);
   int excluded = 0, ties = 0;
@@ -75,7 +76,7 @@ TEST(ExactBoxes, ExcludeNoViolation) {
     }
     const mpq_class least = *std::ranges::min_element(left);
     for (const bool strict : {false, true}) {
-      const Property property = property_of(2, 2, {0, negated, strict, {}, least});
+      const Property property = property_of(2, 2, {0, negated, strict, least});
       const auto exact = ExactBoxes::make(property, *plan);
       ASSERT_TRUE(exact.has_value());
       const bool out = exact->exclude(0, lower, upper);
@@ -83,10 +84,9 @@ TEST(ExactBoxes, ExcludeNoViolation) {
       EXPECT_FALSE(!strict && out);
       ties += strict && out ? 1 : 0;
     }
-    const Property beyond = property_of(2, 2, {0, negated, false, {}, mpq_class(least - 1)});
+    const Property beyond = property_of(2, 2, {0, negated, false, mpq_class(least - 1)});
     excluded += ExactBoxes::make(beyond, *plan)->exclude(0, lower, upper) ? 1 : 0;
-    const Property within =
-        property_of(2, 2, {0, negated, true, {}, least + mpq_class(1, 1 << 20)});
+    const Property within = property_of(2, 2, {0, negated, true, least + mpq_class(1, 1 << 20)});
     EXPECT_FALSE(ExactBoxes::make(within, *plan)->exclude(0, lower, upper));
   }
   EXPECT_GT(excluded, 100);
@@ -113,10 +113,14 @@ struct Toy {
   }
 
   // Its largest value on [-1, 1]^2: where two of the bends and of the box's sides meet.
-  mpq_class most() const {
+  mpq_class most() const { return *most_on({}); }
+
+  // The same on what the faces a x + b y <= c leave; nothing where that is nothing.
+  std::optional<mpq_class> most_on(const std::vector<Hyperplane>& faces) const {
     std::vector<Hyperplane> all = neurons;
     all.insert(all.end(), {{1, 0, 1}, {1, 0, -1}, {0, 1, 1}, {0, 1, -1}});
-    mpq_class made = at(1, 1);
+    all.insert(all.end(), faces.begin(), faces.end());
+    std::optional<mpq_class> made;
     for (const Hyperplane& p : all)
       for (const Hyperplane& q : all) {
         const int det = p.a * q.b - p.b * q.a;
@@ -124,7 +128,12 @@ struct Toy {
         mpq_class x(p.c * q.b - p.b * q.c, det), y(p.a * q.c - p.c * q.a, det);
         x.canonicalize();
         y.canonicalize();
-        if (abs(x) <= 1 && abs(y) <= 1) made = std::max(made, at(x, y));
+        if (abs(x) > 1 || abs(y) > 1) continue;
+        if (std::ranges::any_of(faces,
+                                [&](const Hyperplane& f) { return f.a * x + f.b * y > f.c; }))
+          continue;
+        const mpq_class value = at(x, y);
+        if (!made || value > *made) made = value;
       }
     return made;
   }
@@ -161,7 +170,7 @@ TEST(ExactBoxes, BendsThatNoFloatIs) {
     const mpq_class most = toy.most();
     const std::vector<float> lower = {-1, -1}, upper = {1, 1};
     const auto exclude = [&](bool strict, const mpq_class& limit) {  // y > limit, or y >= limit
-      const Property property = property_of(2, 1, {0, true, strict, {}, -limit});
+      const Property property = property_of(2, 1, {0, true, strict, -limit});
       return ExactBoxes::make(property, *plan_of(graph, property))->exclude(0, lower, upper);
     };
     EXPECT_TRUE(exclude(true, most)) << trial;
@@ -170,11 +179,58 @@ TEST(ExactBoxes, BendsThatNoFloatIs) {
   }
 }
 
+// The same where conditions on inputs leave a part of the box.
+TEST(ExactBoxes, ConditionsOnInputs) {
+  std::mt19937 random(29);
+  const auto number = [&](int most) {
+    return static_cast<int>(random() % static_cast<unsigned>(2 * most + 1)) - most;
+  };
+  int empty = 0;
+  for (int trial = 0; trial < 40; ++trial) {
+    Toy toy;
+    for (int j = 0; j < 3; ++j) {
+      toy.neurons.push_back({number(7), number(7), number(6)});
+      toy.v.push_back(number(3));
+    }
+    Property asked = property_of(2, 1, {0, true, true, 0});
+    std::vector<Hyperplane> faces;
+    for (int k = 1 + static_cast<int>(random() % 3); k > 0; --k) {
+      const Hyperplane face = {1 + static_cast<int>(random() % 5), number(5), number(4)};
+      const bool above = random() % 2 == 0;  // the side of the face
+      faces.push_back(above ? Hyperplane{-face.a, -face.b, -face.c} : face);
+      PropertyRow row{{}, {{0, face.a}}};
+      if (face.b != 0) row.inputs.emplace_back(1, face.b);
+      asked.cases[0].clauses[0].push_back({static_cast<int>(asked.rows.size()), above, false,
+                                           above ? mpq_class(-face.c) : mpq_class(face.c)});
+      asked.rows.push_back(std::move(row));
+    }
+    const std::optional<mpq_class> most = toy.most_on(faces);
+    const auto plan = plan_of(toy.graph(), asked);
+    const std::vector<float> lower = {-1, -1}, upper = {1, 1};
+    const auto exclude = [&](bool strict, const mpq_class& limit) {
+      Property property = asked;
+      property.cases[0].clauses[0][0].strict = strict;
+      property.cases[0].clauses[0][0].limit = -limit;
+      return ExactBoxes::make(property, *plan)->exclude(0, lower, upper);
+    };
+    if (!most) {
+      ++empty;
+      EXPECT_TRUE(exclude(false, -1000)) << trial;
+      continue;
+    }
+    EXPECT_TRUE(exclude(true, *most)) << trial;
+    EXPECT_FALSE(exclude(false, *most)) << trial;
+    EXPECT_FALSE(exclude(true, *most - mpq_class(1, 1 << 30))) << trial;
+  }
+  EXPECT_GT(empty, 2);
+  EXPECT_LT(empty, 30);
+}
+
 // Bends at 1/3 of each function of linear pieces, and maxima.
 TEST(ExactBoxes, FunctionsOfLinearPieces) {
   using namespace bf_aot::testing;
   const auto decide = [](const Graph& graph, bool strict, const mpq_class& limit) {
-    const Property property = property_of(1, 1, {0, false, strict, {}, limit});
+    const Property property = property_of(1, 1, {0, false, strict, limit});
     const auto plan = plan_of(graph, property);
     const std::vector<float> lower = {-1}, upper = {1};
     return ExactBoxes::make(property, *plan)->exclude(0, lower, upper);
@@ -208,7 +264,7 @@ TEST(ExactBoxes, NeedTheNetworksOwnNumbers) {
     const ValueId t = b.add(affine(1, 1, {second}, {0}), {h}, {1});
     return b.outputs({b.add(affine(1, 1, {second}, {0}), {t}, {1})});
   };
-  const Property property = property_of(1, 1, {0, false, true, {}, 0});
+  const Property property = property_of(1, 1, {0, false, true, 0});
   const auto exact = plan_of(network(0.5, 0.25), property);
   EXPECT_TRUE(ExactBoxes::make(property, *exact).has_value());
   const auto rounded = plan_of(network(0.5, 0.1), property);

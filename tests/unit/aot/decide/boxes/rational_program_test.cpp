@@ -36,7 +36,7 @@ std::optional<mpq_class> largest_at_vertices(const std::vector<Row>& rows,
 TEST(RationalProgram, LargestValueIsThatOfAVertex) {
   std::mt19937 random(5);
   const auto number = [&] { return mpq_class(static_cast<int>(random() % 13) - 6); };
-  int empty = 0, solved = 0;
+  int empty = 0, solved = 0, known = 0;
   for (int trial = 0; trial < 2000; ++trial) {
     RationalProgram program;
     program.lower = {number(), number()};
@@ -53,7 +53,19 @@ TEST(RationalProgram, LargestValueIsThatOfAVertex) {
     const auto expected = largest_at_vertices(all, program.objective);
     EXPECT_EQ(largest_value(program), expected);
     ++(expected ? solved : empty);
+    const auto optimum = maximise(program);
+    ASSERT_EQ(optimum.has_value(), expected.has_value());
+    if (optimum) {
+      const mpq_class &x = optimum->x[0], &y = optimum->x[1];
+      EXPECT_EQ(program.objective[0] * x + program.objective[1] * y, optimum->value);
+      EXPECT_TRUE(satisfies(all, x, y));
+    }
+    const Room room = room_of(program);
+    EXPECT_FALSE(room == Room::kNone && expected.has_value());
+    EXPECT_FALSE(room == Room::kSome && !expected.has_value());
+    known += room == Room::kOpen ? 0 : 1;
   }
+  EXPECT_GT(known, 1500) << "rows that meet in a point or on an edge are left open";
   EXPECT_GT(empty, 200);
   EXPECT_GT(solved, 200);
 }
@@ -63,6 +75,7 @@ TEST(RationalProgram, WithoutVariables) {
   EXPECT_EQ(largest_value(program), mpq_class(0));
   program.rows.push_back({{}, -1});
   EXPECT_EQ(largest_value(program), std::nullopt);
+  EXPECT_EQ(room_of(program), Room::kNone);
 }
 
 }  // namespace

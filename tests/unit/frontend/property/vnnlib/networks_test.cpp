@@ -44,8 +44,7 @@ TEST(VnnlibNetworks, TensorsFollowOneAnother) {
   EXPECT_EQ(p.input_count, 4);
   EXPECT_EQ(p.output_count, 2);
   EXPECT_EQ(p.cases[0].box, (Box{{0, 0, 2, 4}, {1, 1, 3, 5}}));
-  EXPECT_EQ(p.rows[0], (LinearForm{{0, 1}, {1, -1}}));
-  EXPECT_EQ(p.cases[0].clauses[0][0].inputs, (LinearForm{{3, -1}}));
+  EXPECT_EQ(p.rows[0], (PropertyRow{{{0, 1}, {1, -1}}, {{3, -1}}}));
 }
 
 TEST(VnnlibNetworks, EqualInputsBecomeOne) {
@@ -57,7 +56,9 @@ TEST(VnnlibNetworks, EqualInputsBecomeOne) {
   EXPECT_EQ(p.input_count, 2);
   ASSERT_EQ(p.cases.size(), 2U);
   EXPECT_EQ(p.cases[0].box, (Box{{0, 0}, {0.5, 1}}));
-  EXPECT_EQ(p.cases[0].clauses[0][0].inputs, (LinearForm{{0, 2}, {1, 1}}));
+  const Condition& sum = p.cases[0].clauses[0][0];
+  EXPECT_TRUE(sum.negated);
+  EXPECT_EQ(p.row_of(sum), (PropertyRow{{{0, 1}}, {{0, -2}, {1, -1}}}));
   EXPECT_EQ(p.cases[1].box, (Box{{0, 0}, {0.5, 0.5}})) << "2 x_1 <= 1 is a bound";
   EXPECT_EQ(whole_inputs(p, std::vector<int>{7, 8}, std::vector<int>()),
             (std::vector<int>{7, 8, 8, 7}));
@@ -72,11 +73,11 @@ TEST(VnnlibNetworks, AnInputMayBeAnOutputOfANetworkBefore) {
   EXPECT_EQ(p.cases[0].box, (Box{{0, 0}, {1, 1}}));
   ASSERT_EQ(p.cases[0].clauses[0].size(), 2U) << "the equation is gone";
   const Condition& bound = p.cases[0].clauses[0][0];
-  EXPECT_EQ(p.rows[static_cast<std::size_t>(bound.row)], (LinearForm{{0, 1}}));
+  EXPECT_EQ(p.row_of(bound), (PropertyRow{{{0, 1}}, {}}));
   EXPECT_EQ(bound.limit, 5);
   const Condition& mixed = p.cases[0].clauses[0][1];
-  EXPECT_EQ(p.rows[static_cast<std::size_t>(mixed.row)], (LinearForm{{0, 1}, {1, 2}}));
-  EXPECT_EQ(mixed.inputs, (LinearForm{{0, -3}}));
+  EXPECT_TRUE(mixed.negated);
+  EXPECT_EQ(p.row_of(mixed), (PropertyRow{{{0, 1}, {1, 2}}, {{0, 3}}}));
   EXPECT_EQ(whole_inputs(p, std::vector<int>{7, 8}, std::vector<int>{3, 4}),
             (std::vector<int>{7, 8, 3, 8}));
   // Not of the same network, nor of one behind.

@@ -51,8 +51,8 @@ TEST(Vnnlib, OneBoxOneClause) {
   EXPECT_EQ(p.cases[0].inner, p.cases[0].box);
   ASSERT_EQ(p.cases[0].clauses.size(), 1u);
   EXPECT_EQ(p.cases[0].clauses[0],
-            (Clause{{0, false, false, {}, 0}, {1, true, false, {}, mpq_class(5, 2)}}));
-  EXPECT_EQ(p.rows, (std::vector<LinearForm>{{{0, 1}, {1, -1}}, {{0, 1}}}));
+            (Clause{{0, false, false, 0}, {1, true, false, mpq_class(5, 2)}}));
+  EXPECT_EQ(p.rows, (std::vector<PropertyRow>{{{{0, 1}, {1, -1}}}, {{{0, 1}}}}));
 }
 
 TEST(Vnnlib, MultiplesAndNegationsShareARow) {
@@ -61,9 +61,9 @@ TEST(Vnnlib, MultiplesAndNegationsShareARow) {
       " (<= (/ Y_0 3) (+ 1 (/ Y_1 3)))))");
   EXPECT_EQ(p.rows.size(), 1u);
   ASSERT_EQ(p.cases[0].clauses.size(), 4u);
-  EXPECT_EQ(p.cases[0].clauses[1][0], (Condition{0, true, false, {}, 0}));
-  EXPECT_EQ(p.cases[0].clauses[2][0], (Condition{0, true, false, {}, 3}));
-  EXPECT_EQ(p.cases[0].clauses[3][0], (Condition{0, false, false, {}, 3}));
+  EXPECT_EQ(p.cases[0].clauses[1][0], (Condition{0, true, false, 0}));
+  EXPECT_EQ(p.cases[0].clauses[2][0], (Condition{0, true, false, 3}));
+  EXPECT_EQ(p.cases[0].clauses[3][0], (Condition{0, false, false, 3}));
 }
 
 TEST(Vnnlib, ConstantsMayStandOnEitherSide) {
@@ -162,7 +162,7 @@ TEST(Vnnlib, NestsArbitrarily) {
 
 TEST(Vnnlib, NegationsImplicationsAndEqualities) {
   const Property p = with_box("(assert (not (or (<= Y_0 0) (>= Y_1 1))))");
-  EXPECT_EQ(p.cases.at(0).clauses.at(0), (Clause{{0, true, true, {}, 0}, {1, false, true, {}, 1}}));
+  EXPECT_EQ(p.cases.at(0).clauses.at(0), (Clause{{0, true, true, 0}, {1, false, true, 1}}));
   EXPECT_EQ(with_box("(assert (=> (<= Y_0 0) (<= Y_1 0)))").cases.at(0).clauses.size(), 2u);
   EXPECT_EQ(with_box("(assert (= Y_0 1))").cases.at(0).clauses.at(0).size(), 2u);
   EXPECT_EQ(with_box("(assert (!= Y_0 1))").cases.at(0).clauses.size(), 2u);
@@ -208,7 +208,7 @@ TEST(Vnnlib, RowsAsASpecification) {
   const LinearSpec rounded = to_spec(fine);
   ASSERT_EQ(rounded.row_error.size(), 1u);
   for (std::size_t i = 0; i < 2; ++i) {
-    const mpq_class distance = abs(fine.rows[0][i].second - mpq_class(rounded.rows[0][i]));
+    const mpq_class distance = abs(fine.rows[0].outputs[i].second - mpq_class(rounded.rows[0][i]));
     EXPECT_LE(distance, mpq_class(rounded.row_error[0][i]));
   }
   EXPECT_EQ(to_spec(with_box("(assert (<= X_0 0.5))")).rows.size(), 1u);
@@ -230,7 +230,7 @@ TEST(Vnnlib, RoundedRowsKeepTheirError) {
       graph.nodes.at(static_cast<std::size_t>(producers(graph).at(index_of(graph.outputs[1]))));
   const Constant& weight = std::get<Affine>(row.op).weight;
   for (std::size_t i = 0; i < 2; ++i) {
-    const mpq_class distance = abs(p.rows[0][i].second - mpq_class(weight.data.at(i)));
+    const mpq_class distance = abs(p.rows[0].outputs[i].second - mpq_class(weight.data.at(i)));
     EXPECT_EQ(distance > 0, i == 1) << "10^17 is a double, 12345678901234567 is none";
     EXPECT_LE(distance, mpq_class(weight.error_at(i)));
   }
@@ -253,7 +253,7 @@ TEST(Vnnlib2, NetworksAndIndices) {
   EXPECT_EQ(p.inputs, (std::vector<PropertyTensor>{{"A", "Real", {1, 2}, ""}}));
   EXPECT_EQ(p.outputs, (std::vector<PropertyTensor>{{"B", "real", {2}, "out"}}));
   EXPECT_EQ(p.cases.at(0).box, (Box{{0, 0}, {1, 1}}));
-  EXPECT_EQ(p.rows, (std::vector<LinearForm>{{{0, 1}, {1, -1}}}));
+  EXPECT_EQ(p.rows, (std::vector<PropertyRow>{{{{0, 1}, {1, -1}}}}));
 }
 
 TEST(Vnnlib2, SeveralTensorsAreOneAfterAnother) {

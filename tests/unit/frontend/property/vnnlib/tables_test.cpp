@@ -49,17 +49,16 @@ TEST(VerdictTables, Thresholds) {
   EXPECT_EQ(only_term("(<= (* 2 Y_0) 3)"), (VerdictCondition{0, false, 1.5}));
 }
 
-TEST(VerdictTables, InputsWeakenACondition) {
-  // y <= 1 + x holds somewhere when y <= 4.
-  EXPECT_EQ(only_term("(<= Y_0 (+ 1 X_0))"), (VerdictCondition{0, false, 4}));
-  EXPECT_EQ(only_term("(>= Y_0 (* 2 X_0))"), (VerdictCondition{0, true, -4}));
+TEST(VerdictTables, InputsArePartOfRows) {
+  EXPECT_EQ(only_term("(<= Y_0 (+ 1 X_0))"), (VerdictCondition{0, false, 1}));
+  EXPECT_EQ(only_term("(>= Y_0 (* 2 X_0))"), (VerdictCondition{0, true, 0}));
   const Property property = parse_property(
       "(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)"
       "(assert (<= 0 X_0 1))(assert (<= 0 X_1 1))(assert (<= (+ X_0 X_1) 1))(assert (<= Y_0 0))",
       "p");
   const VerdictTables tables = verdict_tables(property);
-  EXPECT_EQ(tables.terms.size(), 1u);
-  EXPECT_EQ(tables.relaxed, (std::vector<bool>{true}));
+  EXPECT_EQ(tables.terms, (std::vector<VerdictCondition>{{0, false, 1}, {1, false, 0}}));
+  EXPECT_EQ(property.rows[0], (PropertyRow{{}, {{0, 1}, {1, 1}}}));
 }
 
 }  // namespace

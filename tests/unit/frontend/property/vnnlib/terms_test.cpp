@@ -46,8 +46,8 @@ TEST(VnnlibTerms, ProductsAreOverCoprimeForms) {
   EXPECT_EQ(operands[0].terms, (LinearForm{{0, mpq_class(1, 2)}}));
   EXPECT_EQ(operands[1].terms, (LinearForm{{3, mpq_class(1, 4)}}));
   EXPECT_EQ(operands[1].constant, mpq_class(-1, 2));
-  EXPECT_EQ(p.rows, (std::vector<LinearForm>{{{2, 1}}}));
-  EXPECT_EQ(p.cases[0].clauses[0], (Clause{{0, false, false, {}, mpq_class(1, 2)}}));
+  EXPECT_EQ(p.rows, (std::vector<PropertyRow>{{{{2, 1}}, {}}}));
+  EXPECT_EQ(p.cases[0].clauses[0], (Clause{{0, false, false, mpq_class(1, 2)}}));
 }
 
 TEST(VnnlibTerms, EqualProductsAreOne) {
@@ -62,7 +62,7 @@ TEST(VnnlibTerms, InputsOfSuchConditionsAreDerived) {
   EXPECT_EQ(p.derived[1].kind, Kind::kSum);
   EXPECT_EQ(p.derived[1].operands[0].terms,
             (LinearForm{{0, mpq_class(1, 2)}, {1, mpq_class(-1, 4)}}));
-  EXPECT_TRUE(p.cases[0].clauses[0][0].inputs.empty());
+  EXPECT_TRUE(p.row_of(p.cases[0].clauses[0][0]).inputs.empty());
 }
 
 TEST(VnnlibTerms, MaximaOfConditionsAreSplit) {
