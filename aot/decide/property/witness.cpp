@@ -96,7 +96,7 @@ Proof judge(const Condition& condition, const Property& property, const std::vec
   const PropertyRow& row = property.row_of(condition);
   Sum sum;
   for (const auto& [output, factor] : row.outputs)
-    sum.add_product(enclose(factor), y[static_cast<std::size_t>(output)]);
+    sum.add_product(enclosed(factor), y[static_cast<std::size_t>(output)]);
   const Bounded part = sum.result();
   if (!std::isfinite(part.value) || !std::isfinite(part.error)) return Proof::kOpen;
   const mpq_class limit = remaining_limit(condition, row, x);

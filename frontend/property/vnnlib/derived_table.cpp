@@ -130,8 +130,8 @@ Multiple DerivedTable::largest(std::vector<Affine> forms, const Token& place) {
 std::vector<DerivedValue> DerivedTable::take(Property& property) const {
   constexpr std::int64_t kFirst = kFirstDerived - kFirstOutput;
   std::vector<bool> read(entries_.size());
-  for (const LinearForm& row : property.rows)
-    for (const auto& [index, factor] : row)
+  for (const PropertyRow& row : property.rows)
+    for (const auto& [index, factor] : row.outputs)
       if (index >= kFirst) read[static_cast<std::size_t>(index - kFirst)] = true;
   for (std::size_t i = entries_.size(); i-- > 0;)
     if (read[i])
@@ -165,8 +165,8 @@ std::vector<DerivedValue> DerivedTable::take(Property& property) const {
     value.kind = entries_[i].kind;
     for (const Affine& operand : entries_[i].operands) value.operands.push_back(form_of(operand));
   }
-  for (LinearForm& row : property.rows)
-    for (auto& [index, factor] : row)
+  for (PropertyRow& row : property.rows)
+    for (auto& [index, factor] : row.outputs)
       if (index >= kFirst)
         index = property.output_count + number[static_cast<std::size_t>(index - kFirst)];
   return values;

@@ -378,10 +378,9 @@ void FormulaReader::rename_inputs(Disjunct& disjunct, const TiedInputs& tied, co
   Disjunct made;
   const auto add = [&](Affine affine, bool strict) {
     const Disjunction parts = below_zero(std::move(affine), strict, place);
-    if (parts.empty())
-      made.conditions.push_back({-1, false, false, {}, -1});  // 0 <= -1
-    else
-      append(made, parts[0]);
+    if (!parts.empty()) return append(made, parts[0]);
+    for (const bool upper : {false, true})  // 0 < x_0 < 0: it never holds
+      made.bounds.push_back({0, upper, true, keep(mpq_class(0))});
   };
   for (const InputBound& bound : disjunct.bounds) {
     const Variable variable = renamed(bound.input);

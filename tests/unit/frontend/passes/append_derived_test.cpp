@@ -154,10 +154,14 @@ TEST(AppendDerived, RowsOfRandomFormulas) {
       const auto rows = evaluate(graph, {{x[0].get_d(), x[1].get_d(), x[2].get_d()}})[2];
       for (std::size_t i = 0; i < property.rows.size(); ++i) {
         mpq_class exact = 0, size = 1;
-        for (const auto& [index, factor] : property.rows[i]) {
-          exact += factor * all[static_cast<std::size_t>(index)];
-          size += abs(factor * all[static_cast<std::size_t>(index)]);
-        }
+        const auto add = [&](const mpq_class& factor, const mpq_class& value) {
+          exact += factor * value;
+          size += abs(factor * value);
+        };
+        for (const auto& [index, factor] : property.rows[i].outputs)
+          add(factor, all[static_cast<std::size_t>(index)]);
+        for (const auto& [index, factor] : property.rows[i].inputs)
+          add(factor, x[static_cast<std::size_t>(index)]);
         EXPECT_NEAR(rows[i], exact.get_d(), 1e-9 * size.get_d());
       }
     }

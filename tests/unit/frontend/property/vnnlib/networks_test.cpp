@@ -118,7 +118,7 @@ TEST(VnnlibNetworks, TensorsOfOneName) {
   const Property p = query_of(twice + "(assert (< f.Y[0] g.Y[0]))");
   EXPECT_EQ(p.networks[1].equal_to, "f");
   EXPECT_EQ(p.input_count, 1);
-  EXPECT_EQ(p.rows[0], (LinearForm{{0, 1}, {1, -1}}));
+  EXPECT_EQ(p.rows[0], (PropertyRow{{{0, 1}, {1, -1}}, {}}));
   EXPECT_TRUE(has(query_error(twice + "(assert (< Y[0] 1))"),
                   "several networks declare 'Y[0]'\n  hint: write f.Y"));
 }

@@ -124,13 +124,12 @@ TEST(VnnlibRandom, ExcludedClausesDoNotHold) {
     const VerdictTables tables = verdict_tables(property);
     const Point point = generator.point();
     std::vector<float> value_low, value_high;
-    const std::vector<mpq_class> x(point.x.begin(), point.x.end());
+    const std::vector<mpq_class>& x = point.x;
     for (const PropertyRow& row : property.rows) {
       const mpq_class value = test::value_of(row, x, point.y);
       value_low.push_back(float_at_most(value));
       value_high.push_back(float_at_least(value));
     }
-    const std::vector<mpq_class>& x = point.x;
     std::size_t clause = 0;
     for (const PropertyCase& one : property.cases) {
       bool inside = true;

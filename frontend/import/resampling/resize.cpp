@@ -9,8 +9,8 @@
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/choices.h"
 #include "frontend/import/helpers/importing.h"
-#include "frontend/import/helpers/resampling.h"
 #include "frontend/import/operators/operators.h"
+#include "frontend/import/resampling/axis.h"
 
 namespace bf_aot {
 namespace {

@@ -12,8 +12,8 @@
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/choices.h"
 #include "frontend/import/helpers/importing.h"
-#include "frontend/import/helpers/resampling.h"
 #include "frontend/import/operators/operators.h"
+#include "frontend/import/resampling/axis.h"
 
 // GridSample by a grid that is known: each element of the output is a sum of elements of the image
 // with weights. Positions and weights are computed exactly, in rational numbers.

@@ -1,4 +1,4 @@
-#include "frontend/import/helpers/resampling.h"
+#include "frontend/import/resampling/axis.h"
 
 #include <algorithm>
 #include <map>
