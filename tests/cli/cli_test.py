@@ -171,10 +171,10 @@ class Run(Case):
             self.run_tool("run", TINY, "--box", box, *options, code=2)
 
     def test_what_takes_long_is_said_before_and_stops(self):
-        """Of twelve convolutions of 128 x 128 pixels crown takes minutes, a tile of rows does not."""
+        """Of twelve convolutions of 128 x 128 pixels crown takes half a minute and more, a tile of rows does not."""
         model = large_image(self.work / "large.onnx")
         box = self.write("b.json", {"lower": [0.0] * 128 * 128, "upper": [0.5] * 128 * 128})
-        process = self.start("run", model, "--box", box)
+        process = self.start("run", model, "--box", box, "--jobs", "1")
         said = process.stderr.readline()
         self.assertRegex(said, r"^bf-aot: crown is predicted to take \d+ (s|min|h|days).*; --timeout SECONDS "
                                r"limits it, --method crown-ibp takes \d")
@@ -182,7 +182,7 @@ class Run(Case):
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
         self.assertEqual((process.returncode, output), (130, ""))
-        result = self.run_json("run", model, "--box", box, "--timeout", "2")
+        result = self.run_json("run", model, "--box", box, "--timeout", "2", "--jobs", "1")
         self.assertEqual(result["instead_of"], "crown")
         self.assertIn(result["method"], ("ibp", "crown-ibp"))
         self.assertEqual(len(result["outputs"]["lower"]), 1)
