@@ -189,14 +189,13 @@ bool tighten_ranges(const BoxNetwork& network, std::span<NodeLanes* const> lanes
   std::vector<NewRange> made(neurons.size());
   for (std::size_t first = 0; first < neurons.size();) {
     const std::size_t end = end_of_round(network, neurons, first, settings.by_layer);
-    engine::share(lanes.size(), (end - first + kTogether - 1) / kTogether,
-                  [&](std::size_t group, std::size_t worker) {
-                    const std::size_t at = first + group * kTogether;
-                    const std::size_t count = std::min(kTogether, end - at);
-                    prove_ranges(network, *lanes[worker], node, clause, program,
-                                 neurons.subspan(at, count), settings.steps, pause,
-                                 std::span(made).subspan(at, count));
-                  });
+    const auto prove = [&](std::size_t group, std::size_t worker) {
+      const std::size_t at = first + group * kTogether;
+      const std::size_t count = std::min(kTogether, end - at);
+      prove_ranges(network, *lanes[worker], node, clause, program, neurons.subspan(at, count),
+                   settings.steps, pause, std::span(made).subspan(at, count));
+    };
+    engine::share(lanes.size(), (end - first + kTogether - 1) / kTogether, prove, pause);
     for (; first < end; ++first)
       if (!narrow(network, node, neurons[first], made[first])) return false;
   }

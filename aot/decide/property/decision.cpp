@@ -340,7 +340,7 @@ class Decision {
     outcome_.decide_seconds += deciding.seconds();
   }
 
-  // What a thread that searches has for itself, besides the first one's.
+  // A verifier and gradients for one thread that searches. The first one takes made_.host.
   struct Searcher {
     std::unique_ptr<const engine::HostVerifier> host;
     std::unique_ptr<RowGradients> gradients;
@@ -369,7 +369,7 @@ class Decision {
     const CaseProgress progress = [&](std::size_t done, std::size_t count) {
       if (is_caller()) case_progress(DecisionPhase::kSearch)(done, count);
     };
-    engine::share(workers, workers, [&](std::size_t i, std::size_t) {
+    const auto seek = [&](std::size_t i, std::size_t) {
       const double left = seconds - deciding.seconds();
       if (i > 0 && left <= 0) return;
       const SearchStart start{searches_ + 1 + static_cast<unsigned>(i),
@@ -377,7 +377,8 @@ class Decision {
       const engine::HostVerifier& host = i == 0 ? *made_.host : *searchers_[i].host;
       found[i] = falsify(evaluation(host), property_, cases_, prove, left, stop, progress, start);
       if (found[i]) over = true;
-    });
+    };
+    engine::share(workers, workers, seek, stop);
     searches_ += static_cast<unsigned>(workers);
     const auto first =
         std::ranges::find_if(found, [](const auto& each) { return each.has_value(); });
@@ -394,8 +395,8 @@ class Decision {
     searchers_.push_back(std::move(made));
   }
 
-  // As many as there are threads, and memory for their gradients. One where the verifier itself
-  // judges points.
+  // The number of threads that search: at most as many as there is memory for their gradients, and
+  // one where the verifier itself judges points.
   std::size_t search_workers() const {
     if (made_.plan->config.semantics == Semantics::kFloat32Exact) return 1;
     const std::int64_t most = std::max<std::int64_t>(kMostGradientElements / elements(), 1);

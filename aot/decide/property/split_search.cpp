@@ -122,8 +122,9 @@ class SplitSearch::Running {
       if (!search_.prepare(together.front())) return;
       tree::TreeCalls calls = tree_calls();
       calls.prove = [this](const tree::Proposal& proposal) { return prove(proposal); };
-      calls.stop = [this] { return stopwatch_.seconds() >= limit_ || calls_.stop(); };
-      search_.search_.expand_roots(search_.state, together, calls);
+      calls.stop = calls_.stop;
+      search_.search_.expand_roots(search_.state, together,
+                                   {.seconds = limit_ - stopwatch_.seconds()}, calls);
     }
   }
 

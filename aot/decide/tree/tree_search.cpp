@@ -54,6 +54,34 @@ struct Seat final : OpenNodes {
   }
 };
 
+// Counts the leaf that a node became, or hands its children to `split(first, second)`.
+template <class Split>
+void settle(const Node& node, Expansion& made, RootLeaves& leaves, const Split& split) {
+  if (made.fate == Fate::kClosed)
+    leaves.closed.add(node.depth);
+  else if (made.fate == Fate::kStuck || node.depth == kMostDepth)
+    leaves.stuck.add(node.depth);
+  else
+    split(Node{node.root, node.depth + 1, std::move(made.first)},
+          Node{node.root, node.depth + 1, std::move(made.second)});
+}
+
+// Lets a worker ask `goes_on` while this lives.
+class Asking {
+ public:
+  Asking(TreeWorker& worker, std::function<bool()> goes_on) : worker_(worker) {
+    worker_.goes_on = std::move(goes_on);
+  }
+  ~Asking() {
+    worker_.goes_on = [] { return true; };
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+ private:
+  TreeWorker& worker_;
+};
+
 class Run final : public SharedNodes {
  public:
   Run(std::vector<std::unique_ptr<TreeWorker>>& workers, const WorkerFactory& factory,
@@ -139,9 +167,9 @@ class Run final : public SharedNodes {
     TreeWorker& worker = *workers_[thread];
     Seat& seat = seats_[thread];
     seat.points_before = worker.points();
-    worker.goes_on = [this] {
+    const Asking asking(worker, [this] {
       return !over_ && (std::this_thread::get_id() != caller_ || !is_stopped());
-    };
+    });
     try {
       while (!over_) {
         if (auto proposal = worker.try_points(seat)) propose(std::move(*proposal));
@@ -305,18 +333,14 @@ class Run final : public SharedNodes {
       for (std::size_t i = 0; i < seat.batch.size(); ++i) {
         Node& node = seat.batch[i];
         Expansion& expansion = seat.expansions[i];
-        RootLeaves& leaves = seat.fresh.at(node.root);
         open_bytes_ -= bytes_of(node);
-        if (expansion.fate == Fate::kClosed) {
-          leaves.closed.add(node.depth);
+        if (expansion.fate == Fate::kClosed)
           closed += std::ldexp(1.0, -static_cast<int>(node.depth));
-        } else if (expansion.fate == Fate::kStuck || node.depth == kMostDepth) {
-          leaves.stuck.add(node.depth);
-        } else {
-          push(seat, node, std::move(expansion.second));
-          push(seat, node, std::move(expansion.first));
+        settle(node, expansion, seat.fresh.at(node.root), [&](Node first, Node second) {
+          push(seat, std::move(second));
+          push(seat, std::move(first));
           ++split;
-        }
+        });
       }
       pending_ += 2 * split;
       pending_ -= seat.batch.size();
@@ -329,9 +353,9 @@ class Run final : public SharedNodes {
     if (idle_ > 0 && split > 0) work_.notify_all();
   }
 
-  void push(Seat& seat, const Node& parent, std::vector<std::byte> state) {
-    seat.nodes.push_back({parent.root, parent.depth + 1, std::move(state)});
-    open_bytes_ += bytes_of(seat.nodes.back());
+  void push(Seat& seat, Node node) {
+    open_bytes_ += bytes_of(node);
+    seat.nodes.push_back(std::move(node));
   }
 
   void add_to_state(const std::vector<RootLeaves>& leaves) {
@@ -384,27 +408,6 @@ class Run final : public SharedNodes {
 
 }  // namespace
 
-namespace {
-
-// Puts the expansion of an open node of depth 0 into the state.
-void apply_to(TreeState& state, const Node& node, Expansion expansion,
-              std::vector<Proposal>& proposals) {
-  std::erase_if(state.open, [&](const Node& open) { return open.root == node.root; });
-  ++state.nodes;
-  RootLeaves& leaves = state.roots.at(node.root);
-  if (expansion.fate == Fate::kClosed) {
-    leaves.closed.add(0);
-  } else if (expansion.fate == Fate::kStuck) {
-    leaves.stuck.add(0);
-  } else {
-    state.open.push_back({node.root, 1, std::move(expansion.second)});
-    state.open.push_back({node.root, 1, std::move(expansion.first)});
-  }
-  if (expansion.proposal) proposals.push_back(std::move(*expansion.proposal));
-}
-
-}  // namespace
-
 TreeSearch::TreeSearch(std::size_t threads, WorkerFactory factory)
     : factory_(std::move(factory)), workers_(std::max<std::size_t>(threads, 1)) {}
 
@@ -415,22 +418,23 @@ TreeEnd TreeSearch::run(TreeState& state, const TreeLimits& limits, const TreeCa
 }
 
 bool TreeSearch::expand_roots(TreeState& state, std::span<const std::uint32_t> roots,
-                              const TreeCalls& calls) {
+                              const TreeLimits& limits, const TreeCalls& calls) {
   std::vector<Node> nodes;
   for (const Node& node : state.open)
     if (node.depth == 0 && std::ranges::find(roots, node.root) != roots.end())
       nodes.push_back(node);
+  const system::Stopwatch stopwatch;
   std::vector<std::optional<Expansion>> made(nodes.size());
   std::atomic<bool> over = false;
   const auto goes_on = [&, caller = std::this_thread::get_id()] {
     if (!over && std::this_thread::get_id() == caller && calls.stop()) over = true;
     return !over;
   };
-  engine::share(workers_.size(), nodes.size(), [&](std::size_t i, std::size_t thread) {
-    if (!goes_on()) return;
+  const auto expand = [&](std::size_t i, std::size_t thread) {
+    if (!goes_on() || stopwatch.seconds() >= limits.seconds) return;
     if (workers_[thread] == nullptr) workers_[thread] = factory_(thread);
     TreeWorker& worker = *workers_[thread];
-    worker.goes_on = [&over] { return !over; };
+    const Asking asking(worker, goes_on);
     std::vector<Expansion> expansions;
     try {
       worker.expand({&nodes[i], 1}, expansions);
@@ -438,11 +442,18 @@ bool TreeSearch::expand_roots(TreeState& state, std::span<const std::uint32_t> r
     } catch (const Abandoned&) {
       BF_CHECK(over);
     }
-  });
+  };
+  engine::share(workers_.size(), nodes.size(), expand, goes_on);
   std::vector<Proposal> proposals;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!made[i]) continue;
-    apply_to(state, nodes[i], std::move(*made[i]), proposals);
+    std::erase_if(state.open, [&](const Node& open) { return open.root == nodes[i].root; });
+    ++state.nodes;
+    settle(nodes[i], *made[i], state.roots.at(nodes[i].root), [&](Node first, Node second) {
+      state.open.push_back(std::move(second));
+      state.open.push_back(std::move(first));
+    });
+    if (made[i]->proposal) proposals.push_back(std::move(*made[i]->proposal));
   }
   return std::ranges::any_of(proposals, calls.prove);
 }
@@ -458,17 +469,11 @@ void expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker) 
     expansions.clear();
     worker.expand({&node, 1}, expansions);
     BF_CHECK(expansions.size() == 1);
-    Expansion& made = expansions[0];
     ++state.nodes;
-    RootLeaves& leaves = state.roots.at(node.root);
-    if (made.fate == Fate::kClosed) {
-      leaves.closed.add(node.depth);
-    } else if (made.fate == Fate::kStuck || node.depth == kMostDepth) {
-      leaves.stuck.add(node.depth);
-    } else {
-      open.push_back({node.root, node.depth + 1, std::move(made.first)});
-      open.push_back({node.root, node.depth + 1, std::move(made.second)});
-    }
+    settle(node, expansions[0], state.roots.at(node.root), [&](Node first, Node second) {
+      open.push_back(std::move(first));
+      open.push_back(std::move(second));
+    });
   }
   state.open.assign(std::make_move_iterator(open.begin()), std::make_move_iterator(open.end()));
 }

@@ -77,10 +77,11 @@ class TreeSearch {
   TreeEnd run(TreeState& state, const TreeLimits& limits, const TreeCalls& calls);
 
   // Expands the whole roots, of depth 0, that are open among `roots`, side by side: one root alone
-  // keeps one thread busy. Returns whether a proposal was proven. A stop that `calls` asks for
-  // leaves roots open. Throws what a worker or a function of `calls` throws, after which the state
-  // is as before.
-  bool expand_roots(TreeState& state, std::span<const std::uint32_t> roots, const TreeCalls& calls);
+  // keeps one thread busy. Returns whether a proposal was proven. Begins none after the limit's
+  // seconds, and leaves those that a stop ends open. Throws what a worker or a function of `calls`
+  // throws, after which the state is as before.
+  bool expand_roots(TreeState& state, std::span<const std::uint32_t> roots,
+                    const TreeLimits& limits, const TreeCalls& calls);
 
  private:
   WorkerFactory factory_;

@@ -2,32 +2,82 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <mutex>
+#include <thread>
 
 #include "runtime/host/thread_executor.h"
 
 namespace bf_aot::engine {
 namespace {
 
-struct Shared {
-  const std::function<void(std::size_t, std::size_t)>& body;
-  const std::size_t count;
-  std::atomic<std::size_t> next = 0;
-  std::mutex mutex;  // of what follows
-  std::exception_ptr thrown;
-};
+using Body = std::function<void(std::size_t i, std::size_t worker)>;
 
-void work(void* data, std::size_t worker) noexcept {
-  Shared& shared = *static_cast<Shared*>(data);
-  try {
-    for (std::size_t i = shared.next++; i < shared.count; i = shared.next++) shared.body(i, worker);
-  } catch (...) {
-    shared.next = shared.count;
-    const std::scoped_lock lock(shared.mutex);
-    if (!shared.thrown) shared.thrown = std::current_exception();
+// The state that the workers of a call of share() have in common.
+class Shared {
+ public:
+  Shared(std::size_t count, const Body& body, const std::function<void()>& wait)
+      : count_(count), body_(body), wait_(wait) {}
+
+  static void work(void* data, std::size_t worker) noexcept {
+    static_cast<Shared*>(data)->work(worker);
   }
-}
+  void work(std::size_t worker) noexcept {
+    guarded([&] { do_pieces(worker); });
+    if (wait_ && std::this_thread::get_id() == caller_) wait_for_others();
+  }
+
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  void do_pieces(std::size_t worker) {
+    const Working working(working_);
+    for (std::size_t i = next_++; i < count_; i = next_++) body_(i, worker);
+  }
+
+  // Pieces that are left belong to workers that are at work.
+  void wait_for_others() noexcept {
+    constexpr std::chrono::milliseconds kPause{1};
+    while (working_ > 0) {
+      guarded(wait_);
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+
+  template <class Call>
+  void guarded(const Call& call) noexcept {
+    try {
+      call();
+    } catch (...) {
+      next_ = count_;
+      const std::scoped_lock lock(mutex_);
+      if (!thrown_) thrown_ = std::current_exception();
+    }
+  }
+
+  // Counts a worker while it lives.
+  class Working {
+   public:
+    explicit Working(std::atomic<std::size_t>& count) : count_(count) { ++count_; }
+    ~Working() { --count_; }
+    Working(const Working&) = delete;
+    Working& operator=(const Working&) = delete;
+
+   private:
+    std::atomic<std::size_t>& count_;
+  };
+
+  const std::size_t count_;
+  const Body& body_;
+  const std::function<void()>& wait_;
+  const std::thread::id caller_ = std::this_thread::get_id();
+  std::atomic<std::size_t> next_ = 0, working_ = 0;
+  std::mutex mutex_;  // of what follows
+  std::exception_ptr thrown_;
+};
 
 }  // namespace
 
@@ -43,17 +93,16 @@ const bf_executor* pool() noexcept {
   return threads == nullptr ? nullptr : threads->get();
 }
 
-void share(std::size_t workers, std::size_t count,
-           const std::function<void(std::size_t i, std::size_t worker)>& body) {
-  Shared shared{body, count, {}, {}, {}};
+void share(std::size_t workers, std::size_t count, const Body& body,
+           const std::function<void()>& wait) {
+  Shared shared(count, body, wait);
   const bf_executor* const threads = workers > 1 && count > 1 ? pool() : nullptr;
-  if (threads != nullptr) {
-    const std::size_t jobs = std::min({workers, threads->workers, count});
-    threads->run(threads->self, work, &shared, jobs);
-  } else {
-    work(&shared, 0);
-  }
-  if (shared.thrown) std::rethrow_exception(shared.thrown);
+  if (threads != nullptr)
+    threads->run(threads->self, Shared::work, &shared,
+                 std::min({workers, threads->workers, count}));
+  else
+    shared.work(0);
+  shared.rethrow();
 }
 
 }  // namespace bf_aot::engine

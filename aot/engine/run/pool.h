@@ -15,8 +15,11 @@ const bf_executor* pool() noexcept;
 
 // Calls body(i, worker) once for each i < count, by at most `workers` workers of the pool, the
 // caller among them: two calls at a time have other numbers worker < workers. Which worker does
-// what is left to chance. Throws the first of what the body throws; what is left is then left out.
+// what is left to chance. wait: called on the caller's thread about every millisecond while it
+// waits for others; may be empty. Throws the first of what body and wait throw; pieces that are not
+// begun are then left out.
 void share(std::size_t workers, std::size_t count,
-           const std::function<void(std::size_t i, std::size_t worker)>& body);
+           const std::function<void(std::size_t i, std::size_t worker)>& body,
+           const std::function<void()>& wait = {});
 
 }  // namespace bf_aot::engine

@@ -168,22 +168,46 @@ TEST(TreeSearch, RootsMayBeExpandedSideBySideBefore) {
       return false;
     };
     const std::vector<std::uint32_t> roots = {1, 2, 4, 7};
-    EXPECT_FALSE(search.expand_roots(state, roots, calls));
+    EXPECT_FALSE(search.expand_roots(state, roots, {}, calls));
     EXPECT_EQ(state.nodes, 3u);
     EXPECT_EQ(proposed.size(), 3u);
     EXPECT_TRUE(is_whole(state));
-    EXPECT_FALSE(search.expand_roots(state, roots, calls));
+    EXPECT_FALSE(search.expand_roots(state, roots, {}, calls));
     EXPECT_EQ(state.nodes, 3u) << "they are expanded";
     EXPECT_EQ(search.run(state, {}, {}), TreeEnd::kComplete);
     EXPECT_EQ(state.roots, whole.state.roots);
     EXPECT_EQ(state.nodes, whole.state.nodes);
     state = made_roots(5);
     calls.prove = [](const Proposal& proposal) { return proposal.root == 4; };
-    EXPECT_TRUE(search.expand_roots(state, roots, calls));
+    EXPECT_TRUE(search.expand_roots(state, roots, {}, calls));
     state = made_roots(5);
-    calls.stop = [] { return true; };
-    search.expand_roots(state, roots, calls);
+    search.expand_roots(state, roots, {.seconds = 0}, {});
+    EXPECT_EQ(state, made_roots(5)) << "none is begun";
+  }
+}
+
+TEST(TreeSearch, RootsThatAreExpandedAreStopped) {
+  for (const std::size_t threads : kThreads) {
+    std::atomic<std::uint64_t> expanded = 0;
+    MadeTree tree;
+    tree.expanded = &expanded;
+    tree.endless = 2;
+    TreeState state = made_roots(5);
+    TreeSearch search(threads, made_workers(tree));
+    TreeCalls calls;
+    const std::thread::id caller = std::this_thread::get_id();
+    calls.stop = [&] {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      return expanded >= tree.endless;
+    };
+    const std::vector<std::uint32_t> roots = {0, 1, 2, 3, 4};
+    EXPECT_FALSE(search.expand_roots(state, roots, {}, calls));
     EXPECT_TRUE(is_whole(state));
+    EXPECT_LE(state.nodes, 1u);
+    calls.stop = []() -> bool { throw std::logic_error("enough"); };
+    const TreeState before = state;
+    EXPECT_THROW(search.expand_roots(state, roots, {}, calls), std::logic_error);
+    EXPECT_EQ(state, before);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -42,6 +43,35 @@ TEST(Pool, ThrowsWhatThePiecesThrow) {
     };
     EXPECT_THROW(share(workers, 1'000'000, fails), std::runtime_error);
     EXPECT_LT(calls, 1'000'000);
+  }
+}
+
+// The caller's own pieces may end long before those of others.
+TEST(Pool, AsksTheCallerWhileItWaits) {
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<bool> over = false;
+  int asked = 0;
+  const auto until_over = [&](std::size_t, std::size_t) {
+    if (std::this_thread::get_id() == caller) return;
+    while (!over) std::this_thread::yield();
+  };
+  share(4, 1000, until_over, [&] {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    over = ++asked > 2;
+  });
+  const auto fails = [] { throw std::runtime_error("enough"); };
+  for (int i = 0; i < 20; ++i) {
+    std::atomic<int> calls = 0;
+    const auto slow = [&](std::size_t, std::size_t) {
+      ++calls;
+      if (std::this_thread::get_id() != caller)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    };
+    try {
+      share(2, 2, slow, fails);
+    } catch (const std::runtime_error&) {
+    }
+    EXPECT_GE(calls, 1);
   }
 }
 
