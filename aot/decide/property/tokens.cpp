@@ -303,11 +303,12 @@ Outcome TokenSearch::run() {
     for (std::size_t i = 0; i < outcome_.cases && !outcome_.witness && !outcome_.stopped; ++i)
       if (search_case(i)) ++outcome_.verified_cases;
   });
-  outcome_.stopped = outcome_.stopped || calls_.stop();
   outcome_.branched.seconds = outcome_.decide_seconds = deciding.seconds();
   outcome_.answer = outcome_.witness                            ? Answer::kFalsified
                     : outcome_.verified_cases == outcome_.cases ? Answer::kVerified
                                                                 : Answer::kUnknown;
+  // A call that was stopped leaves its case open.
+  if (outcome_.answer == Answer::kUnknown && calls_.stop()) outcome_.stopped = true;
   return std::move(outcome_);
 }
 
