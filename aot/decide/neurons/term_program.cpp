@@ -10,6 +10,10 @@ namespace {
 // Numbers of a program's matrix, at most.
 constexpr std::size_t kMostNumbers = 20'000;
 
+bool all_finite(const std::vector<float>& weights) {
+  return std::ranges::all_of(weights, [](float weight) { return std::isfinite(weight); });
+}
+
 }  // namespace
 
 TermProgram::TermProgram(const BoxNetwork& network, NodeLanes& lanes, const SplitNode& node)
@@ -86,8 +90,7 @@ std::optional<std::vector<float>> TermProgram::best_weights() const {
   std::vector<float> made;
   for (std::size_t t = 0; t < terms_; ++t)
     made.push_back(static_cast<float>(solved.multipliers[t] / sum));
-  if (!std::ranges::all_of(made, [](float weight) { return std::isfinite(weight); }))
-    return std::nullopt;
+  if (!all_finite(made)) return std::nullopt;
   return made;
 }
 
@@ -100,6 +103,7 @@ std::optional<TermMultipliers> TermProgram::best_multipliers(const InputPlane& r
   for (std::size_t t = 0; t < terms_; ++t)
     made.terms.push_back(static_cast<float>(solved.multipliers[t]));
   made.clause = static_cast<float>(solved.multipliers[terms_]);
+  if (!all_finite(made.terms) || !std::isfinite(made.clause)) return std::nullopt;
   return made;
 }
 
