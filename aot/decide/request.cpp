@@ -1,7 +1,6 @@
 #include "aot/decide/request.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "aot/build/compile.h"
@@ -11,6 +10,7 @@
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/verifier.h"
 #include "aot/system/interrupt.h"
+#include "aot/system/process.h"
 #include "aot/system/progress.h"
 
 namespace bf_aot::decide {
@@ -22,7 +22,7 @@ using Decision = Outcome(const Sampler&, const Property&, const DecisionSettings
                          const DecisionCalls&);
 
 std::size_t jobs_of(const Request& request) {
-  return request.jobs > 0 ? request.jobs : std::max(1U, std::thread::hardware_concurrency());
+  return request.jobs > 0 ? request.jobs : system::core_count();
 }
 
 DecisionSettings settings_of(const Request& request, Semantics semantics,

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
@@ -272,6 +273,10 @@ ProcessPool::Ended ProcessPool::wait() {
     for (std::size_t i = 0; i < running_.size(); ++i)
       if (!running_[i]->is_open()) return take(i);
   }
+}
+
+std::size_t core_count() {
+  return std::max(1U, std::thread::hardware_concurrency());
 }
 
 std::optional<std::string> find_program(const std::string& name) {

@@ -63,6 +63,9 @@ class ProcessPool {
   std::vector<std::unique_ptr<Running>> running_;
 };
 
+// The number of threads that this machine runs at the same time; 1 where that is not known.
+std::size_t core_count();
+
 // The path of an executable: `name` itself when it holds a slash (made absolute), else searched in
 // $PATH. Empty when there is none.
 std::optional<std::string> find_program(const std::string& name);

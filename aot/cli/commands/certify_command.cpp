@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "aot/apps/certify/certify.h"
 #include "aot/apps/certify/page.h"
@@ -20,6 +19,7 @@
 #include "aot/input/json_io.h"
 #include "aot/system/files.h"
 #include "aot/system/interrupt.h"
+#include "aot/system/process.h"
 #include "aot/system/progress.h"
 #include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
@@ -293,8 +293,7 @@ apps::CertifyQuestion question_of(const CertifyArguments& a) {
   question.options.bounds = library_options(a.values);
   question.options.bounds.batch = 8;
   question.options.bounds.threads =
-      a.jobs > 0 ? a.jobs
-                 : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 256);
+      a.jobs > 0 ? a.jobs : static_cast<int>(std::min<std::size_t>(system::core_count(), 256));
   question.options.decide = a.decide;
   question.options.decide_seconds = a.decide_seconds;
   return question;

@@ -9,7 +9,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "aot/build/compile.h"
 #include "aot/build/frontend_result.h"
@@ -27,6 +26,7 @@
 #include "aot/input/json/tokens.h"
 #include "aot/input/json_io.h"
 #include "aot/system/interrupt.h"
+#include "aot/system/process.h"
 #include "aot/system/progress.h"
 #include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
@@ -379,9 +379,9 @@ int run_command(const Call& call) {
     return usage_error(app, "--box is required, or --centre and --eps, or --tokens");
 
   build::CompileOptions options = compile_options(arguments.model);
-  options.planner.workers = engine::workers_of(
-      options, arguments.jobs > 0 ? static_cast<std::size_t>(arguments.jobs)
-                                  : std::max(1U, std::thread::hardware_concurrency()));
+  options.planner.workers =
+      engine::workers_of(options, arguments.jobs > 0 ? static_cast<std::size_t>(arguments.jobs)
+                                                     : system::core_count());
   const RunResult result = arguments.timeout > 0 ? run_within(arguments, options)
                            : options.planner.lowering == Lowering::kReference
                                ? run_reference(arguments, options)

@@ -50,7 +50,7 @@ void check_congruence(const Property& property, const PropertyNetwork& network,
          "leave isomorphic-to out");
 }
 
-// What a check of the networks' operators needs to know of all of them.
+// Adds to `all` what checks of operators and of types read of one network's information.
 void join(ModelInfo& all, const ModelInfo& one) {
   all.file_name += (all.file_name.empty() ? "" : ", ") + one.file_name;
   all.sha256 += one.sha256;

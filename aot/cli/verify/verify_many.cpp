@@ -3,21 +3,20 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <thread>
 
 #include "aot/apps/instances/instances.h"
 #include "aot/cli/options/config_file.h"
 #include "aot/cli/options/library_options.h"
 #include "aot/cli/verify/verify_run.h"
 #include "aot/engine/verifier/report.h"
+#include "aot/system/process.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {
 namespace {
 
 int jobs_of(const VerifyArguments& arguments) {
-  return arguments.jobs > 0 ? arguments.jobs
-                            : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return arguments.jobs > 0 ? arguments.jobs : static_cast<int>(system::core_count());
 }
 
 // Options of this command that are about many questions, or about each. Of the table, plans in this

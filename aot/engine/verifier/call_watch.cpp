@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "aot/system/process.h"
 #include "planner/cost/cost_model.h"
 
 namespace bf_aot::engine {
@@ -18,8 +19,8 @@ double workers_of(const Entry& entry, const Task& task) {
   const bool has_rows = std::ranges::any_of(task.steps, [&](int step) {
     return std::holds_alternative<BackwardRows>(entry.steps[static_cast<std::size_t>(step)]);
   });
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  return has_rows ? std::min(static_cast<double>(entry.workers), static_cast<double>(cores)) : 1;
+  const auto cores = static_cast<double>(system::core_count());
+  return has_rows ? std::min(static_cast<double>(entry.workers), cores) : 1;
 }
 
 }  // namespace

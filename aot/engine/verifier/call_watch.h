@@ -34,7 +34,7 @@ class CallWatch final : public engine::Watch {
   using Tell = std::function<bool(const engine::Place& place, double share)>;
 
   // `tell` is called on the thread that makes the watch: first at once, then every `pause` at most.
-  // What it throws ends the call, and is thrown by rethrow().
+  // An exception of it ends the call, and is thrown by rethrow().
   CallWatch(Clock::time_point end, Tell tell, std::chrono::milliseconds pause);
 
   void rethrow() const;
