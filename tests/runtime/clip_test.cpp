@@ -332,7 +332,7 @@ struct Terms {
     }
   }
 
-  // What is left of the box; nothing where the clause is excluded.
+  // The box that is left; nothing where the clause is excluded.
   std::optional<std::pair<Floats, Floats>> clip() {
     first = {0, static_cast<std::uint32_t>(terms.size())};
     bf::PropertyTables tables = {};

@@ -21,7 +21,7 @@ struct Point {
   std::vector<mpq_class> x, y;
 };
 
-// What formulas are made of.
+// The parts that formulas are made of.
 struct FormulaKind {
   int inputs = 3, outputs = 3;
   bool linear = true;

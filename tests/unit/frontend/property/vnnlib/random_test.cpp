@@ -62,28 +62,42 @@ unsigned seed() {
   return given != nullptr ? static_cast<unsigned>(std::stoul(given)) : 1;
 }
 
+// Random points, at which a property is compared with the formulas that it was read from.
+struct Points {
+  int count = 0, violated = 0;
+
+  void compare(Generator& generator, const Sample& sample, const Property& property) {
+    for (int k = 0; k < 20; ++k, ++count) {
+      const Point point = generator.point();
+      const bool expected = satisfied(sample, point);
+      violated += expected ? 1 : 0;
+      EXPECT_EQ(test::violates(property, doubles(point.x), point.y), expected);
+    }
+  }
+  // Points on one side only would test nothing.
+  void expect_both() const {
+    EXPECT_GT(violated, count / 20);
+    EXPECT_LT(violated, count * 19 / 20);
+  }
+};
+
 TEST(VnnlibRandom, ReadsWhatTheFormulaMeans) {
-  int violated = 0, points = 0;
+  Points points;
   for (unsigned round = 0; round < 3000; ++round) {
     Generator generator(seed() * 100'000 + round);
     const Sample sample = random_property(generator);
     SCOPED_TRACE("BF_SEED=" + std::to_string(seed()) + ", round " + std::to_string(round) + "\n" +
                  sample.text);
     const Property property = parse_property(sample.text, "random");
-    for (int k = 0; k < 20; ++k, ++points) {
-      const Point point = generator.point();
-      const bool expected = satisfied(sample, point);
-      violated += expected ? 1 : 0;
-      ASSERT_EQ(test::violates(property, doubles(point.x), point.y), expected);
-    }
+    points.compare(generator, sample, property);
+    ASSERT_FALSE(testing::Test::HasFailure());
   }
-  // Points on one side only would test nothing.
-  EXPECT_GT(violated, points / 20);
-  EXPECT_LT(violated, points * 19 / 20);
+  points.expect_both();
 }
 
 TEST(VnnlibRandom, ReadsWhatFormulasThatAreNotLinearMean) {
-  int violated = 0, points = 0, derived = 0, too_large = 0;
+  Points points;
+  int derived = 0, too_large = 0;
   for (unsigned round = 0; round < 1000; ++round) {
     Generator generator(seed() * 100'000 + round, {.linear = false});
     const Sample sample = random_property(generator, 2);
@@ -101,15 +115,10 @@ TEST(VnnlibRandom, ReadsWhatFormulasThatAreNotLinearMean) {
       continue;
     }
     derived += property.derived.empty() ? 0 : 1;
-    for (int k = 0; k < 20; ++k, ++points) {
-      const Point point = generator.point();
-      const bool expected = satisfied(sample, point);
-      violated += expected ? 1 : 0;
-      ASSERT_EQ(test::violates(property, doubles(point.x), point.y), expected);
-    }
+    points.compare(generator, sample, property);
+    ASSERT_FALSE(testing::Test::HasFailure());
   }
-  EXPECT_GT(violated, points / 20);
-  EXPECT_LT(violated, points * 19 / 20);
+  points.expect_both();
   EXPECT_GT(derived, 200);
   EXPECT_LT(too_large, 300);
 }
