@@ -31,7 +31,7 @@ std::vector<InputCondition> input_conditions(const std::vector<PropertyRow>& row
   return made;
 }
 
-// What a condition and a box have to do with each other.
+// The effect of a condition on a box.
 enum class Effect : std::uint8_t { kNone, kShrunk, kEmpty };
 
 // Moves the ends of the box inward to what one condition leaves of each input. With the others at

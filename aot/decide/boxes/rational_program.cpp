@@ -177,7 +177,7 @@ LinearProgram program_of_room(const RationalProgram& program, const std::vector<
 // Returns true if the rows' sum with these multipliers >= 0 is above its limit on all of the box.
 bool excludes(const RationalProgram& program, const std::vector<double>& multipliers,
               const std::vector<double>& scales) {
-  constexpr double kLeast = 1e-12;
+  constexpr double kLeast = 1e-12;  // smaller multipliers are left out, as any may be
   std::vector<mpq_class> sum(program.lower.size());
   mpq_class least = 0;
   for (std::size_t r = 0; r < multipliers.size(); ++r) {
@@ -194,7 +194,7 @@ bool excludes(const RationalProgram& program, const std::vector<double>& multipl
 }  // namespace
 
 Room room_of(const RationalProgram& program) {
-  constexpr double kRoom = 1e-9;
+  constexpr double kRoom = 1e-9;  // of the rows' scales; less may be rounding, and is left open
   std::vector<double> scales;
   for (const RationalProgram::Row& row : program.rows) {
     double scale = 0;

@@ -9,7 +9,8 @@ namespace {
 
 constexpr float kSlopeUnit = 1.0F / 255;
 
-// By term: whether its row is bent anywhere on the box. Other rows are affine in the inputs.
+// Tells for each term whether its row is bent anywhere on the box. Rows that are not are affine in
+// the inputs.
 std::vector<bool> bent_terms(const BoxNetwork& network, const std::vector<ClauseTerm>& terms) {
   std::vector<std::vector<bool>> bent;  // by layer, the activations
   for (const auto& layer : network.layers()) {

@@ -114,7 +114,7 @@ class Search {
     relations_[clause].place([&point](std::size_t i) -> float& { return point[i]; });
     return point;
   }
-  // The same of each clause by turns.
+  // The point, moved to where the conditions on inputs of the next clause hold: each has its turn.
   Point placed(Point point) {
     return related_ ? placed(std::move(point), turn_++ % relations_.size()) : point;
   }
@@ -136,8 +136,8 @@ class Search {
     return best;
   }
 
-  // What conditions on inputs alone say: -infinity where they hold, or all but hold, so that the
-  // check of the point can mend it.
+  // The distance of a point from the conditions of a clause on inputs alone: -infinity where they
+  // hold, or miss the point by so little that its check can mend that.
   template <class At>
   double relation_value(std::size_t clause, const At& at) const {
     const Relations& relations = relations_[clause];

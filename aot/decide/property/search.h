@@ -26,8 +26,8 @@ struct SearchStart {
 // and a few corners are always tried, then random points, then projected gradient descent from many
 // points side by side (Madry et al. 2018), some of which begin by a random direction of the rows
 // (output-diversified starts, Tashiro et al. 2020), or descent along estimated slopes. Every point
-// that looks like a violation is given to `prove`. Equal arguments give equal
-// points, but for the time.
+// that looks like a violation is given to `prove`. Equal arguments give equal points, but for the
+// time.
 std::optional<Witness> search_violation(const Property& property, std::size_t index,
                                         const Evaluation& evaluate, const PointCheck& prove,
                                         double seconds, const StopAsked& stop,
