@@ -1,5 +1,6 @@
 // compile(), compile_to_files() and report().
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -116,8 +117,9 @@ TEST(LibraryCode, levels_of_x86_are_dispatched) {
 }
 
 TEST(LibraryCode, files_are_written_with_a_library_where_asked_for) {
-  const fs::path folder = fs::path(testing::TempDir()) / "library_code";
-  fs::remove_all(folder);
+  // Of this process: the same test runs for other instruction sets at the same time.
+  const fs::path folder =
+      fs::path(testing::TempDir()) / ("library_code_" + std::to_string(::getpid()));
   fs::create_directories(folder);
   const Model model = load("tiny.onnx");
   CodeOptions options;
@@ -147,6 +149,7 @@ TEST(LibraryCode, files_are_written_with_a_library_where_asked_for) {
   EXPECT_FALSE(fs::exists(folder / "c.cpp"));
   EXPECT_EQ(compile_to_files(model, folder / "c.cc").error().code, "BF3501");
   EXPECT_EQ(compile_to_files(model, folder / "none" / "c.cpp").error().code, "BF3101");
+  fs::remove_all(folder);
 }
 
 TEST(LibraryReport, a_page_names_layers_and_options) {
