@@ -412,6 +412,7 @@ void FormulaReader::rename_inputs(Disjunct& disjunct, const TiedInputs& tied, co
 
 void FormulaReader::take(Property& property) {
   property.rows = rows_.take();
+  drop_unused_rows(property);
   property.derived = derived_.take(property);
 }
 

@@ -79,7 +79,7 @@ class FormulaReader {
 
   const std::vector<PropertyRow>& rows() const { return rows_.all(); }
 
-  // Gives the property the rows and derived values that its conditions speak of.
+  // Gives the property, whose cases are there, the rows and derived values that these speak of.
   void take(Property& property);
 
  private:

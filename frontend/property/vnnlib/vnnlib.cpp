@@ -43,7 +43,6 @@ class Reader {
     for (const Disjunct& disjunct : alternatives_) cases.add(disjunct);
     property.cases = cases.take();
     formulas_.take(property);
-    drop_unused_rows(property);
     return property;
   }
 
