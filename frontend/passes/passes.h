@@ -170,7 +170,8 @@ void loosen_codes(Graph& graph);
 // Rounding: factors that compose, counted in the composite's numbers and in Scales around it.
 void collapse_univariate(Graph& graph);
 
-// Nodes of equal operators and operands become one; so what a network holds twice is bounded once.
+// Nodes of equal operators and operands become one, so that what a network holds twice is bounded
+// once. Not those with constants that are not exact, which may stand for different numbers.
 //   t = relu x;  u = relu x;  y = add t, u   ->   t = relu x;  y = scale t {2, 0}
 //   t = relu x;  y = relu t   ->   y = relu x          y = mul x, x   ->   y = power(2) x
 // Rounding: none.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/algebra/affine_algebra.h"
+#include "frontend/graph/exact_constants.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite/rewrite.h"
 
@@ -55,11 +56,13 @@ std::size_t fingerprint(const Op& op) {
   return 0;
 }
 
-// Shape and element count matter to those that do not work on flattened tensors.
+// Shape and element count matter to those that do not work on flattened tensors. Constants that are
+// not exact may have equal doubles and equal error bounds, and still stand for different numbers.
 bool same_result(const Graph& graph, const Node& a, const Node& b) {
   const auto* const unary = std::get_if<Unary>(&a.op);
   if (unary != nullptr && unary->function.slack != 0) return false;  // each has its own value
-  return a.op == b.op && graph.value(a.output).shape == graph.value(b.output).shape;
+  return a.op == b.op && has_exact_constants(a.op) &&
+         graph.value(a.output).shape == graph.value(b.output).shape;
 }
 
 }  // namespace

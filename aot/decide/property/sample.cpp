@@ -10,6 +10,7 @@
 #include "frontend/evaluate/evaluate_exact.h"
 #include "frontend/evaluate/evaluate_node.h"
 #include "frontend/functions/function_bounded.h"
+#include "frontend/graph/exact_constants.h"
 #include "frontend/import/file/importer.h"
 
 namespace bf_aot::decide {
@@ -83,16 +84,12 @@ Side at_least(const Bounded& x, double bound) {
 
 // Returns whether the operator makes rational numbers of rational numbers, by exact constants.
 bool has_rational_values(const Node& node) {
-  if (const auto* const literal = std::get_if<Literal>(&node.op)) return literal->value.is_exact();
-  if (const auto* const scale = std::get_if<Scale>(&node.op))
-    return scale->factor.is_exact() && scale->offset.is_exact();
-  if (const auto* const affine = std::get_if<Affine>(&node.op))
-    return affine->weight.is_exact() && affine->bias.is_exact();
-  if (const auto* const sparse = std::get_if<SparseAffine>(&node.op))
-    return sparse->value.is_exact() && sparse->bias.is_exact();
+  if (!has_exact_constants(node.op)) return false;
   if (const auto* const binary = std::get_if<Binary>(&node.op))
     return binary->kind != Binary::Kind::kDiv;
-  return std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Gemm>(node.op) ||
+  return std::holds_alternative<Literal>(node.op) || std::holds_alternative<Scale>(node.op) ||
+         std::holds_alternative<Affine>(node.op) || std::holds_alternative<SparseAffine>(node.op) ||
+         std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Gemm>(node.op) ||
          std::holds_alternative<Relu>(node.op) || std::holds_alternative<IndexMap>(node.op) ||
          std::holds_alternative<GroupMax>(node.op);
 }

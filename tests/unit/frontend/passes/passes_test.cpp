@@ -491,6 +491,22 @@ TEST(RemoveDuplicates, EqualNodesAreComputedOnce) {
   EXPECT_EQ(count_ops<Binary>(graph), 0U);
 }
 
+// 1 / 3 and a number next to it have the same double and the same bound of their distance to it.
+TEST(RemoveDuplicates, InexactConstantsMayBeDifferentNumbers) {
+  const auto nodes_with = [](double error) {
+    Scale third = scale({1.0 / 3, 1.0 / 3}, {0, 0});
+    if (error > 0) third.factor.error = {error, error};
+    Builder b({2});
+    const ValueId a = b.add(third, {b.x()}, {2}), c = b.add(third, {b.x()}, {2});
+    Graph graph = b.outputs({b.add(Binary{Binary::Kind::kSub}, {a, c}, {2})});
+    remove_duplicates(graph);
+    verify(graph);
+    return count_ops<Scale>(graph);
+  };
+  EXPECT_EQ(nodes_with(0x1p-55), 2U);
+  EXPECT_EQ(nodes_with(0), 1U);
+}
+
 TEST(RemoveDuplicates, ChainsOfAnyLengthBecomeOne) {
   Builder b({2});
   const ValueId first = b.relu(b.x());
