@@ -74,6 +74,54 @@ std::string_view name_of(const Contraction&) {
   return "contraction";
 }
 
+template <class... Constants>
+bool are_exact(const Constants&... constants) {
+  return (constants.is_exact() && ...);
+}
+
+bool has_exact(const Literal& op) {
+  return are_exact(op.value);
+}
+bool has_exact(const MatMul&) {
+  return true;
+}
+bool has_exact(const Gemm&) {
+  return true;
+}
+bool has_exact(const Binary&) {
+  return true;
+}
+bool has_exact(const Relu&) {
+  return true;
+}
+bool has_exact(const IndexMap&) {
+  return true;
+}
+bool has_exact(const Scale& op) {
+  return are_exact(op.factor, op.offset);
+}
+bool has_exact(const Affine& op) {
+  return are_exact(op.weight, op.bias);
+}
+bool has_exact(const Unary&) {
+  return true;
+}
+bool has_exact(const Conv& op) {
+  return are_exact(op.weight, op.bias);
+}
+bool has_exact(const SparseAffine& op) {
+  return are_exact(op.value, op.bias);
+}
+bool has_exact(const GroupMax&) {
+  return true;
+}
+bool has_exact(const LogSoftmax&) {
+  return true;
+}
+bool has_exact(const Contraction&) {
+  return true;
+}
+
 std::string print_numbers(const std::vector<double>& numbers) {
   return fmt::format("{{{}}}", fmt::join(numbers, ", "));
 }
@@ -398,6 +446,10 @@ ImageLayout dense_layout(std::int64_t channels, const Extent& size) {
 
 std::string_view op_name(const Op& op) {
   return std::visit([](const auto& each) { return name_of(each); }, op);
+}
+
+bool has_exact_constants(const Op& op) {
+  return std::visit([](const auto& each) { return has_exact(each); }, op);
 }
 
 void verify(const Graph& graph) {

@@ -268,6 +268,9 @@ bool works_on_flattened(const Graph& graph, const Node& node);
 // The operator's name as printed in dumps: "affine", "relu", ...
 std::string_view op_name(const Op& op);
 
+// Returns whether all constants of the operator are known exactly.
+bool has_exact_constants(const Op& op);
+
 // Aborts when the graph is malformed (our bug): single assignment, topological order, shapes that
 // agree with infer_shape, finite constants, maps in range, outputs made. Run after every pass.
 void verify(const Graph& graph);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "frontend/algebra/affine_algebra.h"
-#include "frontend/graph/exact_constants.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite/rewrite.h"
 

@@ -10,7 +10,6 @@
 #include "frontend/evaluate/evaluate_exact.h"
 #include "frontend/evaluate/evaluate_node.h"
 #include "frontend/functions/function_bounded.h"
-#include "frontend/graph/exact_constants.h"
 #include "frontend/import/file/importer.h"
 
 namespace bf_aot::decide {
