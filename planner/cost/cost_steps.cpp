@@ -31,11 +31,6 @@ bool is_smooth(const Layer& layer) {
   return layer.function && !is_piecewise_linear(layer.function->kind);
 }
 
-// The number of candidates of all maxima of a max layer.
-double max_candidates(const Layer& layer) {
-  return static_cast<double>(std::get<SparseMap>(layer.terms.at(0).map).column.size());
-}
-
 // Layers that an entry's steps read.
 std::set<LayerId> layers_of(const Entry& entry) {
   std::set<LayerId> used;
@@ -260,8 +255,8 @@ void StepCoster::visit(const IntervalSum& step, const StepActivity&) {
 
 void StepCoster::visit(const IntervalMax& step, const StepActivity&) {
   Work work;
-  work.items =
-      layer(step.layer).out + max_candidates(layer(step.layer)) / (step.groups ? lanes_ : 1);
+  work.items = layer(step.layer).out +
+               static_cast<double>(max_candidates(layer(step.layer))) / (step.groups ? lanes_ : 1);
   add(Family::kIntervalSum, kernel(step.kernel).function, step.kernel, 1, work);
 }
 
@@ -411,7 +406,7 @@ void StepCoster::visit(const RelaxMax& step, const StepActivity&) {
   const Layer& region = layer(step.layer);
   Work work;
   work.groups = region.out;
-  work.items = max_candidates(region);
+  work.items = static_cast<double>(max_candidates(region));
   add(Family::kRelaxMax, kernel(step.kernel).function, step.kernel, 1, work);
 }
 

@@ -267,7 +267,7 @@ void BackwardSteps::choose_kernels(BackwardRows& step) {
   for (BackwardLink& link : step.links) {
     choose(KernelKind::kTermBackward, link.layer, link.outs);
     const Layer& region = layer(link.layer);
-    if (step.iterations > 0 && region.is_affine()) continue;  // choose_slopes() takes these apart
+    if (step.iterations > 0) continue;  // choose_slopes() chooses
     link.kernel = in_first_link && &link == &step.links.front() ? step.start
                   : region.kind == LayerKind::kDense
                       ? lowering_.backward(link.layer, step.tile,

@@ -203,13 +203,19 @@ double CentredSteps::free_offset_gamma(LayerId index) const {
   return gamma_float(2 + layer_count().number()) + gamma_double(2 * layer(index).out + 4);
 }
 
+// What rows that choose lines of the layer read, where there are any.
+void CentredSteps::free_table(LayerId index, Relaxed& state) {
+  if (free_slopes_[index])
+    state.slopes =
+        buffer(layer(index).name + "_slopes", Element::kFloat32, choice_floats(layer(index)));
+}
+
 void CentredSteps::relax(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables())
     state.table = buffer(region.name + "_relaxation", Element::kFloat32,
                          std::int64_t{bf::kRelaxRows} * region.out);
-  if (free_slopes_[index])
-    state.slopes = buffer(region.name + "_slopes", Element::kFloat32, choice_floats(region));
+  free_table(index, state);
   const Activation out = activations_[index] = add_activation(index);
   Relax step;
   step.layer = index;
@@ -243,6 +249,7 @@ void CentredSteps::finish_nonlinear(KernelKind kind, LayerId index, const Relaxe
                                     NonlinearStep step) {
   step.layer = index;
   step.table = state.table;
+  if constexpr (requires { step.slopes; }) step.slopes = state.slopes;
   step.slack = state.slack;
   const Activation out = activations_[index] = add_activation(index);
   step.centre_out = out.centre;
@@ -258,6 +265,7 @@ void CentredSteps::relax_product(LayerId index, Relaxed& state) {
   if (keeps_tables()) {
     state.table = buffer(region.name + "_planes", Element::kFloat32,
                          std::int64_t{bf::kProductRows} * region.out);
+    free_table(index, state);
     state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
   }
   const Activation& x = activation(region.terms.at(0).input);
@@ -276,6 +284,7 @@ void CentredSteps::relax_max(LayerId index, Relaxed& state) {
   if (keeps_tables()) {
     state.table = buffer(region.name + "_choices", Element::kFloat32,
                          std::int64_t{bf::kMaxRows} * region.out);
+    free_table(index, state);
     state.choice = buffer(region.name + "_choice", Element::kInt32, region.out);
     state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
   }
@@ -291,6 +300,7 @@ void CentredSteps::relax_contraction(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables()) {
     state.table = buffer(region.name + "_planes", Element::kFloat32, region.contraction.table());
+    free_table(index, state);
     state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
   }
   const Activation& x = activation(region.terms.at(0).input);

@@ -165,6 +165,7 @@ class CentredSteps : protected LineSteps {
   void relax(LayerId index, Relaxed& state);
   template <typename NonlinearStep>
   void finish_nonlinear(KernelKind kind, LayerId index, const Relaxed& state, NonlinearStep step);
+  void free_table(LayerId index, Relaxed& state);
   void relax_product(LayerId index, Relaxed& state);
   void relax_max(LayerId index, Relaxed& state);
   void relax_log_softmax(LayerId index, Relaxed& state);

@@ -79,11 +79,12 @@ void BackwardSteps::choose_slopes(const std::string& name, BackwardRows& step) {
   for (const BackwardLink& link : step.links)
     if (layer(link.layer).is_affine())
       widest = std::max<std::int64_t>(widest, elements(link.layer));
-  const BufferId relaxed = buffer(name + "_relaxed", Element::kFloat32, widest * step.tile);
+  const BufferId relaxed = widest == 0
+                               ? BufferId::kNone
+                               : buffer(name + "_relaxed", Element::kFloat32, widest * step.tile);
   for (BackwardLink& link : step.links) {
     const Layer& region = layer(link.layer);
-    if (!region.is_affine()) continue;
-    link.relaxed = relaxed;
+    if (region.is_affine()) link.relaxed = relaxed;
     const KernelId relax = has_choices(region)
                                ? lowering_.relax_free_rows(link.layer, step.tile, step.wide)
                                : lowering_.relax_rows(link.layer, step.tile, step.wide);
@@ -94,7 +95,7 @@ void BackwardSteps::choose_slopes(const std::string& name, BackwardRows& step) {
       link.kernel = relax;
     }
     if (!has_choices(region)) continue;
-    const std::int64_t count = std::int64_t{region.out} * step.tile;
+    const std::int64_t count = choice_count(region) * step.tile;
     const std::string prefix = name + "_" + region.name;
     link.slopes.table = relaxed_[link.layer].slopes;
     link.slopes.slope = buffer(prefix + "_slope", Element::kFloat32, count);

@@ -106,7 +106,30 @@ void lower_sum(Lowering& l, const BackwardRows& step, const BackwardLink& link) 
   for (const BackwardOut& out : link.outs) term_link(l, step, link, out);
 }
 
+// Rows through planes of products that they choose.
+void choose_planes(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
+  const Layer& layer = l.layer(link.layer);
+  const Planes planes = planes_of(l, link.layer, link.table);
+  const ContractionShape& shape = planes.shape;
+  l.part(link.kernel);
+  l.call(Routine::kProductRows, rows_of(step),
+         {number(layer.out), at(link.slopes.table), at(link.coefficients_in), at(step.sums)});
+  const std::int64_t radii_y = 2 * std::int64_t{layer.out}, radii_x = radii_y + shape.right();
+  for (const BackwardOut& out : link.outs) {
+    const bool first = out.term == 0;
+    l.part(out.kernel);
+    l.call(Routine::kMixedPlanesBackward, rows_of(step),
+           {number(shape.batch), number(first ? shape.rows : shape.columns),
+            number(first ? shape.columns : shape.rows), number(shape.sums), Flag{first},
+            l.sources(link.layer, out.term), first ? planes.over_x : planes.over_y,
+            at(link.slopes.table, first ? radii_y : radii_x), slopes_of(l, step, link),
+            number(layer.term(out.term).in), at(link.coefficients_in), Flag{out.add},
+            at(out.coefficients)});
+  }
+}
+
 void lower_product(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
+  if (link.slopes.table != BufferId::kNone) return choose_planes(l, step, link);
   const int n = l.layer(link.layer).out;
   l.part(link.kernel);
   l.call(Routine::kProductRows, rows_of(step),
@@ -124,6 +147,12 @@ void lower_max(Lowering& l, const BackwardRows& step, const BackwardLink& link) 
   const BackwardOut& out = link.outs.at(0);
   const Term& from = l.term(link.layer, out.term);
   l.part(out.kernel);
+  if (link.slopes.table != BufferId::kNone)
+    return l.call(Routine::kMixedMaximaBackward, rows_of(step),
+                  {number(l.layer(link.layer).out), l.table(link.layer, 0, TableKind::kRowStart),
+                   l.table(link.layer, 0, TableKind::kColumn), at(link.table), at(link.choice),
+                   at(link.slopes.table), slopes_of(l, step, link), number(from.in),
+                   at(link.coefficients_in), Flag{out.add}, at(out.coefficients), at(step.sums)});
   const bool listed = !out.add && clear_live(l, step, from.input, out.coefficients);
   l.call(Routine::kMaxBackward, rows_of(step),
          {number(l.layer(link.layer).out), at(link.table), at(link.choice), number(from.in),
@@ -131,6 +160,7 @@ void lower_max(Lowering& l, const BackwardRows& step, const BackwardLink& link) 
 }
 
 void lower_contraction(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
+  if (link.slopes.table != BufferId::kNone) return choose_planes(l, step, link);
   const Layer& layer = l.layer(link.layer);
   const ContractionShape& shape = layer.contraction;
   l.part(link.kernel);

@@ -68,6 +68,14 @@ class Lowering {
   int step_ = 0;
 };
 
+// The planes of a layer of products as those of a contraction: where its table has the offsets and
+// the slopes over both factors.
+struct Planes {
+  ContractionShape shape;
+  Arguments extents;  // batch, rows, columns, sums
+  Argument offsets, over_x, over_y;
+};
+
 // Null for no buffer.
 Argument at(BufferId buffer, std::int64_t offset = 0);
 // The place in a buffer of the tile's first neuron.
@@ -108,6 +116,9 @@ void row_slack(Lowering& l, const CentreStep& step, Argument bias, std::int64_t 
          {n, exact(step.centre_relative, Pays::kCentreRelative),
           exact(step.rows.absolute, Pays::kAbsolute), at(step.slack), at(step.row_slack)});
 }
+
+// sums.cpp
+Planes planes_of(const Lowering& l, LayerId layer, BufferId table);
 
 // The layer's convolution, as the network lays out its images.
 Shape shape_made(const Lowering& l, LayerId layer);

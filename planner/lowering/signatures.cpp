@@ -383,6 +383,15 @@ constexpr Declaration kDeclarations[] = {
      "centre_x[1], in float radius_x[1], in double centre_y[1], in float radius_y[1], plane_errors "
      "errors, out double scratch[9 n], out double slack[4]?, out float table[1]?, out double "
      "centre_out[batch m n], out float radius_out[batch m n]"},
+    {Routine::kMixedPlanes, "mixed_planes", "bf/sums/mixed_planes.h", "",
+     "int batch, int m, int n, int k, bool has_box, sources gather_x, sources gather_y, in float "
+     "radius_x[1], in float radius_y[1], in float offsets[2 batch m n], in float over_x[batch n "
+     "k], "
+     "in float over_y[batch m k], plane_errors errors, out float planes[2 batch m n]"},
+    {Routine::kMixedMaxima, "mixed_maxima", "bf/sums/mixed_planes.h", "",
+     "int n, in int32 row_start[n + 1], in int32 column[1], in double centre_in[1], in float "
+     "radius_in[1], in double centre_out[n], in float radius_out[n], plane_errors errors, out "
+     "float candidates[n]"},
     {Routine::kProductRows, "product_rows", "bf/sums/planes.h", "rows",
      "int n, in float offsets[2 n], in float coefficients[n rows], inout float sums[rows]"},
     {Routine::kProductBackward, "product_backward", "bf/sums/planes.h", "rows",
@@ -397,6 +406,14 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kContractionBackward, "contraction_backward", "bf/sums/contraction.h", "rows",
      "int batch, int m, int n, int k, bool first, sources source, in float slopes[batch n k], "
      "int in, in float from[batch m n rows], bool add, out float to[in rows]"},
+    {Routine::kMixedPlanesBackward, "mixed_planes_backward", "bf/sums/mixed_planes.h", "rows",
+     "int batch, int m, int n, int k, bool first, sources source, in float slopes[batch n k], "
+     "in float radii[batch n k], in float share[batch m n rows], int in, in float from[batch m n "
+     "rows], bool add, out float to[in rows]"},
+    {Routine::kMixedMaximaBackward, "mixed_maxima_backward", "bf/sums/mixed_planes.h", "rows",
+     "int n, in int32 row_start[n + 1], in int32 column[1], in float table[3 n], in int32 "
+     "choice[n], in float candidates[n], in float share[n rows], int in, in float from[n rows], "
+     "bool add, out float to[in rows], inout float sums[rows]"},
     {Routine::kRelaxFreeRows, "relax_free_rows", "bf/sums/slopes.h", "rows",
      "int n, in float slopes[2 n], in float offsets[3 n], in float slope[n rows], in float from[n "
      "rows], out float to[n rows], inout float sums[rows]"},
@@ -411,19 +428,9 @@ constexpr Declaration kDeclarations[] = {
      "int n, out float mean[n rows], out float square[n rows]"},
     {Routine::kCornerValues, "corner_values", "bf/sums/slopes.h", "rows",
      "int n, in float radius[n], in float coefficients[n rows], out float values[n rows]"},
-    {Routine::kProductValues, "product_values", "bf/sums/slopes.h", "rows",
-     "int n, in float table[4 n], sources gather_x, sources gather_y, in float x[1], in float "
-     "y[1], in float coefficients[n rows], out float values[n rows]"},
-    {Routine::kMaxValues, "max_values", "bf/sums/slopes.h", "rows",
-     "int n, in float table[3 n], in int32 choice[n], in float from[1], in float coefficients[n "
-     "rows], out float values[n rows]"},
     {Routine::kLogSoftmaxValues, "log_softmax_values", "bf/sums/log_softmax.h", "rows",
      "int groups, int n, in int32 row_start[groups + 1], in int32 column[n], in float table[4 "
      "n], in float from[1], in float coefficients[n rows], out float values[n rows]"},
-    {Routine::kContractionValues, "contraction_values", "bf/sums/contraction.h", "rows",
-     "int batch, int m, int n, int k, sources gather_x, sources gather_y, in float table[1], in "
-     "float x[1], in float y[1], in float coefficients[batch m n rows], out float values[batch m "
-     "n rows]"},
     {Routine::kDenseValues, "dense_values", "bf/sums/slopes.h", "rows",
      "in float weight[out / panel panel in], int in, int out, int panel, in float from[in rows], "
      "out float to[out rows]"},
@@ -445,6 +452,17 @@ constexpr Declaration kDeclarations[] = {
      "int n, in float knots[102 n], ascent ascent, in float coefficients[n rows], inout float "
      "share[n rows], inout float mean[n rows], inout float square[n rows], inout float values[n "
      "rows]"},
+    {Routine::kStepPlanes, "step_planes", "bf/sums/mixed_planes.h", "rows",
+     "int batch, int m, int n, int k, sources gather_x, sources gather_y, in float over_x[batch n "
+     "k], in float over_y[batch m k], in float planes[2 batch m n], ascent ascent, in float x[1], "
+     "in float y[1], in float coefficients[batch m n rows], inout float share[batch m n rows], "
+     "inout float mean[batch m n rows], inout float square[batch m n rows], out float values[batch "
+     "m n rows]"},
+    {Routine::kStepMaxima, "step_maxima", "bf/sums/mixed_planes.h", "rows",
+     "int n, in int32 row_start[n + 1], in int32 column[1], in float table[3 n], in int32 "
+     "choice[n], in float candidates[n], ascent ascent, in float from[1], in float coefficients[n "
+     "rows], inout float share[n rows], inout float mean[n rows], inout float square[n rows], out "
+     "float values[n rows]"},
 };
 
 constexpr auto kSignatures = [] {

@@ -21,7 +21,10 @@ void start_slopes(Lowering& l, const BackwardRows& step) {
   for (const BackwardLink& link : step.links) {
     if (link.slopes.table == BufferId::kNone) continue;
     const Layer& layer = l.layer(link.layer);
-    if (layer.function)
+    if (layer.kind == LayerKind::kMax)  // no candidate has a share but the chosen one
+      l.call(Routine::kClearRows, rows_of(step),
+             {number(choice_count(layer)), slopes_of(l, step, link)});
+    else if (!layer.relu)
       l.call(Routine::kStartShares, rows_of(step), {number(layer.out), slopes_of(l, step, link)});
     else
       l.call(Routine::kStartSlopes, rows_of(step),
@@ -33,7 +36,8 @@ void clear_moments(Lowering& l, const BackwardRows& step) {
   for (const BackwardLink& link : step.links)
     if (link.slopes.table != BufferId::kNone && link.slopes.mean != BufferId::kNone)
       l.call(Routine::kClearMoments, rows_of(step),
-             {number(l.layer(link.layer).out), at(link.slopes.mean), at(link.slopes.square)});
+             {number(choice_count(l.layer(link.layer))), at(link.slopes.mean),
+              at(link.slopes.square)});
 }
 
 void forward_term(Lowering& l, const BackwardRows& step, const BackwardLink& link, int t) {
@@ -80,6 +84,18 @@ void follow_lines(Lowering& l, const BackwardRows& step, const BackwardLink& lin
             at(slopes.mean), at(slopes.square), at(link.values)});
 }
 
+// The chosen planes of products at the point; better ones.
+void follow_planes(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
+  const Planes planes = planes_of(l, link.layer, link.table);
+  Arguments arguments = planes.extents;
+  append(arguments,
+         {l.sources(link.layer, 0), l.sources(link.layer, 1), planes.over_x, planes.over_y,
+          at(link.slopes.table), Local::kAscent, at(values_of(step, l.term(link.layer, 0).input)),
+          at(values_of(step, l.term(link.layer, 1).input)), at(link.coefficients_in),
+          slopes_of(l, step, link), at(link.slopes.mean), at(link.slopes.square), at(link.values)});
+  l.call(Routine::kStepPlanes, rows_of(step), std::move(arguments));
+}
+
 // Computes one layer's values at the rows' points.
 void walk(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
   const Layer& layer = l.layer(link.layer);
@@ -88,16 +104,8 @@ void walk(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
   if (layer.is_affine()) {
     forward(l, step, link);
     follow_lines(l, step, link);
-  } else if (layer.kind == LayerKind::kProduct) {
-    l.call(Routine::kProductValues, rows_of(step),
-           {n, at(link.table), l.sources(link.layer, 0), l.sources(link.layer, 1), values(0),
-            values(1), at(link.coefficients_in), at(link.values)});
-  } else if (layer.kind == LayerKind::kContraction) {
-    const ContractionShape& shape = layer.contraction;
-    l.call(Routine::kContractionValues, rows_of(step),
-           {number(shape.batch), number(shape.rows), number(shape.columns), number(shape.sums),
-            l.sources(link.layer, 0), l.sources(link.layer, 1), at(link.table), values(0),
-            values(1), at(link.coefficients_in), at(link.values)});
+  } else if (layer.kind == LayerKind::kProduct || layer.kind == LayerKind::kContraction) {
+    follow_planes(l, step, link);
   } else if (layer.kind == LayerKind::kLogSoftmax) {
     l.call(
         Routine::kLogSoftmaxValues, rows_of(step),
@@ -106,8 +114,11 @@ void walk(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
          at(link.table), values(0), at(link.coefficients_in), at(link.values)});
   } else {
     l.call(
-        Routine::kMaxValues, rows_of(step),
-        {n, at(link.table), at(link.choice), values(0), at(link.coefficients_in), at(link.values)});
+        Routine::kStepMaxima, rows_of(step),
+        {n, l.table(link.layer, 0, TableKind::kRowStart),
+         l.table(link.layer, 0, TableKind::kColumn), at(link.table), at(link.choice),
+         at(link.slopes.table), Local::kAscent, values(0), at(link.coefficients_in),
+         slopes_of(l, step, link), at(link.slopes.mean), at(link.slopes.square), at(link.values)});
   }
 }
 
@@ -124,7 +135,7 @@ void better_slopes(Lowering& l, const BackwardRows& step) {
 // Slopes that are kept lie apart for each tile.
 Place slopes_of(const Lowering& l, const BackwardRows& step, const BackwardLink& link) {
   if (step.warm_iterations == 0) return {link.slopes.slope};
-  return at_first(link.slopes.slope, std::int64_t{2} * l.layer(link.layer).out);
+  return at_first(link.slopes.slope, 2 * choice_count(l.layer(link.layer)));
 }
 
 void choose_slopes(Lowering& l, const BackwardRows& step) {

@@ -147,6 +147,42 @@ void lower(Lowering& l, const CentreSum& step) {
           at(step.row_slack), at(step.below), at(step.above)});
 }
 
+namespace {
+
+// Tables of rows that choose planes. A product is a batch of sums of one product each.
+template <typename PlaneStep>
+void mixed_planes(Lowering& l, const PlaneStep& step, bool has_box) {
+  if (step.slopes == BufferId::kNone) return;
+  const Planes planes = planes_of(l, step.layer, step.table);
+  Arguments arguments = planes.extents;
+  append(arguments, {Flag{has_box}, l.sources(step.layer, 0), l.sources(step.layer, 1),
+                     at(step.radius_x), at(step.radius_y), planes.offsets, planes.over_x,
+                     planes.over_y, plane_errors(step.product, step.offset), at(step.slopes)});
+  l.call(Routine::kMixedPlanes, std::move(arguments));
+}
+
+}  // namespace
+
+Planes planes_of(const Lowering& l, LayerId index, BufferId table) {
+  const Layer& layer = l.layer(index);
+  const std::int64_t out = layer.out;
+  Planes made;
+  if (layer.kind == LayerKind::kProduct) {
+    made.shape = {layer.out, 1, 1, 1};
+    made.over_x = at(table, bf::kSlopeX * out);
+    made.over_y = at(table, bf::kSlopeY * out);
+    made.offsets = at(table, bf::kProductUpper * out);
+  } else {
+    made.shape = layer.contraction;
+    made.offsets = at(table);
+    made.over_y = at(table, 2 * out);
+    made.over_x = at(table, 2 * out + made.shape.left());
+  }
+  for (const int extent : {made.shape.batch, made.shape.rows, made.shape.columns, made.shape.sums})
+    made.extents.push_back(number(extent));
+  return made;
+}
+
 void lower(Lowering& l, const RelaxProduct& step) {
   l.part(step.kernel);
   l.call(Routine::kRelaxProduct,
@@ -154,6 +190,7 @@ void lower(Lowering& l, const RelaxProduct& step) {
           at(step.centre_x), at(step.radius_x), at(step.centre_y), at(step.radius_y),
           exact(step.most, Pays::kMost), plane_errors(step.product, step.offset), at(step.slack),
           at(step.table), at(step.centre_out), at(step.radius_out)});
+  mixed_planes(l, step, step.most > 0);
 }
 
 void lower(Lowering& l, const RelaxMax& step) {
@@ -165,6 +202,11 @@ void lower(Lowering& l, const RelaxMax& step) {
           l.table(step.layer, 0, TableKind::kColumn), at(step.centre_in), at(step.radius_in),
           plane_errors(step.product, step.offset), at(step.slack), at(step.table), at(step.choice),
           at(step.centre_out), at(step.radius_out)});
+  if (step.slopes != BufferId::kNone)
+    l.call(Routine::kMixedMaxima, {out, l.table(step.layer, 0, TableKind::kRowStart),
+                                   l.table(step.layer, 0, TableKind::kColumn), at(step.centre_in),
+                                   at(step.radius_in), at(step.centre_out), at(step.radius_out),
+                                   plane_errors(step.product, step.offset), at(step.slopes)});
   if (step.live != BufferId::kNone)
     l.call(Routine::kListChosen, {Image{from.input, {shape_made(l, from.input)}}, number(from.in),
                                   at(step.radius_in), out, at(step.choice), at(step.live)});
@@ -179,6 +221,7 @@ void lower(Lowering& l, const RelaxContraction& step) {
           at(step.radius_x), at(step.centre_y), at(step.radius_y),
           plane_errors(step.product, step.offset), at(step.scratch), at(step.slack), at(step.table),
           at(step.centre_out), at(step.radius_out)});
+  mixed_planes(l, step, false);
 }
 
 void lower(Lowering& l, const RelaxLogSoftmax& step) {

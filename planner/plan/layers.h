@@ -176,4 +176,7 @@ bool has_convex_rows(const Plan& plan, const Layer& contraction);
 // The tensors that a layer reads, in order, with repetitions.
 std::vector<LayerId> inputs_of(const Layer& layer);
 
+// The number of candidates of all maxima of a max layer.
+std::int64_t max_candidates(const Layer& layer);
+
 }  // namespace bf_aot

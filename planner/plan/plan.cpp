@@ -17,6 +17,10 @@ std::string_view name_of(Value value) {
 
 }  // namespace
 
+std::int64_t max_candidates(const Layer& layer) {
+  return static_cast<std::int64_t>(std::get<SparseMap>(layer.term(0).map).column.size());
+}
+
 std::vector<LayerId> inputs_of(const Layer& layer) {
   if (layer.kind == LayerKind::kDense) return {layer.input};
   std::vector<LayerId> inputs;

@@ -82,16 +82,16 @@ void visit_fields(auto& visit, Is<Relax> auto& s) {
 
 void visit_fields(auto& visit, Is<RelaxProduct> auto& s) {
   visit("layer", s.layer, "centre_x", s.centre_x, "radius_x", s.radius_x, "centre_y", s.centre_y,
-        "radius_y", s.radius_y, "table", s.table, "slack", s.slack, "centre_out", s.centre_out,
-        "radius_out", s.radius_out, "most", s.most, "product", s.product, "offset", s.offset,
-        "kernel", KernelField{s.kernel});
+        "radius_y", s.radius_y, "table", s.table, "slopes", s.slopes, "slack", s.slack,
+        "centre_out", s.centre_out, "radius_out", s.radius_out, "most", s.most, "product",
+        s.product, "offset", s.offset, "kernel", KernelField{s.kernel});
 }
 
 void visit_fields(auto& visit, Is<RelaxMax> auto& s) {
   visit("layer", s.layer, "centre_in", s.centre_in, "radius_in", s.radius_in, "table", s.table,
-        "choice", s.choice, "slack", s.slack, "live", s.live, "centre_out", s.centre_out,
-        "radius_out", s.radius_out, "product", s.product, "offset", s.offset, "kernel",
-        KernelField{s.kernel});
+        "slopes", s.slopes, "choice", s.choice, "slack", s.slack, "live", s.live, "centre_out",
+        s.centre_out, "radius_out", s.radius_out, "product", s.product, "offset", s.offset,
+        "kernel", KernelField{s.kernel});
 }
 
 void visit_fields(auto& visit, Is<RelaxLogSoftmax> auto& s) {
@@ -102,9 +102,9 @@ void visit_fields(auto& visit, Is<RelaxLogSoftmax> auto& s) {
 
 void visit_fields(auto& visit, Is<RelaxContraction> auto& s) {
   visit("layer", s.layer, "centre_x", s.centre_x, "radius_x", s.radius_x, "centre_y", s.centre_y,
-        "radius_y", s.radius_y, "table", s.table, "slack", s.slack, "scratch", s.scratch,
-        "centre_out", s.centre_out, "radius_out", s.radius_out, "product", s.product, "offset",
-        s.offset, "kernel", KernelField{s.kernel});
+        "radius_y", s.radius_y, "table", s.table, "slopes", s.slopes, "slack", s.slack, "scratch",
+        s.scratch, "centre_out", s.centre_out, "radius_out", s.radius_out, "product", s.product,
+        "offset", s.offset, "kernel", KernelField{s.kernel});
 }
 
 void visit_fields(auto& visit, Is<StartLines> auto& s) {

@@ -86,13 +86,13 @@ Access access(const Relax& step) {
 
 Access access(const RelaxProduct& step) {
   return make_access({step.centre_x, step.radius_x, step.centre_y, step.radius_y},
-                     {step.table, step.slack, step.centre_out, step.radius_out});
+                     {step.table, step.slopes, step.slack, step.centre_out, step.radius_out});
 }
 
 Access access(const RelaxMax& step) {
-  return make_access(
-      {step.centre_in, step.radius_in},
-      {step.table, step.choice, step.slack, step.live, step.centre_out, step.radius_out});
+  return make_access({step.centre_in, step.radius_in},
+                     {step.table, step.slopes, step.choice, step.slack, step.live, step.centre_out,
+                      step.radius_out});
 }
 
 Access access(const RelaxLogSoftmax& step) {
@@ -101,8 +101,9 @@ Access access(const RelaxLogSoftmax& step) {
 }
 
 Access access(const RelaxContraction& step) {
-  return make_access({step.centre_x, step.radius_x, step.centre_y, step.radius_y},
-                     {step.table, step.slack, step.scratch, step.centre_out, step.radius_out});
+  return make_access(
+      {step.centre_x, step.radius_x, step.centre_y, step.radius_y},
+      {step.table, step.slopes, step.slack, step.scratch, step.centre_out, step.radius_out});
 }
 
 Access access(const StartLines& step) {
@@ -320,10 +321,25 @@ class Renaming {
 }  // namespace
 
 bool has_choices(const Layer& layer) {
-  return layer.relu || layer.function.has_value();
+  return layer.relu || layer.function.has_value() || layer.kind == LayerKind::kProduct ||
+         layer.kind == LayerKind::kContraction || layer.kind == LayerKind::kMax;
+}
+
+std::int64_t choice_count(const Layer& layer) {
+  return layer.kind == LayerKind::kMax ? max_candidates(layer) : layer.out;
 }
 
 std::int64_t choice_floats(const Layer& layer) {
+  switch (layer.kind) {
+    case LayerKind::kProduct:  // offsets, and both factors' radii
+      return std::int64_t{4} * layer.out;
+    case LayerKind::kContraction:
+      return layer.contraction.table();
+    case LayerKind::kMax:
+      return max_candidates(layer);
+    default:
+      break;
+  }
   const int of_neuron = layer.relu ? bf::kSlopeRows : bf::kKnotRows * bf::kKnots;
   return std::int64_t{of_neuron} * layer.out;
 }

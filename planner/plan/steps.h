@@ -131,8 +131,9 @@ struct RelaxProduct {
   LayerId layer = 0;
   BufferId centre_x = BufferId::kNone, radius_x = BufferId::kNone;
   BufferId centre_y = BufferId::kNone, radius_y = BufferId::kNone;
-  BufferId table = BufferId::kNone;  // bf::kProductRows x out floats; kNone: boxes alone
-  BufferId slack = BufferId::kNone;  // [2] is made, the others are 0; kNone with the table
+  BufferId table = BufferId::kNone;   // bf::kProductRows x out floats; kNone: boxes alone
+  BufferId slopes = BufferId::kNone;  // choice_floats() where rows choose planes; or kNone
+  BufferId slack = BufferId::kNone;   // [2] is made, the others are 0; kNone with the table
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
   double most = 0;     // Layer::most
   double product = 0;  // gamma of the sums that A slope enters, its own rounding included
@@ -148,6 +149,7 @@ struct RelaxMax {
   LayerId layer = 0;
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
   BufferId table = BufferId::kNone;   // bf::kMaxRows x out floats; kNone: boxes alone
+  BufferId slopes = BufferId::kNone;  // choice_floats() where rows choose lower lines; or kNone
   BufferId choice = BufferId::kNone;  // int32 [out]: the chosen candidate's index in x
   BufferId slack = BufferId::kNone;   // as RelaxProduct
   // Relax::live of the candidates' layer, which nothing else reads: rows have coefficients of
@@ -183,6 +185,7 @@ struct RelaxContraction {
   BufferId centre_x = BufferId::kNone, radius_x = BufferId::kNone;
   BufferId centre_y = BufferId::kNone, radius_y = BufferId::kNone;
   BufferId table = BufferId::kNone;    // ContractionShape::table() floats; kNone: boxes alone
+  BufferId slopes = BufferId::kNone;   // as RelaxProduct
   BufferId slack = BufferId::kNone;    // as RelaxProduct
   BufferId scratch = BufferId::kNone;  // ContractionShape::scratch() doubles
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
@@ -217,16 +220,19 @@ struct BackwardOut {
 };
 
 // Returns true if rows may choose lines of the layer: lower slopes of a ReLU, shares of the lines
-// of another function.
+// of another function, of a product's planes, or of the candidates of a maximum.
 bool has_choices(const Layer& layer);
 
-// The floats of Relax::slopes.
+// The choices that a row makes at a layer that has_choices().
+std::int64_t choice_count(const Layer& layer);
+
+// The floats of Relax::slopes, and of those of the steps for other layers.
 std::int64_t choice_floats(const Layer& layer);
 
-// The choices of rows at a layer that has_choices(): [neurons][tile] floats each.
+// The choices of rows at a layer that has_choices(): [choice_count()][tile] floats each.
 struct LinkSlopes {
   BufferId table = BufferId::kNone;   // Relax::slopes; kNone: the layer's lines are fixed
-  BufferId slope = BufferId::kNone;   // in [0, 1]; of a function shares, see bf::knots_at()
+  BufferId slope = BufferId::kNone;   // in [0, 1]; of others than ReLUs shares
   BufferId mean = BufferId::kNone;    // running means of the gradient
   BufferId square = BufferId::kNone;  // and of its square
   bool operator==(const LinkSlopes&) const = default;
@@ -262,7 +268,7 @@ struct BackwardLink {
   // Used by rows with slopes of their own alone. They keep coefficients_in and pass on `relaxed`.
   BufferId relaxed = BufferId::kNone;  // of dense and sum layers: coefficients over z
   KernelId relax = 0;                  // of dense layers: the relaxation, apart from the product
-  LinkSlopes slopes;                   // of ReLU layers
+  LinkSlopes slopes;                   // of layers that have choices
   // The layer at each row's point: first z - centre, then a' - centre; kNone: nobody asks for it.
   BufferId values = BufferId::kNone;
   std::vector<KernelId> forward;  // with `values`: one of a dense layer, one per term of others

@@ -163,7 +163,6 @@ std::int64_t tiles_of(const Plan& plan, const BackwardRows& step) {
 void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
                    Uses& uses) {
   const Layer& layer = checked_layer(plan, link.layer);
-  const std::int64_t count = std::int64_t{layer.out} * step.tile;
   const LinkSlopes& slopes = link.slopes;
   const bool optimised = step.iterations > 0;
   BF_CHECK(step.warm_iterations >= 0 && step.warm_iterations <= step.iterations);
@@ -178,8 +177,9 @@ void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLin
     const KernelId relax = layer.kind == LayerKind::kDense ? link.relax : link.kernel;
     const Kernel& kernel = kernel_at(plan, relax, KernelKind::kRelaxRows);
     BF_CHECK(kernel.rows == step.tile && kernel.wide == step.wide);
-    uses.scratch(link.relaxed, kFloat, count);
+    uses.scratch(link.relaxed, kFloat, std::int64_t{layer.out} * step.tile);
   }
+  const std::int64_t count = has_choices(layer) ? choice_count(layer) * step.tile : 0;
   if (slopes.table != BufferId::kNone) {
     uses.read(slopes.table, Role::kSlopes, link.layer, kFloat, choice_floats(layer));
     uses.scratch(slopes.slope, kFloat,

@@ -273,6 +273,14 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const RelaxLines& st
   return uses.list;
 }
 
+// The table of rows that choose planes or candidates: made last, of all that the relaxation read
+// and made.
+template <typename PlaneStep>
+void write_slopes(const Layer& layer, const PlaneStep& step, Uses& uses) {
+  if (step.slopes != BufferId::kNone)
+    uses.write(step.slopes, Role::kSlopes, step.layer, kFloat, choice_floats(layer));
+}
+
 // z = x y: the boxes of both factors, whose gathers' elements are those of the tensors.
 std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) {
   const Layer& layer = checked_layer(plan, step.layer);
@@ -292,6 +300,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) 
   if (step.table != BufferId::kNone) {
     const std::int64_t count = bf::kProductRows * std::int64_t{layer.out};
     uses.write(step.table, Role::kTable, step.layer, kFloat, count);
+    write_slopes(layer, step, uses);
     uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
   }
   uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
@@ -316,6 +325,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxContraction& st
   uses.scratch(step.scratch, kDouble, layer.contraction.scratch());
   if (step.table != BufferId::kNone) {
     uses.write(step.table, Role::kTable, step.layer, kFloat, layer.contraction.table());
+    write_slopes(layer, step, uses);
     uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
   }
   uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
@@ -359,6 +369,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxMax& step) {
   if (table) {
     uses.write(step.table, Role::kTable, step.layer, kFloat,
                bf::kMaxRows * std::int64_t{layer.out});
+    write_slopes(layer, step, uses);
     uses.write(step.choice, Role::kChoice, step.layer, Element::kInt32, layer.out);
     uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
   }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "planes_support.h"
+#include "runtime/bf/sums/mixed_planes.h"
 
 namespace bf_test {
 namespace {
@@ -23,6 +24,7 @@ struct Contraction {
   Tensor x, y;
   std::vector<std::int32_t> of_x, of_y;  // where the factors' elements are
   Layer layer;
+  std::vector<float> planes, share;  // of rows that choose their planes
 
   // visit(output, element of x, element of y) for all products.
   template <typename Visit>
@@ -55,12 +57,27 @@ struct Contraction {
                           layer.z.centre.data(), layer.z.radius.data());
   }
 
-  // Rows through the planes of the table, and their sums.
+  // Shares of all kinds, and what rows that have them read.
+  void mix(Random& random, const bf::PlaneErrors& errors) {
+    const auto [batch, m, n, k] = shape;
+    planes.assign(static_cast<std::size_t>(tables()), 7);
+    const std::int32_t *const gather_x = of_x.data(), *const gather_y = of_y.data();
+    const float* const offsets = layer.table.data();
+    const float* const slopes_x = offsets + 2 * shape.out();
+    bf::mixed_planes(batch, m, n, k, false, gather_x, gather_y, x.radius.data(), y.radius.data(),
+                     offsets, slopes_x + batch * m * k, slopes_x, errors, planes.data());
+    for (int i = 0; i < shape.out() * kRows; ++i)
+      share.push_back(random.below(3) == 0 ? static_cast<float>(random.below(2))
+                                           : static_cast<float>(random.unit()));
+  }
+
+  // Rows through the planes of the table, or through those that they chose, and their sums.
   std::vector<float> pull_back(const std::vector<float>& a) {
     const auto [batch, m, n, k] = shape;
     std::vector<float> sums(2 * kRows, 0);
     const float* const slopes_x = layer.table.data() + 2 * shape.out();
     const float* const slopes_y = slopes_x + batch * m * k;
+    if (!share.empty()) return pull_back_mixed(a, slopes_x, slopes_y);
     bf::product_rows<kRows>(shape.out(), layer.table.data(), a.data(), sums.data());
     layer.out = {std::vector<float>(x.centre.size() * kRows, 7),
                  std::vector<float>(y.centre.size() * kRows, 7)};
@@ -69,6 +86,24 @@ struct Contraction {
                                     false, layer.out[0].data());
     bf::contraction_backward<kRows>(batch, n, m, k, false, gather_y, slopes_x, y.size(), a.data(),
                                     false, layer.out[1].data());
+    return sums;
+  }
+
+ private:
+  std::vector<float> pull_back_mixed(const std::vector<float>& a, const float* slopes_x,
+                                     const float* slopes_y) {
+    const auto [batch, m, n, k] = shape;
+    std::vector<float> sums(2 * kRows, 0);
+    const float* const radii_y = planes.data() + 2 * shape.out();
+    const float* const radii_x = radii_y + batch * n * k;
+    bf::product_rows<kRows>(shape.out(), planes.data(), a.data(), sums.data());
+    layer.out = {std::vector<float>(x.centre.size() * kRows, 7),
+                 std::vector<float>(y.centre.size() * kRows, 7)};
+    const std::int32_t *const gather_x = of_x.data(), *const gather_y = of_y.data();
+    bf::mixed_planes_backward<kRows>(batch, m, n, k, true, gather_x, slopes_y, radii_y,
+                                     share.data(), x.size(), a.data(), false, layer.out[0].data());
+    bf::mixed_planes_backward<kRows>(batch, n, m, k, false, gather_y, slopes_x, radii_x,
+                                     share.data(), y.size(), a.data(), false, layer.out[1].data());
     return sums;
   }
 };
@@ -92,12 +127,16 @@ int most(const std::vector<std::int32_t>& elements) {
   return *std::max_element(count.begin(), count.end());
 }
 
-bool contraction_holds(unsigned seed, bool with_prices) {
+// mixed: with planes that the rows choose.
+bool contraction_holds(unsigned seed, bool with_prices, bool mixed = false) {
   Random random(seed);
   const Numbers kind = kAllNumbers[seed % 5];
   Contraction made = random_contraction(random, kind);
   const int depth = std::max(most(made.of_x) * made.shape.n, most(made.of_y) * made.shape.m) + 2;
-  made.relax({with_prices ? gamma_float(depth) : 0, with_prices ? gamma_float(3) : 0});
+  const bf::PlaneErrors errors = {with_prices ? gamma_float(depth) : 0,
+                                  with_prices ? gamma_float(3) : 0};
+  made.relax(errors);
+  if (mixed) made.mix(random, errors);
   const std::vector<float> a = random.numbers(std::int64_t{made.shape.out()} * kRows, kind);
   const std::vector<float> sums = made.pull_back(a);
   bool holds = true;
@@ -122,40 +161,127 @@ TEST(Contraction, NeedsItsPrices) {
   EXPECT_GT(broken, 0);
 }
 
-// Rows of one coefficient, a power of two, over elements that are read once: no sum is rounded, and
-// planes hold without prices. Of points, boxes are what their sums lose.
+TEST(Contraction, MixturesHold) {
+  for (unsigned seed = 0; seed < 400; ++seed)
+    EXPECT_TRUE(contraction_holds(seed, true, true)) << seed;
+}
+
+TEST(Contraction, MixturesNeedTheirPrices) {
+  int broken = 0;
+  for (unsigned seed = 0; seed < 400; ++seed)
+    broken += contraction_holds(seed, false, true) ? 0 : 1;
+  EXPECT_GT(broken, 0);
+}
+
+// x y over [-1, 1]^2 from above, at the corner where x + y is 2: the plane in the middle has 1
+// there, as has every mixture; at (1, -1) McCormick's have -1 and 3 - 2 = 1.
+TEST(Contraction, SharesChooseMcCormicksPlanes) {
+  Contraction made;
+  made.shape = {1, 1, 1, 1};
+  made.x = {{0}, {1}};
+  made.y = {{0}, {1}};
+  made.of_x = made.of_y = {0};
+  made.relax({});
+  Random random(1);
+  made.mix(random, {});
+  made.share = {0, 1, 0, 1};
+  const std::vector<float> sums = made.pull_back({1, 1, -1, -1});
+  EXPECT_EQ(made.layer.out[0], (std::vector<float>{-1, 1, 1, -1}));
+  EXPECT_EQ(made.layer.out[1], (std::vector<float>{-1, 1, -1, 1}));
+  for (std::size_t r = 0; r < kRows; ++r) EXPECT_NEAR(static_cast<double>(sums[r]), -1, 1e-6);
+}
+
+// Steps along the gradient find the planes that are best where rows are least.
+TEST(Contraction, StepsImproveShares) {
+  Contraction made;
+  made.shape = {1, 1, 1, 1};
+  made.x = {{0}, {1}};
+  made.y = {{0}, {1}};
+  made.of_x = made.of_y = {0};
+  made.relax({});
+  Random random(1);
+  made.mix(random, {});
+  made.share.assign(kRows, 0.5F);
+  const std::int32_t* const gather = made.of_x.data();
+  const float* const slopes = made.layer.table.data() + 2;
+  std::vector<float> mean(kRows, 0), square(kRows, 0), values(kRows, 7);
+  const std::vector<float> a = {1, 1, -1, -1}, x = {1, -1, 1, -1}, y = {1, -1, -1, 1};
+  bf::SlopeAscent ascent;
+  for (int step = 0; step < 20; ++step) {
+    ascent.next();
+    bf::step_planes<kRows>(1, 1, 1, 1, gather, gather, slopes + 1, slopes, made.planes.data(),
+                           ascent, x.data(), y.data(), a.data(), made.share.data(), mean.data(),
+                           square.data(), values.data());
+  }
+  // x y = 1 at (1, 1) and (-1, -1), where x + y - 1 and -x - y - 1 are 1; -1 at (1, -1).
+  EXPECT_EQ(made.share, (std::vector<float>{1, 0, 0, 1}));
+  for (std::size_t r = 0; r < kRows; ++r)
+    EXPECT_NEAR(static_cast<double>(values[r]), static_cast<double>(x[r] * y[r]), 0.2);
+}
+
+// Rows of one coefficient, 1 or -1, over elements that are read once: no sum is rounded.
+Contraction rows_of_one(Random& random, unsigned seed, std::vector<float>& a) {
+  const Numbers kind = kAllNumbers[seed % 5];
+  Contraction made;
+  made.shape = {1, random.between(1, 3), random.between(1, 9), random.between(1, 9)};
+  const auto [batch, m, n, k] = made.shape;
+  made.x = random_tensor(random, kind, m * k);
+  made.y = random_tensor(random, kind, n * k);
+  made.of_x.resize(made.x.centre.size());
+  made.of_y.resize(made.y.centre.size());
+  std::iota(made.of_x.begin(), made.of_x.end(), 0);
+  std::iota(made.of_y.begin(), made.of_y.end(), 0);
+  if (seed % 3 == 0) {
+    std::fill(made.x.radius.begin(), made.x.radius.end(), 0.0F);
+    std::fill(made.y.radius.begin(), made.y.radius.end(), 0.0F);
+  }
+  made.relax({});
+  a.assign(static_cast<std::size_t>(made.shape.out()) * kRows, 0);
+  for (std::size_t r = 0; r < kRows; ++r)
+    a[static_cast<std::size_t>(random.below(made.shape.out())) * kRows + r] =
+        random.below(2) == 0 ? -1.0F : 1.0F;
+  return made;
+}
+
+bool hold_at_points(Random& random, Contraction& made, const std::vector<float>& a) {
+  const std::vector<float> sums = made.pull_back(a);
+  bool holds = true;
+  for (int trial = 0; trial < 6; ++trial) {
+    const std::vector<mpq_class> px = random_point(random, made.x),
+                                 py = random_point(random, made.y);
+    std::vector<mpq_class> z(static_cast<std::size_t>(made.shape.out()), 0);
+    made.for_each([&](std::size_t i, std::size_t g, std::size_t h) { z[i] += px[g] * py[h]; });
+    EXPECT_TRUE(box_holds(made.layer.z, z));
+    holds = holds && rows_hold(a, z, made.layer, {&made.x, &made.y}, {&px, &py}, sums);
+  }
+  return holds;
+}
+
+// Planes hold without prices then. Of points, boxes are what their sums lose.
 TEST(Contraction, RowsThatNothingRoundsNeedNoPrices) {
   for (unsigned seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE(seed);
     Random random(seed);
-    const Numbers kind = kAllNumbers[seed % 5];
-    Contraction made;
-    made.shape = {1, random.between(1, 3), random.between(1, 9), random.between(1, 9)};
-    const auto [batch, m, n, k] = made.shape;
-    made.x = random_tensor(random, kind, m * k);
-    made.y = random_tensor(random, kind, n * k);
-    made.of_x.resize(made.x.centre.size());
-    made.of_y.resize(made.y.centre.size());
-    std::iota(made.of_x.begin(), made.of_x.end(), 0);
-    std::iota(made.of_y.begin(), made.of_y.end(), 0);
-    if (seed % 3 == 0) {
-      std::fill(made.x.radius.begin(), made.x.radius.end(), 0.0F);
-      std::fill(made.y.radius.begin(), made.y.radius.end(), 0.0F);
-    }
-    made.relax({});
-    std::vector<float> a(static_cast<std::size_t>(made.shape.out()) * kRows, 0);
-    for (std::size_t r = 0; r < kRows; ++r)
-      a[static_cast<std::size_t>(random.below(made.shape.out())) * kRows + r] =
-          random.below(2) == 0 ? -1.0F : 1.0F;
-    const std::vector<float> sums = made.pull_back(a);
-    for (int trial = 0; trial < 6; ++trial) {
-      const std::vector<mpq_class> px = random_point(random, made.x),
-                                   py = random_point(random, made.y);
-      std::vector<mpq_class> z(static_cast<std::size_t>(made.shape.out()), 0);
-      made.for_each([&](std::size_t i, std::size_t g, std::size_t h) { z[i] += px[g] * py[h]; });
-      EXPECT_TRUE(box_holds(made.layer.z, z)) << seed;
-      EXPECT_TRUE(rows_hold(a, z, made.layer, {&made.x, &made.y}, {&px, &py}, sums)) << seed;
-    }
+    std::vector<float> a;
+    Contraction made = rows_of_one(random, seed, a);
+    EXPECT_TRUE(hold_at_points(random, made, a));
   }
+}
+
+// Slopes that rows choose are rounded, and pay for that whatever else is rounded.
+TEST(Contraction, RoundedSlopesArePriced) {
+  int broken = 0;
+  for (unsigned seed = 0; seed < 1200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    std::vector<float> a;
+    Contraction made = rows_of_one(random, seed, a);
+    made.mix(random, {});
+    EXPECT_TRUE(hold_at_points(random, made, a));
+    std::copy_n(made.layer.table.begin(), 2 * made.shape.out(), made.planes.begin());
+    broken += hold_at_points(random, made, a) ? 0 : 1;
+  }
+  EXPECT_GT(broken, 0);
 }
 
 // Points of the simplex in the box of x, whose centres are one: rows of x do not share elements.
@@ -210,6 +336,7 @@ bool means_hold(unsigned seed, int& tried) {
   Contraction made = random_means(random, kAllNumbers[seed % 5]);
   const int depth = std::max(made.shape.n, most(made.of_y) * made.shape.m) + 2;
   made.relax({gamma_float(depth), gamma_float(3)});
+  if (seed % 2 == 0) made.mix(random, {gamma_float(depth), gamma_float(3)});
   const std::vector<float> a =
       random.numbers(std::int64_t{made.shape.out()} * kRows, kAllNumbers[seed % 5]);
   const std::vector<float> sums = made.pull_back(a);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "planes_support.h"
+#include "runtime/bf/sums/mixed_planes.h"
 
 namespace bf_test {
 namespace {
@@ -85,11 +86,23 @@ TEST(Planes, ProductsOfKnownMagnitude) {
     flat += layer.table[0] == 0 && layer.table[1] == 0 ? 1 : 0;
     const std::vector<float> a = random.numbers(kRows, kAllNumbers[seed % 5]);
     std::vector<float> sums(2 * kRows, 0);
-    bf::product_rows<kRows>(1, layer.table.data() + 2, a.data(), sums.data());
+    std::vector<float> planes(4), share;  // seed % 2: rows choose their planes, but of a box
+    for (int r = 0; r < kRows; ++r) share.push_back(static_cast<float>(random.unit()));
+    bf::mixed_planes(1, 1, 1, 1, true, nullptr, nullptr, x.radius.data(), y.radius.data(),
+                     layer.table.data() + 2, layer.table.data(), layer.table.data() + 1,
+                     {gamma_float(4), gamma_float(3)}, planes.data());
+    const bool mixed = seed % 2 == 1;
+    bf::product_rows<kRows>(1, mixed ? planes.data() : layer.table.data() + 2, a.data(),
+                            sums.data());
     layer.out.assign(2, std::vector<float>(kRows, 7));
     for (std::size_t f = 0; f < 2; ++f)
-      bf::product_backward<kRows>(1, nullptr, layer.table.data() + f, 1, a.data(), false,
-                                  layer.out[f].data());
+      if (mixed)
+        bf::mixed_planes_backward<kRows>(1, 1, 1, 1, f == 0, nullptr, layer.table.data() + f,
+                                         planes.data() + 2 + f, share.data(), 1, a.data(), false,
+                                         layer.out[f].data());
+      else
+        bf::product_backward<kRows>(1, nullptr, layer.table.data() + f, 1, a.data(), false,
+                                    layer.out[f].data());
     for (int trial = 0; trial < 20; ++trial) {
       const std::vector<mpq_class> px = random_point(random, x), py = random_point(random, y);
       const std::vector<mpq_class> z = {px[0] * py[0]};
@@ -159,7 +172,8 @@ RandomTerm random_groups(Random& random, int n, int size) {
   return made;
 }
 
-bool max_holds(unsigned seed, bool with_prices) {
+// mixed: rows choose the candidates that stand for the maximum from below.
+bool max_holds(unsigned seed, bool with_prices, bool mixed = false) {
   Random random(seed);
   const Numbers kind = kAllNumbers[seed % 5];
   const int n = random.between(1, 30);
@@ -173,7 +187,8 @@ bool max_holds(unsigned seed, bool with_prices) {
   Layer layer;
   resize(layer, n, 3);
   std::vector<std::int32_t> choice(static_cast<std::size_t>(n), -1);
-  const bf::PlaneErrors errors{with_prices ? gamma_float(n + 2) : 0,
+  const int readers = mixed ? static_cast<int>(map.column.size()) : n;
+  const bf::PlaneErrors errors{with_prices ? gamma_float(readers + 2) : 0,
                                with_prices ? gamma_float(3) : 0};
   bf::relax_max(n, map.row_start.data(), map.column.data(), x.centre.data(), x.radius.data(),
                 errors, layer.slack.data(), layer.table.data(), choice.data(),
@@ -181,8 +196,20 @@ bool max_holds(unsigned seed, bool with_prices) {
   const std::vector<float> a = random.numbers(std::int64_t{n} * kRows, kind);
   std::vector<float> sums(2 * kRows, 0);
   layer.out = {std::vector<float>(x.centre.size() * kRows, 7)};
-  bf::max_backward<kRows>(n, layer.table.data(), choice.data(), x.size(), a.data(), false,
-                          layer.out[0].data(), sums.data());
+  if (mixed) {
+    std::vector<float> candidates(map.column.size()), share;
+    for (std::size_t i = 0; i < map.column.size() * kRows; ++i)
+      share.push_back(random.below(3) == 0 ? static_cast<float>(random.below(2))
+                                           : static_cast<float>(random.unit()));
+    bf::mixed_maxima(n, map.row_start.data(), map.column.data(), x.centre.data(), x.radius.data(),
+                     layer.z.centre.data(), layer.z.radius.data(), errors, candidates.data());
+    bf::mixed_maxima_backward<kRows>(n, map.row_start.data(), map.column.data(), layer.table.data(),
+                                     choice.data(), candidates.data(), share.data(), x.size(),
+                                     a.data(), false, layer.out[0].data(), sums.data());
+  } else {
+    bf::max_backward<kRows>(n, layer.table.data(), choice.data(), x.size(), a.data(), false,
+                            layer.out[0].data(), sums.data());
+  }
   bool holds = true;
   for (int trial = 0; trial < 6; ++trial) {
     const std::vector<mpq_class> point = random_point(random, x);
@@ -200,6 +227,64 @@ bool max_holds(unsigned seed, bool with_prices) {
 
 TEST(Planes, MaximaHold) {
   for (unsigned seed = 0; seed < 600; ++seed) EXPECT_TRUE(max_holds(seed, true)) << seed;
+}
+
+TEST(Planes, MixedMaximaHold) {
+  for (unsigned seed = 0; seed < 600; ++seed) EXPECT_TRUE(max_holds(seed, true, true)) << seed;
+}
+
+TEST(Planes, MixedMaximaNeedTheirPrices) {
+  int broken = 0;
+  for (unsigned seed = 0; seed < 600; ++seed) broken += max_holds(seed, false, true) ? 0 : 1;
+  EXPECT_GT(broken, 0);
+}
+
+// Without shares the rows are those of the chosen candidates.
+TEST(Planes, MixedMaximaBeginWithTheChoice) {
+  const double centre[3] = {1, 2, 1.5};
+  const float radius[3] = {1, 0.5F, 0.25F};
+  const std::int32_t row_start[2] = {0, 3};
+  const std::int32_t column[3] = {0, 1, 2};
+  double z[1], slack[bf::kSlack];
+  float r[1], table[3], candidates[3];
+  std::int32_t choice[1];
+  bf::relax_max(1, row_start, column, centre, radius, {}, slack, table, choice, z, r);
+  bf::mixed_maxima(1, row_start, column, centre, radius, z, r, {}, candidates);
+  const float a[2] = {3, -3};
+  const float none[6] = {}, some[6] = {0.5F, 0.5F, 7, 7, 0.25F, 0.25F};
+  float out[6], sums[6] = {};
+  bf::mixed_maxima_backward<2>(1, row_start, column, table, choice, candidates, none, 3, a, false,
+                               out, sums);
+  EXPECT_EQ(std::vector<float>(out, out + 6), (std::vector<float>{0, 0, 3, 0, 0, 0}));
+  bf::mixed_maxima_backward<2>(1, row_start, column, table, choice, candidates, some, 3, a, false,
+                               out, sums);
+  EXPECT_EQ(std::vector<float>(out, out + 6), (std::vector<float>{1.5F, 0, 1.125F, 0, 0.375F, 0}));
+}
+
+// A row takes another candidate where that is larger at its point.
+TEST(Planes, StepsOfMaximaFindTheLargerCandidate) {
+  const double centre[2] = {0, 0};
+  const float radius[2] = {1, 1};
+  const std::int32_t row_start[2] = {0, 2};
+  const std::int32_t column[2] = {0, 1};
+  double z[1], slack[bf::kSlack];
+  float r[1], table[3], candidates[2];
+  std::int32_t choice[1];
+  bf::relax_max(1, row_start, column, centre, radius, {}, slack, table, choice, z, r);
+  ASSERT_EQ(choice[0], 0);
+  bf::mixed_maxima(1, row_start, column, centre, radius, z, r, {}, candidates);
+  const float a[2] = {1, 1}, from[4] = {-1, 1, 1, -1};
+  float share[4] = {}, mean[4] = {}, square[4] = {}, values[2];
+  bf::SlopeAscent ascent;
+  for (int step = 0; step < 20; ++step) {
+    ascent.next();
+    bf::step_maxima<2>(1, row_start, column, table, choice, candidates, ascent, from, a, share,
+                       mean, square, values);
+  }
+  EXPECT_EQ(share[2], 1);  // of the second candidate, in the first row
+  EXPECT_EQ(share[3], 0);
+  EXPECT_NEAR(values[0], 1, 0.2);
+  EXPECT_NEAR(values[1], 1, 1e-6);
 }
 
 // Side by side as alone: the same boxes, tables and choices.

@@ -166,6 +166,7 @@ void Batch::build(const Build& how) {
             "#include \"bf/sums/balls.h\"\n"
             "#include \"bf/sums/one_hot.h\"\n"
             "#include \"bf/sums/contraction.h\"\n"
+            "#include \"bf/sums/mixed_planes.h\"\n"
             "#include \"bf/sums/log_softmax.h\"\n"
             "#include \"bf/sums/planes.h\"\n"
             "#include \"bf/sums/row_slack.h\"\n"

@@ -19,7 +19,7 @@ constexpr std::string_view kHeaders[] = {
     "bf/sums/intervals.h",     "bf/dense/lines.h",        "bf/sums/contraction.h",
     "bf/sums/log_softmax.h",   "bf/sums/planes.h",        "bf/core/relax.h",
     "bf/sums/row_slack.h",     "bf/sums/slopes.h",        "bf/conv/starts.h",
-    "bf/sums/terms.h",         "bf/sums/row_windows.h",
+    "bf/sums/terms.h",         "bf/sums/row_windows.h",   "bf/sums/mixed_planes.h",
 };
 
 // The header that brings another one: bf/conv/starts.h includes both headers of backward sums.

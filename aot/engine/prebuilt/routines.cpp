@@ -21,6 +21,7 @@
 #include "bf/sums/contraction.h"
 #include "bf/sums/intervals.h"
 #include "bf/sums/log_softmax.h"
+#include "bf/sums/mixed_planes.h"
 #include "bf/sums/one_hot.h"
 #include "bf/sums/planes.h"
 #include "bf/sums/row_slack.h"
@@ -92,6 +93,8 @@ constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kRelaxProduct, {}, thunk<bf::relax_product<Source, Source>>},
     {Routine::kRelaxMax, {}, thunk<bf::relax_max>},
     {Routine::kRelaxContraction, {}, thunk<bf::relax_contraction<Source, Source>>},
+    {Routine::kMixedPlanes, {}, thunk<bf::mixed_planes<Source, Source>>},
+    {Routine::kMixedMaxima, {}, thunk<bf::mixed_maxima>},
     {Routine::kRelaxLogSoftmax, {}, thunk<bf::relax_log_softmax>},
     // The element is one of the two.
     {Routine::kListLive, {4}, thunk<bf::list_live<float>>},
@@ -129,6 +132,8 @@ struct OfRows {
       {Routine::kProductBackward, {kRows}, thunk<bf::product_backward<kRows, Source>>},
       {Routine::kMaxBackward, {kRows}, thunk<bf::max_backward<kRows>>},
       {Routine::kContractionBackward, {kRows}, thunk<bf::contraction_backward<kRows, Source>>},
+      {Routine::kMixedPlanesBackward, {kRows}, thunk<bf::mixed_planes_backward<kRows, Source>>},
+      {Routine::kMixedMaximaBackward, {kRows}, thunk<bf::mixed_maxima_backward<kRows>>},
       {Routine::kLogSoftmaxBackward, {kRows}, thunk<bf::log_softmax_backward<kRows>>},
       {Routine::kRelaxFreeRows, {kRows}, thunk<bf::relax_free_rows<kRows>>},
       {Routine::kRelaxMixtures, {kRows}, thunk<bf::relax_mixtures<kRows>>},
@@ -136,9 +141,6 @@ struct OfRows {
       {Routine::kStartShares, {kRows}, thunk<bf::start_shares<kRows>>},
       {Routine::kClearMoments, {kRows}, thunk<bf::clear_moments<kRows>>},
       {Routine::kCornerValues, {kRows}, thunk<bf::corner_values<kRows>>},
-      {Routine::kProductValues, {kRows}, thunk<bf::product_values<kRows, Source, Source>>},
-      {Routine::kMaxValues, {kRows}, thunk<bf::max_values<kRows>>},
-      {Routine::kContractionValues, {kRows}, thunk<bf::contraction_values<kRows, Source, Source>>},
       {Routine::kLogSoftmaxValues, {kRows}, thunk<bf::log_softmax_values<kRows>>},
       {Routine::kDenseValues, {kRows}, thunk<bf::dense_values<kRows>>},
       {Routine::kConvValues, {kRows}, thunk<bf::conv_values<kRows>>},
@@ -147,6 +149,8 @@ struct OfRows {
       {Routine::kLineValues, {kRows}, thunk<bf::line_values<kRows>>},
       {Routine::kStepSlopes, {kRows}, thunk<bf::step_slopes<kRows>>},
       {Routine::kStepShares, {kRows}, thunk<bf::step_shares<kRows>>},
+      {Routine::kStepPlanes, {kRows}, thunk<bf::step_planes<kRows, Source, Source>>},
+      {Routine::kStepMaxima, {kRows}, thunk<bf::step_maxima<kRows>>},
   };
 };
 

@@ -286,29 +286,4 @@ BF_ROUTINE contraction_backward(int batch, int m, int n, int k, bool first, Sour
     }
 }
 
-// The values of the layer at the rows' points, on the planes of its table; see slopes.h.
-template <int kRows, typename SourcesX, typename SourcesY>
-BF_ROUTINE contraction_values(int batch, int m, int n, int k, SourcesX gather_x, SourcesY gather_y,
-                              const float* table, const float* BF_RESTRICT x,
-                              const float* BF_RESTRICT y, const float* BF_RESTRICT coefficients,
-                              float* BF_RESTRICT values) {
-  const std::ptrdiff_t out = std::ptrdiff_t{batch} * m * n;
-  const float* const slopes_x = table + 2 * out;
-  const float* const slopes_y = slopes_x + std::ptrdiff_t{batch} * m * k;
-  for (int row = 0; row < batch * m; ++row)
-    for (int j = 0; j < n; ++j) {
-      const int column = row / m * n + j;
-      const std::ptrdiff_t i = std::ptrdiff_t{row} * n + j;
-      float made[kRows] = {};
-      for (int l = 0; l < k; ++l) {
-        const float* const of_x = x + std::ptrdiff_t{source_of(gather_x, row * k + l)} * kRows;
-        const float* const of_y = y + std::ptrdiff_t{source_of(gather_y, column * k + l)} * kRows;
-        const float by_x = slopes_y[column * k + l], by_y = slopes_x[row * k + l];
-        for (int r = 0; r < kRows; ++r) made[r] += by_x * of_x[r] + by_y * of_y[r];
-      }
-      for (int r = 0; r < kRows; ++r)
-        values[i * kRows + r] = made[r] + table[coefficients[i * kRows + r] < 0 ? i : out + i];
-    }
-}
-
 }  // namespace bf

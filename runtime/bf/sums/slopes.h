@@ -4,7 +4,6 @@
 #include "bf/contract/tables.h"
 #include "bf/core/bounds.h"
 #include "bf/sums/backward.h"
-#include "bf/sums/planes.h"
 #include "bf/sums/terms.h"
 
 // Backward rows that choose the lower slopes of the ReLUs that they pass, each row its own:
@@ -261,38 +260,6 @@ BF_ROUTINE line_values(int n, const float* table, const float* BF_RESTRICT coeff
       values[at] = table[(negative ? kSlopeUpper : kSlopeLower) * n + j] * values[at] +
                    table[(negative ? kOffsetUpper : kOffsetLower) * n + j];
     }
-}
-
-// Products of two tensors, on the planes of their table.
-template <int kRows, typename SourcesX, typename SourcesY>
-BF_ROUTINE product_values(int n, const float* table, SourcesX gather_x, SourcesY gather_y,
-                          const float* BF_RESTRICT x, const float* BF_RESTRICT y,
-                          const float* BF_RESTRICT coefficients, float* BF_RESTRICT values) {
-  for (int i = 0; i < n; ++i) {
-    const float* const from_x = x + std::ptrdiff_t{source_of(gather_x, i)} * kRows;
-    const float* const from_y = y + std::ptrdiff_t{source_of(gather_y, i)} * kRows;
-    for (int r = 0; r < kRows; ++r) {
-      const std::ptrdiff_t at = std::ptrdiff_t{i} * kRows + r;
-      values[at] = table[kSlopeX * n + i] * from_x[r] + table[kSlopeY * n + i] * from_y[r] +
-                   table[(coefficients[at] < 0 ? kProductUpper : kProductLower) * n + i];
-    }
-  }
-}
-
-// Maxima: the chosen candidates, or constants.
-template <int kRows>
-BF_ROUTINE max_values(int rows, const float* table, const std::int32_t* choice,
-                      const float* BF_RESTRICT from, const float* BF_RESTRICT coefficients,
-                      float* BF_RESTRICT values) {
-  for (int i = 0; i < rows; ++i) {
-    const float* const x = from + std::ptrdiff_t{choice[i]} * kRows;
-    const float kept = table[kMaxConstant * rows + i] != 0 ? 0.0f : 1.0f;
-    for (int r = 0; r < kRows; ++r) {
-      const std::ptrdiff_t at = std::ptrdiff_t{i} * kRows + r;
-      values[at] = coefficients[at] < 0 ? kept * x[r] + table[kMaxUpper * rows + i]
-                                        : x[r] + table[kMaxLower * rows + i];
-    }
-  }
 }
 
 // ---- steps
