@@ -129,6 +129,16 @@ Graph merge_graphs(std::vector<NamedGraph> networks, const std::vector<std::int6
   return merged;
 }
 
+void join_infos(ModelInfo& all, const ModelInfo& one) {
+  all.file_name += (all.file_name.empty() ? "" : ", ") + one.file_name;
+  all.sha256 += one.sha256;
+  all.producer = one.producer;
+  all.ir_version = std::max(all.ir_version, one.ir_version);
+  all.opset = std::max(all.opset, one.opset);
+  all.operators.insert(one.operators.begin(), one.operators.end());
+  all.narrow = all.narrow || one.narrow;
+}
+
 bool are_isomorphic(const Graph& a, const Graph& b) {
   return same_shapes(a, b, a.inputs, b.inputs) && same_shapes(a, b, a.outputs, b.outputs) &&
          std::ranges::equal(a.nodes, b.nodes, [&](const Node& x, const Node& y) {

@@ -20,6 +20,9 @@ struct NamedGraph {
 Graph merge_graphs(std::vector<NamedGraph> networks, const std::vector<std::int64_t>& source,
                    std::int64_t input_count);
 
+// Adds to `all` what checks of operators and of types read of one network's information.
+void join_infos(ModelInfo& all, const ModelInfo& one);
+
 // Returns whether two graphs have the same nodes in the same order, with the same operators,
 // between values of the same shapes, whatever their names and constants are.
 bool are_isomorphic(const Graph& a, const Graph& b);

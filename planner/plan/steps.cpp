@@ -330,16 +330,10 @@ std::int64_t choice_count(const Layer& layer) {
 }
 
 std::int64_t choice_floats(const Layer& layer) {
-  switch (layer.kind) {
-    case LayerKind::kProduct:  // offsets, and both factors' radii
-      return std::int64_t{4} * layer.out;
-    case LayerKind::kContraction:
-      return layer.contraction.table();
-    case LayerKind::kMax:
-      return max_candidates(layer);
-    default:
-      break;
-  }
+  if (layer.kind == LayerKind::kProduct)  // offsets, and both factors' radii
+    return std::int64_t{4} * layer.out;
+  if (layer.kind == LayerKind::kContraction) return layer.contraction.table();
+  if (layer.kind == LayerKind::kMax) return max_candidates(layer);
   const int of_neuron = layer.relu ? bf::kSlopeRows : bf::kKnotRows * bf::kKnots;
   return std::int64_t{of_neuron} * layer.out;
 }

@@ -104,6 +104,11 @@ class Json(JsonCase):
         self.expect("certify", "certify", TINY, "--data", "x.csv", "--eps", "0.1", "--norm", "L2")
         self.expect("doctor", "doctor", code=None)
 
+    def test_compare(self):
+        self.expect("compare", "compare", TINY, TINY, "--box", self.box(), "--within", "0.1", "--classes")
+        other = MODELS / "tiny_linear.onnx"
+        self.expect("compare", "compare", other, other, "--centre", "0", "--eps", "1")
+
     def test_bench(self):
         self.expect("bench", "bench", TINY, "--box", self.box(), "--lowering", "generic",
                     "--compare", "reference", "--seconds", "0.01", "--repeats", "3")

@@ -18,6 +18,7 @@ constexpr Command kCommands[] = {
     {"merge", "bf-aot merge", "join the parts of a search into a verdict", merge_command},
     {"certify", "bf-aot certify", "certified accuracy of a classifier on a data set",
      certify_command},
+    {"compare", "bf-aot compare", "bound how far apart two networks are on a box", compare_command},
     {"check", "bf-aot check", "compare bounds with reference bounds", check_command},
     {"inspect", "bf-aot inspect", "show the network, the plan, its kernels", inspect_command},
     {"bench", "bf-aot bench", "time a verifier on this machine", bench_command},

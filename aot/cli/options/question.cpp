@@ -50,17 +50,6 @@ void check_congruence(const Property& property, const PropertyNetwork& network,
          "leave isomorphic-to out");
 }
 
-// Adds to `all` what checks of operators and of types read of one network's information.
-void join(ModelInfo& all, const ModelInfo& one) {
-  all.file_name += (all.file_name.empty() ? "" : ", ") + one.file_name;
-  all.sha256 += one.sha256;
-  all.producer = one.producer;
-  all.ir_version = std::max(all.ir_version, one.ir_version);
-  all.opset = std::max(all.opset, one.opset);
-  all.operators.insert(one.operators.begin(), one.operators.end());
-  all.narrow = all.narrow || one.narrow;
-}
-
 }  // namespace
 
 Network read_networks(const ModelArguments& arguments, const std::vector<std::string>& files,
@@ -75,7 +64,7 @@ Network read_networks(const ModelArguments& arguments, const std::vector<std::st
     const PropertyNetwork& network = property.networks[i];
     read.push_back({network.name, std::move(imported.graph)});
     check_congruence(property, network, read);
-    join(info, imported.info);
+    join_infos(info, imported.info);
   }
   return {
       decide::Sampler(merge_graphs(std::move(read), property.input_source, property.input_count)),

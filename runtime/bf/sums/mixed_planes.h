@@ -179,7 +179,7 @@ BF_ROUTINE mixed_maxima(int rows, const std::int32_t* row_start, const std::int3
     }
 }
 
-// What is left of `rest` >= 0 when a share of it is taken, such that rest less it is a float.
+// Returns what is left of `rest` >= 0 when a share is taken, such that rest less it is a float.
 // Proof. It is fl(rest w) or rest - fl(rest w) for a float w in [1/2, 1]. Rounding is monotone, so
 // that fl(rest w) lies in [rest / 2, rest], where differences are exact (Sterbenz), or rest is an
 // odd multiple of the least float, of which all differences are floats. The products are made in
@@ -199,7 +199,8 @@ static inline Floats left_of(Floats rest, Floats share) {
   return share >= half ? rest - part : part;
 }
 
-// As max_backward(), with parts of the rows' own. candidates: those of mixed_maxima().
+// Takes rows through maxima as max_backward() does, with parts of their own. candidates: those of
+// mixed_maxima().
 template <int kRows>
 BF_ROUTINE mixed_maxima_backward(int rows, const std::int32_t* row_start,
                                  const std::int32_t* column, const float* table,

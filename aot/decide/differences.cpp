@@ -1,0 +1,173 @@
+#include "aot/decide/differences.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "aot/build/compile.h"
+#include "aot/build/frontend_result.h"
+#include "aot/engine/verifier/make_verifier.h"
+#include "aot/system/process.h"
+#include "runtime/bf/core/rounding.h"
+
+namespace bf_aot::decide {
+namespace {
+
+constexpr int kRounds = 2;  // in which bounds find slopes, and slopes tighten bounds
+constexpr std::size_t kMostParts = std::size_t{1} << 20;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::unique_ptr<const engine::HostVerifier> verifier_of(Graph graph, const ModelInfo& info,
+                                                        const Request& request, Method method) {
+  build::CompileOptions options = request.compile;
+  options.planner.method = method;
+  options.planner.workers =
+      engine::workers_of(options, request.jobs > 0 ? request.jobs : system::core_count());
+  const std::string name = options.name.empty() ? "network" : options.name;
+  const std::shared_ptr<const Lowered> lowered = build::run_planner(
+      build::run_frontend(build::FrontendResult{std::move(graph), info}, options), name, options);
+  return std::move(engine::make_verifier(lowered, options, request.compiler).host);
+}
+
+double size_of(const OutputDifference& output) {
+  return std::max(-output.lower, output.upper);
+}
+
+// Halves the box across the input that is widest, as a share of the root's.
+std::pair<Box, Box> halves(const Box& box, const Box& root) {
+  std::size_t widest = 0;
+  double most = -1;
+  for (std::size_t i = 0; i < box.lower.size(); ++i) {
+    const double whole = root.upper[i] - root.lower[i];
+    const double share = whole > 0 ? (box.upper[i] - box.lower[i]) / whole : 0;
+    if (share > most) {
+      most = share;
+      widest = i;
+    }
+  }
+  const double middle = 0.5 * box.lower[widest] + 0.5 * box.upper[widest];
+  std::pair<Box, Box> made = {box, box};
+  made.first.upper[widest] = made.second.lower[widest] = middle;
+  return made;
+}
+
+void unite(std::vector<OutputDifference>& all, const std::vector<OutputDifference>& more) {
+  for (std::size_t i = 0; i < more.size(); ++i)
+    all[i] = {std::min(all[i].lower, more[i].lower), std::max(all[i].upper, more[i].upper)};
+}
+
+}  // namespace
+
+input::FloatBox float_box(const Box& box) {
+  input::FloatBox made;
+  for (const double x : box.lower) made.lower.push_back(bf::float_down(x));
+  for (const double x : box.upper) made.upper.push_back(bf::float_up(x));
+  return made;
+}
+
+double largest(const std::vector<OutputDifference>& outputs) {
+  double most = 0;
+  for (const OutputDifference& output : outputs) most = std::max(most, size_of(output));
+  return most;
+}
+
+DifferenceBounds::DifferenceBounds(DifferenceNetwork network, const ModelInfo& info,
+                                   const Request& request)
+    : network_(std::move(network)) {
+  Graph outputs = network_.graph;
+  const std::size_t neurons = network_.neurons.size();
+  if (neurons > 0) {
+    // Outputs are tensors: those of the differences come first.
+    std::int64_t count = 0;
+    std::size_t kept = 0;
+    while (count < network_.output_count)
+      count += element_count(outputs.value(outputs.outputs[kept++]).shape);
+    outputs.outputs.resize(kept);
+    neurons_ = verifier_of(network_.graph, info, request, Method::kCrown);
+  }
+  outputs_ =
+      verifier_of(std::move(outputs), info, request, request.method.value_or(Method::kAlphaCrown));
+}
+
+input::FloatBox DifferenceBounds::box_of(const Part& part) const {
+  input::FloatBox box = float_box(part.box);
+  box.lower.insert(box.lower.end(), part.least.begin(), part.least.end());
+  box.upper.insert(box.upper.end(), part.most.begin(), part.most.end());
+  return box;
+}
+
+void DifferenceBounds::meet(const engine::Bounds& bounds, Part& part) const {
+  part.outputs.resize(static_cast<std::size_t>(network_.output_count), {-kInfinity, kInfinity});
+  for (std::size_t i = 0; i < part.outputs.size(); ++i)
+    part.outputs[i] = {std::max<double>(part.outputs[i].lower, bounds.lower[i]),
+                       std::min<double>(part.outputs[i].upper, bounds.upper[i])};
+}
+
+// A ReLU of which z and z + d have one sign in the box has the slope 1, or 0. The sum of two
+// doubles is rounded, and never to the other side of zero.
+void DifferenceBounds::learn_slopes(const engine::Bounds& bounds, Part& part) const {
+  const auto first = static_cast<std::size_t>(network_.output_count);
+  const std::size_t neurons = network_.neurons.size();
+  for (std::size_t j = 0; j < neurons; ++j) {
+    if (!network_.neurons[j].relu) continue;
+    const std::size_t z = first + j, d = z + neurons;
+    if (bounds.lower[z] >= 0 && bounds.lower[z] + bounds.lower[d] >= 0) part.least[j] = 1;
+    if (bounds.upper[z] <= 0 && bounds.upper[z] + bounds.upper[d] <= 0) part.most[j] = 0;
+  }
+}
+
+void DifferenceBounds::bound_root(Part& part) const {
+  for (const SlopeNeuron& neuron : network_.neurons) {
+    part.least.push_back(static_cast<float>(neuron.least));
+    part.most.push_back(static_cast<float>(neuron.most));
+  }
+  for (int round = 0; round < kRounds && neurons_ != nullptr; ++round) bound(part);
+  meet(outputs_->bounds(box_of(part)), part);
+}
+
+void DifferenceBounds::bound(Part& part) const {
+  const engine::Bounds bounds = (neurons_ != nullptr ? neurons_ : outputs_)->bounds(box_of(part));
+  meet(bounds, part);
+  if (neurons_ != nullptr) learn_slopes(bounds, part);
+}
+
+std::vector<OutputDifference> split_differences(
+    const DifferenceBounds& bounds, const Box& box,
+    const std::function<bool(const std::vector<OutputDifference>&)>& enough,
+    const std::function<void(const DifferenceBounds::Part&)>& visit, const StopAsked& stop) {
+  using Part = DifferenceBounds::Part;
+  const auto less_urgent = [](const Part& a, const Part& b) {
+    return largest(a.outputs) < largest(b.outputs);
+  };
+  std::vector<Part> parts(1);
+  parts[0].box = box;
+  bounds.bound_root(parts[0]);
+  visit(parts[0]);
+  const auto all = [&] {
+    std::vector<OutputDifference> made = parts[0].outputs;
+    for (const Part& part : parts) unite(made, part.outputs);
+    return made;
+  };
+  while (parts.size() < kMostParts && !stop()) {
+    // The part in front is the one that is least known.
+    if (enough(parts[0].outputs) && enough(all())) break;
+    auto [left, right] = halves(parts[0].box, box);
+    if (left == right) break;  // no double lies between its ends
+    std::ranges::pop_heap(parts, less_urgent);
+    Part low = std::move(parts.back()), high = low;
+    parts.pop_back();
+    low.box = std::move(left);
+    high.box = std::move(right);
+    for (Part* const half : {&low, &high}) {
+      bounds.bound(*half);
+      visit(*half);
+      parts.push_back(std::move(*half));
+      std::ranges::push_heap(parts, less_urgent);
+    }
+  }
+  return all();
+}
+
+}  // namespace bf_aot::decide

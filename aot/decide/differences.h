@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "aot/decide/request.h"
+#include "frontend/passes/difference/difference_network.h"
+
+namespace bf_aot::decide {
+
+// second - first of one output, for every input of a box.
+struct OutputDifference {
+  double lower = 0, upper = 0;
+};
+
+// Returns the least box of float32 numbers around a box of doubles.
+input::FloatBox float_box(const Box& box);
+
+// The largest magnitude of a difference in these intervals.
+double largest(const std::vector<OutputDifference>& outputs);
+
+// Bounds of the difference of two networks by their difference_network(), of a box and of its
+// parts: docs/proofs/differences.md.
+class DifferenceBounds {
+ public:
+  // Bounds of parts are of `crown`, as are those of neurons; of the root request.method, or
+  // alpha-crown.
+  DifferenceBounds(DifferenceNetwork network, const ModelInfo& info, const Request& request);
+
+  // A box of x, with what is known there.
+  struct Part {
+    Box box;
+    std::vector<float> least, most;  // of the slopes
+    std::vector<OutputDifference> outputs;
+  };
+
+  // Makes the rest of a part that has a box alone.
+  void bound_root(Part& part) const;
+  // Makes slopes and intervals tighter, which are those of a part that holds this one's box.
+  void bound(Part& part) const;
+
+ private:
+  input::FloatBox box_of(const Part& part) const;
+  void meet(const engine::Bounds& bounds, Part& part) const;
+  void learn_slopes(const engine::Bounds& bounds, Part& part) const;
+
+  DifferenceNetwork network_;
+  std::unique_ptr<const engine::HostVerifier> neurons_, outputs_;
+};
+
+// Splits the box until `enough` says so of the intervals that hold in all of it, or a stop is asked
+// for. visit: is called with each part that was bounded. Returns the intervals of the box.
+std::vector<OutputDifference> split_differences(
+    const DifferenceBounds& bounds, const Box& box,
+    const std::function<bool(const std::vector<OutputDifference>&)>& enough,
+    const std::function<void(const DifferenceBounds::Part&)>& visit, const StopAsked& stop);
+
+}  // namespace bf_aot::decide

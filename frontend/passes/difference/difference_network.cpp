@@ -1,0 +1,306 @@
+#include "frontend/passes/difference/difference_network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "frontend/algebra/affine_algebra.h"
+#include "frontend/diagnostic.h"
+#include "frontend/graph/merge_graphs.h"
+#include "frontend/graph/shapes.h"
+
+namespace bf_aot {
+namespace {
+
+struct FunctionSlopes {
+  FunctionKind kind;
+  double least, most;
+};
+constexpr FunctionSlopes kSlopes[] = {
+    {FunctionKind::kSigmoid, 0, 0.25}, {FunctionKind::kTanh, 0, 1}, {FunctionKind::kSoftplus, 0, 1},
+    {FunctionKind::kSoftsign, 0, 1},   {FunctionKind::kAtan, 0, 1}, {FunctionKind::kAbs, -1, 1},
+    {FunctionKind::kSin, -1, 1},       {FunctionKind::kCos, -1, 1},
+};
+
+// Slopes of secants of a function: by the mean value theorem those of tangents.
+std::optional<SlopeNeuron> slopes_of(const Op& op) {
+  if (std::holds_alternative<Relu>(op)) return SlopeNeuron{true, 0, 1};
+  const auto* const unary = std::get_if<Unary>(&op);
+  if (unary == nullptr) return std::nullopt;
+  const auto* const found = std::ranges::find(kSlopes, unary->function.kind, &FunctionSlopes::kind);
+  if (found == std::end(kSlopes)) return std::nullopt;
+  return SlopeNeuron{false, found->least, found->most};
+}
+
+Constant less(const Constant& a, const Constant& b, std::string_view where) {
+  ConstantBuilder made(a.shape);
+  for (std::size_t i = 0; i < a.data.size(); ++i) {
+    const DoublePair sum = two_sum(a.data[i], -b.data[i]);
+    const double lost = add_up(std::abs(sum.low), add_up(a.error_at(i), b.error_at(i)));
+    made.set(i, {sum.high, lost});
+  }
+  return std::move(made).finish(where);
+}
+
+Constant zeros_like(const Constant& constant) {
+  return filled(constant.shape, 0);
+}
+
+// The parts of a linear operator's difference: of `second` without its offset, for the difference
+// of its input; and of what the constants differ by, for the first network's input.
+template <typename Linear>
+struct LinearParts {
+  Linear of_difference, of_first;
+};
+
+LinearParts<Scale> parts_of(const Scale& f, const Scale& g, std::string_view where) {
+  return {{g.factor, zeros_like(g.offset)},
+          {less(g.factor, f.factor, where), less(g.offset, f.offset, where)}};
+}
+LinearParts<Affine> parts_of(const Affine& f, const Affine& g, std::string_view where) {
+  return {{g.weight, zeros_like(g.bias)},
+          {less(g.weight, f.weight, where), less(g.bias, f.bias, where)}};
+}
+LinearParts<Conv> parts_of(const Conv& f, const Conv& g, std::string_view where) {
+  return {{g.geometry, g.weight, zeros_like(g.bias)},
+          {g.geometry, less(g.weight, f.weight, where), less(g.bias, f.bias, where)}};
+}
+LinearParts<SparseAffine> parts_of(const SparseAffine& f, const SparseAffine& g,
+                                   std::string_view where) {
+  return {{g.row_start, g.column, g.value, zeros_like(g.bias)},
+          {g.row_start, g.column, less(g.value, f.value, where), less(g.bias, f.bias, where)}};
+}
+
+// Whether both operators differ in constants alone.
+bool of_one_form(const Scale&, const Scale&) {
+  return true;
+}
+bool of_one_form(const Affine&, const Affine&) {
+  return true;
+}
+bool of_one_form(const Conv& f, const Conv& g) {
+  return f.geometry == g.geometry;
+}
+bool of_one_form(const SparseAffine& f, const SparseAffine& g) {
+  return f.row_start == g.row_start && f.column == g.column;
+}
+
+template <typename T>
+concept LinearOp = requires(const T& op) {
+  parts_of(op, op, "");
+};
+
+class Differencer {
+ public:
+  Differencer(const Graph& first, const Graph& second) : first_(first), second_(second) {}
+
+  DifferenceNetwork make() {
+    Graph& graph = made_.graph;
+    graph.name = first_.name;
+    for (const Value& value : first_.values)
+      values_.push_back(graph.add_value(value.name, value.shape));
+    differences_.resize(first_.values.size());
+    for (const ValueId id : first_.inputs)
+      made_.input_count += element_count(first_.value(id).shape);
+    // How many slopes there are is known in the end.
+    graph.inputs = {graph.add_value("inputs", {made_.input_count})};
+    std::int64_t place = 0;
+    for (const ValueId id : first_.inputs) place = take(value(id), place, Origin("input"));
+    for (std::size_t i = 0; i < first_.nodes.size(); ++i) add(first_.nodes[i], second_.nodes[i]);
+    for (const ValueId id : first_.outputs) {
+      made_.output_count += element_count(first_.value(id).shape);
+      graph.outputs.push_back(difference(id) ? *difference(id)
+                                             : zeros(first_.value(id).shape, Origin("equal")));
+    }
+    graph.values[index_of(graph.inputs[0])].shape = {
+        made_.input_count + static_cast<std::int64_t>(made_.neurons.size())};
+    graph.outputs.insert(graph.outputs.end(), arguments_.begin(), arguments_.end());
+    graph.outputs.insert(graph.outputs.end(), changes_.begin(), changes_.end());
+    verify(graph);
+    return std::move(made_);
+  }
+
+ private:
+  using Difference = std::optional<ValueId>;  // none: zero
+
+  ValueId value(ValueId own) const { return values_[index_of(own)]; }
+  Difference& difference(ValueId own) { return differences_[index_of(own)]; }
+  const Shape& shape(ValueId id) const { return made_.graph.value(id).shape; }
+
+  // The elements from `place` on of the network's input are `to`. Returns the place behind them.
+  std::int64_t take(ValueId to, std::int64_t place, const Origin& origin) {
+    IndexMap map;
+    map.source.resize(static_cast<std::size_t>(element_count(shape(to))));
+    std::iota(map.source.begin(), map.source.end(), place);
+    place += static_cast<std::int64_t>(map.source.size());
+    made_.graph.nodes.push_back({std::move(map), {made_.graph.inputs[0]}, to, origin});
+    return place;
+  }
+
+  ValueId apply(Op op, std::vector<ValueId> inputs, const Origin& origin) {
+    std::vector<Shape> shapes;
+    for (const ValueId id : inputs) shapes.push_back(shape(id));
+    Shape made = std::visit([&](const auto& each) { return infer_shape(each, shapes); }, op);
+    return apply(std::move(op), std::move(inputs), std::move(made), origin);
+  }
+  ValueId apply(Op op, std::vector<ValueId> inputs, Shape made, const Origin& origin) {
+    const ValueId output = made_.graph.add_value("difference", std::move(made));
+    made_.graph.nodes.push_back({std::move(op), std::move(inputs), output, origin});
+    return output;
+  }
+  ValueId zeros(const Shape& of, const Origin& origin) {
+    return apply(Literal{filled(of, 0)}, {}, of, origin);
+  }
+  ValueId sum(ValueId a, ValueId b, const Origin& origin) {
+    return apply(Binary{Binary::Kind::kAdd}, {a, b}, origin);
+  }
+  Difference sum(const Difference& a, const Difference& b, const Origin& origin) {
+    if (a && b) return sum(*a, *b, origin);
+    return a ? a : b;
+  }
+  ValueId in_second(ValueId own, const Origin& origin) {
+    return difference(own) ? sum(value(own), *difference(own), origin) : value(own);
+  }
+
+  void add(const Node& f, const Node& g) {
+    Node copy = f;
+    for (ValueId& input : copy.inputs) input = value(input);
+    copy.output = value(f.output);
+    made_.graph.nodes.push_back(std::move(copy));
+    bool changes = !(f.op == g.op);
+    for (const ValueId input : f.inputs) changes = changes || difference(input).has_value();
+    if (changes) difference(f.output) = difference_of(f, g);
+  }
+
+  Difference difference_of(const Node& f, const Node& g) {
+    if (const auto slopes = slopes_of(f.op); slopes && f.op == g.op) return secant(f, *slopes);
+    return std::visit(
+        [&](const auto& op) {
+          return this->of(op, std::get<std::decay_t<decltype(op)>>(g.op), f, g);
+        },
+        f.op);
+  }
+
+  // f(z + d) - f(z) = s d for a slope s in the function's range.
+  ValueId secant(const Node& f, const SlopeNeuron& slopes) {
+    const ValueId d = *difference(f.inputs[0]);
+    const std::int64_t count = element_count(shape(d));
+    const ValueId s = made_.graph.add_value("slope", shape(d));
+    take(s, made_.input_count + static_cast<std::int64_t>(made_.neurons.size()), f.origin);
+    made_.neurons.insert(made_.neurons.end(), static_cast<std::size_t>(count), slopes);
+    arguments_.push_back(value(f.inputs[0]));
+    changes_.push_back(d);
+    return apply(Binary{Binary::Kind::kMul}, {d, s}, f.origin);
+  }
+
+  // Any other operator: what it makes in the second network, less what it makes in the first.
+  ValueId apart(const Node& f, const Node& g) {
+    std::vector<ValueId> inputs;
+    for (const ValueId input : f.inputs) inputs.push_back(in_second(input, f.origin));
+    const Shape& made = first_.value(f.output).shape;
+    const ValueId second = apply(g.op, std::move(inputs), made, f.origin);
+    return apply(Binary{Binary::Kind::kSub}, {second, value(f.output)}, f.origin);
+  }
+
+  template <typename Other>
+  Difference of(const Other&, const Other&, const Node& f, const Node& g) {
+    return apart(f, g);
+  }
+
+  Difference of(const Literal& a, const Literal& b, const Node& f, const Node&) {
+    return apply(Literal{less(b.value, a.value, f.origin.text)}, {}, b.value.shape, f.origin);
+  }
+
+  Difference of(const IndexMap& a, const IndexMap& b, const Node& f, const Node& g) {
+    if (!(a == b)) return apart(f, g);
+    return apply(a, {*difference(f.inputs[0])}, first_.value(f.output).shape, f.origin);
+  }
+
+  template <LinearOp Linear>
+  Difference of(const Linear& a, const Linear& b, const Node& f, const Node& g) {
+    if (!of_one_form(a, b)) return apart(f, g);
+    const Shape& made = first_.value(f.output).shape;
+    LinearParts<Linear> parts = parts_of(a, b, f.origin.text);
+    Difference of_difference, of_first;
+    if (const Difference& d = difference(f.inputs[0]))
+      of_difference = apply(std::move(parts.of_difference), {*d}, made, f.origin);
+    if (!(a == b))
+      of_first = apply(std::move(parts.of_first), {value(f.inputs[0])}, made, f.origin);
+    return sum(of_difference, of_first, f.origin);
+  }
+
+  Difference of(const Binary& a, const Binary& b, const Node& f, const Node& g) {
+    const Difference &x = difference(f.inputs[0]), &y = difference(f.inputs[1]);
+    const Shape& made = first_.value(f.output).shape;
+    switch (a.kind) {
+      case Binary::Kind::kAdd:
+      case Binary::Kind::kSub: {
+        const ValueId left = x ? *x : zeros(shape(value(f.inputs[0])), f.origin);
+        const ValueId right = y ? *y : zeros(shape(value(f.inputs[1])), f.origin);
+        return apply(Binary{a.kind}, {left, right}, made, f.origin);
+      }
+      case Binary::Kind::kMul:
+        return bilinear(Binary{Binary::Kind::kMul}, f);
+      case Binary::Kind::kDiv:
+        if (y) return apart(f, g);
+        return apply(Binary{a.kind}, {*x, value(f.inputs[1])}, made, f.origin);
+    }
+    BF_CHECK(b.kind == a.kind);
+    return apart(f, g);
+  }
+
+  Difference of(const MatMul& a, const MatMul&, const Node& f, const Node&) {
+    return bilinear(a, f);
+  }
+
+  Difference of(const Contraction& a, const Contraction& b, const Node& f, const Node& g) {
+    return a == b ? bilinear(a, f) : Difference(apart(f, g));
+  }
+
+  Difference of(const Gemm& a, const Gemm& b, const Node& f, const Node& g) {
+    if (!(a == b)) return apart(f, g);
+    Gemm product = a;
+    product.beta = 0;
+    Difference made = bilinear(product, f);
+    if (f.inputs.size() > 2 && difference(f.inputs[2])) {
+      const ValueId c = *difference(f.inputs[2]);
+      const ValueId offset =
+          a.beta == 1 ? c
+                      : apply(Binary{Binary::Kind::kMul},
+                              {c, apply(Literal{filled({}, a.beta)}, {}, {}, f.origin)}, f.origin);
+      const ValueId base = made ? *made : zeros(first_.value(f.output).shape, f.origin);
+      made = sum(base, offset, f.origin);
+    }
+    return made;
+  }
+
+  // op(a + da, b + db) - op(a, b) = op(da, b + db) + op(a, db).
+  template <typename Product>
+  Difference bilinear(const Product& op, const Node& f) {
+    const Shape& made = first_.value(f.output).shape;
+    const Difference &x = difference(f.inputs[0]), &y = difference(f.inputs[1]);
+    Difference left, right;
+    if (x) left = apply(op, {*x, in_second(f.inputs[1], f.origin)}, made, f.origin);
+    if (y) right = apply(op, {value(f.inputs[0]), *y}, made, f.origin);
+    return sum(left, right, f.origin);
+  }
+
+  const Graph& first_;
+  const Graph& second_;
+  DifferenceNetwork made_;
+  std::vector<ValueId> values_;               // of the first network, in the new graph
+  std::vector<Difference> differences_;       // of its values
+  std::vector<ValueId> arguments_, changes_;  // of neurons: z, d
+};
+
+}  // namespace
+
+DifferenceNetwork difference_network(const Graph& first, const Graph& second) {
+  BF_CHECK(are_isomorphic(first, second));
+  return Differencer(first, second).make();
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "frontend/graph/graph.h"
+
+namespace bf_aot {
+
+// A pair of neurons, one of each network, that apply one function to z and to z + d.
+struct SlopeNeuron {
+  bool relu = false;
+  double least = 0, most = 1;  // slopes of secants of the function
+};
+
+// The difference of two networks of equal structure, as a network of their input x and of a slope s
+// for each pair of neurons: docs/proofs/differences.md. For every x there are s in the
+// neurons' ranges at which its first output is second(x) - first(x).
+//
+// Outputs: the differences; then, where there are neurons, z of each of them, and d of each. The
+// one input has x, and behind it s. The value of every other tensor of the first network is in the
+// graph, too.
+struct DifferenceNetwork {
+  Graph graph;
+  std::int64_t input_count = 0;  // of x
+  std::int64_t output_count = 0;
+  std::vector<SlopeNeuron> neurons;
+};
+
+// Requires: are_isomorphic(first, second), as they were imported; no one-hot inputs.
+DifferenceNetwork difference_network(const Graph& first, const Graph& second);
+
+}  // namespace bf_aot

@@ -1,0 +1,154 @@
+// The difference network of two random networks of one structure gives, at the slopes of their
+// neurons, what the second one's outputs are above the first one's: exactly, where no function is
+// smooth. docs/proofs/differences.md.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "frontend/evaluate/evaluate_exact.h"
+#include "frontend/graph/merge_graphs.h"
+#include "frontend/passes/difference/difference_network.h"
+#include "tests/property/passes_random_graph.h"
+#include "tests/seed.h"
+
+namespace bf_aot::testing {
+namespace {
+
+using Numbers = testing::Numbers;
+using Point = std::vector<mpq_class>;
+
+const std::uint64_t first_seed = seed_from_environment(1);
+
+// Some constants get other small integers.
+void change(Random& random, Constant& constant, bool zero_allowed) {
+  if (pick(random, 0, 2) == 0) return;
+  for (double& x : constant.data)
+    if (pick(random, 0, 3) == 0 && (zero_allowed || x != 0)) x = x + pick(random, 0, 2);
+}
+void change(Random& random, Scale& op) {
+  change(random, op.factor, true);
+  change(random, op.offset, true);
+}
+void change(Random& random, Affine& op) {
+  change(random, op.weight, true);
+  change(random, op.bias, true);
+}
+void change(Random& random, Conv& op) {
+  change(random, op.weight, true);
+  change(random, op.bias, true);
+}
+void change(Random& random, SparseAffine& op) {
+  change(random, op.value, true);
+  change(random, op.bias, true);
+}
+template <typename Other>
+void change(Random&, Other&) {}
+
+bool divides(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) {
+    const auto* const binary = std::get_if<Binary>(&node.op);
+    return binary != nullptr && binary->kind == Binary::Kind::kDiv;
+  });
+}
+
+Graph changed(Random& random, Graph graph) {
+  const bool divisors = divides(graph);  // literals may be some, and stay what they are
+  for (Node& node : graph.nodes) {
+    std::visit([&](auto& op) { change(random, op); }, node.op);
+    if (auto* const literal = std::get_if<Literal>(&node.op); literal != nullptr && !divisors)
+      change(random, literal->value, true);
+  }
+  return graph;
+}
+
+bool is_piecewise(const Graph& graph) {
+  return std::ranges::all_of(graph.nodes, [](const Node& node) {
+    if (std::holds_alternative<LogSoftmax>(node.op)) return false;
+    const auto* const unary = std::get_if<Unary>(&node.op);
+    return unary == nullptr || is_piecewise_linear(unary->function.kind);
+  });
+}
+
+Point joined(const std::vector<std::vector<mpq_class>>& tensors) {
+  Point made;
+  for (const auto& tensor : tensors) made.insert(made.end(), tensor.begin(), tensor.end());
+  return made;
+}
+
+// The slopes of the neurons at x. Each round makes those right whose arguments are.
+Point slopes_at(const DifferenceNetwork& network, const Point& x) {
+  const std::size_t neurons = network.neurons.size();
+  const auto first = static_cast<std::size_t>(network.output_count);
+  Point slopes(neurons, 0);
+  for (std::size_t round = 0; round <= neurons; ++round) {
+    Point input = x;
+    input.insert(input.end(), slopes.begin(), slopes.end());
+    const Point y = joined(evaluate_exact(network.graph, {input}));
+    Point next = slopes;
+    for (std::size_t j = 0; j < neurons; ++j) {
+      const mpq_class &z = y[first + j], &d = y[first + neurons + j];
+      const auto value = [&](const mpq_class& at) -> mpq_class {
+        return network.neurons[j].relu ? (at > 0 ? at : mpq_class(0)) : abs(at);
+      };
+      next[j] = d == 0 ? mpq_class(0) : mpq_class((value(z + d) - value(z)) / d);
+    }
+    if (next == slopes) return slopes;
+    slopes = next;
+  }
+  return slopes;
+}
+
+TEST(Differences, AreThoseOfTheNetworks) {
+  int tried = 0, neurons = 0;
+  for (unsigned round = 0; round < 400; ++round) {
+    Random random(first_seed + round);
+    SCOPED_TRACE(first_seed + round);
+    const Graph first = round % 2 == 0 ? random_chain(random, Numbers::kSmallIntegers, 8)
+                                       : random_graph(random, Numbers::kSmallIntegers, 10);
+    const Graph second = changed(random, first);
+    ASSERT_TRUE(are_isomorphic(first, second));
+    const DifferenceNetwork difference = difference_network(first, second);
+    const bool known = std::ranges::all_of(difference.neurons, [](const SlopeNeuron& neuron) {
+      return neuron.relu || neuron.least == -1;
+    });
+    if (!is_piecewise(first) || !known) continue;
+    ++tried;
+    neurons += static_cast<int>(difference.neurons.size());
+    const auto points = random_point(random, Numbers::kSmallIntegers, first);
+    Point x;
+    for (const auto& tensor : points) x.insert(x.end(), tensor.begin(), tensor.end());
+    const Point slopes = slopes_at(difference, x);
+    for (std::size_t j = 0; j < slopes.size(); ++j) {
+      EXPECT_GE(slopes[j], mpq_class(difference.neurons[j].least));
+      EXPECT_LE(slopes[j], mpq_class(difference.neurons[j].most));
+    }
+    Point input = x;
+    input.insert(input.end(), slopes.begin(), slopes.end());
+    const Point d = joined(evaluate_exact(difference.graph, {input}));
+    const Point f = joined(evaluate_exact(first, points)),
+                g = joined(evaluate_exact(second, points));
+    ASSERT_EQ(static_cast<std::size_t>(difference.output_count), f.size());
+    for (std::size_t i = 0; i < f.size(); ++i) EXPECT_EQ(d[i], g[i] - f[i]) << i;
+  }
+  EXPECT_GT(tried, 100);
+  EXPECT_GT(neurons, 100);
+}
+
+// Networks that do not differ have the difference 0, and no neurons.
+TEST(Differences, OfEqualNetworksAreZero) {
+  for (unsigned round = 0; round < 50; ++round) {
+    Random random(first_seed + round);
+    const Graph graph = random_graph(random, Numbers::kSmallIntegers, 8);
+    const DifferenceNetwork difference = difference_network(graph, graph);
+    EXPECT_TRUE(difference.neurons.empty());
+    const auto points = random_point(random, Numbers::kSmallIntegers, graph);
+    Point x;
+    for (const auto& tensor : points) x.insert(x.end(), tensor.begin(), tensor.end());
+    for (const mpq_class& d : joined(evaluate_exact(difference.graph, {x}))) EXPECT_EQ(d, 0);
+  }
+}
+
+}  // namespace
+}  // namespace bf_aot::testing

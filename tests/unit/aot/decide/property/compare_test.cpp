@@ -1,0 +1,145 @@
+// Two random networks compared: intervals hold the differences of points, what is attained is
+// attained, and answers are those of a grid, all in exact arithmetic. BF_SEED=n tries others.
+
+#include "aot/decide/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "frontend/evaluate/evaluate_exact.h"
+#include "tests/seed.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
+
+namespace bf_aot::decide {
+namespace {
+
+using bf_aot::testing::affine;
+using bf_aot::testing::Builder;
+
+constexpr int kComparedInputs = 2, kComparedHidden = 4, kComparedOutputs = 2;
+
+using ComparedWeights = std::vector<std::vector<double>>;
+
+ComparedWeights random_weights(std::mt19937& random) {
+  ComparedWeights made;
+  for (const int count :
+       {kComparedHidden * kComparedInputs, kComparedHidden, kComparedHidden * kComparedHidden,
+        kComparedHidden, kComparedOutputs * kComparedHidden, kComparedOutputs}) {
+    made.emplace_back();
+    for (int i = 0; i < count; ++i)
+      made.back().push_back((static_cast<double>(random() % 17) - 8) / 4);
+  }
+  return made;
+}
+
+ComparedWeights near_to(std::mt19937& random, ComparedWeights weights) {
+  for (std::vector<double>& tensor : weights)
+    for (double& x : tensor)
+      if (random() % 3 == 0) x += (static_cast<double>(random() % 5) - 2) / 64;
+  return weights;
+}
+
+// more: one with a ReLU behind the outputs, of another structure.
+Graph compared_network(const ComparedWeights& w, bool more = false) {
+  Builder b({kComparedInputs});
+  ValueId h = b.relu(
+      b.add(affine(kComparedHidden, kComparedInputs, w[0], w[1]), {b.x()}, {kComparedHidden}));
+  h = b.relu(b.add(affine(kComparedHidden, kComparedHidden, w[2], w[3]), {h}, {kComparedHidden}));
+  const ValueId y =
+      b.add(affine(kComparedOutputs, kComparedHidden, w[4], w[5]), {h}, {kComparedOutputs});
+  return b.outputs({more ? b.relu(y) : y});
+}
+
+struct Compared {
+  Graph first, second;
+  Comparison comparison;
+};
+
+Compared random_comparison(unsigned seed, bool more, const CompareSettings& settings) {
+  std::mt19937 random(seed);
+  const ComparedWeights weights = random_weights(random);
+  Compared made{compared_network(weights), compared_network(near_to(random, weights), more), {}};
+  const ModelInfo info;
+  Request request;
+  request.jobs = 1;
+  request.compile.planner.lowering = Lowering::kPrebuilt;
+  request.compile.planner.target = find_target("host");
+  request.compile.planner.profile = host_profile();
+  made.comparison = compare(pair_of(made.first, info, made.second, info), {{-1, -1}, {1, 1}},
+                            request, settings, {});
+  return made;
+}
+
+std::vector<mpq_class> difference_at(const Compared& compared, const std::vector<mpq_class>& x) {
+  const auto f = evaluate_exact(compared.first, {x})[0],
+             g = evaluate_exact(compared.second, {x})[0];
+  std::vector<mpq_class> made;
+  for (std::size_t i = 0; i < f.size(); ++i) made.emplace_back(g[i] - f[i]);
+  return made;
+}
+
+void expect_holds(const Compared& compared) {
+  const Comparison& found = compared.comparison;
+  ASSERT_EQ(found.outputs.size(), static_cast<std::size_t>(kComparedOutputs));
+  for (int i = -8; i <= 8; ++i)
+    for (int k = -8; k <= 8; ++k) {
+      const std::vector<mpq_class> d = difference_at(compared, {mpq_class(i, 8), mpq_class(k, 8)});
+      for (std::size_t o = 0; o < d.size(); ++o) {
+        EXPECT_GE(d[o], mpq_class(found.outputs[o].lower));
+        EXPECT_LE(d[o], mpq_class(found.outputs[o].upper));
+        EXPECT_LE(abs(d[o]), mpq_class(found.proven));
+      }
+    }
+  if (found.attained == 0) return;
+  EXPECT_GE(abs(difference_at(compared, found.point)[found.output]), mpq_class(found.attained));
+}
+
+const unsigned compared_seed = static_cast<unsigned>(bf_aot::testing::seed_from_environment(1));
+
+TEST(CompareRandom, IntervalsHoldPoints) {
+  int near = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(compared_seed + seed);
+    CompareSettings settings;
+    settings.seconds = 2;
+    const Compared compared = random_comparison(compared_seed + seed, seed % 4 == 3, settings);
+    expect_holds(compared);
+    near += compared.comparison.proven <= 1.5 * compared.comparison.attained ? 1 : 0;
+  }
+  EXPECT_GT(near, 12);
+}
+
+TEST(CompareRandom, LimitsAreDecided) {
+  int verified = 0, falsified = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(compared_seed + seed);
+    CompareSettings settings;
+    settings.seconds = 2;
+    settings.within = mpq_class(1, 4);
+    const Compared compared = random_comparison(compared_seed + seed, false, settings);
+    expect_holds(compared);
+    mpq_class most = 0;
+    for (int i = -8; i <= 8; ++i)
+      for (int k = -8; k <= 8; ++k)
+        for (const mpq_class& d : difference_at(compared, {mpq_class(i, 8), mpq_class(k, 8)}))
+          most = std::max<mpq_class>(most, abs(d));
+    const Outcome& limit = *compared.comparison.limit;
+    if (limit.answer == Answer::kVerified) {
+      ++verified;
+      EXPECT_LE(most, *settings.within);
+    }
+    if (limit.answer != Answer::kFalsified) continue;
+    ++falsified;
+    ASSERT_TRUE(limit.witness.has_value());
+    mpq_class there = 0;
+    for (const mpq_class& d : difference_at(compared, limit.witness->x))
+      there = std::max<mpq_class>(there, abs(d));
+    EXPECT_GT(there, *settings.within);
+  }
+  EXPECT_GT(verified, 3);
+  EXPECT_GT(falsified, 3);
+}
+
+}  // namespace
+}  // namespace bf_aot::decide
