@@ -109,6 +109,11 @@ class Json(JsonCase):
         other = MODELS / "tiny_linear.onnx"
         self.expect("compare", "compare", other, other, "--centre", "0", "--eps", "1")
 
+    def test_invariant(self):
+        tanks = MODELS / "examples" / "invariant"
+        self.expect("invariant", "invariant", tanks / "tanks.onnx", "--state", "levels:next_levels", "--box",
+                    tanks / "first.json")
+
     def test_bench(self):
         self.expect("bench", "bench", TINY, "--box", self.box(), "--lowering", "generic",
                     "--compare", "reference", "--seconds", "0.01", "--repeats", "3")

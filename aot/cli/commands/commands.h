@@ -23,6 +23,7 @@ int verify_together(const Call& call, decide::TreeCompany& company);
 int merge_command(const Call& call);
 int certify_command(const Call& call);
 int compare_command(const Call& call);
+int invariant_command(const Call& call);
 int supports_command(const Call& call);
 int check_command(const Call& call);
 int inspect_command(const Call& call);

@@ -1,0 +1,265 @@
+#include "aot/decide/invariant.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "aot/build/compile.h"
+#include "aot/build/frontend_result.h"
+#include "aot/decide/differences.h"
+#include "aot/engine/verifier/make_verifier.h"
+#include "aot/system/process.h"
+#include "aot/system/progress.h"
+#include "frontend/numbers/numbers.h"
+#include "runtime/bf/core/rounding.h"
+
+namespace bf_aot::decide {
+namespace {
+
+constexpr int kStarts = 64;        // where steps begin that are followed
+constexpr int kSteps = 64;         // that each is followed for
+constexpr double kMargin = 0.05;   // of the box' width, beyond states that were reached
+constexpr double kWidening = 0.2;  // of what the bounds of the next state add, beyond them
+constexpr double kBeyond = 1e30;   // states that grow so far have no invariant box
+constexpr double kLeastQuestion = 0.5;
+
+class InvariantSearch {
+ public:
+  InvariantSearch(const Sampler& network, const ModelInfo& info, const Box& box,
+                  const std::vector<StateElement>& state, const Request& request,
+                  const InvariantSettings& settings, const RequestCalls& calls)
+      : network_(network),
+        info_(info),
+        first_(box),
+        state_(state),
+        request_(request),
+        settings_(settings),
+        calls_(calls) {
+    for (const ValueId id : network.graph().outputs)
+      outputs_ += element_count(network.graph().value(id).shape);
+    made_.box = box;
+    round_state();
+  }
+
+  Invariant run() {
+    follow_steps();
+    host_ = make_host();
+    while (!is_over() && is_finite()) {
+      ++made_.rounds;
+      if (holds_by_bounds()) {
+        made_.found = made_.by_bounds = true;
+      } else if (made_.rounds > kBoundsAlone) {
+        decide_box();
+      } else {
+        widen(bounds_);
+      }
+      if (made_.found) break;
+    }
+    if (made_.found) shrink();
+    made_.seconds = stopwatch_.seconds();
+    return std::move(made_);
+  }
+
+ private:
+  static constexpr std::size_t kBoundsAlone = 12;  // boxes that are widened by bounds
+
+  double left() const { return settings_.seconds - stopwatch_.seconds(); }
+  bool is_over() const { return left() <= 0 || calls_.stop(); }
+
+  bool is_finite() const {
+    return std::ranges::all_of(state_, [&](const StateElement& each) {
+      return made_.box.lower[each.input] > -kBeyond && made_.box.upper[each.input] < kBeyond;
+    });
+  }
+
+  // The state's ends as float32 numbers, so that a verifier bounds this box and no larger one.
+  void round_state() {
+    for (const StateElement& each : state_) {
+      double &low = made_.box.lower[each.input], &high = made_.box.upper[each.input];
+      low = static_cast<double>(bf::float_down(low));
+      high = static_cast<double>(bf::float_up(high));
+    }
+  }
+
+  // The hull of the box and an interval of a state's element, and a share of what that adds.
+  void extend(std::size_t input, double low, double high, double margin) {
+    double &lower = made_.box.lower[input], &upper = made_.box.upper[input];
+    if (low < lower) lower = low - margin * (lower - low);
+    if (high > upper) upper = high + margin * (high - upper);
+  }
+
+  // Holds states that are reached from points of the first box.
+  void follow_steps() {
+    std::vector<std::vector<double>> points = Sampler::points(float_box(first_), kStarts, 1);
+    const std::vector<std::vector<double>> drives = Sampler::points(float_box(first_), kSteps, 2);
+    Box reached = made_.box;
+    for (std::vector<double>& x : points)
+      for (int step = 0; step < kSteps && !is_over(); ++step) {
+        std::vector<Bounded> input;
+        for (std::size_t i = 0; i < x.size(); ++i) input.push_back({x[i], 0});
+        const std::vector<Bounded> y = network_.outputs(input);
+        x = drives.empty() ? x : drives[static_cast<std::size_t>(step) % drives.size()];
+        bool known = true;
+        for (const StateElement& each : state_) {
+          const double next = y[each.output].value;
+          known = known && std::fabs(next) < kBeyond;
+          if (!known) break;
+          x[each.input] = next;
+          reached.lower[each.input] = std::min(reached.lower[each.input], next);
+          reached.upper[each.input] = std::max(reached.upper[each.input], next);
+        }
+        if (!known) break;
+      }
+    for (const StateElement& each : state_) {
+      const double margin = kMargin * (reached.upper[each.input] - reached.lower[each.input]);
+      made_.box.lower[each.input] =
+          std::min(made_.box.lower[each.input], reached.lower[each.input] - margin);
+      made_.box.upper[each.input] =
+          std::max(made_.box.upper[each.input], reached.upper[each.input] + margin);
+    }
+    round_state();
+  }
+
+  std::unique_ptr<const engine::HostVerifier> make_host() const {
+    build::CompileOptions options = request_.compile;
+    options.planner.method = request_.method.value_or(Method::kCrown);
+    options.planner.workers =
+        engine::workers_of(options, request_.jobs > 0 ? request_.jobs : system::core_count());
+    const std::string name = options.name.empty() ? "network" : options.name;
+    const std::shared_ptr<const Lowered> lowered = build::run_planner(
+        build::run_frontend(build::FrontendResult{network_.graph(), info_}, options), name,
+        options);
+    return std::move(engine::make_verifier(lowered, options, request_.compiler).host);
+  }
+
+  bool contains(const engine::Bounds& bounds, const Box& box) const {
+    return std::ranges::all_of(state_, [&](const StateElement& each) {
+      return static_cast<double>(bounds.lower[each.output]) >= box.lower[each.input] &&
+             static_cast<double>(bounds.upper[each.output]) <= box.upper[each.input];
+    });
+  }
+
+  bool holds_by_bounds() {
+    bounds_ = host_->bounds(float_box(made_.box));
+    return contains(bounds_, made_.box);
+  }
+
+  void widen(const engine::Bounds& bounds) {
+    for (const StateElement& each : state_)
+      extend(each.input, static_cast<double>(bounds.lower[each.output]),
+             static_cast<double>(bounds.upper[each.output]), kWidening);
+    round_state();
+  }
+
+  Outcome ask(const Box& box, double seconds) {
+    Request request = request_;
+    request.method = std::nullopt;
+    request.timeout_seconds = seconds;
+    RequestCalls calls = calls_;
+    const system::Stopwatch stopwatch;
+    calls.stop = [&] { return stopwatch.seconds() >= seconds || calls_.stop(); };
+    return decide(network_, info_, obligation(box, state_, outputs_), request, calls);
+  }
+
+  // Decides whether the box is invariant; else widens it by the point that leaves it.
+  void decide_box() {
+    const Outcome outcome = ask(made_.box, std::max(left() / 2, kLeastQuestion));
+    made_.last = outcome.witness;
+    if (outcome.answer == Answer::kVerified) {
+      made_.found = true;
+    } else if (outcome.witness) {
+      for (const StateElement& each : state_) {
+        const double next = outcome.witness->y[each.output];
+        const double width = made_.box.upper[each.input] - made_.box.lower[each.input];
+        extend(each.input, next, next, 0);
+        if (next <= made_.box.lower[each.input]) made_.box.lower[each.input] -= kMargin * width;
+        if (next >= made_.box.upper[each.input]) made_.box.upper[each.input] += kMargin * width;
+      }
+      round_state();
+    } else {
+      widen(bounds_);
+    }
+  }
+
+  // What bounds say of the next state, with the first one, is invariant, too, where bounds say so.
+  void shrink() {
+    const system::Stopwatch stopwatch;
+    if (!made_.by_bounds) return;
+    while (!is_over() && stopwatch.seconds() < settings_.shrink_seconds) {
+      Box box = made_.box;
+      for (const StateElement& each : state_) {
+        const auto low = static_cast<double>(bounds_.lower[each.output]);
+        const auto high = static_cast<double>(bounds_.upper[each.output]);
+        box.lower[each.input] =
+            std::min(low, static_cast<double>(bf::float_down(first_.lower[each.input])));
+        box.upper[each.input] =
+            std::max(high, static_cast<double>(bf::float_up(first_.upper[each.input])));
+      }
+      if (box == made_.box) return;
+      const engine::Bounds bounds = host_->bounds(float_box(box));
+      if (!contains(bounds, box)) return;
+      ++made_.rounds;
+      made_.box = std::move(box);
+      bounds_ = bounds;
+    }
+  }
+
+  const Sampler& network_;
+  const ModelInfo& info_;
+  const Box& first_;
+  const std::vector<StateElement>& state_;
+  const Request& request_;
+  const InvariantSettings& settings_;
+  const RequestCalls& calls_;
+  std::int64_t outputs_ = 0;
+  std::unique_ptr<const engine::HostVerifier> host_;
+  engine::Bounds bounds_;  // of the box
+  const system::Stopwatch stopwatch_;
+  Invariant made_;
+};
+
+}  // namespace
+
+Invariant find_invariant(const Sampler& network, const ModelInfo& info, const Box& box,
+                         const std::vector<StateElement>& state, const Request& request,
+                         const InvariantSettings& settings, const RequestCalls& calls) {
+  return InvariantSearch(network, info, box, state, request, settings, calls).run();
+}
+
+Property obligation(const Box& box, const std::vector<StateElement>& state, std::int64_t outputs) {
+  Property made;
+  made.file_name = "invariant";
+  made.input_count = static_cast<std::int64_t>(box.lower.size());
+  made.output_count = outputs;
+  made.cases.push_back({box, box, {}, {}});
+  for (const StateElement& each : state) {
+    const auto row = static_cast<int>(made.rows.size());
+    made.rows.push_back({LinearForm{{static_cast<std::int64_t>(each.output), 1}}, {}});
+    made.cases[0].clauses.push_back({{row, false, true, mpq_class(box.lower[each.input])}});
+    made.cases[0].clauses.push_back({{row, true, true, -mpq_class(box.upper[each.input])}});
+  }
+  return made;
+}
+
+std::string obligation_text(const Box& box, const std::vector<StateElement>& state,
+                            std::int64_t outputs) {
+  std::string text = "; A step leaves the box of states that bf-aot invariant found: never.\n";
+  for (std::size_t i = 0; i < box.lower.size(); ++i)
+    text += fmt::format("(declare-const X_{} Real)\n", i);
+  for (std::int64_t i = 0; i < outputs; ++i) text += fmt::format("(declare-const Y_{} Real)\n", i);
+  for (std::size_t i = 0; i < box.lower.size(); ++i)
+    text += fmt::format("(assert (>= X_{} {}))\n(assert (<= X_{} {}))\n", i,
+                        vnnlib::exact_text(mpq_class(box.lower[i])), i,
+                        vnnlib::exact_text(mpq_class(box.upper[i])));
+  text += "(assert (or\n";
+  for (const StateElement& each : state)
+    text += fmt::format("  (and (< Y_{} {}))\n  (and (> Y_{} {}))\n", each.output,
+                        vnnlib::exact_text(mpq_class(box.lower[each.input])), each.output,
+                        vnnlib::exact_text(mpq_class(box.upper[each.input])));
+  return text + "))\n";
+}
+
+}  // namespace bf_aot::decide

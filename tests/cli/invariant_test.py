@@ -1,0 +1,121 @@
+"""Tests of bf-aot invariant. Run as cli_test.py is."""
+
+import math
+import random
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from harness import TINY, Case  # noqa: E402
+from small_models import model, node, tensor, write_model  # noqa: E402
+
+
+def steps_model(nodes, initializers, inputs, outputs):
+    """A network of several tensors: name -> shape."""
+    def value(kind, name, shape):
+        dims = "".join(f" dim {{ dim_value: {d} }}" for d in shape)
+        return f'{kind} {{ name: "{name}" type {{ tensor_type {{ elem_type: 1 shape {{{dims} }} }} }} }}'
+    return "\n".join(["ir_version: 8", "opset_import { version: 13 }", 'graph { name: "step"', *nodes,
+                      *initializers, *(value("input", *each) for each in inputs.items()),
+                      *(value("output", *each) for each in outputs.items()), "}"])
+
+
+class Invariant(Case):
+    def linear(self, factor, size=1):
+        """x' = factor x + u."""
+        diagonal = [factor if i == k else 0 for i in range(size) for k in range(size)]
+        nodes = [node("MatMul", ["x", "a"], "ax"), node("Add", ["ax", "u"], "next")]
+        text = steps_model(nodes, [tensor("a", (size, size), diagonal)],
+                           {"x": (1, size), "u": (1, size)}, {"next": (1, size)})
+        return write_model(self.work / "linear.onnx", text)
+
+    def box(self, lower, upper):
+        return self.write("box.json", {"lower": lower, "upper": upper})
+
+    def search(self, path, box, *more, state=("x:next",), code=0):
+        states = [word for each in state for word in ("--state", each)]
+        return self.run_json("invariant", path, *states, "--box", box, *more, code=code)
+
+    def test_a_contraction(self):
+        """|x| <= 2 |u| is the least box of x' = x / 2 + u."""
+        found = self.search(self.linear(0.5), self.box([-0.1, -1], [0.1, 1]))
+        self.assertTrue(found["found"])
+        low, high = found["box"]["lower"][0], found["box"]["upper"][0]
+        self.assertLessEqual(low, -2)
+        self.assertGreaterEqual(high, 2)
+        self.assertLess(high, 2.05)
+        self.assertLessEqual(0.5 * high + 1, high)
+        self.assertEqual(found["by"], "bounds")
+
+    def test_what_grows(self):
+        found = self.search(self.linear(1.5), self.box([-0.1, -1], [0.1, 1]), "--timeout", "5", code=4)
+        self.assertFalse(found["found"])
+        self.assertIsNone(found["by"])
+
+    def test_where_steps_begin(self):
+        found = self.search(self.linear(0.5), self.box([-7, -1], [3, 1]))
+        self.assertEqual(found["box"]["lower"][0], -7)
+
+    def recurrent(self):
+        rng = random.Random(3)
+        nodes = [node("MatMul", ["x", "w"], "wx"), node("MatMul", ["h", "r"], "rh"),
+                 node("Add", ["wx", "rh"], "z"), node("Tanh", ["z"], "h_next"),
+                 node("MatMul", ["h_next", "v"], "y")]
+        initializers = [tensor("w", (2, 4), [rng.uniform(-1, 1) for _ in range(8)]),
+                        tensor("r", (4, 4), [rng.uniform(-0.4, 0.4) for _ in range(16)]),
+                        tensor("v", (4, 1), [rng.uniform(-1, 1) for _ in range(4)])]
+        text = steps_model(nodes, initializers, {"x": (1, 2), "h": (1, 4)}, {"y": (1, 1), "h_next": (1, 4)})
+        return write_model(self.work / "rnn.onnx", text), initializers
+
+    def test_a_recurrent_network_and_its_obligation(self):
+        path, _ = self.recurrent()
+        box = self.box([-0.2] * 2 + [0] * 4, [0.2] * 2 + [0] * 4)
+        found = self.search(path, box, "--obligation", "holds.vnnlib", state=("h:h_next",))
+        self.assertTrue(all(-1 <= x <= 1 for x in found["box"]["lower"] + found["box"]["upper"]))
+        output, _ = self.run_tool("verify", path, "holds.vnnlib")
+        self.assertTrue(output.startswith("verified"), output)
+
+    def test_a_closed_loop_needs_splits(self):
+        """x' = x - tanh(2 x) / 4 + u: intervals alone never shrink."""
+        nodes = [node("Mul", ["x", "two"], "s"), node("Tanh", ["s"], "t"), node("Mul", ["t", "k"], "c"),
+                 node("Sub", ["x", "c"], "d"), node("Add", ["d", "u"], "next")]
+        text = steps_model(nodes, [tensor("two", (1,), (2,)), tensor("k", (1,), (0.25,))],
+                           {"x": (1, 1), "u": (1, 1)}, {"next": (1, 1)})
+        path = write_model(self.work / "loop.onnx", text)
+        found = self.search(path, self.box([-0.1, -0.1], [0.1, 0.1]), "--method", "ibp")
+        high = found["box"]["upper"][0]
+        self.assertLessEqual(high - math.tanh(2 * high) / 4 + 0.1, high + 1e-9)
+        self.assertLess(high, 2)
+
+    def test_parts_of_a_tensor(self):
+        nodes = [node("MatMul", ["s", "a"], "next")]
+        text = steps_model(nodes, [tensor("a", (3, 2), (0.5, 0, 0.25, 0.5, 1, 1))], {"s": (1, 3)},
+                           {"next": (1, 2)})
+        path = write_model(self.work / "parts.onnx", text)
+        found = self.search(path, self.box([0, 0, -1], [0, 0, 1]), state=("s[0:2]:next",))
+        self.assertEqual((found["box"]["lower"][2], found["box"]["upper"][2]), (-1, 1))
+        x, y = found["box"]["upper"][:2]
+        self.assertLessEqual(0.5 * x + 0.25 * y + 1, x)
+        self.assertLessEqual(0.5 * y + 1, y)
+
+    def test_text(self):
+        output, _ = self.run_tool("invariant", self.linear(0.5), "--state", "x:next", "--box",
+                                  self.box([-0.1, -1], [0.1, 1]))
+        self.assertTrue(output.startswith("invariant: no step leaves this box of states"), output)
+
+    def test_refusals(self):
+        path, box = self.linear(0.5), self.box([-0.1, -1], [0.1, 1])
+        for state in ("x:x", "y:next", "next", "x[0:2]:next"):
+            self.assert_refused("BF3417", "invariant", path, "--state", state, "--box", box)
+        self.assert_refused("BF3417", "invariant", path, "--state", "x:next", "--state", "x:next",
+                            "--box", box, says=["in two of them"])
+        pair = self.linear(0.5, 2)
+        four = self.box([0] * 4, [1] * 4)
+        self.assert_refused("BF3417", "invariant", pair, "--state", "x[0:1]:next", "--box", four)
+        _, errors = self.run_tool("invariant", path, "--state", "x:next", code=2)
+        self.assertIn("--box is required", errors)
+        self.run_tool("invariant", TINY, "--box", box, code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
