@@ -21,8 +21,8 @@ struct InvariantSettings {
 
 // A box of inputs whose elements that are the state hold their own next values.
 struct Invariant {
-  // Has an interval for each input; the state's ends are float32 numbers. Where no box was found, it
-  // is the last one that was tried.
+  // Has an interval for each input; the state's ends are float32 numbers. Where no box was found,
+  // it is the last one that was tried.
   Box box;
   bool found = false;
   bool by_bounds = false;       // one call of bounds proves it; else a decision of obligation()

@@ -27,7 +27,7 @@ namespace {
 
 constexpr char kInvariantExamples[] =
     "bf-aot invariant step.onnx --state x:next --box first.json\n"
-    "bf-aot invariant gru.onnx --state h_in:h_out --box first.json --obligation holds.vnnlib";
+    "bf-aot invariant rnn.onnx --state h:h_next --box b.json --obligation p.vnnlib";
 
 constexpr char kInvariantNotes[] =
     "MODEL is one step: --state says which of its inputs are the state, and which outputs are "
