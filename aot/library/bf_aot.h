@@ -413,6 +413,36 @@ Result<VerifyResult> verify_text(const Model& model, std::string_view property,
                                  const VerifyOptions& options = {},
                                  std::string_view name = "property.vnnlib");
 
+struct CompareOptions {
+  /// Semantics, method of the bounds (none: kAlphaCrown), jobs, stop, options by name. The times
+  /// and the file of a tree have no effect.
+  VerifyOptions verify = {};
+  std::optional<double> within;  ///< decide whether every output differs by at most so much
+  bool classes = false;          ///< decide whether both networks have the same largest output
+  double seconds = 20;           ///< most, to bring `proven` and `attained` together
+};
+
+/// Statements about second - first for every input of the box.
+struct CompareResult {
+  std::vector<double> lower, upper;      ///< [outputs], of the difference
+  double proven = 0;                     ///< no output differs by more
+  double attained = 0;                   ///< output `output` differs by so much at `point`, proven
+  std::size_t output = 0;                ///< meaningful where `attained` is not 0
+  std::vector<double> point;             ///< [inputs]; empty where `attained` is 0
+  std::vector<std::string> exact_point;  ///< the same, exact, as Counterexample::exact_input
+  std::optional<VerifyResult> within;    ///< of CompareOptions::within
+  std::optional<VerifyResult> classes;   ///< of CompareOptions::classes
+  double seconds = 0;                    ///< in all
+};
+
+/// Bounds how far the outputs of two networks are apart in a box: docs/guide/compare.md. lower,
+/// upper: [inputs]. The result is that of `bf-aot compare`.
+/// Errors: BF3416 networks of other inputs or outputs; BF3501 an option; BF3502, BF3503 the box;
+/// those of verify().
+Result<CompareResult> compare(const Model& first, const Model& second,
+                              std::span<const double> lower, std::span<const double> upper,
+                              const CompareOptions& options = {});
+
 /// The arithmetic that compiled code computes with.
 enum class Arithmetic : std::uint8_t { kFloat, kInteger, kAuto };
 

@@ -14,6 +14,7 @@
 #include "aot/build/compile_options.h"
 #include "aot/build/options/option_rows.h"
 #include "aot/decide/property/sample.h"
+#include "aot/decide/request.h"
 #include "aot/library/bf_aot.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
@@ -97,6 +98,11 @@ struct PropertySource {
   std::function<std::string()> bytes = [] { return std::string(); };
   std::string path = {};  // empty: from memory
 };
+
+// Checks options of decisions, and makes the request that they are. Throws: Failed, CompileError
+// BF3501.
+decide::Request request_of(const Model& model, const VerifyOptions& options);
+VerifyResult to_result(const decide::Outcome& outcome);
 
 // Decides a property, as verify() does. Throws: Failed BF3501, BF3505, and CompileError.
 VerifyResult decide(const Model& model, const VerifyOptions& options, const PropertySource& source);

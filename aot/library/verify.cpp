@@ -31,26 +31,6 @@ void check_jobs(int jobs) {
   if (jobs < 0 || jobs > 256) refuse("BF3501", "jobs", fmt::format("{} is not in 0..256", jobs));
 }
 
-// Checks the options. Throws: Failed, CompileError BF3501.
-decide::Request request_of(const Model& model, const VerifyOptions& options) {
-  check_jobs(options.jobs);
-  check_seconds("search_seconds", options.search_seconds.value_or(0));
-  check_seconds("branch_seconds", options.branch_seconds.value_or(0));
-  check_seconds("timeout_seconds", options.timeout_seconds);
-  const build::OptionValues values = values_of(options);
-  decide::Request request;
-  if (!values.compile.method_is_default && values.compile.planner.method != bf_aot::Method::kAuto)
-    request.method = values.compile.planner.method;
-  request.compile = compile_options(model, values);
-  request.compiler = values.compiler;
-  request.search_seconds = options.search_seconds;
-  request.branch_seconds = options.branch_seconds;
-  request.keeps_tree = !options.checkpoint.empty();
-  request.timeout_seconds = options.timeout_seconds;
-  request.jobs = static_cast<std::size_t>(options.jobs);
-  return request;
-}
-
 // Returns the keeper of a tree's file; null where no file is asked for. Throws: Failed BF3020,
 // CompileError of the file.
 std::unique_ptr<decide::TreeKeeper> make_keeper(const Model& model, const VerifyOptions& options,
@@ -93,6 +73,27 @@ Counterexample to_counterexample(const decide::Witness& witness) {
   return example;
 }
 
+}  // namespace
+
+decide::Request request_of(const Model& model, const VerifyOptions& options) {
+  check_jobs(options.jobs);
+  check_seconds("search_seconds", options.search_seconds.value_or(0));
+  check_seconds("branch_seconds", options.branch_seconds.value_or(0));
+  check_seconds("timeout_seconds", options.timeout_seconds);
+  const build::OptionValues values = values_of(options);
+  decide::Request request;
+  if (!values.compile.method_is_default && values.compile.planner.method != bf_aot::Method::kAuto)
+    request.method = values.compile.planner.method;
+  request.compile = compile_options(model, values);
+  request.compiler = values.compiler;
+  request.search_seconds = options.search_seconds;
+  request.branch_seconds = options.branch_seconds;
+  request.keeps_tree = !options.checkpoint.empty();
+  request.timeout_seconds = options.timeout_seconds;
+  request.jobs = static_cast<std::size_t>(options.jobs);
+  return request;
+}
+
 VerifyResult to_result(const decide::Outcome& outcome) {
   VerifyResult result;
   result.verdict = outcome.answer == decide::Answer::kVerified    ? Verdict::kVerified
@@ -110,8 +111,6 @@ VerifyResult to_result(const decide::Outcome& outcome) {
   result.plan_seconds = outcome.make_seconds;
   return result;
 }
-
-}  // namespace
 
 VerifyResult decide(const Model& model, const VerifyOptions& options,
                     const PropertySource& source) {

@@ -259,6 +259,37 @@ nb::dict verify(const api::Model& model, const std::string& text,
   }));
 }
 
+nb::dict compare(const api::Model& first, const api::Model& second, const Doubles& lower,
+                 const Doubles& upper, const Texts& more, std::optional<double> within,
+                 bool classes, double seconds, int jobs, nb::object stop) {
+  Watch watch(nb::none(), std::move(stop));
+  api::CompareOptions options;
+  options.verify.more = more;
+  options.verify.jobs = jobs;
+  options.verify.stop = watch.token();
+  options.within = within;
+  options.classes = classes;
+  options.seconds = seconds;
+  const api::CompareResult result = watched(watch, [&] {
+    return api::compare(first, second, std::span(lower.data(), lower.size()),
+                        std::span(upper.data(), upper.size()), options);
+  });
+  const auto verdict = [](const std::optional<api::VerifyResult>& each) -> nb::object {
+    return each ? nb::object(to_python(*each)) : nb::none();
+  };
+  nb::dict made;
+  made["lower"] = result.lower;
+  made["upper"] = result.upper;
+  made["proven"] = result.proven;
+  made["attained"] = result.attained;
+  made["output"] = result.output;
+  made["exact_point"] = result.exact_point;
+  made["within"] = verdict(result.within);
+  made["classes"] = verdict(result.classes);
+  made["seconds"] = result.seconds;
+  return made;
+}
+
 struct Code {
   api::CodeOptions options;
   api::Specification specification;
@@ -401,6 +432,8 @@ NB_MODULE(_native, m) {
       .def("verify", &verify, "text"_a, "path"_a.none(), "more"_a, "search_seconds"_a.none(),
            "branch_seconds"_a.none(), "timeout"_a, "jobs"_a, "checkpoint"_a.none(),
            "progress"_a.none(), "stop"_a.none())
+      .def("compare", &compare, "other"_a, "lower"_a, "upper"_a, "more"_a, "within"_a.none(),
+           "classes"_a, "seconds"_a, "jobs"_a, "stop"_a.none())
       .def(
           "compile",
           [](const api::Model& model, const std::string& stem, const api::Options& plan,

@@ -11,12 +11,13 @@ Bounds hold for every real input in the box, and all rounding is counted: docs/g
 """
 
 from ._certified import Certified
+from ._compare import Comparison, compare
 from ._errors import Error
 from ._native import __version__
 from ._model import Bounds, Model, Report, Verifier, include, load
 from ._property import Condition, Linear, Property, inputs, outputs
 from ._verdict import Progress, Verdict, VerifyResult
 
-__all__ = ["Bounds", "Certified", "Condition", "Error", "Linear", "Model", "Progress", "Property",
-           "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "include", "inputs",
+__all__ = ["Bounds", "Certified", "Comparison", "Condition", "Error", "Linear", "Model", "Progress", "Property",
+           "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "compare", "include", "inputs",
            "load", "outputs"]

@@ -71,6 +71,9 @@ class Model:
                search_seconds: Optional[float], branch_seconds: Optional[float], timeout: float,
                jobs: int, checkpoint: Optional[Path], progress: Optional[Callable[..., None]],
                stop: Any) -> Dict[str, Any]: ...
+    def compare(self, other: Model, lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64],
+                more: Dict[str, str], within: Optional[float], classes: bool, seconds: float, jobs: int,
+                stop: Any) -> Dict[str, Any]: ...
     def compile(self, stem: str, plan: Options, rows: Optional[npt.NDArray[np.float64]],
                 offsets: Optional[npt.NDArray[np.float64]],
                 more: Dict[str, Any]) -> Dict[str, bytes]: ...
