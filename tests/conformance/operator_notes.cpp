@@ -115,6 +115,8 @@ constexpr OperatorNote kNotes[] = {
     {"SequenceErase", Kind::kNot, "sequences and optional values are no tensors"},
     {"SequenceInsert", Kind::kNot, "sequences and optional values are no tensors"},
     {"SequenceMap", Kind::kNot, "sequences and optional values are no tensors"},
+    {"SimplifiedLayerNormalization", Kind::kPlain,
+     "ONNX Runtime's optimiser writes it; ONNX has no such operator"},
     {"Slice", Kind::kPlain, "constant starts, ends, axes, steps"},
     {"SoftmaxCrossEntropyLoss", Kind::kPlain, "constant labels and weights"},
     {"Split", Kind::kPlain, "constant lengths"},

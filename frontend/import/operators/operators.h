@@ -45,6 +45,7 @@ OperatorRows conv_operators();
 OperatorRows einsum_operators();
 OperatorRows elementwise_operators();
 OperatorRows function_operators();
+OperatorRows fused_attention_operators();
 OperatorRows gather_operators();
 OperatorRows grid_sample_operators();
 OperatorRows linear_model_operators();

@@ -90,8 +90,8 @@ ValueId add_integer_conv(NodeImport& node, ValueId x, Constant weight, std::size
 }
 
 // Products of integers in exact arithmetic times scales, rounded to the grid of the output.
-void emit_requantized(NodeImport& node, ValueId product, const QuantizationParameter& a,
-                      const QuantizationParameter& b, std::size_t y_scale) {
+ValueId add_requantized(NodeImport& node, ValueId product, const QuantizationParameter& a,
+                        const QuantizationParameter& b, std::size_t y_scale) {
   const Shape shape = node.shape_of(product);
   ConstantBuilder factor(shape);
   for (std::size_t i = 0; i < factor.size(); ++i) factor.set(i, multiply(a.at(i), b.at(i)));
@@ -105,7 +105,7 @@ void emit_requantized(NodeImport& node, ValueId product, const QuantizationParam
       read_parameter(node, y_scale + 1, "zero point of the output", shape, inputs, 0);
   const ValueId y = add_quantized(node, real, scale, zero, type);
   node.set_output_type(type);
-  node.emit(y);
+  return y;
 }
 
 // Axes of a product's parameters: rows of the left matrix, columns of the right one. Vectors have
@@ -197,16 +197,19 @@ void import_conv_integer(NodeImport& node) {
   node.emit(y);
 }
 
+// In com.microsoft images may have their channels last; weights have them first.
 void import_qlinear_conv(NodeImport& node) {
-  const Shape input = node.input_shape(0);
-  const ValueId x = add_shifted(node, 0, 2, 1);
+  const bool last = node.flag("channels_last", false);
+  ValueId x = add_shifted(node, 0, 2, last ? -1 : 1);
+  if (last) x = add_channels_first(node, x);
   const ValueId y = add_integer_conv(node, x, read_weights(node, 3, 5), 8);
   const Shape shape = node.shape_of(y);
   const QuantizationParameter x_scale =
       read_parameter(node, 1, "scale of the input", shape, {1, 2}, 1);
   const QuantizationParameter w_scale =
       read_parameter(node, 4, "scale of the weights", shape, {4, 5}, 1);
-  emit_requantized(node, y, x_scale, w_scale, 6);
+  const ValueId codes = add_requantized(node, y, x_scale, w_scale, 6);
+  node.emit(last ? add_channels_last(node, codes) : codes);
 }
 
 void import_matmul_integer(NodeImport& node) {
@@ -215,6 +218,38 @@ void import_matmul_integer(NodeImport& node) {
   const ValueId b = add_shifted(node, 1, 3, column_axis(node.input_shape(1)));
   const ValueId y = node.add(MatMul{}, {a, b});
   node.set_output_type(TensorProto::INT32);
+  node.emit(y);
+}
+
+// The product of what the codes of A and B stand for, plus a bias. The scale of A may be computed.
+void import_matmul_integer_to_float(NodeImport& node) {
+  need_matrices(node, 0, 1);
+  const Shape b_shape = node.input_shape(1);
+  const std::int64_t rows = row_axis(node.input_shape(0)), columns = column_axis(b_shape);
+  const ValueId a = add_shifted(node, 0, 4, rows);
+  need_type_of_zero_point(node, 1, 5);
+  const QuantizationParameter b_scale =
+      read_parameter(node, 3, "scale of B", b_shape, {3, 5, columns}, 1);
+  const QuantizationParameter b_zero =
+      read_parameter(node, 5, "zero point of B", b_shape, {3, 5, columns}, 0);
+  const ValueId b = add_dequantized(node, node.input(1), &b_scale, b_zero);
+  node.set_output_type(TensorProto::FLOAT);
+  ValueId y = node.add(MatMul{}, {a, b});
+  const Shape shape = node.shape_of(y);
+  if (node.constant_if_any(2) != nullptr) {
+    const QuantizationParameter scale =
+        read_parameter(node, 2, "scale of A", shape, {2, 4, row_axis(shape)}, 1);
+    ConstantBuilder factor(shape);
+    for (std::size_t i = 0; i < factor.size(); ++i) factor.set(i, scale.at(i));
+    y = add_scale(node, y, std::move(factor).finish(node.origin()), filled(shape, 0));
+  } else {
+    if (element_count(node.input_shape(2)) != 1)
+      fail("BF1018", "", "the scales of A are computed and several",
+           "quantise A with one scale, or statically");
+    y = add_binary(node, Binary::Kind::kMul, y, add_scalar(node, 2));
+  }
+  if (node.has_input(6))
+    y = add_binary(node, Binary::Kind::kAdd, y, add_broadcast(node, node.input(6), shape));
   node.emit(y);
 }
 
@@ -228,7 +263,7 @@ void import_qlinear_matmul(NodeImport& node) {
       read_parameter(node, 1, "scale of A", shape, {1, 2, row_axis(shape)}, 1);
   const QuantizationParameter b_scale =
       read_parameter(node, 4, "scale of B", shape, {4, 5, column_axis(shape)}, 1);
-  emit_requantized(node, y, a_scale, b_scale, 6);
+  node.emit(add_requantized(node, y, a_scale, b_scale, 6));
 }
 
 void import_dynamic_quantize_linear(NodeImport& node) {
@@ -272,6 +307,14 @@ OperatorRows quantize_operators() {
        1,
        {"axis", "block_size", "output_dtype", "precision", "saturate"}},
       {"DequantizeLinear", import_dequantize_linear, 2, 3, 1, {"axis", "block_size"}, kMicrosoft},
+      {"MatMulIntegerToFloat", import_matmul_integer_to_float, 4, 7, 1, {}, kMicrosoft},
+      {"QLinearConv",
+       import_qlinear_conv,
+       8,
+       9,
+       1,
+       {"auto_pad", "channels_last", "dilations", "group", "kernel_shape", "pads", "strides"},
+       kMicrosoft},
       {"QuantizeLinear", import_quantize_linear, 2, 3, 1, {"axis", "block_size"}, kMicrosoft},
   };
   return kRows;

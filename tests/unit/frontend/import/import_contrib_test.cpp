@@ -174,7 +174,26 @@ TEST(ImportContrib, QuantisedPools) {
       .ints("kernel_shape", {2, 2})
       .ints("strides", {2, 2})
       .expect({1, 2, 2, 2}, windows);
-  operation("QLinearGlobalAveragePool").number("channels_last", 1).expect_refused("BF1012");
+  // Channels last: [batch, height, width, channels], of which there are two.
+  std::vector<double> last(values.size()), windows_last(windows.size());
+  for (std::size_t c = 0; c < 2; ++c) {
+    for (std::size_t i = 0; i < 16; ++i) last[2 * i + c] = values[16 * c + i];
+    for (std::size_t i = 0; i < 4; ++i) windows_last[2 * i + c] = windows[4 * c + i];
+  }
+  const auto turned = [&](const std::string& type) {
+    OperatorCase made = microsoft(type);
+    return add_grid(add_grid(made.input({1, 4, 4, 2}, last, kUint8), x), y)
+        .number("channels_last", 1);
+  };
+  turned("QLinearGlobalAveragePool").expect({1, 1, 1, 2}, whole);
+  turned("QLinearAveragePool")
+      .ints("kernel_shape", {2, 2})
+      .ints("strides", {2, 2})
+      .expect({1, 2, 2, 2}, windows_last);
+  OperatorCase largest = microsoft("NhwcMaxPool");
+  largest.input({1, 2, 2, 2}, {1, 8, 2, 7, 3, 6, 4, 5}, kUint8)
+      .ints("kernel_shape", {2, 2})
+      .expect({1, 1, 1, 2}, {4, 8});
 }
 
 TEST(ImportContrib, QuantisedConcat) {
@@ -244,7 +263,7 @@ TEST(ImportContrib, ScalersOfScikitLearn) {
 
 TEST(ImportContrib, OtherOperatorsOfTheDomains) {
   microsoft("Relu").input({1}, {1}).expect_refused("BF1010");
-  EXPECT_EQ(contributed_operators().size(), 22U);
+  EXPECT_EQ(contributed_operators().size(), 37U);
 }
 
 }  // namespace
