@@ -5,6 +5,7 @@ which an empty one is left out. The package onnx has no schemas of com.microsoft
 """
 
 import numpy as np
+from onnx import numpy_helper
 
 from recipes import C, X, q, real
 
@@ -126,7 +127,33 @@ def pooled(**attributes):
     return forms
 
 
+def svm_regressor():
+    x = X(real(2, 3))
+    named = {"coefficients": real(4).tolist(), "support_vectors": real(12).tolist(), "n_supports": 4, "rho": [0.25],
+             "kernel_params": [0.5, 0.25, 3.0]}
+    made = [([x], {**named, "kernel_type": kind}) for kind in ("LINEAR", "POLY", "RBF", "SIGMOID")]
+    return made + [([x], {"coefficients": real(3).tolist(), "kernel_type": "LINEAR", "kernel_params": [0.0, 0.0, 3.0], "rho": [-0.5]}),
+                   ([x], {**named, "kernel_type": "RBF", "one_class": 1})]
+
+
+def tree_ensemble():
+    """Two trees of three nodes and of one; modes are numbers."""
+    made = []
+    for mode in range(6):
+        named = {"nodes_modes": numpy_helper.from_array(np.array([mode, 0, 3, mode], np.uint8)),
+                 "nodes_splits": numpy_helper.from_array(np.array([0.5, -0.25, 1.0, 0.0], np.float32)),
+                 "leaf_weights": numpy_helper.from_array(np.array([1.5, -2.0, 3.25, 0.5, -0.75, 4.0], np.float32)),
+                 "nodes_featureids": [0, 1, 2, 1], "nodes_truenodeids": [1, 0, 2, 4], "nodes_falsenodeids": [2, 1, 3, 5],
+                 "nodes_trueleafs": [0, 1, 1, 1], "nodes_falseleafs": [0, 1, 1, 1], "leaf_targetids": [0, 1, 0, 1, 0, 1],
+                 "tree_roots": [0, 3], "n_targets": 2, "aggregate_function": 1, "post_transform": 0}
+        made += [([X(np.array([row], np.float32))], named) for row in ((0.5, 0, 1), (0.25, -1, 2), (2, 0.5, -1))]
+    made.append(([X(np.array([[2, 0.5, -1]], np.float32))], {**named, "aggregate_function": 0}))
+    return made
+
+
 FORMS = {
+    "ai.onnx.ml.SVMRegressor": svm_regressor,
+    "ai.onnx.ml.TreeEnsemble": tree_ensemble,
     "com.microsoft.Attention": attention,
     "com.microsoft.BiasGelu": lambda: [([X(real(2, 3)), C(real(3))], {})],
     "com.microsoft.FastGelu": lambda: [([X(real(2, 3)), C(real(3))], {}), ([X(real(2, 3))], {})],

@@ -48,7 +48,7 @@ std::vector<std::string_view> supported_operators() {
 
 std::vector<std::string> contributed_operators() {
   std::vector<std::string> names;
-  for (const std::string_view domain : {kMicrosoft, kMachineLearning})
+  for (const std::string_view domain : {kMicrosoft, kMachineLearning, kQonnx})
     for (const std::string_view name : operators_of(domain))
       names.push_back(fmt::format("{}.{}", domain, name));
   return names;

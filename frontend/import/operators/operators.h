@@ -19,6 +19,7 @@ inline constexpr int kVariadicOptional = kVariadic - 1;
 // Domains besides ONNX's own, which is empty here.
 inline constexpr std::string_view kMicrosoft = "com.microsoft";
 inline constexpr std::string_view kMachineLearning = "ai.onnx.ml";
+inline constexpr std::string_view kQonnx = "qonnx.custom_op.general";
 
 // One supported ONNX operator.
 struct OperatorImporter {

@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
+#include <cmath>
+#include <string>
 #include <utility>
 
 #include "frontend/algebra/affine_algebra.h"
+#include "frontend/graph/index_maps.h"
+#include "frontend/graph/model.h"
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/convolution.h"
@@ -190,6 +194,56 @@ void import_dequantize_linear(NodeImport& node) {
   node.emit(add_dequantized(node, node.input(0), &scale, zero));
 }
 
+// Input i of a QONNX node, which broadcasts to the tensor.
+QuantizationParameter read_broadcast(NodeImport& node, std::size_t i, std::string_view role) {
+  const Shape shape = node.input_shape(0);
+  QuantizationParameter made{node.constant(i, role), {}};
+  if (!broadcasts_to(made.values.shape, shape))
+    fail("BF1014", "",
+         fmt::format("the {} of shape {} does not broadcast to {}", role,
+                     to_string(made.values.shape), to_string(shape)));
+  node.reader().charge(shape, "");
+  made.source = broadcast_map(made.values.shape, shape);
+  return made;
+}
+
+// QONNX: (clip(round(x / scale) + zero point) - zero point) scale, to integers of so many bits.
+void import_quant(NodeImport& node) {
+  const std::string rounding = node.string_attribute("rounding_mode", "ROUND");
+  if (rounding != "ROUND" && rounding != "HALF_EVEN")
+    fail("BF1026", "", fmt::format("attribute 'rounding_mode' is '{}'", printable(rounding)),
+         "export with rounding to the nearest integer, ROUND");
+  const QuantizationParameter scale = read_broadcast(node, 1, "scale");
+  const QuantizationParameter zero = read_broadcast(node, 2, "zero point");
+  for (const double each : zero.values.data)
+    if (!zero.values.is_exact() || each != std::nearbyint(each))
+      fail("BF1026", "", fmt::format("a zero point is {}, no integer", each),
+           "export with whole zero points");
+  constexpr double kMostBits = 32;
+  const double bits = node.number(3, "number of bits");
+  if (bits < 1 || bits > kMostBits || bits != std::nearbyint(bits))
+    fail("BF1026", "", fmt::format("{} bits", bits), "1 to 32 bits are supported");
+  const bool is_signed = node.flag("signed", true), narrow = node.flag("narrow", false);
+  const double range = std::ldexp(1, static_cast<int>(bits) - (is_signed ? 1 : 0));
+  const double low = is_signed ? -range + (narrow ? 1 : 0) : 0;
+  const double high = range - (!is_signed && narrow ? 2 : 1);
+  node.emit(add_fake_quantized(node, node.input(0), scale, zero, low, high));
+}
+
+// QONNX: scale from 0 on, and -scale below.
+void import_bipolar_quant(NodeImport& node) {
+  const QuantizationParameter scale = read_broadcast(node, 1, "scale");
+  const Shape shape = node.input_shape(0);
+  ConstantBuilder factor(shape), offset(shape);
+  for (std::size_t i = 0; i < factor.size(); ++i) {
+    factor.set(i, multiply({2, 0}, scale.at(i)));
+    offset.set(i, negate(scale.at(i)));
+  }
+  node.emit(add_scale(node, add_unary(node, node.input(0), {FunctionKind::kStepAt}),
+                      std::move(factor).finish(node.origin()),
+                      std::move(offset).finish(node.origin())));
+}
+
 void import_conv_integer(NodeImport& node) {
   const ValueId x = add_shifted(node, 0, 2, 1);
   const ValueId y = add_integer_conv(node, x, read_weights(node, 1, 3), 4);
@@ -316,6 +370,8 @@ OperatorRows quantize_operators() {
        {"auto_pad", "channels_last", "dilations", "group", "kernel_shape", "pads", "strides"},
        kMicrosoft},
       {"QuantizeLinear", import_quantize_linear, 2, 3, 1, {"axis", "block_size"}, kMicrosoft},
+      {"BipolarQuant", import_bipolar_quant, 2, 2, 1, {}, kQonnx},
+      {"Quant", import_quant, 4, 4, 1, {"narrow", "rounding_mode", "signed"}, kQonnx},
   };
   return kRows;
 }
