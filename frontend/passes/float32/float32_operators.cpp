@@ -162,6 +162,7 @@ constexpr Float32Operator kOperators[] = {
     {"Relu", {}},
     {"Reshape", {}},
     {"Resize", {}},
+    {"Resize, antialias", "weights that are made to add up to 1 are rounded"},
     {"Resize, cubic", "weights are rounded in ways that are not counted"},
     {"Resize, exclude_outside", "weights that are made to add up to 1 are rounded"},
     {"Resize, one element", "an axis of one element is interpolated with itself"},
