@@ -35,7 +35,8 @@ constexpr OperatorNote kNotes[] = {
     {"Col2Im", Kind::kNot, "no network of the field has it"},
     {"Compress", Kind::kPlain, "constant condition"},
     {"ConstantOfShape", Kind::kPlain, "constant shape"},
-    {"ConvInteger", Kind::kPlain, "constant zero points"},
+    {"ConvInteger", Kind::kPlain,
+     "constant zero points; that of the input may be one computed number"},
     {"CumProd", Kind::kNot, "no network of the field has it"},
     {"CumSum", Kind::kPlain, "constant axes"},
     {"DFT", Kind::kNot, "signal processing, outside of the networks verified so far"},
@@ -64,7 +65,7 @@ constexpr OperatorNote kNotes[] = {
      "of "
      "the gates alone"},
     {"Loop", Kind::kPlain, "unrolled: constant trip count or conditions"},
-    {"MatMulInteger", Kind::kPlain, "constant zero points"},
+    {"MatMulInteger", Kind::kPlain, "zero points are constant, or one computed number"},
     {"MaxPool", Kind::kPartly,
      "the indices are not made: they would be bounded by intervals of no use"},
     {"MaxRoiPool", Kind::kNot, "the positions read depend on the data"},
