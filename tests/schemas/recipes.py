@@ -241,7 +241,13 @@ def resize(opset):
                 made.append(([X(x), None, None, C(ints(*sizes))],
                              {"axes": [2, 3], "keep_aspect_ratio_policy": policy, "mode": "linear"}))
         made += [([X(x), None, C(scales[2:])], {"axes": [2, 3]}), ([X(x), None, C(scales[2:])], {"axes": [-2, -1]}),
-                 ([X(x), None, C(scales[2:])], {"axes": [3, 2]}), ([X(x), None, C(down)], {"antialias": 1, "mode": "linear"})]
+                 ([X(x), None, C(scales[2:])], {"axes": [3, 2]}), ([X(x), None, C(down)], {"antialias": 1, "mode": "linear"}),
+                 ([X(x), None, C(down)], {"antialias": 1})]
+        wide = real(1, 1, 7, 9)
+        for more in ({"mode": "linear"}, {"mode": "cubic"}, {"mode": "cubic", "exclude_outside": 1, "cubic_coeff_a": -0.5},
+                     {"mode": "linear", "exclude_outside": 1}, {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+                     {"mode": "linear", "coordinate_transformation_mode": "asymmetric"}):
+            made += [([X(wide), None, None, C(ints(*sizes))], {"antialias": 1, "axes": [2, 3], **more}) for sizes in ((3, 4), (2, 12))]
     return made
 
 

@@ -8,8 +8,9 @@
 Cases are models of one node: the forms of recipes.py; each with every attribute of the version's schema at its
 default, and at values of its type that are empty, extreme or out of range; with optional inputs and outputs left
 out; with attributes of other versions. SCHEMA_CASES (check_cases.cpp) bounds them at one point. They are compared
-with the reference evaluator of the package onnx and with ONNX Runtime, where these have a value. Needs numpy, onnx and
-onnxruntime, which the Python that BF_RUNTIMES_PYTHON names may have.
+with the reference evaluator of the package onnx and with ONNX Runtime, where these have a value. Operators of other
+domains, of which contributed.py has forms, are compared with ONNX Runtime. Needs numpy, onnx and onnxruntime, which the
+Python that BF_RUNTIMES_PYTHON names may have.
 """
 
 import collections
@@ -31,10 +32,12 @@ import onnxruntime  # noqa: E402
 from onnx import helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-import recipes  # noqa: E402  (beside this file)
+import contributed  # noqa: E402  (beside this file)
+import recipes  # noqa: E402
 from disputed import DISPUTED  # noqa: E402
 
 NEWEST = 26
+DOMAINS = {"com.microsoft": 1, "ai.onnx.ml": 5}  # with the versions that cases are of
 INT = onnx.defs.OpSchema.AttrType.INT
 INTS = onnx.defs.OpSchema.AttrType.INTS
 FLOAT = onnx.defs.OpSchema.AttrType.FLOAT
@@ -75,9 +78,10 @@ def attribute(key, value, kind=None):
     return helper.make_attribute(key, value)
 
 
-def case(name, operator, opset, inputs, attributes, outputs=1, hostile=False, kinds=None):
+def case(name, operator, opset, inputs, attributes, outputs=1, hostile=False, kinds=None, domain=""):
     names = ["" if each is None else f"x{i}" for i, each in enumerate(inputs)]
-    node = onnx.NodeProto(op_type=operator, name="n", input=names, output=[f"y{i}" for i in range(outputs)])
+    made = outputs if isinstance(outputs, list) else [f"y{i}" for i in range(outputs)]
+    node = onnx.NodeProto(op_type=operator, name="n", domain=domain, input=names, output=made)
     for key, value in attributes.items():
         node.attribute.append(attribute(key, value, (kinds or {}).get(key)))
     given = [(n, each) for n, each in zip(names, inputs) if each is not None]
@@ -93,10 +97,12 @@ def case(name, operator, opset, inputs, attributes, outputs=1, hostile=False, ki
     if not free:
         graph.input.append(helper.make_tensor_value_info("unread", onnx.TensorProto.FLOAT, [1]))
         free.append(("unread", np.zeros(1, np.float32)))
-    for y in node.output:
+    for y in filter(None, node.output):
         graph.output.append(onnx.ValueInfoProto(name=y))
     model = onnx.ModelProto(ir_version=8 if opset <= 21 else 10, graph=graph,
                             opset_import=[onnx.OperatorSetIdProto(version=opset)])
+    if domain:
+        model.opset_import.append(onnx.OperatorSetIdProto(domain=domain, version=DOMAINS[domain]))
     return Case(name, operator, model, free, hostile)
 
 
@@ -166,7 +172,30 @@ def other_attributes(versions):
     return found
 
 
+def contributed_cases(key):
+    domain, operator = key.rsplit(".", 1)
+    opset, name = 21, f"{operator}@{domain}"
+    domain = "" if domain == "ai.onnx" else domain
+    recipes.RANDOM = np.random.default_rng(zlib.crc32(key.encode()))
+    for i, (inputs, attributes, *rest) in enumerate(contributed.FORMS[key]()):
+        outputs = rest[0] if rest else 1
+        text = f"{name} {form_text(i, attributes)}"
+        yield case(text, operator, opset, inputs, attributes, outputs, domain=domain)
+        if i == 0:
+            for k in range(len(inputs)):
+                yield case(f"{text}; {k} inputs", operator, opset, inputs[:k], attributes, outputs, domain=domain)
+            yield case(f"{text}; no attributes", operator, opset, inputs, {}, outputs, domain=domain)
+            yield case(f"{text}; another attribute", operator, opset, inputs, {**attributes, "bogus": 1}, outputs, domain=domain)
+
+
+def is_contributed(case):
+    return not case.name.split("@")[1][0].isdigit()
+
+
 def all_cases(operators):
+    for key in sorted(contributed.FORMS):
+        if not operators or key in operators or key.rsplit(".", 1)[1] in operators:
+            yield from contributed_cases(key)
     for operator, versions in schemas().items():
         if operators and operator not in operators:
             continue
@@ -198,7 +227,7 @@ class Evaluators:
         if case.hostile:
             return []
         made = []
-        for by in ("reference", "runtime"):
+        for by in ("runtime",) if is_contributed(case) else ("reference", "runtime"):
             try:
                 with np.errstate(all="ignore"):
                     arrays = getattr(self, by)(case)
@@ -351,14 +380,15 @@ def float32(program, operators):
 
 
 def sample(program, path):
-    """Of each operator's cases every seventh, whose result is right, and the first that is refused with a code."""
+    """Of each operator's cases every seventh, whose result is right, and the first that is refused with a code; those of
+    other domains all."""
     kept, seen = [], collections.Counter()
     for each, made, values, (kind, _) in compare(program, []):
         known = [v.arrays for v in values if v.arrays is not None]
         if kind == "right" and known and np.all(np.isfinite(known[0])):
             number = seen[each.operator]
             seen[each.operator] += 1
-            if number % 7 == 0:
+            if number % 7 == 0 or is_contributed(each):
                 width = made.bounds[:, 1] - made.bounds[:, 0]
                 tight = np.all(width <= 2e-3 * np.max(np.abs(known[0]), initial=0) + 2e-5)
                 kept.append(record(each, "value" if tight else "inside", known[0]))

@@ -101,10 +101,6 @@ class GraphImporter : public BodyImporter {
   std::size_t unrolled_ = 0;  // nodes and steps of bodies so far
 };
 
-bool is_standard_domain(const std::string& domain) {
-  return domain.empty() || domain == "ai.onnx";
-}
-
 std::string operator_name(const onnx::NodeProto& node) {
   const std::string type = printable(node.op_type());
   return is_standard_domain(node.domain()) ? type : printable(node.domain()) + "." + type;

@@ -72,9 +72,15 @@ void check_counts(const onnx::GraphProto& graph, const ImportLimits& limits) {
   check(graph.output_size(), "outputs");
 }
 
-// Throws: BF1007 when the model imports none, or one that is not supported.
+// A model all of whose nodes are of other domains, as ONNX Runtime may leave it, needs none of
+// domain ai.onnx: the newest. Throws: BF1007 when the model lacks one, or it is not supported.
 OpsetSpan opsets_of(const onnx::ModelProto& model) {
   const OpsetSpan found = find_opsets(model.opset_import(), "");
+  const bool needs_none = std::ranges::none_of(
+      model.graph().node(),
+      [](const onnx::NodeProto& node) { return is_standard_domain(node.domain()); });
+  if (found.last == 0 && needs_none && model.opset_import_size() > 0)
+    return {kNewestOpset, kNewestOpset};
   if (found.last == 0)
     fail("BF1007", "", "the model imports no operator set of domain ai.onnx",
          fmt::format("export with opset {} to {}", kOldestOpset, kNewestOpset));

@@ -33,6 +33,9 @@ constexpr std::array kStandard = {
 // Operators of domain ai.onnx.ml.
 constexpr std::array kMachineLearning = {
     WayOut{"ZipMap", kScores},
+    WayOut{"SVMClassifier",
+           "votes between pairs of classes have no bounds; scikit-learn's LinearSVC becomes a "
+           "LinearClassifier and its SVR an SVMRegressor, which are read"},
     WayOut{"LabelEncoder", kScores},
     WayOut{"CastMap", kScores},
     WayOut{"DictVectorizer", kScores},
@@ -51,6 +54,9 @@ bool is_of_runtime(std::string_view domain) {
 }
 
 std::string_view advice_for(const onnx::NodeProto& node) {
+  if (node.domain() == "com.microsoft.nchwc")
+    return "its weights are in an order that depends on the processor: save the model with "
+           "graph_optimization_level ORT_ENABLE_EXTENDED";
   if (is_of_runtime(node.domain()))
     return "ONNX Runtime makes it when it optimises: give the model from before, or save it with "
            "graph_optimization_level ORT_ENABLE_BASIC";

@@ -59,6 +59,12 @@ ValueId add_broadcast(NodeImport& node, ValueId x, const Shape& shape) {
   return add_index_map(node, x, shape, [&] { return broadcast_map(from, shape); });
 }
 
+ValueId add_transposed(NodeImport& node, ValueId x, const std::vector<std::int64_t>& perm) {
+  const Shape from = node.shape_of(x);
+  return add_index_map(node, x, transpose_shape(from, perm),
+                       [&] { return transpose_source(from, perm); });
+}
+
 void RowBuilder::begin(Bounded bias) {
   starts_.push_back(static_cast<std::int64_t>(columns_.size()));
   biases_.push_back(bias);

@@ -42,6 +42,9 @@ ValueId add_index_map(NodeImport& node, ValueId x, const Shape& shape,
 // x repeated to `shape` by ONNX broadcasting.
 ValueId add_broadcast(NodeImport& node, ValueId x, const Shape& shape);
 
+// The dimensions of x in another order, as Transpose has it.
+ValueId add_transposed(NodeImport& node, ValueId x, const std::vector<std::int64_t>& perm);
+
 // Rows of a SparseAffine or GroupMax, one after the other. Entries count against the limits.
 class RowBuilder {
  public:

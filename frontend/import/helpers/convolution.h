@@ -14,4 +14,9 @@ struct ConvShape {
 // input and weights of these shapes. Throws: BF1005, BF1012, BF1014.
 ConvShape read_convolution(const NodeImport& node, const Shape& input, const Shape& weight);
 
+// Images [batch, ..., channels] of attribute 'channels_last' as [batch, channels, ...], and back.
+// Throws: BF1014 where x has no channels.
+ValueId add_channels_first(NodeImport& node, ValueId x);
+ValueId add_channels_last(NodeImport& node, ValueId x);
+
 }  // namespace bf_aot

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "frontend/algebra/affine_algebra.h"
+#include "frontend/functions/function_facts.h"
+#include "frontend/graph/model.h"
 #include "frontend/import/helpers/builder.h"
 
 namespace bf_aot {
@@ -15,6 +19,27 @@ bool all_integers(const NodeImport& node, const std::vector<std::size_t>& inputs
   return std::all_of(inputs.begin(), inputs.end(),
                      [&](std::size_t i) { return node.integers_if_any(i) != nullptr; });
 }
+
+// Parameters of the activation, in the order in which they are asked for.
+class ActivationParameters {
+ public:
+  explicit ActivationParameters(NodeImport& node)
+      : node_(node), listed_(node.floats_attribute("activation_params")) {}
+
+  double next(std::string_view attribute, double otherwise) {
+    if (!listed_) return node_.float_attribute(fmt::format("activation_{}", attribute), otherwise);
+    const std::size_t at = taken_++;
+    return at < listed_->size() ? (*listed_)[at] : otherwise;
+  }
+  double next(const ParameterSource& source) {
+    return source.attribute.empty() ? source.otherwise : next(source.attribute, source.otherwise);
+  }
+
+ private:
+  NodeImport& node_;
+  std::optional<std::vector<double>> listed_;
+  std::size_t taken_ = 0;
+};
 
 }  // namespace
 
@@ -97,6 +122,45 @@ void emit_selection(NodeImport& node, const std::vector<std::size_t>& inputs,
   std::vector<ValueId> parts;
   for (std::size_t i : inputs) parts.push_back(node.input(i));
   node.emit(output, add_selection(node, parts, source, shape));
+}
+
+// Root and quotient are rounded to nearest: 1 / sqrt(width) is value (1 + e), |e| < 2^-51. Both are
+// exact where the root is a power of two.
+Bounded one_over_root(std::int64_t width) {
+  const double root = std::sqrt(static_cast<double>(width)), value = 1 / root;
+  int exponent = 0;
+  const bool exact =
+      std::frexp(root, &exponent) == 0.5 && root * root == static_cast<double>(width);
+  return {value, exact ? 0 : value * 0x1p-51};
+}
+
+ValueId add_multiple(NodeImport& node, ValueId x, const Bounded& factor) {
+  if (factor.error == 0) return add_scale(node, x, factor.value, 0);
+  const Shape shape = node.shape_of(x);
+  ConstantBuilder all(shape);
+  for (std::size_t i = 0; i < all.size(); ++i) all.set(i, factor);
+  return add_scale(node, x, std::move(all).finish(node.origin()), filled(shape, 0));
+}
+
+ValueId add_activation(NodeImport& node, ValueId x) {
+  const std::string name = node.string_attribute("activation", "");
+  if (name.empty()) return x;
+  ActivationParameters parameters(node);
+  if (name == "Relu") return add_relu(node, x);
+  if (name == "Gelu") return add_unary(node, x, {FunctionKind::kGelu});
+  if (name == "Clip") {
+    const double low = parameters.next("min", -INFINITY), high = parameters.next("max", INFINITY);
+    return add_clip(node, x, std::min(low, high), high);
+  }
+  const FunctionFacts* const facts = facts_of_operator(name);
+  if (facts == nullptr)
+    fail("BF1026", "", fmt::format("attribute 'activation' is '{}'", printable(name)),
+         "give the model from before ONNX Runtime's optimiser, or save it with "
+         "graph_optimization_level ORT_ENABLE_BASIC");
+  const double a = parameters.next(facts->from.a), b = parameters.next(facts->from.b);
+  if (facts->from.a.divides && a == 0)
+    fail("BF1012", "", fmt::format("{} divides by its parameter, which is 0", name));
+  return add_unary(node, x, {facts->kind, a, b});
 }
 
 }  // namespace bf_aot

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frontend/import/file/node_import.h"
+#include "frontend/numbers/exact_arithmetic.h"
 
 // Helpers that importers of several families of operators share.
 
@@ -33,6 +34,17 @@ ValueId add_selection(NodeImport& node, const std::vector<ValueId>& parts,
 void emit_selection(NodeImport& node, const std::vector<std::size_t>& inputs,
                     const std::vector<std::int64_t>& source, const Shape& shape,
                     std::size_t output = 0);
+
+// 1 / sqrt(width), for width > 0.
+Bounded one_over_root(std::int64_t width);
+
+// factor x, the same for all elements.
+ValueId add_multiple(NodeImport& node, ValueId x, const Bounded& factor);
+
+// The function that attribute 'activation' of a fused operator names, of x; x itself where there is
+// none. Its parameters are in 'activation_params', in the order of its operator's attributes, or in
+// 'activation_NAME'. Throws: BF1012, BF1026.
+ValueId add_activation(NodeImport& node, ValueId x);
 
 // Calls visit(index, flat) for all indices of a shape in row-major order.
 template <typename Visit>

@@ -71,12 +71,10 @@ Grids by_grid(const QuantizationParameter& scale, const QuantizationParameter& z
   return grids;
 }
 
-// Codes of a type less their zero points, each grid by a function of its own.
-ValueId add_codes(NodeImport& node, ValueId x, const Grids& grids, ElementType type) {
+// Codes from low to high less their zero points, each grid by a function of its own.
+ValueId add_codes(NodeImport& node, ValueId x, const Grids& grids, double low, double high) {
   const auto function = [&](const std::pair<double, double>& grid) {
-    return Function{FunctionKind::kQuantise, grid.first,
-                    static_cast<double>(least_of(type)) - grid.second,
-                    static_cast<double>(largest_of(type)) - grid.second};
+    return Function{FunctionKind::kQuantise, grid.first, low - grid.second, high - grid.second};
   };
   const Shape shape = node.shape_of(x);
   if (grids.size() == 1) return add_unary(node, x, function(grids.begin()->first));
@@ -128,12 +126,23 @@ ValueId add_dequantized(NodeImport& node, ValueId x, const QuantizationParameter
 
 ValueId add_quantized(NodeImport& node, ValueId x, const QuantizationParameter& scale,
                       const QuantizationParameter& zero_point, ElementType type) {
-  const ValueId y = add_codes(node, x, by_grid(scale, zero_point), type);
+  const ValueId y =
+      add_codes(node, x, by_grid(scale, zero_point), static_cast<double>(least_of(type)),
+                static_cast<double>(largest_of(type)));
   if (all_zero(zero_point)) return y;
   const Shape shape = node.shape_of(y);
   ConstantBuilder offset(shape);
   for (std::size_t i = 0; i < offset.size(); ++i) offset.set(i, zero_point.at(i));
   return add_scale(node, y, filled(shape, 1), std::move(offset).finish(node.origin()));
+}
+
+ValueId add_fake_quantized(NodeImport& node, ValueId x, const QuantizationParameter& scale,
+                           const QuantizationParameter& zero_point, double low, double high) {
+  const ValueId codes = add_codes(node, x, by_grid(scale, zero_point), low, high);
+  const Shape shape = node.shape_of(codes);
+  ConstantBuilder factor(shape);
+  for (std::size_t i = 0; i < factor.size(); ++i) factor.set(i, scale.at(i));
+  return add_scale(node, codes, std::move(factor).finish(node.origin()), filled(shape, 0));
 }
 
 ElementType quantized_type(const NodeImport& node, std::size_t zero_point) {

@@ -43,6 +43,11 @@ ValueId add_dequantized(NodeImport& node, ValueId x, const QuantizationParameter
 ValueId add_quantized(NodeImport& node, ValueId x, const QuantizationParameter& scale,
                       const QuantizationParameter& zero_point, ElementType type);
 
+// The real numbers of x's codes: clip(round_half_even(x / scale) + zero point) to [low, high], less
+// the zero point, times scale. Throws: BF1026 as add_quantized.
+ValueId add_fake_quantized(NodeImport& node, ValueId x, const QuantizationParameter& scale,
+                           const QuantizationParameter& zero_point, double low, double high);
+
 // x on a grid of 256 steps that its own numbers choose:
 //   scale = (max(x, 0) - min(x, 0)) / 255, zero point = clip(round(-min / scale)),
 //   codes = clip(round(x / scale) + zero point), to 0..255. Scale and zero point are scalars.

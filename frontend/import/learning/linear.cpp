@@ -61,6 +61,107 @@ void import_linear_regressor(NodeImport& node) {
   node.emit(add_transformed(node, add_linear(node, read_rows(node), targets), transform));
 }
 
+struct Kernel {
+  std::string type;
+  double gamma = 0, offset = 0, degree = 1;
+};
+
+Kernel read_kernel(const NodeImport& node) {
+  const std::vector<double> given = read_floats(node, "kernel_params");
+  Kernel kernel{node.string_attribute("kernel_type", "LINEAR")};
+  if (given.size() == 3) {
+    kernel.gamma = given[0];
+    kernel.offset = given[1];
+    kernel.degree = given[2];
+  } else if (!given.empty() || kernel.type != "LINEAR") {
+    fail("BF1012", "",
+         fmt::format("attribute 'kernel_params' has {} numbers, not 3", given.size()));
+  }
+  if (kernel.type != "LINEAR" && kernel.type != "POLY" && kernel.type != "RBF" &&
+      kernel.type != "SIGMOID")
+    fail("BF1012", "", fmt::format("attribute 'kernel_type' is '{}'", printable(kernel.type)));
+  if (kernel.type == "POLY" && (kernel.degree < 1 || kernel.degree != std::floor(kernel.degree)))
+    fail("BF1026", "", fmt::format("a polynomial kernel of degree {}", kernel.degree),
+         "whole degrees from 1 on are supported");
+  return kernel;
+}
+
+// Products of each row of x, [rows, features], with each of `count` vectors, times `factor`, plus
+// `offset`: [rows, count].
+ValueId add_inner_products(NodeImport& node, ValueId x, const std::vector<double>& vectors,
+                           std::int64_t count, double factor, double offset) {
+  const std::int64_t features = node.shape_of(x)[1];
+  const ValueId weight = add_constant(node, {{count, features}, vectors, {}});
+  const ValueId bias = add_constant(node, filled({count}, offset));
+  return node.add(Gemm{factor, 1, false, true}, {x, weight, bias});
+}
+
+// -gamma |x - s|^2 for each row x and each vector s.
+ValueId add_distances(NodeImport& node, ValueId x, const std::vector<double>& vectors,
+                      std::int64_t count, double gamma) {
+  const std::int64_t rows = node.shape_of(x)[0], features = node.shape_of(x)[1];
+  RowBuilder differences(node), sums(node);
+  for (std::int64_t i = 0; i < rows * count; ++i) {
+    sums.begin();
+    for (std::int64_t f = 0; f < features; ++f) {
+      const auto at = static_cast<std::size_t>(i % count * features + f);
+      differences.begin({-vectors[at], 0});
+      differences.add(i / count * features + f);
+      sums.add(i * features + f, {-gamma, 0});
+    }
+  }
+  const ValueId each = std::move(differences).finish_sums(x, {rows * count * features});
+  return std::move(sums).finish_sums(add_unary(node, each, {FunctionKind::kPower, 2}),
+                                     {rows, count});
+}
+
+// The kernel of each row and each vector: [rows, count].
+ValueId add_kernel(NodeImport& node, ValueId x, const Kernel& kernel,
+                   const std::vector<double>& vectors, std::int64_t count) {
+  if (kernel.type == "RBF")
+    return add_unary(node, add_distances(node, x, vectors, count, kernel.gamma),
+                     {FunctionKind::kExp});
+  if (kernel.type == "LINEAR") return add_inner_products(node, x, vectors, count, 1, 0);
+  const ValueId inner = add_inner_products(node, x, vectors, count, kernel.gamma, kernel.offset);
+  if (kernel.type == "SIGMOID") return add_unary(node, inner, {FunctionKind::kTanh});
+  if (kernel.degree == 1) return inner;
+  return add_unary(node, inner, {FunctionKind::kPower, kernel.degree});
+}
+
+// rho + the sum of coefficients times kernels with the support vectors; without these the
+// coefficients are the weights of a linear model. Of a model of one class the sign: 1 above 0, else
+// -1.
+void import_svm_regressor(NodeImport& node) {
+  node.set_output_type(TensorProto::FLOAT);
+  const std::string transform = node.string_attribute("post_transform", "NONE");
+  if (transform != "NONE")
+    fail("BF1026", "", fmt::format("post_transform is '{}' of one target", printable(transform)),
+         "add the function behind the regressor");
+  if (node.int_attribute("n_targets", 1) != 1)
+    fail("BF1026", "", fmt::format("{} targets", node.int_attribute("n_targets", 1)),
+         "give each target a regressor of its own");
+  const ValueId x = read_rows(node);
+  const Shape shape = node.shape_of(x);
+  const std::vector<double> coefficients = read_floats(node, "coefficients");
+  const std::vector<double> vectors = read_floats(node, "support_vectors");
+  const std::vector<double> rho = read_floats(node, "rho");
+  const std::int64_t supports = node.int_attribute("n_supports", 0);
+  if (supports < 0 || rho.size() != 1)
+    fail("BF1012", "", fmt::format("{} support vectors and {} numbers rho", supports, rho.size()));
+  const Kernel kernel = read_kernel(node);
+  const std::int64_t count = supports > 0 ? supports : shape[1];
+  check_work(node, count, element_count(shape));
+  if (static_cast<std::int64_t>(coefficients.size()) != count ||
+      static_cast<std::int64_t>(vectors.size()) != supports * shape[1])
+    fail("BF1012", "",
+         fmt::format("{} coefficients and {} numbers of support vectors for {} features",
+                     coefficients.size(), vectors.size(), shape[1]));
+  const ValueId kernels = supports > 0 ? add_kernel(node, x, kernel, vectors, supports) : x;
+  const ValueId y = add_inner_products(node, kernels, coefficients, 1, 1, rho[0]);
+  if (!node.flag("one_class", false)) return node.emit(y);
+  node.emit(add_scale(node, add_unary(node, y, {FunctionKind::kStep}), 2, -1));
+}
+
 // Output 0: the label of the largest score, of equals the first; of one score that of its sign.
 // Output 1: the scores; of one score s 1 - s and s, or sigma(-s) and sigma(s).
 void import_linear_classifier(NodeImport& node) {
@@ -147,6 +248,14 @@ OperatorRows linear_model_operators() {
        1,
        1,
        {"coefficients", "intercepts", "post_transform", "targets"},
+       kMachineLearning},
+      {"SVMRegressor",
+       import_svm_regressor,
+       1,
+       1,
+       1,
+       {"coefficients", "kernel_params", "kernel_type", "n_supports", "n_targets", "one_class",
+        "post_transform", "rho", "support_vectors"},
        kMachineLearning},
   };
   return kRows;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -158,6 +159,92 @@ Ensemble read_ensemble(const NodeImport& node, const std::string& prefix, std::i
     if (!leaf.weights.emplace(targets[i], weights[i]).second)
       fail("BF1012", "", "a leaf has two weights of one target");
   }
+  return ensemble;
+}
+
+// ---- TreeEnsemble, which stands for both since version 5 of ai.onnx.ml
+
+Tensor read_tensor(NodeImport& node, const std::string& attribute) {
+  return node.reader().read(node.attribute(attribute, onnx::AttributeProto::TENSOR).t(), "");
+}
+
+std::vector<double> read_reals(NodeImport& node, const std::string& attribute) {
+  Tensor made = read_tensor(node, attribute);
+  if (auto* const reals = std::get_if<Constant>(&made)) return std::move(reals->data);
+  fail("BF1012", "", fmt::format("attribute '{}' holds no real numbers", attribute));
+}
+
+// The mode of each node by its number in the text.
+std::vector<std::string> read_modes(NodeImport& node) {
+  static constexpr std::string_view kNames[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                                "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
+  const Tensor made = read_tensor(node, "nodes_modes");
+  const auto* const numbers = std::get_if<IntegerTensor>(&made);
+  if (numbers == nullptr) fail("BF1012", "", "attribute 'nodes_modes' holds no integers");
+  std::vector<std::string> modes;
+  for (const std::int64_t number : numbers->data) {
+    if (number < 0 || number >= static_cast<std::int64_t>(std::size(kNames)))
+      fail("BF1026", "", fmt::format("a node's mode is {}", number),
+           "0 to 5 are supported; write BRANCH_MEMBER (6) as several BRANCH_EQ");
+    modes.emplace_back(kNames[number]);
+  }
+  return modes;
+}
+
+// Each branch to a leaf gets a leaf of its own, as several may lead to one.
+Ensemble read_joint_ensemble(NodeImport& node, std::int64_t features, std::int64_t targets) {
+  const std::vector<std::string> modes = read_modes(node);
+  const std::vector<double> splits = read_reals(node, "nodes_splits");
+  const std::vector<double> weights = read_reals(node, "leaf_weights");
+  const std::vector<std::int64_t> leaf_targets = read_ints(node, "leaf_targetids");
+  const std::size_t count = modes.size();
+  const auto of_nodes = [&](const std::string& name) {
+    std::vector<std::int64_t> values = read_ints(node, name);
+    if (values.size() != count)
+      fail("BF1012", "",
+           fmt::format("attribute '{}' has {} numbers for {} nodes", name, values.size(), count));
+    return values;
+  };
+  const auto feature = of_nodes("nodes_featureids");
+  const auto yes = of_nodes("nodes_truenodeids"), no = of_nodes("nodes_falsenodeids");
+  const auto yes_leaf = of_nodes("nodes_trueleafs"), no_leaf = of_nodes("nodes_falseleafs");
+  if (count == 0 || splits.size() != count || leaf_targets.size() != weights.size())
+    fail("BF1012", "",
+         fmt::format("{} splits for {} nodes, {} targets for {} weights of leaves", splits.size(),
+                     count, leaf_targets.size(), weights.size()));
+  Ensemble ensemble;
+  ensemble.nodes.resize(count);
+  const auto branch = [&](std::int64_t id, std::int64_t is_leaf) {
+    const std::size_t most = is_leaf != 0 ? weights.size() : count;
+    if (id < 0 || static_cast<std::size_t>(id) >= most)
+      fail("BF1012", "", fmt::format("a branch leads to number {} of {}", id, most));
+    const auto at = static_cast<std::size_t>(id);
+    if (is_leaf == 0) return at;
+    if (leaf_targets[at] < 0 || leaf_targets[at] >= targets)
+      fail("BF1012", "", fmt::format("a leaf of target {} of {}", leaf_targets[at], targets));
+    TreeNode leaf;
+    leaf.is_leaf = true;
+    leaf.weights.emplace(leaf_targets[at], weights[at]);
+    ensemble.nodes.push_back(std::move(leaf));
+    return ensemble.nodes.size() - 1;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    if (feature[i] < 0 || feature[i] >= features)
+      fail("BF1014", "", fmt::format("feature {} of {}", feature[i], features));
+    const std::size_t a = branch(yes[i], yes_leaf[i]), b = branch(no[i], no_leaf[i]);
+    ensemble.nodes[i].condition = condition_of(modes[i], feature[i], splits[i]);
+    ensemble.nodes[i].yes = a;
+    ensemble.nodes[i].no = b;
+  }
+  std::vector<bool> seen(ensemble.nodes.size(), false);
+  for (const std::int64_t root : read_ints(node, "tree_roots")) {
+    if (root < 0 || static_cast<std::size_t>(root) >= count)
+      fail("BF1012", "", fmt::format("a root is node {} of {}", root, count));
+    ensemble.roots.push_back(static_cast<std::size_t>(root));
+    measure(ensemble, ensemble.roots.back(), seen);
+  }
+  if (std::ranges::find(seen, false) != seen.end())
+    fail("BF1012", "", "a node belongs to no tree", "export the model again");
   return ensemble;
 }
 
@@ -415,6 +502,22 @@ void check_base(const Ensemble& ensemble, const std::vector<double>& base, std::
   }
 }
 
+// The sums of all trees, or their means, plus the base values: [1, targets].
+ValueId add_targets(NodeImport& node, const Ensemble& ensemble, ValueId x, std::int64_t targets,
+                    const std::vector<double>& base, bool average) {
+  Trees trees(node, ensemble, x);
+  const ValueId sums = trees.add_sums(targets, average ? std::vector<double>() : base);
+  if (!average) return sums;
+  const Bounded share = divide({1, 0}, {static_cast<double>(ensemble.roots.size()), 0});
+  ConstantBuilder factor({1, targets}), offset({1, targets});
+  for (std::size_t t = 0; t < factor.size(); ++t) {
+    factor.set(t, share);
+    offset.set(t, {base.empty() ? 0 : base[t], 0});
+  }
+  return add_scale(node, sums, std::move(factor).finish(node.origin()),
+                   std::move(offset).finish(node.origin()));
+}
+
 void import_regressor(NodeImport& node) {
   node.set_output_type(TensorProto::FLOAT);
   const std::int64_t targets = node.int_attribute("n_targets", 1);
@@ -430,22 +533,30 @@ void import_regressor(NodeImport& node) {
   if (aggregate != "SUM" && aggregate != "AVERAGE")
     fail("BF1026", "", fmt::format("aggregate_function is '{}'", printable(aggregate)),
          "SUM and AVERAGE are supported");
-  Trees trees(node, ensemble, x);
-  ValueId y = trees.add_sums(targets, aggregate == "SUM" ? base : std::vector<double>());
-  if (aggregate == "AVERAGE") {
-    const Bounded share = divide({1, 0}, {static_cast<double>(ensemble.roots.size()), 0});
-    ConstantBuilder factor({1, targets}), offset({1, targets});
-    for (std::size_t t = 0; t < factor.size(); ++t) {
-      factor.set(t, share);
-      offset.set(t, {base.empty() ? 0 : base[t], 0});
-    }
-    y = add_scale(node, y, std::move(factor).finish(node.origin()),
-                  std::move(offset).finish(node.origin()));
-  }
   const std::string transform = node.string_attribute("post_transform", "NONE");
   if (targets == 1 && transform != "NONE" && transform != "LOGISTIC")
     fail("BF1026", "", fmt::format("post_transform is '{}' of one target", printable(transform)));
+  const ValueId y = add_targets(node, ensemble, x, targets, base, aggregate == "AVERAGE");
   node.emit(add_transformed(node, y, transform));
+}
+
+// Of post_transform ONNX's text and ONNX Runtime number LOGISTIC and SOFTMAX differently.
+void import_tree_ensemble(NodeImport& node) {
+  node.set_output_type(TensorProto::FLOAT);
+  constexpr std::int64_t kAverage = 0, kSum = 1;
+  const std::int64_t targets = node.int_attribute("n_targets", 1);
+  if (targets < 1) fail("BF1012", "", fmt::format("attribute 'n_targets' is {}", targets));
+  const std::int64_t aggregate = node.int_attribute("aggregate_function", kSum);
+  if (aggregate != kAverage && aggregate != kSum)
+    fail("BF1026", "", fmt::format("aggregate_function is {}", aggregate),
+         "0 (AVERAGE) and 1 (SUM) are supported");
+  if (const std::int64_t transform = node.int_attribute("post_transform", 0); transform != 0)
+    fail("BF1026", "",
+         fmt::format("post_transform is {}, which run-times read differently", transform),
+         "add the function behind the trees: Sigmoid or Softmax");
+  const ValueId x = read_features(node);
+  const Ensemble ensemble = read_joint_ensemble(node, node.shape_of(x).back(), targets);
+  node.emit(add_targets(node, ensemble, x, targets, {}, aggregate == kAverage));
 }
 
 void import_classifier(NodeImport& node) {
@@ -492,6 +603,16 @@ void import_classifier(NodeImport& node) {
 
 OperatorRows tree_operators() {
   static constexpr OperatorImporter kRows[] = {
+      {"TreeEnsemble",
+       import_tree_ensemble,
+       1,
+       1,
+       1,
+       {"aggregate_function", "leaf_targetids", "leaf_weights", "n_targets", "nodes_falseleafs",
+        "nodes_falsenodeids", "nodes_featureids", "nodes_hitrates",
+        "nodes_missing_value_tracks_true", "nodes_modes", "nodes_splits", "nodes_trueleafs",
+        "nodes_truenodeids", "post_transform", "tree_roots"},
+       kMachineLearning},
       {"TreeEnsembleClassifier",
        import_classifier,
        1,

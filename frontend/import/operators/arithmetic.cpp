@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
@@ -140,13 +142,46 @@ void import_min(NodeImport& node) {
   import_extremum(node, false);
 }
 
-void import_gemm(NodeImport& node) {
+ValueId add_gemm(NodeImport& node) {
   Gemm gemm;
   gemm.alpha = node.float_attribute("alpha", 1);
   gemm.beta = node.float_attribute("beta", 1);
   gemm.trans_a = node.flag("transA", false);
   gemm.trans_b = node.flag("transB", false);
-  node.emit(gemm, read_all(node));
+  return node.add(gemm, read_all(node));
+}
+
+void import_gemm(NodeImport& node) {
+  node.emit(add_gemm(node));
+}
+
+void import_fused_gemm(NodeImport& node) {
+  if (!node.has_attribute("activation")) fail("BF1012", "", "attribute 'activation' is missing");
+  node.emit(add_activation(node, add_gemm(node)));
+}
+
+// Input i in the order that MatMul expects: with `batch` its first dimension moves before the last,
+// and with `matrix` the last two change places. A vector has no such dimensions.
+ValueId add_operand(NodeImport& node, std::size_t i, bool batch, bool matrix) {
+  const ValueId x = node.input(i);
+  const std::size_t rank = node.shape_of(x).size();
+  if (rank < 2) return x;
+  std::vector<std::int64_t> perm(rank);
+  std::iota(perm.begin(), perm.end(), 0);
+  if (batch) std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+  if (matrix) std::swap(perm[rank - 2], perm[rank - 1]);
+  return add_transposed(node, x, perm);
+}
+
+void import_fused_matmul(NodeImport& node) {
+  node.check_same_types(2);
+  const ValueId a =
+      add_operand(node, 0, node.flag("transBatchA", false), node.flag("transA", false));
+  const ValueId b =
+      add_operand(node, 1, node.flag("transBatchB", false), node.flag("transB", false));
+  const ValueId y = node.add(MatMul{}, {a, b});
+  const double alpha = node.float_attribute("alpha", 1);
+  node.emit(alpha == 1 ? y : add_scale(node, y, alpha, 0));
 }
 
 void import_matmul(NodeImport& node) {
@@ -173,6 +208,21 @@ OperatorRows arithmetic_operators() {
       {"Relu", import_relu, 1, 1, 1, {}},
       {"Sub", import_sub, 2, 2, 1, {"axis", "broadcast"}},
       {"Sum", import_sum, 1, kVariadic, 1, {}},
+      {"FusedGemm",
+       import_fused_gemm,
+       2,
+       3,
+       1,
+       {"activation", "activation_alpha", "activation_beta", "activation_gamma", "activation_max",
+        "activation_min", "alpha", "beta", "transA", "transB"},
+       kMicrosoft},
+      {"FusedMatMul",
+       import_fused_matmul,
+       2,
+       2,
+       1,
+       {"alpha", "transA", "transB", "transBatchA", "transBatchB"},
+       kMicrosoft},
   };
   return kRows;
 }

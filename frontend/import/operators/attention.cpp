@@ -137,27 +137,6 @@ ValueId add_repeated(NodeImport& node, const Cached& from, std::int64_t group, b
   return add_selection(node, from.parts, source, shape);
 }
 
-// The attribute 'scale', or 1 / sqrt(width).
-Bounded scale_of(const NodeImport& node, std::int64_t width) {
-  if (node.has_attribute("scale")) return {node.float_attribute("scale", 1), 0};
-  // Root and quotient are rounded to nearest: 1 / sqrt(width) is value (1 + e), |e| < 2^-51. Both
-  // are exact where the root is a power of two.
-  const double root = std::sqrt(static_cast<double>(width)), value = 1 / root;
-  int exponent = 0;
-  const bool exact =
-      std::frexp(root, &exponent) == 0.5 && root * root == static_cast<double>(width);
-  return {value, exact ? 0 : value * 0x1p-51};
-}
-
-// factor x, the same for all elements.
-ValueId add_multiple(NodeImport& node, ValueId x, const Bounded& factor) {
-  if (factor.error == 0) return add_scale(node, x, factor.value, 0);
-  const Shape shape = node.shape_of(x);
-  ConstantBuilder all(shape);
-  for (std::size_t i = 0; i < all.size(); ++i) all.set(i, factor);
-  return add_scale(node, x, std::move(all).finish(node.origin()), filled(shape, 0));
-}
-
 // x in another order of the same heads.
 ValueId add_in_order_of(NodeImport& node, ValueId x, const Heads& from, const Heads& to) {
   const Shape shape = to.flat ? Shape{to.batch, to.length, to.heads * to.width}
@@ -171,6 +150,12 @@ ValueId add_in_order_of(NodeImport& node, ValueId x, const Heads& from, const He
             source[static_cast<std::size_t>(to.at(b, h, s, f))] = from.at(b, h, s, f);
     return source;
   });
+}
+
+// The attribute 'scale', or 1 / sqrt(width).
+Bounded scale_of(const NodeImport& node, std::int64_t width) {
+  if (node.has_attribute("scale")) return {node.float_attribute("scale", 1), 0};
+  return one_over_root(width);
 }
 
 // Q K^T scale, [batch, heads, queries, keys].

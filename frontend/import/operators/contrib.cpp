@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "frontend/graph/model.h"
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
+#include "frontend/import/helpers/convolution.h"
 #include "frontend/import/helpers/importing.h"
 #include "frontend/import/helpers/pooling.h"
 #include "frontend/import/helpers/quantization.h"
@@ -24,8 +26,14 @@ namespace {
 
 using onnx::TensorProto;
 
+// Zero points may be left out, scales may not.
+void need_scale(const NodeImport& node, std::size_t i) {
+  if (!node.has_input(i)) fail("BF1011", "", fmt::format("input {}, a scale, is left out", i));
+}
+
 // The real numbers that input `tensor` stands for, by scale and zero point in the next two.
 ValueId read_real(NodeImport& node, std::size_t tensor) {
+  need_scale(node, tensor + 1);
   const Shape shape = node.input_shape(tensor);
   const QuantizationInputs inputs{tensor + 1, tensor + 2};
   const QuantizationParameter scale = read_parameter(node, tensor + 1, "scale", shape, inputs, 1);
@@ -36,6 +44,7 @@ ValueId read_real(NodeImport& node, std::size_t tensor) {
 
 // Rounds to the grid of the output, by its scale and zero point in inputs `scale` and the next.
 void emit_on_grid(NodeImport& node, ValueId real, std::size_t scale) {
+  need_scale(node, scale);
   const Shape shape = node.shape_of(real);
   const QuantizationInputs inputs{scale, scale + 1};
   const ElementType type = quantized_type(node, scale + 1);
@@ -48,10 +57,11 @@ void emit_on_grid(NodeImport& node, ValueId real, std::size_t scale) {
   node.emit(y);
 }
 
-void need_channels_first(const NodeImport& node) {
-  if (node.flag("channels_last", false))
-    fail("BF1012", "", "attribute 'channels_last' is 1",
-         "export with images as [batch, channels, ...]");
+// What pool(x) makes of images x, whose channels may be last.
+template <typename Pool>
+ValueId add_pooled(NodeImport& node, ValueId x, const Pool& pool) {
+  if (!node.flag("channels_last", false)) return pool(node, x);
+  return add_channels_last(node, pool(node, add_channels_first(node, x)));
 }
 
 void import_qlinear_add(NodeImport& node) {
@@ -74,13 +84,115 @@ void import_qlinear_leaky_relu(NodeImport& node) {
 }
 
 void import_qlinear_average_pool(NodeImport& node) {
-  need_channels_first(node);
-  emit_on_grid(node, add_average_pool(node, read_real(node, 0)), 3);
+  emit_on_grid(node, add_pooled(node, read_real(node, 0), add_average_pool), 3);
 }
 
 void import_qlinear_global_average_pool(NodeImport& node) {
-  need_channels_first(node);
-  emit_on_grid(node, add_global_average_pool(node, read_real(node, 0)), 3);
+  emit_on_grid(node, add_pooled(node, read_real(node, 0), add_global_average_pool), 3);
+}
+
+// Channels are last.
+void import_nhwc_max_pool(NodeImport& node) {
+  const ValueId x = add_channels_first(node, node.input(0));
+  node.emit(add_channels_last(node, add_max_pool(node, x)));
+}
+
+// The weights of MatMulNBits, [sums, columns]. Codes of some bits, of which the first of a byte is
+// in its lowest ones, are in blocks along the sums with a scale and a zero point each.
+class BlockedWeights {
+ public:
+  // Throws: BF1012, BF1014, BF1018, BF1026.
+  explicit BlockedWeights(NodeImport& node)
+      : node_(node),
+        bits_(node.int_attribute("bits", 4)),
+        block_(node.int_attribute("block_size", 0)),
+        sums_(node.int_attribute("K", 0)),
+        columns_(node.int_attribute("N", 0)),
+        codes_(node.integers(1, "packed weights")) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 31;
+    if (bits_ != 2 && bits_ != 4 && bits_ != 8)
+      fail("BF1012", "", fmt::format("attribute 'bits' is {}, not 2, 4 or 8", bits_));
+    if (block_ < 1 || block_ > kMost || block_ * bits_ % 8 != 0 || sums_ < 1 || columns_ < 1 ||
+        sums_ > kMost || columns_ > kMost)
+      fail("BF1012", "",
+           fmt::format("attributes 'block_size' {}, 'K' {} and 'N' {}", block_, sums_, columns_));
+    if (node.has_input(4))
+      fail("BF1026", "", "input 4 (g_idx) orders the weights anew",
+           "quantise without act_order (desc_act)");
+    node.check_size({sums_, columns_});
+    blocks_ = (sums_ + block_ - 1) / block_;
+    expect(codes_.shape, columns_ * blocks_ * block_ * bits_ / 8, "packed weights");
+    scale_ = node.constant(2, "scales");
+    expect(scale_.shape, columns_ * blocks_, "scales");
+    read_zero_points();
+  }
+
+  Constant unpacked() const {
+    node_.reader().charge({sums_, columns_}, "");
+    ConstantBuilder made({sums_, columns_});
+    for (std::int64_t n = 0; n < columns_; ++n)
+      for (std::int64_t k = 0; k < sums_; ++k) {
+        const std::int64_t block = n * blocks_ + k / block_;
+        const std::int64_t code = code_at(codes_, block * block_ + k % block_);
+        const Bounded shifted = add({static_cast<double>(code), 0}, negate(zero_point(block)));
+        made.set(static_cast<std::size_t>(k * columns_ + n),
+                 multiply(shifted, bounded_at(scale_, static_cast<std::size_t>(block))));
+      }
+    return std::move(made).finish(node_.origin());
+  }
+
+ private:
+  static void expect(const Shape& shape, std::int64_t count, std::string_view what) {
+    if (element_count(shape) != count)
+      fail("BF1014", "",
+           fmt::format("the {} have shape {}, but {} numbers are expected", what, to_string(shape),
+                       count));
+  }
+
+  // Zero points are real numbers, or packed as the codes are, each column from a byte of its own.
+  void read_zero_points() {
+    if (!node_.has_input(3)) return;
+    packed_ = node_.integers_if_any(3);
+    if (packed_ != nullptr) {
+      expect(packed_->shape, columns_ * row_of_zeros() / (8 / bits_), "packed zero points");
+    } else {
+      zero_ = node_.constant(3, "zero points");
+      expect(zero_->shape, columns_ * blocks_, "zero points");
+    }
+  }
+
+  // Codes from one column's first zero point to the next column's.
+  std::int64_t row_of_zeros() const {
+    const std::int64_t each = 8 / bits_;
+    return (blocks_ + each - 1) / each * each;
+  }
+
+  std::int64_t code_at(const IntegerTensor& packed, std::int64_t i) const {
+    const std::int64_t each = 8 / bits_;
+    const std::int64_t byte = packed.data[static_cast<std::size_t>(i / each)];
+    return (byte >> (i % each * bits_)) & ((std::int64_t{1} << bits_) - 1);
+  }
+
+  Bounded zero_point(std::int64_t block) const {
+    if (zero_) return bounded_at(*zero_, static_cast<std::size_t>(block));
+    if (packed_ == nullptr) return {static_cast<double>(std::int64_t{1} << (bits_ - 1)), 0};
+    const std::int64_t at = block / blocks_ * row_of_zeros() + block % blocks_;
+    return {static_cast<double>(code_at(*packed_, at)), 0};
+  }
+
+  NodeImport& node_;
+  std::int64_t bits_, block_, sums_, columns_, blocks_ = 0;
+  const IntegerTensor& codes_;
+  Constant scale_;
+  std::optional<Constant> zero_;
+  const IntegerTensor* packed_ = nullptr;
+};
+
+void import_matmul_n_bits(NodeImport& node) {
+  const ValueId weights = add_constant(node, BlockedWeights(node).unpacked());
+  ValueId y = node.add(MatMul{}, {node.input(0), weights});
+  if (node.has_input(5)) y = add_binary(node, Binary::Kind::kAdd, y, node.input(5));
+  node.emit(y);
 }
 
 // The attribute 'opset' says which Softmax of ONNX it is.
@@ -264,6 +376,20 @@ void import_array_feature_extractor(NodeImport& node) {
 OperatorRows contrib_operators() {
   static constexpr OperatorImporter kRows[] = {
       {"DynamicQuantizeMatMul", import_dynamic_quantize_matmul, 3, 5, 1, {}, kMicrosoft},
+      {"MatMulNBits",
+       import_matmul_n_bits,
+       3,
+       6,
+       1,
+       {"K", "N", "accuracy_level", "bits", "block_size", "weight_prepacked"},
+       kMicrosoft},
+      {"NhwcMaxPool",
+       import_nhwc_max_pool,
+       1,
+       1,
+       1,
+       {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"},
+       kMicrosoft},
       {"QGemm", import_qgemm, 6, 9, 1, {"alpha", "transA", "transB"}, kMicrosoft},
       {"QLinearAdd", import_qlinear_add, 2, 8, 1, {}, kMicrosoft},
       {"QLinearAveragePool",
@@ -277,7 +403,7 @@ OperatorRows contrib_operators() {
       {"QLinearConcat", import_qlinear_concat, 3, kVariadic, 1, {"axis"}, kMicrosoft},
       {"QLinearGlobalAveragePool",
        import_qlinear_global_average_pool,
-       2,
+       5,
        5,
        1,
        {"channels_last"},

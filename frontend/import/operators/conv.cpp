@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/convolution.h"
+#include "frontend/import/helpers/importing.h"
 #include "frontend/import/helpers/window.h"
 #include "frontend/import/operators/operators.h"
 
@@ -36,7 +38,8 @@ Constant swap_channels(const Constant& weight, const ConvGeometry& g) {
   return std::move(result).finish("");
 }
 
-void import_conv(NodeImport& node) {
+// Inputs 0 to 2: image, weights, bias.
+ValueId add_conv(NodeImport& node) {
   node.check_same_types(3);
   Constant weight = node.constant(1, "weights");
   ConvShape shape = read_convolution(node, node.input_shape(0), weight.shape);
@@ -44,7 +47,25 @@ void import_conv(NodeImport& node) {
   weight.shape = {g.out_channels, g.in_group(), g.taps()};
   Constant bias = read_bias(node, g.out_channels);
   node.reader().charge(weight.shape, "");
-  node.emit(Conv{g, std::move(weight), std::move(bias)}, {node.input(0)}, shape.output);
+  return node.add(Conv{g, std::move(weight), std::move(bias)}, {node.input(0)}, shape.output);
+}
+
+void import_conv(NodeImport& node) {
+  node.emit(add_conv(node));
+}
+
+// The activation of a convolution plus input 3, where that is given.
+void import_fused_conv(NodeImport& node) {
+  ValueId y = add_conv(node);
+  if (node.has_input(3)) {
+    const Shape shape = node.shape_of(y);
+    if (node.input_shape(3) != shape)
+      fail("BF1014", "",
+           fmt::format("input 3 has shape {}, but is added to {}", to_string(node.input_shape(3)),
+                       to_string(shape)));
+    y = add_binary(node, Binary::Kind::kAdd, y, node.input(3));
+  }
+  node.emit(add_activation(node, y));
 }
 
 void import_conv_transpose(NodeImport& node) {
@@ -93,6 +114,23 @@ ConvShape read_convolution(const NodeImport& node, const Shape& input, const Sha
   return result;
 }
 
+ValueId add_channels_first(NodeImport& node, ValueId x) {
+  const Shape shape = node.shape_of(x);
+  if (shape.size() < 2)
+    fail("BF1014", "", fmt::format("an image has shape {}, without channels", to_string(shape)));
+  std::vector<std::int64_t> perm(shape.size());
+  std::iota(perm.begin(), perm.end(), 0);
+  std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
+  return add_transposed(node, x, perm);
+}
+
+ValueId add_channels_last(NodeImport& node, ValueId x) {
+  std::vector<std::int64_t> perm(node.shape_of(x).size());
+  std::iota(perm.begin(), perm.end(), 0);
+  std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
+  return add_transposed(node, x, perm);
+}
+
 OperatorRows conv_operators() {
   static constexpr OperatorImporter kRows[] = {
       {"Conv",
@@ -108,6 +146,14 @@ OperatorRows conv_operators() {
        1,
        {"auto_pad", "dilations", "group", "kernel_shape", "output_padding", "output_shape", "pads",
         "strides"}},
+      {"FusedConv",
+       import_fused_conv,
+       2,
+       4,
+       1,
+       {"activation", "activation_params", "auto_pad", "dilations", "group", "kernel_shape", "pads",
+        "strides"},
+       kMicrosoft},
   };
   return kRows;
 }

@@ -140,10 +140,52 @@ void import_gelu(NodeImport& node) {
   emit_function(node, {approximate == "tanh" ? FunctionKind::kGeluTanh : FunctionKind::kGelu});
 }
 
+// The function of inputs 0 and 1 added up; the second may be left out.
+void emit_biased(NodeImport& node, FunctionKind kind) {
+  ValueId x = node.input(0);
+  if (node.has_input(1)) {
+    const Shape shape = node.shape_of(x);
+    x = add_binary(node, Binary::Kind::kAdd, x, add_broadcast(node, node.input(1), shape));
+  }
+  node.emit(Unary{{kind}}, {x});
+}
+
+void import_bias_gelu(NodeImport& node) {
+  emit_biased(node, FunctionKind::kGelu);
+}
+
+void import_fast_gelu(NodeImport& node) {
+  emit_biased(node, FunctionKind::kGeluTanh);
+}
+
+// x gelu(y), where x and y are the halves of the last dimension of inputs 0 and 1 added up.
+void import_bias_split_gelu(NodeImport& node) {
+  const Shape shape = node.input_shape(0);
+  if (shape.empty() || shape.back() % 2 != 0)
+    fail("BF1014", "",
+         fmt::format("the input has shape {}, which has no halves", to_string(shape)));
+  const ValueId sum = add_binary(node, Binary::Kind::kAdd, node.input(0),
+                                 add_broadcast(node, node.input(1), shape));
+  const std::int64_t half = shape.back() / 2;
+  Shape result = shape;
+  result.back() = half;
+  const auto part = [&](std::int64_t begin) {
+    return add_index_map(node, sum, result, [&] {
+      std::vector<std::int64_t> source;
+      for (std::int64_t i = 0; i < element_count(result); ++i)
+        source.push_back(i / half * 2 * half + begin + i % half);
+      return source;
+    });
+  };
+  const ValueId gate = add_unary(node, part(half), {FunctionKind::kGelu});
+  node.emit(Binary{Binary::Kind::kMul}, {part(0), gate});
+}
+
 // x sigmoid(alpha x).
 void import_swish(NodeImport& node) {
   const ValueId x = node.input(0);
-  const double alpha = node.float_attribute("alpha", 1);
+  const double otherwise = node.op_type() == "QuickGelu" ? 1.702F : 1;
+  const double alpha = node.float_attribute("alpha", otherwise);
   const ValueId inner = alpha == 1 ? x : add_scale(node, x, alpha, 0);
   node.emit(Binary{Binary::Kind::kMul}, {x, add_unary(node, inner, {FunctionKind::kSigmoid})});
 }
@@ -262,7 +304,11 @@ OperatorRows elementwise_operators() {
       {"PRelu", import_prelu, 2, 2, 1, {}},
       {"Pow", import_pow, 2, 2, 1, {}},
       {"Swish", import_swish, 1, 1, 1, {"alpha"}},
+      {"BiasGelu", import_bias_gelu, 2, 2, 1, {}, kMicrosoft},
+      {"BiasSplitGelu", import_bias_split_gelu, 2, 2, 1, {}, kMicrosoft},
+      {"FastGelu", import_fast_gelu, 1, 2, 1, {}, kMicrosoft},
       {"Gelu", import_gelu, 1, 1, 1, {}, kMicrosoft},
+      {"QuickGelu", import_swish, 1, 1, 1, {"alpha"}, kMicrosoft},
   };
   return kRows;
 }

@@ -58,18 +58,21 @@ Normalized add_normalized(NodeImport& node, ValueId x, const Grouping& groups, d
           inverse};
 }
 
+// y and input i, which broadcasts; y where that is left out.
+ValueId add_with_input(NodeImport& node, Kind kind, ValueId y, std::size_t i) {
+  if (!node.has_input(i)) return y;
+  const Shape shape = node.shape_of(y);
+  if (!broadcasts_to(node.input_shape(i), shape))
+    fail("BF1014", "",
+         fmt::format("input {} of shape {} does not broadcast to {}", i,
+                     to_string(node.input_shape(i)), to_string(shape)));
+  return add_binary(node, kind, y, node.input(i));
+}
+
 // y times input `scale` plus input `scale` + 1, where they are given; broadcast.
 ValueId add_scale_and_bias(NodeImport& node, ValueId y, std::size_t scale) {
-  const Shape shape = node.shape_of(y);
-  for (std::size_t i : {scale, scale + 1})
-    if (node.has_input(i)) {
-      if (!broadcasts_to(node.input_shape(i), shape))
-        fail("BF1014", "",
-             fmt::format("input {} of shape {} does not broadcast to {}", i,
-                         to_string(node.input_shape(i)), to_string(shape)));
-      y = add_binary(node, i == scale ? Kind::kMul : Kind::kAdd, y, node.input(i));
-    }
-  return y;
+  y = add_with_input(node, Kind::kMul, y, scale);
+  return add_with_input(node, Kind::kAdd, y, scale + 1);
 }
 
 // Dimensions from `axis` on.
@@ -129,19 +132,40 @@ void import_instance_normalization(NodeImport& node) {
   node.emit(add_binary(node, Kind::kAdd, scaled, add_per_channel(node, 2, shape[1], shape.size())));
 }
 
-void import_layer_normalization(NodeImport& node) {
-  node.check_same_types(3);
-  const Shape shape = node.input_shape(0);
+// x, of the shape of input 0, normalised from the axis on, with scale and bias in inputs `scale`
+// and the next. Outputs 1 and 2 are mean and inverse deviation.
+void emit_layer_normalization(NodeImport& node, ValueId x, std::size_t scale, double epsilon) {
+  const Shape shape = node.shape_of(x);
   const std::vector<bool> along = from_axis(node, -1);
   const Grouping groups = group_along(node, shape, along);
-  const ValueId x = node.input(0);
-  const Normalized y = add_normalized(node, x, groups, read_epsilon(node, 1e-5f));
-  node.emit(add_scale_and_bias(node, y.value, 1));
+  const Normalized y = add_normalized(node, x, groups, epsilon);
+  node.emit(add_scale_and_bias(node, y.value, scale));
   const Shape statistics = reduced(shape, along);
   if (node.has_output(1))
     node.emit(
         1, add_reshape(node, add_group_sums(node, x, groups, one_over(groups.size())), statistics));
   if (node.has_output(2)) node.emit(2, add_reshape(node, y.inverse_deviation, statistics));
+}
+
+void import_layer_normalization(NodeImport& node) {
+  node.check_same_types(3);
+  emit_layer_normalization(node, node.input(0), 1, read_epsilon(node, 1e-5f));
+}
+
+// Inputs 0 and 1 added up, and input `bias`, which ONNX Runtime's optimiser puts between two
+// layers. Throws: BF1014.
+ValueId add_skipped(NodeImport& node, std::size_t bias) {
+  const ValueId sum = add_with_input(node, Kind::kAdd, node.input(0), 1);
+  return add_with_input(node, Kind::kAdd, sum, bias);
+}
+
+constexpr std::size_t kSkippedSum = 3;   // an output
+constexpr double kSkipEpsilon = 1e-12F;  // the default of com.microsoft's operators
+
+void import_skip_layer_normalization(NodeImport& node) {
+  const ValueId sum = add_skipped(node, 4);
+  if (node.has_output(kSkippedSum)) node.emit(kSkippedSum, sum);
+  emit_layer_normalization(node, sum, 2, read_epsilon(node, kSkipEpsilon));
 }
 
 // Scale and bias are per group before opset 21, per channel since.
@@ -192,17 +216,33 @@ void import_lp_normalization(NodeImport& node) {
   node.emit(add_normalized(node, node.input(0), p, node.int_attribute("axis", -1)));
 }
 
-// x / sqrt(mean of x^2 + epsilon) scale.
+// x / sqrt(mean of x^2 + epsilon) times input `scale`. Output `inverse` is what x is multiplied by.
+void emit_rms_normalization(NodeImport& node, ValueId x, std::size_t scale, double epsilon,
+                            std::size_t inverse) {
+  const Shape shape = node.shape_of(x);
+  const std::vector<bool> along = from_axis(node, -1);
+  const Grouping groups = group_along(node, shape, along);
+  const ValueId mean = add_group_sums(node, add_unary(node, x, {FunctionKind::kPower, 2}), groups,
+                                      one_over(groups.size()), epsilon);
+  const ValueId factor = add_unary(node, mean, {FunctionKind::kPower, -0.5});
+  const ValueId y = add_binary(node, Kind::kMul, x, add_ungroup(node, factor, groups, shape));
+  node.emit(add_with_input(node, Kind::kMul, y, scale));
+  if (node.has_output(inverse))
+    node.emit(inverse, add_reshape(node, factor, reduced(shape, along)));
+}
+
 void import_rms_normalization(NodeImport& node) {
   node.check_same_types(2);
-  const Shape shape = node.input_shape(0);
-  const Grouping groups = group_along(node, shape, from_axis(node, -1));
-  const ValueId x = node.input(0);
-  const ValueId mean = add_group_sums(node, add_unary(node, x, {FunctionKind::kPower, 2}), groups,
-                                      one_over(groups.size()), read_epsilon(node, 1e-5f));
-  const ValueId inverse = add_unary(node, mean, {FunctionKind::kPower, -0.5});
-  const ValueId y = add_binary(node, Kind::kMul, x, add_ungroup(node, inverse, groups, shape));
-  node.emit(add_scale_and_bias(node, y, 1));
+  emit_rms_normalization(node, node.input(0), 1, read_epsilon(node, 1e-5f), 1);
+}
+
+void import_skip_rms_normalization(NodeImport& node) {
+  const ValueId sum = add_skipped(node, 3);
+  if (node.has_output(kSkippedSum)) node.emit(kSkippedSum, sum);
+  if (node.has_output(1))
+    node.define(1, Unavailable{"the mean that " + node.origin().text + " makes",
+                               "give the model from before ONNX Runtime's optimiser"});
+  emit_rms_normalization(node, sum, 2, read_epsilon(node, kSkipEpsilon), 2);
 }
 
 // x / (bias + alpha / size sum of x^2 over the neighbouring channels)^beta.
@@ -278,6 +318,20 @@ OperatorRows normalize_operators() {
       {"LpNormalization", import_lp_normalization, 1, 1, 1, {"axis", "p"}},
       {"MeanVarianceNormalization", import_mean_variance_normalization, 1, 1, 1, {"axes"}},
       {"RMSNormalization", import_rms_normalization, 2, 2, 1, {"axis", "epsilon", "stash_type"}},
+      {"SimplifiedLayerNormalization",
+       import_rms_normalization,
+       2,
+       2,
+       2,
+       {"axis", "epsilon", "stash_type"}},
+      {"SkipLayerNormalization", import_skip_layer_normalization, 3, 5, 4, {"epsilon"}, kMicrosoft},
+      {"SkipSimplifiedLayerNormalization",
+       import_skip_rms_normalization,
+       3,
+       4,
+       4,
+       {"epsilon"},
+       kMicrosoft},
   };
   return kRows;
 }

@@ -12,13 +12,16 @@ namespace bf_aot {
 namespace {
 
 constexpr OperatorRows (*kFamilies[])() = {
-    arithmetic_operators, attention_operators,   contrib_operators,      control_operators,
-    conv_operators,       einsum_operators,      elementwise_operators,  function_operators,
-    gather_operators,     grid_sample_operators, linear_model_operators, logic_operators,
-    loss_operators,       movement_operators,    normalize_operators,    pad_operators,
-    pool_operators,       quantize_operators,    recurrent_operators,    reduce_operators,
-    resize_operators,     scatter_operators,     select_operators,       sequence_operators,
-    shape_operators,      softmax_operators,     topk_operators,         tree_operators,
+    arithmetic_operators,  attention_operators,   contrib_operators,
+    control_operators,     conv_operators,        einsum_operators,
+    elementwise_operators, function_operators,    fused_attention_operators,
+    gather_operators,      grid_sample_operators, linear_model_operators,
+    logic_operators,       loss_operators,        movement_operators,
+    normalize_operators,   pad_operators,         pool_operators,
+    quantize_operators,    recurrent_operators,   reduce_operators,
+    resize_operators,      scatter_operators,     select_operators,
+    sequence_operators,    shape_operators,       softmax_operators,
+    topk_operators,        tree_operators,
 };
 
 std::vector<std::string_view> operators_of(std::string_view domain) {
@@ -45,7 +48,7 @@ std::vector<std::string_view> supported_operators() {
 
 std::vector<std::string> contributed_operators() {
   std::vector<std::string> names;
-  for (const std::string_view domain : {kMicrosoft, kMachineLearning})
+  for (const std::string_view domain : {kMicrosoft, kMachineLearning, kQonnx})
     for (const std::string_view name : operators_of(domain))
       names.push_back(fmt::format("{}.{}", domain, name));
   return names;

@@ -19,6 +19,7 @@ inline constexpr int kVariadicOptional = kVariadic - 1;
 // Domains besides ONNX's own, which is empty here.
 inline constexpr std::string_view kMicrosoft = "com.microsoft";
 inline constexpr std::string_view kMachineLearning = "ai.onnx.ml";
+inline constexpr std::string_view kQonnx = "qonnx.custom_op.general";
 
 // One supported ONNX operator.
 struct OperatorImporter {
@@ -45,6 +46,7 @@ OperatorRows conv_operators();
 OperatorRows einsum_operators();
 OperatorRows elementwise_operators();
 OperatorRows function_operators();
+OperatorRows fused_attention_operators();
 OperatorRows gather_operators();
 OperatorRows grid_sample_operators();
 OperatorRows linear_model_operators();

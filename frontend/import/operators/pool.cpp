@@ -21,8 +21,7 @@ struct Pooling {
   Shape output;
 };
 
-Pooling read_pooling(const NodeImport& node) {
-  const Shape& input = node.input_shape(0);
+Pooling read_pooling(const NodeImport& node, const Shape& input) {
   Pooling pooling;
   pooling.window = read_window(node, input, nullptr, node.flag("ceil_mode", false));
   node.check_size({pooling.window.kernel.begin(), pooling.window.kernel.end()});
@@ -108,8 +107,7 @@ ValueId add_window_sums(NodeImport& node, const Pooling& pooling, ValueId x,
 }
 
 // Every element of each image [batch, channels, ...].
-Pooling whole_images(const NodeImport& node) {
-  const Shape& input = node.input_shape(0);
+Pooling whole_images(const Shape& input) {
   if (input.size() < 2)
     fail("BF1014", "",
          fmt::format("the input has shape {}, but [batch, channels, ...] is needed",
@@ -124,7 +122,7 @@ Pooling whole_images(const NodeImport& node) {
   return pooling;
 }
 
-ValueId add_window_maxima(NodeImport& node, const Pooling& pooling) {
+ValueId add_window_maxima(NodeImport& node, const Pooling& pooling, ValueId x) {
   RowBuilder rows(node);
   std::int64_t covered = 1;
   const auto check = [&] {
@@ -142,7 +140,7 @@ ValueId add_window_maxima(NodeImport& node, const Pooling& pooling) {
         rows.add(q);
       });
   check();
-  return std::move(rows).finish_maxima(node.input(0), pooling.output);
+  return std::move(rows).finish_maxima(x, pooling.output);
 }
 
 // (sum of |x|^p)^(1 / p). Of the exponents 1 / p only these are numbers of double precision.
@@ -170,32 +168,32 @@ void import_global_average_pool(NodeImport& node) {
 // `storage_order` is about the indices alone.
 void import_max_pool(NodeImport& node) {
   (void)node.flag("storage_order", false);
-  const Pooling pooling = read_pooling(node);
   if (node.has_output(1))
     node.define(1, Unavailable{"the indices that " + node.origin().text + " makes",
                                "which element is the largest has no bounds"});
-  node.emit(add_window_maxima(node, pooling));
+  node.emit(add_max_pool(node, node.input(0)));
 }
 
 void import_global_max_pool(NodeImport& node) {
-  node.emit(add_window_maxima(node, whole_images(node)));
+  const Pooling pooling = whole_images(Shape(node.input_shape(0)));
+  node.emit(add_window_maxima(node, pooling, node.input(0)));
 }
 
 void import_lp_pool(NodeImport& node) {
-  emit_lp(node, read_pooling(node));
+  emit_lp(node, read_pooling(node, node.input_shape(0)));
 }
 
 void import_global_lp_pool(NodeImport& node) {
-  emit_lp(node, whole_images(node));
+  emit_lp(node, whole_images(node.input_shape(0)));
 }
 
 }  // namespace
 
 ValueId add_average_pool(NodeImport& node, ValueId x) {
-  const Pooling pooling = read_pooling(node);
+  const Shape input = node.shape_of(x);
+  const Pooling pooling = read_pooling(node, input);
   const bool count_pads = node.flag("count_include_pad", false);
   if (is_uniform(pooling.window, count_pads)) {
-    const Shape input = node.input_shape(0);
     node.reader().charge(
         {input[1], pooling.window.kernel[0], pooling.window.kernel[1], pooling.window.kernel[2]},
         "");
@@ -208,8 +206,12 @@ ValueId add_average_pool(NodeImport& node, ValueId x) {
   });
 }
 
+ValueId add_max_pool(NodeImport& node, ValueId x) {
+  return add_window_maxima(node, read_pooling(node, Shape(node.shape_of(x))), x);
+}
+
 ValueId add_global_average_pool(NodeImport& node, ValueId x) {
-  const Pooling pooling = whole_images(node);
+  const Pooling pooling = whole_images(node.shape_of(x));
   const Bounded factor = one_over(pooling.window.taps());
   return add_window_sums(node, pooling, x, [&](const Extent&) { return factor; });
 }

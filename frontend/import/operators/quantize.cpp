@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
+#include <cmath>
+#include <string>
 #include <utility>
 
 #include "frontend/algebra/affine_algebra.h"
+#include "frontend/graph/index_maps.h"
+#include "frontend/graph/model.h"
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/convolution.h"
@@ -90,8 +94,8 @@ ValueId add_integer_conv(NodeImport& node, ValueId x, Constant weight, std::size
 }
 
 // Products of integers in exact arithmetic times scales, rounded to the grid of the output.
-void emit_requantized(NodeImport& node, ValueId product, const QuantizationParameter& a,
-                      const QuantizationParameter& b, std::size_t y_scale) {
+ValueId add_requantized(NodeImport& node, ValueId product, const QuantizationParameter& a,
+                        const QuantizationParameter& b, std::size_t y_scale) {
   const Shape shape = node.shape_of(product);
   ConstantBuilder factor(shape);
   for (std::size_t i = 0; i < factor.size(); ++i) factor.set(i, multiply(a.at(i), b.at(i)));
@@ -105,7 +109,7 @@ void emit_requantized(NodeImport& node, ValueId product, const QuantizationParam
       read_parameter(node, y_scale + 1, "zero point of the output", shape, inputs, 0);
   const ValueId y = add_quantized(node, real, scale, zero, type);
   node.set_output_type(type);
-  node.emit(y);
+  return y;
 }
 
 // Axes of a product's parameters: rows of the left matrix, columns of the right one. Vectors have
@@ -190,6 +194,56 @@ void import_dequantize_linear(NodeImport& node) {
   node.emit(add_dequantized(node, node.input(0), &scale, zero));
 }
 
+// Input i of a QONNX node, which broadcasts to the tensor.
+QuantizationParameter read_broadcast(NodeImport& node, std::size_t i, std::string_view role) {
+  const Shape shape = node.input_shape(0);
+  QuantizationParameter made{node.constant(i, role), {}};
+  if (!broadcasts_to(made.values.shape, shape))
+    fail("BF1014", "",
+         fmt::format("the {} of shape {} does not broadcast to {}", role,
+                     to_string(made.values.shape), to_string(shape)));
+  node.reader().charge(shape, "");
+  made.source = broadcast_map(made.values.shape, shape);
+  return made;
+}
+
+// QONNX: (clip(round(x / scale) + zero point) - zero point) scale, to integers of so many bits.
+void import_quant(NodeImport& node) {
+  const std::string rounding = node.string_attribute("rounding_mode", "ROUND");
+  if (rounding != "ROUND" && rounding != "HALF_EVEN")
+    fail("BF1026", "", fmt::format("attribute 'rounding_mode' is '{}'", printable(rounding)),
+         "export with rounding to the nearest integer, ROUND");
+  const QuantizationParameter scale = read_broadcast(node, 1, "scale");
+  const QuantizationParameter zero = read_broadcast(node, 2, "zero point");
+  for (const double each : zero.values.data)
+    if (!zero.values.is_exact() || each != std::nearbyint(each))
+      fail("BF1026", "", fmt::format("a zero point is {}, no integer", each),
+           "export with whole zero points");
+  constexpr double kMostBits = 32;
+  const double bits = node.number(3, "number of bits");
+  if (bits < 1 || bits > kMostBits || bits != std::nearbyint(bits))
+    fail("BF1026", "", fmt::format("{} bits", bits), "1 to 32 bits are supported");
+  const bool is_signed = node.flag("signed", true), narrow = node.flag("narrow", false);
+  const double range = std::ldexp(1, static_cast<int>(bits) - (is_signed ? 1 : 0));
+  const double low = is_signed ? -range + (narrow ? 1 : 0) : 0;
+  const double high = range - (!is_signed && narrow ? 2 : 1);
+  node.emit(add_fake_quantized(node, node.input(0), scale, zero, low, high));
+}
+
+// QONNX: scale from 0 on, and -scale below.
+void import_bipolar_quant(NodeImport& node) {
+  const QuantizationParameter scale = read_broadcast(node, 1, "scale");
+  const Shape shape = node.input_shape(0);
+  ConstantBuilder factor(shape), offset(shape);
+  for (std::size_t i = 0; i < factor.size(); ++i) {
+    factor.set(i, multiply({2, 0}, scale.at(i)));
+    offset.set(i, negate(scale.at(i)));
+  }
+  node.emit(add_scale(node, add_unary(node, node.input(0), {FunctionKind::kStepAt}),
+                      std::move(factor).finish(node.origin()),
+                      std::move(offset).finish(node.origin())));
+}
+
 void import_conv_integer(NodeImport& node) {
   const ValueId x = add_shifted(node, 0, 2, 1);
   const ValueId y = add_integer_conv(node, x, read_weights(node, 1, 3), 4);
@@ -197,16 +251,19 @@ void import_conv_integer(NodeImport& node) {
   node.emit(y);
 }
 
+// In com.microsoft images may have their channels last; weights have them first.
 void import_qlinear_conv(NodeImport& node) {
-  const Shape input = node.input_shape(0);
-  const ValueId x = add_shifted(node, 0, 2, 1);
+  const bool last = node.flag("channels_last", false);
+  ValueId x = add_shifted(node, 0, 2, last ? -1 : 1);
+  if (last) x = add_channels_first(node, x);
   const ValueId y = add_integer_conv(node, x, read_weights(node, 3, 5), 8);
   const Shape shape = node.shape_of(y);
   const QuantizationParameter x_scale =
       read_parameter(node, 1, "scale of the input", shape, {1, 2}, 1);
   const QuantizationParameter w_scale =
       read_parameter(node, 4, "scale of the weights", shape, {4, 5}, 1);
-  emit_requantized(node, y, x_scale, w_scale, 6);
+  const ValueId codes = add_requantized(node, y, x_scale, w_scale, 6);
+  node.emit(last ? add_channels_last(node, codes) : codes);
 }
 
 void import_matmul_integer(NodeImport& node) {
@@ -215,6 +272,38 @@ void import_matmul_integer(NodeImport& node) {
   const ValueId b = add_shifted(node, 1, 3, column_axis(node.input_shape(1)));
   const ValueId y = node.add(MatMul{}, {a, b});
   node.set_output_type(TensorProto::INT32);
+  node.emit(y);
+}
+
+// The product of what the codes of A and B stand for, plus a bias. The scale of A may be computed.
+void import_matmul_integer_to_float(NodeImport& node) {
+  need_matrices(node, 0, 1);
+  const Shape b_shape = node.input_shape(1);
+  const std::int64_t rows = row_axis(node.input_shape(0)), columns = column_axis(b_shape);
+  const ValueId a = add_shifted(node, 0, 4, rows);
+  need_type_of_zero_point(node, 1, 5);
+  const QuantizationParameter b_scale =
+      read_parameter(node, 3, "scale of B", b_shape, {3, 5, columns}, 1);
+  const QuantizationParameter b_zero =
+      read_parameter(node, 5, "zero point of B", b_shape, {3, 5, columns}, 0);
+  const ValueId b = add_dequantized(node, node.input(1), &b_scale, b_zero);
+  node.set_output_type(TensorProto::FLOAT);
+  ValueId y = node.add(MatMul{}, {a, b});
+  const Shape shape = node.shape_of(y);
+  if (node.constant_if_any(2) != nullptr) {
+    const QuantizationParameter scale =
+        read_parameter(node, 2, "scale of A", shape, {2, 4, row_axis(shape)}, 1);
+    ConstantBuilder factor(shape);
+    for (std::size_t i = 0; i < factor.size(); ++i) factor.set(i, scale.at(i));
+    y = add_scale(node, y, std::move(factor).finish(node.origin()), filled(shape, 0));
+  } else {
+    if (element_count(node.input_shape(2)) != 1)
+      fail("BF1018", "", "the scales of A are computed and several",
+           "quantise A with one scale, or statically");
+    y = add_binary(node, Binary::Kind::kMul, y, add_scalar(node, 2));
+  }
+  if (node.has_input(6))
+    y = add_binary(node, Binary::Kind::kAdd, y, add_broadcast(node, node.input(6), shape));
   node.emit(y);
 }
 
@@ -228,7 +317,7 @@ void import_qlinear_matmul(NodeImport& node) {
       read_parameter(node, 1, "scale of A", shape, {1, 2, row_axis(shape)}, 1);
   const QuantizationParameter b_scale =
       read_parameter(node, 4, "scale of B", shape, {4, 5, column_axis(shape)}, 1);
-  emit_requantized(node, y, a_scale, b_scale, 6);
+  node.emit(add_requantized(node, y, a_scale, b_scale, 6));
 }
 
 void import_dynamic_quantize_linear(NodeImport& node) {
@@ -272,7 +361,17 @@ OperatorRows quantize_operators() {
        1,
        {"axis", "block_size", "output_dtype", "precision", "saturate"}},
       {"DequantizeLinear", import_dequantize_linear, 2, 3, 1, {"axis", "block_size"}, kMicrosoft},
+      {"MatMulIntegerToFloat", import_matmul_integer_to_float, 4, 7, 1, {}, kMicrosoft},
+      {"QLinearConv",
+       import_qlinear_conv,
+       8,
+       9,
+       1,
+       {"auto_pad", "channels_last", "dilations", "group", "kernel_shape", "pads", "strides"},
+       kMicrosoft},
       {"QuantizeLinear", import_quantize_linear, 2, 3, 1, {"axis", "block_size"}, kMicrosoft},
+      {"BipolarQuant", import_bipolar_quant, 2, 2, 1, {}, kQonnx},
+      {"Quant", import_quant, 4, 4, 1, {"narrow", "rounding_mode", "signed"}, kQonnx},
   };
   return kRows;
 }

@@ -195,7 +195,7 @@ InputCounts input_counts(const OperatorImporter& op, std::int64_t opset) {
 OpsetSpan find_opsets(const OpsetImports& imports, const std::string& where) {
   OpsetSpan found{0, 0};
   for (const onnx::OperatorSetIdProto& import : imports) {
-    if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
+    if (!is_standard_domain(import.domain())) continue;
     found.first = found.last == 0 ? import.version() : std::min(found.first, import.version());
     found.last = std::max(found.last, import.version());
   }

@@ -9,6 +9,11 @@
 
 namespace bf_aot {
 
+// ONNX's own domain, which has two names.
+inline bool is_standard_domain(std::string_view domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
 // Operator sets, both of them included.
 struct OpsetSpan {
   std::int64_t first = kOldestOpset;

@@ -73,6 +73,24 @@ mpq_class cubic_weight(const mpq_class& a, const mpq_class& distance) {
   return 0;
 }
 
+// Weights of linear or cubic interpolation at x whose distances are multiplied by scale < 1, made
+// to sum to 1: visit(element, weight), also for elements outside.
+template <typename Visit>
+void visit_widened(const Resampling& how, const mpq_class& scale, const mpq_class& x,
+                   const Visit& visit) {
+  const bool cubic = how.interpolation == Interpolation::kCubic;
+  const mpq_class reach = (cubic ? 2 : 1) / scale;
+  std::vector<std::pair<std::int64_t, mpq_class>> weights;
+  mpq_class sum = 0;
+  for (std::int64_t i = floor_of(x - reach) + 1; number(i) < x + reach; ++i) {
+    const mpq_class d = abs(number(i) - x) * scale;
+    weights.emplace_back(i, cubic ? cubic_weight(how.cubic, d) : mpq_class(1 - d));
+    sum += weights.back().second;
+  }
+  if (sum == 0) fail("BF1026", "", "weights of antialias that sum to 0");
+  for (const auto& [element, weight] : weights) visit(element, mpq_class(weight / sum));
+}
+
 }  // namespace
 
 std::vector<std::pair<std::int64_t, mpq_class>> resampled(const Resampling& how,
@@ -87,6 +105,8 @@ std::vector<std::pair<std::int64_t, mpq_class>> resampled(const Resampling& how,
     if (outside && how.exclude_outside) return;
     taps[std::clamp<std::int64_t>(element, 0, axis.in - 1)] += weight;
   };
+  const bool widened = how.antialias && axis.scale < 1;
+  if (widened) visit_widened(how, axis.scale, x, add);
   const std::int64_t below = floor_of(x);
   const mpq_class part = x - number(below);
   switch (how.interpolation) {
@@ -94,10 +114,12 @@ std::vector<std::pair<std::int64_t, mpq_class>> resampled(const Resampling& how,
       taps[std::clamp<std::int64_t>(nearest_of(how.nearest, x), 0, axis.in - 1)] = 1;
       break;
     case Interpolation::kLinear:
+      if (widened) break;
       add(below, 1 - part);
       add(below + 1, part);
       break;
     case Interpolation::kCubic:
+      if (widened) break;
       for (std::int64_t k = -1; k <= 2; ++k)
         add(below + k, cubic_weight(how.cubic, number(k) - part));
       break;

@@ -32,6 +32,7 @@ struct Resampling {
   Nearest nearest = Nearest::kPreferFloor;
   mpq_class cubic = mpq_class(-3, 4);  // the coefficient a of cubic convolution
   bool exclude_outside = false;        // weights outside are dropped, the others made to sum to 1
+  bool antialias = false;              // smaller images are means of wider parts; not kNearest
 };
 
 struct ResampledAxis {

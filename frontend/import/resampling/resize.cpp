@@ -46,8 +46,10 @@ Resampling read_resampling(const NodeImport& node) {
                                       {"ceil", Nearest::kCeil}});
   how.cubic = mpq_class(node.float_attribute("cubic_coeff_a", -0.75));
   how.exclude_outside = node.flag("exclude_outside", false);
-  if (node.flag("antialias", false))
-    fail("BF1026", "", "antialias is not supported", "export without it");
+  how.antialias = node.flag("antialias", false);
+  if (how.antialias && how.interpolation == Interpolation::kNearest)
+    fail("BF1026", "", "attribute 'antialias' is 1 with mode nearest",
+         "use mode linear or cubic, or export without it");
   return how;
 }
 
@@ -186,6 +188,7 @@ bool has_exact_positions(const Resampling& how, const ResampledAxis& axis) {
 void note_forms(NodeImport& node, const Resampling& how, const std::vector<ResampledAxis>& axes) {
   const bool linear = how.interpolation == Interpolation::kLinear;
   if (how.interpolation == Interpolation::kCubic) node.note_form("cubic");
+  if (how.antialias) node.note_form("antialias");
   if (linear && how.exclude_outside) node.note_form("exclude_outside");
   if (!std::ranges::all_of(
           axes, [&](const ResampledAxis& axis) { return has_exact_positions(how, axis); }))

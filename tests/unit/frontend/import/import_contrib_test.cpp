@@ -174,7 +174,26 @@ TEST(ImportContrib, QuantisedPools) {
       .ints("kernel_shape", {2, 2})
       .ints("strides", {2, 2})
       .expect({1, 2, 2, 2}, windows);
-  operation("QLinearGlobalAveragePool").number("channels_last", 1).expect_refused("BF1012");
+  // Channels last: [batch, height, width, channels], of which there are two.
+  std::vector<double> last(values.size()), windows_last(windows.size());
+  for (std::size_t c = 0; c < 2; ++c) {
+    for (std::size_t i = 0; i < 16; ++i) last[2 * i + c] = values[16 * c + i];
+    for (std::size_t i = 0; i < 4; ++i) windows_last[2 * i + c] = windows[4 * c + i];
+  }
+  const auto turned = [&](const std::string& type) {
+    OperatorCase made = microsoft(type);
+    return add_grid(add_grid(made.input({1, 4, 4, 2}, last, kUint8), x), y)
+        .number("channels_last", 1);
+  };
+  turned("QLinearGlobalAveragePool").expect({1, 1, 1, 2}, whole);
+  turned("QLinearAveragePool")
+      .ints("kernel_shape", {2, 2})
+      .ints("strides", {2, 2})
+      .expect({1, 2, 2, 2}, windows_last);
+  OperatorCase largest = microsoft("NhwcMaxPool");
+  largest.input({1, 2, 2, 2}, {1, 8, 2, 7, 3, 6, 4, 5}, kUint8)
+      .ints("kernel_shape", {2, 2})
+      .expect({1, 1, 1, 2}, {4, 8});
 }
 
 TEST(ImportContrib, QuantisedConcat) {
@@ -242,9 +261,35 @@ TEST(ImportContrib, ScalersOfScikitLearn) {
   outside.domain(ml).input({1, 3}, {1, 2, 3}).constant({1}, {3}, 7).expect_refused("BF1014");
 }
 
+OperatorCase quant(double scale, double zero, double bits) {
+  OperatorCase made("Quant");
+  made.domain("qonnx.custom_op.general").input({2, 3}, {-9, -0.75, 0.25, 0.75, 1.25, 9});
+  return made.constant({}, {scale}).constant({}, {zero}).constant({}, {bits});
+}
+
+// Ties to even; three bits have the codes -4 to 3, or 0 to 7, of which narrow ones leave one out.
+TEST(ImportContrib, QonnxQuantisers) {
+  quant(0.5, 0, 3).expect({2, 3}, {-2, -1, 0, 1, 1, 1.5});
+  quant(0.5, 0, 3).number("narrow", 1).expect({2, 3}, {-1.5, -1, 0, 1, 1, 1.5});
+  quant(0.5, 1, 3).number("signed", 0).expect({2, 3}, {-0.5, -0.5, 0, 1, 1, 3});
+  quant(0.5, 1, 3)
+      .number("signed", 0)
+      .number("narrow", 1)
+      .expect({2, 3}, {-0.5, -0.5, 0, 1, 1, 2.5});
+  quant(0.5, 0.25, 3).expect_refused("BF1026");
+  quant(0.5, 0, 2.5).expect_refused("BF1026");
+  quant(0.5, 0, 3).text("rounding_mode", "FLOOR").expect_refused("BF1026");
+  OperatorCase each("Quant");
+  each.domain("qonnx.custom_op.general").input({2, 2}, {0.75, 0.75, 9, -9});
+  each.constant({2, 1}, {0.5, 2}).constant({}, {0}).constant({}, {3}).expect({2, 2}, {1, 1, 6, -8});
+  OperatorCase bipolar("BipolarQuant");
+  bipolar.domain("qonnx.custom_op.general").input({3}, {-1, 0, 3}).constant({}, {0.25});
+  bipolar.expect({3}, {-0.25, 0.25, 0.25});
+}
+
 TEST(ImportContrib, OtherOperatorsOfTheDomains) {
   microsoft("Relu").input({1}, {1}).expect_refused("BF1010");
-  EXPECT_EQ(contributed_operators().size(), 22U);
+  EXPECT_EQ(contributed_operators().size(), 41U);
 }
 
 }  // namespace

@@ -269,6 +269,21 @@ TEST(ImportResize, align_corners_with_scales_takes_the_exact_width) {
       .expect({2}, {0, 3});
 }
 
+// Four elements to two: the hat is twice as wide, so that the weights are 1, 3, 3 and 1 of 8, of
+// which one is outside. Then it counts at the edge, or not at all.
+TEST(ImportResize, antialias) {
+  const auto halved = [] {
+    OperatorCase made("Resize", 18);
+    made.input({1, 1, 4}, {8, 0, 0, 80}).left_out().constant({3}, {1, 1, 0.5});
+    return made.text("mode", "linear").number("antialias", 1);
+  };
+  halved().expect({1, 1, 2}, {4, 40});
+  halved().number("exclude_outside", 1).expect({1, 1, 2}, {24.0 / 7, 240.0 / 7});
+  OperatorCase larger("Resize", 18);
+  larger.input({1, 1, 2}, {1, 3}).left_out().constant({3}, {1, 1, 2});
+  larger.text("mode", "linear").number("antialias", 1).expect({1, 1, 4}, {1, 1.5, 2.5, 3});
+}
+
 TEST(ImportResize, cubic) {
   const std::vector<double> first_row = {0.47265625, 0.76953125, 1.24609375, 1.875,
                                          2.28125,    2.91015625, 3.38671875, 3.68359375};

@@ -52,6 +52,32 @@ TEST(ImportLearning, ClassifiersHaveLabelsAndScores) {
       .expect({1}, {9});
 }
 
+// Support vectors (1, 2) and (0, -1) with coefficients 2 and -1.
+TEST(ImportLearning, SupportVectorRegressors) {
+  const auto regressor = [](const std::string& kernel) {
+    return learning("SVMRegressor")
+        .input({1, 2}, {0.5, -1})
+        .reals("coefficients", {2, -1})
+        .reals("support_vectors", {1, 2, 0, -1})
+        .reals("kernel_params", {0.5, 1, 2})
+        .reals("rho", {0.25})
+        .number("n_supports", 2)
+        .text("kernel_type", kernel);
+  };
+  regressor("LINEAR").expect({1, 1}, {0.25 + 2 * -1.5 - 1});
+  regressor("POLY").expect({1, 1}, {0.25 + 2 * 0.0625 - 2.25});
+  regressor("RBF").expect({1, 1}, {0.25 + 2 * std::exp(-0.5 * 9.25) - std::exp(-0.5 * 0.25)});
+  regressor("SIGMOID").expect({1, 1}, {0.25 + 2 * std::tanh(0.25) - std::tanh(1.5)});
+  regressor("LINEAR").number("one_class", 1).expect({1, 1}, {-1});
+  regressor("BESSEL").expect_refused("BF1012");
+  regressor("RBF").text("post_transform", "LOGISTIC").expect_refused("BF1026");
+  learning("SVMRegressor")
+      .input({1, 2}, {0.5, -1})
+      .reals("coefficients", {2, -1})
+      .reals("rho", {0.25})
+      .expect({1, 1}, {2.25});
+}
+
 TEST(ImportLearning, Preprocessing) {
   learning("Binarizer")
       .input({1, 3}, {-1, 0.5, 2})

@@ -1,0 +1,291 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "frontend/algebra/affine_algebra.h"
+#include "frontend/graph/shapes.h"
+#include "frontend/import/helpers/builder.h"
+#include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/softmax.h"
+#include "frontend/import/operators/operators.h"
+
+// Attention and MultiHeadAttention of com.microsoft, which ONNX Runtime's optimiser and its tools
+// for transformers write. A masked score has a large negative number added to it, as ONNX Runtime
+// computes it: its key is not left out.
+
+namespace bf_aot {
+namespace {
+
+using Kind = Binary::Kind;
+
+// Elements of `from` by batch entry, head, position and feature.
+struct Operand {
+  ValueId from;
+  std::int64_t length, width;
+  std::function<std::int64_t(std::int64_t, std::int64_t, std::int64_t, std::int64_t)> at;
+};
+
+struct Attended {
+  std::int64_t batch, heads;
+  Operand query, key, value;
+  Shape scores() const { return {batch, heads, query.length, key.length}; }
+};
+
+// [batch, heads, length, width] or, turned, [batch, heads, width, length].
+ValueId add_heads(NodeImport& node, const Attended& of, const Operand& from, bool turned) {
+  const std::int64_t rows = turned ? from.width : from.length;
+  const std::int64_t columns = turned ? from.length : from.width;
+  const Shape shape = {of.batch, of.heads, rows, columns};
+  return add_index_map(node, from.from, shape, [&] {
+    std::vector<std::int64_t> source;
+    for_each_index(shape, [&](const std::vector<std::int64_t>& i, std::int64_t /*flat*/) {
+      source.push_back(turned ? from.at(i[0], i[1], i[3], i[2]) : from.at(i[0], i[1], i[2], i[3]));
+    });
+    return source;
+  });
+}
+
+// The attribute 'scale', where it is given and not 0, or 1 / sqrt(width).
+Bounded fused_scale(const NodeImport& node, std::int64_t width) {
+  const double given = node.float_attribute("scale", 0);
+  return given != 0 ? Bounded{given, 0} : one_over_root(width);
+}
+
+double filter_value(const NodeImport& node) {
+  return node.float_attribute("mask_filter_value", -10000.0F);
+}
+
+[[noreturn]] void no_such_mask(const Shape& mask, const Shape& scores) {
+  fail("BF1026", "",
+       fmt::format("a mask of shape {} for scores {}", to_string(mask), to_string(scores)),
+       "give truth values [batch, keys] or [batch, queries, keys], or a length for each entry of "
+       "the batch");
+}
+
+// The numbers that the lengths in input `mask` add to the scores of keys: those from the first
+// length on and, where there are two for each entry of the batch, those before the second.
+ValueId add_length_mask(NodeImport& node, std::size_t mask, const Shape& scores) {
+  const std::vector<std::int64_t>& lengths = node.list(mask, "lengths of the mask");
+  const std::int64_t batch = scores[0], keys = scores[3];
+  const bool begins = static_cast<std::int64_t>(lengths.size()) == 2 * batch;
+  Constant added = filled({batch, 1, 1, keys}, 0);
+  for (std::int64_t b = 0; b < batch; ++b) {
+    const std::int64_t end = lengths[static_cast<std::size_t>(b)];
+    const std::int64_t begin = begins ? lengths[static_cast<std::size_t>(b + batch)] : 0;
+    for (std::int64_t k = 0; k < keys; ++k)
+      if (k >= end || k < begin)
+        added.data[static_cast<std::size_t>(b * keys + k)] = filter_value(node);
+  }
+  return add_constant(node, std::move(added));
+}
+
+// What input `mask` adds to the scores; it broadcasts to them.
+ValueId add_mask(NodeImport& node, std::size_t mask, const Shape& scores) {
+  const Shape shape = node.input_shape(mask);
+  const std::int64_t batch = scores[0], queries = scores[2], keys = scores[3];
+  if (shape == Shape{batch} || shape == Shape{2 * batch})
+    return add_length_mask(node, mask, scores);
+  const bool each_query = shape == Shape{batch, queries, keys};
+  if (!each_query && shape != Shape{batch, keys}) no_such_mask(shape, scores);
+  const ValueId seen = add_unary(node, node.input(mask), {FunctionKind::kStep});
+  const double filter = filter_value(node);
+  return add_reshape(node, add_scale(node, seen, -filter, filter),
+                     {batch, 1, each_query ? queries : 1, keys});
+}
+
+// A query does not look at keys behind it: these are left out, whatever masks add.
+std::vector<bool> hidden_behind(const Shape& scores) {
+  std::vector<bool> hidden;
+  for_each_index(scores, [&](const std::vector<std::int64_t>& i, std::int64_t /*flat*/) {
+    hidden.push_back(i[3] > i[2]);
+  });
+  return hidden;
+}
+
+// softmax(scale Q K^T + what masks and input `bias` add) V, [batch, queries, heads width].
+void emit_attended(NodeImport& node, const Attended& of, std::size_t mask, std::size_t bias) {
+  constexpr std::int64_t kOneAxis = 13;
+  const Shape scores = of.scores();
+  const ValueId query =
+      add_multiple(node, add_heads(node, of, of.query, false), fused_scale(node, of.query.width));
+  ValueId sums = node.add(MatMul{}, {query, add_heads(node, of, of.key, true)});
+  if (node.has_input(mask)) sums = add_binary(node, Kind::kAdd, sums, add_mask(node, mask, scores));
+  if (node.has_input(bias)) {
+    if (node.input_shape(bias).size() != 4 || !broadcasts_to(node.input_shape(bias), scores))
+      fail("BF1014", "",
+           fmt::format("input {} of shape {} does not broadcast to {}", bias,
+                       to_string(node.input_shape(bias)), to_string(scores)));
+    sums = add_binary(node, Kind::kAdd, sums, node.input(bias));
+  }
+  Grouping rows = softmax_rows(node, scores, -1, kOneAxis);
+  if (node.flag("unidirectional", false)) leave_out(hidden_behind(scores), rows);
+  const ValueId shares = add_softmax(node, sums, rows);
+  const ValueId means = node.add(MatMul{}, {shares, add_heads(node, of, of.value, false)});
+  const Shape turned = {of.batch, of.query.length, of.heads * of.value.width};
+  node.emit(add_reshape(node, add_transposed(node, means, {0, 2, 1, 3}), turned));
+}
+
+// Refuses the inputs of a past, whose keys ONNX Runtime keeps between calls.
+void need_no_past(const NodeImport& node, std::initializer_list<std::size_t> inputs) {
+  for (const std::size_t i : inputs)
+    if (node.has_input(i))
+      fail("BF1026", "", fmt::format("input {} is a past", i),
+           "export the network without a past: use_cache=False");
+}
+
+void define_present(NodeImport& node, std::size_t first) {
+  for (std::size_t i = first; i < node.output_count(); ++i)
+    if (node.has_output(i))
+      node.define(i, Unavailable{"the keys and values that " + node.origin().text + " keeps",
+                                 "export the network without a past: use_cache=False"});
+}
+
+std::int64_t read_heads(const NodeImport& node, const std::vector<std::int64_t>& widths) {
+  const std::int64_t heads = node.int_attribute("num_heads", 0);
+  for (const std::int64_t width : widths)
+    if (heads < 1 || width < 1 || width % heads != 0)
+      fail("BF1012", "",
+           fmt::format("attribute 'num_heads' is {}, which does not divide {}", heads, width));
+  return heads;
+}
+
+// Heads in [batch, length, row], from element `begin` of each row on.
+Operand in_rows(ValueId from, std::int64_t length, std::int64_t row, std::int64_t begin,
+                std::int64_t width) {
+  return {from, length, width, [=](auto b, auto h, auto s, auto f) {
+            return (b * length + s) * row + begin + h * width + f;
+          }};
+}
+
+// Queries, keys and values are products of input 0 with three parts of one matrix.
+void import_fused_attention(NodeImport& node) {
+  need_no_past(node, {4, 6});
+  for (const char* const name : {"do_rotary", "past_present_share_buffer"})
+    if (node.flag(name, false))
+      fail("BF1026", "", fmt::format("attribute '{}' is 1", name),
+           "give the model from before ONNX Runtime's optimiser");
+  const Shape x = node.input_shape(0), weight = node.input_shape(1);
+  if (x.size() != 3 || weight.size() != 2 || weight[0] != x[2])
+    fail("BF1014", "",
+         fmt::format("weights of shape {} for an input of shape {}", to_string(weight),
+                     to_string(x)));
+  const std::int64_t row = weight[1];
+  const std::vector<std::int64_t> sizes =
+      node.ints_attribute("qkv_hidden_sizes").value_or(std::vector<std::int64_t>(3, row / 3));
+  if (sizes.size() != 3 || sizes[0] != sizes[1] || sizes[0] + sizes[1] + sizes[2] != row)
+    fail("BF1012", "",
+         fmt::format("parts of sizes {} of {} columns", to_string(Shape(sizes)), row));
+  const std::int64_t heads = read_heads(node, sizes);
+  ValueId all = node.add(MatMul{}, {node.input(0), node.input(1)});
+  if (node.has_input(2)) all = add_binary(node, Kind::kAdd, all, node.input(2));
+  const auto part = [&](std::int64_t begin, std::int64_t size) {
+    return in_rows(all, x[1], row, begin, size / heads);
+  };
+  const Attended of{x[0], heads, part(0, sizes[0]), part(sizes[0], sizes[1]),
+                    part(sizes[0] + sizes[1], sizes[2])};
+  define_present(node, 1);
+  emit_attended(node, of, 3, 5);
+}
+
+[[noreturn]] void no_such_operand(const NodeImport& node, std::size_t i) {
+  fail("BF1014", "",
+       fmt::format("input {} of shape {} does not fit the query of shape {}", i,
+                   to_string(node.input_shape(i)), to_string(node.input_shape(0))));
+}
+
+// Input i, [batch, length, heads width], plus elements of the bias in input 3 from `begin` on; or
+// [batch, heads, length, width], which has no bias.
+Operand read_operand(NodeImport& node, std::size_t i, std::int64_t batch, std::int64_t heads,
+                     std::int64_t begin) {
+  const Shape shape = node.input_shape(i);
+  if (shape.size() == 4 && shape[0] == batch && shape[1] == heads && !node.has_input(3)) {
+    const std::int64_t length = shape[2], width = shape[3];
+    return {node.input(i), length, width, [=](auto b, auto h, auto s, auto f) {
+              return ((b * heads + h) * length + s) * width + f;
+            }};
+  }
+  if (shape.size() != 3 || shape[0] != batch || shape[2] % heads != 0) no_such_operand(node, i);
+  ValueId x = node.input(i);
+  if (node.has_input(3)) {
+    const Shape bias = node.input_shape(3);
+    if (bias.size() != 1 || begin + shape[2] > bias[0])
+      fail("BF1014", "", fmt::format("the bias has shape {}", to_string(bias)));
+    const ValueId part = add_index_map(node, node.input(3), {shape[2]}, [&] {
+      std::vector<std::int64_t> source(static_cast<std::size_t>(shape[2]));
+      for (std::size_t k = 0; k < source.size(); ++k)
+        source[k] = begin + static_cast<std::int64_t>(k);
+      return source;
+    });
+    x = add_binary(node, Kind::kAdd, x, part);
+  }
+  return in_rows(x, shape[1], shape[2], 0, shape[2] / heads);
+}
+
+// Part k of `parts` in input i, [batch, length, heads, parts, width].
+Operand packed_part(NodeImport& node, std::size_t i, std::int64_t batch, std::int64_t heads,
+                    std::int64_t k, std::int64_t parts) {
+  const Shape shape = node.input_shape(i);
+  if (shape.size() != 5 || shape[0] != batch || shape[2] != heads || shape[3] != parts)
+    no_such_operand(node, i);
+  if (node.has_input(3))
+    fail("BF1026", "", "a bias of packed operands", "add the bias before the operands are packed");
+  const std::int64_t length = shape[1], width = shape[4];
+  return {node.input(i), length, width, [=](auto b, auto h, auto s, auto f) {
+            return (((b * length + s) * heads + h) * parts + k) * width + f;
+          }};
+}
+
+// Queries, keys and values are inputs; keys and values, or all three, may be packed in one.
+void import_multi_head_attention(NodeImport& node) {
+  need_no_past(node, {6, 7, 8, 9});
+  const Shape query = node.input_shape(0);
+  if (query.size() != 3 && query.size() != 5) no_such_operand(node, 0);
+  const std::int64_t batch = query[0];
+  const std::int64_t heads = read_heads(node, {query.size() == 3 ? query[2] : query[2] * query[4]});
+  const auto all_packed = [&](std::int64_t k) { return packed_part(node, 0, batch, heads, k, 3); };
+  const auto packed = [&](std::int64_t k) { return packed_part(node, 1, batch, heads, k, 2); };
+  std::optional<Attended> of;
+  if (query.size() == 5) {
+    of = Attended{batch, heads, all_packed(0), all_packed(1), all_packed(2)};
+  } else if (!node.has_input(2)) {
+    of = Attended{batch, heads, read_operand(node, 0, batch, heads, 0), packed(0), packed(1)};
+  } else {
+    of = Attended{batch, heads, read_operand(node, 0, batch, heads, 0),
+                  read_operand(node, 1, batch, heads, query[2]),
+                  read_operand(node, 2, batch, heads, 2 * query[2])};
+  }
+  if (of->key.width != of->query.width) no_such_operand(node, 1);
+  if (of->value.length != of->key.length) no_such_operand(node, 2);
+  define_present(node, 1);
+  emit_attended(node, *of, 4, 5);
+}
+
+}  // namespace
+
+OperatorRows fused_attention_operators() {
+  static constexpr OperatorImporter kRows[] = {
+      {"Attention",
+       import_fused_attention,
+       2,
+       7,
+       2,
+       {"do_rotary", "mask_filter_value", "num_heads", "past_present_share_buffer",
+        "qkv_hidden_sizes", "rotary_embedding_dim", "scale", "unidirectional"},
+       kMicrosoft},
+      {"MultiHeadAttention",
+       import_multi_head_attention,
+       1,
+       10,
+       4,
+       {"mask_filter_value", "num_heads", "scale", "unidirectional"},
+       kMicrosoft},
+  };
+  return kRows;
+}
+
+}  // namespace bf_aot
