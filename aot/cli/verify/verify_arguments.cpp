@@ -22,7 +22,8 @@ constexpr char kVerifyExamples[] =
     "bf-aot verify model.onnx property.vnnlib --vnncomp --timeout 116\n"
     "bf-aot verify query.vnnlib --network f=model.onnx      (VNN-LIB 2.0)\n"
     "bf-aot verify query.vnnlib --network f=teacher.onnx --network g=student.onnx\n"
-    "bf-aot verify --instances instances.csv --results results.csv --jobs 4";
+    "bf-aot verify --instances instances.csv --results results.csv --jobs 4\n"
+    "bf-aot verify model.onnx property.vnnlib --proof answer.bfc   (then bf-check)";
 
 constexpr char kVerifyNotes[] =
     "The first line of the answer is 'verified' (no input violates the property), "
@@ -94,6 +95,24 @@ void add_tree_options(CommandLine& app, VerifyArguments& arguments) {
   part->needs(saved);
 }
 
+void add_proof_options(CommandLine& app, VerifyArguments& arguments) {
+  constexpr char kProof[] = "Certificates";
+  Option* const proof =
+      app.add_option("--proof", arguments.proof,
+                     "write a certificate of the answer, verified or falsified, which bf-check "
+                     "checks by itself; whole or not at all")
+          ->excludes(app.get_option("--part"))
+          ->excludes(app.get_option("--instances"))
+          ->type_name("FILE")
+          ->group(kProof);
+  app.add_option("--proof-seconds", arguments.proof_seconds,
+                 "most seconds to make the certificate, after deciding (default: no limit)")
+      ->transform(number("0", "1e6"))
+      ->needs(proof)
+      ->type_name("S")
+      ->group(kProof);
+}
+
 }  // namespace
 
 void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs) {
@@ -137,6 +156,7 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs)
   app.add_flag("--json", arguments.json, "print one JSON object");
   add_tree_options(app, arguments);
   add_instance_options(app, arguments);
+  add_proof_options(app, arguments);
   set_help(app, {kVerifyExamples, kVerifyNotes, "reference/properties.md"});
 }
 

@@ -24,6 +24,8 @@ struct VerifyArguments {
   std::string instances, results, counterexamples, junit;
   std::optional<std::size_t> index;
   std::string checkpoint, part, save_part;
+  std::string proof;
+  double proof_seconds = 0;  // 0: no limit
   int jobs = 0;
   bool competition = false;
   bool json = false;

@@ -6,11 +6,13 @@
 
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/question.h"
+#include "aot/cli/verify/verify_proof.h"
 #include "aot/cli/verify/verify_run.h"
 #include "aot/system/files.h"
 #include "aot/system/interrupt.h"
 #include "aot/system/progress.h"
 #include "aot/system/terminal.h"
+#include "frontend/diagnostic.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 
 namespace bf_aot::cli {
@@ -72,12 +74,34 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
 
 namespace {
 
+// What the certificate of an answer is made from. Throws: BF3021 a question that certificates are
+// not about; BF3022.
+ProofWork proof_work(const VerifyArguments& arguments, const Property& property) {
+  const auto refuse = [](const std::string& why) {
+    fail("BF3021", "--proof", why, "decide it without --proof");
+  };
+  if (semantics_of(arguments.model, property) != Semantics::kReal)
+    refuse("certificates are about exact real arithmetic, not float32");
+  if (property.networks.size() > 1) refuse("certificates are about one network");
+  if (!(arguments.model.values.compile.cut == ModelCut{}))
+    refuse("certificates are about the whole model, as its file has it");
+  ProofWork work;
+  work.model = arguments.model.model;
+  work.property = arguments.property;
+  work.path = arguments.proof;
+  work.seconds = arguments.proof_seconds;
+  read_proof_files(work);
+  return work;
+}
+
 int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
   const system::Stopwatch reading;
   const Property property = read_property(arguments.property);
   if (system::tells_steps()) system::tell_step("read the property", reading.seconds());
   timeout.set_property(property);
   check_networks(arguments, property);
+  std::optional<ProofWork> proof;
+  if (!arguments.proof.empty()) proof = proof_work(arguments, property);
   const std::unique_ptr<decide::TreeKeeper> keeper = make_keeper(arguments, property);
   const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &timeout);
   system::set_deadline(0, "", 0);
@@ -85,7 +109,11 @@ int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
     system::write_file(arguments.counterexample, competition_text(*outcome.witness));
   if (keeper != nullptr && keeper->is_part() && !outcome.witness)
     return print_part(arguments, *keeper, property, outcome);
-  print(arguments, property, outcome);
+  std::optional<ProofReport> proven;
+  if (proof && (outcome.answer == decide::Answer::kVerified || outcome.witness))
+    proven = write_proof(*proof, word(outcome.answer, Wording::kPlain),
+                         outcome.witness ? &outcome.witness->x : nullptr);
+  print(arguments, property, outcome, proven ? &*proven : nullptr);
   return exit_code(outcome.answer, arguments.wording());
 }
 

@@ -168,14 +168,21 @@ void TimeoutReport::write() {
 }
 
 void print(const VerifyArguments& arguments, const Property& property,
-           const decide::Outcome& outcome) {
+           const decide::Outcome& outcome, const ProofReport* proof) {
   if (arguments.json) {
-    fmt::print("{}\n", to_json(arguments, property, outcome).dump());
+    nlohmann::ordered_json json = to_json(arguments, property, outcome);
+    if (proof != nullptr)
+      json["proof"] = {
+          {"bytes", proof->bytes}, {"leaves", proof->leaves}, {"seconds", proof->seconds}};
+    fmt::print("{}\n", json.dump());
     return;
   }
   const Wording wording = arguments.wording();
   if (wording == Wording::kPlain) {
     print_plain(outcome);
+    if (proof != nullptr)
+      fmt::print("proof    {} bytes, {} leaves, made in {}\n", proof->bytes, proof->leaves,
+                 engine::duration(proof->seconds));
     return;
   }
   fmt::print("{}\n", word(outcome.answer, wording));

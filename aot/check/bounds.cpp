@@ -1,0 +1,272 @@
+#include "aot/check/bounds.h"
+
+#include <algorithm>
+
+namespace bf_check {
+namespace {
+
+bool fits(i128 value, unsigned bits) {
+  return value < static_cast<i128>(1) << bits && value > -(static_cast<i128>(1) << bits);
+}
+
+i128 ceil_shifted(i128 value, unsigned bits) {
+  return -(-value >> bits);
+}
+
+}  // namespace
+
+Bounder::Bounder(const Network& network, unsigned coefficient_bits) : network_(network) {
+  if (network.elements > kMostElementsOfNetwork) refuse("the network has too many elements");
+  for (unsigned bits = coefficient_bits; bits >= 4 && bits_.size() < 3; bits -= 12) {
+    bits_.push_back(bits);
+    if (bits < 16) break;
+  }
+  sums_.resize(network.elements);
+  at_inputs_.resize(network.inputs);
+}
+
+Part Bounder::whole(const std::vector<Rat>& lower, const std::vector<Rat>& upper) const {
+  if (lower.size() != network_.inputs) refuse("the property has another number of inputs");
+  Part part;
+  for (auto* each : {&part.lower, &part.upper, &part.rough_lower, &part.rough_upper, &part.chord})
+    each->assign(network_.elements, 0);
+  const i64 most = (i64{1} << kValueSize) - 1;
+  std::fill(part.lower.begin(), part.lower.end(), -most);
+  std::fill(part.upper.begin(), part.upper.end(), most);
+  for (u32 i = 0; i < network_.inputs; ++i) {
+    const unsigned bits = network_.grid.value_bits;
+    const Int down = floor_shifted(lower[i], bits), up = -floor_shifted(-upper[i], bits);
+    part.lower[i] = static_cast<i64>(to_i128(down, kValueSize, "a bound of an input"));
+    part.upper[i] = static_cast<i64>(to_i128(up, kValueSize, "a bound of an input"));
+  }
+  return part;
+}
+
+void Bounder::meet(Part& part, u32 element, i128 lower, i128 upper) const {
+  if (!fits(lower, kValueSize) || !fits(upper, kValueSize))
+    throw NotProven("a value is beyond the range of the certificate's grid");
+  part.lower[element] = std::max(part.lower[element], static_cast<i64>(lower));
+  part.upper[element] = std::min(part.upper[element], static_cast<i64>(upper));
+  part.empty = part.empty || part.lower[element] > part.upper[element];
+}
+
+// |weight| < 2^56, |value| < 2^54, and a row has at most 2^16 terms: the sums fit in 128 bits.
+void Bounder::interval(Part& part, const Layer& layer, u32 row) const {
+  const unsigned bits = network_.grid.weight_bits;
+  const u32 element = layer.first + row;
+  i128 lower = static_cast<i128>(layer.bias[row]) << bits, upper = lower;
+  for (u32 k = layer.start[row]; k < layer.start[row + 1]; ++k) {
+    const i128 weight = layer.weight[k];
+    const i64 low = part.lower[layer.column[k]], high = part.upper[layer.column[k]];
+    lower += weight * (weight > 0 ? low : high);
+    upper += weight * (weight > 0 ? high : low);
+  }
+  i128 below = 0, above = 0;
+  for (u32 k = layer.rough_start[row]; k < layer.rough_start[row + 1]; ++k) {
+    below += std::min<i64>(0, part.lower[layer.rough[k]]);
+    above += std::max<i64>(0, part.upper[layer.rough[k]]);
+  }
+  below >>= bits;
+  above = ceil_shifted(above, bits) + layer.rough_bias[row];
+  if (!fits(below, kValueSize) || !fits(above, kValueSize))
+    throw NotProven("a value is beyond the range of the certificate's grid");
+  part.rough_lower[element] = static_cast<i64>(below);
+  part.rough_upper[element] = static_cast<i64>(above);
+  meet(part, element, (lower >> bits) + below, ceil_shifted(upper, bits) + above);
+}
+
+// Bounds one argument of a ReLU backwards, from below and from above.
+void Bounder::tighten(Part& part, std::size_t layer, u32 row) {
+  const u32 element = network_.layers[layer].first + row;
+  static const Choices rule;
+  for (const int sign : {1, -1}) {
+    if (part.lower[element] >= 0 || part.upper[element] <= 0) return;
+    for (const unsigned bits : bits_) {
+      sums_[element] = static_cast<i128>(sign) << (bits + network_.grid.weight_bits);
+      const std::optional<i128> bound = backward(part, layer + 1, rule, 0);
+      if (!bound) continue;
+      const i128 value = *bound >> bits;
+      if (sign > 0 && value > part.lower[element])
+        part.lower[element] = static_cast<i64>(std::min<i128>(value, part.upper[element]));
+      if (sign < 0 && -value < part.upper[element])
+        part.upper[element] = static_cast<i64>(std::max<i128>(-value, part.lower[element]));
+      if (sign > 0 ? value > part.upper[element] : -value < part.lower[element]) part.empty = true;
+      break;
+    }
+  }
+}
+
+void Bounder::derive(Part& part) {
+  part.derived = true;
+  for (std::size_t k = 0; k < network_.layers.size() && !part.empty; ++k) {
+    const Layer& layer = network_.layers[k];
+    for (u32 row = 0; row < layer.count && layer.kind != Kind::kInput; ++row) {
+      const u32 element = layer.first + row;
+      if (layer.kind == Kind::kAffine) {
+        interval(part, layer, row);
+        continue;
+      }
+      i64 low = 0, high = 0;
+      for (u32 i = layer.start[row]; i < layer.start[row + 1]; ++i) {
+        const bool first = i == layer.start[row] && layer.kind == Kind::kMax;
+        low = first ? part.lower[layer.column[i]] : std::max(low, part.lower[layer.column[i]]);
+        high = first ? part.upper[layer.column[i]] : std::max(high, part.upper[layer.column[i]]);
+      }
+      meet(part, element, low, high);
+    }
+    if (layer.kind != Kind::kAffine) continue;
+    for (u32 row = 0; row < layer.count && !part.empty; ++row) {
+      if (layer.feeds_relu[row] != 0) tighten(part, k, row);
+    }
+  }
+  if (part.empty) return;
+  for (const u32 element : network_.argument) {
+    const i128 low = part.lower[element], high = part.upper[element];
+    if (low < 0 && high > 0)
+      part.chord[element] = static_cast<i64>((high << kChordBits) / (high - low));
+  }
+}
+
+void Bounder::split(Part& part, u32 neuron, int side) const {
+  const u32 element = network_.argument[neuron];
+  if (side > 0) part.lower[element] = std::max<i64>(part.lower[element], 0);
+  if (side < 0) part.upper[element] = std::min<i64>(part.upper[element], 0);
+  part.empty = part.empty || part.lower[element] > part.upper[element];
+}
+
+// A y >= sum of A w x + A bias + what the grid leaves out. A is the coefficient rounded down: what
+// that drops is a factor in [0, 1) of y.
+bool Bounder::affine_row(const Part& part, const Layer& layer, u32 row, i128& constant) {
+  const unsigned bits = network_.grid.weight_bits;
+  const u32 element = layer.first + row;
+  const i128 sum = sums_[element], whole = sum >> bits;
+  sums_[element] = 0;
+  if (!fits(whole, kCoefficientSize)) return false;
+  if (whole << bits != sum) constant += std::min<i64>(0, part.lower[element]);
+  if (whole == 0) return true;
+  constant += whole * layer.bias[row];
+  constant += std::min(whole * part.rough_lower[element], whole * part.rough_upper[element]);
+  const i64 factor = static_cast<i64>(whole);
+  const u32 end = layer.start[row + 1];
+  for (u32 k = layer.start[row]; k < end; ++k)
+    sums_[layer.column[k]] += static_cast<i128>(factor) * layer.weight[k];
+  return true;
+}
+
+// A max(z, 0) >= B z + min over z in {l, u}, and 0 where l < 0 < u, of (A max(z, 0) - B z).
+bool Bounder::relu_row(const Part& part, const Layer& layer, u32 row, const Choices& choices,
+                       i128& constant) {
+  const unsigned bits = network_.grid.weight_bits;
+  const i128 whole = sums_[layer.first + row] >> bits;
+  sums_[layer.first + row] = 0;
+  if (!fits(whole, kCoefficientSize)) return false;
+  const u32 argument = layer.column[row], neuron = layer.first_neuron + row;
+  const i128 low = part.lower[argument], high = part.upper[argument];
+  const bool open = low < 0 && high > 0;
+  i128 kept = 0;
+  if (low >= 0) {
+    kept = whole;
+  } else if (open && whole < 0) {
+    kept = whole * part.chord[argument] >> kChordBits;
+  } else if (open) {
+    const unsigned char slope = choices.slope.empty() ? kRuleSlope : choices.slope[neuron];
+    kept = slope != kRuleSlope ? whole * slope >> kSlopeBits : low + high > 0 ? whole : 0;
+  }
+  if (!choices.side.empty() && choices.side[neuron] != 0)
+    kept += choices.side[neuron] > 0 ? -static_cast<i128>(choices.multiplier[neuron])
+                                     : static_cast<i128>(choices.multiplier[neuron]);
+  if (!fits(kept, kCoefficientSize)) return false;
+  const i128 at_low = whole * std::max<i128>(low, 0) - kept * low;
+  const i128 at_high = whole * std::max<i128>(high, 0) - kept * high;
+  i128 least = std::min(at_low, at_high);
+  if (open) least = std::min<i128>(least, 0);
+  constant += least;
+  sums_[argument] += kept << bits;
+  return true;
+}
+
+// The maximum is the argument that is above all others, where there is one; else it is at least the
+// argument with the greatest lower bound, and at most the greatest upper bound.
+bool Bounder::max_row(const Part& part, const Layer& layer, u32 row, i128& constant) {
+  const unsigned bits = network_.grid.weight_bits;
+  const u32 element = layer.first + row;
+  const i128 sum = sums_[element], whole = sum >> bits;
+  sums_[element] = 0;
+  if (!fits(whole, kCoefficientSize)) return false;
+  if (whole << bits != sum) constant += std::min<i64>(0, part.lower[element]);
+  u32 best = layer.column[layer.start[row]];
+  for (u32 k = layer.start[row]; k < layer.start[row + 1]; ++k)
+    if (part.lower[layer.column[k]] > part.lower[best]) best = layer.column[k];
+  bool above = true;
+  i64 high = part.upper[best];
+  for (u32 k = layer.start[row]; k < layer.start[row + 1]; ++k) {
+    if (layer.column[k] == best) continue;
+    above = above && part.upper[layer.column[k]] <= part.lower[best];
+    high = std::max(high, part.upper[layer.column[k]]);
+  }
+  if (whole >= 0 || above) {
+    sums_[best] += whole << bits;
+  } else {
+    constant += whole * high;
+  }
+  return true;
+}
+
+// Carries the coefficients of sums_ back to the inputs through the first `layers` layers, and
+// leaves sums_ zero. Of at most 2^18 elements each adds at most three numbers below 2^106, and the
+// sum that is given is below 2^124.
+std::optional<i128> Bounder::backward(const Part& part, std::size_t layers, const Choices& choices,
+                                      i128 constant) {
+  bool ok = true;
+  for (std::size_t k = layers; k > 1 && ok; --k) {
+    const Layer& layer = network_.layers[k - 1];
+    for (u32 row = 0; row < layer.count && ok; ++row) {
+      if (sums_[layer.first + row] == 0 && !(layer.kind == Kind::kRelu && !choices.side.empty() &&
+                                             choices.multiplier[layer.first_neuron + row] != 0))
+        continue;
+      ok = layer.kind == Kind::kAffine ? affine_row(part, layer, row, constant)
+           : layer.kind == Kind::kRelu ? relu_row(part, layer, row, choices, constant)
+                                       : max_row(part, layer, row, constant);
+    }
+  }
+  if (!ok) {
+    std::fill(sums_.begin(), sums_.end(), 0);
+    return std::nullopt;
+  }
+  const unsigned bits = network_.grid.weight_bits;
+  for (u32 i = 0; i < network_.inputs; ++i) {
+    const i128 sum = sums_[i], whole = sum >> bits;
+    sums_[i] = 0;
+    ok = ok && fits(whole, kCoefficientSize);
+    at_inputs_[i] = static_cast<i64>(whole);
+    if (whole << bits != sum) constant += std::min<i64>(0, part.lower[i]);
+    constant += std::min(whole * part.lower[i], whole * part.upper[i]);
+  }
+  if (!ok) return std::nullopt;
+  return constant;
+}
+
+std::optional<i128> Bounder::lower_bound(const Part& part, const Sum& sum, const Choices& choices,
+                                         unsigned bits) {
+  const Int constant = floor_shifted(sum.constant, bits + network_.grid.value_bits);
+  if (mpz_sizeinbase(constant.get_mpz_t(), 2) > 124) return std::nullopt;
+  std::vector<std::pair<u32, i128>> terms;
+  for (const auto& [element, coefficient] : sum.terms) {
+    if (mpz_sizeinbase(coefficient.get_mpz_t(), 2) + bits > kCoefficientSize) return std::nullopt;
+    terms.emplace_back(element, to_i128(coefficient, kCoefficientSize, "a coefficient"));
+  }
+  for (const auto& [element, coefficient] : terms)
+    sums_[element] += coefficient << (bits + network_.grid.weight_bits);
+  return backward(part, network_.layers.size(), choices, to_i128(constant, 124, "a constant"));
+}
+
+bool Bounder::is_above(const Part& part, const Sum& sum, bool closed, const Choices& choices) {
+  if (!part.derived) return false;
+  for (const unsigned bits : bits_) {
+    const std::optional<i128> bound = lower_bound(part, sum, choices, bits);
+    if (bound) return closed ? *bound >= 0 : *bound > 0;
+  }
+  return false;
+}
+
+}  // namespace bf_check

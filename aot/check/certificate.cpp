@@ -1,0 +1,253 @@
+#include "aot/check/certificate.h"
+
+namespace bf_check {
+namespace {
+
+class Input {
+ public:
+  explicit Input(const std::string& bytes) : bytes_(bytes) {}
+
+  [[noreturn]] void fail(const std::string& why) const {
+    throw NotProven("byte " + std::to_string(at_) + ": " + why);
+  }
+
+  unsigned byte() {
+    if (at_ >= bytes_.size()) fail("the certificate ends too early");
+    return static_cast<unsigned char>(bytes_[at_++]);
+  }
+
+  u64 number() {
+    u64 value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const u64 part = byte();
+      if (shift == 63 && part > 1) fail("a number has more than 64 bits");
+      value |= (part & 127) << shift;
+      if (part < 128) return value;
+    }
+  }
+
+  std::string text(u64 size) {
+    if (size > bytes_.size() - at_) fail("the certificate ends too early");
+    const std::string part = bytes_.substr(at_, static_cast<std::size_t>(size));
+    at_ += static_cast<std::size_t>(size);
+    return part;
+  }
+
+  bool done() const { return at_ == bytes_.size(); }
+
+ private:
+  const std::string& bytes_;
+  std::size_t at_ = 0;
+};
+
+Header read_header(Input& in) {
+  if (in.text(4) != kMagic) in.fail("this is no certificate");
+  Header header;
+  const unsigned statement = in.byte();
+  if (statement != kHolds && statement != kViolated) in.fail("no such statement");
+  header.statement = static_cast<Statement>(statement);
+  header.grid.weight_bits = in.byte();
+  header.grid.value_bits = in.byte();
+  header.coefficient_bits = in.byte();
+  const auto outside = [](unsigned bits, unsigned most) { return bits < 8 || bits > most; };
+  if (outside(header.grid.weight_bits, 50) || outside(header.grid.value_bits, 48) ||
+      outside(header.coefficient_bits, 48))
+    in.fail("no such grid");
+  header.model = in.text(32);
+  header.property = in.text(32);
+  header.tool = in.text(in.number());
+  return header;
+}
+
+// Walks the tree of a case. Each node of the tree is a part, and what is proven of a node follows
+// from what is proven of the nodes below it, which cover it.
+class Walk {
+ public:
+  Walk(Input& in, Bounder& bounder, const Property& property, const Case& of_case)
+      : in_(in),
+        bounder_(bounder),
+        network_(bounder.network()),
+        property_(property),
+        case_(of_case),
+        end_(of_case.clauses.size()),
+        side_(network_.argument.size()) {
+    for (const Clause& clause : case_.clauses) {
+      atoms_.emplace_back();
+      for (u64 i = 0; i < clause.atoms.size(); ++i)
+        atoms_.back().push_back(combined(network_, property_, clause, {{i, 1}}));
+    }
+  }
+
+  void node(Part& part, u64 depth) {
+    if (depth > kDeepestTree || depth * network_.elements > kMostKept)
+      in_.fail("the tree is too deep");
+    unsigned tag = in_.byte();
+    for (; tag == kDerive; tag = in_.byte()) bounder_.derive(part);
+    if (tag == kLeaf) return leaf(part);
+    if (tag == kLeafChoices) return leaf_with_choices(part);
+    if (tag == kHalve || tag == kCut) return cut(part, depth, tag == kHalve);
+    if (tag == kNeuron) return split(part, depth);
+    if (tag == kEach) return each(part, depth);
+    if (tag != kEmpty) in_.fail("no such record");
+    if (!part.empty) in_.fail("a part that is said to be empty is not");
+  }
+
+ private:
+  void each(const Part& part, u64 depth) {
+    if (end_ - begin_ < 2) in_.fail("there are no clauses to be told apart");
+    const std::size_t end = end_;
+    for (std::size_t i = 0; i < end; ++i) {
+      Part copy = part;
+      begin_ = i, end_ = i + 1;
+      node(copy, depth + 1);
+    }
+    begin_ = 0, end_ = end;
+  }
+
+  void cut(Part& part, u64 depth, bool halve) {
+    const u64 input = in_.number();
+    if (input >= network_.inputs) in_.fail("no such input");
+    const i64 low = part.lower[input], high = part.upper[input];
+    i64 place = low + (high - low) / 2;
+    if (!halve) {
+      const u64 coded = in_.number();
+      place = static_cast<i64>(coded >> 1) ^ -static_cast<i64>(coded & 1);
+    }
+    if (place < low || place > high) in_.fail("an input is cut outside of its part");
+    Part first = part;
+    first.upper[input] = place;
+    node(first, depth + 1);
+    part.lower[input] = place;
+    node(part, depth + 1);
+  }
+
+  void split(Part& part, u64 depth) {
+    const u64 neuron = in_.number();
+    if (neuron >= network_.argument.size()) in_.fail("no such neuron");
+    if (!part.derived) in_.fail("a neuron is split before its bounds are derived");
+    if (side_[neuron] != 0) in_.fail("a neuron is split twice");
+    path_.push_back(static_cast<u32>(neuron));
+    for (const int side : {1, -1}) {
+      Part half = part;
+      side_[neuron] = static_cast<signed char>(side);
+      bounder_.split(half, static_cast<u32>(neuron), side);
+      node(half, depth + 1);
+    }
+    side_[neuron] = 0;
+    path_.pop_back();
+  }
+
+  void expect_above(const Part& part, const Combination& sum, const Choices& choices) {
+    if (!part.empty && !bounder_.is_above(part, sum.sum, sum.closed, choices))
+      in_.fail("the bound of a leaf does not exclude its clause");
+  }
+
+  void leaf(const Part& part) {
+    static const Choices rule;
+    for (std::size_t i = begin_; i < end_; ++i) {
+      const u64 atom = in_.number();
+      if (atom >= atoms_[i].size()) in_.fail("no such condition");
+      expect_above(part, atoms_[i][static_cast<std::size_t>(atom)], rule);
+    }
+  }
+
+  void leaf_with_choices(const Part& part) {
+    for (std::size_t k = begin_; k < end_; ++k) {
+      const Clause& clause = case_.clauses[k];
+      std::vector<std::pair<u64, u64>> weights;
+      const u64 count = in_.number();
+      if (count > clause.atoms.size()) in_.fail("too many conditions");
+      for (u64 i = 0; i < count; ++i) {
+        const u64 atom = in_.number();
+        weights.emplace_back(atom, in_.number());
+      }
+      const unsigned flags = in_.byte();
+      if (flags > (kHasSlopes | kHasMultipliers)) in_.fail("no such flags");
+      Choices choices;
+      if ((flags & kHasSlopes) != 0) {
+        choices.slope.assign(network_.argument.size(), kRuleSlope);
+        for (u32 n = 0; n < network_.argument.size(); ++n) {
+          if (!is_open(network_, part, n)) continue;
+          const unsigned slope = in_.byte();
+          if (slope > 1u << kSlopeBits) in_.fail("no such slope");
+          choices.slope[n] = static_cast<unsigned char>(slope);
+        }
+      }
+      if ((flags & kHasMultipliers) != 0) {
+        choices.side = side_;
+        choices.multiplier.assign(network_.argument.size(), 0);
+        for (const u32 n : path_) {
+          const u64 multiplier = in_.number();
+          if (multiplier >> kCoefficientSize != 0) in_.fail("a multiplier is too large");
+          choices.multiplier[n] = static_cast<i64>(multiplier);
+        }
+      }
+      expect_above(part, combined(network_, property_, clause, weights), choices);
+    }
+  }
+
+  Input& in_;
+  Bounder& bounder_;
+  const Network& network_;
+  const Property& property_;
+  const Case& case_;
+  std::size_t begin_ = 0, end_;                  // the clauses that the part is about
+  std::vector<std::vector<Combination>> atoms_;  // by clause
+  std::vector<signed char> side_;                // by neuron, of the part that is walked
+  std::vector<u32> path_;                        // neurons that are split, from the root
+};
+
+}  // namespace
+
+Combination combined(const Network& network, const Property& property, const Clause& clause,
+                     const std::vector<std::pair<u64, u64>>& weights) {
+  Combination result;
+  for (const auto& [index, weight] : weights) {
+    if (index >= clause.atoms.size()) throw NotProven("no such condition");
+    const Clause::Atom& atom = clause.atoms[static_cast<std::size_t>(index)];
+    const Int factor = static_cast<unsigned long>(weight);
+    for (const auto& [variable, coefficient] : atom.terms)
+      result.sum.terms.emplace_back(
+          variable < property.inputs ? variable : network.outputs[variable - property.inputs],
+          coefficient * factor);
+    result.sum.constant += atom.constant * factor;
+    result.closed = result.closed || (atom.strict && weight > 0);
+  }
+  return result;
+}
+
+void expect_fit(const Network& network, const Property& property) {
+  if (network.inputs != property.inputs || network.outputs.size() != property.outputs)
+    refuse("the property is about " + std::to_string(property.inputs) + " inputs and " +
+           std::to_string(property.outputs) + " outputs, and the model has " +
+           std::to_string(network.inputs) + " and " + std::to_string(network.outputs.size()));
+}
+
+Statement check(const std::string& model, const std::string& property,
+                const std::string& certificate) {
+  Input in(certificate);
+  const Header header = read_header(in);
+  if (header.model != sha256(model)) in.fail("the certificate is about another model");
+  if (header.property != sha256(property)) in.fail("the certificate is about another property");
+  const Model read = read_onnx(model);
+  const Property asked = read_property(property);
+  if (header.statement == kViolated) {
+    std::vector<Rat> point;
+    for (u32 i = 0; i < asked.inputs; ++i) point.push_back(from_fraction(in.text(in.number())));
+    if (!in.done()) in.fail("the certificate goes on behind its end");
+    if (!is_violated(asked, point, evaluate(read, point)))
+      in.fail("the point does not violate the property");
+    return kViolated;
+  }
+  const Network network = make_network(read, header.grid);
+  expect_fit(network, asked);
+  Bounder bounder(network, header.coefficient_bits);
+  for (const Case& each : asked.cases) {
+    Part whole = bounder.whole(each.lower, each.upper);
+    Walk(in, bounder, asked, each).node(whole, 0);
+  }
+  if (!in.done()) in.fail("the certificate goes on behind its end");
+  return kHolds;
+}
+
+}  // namespace bf_check

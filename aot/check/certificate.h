@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aot/check/bounds.h"
+
+// Certificates, as docs/reference/certificate.md has them.
+
+namespace bf_check {
+
+constexpr char kMagic[] = "BFC1";
+constexpr u64 kDeepestTree = 4096;
+constexpr u64 kMostKept = u64{1} << 25;  // depth times elements: the memory of a walk
+
+enum Statement : unsigned char { kHolds = 1, kViolated = 2 };
+enum Tag : unsigned char {
+  kLeaf = 0,         // per clause: atom
+  kLeafChoices = 1,  // per clause: count, (atom, multiplier)..., flags, slopes, multipliers
+  kEmpty = 2,
+  kHalve = 3,   // input
+  kCut = 4,     // input, place
+  kNeuron = 5,  // neuron: first its argument >= 0, then <= 0
+  kDerive = 6,
+  kEach = 7,  // a tree for each clause
+};
+constexpr unsigned kHasSlopes = 1, kHasMultipliers = 2;  // flags of kLeafChoices
+
+struct Header {
+  Statement statement = kHolds;
+  Grid grid;
+  unsigned coefficient_bits = 40;
+  std::string model, property;  // SHA-256 of the files
+  std::string tool;             // who made it; for readers alone
+};
+
+// A nonnegative combination of a clause's atoms: a violation has sum <= 0, and < 0 where `closed`.
+struct Combination {
+  Sum sum;
+  bool closed = false;
+};
+// weights: atom and factor. Throws NotProven: an atom that the clause does not have.
+Combination combined(const Network& network, const Property& property, const Clause& clause,
+                     const std::vector<std::pair<u64, u64>>& weights);
+
+// Throws Refused where the property is about another number of inputs or outputs.
+void expect_fit(const Network& network, const Property& property);
+
+// Checks a certificate of these files. Returns what it proves. Throws Refused: a file that the
+// checker does not take; NotProven: a certificate that proves nothing, with the place.
+Statement check(const std::string& model, const std::string& property,
+                const std::string& certificate);
+
+}  // namespace bf_check

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <gmpxx.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// The numbers of the checker. It has no floating point: files hold floats as bits, and these become
+// rationals; bounds are integers, multiples of a power of two that the certificate names.
+
+namespace bf_check {
+
+using Int = mpz_class;
+using Rat = mpq_class;
+using i64 = std::int64_t;
+using u64 = std::uint64_t;
+using u32 = std::uint32_t;
+__extension__ typedef __int128 i128;
+
+// The input cannot be handled: a file that is damaged, or holds what the checker has no rule for.
+struct Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The certificate is read, and does not prove its statement.
+struct NotProven : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+[[noreturn]] inline void refuse(const std::string& why) {
+  throw Refused(why);
+}
+
+// Text of a file in messages: what is not printable becomes '?', and the rest is cut.
+std::string shown(const std::string& text);
+
+std::string read_file(const std::string& path);
+std::string sha256(const std::string& bytes);  // 32 bytes
+
+// The value of an IEEE number whose bits these are. Throws Refused: an infinity, or NaN.
+Rat from_float16(u32 bits);
+Rat from_float32(u32 bits);
+Rat from_float64(u64 bits);
+
+// A decimal such as -1, .5 or 1e-05. Throws Refused: any other text.
+Rat from_decimal(const std::string& text);
+// [-]DIGITS or [-]DIGITS/DIGITS.
+Rat from_fraction(const std::string& text);
+
+// The greatest integer <= x 2^bits.
+Int floor_shifted(const Rat& x, unsigned bits);
+
+// Throws Refused where |x| >= 2^bits (bits <= 126).
+i128 to_i128(const Int& x, unsigned bits, const char* what);
+
+}  // namespace bf_check

@@ -1,0 +1,57 @@
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "aot/check/certificate.h"
+
+namespace {
+
+constexpr char kHelp[] =
+    "Usage: bf-check MODEL PROPERTY CERTIFICATE\n"
+    "       bf-check --operators\n"
+    "\n"
+    "Checks a certificate that bf-aot verify --proof wrote, by itself and without floating point.\n"
+    "The answer is 'checked: verified' (no input violates the property), 'checked: falsified' (an\n"
+    "input does), or 'not proven' and why.\n"
+    "\n"
+    "Exit code: 0 checked: verified, 3 checked: falsified, 4 not proven, 1 a file cannot be "
+    "handled,\n"
+    "2 wrong usage.\n";
+
+int run(const std::string& model, const std::string& property, const std::string& certificate) {
+  using namespace bf_check;
+  try {
+    const Statement statement =
+        check(read_file(model), read_file(property), read_file(certificate));
+    std::puts(statement == kHolds ? "checked: verified" : "checked: falsified");
+    return statement == kHolds ? 0 : 3;
+  } catch (const NotProven& why) {
+    std::printf("not proven: %s\n", why.what());
+    return 4;
+  } catch (const std::bad_alloc&) {
+    std::fputs("bf-check: out of memory\n", stderr);
+  } catch (const std::exception& why) {
+    std::fprintf(stderr, "bf-check: %s\n", why.what());
+  }
+  return 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string first = count > 1 ? words[1] : "";
+  if (count == 2 && (first == "--help" || first == "-h")) {
+    std::fputs(kHelp, stdout);
+    return 0;
+  }
+  if (count == 2 && first == "--operators") {
+    for (const std::string& name : bf_check::operator_names()) std::puts(name.c_str());
+    return 0;
+  }
+  if (count != 4) {
+    std::fputs(kHelp, stderr);
+    return 2;
+  }
+  return run(first, words[2], words[3]);
+}

@@ -1,0 +1,288 @@
+#include "aot/check/network.h"
+
+#include "aot/check/value.h"
+
+namespace bf_check {
+
+Value Builder::input(const std::vector<i64>& shape) {
+  Value value;
+  value.shape = shape;
+  value.constant = false;
+  const i64 size = size_of(shape);
+  if (network_.layers.empty()) network_.layers.emplace_back();
+  for (i64 i = 0; i < size; ++i) value.ids.push_back(network_.elements++);
+  network_.inputs = network_.layers[0].count = network_.elements;
+  readers_.resize(network_.elements);
+  return value;
+}
+
+namespace {
+
+i64 weight_of(const Int& value) {
+  return static_cast<i64>(to_i128(value, kWeightSize, "a weight of the network"));
+}
+
+}  // namespace
+
+GridWeight Builder::on_grid(const Rat& weight) const {
+  const unsigned bits = network_.grid.weight_bits;
+  const Int down = floor_shifted(weight, bits);
+  Rat exact(down);
+  mpq_div_2exp(exact.get_mpq_t(), exact.get_mpq_t(), bits);
+  return {weight_of(down), exact != weight};
+}
+
+// s / sqrt(v) = sign(s) sqrt(q), q = s^2 / v, and floor(2^P sqrt(q)) = isqrt(floor(4^P q)).
+GridWeight Builder::on_grid(const Rat& scale, const Rat& square) const {
+  const Rat q = scale * scale / square;
+  Rat shifted = q;
+  mpq_mul_2exp(shifted.get_mpq_t(), shifted.get_mpq_t(), 2 * network_.grid.weight_bits);
+  Int root = sqrt(floor_shifted(shifted, 0));
+  const bool exact = Rat(root * root) == shifted;
+  if (scale < 0) root = exact ? Int(-root) : Int(-root - 1);
+  return {weight_of(root), !exact};
+}
+
+void Builder::begin(Kind kind) {
+  layer_ = Layer();
+  layer_.kind = kind;
+  layer_.first = network_.elements;
+  layer_.start.push_back(0);
+  layer_.rough_start.push_back(0);
+}
+
+void Builder::argument(u32 element) {
+  if (++readers_.at(element) > kMostReaders) refuse("too many elements read one");
+  layer_.column.push_back(element);
+}
+
+void Builder::term(u32 element, const GridWeight& weight) {
+  if (weight.value == 0 && !weight.rough) return;
+  argument(element);
+  layer_.weight.push_back(weight.value);
+  if (weight.rough) layer_.rough.push_back(element);
+}
+
+void Builder::end_row(const Rat& bias) {
+  const unsigned bits = network_.grid.value_bits;
+  const Int down = floor_shifted(bias, bits);
+  Rat exact(down);
+  mpq_div_2exp(exact.get_mpq_t(), exact.get_mpq_t(), bits);
+  layer_.bias.push_back(static_cast<i64>(to_i128(down, kValueSize, "a constant of the network")));
+  layer_.rough_bias.push_back(exact != bias);
+  layer_.start.push_back(static_cast<u32>(layer_.column.size()));
+  layer_.rough_start.push_back(static_cast<u32>(layer_.rough.size()));
+  if (layer_.column.size() > (1u << 30) ||
+      layer_.start.back() - layer_.start[layer_.start.size() - 2] > kMostReaders)
+    refuse("the network is too large");
+  if (++layer_.count > (1u << 28)) refuse("the network is too large");
+}
+
+u32 Builder::end() {
+  layer_.feeds_relu.resize(layer_.count);
+  if (layer_.kind == Kind::kRelu) {
+    layer_.first_neuron = static_cast<u32>(network_.argument.size());
+    network_.argument.insert(network_.argument.end(), layer_.column.begin(), layer_.column.end());
+    for (const u32 element : layer_.column)
+      for (Layer& layer : network_.layers)
+        if (layer.kind == Kind::kAffine && element >= layer.first &&
+            element - layer.first < layer.count)
+          layer.feeds_relu[element - layer.first] = 1;
+  }
+  network_.elements += layer_.count;
+  readers_.resize(network_.elements);
+  const u32 first = layer_.first;
+  if (layer_.count > 0) network_.layers.push_back(std::move(layer_));
+  return first;
+}
+
+std::vector<u32> Builder::elements_of(const Value& value) {
+  if (!value.constant) return value.ids;
+  begin(Kind::kAffine);
+  for (const Rat& number : value.data) end_row(number);
+  std::vector<u32> ids(value.data.size());
+  u32 next = end();
+  for (u32& id : ids) id = next++;
+  return ids;
+}
+
+std::vector<u32> Builder::relu_of(const std::vector<u32>& ids) {
+  begin(Kind::kRelu);
+  for (const u32 id : ids) {
+    argument(id);
+    end_row(0);
+  }
+  std::vector<u32> results(ids.size());
+  u32 next = end();
+  for (u32& id : results) id = next++;
+  return results;
+}
+
+Network Builder::finish(const std::vector<u32>& outputs) {
+  network_.outputs = outputs;
+  return std::move(network_);
+}
+
+const Value& Operands::in(std::size_t i) const {
+  if (optional(i) == nullptr) refuse("operator " + shown(node.op) + " lacks an input");
+  return *inputs[i];
+}
+
+const Value& Operands::constant(std::size_t i) const {
+  if (!in(i).constant)
+    refuse("operator " + shown(node.op) + " with a computed input " + std::to_string(i) +
+           " is not in the checker's table");
+  return *inputs[i];
+}
+
+namespace {
+
+const Attribute* find(const Node& node, const char* name, i64 type) {
+  const auto found = node.attributes.find(name);
+  if (found == node.attributes.end()) return nullptr;
+  if (found->second.type != type)
+    refuse("operator " + shown(node.op) + ": attribute " + name + " has another type");
+  return &found->second;
+}
+
+}  // namespace
+
+i64 Operands::number(const char* name, i64 otherwise) const {
+  const Attribute* const found = find(node, name, 2);
+  return found == nullptr ? otherwise : found->number;
+}
+
+Rat Operands::real(const char* name, const Rat& otherwise) const {
+  const Attribute* const found = find(node, name, 1);
+  return found == nullptr ? otherwise : found->real;
+}
+
+std::vector<i64> Operands::numbers(const char* name, std::vector<i64> otherwise) const {
+  const Attribute* const found = find(node, name, 7);
+  return found == nullptr ? otherwise : found->numbers;
+}
+
+std::size_t axis_of(i64 axis, std::size_t rank) {
+  const i64 size = static_cast<i64>(rank);
+  if (axis < -size || axis >= size) refuse("an axis does not exist");
+  return static_cast<std::size_t>(axis < 0 ? axis + size : axis);
+}
+
+std::vector<i64> integers_of(const Value& value) {
+  std::vector<i64> integers;
+  for (const Rat& number : value.data) {
+    if (number.get_den() != 1 || !number.get_num().fits_slong_p())
+      refuse("an index or extent is no integer");
+    integers.push_back(number.get_num().get_si());
+  }
+  return integers;
+}
+
+namespace {
+
+const Operator* operator_of(const std::string& name) {
+  for (const auto* table : {&moving_operators(), &computing_operators()})
+    for (const Operator& row : *table)
+      if (name == row.name) return &row;
+  return nullptr;
+}
+
+// Carries the nodes out in the file's order. Returns the outputs' values, one after the other.
+std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Builder& builder) {
+  if (model.opset < 1 || model.opset > 22)
+    refuse("operator set " + std::to_string(model.opset) + " is not in the checker's table");
+  std::map<std::string, Value> values;
+  for (const auto& [name, tensor] : model.constants) {
+    Value value;
+    value.shape = tensor.shape;
+    value.data = tensor.data;
+    value.integral = tensor.integral;
+    values.emplace(name, std::move(value));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!values.emplace(model.inputs[i].name, inputs[i]).second)
+      refuse("two values have the same name");
+  for (const Node& node : model.nodes) {
+    const std::string where = "operator " + shown(node.op);
+    const Operator* const row = operator_of(node.op);
+    if (row == nullptr || node.outputs.empty()) refuse(where + " is not in the checker's table");
+    for (const auto& [name, attribute] : node.attributes)
+      if (std::string(row->attributes).find(" " + name + " ") == std::string::npos)
+        refuse(where + ": attribute " + shown(name) + " is not in the checker's table");
+    Operands operands{node, {}, builder, model.opset};
+    for (const std::string& name : node.inputs) {
+      const auto found = values.find(name);
+      if (!name.empty() && found == values.end())
+        refuse(where + " reads " + shown(name) + ", which no earlier node makes");
+      operands.inputs.push_back(name.empty() ? nullptr : &found->second);
+    }
+    std::vector<Value> results;
+    try {
+      results = row->rule(operands);
+    } catch (const Refused& refused) {
+      const std::string why = refused.what();
+      refuse(why.rfind("operator ", 0) == 0 ? why : where + ": " + why);
+    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].empty()) continue;
+      if (i >= results.size())
+        refuse(where + ": output " + std::to_string(i) + " is not in the checker's table");
+      if (!values.emplace(node.outputs[i], std::move(results[i])).second)
+        refuse("two values have the same name");
+    }
+  }
+  std::vector<Value> outputs;
+  for (const std::string& name : model.outputs) {
+    const auto found = values.find(name);
+    if (found == values.end()) refuse("no node makes the output " + shown(name));
+    outputs.push_back(found->second);
+  }
+  return outputs;
+}
+
+}  // namespace
+
+Network make_network(const Model& model, const Grid& grid) {
+  Builder builder(grid);
+  std::vector<Value> inputs;
+  for (const GraphInput& input : model.inputs) inputs.push_back(builder.input(input.shape));
+  if (inputs.empty()) refuse("the model has no input");
+  std::vector<u32> outputs;
+  for (const Value& output : run(model, inputs, builder)) {
+    const std::vector<u32> ids = builder.elements_of(output);
+    outputs.insert(outputs.end(), ids.begin(), ids.end());
+  }
+  return builder.finish(outputs);
+}
+
+std::vector<Rat> evaluate(const Model& model, const std::vector<Rat>& point) {
+  Builder builder(Grid{});
+  std::vector<Value> inputs;
+  std::size_t at = 0;
+  for (const GraphInput& input : model.inputs) {
+    Value value;
+    value.shape = input.shape;
+    const std::size_t size = static_cast<std::size_t>(value.size());
+    if (size > point.size() - at) refuse("the point has another number of inputs than the model");
+    value.data.assign(point.begin() + static_cast<std::ptrdiff_t>(at),
+                      point.begin() + static_cast<std::ptrdiff_t>(at + size));
+    at += size;
+    inputs.push_back(std::move(value));
+  }
+  if (at != point.size()) refuse("the point has another number of inputs than the model");
+  std::vector<Rat> results;
+  for (const Value& output : run(model, inputs, builder)) {
+    if (!output.constant) refuse("an output is no number");
+    results.insert(results.end(), output.data.begin(), output.data.end());
+  }
+  return results;
+}
+
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const auto* table : {&moving_operators(), &computing_operators()})
+    for (const Operator& row : *table) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace bf_check

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aot/check/onnx.h"
+
+// The network as the checker sees it: elements, each an input, an affine sum of earlier elements, a
+// ReLU or a maximum of them. Operators that only move data make no elements.
+
+namespace bf_check {
+
+// Weights are multiples of 2^-weight_bits and values of 2^-value_bits. Any grid gives a sound
+// checker; which one is a choice of the certificate.
+struct Grid {
+  unsigned weight_bits = 44, value_bits = 36;
+};
+constexpr unsigned kWeightSize = 56;    // |weight| < 2^56, in units of the grid
+constexpr unsigned kValueSize = 54;     // |value| < 2^54
+constexpr u32 kMostReaders = 1u << 16;  // of an element, and most elements that one reads
+
+enum class Kind { kInput, kAffine, kRelu, kMax };
+
+// Elements first .. first + count - 1. What row r reads is column[start[r]] .. column[start[r+1]-1]
+// (kInput: nothing; kRelu: one element each).
+//
+// kAffine: the element is  sum of (weight[k] + d_k) 2^-P column[k]  +  (bias + d) 2^-T,  where
+// 0 <= d < 1 for a weight or bias that is no multiple of the grid, and d = 0 for all others.
+// rough[rough_start[r]] .. are the columns of the former weights.
+struct Layer {
+  Kind kind = Kind::kInput;
+  u32 first = 0, count = 0;
+  std::vector<u32> start, column;
+  std::vector<i64> weight, bias;
+  std::vector<u32> rough_start, rough;
+  std::vector<unsigned char> rough_bias;
+  u32 first_neuron = 0;                   // kRelu: the number of its first
+  std::vector<unsigned char> feeds_relu;  // by element: whether a ReLU reads it
+};
+
+struct Network {
+  Grid grid;
+  std::vector<Layer> layers;  // the first is the inputs
+  u32 inputs = 0, elements = 0;
+  std::vector<u32> outputs;   // elements
+  std::vector<u32> argument;  // of neuron n: the element whose ReLU it is
+};
+
+// Throws Refused: an operator, attribute or shape that is not in the table of
+// docs/reference/certificate.md, or a number beyond the grid's range.
+Network make_network(const Model& model, const Grid& grid);
+
+// The outputs at a point, exactly. Throws as make_network(); also where a number is irrational.
+std::vector<Rat> evaluate(const Model& model, const std::vector<Rat>& point);
+
+// The operators that both take.
+std::vector<std::string> operator_names();
+
+}  // namespace bf_check

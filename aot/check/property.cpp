@@ -1,0 +1,413 @@
+#include "aot/check/property.h"
+
+#include <map>
+
+namespace bf_check {
+namespace {
+
+constexpr std::size_t kMostClauses = 1u << 16;
+constexpr int kDeepest = 200;
+
+// A word, or a list of expressions.
+struct Expression {
+  bool list = false;
+  std::string word;
+  std::vector<Expression> parts;
+};
+
+class Reader {
+ public:
+  explicit Reader(const std::string& text) : text_(text) {}
+
+  bool done() {
+    while (at_ < text_.size() && (is_space(text_[at_]) || text_[at_] == ';')) {
+      if (text_[at_] == ';') {
+        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+      } else {
+        ++at_;
+      }
+    }
+    return at_ == text_.size();
+  }
+
+  Expression next(int depth = 0) {
+    if (done()) refuse("the property's file ends within an expression");
+    if (depth > kDeepest) refuse("the property is nested too deeply");
+    Expression expression;
+    if (text_[at_] == ')') refuse("the property has ')' without '('");
+    if (text_[at_] == '(') {
+      ++at_;
+      expression.list = true;
+      while (true) {
+        if (done()) refuse("the property's file ends within an expression");
+        if (text_[at_] == ')') break;
+        expression.parts.push_back(next(depth + 1));
+      }
+      ++at_;
+      return expression;
+    }
+    // Blanks within [...] belong to the word, and are dropped.
+    int brackets = 0;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '(' || c == ')' || c == ';' || c == '"' || c == '|') break;
+      if (is_space(c) && brackets == 0) break;
+      brackets += c == '[' ? 1 : c == ']' ? -1 : 0;
+      if (!is_space(c)) expression.word += c;
+    }
+    if (expression.word.empty()) refuse("the property has a character that is not in the grammar");
+    return expression;
+  }
+
+ private:
+  static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+  const std::string& text_;
+  std::size_t at_ = 0;
+};
+
+// A linear term.
+struct Linear {
+  std::map<u32, Rat> terms;
+  Rat constant = 0;
+
+  void add(const Linear& other, const Rat& factor) {
+    for (const auto& [variable, coefficient] : other.terms) {
+      Rat& sum = terms[variable];
+      sum += factor * coefficient;
+      if (sum == 0) terms.erase(variable);
+    }
+    constant += factor * other.constant;
+  }
+};
+
+// A declared tensor, of VNN-LIB 2; its elements have consecutive numbers.
+struct Declared {
+  std::vector<i64> shape;
+  u32 first = 0;
+};
+
+u32 index_of(const std::string& text) {
+  const Rat value = from_decimal(text);
+  if (value < 0 || value.get_den() != 1 || value > 1 << 24)
+    refuse("'" + shown(text) + "' is no index");
+  return static_cast<u32>(value.get_num().get_ui());
+}
+
+class Parser {
+ public:
+  Property parse(const std::string& text) {
+    Reader reader(text);
+    std::vector<Expression> asserts;
+    while (!reader.done()) command(reader.next(), asserts);
+    if (!declared_.empty()) {
+      property_.inputs = inputs_;
+      property_.outputs = outputs_;
+    }
+    property_.violation.form = Formula::kAll;
+    for (const Expression& each : asserts)
+      property_.violation.parts.push_back(formula(each, false));
+    return std::move(property_);
+  }
+
+ private:
+  void command(const Expression& e, std::vector<Expression>& asserts) {
+    if (!e.list || e.parts.empty() || e.parts[0].list) refuse("the property has no command");
+    const std::string& name = e.parts[0].word;
+    if (name == "declare-const" || name == "declare-fun") {
+      const std::size_t type = name == "declare-fun" ? 3 : 2;
+      if (e.parts.size() != type + 1 || e.parts[type].word != "Real" ||
+          e.parts[1].word.size() < 3 ||
+          (type == 3 && (!e.parts[2].list || !e.parts[2].parts.empty())) || !declared_.empty())
+        refuse("a declaration of the property is not in the grammar");
+      const std::string& word = e.parts[1].word;
+      if (word[1] != '_' || (word[0] != 'X' && word[0] != 'Y'))
+        refuse("the property declares '" + shown(word) + "', which is neither X_i nor Y_i");
+      u32& count = word[0] == 'X' ? property_.inputs : property_.outputs;
+      if (word.substr(2) != std::to_string(count))
+        refuse("the property declares '" + shown(word) + "' out of order");
+      ++count;
+    } else if (name == "declare-network") {
+      network(e);
+    } else if (name == "assert") {
+      if (e.parts.size() != 2) refuse("an assert has one formula");
+      asserts.push_back(e.parts[1]);
+    } else if (name != "vnnlib-version" && name != "set-logic" && name != "set-info" &&
+               name != "check-sat" && name != "exit") {
+      refuse("command '" + shown(name) + "' is not in the checker's grammar");
+    }
+  }
+
+  void network(const Expression& e) {
+    if (!declared_.empty() || property_.inputs + property_.outputs > 0)
+      refuse("several networks are not in the checker's grammar");
+    for (std::size_t i = 2; i < e.parts.size(); ++i) {
+      const Expression& d = e.parts[i];
+      const bool input = d.list && !d.parts.empty() && d.parts[0].word == "declare-input";
+      if (!d.list || d.parts.size() != 4 || (!input && d.parts[0].word != "declare-output") ||
+          d.parts[2].word != "Real")
+        refuse("a declaration of the property is not in the grammar");
+      Declared declared;
+      declared.shape.clear();
+      for (const u32 extent : bracketed(d.parts[3].word)) declared.shape.push_back(extent);
+      i64 size = 1;
+      for (const i64 extent : declared.shape) {
+        size *= extent;
+        if (size > 1 << 24) refuse("a tensor has too many elements");
+      }
+      u32& count = input ? inputs_ : outputs_;
+      declared.first = count;
+      count += static_cast<u32>(size);
+      if (!(input ? declared_ : results_).emplace(d.parts[1].word, declared).second)
+        refuse("the property declares a name twice");
+    }
+    if (declared_.empty()) refuse("the property's network has no input");
+  }
+
+  // "[1,2]" to 1, 2.
+  static std::vector<u32> bracketed(const std::string& text) {
+    std::vector<u32> numbers;
+    if (text.size() < 2 || text[0] != '[' || text.back() != ']') refuse("an index is no [...]");
+    std::string word;
+    for (std::size_t i = 1; i < text.size(); ++i) {
+      if (text[i] != ',' && text[i] != ']') {
+        word += text[i];
+        continue;
+      }
+      if (!word.empty() || i + 1 < text.size() || !numbers.empty())
+        numbers.push_back(index_of(word));
+      word.clear();
+    }
+    return numbers;
+  }
+
+  // The number of a variable; inputs come first.
+  u32 variable(const std::string& word) const {
+    const u32 inputs = declared_.empty() ? property_.inputs : inputs_;
+    if (declared_.empty()) {
+      const bool input = word[0] == 'X';
+      const u32 count = input ? property_.inputs : property_.outputs;
+      if (word.size() < 3 || word[1] != '_' || (!input && word[0] != 'Y') ||
+          index_of(word.substr(2)) >= count)
+        refuse("the property reads '" + shown(word) + "', which it does not declare");
+      return index_of(word.substr(2)) + (input ? 0 : inputs);
+    }
+    const std::size_t bracket = word.find('[');
+    const std::string name = word.substr(0, bracket);
+    const auto input = declared_.find(name), result = results_.find(name);
+    if (input == declared_.end() && result == results_.end())
+      refuse("the property reads '" + shown(word) + "', which it does not declare");
+    const Declared& declared = input != declared_.end() ? input->second : result->second;
+    const std::vector<u32> index =
+        bracketed(bracket == std::string::npos ? "[]" : word.substr(bracket));
+    if (index.size() != declared.shape.size()) refuse("an index has another number of axes");
+    u32 at = 0;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      if (index[i] >= declared.shape[i]) refuse("an index lies outside of its tensor");
+      at = at * static_cast<u32>(declared.shape[i]) + index[i];
+    }
+    return declared.first + at + (input != declared_.end() ? 0 : inputs);
+  }
+
+  Linear linear(const Expression& e) const {
+    Linear result;
+    if (!e.list) {
+      const char c = e.word[0];
+      if (c == '-' || c == '+' || c == '.' || (c >= '0' && c <= '9')) {
+        result.constant = from_decimal(e.word);
+      } else {
+        result.terms[variable(e.word)] = 1;
+      }
+      return result;
+    }
+    if (e.parts.size() < 2 || e.parts[0].list)
+      refuse("a term of the property is not in the grammar");
+    const std::string& name = e.parts[0].word;
+    result = linear(e.parts[1]);
+    if (name == "-" && e.parts.size() == 2) {
+      Linear negated;
+      negated.add(result, -1);
+      return negated;
+    }
+    for (std::size_t i = 2; i < e.parts.size(); ++i) {
+      const Linear other = linear(e.parts[i]);
+      if (name == "+" || name == "-") {
+        result.add(other, name == "+" ? 1 : -1);
+      } else if (name == "*" && (other.terms.empty() || result.terms.empty())) {
+        const Linear& form = other.terms.empty() ? result : other;
+        Linear product;
+        product.add(form, other.terms.empty() ? other.constant : result.constant);
+        result = product;
+      } else {
+        refuse("'" + shown(name) + "' of such terms is not in the checker's grammar");
+      }
+    }
+    if (name != "+" && name != "-" && name != "*")
+      refuse("'" + shown(name) + "' is not in the checker's grammar");
+    return result;
+  }
+
+  // a <= b, or a < b; negated: b < a, or b <= a.
+  Formula comparison(const Linear& a, const Linear& b, bool strict, bool negated) {
+    Linear difference = negated ? b : a;
+    difference.add(negated ? a : b, -1);
+    Condition condition;
+    for (const auto& term : difference.terms) condition.terms.push_back(term);
+    condition.constant = difference.constant;
+    condition.strict = strict != negated;
+    Formula formula;
+    formula.form = Formula::kAtom;
+    formula.atom = property_.conditions.size();
+    property_.conditions.push_back(std::move(condition));
+    return formula;
+  }
+
+  // The formula, or what holds where it does not.
+  Formula formula(const Expression& e, bool negated) {
+    Formula result;
+    if (!e.list && (e.word == "true" || e.word == "false")) {
+      result.form = (e.word == "true") != negated ? Formula::kAll : Formula::kAny;
+      return result;
+    }
+    if (!e.list || e.parts.empty() || e.parts[0].list)
+      refuse("a formula of the property is not in the grammar");
+    const std::string& name = e.parts[0].word;
+    if (name == "not" && e.parts.size() == 2) return formula(e.parts[1], !negated);
+    if (name == "and" || name == "or") {
+      result.form = (name == "and") != negated ? Formula::kAll : Formula::kAny;
+      for (std::size_t i = 1; i < e.parts.size(); ++i)
+        result.parts.push_back(formula(e.parts[i], negated));
+      return result;
+    }
+    const bool less = name == "<=" || name == "<", equal = name == "=" || name == "==";
+    if (!(less || equal || name == ">=" || name == ">") || e.parts.size() < 3)
+      refuse("'" + shown(name) + "' is not in the checker's grammar");
+    // A chain: each pair of neighbours is compared.
+    result.form = negated ? Formula::kAny : Formula::kAll;
+    const bool strict = name == "<" || name == ">";
+    for (std::size_t i = 1; i + 1 < e.parts.size(); ++i) {
+      const Linear a = linear(e.parts[i]), b = linear(e.parts[i + 1]);
+      if (less || equal) result.parts.push_back(comparison(a, b, strict, negated));
+      if (!less) result.parts.push_back(comparison(b, a, strict, negated));
+    }
+    return result;
+  }
+
+  Property property_;
+  std::map<std::string, Declared> declared_, results_;
+  u32 inputs_ = 0, outputs_ = 0;
+};
+
+using Conjunction = std::vector<std::size_t>;  // atoms
+
+std::vector<Conjunction> alternatives(const Formula& formula) {
+  if (formula.form == Formula::kAtom) return {{formula.atom}};
+  std::vector<Conjunction> all;
+  if (formula.form == Formula::kAll) all.emplace_back();
+  for (const Formula& part : formula.parts) {
+    const std::vector<Conjunction> of_part = alternatives(part);
+    if (formula.form == Formula::kAny) {
+      all.insert(all.end(), of_part.begin(), of_part.end());
+    } else {
+      if (all.size() * of_part.size() > kMostClauses)
+        refuse("the property has too many alternatives");
+      std::vector<Conjunction> products;
+      for (const Conjunction& a : all)
+        for (const Conjunction& b : of_part) {
+          products.push_back(a);
+          products.back().insert(products.back().end(), b.begin(), b.end());
+        }
+      all = std::move(products);
+    }
+    if (all.size() > kMostClauses) refuse("the property has too many alternatives");
+  }
+  return all;
+}
+
+// The multiple of a condition whose coefficients are coprime integers.
+Clause::Atom scaled(const Condition& condition) {
+  Int multiple = 1, divisor = 0;
+  for (const auto& term : condition.terms)
+    mpz_lcm(multiple.get_mpz_t(), multiple.get_mpz_t(), term.second.get_den_mpz_t());
+  Clause::Atom atom;
+  for (const auto& [variable, coefficient] : condition.terms) {
+    const Rat integer = coefficient * multiple;
+    atom.terms.emplace_back(variable, integer.get_num());
+    mpz_gcd(divisor.get_mpz_t(), divisor.get_mpz_t(), integer.get_num_mpz_t());
+  }
+  if (divisor == 0) divisor = 1;
+  for (auto& term : atom.terms) term.second /= divisor;
+  Rat factor(multiple, divisor);
+  factor.canonicalize();
+  atom.constant = condition.constant * factor;
+  atom.strict = condition.strict;
+  return atom;
+}
+
+void make_cases(Property& property) {
+  const u32 inputs = property.inputs;
+  std::map<std::pair<std::vector<Rat>, std::vector<Rat>>, std::size_t> seen;
+  for (const Conjunction& conjunction : alternatives(property.violation)) {
+    std::vector<Rat> lower(inputs), upper(inputs);
+    std::vector<bool> has_lower(inputs, false), has_upper(inputs, false);
+    Clause clause;
+    bool empty = false;
+    for (const std::size_t index : conjunction) {
+      const Condition& condition = property.conditions[index];
+      if (condition.terms.size() != 1 || condition.terms[0].first >= inputs) {
+        clause.atoms.push_back(scaled(condition));
+        continue;
+      }
+      const auto& [input, coefficient] = condition.terms[0];
+      const Rat end = -condition.constant / coefficient;
+      std::vector<Rat>& ends = coefficient > 0 ? upper : lower;
+      std::vector<bool>& has = coefficient > 0 ? has_upper : has_lower;
+      if (!has[input] || (coefficient > 0 ? end < ends[input] : end > ends[input]))
+        ends[input] = end;
+      has[input] = true;
+    }
+    for (u32 i = 0; i < inputs; ++i) {
+      if (!has_lower[i] || !has_upper[i])
+        refuse("input " + std::to_string(i) + " has no lower and upper bound in an alternative");
+      empty = empty || lower[i] > upper[i];
+    }
+    if (empty) continue;
+    const auto [place, added] = seen.try_emplace({lower, upper}, property.cases.size());
+    if (added) property.cases.push_back({lower, upper, {}});
+    property.cases[place->second].clauses.push_back(std::move(clause));
+  }
+}
+
+bool holds(const Property& property, const Formula& formula, const std::vector<Rat>& inputs,
+           const std::vector<Rat>& outputs) {
+  if (formula.form == Formula::kAtom) {
+    const Condition& condition = property.conditions[formula.atom];
+    Rat sum = condition.constant;
+    for (const auto& [variable, coefficient] : condition.terms)
+      sum += coefficient *
+             (variable < property.inputs ? inputs[variable] : outputs[variable - property.inputs]);
+    return condition.strict ? sum < 0 : sum <= 0;
+  }
+  for (const Formula& part : formula.parts)
+    if (holds(property, part, inputs, outputs) == (formula.form == Formula::kAny))
+      return formula.form == Formula::kAny;
+  return formula.form == Formula::kAll;
+}
+
+}  // namespace
+
+Property read_property(const std::string& text) {
+  Property property = Parser().parse(text);
+  if (property.inputs == 0) refuse("the property declares no input");
+  make_cases(property);
+  return property;
+}
+
+bool is_violated(const Property& property, const std::vector<Rat>& inputs,
+                 const std::vector<Rat>& outputs) {
+  if (inputs.size() != property.inputs || outputs.size() != property.outputs)
+    refuse("the property is about another number of inputs or outputs");
+  return holds(property, property.violation, inputs, outputs);
+}
+
+}  // namespace bf_check

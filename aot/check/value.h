@@ -1,0 +1,87 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "aot/check/network.h"
+
+// What is known of a tensor while the operators are read: numbers, or elements of the network.
+
+namespace bf_check {
+
+struct Value {
+  std::vector<i64> shape;
+  bool constant = true, integral = false;
+  std::vector<Rat> data;  // where it is constant
+  std::vector<u32> ids;   // else the elements
+
+  i64 size() const { return size_of(shape); }
+};
+
+// A weight on the grid: floor(w 2^P), and whether that is not all of it.
+struct GridWeight {
+  i64 value = 0;
+  bool rough = false;
+};
+
+// Appends elements to a network.
+class Builder {
+ public:
+  explicit Builder(const Grid& grid) { network_.grid = grid; }
+
+  Value input(const std::vector<i64>& shape);
+
+  GridWeight on_grid(const Rat& weight) const;
+  // on_grid(scale / sqrt(square)), for a positive square.
+  GridWeight on_grid(const Rat& scale, const Rat& square) const;
+
+  void begin(Kind kind);
+  void term(u32 element, const GridWeight& weight);  // of a row of kAffine
+  void argument(u32 element);                        // of a row of kRelu or kMax
+  void end_row(const Rat& bias);
+  u32 end();  // returns the layer's first element
+
+  // The elements of a value; those of a constant are affine sums of nothing.
+  std::vector<u32> elements_of(const Value& value);
+  std::vector<u32> relu_of(const std::vector<u32>& ids);
+
+  Network finish(const std::vector<u32>& outputs);
+
+ private:
+  Network network_;
+  Layer layer_;
+  std::vector<u32> readers_;
+};
+
+// A node with its inputs; null for one that is left out.
+struct Operands {
+  const Node& node;
+  std::vector<const Value*> inputs;
+  Builder& builder;
+  i64 opset;
+
+  const Value& in(std::size_t i) const;
+  const Value* optional(std::size_t i) const { return i < inputs.size() ? inputs[i] : nullptr; }
+  const Value& constant(std::size_t i) const;
+  i64 number(const char* name, i64 otherwise) const;
+  Rat real(const char* name, const Rat& otherwise) const;
+  std::vector<i64> numbers(const char* name, std::vector<i64> otherwise) const;
+  bool has(const char* name) const { return node.attributes.count(name) != 0; }
+};
+
+// An axis counted from the front. Throws Refused: none of `rank`.
+std::size_t axis_of(i64 axis, std::size_t rank);
+std::vector<i64> integers_of(const Value& value);
+
+using Rule = std::vector<Value> (*)(const Operands&);
+struct Operator {
+  const char* name;
+  const char* attributes;  // that it may have, between spaces
+  Rule rule;
+};
+// Operators that move data, and those that compute.
+const std::vector<Operator>& moving_operators();
+const std::vector<Operator>& computing_operators();
+
+}  // namespace bf_check

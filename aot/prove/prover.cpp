@@ -1,0 +1,359 @@
+#include "aot/prove/prover.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "aot/check/certificate.h"
+#include "aot/prove/slope_search.h"
+
+namespace bf_aot::prove {
+
+using namespace bf_check;
+
+namespace {
+
+// Where at most this many inputs vary, boxes are split, else neurons.
+constexpr std::size_t kMostSplitInputs = 16;
+constexpr std::size_t kBuffer = 1 << 16;
+
+class Prover {
+ public:
+  Prover(const Network& network, const Property& property, const ProofRequest& request,
+         unsigned coefficient_bits)
+      : network_(network),
+        property_(property),
+        request_(request),
+        bounder_(network, coefficient_bits),
+        slopes_(network),
+        side_(network.argument.size()),
+        start_(std::chrono::steady_clock::now()) {}
+
+  ProofTotals run(std::string header) {
+    out_ = std::move(header);
+    for (const Case& each : property_.cases) {
+      case_ = &each;
+      clauses_.clear();
+      for (std::size_t i = 0; i < each.clauses.size(); ++i) clauses_.push_back(i);
+      atoms_.clear();
+      for (const Clause& clause : each.clauses) {
+        atoms_.emplace_back();
+        for (std::uint64_t i = 0; i < clause.atoms.size(); ++i)
+          atoms_.back().push_back(combined(network_, property_, clause, {{i, 1}}));
+      }
+      Part whole = bounder_.whole(each.lower, each.upper);
+      std::size_t varying = 0;
+      for (std::uint32_t i = 0; i < network_.inputs; ++i)
+        varying += whole.lower[i] < whole.upper[i] ? 1 : 0;
+      if (varying <= kMostSplitInputs) {
+        box(whole, 0);
+      } else {
+        neurons(whole);
+      }
+    }
+    flush(0);
+    return totals_;
+  }
+
+ private:
+  void put(std::uint64_t number) {
+    while (number >= 128) {
+      out_ += static_cast<char>((number & 127) | 128);
+      number >>= 7;
+    }
+    out_ += static_cast<char>(number);
+  }
+
+  void flush(std::size_t most) {
+    if (out_.size() < most) return;
+    totals_.bytes += out_.size();
+    request_.write(out_);
+    out_.clear();
+  }
+
+  void begin_node(std::uint64_t depth) {
+    flush(kBuffer);
+    ++totals_.nodes;
+    if (request_.stop()) throw NoCertificate("making the certificate was stopped");
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
+    if (request_.seconds > 0 && passed.count() > request_.seconds)
+      throw NoCertificate("the certificate could not be made within its time");
+    if (depth >= kDeepestTree || (depth + 1) * network_.elements > kMostKept)
+      throw NoCertificate("the tree of the certificate is too deep");
+  }
+
+  // Writes a leaf where each clause has a condition that the part's bounds exclude.
+  bool leaf(const Part& part, std::vector<double>& scores) {
+    static const Choices rule;
+    std::vector<std::uint64_t> chosen;
+    bool all = true;
+    for (const std::size_t k : clauses_) {
+      std::optional<std::uint64_t> found;
+      for (std::uint64_t i = 0; i < atoms_[k].size() && !found; ++i) {
+        const Combination& atom = atoms_[k][i];
+        if (part.empty || bounder_.is_above(part, atom.sum, atom.closed, rule)) {
+          found = i;
+        } else {
+          for (std::uint32_t x = 0; x < network_.inputs; ++x)
+            scores[x] += std::abs(static_cast<double>(bounder_.input_coefficients()[x])) *
+                         static_cast<double>(part.upper[x] - part.lower[x]);
+        }
+      }
+      all = all && found;
+      if (found) chosen.push_back(*found);
+    }
+    if (!all) return false;
+    if (part.empty) {
+      put(kEmpty);
+    } else {
+      put(kLeaf);
+      for (const std::uint64_t atom : chosen) put(atom);
+    }
+    ++totals_.leaves;
+    return true;
+  }
+
+  // The part's input whose halves are likely to be bounded best.
+  std::uint32_t widest(const Part& part, const std::vector<double>& scores) const {
+    std::optional<std::uint32_t> best;
+    for (std::uint32_t x = 0; x < network_.inputs; ++x)
+      if (part.upper[x] - part.lower[x] > 1 && (!best || scores[x] > scores[*best])) best = x;
+    if (!best) throw NoCertificate("a part of the box is a point that bounds do not decide");
+    return *best;
+  }
+
+  void halve(Part& part, std::uint32_t input, Part& first) {
+    put(kHalve);
+    put(input);
+    const std::int64_t place = part.lower[input] + (part.upper[input] - part.lower[input]) / 2;
+    first = part;
+    first.upper[input] = place;
+    part.lower[input] = place;
+  }
+
+  // Splits inputs. What is derived of a part is derived anew in its halves, so the checker derives
+  // leaves alone.
+  void box(Part& part, std::uint64_t depth) {
+    begin_node(depth);
+    Part derived = part;
+    bounder_.derive(derived);
+    const std::size_t before = out_.size();
+    put(kDerive);
+    std::vector<double> scores(network_.inputs);
+    if (leaf(derived, scores)) return;
+    out_.resize(before);
+    Part first;
+    halve(part, widest(part, scores), first);
+    box(first, depth + 1);
+    box(part, depth + 1);
+  }
+
+  // Splits neurons, by bounds that are derived once for a case.
+  void neurons(Part& part) {
+    put(kDerive);
+    bounder_.derive(part);
+    const bool each = clauses_.size() > 1;
+    std::vector<double> scores(network_.inputs);
+    if (leaf(part, scores)) return;
+    if (each) put(kEach);
+    const std::vector<std::size_t> all = clauses_;
+    for (const std::size_t k : all) {
+      clauses_ = {k};
+      Part copy = part;
+      split_neurons(copy, slopes_.rule(copy), each ? 1 : 0);
+    }
+    clauses_ = all;
+  }
+
+  struct Best {
+    std::uint64_t atom = 0;
+    double bound = -HUGE_VAL;
+    Proposal proposal;
+  };
+
+  // The clause's condition whose bound is best. With `steps` steps of optimisation.
+  Best best_of(const Part& part, const Proposal& start, int steps) {
+    Best best;
+    const std::vector<Combination>& atoms = atoms_[clauses_[0]];
+    for (std::uint64_t i = 0; i < atoms.size(); ++i) {
+      Proposal proposal = start;
+      const double bound = slopes_.improve(part, atoms[i].sum, side_, proposal, steps, 0);
+      if (bound > best.bound || i == 0) best = {i, bound, proposal};
+    }
+    return best;
+  }
+
+  // Writes a leaf with the proposal's choices where the checker's bound by them is good enough.
+  bool leaf_by(const Part& part, const Best& best) {
+    Choices choices;
+    const std::size_t count = network_.argument.size();
+    choices.slope.assign(count, kRuleSlope);
+    choices.multiplier.assign(count, 0);
+    choices.side = side_;
+    for (std::uint32_t n = 0; n < count; ++n)
+      if (is_open(network_, part, n))
+        choices.slope[n] = static_cast<unsigned char>(
+            std::lround(std::ldexp(best.proposal.slope[n], static_cast<int>(kSlopeBits))));
+    const double most = std::ldexp(1.0, static_cast<int>(kCoefficientSize)) - 1;
+    for (const std::uint32_t n : path_)
+      choices.multiplier[n] = static_cast<std::int64_t>(
+          std::clamp(std::ldexp(best.proposal.multiplier[n], static_cast<int>(bounder_.bits()[0])),
+                     0.0, most));
+    const Combination& atom = atoms_[clauses_[0]][best.atom];
+    if (!bounder_.is_above(part, atom.sum, atom.closed, choices)) return false;
+    put(kLeafChoices);
+    put(1);
+    put(best.atom);
+    put(1);
+    put(kHasSlopes | (path_.empty() ? 0 : kHasMultipliers));
+    for (std::uint32_t n = 0; n < count; ++n)
+      if (is_open(network_, part, n)) out_ += static_cast<char>(choices.slope[n]);
+    for (const std::uint32_t n : path_) put(static_cast<std::uint64_t>(choices.multiplier[n]));
+    ++totals_.leaves;
+    return true;
+  }
+
+  void split_neurons(Part& part, const Proposal& start, std::uint64_t depth) {
+    constexpr int kRootSteps = 60, kSteps = 15;
+    constexpr std::size_t kCandidates = 4;
+    begin_node(depth);
+    if (part.empty) {
+      put(kEmpty);
+      ++totals_.leaves;
+      return;
+    }
+    std::vector<double> scores(network_.inputs);
+    if (path_.empty() && leaf(part, scores)) return;
+    const Best best = best_of(part, start, path_.empty() ? kRootSteps : kSteps);
+    if (best.bound > 0 && leaf_by(part, best)) return;
+    const Sum& sum = atoms_[clauses_[0]][best.atom].sum;
+    slopes_.bound(part, sum, side_, best.proposal);
+    std::vector<double> losses = slopes_.losses(part);
+    std::vector<std::uint32_t> candidates;
+    for (std::uint32_t n = 0; n < losses.size(); ++n)
+      if (is_open(network_, part, n) && side_[n] == 0) candidates.push_back(n);
+    std::sort(candidates.begin(), candidates.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return losses[a] != losses[b] ? losses[a] > losses[b] : a < b;
+    });
+    if (candidates.empty()) return last_neuron(part, best, depth);
+    if (candidates.size() > kCandidates) candidates.resize(kCandidates);
+    std::uint32_t chosen = candidates[0];
+    double most = -HUGE_VAL;
+    for (const std::uint32_t n : candidates) {
+      double least = HUGE_VAL, total = 0;
+      for (const int side : {1, -1}) {
+        Part half = part;
+        bounder_.split(half, n, side);
+        side_[n] = static_cast<signed char>(side);
+        const double bound = std::min(0.0, slopes_.bound(half, sum, side_, best.proposal));
+        least = std::min(least, bound);
+        total += bound;
+      }
+      side_[n] = 0;
+      if (least + 0.1 * total > most) {
+        most = least + 0.1 * total;
+        chosen = n;
+      }
+    }
+    put(kNeuron);
+    put(chosen);
+    path_.push_back(chosen);
+    for (const int side : {1, -1}) {
+      Part half = part;
+      bounder_.split(half, chosen, side);
+      side_[chosen] = static_cast<signed char>(side);
+      split_neurons(half, best.proposal, depth + 1);
+    }
+    side_[chosen] = 0;
+    path_.pop_back();
+  }
+
+  // A part whose neurons all have a side: a linear program, whose multipliers are looked for
+  // longer, and a box that is halved where they are not found.
+  void last_neuron(Part& part, const Best& start, std::uint64_t depth) {
+    const Best best = best_of(part, start.proposal, 300);
+    if (leaf_by(part, best)) return;
+    std::vector<double> scores(network_.inputs);
+    const Combination& atom = atoms_[clauses_[0]][best.atom];
+    bounder_.is_above(part, atom.sum, atom.closed, {});
+    for (std::uint32_t x = 0; x < network_.inputs; ++x)
+      scores[x] = std::abs(static_cast<double>(bounder_.input_coefficients()[x])) *
+                  static_cast<double>(part.upper[x] - part.lower[x]);
+    Part first;
+    halve(part, widest(part, scores), first);
+    for (Part* half : {&first, &part}) {
+      put(kDerive);
+      bounder_.derive(*half);
+      split_neurons(*half, best.proposal, depth + 1);
+    }
+  }
+
+  const Network& network_;
+  const Property& property_;
+  const ProofRequest& request_;
+  Bounder bounder_;
+  SlopeSearch slopes_;
+  const Case* case_ = nullptr;
+  std::vector<std::size_t> clauses_;             // that the tree is about
+  std::vector<std::vector<Combination>> atoms_;  // by clause
+  std::vector<signed char> side_;                // by neuron
+  std::vector<std::uint32_t> path_;              // neurons that are split
+  std::string out_;
+  ProofTotals totals_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+std::string header_of(const ProofRequest& request, const Header& header) {
+  std::string text = kMagic;
+  for (const unsigned number : {static_cast<unsigned>(header.statement), header.grid.weight_bits,
+                                header.grid.value_bits, header.coefficient_bits})
+    text += static_cast<char>(number);
+  text += sha256(request.model) + sha256(request.property);
+  const std::string tool = request.tool.substr(0, 127);
+  text += static_cast<char>(tool.size());
+  return text + tool;
+}
+
+}  // namespace
+
+void expect_covered(const std::string& model, const std::string& property) {
+  const Network network = make_network(read_onnx(model), Grid{});
+  expect_fit(network, read_property(property));
+  const Bounder bounder(network, Header{}.coefficient_bits);
+}
+
+ProofTotals write_proof(const ProofRequest& request) {
+  const Header header;
+  const Network network = make_network(read_onnx(request.model), header.grid);
+  const Property property = read_property(request.property);
+  expect_fit(network, property);
+  try {
+    return Prover(network, property, request, header.coefficient_bits)
+        .run(header_of(request, header));
+  } catch (const NotProven& why) {
+    throw NoCertificate(why.what());
+  }
+}
+
+ProofTotals write_violation(const ProofRequest& request, const std::vector<Rat>& point) {
+  Header header;
+  header.statement = kViolated;
+  std::string text = header_of(request, header);
+  for (const Rat& number : point) {
+    const std::string digits = number.get_str();
+    for (std::size_t size = digits.size();; size >>= 7) {
+      text += static_cast<char>(size < 128 ? size : (size & 127) | 128);
+      if (size < 128) break;
+    }
+    text += digits;
+  }
+  const Property property = read_property(request.property);
+  if (!is_violated(property, point, evaluate(read_onnx(request.model), point)))
+    throw NoCertificate("the point does not violate the property as the checker reads it");
+  request.write(text);
+  return {0, 0, text.size()};
+}
+
+}  // namespace bf_aot::prove

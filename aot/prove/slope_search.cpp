@@ -1,0 +1,183 @@
+#include "aot/prove/slope_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bf_aot::prove {
+
+using bf_check::Kind;
+using bf_check::Layer;
+using bf_check::Part;
+
+SlopeSearch::SlopeSearch(const bf_check::Network& network)
+    : network_(network),
+      value_unit_(std::ldexp(1.0, -static_cast<int>(network.grid.value_bits))),
+      sums_(network.elements),
+      values_(network.elements),
+      arrived_(network.argument.size()),
+      at_inputs_(network.inputs) {
+  const double unit = std::ldexp(1.0, -static_cast<int>(network.grid.weight_bits));
+  for (const Layer& layer : network.layers) {
+    weights_.emplace_back();
+    for (const std::int64_t weight : layer.weight)
+      weights_.back().push_back(static_cast<double>(weight) * unit);
+  }
+}
+
+Proposal SlopeSearch::rule(const Part& part) const {
+  Proposal proposal;
+  const std::size_t count = network_.argument.size();
+  proposal.slope.resize(count);
+  proposal.multiplier.resize(count);
+  for (std::size_t n = 0; n < count; ++n) {
+    const auto element = network_.argument[n];
+    proposal.slope[n] = part.lower[element] + part.upper[element] > 0 ? 1.0 : 0.0;
+  }
+  return proposal;
+}
+
+double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
+                          const std::vector<signed char>& side, const Proposal& proposal) {
+  std::fill(sums_.begin(), sums_.end(), 0.0);
+  double total = sum.constant.get_d();
+  for (const auto& [element, coefficient] : sum.terms) sums_[element] += coefficient.get_d();
+  for (std::size_t k = network_.layers.size(); k > 1; --k) {
+    const Layer& layer = network_.layers[k - 1];
+    const std::vector<double>& weights = weights_[k - 1];
+    for (std::uint32_t row = 0; row < layer.count; ++row) {
+      const double a = sums_[layer.first + row];
+      if (layer.kind == Kind::kAffine) {
+        if (a == 0) continue;
+        total += a * static_cast<double>(layer.bias[row]) * value_unit_;
+        for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
+          sums_[layer.column[i]] += a * weights[i];
+      } else if (layer.kind == Kind::kRelu) {
+        const std::uint32_t n = layer.first_neuron + row, z = layer.column[row];
+        const double low = static_cast<double>(part.lower[z]) * value_unit_;
+        const double high = static_cast<double>(part.upper[z]) * value_unit_;
+        arrived_[n] = a;
+        double kept = 0;
+        if (low >= 0) {
+          kept = a;
+        } else if (high > 0) {
+          kept = a < 0 ? a * high / (high - low) : a * proposal.slope[n];
+          if (a < 0) total += a * -low * high / (high - low);
+        }
+        if (side[n] != 0) kept -= side[n] * proposal.multiplier[n];
+        sums_[z] += kept;
+      } else {
+        // As the checker bounds maxima.
+        if (a == 0) continue;
+        std::uint32_t best = layer.column[layer.start[row]];
+        std::int64_t high = part.upper[best];
+        for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i) {
+          if (part.lower[layer.column[i]] > part.lower[best]) best = layer.column[i];
+          high = std::max(high, part.upper[layer.column[i]]);
+        }
+        if (a >= 0) {
+          sums_[best] += a;
+        } else {
+          total += a * static_cast<double>(high) * value_unit_;
+        }
+      }
+    }
+  }
+  for (std::uint32_t i = 0; i < network_.inputs; ++i) {
+    const double a = at_inputs_[i] = sums_[i];
+    total += a * static_cast<double>(a > 0 ? part.lower[i] : part.upper[i]) * value_unit_;
+  }
+  return total;
+}
+
+// The point at which the last bound is attained: the corner of the inputs, and what the relaxations
+// make of it.
+void SlopeSearch::forward(const Part& part, const Proposal& proposal) {
+  for (std::uint32_t i = 0; i < network_.inputs; ++i)
+    values_[i] =
+        static_cast<double>(at_inputs_[i] > 0 ? part.lower[i] : part.upper[i]) * value_unit_;
+  for (std::size_t k = 1; k < network_.layers.size(); ++k) {
+    const Layer& layer = network_.layers[k];
+    for (std::uint32_t row = 0; row < layer.count; ++row) {
+      double value = 0;
+      if (layer.kind == Kind::kAffine) {
+        value = static_cast<double>(layer.bias[row]) * value_unit_;
+        for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
+          value += weights_[k][i] * values_[layer.column[i]];
+      } else if (layer.kind == Kind::kRelu) {
+        const std::uint32_t n = layer.first_neuron + row, z = layer.column[row];
+        const double low = static_cast<double>(part.lower[z]);
+        const double high = static_cast<double>(part.upper[z]);
+        const double at = values_[z];
+        if (low >= 0) {
+          value = at;
+        } else if (high > 0) {
+          value = arrived_[n] < 0 ? high / (high - low) * (at - low * value_unit_)
+                                  : proposal.slope[n] * at;
+        }
+      } else {
+        value = values_[layer.column[layer.start[row]]];
+        for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
+          value = std::max(value, values_[layer.column[i]]);
+      }
+      values_[layer.first + row] = value;
+    }
+  }
+}
+
+double SlopeSearch::improve(const Part& part, const bf_check::Sum& sum,
+                            const std::vector<signed char>& side, Proposal& proposal, int steps,
+                            double enough) {
+  constexpr double kSlopeRate = 0.1, kMultiplierRate = 0.05, kDecay = 0.97;
+  const std::size_t count = network_.argument.size();
+  std::vector<std::uint32_t> open, split;
+  for (std::uint32_t n = 0; n < count; ++n) {
+    if (bf_check::is_open(network_, part, n)) open.push_back(n);
+    if (side[n] != 0) split.push_back(n);
+  }
+  std::vector<double> mean(open.size() + split.size()), square(mean.size());
+  Proposal best = proposal;
+  double most = bound(part, sum, side, proposal), rate = 1;
+  for (int step = 1; step <= steps && most <= enough; ++step) {
+    forward(part, proposal);
+    const double mean_scale = 1 / (1 - std::pow(0.9, step));
+    const double square_scale = 1 / (1 - std::pow(0.999, step));
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      const bool slope = i < open.size();
+      const std::uint32_t n = slope ? open[i] : split[i - open.size()];
+      const double z = values_[network_.argument[n]];
+      const double gradient = !slope ? -side[n] * z : arrived_[n] > 0 ? arrived_[n] * z : 0;
+      mean[i] = 0.9 * mean[i] + 0.1 * gradient;
+      square[i] = 0.999 * square[i] + 0.001 * gradient * gradient;
+      const double change =
+          rate * mean[i] * mean_scale / (std::sqrt(square[i] * square_scale) + 1e-12);
+      if (slope) {
+        proposal.slope[n] = std::clamp(proposal.slope[n] + kSlopeRate * change, 0.0, 1.0);
+      } else {
+        proposal.multiplier[n] = std::max(0.0, proposal.multiplier[n] + kMultiplierRate * change);
+      }
+    }
+    rate *= kDecay;
+    const double now = bound(part, sum, side, proposal);
+    if (now > most) {
+      most = now;
+      best = proposal;
+    }
+  }
+  proposal = best;
+  bound(part, sum, side, proposal);
+  return most;
+}
+
+std::vector<double> SlopeSearch::losses(const Part& part) const {
+  std::vector<double> losses(network_.argument.size());
+  for (std::uint32_t n = 0; n < losses.size(); ++n) {
+    if (!bf_check::is_open(network_, part, n)) continue;
+    const double low = static_cast<double>(part.lower[network_.argument[n]]) * value_unit_;
+    const double high = static_cast<double>(part.upper[network_.argument[n]]) * value_unit_;
+    const double gap = -low * high / (high - low);
+    losses[n] = gap * (arrived_[n] < 0 ? -arrived_[n] : 0.1 * arrived_[n]);
+  }
+  return losses;
+}
+
+}  // namespace bf_aot::prove

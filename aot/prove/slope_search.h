@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "aot/check/bounds.h"
+
+// Proposes choices for a bound of the checker, in doubles. What it says is no proof: the checker's
+// own arithmetic decides.
+
+namespace bf_aot::prove {
+
+// What a sum's bound may choose: a slope for each open neuron whose coefficient is positive, and a
+// multiplier for each neuron that is split.
+struct Proposal {
+  std::vector<double> slope;       // by neuron, from 0 to 1
+  std::vector<double> multiplier;  // by neuron that is split, >= 0
+};
+
+class SlopeSearch {
+ public:
+  explicit SlopeSearch(const bf_check::Network& network);
+
+  // The slopes of the checker's own rule.
+  Proposal rule(const bf_check::Part& part) const;
+
+  // About the sum's lower bound. side: as in bf_check::Choices.
+  double bound(const bf_check::Part& part, const bf_check::Sum& sum,
+               const std::vector<signed char>& side, const Proposal& proposal);
+
+  // Improves the proposal by at most `steps` steps of Adam until the bound exceeds `enough`.
+  // Returns the best bound, whose proposal is kept.
+  double improve(const bf_check::Part& part, const bf_check::Sum& sum,
+                 const std::vector<signed char>& side, Proposal& proposal, int steps,
+                 double enough);
+
+  // How much the relaxation of each neuron takes away from the last bound; 0 for those that are not
+  // open.
+  std::vector<double> losses(const bf_check::Part& part) const;
+
+ private:
+  void forward(const bf_check::Part& part, const Proposal& proposal);
+
+  const bf_check::Network& network_;
+  double value_unit_;
+  std::vector<std::vector<double>> weights_;  // by layer
+  std::vector<double> sums_, values_;         // by element
+  std::vector<double> arrived_;               // by neuron: the coefficient of its ReLU
+  std::vector<double> at_inputs_;
+};
+
+}  // namespace bf_aot::prove
