@@ -136,20 +136,48 @@ void Bounder::split(Part& part, u32 neuron, int side) const {
 
 // A y >= sum of A w x + A bias + what the grid leaves out. A is the coefficient rounded down: what
 // that drops is a factor in [0, 1) of y.
-bool Bounder::affine_row(const Part& part, const Layer& layer, u32 row, i128& constant) {
+bool Bounder::affine_row(const Part& part, const Layer& layer, u32 row, i128& constant,
+                         i64& factor) {
   const unsigned bits = network_.grid.weight_bits;
   const u32 element = layer.first + row;
   const i128 sum = sums_[element], whole = sum >> bits;
   sums_[element] = 0;
   if (!fits(whole, kCoefficientSize)) return false;
   if (whole << bits != sum) constant += std::min<i64>(0, part.lower[element]);
-  if (whole == 0) return true;
-  constant += whole * layer.bias[row];
-  constant += std::min(whole * part.rough_lower[element], whole * part.rough_upper[element]);
-  const i64 factor = static_cast<i64>(whole);
-  const u32 end = layer.start[row + 1];
-  for (u32 k = layer.start[row]; k < end; ++k)
-    sums_[layer.column[k]] += static_cast<i128>(factor) * layer.weight[k];
+  factor = static_cast<i64>(whole);
+  constant += static_cast<i128>(factor) * layer.bias[row];
+  const i64 below = part.rough_lower[element], above = part.rough_upper[element];
+  if (below != 0 || above != 0)
+    constant += static_cast<i128>(factor) * (factor > 0 ? below : above);
+  return true;
+}
+
+// Of few rows, by row; of many, by what they read. An element that is always 0 needs no
+// coefficient.
+bool Bounder::affine_layer(const Part& part, const Layer& layer, i128& constant) {
+  factors_.assign(layer.count, 0);
+  u32 used = 0;
+  for (u32 row = 0; row < layer.count; ++row) {
+    if (sums_[layer.first + row] == 0) continue;
+    if (!affine_row(part, layer, row, constant, factors_[row])) return false;
+    ++used;
+  }
+  if (used * 4 < layer.count) {
+    for (u32 row = 0; row < layer.count && used > 0; ++row) {
+      if (factors_[row] == 0) continue;
+      for (u32 k = layer.start[row]; k < layer.start[row + 1]; ++k)
+        sums_[layer.column[k]] += static_cast<i128>(factors_[row]) * layer.weight[k];
+    }
+    return true;
+  }
+  for (std::size_t i = 0; i < layer.source.size(); ++i) {
+    const u32 element = layer.source[i];
+    if (part.lower[element] == 0 && part.upper[element] == 0) continue;
+    i128 sum = 0;
+    for (u32 k = layer.reader_start[i]; k < layer.reader_start[i + 1]; ++k)
+      sum += static_cast<i128>(factors_[layer.reader[k]]) * layer.reader_weight[k];
+    sums_[element] += sum;
+  }
   return true;
 }
 
@@ -161,23 +189,28 @@ bool Bounder::relu_row(const Part& part, const Layer& layer, u32 row, const Choi
   sums_[layer.first + row] = 0;
   if (!fits(whole, kCoefficientSize)) return false;
   const u32 argument = layer.column[row], neuron = layer.first_neuron + row;
-  const i128 low = part.lower[argument], high = part.upper[argument];
+  const i64 a = static_cast<i64>(whole), low = part.lower[argument], high = part.upper[argument];
+  const bool sided = !choices.side.empty() && choices.side[neuron] != 0;
+  // Of one sign: the ReLU is its argument, or 0, and nothing is lost.
+  if (!sided && (low >= 0 || high <= 0)) {
+    if (low >= 0) sums_[argument] += whole << bits;
+    return true;
+  }
   const bool open = low < 0 && high > 0;
-  i128 kept = 0;
-  if (low >= 0) {
-    kept = whole;
-  } else if (open && whole < 0) {
-    kept = whole * part.chord[argument] >> kChordBits;
+  i128 kept = low >= 0 ? a : 0;
+  if (open && a < 0) {
+    kept = static_cast<i128>(a) * part.chord[argument] >> kChordBits;
   } else if (open) {
     const unsigned char slope = choices.slope.empty() ? kRuleSlope : choices.slope[neuron];
-    kept = slope != kRuleSlope ? whole * slope >> kSlopeBits : low + high > 0 ? whole : 0;
+    kept = slope != kRuleSlope ? static_cast<i128>(a) * slope >> kSlopeBits
+           : low + high > 0    ? a
+                               : 0;
   }
-  if (!choices.side.empty() && choices.side[neuron] != 0)
-    kept += choices.side[neuron] > 0 ? -static_cast<i128>(choices.multiplier[neuron])
-                                     : static_cast<i128>(choices.multiplier[neuron]);
+  if (sided) kept -= static_cast<i128>(choices.side[neuron]) * choices.multiplier[neuron];
   if (!fits(kept, kCoefficientSize)) return false;
-  const i128 at_low = whole * std::max<i128>(low, 0) - kept * low;
-  const i128 at_high = whole * std::max<i128>(high, 0) - kept * high;
+  const i64 b = static_cast<i64>(kept);
+  const i128 at_low = (low > 0 ? static_cast<i128>(a) * low : 0) - static_cast<i128>(b) * low;
+  const i128 at_high = (high > 0 ? static_cast<i128>(a) * high : 0) - static_cast<i128>(b) * high;
   i128 least = std::min(at_low, at_high);
   if (open) least = std::min<i128>(least, 0);
   constant += least;
@@ -220,13 +253,16 @@ std::optional<i128> Bounder::backward(const Part& part, std::size_t layers, cons
   bool ok = true;
   for (std::size_t k = layers; k > 1 && ok; --k) {
     const Layer& layer = network_.layers[k - 1];
+    if (layer.kind == Kind::kAffine) {
+      ok = affine_layer(part, layer, constant);
+      continue;
+    }
     for (u32 row = 0; row < layer.count && ok; ++row) {
       if (sums_[layer.first + row] == 0 && !(layer.kind == Kind::kRelu && !choices.side.empty() &&
                                              choices.multiplier[layer.first_neuron + row] != 0))
         continue;
-      ok = layer.kind == Kind::kAffine ? affine_row(part, layer, row, constant)
-           : layer.kind == Kind::kRelu ? relu_row(part, layer, row, choices, constant)
-                                       : max_row(part, layer, row, constant);
+      ok = layer.kind == Kind::kRelu ? relu_row(part, layer, row, choices, constant)
+                                     : max_row(part, layer, row, constant);
     }
   }
   if (!ok) {

@@ -75,7 +75,8 @@ class Bounder {
   const std::vector<unsigned>& bits() const { return bits_; }
 
  private:
-  bool affine_row(const Part& part, const Layer& layer, u32 row, i128& constant);
+  bool affine_row(const Part& part, const Layer& layer, u32 row, i128& constant, i64& factor);
+  bool affine_layer(const Part& part, const Layer& layer, i128& constant);
   bool relu_row(const Part& part, const Layer& layer, u32 row, const Choices& choices,
                 i128& constant);
   bool max_row(const Part& part, const Layer& layer, u32 row, i128& constant);
@@ -88,7 +89,7 @@ class Bounder {
   const Network& network_;
   std::vector<unsigned> bits_;
   std::vector<i128> sums_;  // by element: its coefficient, in 2^-(F+P)
-  std::vector<i64> at_inputs_;
+  std::vector<i64> at_inputs_, factors_;
 };
 
 // Whether neuron n's argument may be of either sign.

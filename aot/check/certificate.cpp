@@ -166,11 +166,14 @@ class Walk {
       Choices choices;
       if ((flags & kHasSlopes) != 0) {
         choices.slope.assign(network_.argument.size(), kRuleSlope);
-        for (u32 n = 0; n < network_.argument.size(); ++n) {
-          if (!is_open(network_, part, n)) continue;
+        u64 next = 0;  // a slope's neuron is told by its distance from the one before
+        for (u64 left = in_.number(); left > 0; --left) {
+          const u64 gap = in_.number();
+          if (gap >= choices.slope.size() - next) in_.fail("no such neuron");
           const unsigned slope = in_.byte();
           if (slope > 1u << kSlopeBits) in_.fail("no such slope");
-          choices.slope[n] = static_cast<unsigned char>(slope);
+          choices.slope[next + gap] = static_cast<unsigned char>(slope);
+          next += gap + 1;
         }
       }
       if ((flags & kHasMultipliers) != 0) {

@@ -78,7 +78,35 @@ void Builder::end_row(const Rat& bias) {
   if (++layer_.count > (1u << 28)) refuse("the network is too large");
 }
 
+namespace {
+
+void fill_readers(Layer& layer) {
+  if (layer.column.empty()) return;
+  u32 last = 0;
+  for (const u32 element : layer.column) last = element > last ? element : last;
+  std::vector<u32> count(last + 1), place(last + 1);
+  for (const u32 element : layer.column) ++count[element];
+  layer.reader_start.push_back(0);
+  for (u32 element = 0; element <= last; ++element) {
+    if (count[element] == 0) continue;
+    place[element] = layer.reader_start.back();
+    layer.source.push_back(element);
+    layer.reader_start.push_back(place[element] + count[element]);
+  }
+  layer.reader.resize(layer.column.size());
+  layer.reader_weight.resize(layer.column.size());
+  for (u32 row = 0; row < layer.count; ++row)
+    for (u32 k = layer.start[row]; k < layer.start[row + 1]; ++k) {
+      const u32 to = place[layer.column[k]]++;
+      layer.reader[to] = row;
+      layer.reader_weight[to] = layer.weight[k];
+    }
+}
+
+}  // namespace
+
 u32 Builder::end() {
+  if (layer_.kind == Kind::kAffine) fill_readers(layer_);
   layer_.feeds_relu.resize(layer_.count);
   if (layer_.kind == Kind::kRelu) {
     layer_.first_neuron = static_cast<u32>(network_.argument.size());

@@ -188,28 +188,41 @@ class Prover {
   // Writes a leaf with the proposal's choices where the checker's bound by them is good enough.
   bool leaf_by(const Part& part, const Best& best) {
     Choices choices;
+    const Combination& atom = atoms_[clauses_[0]][best.atom];
     const std::size_t count = network_.argument.size();
     choices.slope.assign(count, kRuleSlope);
     choices.multiplier.assign(count, 0);
     choices.side = side_;
-    for (std::uint32_t n = 0; n < count; ++n)
-      if (is_open(network_, part, n))
-        choices.slope[n] = static_cast<unsigned char>(
-            std::lround(std::ldexp(best.proposal.slope[n], static_cast<int>(kSlopeBits))));
+    // Those that matter and are not the rule's.
+    slopes_.bound(part, atom.sum, side_, best.proposal);
+    std::vector<std::uint32_t> chosen;
+    for (std::uint32_t n = 0; n < count; ++n) {
+      if (!is_open(network_, part, n) || slopes_.arrived(n) <= 0) continue;
+      const std::uint32_t z = network_.argument[n];
+      const long slope =
+          std::lround(std::ldexp(best.proposal.slope[n], static_cast<int>(kSlopeBits)));
+      if (slope == (part.lower[z] + part.upper[z] > 0 ? 1 << kSlopeBits : 0)) continue;
+      choices.slope[n] = static_cast<unsigned char>(slope);
+      chosen.push_back(n);
+    }
     const double most = std::ldexp(1.0, static_cast<int>(kCoefficientSize)) - 1;
     for (const std::uint32_t n : path_)
       choices.multiplier[n] = static_cast<std::int64_t>(
           std::clamp(std::ldexp(best.proposal.multiplier[n], static_cast<int>(bounder_.bits()[0])),
                      0.0, most));
-    const Combination& atom = atoms_[clauses_[0]][best.atom];
     if (!bounder_.is_above(part, atom.sum, atom.closed, choices)) return false;
     put(kLeafChoices);
     put(1);
     put(best.atom);
     put(1);
-    put(kHasSlopes | (path_.empty() ? 0 : kHasMultipliers));
-    for (std::uint32_t n = 0; n < count; ++n)
-      if (is_open(network_, part, n)) out_ += static_cast<char>(choices.slope[n]);
+    put((chosen.empty() ? 0 : kHasSlopes) | (path_.empty() ? 0 : kHasMultipliers));
+    if (!chosen.empty()) put(chosen.size());
+    std::uint32_t next = 0;
+    for (const std::uint32_t n : chosen) {
+      put(n - next);
+      out_ += static_cast<char>(choices.slope[n]);
+      next = n + 1;
+    }
     for (const std::uint32_t n : path_) put(static_cast<std::uint64_t>(choices.multiplier[n]));
     ++totals_.leaves;
     return true;

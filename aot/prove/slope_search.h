@@ -36,6 +36,9 @@ class SlopeSearch {
                  const std::vector<signed char>& side, Proposal& proposal, int steps,
                  double enough);
 
+  // The coefficient of a neuron's ReLU in the last bound.
+  double arrived(std::uint32_t neuron) const { return arrived_[neuron]; }
+
   // How much the relaxation of each neuron takes away from the last bound; 0 for those that are not
   // open.
   std::vector<double> losses(const bf_check::Part& part) const;

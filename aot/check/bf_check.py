@@ -1,0 +1,799 @@
+"""Checks a certificate in exact rational arithmetic: bf_check.py MODEL PROPERTY CERTIFICATE.
+
+The readable twin of bf-check, for small proofs: the same files, records and exit codes
+(docs/reference/certificate.md), and nothing but Python's integers and fractions. Coefficients are exact here; only the
+choices that the certificate leaves to a rule are rounded, and bounds, outwards, to the certificate's grid.
+"""
+
+import hashlib
+import heapq
+import itertools
+import math
+import re
+import struct
+import sys
+from fractions import Fraction
+
+
+class Refused(Exception):
+    """A file that the checker does not take."""
+
+
+class NotProven(Exception):
+    """A certificate that proves nothing."""
+
+
+def expect(condition, why):
+    if not condition:
+        raise Refused(why)
+
+
+# ---- ONNX files ------------------------------------------------------------------------------------------------------
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        expect(at < len(data) and shift < 70, "the model's file ends within a number")
+        value |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return value & (2**64 - 1), at
+
+
+def fields(data):
+    at, found = 0, []
+    while at < len(data):
+        key, at = varint(data, at)
+        size = {1: 8, 5: 4}.get(key & 7)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+        else:
+            if key & 7 == 2:
+                size, at = varint(data, at)
+            expect(size is not None and size <= len(data) - at, "the model's file is no protobuf message")
+            value, at = data[at:at + size], at + size
+        found.append((key >> 3, value))
+    return found
+
+
+def signed(value):
+    return value - 2**64 if value >= 2**63 else value
+
+
+def repeated(values, code):
+    """The numbers of a repeated field, which may be packed. code: of struct, or None for varints."""
+    numbers = []
+    for value in values:
+        if isinstance(value, int):
+            numbers.append(signed(value))
+        elif code is None:
+            at = 0
+            while at < len(value):
+                number, at = varint(value, at)
+                numbers.append(signed(number))
+        else:
+            expect(len(value) % struct.calcsize(code) == 0, "the model's file ends within a number")
+            numbers += [x for (x,) in struct.iter_unpack(code, value)]
+    return numbers
+
+
+def exact(number):
+    expect(not isinstance(number, float) or math.isfinite(number), "a number of the model is infinite, or none")
+    return Fraction(number)  # of a float: its exact value
+
+
+def of(message, number):
+    return [value for key, value in message if key == number]
+
+
+def last(message, number, otherwise):
+    return (of(message, number) or [otherwise])[-1]
+
+
+# Element type: the code of raw data, the field that else holds the elements, and its code.
+TYPES = {1: ("<f", 4, "<f"), 6: ("<i", 5, None), 7: ("<q", 7, None), 9: ("<B", 5, None), 11: ("<d", 10, "<d")}
+
+
+class Tensor:
+    """A shape, and in row-major order numbers, or elements of the network (computed)."""
+
+    def __init__(self, shape, data, computed=False, integral=False):
+        expect(math.prod(shape) == len(data), "shapes do not fit")
+        self.shape, self.data, self.computed, self.integral = list(shape), list(data), computed, integral
+
+
+def tensor(data):
+    message = fields(data)
+    kind = last(message, 2, 0)
+    expect(kind in TYPES and not of(message, 13) and not last(message, 14, 0), "a tensor is not in the checker's table")
+    raw_code, field, code = TYPES[kind]
+    raw = of(message, 9)
+    numbers = repeated(raw[-1:], raw_code) if raw else repeated(of(message, field), code)
+    if kind == 6:
+        numbers = [(x + 2**31) % 2**32 - 2**31 for x in numbers]
+    return Tensor(repeated(of(message, 1), None), [exact(x) for x in numbers], integral=kind in (6, 7, 9))
+
+
+def attribute(data):
+    message = fields(data)
+    kind = last(message, 20, 0)
+    value = {1: lambda: exact(struct.unpack("<f", last(message, 2, bytes(4)))[0]),
+             2: lambda: signed(last(message, 3, 0)), 3: lambda: last(message, 4, b"").decode("latin-1"),
+             4: lambda: tensor(last(message, 5, b"")), 7: lambda: repeated(of(message, 8), None)}
+    expect(kind in value and not of(message, 21), "an attribute is not in the checker's table")
+    return last(message, 1, b"").decode("latin-1"), value[kind]()
+
+
+class Node:
+    def __init__(self, data):
+        message = fields(data)
+        self.inputs = [x.decode("latin-1") for x in of(message, 1)]
+        self.outputs = [x.decode("latin-1") for x in of(message, 2)]
+        self.op = last(message, 4, b"").decode("latin-1")
+        self.attributes = dict(attribute(x) for x in of(message, 5))
+        expect(last(message, 7, b"") in (b"", b"ai.onnx"), f"operator {self.op}: an unknown domain")
+
+
+def graph_input(data):
+    message = fields(data)
+    kind = fields(last(fields(last(message, 2, b"")), 1, b""))
+    shape = [last(fields(x), 1, 1) for x in of(fields(last(kind, 2, b"")), 1)]
+    shape = [1 if isinstance(extent, bytes) else signed(extent) for extent in shape]
+    return last(message, 1, b"").decode("latin-1"), shape, last(kind, 1, 0)
+
+
+class Model:
+    def __init__(self, data):
+        message = fields(data)
+        expect(len(of(message, 7)) == 1 and not of(message, 25), "the model's file has not one graph")
+        graph = fields(of(message, 7)[0])
+        expect(not of(graph, 15), "sparse initializers are not in the checker's table")
+        self.nodes = [Node(x) for x in of(graph, 1)]
+        self.constants = {last(fields(x), 8, b"").decode("latin-1"): tensor(x) for x in of(graph, 5)}
+        inputs = [graph_input(x) for x in of(graph, 11)]
+        self.inputs = [(name, shape) for name, shape, kind in inputs if name not in self.constants]
+        for name, _, kind in inputs:
+            expect(name in self.constants or kind in (1, 11), "an input's type is not in the checker's table")
+        self.outputs = [graph_input(x)[0] for x in of(graph, 12)]
+
+
+# ---- The network -----------------------------------------------------------------------------------------------------
+# An element is ("input",), ("affine", [(element, weight), ...], bias), ("relu", element) or ("max", elements).
+
+class Network:
+    def __init__(self):
+        self.elements, self.neurons, self.outputs, self.inputs = [], [], [], 0
+
+    def add(self, *element):
+        self.elements.append(element)
+        if element[0] == "relu":
+            self.neurons.append(element[1])
+        return len(self.elements) - 1
+
+
+def shape_of_both(a, b):
+    rank = max(len(a), len(b))
+    wide = [[1] * (rank - len(x)) + list(x) for x in (a, b)]
+    expect(all(x == y or 1 in (x, y) for x, y in zip(*wide)), "shapes do not fit")
+    return [y if x == 1 else x for x, y in zip(*wide)]
+
+
+def spread(x, shape):
+    """The data of x, broadcast to a shape."""
+    strides, step = [], 1
+    for extent in reversed(x.shape):
+        strides.insert(0, 0 if extent == 1 else step)
+        step *= extent
+    strides = [0] * (len(shape) - len(x.shape)) + strides
+    return [x.data[sum(i * s for i, s in zip(index, strides))] for index in itertools.product(*map(range, shape))]
+
+
+class Rules:
+    """One method an operator: from tensors and attributes to tensors."""
+
+    def __init__(self, network):
+        self.network = network
+
+    def sums(self, shape, rows, constant):
+        """Rows ([(element or number, weight)], bias): numbers where all is constant, else elements."""
+        if constant:
+            return Tensor(shape, [sum((x * w for x, w in terms), bias) for terms, bias in rows])
+        make = lambda terms, bias: self.network.add("affine", [(x, w) for x, w in terms if w != 0], bias)
+        return Tensor(shape, [make(terms, bias) for terms, bias in rows], True)
+
+    def add(self, a, b, factor=1):
+        shape = shape_of_both(a.shape, b.shape)
+        rows = []
+        for x, y in zip(spread(a, shape), spread(b, shape)):
+            terms, bias = [], Fraction(0)
+            for value, weight, computed in ((x, 1, a.computed), (y, factor, b.computed)):
+                if computed:
+                    terms.append((value, Fraction(weight)))
+                else:
+                    bias += weight * value
+            rows.append((terms, bias))
+        return self.sums(shape, rows, not (a.computed or b.computed))
+
+    def scale(self, a, b):
+        shape = shape_of_both(a.shape, b.shape)
+        rows = [([(x, y)], Fraction(0)) for x, y in zip(spread(a, shape), spread(b, shape))]
+        return self.sums(shape, rows, not a.computed)
+
+    def Add(self, n, a, b):
+        return self.add(a, b)
+
+    def Sub(self, n, a, b):
+        return self.add(a, b, -1)
+
+    def Mul(self, n, a, b):
+        expect(not (a.computed and b.computed), "a product of two computed tensors is not in the checker's table")
+        return self.scale(b, a) if b.computed else self.scale(a, b)
+
+    def Div(self, n, a, b):
+        expect(not b.computed and all(b.data), "such a divisor is not in the checker's table")
+        return self.scale(a, Tensor(b.shape, [1 / x for x in b.data]))
+
+    def Neg(self, n, a):
+        return self.scale(a, Tensor([], [Fraction(-1)]))
+
+    def Relu(self, n, a):
+        make = (lambda x: self.network.add("relu", x)) if a.computed else (lambda x: max(x, Fraction(0)))
+        return Tensor(a.shape, [make(x) for x in a.data], a.computed)
+
+    def product(self, rows, inner, columns, a, b, at, bt, shape, scale=1, bias=None):
+        expect(not (a.computed and b.computed), "a product of two computed tensors is not in the checker's table")
+        biases = spread(bias, [rows, columns]) if bias else [Fraction(0)] * (rows * columns)
+        sums = []
+        for i, j in itertools.product(range(rows), range(columns)):
+            pairs = [(a.data[at(i, k)], b.data[bt(k, j)]) for k in range(inner)]
+            terms = [(y, scale * x) if b.computed else (x, scale * y) for x, y in pairs]
+            sums.append((terms, biases[i * columns + j]))
+        return self.sums(shape, sums, not (a.computed or b.computed))
+
+    def MatMul(self, n, a, b):
+        expect(len(b.shape) in (1, 2) and a.shape and a.shape[-1] == b.shape[0], "shapes do not fit")
+        columns = b.shape[1] if len(b.shape) == 2 else 1
+        rows, inner, shape = math.prod(a.shape[:-1]), b.shape[0], a.shape[:-1] + b.shape[1:]
+        return self.product(rows, inner, columns, a, b, lambda i, k: i * inner + k, lambda k, j: k * columns + j, shape)
+
+    def Gemm(self, n, a, b, c=None):
+        ta, tb = n.get("transA", 0), n.get("transB", 0)
+        expect(len(a.shape) == len(b.shape) == 2 and not (c and c.computed), "such a Gemm is not in the checker's table")
+        (rows, inner), (other, columns) = a.shape[::-1] if ta else a.shape, b.shape[::-1] if tb else b.shape
+        expect(inner == other, "shapes do not fit")
+        c = c and Tensor(c.shape, [x * n.get("beta", 1) for x in c.data])
+        return self.product(rows, inner, columns, a, b, lambda i, k: k * rows + i if ta else i * inner + k,
+                            lambda k, j: j * inner + k if tb else k * columns + j, [rows, columns],
+                            n.get("alpha", 1), c)
+
+    def windows(self, n, x, size):
+        """The places of a window over two axes, as lists of (tap, row, column) that lie in the image."""
+        expect(len(x.shape) == 4 and len(size) == 2, "images of other than two axes are not in the checker's table")
+        expect(n.get("auto_pad", "NOTSET") == "NOTSET" and not n.get("ceil_mode", 0), "such a padding is not in the table")
+        strides, steps, pads = n.get("strides", [1, 1]), n.get("dilations", [1, 1]), n.get("pads", [0] * 4)
+        expect(min(strides + steps + size) > 0 and min(pads) >= 0, "such a window is not in the checker's table")
+        places = [(x.shape[i + 2] + pads[i] + pads[i + 2] - (size[i] - 1) * steps[i] - 1) // strides[i] + 1
+                  for i in (0, 1)]
+        expect(min(places) > 0, "a window is larger than its image")
+        found = []
+        for row, column in itertools.product(*map(range, places)):
+            taps = [(u * size[1] + v, row * strides[0] - pads[0] + u * steps[0],
+                     column * strides[1] - pads[1] + v * steps[1]) for u in range(size[0]) for v in range(size[1])]
+            found.append([t for t in taps if 0 <= t[1] < x.shape[2] and 0 <= t[2] < x.shape[3]])
+        return places, found
+
+    def Conv(self, n, x, kernel, bias=None):
+        expect(not kernel.computed and len(kernel.shape) == 4, "such a kernel is not in the checker's table")
+        outs, depth, height, width = kernel.shape
+        groups = n.get("group", 1)
+        expect(n.get("kernel_shape", [height, width]) == [height, width], "shapes do not fit")
+        places, windows = self.windows(n, x, [height, width])
+        expect(groups > 0 and outs % groups == 0 and depth * groups == x.shape[1], "shapes do not fit")
+        rows = []
+        for image, out, window in itertools.product(range(x.shape[0]), range(outs), windows):
+            terms = []
+            for c, (tap, row, column) in itertools.product(range(depth), window):
+                channel = image * x.shape[1] + out // (outs // groups) * depth + c
+                terms.append((x.data[(channel * x.shape[2] + row) * x.shape[3] + column],
+                              kernel.data[(out * depth + c) * height * width + tap]))
+            rows.append((terms, bias.data[out] if bias else Fraction(0)))
+        return self.sums([x.shape[0], outs] + places, rows, not x.computed)
+
+    def pooled(self, n, x, mean):
+        size = n.get("kernel_shape", [])
+        places, windows = self.windows(n, x, size)
+        results = []
+        for image, window in itertools.product(range(x.shape[0] * x.shape[1]), windows):
+            expect(window, "a window lies in the padding alone")
+            read = [x.data[(image * x.shape[2] + row) * x.shape[3] + column] for _, row, column in window]
+            count = math.prod(size) if n.get("count_include_pad", 0) else len(read)
+            results.append(([(y, Fraction(1, count)) for y in read], Fraction(0)) if mean else read)
+        shape = x.shape[:2] + places
+        if mean:
+            return self.sums(shape, results, not x.computed)
+        make = (lambda read: self.network.add("max", read)) if x.computed else max
+        return Tensor(shape, [make(read) for read in results], x.computed)
+
+    def AveragePool(self, n, x):
+        return self.pooled(n, x, True)
+
+    def MaxPool(self, n, x):
+        return self.pooled(n, x, False)
+
+    def moved(self, x, shape, source):
+        return Tensor(shape, [x.data[i] for i in source], x.computed, x.integral)
+
+    def Identity(self, n, x):
+        return x
+
+    def Dropout(self, n, x, ratio=None):
+        return x
+
+    def Constant(self, n):
+        expect(isinstance(n.get("value"), Tensor), "a constant without attribute value is not in the checker's table")
+        return n["value"]
+
+    def Flatten(self, n, x):
+        axis = n.get("axis", 1)
+        expect(-len(x.shape) <= axis <= len(x.shape), "an axis does not exist")
+        axis += len(x.shape) if axis < 0 else 0
+        return self.moved(x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])], range(len(x.data)))
+
+    def Reshape(self, n, x, shape):
+        expect(not shape.computed and not n.get("allowzero", 0), "such a Reshape is not in the checker's table")
+        extents = [int(x.shape[i]) if s == 0 else int(s) for i, s in enumerate(shape.data)]
+        known = math.prod(s for s in extents if s != -1)
+        expect(extents.count(-1) <= 1 and known > 0, "shapes do not fit")
+        return self.moved(x, [len(x.data) // known if s == -1 else s for s in extents], range(len(x.data)))
+
+    def axes(self, n, axes, rank):
+        values = [int(i) for i in axes.data] if axes else n.get("axes")
+        return values and [i + rank if i < 0 else i for i in values]
+
+    def Squeeze(self, n, x, axes=None):
+        gone = self.axes(n, axes, len(x.shape)) or [i for i, s in enumerate(x.shape) if s == 1]
+        expect(all(x.shape[i] == 1 for i in gone), "an axis that is left out has more than one position")
+        return self.moved(x, [s for i, s in enumerate(x.shape) if i not in gone], range(len(x.data)))
+
+    def Unsqueeze(self, n, x, axes=None):
+        rank = len(x.shape) + (len(axes.data) if axes else len(n.get("axes", [])))
+        added, rest = self.axes(n, axes, rank), iter(x.shape)
+        return self.moved(x, [1 if i in added else next(rest) for i in range(rank)], range(len(x.data)))
+
+    def Transpose(self, n, x):
+        perm = n.get("perm", list(range(len(x.shape)))[::-1])
+        expect(sorted(perm) == list(range(len(x.shape))), "perm is no permutation")
+        strides = [math.prod(x.shape[i + 1:]) for i in range(len(x.shape))]
+        indices = itertools.product(*(range(x.shape[p]) for p in perm))
+        return self.moved(x, [x.shape[p] for p in perm], [sum(i * strides[p] for i, p in zip(index, perm))
+                                                          for index in indices])
+
+
+ATTRIBUTES = {"AveragePool": "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides",
+              "Constant": "value", "Conv": "auto_pad dilations group kernel_shape pads strides", "Flatten": "axis",
+              "Gemm": "alpha beta transA transB", "Reshape": "allowzero", "Squeeze": "axes", "Unsqueeze": "axes",
+              "MaxPool": "auto_pad ceil_mode dilations kernel_shape pads strides", "Transpose": "perm",
+              "Dropout": "ratio seed"}
+OPERATORS = [name for name in vars(Rules) if name[0].isupper()]
+
+
+def run(model, inputs, network):
+    """The tensors of the outputs, from those of the inputs."""
+    values, rules = dict(model.constants), Rules(network)
+    values.update(zip((name for name, _ in model.inputs), inputs))
+    for node in model.nodes:
+        allowed = ATTRIBUTES.get(node.op, "").split()
+        expect(node.op in OPERATORS and set(node.attributes) <= set(allowed) and len(node.outputs) == 1,
+               f"operator {node.op} is not in the checker's table")
+        expect(all(not x or x in values for x in node.inputs), f"operator {node.op} reads what no earlier node makes")
+        read = [values[x] if x else None for x in node.inputs]
+        movers = ("Identity", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Constant")
+        expect(node.op in movers or not any(x and x.integral for x in read), "arithmetic of integers is not in the table")
+        values[node.outputs[0]] = getattr(rules, node.op)(node.attributes, *read)
+    return [values[name] for name in model.outputs]
+
+
+def make_network(model):
+    network, inputs = Network(), []
+    for _, shape in model.inputs:
+        inputs.append(Tensor(shape, [network.add("input") for _ in range(math.prod(shape))], True))
+    network.inputs = len(network.elements)
+    for result in run(model, inputs, network):
+        network.outputs += [x if result.computed else network.add("affine", [], x) for x in result.data]
+    return network
+
+
+# ---- The property ----------------------------------------------------------------------------------------------------
+# A formula is ("and", formulas), ("or", formulas) or (coefficients, constant, strict): their sum is <= 0, or < 0.
+
+def expressions(text):
+    words = re.findall(r"[()]|[^\s();\[]+(?:\[[^\]]*\])?|\[[^\]]*\]", re.sub(r";[^\n]*", "", text))
+    stack = [[]]
+    for word in words:
+        if word == "(":
+            stack.append([])
+        elif word == ")":
+            expect(len(stack) > 1, "the property has ')' without '('")
+            stack[-2].append(stack.pop())
+        else:
+            stack[-1].append(re.sub(r"\s", "", word))
+    expect(len(stack) == 1, "the property's file ends within an expression")
+    return stack[0]
+
+
+class Property:
+    def __init__(self, text):
+        self.inputs = self.outputs = 0
+        self.numbers, asserts, shapes = {}, [], []
+        for command, *rest in expressions(text):
+            if command in ("declare-const", "declare-fun"):
+                expect(rest[-1] == "Real" and rest[0][0] in "XY", "a declaration of the property is not in the grammar")
+                self.declare(rest[0], rest[0][0] == "X")
+            elif command == "declare-network":
+                expect(not self.numbers, "several networks are not in the checker's grammar")
+                for kind, name, element, shape in rest[1:]:
+                    expect(kind in ("declare-input", "declare-output") and element == "Real", "not in the grammar")
+                    extents = [int(x) for x in shape.strip("[]").split(",") if x]
+                    for index in itertools.product(*map(range, extents)):
+                        self.declare(name + "[" + ",".join(map(str, index)) + "]" * 1, kind == "declare-input")
+            elif command == "assert":
+                asserts.append(rest[0])
+            else:
+                expect(command in ("vnnlib-version", "set-logic", "set-info", "check-sat", "exit"), f"'{command}'")
+        self.violation = ("and", [self.formula(x) for x in asserts])
+        self.cases = self.find_cases()
+
+    def declare(self, name, is_input):
+        expect(name not in self.numbers, "the property declares a name twice")
+        self.numbers[name] = (is_input, self.inputs if is_input else self.outputs)
+        if is_input:
+            self.inputs += 1
+        else:
+            self.outputs += 1
+
+    def linear(self, e):
+        if isinstance(e, str):
+            if e in self.numbers:
+                is_input, number = self.numbers[e]
+                return {number if is_input else ~number: Fraction(1)}, Fraction(0)
+            expect(re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,4})?", e), f"the property reads '{e}'")
+            return {}, Fraction(e)
+        (terms, constant), *others = [self.linear(x) for x in e[1:]]
+        if e[0] == "-" and not others:
+            return {v: -c for v, c in terms.items()}, -constant
+        for more, other in others:
+            if e[0] in "+-":
+                sign = 1 if e[0] == "+" else -1
+                terms = {v: terms.get(v, 0) + sign * more.get(v, 0) for v in {**terms, **more}}
+                constant += sign * other
+            else:
+                expect(e[0] == "*" and not (terms and more), f"'{e[0]}' of such terms is not in the checker's grammar")
+                terms, constant, other = (terms, constant, other) if not more else (more, other, constant)
+                terms, constant = {v: c * other for v, c in terms.items()}, constant * other
+        expect(e[0] in ("+", "-", "*"), f"'{e[0]}' is not in the checker's grammar")
+        return {v: c for v, c in terms.items() if c != 0}, constant
+
+    def formula(self, e, negated=False):
+        if e in ("true", "false"):
+            return ("and" if (e == "true") != negated else "or", [])
+        if e[0] == "not":
+            return self.formula(e[1], not negated)
+        if e[0] in ("and", "or"):
+            return ("and" if (e[0] == "and") != negated else "or", [self.formula(x, negated) for x in e[1:]])
+        expect(e[0] in ("<=", "<", ">=", ">", "=", "==") and len(e) > 2, f"'{e[0]}' is not in the checker's grammar")
+        parts = []
+        for a, b in zip(e[1:], e[2:]):
+            for x, y, used in ((a, b, e[0] in ("<=", "<", "=", "==")), (b, a, e[0] in (">=", ">", "=", "=="))):
+                if used:
+                    (p, c), (q, d) = self.linear(y if negated else x), self.linear(x if negated else y)
+                    terms = {v: p.get(v, 0) - q.get(v, 0) for v in {**p, **q}}
+                    parts.append(({v: t for v, t in terms.items() if t != 0}, c - d, (e[0] in ("<", ">")) != negated))
+        return ("or" if negated else "and", parts)
+
+    def alternatives(self, formula):
+        if isinstance(formula[0], dict):
+            return [[formula]]
+        parts = [self.alternatives(x) for x in formula[1]]
+        if formula[0] == "or":
+            return [x for part in parts for x in part]
+        return [sum(x, []) for x in itertools.product(*parts)]
+
+    def find_cases(self):
+        """Box -> its clauses, each a list of conditions, in the order of the file."""
+        cases = {}
+        for conjunction in self.alternatives(self.violation):
+            lower, upper, rest = {}, {}, []
+            for terms, constant, strict in conjunction:
+                variable = next(iter(terms), -1)
+                if len(terms) != 1 or variable < 0:
+                    # The multiple whose coefficients are coprime integers.
+                    scale = Fraction(math.lcm(*(c.denominator for c in terms.values())),
+                                     math.gcd(*(c.numerator for c in terms.values())) or 1)
+                    rest.append(({v: c * scale for v, c in terms.items()}, constant * scale, strict))
+                    continue
+                end = -constant / terms[variable]
+                if terms[variable] > 0:
+                    upper[variable] = min(end, upper.get(variable, end))
+                else:
+                    lower[variable] = max(end, lower.get(variable, end))
+            expect(all(i in lower and i in upper for i in range(self.inputs)), "an input has no lower and upper bound")
+            box = tuple((lower[i], upper[i]) for i in range(self.inputs))
+            if all(low <= high for low, high in box):
+                cases.setdefault(box, []).append(rest)
+        return cases
+
+    def holds(self, formula, inputs, outputs):
+        if not isinstance(formula[0], dict):
+            return (all if formula[0] == "and" else any)(self.holds(x, inputs, outputs) for x in formula[1])
+        terms, constant, strict = formula
+        value = sum((c * (inputs[v] if v >= 0 else outputs[~v]) for v, c in terms.items()), constant)
+        return value < 0 if strict else value <= 0
+
+
+# ---- The proof -------------------------------------------------------------------------------------------------------
+
+class Part:
+    """Bounds of elements, as multiples of the grid; the neurons that are split, with their sides."""
+
+    def __init__(self, lower, upper, path=(), derived=False, empty=False):
+        self.lower, self.upper, self.path, self.derived, self.empty = dict(lower), dict(upper), path, derived, empty
+
+    def copy(self):
+        return Part(self.lower, self.upper, self.path, self.derived, self.empty)
+
+    def meet(self, element, low, high):
+        self.lower[element] = max(low, self.lower.get(element, low))
+        self.upper[element] = min(high, self.upper.get(element, high))
+        self.empty = self.empty or self.lower[element] > self.upper[element]
+
+
+class Checker:
+    def __init__(self, network, value_bits, coefficient_bits):
+        self.network, self.unit, self.fine = network, Fraction(1, 2**value_bits), 2**coefficient_bits
+        self.relu_number, self.feeds = {}, set(network.neurons)
+        for element, (kind, *_) in enumerate(network.elements):
+            if kind == "relu":
+                self.relu_number[element] = len(self.relu_number)
+
+    def floor(self, value):
+        return math.floor(value / self.unit)
+
+    def lower_bound(self, part, terms, constant, slopes=None, multipliers=None):
+        """A number that sum(terms) + constant is not below, at any point of the part."""
+        sums, heap = {}, []
+
+        def give(element, coefficient):
+            if element not in sums:
+                heapq.heappush(heap, -element)
+            sums[element] = sums.get(element, 0) + coefficient
+
+        for element, coefficient in terms:
+            give(element, coefficient)
+        if multipliers:
+            for relu, n in self.relu_number.items():
+                if multipliers.get(n):
+                    give(relu, Fraction(0))
+        while heap:
+            element = -heapq.heappop(heap)
+            a = sums.pop(element)
+            kind, *what = self.network.elements[element]
+            low, high = part.lower[element] * self.unit, part.upper[element] * self.unit
+            if kind == "input":
+                constant += min(a * low, a * high)
+            elif kind == "affine":
+                constant += a * what[1]
+                for read, weight in what[0]:
+                    give(read, a * weight)
+            elif kind == "relu":
+                n, z = self.relu_number[element], what[0]
+                low, high = part.lower[z] * self.unit, part.upper[z] * self.unit
+                b = self.kept(a, low, high, slopes.get(n) if slopes else None)
+                if multipliers and n in multipliers:
+                    b -= dict(part.path)[n] * Fraction(multipliers[n], self.fine)
+                ends = [a * max(z, 0) - b * z for z in (low, high)] + ([0] if low < 0 < high else [])
+                constant += min(ends)  # a max(z, 0) - b z is linear on either side of 0
+                give(z, b)
+            else:
+                best = max(what[0], key=lambda x: part.lower[x])  # the first of equal ones
+                others = [part.upper[x] for x in what[0] if x != best]
+                if a >= 0 or all(x <= part.lower[best] for x in others):
+                    give(best, a)
+                else:
+                    constant += a * max(others + [part.upper[best]]) * self.unit
+        return constant
+
+    def kept(self, a, low, high, slope):
+        """The coefficient of z in the line below a max(z, 0). Any would do."""
+        if low >= 0 or high <= 0:
+            return a if low >= 0 else Fraction(0)
+        share = high / (high - low) if a < 0 else Fraction(slope, 128) if slope is not None else int(low + high > 0)
+        return Fraction(math.floor(a * share * self.fine), self.fine)
+
+    def derive(self, part):
+        part.derived = True
+        for element, (kind, *what) in enumerate(self.network.elements):
+            if part.empty:
+                return
+            if kind == "affine":
+                low = what[1] + sum(w * (part.lower if w > 0 else part.upper)[x] * self.unit for x, w in what[0])
+                high = what[1] + sum(w * (part.upper if w > 0 else part.lower)[x] * self.unit for x, w in what[0])
+                part.meet(element, self.floor(low), -self.floor(-high))
+                for sign in (1, -1):
+                    if element in self.feeds and part.lower[element] < 0 < part.upper[element]:
+                        bound = self.floor(self.lower_bound(part, [(element, Fraction(sign))], Fraction(0)))
+                        part.meet(element, *((bound, part.upper[element]) if sign > 0 else (part.lower[element], -bound)))
+            elif kind == "relu":
+                part.meet(element, max(0, part.lower[what[0]]), max(0, part.upper[what[0]]))
+            elif kind == "max":
+                part.meet(element, max(part.lower[x] for x in what[0]), max(part.upper[x] for x in what[0]))
+
+    def split(self, part, neuron, side):
+        half, z = part.copy(), self.network.neurons[neuron]
+        half.path += ((neuron, side),)
+        half.meet(z, *((0, max(0, part.upper[z])) if side > 0 else (min(0, part.lower[z]), 0)))
+        half.empty = half.empty or (part.upper[z] < 0 if side > 0 else part.lower[z] > 0)
+        return half
+
+
+class Walk:
+    """Reads the tree of a case, and checks each leaf."""
+
+    def __init__(self, data, at, checker, property_, clauses):
+        self.data, self.at, self.checker, self.inputs, self.clauses = data, at, checker, property_.inputs, clauses
+
+    def fail(self, why):
+        raise NotProven(f"byte {self.at}: {why}")
+
+    def require(self, condition, why):
+        if not condition:
+            self.fail(why)
+
+    def byte(self):
+        self.require(self.at < len(self.data), "the certificate ends too early")
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def number(self):
+        value = shift = 0
+        while True:
+            part = self.byte()
+            value |= (part & 127) << shift
+            self.require(value < 2**64 and shift < 70, "a number has more than 64 bits")
+            shift += 7
+            if part < 128:
+                return value
+
+    def text(self, size):
+        self.require(size <= len(self.data) - self.at, "the certificate ends too early")
+        self.at += size
+        return self.data[self.at - size:self.at]
+
+    def node(self, part, clauses, depth=0):
+        self.require(depth <= 4096, "the tree is too deep")
+        tag = self.byte()
+        while tag == 6:
+            self.checker.derive(part)
+            tag = self.byte()
+        if tag in (0, 1):
+            for clause in clauses:
+                self.leaf(part, clause, tag == 1)
+        elif tag == 2:
+            self.require(part.empty, "a part that is said to be empty is not")
+        elif tag in (3, 4):
+            i = self.number()
+            self.require(i < self.inputs, "no such input")
+            low, high = part.lower[i], part.upper[i]
+            place = low + (high - low) // 2
+            if tag == 4:
+                coded = self.number()
+                place = coded >> 1 if coded % 2 == 0 else ~(coded >> 1)
+            self.require(low <= place <= high, "an input is cut outside of its part")
+            first = part.copy()
+            first.upper[i] = place
+            self.node(first, clauses, depth + 1)
+            part.lower[i] = place
+            self.node(part, clauses, depth + 1)
+        elif tag == 5:
+            n = self.number()
+            self.require(n < len(self.checker.network.neurons), "no such neuron")
+            self.require(part.derived and n not in dict(part.path), "a neuron cannot be split here")
+            for side in (1, -1):
+                self.node(self.checker.split(part, n, side), clauses, depth + 1)
+        else:
+            self.require(tag == 7 and len(clauses) > 1, "no such record")
+            for clause in clauses:
+                self.node(part.copy(), [clause], depth + 1)
+
+    def leaf(self, part, clause, chooses):
+        weights, slopes, multipliers = [], {}, {}
+        if chooses:
+            weights = [(self.number(), self.number()) for _ in range(self.count(clause))]
+            flags = self.byte()
+            self.require(flags < 4, "no such flags")
+            n = -1
+            for _ in range(self.number() if flags & 1 else 0):
+                n += 1 + self.number()
+                self.require(n < len(self.checker.network.neurons), "no such neuron")
+                slopes[n] = self.byte()
+                self.require(slopes[n] <= 128, "no such slope")
+            for n, _ in part.path if flags & 2 else ():
+                multipliers[n] = self.number()
+                self.require(multipliers[n] < 2**52, "a multiplier is too large")
+        else:
+            weights = [(self.number(), 1)]
+        terms, constant, closed = [], Fraction(0), False
+        for atom, weight in weights:
+            self.require(atom < len(clause), "no such condition")
+            coefficients, own, strict = clause[atom]
+            outputs = self.checker.network.outputs
+            terms += [(v if v >= 0 else outputs[~v], c * weight) for v, c in coefficients.items()]
+            constant += own * weight
+            closed = closed or (strict and weight > 0)
+        if part.empty:
+            return
+        self.require(part.derived, "a leaf's bounds are not derived")
+        bound = self.checker.lower_bound(part, terms, constant, slopes, multipliers)
+        self.require(bound > 0 or (closed and bound == 0), "the bound of a leaf does not exclude its clause")
+
+    def count(self, clause):
+        count = self.number()
+        self.require(count <= len(clause), "too many conditions")
+        return count
+
+
+def check(model, text, data):
+    walk = Walk(data, 0, None, type("", (), {"inputs": 0}), None)
+    walk.require(walk.text(4) == b"BFC1", "this is no certificate")
+    statement, weight_bits, value_bits, coefficient_bits = walk.text(4)
+    walk.require(statement in (1, 2) and 8 <= weight_bits <= 50 and 8 <= value_bits <= 48 and
+                 8 <= coefficient_bits <= 48, "no such statement or grid")
+    walk.require(walk.text(32) == hashlib.sha256(model).digest(), "the certificate is about another model")
+    walk.require(walk.text(32) == hashlib.sha256(text).digest(), "the certificate is about another property")
+    walk.text(walk.number())
+    onnx, asked = Model(model), Property(text.decode("latin-1"))
+    if statement == 2:
+        words = [walk.text(walk.number()).decode("latin-1") for _ in range(asked.inputs)]
+        walk.require(all(re.fullmatch(r"-?\d+(/\d*[1-9]\d*)?", word) for word in words), "no such fraction")
+        walk.require(walk.at == len(data), "the certificate goes on behind its end")
+        point, at, tensors = [Fraction(word) for word in words], 0, []
+        for _, shape in onnx.inputs:
+            tensors.append(Tensor(shape, point[at:at + math.prod(shape)]))
+            at += math.prod(shape)
+        results = [x for tensor_ in run(onnx, tensors, Network()) for x in tensor_.data]
+        expect((len(point), len(results)) == (at, asked.outputs), "the property is about another network")
+        walk.require(asked.holds(asked.violation, point, results), "the point does not violate the property")
+        return 2
+    network = make_network(onnx)
+    expect((network.inputs, len(network.outputs)) == (asked.inputs, asked.outputs), "the property is about another network")
+    walk.checker, walk.inputs = Checker(network, value_bits, coefficient_bits), asked.inputs
+    for box, clauses in asked.cases.items():
+        lower = {i: walk.checker.floor(low) for i, (low, _) in enumerate(box)}
+        upper = {i: -walk.checker.floor(-high) for i, (_, high) in enumerate(box)}
+        walk.node(Part(lower, upper), clauses)
+    walk.require(walk.at == len(data), "the certificate goes on behind its end")
+    return 1
+
+
+def main(words):
+    if len(words) != 4:
+        print(__doc__, file=sys.stderr)
+        return 2
+    sys.setrecursionlimit(20000)
+    try:
+        files = []
+        for path in words[1:]:
+            with open(path, "rb") as file:
+                files.append(file.read())
+        statement = check(*files)
+    except NotProven as why:
+        print(f"not proven: {why}")
+        return 4
+    except Exception as why:  # whatever else goes wrong with a file is no verdict
+        print(f"bf_check.py: {type(why).__name__}: {why}", file=sys.stderr)
+        return 1
+    print("checked: verified" if statement == 1 else "checked: falsified")
+    return 0 if statement == 1 else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,356 @@
+"""Tests of certificates: bf-aot verify --proof, bf-check and its twin in Python. Run as cli_test.py is.
+
+BF_CHECK: the program bf-check.
+"""
+
+import hashlib
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from harness import MODELS, SOURCE, TINY, Case  # noqa: E402
+from small_models import ints, model, node, tensor, write_model  # noqa: E402
+
+BF_CHECK = os.environ["BF_CHECK"]
+sys.path.insert(0, str(SOURCE / "aot" / "check"))
+import bf_check as twin  # noqa: E402
+
+LEAF, LEAF_CHOICES, EMPTY, HALVE, CUT, NEURON, DERIVE, EACH = range(8)
+CHECKED = {0: "checked: verified\n", 3: "checked: falsified\n"}
+
+
+def numbers(rng, count):
+    return [round(rng.uniform(-1, 1), 3) for _ in range(count)]
+
+
+def asserts(inputs, outputs, last, low=-1, high=1):
+    text = "".join(f"(declare-const X_{i} Real)(assert (<= {low} X_{i} {high}))" for i in range(inputs))
+    return text + "".join(f"(declare-const Y_{i} Real)" for i in range(outputs)) + f"(assert {last})"
+
+
+def check(files, statement=None):
+    """The exit code of bf-check, which says nothing but that; the twin is asked, too, where its answer is given."""
+    ended = subprocess.run([BF_CHECK, *map(str, files)], capture_output=True, text=True, timeout=120)
+    if ended.returncode in CHECKED:
+        assert ended.stdout == CHECKED[ended.returncode], ended.stdout
+    elif ended.returncode == 4:
+        assert ended.stdout.startswith("not proven: "), ended.stdout
+    else:
+        assert ended.returncode in (1, 2) and ended.stdout == "" and ended.stderr, (files, ended)
+    if statement is not None:
+        found = subprocess.run([sys.executable, "-B", twin.__file__, *map(str, files)], capture_output=True, text=True)
+        assert found.returncode == statement, (found.returncode, statement, found.stdout, found.stderr)
+    return ended.returncode
+
+
+class Certificates(Case):
+    def proven(self, network, question, code, *more):
+        """Decides with a certificate, and checks that by both checkers."""
+        proof = self.work / "answer.bfc"
+        proof.unlink(missing_ok=True)
+        output, _ = self.run_tool("verify", network, question, "--proof", proof, "--jit", "off", *more, code=code)
+        self.assertIn("\nproof    ", output)
+        # The twin takes a microsecond for each product: certificates of a few leaves.
+        small = proof.stat().st_size < 500
+        self.assertEqual(check((network, question, proof), code if small else None), code)
+        return proof.read_bytes()
+
+    def test_answers_of_the_models_that_are_shipped(self):
+        for name, code in (("tiny_holds", 0), ("tiny_violated", 3), ("tiny_query", 3)):
+            self.proven(TINY, MODELS / "properties" / f"{name}.vnnlib", code)
+        self.proven(MODELS / "collision_avoidance_6x50.onnx",
+                    MODELS / "properties" / "collision_avoidance_6x50.vnnlib", 0)
+
+    def test_boxes_are_split(self):
+        network = MODELS / "collision_avoidance_6x50.onnx"
+        question = MODELS / "properties" / "collision_avoidance_6x50_wide.vnnlib"
+        proof = self.work / "wide.bfc"
+        found = self.run_json("verify", network, question, "--proof", proof)
+        self.assertEqual(check((network, question, proof)), 0)
+        self.assertEqual(found["proof"]["bytes"], proof.stat().st_size)
+        self.assertGreater(found["proof"]["leaves"], 100)
+
+    def test_neurons_are_split(self):
+        network, question = MODELS / "digits_64x2.onnx", MODELS / "properties" / "digits_64x2.vnnlib"
+        proof = self.proven(network, question, 0)
+        self.assertIn(NEURON, proof[100:])
+
+    def test_layers_of_every_kind(self):
+        rng = random.Random(5)
+        nodes = [node("Conv", ["x", "k", "b"], "c", "", ints("pads", [1, 1, 1, 1]) + ints("strides", [2, 1])),
+                 node("Relu", ["c"], "r"),
+                 node("Conv", ["r", "k2"], "d", "", 'attribute { name: "group" type: INT i: 2 }' +
+                      ints("pads", [1, 0, 0, 1]) + ints("dilations", [1, 2])),
+                 node("AveragePool", ["r"], "a", "", ints("kernel_shape", [2, 3]) + ints("strides", [1, 1])),
+                 node("MaxPool", ["r"], "m", "", ints("kernel_shape", [2, 3]) + ints("strides", [1, 1])),
+                 node("Sub", ["a", "m"], "s"),
+                 node("Transpose", ["s"], "t", "", ints("perm", [0, 1, 3, 2])),
+                 node("Flatten", ["t"], "f"), node("Relu", ["f"], "g"),
+                 node("MatMul", ["g", "w"], "h"), node("Mul", ["h", "w3"], "i"), node("Div", ["i", "w4"], "j"),
+                 node("Add", ["j", "w5"], "y")]
+        initializers = [tensor("k", (4, 1, 2, 3), numbers(rng, 24)), tensor("b", (4,), numbers(rng, 4)),
+                        tensor("k2", (2, 2, 1, 2), numbers(rng, 8)), tensor("w", (16, 2), numbers(rng, 32)),
+                        tensor("w3", (2,), (0.5, -3)), tensor("w4", (), (7,)), tensor("w5", (1, 2), (0.25, -1))]
+        nodes = [each for each in nodes if '"d"' not in each]
+        network = write_model(self.work / "layers.onnx", model("layers", nodes, initializers, (1, 1, 4, 4), (1, 2)))
+        verdicts = set()
+        for limit in (2, 0.9, 0.1):
+            question = self.write("p.vnnlib", asserts(16, 2, f"(or (>= Y_0 {limit}) (<= (+ Y_1 Y_0) -{limit * 3}))"))
+            code = self.run_json("verify", network, question, code=None)["verdict"]
+            verdicts.add(code)
+            self.proven(network, question, {"verified": 0, "falsified": 3}[code])
+        self.assertEqual(verdicts, {"verified", "falsified"})
+
+    def test_groups_and_residual_sums(self):
+        rng = random.Random(6)
+        nodes = [node("Conv", ["x", "k"], "c", "", 'attribute { name: "group" type: INT i: 2 }' +
+                      ints("pads", [1, 1, 1, 1])),
+                 node("Relu", ["c"], "r"), node("Add", ["r", "x"], "s"), node("Relu", ["s"], "q"),
+                 node("Add", ["q", "c"], "t"), node("Flatten", ["t"], "f"), node("Gemm", ["f", "w", "b"], "y", "",
+                 'attribute { name: "transB" type: INT i: 1 } attribute { name: "alpha" type: FLOAT f: 0.5 }')]
+        initializers = [tensor("k", (2, 1, 3, 3), numbers(rng, 18)), tensor("w", (2, 18), numbers(rng, 36)),
+                        tensor("b", (2,), numbers(rng, 2))]
+        network = write_model(self.work / "sums.onnx", model("sums", nodes, initializers, (1, 2, 3, 3), (1, 2)))
+        for limit, code in ((5, 3), (9, 0)):
+            question = self.write("p.vnnlib", asserts(18, 2, f"(and (>= Y_0 {limit}) (<= Y_1 (* 3 Y_0)))"))
+            self.proven(network, question, code)
+
+    def test_what_the_checker_does_not_take_is_refused_at_once(self):
+        nodes = [node("Sigmoid", ["x"], "s"), node("MatMul", ["s", "w"], "y")]
+        network = write_model(self.work / "s.onnx", model("s", nodes, [tensor("w", (2, 1), (1, 1))], (1, 2), (1, 1)))
+        question = self.write("p.vnnlib", asserts(2, 1, "(>= Y_0 5)"))
+        self.assert_refused("BF3022", "verify", network, question, "--proof", "x.bfc",
+                            says=("operator Sigmoid is not in the checker's table",))
+        self.assert_refused("BF3022", "verify", TINY, MODELS / "properties" / "tiny_energy.vnnlib", "--proof", "x.bfc")
+        self.assert_refused("BF3021", "verify", TINY, MODELS / "properties" / "tiny_holds.vnnlib", "--proof", "x.bfc",
+                            "--semantics", "float32")
+
+    def test_a_certificate_that_takes_too_long_is_not_written(self):
+        self.assert_refused("BF3023", "verify", MODELS / "collision_avoidance_6x50.onnx",
+                            MODELS / "properties" / "collision_avoidance_6x50_wide.vnnlib", "--proof", "x.bfc",
+                            "--proof-seconds", "0.01", says=("the answer is 'verified'",))
+
+
+class Records(Case):
+    """Certificates that are written by hand, of y = relu(x0 + x1) + relu(x0 - x1)."""
+
+    def setUp(self):
+        super().setUp()
+        nodes = [node("MatMul", ["x", "w"], "z"), node("Relu", ["z"], "r"), node("MatMul", ["r", "v"], "y")]
+        self.network = write_model(self.work / "three.onnx", model(
+            "three", nodes, [tensor("w", (2, 2), (1, 1, 1, -1)), tensor("v", (2, 1), (1, 1))], (1, 2), (1, 1)))
+
+    def question(self, last):
+        return self.write("p.vnnlib", asserts(2, 1, last))
+
+    def header(self, question, statement=1, grid=(44, 36, 40)):
+        digests = [hashlib.sha256(pathlib.Path(path).read_bytes()).digest() for path in (self.network, question)]
+        return b"BFC1" + bytes([statement, *grid]) + b"".join(digests) + b"\x04hand"
+
+    def checked(self, question, records, code, **header):
+        path = self.work / "hand.bfc"
+        path.write_bytes(self.header(question, **header) + bytes(records))
+        self.assertEqual(check((self.network, question, path), code), code, records)
+
+    def test_the_worked_example(self):
+        question = self.question("(>= Y_0 2.75)")
+        self.checked(question, [HALVE, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 0], 0)
+        self.checked(question, [HALVE, 1, DERIVE, LEAF, 0, DERIVE, LEAF, 0], 0)
+        self.checked(question, [CUT, 0, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 0], 0)
+        self.checked(question, [HALVE, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 0], 0, grid=(20, 20, 20))
+        for records in ([DERIVE, LEAF, 0],                                          # the bound is 3
+                        [HALVE, 2, DERIVE, LEAF, 0, DERIVE, LEAF, 0],               # none
+                        [CUT, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, DERIVE, LEAF, 0, DERIVE, LEAF, 0],  # outside
+                        [HALVE, 0, LEAF, 0, DERIVE, LEAF, 0],                       # nothing is derived
+                        [HALVE, 0, DERIVE, LEAF, 1, DERIVE, LEAF, 0],               # no such condition
+                        [HALVE, 0, DERIVE, LEAF, 0, EMPTY],                         # it is not
+                        [HALVE, 0, DERIVE, LEAF, 0],                                # a half is missing
+                        [HALVE, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 0, LEAF],         # more than the tree
+                        [EACH, DERIVE, LEAF, 0], [8], [0xff] * 12, [DERIVE] * 50, []):
+            self.checked(question, records, 4)
+
+    def test_neurons(self):
+        question = self.question("(>= Y_0 2.25)")
+        # z0 >= 0 and z1 <= 0 make y = x0 + x1 and x0 <= x1, so y <= 2; both >= 0: y = 2 x0.
+        chosen = [LEAF_CHOICES, 1, 0, 1]
+        half = 1 << 39  # of 2^-40
+        varint = [128 | half >> shift & 127 for shift in range(0, 35, 7)] + [half >> 35]
+        zero = chosen + [2, 0, 0]
+        both = [NEURON, 1] + [LEAF, 0] * 2
+        self.checked(question, [DERIVE, NEURON, 0] + both + both, 0)
+        self.checked(question, [DERIVE, NEURON, 0, NEURON, 1] + zero * 2 + both, 0)
+        self.checked(question, [DERIVE, NEURON, 0, NEURON, 1] + zero + chosen + [2, 0] + varint + both, 0)
+        self.checked(question, [DERIVE, NEURON, 0, NEURON, 0, LEAF, 0, LEAF, 0, LEAF, 0], 4)   # twice
+        self.checked(question, [DERIVE, NEURON, 2] + both + both, 4)                           # none
+        self.checked(question, [NEURON, 0] + both + both, 4)                                   # nothing is derived
+        self.checked(question, [DERIVE, NEURON, 0, LEAF, 0, LEAF, 0], 4)                       # the bound is 2.5
+        self.checked(question, [DERIVE, NEURON, 0, NEURON, 1] + zero * 2 + both[:-2], 4)
+        self.checked(question, [DERIVE, NEURON, 0, NEURON, 1] + chosen + [4, 0, 0] + zero + both, 4)
+        self.checked(question, [DERIVE, NEURON, 0, NEURON, 1] + chosen + [2, 0] + [0xff] * 8 + [0x7f] + zero + both, 4)
+
+    def test_slopes_and_combinations(self):
+        # y <= -0.5 is refuted by slopes of 0 and y >= 0; with slopes of 1, y >= 2 x0 >= -2.
+        question = self.question("(<= Y_0 -0.5)")
+        self.checked(question, [DERIVE, LEAF_CHOICES, 1, 0, 1, 1, 2, 0, 0, 0, 0], 0)
+        self.checked(question, [DERIVE, LEAF_CHOICES, 1, 0, 1, 1, 2, 0, 128, 0, 128], 4)
+        self.checked(question, [DERIVE, LEAF_CHOICES, 1, 0, 1, 1, 2, 0, 0, 0, 129], 4)
+        self.checked(question, [DERIVE, LEAF_CHOICES, 1, 0, 1, 1, 2, 0, 0, 1, 0], 4)    # no such neuron
+        self.checked(question, [DERIVE, LEAF_CHOICES, 0, 0], 4)                         # 0 > 0
+        self.checked(question, [DERIVE, LEAF_CHOICES, 2, 0, 1, 0, 1, 0], 4)             # more than there are
+        # x0 >= 0.5 + x1 and x1 >= 0.5 + x0 exclude each other: their sum does.
+        question = self.question("(and (>= X_0 (+ 0.5 X_1)) (>= X_1 (+ 0.5 X_0)) (<= Y_0 9))")
+        self.checked(question, [DERIVE, LEAF_CHOICES, 2, 0, 1, 1, 1, 0], 0)
+        self.checked(question, [DERIVE, LEAF_CHOICES, 2, 0, 1, 1, 2, 0], 4)
+        self.checked(question, [DERIVE, LEAF, 0], 4)
+
+    def test_each_clause_and_strict_conditions(self):
+        question = self.question("(or (>= Y_0 3.5) (< Y_0 -2))")
+        self.checked(question, [DERIVE, LEAF, 0, 0], 0)
+        self.checked(question, [DERIVE, EACH, LEAF, 0, LEAF, 0], 0)
+        self.checked(question, [DERIVE, EACH, LEAF, 0], 4)
+        self.checked(question, [DERIVE, EACH, EACH, LEAF, 0, LEAF, 0, LEAF, 0], 4)
+        # relu >= 0 is met exactly: < 0 never holds, <= 0 does.
+        zeros = [DERIVE, LEAF_CHOICES, 1, 0, 1, 1, 2, 0, 0, 0, 0]
+        self.checked(self.question("(< Y_0 0)"), zeros, 0)
+        self.checked(self.question("(<= Y_0 0)"), zeros, 4)
+
+    def test_points(self):
+        question = self.question("(>= Y_0 2)")
+        point = lambda *words: [x for word in words for x in (len(word), *word.encode())]  # noqa: E731
+        self.checked(question, point("1", "1/3"), 3, statement=2)
+        self.checked(question, point("1", "-1"), 3, statement=2)
+        self.checked(question, point("1/2", "1/3"), 4, statement=2)
+        self.checked(question, point("3", "0"), 4, statement=2)  # outside of the box
+        self.checked(question, point("1"), 4, statement=2)
+        self.checked(question, point("1", "0", "0"), 4, statement=2)
+        for word in ("1/0", "", "1e3", "-", "1/-2", "0x1"):
+            path = self.work / "hand.bfc"
+            path.write_bytes(self.header(question, statement=2) + bytes(point(word, "0")))
+            self.assertIn(check((self.network, question, path)), (1, 4))
+
+    def test_headers(self):
+        question = self.question("(>= Y_0 3.5)")
+        for grid in ((44, 36, 49), (51, 36, 40), (44, 49, 40), (7, 36, 40), (44, 0, 40)):
+            self.checked(question, [DERIVE, LEAF, 0], 4, grid=grid)
+        self.checked(question, [DERIVE, LEAF, 0], 4, statement=3)
+        self.checked(question, [DERIVE, LEAF, 0], 0)
+
+    def test_other_files_are_no_part_of_the_statement(self):
+        holds, other = self.question("(>= Y_0 3.5)"), self.work / "other.vnnlib"
+        other.write_text(holds.read_text().replace("3.5", "1.5"))  # false
+        path = self.work / "hand.bfc"
+        path.write_bytes(self.header(holds) + bytes([DERIVE, LEAF, 0]))
+        self.assertEqual(check((self.network, other, path), 4), 4)
+        self.assertEqual(check((TINY, holds, path), 4), 4)
+
+    def test_false_properties_have_no_certificate(self):
+        """Trees of every shape, at random, of a property that is false by little."""
+        question = self.question("(or (>= Y_0 2) (and (>= Y_0 1) (>= X_0 0.75)))")
+        rng = random.Random(7)
+
+        def tree(depth):
+            kind = rng.choice([DERIVE, LEAF, LEAF_CHOICES, EMPTY, HALVE, CUT, NEURON, EACH]) if depth < 5 else LEAF
+            below = lambda: tree(depth + 1)  # noqa: E731
+            if kind == DERIVE or depth == 0:
+                return [DERIVE] + below()
+            if kind == HALVE:
+                return [HALVE, rng.randrange(2)] + below() + below()
+            if kind == CUT:
+                return [CUT, rng.randrange(2), rng.randrange(128)] + below() + below()
+            if kind == NEURON:
+                return [NEURON, rng.randrange(2)] + below() + below()
+            if kind == EACH:
+                return [EACH] + below() + below()
+            if kind == LEAF_CHOICES:
+                return [LEAF_CHOICES] + [1, 0, rng.randrange(9), 1, 1, rng.randrange(2), rng.randrange(129)] * 2
+            return [kind] + ([0, rng.randrange(2)] if kind == LEAF else [])
+
+        path = self.work / "hand.bfc"
+        for _ in range(400):
+            path.write_bytes(self.header(question) + bytes(tree(0)))
+            self.assertEqual(check((self.network, question, path)), 4)
+
+
+class Mutations(Case):
+    def mutate(self, network, question, proof, statement, count, seed):
+        rng, path, accepted = random.Random(seed), self.work / "mutated.bfc", 0
+        for k in range(count):
+            data = bytearray(proof)
+            at = rng.randrange(len(data))
+            data[at] ^= rng.randrange(1, 256)
+            if k % 5 == 4:
+                del data[rng.randrange(len(data)):]
+            path.write_bytes(data)
+            code = check((network, question, path))
+            self.assertIn(code, (statement, 1, 4))
+            # What names the statement is read: magic, statement and digests.
+            if at in (0, 1, 2, 3, 4) or 8 <= at < 72:
+                self.assertEqual(code, 4)
+            if code == statement:
+                accepted += 1
+                if accepted <= 10:
+                    self.assertEqual(check((network, question, path), statement), statement)
+        return accepted
+
+    def test_bytes_of_certificates(self):
+        questions = [(TINY, "tiny_holds", 0, 1200), (TINY, "tiny_violated", 3, 800),
+                     (MODELS / "digits_64x2.onnx", "digits_64x2", 0, 1000)]
+        for network, name, code, count in questions:
+            question, proof = MODELS / "properties" / f"{name}.vnnlib", self.work / f"{name}.bfc"
+            self.run_tool("verify", network, question, "--proof", proof, "--jit", "off", code=code)
+            accepted = self.mutate(network, question, proof.read_bytes(), code, count, 3)
+            self.assertLess(accepted, count // 2)  # a byte of the tool's name, say
+
+    def test_bytes_of_the_model_and_of_the_property(self):
+        """With their digests, as one would who writes certificates: errors, never an end by a signal."""
+        question = MODELS / "properties" / "tiny_holds.vnnlib"
+        rng, proof = random.Random(4), self.work / "p.bfc"
+        self.run_tool("verify", TINY, question, "--proof", proof, "--jit", "off")
+        records = proof.read_bytes()[72:]
+        for k in range(1200):
+            files = [bytearray(TINY.read_bytes()), bytearray(question.read_bytes())]
+            data = files[k % 2]
+            for _ in range(rng.randrange(1, 4)):
+                data[rng.randrange(len(data))] = rng.choice((0, 1, 127, 128, 255, rng.randrange(256)))
+            paths = [self.work / "m.onnx", self.work / "p.vnnlib", self.work / "m.bfc"]
+            for path, each in zip(paths, files):
+                path.write_bytes(each)
+            paths[2].write_bytes(b"BFC1\x01\x2c\x24\x28" + b"".join(hashlib.sha256(x).digest() for x in files) + records)
+            self.assertIn(check(paths), (0, 1, 4))
+
+
+class Independence(unittest.TestCase):
+    def test_no_instruction_is_of_floating_point(self):
+        objdump = shutil.which("objdump")
+        if objdump is None or os.uname().machine not in ("x86_64", "aarch64"):
+            self.skipTest("skipped: no objdump, or another machine")
+        code = subprocess.run([objdump, "-d", "--no-show-raw-insn", BF_CHECK], capture_output=True, text=True,
+                              check=True).stdout
+        lines = [line for line in code.splitlines() if ":\t" in line]
+        self.assertGreater(len(lines), 10000)
+        floats = ("%xmm", "%ymm", "%zmm", "%st", "\tfld", "\tfst") if os.uname().machine == "x86_64" else \
+            ("\tfmov", "\tfadd", "\tfmul", "\tfdiv", "\tscvtf", "\tfcvt")
+        self.assertEqual([line for line in lines if any(each in line for each in floats)], [])
+
+    def test_sizes(self):
+        """What an assessor reads: lines that are neither empty nor comments alone."""
+        folder = SOURCE / "aot" / "check"
+        count = lambda path, mark: sum(1 for line in path.read_text().splitlines()  # noqa: E731
+                                       if line.strip() and not line.strip().startswith(mark))
+        self.assertLessEqual(sum(count(path, "//") for path in folder.glob("*.[ch]*")), 2500)
+        self.assertLessEqual(count(folder / "bf_check.py", "#"), 600)
+
+    def test_usage(self):
+        ended = subprocess.run([BF_CHECK, "--help"], capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stdout[:16]), (0, "Usage: bf-check "))
+        self.assertEqual(subprocess.run([BF_CHECK], capture_output=True).returncode, 2)
+        self.assertEqual(subprocess.run([BF_CHECK, "a", "b", "c"], capture_output=True).returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
