@@ -5,10 +5,12 @@ The readable twin of bf-check, for small proofs: the same files, records and exi
 choices that the certificate leaves to a rule are rounded, and bounds, outwards, to the certificate's grid.
 """
 
+import copy
 import hashlib
 import heapq
 import itertools
 import math
+import pathlib
 import re
 import struct
 import sys
@@ -61,7 +63,7 @@ def signed(value):
 
 
 def repeated(values, code):
-    """The numbers of a repeated field, which may be packed. code: of struct, or None for varints."""
+    # The numbers of a repeated field, which may be packed. code: of struct, or None for varints.
     numbers = []
     for value in values:
         if isinstance(value, int):
@@ -91,12 +93,11 @@ def last(message, number, otherwise):
 
 
 # Element type: the code of raw data, the field that else holds the elements, and its code.
-TYPES = {1: ("<f", 4, "<f"), 6: ("<i", 5, None), 7: ("<q", 7, None), 9: ("<B", 5, None), 11: ("<d", 10, "<d")}
+TYPES = {1: ("<f", 4, "<f"), 6: ("<i", 5, None), 7: ("<q", 7, None), 11: ("<d", 10, "<d")}
 
 
 class Tensor:
-    """A shape, and in row-major order numbers, or elements of the network (computed)."""
-
+    # A shape, and in row-major order numbers, or elements of the network (computed).
     def __init__(self, shape, data, computed=False, integral=False):
         expect(math.prod(shape) == len(data), "shapes do not fit")
         self.shape, self.data, self.computed, self.integral = list(shape), list(data), computed, integral
@@ -111,7 +112,7 @@ def tensor(data):
     numbers = repeated(raw[-1:], raw_code) if raw else repeated(of(message, field), code)
     if kind == 6:
         numbers = [(x + 2**31) % 2**32 - 2**31 for x in numbers]
-    return Tensor(repeated(of(message, 1), None), [exact(x) for x in numbers], integral=kind in (6, 7, 9))
+    return Tensor(repeated(of(message, 1), None), [exact(x) for x in numbers], integral=kind in (6, 7))
 
 
 def attribute(data):
@@ -152,13 +153,12 @@ class Model:
         self.constants = {last(fields(x), 8, b"").decode("latin-1"): tensor(x) for x in of(graph, 5)}
         inputs = [graph_input(x) for x in of(graph, 11)]
         self.inputs = [(name, shape) for name, shape, kind in inputs if name not in self.constants]
-        for name, _, kind in inputs:
-            expect(name in self.constants or kind in (1, 11), "an input's type is not in the checker's table")
+        expect(all(name in self.constants or kind in (1, 11) for name, _, kind in inputs), "an input's type")
         self.outputs = [graph_input(x)[0] for x in of(graph, 12)]
 
 
 # ---- The network -----------------------------------------------------------------------------------------------------
-# An element is ("input",), ("affine", [(element, weight), ...], bias), ("relu", element) or ("max", elements).
+# An element is ("input",), ("affine", [(element, weight), ...], bias) or ("relu", element).
 
 class Network:
     def __init__(self):
@@ -179,7 +179,7 @@ def shape_of_both(a, b):
 
 
 def spread(x, shape):
-    """The data of x, broadcast to a shape."""
+    # The data of x, broadcast to a shape.
     strides, step = [], 1
     for extent in reversed(x.shape):
         strides.insert(0, 0 if extent == 1 else step)
@@ -189,19 +189,23 @@ def spread(x, shape):
 
 
 class Rules:
-    """One method an operator: from tensors and attributes to tensors."""
-
+    # One method an operator: from tensors and attributes to tensors.
     def __init__(self, network):
         self.network = network
 
     def sums(self, shape, rows, constant):
-        """Rows ([(element or number, weight)], bias): numbers where all is constant, else elements."""
+        # Rows ([(element or number, weight)], bias): numbers where all is constant, else elements.
         if constant:
             return Tensor(shape, [sum((x * w for x, w in terms), bias) for terms, bias in rows])
         make = lambda terms, bias: self.network.add("affine", [(x, w) for x, w in terms if w != 0], bias)
         return Tensor(shape, [make(terms, bias) for terms, bias in rows], True)
 
-    def add(self, a, b, factor=1):
+    def scale(self, a, b):
+        shape = shape_of_both(a.shape, b.shape)
+        rows = [([(x, y)], Fraction(0)) for x, y in zip(spread(a, shape), spread(b, shape))]
+        return self.sums(shape, rows, not a.computed)
+
+    def Add(self, n, a, b, factor=1):
         shape = shape_of_both(a.shape, b.shape)
         rows = []
         for x, y in zip(spread(a, shape), spread(b, shape)):
@@ -214,16 +218,8 @@ class Rules:
             rows.append((terms, bias))
         return self.sums(shape, rows, not (a.computed or b.computed))
 
-    def scale(self, a, b):
-        shape = shape_of_both(a.shape, b.shape)
-        rows = [([(x, y)], Fraction(0)) for x, y in zip(spread(a, shape), spread(b, shape))]
-        return self.sums(shape, rows, not a.computed)
-
-    def Add(self, n, a, b):
-        return self.add(a, b)
-
     def Sub(self, n, a, b):
-        return self.add(a, b, -1)
+        return self.Add(n, a, b, -1)
 
     def Mul(self, n, a, b):
         expect(not (a.computed and b.computed), "a product of two computed tensors is not in the checker's table")
@@ -232,9 +228,6 @@ class Rules:
     def Div(self, n, a, b):
         expect(not b.computed and all(b.data), "such a divisor is not in the checker's table")
         return self.scale(a, Tensor(b.shape, [1 / x for x in b.data]))
-
-    def Neg(self, n, a):
-        return self.scale(a, Tensor([], [Fraction(-1)]))
 
     def Relu(self, n, a):
         make = (lambda x: self.network.add("relu", x)) if a.computed else (lambda x: max(x, Fraction(0)))
@@ -267,7 +260,7 @@ class Rules:
                             n.get("alpha", 1), c)
 
     def windows(self, n, x, size):
-        """The places of a window over two axes, as lists of (tap, row, column) that lie in the image."""
+        # The places of a window over two axes, as lists of (tap, row, column) that lie in the image.
         expect(len(x.shape) == 4 and len(size) == 2, "images of other than two axes are not in the checker's table")
         expect(n.get("auto_pad", "NOTSET") == "NOTSET" and not n.get("ceil_mode", 0), "such a padding is not in the table")
         strides, steps, pads = n.get("strides", [1, 1]), n.get("dilations", [1, 1]), n.get("pads", [0] * 4)
@@ -299,26 +292,16 @@ class Rules:
             rows.append((terms, bias.data[out] if bias else Fraction(0)))
         return self.sums([x.shape[0], outs] + places, rows, not x.computed)
 
-    def pooled(self, n, x, mean):
+    def AveragePool(self, n, x):
         size = n.get("kernel_shape", [])
         places, windows = self.windows(n, x, size)
-        results = []
+        rows = []
         for image, window in itertools.product(range(x.shape[0] * x.shape[1]), windows):
             expect(window, "a window lies in the padding alone")
+            weight = Fraction(1, math.prod(size) if n.get("count_include_pad", 0) else len(window))
             read = [x.data[(image * x.shape[2] + row) * x.shape[3] + column] for _, row, column in window]
-            count = math.prod(size) if n.get("count_include_pad", 0) else len(read)
-            results.append(([(y, Fraction(1, count)) for y in read], Fraction(0)) if mean else read)
-        shape = x.shape[:2] + places
-        if mean:
-            return self.sums(shape, results, not x.computed)
-        make = (lambda read: self.network.add("max", read)) if x.computed else max
-        return Tensor(shape, [make(read) for read in results], x.computed)
-
-    def AveragePool(self, n, x):
-        return self.pooled(n, x, True)
-
-    def MaxPool(self, n, x):
-        return self.pooled(n, x, False)
+            rows.append(([(y, weight) for y in read], Fraction(0)))
+        return self.sums(x.shape[:2] + places, rows, not x.computed)
 
     def moved(self, x, shape, source):
         return Tensor(shape, [x.data[i] for i in source], x.computed, x.integral)
@@ -326,8 +309,7 @@ class Rules:
     def Identity(self, n, x):
         return x
 
-    def Dropout(self, n, x, ratio=None):
-        return x
+    Dropout = Identity
 
     def Constant(self, n):
         expect(isinstance(n.get("value"), Tensor), "a constant without attribute value is not in the checker's table")
@@ -346,20 +328,6 @@ class Rules:
         expect(extents.count(-1) <= 1 and known > 0, "shapes do not fit")
         return self.moved(x, [len(x.data) // known if s == -1 else s for s in extents], range(len(x.data)))
 
-    def axes(self, n, axes, rank):
-        values = [int(i) for i in axes.data] if axes else n.get("axes")
-        return values and [i + rank if i < 0 else i for i in values]
-
-    def Squeeze(self, n, x, axes=None):
-        gone = self.axes(n, axes, len(x.shape)) or [i for i, s in enumerate(x.shape) if s == 1]
-        expect(all(x.shape[i] == 1 for i in gone), "an axis that is left out has more than one position")
-        return self.moved(x, [s for i, s in enumerate(x.shape) if i not in gone], range(len(x.data)))
-
-    def Unsqueeze(self, n, x, axes=None):
-        rank = len(x.shape) + (len(axes.data) if axes else len(n.get("axes", [])))
-        added, rest = self.axes(n, axes, rank), iter(x.shape)
-        return self.moved(x, [1 if i in added else next(rest) for i in range(rank)], range(len(x.data)))
-
     def Transpose(self, n, x):
         perm = n.get("perm", list(range(len(x.shape)))[::-1])
         expect(sorted(perm) == list(range(len(x.shape))), "perm is no permutation")
@@ -371,14 +339,12 @@ class Rules:
 
 ATTRIBUTES = {"AveragePool": "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides",
               "Constant": "value", "Conv": "auto_pad dilations group kernel_shape pads strides", "Flatten": "axis",
-              "Gemm": "alpha beta transA transB", "Reshape": "allowzero", "Squeeze": "axes", "Unsqueeze": "axes",
-              "MaxPool": "auto_pad ceil_mode dilations kernel_shape pads strides", "Transpose": "perm",
-              "Dropout": "ratio seed"}
+              "Gemm": "alpha beta transA transB", "Reshape": "allowzero", "Transpose": "perm", "Dropout": "ratio seed"}
 OPERATORS = [name for name in vars(Rules) if name[0].isupper()]
 
 
 def run(model, inputs, network):
-    """The tensors of the outputs, from those of the inputs."""
+    # The tensors of the outputs, from those of the inputs.
     values, rules = dict(model.constants), Rules(network)
     values.update(zip((name for name, _ in model.inputs), inputs))
     for node in model.nodes:
@@ -387,7 +353,7 @@ def run(model, inputs, network):
                f"operator {node.op} is not in the checker's table")
         expect(all(not x or x in values for x in node.inputs), f"operator {node.op} reads what no earlier node makes")
         read = [values[x] if x else None for x in node.inputs]
-        movers = ("Identity", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Constant")
+        movers = ("Identity", "Reshape", "Transpose", "Flatten", "Constant")
         expect(node.op in movers or not any(x and x.integral for x in read), "arithmetic of integers is not in the table")
         values[node.outputs[0]] = getattr(rules, node.op)(node.attributes, *read)
     return [values[name] for name in model.outputs]
@@ -435,7 +401,7 @@ class Property:
                     expect(kind in ("declare-input", "declare-output") and element == "Real", "not in the grammar")
                     extents = [int(x) for x in shape.strip("[]").split(",") if x]
                     for index in itertools.product(*map(range, extents)):
-                        self.declare(name + "[" + ",".join(map(str, index)) + "]" * 1, kind == "declare-input")
+                        self.declare(name + "[" + ",".join(map(str, index)) + "]", kind == "declare-input")
             elif command == "assert":
                 asserts.append(rest[0])
             else:
@@ -446,10 +412,7 @@ class Property:
     def declare(self, name, is_input):
         expect(name not in self.numbers, "the property declares a name twice")
         self.numbers[name] = (is_input, self.inputs if is_input else self.outputs)
-        if is_input:
-            self.inputs += 1
-        else:
-            self.outputs += 1
+        self.inputs, self.outputs = self.inputs + is_input, self.outputs + (not is_input)
 
     def linear(self, e):
         if isinstance(e, str):
@@ -499,7 +462,7 @@ class Property:
         return [sum(x, []) for x in itertools.product(*parts)]
 
     def find_cases(self):
-        """Box -> its clauses, each a list of conditions, in the order of the file."""
+        # Box -> its clauses, each a list of conditions, in the order of the file.
         cases = {}
         for conjunction in self.alternatives(self.violation):
             lower, upper, rest = {}, {}, []
@@ -533,13 +496,9 @@ class Property:
 # ---- The proof -------------------------------------------------------------------------------------------------------
 
 class Part:
-    """Bounds of elements, as multiples of the grid; the neurons that are split, with their sides."""
-
-    def __init__(self, lower, upper, path=(), derived=False, empty=False):
-        self.lower, self.upper, self.path, self.derived, self.empty = dict(lower), dict(upper), path, derived, empty
-
-    def copy(self):
-        return Part(self.lower, self.upper, self.path, self.derived, self.empty)
+    # Bounds of elements, as multiples of the grid; the neurons that are split, with their sides.
+    def __init__(self, lower, upper):
+        self.lower, self.upper, self.path, self.derived, self.empty = lower, upper, (), False, False
 
     def meet(self, element, low, high):
         self.lower[element] = max(low, self.lower.get(element, low))
@@ -550,16 +509,14 @@ class Part:
 class Checker:
     def __init__(self, network, value_bits, coefficient_bits):
         self.network, self.unit, self.fine = network, Fraction(1, 2**value_bits), 2**coefficient_bits
-        self.relu_number, self.feeds = {}, set(network.neurons)
-        for element, (kind, *_) in enumerate(network.elements):
-            if kind == "relu":
-                self.relu_number[element] = len(self.relu_number)
+        relus = [element for element, (kind, *_) in enumerate(network.elements) if kind == "relu"]
+        self.relu_number, self.feeds = {element: n for n, element in enumerate(relus)}, set(network.neurons)
 
     def floor(self, value):
         return math.floor(value / self.unit)
 
     def lower_bound(self, part, terms, constant, slopes=None, multipliers=None):
-        """A number that sum(terms) + constant is not below, at any point of the part."""
+        # A number that sum(terms) + constant is not below, at any point of the part.
         sums, heap = {}, []
 
         def give(element, coefficient):
@@ -569,22 +526,20 @@ class Checker:
 
         for element, coefficient in terms:
             give(element, coefficient)
-        if multipliers:
-            for relu, n in self.relu_number.items():
-                if multipliers.get(n):
-                    give(relu, Fraction(0))
+        for relu, n in self.relu_number.items():
+            if (multipliers or {}).get(n):
+                give(relu, Fraction(0))
         while heap:
             element = -heapq.heappop(heap)
             a = sums.pop(element)
             kind, *what = self.network.elements[element]
-            low, high = part.lower[element] * self.unit, part.upper[element] * self.unit
             if kind == "input":
-                constant += min(a * low, a * high)
+                constant += min(a * part.lower[element], a * part.upper[element]) * self.unit
             elif kind == "affine":
                 constant += a * what[1]
                 for read, weight in what[0]:
                     give(read, a * weight)
-            elif kind == "relu":
+            else:
                 n, z = self.relu_number[element], what[0]
                 low, high = part.lower[z] * self.unit, part.upper[z] * self.unit
                 b = self.kept(a, low, high, slopes.get(n) if slopes else None)
@@ -593,17 +548,9 @@ class Checker:
                 ends = [a * max(z, 0) - b * z for z in (low, high)] + ([0] if low < 0 < high else [])
                 constant += min(ends)  # a max(z, 0) - b z is linear on either side of 0
                 give(z, b)
-            else:
-                best = max(what[0], key=lambda x: part.lower[x])  # the first of equal ones
-                others = [part.upper[x] for x in what[0] if x != best]
-                if a >= 0 or all(x <= part.lower[best] for x in others):
-                    give(best, a)
-                else:
-                    constant += a * max(others + [part.upper[best]]) * self.unit
         return constant
 
-    def kept(self, a, low, high, slope):
-        """The coefficient of z in the line below a max(z, 0). Any would do."""
+    def kept(self, a, low, high, slope):  # any would do
         if low >= 0 or high <= 0:
             return a if low >= 0 else Fraction(0)
         share = high / (high - low) if a < 0 else Fraction(slope, 128) if slope is not None else int(low + high > 0)
@@ -624,11 +571,9 @@ class Checker:
                         part.meet(element, *((bound, part.upper[element]) if sign > 0 else (part.lower[element], -bound)))
             elif kind == "relu":
                 part.meet(element, max(0, part.lower[what[0]]), max(0, part.upper[what[0]]))
-            elif kind == "max":
-                part.meet(element, max(part.lower[x] for x in what[0]), max(part.upper[x] for x in what[0]))
 
     def split(self, part, neuron, side):
-        half, z = part.copy(), self.network.neurons[neuron]
+        half, z = copy.deepcopy(part), self.network.neurons[neuron]
         half.path += ((neuron, side),)
         half.meet(z, *((0, max(0, part.upper[z])) if side > 0 else (min(0, part.lower[z]), 0)))
         half.empty = half.empty or (part.upper[z] < 0 if side > 0 else part.lower[z] > 0)
@@ -636,22 +581,16 @@ class Checker:
 
 
 class Walk:
-    """Reads the tree of a case, and checks each leaf."""
-
+    # Reads the tree of a case, and checks each leaf.
     def __init__(self, data, at, checker, property_, clauses):
         self.data, self.at, self.checker, self.inputs, self.clauses = data, at, checker, property_.inputs, clauses
 
-    def fail(self, why):
-        raise NotProven(f"byte {self.at}: {why}")
-
     def require(self, condition, why):
         if not condition:
-            self.fail(why)
+            raise NotProven(f"byte {self.at}: {why}")
 
     def byte(self):
-        self.require(self.at < len(self.data), "the certificate ends too early")
-        self.at += 1
-        return self.data[self.at - 1]
+        return self.text(1)[0]
 
     def number(self):
         value = shift = 0
@@ -688,7 +627,7 @@ class Walk:
                 coded = self.number()
                 place = coded >> 1 if coded % 2 == 0 else ~(coded >> 1)
             self.require(low <= place <= high, "an input is cut outside of its part")
-            first = part.copy()
+            first = copy.deepcopy(part)
             first.upper[i] = place
             self.node(first, clauses, depth + 1)
             part.lower[i] = place
@@ -702,12 +641,14 @@ class Walk:
         else:
             self.require(tag == 7 and len(clauses) > 1, "no such record")
             for clause in clauses:
-                self.node(part.copy(), [clause], depth + 1)
+                self.node(copy.deepcopy(part), [clause], depth + 1)
 
     def leaf(self, part, clause, chooses):
         weights, slopes, multipliers = [], {}, {}
         if chooses:
-            weights = [(self.number(), self.number()) for _ in range(self.count(clause))]
+            count = self.number()
+            self.require(count <= len(clause), "too many conditions")
+            weights = [(self.number(), self.number()) for _ in range(count)]
             flags = self.byte()
             self.require(flags < 4, "no such flags")
             n = -1
@@ -734,11 +675,6 @@ class Walk:
         self.require(part.derived, "a leaf's bounds are not derived")
         bound = self.checker.lower_bound(part, terms, constant, slopes, multipliers)
         self.require(bound > 0 or (closed and bound == 0), "the bound of a leaf does not exclude its clause")
-
-    def count(self, clause):
-        count = self.number()
-        self.require(count <= len(clause), "too many conditions")
-        return count
 
 
 def check(model, text, data):
@@ -776,15 +712,10 @@ def check(model, text, data):
 
 def main(words):
     if len(words) != 4:
-        print(__doc__, file=sys.stderr)
-        return 2
+        return print(__doc__, file=sys.stderr) or 2
     sys.setrecursionlimit(20000)
     try:
-        files = []
-        for path in words[1:]:
-            with open(path, "rb") as file:
-                files.append(file.read())
-        statement = check(*files)
+        statement = check(*(pathlib.Path(path).read_bytes() for path in words[1:]))
     except NotProven as why:
         print(f"not proven: {why}")
         return 4

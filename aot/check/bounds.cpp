@@ -106,13 +106,9 @@ void Bounder::derive(Part& part) {
         interval(part, layer, row);
         continue;
       }
-      i64 low = 0, high = 0;
-      for (u32 i = layer.start[row]; i < layer.start[row + 1]; ++i) {
-        const bool first = i == layer.start[row] && layer.kind == Kind::kMax;
-        low = first ? part.lower[layer.column[i]] : std::max(low, part.lower[layer.column[i]]);
-        high = first ? part.upper[layer.column[i]] : std::max(high, part.upper[layer.column[i]]);
-      }
-      meet(part, element, low, high);
+      const u32 argument = layer.column[row];
+      meet(part, element, std::max<i64>(part.lower[argument], 0),
+           std::max<i64>(part.upper[argument], 0));
     }
     if (layer.kind != Kind::kAffine) continue;
     for (u32 row = 0; row < layer.count && !part.empty; ++row) {
@@ -218,33 +214,6 @@ bool Bounder::relu_row(const Part& part, const Layer& layer, u32 row, const Choi
   return true;
 }
 
-// The maximum is the argument that is above all others, where there is one; else it is at least the
-// argument with the greatest lower bound, and at most the greatest upper bound.
-bool Bounder::max_row(const Part& part, const Layer& layer, u32 row, i128& constant) {
-  const unsigned bits = network_.grid.weight_bits;
-  const u32 element = layer.first + row;
-  const i128 sum = sums_[element], whole = sum >> bits;
-  sums_[element] = 0;
-  if (!fits(whole, kCoefficientSize)) return false;
-  if (whole << bits != sum) constant += std::min<i64>(0, part.lower[element]);
-  u32 best = layer.column[layer.start[row]];
-  for (u32 k = layer.start[row]; k < layer.start[row + 1]; ++k)
-    if (part.lower[layer.column[k]] > part.lower[best]) best = layer.column[k];
-  bool above = true;
-  i64 high = part.upper[best];
-  for (u32 k = layer.start[row]; k < layer.start[row + 1]; ++k) {
-    if (layer.column[k] == best) continue;
-    above = above && part.upper[layer.column[k]] <= part.lower[best];
-    high = std::max(high, part.upper[layer.column[k]]);
-  }
-  if (whole >= 0 || above) {
-    sums_[best] += whole << bits;
-  } else {
-    constant += whole * high;
-  }
-  return true;
-}
-
 // Carries the coefficients of sums_ back to the inputs through the first `layers` layers, and
 // leaves sums_ zero. Of at most 2^18 elements each adds at most three numbers below 2^106, and the
 // sum that is given is below 2^124.
@@ -261,8 +230,7 @@ std::optional<i128> Bounder::backward(const Part& part, std::size_t layers, cons
       if (sums_[layer.first + row] == 0 && !(layer.kind == Kind::kRelu && !choices.side.empty() &&
                                              choices.multiplier[layer.first_neuron + row] != 0))
         continue;
-      ok = layer.kind == Kind::kRelu ? relu_row(part, layer, row, choices, constant)
-                                     : max_row(part, layer, row, constant);
+      ok = relu_row(part, layer, row, choices, constant);
     }
   }
   if (!ok) {

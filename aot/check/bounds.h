@@ -79,7 +79,6 @@ class Bounder {
   bool affine_layer(const Part& part, const Layer& layer, i128& constant);
   bool relu_row(const Part& part, const Layer& layer, u32 row, const Choices& choices,
                 i128& constant);
-  bool max_row(const Part& part, const Layer& layer, u32 row, i128& constant);
   std::optional<i128> backward(const Part& part, std::size_t layers, const Choices& choices,
                                i128 constant);
   void interval(Part& part, const Layer& layer, u32 row) const;

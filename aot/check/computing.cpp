@@ -137,33 +137,13 @@ std::vector<Value> div(const Operands& o) {
   return {scaled(o.builder, o.in(0), inverse)};
 }
 
-std::vector<Value> neg(const Operands& o) {
-  expect_real(o);
-  return {scaled(o.builder, o.in(0), constant_of({}, {-1}))};
-}
-
-Value relu_value(Builder& builder, const Value& x) {
-  if (!x.constant) return value_of(x.shape, builder.relu_of(x.ids));
-  Value result = x;
-  for (Rat& number : result.data)
-    if (number < 0) number = 0;
-  return result;
-}
-
 std::vector<Value> relu(const Operands& o) {
   expect_real(o);
-  return {relu_value(o.builder, o.in(0))};
-}
-
-// slope x + (1 - slope) max(x, 0).
-std::vector<Value> leaky_relu(const Operands& o) {
-  expect_real(o);
-  const Rat slope = o.real("alpha", from_decimal("0.01"));
-  if (!o.has("alpha")) refuse("a default slope is not in the checker's table");
-  const Value line = scaled(o.builder, o.in(0), constant_of({}, {slope}));
-  const Value bend =
-      scaled(o.builder, relu_value(o.builder, o.in(0)), constant_of({}, {Rat(1 - slope)}));
-  return {sum(o.builder, line, bend, 1)};
+  Value result = o.in(0);
+  if (!result.constant) return {value_of(result.shape, o.builder.relu_of(result.ids))};
+  for (Rat& number : result.data)
+    if (number < 0) number = 0;
+  return {result};
 }
 
 // The products of matrices a [rows, inner] and b [inner, columns], one of which is constant, plus
@@ -350,67 +330,46 @@ std::vector<Value> conv(const Operands& o) {
                      : value_of(shape, following(o.builder.end(), size_of(shape)))};
 }
 
-// Mean or maximum of windows.
-Value pooled(const Operands& o, const Windows& w, bool mean, bool counts_padding) {
+// The means of windows.
+std::vector<Value> average_pool(const Operands& o) {
+  expect_real(o);
   const Value& x = o.in(0);
+  const std::vector<i64> size = o.numbers("kernel_shape", {});
+  if (size.size() != 2) refuse("images of other than two axes are not in the checker's table");
+  if (size[0] > 4096 || size[1] > 4096) refuse("a window is not in the checker's table");
+  const Windows w = windows_of(o, x.shape, size[0], size[1]);
   const std::vector<i64> shape = {x.shape[0], x.shape[1], w.rows, w.columns};
   size_of(shape);
   std::vector<Rat> data;
-  if (!x.constant) o.builder.begin(mean ? Kind::kAffine : Kind::kMax);
+  if (!x.constant) o.builder.begin(Kind::kAffine);
   for (i64 image = 0; image < x.shape[0] * x.shape[1]; ++image)
     for (i64 place = 0; place < w.rows * w.columns; ++place) {
       std::vector<std::size_t> from;
-      for (i64 tap = 0; tap < w.window[0] * w.window[1]; ++tap) {
+      for (i64 tap = 0; tap < size[0] * size[1]; ++tap) {
         i64 row, column;
-        if (w.at(place / w.columns, place % w.columns, tap / w.window[1], tap % w.window[1], row,
-                 column))
+        if (w.at(place / w.columns, place % w.columns, tap / size[1], tap % size[1], row, column))
           from.push_back(static_cast<std::size_t>((image * w.height + row) * w.width + column));
       }
       if (from.empty()) refuse("a window lies in the padding alone");
-      const i64 taps = counts_padding ? w.window[0] * w.window[1] : static_cast<i64>(from.size());
+      const bool all = o.number("count_include_pad", 0) != 0;
+      const i64 taps = all ? size[0] * size[1] : static_cast<i64>(from.size());
       const Rat weight(1, static_cast<unsigned long>(taps));
-      Rat value = mean ? Rat(0) : x.constant ? x.data[from[0]] : Rat(0);
+      Rat sum = 0;
       for (const std::size_t i : from) {
         if (x.constant) {
-          value = mean ? Rat(value + x.data[i] * weight) : x.data[i] > value ? x.data[i] : value;
-        } else if (mean) {
-          o.builder.term(x.ids[i], o.builder.on_grid(weight));
+          sum += x.data[i] * weight;
         } else {
-          o.builder.argument(x.ids[i]);
+          o.builder.term(x.ids[i], o.builder.on_grid(weight));
         }
       }
       if (x.constant) {
-        data.push_back(value);
+        data.push_back(sum);
       } else {
         o.builder.end_row(0);
       }
     }
-  return x.constant ? constant_of(shape, data)
-                    : value_of(shape, following(o.builder.end(), size_of(shape)));
-}
-
-Windows pooling_windows(const Operands& o) {
-  expect_real(o);
-  const std::vector<i64> size = o.numbers("kernel_shape", {});
-  if (size.size() != 2) refuse("images of other than two axes are not in the checker's table");
-  if (size[0] > 4096 || size[1] > 4096) refuse("a window is not in the checker's table");
-  return windows_of(o, o.in(0).shape, size[0], size[1]);
-}
-
-std::vector<Value> average_pool(const Operands& o) {
-  return {pooled(o, pooling_windows(o), true, o.number("count_include_pad", 0) != 0)};
-}
-
-std::vector<Value> max_pool(const Operands& o) {
-  if (o.number("storage_order", 0) != 0) refuse("storage_order is not in the checker's table");
-  return {pooled(o, pooling_windows(o), false, false)};
-}
-
-std::vector<Value> global_average_pool(const Operands& o) {
-  expect_real(o);
-  const Value& x = o.in(0);
-  if (x.shape.size() != 4) refuse("images of other than two axes are not in the checker's table");
-  return {pooled(o, windows_of(o, x.shape, x.shape[2], x.shape[3]), true, false)};
+  return {x.constant ? constant_of(shape, data)
+                     : value_of(shape, following(o.builder.end(), size_of(shape)))};
 }
 
 // (x - mean) scale / sqrt(variance + epsilon) + shift, per channel.
@@ -459,13 +418,8 @@ const std::vector<Operator>& computing_operators() {
       {"Conv", " auto_pad dilations group kernel_shape pads strides ", conv},
       {"Div", " ", div},
       {"Gemm", " alpha beta transA transB ", gemm},
-      {"GlobalAveragePool", " ", global_average_pool},
-      {"LeakyRelu", " alpha ", leaky_relu},
       {"MatMul", " ", matmul},
-      {"MaxPool", " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ",
-       max_pool},
       {"Mul", " ", mul},
-      {"Neg", " ", neg},
       {"Relu", " ", relu},
       {"Sub", " ", sub},
   };

@@ -114,16 +114,11 @@ Rat from_ieee(u64 bits, int exponent_bits, int fraction_bits) {
 }
 
 bool all_digits(const std::string& text) {
-  for (const char c : text)
-    if (c < '0' || c > '9') return false;
-  return true;
+  return text.find_first_not_of("0123456789") == std::string::npos;
 }
 
 }  // namespace
 
-Rat from_float16(u32 bits) {
-  return from_ieee(bits, 5, 10);
-}
 Rat from_float32(u32 bits) {
   return from_ieee(bits, 8, 23);
 }

@@ -40,7 +40,6 @@ std::string read_file(const std::string& path);
 std::string sha256(const std::string& bytes);  // 32 bytes
 
 // The value of an IEEE number whose bits these are. Throws Refused: an infinity, or NaN.
-Rat from_float16(u32 bits);
 Rat from_float32(u32 bits);
 Rat from_float64(u64 bits);
 

@@ -9,7 +9,6 @@ namespace {
 
 constexpr char kHelp[] =
     "Usage: bf-check MODEL PROPERTY CERTIFICATE\n"
-    "       bf-check --operators\n"
     "\n"
     "Checks a certificate that bf-aot verify --proof wrote, by itself and without floating point.\n"
     "The answer is 'checked: verified' (no input violates the property), 'checked: falsified' (an\n"
@@ -22,10 +21,10 @@ constexpr char kHelp[] =
 int run(const std::string& model, const std::string& property, const std::string& certificate) {
   using namespace bf_check;
   try {
-    const Statement statement =
-        check(read_file(model), read_file(property), read_file(certificate));
-    std::puts(statement == kHolds ? "checked: verified" : "checked: falsified");
-    return statement == kHolds ? 0 : 3;
+    const bool holds =
+        check(read_file(model), read_file(property), read_file(certificate)) == kHolds;
+    std::puts(holds ? "checked: verified" : "checked: falsified");
+    return holds ? 0 : 3;
   } catch (const NotProven& why) {
     std::printf("not proven: %s\n", why.what());
     return 4;
@@ -43,10 +42,6 @@ int main(int count, char** words) {
   const std::string first = count > 1 ? words[1] : "";
   if (count == 2 && (first == "--help" || first == "-h")) {
     std::fputs(kHelp, stdout);
-    return 0;
-  }
-  if (count == 2 && first == "--operators") {
-    for (const std::string& name : bf_check::operator_names()) std::puts(name.c_str());
     return 0;
   }
   if (count != 4) {

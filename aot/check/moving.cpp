@@ -49,9 +49,7 @@ Value taken(const Value& from, std::size_t axis, const std::vector<i64>& indices
 }
 
 std::vector<Value> identity(const Operands& o) {
-  if (const Value* training = o.optional(2))
-    if (!training->constant || training->size() != 1 || training->data[0] != 0)
-      refuse("training mode is not in the checker's table");
+  if (o.inputs.size() > 2) refuse("training mode is not in the checker's table");
   return {o.in(0)};
 }
 
@@ -208,13 +206,9 @@ std::vector<Value> concat(const Operands& o) {
 
 std::vector<Value> slice(const Operands& o) {
   Value x = o.in(0);
-  const bool old = o.has("starts");
-  if (old && o.inputs.size() > 1) refuse("starts are given twice");
-  const std::vector<i64> starts = old ? o.numbers("starts", {}) : integers_of(o.constant(1));
-  const std::vector<i64> ends = old ? o.numbers("ends", {}) : integers_of(o.constant(2));
+  const std::vector<i64> starts = integers_of(o.constant(1)), ends = integers_of(o.constant(2));
   std::vector<i64> axes, steps(starts.size(), 1);
   for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<i64>(i));
-  if (old) axes = o.numbers("axes", axes);
   if (o.optional(3) != nullptr) axes = integers_of(o.constant(3));
   if (o.optional(4) != nullptr) steps = integers_of(o.constant(4));
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
@@ -236,61 +230,14 @@ std::vector<Value> slice(const Operands& o) {
   return {x};
 }
 
-std::vector<Value> gather(const Operands& o) {
-  const Value& x = o.in(0);
-  const Value& which = o.constant(1);
-  const std::size_t axis = axis_of(o.number("axis", 0), x.shape.size());
-  std::vector<i64> indices = integers_of(which);
-  for (i64& index : indices) {
-    if (index < -x.shape[axis] || index >= x.shape[axis]) refuse("an index lies outside");
-    if (index < 0) index += x.shape[axis];
-  }
-  Value result = taken(x, axis, indices);
-  std::vector<i64> shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  shape.insert(shape.end(), which.shape.begin(), which.shape.end());
-  shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
-  return {reshaped(result, shape)};
-}
-
-std::vector<Value> split(const Operands& o) {
-  const Value& x = o.in(0);
-  const std::size_t axis = axis_of(o.number("axis", 0), x.shape.size());
-  const i64 parts = static_cast<i64>(o.node.outputs.size());
-  std::vector<i64> sizes(static_cast<std::size_t>(parts), x.shape[axis] / parts);
-  const bool given = o.optional(1) != nullptr || o.has("split");
-  if (!given && x.shape[axis] % parts != 0)
-    refuse("parts of different lengths are not in the checker's table");
-  if (given) sizes = o.has("split") ? o.numbers("split", {}) : integers_of(o.constant(1));
-  std::vector<Value> results;
-  i64 at = 0;
-  for (const i64 size : sizes) {
-    if (size < 0 || size > x.shape[axis] - at) refuse("parts do not fit");
-    std::vector<i64> indices;
-    for (i64 i = 0; i < size; ++i) indices.push_back(at++);
-    results.push_back(taken(x, axis, indices));
-  }
-  if (at != x.shape[axis] || static_cast<i64>(sizes.size()) != parts) refuse("parts do not fit");
-  return results;
-}
-
-std::vector<Value> shape(const Operands& o) {
-  Value value;
-  value.shape = {static_cast<i64>(o.in(0).shape.size())};
-  value.integral = true;
-  for (const i64 extent : o.in(0).shape) value.data.emplace_back(static_cast<long>(extent));
-  return {value};
-}
-
 }  // namespace
 
 const std::vector<Operator>& moving_operators() {
   static const std::vector<Operator> table = {
-      {"Concat", " axis ", concat},           {"Constant", " value ", constant},
-      {"Dropout", " ratio seed ", identity},  {"Flatten", " axis ", flatten},
-      {"Gather", " axis ", gather},           {"Identity", " ", identity},
-      {"Reshape", " allowzero ", reshape},    {"Shape", " ", shape},
-      {"Slice", " starts ends axes ", slice}, {"Split", " axis split ", split},
-      {"Squeeze", " axes ", squeeze},         {"Transpose", " perm ", transpose},
+      {"Concat", " axis ", concat},          {"Constant", " value ", constant},
+      {"Dropout", " ratio seed ", identity}, {"Flatten", " axis ", flatten},
+      {"Reshape", " allowzero ", reshape},   {"Slice", " ", slice},
+      {"Squeeze", " axes ", squeeze},        {"Transpose", " perm ", transpose},
       {"Unsqueeze", " axes ", unsqueeze},
   };
   return table;

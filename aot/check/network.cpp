@@ -306,11 +306,4 @@ std::vector<Rat> evaluate(const Model& model, const std::vector<Rat>& point) {
   return results;
 }
 
-std::vector<std::string> operator_names() {
-  std::vector<std::string> names;
-  for (const auto* table : {&moving_operators(), &computing_operators()})
-    for (const Operator& row : *table) names.emplace_back(row.name);
-  return names;
-}
-
 }  // namespace bf_check

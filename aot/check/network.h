@@ -5,8 +5,8 @@
 
 #include "aot/check/onnx.h"
 
-// The network as the checker sees it: elements, each an input, an affine sum of earlier elements, a
-// ReLU or a maximum of them. Operators that only move data make no elements.
+// The network as the checker sees it: elements, each an input, an affine sum of earlier elements,
+// or the ReLU of one. Operators that only move data make no elements.
 
 namespace bf_check {
 
@@ -19,7 +19,7 @@ constexpr unsigned kWeightSize = 56;    // |weight| < 2^56, in units of the grid
 constexpr unsigned kValueSize = 54;     // |value| < 2^54
 constexpr u32 kMostReaders = 1u << 16;  // of an element, and most elements that one reads
 
-enum class Kind { kInput, kAffine, kRelu, kMax };
+enum class Kind { kInput, kAffine, kRelu };
 
 // Elements first .. first + count - 1. What row r reads is column[start[r]] .. column[start[r+1]-1]
 // (kInput: nothing; kRelu: one element each).
@@ -56,8 +56,5 @@ Network make_network(const Model& model, const Grid& grid);
 
 // The outputs at a point, exactly. Throws as make_network(); also where a number is irrational.
 std::vector<Rat> evaluate(const Model& model, const std::vector<Rat>& point);
-
-// The operators that both take.
-std::vector<std::string> operator_names();
 
 }  // namespace bf_check

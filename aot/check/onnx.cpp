@@ -114,14 +114,11 @@ struct ElementType {
   u64 field;
   unsigned width;
 };
-constexpr ElementType kElementTypes[] = {{1, 4, 4, 4}, {6, 4, 5, 0},  {7, 8, 7, 0},
-                                         {9, 1, 5, 0}, {10, 2, 5, 0}, {11, 8, 10, 8}};
+constexpr ElementType kElementTypes[] = {{1, 4, 4, 4}, {6, 4, 5, 0}, {7, 8, 7, 0}, {11, 8, 10, 8}};
 
 Rat element(i64 type, u64 bits) {
   if (type == 1) return from_float32(static_cast<u32>(bits));
-  if (type == 10) return from_float16(static_cast<u32>(bits & 0xffff));
   if (type == 11) return from_float64(bits);
-  if (type == 9) return Rat((bits & 255) != 0 ? 1 : 0);
   if (type == 6) return Rat(static_cast<long>(static_cast<std::int32_t>(bits)));
   return Rat(static_cast<long>(static_cast<i64>(bits)));
 }
@@ -159,7 +156,7 @@ Tensor read_tensor(const std::string& message, std::string* name) {
   for (const u64 extent : shape) tensor.shape.push_back(static_cast<i64>(extent));
   if (static_cast<i64>(values.size()) != size_of(tensor.shape))
     refuse("a tensor has another number of elements than its shape says");
-  tensor.integral = type == 6 || type == 7 || type == 9;
+  tensor.integral = type == 6 || type == 7;
   for (const u64 bits : values) tensor.data.push_back(element(type, bits));
   return tensor;
 }
@@ -232,7 +229,7 @@ GraphInput read_input(const std::string& message) {
       }
     }
   }
-  input.real = element == 1 || element == 10 || element == 11;
+  input.real = element == 1 || element == 11;
   return input;
 }
 

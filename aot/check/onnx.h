@@ -40,7 +40,7 @@ struct Node {
 struct GraphInput {
   std::string name;
   std::vector<i64> shape;  // 1 for extents without a number
-  bool real = false;       // float16, float or double
+  bool real = false;       // float or double
 };
 
 struct Model {

@@ -148,7 +148,6 @@ class Parser {
           d.parts[2].word != "Real")
         refuse("a declaration of the property is not in the grammar");
       Declared declared;
-      declared.shape.clear();
       for (const u32 extent : bracketed(d.parts[3].word)) declared.shape.push_back(extent);
       i64 size = 1;
       for (const i64 extent : declared.shape) {

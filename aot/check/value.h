@@ -38,7 +38,7 @@ class Builder {
 
   void begin(Kind kind);
   void term(u32 element, const GridWeight& weight);  // of a row of kAffine
-  void argument(u32 element);                        // of a row of kRelu or kMax
+  void argument(u32 element);                        // of a row of kRelu
   void end_row(const Rat& bias);
   u32 end();  // returns the layer's first element
 

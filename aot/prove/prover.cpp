@@ -28,6 +28,7 @@ class Prover {
         request_(request),
         bounder_(network, coefficient_bits),
         slopes_(network),
+        weights_(slopes_.input_weights()),
         side_(network.argument.size()),
         start_(std::chrono::steady_clock::now()) {}
 
@@ -84,25 +85,69 @@ class Prover {
       throw NoCertificate("the tree of the certificate is too deep");
   }
 
-  // Writes a leaf where each clause has a condition that the part's bounds exclude.
-  bool leaf(const Part& part, std::vector<double>& scores) {
+  // A plane below a clause's condition on a part: the violation has plane(x) <= 0.
+  struct Plane {
+    std::uint64_t atom = 0;
+    std::vector<double> slope;  // by input
+    double constant = 0;        // in units of values, as slope times value is
+  };
+
+  // The least value of a plane on the part's box.
+  double least(const Part& part, const Plane& plane) const {
+    double sum = plane.constant;
+    for (std::uint32_t x = 0; x < network_.inputs; ++x)
+      sum +=
+          plane.slope[x] * static_cast<double>(plane.slope[x] > 0 ? part.lower[x] : part.upper[x]);
+    return sum;
+  }
+
+  // The plane of the last bound, which is `bound`.
+  Plane plane_of(const Part& part, std::uint64_t atom, i128 bound) const {
+    Plane plane;
+    plane.atom = atom;
+    const double unit = std::ldexp(1.0, -static_cast<int>(bounder_.bits()[0]));
+    for (const std::int64_t a : bounder_.input_coefficients())
+      plane.slope.push_back(static_cast<double>(a) * unit);
+    plane.constant = 0;
+    plane.constant = static_cast<double>(bound) * unit - least(part, plane);
+    return plane;
+  }
+
+  // Writes a leaf where each clause has a condition that the part's bounds exclude. Else: planes of
+  // the conditions, where there is one clause, and scores of the inputs.
+  bool leaf(const Part& part, std::vector<double>& scores, std::vector<Plane>& planes) {
     static const Choices rule;
     std::vector<std::uint64_t> chosen;
     bool all = true;
     for (const std::size_t k : clauses_) {
       std::optional<std::uint64_t> found;
+      std::optional<i128> most;
+      std::vector<double> best(network_.inputs);
       for (std::uint64_t i = 0; i < atoms_[k].size() && !found; ++i) {
         const Combination& atom = atoms_[k][i];
+        const auto bound = bounder_.lower_bound(part, atom.sum, rule, bounder_.bits()[0]);
         if (part.empty || bounder_.is_above(part, atom.sum, atom.closed, rule)) {
           found = i;
-        } else {
-          for (std::uint32_t x = 0; x < network_.inputs; ++x)
-            scores[x] += std::abs(static_cast<double>(bounder_.input_coefficients()[x])) *
-                         static_cast<double>(part.upper[x] - part.lower[x]);
+          continue;
         }
+        if (!bound) continue;
+        if (clauses_.size() == 1) planes.push_back(plane_of(part, i, *bound));
+        if (most && *bound <= *most) continue;
+        most = bound;
+        for (std::uint32_t x = 0; x < network_.inputs; ++x)
+          best[x] = std::abs(static_cast<double>(bounder_.input_coefficients()[x]));
+        Sum negated = atom.sum;
+        for (auto& term : negated.terms) term.second = -term.second;
+        if (bounder_.lower_bound(part, negated, rule, bounder_.bits()[0]))
+          for (std::uint32_t x = 0; x < network_.inputs; ++x)
+            best[x] += std::abs(static_cast<double>(bounder_.input_coefficients()[x]));
       }
       all = all && found;
-      if (found) chosen.push_back(*found);
+      if (found) {
+        chosen.push_back(*found);
+      } else {
+        add_share(part, best, scores);
+      }
     }
     if (!all) return false;
     if (part.empty) {
@@ -111,6 +156,76 @@ class Prover {
       put(kLeaf);
       for (const std::uint64_t atom : chosen) put(atom);
     }
+    ++totals_.leaves;
+    return true;
+  }
+
+  // Adds an input's share of what all inputs do in the part's box, by these factors.
+  void add_share(const Part& part, const std::vector<double>& factors,
+                 std::vector<double>& scores) const {
+    double all = 0;
+    const auto width = [&](std::uint32_t x) {
+      return static_cast<double>(part.upper[x] - part.lower[x]);
+    };
+    for (std::uint32_t x = 0; x < network_.inputs; ++x) all += factors[x] * width(x);
+    for (std::uint32_t x = 0; x < network_.inputs && all > 0; ++x)
+      scores[x] += factors[x] * width(x) / all;
+  }
+
+  // Multipliers, from 0 to 255, by which the sum of the planes is positive on the part's box;
+  // empty: none were found. The least value is concave in each multiplier.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> combination(
+      const Part& part, const std::vector<Plane>& planes) const {
+    std::vector<double> weight(planes.size(), 1);
+    const auto value = [&] {
+      Plane sum;
+      sum.slope.assign(network_.inputs, 0);
+      for (std::size_t i = 0; i < planes.size(); ++i) {
+        sum.constant += weight[i] * planes[i].constant;
+        for (std::uint32_t x = 0; x < network_.inputs; ++x)
+          sum.slope[x] += weight[i] * planes[i].slope[x];
+      }
+      return least(part, sum);
+    };
+    double most = value();
+    for (int round = 0; round < 6 && most <= 0; ++round)
+      for (std::size_t i = 0; i < planes.size(); ++i)
+        for (const double factor : {0.0, 0.25, 0.5, 0.8, 1.25, 2.0, 4.0}) {
+          const double before = weight[i];
+          weight[i] = std::min(before * factor, 255.0);
+          double largest = 0;
+          for (const double each : weight) largest = std::max(largest, each);
+          const double now = largest > 0 ? value() : most;
+          if (now > most) {
+            most = now;
+          } else {
+            weight[i] = before;
+          }
+        }
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> weights;
+    if (most <= 0) return weights;
+    const double largest = *std::max_element(weight.begin(), weight.end());
+    for (std::size_t i = 0; i < planes.size(); ++i) {
+      const auto whole = static_cast<std::uint64_t>(std::lround(weight[i] / largest * 100));
+      if (whole > 0) weights.emplace_back(planes[i].atom, whole);
+    }
+    return weights;
+  }
+
+  // Writes a leaf by a combination of the clause's conditions where that excludes it.
+  bool combined_leaf(const Part& part, const std::vector<Plane>& planes) {
+    if (planes.size() < 2) return false;
+    const auto weights = combination(part, planes);
+    if (weights.empty()) return false;
+    const Combination sum = combined(network_, property_, case_->clauses[clauses_[0]], weights);
+    if (!bounder_.is_above(part, sum.sum, sum.closed, {})) return false;
+    put(kLeafChoices);
+    put(weights.size());
+    for (const auto& [atom, weight] : weights) {
+      put(atom);
+      put(weight);
+    }
+    put(0);
     ++totals_.leaves;
     return true;
   }
@@ -133,21 +248,71 @@ class Prover {
     part.lower[input] = place;
   }
 
-  // Splits inputs. What is derived of a part is derived anew in its halves, so the checker derives
-  // leaves alone.
+  // Cuts off what a plane excludes of an input's range, where that is a part of it worth a record.
+  // Returns the input; none where nothing is cut. away: what is cut off.
+  std::optional<std::uint32_t> clip(Part& part, const Plane& plane, Part& away) {
+    constexpr double kWorth = 0.1;
+    const double low = least(part, plane);
+    for (std::uint32_t x = 0; x < network_.inputs; ++x) {
+      const double a = plane.slope[x], width = static_cast<double>(part.upper[x] - part.lower[x]);
+      // plane > 0 where x_i is further than this from the end at which the plane is least.
+      const double room = -low / std::abs(a) + 2;
+      if (!(room < (1 - kWorth) * width)) continue;
+      const auto step = static_cast<std::int64_t>(room) + 1;
+      away = part;
+      const std::int64_t place = a > 0 ? part.lower[x] + step : part.upper[x] - step;
+      (a > 0 ? away.lower : away.upper)[x] = place;
+      const Combination& atom = atoms_[clauses_[0]][plane.atom];
+      if (!bounder_.is_above(away, atom.sum, atom.closed, {})) continue;
+      (a > 0 ? part.upper : part.lower)[x] = place;
+      put(kCut);
+      put(x);
+      put(static_cast<std::uint64_t>(place) << 1 ^ static_cast<std::uint64_t>(place >> 63));
+      return x;
+    }
+    return std::nullopt;
+  }
+
+  // Splits inputs. Bounds are derived for each part, and those of its halves start from them.
   void box(Part& part, std::uint64_t depth) {
     begin_node(depth);
-    Part derived = part;
-    bounder_.derive(derived);
-    const std::size_t before = out_.size();
+    bounder_.derive(part);
     put(kDerive);
     std::vector<double> scores(network_.inputs);
-    if (leaf(derived, scores)) return;
-    out_.resize(before);
-    Part first;
-    halve(part, widest(part, scores), first);
-    box(first, depth + 1);
+    std::vector<Plane> planes;
+    if (leaf(part, scores, planes) || combined_leaf(part, planes)) return;
+    divide(part, scores, planes, 0, 1, depth);
+  }
+
+  // Clips the part by the planes from `next` on, and then halves it, or derives it anew where
+  // little of it is left.
+  void divide(Part& part, std::vector<double>& scores, const std::vector<Plane>& planes,
+              std::size_t next, double share, std::uint64_t depth) {
+    Part away;
+    for (; next < planes.size(); ++next) {
+      const std::vector<std::int64_t> lower = part.lower, upper = part.upper;
+      const std::optional<std::uint32_t> x = clip(part, planes[next], away);
+      if (!x) continue;
+      share *= static_cast<double>(part.upper[*x] - part.lower[*x]) /
+               static_cast<double>(upper[*x] - lower[*x]);
+      const bool first = part.upper[*x] == upper[*x];  // what is away comes first
+      if (first) put_leaf(planes[next].atom);
+      divide(part, scores, planes, next, share, depth + 1);
+      if (!first) put_leaf(planes[next].atom);
+      return;
+    }
+    if (share < 0.5) return box(part, depth + 1);
+    add_share(part, weights_, scores);
+    Part half;
+    halve(part, widest(part, scores), half);
+    box(half, depth + 1);
     box(part, depth + 1);
+  }
+
+  void put_leaf(std::uint64_t atom) {
+    put(kLeaf);
+    put(atom);
+    ++totals_.leaves;
   }
 
   // Splits neurons, by bounds that are derived once for a case.
@@ -156,7 +321,8 @@ class Prover {
     bounder_.derive(part);
     const bool each = clauses_.size() > 1;
     std::vector<double> scores(network_.inputs);
-    if (leaf(part, scores)) return;
+    std::vector<Plane> planes;
+    if (leaf(part, scores, planes)) return;
     if (each) put(kEach);
     const std::vector<std::size_t> all = clauses_;
     for (const std::size_t k : all) {
@@ -238,7 +404,8 @@ class Prover {
       return;
     }
     std::vector<double> scores(network_.inputs);
-    if (path_.empty() && leaf(part, scores)) return;
+    std::vector<Plane> planes;
+    if (path_.empty() && leaf(part, scores, planes)) return;
     const Best best = best_of(part, start, path_.empty() ? kRootSteps : kSteps);
     if (best.bound > 0 && leaf_by(part, best)) return;
     const Sum& sum = atoms_[clauses_[0]][best.atom].sum;
@@ -309,6 +476,7 @@ class Prover {
   Bounder bounder_;
   SlopeSearch slopes_;
   const Case* case_ = nullptr;
+  const std::vector<double> weights_;            // by input: see SlopeSearch
   std::vector<std::size_t> clauses_;             // that the tree is about
   std::vector<std::vector<Combination>> atoms_;  // by clause
   std::vector<signed char> side_;                // by neuron

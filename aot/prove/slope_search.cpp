@@ -24,6 +24,25 @@ SlopeSearch::SlopeSearch(const bf_check::Network& network)
   }
 }
 
+std::vector<double> SlopeSearch::input_weights() const {
+  std::vector<double> sums(network_.elements);
+  for (const std::uint32_t element : network_.outputs) sums[element] += 1;
+  for (std::size_t k = network_.layers.size(); k > 1; --k) {
+    const Layer& layer = network_.layers[k - 1];
+    double largest = 0;
+    for (std::uint32_t row = 0; row < layer.count; ++row)
+      largest = std::max(largest, sums[layer.first + row]);
+    // Scaled, lest deep networks overflow: the inputs are compared with each other alone.
+    for (std::uint32_t row = 0; row < layer.count && largest > 0; ++row) {
+      const double a = sums[layer.first + row] / largest;
+      for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
+        sums[layer.column[i]] +=
+            a * (layer.kind == Kind::kAffine ? std::abs(weights_[k - 1][i]) : 1.0);
+    }
+  }
+  return {sums.begin(), sums.begin() + network_.inputs};
+}
+
 Proposal SlopeSearch::rule(const Part& part) const {
   Proposal proposal;
   const std::size_t count = network_.argument.size();
@@ -51,7 +70,7 @@ double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
         total += a * static_cast<double>(layer.bias[row]) * value_unit_;
         for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
           sums_[layer.column[i]] += a * weights[i];
-      } else if (layer.kind == Kind::kRelu) {
+      } else {
         const std::uint32_t n = layer.first_neuron + row, z = layer.column[row];
         const double low = static_cast<double>(part.lower[z]) * value_unit_;
         const double high = static_cast<double>(part.upper[z]) * value_unit_;
@@ -65,20 +84,6 @@ double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
         }
         if (side[n] != 0) kept -= side[n] * proposal.multiplier[n];
         sums_[z] += kept;
-      } else {
-        // As the checker bounds maxima.
-        if (a == 0) continue;
-        std::uint32_t best = layer.column[layer.start[row]];
-        std::int64_t high = part.upper[best];
-        for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i) {
-          if (part.lower[layer.column[i]] > part.lower[best]) best = layer.column[i];
-          high = std::max(high, part.upper[layer.column[i]]);
-        }
-        if (a >= 0) {
-          sums_[best] += a;
-        } else {
-          total += a * static_cast<double>(high) * value_unit_;
-        }
       }
     }
   }
@@ -114,10 +119,6 @@ void SlopeSearch::forward(const Part& part, const Proposal& proposal) {
           value = arrived_[n] < 0 ? high / (high - low) * (at - low * value_unit_)
                                   : proposal.slope[n] * at;
         }
-      } else {
-        value = values_[layer.column[layer.start[row]]];
-        for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
-          value = std::max(value, values_[layer.column[i]]);
       }
       values_[layer.first + row] = value;
     }

@@ -23,6 +23,9 @@ class SlopeSearch {
  public:
   explicit SlopeSearch(const bf_check::Network& network);
 
+  // By input: the sum over all paths to the outputs of the magnitudes of their weights' products.
+  std::vector<double> input_weights() const;
+
   // The slopes of the checker's own rule.
   Proposal rule(const bf_check::Part& part) const;
 

@@ -74,11 +74,11 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
 
 namespace {
 
-// What the certificate of an answer is made from. Throws: BF3021 a question that certificates are
+// What the certificate of an answer is made from. Throws: BF3024 a question that certificates are
 // not about; BF3022.
 ProofWork proof_work(const VerifyArguments& arguments, const Property& property) {
   const auto refuse = [](const std::string& why) {
-    fail("BF3021", "--proof", why, "decide it without --proof");
+    fail("BF3024", "--proof", why, "decide it without --proof");
   };
   if (semantics_of(arguments.model, property) != Semantics::kReal)
     refuse("certificates are about exact real arithmetic, not float32");
