@@ -18,11 +18,11 @@ constexpr u32 kMostElementsOfNetwork = 1u << 18;
 constexpr unsigned kChordBits = 30, kSlopeBits = 7;
 constexpr unsigned char kRuleSlope = 255;
 
-// What is known of a part: the points of its box at which the neurons that are split have the sign
-// of their side.
+// A part, and what is known of it. It is the points of its box at which the neurons that are split
+// have the sign of their side.
 struct Part {
   std::vector<i64> lower, upper;  // by element
-  // By element of an affine sum: the bounds of what the grid's weights leave out of it.
+  // Bounds, by element of an affine sum, of what the grid's weights leave out of it.
   std::vector<i64> rough_lower, rough_upper;
   std::vector<i64> chord;  // by element that a ReLU reads: upper / (upper - lower) in 2^-30
   bool derived = false;    // whether more than the inputs is known
@@ -32,7 +32,7 @@ struct Part {
 // Choices of one sum's bound. Any are sound.
 struct Choices {
   std::vector<unsigned char> slope;  // by neuron: 0 to 128 of 2^-7, or kRuleSlope; or empty
-  // By neuron that is split: a multiplier, in 2^-F; and 1 where its argument is >= 0, -1 where it
+  // Multipliers, by neuron that is split, in 2^-F; and 1 where its argument is >= 0, -1 where it
   // is
   // <= 0, 0 where it is not split. Or empty.
   std::vector<i64> multiplier;

@@ -34,8 +34,8 @@ struct Layer {
   std::vector<i64> weight, bias;
   std::vector<u32> rough_start, rough;
   std::vector<unsigned char> rough_bias;
-  // The same sums by what they read: source[i] is read by rows reader[reader_start[i]] .. with
-  // reader_weight[...].
+  // Holds the same sums by what they read: source[i] is read by rows reader[reader_start[i]] ..
+  // with reader_weight[...].
   std::vector<u32> source, reader_start, reader;
   std::vector<i64> reader_weight;
   u32 first_neuron = 0;                   // kRelu: the number of its first

@@ -6,7 +6,7 @@
 
 #include "aot/check/network.h"
 
-// What is known of a tensor while the operators are read: numbers, or elements of the network.
+// Tensors while the operators are read: numbers, or elements of the network.
 
 namespace bf_check {
 

@@ -12,7 +12,7 @@
 
 namespace bf_aot::prove {
 
-// What a sum's bound may choose: a slope for each open neuron whose coefficient is positive, and a
+// The choices of a sum's bound: a slope for each open neuron whose coefficient is positive, and a
 // multiplier for each neuron that is split.
 struct Proposal {
   std::vector<double> slope;       // by neuron, from 0 to 1
@@ -23,7 +23,8 @@ class SlopeSearch {
  public:
   explicit SlopeSearch(const bf_check::Network& network);
 
-  // By input: the sum over all paths to the outputs of the magnitudes of their weights' products.
+  // Returns, by input, the sum over all paths to the outputs of the magnitudes of their weights'
+  // products.
   std::vector<double> input_weights() const;
 
   // The slopes of the checker's own rule.
