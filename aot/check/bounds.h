@@ -32,9 +32,8 @@ struct Part {
 // Choices of one sum's bound. Any are sound.
 struct Choices {
   std::vector<unsigned char> slope;  // by neuron: 0 to 128 of 2^-7, or kRuleSlope; or empty
-  // Multipliers, by neuron that is split, in 2^-F; and 1 where its argument is >= 0, -1 where it
-  // is
-  // <= 0, 0 where it is not split. Or empty.
+  // Multipliers, by neuron that is split, in 2^-F, and its side: 1 where its argument is >= 0, -1
+  // where it is <= 0, 0 where it is not split. Or empty.
   std::vector<i64> multiplier;
   std::vector<signed char> side;
 };
