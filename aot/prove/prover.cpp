@@ -81,6 +81,10 @@ class Prover {
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
     if (request_.seconds > 0 && passed.count() > request_.seconds)
       throw NoCertificate("the certificate could not be made within its time");
+    expect_depth(depth);
+  }
+
+  void expect_depth(std::uint64_t depth) const {
     if (depth >= kDeepestTree || (depth + 1) * network_.elements > kMostKept)
       throw NoCertificate("the tree of the certificate is too deep");
   }
@@ -253,6 +257,7 @@ class Prover {
   std::optional<std::uint32_t> clip(Part& part, const Plane& plane, Part& away) {
     constexpr double kWorth = 0.1;
     const double low = least(part, plane);
+    if (low >= 0) return std::nullopt;
     for (std::uint32_t x = 0; x < network_.inputs; ++x) {
       const double a = plane.slope[x], width = static_cast<double>(part.upper[x] - part.lower[x]);
       // plane > 0 where x_i is further than this from the end at which the plane is least.
@@ -288,8 +293,12 @@ class Prover {
   // little of it is left.
   void divide(Part& part, std::vector<double>& scores, const std::vector<Plane>& planes,
               std::size_t next, double share, std::uint64_t depth) {
+    expect_depth(depth);
     Part away;
     for (; next < planes.size(); ++next) {
+      const Combination& atom = atoms_[clauses_[0]][planes[next].atom];
+      if (least(part, planes[next]) > 0 && bounder_.is_above(part, atom.sum, atom.closed, {}))
+        return put_leaf(planes[next].atom);
       const std::vector<std::int64_t> lower = part.lower, upper = part.upper;
       const std::optional<std::uint32_t> x = clip(part, planes[next], away);
       if (!x) continue;
@@ -505,17 +514,29 @@ void expect_covered(const std::string& model, const std::string& property) {
   const Bounder bounder(network, Header{}.coefficient_bits);
 }
 
+// A finer grid loses less, a coarser one holds larger values: the first is taken that holds all.
 ProofTotals write_proof(const ProofRequest& request) {
-  const Header header;
-  const Network network = make_network(read_onnx(request.model), header.grid);
+  const Model model = read_onnx(request.model);
   const Property property = read_property(request.property);
-  expect_fit(network, property);
-  try {
-    return Prover(network, property, request, header.coefficient_bits)
-        .run(header_of(request, header));
-  } catch (const NotProven& why) {
-    throw NoCertificate(why.what());
+  bool written = false;
+  ProofRequest counted = request;
+  counted.write = [&](const std::string& bytes) {
+    written = true;
+    request.write(bytes);
+  };
+  for (const unsigned value_bits : {Grid{}.value_bits, 28u, 20u}) {
+    Header header;
+    header.grid.value_bits = value_bits;
+    const Network network = make_network(model, header.grid);
+    expect_fit(network, property);
+    try {
+      return Prover(network, property, counted, header.coefficient_bits)
+          .run(header_of(request, header));
+    } catch (const NotProven& why) {
+      if (written || value_bits == 20) throw NoCertificate(why.what());
+    }
   }
+  throw NoCertificate("no grid holds the network's values");
 }
 
 ProofTotals write_violation(const ProofRequest& request, const std::vector<Rat>& point) {

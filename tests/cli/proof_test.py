@@ -168,7 +168,8 @@ class Records(Case):
                         [HALVE, 0, DERIVE, LEAF, 0, EMPTY],                         # it is not
                         [HALVE, 0, DERIVE, LEAF, 0],                                # a half is missing
                         [HALVE, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 0, LEAF],         # more than the tree
-                        [EACH, DERIVE, LEAF, 0], [8], [0xff] * 12, [DERIVE] * 50, []):
+                        [EACH, DERIVE, LEAF, 0], [8], [0xff] * 12, [DERIVE] * 50, [HALVE, 0] * 5000,
+                        [DERIVE, NEURON, 0] * 2000, []):
             self.checked(question, records, 4)
 
     def test_neurons(self):
