@@ -241,7 +241,7 @@ std::optional<i128> Bounder::backward(const Part& part, std::size_t layers, cons
   for (u32 i = 0; i < network_.inputs; ++i) {
     const i128 sum = sums_[i], whole = sum >> bits;
     sums_[i] = 0;
-    ok = ok && fits(whole, kCoefficientSize);
+    if (!(ok = ok && fits(whole, kCoefficientSize))) continue;
     at_inputs_[i] = static_cast<i64>(whole);
     if (whole << bits != sum) constant += std::min<i64>(0, part.lower[i]);
     constant += std::min(whole * part.lower[i], whole * part.upper[i]);

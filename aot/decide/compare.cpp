@@ -19,6 +19,7 @@
 namespace bf_aot::decide {
 namespace {
 
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr int kPoints = 256;           // that are tried before a question is asked
 constexpr double kFirstSeconds = 0.5;  // least, of a question
 constexpr int kMostOpen = 4;           // questions in a row that stay open
@@ -108,8 +109,12 @@ class Comparer {
     const engine::MadeVerifier verifier =
         engine::make_verifier(lowered, options, request_.compiler);
     const engine::Bounds bounds = verifier.host->spec_bounds(float_box(box_));
-    for (std::size_t i = 0; i < bounds.lower.size(); ++i)
-      made_.outputs.push_back({-bounds.upper[i], -bounds.lower[i]});
+    made_.outputs.resize(bounds.lower.size(), {-kUnbounded, kUnbounded});
+    for (std::size_t i = 0; i < bounds.lower.size(); ++i) {
+      OutputDifference& output = made_.outputs[i];
+      output = {std::max<double>(output.lower, -bounds.upper[i]),
+                std::min<double>(output.upper, -bounds.lower[i])};
+    }
     made_.proven = largest(made_.outputs);
   }
 
@@ -135,6 +140,9 @@ class Comparer {
     made_.outputs =
         split_differences(bounds, box_, enough, visit, [&] { return !splits || is_over(); });
     made_.proven = largest(made_.outputs);
+    // Slopes multiply from layer to layer: of deep networks with wide boxes, bounds of each network
+    // by itself may be tighter.
+    if (!enough(made_.outputs)) bound();
   }
 
   // Takes a point in the box, if some output differs there by more than is attained.

@@ -105,23 +105,29 @@ void DifferenceBounds::meet(const engine::Bounds& bounds, Part& part) const {
                        std::min<double>(part.outputs[i].upper, bounds.upper[i])};
 }
 
-// A ReLU of which z and z + d have one sign in the box has the slope 1, or 0. The sum of two
-// doubles is rounded, and never to the other side of zero.
+// The slopes of a function between z and z + d. The sum of two doubles is rounded, and never to the
+// other side of zero: a ReLU needs no more, and the next double outward serves all.
 void DifferenceBounds::learn_slopes(const engine::Bounds& bounds, Part& part) const {
   const auto first = static_cast<std::size_t>(network_.output_count);
   const std::size_t neurons = network_.neurons.size();
   for (std::size_t j = 0; j < neurons; ++j) {
-    if (!network_.neurons[j].relu) continue;
     const std::size_t z = first + j, d = z + neurons;
-    if (bounds.lower[z] >= 0 && bounds.lower[z] + bounds.lower[d] >= 0) part.least[j] = 1;
-    if (bounds.upper[z] <= 0 && bounds.upper[z] + bounds.upper[d] <= 0) part.most[j] = 0;
+    const double lower = bounds.lower[z], upper = bounds.upper[z];
+    const double low = lower + std::min<double>(bounds.lower[d], 0);
+    const double high = upper + std::max<double>(bounds.upper[d], 0);
+    const bool relu = network_.neurons[j].kind == SlopeNeuron::Kind::kRelu;
+    const SlopeNeuron slopes =
+        between(network_.neurons[j], relu ? low : std::nextafter(low, -kInfinity),
+                relu ? high : std::nextafter(high, kInfinity));
+    part.least[j] = std::max(part.least[j], bf::float_down(slopes.least));
+    part.most[j] = std::min(part.most[j], bf::float_up(slopes.most));
   }
 }
 
 void DifferenceBounds::bound_root(Part& part) const {
   for (const SlopeNeuron& neuron : network_.neurons) {
-    part.least.push_back(static_cast<float>(neuron.least));
-    part.most.push_back(static_cast<float>(neuron.most));
+    part.least.push_back(bf::float_down(neuron.least));
+    part.most.push_back(bf::float_up(neuron.most));
   }
   for (int round = 0; round < kRounds && neurons_ != nullptr; ++round) bound(part);
   meet(outputs_->bounds(box_of(part)), part);

@@ -9,6 +9,7 @@ import tempfile
 
 FILES = [
     "bin/bf-aot",
+    "bin/bf-check",
     "include/bf_aot/bf.h",
     "include/bf_aot/bf.cpp",
     "lib*/**/libbf_runtime.a",
@@ -26,7 +27,7 @@ FILES = [
     "share/doc/bf-aot/docs/reference/diagnostics.md",
     "share/doc/bf-aot/docs/start/verify.md",
 ]
-ALLOWED = re.compile(r"(bin/bf-aot(-mpi)?|include/bf_aot/.*|lib[^/]*/(.*/)?(lib(bf_aot|bf_runtime)\.a|cmake/bf_aot/.*"
+ALLOWED = re.compile(r"(bin/bf-(aot(-mpi)?|check)|include/bf_aot/.*|lib[^/]*/(.*/)?(lib(bf_aot|bf_runtime)\.a|cmake/bf_aot/.*"
                      r"|pkgconfig/bf_aot.*\.pc)|share/(man/man1/bf-aot.*|doc/bf-aot/.*"
                      r"|bash-completion/completions/bf-aot|zsh/vendor-completions/_bf-aot))")
 

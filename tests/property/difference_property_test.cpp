@@ -90,7 +90,8 @@ Point slopes_at(const DifferenceNetwork& network, const Point& x) {
     for (std::size_t j = 0; j < neurons; ++j) {
       const mpq_class &z = y[first + j], &d = y[first + neurons + j];
       const auto value = [&](const mpq_class& at) -> mpq_class {
-        return network.neurons[j].relu ? (at > 0 ? at : mpq_class(0)) : abs(at);
+        return network.neurons[j].kind == SlopeNeuron::Kind::kRelu ? (at > 0 ? at : mpq_class(0))
+                                                                   : abs(at);
       };
       next[j] = d == 0 ? mpq_class(0) : mpq_class((value(z + d) - value(z)) / d);
     }
@@ -111,7 +112,7 @@ TEST(Differences, AreThoseOfTheNetworks) {
     ASSERT_TRUE(are_isomorphic(first, second));
     const DifferenceNetwork difference = difference_network(first, second);
     const bool known = std::ranges::all_of(difference.neurons, [](const SlopeNeuron& neuron) {
-      return neuron.relu || neuron.least == -1;
+      return neuron.kind == SlopeNeuron::Kind::kRelu || neuron.least == -1;
     });
     if (!is_piecewise(first) || !known) continue;
     ++tried;

@@ -9,6 +9,7 @@
 
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/diagnostic.h"
+#include "frontend/functions/function_bounded.h"
 #include "frontend/graph/merge_graphs.h"
 #include "frontend/graph/shapes.h"
 
@@ -16,23 +17,50 @@ namespace bf_aot {
 namespace {
 
 struct FunctionSlopes {
-  FunctionKind kind;
-  double least, most;
+  FunctionKind function;
+  SlopeNeuron neuron;
 };
+constexpr SlopeNeuron kUnit = {SlopeNeuron::Kind::kOther, 0, 1};
+constexpr SlopeNeuron kEither = {SlopeNeuron::Kind::kOther, -1, 1};
 constexpr FunctionSlopes kSlopes[] = {
-    {FunctionKind::kSigmoid, 0, 0.25}, {FunctionKind::kTanh, 0, 1}, {FunctionKind::kSoftplus, 0, 1},
-    {FunctionKind::kSoftsign, 0, 1},   {FunctionKind::kAtan, 0, 1}, {FunctionKind::kAbs, -1, 1},
-    {FunctionKind::kSin, -1, 1},       {FunctionKind::kCos, -1, 1},
+    {FunctionKind::kSigmoid, {SlopeNeuron::Kind::kSigmoid, 0, 0.25}},
+    {FunctionKind::kTanh, {SlopeNeuron::Kind::kTanh, 0, 1}},
+    {FunctionKind::kSoftplus, kUnit},
+    {FunctionKind::kSoftsign, kUnit},
+    {FunctionKind::kAtan, kUnit},
+    {FunctionKind::kAbs, kEither},
+    {FunctionKind::kSin, kEither},
+    {FunctionKind::kCos, kEither},
 };
 
 // Slopes of secants of a function: by the mean value theorem those of tangents.
 std::optional<SlopeNeuron> slopes_of(const Op& op) {
-  if (std::holds_alternative<Relu>(op)) return SlopeNeuron{true, 0, 1};
+  if (std::holds_alternative<Relu>(op)) return SlopeNeuron{SlopeNeuron::Kind::kRelu, 0, 1};
   const auto* const unary = std::get_if<Unary>(&op);
   if (unary == nullptr) return std::nullopt;
-  const auto* const found = std::ranges::find(kSlopes, unary->function.kind, &FunctionSlopes::kind);
+  const auto* const found =
+      std::ranges::find(kSlopes, unary->function.kind, &FunctionSlopes::function);
   if (found == std::end(kSlopes)) return std::nullopt;
-  return SlopeNeuron{false, found->least, found->most};
+  return found->neuron;
+}
+
+// The derivative of the function of a sigmoid or tanh at x, enclosed: v (1 - v), or 1 - v^2.
+SlopeNeuron tangent(SlopeNeuron::Kind kind, double x) {
+  const bool sigmoid = kind == SlopeNeuron::Kind::kSigmoid;
+  const Function function{sigmoid ? FunctionKind::kSigmoid : FunctionKind::kTanh};
+  const std::optional<Bounded> v = bounded_function(function, {x, 0});
+  SlopeNeuron made = {kind, 0, sigmoid ? 0.25 : 1};
+  if (!v) return made;
+  // Both factors of v (1 - v) and of (1 - v)(1 + v), which are never negative.
+  const Bounded a = sigmoid ? *v : Bounded{1 - v->value, v->error};
+  const Bounded b = sigmoid ? Bounded{1 - v->value, v->error} : Bounded{1 + v->value, v->error};
+  constexpr double kRounded = 0x1p-50;  // of sums of numbers below 2, and of their products
+  const double high = (a.value + a.error + kRounded) * (b.value + b.error + kRounded) + kRounded;
+  const double low = (a.value - a.error - kRounded) * (b.value - b.error - kRounded) - kRounded;
+  made.most = std::min(made.most, high);
+  made.least =
+      a.value > a.error + kRounded && b.value > b.error + kRounded ? std::max(0.0, low) : 0;
+  return made;
 }
 
 Constant less(const Constant& a, const Constant& b, std::string_view where) {
@@ -186,14 +214,34 @@ class Differencer {
 
   // f(z + d) - f(z) = s d for a slope s in the function's range.
   ValueId secant(const Node& f, const SlopeNeuron& slopes) {
-    const ValueId d = *difference(f.inputs[0]);
+    return scaled(value(f.inputs[0]), *difference(f.inputs[0]), slopes, f.origin);
+  }
+
+  // s d, where s is a new input.
+  ValueId scaled(ValueId z, ValueId d, const SlopeNeuron& slopes, const Origin& origin) {
     const std::int64_t count = element_count(shape(d));
     const ValueId s = made_.graph.add_value("slope", shape(d));
-    take(s, made_.input_count + static_cast<std::int64_t>(made_.neurons.size()), f.origin);
+    take(s, made_.input_count + static_cast<std::int64_t>(made_.neurons.size()), origin);
     made_.neurons.insert(made_.neurons.end(), static_cast<std::size_t>(count), slopes);
-    arguments_.push_back(value(f.inputs[0]));
+    arguments_.push_back(z);
     changes_.push_back(d);
-    return apply(Binary{Binary::Kind::kMul}, {d, s}, f.origin);
+    return apply(Binary{Binary::Kind::kMul}, {d, s}, origin);
+  }
+
+  // max(z + d) - max(z) lies between the least and the largest d: it is the least one and a share
+  // of what lies between.
+  Difference of(const GroupMax& a, const GroupMax& b, const Node& f, const Node& g) {
+    if (!(a == b)) return apart(f, g);
+    const ValueId d = *difference(f.inputs[0]);
+    const Shape& made = first_.value(f.output).shape;
+    const auto negated = [&](ValueId of) {
+      return apply(Binary{Binary::Kind::kSub}, {zeros(shape(of), f.origin), of}, f.origin);
+    };
+    const ValueId largest = apply(a, {d}, made, f.origin);
+    const ValueId least = negated(apply(a, {negated(d)}, made, f.origin));
+    const ValueId between = apply(Binary{Binary::Kind::kSub}, {largest, least}, f.origin);
+    const SlopeNeuron share = {SlopeNeuron::Kind::kMaximum, 0, 1};
+    return sum(least, scaled(value(f.output), between, share, f.origin), f.origin);
   }
 
   // Any other operator: what it makes in the second network, less what it makes in the first.
@@ -297,6 +345,28 @@ class Differencer {
 };
 
 }  // namespace
+
+SlopeNeuron between(const SlopeNeuron& neuron, double lower, double upper) {
+  SlopeNeuron made = neuron;
+  switch (neuron.kind) {
+    case SlopeNeuron::Kind::kRelu:
+      if (lower >= 0) made.least = 1;
+      if (upper <= 0) made.most = 0;
+      break;
+    case SlopeNeuron::Kind::kSigmoid:
+    case SlopeNeuron::Kind::kTanh: {  // derivatives fall with the distance from 0
+      const SlopeNeuron low = tangent(neuron.kind, lower), high = tangent(neuron.kind, upper);
+      made.least = std::max(made.least, std::min(low.least, high.least));
+      if (lower > 0) made.most = std::min(made.most, low.most);
+      if (upper < 0) made.most = std::min(made.most, high.most);
+      break;
+    }
+    case SlopeNeuron::Kind::kOther:
+    case SlopeNeuron::Kind::kMaximum:
+      break;
+  }
+  return made;
+}
 
 DifferenceNetwork difference_network(const Graph& first, const Graph& second) {
   BF_CHECK(are_isomorphic(first, second));

@@ -7,11 +7,17 @@
 
 namespace bf_aot {
 
-// A pair of neurons, one of each network, that apply one function to z and to z + d.
+// A pair of neurons, one of each network, that apply one function to z and to z + d; or a pair of
+// maxima, whose d is the largest less the least difference of a candidate.
 struct SlopeNeuron {
-  bool relu = false;
+  enum class Kind : std::uint8_t { kRelu, kSigmoid, kTanh, kOther, kMaximum };
+  Kind kind = Kind::kOther;
   double least = 0, most = 1;  // slopes of secants of the function
 };
+
+// The slopes of secants of the neuron's function between z and z + d, which are at least and at
+// most these numbers: a part of [neuron.least, neuron.most].
+SlopeNeuron between(const SlopeNeuron& neuron, double lower, double upper);
 
 // The difference of two networks of equal structure, as a network of their input x and of a slope s
 // for each pair of neurons: docs/proofs/differences.md. For every x there are s in the

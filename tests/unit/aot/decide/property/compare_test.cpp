@@ -40,15 +40,28 @@ ComparedWeights near_to(std::mt19937& random, ComparedWeights weights) {
   return weights;
 }
 
-// more: one with a ReLU behind the outputs, of another structure.
-Graph compared_network(const ComparedWeights& w, bool more = false) {
+enum class Form { kPlain, kReluBehind, kMaxima, kSigmoid, kTanh };
+
+// kReluBehind is of another structure than the others.
+Graph compared_network(const ComparedWeights& w, Form form) {
   Builder b({kComparedInputs});
-  ValueId h = b.relu(
+  const auto activated = [&](ValueId z) {
+    if (form == Form::kSigmoid)
+      return b.add(Unary{{FunctionKind::kSigmoid}}, {z}, {kComparedHidden});
+    if (form == Form::kTanh) return b.add(Unary{{FunctionKind::kTanh}}, {z}, {kComparedHidden});
+    return b.relu(z);
+  };
+  ValueId h = activated(
       b.add(affine(kComparedHidden, kComparedInputs, w[0], w[1]), {b.x()}, {kComparedHidden}));
-  h = b.relu(b.add(affine(kComparedHidden, kComparedHidden, w[2], w[3]), {h}, {kComparedHidden}));
+  h = activated(
+      b.add(affine(kComparedHidden, kComparedHidden, w[2], w[3]), {h}, {kComparedHidden}));
+  if (form == Form::kMaxima) {
+    const ValueId m = b.add(GroupMax{{0, 2, 3, 4, 6}, {0, 1, 2, 3, 1, 2}}, {h}, {kComparedHidden});
+    h = m;
+  }
   const ValueId y =
       b.add(affine(kComparedOutputs, kComparedHidden, w[4], w[5]), {h}, {kComparedOutputs});
-  return b.outputs({more ? b.relu(y) : y});
+  return b.outputs({form == Form::kReluBehind ? b.relu(y) : y});
 }
 
 struct Compared {
@@ -56,10 +69,12 @@ struct Compared {
   Comparison comparison;
 };
 
-Compared random_comparison(unsigned seed, bool more, const CompareSettings& settings) {
+Compared random_comparison(unsigned seed, Form form, const CompareSettings& settings) {
   std::mt19937 random(seed);
   const ComparedWeights weights = random_weights(random);
-  Compared made{compared_network(weights), compared_network(near_to(random, weights), more), {}};
+  Compared made{compared_network(weights, form == Form::kReluBehind ? Form::kPlain : form),
+                compared_network(near_to(random, weights), form),
+                {}};
   const ModelInfo info;
   Request request;
   request.jobs = 1;
@@ -103,7 +118,8 @@ TEST(CompareRandom, IntervalsHoldPoints) {
     SCOPED_TRACE(compared_seed + seed);
     CompareSettings settings;
     settings.seconds = 2;
-    const Compared compared = random_comparison(compared_seed + seed, seed % 4 == 3, settings);
+    const Compared compared =
+        random_comparison(compared_seed + seed, static_cast<Form>(seed % 5), settings);
     expect_holds(compared);
     near += compared.comparison.proven <= 1.5 * compared.comparison.attained ? 1 : 0;
   }
@@ -117,7 +133,7 @@ TEST(CompareRandom, LimitsAreDecided) {
     CompareSettings settings;
     settings.seconds = 2;
     settings.within = mpq_class(1, 4);
-    const Compared compared = random_comparison(compared_seed + seed, false, settings);
+    const Compared compared = random_comparison(compared_seed + seed, Form::kPlain, settings);
     expect_holds(compared);
     mpq_class most = 0;
     for (int i = -8; i <= 8; ++i)
