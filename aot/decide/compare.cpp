@@ -7,10 +7,6 @@
 #include <limits>
 #include <utility>
 
-#include "aot/build/compile.h"
-#include "aot/build/frontend_result.h"
-#include "aot/engine/verifier/make_verifier.h"
-#include "aot/system/process.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/merge_graphs.h"
@@ -25,6 +21,7 @@ constexpr double kFirstSeconds = 0.5;  // least, of a question
 constexpr int kMostOpen = 4;           // questions in a row that stay open
 constexpr double kPointSeconds = 2;    // most, of one that is asked for its search
 constexpr std::size_t kMostQuestions = 60;
+constexpr std::int64_t kMostClasses = 64;  // a clause for each two, of conditions on all others
 
 std::int64_t elements(const Graph& graph, const std::vector<ValueId>& values) {
   std::int64_t count = 0;
@@ -56,6 +53,11 @@ void add_difference_rows(const NetworkPair& pair, Property& property) {
     property.rows.push_back({LinearForm{{i, 1}, {i + pair.output_count, -1}}, {}});
 }
 
+// Rationals have no infinity.
+bool exceeds(double x, const mpq_class& limit) {
+  return !std::isfinite(x) || mpq_class(x) > limit;
+}
+
 // Splits of the box pay where few inputs vary.
 constexpr std::ptrdiff_t kFewInputs = 12;
 
@@ -70,13 +72,18 @@ class Comparer {
  public:
   Comparer(const NetworkPair& pair, const Box& box, const Request& request,
            const CompareSettings& settings, const RequestCalls& calls)
-      : pair_(pair), box_(box), request_(request), settings_(settings), calls_(calls) {}
+      : pair_(pair),
+        box_(box),
+        request_(request),
+        settings_(settings),
+        calls_(calls),
+        rounded_(rounded(pair.networks, pair.info, request.compile)) {}
 
   Comparison run() {
+    check_options();
     try_points();
-    // What evaluation in float32 makes of the networks is no property of their difference.
-    const bool real = request_.compile.planner.semantics == Semantics::kReal;
-    if (pair_.difference && real)
+    // The difference network is that of the real networks, and says nothing of their roundings.
+    if (pair_.difference && request_.compile.planner.semantics == Semantics::kReal)
       bound_difference();
     else
       bound();
@@ -84,9 +91,7 @@ class Comparer {
       decide_limit();
     else
       narrow();
-    if (settings_.classes) {
-      made_.classes = ask(other_classes(pair_, box_), std::max(left(), kFirstSeconds));
-    }
+    if (settings_.classes) decide_classes();
     made_.seconds = stopwatch_.seconds();
     return std::move(made_);
   }
@@ -94,21 +99,22 @@ class Comparer {
  private:
   double left() const { return settings_.seconds - stopwatch_.seconds(); }
 
+  // Throws: BF3416.
+  void check_options() const {
+    if (settings_.classes && pair_.output_count > kMostClasses)
+      fail("BF3416", "--classes",
+           fmt::format("the networks have {} outputs, and at most {} are compared as classes",
+                       pair_.output_count, kMostClasses),
+           "--within bounds their differences");
+  }
+
   // Bounds of all differences, by one call.
   void bound() {
-    build::CompileOptions options = request_.compile;
-    options.planner.method = request_.method.value_or(Method::kAlphaCrown);
-    options.planner.workers =
-        engine::workers_of(options, request_.jobs > 0 ? request_.jobs : system::core_count());
     Property property = about(pair_, box_);
     add_difference_rows(pair_, property);
-    options.spec = to_spec(property);
-    const std::shared_ptr<const Lowered> lowered = build::run_planner(
-        build::run_frontend(build::FrontendResult{pair_.networks.graph(), pair_.info}, options),
-        options.name.empty() ? "network" : options.name, options);
-    const engine::MadeVerifier verifier =
-        engine::make_verifier(lowered, options, request_.compiler);
-    const engine::Bounds bounds = verifier.host->spec_bounds(float_box(box_));
+    const auto host = make_host(pair_.networks.graph(), pair_.info, request_,
+                                request_.method.value_or(Method::kAlphaCrown), to_spec(property));
+    const engine::Bounds bounds = host->spec_bounds(float_box(box_));
     made_.outputs.resize(bounds.lower.size(), {-kUnbounded, kUnbounded});
     for (std::size_t i = 0; i < bounds.lower.size(); ++i) {
       OutputDifference& output = made_.outputs[i];
@@ -125,8 +131,7 @@ class Comparer {
     const auto enough = [&](const std::vector<OutputDifference>& outputs) {
       const double proven = largest(outputs);
       if (settings_.within)
-        return mpq_class(proven) <= *settings_.within ||
-               mpq_class(made_.attained) > *settings_.within;
+        return !exceeds(proven, *settings_.within) || exceeds(made_.attained, *settings_.within);
       return !(proven > (1 + settings_.tolerance) * made_.attained);
     };
     const auto visit = [&](const DifferenceBounds::Part& part) {
@@ -150,11 +155,14 @@ class Comparer {
     std::vector<Bounded> input;
     for (const mpq_class& number : x) {
       Bounded known{number.get_d(), 0};
+      // Evaluation in float32 begins with float32 numbers.
+      if (rounded_ && mpq_class(static_cast<double>(static_cast<float>(known.value))) != number)
+        return;
       if (mpq_class(known.value) != number)  // get_d() cuts the number off
         known.error = next_up(std::fabs(known.value)) - std::fabs(known.value);
       input.push_back(known);
     }
-    const std::vector<Bounded> y = pair_.networks.outputs(input);
+    const std::vector<Bounded> y = (rounded_ ? *rounded_ : pair_.networks).outputs(input);
     const auto n = static_cast<std::size_t>(pair_.output_count);
     for (std::size_t i = 0; i < n; ++i) {
       const Bounded &a = y[i], &b = y[i + n];
@@ -178,11 +186,7 @@ class Comparer {
 
   // The centre, corners, and points between.
   void try_points() {
-    std::vector<double> centre;
-    for (std::size_t i = 0; i < box_.lower.size(); ++i)
-      centre.push_back(
-          std::clamp(0.5 * box_.lower[i] + 0.5 * box_.upper[i], box_.lower[i], box_.upper[i]));
-    take({centre.begin(), centre.end()});
+    take_centre(box_);
     const input::FloatBox around = float_box(box_);
     for (std::vector<double> point : Sampler::points(around, kPoints, 1)) {
       if (is_over()) return;
@@ -195,14 +199,9 @@ class Comparer {
   bool is_over() const { return left() <= 0 || calls_.stop(); }
 
   Outcome ask(const Property& property, double seconds) {
-    Request request = request_;
-    request.method = std::nullopt;
-    request.timeout_seconds = seconds;
-    RequestCalls calls = calls_;
-    const system::Stopwatch stopwatch;
-    calls.stop = [&] { return stopwatch.seconds() >= seconds || calls_.stop(); };
     ++made_.questions;
-    Outcome outcome = decide(pair_.networks, pair_.info, property, request, calls);
+    Outcome outcome =
+        decide_within(seconds, pair_.networks, pair_.info, property, request_, calls_);
     if (outcome.witness) take(outcome.witness->x);
     return outcome;
   }
@@ -231,7 +230,7 @@ class Comparer {
   }
 
   void decide_limit() {
-    if (mpq_class(made_.proven) <= *settings_.within) {
+    if (!exceeds(made_.proven, *settings_.within)) {
       made_.limit.emplace();
       made_.limit->answer = Answer::kVerified;
       return;
@@ -241,6 +240,16 @@ class Comparer {
     // The double above the limit, or the limit itself.
     const double within = settings_.within->get_d();
     prove(mpq_class(within) < *settings_.within ? next_up(within) : within);
+  }
+
+  // One output is the largest in any case.
+  void decide_classes() {
+    if (pair_.output_count > 1) {
+      made_.classes = ask(other_classes(pair_, box_), std::max(left(), kFirstSeconds));
+      return;
+    }
+    made_.classes.emplace();
+    made_.classes->answer = Answer::kVerified;
   }
 
   // Networks of which no point shows a difference may have none.
@@ -264,7 +273,7 @@ class Comparer {
     std::erase_if(property.cases[0].clauses, [&](const Clause& clause) {
       const auto& output = made_.outputs[static_cast<std::size_t>(clause[0].row)];
       const double reach = clause[0].negated ? -output.lower : output.upper;  // first - second
-      return mpq_class(reach) < limit;
+      return std::isfinite(reach) && mpq_class(reach) < limit;
     });
     drop_unused_rows(property);
     return property;
@@ -275,6 +284,7 @@ class Comparer {
   const Request& request_;
   const CompareSettings& settings_;
   const RequestCalls& calls_;
+  const std::optional<Sampler> rounded_;  // the networks as float32 evaluation gives them
   const system::Stopwatch stopwatch_;
   Comparison made_;
 };

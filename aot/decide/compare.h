@@ -52,7 +52,7 @@ struct Comparison {
 // difference, of parts of the box where few inputs vary. Then follow questions whether some output
 // differs by a number between what is proven and what is attained, each decided as a property is.
 // request.method: of the bounds; alpha-crown where there is none.
-// Throws: as decide().
+// Throws: BF3416 settings.classes of more than 64 outputs; as decide().
 Comparison compare(const NetworkPair& pair, const Box& box, const Request& request,
                    const CompareSettings& settings, const RequestCalls& calls);
 

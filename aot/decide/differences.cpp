@@ -6,10 +6,6 @@
 #include <memory>
 #include <utility>
 
-#include "aot/build/compile.h"
-#include "aot/build/frontend_result.h"
-#include "aot/engine/verifier/make_verifier.h"
-#include "aot/system/process.h"
 #include "runtime/bf/core/rounding.h"
 
 namespace bf_aot::decide {
@@ -17,19 +13,8 @@ namespace {
 
 constexpr int kRounds = 2;  // in which bounds find slopes, and slopes tighten bounds
 constexpr std::size_t kMostParts = std::size_t{1} << 20;
+constexpr std::size_t kMostSlopes = std::size_t{1} << 27;  // of all parts: 1 GB with their ends
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::unique_ptr<const engine::HostVerifier> verifier_of(Graph graph, const ModelInfo& info,
-                                                        const Request& request, Method method) {
-  build::CompileOptions options = request.compile;
-  options.planner.method = method;
-  options.planner.workers =
-      engine::workers_of(options, request.jobs > 0 ? request.jobs : system::core_count());
-  const std::string name = options.name.empty() ? "network" : options.name;
-  const std::shared_ptr<const Lowered> lowered = build::run_planner(
-      build::run_frontend(build::FrontendResult{std::move(graph), info}, options), name, options);
-  return std::move(engine::make_verifier(lowered, options, request.compiler).host);
-}
 
 double size_of(const OutputDifference& output) {
   return std::max(-output.lower, output.upper);
@@ -85,10 +70,10 @@ DifferenceBounds::DifferenceBounds(DifferenceNetwork network, const ModelInfo& i
     while (count < network_.output_count)
       count += element_count(outputs.value(outputs.outputs[kept++]).shape);
     outputs.outputs.resize(kept);
-    neurons_ = verifier_of(network_.graph, info, request, Method::kCrown);
+    neurons_ = make_host(network_.graph, info, request, Method::kCrown);
   }
   outputs_ =
-      verifier_of(std::move(outputs), info, request, request.method.value_or(Method::kAlphaCrown));
+      make_host(std::move(outputs), info, request, request.method.value_or(Method::kAlphaCrown));
 }
 
 input::FloatBox DifferenceBounds::box_of(const Part& part) const {
@@ -119,8 +104,11 @@ void DifferenceBounds::learn_slopes(const engine::Bounds& bounds, Part& part) co
     const SlopeNeuron slopes =
         between(network_.neurons[j], relu ? low : std::nextafter(low, -kInfinity),
                 relu ? high : std::nextafter(high, kInfinity));
-    part.least[j] = std::max(part.least[j], bf::float_down(slopes.least));
-    part.most[j] = std::min(part.most[j], bf::float_up(slopes.most));
+    const float least = std::max(part.least[j], bf::float_down(slopes.least));
+    const float most = std::min(part.most[j], bf::float_up(slopes.most));
+    if (least > most) continue;  // z and d are 0, and any slope will do
+    part.least[j] = least;
+    part.most[j] = most;
   }
 }
 
@@ -156,7 +144,8 @@ std::vector<OutputDifference> split_differences(
     for (const Part& part : parts) unite(made, part.outputs);
     return made;
   };
-  while (parts.size() < kMostParts && !stop()) {
+  const std::size_t most = std::min(kMostParts, kMostSlopes / (parts[0].least.size() + 1));
+  while (parts.size() < most && !stop()) {
     // The part in front is the one that is least known.
     if (enough(parts[0].outputs) && enough(all())) break;
     auto [left, right] = halves(parts[0].box, box);

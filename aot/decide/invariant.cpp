@@ -7,11 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "aot/build/compile.h"
-#include "aot/build/frontend_result.h"
 #include "aot/decide/differences.h"
-#include "aot/engine/verifier/make_verifier.h"
-#include "aot/system/process.h"
 #include "aot/system/progress.h"
 #include "frontend/numbers/numbers.h"
 #include "runtime/bf/core/rounding.h"
@@ -46,7 +42,7 @@ class InvariantSearch {
 
   Invariant run() {
     follow_steps();
-    host_ = make_host();
+    host_ = make_host(network_.graph(), info_, request_, request_.method.value_or(Method::kCrown));
     while (!is_over() && is_finite()) {
       ++made_.rounds;
       if (holds_by_bounds()) {
@@ -123,18 +119,6 @@ class InvariantSearch {
     round_state();
   }
 
-  std::unique_ptr<const engine::HostVerifier> make_host() const {
-    build::CompileOptions options = request_.compile;
-    options.planner.method = request_.method.value_or(Method::kCrown);
-    options.planner.workers =
-        engine::workers_of(options, request_.jobs > 0 ? request_.jobs : system::core_count());
-    const std::string name = options.name.empty() ? "network" : options.name;
-    const std::shared_ptr<const Lowered> lowered = build::run_planner(
-        build::run_frontend(build::FrontendResult{network_.graph(), info_}, options), name,
-        options);
-    return std::move(engine::make_verifier(lowered, options, request_.compiler).host);
-  }
-
   bool contains(const engine::Bounds& bounds, const Box& box) const {
     return std::ranges::all_of(state_, [&](const StateElement& each) {
       return static_cast<double>(bounds.lower[each.output]) >= box.lower[each.input] &&
@@ -154,19 +138,11 @@ class InvariantSearch {
     round_state();
   }
 
-  Outcome ask(const Box& box, double seconds) {
-    Request request = request_;
-    request.method = std::nullopt;
-    request.timeout_seconds = seconds;
-    RequestCalls calls = calls_;
-    const system::Stopwatch stopwatch;
-    calls.stop = [&] { return stopwatch.seconds() >= seconds || calls_.stop(); };
-    return decide(network_, info_, obligation(box, state_, outputs_), request, calls);
-  }
-
   // Decides whether the box is invariant; else widens it by the point that leaves it.
   void decide_box() {
-    const Outcome outcome = ask(made_.box, std::max(left() / 2, kLeastQuestion));
+    const Outcome outcome =
+        decide_within(std::max(left() / 2, kLeastQuestion), network_, info_,
+                      obligation(made_.box, state_, outputs_), request_, calls_);
     made_.last = outcome.witness;
     if (outcome.answer == Answer::kVerified) {
       made_.found = true;
@@ -184,7 +160,8 @@ class InvariantSearch {
     }
   }
 
-  // What bounds say of the next state, with the first one, is invariant, too, where bounds say so.
+  // Takes the hull of the first states and of the bounds of the next ones, which lies in the box,
+  // as long as bounds say that no step leaves that either.
   void shrink() {
     const system::Stopwatch stopwatch;
     if (!made_.by_bounds) return;

@@ -137,6 +137,30 @@ std::optional<Sampler> rounded(const Sampler& network, const ModelInfo& info,
   return Sampler(network.graph(), options.float32);
 }
 
+std::unique_ptr<const engine::HostVerifier> make_host(Graph network, const ModelInfo& info,
+                                                      const Request& request, Method method,
+                                                      std::optional<LinearSpec> spec) {
+  build::CompileOptions options = request.compile;
+  options.planner.method = method;
+  options.planner.workers = engine::workers_of(options, jobs_of(request));
+  options.spec = std::move(spec);
+  const std::string name = options.name.empty() ? "network" : options.name;
+  const std::shared_ptr<const Lowered> lowered = build::run_planner(
+      build::run_frontend(build::FrontendResult{std::move(network), info}, options), name, options);
+  return std::move(engine::make_verifier(lowered, options, request.compiler).host);
+}
+
+Outcome decide_within(double seconds, const Sampler& network, const ModelInfo& info,
+                      const Property& property, const Request& request, const RequestCalls& calls) {
+  Request own = request;
+  own.method = std::nullopt;
+  own.timeout_seconds = seconds;
+  RequestCalls stopped = calls;
+  const system::Stopwatch stopwatch;
+  stopped.stop = [&] { return stopwatch.seconds() >= seconds || calls.stop(); };
+  return decide(network, info, property, own, stopped);
+}
+
 Outcome decide(const Sampler& network, const ModelInfo& info, const Property& property,
                const Request& request, const RequestCalls& calls) {
   const system::Stopwatch stopwatch;

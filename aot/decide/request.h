@@ -56,6 +56,16 @@ Semantics semantics_of(const build::CompileOptions& options, const Property& pro
 std::optional<Sampler> rounded(const Sampler& network, const ModelInfo& info,
                                const build::CompileOptions& options);
 
+// Makes a verifier of a network for one call or more, outside of a decision: of `method`, with rows
+// of `spec` or none. Throws: CompileError.
+std::unique_ptr<const engine::HostVerifier> make_host(Graph network, const ModelInfo& info,
+                                                      const Request& request, Method method,
+                                                      std::optional<LinearSpec> spec = {});
+
+// Decides by methods that decide() chooses, for at most so many seconds.
+Outcome decide_within(double seconds, const Sampler& network, const ModelInfo& info,
+                      const Property& property, const Request& request, const RequestCalls& calls);
+
 // Decides a property of an imported network by verifiers that the request asks for. Throws: BF2110,
 // BF2111 semantics that the network has no bounds for; BF2xxx what cannot be planned; as decide()
 // of decision.h; with a keeper also system::Interrupted, after its file is complete.

@@ -93,6 +93,41 @@ class Compare(Case):
         made.write_bytes(onnx_format.encode("Model", network))
         return made
 
+    def test_neurons_that_are_always_zero(self):
+        """Their slopes are 1 and 0 at once."""
+        def network(name, slope):
+            nodes = [node("Gemm", ["x", "w"], "h"), node("Relu", ["h"], "r"), node("Gemm", ["r", "v"], "y")]
+            initializers = [tensor("w", (1, 2), (1, 0)), tensor("v", (2, 1), (slope, 1))]
+            return write_model(self.work / f"{name}.onnx", model(name, nodes, initializers, (1, 1), (1, 1)))
+
+        other = [node("Gemm", ["x", "w"], "h"), node("Relu", ["h"], "r"), node("Gemm", ["r", "v"], "y")]
+        weights = [tensor("w", (1, 2), (1, 0)), tensor("v", (2, 1), (1.25, 2))]
+        second = write_model(self.work / "c.onnx", model("c", other, weights, (1, 1), (1, 1)))
+        found = self.compare(network("a", 1), second)
+        self.assertLess(found["proven"], 0.25 * 1.06)
+        found = self.run_json("compare", network("a", 1), network("b", 1.25), "--box", self.box(0, 0))
+        self.assertEqual(found["proven"], 0)
+
+    def test_without_finite_bounds(self):
+        """1 / x on a box around 0: nothing is proven, and that is said."""
+        def network(name, factor):
+            nodes = [node("Reciprocal", ["x"], "r"), node("Mul", ["r", "f"], "y")]
+            return write_model(self.work / f"{name}.onnx",
+                               model(name, nodes, [tensor("f", (1, 1), (factor,))], (1, 1), (1, 1)))
+
+        pair = [network("a", 1), network("b", 2)]
+        for more in ([], ["--within", "1"]):
+            found = self.run_json("compare", *pair, "--box", self.box(), "--timeout", "2", *more, code=None)
+            self.assertEqual(found["proven"], "inf", more)
+
+    def test_one_output_and_many(self):
+        found = self.compare(self.network("a"), self.network("b", 1.25), "--classes")
+        self.assertEqual(found["classes"]["verdict"], "verified")
+        wide = write_model(self.work / "wide.onnx",
+                           model("wide", [node("Gemm", ["x", "w"], "y")],
+                                 [tensor("w", (1, 2000), [1] * 2000)], (1, 1), (1, 2000)))
+        self.assert_refused("BF3416", "compare", wide, wide, "--box", self.box(), "--classes")
+
     def test_box_of_a_property(self):
         property_file = MODELS / "properties" / "collision_avoidance_6x50.vnnlib"
         found = self.run_json("compare", CONTROLLER, CONTROLLER, "--property", property_file)

@@ -52,6 +52,14 @@ class Invariant(Case):
         self.assertFalse(found["found"])
         self.assertIsNone(found["by"])
 
+    def test_what_is_not_bounded(self):
+        nodes = [node("Reciprocal", ["x"], "r"), node("Add", ["r", "u"], "next")]
+        text = steps_model(nodes, [], {"x": (1, 1), "u": (1, 1)}, {"next": (1, 1)})
+        found = self.search(write_model(self.work / "pole.onnx", text), self.box([-1, -1], [1, 1]),
+                            "--timeout", "3", code=4)
+        self.assertFalse(found["found"])
+        self.assertNotIn(None, found["box"]["lower"] + found["box"]["upper"])
+
     def test_where_steps_begin(self):
         found = self.search(self.linear(0.5), self.box([-7, -1], [3, 1]))
         self.assertEqual(found["box"]["lower"][0], -7)

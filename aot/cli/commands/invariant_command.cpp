@@ -143,7 +143,7 @@ nlohmann::ordered_json to_json(const InvariantArguments& arguments,
   nlohmann::ordered_json json;
   json["model"] = printable(std::filesystem::path(arguments.model.model).filename().string());
   json["found"] = found.found;
-  json["box"] = {{"lower", found.box.lower}, {"upper", found.box.upper}};
+  json["box"] = engine::bounds_json({found.box.lower, found.box.upper});
   json["by"] =
       !found.found ? nullptr : nlohmann::ordered_json(found.by_bounds ? "bounds" : "splits");
   json["rounds"] = found.rounds;

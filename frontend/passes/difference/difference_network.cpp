@@ -350,8 +350,10 @@ SlopeNeuron between(const SlopeNeuron& neuron, double lower, double upper) {
   SlopeNeuron made = neuron;
   switch (neuron.kind) {
     case SlopeNeuron::Kind::kRelu:
-      if (lower >= 0) made.least = 1;
-      if (upper <= 0) made.most = 0;
+      if (lower >= 0)
+        made.least = 1;
+      else if (upper <= 0)
+        made.most = 0;
       break;
     case SlopeNeuron::Kind::kSigmoid:
     case SlopeNeuron::Kind::kTanh: {  // derivatives fall with the distance from 0
