@@ -112,10 +112,23 @@ class Comparer {
   void bound() {
     Property property = about(pair_, box_);
     add_difference_rows(pair_, property);
-    const auto host = make_host(pair_.networks.graph(), pair_.info, request_,
-                                request_.method.value_or(Method::kAlphaCrown), to_spec(property));
-    const engine::Bounds bounds = host->spec_bounds(float_box(box_));
-    made_.outputs.resize(bounds.lower.size(), {-kUnbounded, kUnbounded});
+    bound_rows(property, request_.method.value_or(Method::kAlphaCrown), true);
+    // Something is said in any case.
+    if (std::isinf(made_.proven) && is_over()) bound_rows(property, Method::kIbp, false);
+  }
+
+  // stops: the call ends when the time is over, and says nothing then.
+  void bound_rows(const Property& property, Method method, bool stops) {
+    const auto host =
+        make_host(pair_.networks.graph(), pair_.info, request_, method, to_spec(property));
+    engine::Bounds bounds;
+    if (stops) {
+      stopped_calls_.include(*host);
+      stopped_calls_.run([&] { bounds = host->spec_bounds(float_box(box_)); });
+    } else {
+      bounds = host->spec_bounds(float_box(box_));
+    }
+    made_.outputs.resize(static_cast<std::size_t>(pair_.output_count), {-kUnbounded, kUnbounded});
     for (std::size_t i = 0; i < bounds.lower.size(); ++i) {
       OutputDifference& output = made_.outputs[i];
       output = {std::max<double>(output.lower, -bounds.upper[i]),
@@ -127,6 +140,7 @@ class Comparer {
   // Bounds of the difference network, of the box and, where few inputs vary, of its parts.
   void bound_difference() {
     const DifferenceBounds bounds(*pair_.difference, pair_.info, request_);
+    bounds.stop_by(stopped_calls_);
     const bool splits = varying(box_) <= kFewInputs;
     const auto enough = [&](const std::vector<OutputDifference>& outputs) {
       const double proven = largest(outputs);
@@ -286,6 +300,7 @@ class Comparer {
   const RequestCalls& calls_;
   const std::optional<Sampler> rounded_;  // the networks as float32 evaluation gives them
   const system::Stopwatch stopwatch_;
+  engine::StoppedCalls stopped_calls_{[this] { return is_over(); }};
   Comparison made_;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "runtime/bf/core/rounding.h"
@@ -76,6 +77,11 @@ DifferenceBounds::DifferenceBounds(DifferenceNetwork network, const ModelInfo& i
       make_host(std::move(outputs), info, request, request.method.value_or(Method::kAlphaCrown));
 }
 
+void DifferenceBounds::stop_by(engine::StoppedCalls& calls) const {
+  for (const auto& host : {neurons_.get(), outputs_.get()})
+    if (host != nullptr) calls.include(*host);
+}
+
 input::FloatBox DifferenceBounds::box_of(const Part& part) const {
   input::FloatBox box = float_box(part.box);
   box.lower.insert(box.lower.end(), part.least.begin(), part.least.end());
@@ -137,26 +143,38 @@ std::vector<OutputDifference> split_differences(
   };
   std::vector<Part> parts(1);
   parts[0].box = box;
-  bounds.bound_root(parts[0]);
-  visit(parts[0]);
+  bool stopped = false;
+  const auto bound = [&](const auto& body) {
+    try {
+      body();
+    } catch (const engine::Stopped&) {
+      stopped = true;
+    }
+    return !stopped;
+  };
+  if (bound([&] { bounds.bound_root(parts[0]); })) visit(parts[0]);
+  parts[0].outputs.resize(bounds.outputs(), {-kInfinity, kInfinity});
   const auto all = [&] {
     std::vector<OutputDifference> made = parts[0].outputs;
     for (const Part& part : parts) unite(made, part.outputs);
     return made;
   };
   const std::size_t most = std::min(kMostParts, kMostSlopes / (parts[0].least.size() + 1));
-  while (parts.size() < most && !stop()) {
+  while (parts.size() < most && !stopped && !stop()) {
     // The part in front is the one that is least known.
     if (enough(parts[0].outputs) && enough(all())) break;
-    auto [left, right] = halves(parts[0].box, box);
-    if (left == right) break;  // no double lies between its ends
+    Part low = parts[0], high = parts[0];
+    std::tie(low.box, high.box) = halves(parts[0].box, box);
+    if (low.box == high.box) break;  // no double lies between its ends
+    // A part goes when both of its halves are bounded.
+    const bool both = bound([&] {
+      bounds.bound(low);
+      bounds.bound(high);
+    });
+    if (!both) break;
     std::ranges::pop_heap(parts, less_urgent);
-    Part low = std::move(parts.back()), high = low;
     parts.pop_back();
-    low.box = std::move(left);
-    high.box = std::move(right);
     for (Part* const half : {&low, &high}) {
-      bounds.bound(*half);
       visit(*half);
       parts.push_back(std::move(*half));
       std::ranges::push_heap(parts, less_urgent);

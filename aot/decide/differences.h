@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "aot/decide/request.h"
+#include "aot/engine/verifier/stopped_calls.h"
 #include "frontend/passes/difference/difference_network.h"
 
 namespace bf_aot::decide {
@@ -28,6 +29,11 @@ class DifferenceBounds {
   // alpha-crown.
   DifferenceBounds(DifferenceNetwork network, const ModelInfo& info, const Request& request);
 
+  // Lets calls throw engine::Stopped after a stop.
+  void stop_by(engine::StoppedCalls& calls) const;
+
+  std::size_t outputs() const { return static_cast<std::size_t>(network_.output_count); }
+
   // A box of x, with what is known there.
   struct Part {
     Box box;
@@ -49,8 +55,9 @@ class DifferenceBounds {
   std::unique_ptr<const engine::HostVerifier> neurons_, outputs_;
 };
 
-// Splits the box until `enough` says so of the intervals that hold in all of it, or a stop is asked
-// for. visit: is called with each part that was bounded. Returns the intervals of the box.
+// Splits the box until `enough` says so of the intervals that hold in all of it, a stop is asked
+// for, or a call is stopped. visit: is called with each part that was bounded. Returns the
+// intervals of the box, which are infinite where the first call was stopped.
 std::vector<OutputDifference> split_differences(
     const DifferenceBounds& bounds, const Box& box,
     const std::function<bool(const std::vector<OutputDifference>&)>& enough,

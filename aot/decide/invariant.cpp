@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "aot/decide/differences.h"
+#include "aot/engine/verifier/stopped_calls.h"
 #include "aot/system/progress.h"
 #include "frontend/numbers/numbers.h"
 #include "runtime/bf/core/rounding.h"
@@ -43,6 +44,16 @@ class InvariantSearch {
   Invariant run() {
     follow_steps();
     host_ = make_host(network_.graph(), info_, request_, request_.method.value_or(Method::kCrown));
+    stopped_calls_.include(*host_);
+    stopped_calls_.run([this] { search(); });
+    made_.seconds = stopwatch_.seconds();
+    return std::move(made_);
+  }
+
+ private:
+  static constexpr std::size_t kBoundsAlone = 12;  // boxes that are widened by bounds
+
+  void search() {
     while (!is_over() && is_finite()) {
       ++made_.rounds;
       if (holds_by_bounds()) {
@@ -55,12 +66,7 @@ class InvariantSearch {
       if (made_.found) break;
     }
     if (made_.found) shrink();
-    made_.seconds = stopwatch_.seconds();
-    return std::move(made_);
   }
-
- private:
-  static constexpr std::size_t kBoundsAlone = 12;  // boxes that are widened by bounds
 
   double left() const { return settings_.seconds - stopwatch_.seconds(); }
   bool is_over() const { return left() <= 0 || calls_.stop(); }
@@ -195,6 +201,7 @@ class InvariantSearch {
   std::unique_ptr<const engine::HostVerifier> host_;
   engine::Bounds bounds_;  // of the box
   const system::Stopwatch stopwatch_;
+  engine::StoppedCalls stopped_calls_{[this] { return is_over(); }};
   Invariant made_;
 };
 
