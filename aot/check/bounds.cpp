@@ -148,8 +148,8 @@ bool Bounder::affine_row(const Part& part, const Layer& layer, u32 row, i128& co
   return true;
 }
 
-// Of few rows, by row; of many, by what they read. An element that is always 0 needs no
-// coefficient.
+// Carries coefficients through a layer: row by row where few rows have one, else for each element
+// that rows read. An element that is always 0 needs none.
 bool Bounder::affine_layer(const Part& part, const Layer& layer, i128& constant) {
   factors_.assign(layer.count, 0);
   u32 used = 0;
@@ -187,7 +187,7 @@ bool Bounder::relu_row(const Part& part, const Layer& layer, u32 row, const Choi
   const u32 argument = layer.column[row], neuron = layer.first_neuron + row;
   const i64 a = static_cast<i64>(whole), low = part.lower[argument], high = part.upper[argument];
   const bool sided = !choices.side.empty() && choices.side[neuron] != 0;
-  // Of one sign: the ReLU is its argument, or 0, and nothing is lost.
+  // An argument of one sign: the ReLU is the argument, or 0, and nothing is lost.
   if (!sided && (low >= 0 || high <= 0)) {
     if (low >= 0) sums_[argument] += whole << bits;
     return true;

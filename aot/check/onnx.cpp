@@ -106,8 +106,8 @@ void append(const Field& field, unsigned width, std::vector<u64>& values) {
   while (!in.done()) values.push_back(width == 0 ? in.varint() : in.fixed(width));
 }
 
-// Of TensorProto: an element type, the bytes of each in raw_data, the field that else holds them,
-// and how that encodes them.
+// A type of TensorProto's elements: its number, the bytes of an element in raw_data, the field that
+// else holds elements, and how that encodes them.
 struct ElementType {
   i64 type;
   unsigned raw_bytes;

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "frontend/evaluate/evaluate_exact.h"
+#include "frontend/functions/function_exact.h"
 #include "frontend/graph/merge_graphs.h"
 #include "frontend/passes/difference/difference_network.h"
 #include "tests/property/passes_random_graph.h"
@@ -135,6 +137,35 @@ TEST(Differences, AreThoseOfTheNetworks) {
   }
   EXPECT_GT(tried, 100);
   EXPECT_GT(neurons, 100);
+}
+
+// Slopes of secants, of numbers near to each other and apart, lie in the range of their interval,
+// which is no wider than the derivatives at its ends, and at 0, say.
+TEST(Differences, SecantsLieBetween) {
+  const Function functions[] = {{FunctionKind::kSigmoid}, {FunctionKind::kTanh}};
+  const SlopeNeuron neurons[] = {{SlopeNeuron::Kind::kSigmoid, 0, 0.25},
+                                 {SlopeNeuron::Kind::kTanh, 0, 1}};
+  for (unsigned round = 0; round < 3000; ++round) {
+    Random random(first_seed + round);
+    SCOPED_TRACE(first_seed + round);
+    const std::size_t which = round % 2;
+    const double size = std::ldexp(1.0, pick(random, -30, 5));
+    const auto number = [&] { return size * (pick(random, -1000, 1000) / 1000.0); };
+    double ends[2] = {number(), round % 3 == 0 ? 0.0 : number()};
+    if (round % 5 == 0) ends[1] = std::nextafter(ends[0], 1e9);
+    if (ends[0] > ends[1]) std::swap(ends[0], ends[1]);
+    if (ends[0] == ends[1]) continue;
+    const SlopeNeuron range = between(neurons[which], ends[0], ends[1]);
+    const auto value = [&](const mpq_class& x) { return evaluate_exact(functions[which], x); };
+    const mpq_class low(ends[0]), high(ends[1]);
+    for (int part = 0; part < 4; ++part) {
+      const mpq_class z = low + (high - low) * mpq_class(part, 4);
+      const mpq_class w = low + (high - low) * mpq_class(part + 1, 4);
+      const mpq_class slope = mpq_class(value(w) - value(z)) / mpq_class(w - z);
+      EXPECT_GE(slope, mpq_class(range.least));
+      EXPECT_LE(slope, mpq_class(range.most));
+    }
+  }
 }
 
 // Networks that do not differ have the difference 0, and no neurons.

@@ -127,6 +127,20 @@ int most(const std::vector<std::int32_t>& elements) {
   return *std::max_element(count.begin(), count.end());
 }
 
+bool hold_at_points(Random& random, Contraction& made, const std::vector<float>& a) {
+  const std::vector<float> sums = made.pull_back(a);
+  bool holds = true;
+  for (int trial = 0; trial < 6; ++trial) {
+    const std::vector<mpq_class> px = random_point(random, made.x),
+                                 py = random_point(random, made.y);
+    std::vector<mpq_class> z(static_cast<std::size_t>(made.shape.out()), 0);
+    made.for_each([&](std::size_t i, std::size_t g, std::size_t h) { z[i] += px[g] * py[h]; });
+    EXPECT_TRUE(box_holds(made.layer.z, z));
+    holds = holds && rows_hold(a, z, made.layer, {&made.x, &made.y}, {&px, &py}, sums);
+  }
+  return holds;
+}
+
 // mixed: with planes that the rows choose.
 bool contraction_holds(unsigned seed, bool with_prices, bool mixed = false) {
   Random random(seed);
@@ -137,18 +151,7 @@ bool contraction_holds(unsigned seed, bool with_prices, bool mixed = false) {
                                   with_prices ? gamma_float(3) : 0};
   made.relax(errors);
   if (mixed) made.mix(random, errors);
-  const std::vector<float> a = random.numbers(std::int64_t{made.shape.out()} * kRows, kind);
-  const std::vector<float> sums = made.pull_back(a);
-  bool holds = true;
-  for (int trial = 0; trial < 6; ++trial) {
-    const std::vector<mpq_class> px = random_point(random, made.x),
-                                 py = random_point(random, made.y);
-    std::vector<mpq_class> z(static_cast<std::size_t>(made.shape.out()), 0);
-    made.for_each([&](std::size_t i, std::size_t g, std::size_t h) { z[i] += px[g] * py[h]; });
-    EXPECT_TRUE(box_holds(made.layer.z, z)) << seed;
-    holds = holds && rows_hold(a, z, made.layer, {&made.x, &made.y}, {&px, &py}, sums);
-  }
-  return holds;
+  return hold_at_points(random, made, random.numbers(std::int64_t{made.shape.out()} * kRows, kind));
 }
 
 TEST(Contraction, Holds) {
@@ -241,20 +244,6 @@ Contraction rows_of_one(Random& random, unsigned seed, std::vector<float>& a) {
     a[static_cast<std::size_t>(random.below(made.shape.out())) * kRows + r] =
         random.below(2) == 0 ? -1.0F : 1.0F;
   return made;
-}
-
-bool hold_at_points(Random& random, Contraction& made, const std::vector<float>& a) {
-  const std::vector<float> sums = made.pull_back(a);
-  bool holds = true;
-  for (int trial = 0; trial < 6; ++trial) {
-    const std::vector<mpq_class> px = random_point(random, made.x),
-                                 py = random_point(random, made.y);
-    std::vector<mpq_class> z(static_cast<std::size_t>(made.shape.out()), 0);
-    made.for_each([&](std::size_t i, std::size_t g, std::size_t h) { z[i] += px[g] * py[h]; });
-    EXPECT_TRUE(box_holds(made.layer.z, z));
-    holds = holds && rows_hold(a, z, made.layer, {&made.x, &made.y}, {&px, &py}, sums);
-  }
-  return holds;
 }
 
 // Planes hold without prices then. Of points, boxes are what their sums lose.

@@ -226,25 +226,14 @@ int compare_command(const Call& call) {
   }
   const decide::NetworkPair pair = read_pair(arguments);
   const Box box = box_of(arguments, pair);
-  std::optional<Counter> counter;
-  std::optional<decide::DecisionPhase> phase;
+  PhaseCounter counter;
   decide::RequestCalls calls;
-  calls.before_plan = [&](const decide::DecisionMethod&) {
-    counter.reset();
-    phase.reset();
-  };
-  calls.progress = [&](const decide::DecisionProgress& progress) {
-    if (phase != progress.phase) {
-      counter.reset();
-      phase = progress.phase;
-      counter.emplace(*phase);
-    }
-    counter->show(progress);
-  };
+  calls.before_plan = [&](const decide::DecisionMethod&) { counter.end(); };
+  calls.progress = [&](const decide::DecisionProgress& progress) { counter.show(progress); };
   calls.stop = [] { return system::is_interrupted(); };
   const decide::Comparison comparison =
       decide::compare(pair, box, request_of(arguments), settings, calls);
-  counter.reset();
+  counter.end();
   system::throw_if_interrupted();
   if (arguments.json)
     fmt::print("{}\n", to_json(arguments, comparison).dump());

@@ -43,24 +43,15 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
   const std::vector<std::string> files = network_files(arguments, property);
   const Network network = files.size() > 1 ? read_networks(arguments.model, files, property)
                                            : read_network(arguments.model);
-  std::optional<Counter> counter;
-  std::optional<decide::DecisionPhase> phase;
+  PhaseCounter counter;
   decide::RequestCalls calls;
-  calls.before_plan = [&](const decide::DecisionMethod&) {
-    counter.reset();
-    phase.reset();
-  };
+  calls.before_plan = [&](const decide::DecisionMethod&) { counter.end(); };
   calls.after_plan = [&](const decide::DecisionMethod& asked, double seconds) {
     if (system::tells_steps()) system::tell_step("plan " + asked.name(), seconds);
     if (timeout != nullptr) timeout->add(asked);
   };
   calls.progress = [&](const decide::DecisionProgress& progress) {
-    if (phase != progress.phase) {
-      counter.reset();
-      phase = progress.phase;
-      counter.emplace(*phase);
-    }
-    counter->show(progress);
+    counter.show(progress);
     if (timeout != nullptr) timeout->show(progress);
   };
   calls.keeper = keeper;
@@ -74,8 +65,8 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
 
 namespace {
 
-// What the certificate of an answer is made from. Throws: BF3024 a question that certificates are
-// not about; BF3022.
+// Reads what the certificate of an answer is made from. Throws: BF3024 a question that certificates
+// are not about; BF3022.
 ProofWork proof_work(const VerifyArguments& arguments, const Property& property) {
   const auto refuse = [](const std::string& why) {
     fail("BF3024", "--proof", why, "decide it without --proof");

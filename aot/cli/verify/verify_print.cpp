@@ -127,6 +127,20 @@ void Counter::show(const decide::DecisionProgress& progress) {
   printed_ = true;
 }
 
+void PhaseCounter::show(const decide::DecisionProgress& progress) {
+  if (phase_ != progress.phase) {
+    counter_.reset();
+    phase_ = progress.phase;
+    counter_.emplace(*phase_);
+  }
+  counter_->show(progress);
+}
+
+void PhaseCounter::end() {
+  counter_.reset();
+  phase_.reset();
+}
+
 TimeoutReport::TimeoutReport(const VerifyArguments& arguments)
     : arguments_(arguments),
       property_(printable(std::filesystem::path(arguments.property).filename().string())),

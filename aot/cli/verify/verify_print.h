@@ -34,6 +34,17 @@ class Counter {
   system::Stopwatch stopwatch_;
 };
 
+// Shows the progress of decisions, a counter for each of their phases.
+class PhaseCounter {
+ public:
+  void show(const decide::DecisionProgress& progress);
+  void end();  // the next progress has a new counter
+
+ private:
+  std::optional<Counter> counter_;
+  std::optional<decide::DecisionPhase> phase_;
+};
+
 // The text that --timeout prints when it ends the program: the object of other ends, with the
 // counts that are known so far.
 class TimeoutReport {

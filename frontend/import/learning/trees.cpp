@@ -93,19 +93,23 @@ void measure(Ensemble& ensemble, std::size_t root, std::vector<bool>& seen) {
   }
 }
 
+// An attribute that has a number for each node.
+std::vector<std::int64_t> read_of_nodes(const NodeImport& node, const std::string& name,
+                                        std::size_t nodes) {
+  std::vector<std::int64_t> values = read_ints(node, name);
+  if (values.size() != nodes)
+    fail("BF1012", "",
+         fmt::format("attribute '{}' has {} numbers for {} nodes", name, values.size(), nodes));
+  return values;
+}
+
 // prefix: that of the attributes of weights, "target" or "class". targets: their ids, as the
 // attribute has them.
 Ensemble read_ensemble(const NodeImport& node, const std::string& prefix, std::int64_t features,
                        std::vector<std::int64_t>& targets) {
   const std::vector<std::int64_t> trees = read_ints(node, "nodes_treeids");
   const std::size_t count = trees.size();
-  const auto of_nodes = [&](const std::string& name) {
-    std::vector<std::int64_t> values = read_ints(node, name);
-    if (values.size() != count)
-      fail("BF1012", "",
-           fmt::format("attribute '{}' has {} numbers for {} nodes", name, values.size(), count));
-    return values;
-  };
+  const auto of_nodes = [&](const char* name) { return read_of_nodes(node, name, count); };
   const auto ids = of_nodes("nodes_nodeids"), feature = of_nodes("nodes_featureids");
   const auto yes = of_nodes("nodes_truenodeids"), no = of_nodes("nodes_falsenodeids");
   const auto modes = node.strings_attribute("nodes_modes").value_or(std::vector<std::string>());
@@ -198,13 +202,7 @@ Ensemble read_joint_ensemble(NodeImport& node, std::int64_t features, std::int64
   const std::vector<double> weights = read_reals(node, "leaf_weights");
   const std::vector<std::int64_t> leaf_targets = read_ints(node, "leaf_targetids");
   const std::size_t count = modes.size();
-  const auto of_nodes = [&](const std::string& name) {
-    std::vector<std::int64_t> values = read_ints(node, name);
-    if (values.size() != count)
-      fail("BF1012", "",
-           fmt::format("attribute '{}' has {} numbers for {} nodes", name, values.size(), count));
-    return values;
-  };
+  const auto of_nodes = [&](const char* name) { return read_of_nodes(node, name, count); };
   const auto feature = of_nodes("nodes_featureids");
   const auto yes = of_nodes("nodes_truenodeids"), no = of_nodes("nodes_falsenodeids");
   const auto yes_leaf = of_nodes("nodes_trueleafs"), no_leaf = of_nodes("nodes_falseleafs");
@@ -540,7 +538,7 @@ void import_regressor(NodeImport& node) {
   node.emit(add_transformed(node, y, transform));
 }
 
-// Of post_transform ONNX's text and ONNX Runtime number LOGISTIC and SOFTMAX differently.
+// Refuses post_transform: ONNX's text and ONNX Runtime give LOGISTIC and SOFTMAX different numbers.
 void import_tree_ensemble(NodeImport& node) {
   node.set_output_type(TensorProto::FLOAT);
   constexpr std::int64_t kAverage = 0, kSum = 1;

@@ -57,7 +57,7 @@ void emit_on_grid(NodeImport& node, ValueId real, std::size_t scale) {
   node.emit(y);
 }
 
-// What pool(x) makes of images x, whose channels may be last.
+// Adds pool(x) of images x, whose channels may be last.
 template <typename Pool>
 ValueId add_pooled(NodeImport& node, ValueId x, const Pool& pool) {
   if (!node.flag("channels_last", false)) return pool(node, x);

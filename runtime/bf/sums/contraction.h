@@ -246,34 +246,35 @@ BF_ROUTINE relax_contraction(int batch, int m, int n, int k, bool convex, Source
   slack[kUnderflowSlack] = (static_cast<double>(out) + reach) * (1 + 0x1p-20);
 }
 
-// One factor's coefficients: those of z times the other's centres, added where the factor is read
-// from. The factor has m rows and the other one n, in each batch entry; coefficients of z are
-// [m][n] if it is the `first`, else [n][m].
-template <int kRows, typename Sources>
-BF_ROUTINE contraction_backward(int batch, int m, int n, int k, bool first, Sources source,
-                                const float* slopes, int in,
-                                const float* BF_RESTRICT coefficients_in, bool add,
-                                float* BF_RESTRICT coefficients_out) {
+// One factor's coefficients: those of z times slopes, added where the factor is read from. The
+// factor has m rows and the other one n, in each batch entry; coefficients of z are [m][n] if it is
+// the `first`, else [n][m]. slopes_of(a, at): for the vector `a` of coefficients, whose place is
+// `at`, a function from places of the other factor, [batch n][k], to slopes: floats or vectors.
+template <int kRows, typename Sources, typename SlopesOf>
+static inline void contract_rows(int batch, int m, int n, int k, bool first, Sources source, int in,
+                                 const float* BF_RESTRICT coefficients_in, bool add,
+                                 float* BF_RESTRICT coefficients_out, const SlopesOf& slopes_of) {
   constexpr int kLanes = lanes_of<float>(kRows);
   constexpr int kVectors = kRows / kLanes;
   constexpr int kTile = kVectors > 4 ? 1 : kVectors > 2 ? 2 : 4;  // elements of a row at a time
   using Floats = typename VectorOf<float, kLanes>::type;
   if (!add) clear_rows<kRows>(in, coefficients_out);
-  const std::ptrdiff_t of_row = first ? n : 1, of_other = first ? 1 : m;
+  const std::ptrdiff_t of_row = first ? n : 1, of_other = (first ? 1 : m) * std::ptrdiff_t{kRows};
   const auto sum = [&](auto tile, int b, int i, int l) {
     constexpr int kCount = decltype(tile)::value;
     const std::ptrdiff_t row = std::ptrdiff_t{b} * m + i;
     Floats made[kCount][kVectors] = {};
-    const float* a = coefficients_in + (std::ptrdiff_t{b} * m * n + i * of_row) * kRows;
-    const float* s = slopes + std::ptrdiff_t{b} * n * k + l;
-    for (int j = 0; j < n; ++j, a += of_other * kRows, s += k)
+    std::ptrdiff_t at = (std::ptrdiff_t{b} * m * n + i * of_row) * kRows;
+    std::ptrdiff_t other = std::ptrdiff_t{b} * n * k + l;
+    for (int j = 0; j < n; ++j, at += of_other, other += k)
       BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
-        const Floats vector = load_rows<Floats>(a + v * kLanes);
-        BF_UNROLL_ROWS for (int q = 0; q < kCount; ++q) made[q][v] += vector * s[q];
+        const Floats vector = load_rows<Floats>(coefficients_in + at + v * kLanes);
+        const auto slope = slopes_of(vector, at + v * kLanes);
+        BF_UNROLL_ROWS for (int q = 0; q < kCount; ++q) made[q][v] += vector * slope(other + q);
       }
     for (int q = 0; q < kCount; ++q) {
-      const int at = source_of(source, static_cast<int>(row * k + l + q));
-      float* const to = coefficients_out + std::ptrdiff_t{at} * kRows;
+      const int to_element = source_of(source, static_cast<int>(row * k + l + q));
+      float* const to = coefficients_out + std::ptrdiff_t{to_element} * kRows;
       for (int v = 0; v < kVectors; ++v)
         store_rows(to + v * kLanes, load_rows<Floats>(to + v * kLanes) + made[q][v]);
     }
@@ -284,6 +285,18 @@ BF_ROUTINE contraction_backward(int batch, int m, int n, int k, bool first, Sour
       for (; l + kTile <= k; l += kTile) sum(Count<kTile>{}, b, i, l);
       for (; l < k; ++l) sum(Count<1>{}, b, i, l);
     }
+}
+
+// The slopes are the other factor's centres.
+template <int kRows, typename Sources>
+BF_ROUTINE contraction_backward(int batch, int m, int n, int k, bool first, Sources source,
+                                const float* slopes, int in,
+                                const float* BF_RESTRICT coefficients_in, bool add,
+                                float* BF_RESTRICT coefficients_out) {
+  contract_rows<kRows>(batch, m, n, k, first, source, in, coefficients_in, add, coefficients_out,
+                       [=](const auto&, std::ptrdiff_t) {
+                         return [=](std::ptrdiff_t place) { return slopes[place]; };
+                       });
 }
 
 }  // namespace bf

@@ -69,49 +69,23 @@ BF_ROUTINE mixed_planes(int batch, int m, int n, int k, bool has_box, SourcesX g
     }
 }
 
-// One factor's coefficients: those of z times the slopes of the rows' planes. As
-// contraction_backward(), whose slopes these mix with the other factor's radii. share: of z.
+// Takes rows to one factor as contraction_backward() does, whose slopes these mix with the other
+// factor's radii. share: of z.
 template <int kRows, typename Sources>
 BF_ROUTINE mixed_planes_backward(int batch, int m, int n, int k, bool first, Sources source,
                                  const float* slopes, const float* radii,
                                  const float* BF_RESTRICT share, int in,
                                  const float* BF_RESTRICT coefficients_in, bool add,
                                  float* BF_RESTRICT coefficients_out) {
-  constexpr int kLanes = lanes_of<float>(kRows);
-  constexpr int kVectors = kRows / kLanes;
-  constexpr int kTile = kVectors > 4 ? 1 : kVectors > 2 ? 2 : 4;  // elements of a row at a time
-  using Floats = typename VectorOf<float, kLanes>::type;
-  if (!add) clear_rows<kRows>(in, coefficients_out);
-  const std::ptrdiff_t of_row = first ? n : 1, of_other = first ? 1 : m;
-  const auto sum = [&](auto tile, int b, int i, int l) {
-    constexpr int kCount = decltype(tile)::value;
-    const std::ptrdiff_t row = std::ptrdiff_t{b} * m + i;
-    Floats made[kCount][kVectors] = {};
-    const std::ptrdiff_t begin = (std::ptrdiff_t{b} * m * n + i * of_row) * kRows;
-    const float* a = coefficients_in + begin;
-    const float* chosen = share + begin;
-    std::ptrdiff_t other = std::ptrdiff_t{b} * n * k + l;
-    for (int j = 0; j < n; ++j, a += of_other * kRows, chosen += of_other * kRows, other += k)
-      BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
-        const Floats vector = load_rows<Floats>(a + v * kLanes);
-        Floats t = load_rows<Floats>(chosen + v * kLanes) * 2.0f - 1.0f;
-        if (!first) t = vector < Floats{} ? -t : t;
-        BF_UNROLL_ROWS for (int q = 0; q < kCount; ++q) made[q][v] +=
-            vector * (slopes[other + q] + t * radii[other + q]);
-      }
-    for (int q = 0; q < kCount; ++q) {
-      const int at = source_of(source, static_cast<int>(row * k + l + q));
-      float* const to = coefficients_out + std::ptrdiff_t{at} * kRows;
-      for (int v = 0; v < kVectors; ++v)
-        store_rows(to + v * kLanes, load_rows<Floats>(to + v * kLanes) + made[q][v]);
-    }
-  };
-  for (int b = 0; b < batch; ++b)
-    for (int i = 0; i < m; ++i) {
-      int l = 0;
-      for (; l + kTile <= k; l += kTile) sum(Count<kTile>{}, b, i, l);
-      for (; l < k; ++l) sum(Count<1>{}, b, i, l);
-    }
+  using Floats = typename VectorOf<float, lanes_of<float>(kRows)>::type;
+  contract_rows<kRows>(batch, m, n, k, first, source, in, coefficients_in, add, coefficients_out,
+                       [=](const Floats& a, std::ptrdiff_t at) {
+                         Floats t = load_rows<Floats>(share + at) * 2.0f - 1.0f;
+                         if (!first) t = a < Floats{} ? -t : t;
+                         return [=](std::ptrdiff_t place) -> Floats {
+                           return slopes[place] + t * radii[place];
+                         };
+                       });
 }
 
 // The values of z at the rows' points, on the planes that the rows chose, and the shares' next
