@@ -96,6 +96,11 @@ Constant filled(Shape shape, double x) {
   return {std::move(shape), std::vector<double>(count, x), {}};
 }
 
+bool all_are(const Constant& constant, double x) {
+  return constant.is_exact() &&
+         std::ranges::all_of(constant.data, [x](double y) { return y == x; });
+}
+
 Constant gather(const Constant& constant, const std::vector<std::int64_t>& source, Shape shape) {
   ConstantBuilder result(std::move(shape));
   BF_CHECK(result.size() == source.size());

@@ -57,6 +57,9 @@ bool is_zero(const Constant& constant);
 
 Constant filled(Shape shape, double x);
 
+// Every element is x, exactly.
+bool all_are(const Constant& constant, double x);
+
 // Elements source[i], as a tensor of `shape`.
 Constant gather(const Constant& constant, const std::vector<std::int64_t>& source, Shape shape);
 

@@ -37,11 +37,6 @@ bool rises_strictly(const Function& function) {
          is_everywhere(facts.domain(function)) && !has_zero_parameter(function, facts.parameters);
 }
 
-bool all_are(const Constant& constant, double x) {
-  return constant.is_exact() &&
-         std::ranges::all_of(constant.data, [x](double y) { return y == x; });
-}
-
 class OrderFinder {
  public:
   explicit OrderFinder(const Graph& graph) : graph_(graph), makers_(producers(graph)) {}

@@ -170,6 +170,15 @@ void loosen_codes(Graph& graph);
 // Rounding: factors that compose, counted in the composite's numbers and in Scales around it.
 void collapse_univariate(Graph& graph);
 
+// The logarithm of a sum of powers becomes what LogSoftmax makes of an element v beside them, which
+// is constant: ln sum e^x_j = v - z + ln(1 - e^z), z the logarithm of that element's softmax. So
+// powers beyond the floats do no harm, and lines are those of the whole sum.
+//   e = exp x;  s = sparse_affine e {e_0 + e_1};  y = log s
+//     ->   b = sparse_affine x {x_0, x_1, v};  t = log_softmax b {{0, 1, 2}};  z = index_map t [2]
+//          a = scale z {-1, v};  p = exp z;  q = scale p {-1, 1};  d = log q;  y = add a, d
+// Rounding: none. The real function is the same.
+void log_sum_exp(Graph& graph);
+
 // Nodes of equal operators and operands become one, so that what a network holds twice is bounded
 // once. Not those with constants that are not exact, which may stand for different numbers.
 //   t = relu x;  u = relu x;  y = add t, u   ->   t = relu x;  y = scale t {2, 0}

@@ -48,6 +48,12 @@ void softmax_as_asked(Graph& graph, const PassOptions& options) {
   if (options.max_as_relu) softmax_as_pairs(graph);
 }
 
+// A verifier's own evaluation rounds each result, and the searches that split neurons know no
+// log-softmax.
+void logarithms_of_sums(Graph& graph, const PassOptions& options) {
+  if (!options.own_evaluation && !options.max_as_relu) log_sum_exp(graph);
+}
+
 // A verifier's own evaluation rounds each result.
 void folded_clips(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation) fold_clips(graph);
@@ -164,6 +170,11 @@ constexpr Pass kPasses[] = {
     {"remove-duplicates",
      "compute equal results once",
      without_options<remove_duplicates>,
+     {.of = PassTraits::Of::kReal}},
+    // It runs before log(1 + exp x) becomes a function.
+    {"log-sum-exp",
+     "write logarithms of sums of powers by log-softmax",
+     logarithms_of_sums,
      {.of = PassTraits::Of::kReal}},
     // It runs before scales leave for the layers beside a function.
     {"collapse-univariate",

@@ -6,7 +6,7 @@ import sys
 import unittest
 
 from harness import Case
-from small_models import model, node, tensor, write_model
+from small_models import ints, model, node, tensor, write_model
 
 METHODS = ("ibp", "crown-ibp", "crown")
 TOKENS = 8  # whose capped powers together would be no float
@@ -102,6 +102,21 @@ class Masks(Case):
             self.assertGreaterEqual(low[0], 1 - 1e-6)
             self.assertLessEqual(high[0], 1 + 2e-7)
             self.assertLess(high[1], 1e-25)
+
+    def test_logarithms_of_sums_of_any_size(self):
+        """Between those of the least and of the most inputs, where powers are beyond the floats, too."""
+        for offset in (-1000, -150, 0, 150, 1000):
+            row = [offset - 1, offset + 0.5, offset]
+            box = {"lower": [x - 0.25 for x in row], "upper": [x + 0.25 for x in row]}
+            exact = offset + math.log(sum(math.exp(x - offset) for x in row))
+            for method in METHODS:
+                with self.subTest(offset=offset, method=method):
+                    total = node("ReduceLogSumExp", ["x"], "s", attributes=ints("axes", [1]))
+                    low, high = self.bounds([total, node("Mul", ["s", "ones"], "y")], [tensor("ones", [1, 3], [1] * 3)],
+                                            method, box, shape=(1, 3))
+                    self.assertLessEqual(low[0], exact - 0.25)
+                    self.assertGreaterEqual(high[0], exact + 0.25)
+                    self.assertLess(high[0] - low[0], 0.5 + 1e-6 * max(1, abs(offset)))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/algebra/affine_algebra.h"
 #include "frontend/evaluate/evaluate_exact.h"
 
 namespace bf_aot::soundness {
@@ -47,6 +48,8 @@ class AttentionMaker {
         add(Binary{Binary::Kind::kMul}, {affine_of(x, {sums, columns}), gate}, {sums, columns});
     graph_.outputs.front() = add(MatMul{}, {p, value}, {rows, columns});
     if (testing::pick(random_, 0, 2) == 0) graph_.outputs.push_back(z);
+    if (testing::pick(random_, 0, 2) == 0)
+      graph_.outputs.push_back(log_sum_exp(scores, rows, sums));
   }
 
  private:
@@ -55,6 +58,16 @@ class AttentionMaker {
     const ValueId made = graph_.add_value("v" + number, std::move(shape));
     graph_.nodes.push_back({std::move(op), std::move(inputs), made, "Node '" + number + "'"});
     return made;
+  }
+
+  ValueId log_sum_exp(ValueId x, std::int64_t rows, std::int64_t sums) {
+    SparseAffine sum{{0}, {}, filled({rows * sums}, 1), filled({rows}, 0)};
+    for (std::int64_t i = 0; i < rows * sums; ++i) {
+      sum.column.push_back(i);
+      if ((i + 1) % sums == 0) sum.row_start.push_back(i + 1);
+    }
+    const ValueId powers = add(Unary{{FunctionKind::kExp}}, {x}, {rows, sums});
+    return add(Unary{{FunctionKind::kLog}}, {add(std::move(sum), {powers}, {rows})}, {rows});
   }
 
   ValueId affine_of(ValueId x, const Shape& shape) {
