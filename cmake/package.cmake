@@ -18,7 +18,9 @@ configure_file(cmake/bf_aot-runtime.pc.in ${PROJECT_BINARY_DIR}/bf_aot-runtime.p
 install(FILES ${PROJECT_BINARY_DIR}/bf_aot-runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(BF_AOT_INSTALL_LIBRARY)
   configure_file(cmake/bf_aot.pc.in ${PROJECT_BINARY_DIR}/bf_aot.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/bf_aot.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+  configure_file(cmake/bf_aot-c.pc.in ${PROJECT_BINARY_DIR}/bf_aot-c.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/bf_aot.pc ${PROJECT_BINARY_DIR}/bf_aot-c.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 endif()
 
 if(NOT PROJECT_IS_TOP_LEVEL)
