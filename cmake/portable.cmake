@@ -54,7 +54,7 @@ add_library(bf_aot_portable SHARED $<TARGET_OBJECTS:bf_library> $<TARGET_OBJECTS
 bf_portable_of(bf_aot_portable PARTS ${engine} ARCHIVES ${readers} SHARED ${objects})
 get_target_property(abi bf_aot_shared SOVERSION)
 target_link_options(bf_aot_portable PRIVATE
-  LINKER:--version-script=${PROJECT_SOURCE_DIR}/aot/library/c/bf_aot.map LINKER:-rpath,$ORIGIN)
-set_target_properties(bf_aot_portable PROPERTIES OUTPUT_NAME bf_aot SOVERSION ${abi}
-  LIBRARY_OUTPUT_DIRECTORY ${out}/library/lib)
+  LINKER:--version-script=${PROJECT_SOURCE_DIR}/aot/library/c/bf_aot.map)
+set_target_properties(bf_aot_portable PROPERTIES OUTPUT_NAME bf_aot SOVERSION ${abi} SKIP_BUILD_RPATH OFF
+  BUILD_RPATH "$ORIGIN" LIBRARY_OUTPUT_DIRECTORY ${out}/library/lib)
 add_custom_target(portable DEPENDS bf-aot-portable bf-check-portable bf-aot-wheel bf_aot_portable)
