@@ -1,8 +1,8 @@
 """libbf_aot.so by its C interface: c_library_test.py LIBRARY SOURCE CC CXX PROTOC INCLUDES.. [--modules PYTHON].
 
 From C90, C++, Python by ctypes and, where rustc is there, Rust; beside an onnx.proto with a protobuf of its own, in
-each order of linking. With --modules also beside onnx, ONNX Runtime and PyTorch in one process, loaded before it and
-after it, as far as that Python has them.
+each order of linking. With --modules, or $BF_RUNTIMES_PYTHON, also beside onnx, ONNX Runtime and PyTorch in one
+process, loaded before it and after it, as far as that Python has them.
 """
 
 import os
@@ -62,7 +62,7 @@ def others_in(python, library, models, expected):
 
 def main():
     words = sys.argv[1:]
-    python = None
+    python = os.environ.get("BF_RUNTIMES_PYTHON")
     if "--modules" in words:
         at = words.index("--modules")
         python = words[at + 1]
