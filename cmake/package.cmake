@@ -6,7 +6,8 @@ install(DIRECTORY docs DESTINATION ${bf_documents} FILES_MATCHING PATTERN "*.md"
   PATTERN site EXCLUDE)
 install(FILES README.md DESIGN.md CHANGELOG.md CONTRIBUTING.md LICENSE.runtime DESTINATION ${bf_documents})
 # What the pages' examples name.
-install(FILES models/README.md DESTINATION ${bf_documents}/models)
+install(DIRECTORY models DESTINATION ${bf_documents} FILES_MATCHING PATTERN "*.onnx" PATTERN "*.json"
+  PATTERN "*.vnnlib" PATTERN README.md PATTERN examples EXCLUDE)
 
 if(NOT CMAKE_CROSSCOMPILING)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
@@ -18,7 +19,9 @@ configure_file(cmake/bf_aot-runtime.pc.in ${PROJECT_BINARY_DIR}/bf_aot-runtime.p
 install(FILES ${PROJECT_BINARY_DIR}/bf_aot-runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(BF_AOT_INSTALL_LIBRARY)
   configure_file(cmake/bf_aot.pc.in ${PROJECT_BINARY_DIR}/bf_aot.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/bf_aot.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+  configure_file(cmake/bf_aot-c.pc.in ${PROJECT_BINARY_DIR}/bf_aot-c.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/bf_aot.pc ${PROJECT_BINARY_DIR}/bf_aot-c.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 endif()
 
 if(NOT PROJECT_IS_TOP_LEVEL)
@@ -51,10 +54,16 @@ set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS "g++ | c++-compiler")
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS "libbf-aot-dev, cmake, gcc-arm-none-eabi, \
 libstdc++-arm-none-eabi-newlib, qemu-system-arm, gcc-riscv64-unknown-elf, g++-aarch64-linux-gnu, g++-riscv64-linux-gnu")
-set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Static library and header of bf-aot, for C++ programs that bound networks
+set(CPACK_COMPONENT_SHARED_DESCRIPTION "Shared library of bf-aot, for programs that bound networks which they read
+while they run.")
+set(CPACK_DEBIAN_SHARED_PACKAGE_NAME libbf-aot1)
+set(CPACK_DEBIAN_SHARED_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_SHARED_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Static library and headers of bf-aot, for C++ programs that bound networks
 which they read while they run.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libbf-aot-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "bf-aot (= ${PROJECT_VERSION}), libprotobuf-dev, libfmt-dev, libmpfr-dev, \
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "bf-aot (= ${PROJECT_VERSION}), \
+libbf-aot1 (= ${PROJECT_VERSION}), pkgconf | pkg-config, libprotobuf-dev, libfmt-dev, libmpfr-dev, \
 libgmp-dev, nettle-dev, zlib1g-dev")
 include(CPack)

@@ -23,9 +23,9 @@ __extension__ typedef __UINT64_TYPE__ bf_uint64;
 
 /** Version of this runtime and of the compiler that it belongs to. */
 #define BF_VERSION_MAJOR 0
-#define BF_VERSION_MINOR 1
+#define BF_VERSION_MINOR 2
 #define BF_VERSION_PATCH 0
-#define BF_VERSION_STRING "0.1.0"
+#define BF_VERSION_STRING "0.2.0"
 
 /** Version of the interface between verifiers, this header and the runtime library. It changes
  * when an old verifier can no longer be used with a new header; verifiers carry theirs in

@@ -46,7 +46,7 @@ def main():
     given = parser.parse_intermixed_args()
     root, build = given.root.resolve(), given.build.resolve()
     command = [given.compiler, "-fsyntax-only", "-std=c++20", f"-I{root}", f"-I{root}/runtime", f"-I{build}/generated",
-               f"-isystem{build}/onnx_schema", "-isystem/usr/include/eigen3", "-DFMT_SHARED", '-DBF_AOT_VERSION="0"']
+               f"-isystem{build}/onnx_schema", "-isystem/usr/include/eigen3", "-DFMT_SHARED"]
     self_test(command)
     names = given.headers or headers_of(root)
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:

@@ -140,13 +140,22 @@ std::filesystem::path runtime_folder() {
   std::vector<fs::path> candidates;
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (const fs::path object = own_object(); !object.empty() && object != program)
-    candidates.push_back(object.parent_path() / "include");
-  else if (!error)
-    candidates.push_back(program.parent_path().parent_path() / "include" / "bf_aot");
+  if (const fs::path object = own_object(); !object.empty() && object != program) {
+    // The Python module's; of libbf_aot.so in lib/ or lib/ARCHITECTURE/.
+    const fs::path folder = object.parent_path();
+    candidates.push_back(folder / "include");
+    candidates.push_back(folder.parent_path() / "include" / "bf_aot");
+    candidates.push_back(folder.parent_path().parent_path() / "include" / "bf_aot");
+  } else if (!error) {
+    // Installed, and the program of the Python package.
+    const fs::path folder = program.parent_path().parent_path() / "include";
+    candidates.push_back(folder / "bf_aot");
+    candidates.push_back(folder);
+  }
   candidates.emplace_back(BF_RUNTIME_FOLDER);
   for (const fs::path& folder : candidates)
-    if (fs::is_regular_file(folder / "bf.h", error)) return folder;
+    if (fs::is_regular_file(folder / "bf.h", error) && fs::is_directory(folder / "bf", error))
+      return folder;
   fail("BF3205", "bf.h", "the runtime headers are missing beside the program",
        "install bf-aot again");
 }

@@ -7,6 +7,7 @@
 #include "aot/build/work_json.h"
 #include "aot/emit/interface/statuses.h"
 #include "frontend/diagnostic.h"
+#include "frontend/source_state.h"
 #include "planner/manifest/plan_json.h"
 
 namespace bf_aot::build {
@@ -99,7 +100,10 @@ std::string manifest_text(const Verifier& verifier, const std::string& stem,
               : suffix == ".json"     ? dispatch_json(verifier, stem)
                                       : verifier_json(level_of(verifier, suffix));
   json["build"] = record_json(record);
-  return json.dump(2) + "\n";
+  json["sources"] = source_state();
+  Json manifest = {{"format", kManifestFormat}};
+  manifest.update(json);
+  return manifest.dump(2) + "\n";
 }
 
 }  // namespace bf_aot::build

@@ -9,6 +9,10 @@
 
 namespace bf_aot::build {
 
+/// The version of the manifest's form: it changes when a key is renamed, removed or means another
+/// thing (docs/reference/versions.md).
+inline constexpr int kManifestFormat = 1;
+
 // States how a library was made, and how many bytes it takes.
 struct BuildRecord {
   const Toolchain* toolchain = nullptr;  // null: no compiler has seen the files

@@ -24,6 +24,11 @@
 #include <variant>
 #include <vector>
 
+/// The version of this header, which is that of the library: BF_AOT_VERSION_NUMBER is 10000 times
+/// the first part, 100 times the second, and the third. The C interface, bf_aot.h, has the same.
+#define BF_AOT_VERSION "0.2.0"
+#define BF_AOT_VERSION_NUMBER 200
+
 namespace bf_aot::api {
 
 /// An error, with the code and the words that the program bf-aot prints for it.

@@ -21,7 +21,7 @@ struct NoCertificate : std::runtime_error {
 
 struct ProofRequest {
   std::string model, property;  // the files' bytes
-  std::string tool;             // "bf-aot 0.1.0"
+  std::string tool;             // "bf-aot 0.2.0"
   double seconds = 0;           // within which the certificate is to be made; 0: no limit
   std::function<bool()> stop = [] { return false; };
   // Called with bytes of the certificate, in their order.

@@ -123,7 +123,7 @@ class Compile(Case):
             output, _ = self.run_tool(*command, "--help")
             self.assertIn("Examples:", output)
         output, _ = self.run_tool("--version")
-        self.assertRegex(output, r"^bf-aot \d+\.\d+\.\d+\n$")
+        self.assertRegex(output, r"^bf-aot \d+\.\d+\.\d+( \(\S+\))?\n$")
 
 
 class Run(Case):

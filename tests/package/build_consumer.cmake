@@ -41,6 +41,12 @@ if(LIBRARY)
   if(NOT output MATCHES "output 9: \\[")
     message(FATAL_ERROR "the library's consumer prints:\n${output}")
   endif()
+  foreach(consumer c_consumer pkg_config_consumer)
+    run(${WORK}/library/${consumer} ${SOURCE_DIR}/models ${WORK}/library)
+    if(NOT output MATCHES "falsified at")
+      message(FATAL_ERROR "${consumer} prints:\n${output}")
+    endif()
+  endforeach()
 endif()
 
 # A project made by --project builds without bf-aot installed.

@@ -13,8 +13,12 @@ FILES = [
     "include/bf_aot/bf.h",
     "include/bf_aot/bf.cpp",
     "lib*/**/libbf_runtime.a",
-    "lib*/**/cmake/bf_aot/bf_add_verifier.cmake",
+    "share/cmake/bf_aot/bf_add_verifier.cmake",
     "lib*/**/pkgconfig/bf_aot-runtime.pc",
+    "lib*/**/pkgconfig/bf_aot-c.pc",
+    "lib*/**/libbf_aot.so",
+    "lib*/**/libbf_aot.so.1",
+    "include/bf_aot.h",
     "share/man/man1/bf-aot.1",
     "share/man/man1/bf-aot-verify.1",
     "share/bash-completion/completions/bf-aot",
@@ -26,9 +30,14 @@ FILES = [
     "share/doc/bf-aot/bf-aot.spdx.json",
     "share/doc/bf-aot/docs/reference/diagnostics.md",
     "share/doc/bf-aot/docs/start/verify.md",
+    "share/doc/bf-aot/docs/reference/manifest-schema.json",
+    "share/doc/bf-aot/docs/reference/trace-schema.json",
+    "share/doc/bf-aot/models/collision_avoidance_6x50.onnx",
+    "share/doc/bf-aot/models/boxes/collision_avoidance_6x50.json",
+    "share/doc/bf-aot/models/properties/collision_avoidance_6x50.vnnlib",
 ]
-ALLOWED = re.compile(r"(bin/bf-(aot(-mpi)?|check)|include/bf_aot/.*|lib[^/]*/(.*/)?(lib(bf_aot|bf_runtime)\.a|cmake/bf_aot/.*"
-                     r"|pkgconfig/bf_aot.*\.pc)|share/(man/man1/bf-aot.*|doc/bf-aot/.*"
+ALLOWED = re.compile(r"(bin/bf-(aot(-mpi)?|check)|include/bf_aot(/.*|\.h)|lib[^/]*/(.*/)?(lib(bf_aot|bf_runtime)\.a|libbf_aot\.so[.0-9]*"
+                     r"|pkgconfig/bf_aot.*\.pc)|share/(man/man1/bf-aot.*|cmake/bf_aot/.*|doc/bf-aot/.*"
                      r"|bash-completion/completions/bf-aot|zsh/vendor-completions/_bf-aot))")
 
 
@@ -40,7 +49,7 @@ def run(*command, **more):
 def install_parts(build, folder):
     """A build of the program alone installs, too: the script, where others were not built."""
     script = (build / "cmake_install.cmake").read_text()
-    parts = re.findall(r'"[^"\n]*/(bf-aot-mpi|libbf_aot\.a)"', script)
+    parts = re.findall(r'"[^"\n]*/(bf-aot-mpi|libbf_aot\.a|libbf_aot\.so[.0-9]*)"', script)
     for part in parts:
         script = re.sub(rf"/{re.escape(part)}\"", '/not-built"', script)
     changed = folder / "install.cmake"

@@ -3,6 +3,7 @@
 import ast
 import importlib.metadata
 import inspect
+import os
 import pathlib
 import subprocess
 import sys
@@ -61,3 +62,21 @@ def test_import_is_quick():
     times = [float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True,
                                   text=True).stdout) for _ in range(3)]
     assert min(times) < 0.1
+
+
+def test_the_command_line(tmp_path):
+    """`python -m bf_aot` is the program that came with the package, else the installed one."""
+    program = os.environ.get("BF_AOT")
+    if not (FOLDER / "bin/bf-aot").exists() and not program:
+        pytest.skip("there is no bf-aot")
+    path = str(pathlib.Path(program).parent) if program else ""
+    done = subprocess.run([sys.executable, "-m", "bf_aot", "--version"], stdout=subprocess.PIPE, text=True, check=True,
+                          env=dict(os.environ, PATH=path), cwd=tmp_path)
+    assert done.stdout.startswith(f"bf-aot {bf_aot.__version__}")
+    code = subprocess.run([sys.executable, "-m", "bf_aot", "run", "none.onnx"], capture_output=True, check=False,
+                          env=dict(os.environ, PATH=path), cwd=tmp_path).returncode
+    assert code == 2
+    if not (FOLDER / "bin/bf-aot").exists():
+        done = subprocess.run([sys.executable, "-m", "bf_aot"], capture_output=True, text=True, check=False,
+                              env=dict(os.environ, PATH=str(tmp_path)), cwd=tmp_path)
+        assert done.returncode == 1 and "built without the program" in done.stderr

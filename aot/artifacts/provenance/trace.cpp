@@ -13,10 +13,12 @@
 #include "aot/artifacts/provenance/node_layers.h"
 #include "aot/build/frontend_result.h"
 #include "frontend/sha256.h"
+#include "frontend/source_state.h"
 #include "planner/lowering/routines.h"
 #include "planner/lowering/walk.h"
 #include "planner/lowering/weight_tables.h"
 #include "planner/manifest/plan_json_steps.h"
+#include "runtime/bf.h"
 
 namespace bf_aot::artifacts {
 namespace {
@@ -90,7 +92,9 @@ class Tracer {
     Json passes = Json::array();
     for (const PassRecord& record : log_.records()) passes.push_back(pass_json(record));
     return {
-        {"version", BF_AOT_VERSION},
+        {"format", kTraceFormat},
+        {"version", BF_VERSION_STRING},
+        {"sources", source_state()},
         {"model",
          {{"sha256", plan_.model.sha256}, {"file", plan_.model.file_name}, {"name", plan_.name}}},
         {"complete", std::ranges::all_of(plan_.layers,

@@ -10,6 +10,10 @@
 
 namespace bf_aot::artifacts {
 
+/// The version of the trace's form: it changes when a key is renamed, removed or means another
+/// thing (docs/reference/versions.md).
+inline constexpr int kTraceFormat = 1;
+
 // The marked lines of one generated file.
 struct FileLines {
   std::string file;    // its name

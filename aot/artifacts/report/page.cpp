@@ -86,8 +86,9 @@ std::string page(const Plan& plan, const Findings& findings) {
   std::string text = fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+      "<meta name=\"bf-aot-report-format\" content=\"{}\">\n"
       "<title>{} · bf-aot</title>\n<style>{}</style>\n</head>\n<body>\n",
-      escape(plan.model.file_name), kStyle);
+      kReportFormat, escape(plan.model.file_name), kStyle);
   text += header(plan, findings);
   text +=
       "<nav><div><a href=\"#network\">Network</a><a href=\"#plan\">Tasks</a>"

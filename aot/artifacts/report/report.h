@@ -43,6 +43,10 @@ struct Findings {
   std::size_t measured_entry = 0;
 };
 
+/// The version of the page's form, in its <meta name="bf-aot-report-format">: it changes when a
+/// section or an id is renamed or removed (docs/reference/versions.md).
+inline constexpr int kReportFormat = 1;
+
 // One self-contained page about a plan: no script, nothing loaded from anywhere. The same plan and
 // findings give the same bytes.
 std::string page(const Plan& plan, const Findings& findings);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "aot/artifacts/sbom/sha1.h"
+#include "aot/emit/text/banner.h"
 #include "frontend/graph/model.h"
 #include "frontend/sha256.h"
 #include "runtime/bf.h"
@@ -98,7 +99,7 @@ class Document {
     add_verifier();
     if (!bill.runtime.empty()) add_runtime();
     add_model();
-    packages_.push_back(package_json(kToolId, "bf-aot", BF_VERSION_STRING, "Apache-2.0"));
+    packages_.push_back(package_json(kToolId, "bf-aot", emit::version_text(), "Apache-2.0"));
     relate(kToolId, "BUILD_TOOL_OF", kVerifierId);
     if (bill.compiler.empty()) return;
     packages_.push_back(package_json(kCompilerId, "C++ compiler", bill.compiler, kUnknown));

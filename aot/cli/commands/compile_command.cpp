@@ -27,6 +27,7 @@
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
 #include "aot/emit/interface/emit_verify.h"
+#include "aot/emit/text/banner.h"
 #include "aot/system/files.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
@@ -115,8 +116,7 @@ std::string check_output(std::string& text) {
 }
 
 void add_options(CommandLine& app, CompileArguments& arguments) {
-  app.set_version_flag("--version", std::string("bf-aot ") + BF_VERSION_STRING)
-      ->group(kGeneralGroup);
+  app.set_version_flag("--version", "bf-aot " + emit::version_text())->group(kGeneralGroup);
   add_model_options(app, arguments.model, false);
   add_name_option(app, arguments.model);
   add_method_option(app, arguments.model);

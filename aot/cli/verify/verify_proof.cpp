@@ -8,6 +8,7 @@
 #include <fstream>
 #include <utility>
 
+#include "aot/emit/text/banner.h"
 #include "aot/prove/prover.h"
 #include "aot/system/files.h"
 #include "aot/system/progress.h"
@@ -60,7 +61,7 @@ ProofReport write_proof(const ProofWork& work, const std::string& answer,
   prove::ProofRequest request;
   request.model = work.model_bytes;
   request.property = work.property_bytes;
-  request.tool = "bf-aot " BF_AOT_VERSION;
+  request.tool = "bf-aot " + emit::version_text();
   request.seconds = work.seconds;
   request.write = [&](const std::string& bytes) {
     stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

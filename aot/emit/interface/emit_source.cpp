@@ -19,6 +19,7 @@
 #include "aot/emit/text/contraction.h"
 #include "aot/emit/text/fill_in.h"
 #include "aot/emit/text/marks.h"
+#include "runtime/bf.h"
 
 namespace bf_aot::emit {
 namespace {
@@ -120,7 +121,7 @@ std::string info_text(const Plan& plan) {
 )",
       {{"method", to_string(plan.config.method)},
        {"semantics", to_string(plan.config.semantics)},
-       {"version", BF_AOT_VERSION}},
+       {"version", BF_VERSION_STRING}},
       names_of(plan));
 }
 

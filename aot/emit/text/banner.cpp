@@ -4,7 +4,9 @@
 
 #include <cctype>
 
+#include "frontend/source_state.h"
 #include "planner/plan/plan.h"
+#include "runtime/bf.h"
 
 namespace bf_aot::emit {
 namespace {
@@ -26,10 +28,17 @@ std::string upper_case(const std::string& name) {
   return upper;
 }
 
+std::string version_text() {
+  const std::string_view state = source_state();
+  return state.empty() ? BF_VERSION_STRING : fmt::format("{} ({})", BF_VERSION_STRING, state);
+}
+
 std::string emit_banner(const Plan& plan, const std::string& title, const std::string& comment) {
   const Entry& bounds = *plan.find_entry(EntryKind::kBounds);
   std::string text = fmt::format("{}: {}. Do not edit.\n\n", plan.name, title);
-  text += fmt::format("  made by    bf-aot {} from {}\n", BF_AOT_VERSION, plan.model.file_name);
+  text += fmt::format("  made by    bf-aot {} from {}\n", BF_VERSION_STRING, plan.model.file_name);
+  if (const std::string_view state = source_state(); !state.empty())
+    text += fmt::format("  sources    {}\n", state);
   text += fmt::format("  sha256     {}\n", plan.model.sha256);
   text += fmt::format("  opset      {}\n", plan.model.opset);
   text += fmt::format(

@@ -1,6 +1,6 @@
 // tiny: guaranteed bounds on a network's outputs. Do not edit.
 //
-//   made by    bf-aot 0.1.0 from tiny.onnx
+//   made by    bf-aot 0.2.0 from tiny.onnx
 //   sha256     4616919cd2d1c35cf2c1fcbee30afbeb656c57832eff2fa7a25dbbc93f1aa30f
 //   opset      13
 //   method     ibp, semantics real, generic code for generic
@@ -270,7 +270,7 @@ const char* tiny_status_text(bf_status status) {
 
 const bf_model_info* tiny_info(void) {
   static constexpr bf_model_info info = {
-      "tiny", TINY_MODEL_SHA256, "ibp", "real", "0.1.0",
+      "tiny", TINY_MODEL_SHA256, "ibp", "real", "0.2.0",
       TINY_INPUTS, TINY_OUTPUTS, TINY_SPEC_ROWS,
       TINY_WORKSPACE_BYTES, TINY_WORKSPACE_ALIGN, TINY_WEIGHTS_BYTES, BF_ABI_VERSION};
   return &info;

@@ -1,6 +1,6 @@
 /* tiny: guaranteed bounds on a network's outputs. Do not edit.
  *
- *   made by    bf-aot 0.1.0 from tiny.onnx
+ *   made by    bf-aot 0.2.0 from tiny.onnx
  *   sha256     4616919cd2d1c35cf2c1fcbee30afbeb656c57832eff2fa7a25dbbc93f1aa30f
  *   opset      13
  *   method     ibp, semantics real, generic code for generic

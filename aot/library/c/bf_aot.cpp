@@ -1,0 +1,479 @@
+#include "aot/library/c/bf_aot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <map>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aot/library/bf_aot.h"
+#include "aot/library/state.h"
+#include "frontend/source_state.h"
+
+namespace api = bf_aot::api;
+
+struct bf_aot_error {
+  api::Error error;
+  std::string text;
+};
+
+struct bf_aot_options {
+  std::map<std::string, std::string> values;  // names with '_'
+};
+
+struct bf_aot_model {
+  api::Model model;
+};
+
+struct bf_aot_verifier {
+  api::Verifier verifier;
+  double timeout_seconds = 0;
+};
+
+struct bf_aot_result {
+  api::VerifyResult result;
+};
+
+namespace {
+
+// What there is no memory for an error is told by this one, which nobody frees.
+bf_aot_error* no_memory() noexcept {
+  static bf_aot_error error;
+  static const bool filled = [] {
+    // Each text is short enough to need no memory of its own.
+    error.error.code = "BF3504";
+    error.error.message = "no memory left";
+    error.text = "error BF3504";
+    return true;
+  }();
+  static_cast<void>(filled);
+  return &error;
+}
+
+bf_aot_error* to_handle(api::Error error) noexcept {
+  try {
+    std::string text = error.text();
+    return new bf_aot_error{std::move(error), std::move(text)};
+  } catch (...) {
+    return no_memory();
+  }
+}
+
+// Runs the body of a call; the error is NULL where nothing was thrown or returned.
+template <class Body>
+bf_aot_error* run(const char* doing, const Body& body) noexcept {
+  const api::Result<bool> done = api::guarded<bool>(doing, [&] {
+    body();
+    return true;
+  });
+  if (done.ok()) return nullptr;
+  try {
+    return to_handle(done.error());
+  } catch (...) {
+    return no_memory();
+  }
+}
+
+// The value of a result; an error leaves the call.
+template <class T>
+T taken(api::Result<T> result) {
+  if (!result.ok()) throw api::Failed{result.error()};
+  return std::move(result).value();
+}
+
+void need(const void* pointer, const char* name) {
+  if (pointer == nullptr)
+    api::refuse("BF3502", name, "the pointer is null", "give an object or an array");
+}
+
+// Options that are fields of the C++ interface, not rows of its table.
+constexpr auto kFields = std::to_array<std::string_view>(
+    {"threads", "timeout", "jobs", "search_seconds", "branch_seconds", "checkpoint",
+     "decide_seconds", "target", "arithmetic", "name", "property", "decide", "single_file",
+     "dispatch", "library"});
+
+// Takes options one by one; what is left is for `more`.
+class Values {
+ public:
+  explicit Values(const bf_aot_options* options) {
+    if (options != nullptr) left_ = options->values;
+  }
+
+  std::optional<std::string> text(const std::string& name) {
+    const auto found = left_.find(name);
+    if (found == left_.end()) return std::nullopt;
+    std::string value = std::move(found->second);
+    left_.erase(found);
+    return value;
+  }
+
+  std::optional<double> number(const std::string& name) {
+    const std::optional<std::string> value = text(name);
+    if (!value) return std::nullopt;
+    char* end = nullptr;
+    const double parsed = std::strtod(value->c_str(), &end);
+    if (value->empty() || *end != '\0' || !std::isfinite(parsed))
+      api::refuse("BF3501", name, fmt::format("'{}' is no number", *value));
+    return parsed;
+  }
+
+  std::optional<int> whole(const std::string& name) {
+    const std::optional<double> value = number(name);
+    if (!value) return std::nullopt;
+    if (*value != std::floor(*value) || std::abs(*value) > 1e9)
+      api::refuse("BF3501", name, fmt::format("{} is no whole number", *value));
+    return static_cast<int>(*value);
+  }
+
+  bool flag(const std::string& name) {
+    const std::optional<std::string> value = text(name);
+    if (!value || *value == "false") return false;
+    if (*value != "true")
+      api::refuse("BF3501", name, fmt::format("'{}' is neither true nor false", *value));
+    return true;
+  }
+
+  // The options that no field took. Those that are fields of another call are refused.
+  std::map<std::string, std::string> rest() {
+    for (const auto& [name, value] : left_)
+      if (std::ranges::find(kFields, name) != kFields.end())
+        api::refuse("BF3501", name, "this call has no such option");
+    return std::move(left_);
+  }
+
+ private:
+  std::map<std::string, std::string> left_;
+};
+
+api::VerifyOptions verify_options(const bf_aot_options* options) {
+  Values values(options);
+  api::VerifyOptions made;
+  made.search_seconds = values.number("search_seconds");
+  made.branch_seconds = values.number("branch_seconds");
+  made.timeout_seconds = values.number("timeout").value_or(0);
+  made.jobs = values.whole("jobs").value_or(0);
+  if (const auto path = values.text("checkpoint")) made.checkpoint = *path;
+  made.more = values.rest();
+  return made;
+}
+
+const std::vector<api::Tensor>& tensors_of(const bf_aot_model* model, bf_aot_side side) {
+  return side == BF_AOT_INPUTS ? model->model.inputs() : model->model.outputs();
+}
+
+const api::Tensor* tensor_of(const bf_aot_model* model, bf_aot_side side, std::size_t tensor) {
+  const std::vector<api::Tensor>& all = tensors_of(model, side);
+  return tensor < all.size() ? &all[tensor] : nullptr;
+}
+
+bf_aot_error* bounds_of(const bf_aot_verifier* verifier, const double* lower, const double* upper,
+                        std::size_t boxes, float* out_lower, float* out_upper, bool rows) {
+  return run("bounding boxes", [&] {
+    need(verifier, "verifier");
+    need(lower, "lower");
+    need(upper, "upper");
+    need(out_lower, "out_lower");
+    need(out_upper, "out_upper");
+    const std::size_t numbers = boxes * verifier->verifier.input_count();
+    const std::span<const double> low(lower, numbers), high(upper, numbers);
+    api::Call call;
+    call.timeout_seconds = verifier->timeout_seconds;
+    const api::Bounds bounds = taken(rows ? verifier->verifier.spec_bounds(low, high, call)
+                                          : verifier->verifier.bounds(low, high, call));
+    std::ranges::copy(bounds.lower, out_lower);
+    std::ranges::copy(bounds.upper, out_upper);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+int bf_aot_abi() {
+  return BF_AOT_ABI;
+}
+
+const char* bf_aot_version() {
+  return BF_AOT_VERSION;
+}
+
+const char* bf_aot_sources() {
+  return bf_aot::source_state().data() == nullptr ? "" : bf_aot::source_state().data();
+}
+
+const char* bf_aot_error_code(const bf_aot_error* error) {
+  return error->error.code.c_str();
+}
+
+const char* bf_aot_error_place(const bf_aot_error* error) {
+  return error->error.where.c_str();
+}
+
+const char* bf_aot_error_message(const bf_aot_error* error) {
+  return error->error.message.c_str();
+}
+
+const char* bf_aot_error_hint(const bf_aot_error* error) {
+  return error->error.hint.c_str();
+}
+
+const char* bf_aot_error_text(const bf_aot_error* error) {
+  return error->text.c_str();
+}
+
+void bf_aot_error_free(bf_aot_error* error) {
+  if (error != no_memory()) delete error;
+}
+
+bf_aot_error* bf_aot_options_make(bf_aot_options** options) {
+  return run("making options", [&] {
+    need(options, "options");
+    *options = new bf_aot_options;
+  });
+}
+
+bf_aot_error* bf_aot_options_set(bf_aot_options* options, const char* name, const char* value) {
+  return run("setting an option", [&] {
+    need(options, "options");
+    need(name, "name");
+    need(value, "value");
+    std::string key = name;
+    std::ranges::replace(key, '-', '_');
+    const std::vector<api::OptionInfo> rows = api::option_infos();
+    if (std::ranges::find(kFields, key) == kFields.end() &&
+        std::ranges::find(rows, key, &api::OptionInfo::name) == rows.end())
+      api::refuse("BF3501", name, "there is no such option",
+                  "docs/reference/c-library.md lists the options of each call");
+    options->values[key] = value;
+  });
+}
+
+void bf_aot_options_free(bf_aot_options* options) {
+  delete options;
+}
+
+bf_aot_error* bf_aot_model_load(const char* path, bf_aot_model** model) {
+  return run("reading the model", [&] {
+    need(path, "path");
+    need(model, "model");
+    *model = new bf_aot_model{taken(api::Model::load(path))};
+  });
+}
+
+bf_aot_error* bf_aot_model_read(const void* bytes, size_t size, const char* name,
+                                bf_aot_model** model) {
+  return run("reading the model", [&] {
+    need(bytes, "bytes");
+    need(name, "name");
+    need(model, "model");
+    const std::span<const std::byte> all(static_cast<const std::byte*>(bytes), size);
+    *model = new bf_aot_model{taken(api::Model::from_bytes(all, name))};
+  });
+}
+
+void bf_aot_model_free(bf_aot_model* model) {
+  delete model;
+}
+
+size_t bf_aot_model_elements(const bf_aot_model* model, bf_aot_side side) {
+  return side == BF_AOT_INPUTS ? model->model.input_count() : model->model.output_count();
+}
+
+size_t bf_aot_model_tensors(const bf_aot_model* model, bf_aot_side side) {
+  return tensors_of(model, side).size();
+}
+
+const char* bf_aot_model_tensor_name(const bf_aot_model* model, bf_aot_side side, size_t tensor) {
+  const api::Tensor* const found = tensor_of(model, side, tensor);
+  return found == nullptr ? nullptr : found->name.c_str();
+}
+
+size_t bf_aot_model_tensor_shape(const bf_aot_model* model, bf_aot_side side, size_t tensor,
+                                 size_t* extents, size_t room) {
+  const api::Tensor* const found = tensor_of(model, side, tensor);
+  if (found == nullptr) return 0;
+  const std::size_t rank = found->shape.size();
+  for (std::size_t i = 0; i < std::min(rank, room); ++i)
+    extents[i] = static_cast<std::size_t>(found->shape[i]);
+  return rank;
+}
+
+const char* bf_aot_model_sha256(const bf_aot_model* model) {
+  return model->model.sha256().c_str();
+}
+
+bf_aot_error* bf_aot_verifier_make(const bf_aot_model* model, const bf_aot_options* options,
+                                   const double* rows, const double* offsets, size_t count,
+                                   bf_aot_verifier** verifier) {
+  return run("planning the verifier", [&] {
+    need(model, "model");
+    need(verifier, "verifier");
+    Values values(options);
+    api::Options made;
+    made.threads = values.whole("threads").value_or(1);
+    const double timeout = values.number("timeout").value_or(0);
+    made.more = values.rest();
+    api::Specification specification;
+    if (count > 0) {
+      need(rows, "rows");
+      specification.rows.assign(rows, rows + count * model->model.output_count());
+      if (offsets != nullptr) specification.offsets.assign(offsets, offsets + count);
+    }
+    *verifier =
+        new bf_aot_verifier{taken(api::Verifier::make(model->model, made, specification)), timeout};
+  });
+}
+
+void bf_aot_verifier_free(bf_aot_verifier* verifier) {
+  delete verifier;
+}
+
+bf_aot_error* bf_aot_verifier_bounds(const bf_aot_verifier* verifier, const double* lower,
+                                     const double* upper, size_t boxes, float* out_lower,
+                                     float* out_upper) {
+  return bounds_of(verifier, lower, upper, boxes, out_lower, out_upper, false);
+}
+
+bf_aot_error* bf_aot_verifier_row_bounds(const bf_aot_verifier* verifier, const double* lower,
+                                         const double* upper, size_t boxes, float* out_lower,
+                                         float* out_upper) {
+  return bounds_of(verifier, lower, upper, boxes, out_lower, out_upper, true);
+}
+
+bf_aot_error* bf_aot_verify(const bf_aot_model* model, const char* property,
+                            const bf_aot_options* options, bf_aot_result** result) {
+  return run("deciding the property", [&] {
+    need(model, "model");
+    need(property, "property");
+    need(result, "result");
+    *result = new bf_aot_result{
+        taken(api::verify(model->model, std::string(property), verify_options(options)))};
+  });
+}
+
+bf_aot_error* bf_aot_verify_text(const bf_aot_model* model, const char* text,
+                                 const bf_aot_options* options, bf_aot_result** result) {
+  return run("deciding the property", [&] {
+    need(model, "model");
+    need(text, "text");
+    need(result, "result");
+    *result =
+        new bf_aot_result{taken(api::verify_text(model->model, text, verify_options(options)))};
+  });
+}
+
+void bf_aot_result_free(bf_aot_result* result) {
+  delete result;
+}
+
+bf_aot_verdict bf_aot_result_verdict(const bf_aot_result* result) {
+  switch (result->result.verdict) {
+    case api::Verdict::kVerified:
+      return BF_AOT_VERIFIED;
+    case api::Verdict::kFalsified:
+      return BF_AOT_FALSIFIED;
+    case api::Verdict::kUnknown:
+      return BF_AOT_UNKNOWN;
+  }
+  return BF_AOT_UNKNOWN;
+}
+
+double bf_aot_result_seconds(const bf_aot_result* result) {
+  return result->result.seconds;
+}
+
+const double* bf_aot_result_input(const bf_aot_result* result) {
+  const auto& found = result->result.counterexample;
+  return found ? found->input.data() : nullptr;
+}
+
+const double* bf_aot_result_output(const bf_aot_result* result) {
+  const auto& found = result->result.counterexample;
+  return found ? found->output.data() : nullptr;
+}
+
+const char* bf_aot_result_exact(const bf_aot_result* result, size_t input) {
+  const auto& found = result->result.counterexample;
+  return found && input < found->exact_input.size() ? found->exact_input[input].c_str() : nullptr;
+}
+
+bf_aot_error* bf_aot_certify(const bf_aot_model* model, const bf_aot_options* options,
+                             const float* points, const float* lower, const float* upper,
+                             const size_t* labels, size_t samples, int* robustness,
+                             float* margins) {
+  return run("certifying samples", [&] {
+    need(model, "model");
+    need(points, "points");
+    need(lower, "lower");
+    need(upper, "upper");
+    need(labels, "labels");
+    need(robustness, "robustness");
+    Values values(options);
+    api::CertifyOptions made;
+    made.bounds.threads = values.whole("threads").value_or(1);
+    if (const auto seconds = values.number("decide_seconds")) {
+      made.decide = true;
+      made.decide_seconds = *seconds;
+    }
+    made.bounds.more = values.rest();
+    const std::size_t numbers = samples * model->model.input_count();
+    const api::SampleBoxes boxes = {{points, numbers}, {lower, numbers}, {upper, numbers}};
+    const api::Certifier certifier = taken(api::Certifier::make(model->model, made));
+    const std::vector<api::CertifiedSample> all =
+        taken(certifier.certify(boxes, std::span(labels, samples)));
+    for (std::size_t i = 0; i < samples; ++i) {
+      switch (all[i].robustness) {
+        case api::Robustness::kCertified:
+          robustness[i] = BF_AOT_CERTIFIED;
+          break;
+        case api::Robustness::kFalsified:
+          robustness[i] = BF_AOT_REFUTED;
+          break;
+        case api::Robustness::kUnknown:
+          robustness[i] = BF_AOT_UNDECIDED;
+          break;
+        case api::Robustness::kWrong:
+          robustness[i] = BF_AOT_WRONG;
+          break;
+      }
+      if (margins != nullptr) margins[i] = all[i].margin;
+    }
+  });
+}
+
+bf_aot_error* bf_aot_compile(const bf_aot_model* model, const char* source,
+                             const bf_aot_options* options) {
+  return run("compiling the model", [&] {
+    need(model, "model");
+    need(source, "source");
+    Values values(options);
+    api::CodeOptions made;
+    made.plan.threads = values.whole("threads").value_or(1);
+    made.target = values.text("target").value_or("host");
+    if (const auto name = values.text("arithmetic")) {
+      const auto arithmetic = api::arithmetic_named(*name);
+      if (!arithmetic) api::refuse("BF3501", "arithmetic", "there is no such arithmetic");
+      made.arithmetic = *arithmetic;
+    }
+    made.name = values.text("name").value_or("");
+    if (const auto path = values.text("property")) made.property_file = *path;
+    made.decide = values.flag("decide");
+    made.single_file = values.flag("single_file");
+    made.dispatch = values.flag("dispatch");
+    made.library = values.flag("library");
+    made.plan.more = values.rest();
+    static_cast<void>(taken(api::compile_to_files(model->model, std::string(source), made)));
+  });
+}
+
+}  // extern "C"

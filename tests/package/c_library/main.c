@@ -1,0 +1,154 @@
+/* Each call of the C interface: main MODELS FOLDER. Prints what it found. */
+#include <bf_aot.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIDE 64
+
+static void check(bf_aot_error* error) {
+  if (error == NULL) return;
+  fputs(bf_aot_error_text(error), stderr);
+  bf_aot_error_free(error);
+  exit(1);
+}
+
+static const char* path(const char* folder, const char* name) {
+  static char text[4096];
+  if (strlen(folder) + strlen(name) + 2 > sizeof text) exit(1);
+  sprintf(text, "%s/%s", folder, name);
+  return text;
+}
+
+static void refused(bf_aot_error* error, const char* code) {
+  if (error == NULL || strcmp(bf_aot_error_code(error), code) != 0 ||
+      bf_aot_error_message(error)[0] == '\0') {
+    fprintf(stderr, "not refused as %s\n", code);
+    exit(1);
+  }
+  printf("%s %s\n", bf_aot_error_code(error), bf_aot_error_place(error));
+  bf_aot_error_free(error);
+}
+
+static void bound(const char* models) {
+  bf_aot_model* model = NULL;
+  bf_aot_verifier* verifier = NULL;
+  bf_aot_options* options = NULL;
+  double lower[2 * SIDE], upper[2 * SIDE], rows[10] = {1, -1};
+  float low[20], high[20];
+  float row_low[2], row_high[2];
+  size_t extents[4] = {0}, i;
+  check(bf_aot_model_load(path(models, "digits_64x2.onnx"), &model));
+  printf("%lu inputs, %lu outputs, %lu tensor %s of rank %lu, digest of %lu digits\n",
+         (unsigned long)bf_aot_model_elements(model, BF_AOT_INPUTS),
+         (unsigned long)bf_aot_model_elements(model, BF_AOT_OUTPUTS),
+         (unsigned long)bf_aot_model_tensors(model, BF_AOT_INPUTS),
+         bf_aot_model_tensor_name(model, BF_AOT_INPUTS, 0),
+         (unsigned long)bf_aot_model_tensor_shape(model, BF_AOT_INPUTS, 0, extents, 4),
+         (unsigned long)strlen(bf_aot_model_sha256(model)));
+  if (bf_aot_model_tensor_name(model, BF_AOT_OUTPUTS, 1) != NULL) exit(1);
+  check(bf_aot_options_make(&options));
+  check(bf_aot_options_set(options, "method", "crown-ibp"));
+  check(bf_aot_options_set(options, "row-tile", "16"));
+  check(bf_aot_options_set(options, "threads", "2"));
+  refused(bf_aot_options_set(options, "mehtod", "crown"), "BF3501");
+  check(bf_aot_verifier_make(model, options, rows, NULL, 1, &verifier));
+  for (i = 0; i < 2 * SIDE; ++i) {
+    lower[i] = i < SIDE ? 0.45 : 0.46;
+    upper[i] = 0.5;
+  }
+  check(bf_aot_verifier_bounds(verifier, lower, upper, 2, low, high));
+  check(bf_aot_verifier_row_bounds(verifier, lower, upper, 2, row_low, row_high));
+  for (i = 0; i < 10; ++i)
+    if (!(low[i] <= low[10 + i] && low[10 + i] <= high[10 + i] && high[10 + i] <= high[i])) exit(1);
+  printf("output 0: [%.9g, %.9g]\n", (double)low[0], (double)high[0]);
+  printf("row 0: [%.9g, %.9g]\n", (double)row_low[0], (double)row_high[0]);
+  lower[3] = 2;
+  refused(bf_aot_verifier_bounds(verifier, lower, upper, 2, low, high), "BF3503");
+  refused(bf_aot_verifier_bounds(verifier, NULL, upper, 2, low, high), "BF3502");
+  check(bf_aot_options_set(options, "method", "none"));
+  refused(bf_aot_verifier_make(model, options, NULL, NULL, 0, &verifier), "BF3501");
+  bf_aot_options_free(options);
+  bf_aot_verifier_free(verifier);
+  bf_aot_model_free(model);
+  refused(bf_aot_model_load(path(models, "none.onnx"), &model), "BF1001");
+  refused(bf_aot_model_read("text", 4, "text.onnx", &model), "BF1004");
+}
+
+static void decide(const char* models) {
+  bf_aot_model* model = NULL;
+  bf_aot_result* result = NULL;
+  bf_aot_options* options = NULL;
+  check(bf_aot_model_load(path(models, "tiny.onnx"), &model));
+  check(bf_aot_options_make(&options));
+  check(bf_aot_options_set(options, "jobs", "1"));
+  check(bf_aot_options_set(options, "timeout", "60"));
+  check(bf_aot_verify(model, path(models, "properties/tiny_holds.vnnlib"), options, &result));
+  if (bf_aot_result_verdict(result) != BF_AOT_VERIFIED || bf_aot_result_input(result) != NULL ||
+      bf_aot_result_exact(result, 0) != NULL || bf_aot_result_seconds(result) < 0)
+    exit(1);
+  bf_aot_result_free(result);
+  check(bf_aot_verify(model, path(models, "properties/tiny_violated.vnnlib"), NULL, &result));
+  if (bf_aot_result_verdict(result) != BF_AOT_FALSIFIED || bf_aot_result_output(result) == NULL)
+    exit(1);
+  printf("falsified at %s, %s\n", bf_aot_result_exact(result, 0), bf_aot_result_exact(result, 1));
+  bf_aot_result_free(result);
+  check(bf_aot_verify_text(
+      model,
+      "(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)"
+      "(declare-const Y_1 Real)(assert (>= X_0 0))(assert (<= X_0 1))(assert (>= X_1 0))"
+      "(assert (<= X_1 1))(assert (>= Y_0 1000))",
+      NULL, &result));
+  if (bf_aot_result_verdict(result) != BF_AOT_VERIFIED) exit(1);
+  bf_aot_result_free(result);
+  check(bf_aot_options_set(options, "target", "cortex-m4"));
+  refused(bf_aot_verify(model, path(models, "properties/tiny_holds.vnnlib"), options, &result),
+          "BF3501");
+  bf_aot_options_free(options);
+  bf_aot_model_free(model);
+}
+
+static void certify(const char* models) {
+  bf_aot_model* model = NULL;
+  float points[2 * 2] = {0.5F, 0.5F, 0.25F, -0.5F}, lower[4], upper[4], margins[2];
+  size_t labels[2] = {1, 1}, i;
+  int robustness[2] = {-1, -1};
+  check(bf_aot_model_load(path(models, "tiny.onnx"), &model));
+  for (i = 0; i < 4; ++i) {
+    lower[i] = points[i] - 0.001F;
+    upper[i] = points[i] + 0.001F;
+  }
+  check(bf_aot_certify(model, NULL, points, lower, upper, labels, 2, robustness, margins));
+  printf("robustness %d, %d, margins %.9g, %.9g\n", robustness[0], robustness[1],
+         (double)margins[0], (double)margins[1]);
+  bf_aot_model_free(model);
+}
+
+static void compile(const char* models, const char* folder) {
+  bf_aot_model* model = NULL;
+  bf_aot_options* options = NULL;
+  FILE* file;
+  check(bf_aot_model_load(path(models, "tiny.onnx"), &model));
+  check(bf_aot_options_make(&options));
+  check(bf_aot_options_set(options, "target", "cortex-m4"));
+  check(bf_aot_options_set(options, "method", "ibp"));
+  check(bf_aot_options_set(options, "name", "avoid"));
+  check(bf_aot_options_set(options, "single_file", "true"));
+  check(bf_aot_compile(model, path(folder, "avoid.cpp"), options));
+  file = fopen(path(folder, "avoid.cpp"), "r");
+  if (file == NULL) exit(1);
+  fclose(file);
+  refused(bf_aot_compile(model, path(folder, "avoid.txt"), options), "BF3501");
+  bf_aot_options_free(options);
+  bf_aot_model_free(model);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  if (bf_aot_abi() != BF_AOT_ABI || strcmp(bf_aot_version(), BF_AOT_VERSION) != 0) return 1;
+  bound(argv[1]);
+  decide(argv[1]);
+  certify(argv[1]);
+  compile(argv[1], argv[2]);
+  return 0;
+}
