@@ -109,19 +109,18 @@ void add_options(CommandLine& app, CertifyArguments& a) {
   takes_pair(app.add_option("--clip", a.clip, "valid range of inputs, at which boxes are cut"))
       ->type_name("LO,HI")
       ->group("Data");
-  app.add_option("--mean", a.mean,
-                 "subtracted from scaled numbers: one, or one for each channel or input")
-      ->delimiter(',')
+  takes_numbers(
+      app.add_option("--mean", a.mean,
+                     "subtracted from scaled numbers: one, or one for each channel or input"))
       ->type_name("LIST")
       ->group("Data");
-  app.add_option("--std", a.deviation, "by which they are divided then")
-      ->delimiter(',')
+  takes_numbers(app.add_option("--std", a.deviation, "by which they are divided then"))
       ->type_name("LIST")
       ->group("Data");
 
-  app.add_option("--eps", a.eps,
-                 "radii of the boxes, in units of scaled numbers before --mean and --std")
-      ->delimiter(',')
+  takes_numbers(
+      app.add_option("--eps", a.eps,
+                     "radii of the boxes, in units of scaled numbers before --mean and --std"))
       ->type_name("LIST")
       ->group("Question");
   add_row(
@@ -137,16 +136,15 @@ void add_options(CommandLine& app, CertifyArguments& a) {
       ->type_name("FILE")
       ->excludes("--within")
       ->group("Question");
-  app.add_option("--increasing", a.increasing,
-                 "inputs, counted from 0, with which no output (or row C y of --rows) may fall")
+  takes_numbers(app.add_option(
+                    "--increasing", a.increasing,
+                    "inputs, counted from 0, with which no output (or row C y of --rows) may fall"))
       ->transform(whole(0))
-      ->delimiter(',')
       ->type_name("LIST")
       ->excludes("--within")
       ->group("Question");
-  app.add_option("--decreasing", a.decreasing, "inputs with which none may rise")
+  takes_numbers(app.add_option("--decreasing", a.decreasing, "inputs with which none may rise"))
       ->transform(whole(0))
-      ->delimiter(',')
       ->type_name("LIST")
       ->excludes("--within")
       ->group("Question");
@@ -155,9 +153,8 @@ void add_options(CommandLine& app, CertifyArguments& a) {
                  "input (default: 0)")
       ->type_name("X")
       ->group("Question");
-  app.add_option("--min-certified", a.thresholds,
-                 "least certified accuracy, 0 to 1: of all radii, or of each")
-      ->delimiter(',')
+  takes_numbers(app.add_option("--min-certified", a.thresholds,
+                               "least certified accuracy, 0 to 1: of all radii, or of each"))
       ->type_name("LIST")
       ->group("Question");
 
