@@ -41,6 +41,15 @@ class SizeLimits(Case):
         kept = self.project("kept", "--max-flash", flash, "--max-ram", ram)
         self.assertEqual(kept, [flash, ram])
 
+    def test_success_says_the_sizes_that_were_asked_for(self):
+        flash, ram = self.project("free")
+        options = ["--target", BOARD, "--max-flash", "1M", "--max-ram", 2 * ram]
+        output, _ = self.run_tool(CONTROLLER, "--project", "said", *options)
+        self.assertIn(f"max-flash {flash} of {1 << 20} bytes\n", output)
+        self.assertIn(f"max-ram   {ram} of {2 * ram} bytes\n", output)
+        output, _ = self.run_tool(CONTROLLER, "-o", "x.cpp", "--no-library", *options)
+        self.assertRegex(output, r"max-ram   \d+ of \d+ bytes, without code and stack\n")
+
     def test_smaller_workspace_of_the_method(self):
         _, ram = self.project("free")
         limits = ["--max-ram", ram - 1000]

@@ -54,6 +54,32 @@ class Values(Case):
             self.assert_refused("BF3013", "run", TINY, "--centre", "0", "--eps=" + eps,
                                 says=("--eps",))
 
+    def test_lists(self):
+        """With commas, spaces or both, as one word or several, in front of the model or behind it."""
+        expected = self.bounds("--centre", "0.5", "--eps", "1", "--clip", "-0.5,1")
+        for clip in (("--clip", "-0.5", "1"), ("--clip", "-0.5, 1"), ("--clip", "-0.5,", "1"),
+                     ("--clip= -0.5 1",), ("--clip", "-0.5 1")):
+            self.assertEqual(self.bounds("--centre", "0.5", "--eps", "1", *clip), expected)
+            front = self.run_json("run", "--centre", "0.5", "--eps", "1", *clip, TINY)["outputs"]
+            self.assertEqual(front, expected)
+        for clip in (("0",), ("0,1,2",), ("0,,1",), ("",)):
+            _, errors = self.run_tool("run", TINY, "--centre", "0", "--eps", "1", "--clip", *clip,
+                                      code=2)
+            self.assertIn("--clip", errors)
+        self.write("x.csv", "a,b,label\n0.1,0.2,0\n0.3,0.4,1\n")
+        radii = [self.run_json("certify", "--data", "x.csv", "--eps", *eps, TINY)["radii"]
+                 for eps in (("1/512,1/8",), ("1/512", "1/8"), ("1/512, 1/8",), ("1/512 1/8",))]
+        for each in radii:
+            self.assertEqual(len(each), 2)
+            self.assertEqual(each, radii[0])
+        for passes in (("exact-centres,fold-constants",), ("exact-centres fold-constants",)):
+            self.bounds("--centre", "0", "--eps", "1", "--disable-pass", *passes)
+        self.assert_refused("BF2001", "run", TINY, "--centre", "0", "--eps", "1", "--disable-pass",
+                            "exact-centres,no-such-pass", says=("no-such-pass",))
+        output, _ = self.run_tool("bench", "--centre", "0", "--eps", "1", "--seconds", "0.01",
+                                  "--compare", "prebuilt", "reference", TINY)
+        self.assertIn("reference", output)
+
     def test_certify_takes_the_same(self):
         self.write("x.csv", "a,b,label\n0.1,0.2,0\n0.3,0.4,1\n")
         command = ("certify", TINY, "--data", "x.csv")

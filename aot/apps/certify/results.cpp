@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "aot/artifacts/report/html.h"
 #include "frontend/numbers/numbers.h"
 
 namespace bf_aot::apps {
@@ -86,33 +85,29 @@ bool passes(const CertifyRun& run, std::size_t radius, const Tally& tally) {
   return mpq_class(tally.certified) >= threshold_of(run, radius).least * tally.count();
 }
 
-std::string junit_text(const CertifyRun& run) {
+artifacts::Gate gate_of(const CertifyRun& run, const std::string& model_file) {
+  artifacts::Gate gate{"certify " + run.model, {}, run.seconds};
   const std::vector<Tally> all = tallies(run);
-  std::size_t failures = 0;
-  std::string cases;
   for (std::size_t radius = 0; radius < all.size(); ++radius) {
     const Tally& tally = all[radius];
-    const std::string name =
-        run.radii[radius].empty()
-            ? "boxes"
-            : "eps " + run.radii[radius] + (run.norm.empty() ? "" : " in " + run.norm);
-    const std::string said = fmt::format(
+    artifacts::GateCase& each = gate.cases.emplace_back();
+    each.subject = run.model;
+    each.name = "certified accuracy, " +
+                (run.radii[radius].empty()
+                     ? "boxes"
+                     : "eps " + run.radii[radius] + (run.norm.empty() ? "" : " in " + run.norm));
+    each.file = model_file;
+    const bool passed = passes(run, radius, tally);
+    each.outcome = passed ? artifacts::GateOutcome::kPassed : artifacts::GateOutcome::kFailed;
+    each.answer = passed ? "passed" : "missed";
+    each.message = fmt::format(
         "certified accuracy {:.4f}: {} of {} samples certified, {} falsified, {} unknown, {} wrong",
         tally.certified_accuracy(), tally.certified, tally.count(), tally.falsified, tally.unknown,
         tally.wrong);
-    cases += fmt::format("  <testcase classname=\"{}\" name=\"certified accuracy, {}\">\n",
-                         artifacts::escape(run.model), artifacts::escape(name));
-    if (!passes(run, radius, tally)) {
-      ++failures;
-      cases += fmt::format("    <failure message=\"{}\"/>\n", artifacts::escape(said));
-    }
-    cases += fmt::format("    <system-out>{}\n{}</system-out>\n  </testcase>\n",
-                         artifacts::escape(said), artifacts::escape(open_samples(run, radius)));
+    if (!passed) each.message += "; at least " + threshold_of(run, radius).text + " is asked for";
+    each.details = open_samples(run, radius);
   }
-  return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"bf-aot certify {}\" "
-      "tests=\"{}\" failures=\"{}\" time=\"{:.3f}\">\n{}</testsuite>\n",
-      artifacts::escape(run.model), all.size(), failures, run.seconds, cases);
+  return gate;
 }
 
 }  // namespace bf_aot::apps

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/artifacts/gate/gate.h"
 #include "aot/library/bf_aot.h"
 
 namespace bf_aot::apps {
@@ -82,9 +83,9 @@ const Threshold& threshold_of(const CertifyRun& run, std::size_t radius);
 // Returns whether the radius has the certified accuracy that is asked for.
 bool passes(const CertifyRun& run, std::size_t radius, const Tally& tally);
 
-// The results as JUnit XML for continuous integration: a test for each radius, failed where it does
-// not pass, with the samples that are not certified as its output.
-std::string junit_text(const CertifyRun& run);
+// A case for each radius, failed where it does not pass, with the samples that are not certified as
+// its details. model_file: its path, as it was given.
+artifacts::Gate gate_of(const CertifyRun& run, const std::string& model_file);
 
 // Keeps the results so far in a file of comma-separated values, which is complete after each
 // sample, and beside it FILE.part, which names the question and is removed when all is done. If

@@ -10,7 +10,6 @@
 #include <set>
 #include <system_error>
 
-#include "aot/artifacts/report/html.h"
 #include "aot/input/array.h"
 #include "aot/input/table.h"
 #include "aot/system/files.h"
@@ -113,12 +112,31 @@ InstanceResult result_of(const system::ProcessPool::Ended& ended) {
   return result;
 }
 
+// What reports say of an answer. sat and unsat are both answers.
+struct AnswerText {
+  artifacts::GateOutcome outcome;
+  const char* word;
+  const char* message;
+};
+
+const AnswerText& text_of(InstanceAnswer answer) {
+  using artifacts::GateOutcome;
+  static constexpr AnswerText kTexts[] = {
+      {GateOutcome::kPassed, "verified", "no input violates the property"},
+      {GateOutcome::kPassed, "falsified", "an input violates the property"},
+      {GateOutcome::kOpen, "unknown", "neither proven nor refuted"},
+      {GateOutcome::kOpen, "timeout", "not decided within the time"},
+      {GateOutcome::kError, "error", "the process ended without an answer"},
+  };
+  return kTexts[static_cast<std::size_t>(answer)];
+}
+
 class Runner {
  public:
   Runner(const InstanceFile& file, fs::path results, const InstanceSettings& settings)
       : file_(file), results_(std::move(results)), settings_(settings), pool_(settings.jobs) {}
 
-  InstanceTotals run() {
+  InstancesRun run() {
     const system::Stopwatch stopwatch;
     read_earlier();
     if (!settings_.counterexamples.empty()) system::make_folder(settings_.counterexamples);
@@ -136,9 +154,8 @@ class Runner {
       start(index);
     }
     while (!pool_.is_empty()) wait();
-    if (!settings_.junit.empty()) system::publish_file(settings_.junit, junit());
     totals_.seconds = stopwatch.seconds();
-    return totals_;
+    return {totals_, gate()};
   }
 
  private:
@@ -226,39 +243,26 @@ class Runner {
     kept_.push_back(std::move(result));
   }
 
-  // A test for each instance: an error fails, what is not decided is skipped. sat and unsat are
-  // both answers.
-  std::string junit() const {
-    std::string cases;
-    std::size_t errors = 0, skipped = 0;
-    double seconds = 0;
+  artifacts::Gate gate() const {
+    artifacts::Gate gate{"verify " + printable(file_.category), {}, 0};
     std::vector<const InstanceResult*> order;
     for (const InstanceResult& each : kept_) order.push_back(&each);
     std::ranges::sort(order, {}, &InstanceResult::index);
     for (const InstanceResult* const each : order) {
       const Instance& instance = file_.instances[each->index];
-      seconds += each->run_seconds;
-      cases += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">\n",
-                           artifacts::escape(printable(instance.onnx)),
-                           artifacts::escape(printable(instance.vnnlib)), each->run_seconds);
-      if (each->answer == InstanceAnswer::kError) {
-        ++errors;
-        cases += fmt::format("    <error message=\"{}\"/>\n",
-                             artifacts::escape(first_line(each->message)));
-      } else if (each->answer == InstanceAnswer::kUnknown ||
-                 each->answer == InstanceAnswer::kTimeout) {
-        ++skipped;
-        cases += fmt::format("    <skipped message=\"{}\"/>\n", to_string(each->answer));
-      }
-      cases +=
-          fmt::format("    <system-out>{}</system-out>\n  </testcase>\n", to_string(each->answer));
+      const AnswerText& text = text_of(each->answer);
+      gate.seconds += each->run_seconds;
+      gate.cases.push_back({printable(instance.onnx), printable(instance.vnnlib),
+                            file_.existing(instance.vnnlib).string(),
+                            settings_.must_hold && each->answer != InstanceAnswer::kError &&
+                                    each->answer != InstanceAnswer::kUnsat
+                                ? artifacts::GateOutcome::kFailed
+                                : text.outcome,
+                            text.word,
+                            each->message.empty() ? text.message : first_line(each->message), "",
+                            each->run_seconds});
     }
-    return fmt::format(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"bf-aot verify {}\" "
-        "tests=\"{}\" failures=\"0\" errors=\"{}\" skipped=\"{}\" time=\"{:.3f}\">\n{}"
-        "</testsuite>\n",
-        artifacts::escape(printable(file_.category)), kept_.size(), errors, skipped, seconds,
-        cases);
+    return gate;
   }
 
   const InstanceFile& file_;
@@ -344,8 +348,8 @@ InstanceFile read_instances(const fs::path& path) {
   return file;
 }
 
-InstanceTotals run_instances(const InstanceFile& file, const fs::path& results,
-                             const InstanceSettings& settings) {
+InstancesRun run_instances(const InstanceFile& file, const fs::path& results,
+                           const InstanceSettings& settings) {
   return Runner(file, results, settings).run();
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/artifacts/gate/gate.h"
 #include "aot/library/bf_aot.h"
 
 // Runs over many questions, in the files of VNN-COMP: a line "onnx,vnnlib,timeout" for each, and a
@@ -50,7 +51,7 @@ struct InstanceSettings {
   int jobs = 1;                      // instances at once, each in a process of its own
   std::optional<std::size_t> index;  // the only instance to decide
   std::filesystem::path counterexamples;  // a folder for those of sat instances; or empty
-  std::filesystem::path junit;            // a file, or empty
+  bool must_hold = false;                 // of reports: what is not proven has failed
 };
 
 struct InstanceTotals {
@@ -59,10 +60,15 @@ struct InstanceTotals {
   double seconds = 0;
 };
 
+struct InstancesRun {
+  InstanceTotals totals;
+  artifacts::Gate gate;  // a case for each instance
+};
+
 // Decides every instance that `results` has no line for, and appends a line as each ends, with
 // progress on a terminal. A model is read once for the instances in a row that are about it.
 // Throws: BF3102, BF3015 a damaged file of results, Interrupted.
-InstanceTotals run_instances(const InstanceFile& file, const std::filesystem::path& results,
-                             const InstanceSettings& settings);
+InstancesRun run_instances(const InstanceFile& file, const std::filesystem::path& results,
+                           const InstanceSettings& settings);
 
 }  // namespace bf_aot::apps

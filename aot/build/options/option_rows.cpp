@@ -166,7 +166,7 @@ std::vector<OptionRow> model_rows() {
           {"cache", Set::kModel, kPlannerGroup,
            "also emit functions that keep something between calls: reuse-ibp (what was made "
            "for a box), cache-bounds (bounds on a box, for boxes inside), reuse-alpha (slopes "
-           "to start from); separated by commas",
+           "to start from)",
            false},
           Form::kList, "LIST", one_of({"reuse-ibp", "cache-bounds", "reuse-alpha"}),
           [](OptionValues& values, const Words& words) {
@@ -196,8 +196,8 @@ std::vector<OptionRow> model_rows() {
            "unstable neurons', which is tighter and takes longer"},
           [](auto& values) -> auto& { return values.compile.planner.alpha; }),
       words_row({"disable-pass", Set::kModel, kPlannerGroup,
-                 "leave out a pass; may be repeated (see bf-aot inspect --list-passes)"},
-                Form::kWords, "PASS", {},
+                 "leave out these passes (see bf-aot inspect --list-passes)"},
+                Form::kList, "LIST", {},
                 [](OptionValues& values, const Words& words) { values.disabled_passes = words; }),
       text({"profile", Set::kModel, kPlannerGroup,
             "machine profile to predict times with: a file that bf-aot profile wrote, or a "

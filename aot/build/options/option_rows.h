@@ -27,7 +27,7 @@ struct OptionValues {
 };
 
 struct OptionRow {
-  enum class Form { kValue, kFlag, kWords, kList };  // kWords: may be repeated; kList: "a,b", too
+  enum class Form { kValue, kFlag, kWords, kList };  // kWords: may be repeated; kList: a list
   // The set of options that a command has together.
   enum class Set { kModel, kMethod, kNorm, kArithmetic, kCompiler, kJit };
 

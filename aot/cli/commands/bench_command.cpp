@@ -66,13 +66,12 @@ void add_options(CommandLine& app, BenchArguments& arguments) {
   add_spec_option(app, arguments.model);
   add_compiler_options(app, arguments.model);
   add_box_options(app, arguments.box);
-  app.add_option(
-         "--compare", arguments.compare,
-         "also time these lowerings: prebuilt, vector, tuned (needs --tuning-log), generic, "
-         "reference; separated by commas (default: prebuilt, where bf-aot has code for --target)")
-      ->transform(one_of({"prebuilt", "vector", "tuned", "generic", "reference"}))
-      ->delimiter(',')
-      ->allow_extra_args(false)
+  takes_names(
+      app.add_option(
+          "--compare", arguments.compare,
+          "also time these lowerings: prebuilt, vector, tuned (needs --tuning-log), generic, "
+          "reference (default: prebuilt, where bf-aot has code for --target)"),
+      one_of({"prebuilt", "vector", "tuned", "generic", "reference"}))
       ->type_name("LIST");
   app.add_option("--peer", arguments.peers, "also time this program on the same box")
       ->type_name("COMMAND");

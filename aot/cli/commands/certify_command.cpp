@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "aot/apps/certify/page.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
+#include "aot/cli/options/gate_options.h"
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/library_options.h"
 #include "aot/cli/options/options.h"
@@ -59,7 +61,8 @@ struct CertifyArguments {
   std::optional<std::size_t> count;
   bool decide = false;
   double decide_seconds = 5;
-  std::string csv, junit, html, counterexamples;
+  std::string csv, html, counterexamples;
+  GateFiles gate;
   bool json = false;
 };
 
@@ -109,19 +112,18 @@ void add_options(CommandLine& app, CertifyArguments& a) {
   takes_pair(app.add_option("--clip", a.clip, "valid range of inputs, at which boxes are cut"))
       ->type_name("LO,HI")
       ->group("Data");
-  app.add_option("--mean", a.mean,
-                 "subtracted from scaled numbers: one, or one for each channel or input")
-      ->delimiter(',')
+  takes_numbers(
+      app.add_option("--mean", a.mean,
+                     "subtracted from scaled numbers: one, or one for each channel or input"))
       ->type_name("LIST")
       ->group("Data");
-  app.add_option("--std", a.deviation, "by which they are divided then")
-      ->delimiter(',')
+  takes_numbers(app.add_option("--std", a.deviation, "by which they are divided then"))
       ->type_name("LIST")
       ->group("Data");
 
-  app.add_option("--eps", a.eps,
-                 "radii of the boxes, in units of scaled numbers before --mean and --std")
-      ->delimiter(',')
+  takes_numbers(
+      app.add_option("--eps", a.eps,
+                     "radii of the boxes, in units of scaled numbers before --mean and --std"))
       ->type_name("LIST")
       ->group("Question");
   add_row(
@@ -137,16 +139,15 @@ void add_options(CommandLine& app, CertifyArguments& a) {
       ->type_name("FILE")
       ->excludes("--within")
       ->group("Question");
-  app.add_option("--increasing", a.increasing,
-                 "inputs, counted from 0, with which no output (or row C y of --rows) may fall")
+  takes_numbers(app.add_option(
+                    "--increasing", a.increasing,
+                    "inputs, counted from 0, with which no output (or row C y of --rows) may fall"))
       ->transform(whole(0))
-      ->delimiter(',')
       ->type_name("LIST")
       ->excludes("--within")
       ->group("Question");
-  app.add_option("--decreasing", a.decreasing, "inputs with which none may rise")
+  takes_numbers(app.add_option("--decreasing", a.decreasing, "inputs with which none may rise"))
       ->transform(whole(0))
-      ->delimiter(',')
       ->type_name("LIST")
       ->excludes("--within")
       ->group("Question");
@@ -155,9 +156,8 @@ void add_options(CommandLine& app, CertifyArguments& a) {
                  "input (default: 0)")
       ->type_name("X")
       ->group("Question");
-  app.add_option("--min-certified", a.thresholds,
-                 "least certified accuracy, 0 to 1: of all radii, or of each")
-      ->delimiter(',')
+  takes_numbers(app.add_option("--min-certified", a.thresholds,
+                               "least certified accuracy, 0 to 1: of all radii, or of each"))
       ->type_name("LIST")
       ->group("Question");
 
@@ -195,9 +195,7 @@ void add_options(CommandLine& app, CertifyArguments& a) {
                  "did not finish")
       ->type_name("FILE")
       ->group("Results");
-  app.add_option("--junit", a.junit, "JUnit XML, a test for each radius")
-      ->type_name("FILE")
-      ->group("Results");
+  add_gate_options(app, a.gate, "a test for each radius", "Results");
   app.add_option("--html", a.html, "a page with the curve, classes and worst cases")
       ->type_name("FILE")
       ->group("Results");
@@ -373,22 +371,14 @@ void write_counterexamples(const std::string& path, const apps::CertifyRun& run,
   input::write_npz(path, {x, sample, label, eps});
 }
 
-}  // namespace
-
-int certify_command(const Call& call) {
-  CertifyArguments arguments;
-  CommandLine app("Certifies the answers of a network around the samples of a data set.",
-                  "bf-aot certify");
-  add_options(app, arguments);
-  if (const auto code = parse(app, call)) return *code;
-
+int certify(const CertifyArguments& arguments) {
   const apps::CertifyQuestion question = question_of(arguments);
   apps::CertifyOutputs outputs;
   outputs.journal = arguments.csv;
   outputs.counterexamples = !arguments.counterexamples.empty();
   const apps::CertifyAnswer answer = apps::certify(arguments.model, question, outputs);
   const apps::CertifyRun& run = answer.run;
-  if (!arguments.junit.empty()) system::publish_file(arguments.junit, apps::junit_text(run));
+  write_gate(arguments.gate, apps::gate_of(run, arguments.model));
   if (!arguments.html.empty())
     system::publish_file(arguments.html, apps::certify_page(run, answer.data, answer.input_shape,
                                                             BF_VERSION_STRING));
@@ -404,6 +394,20 @@ int certify_command(const Call& call) {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (!apps::passes(run, i, all[i])) return kMissed;
   return 0;
+}
+
+}  // namespace
+
+int certify_command(const Call& call) {
+  CertifyArguments arguments;
+  CommandLine app("Certifies the answers of a network around the samples of a data set.",
+                  "bf-aot certify");
+  add_options(app, arguments);
+  if (const auto code = parse(app, call)) return *code;
+  const std::string name = printable(std::filesystem::path(arguments.model).filename().string());
+  artifacts::Gate gate{"certify " + name, {}, 0};
+  gate.cases.push_back({name, "certified accuracy", arguments.model, {}, "", "", "", 0});
+  return with_gate(arguments.gate, gate, [&] { return certify(arguments); });
 }
 
 }  // namespace bf_aot::cli

@@ -11,6 +11,7 @@ namespace bf_aot::cli {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"demo", "bf-aot demo", "see it at work on a controller that it brings", demo_command},
     {"compile", "bf-aot", "make a verifier: source, header, library (the default)",
      compile_command},
     {"run", "bf-aot run", "bound the outputs on a box, here and now", run_command},

@@ -32,6 +32,7 @@ int profile_command(const Call& call);
 int bench_command(const Call& call);
 int tune_command(const Call& call);
 int doctor_command(const Call& call);
+int demo_command(const Call& call);
 int help_command(const Call& call);
 int completion_command(const Call& call);
 

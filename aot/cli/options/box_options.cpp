@@ -105,8 +105,8 @@ void add_box_options(CommandLine& app, BoxArguments& arguments) {
     centre->needs(eps);
     eps->needs(centre);
   }
-  takes_pair(app.add_option("--clip", arguments.clip,
-                            "least and greatest value of an input in that box: LO,HI or LO HI"))
+  takes_pair(
+      app.add_option("--clip", arguments.clip, "least and greatest value of an input in that box"))
       ->type_name("LO,HI")
       ->excludes(box);
 }

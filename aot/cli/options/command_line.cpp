@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 namespace bf_aot::cli {
@@ -18,6 +19,30 @@ class HelpPrinter : public CLI::FormatterBase {
  private:
   std::function<std::string(bool)> print_;
 };
+
+constexpr char kSpaces[] = " \t";
+
+std::string trimmed(std::string text) {
+  text.erase(0, text.find_first_not_of(kSpaces));
+  text.erase(text.find_last_not_of(kSpaces) + 1);
+  return text;
+}
+
+// The elements of "0,1", "0, 1" or "0 1"; between two commas there is an empty one.
+std::vector<std::string> elements_of(const std::string& text) {
+  std::vector<std::string> elements;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    part = trimmed(part);
+    for (std::size_t space = part.find_first_of(kSpaces); space != std::string::npos;
+         space = part.find_first_of(kSpaces)) {
+      elements.push_back(part.substr(0, space));
+      part = trimmed(part.substr(space));
+    }
+    elements.push_back(part);
+  }
+  return elements;
+}
 
 }  // namespace
 
@@ -63,8 +88,10 @@ Option* Option::needs(Option* other) {
   option_->needs(other->option_);
   return this;
 }
-Option* Option::delimiter(char c) {
-  option_->delimiter(c);
+Option* Option::list(IsElement is_element, std::size_t most) {
+  is_element_ = std::move(is_element);
+  most_ = most;
+  option_->delimiter(',')->allow_extra_args(false);
   return this;
 }
 Option* Option::allow_extra_args(bool value) {
@@ -268,9 +295,44 @@ void CommandLine::set_help_printer(std::function<std::string(bool)> printer) {
   app_->formatter(std::make_shared<HelpPrinter>(std::move(printer)));
 }
 
+// The arguments in which the words of each list are one: "--clip=0,1". Throws: UsageError.
+std::vector<std::string> CommandLine::with_joined_lists(
+    const std::vector<const char*>& arguments) const {
+  std::vector<std::string> joined;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string word = arguments[i];
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const Option* const option =
+        i > 0 && name.starts_with('-') && name != "--" ? get_option_no_throw(name) : nullptr;
+    if (option == nullptr || !option->is_element_ ||
+        (equals == std::string::npos && i + 1 == arguments.size())) {
+      joined.push_back(word);
+      continue;
+    }
+    std::vector<std::string> elements =
+        elements_of(equals == std::string::npos ? arguments[++i] : word.substr(equals + 1));
+    while (i + 1 < arguments.size() && elements.size() < option->most_) {
+      const std::vector<std::string> more = elements_of(arguments[i + 1]);
+      if (!std::ranges::all_of(more, option->is_element_)) break;
+      elements.insert(elements.end(), more.begin(), more.end());
+      ++i;
+    }
+    if (elements.empty() || std::ranges::count(elements, "") > 0)
+      throw UsageError{name + ": an element of the list is empty"};
+    std::string text = name + "=";
+    for (std::size_t k = 0; k < elements.size(); ++k) text += (k > 0 ? "," : "") + elements[k];
+    joined.push_back(std::move(text));
+  }
+  return joined;
+}
+
 std::optional<int> CommandLine::parse(const std::vector<const char*>& arguments) {
+  const std::vector<std::string> joined = with_joined_lists(arguments);
+  std::vector<const char*> words;
+  for (const std::string& word : joined) words.push_back(word.c_str());
   try {
-    app_->parse(static_cast<int>(arguments.size()), arguments.data());
+    app_->parse(static_cast<int>(words.size()), words.data());
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app_->exit(error);

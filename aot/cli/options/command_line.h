@@ -36,7 +36,10 @@ class Option {
   Option* excludes(Option* other);
   Option* needs(const std::string& other);
   Option* needs(Option* other);
-  Option* delimiter(char c);
+  // Makes the option take a list: "0,1", "0 1" or 0 1, where the words that follow are taken as
+  // long as they can be its elements, up to `most` of them.
+  using IsElement = std::function<bool(const std::string& word)>;
+  Option* list(IsElement is_element, std::size_t most = SIZE_MAX);
   Option* allow_extra_args(bool value);
   Option* expected(int count);
   Option* expected(int least, int most);
@@ -65,6 +68,8 @@ class Option {
  private:
   friend class CommandLine;
   CLI::Option* option_;
+  IsElement is_element_;  // of lists
+  std::size_t most_ = 0;
 };
 
 // A command line that is wrong; the text says why in one line.
@@ -142,6 +147,7 @@ class CommandLine {
 
  private:
   Option* keep(CLI::Option* option);
+  std::vector<std::string> with_joined_lists(const std::vector<const char*>& arguments) const;
 
   std::unique_ptr<CLI::App> app_;
   std::vector<std::unique_ptr<Option>> options_;

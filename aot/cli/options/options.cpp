@@ -43,11 +43,11 @@ Option* add_row(CommandLine& app, std::string_view name, build::OptionValues& va
       names, [row, &values](const std::vector<std::string>& words) { row->take(values, words); },
       many, help);
   option->type_name(row->value_name)->group(group);
-  if (row->form == Form::kList) option->delimiter(',');
-  if (shown.rule)
-    option->transform(*shown.rule);
-  else if (row->rule.read)
-    option->transform(row->rule);
+  const build::ValueRule rule = shown.rule ? *shown.rule : row->rule;
+  if (row->form == Form::kList)
+    takes_names(option, rule);
+  else if (rule.read)
+    option->transform(rule);
   const std::string usual = row->shown(values);
   if (!usual.empty()) option->default_str(usual);
   return option;

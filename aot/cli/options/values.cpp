@@ -11,8 +11,29 @@ Option* takes_bytes(Option* option) {
   return option->transform(build::byte_count())->type_name("BYTES");
 }
 
+namespace {
+
+bool is_number(const std::string& word) {
+  vnnlib::Number number;
+  return vnnlib::parse_quotient(word, number) == vnnlib::NumberError::kNone;
+}
+
+}  // namespace
+
+Option* takes_numbers(Option* option) {
+  return option->list(is_number);
+}
+
 Option* takes_pair(Option* option) {
-  return option->delimiter(',')->expected(2);
+  const auto is_end = [](const std::string& word) {
+    return !word.starts_with('-') || is_number(word);
+  };
+  return option->list(is_end, 2)->expected(2);
+}
+
+Option* takes_names(Option* option, const ValueRule& rule) {
+  if (rule.read) option->transform(rule);
+  return option->list([read = rule.read](std::string word) { return read && read(word).empty(); });
 }
 
 vnnlib::Number exact_number(const std::string& text, const char* option) {

@@ -17,8 +17,11 @@ using build::whole;
 // Makes the values of an option bytes, written as 65536, 64K or 2M.
 Option* takes_bytes(Option* option);
 
-// Makes the option take two texts, "0,1" or "0 1".
+// Make the option take a list of numbers, of two texts, or of names, written as Option::list() has
+// it.
+Option* takes_numbers(Option* option);
 Option* takes_pair(Option* option);
+Option* takes_names(Option* option, const ValueRule& rule);
 
 // The number that a text names. Throws: BF3013 that names the option.
 vnnlib::Number exact_number(const std::string& text, const char* option);

@@ -60,9 +60,10 @@ void add_instance_options(CommandLine& app, VerifyArguments& arguments) {
       ->needs(instances)
       ->type_name("FOLDER")
       ->group(kInstances);
-  app.add_option("--junit", arguments.junit, "JUnit XML, a test for each instance")
+  app.add_flag("--must-hold", arguments.must_hold,
+               "a gate: falsified, unknown and timeout give the exit code that they give alone, "
+               "and are failures in --junit and --sarif")
       ->needs(instances)
-      ->type_name("FILE")
       ->group(kInstances);
 }
 
@@ -157,6 +158,9 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs)
   add_tree_options(app, arguments);
   add_instance_options(app, arguments);
   add_proof_options(app, arguments);
+  add_gate_options(app, arguments.gate, "a test for the property, or for each instance", "Reports");
+  for (const char* const report : {"--junit", "--sarif"})
+    app.get_option(report)->excludes(app.get_option("--part"));
   set_help(app, {kVerifyExamples, kVerifyNotes, "reference/properties.md"});
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aot/cli/options/command_line.h"
+#include "aot/cli/options/gate_options.h"
 #include "aot/cli/options/options.h"
 #include "aot/cli/options/verdict_report.h"
 #include "aot/decide/parts/tree_keeper.h"
@@ -21,7 +22,9 @@ struct VerifyArguments {
   std::string counterexample;
   double timeout = 0;
   std::optional<double> search, branch;  // seconds
-  std::string instances, results, counterexamples, junit;
+  std::string instances, results, counterexamples;
+  bool must_hold = false;
+  GateFiles gate;
   std::optional<std::size_t> index;
   std::string checkpoint, part, save_part;
   std::string proof;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 #include "aot/cli/commands/commands.h"
@@ -63,6 +64,24 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
   return outcome;
 }
 
+artifacts::Gate gate_of(const VerifyArguments& arguments, decide::Answer answer, double seconds) {
+  static constexpr const char* kSays[] = {
+      "no input violates the property", "an input violates the property",
+      "neither proven nor refuted", "not decided within the time"};
+  const auto name_of = [](const std::string& path) {
+    return printable(std::filesystem::path(path).filename().string());
+  };
+  std::string model = name_of(arguments.model.model);
+  if (model.empty()) model = "networks";
+  artifacts::Gate gate{"verify " + model, {}, seconds};
+  gate.cases.push_back({model, name_of(arguments.property), arguments.property,
+                        answer == decide::Answer::kVerified ? artifacts::GateOutcome::kPassed
+                                                            : artifacts::GateOutcome::kFailed,
+                        word(answer, Wording::kPlain), kSays[static_cast<std::size_t>(answer)], "",
+                        seconds});
+  return gate;
+}
+
 namespace {
 
 // Reads what the certificate of an answer is made from. Throws: BF3024 a question that certificates
@@ -104,6 +123,7 @@ int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
   if (proof && (outcome.answer == decide::Answer::kVerified || outcome.witness))
     proven = write_proof(*proof, word(outcome.answer, Wording::kPlain),
                          outcome.witness ? &outcome.witness->x : nullptr);
+  write_gate(arguments.gate, gate_of(arguments, outcome.answer, outcome.seconds));
   print(arguments, property, outcome, proven ? &*proven : nullptr);
   return exit_code(outcome.answer, arguments.wording());
 }
@@ -128,9 +148,12 @@ int verify_command(const Call& call) {
   static std::optional<TimeoutReport> timeout;
   kept.emplace(arguments);
   timeout.emplace(*kept);
+  // A deadline ends the program at once: until there is an answer the files have that of a timeout.
+  const artifacts::Gate late_gate = gate_of(arguments, decide::Answer::kTimeout, arguments.timeout);
+  if (arguments.timeout > 0) write_gate(arguments.gate, late_gate);
   if (arguments.timeout > 0) system::set_deadline(arguments.timeout, timeout->text(), late);
   try {
-    return run(arguments, *timeout);
+    return with_gate(arguments.gate, late_gate, [&] { return run(arguments, *timeout); });
   } catch (const system::Interrupted& interrupted) {
     if (interrupted.signal != SIGALRM) throw;
     std::fputs(timeout->text(), stdout);

@@ -22,8 +22,8 @@ int jobs_of(const VerifyArguments& arguments) {
 // Options of this command that are about many questions, or about each. Of the table, plans in this
 // process have those that the library takes; the rest would be left out of what is answered.
 constexpr std::string_view kOfInstances[] = {
-    "instances", "results", "jobs",   "index", "counterexamples", "junit",  "json",
-    "timeout",   "search",  "branch", "quiet", "verbose",         "config", "jit"};
+    "instances", "results", "jobs",   "index",  "counterexamples", "junit",   "sarif",  "must-hold",
+    "json",      "timeout", "search", "branch", "quiet",           "verbose", "config", "jit"};
 
 bool goes_with_instances(std::string_view name) {
   const build::OptionRow* const row = build::find_option_row(name);
@@ -87,13 +87,21 @@ int verify_many(const CommandLine& app, const VerifyArguments& arguments) {
   settings.jobs = jobs_of(arguments);
   settings.index = arguments.index;
   settings.counterexamples = arguments.counterexamples;
-  settings.junit = arguments.junit;
-  const apps::InstanceTotals totals = apps::run_instances(file, arguments.results, settings);
+  settings.must_hold = arguments.must_hold;
+  const apps::InstancesRun run = apps::run_instances(file, arguments.results, settings);
+  write_gate(arguments.gate, run.gate);
+  const apps::InstanceTotals& totals = run.totals;
   if (arguments.json)
     print_json(totals);
   else
     print(totals, settings.jobs);
-  return totals.error > 0 ? 1 : 0;
+  if (totals.error > 0) return 1;
+  if (!arguments.must_hold) return 0;
+  return exit_code(totals.sat > 0       ? decide::Answer::kFalsified
+                   : totals.unknown > 0 ? decide::Answer::kUnknown
+                   : totals.timeout > 0 ? decide::Answer::kTimeout
+                                        : decide::Answer::kVerified,
+                   Wording::kPlain);
 }
 
 }  // namespace bf_aot::cli

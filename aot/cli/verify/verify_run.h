@@ -12,6 +12,9 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
                             decide::TreeKeeper* keeper, TimeoutReport* timeout,
                             decide::TreeCompany* company = nullptr);
 
+// The gate of one question, which has this answer.
+artifacts::Gate gate_of(const VerifyArguments& arguments, decide::Answer answer, double seconds);
+
 // verify --instances. Returns the exit code.
 int verify_many(const CommandLine& app, const VerifyArguments& arguments);
 

@@ -21,6 +21,7 @@ int run_together(VerifyArguments& arguments, decide::TreeCompany& company) {
     outcome.answer = decide::Answer::kTimeout;
   if (outcome.witness && !arguments.counterexample.empty())
     system::write_file(arguments.counterexample, competition_text(*outcome.witness));
+  write_gate(arguments.gate, gate_of(arguments, outcome.answer, outcome.seconds));
   print(arguments, property, outcome);
   return 0;
 }

@@ -21,7 +21,7 @@
 #include "aot/build/work_json.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/commands/report_findings.h"
-#include "aot/cli/commands/size_limits.h"
+#include "aot/cli/compile/size_limits.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/config_file.h"
 #include "aot/cli/options/help.h"
@@ -238,7 +238,8 @@ Staged write_project(const fs::path& folder, const build::Verifier& verifier, co
 }
 
 // Prints where the files that were asked for lie, and what the verifier takes.
-void print_summary(const fs::path& folder, const build::Verifier& verifier, const Staged& staged) {
+void print_summary(const fs::path& folder, const build::Verifier& verifier, const Staged& staged,
+                   const SizeLimits& limits) {
   const auto row = [](std::string_view what, const std::string& text) {
     fmt::print("{:<10}{}\n", what, text);
   };
@@ -258,6 +259,9 @@ void print_summary(const fs::path& folder, const build::Verifier& verifier, cons
   }
   row("workspace", bytes(verifier.plan().arena_bytes()));
   if (verifier.plan().context.bytes > 0) row("context", bytes(verifier.plan().context.bytes));
+  const artifacts::Resources resources =
+      artifacts::resources_of(verifier.plan(), verifier.weights_bytes, staged.footprint);
+  for (const std::string& line : sizes_within(limits, resources)) fmt::print("{}\n", line);
   for (const auto& [function, operations] :
        build::work_of_calls(*verifier.lowered, verifier.verify_work))
     row("work", fmt::format("at most {} operations of {}", operations, function));
@@ -372,11 +376,11 @@ int compile_command(const Call& call) {
   Staged staged;
   if (!arguments.project.empty()) {
     staged = write_project(arguments.project, verifier, made_as, judge);
-    print_summary(arguments.project, verifier, staged);
+    print_summary(arguments.project, verifier, staged, arguments.limits);
   }
   if (!arguments.output.empty()) {
     staged = write_outputs(output.parent_path(), verifier, made_as, judge);
-    print_summary(output.parent_path(), verifier, staged);
+    print_summary(output.parent_path(), verifier, staged, arguments.limits);
   }
   if (!arguments.sbom.empty())
     system::write_file(

@@ -1,4 +1,4 @@
-#include "aot/cli/commands/size_limits.h"
+#include "aot/cli/compile/size_limits.h"
 
 #include <fmt/format.h>
 
@@ -118,6 +118,19 @@ void add_size_limits(CommandLine& app, SizeLimits& limits) {
                              "refuse a verifier that takes more: workspace, context, variables and "
                              "the deepest stack of a call"))
       ->group(kGroup);
+}
+
+std::vector<std::string> sizes_within(const SizeLimits& limits,
+                                      const artifacts::Resources& resources) {
+  std::vector<std::string> lines;
+  const auto add = [&](const char* option, std::int64_t bytes, std::uint64_t limit) {
+    if (limit > 0)
+      lines.push_back(fmt::format("{:<10}{} of {} bytes{}", option, bytes, limit,
+                                  resources.built ? "" : ", without code and stack"));
+  };
+  add("max-flash", resources.flash, limits.flash);
+  add("max-ram", resources.ram, limits.ram);
+  return lines;
 }
 
 void expect_within(const SizeLimits& limits, const build::CompileOptions& options,

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "aot/artifacts/project/resources.h"
 #include "aot/build/compile.h"
@@ -27,5 +29,9 @@ using Measure = std::function<artifacts::Resources(const build::CompileOptions& 
 // limits, or the smallest there is.
 void expect_within(const SizeLimits& limits, const build::CompileOptions& options,
                    const artifacts::Resources& resources, const Measure& measure);
+
+// Returns a line for each limit: the option, and how much of it the verifier takes.
+std::vector<std::string> sizes_within(const SizeLimits& limits,
+                                      const artifacts::Resources& resources);
 
 }  // namespace bf_aot::cli
