@@ -58,15 +58,6 @@ bool exceeds(double x, const mpq_class& limit) {
   return !std::isfinite(x) || mpq_class(x) > limit;
 }
 
-// Splits of the box pay where few inputs vary.
-constexpr std::ptrdiff_t kFewInputs = 12;
-
-std::ptrdiff_t varying(const Box& box) {
-  std::ptrdiff_t count = 0;
-  for (std::size_t i = 0; i < box.lower.size(); ++i) count += box.lower[i] < box.upper[i] ? 1 : 0;
-  return count;
-}
-
 // Asks one question after the other.
 class Comparer {
  public:

@@ -21,7 +21,19 @@ double size_of(const OutputDifference& output) {
   return std::max(-output.lower, output.upper);
 }
 
-// Halves the box across the input that is widest, as a share of the root's.
+void unite(std::vector<OutputDifference>& all, const std::vector<OutputDifference>& more) {
+  for (std::size_t i = 0; i < more.size(); ++i)
+    all[i] = {std::min(all[i].lower, more[i].lower), std::max(all[i].upper, more[i].upper)};
+}
+
+}  // namespace
+
+std::ptrdiff_t varying(const Box& box) {
+  std::ptrdiff_t count = 0;
+  for (std::size_t i = 0; i < box.lower.size(); ++i) count += box.lower[i] < box.upper[i] ? 1 : 0;
+  return count;
+}
+
 std::pair<Box, Box> halves(const Box& box, const Box& root) {
   std::size_t widest = 0;
   double most = -1;
@@ -39,13 +51,6 @@ std::pair<Box, Box> halves(const Box& box, const Box& root) {
   return made;
 }
 
-void unite(std::vector<OutputDifference>& all, const std::vector<OutputDifference>& more) {
-  for (std::size_t i = 0; i < more.size(); ++i)
-    all[i] = {std::min(all[i].lower, more[i].lower), std::max(all[i].upper, more[i].upper)};
-}
-
-}  // namespace
-
 input::FloatBox float_box(const Box& box) {
   input::FloatBox made;
   for (const double x : box.lower) made.lower.push_back(bf::float_down(x));
@@ -61,20 +66,29 @@ double largest(const std::vector<OutputDifference>& outputs) {
 
 DifferenceBounds::DifferenceBounds(DifferenceNetwork network, const ModelInfo& info,
                                    const Request& request)
-    : network_(std::move(network)) {
-  Graph outputs = network_.graph;
-  const std::size_t neurons = network_.neurons.size();
-  if (neurons > 0) {
+    : output_count_(static_cast<std::size_t>(network.output_count)),
+      slopes_(std::make_shared<const std::vector<SlopeNeuron>>(std::move(network.neurons))) {
+  Graph outputs = network.graph;
+  if (!slopes_->empty()) {
     // Outputs are tensors: those of the differences come first.
     std::int64_t count = 0;
     std::size_t kept = 0;
-    while (count < network_.output_count)
+    while (count < network.output_count)
       count += element_count(outputs.value(outputs.outputs[kept++]).shape);
     outputs.outputs.resize(kept);
-    neurons_ = make_host(network_.graph, info, request, Method::kCrown);
+    neurons_ = make_host(std::move(network.graph), info, request, Method::kCrown);
   }
   outputs_ =
       make_host(std::move(outputs), info, request, request.method.value_or(Method::kAlphaCrown));
+}
+
+DifferenceBounds DifferenceBounds::twin() const {
+  DifferenceBounds made;
+  made.output_count_ = output_count_;
+  made.slopes_ = slopes_;
+  if (neurons_ != nullptr) made.neurons_ = neurons_->twin();
+  made.outputs_ = outputs_->twin();
+  return made;
 }
 
 void DifferenceBounds::stop_by(engine::StoppedCalls& calls) const {
@@ -90,7 +104,7 @@ input::FloatBox DifferenceBounds::box_of(const Part& part) const {
 }
 
 void DifferenceBounds::meet(const engine::Bounds& bounds, Part& part) const {
-  part.outputs.resize(static_cast<std::size_t>(network_.output_count), {-kInfinity, kInfinity});
+  part.outputs.resize(output_count_, {-kInfinity, kInfinity});
   for (std::size_t i = 0; i < part.outputs.size(); ++i)
     part.outputs[i] = {std::max<double>(part.outputs[i].lower, bounds.lower[i]),
                        std::min<double>(part.outputs[i].upper, bounds.upper[i])};
@@ -99,17 +113,16 @@ void DifferenceBounds::meet(const engine::Bounds& bounds, Part& part) const {
 // The slopes of a function between z and z + d. The sum of two doubles is rounded, and never to the
 // other side of zero: a ReLU needs no more, and the next double outward serves all.
 void DifferenceBounds::learn_slopes(const engine::Bounds& bounds, Part& part) const {
-  const auto first = static_cast<std::size_t>(network_.output_count);
-  const std::size_t neurons = network_.neurons.size();
+  const auto first = output_count_;
+  const std::size_t neurons = slopes_->size();
   for (std::size_t j = 0; j < neurons; ++j) {
     const std::size_t z = first + j, d = z + neurons;
     const double lower = bounds.lower[z], upper = bounds.upper[z];
     const double low = lower + std::min<double>(bounds.lower[d], 0);
     const double high = upper + std::max<double>(bounds.upper[d], 0);
-    const bool relu = network_.neurons[j].kind == SlopeNeuron::Kind::kRelu;
-    const SlopeNeuron slopes =
-        between(network_.neurons[j], relu ? low : std::nextafter(low, -kInfinity),
-                relu ? high : std::nextafter(high, kInfinity));
+    const bool relu = (*slopes_)[j].kind == SlopeNeuron::Kind::kRelu;
+    const SlopeNeuron slopes = between((*slopes_)[j], relu ? low : std::nextafter(low, -kInfinity),
+                                       relu ? high : std::nextafter(high, kInfinity));
     const float least = std::max(part.least[j], bf::float_down(slopes.least));
     const float most = std::min(part.most[j], bf::float_up(slopes.most));
     if (least > most) continue;  // z and d are 0, and any slope will do
@@ -119,7 +132,7 @@ void DifferenceBounds::learn_slopes(const engine::Bounds& bounds, Part& part) co
 }
 
 void DifferenceBounds::bound_root(Part& part) const {
-  for (const SlopeNeuron& neuron : network_.neurons) {
+  for (const SlopeNeuron& neuron : *slopes_) {
     part.least.push_back(bf::float_down(neuron.least));
     part.most.push_back(bf::float_up(neuron.most));
   }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
-#include <optional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "aot/decide/request.h"
@@ -21,6 +23,16 @@ input::FloatBox float_box(const Box& box);
 // The largest magnitude of a difference in these intervals.
 double largest(const std::vector<OutputDifference>& outputs);
 
+// Splits of the box pay where at most so many inputs vary.
+constexpr std::ptrdiff_t kFewInputs = 12;
+
+// The number of inputs that vary in a box.
+std::ptrdiff_t varying(const Box& box);
+
+// Halves the box across the input that is widest, as a share of the root's. Both halves are the box
+// where no double lies between its ends.
+std::pair<Box, Box> halves(const Box& box, const Box& root);
+
 // Bounds of the difference of two networks by their difference_network(), of a box and of its
 // parts: docs/proofs/differences.md.
 class DifferenceBounds {
@@ -29,10 +41,13 @@ class DifferenceBounds {
   // alpha-crown.
   DifferenceBounds(DifferenceNetwork network, const ModelInfo& info, const Request& request);
 
+  // These bounds with workspaces of their own, for another thread.
+  DifferenceBounds twin() const;
+
   // Lets calls throw engine::Stopped after a stop.
   void stop_by(engine::StoppedCalls& calls) const;
 
-  std::size_t outputs() const { return static_cast<std::size_t>(network_.output_count); }
+  std::size_t outputs() const { return output_count_; }
 
   // A box of x, with what is known there.
   struct Part {
@@ -47,11 +62,13 @@ class DifferenceBounds {
   void bound(Part& part) const;
 
  private:
+  DifferenceBounds() = default;
   input::FloatBox box_of(const Part& part) const;
   void meet(const engine::Bounds& bounds, Part& part) const;
   void learn_slopes(const engine::Bounds& bounds, Part& part) const;
 
-  DifferenceNetwork network_;
+  std::size_t output_count_ = 0;
+  std::shared_ptr<const std::vector<SlopeNeuron>> slopes_;
   std::unique_ptr<const engine::HostVerifier> neurons_, outputs_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "aot/build/compile.h"
 #include "aot/build/frontend_result.h"
+#include "aot/decide/difference_search.h"
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/property/tokens.h"
 #include "aot/engine/verifier/make_verifier.h"
@@ -173,11 +174,18 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   options.spec =
       to_spec(of_tokens ? property_of_one_hot(property, network.graph()).property : property);
   build::check_derived(*options.spec, network.graph(), options.planner.semantics);
+  // The difference network is that of the real networks, and says nothing of their roundings.
+  const bool real = options.planner.semantics == Semantics::kReal;
   VerifierMaker maker(network, info, request, calls, std::move(options));
   Outcome outcome;
   try {
+    DecisionCalls made = decision_calls(maker, calls);
+    if (real && property.networks.size() == 2)
+      made.make_pair_search = [&] {
+        return make_difference_search(network.graph(), info, property, request);
+      };
     outcome = (of_tokens ? decide_tokens : static_cast<Decision*>(decide))(
-        checked ? *checked : network, property, settings, decision_calls(maker, calls));
+        checked ? *checked : network, property, settings, made);
   } catch (const system::Interrupted&) {
     if (calls.keeper != nullptr) calls.keeper->finish(std::nullopt);
     throw;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "frontend/diagnostic.h"
@@ -94,6 +95,34 @@ class NetworkMerger {
   std::vector<ValueId> ids_;
 };
 
+// The network that nodes and outputs of a graph are by themselves, or none where they read what
+// other nodes make.
+std::optional<Graph> network_of(const Graph& graph, std::span<const Node> nodes,
+                                std::span<const ValueId> outputs) {
+  Graph made;
+  made.name = graph.name;
+  std::vector<std::optional<ValueId>> ids(graph.values.size());
+  const auto add = [&](ValueId id) {
+    ids[index_of(id)] = made.add_value(graph.value(id).name, graph.value(id).shape);
+    return *ids[index_of(id)];
+  };
+  for (const ValueId id : graph.inputs) made.inputs.push_back(add(id));
+  for (const Node& node : nodes) {
+    Node copy = node;
+    for (ValueId& input : copy.inputs) {
+      if (!ids[index_of(input)]) return std::nullopt;
+      input = *ids[index_of(input)];
+    }
+    copy.output = add(node.output);
+    made.nodes.push_back(std::move(copy));
+  }
+  for (const ValueId id : outputs) {
+    if (!ids[index_of(id)]) return std::nullopt;
+    made.outputs.push_back(*ids[index_of(id)]);
+  }
+  return made;
+}
+
 bool same_shapes(const Graph& a, const Graph& b, const std::vector<ValueId>& of_a,
                  const std::vector<ValueId>& of_b) {
   return std::ranges::equal(of_a, of_b, [&](ValueId x, ValueId y) {
@@ -127,6 +156,17 @@ Graph merge_graphs(std::vector<NamedGraph> networks, const std::vector<std::int6
   BF_CHECK(next == source.end());
   verify(merged);
   return merged;
+}
+
+std::optional<std::pair<Graph, Graph>> merged_pair(const Graph& merged) {
+  const std::size_t nodes = merged.nodes.size(), outputs = merged.outputs.size();
+  if (merged.networks != 2 || nodes % 2 != 0 || outputs % 2 != 0) return std::nullopt;
+  const std::span all(merged.nodes);
+  const std::span out(merged.outputs);
+  auto first = network_of(merged, all.first(nodes / 2), out.first(outputs / 2));
+  auto second = network_of(merged, all.last(nodes / 2), out.last(outputs / 2));
+  if (!first || !second) return std::nullopt;
+  return std::pair(std::move(*first), std::move(*second));
 }
 
 void join_infos(ModelInfo& all, const ModelInfo& one) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/graph/graph.h"
@@ -19,6 +21,11 @@ struct NamedGraph {
 // networks before. With an empty source all inputs stay. Requires: no one-hot inputs.
 Graph merge_graphs(std::vector<NamedGraph> networks, const std::vector<std::int64_t>& source,
                    std::int64_t input_count);
+
+// The two networks that merge_graphs() made this graph of, each as a network of all of its inputs;
+// none where it made the graph of another number of networks, the networks have different numbers
+// of nodes or outputs, or one reads outputs of the other.
+std::optional<std::pair<Graph, Graph>> merged_pair(const Graph& merged);
 
 // Adds to `all` what checks of operators and of types read of one network's information.
 void join_infos(ModelInfo& all, const ModelInfo& one);

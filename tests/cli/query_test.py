@@ -1,5 +1,6 @@
 """Tests of conditions that are not linear and of queries about several networks. Run as cli_test.py is."""
 
+import random
 import sys
 import unittest
 from fractions import Fraction
@@ -162,6 +163,57 @@ class Networks(Case):
         network = model("linear", [node("Gemm", ["x", "w", "b"], "y", "fc")],
                         [tensor("w", [2, 2], [1, 2, 3, 4]), tensor("b", [2], [0, 1])], [1, 2], [1, 2])
         return write_model(self.work / "linear.onnx", network)
+
+
+class Near(Case):
+    """Two networks of 20 inputs whose weights differ by little, and one of another structure."""
+
+    INPUTS, HIDDEN = 20, 16
+
+    def network(self, name, by=0.0, last="Relu"):
+        rng, change = random.Random(11), random.Random(12)
+
+        def weights(rows, columns):
+            return [rng.randint(-8, 8) / 8 + by * change.choice((-1, 1)) for _ in range(rows * columns)]
+        sizes = [self.INPUTS, self.HIDDEN, self.HIDDEN, 2]
+        nodes, initializers, tensor_name = [], [], "x"
+        for i, (columns, rows) in enumerate(zip(sizes, sizes[1:])):
+            initializers.append(tensor(f"w{i}", (columns, rows), weights(columns, rows)))
+            made = f"z{i}" if i < 2 else "y"
+            nodes.append(node("MatMul", [tensor_name, f"w{i}"], made))
+            if i < 2:
+                tensor_name = f"a{i}"
+                nodes.append(node(last, [made], tensor_name))
+        return write_model(self.work / f"{name}.onnx",
+                           model(name, nodes, initializers, (1, self.INPUTS), (1, 2)))
+
+    def verdict(self, limit, second, *more, code):
+        tensors = f"(declare-input X Real [1,{self.INPUTS}])(declare-output Y Real [1,2])"
+        box = "".join(f"(assert (<= -1 f.X[0,{i}] 1))(assert (= f.X[0,{i}] g.X[0,{i}]))"
+                      for i in range(self.INPUTS))
+        apart = "".join(f"(>= (abs (- f.Y[0,{i}] g.Y[0,{i}])) {limit})" for i in (0, 1))
+        query = self.write("near.vnnlib", f"(vnnlib-version <2.0>)(declare-network f {tensors})"
+                                          f"(declare-network g {tensors}){box}(assert (or {apart}))")
+        return self.run_json("verify", query, "--network", f"f={self.network('f')}", "--network",
+                             f"g={second}", "--jit", "off", *more, code=code)
+
+    def test_differences_are_bounded_as_such(self):
+        near = self.network("near", 2.0**-12)
+        found = self.verdict("0.5", near, code=0)
+        self.assertEqual(found["verdict"], "verified")
+        self.assertEqual((found["difference_boxes"], found["neuron_nodes"], found["boxes"]), (1, 0, 0))
+
+    def test_witnesses_are_found(self):
+        found = self.verdict("0.001", self.network("near", 2.0**-6), code=0)
+        self.assertEqual(found["verdict"], "falsified")
+
+    def test_what_has_no_differences(self):
+        near = self.network("near", 2.0**-12)
+        for second, more in ((self.network("other", last="LeakyRelu"), []), (near, ["--branch", "0"]),
+                             (near, ["--semantics", "float32"])):
+            found = self.verdict("0.5", second, "--timeout", "2", "--search", "0.1", *more, code=0)
+            self.assertIn(found["verdict"], ("unknown", "timeout", "falsified"))
+            self.assertEqual(found["difference_boxes"], 0)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 #include "frontend/functions/function_exact.h"
 #include "frontend/graph/merge_graphs.h"
 #include "frontend/passes/difference/difference_network.h"
+#include "frontend/property/derived_values.h"
 #include "tests/property/passes_random_graph.h"
 #include "tests/seed.h"
 
@@ -137,6 +138,83 @@ TEST(Differences, AreThoseOfTheNetworks) {
   }
   EXPECT_GT(tried, 100);
   EXPECT_GT(neurons, 100);
+}
+
+AffineForm random_form(Random& random, std::int64_t elements) {
+  AffineForm made;
+  for (std::int64_t i = 0; i < elements; ++i)
+    if (const int factor = pick(random, -2, 2); factor != 0 && pick(random, 0, 2) == 0)
+      made.terms.emplace_back(i, mpq_class(factor));
+  made.constant = pick(random, -3, 3);
+  return made;
+}
+
+// A property of two networks: products, maxima, and rows of inputs, outputs and derived values.
+Property random_question(Random& random, std::int64_t inputs, std::int64_t outputs) {
+  Property made;
+  made.networks.resize(2);
+  made.input_count = inputs;
+  made.output_count = 2 * outputs;
+  const std::int64_t elements = inputs + 2 * outputs;
+  for (int k = pick(random, 0, 2); k > 0; --k) {
+    const auto before = elements + static_cast<std::int64_t>(made.derived.size());
+    made.derived.push_back(
+        {pick(random, 0, 1) == 0 ? DerivedValue::Kind::kProduct : DerivedValue::Kind::kMax,
+         {random_form(random, before), random_form(random, before)}});
+  }
+  for (int row = pick(random, 1, 3); row > 0; --row) {
+    PropertyRow of;
+    of.outputs =
+        random_form(random, 2 * outputs + static_cast<std::int64_t>(made.derived.size())).terms;
+    of.inputs = random_form(random, inputs).terms;
+    made.rows.push_back(std::move(of));
+  }
+  // What both networks have in common goes.
+  made.rows.push_back({LinearForm{{0, 1}, {outputs, -1}}, {}});
+  return made;
+}
+
+mpq_class value_of(const LinearForm& form, const Point& elements) {
+  mpq_class sum = 0;
+  for (const auto& [index, factor] : form)
+    sum += factor * elements[static_cast<std::size_t>(index)];
+  return sum;
+}
+
+// Rows of a property over the difference are those over both networks.
+TEST(Differences, RowsAreThoseOfBothNetworks) {
+  int tried = 0;
+  for (unsigned round = 0; round < 300; ++round) {
+    Random random(first_seed + round);
+    SCOPED_TRACE(first_seed + round);
+    const Graph first = random_chain(random, Numbers::kSmallIntegers, 6);
+    const Graph second = changed(random, first);
+    const DifferenceNetwork difference = difference_network(first, second);
+    const bool known = std::ranges::all_of(difference.neurons, [](const SlopeNeuron& neuron) {
+      return neuron.kind == SlopeNeuron::Kind::kRelu || neuron.least == -1;
+    });
+    if (!is_piecewise(first) || !known) continue;
+    ++tried;
+    const Property property =
+        random_question(random, difference.input_count, difference.output_count);
+    const auto points = random_point(random, Numbers::kSmallIntegers, first);
+    Point x;
+    for (const auto& tensor : points) x.insert(x.end(), tensor.begin(), tensor.end());
+    const DifferenceNetwork rows = with_rows(difference, property);
+    ASSERT_EQ(static_cast<std::size_t>(rows.output_count), property.rows.size());
+    Point input = x;
+    for (const mpq_class& slope : slopes_at(difference, x)) input.push_back(slope);
+    const auto found = evaluate_exact(rows.graph, {input});
+    Point y = joined(evaluate_exact(first, points));
+    for (const mpq_class& each : joined(evaluate_exact(second, points))) y.push_back(each);
+    y = derived_values(property.derived, x, std::move(y));
+    for (std::size_t i = 0; i < property.rows.size(); ++i) {
+      const mpq_class expected =
+          value_of(property.rows[i].outputs, y) + value_of(property.rows[i].inputs, x);
+      EXPECT_EQ(found[0][i], expected) << i;
+    }
+  }
+  EXPECT_GT(tried, 50);
 }
 
 // Slopes of secants, of numbers near to each other and apart, lie in the range of their interval,

@@ -21,15 +21,17 @@ const char* name_of(decide::DecisionPhase phase) {
   return phase == decide::DecisionPhase::kBound    ? "bound"
          : phase == decide::DecisionPhase::kSearch ? "search"
          : phase == decide::DecisionPhase::kSplit  ? "split boxes"
+         : phase == decide::DecisionPhase::kPairs  ? "differences"
                                                    : "split neurons";
 }
 
 std::string text_of(const decide::DecisionProgress& progress) {
   const bool counts_nodes = progress.phase == decide::DecisionPhase::kSplit ||
+                            progress.phase == decide::DecisionPhase::kPairs ||
                             progress.phase == decide::DecisionPhase::kNeurons;
   if (!counts_nodes) return fmt::format("{} of {} cases", progress.done, progress.count);
   return fmt::format("{} {}, {:.4f} % of the cases", progress.nodes,
-                     progress.phase == decide::DecisionPhase::kSplit ? "boxes" : "nodes",
+                     progress.phase == decide::DecisionPhase::kNeurons ? "nodes" : "boxes",
                      100 * progress.proven);
 }
 
@@ -65,6 +67,8 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const std::stri
   json["branch_seconds"] = outcome.branched.seconds;
   json["neuron_nodes"] = outcome.neurons.nodes;
   json["neuron_seconds"] = outcome.neurons.seconds;
+  json["difference_boxes"] = outcome.pairs.boxes;
+  json["difference_seconds"] = outcome.pairs.seconds;
   json["decide_seconds"] = outcome.decide_seconds;
   json["counterexample"] = nullptr;
   if (outcome.witness) json["counterexample"] = cli::to_json(*outcome.witness);
@@ -96,6 +100,9 @@ void print_plain(const decide::Outcome& outcome) {
     methods += (methods.empty() ? "" : ", ") + method;
   fmt::print("\ncases    {} of {} verified\n", outcome.verified_cases, outcome.cases);
   if (!methods.empty()) fmt::print("methods  {}\n", methods);
+  if (outcome.pairs.boxes > 0)
+    fmt::print("differ   {} boxes in {}\n", outcome.pairs.boxes,
+               engine::duration(outcome.pairs.seconds));
   if (outcome.branched.boxes > 0)
     fmt::print("split    {} boxes and {} points in {}\n", outcome.branched.boxes,
                outcome.branched.points, engine::duration(outcome.branched.seconds));
@@ -164,6 +171,7 @@ void TimeoutReport::add(const decide::DecisionMethod& method) {
 
 void TimeoutReport::show(const decide::DecisionProgress& progress) {
   if (progress.phase == decide::DecisionPhase::kSplit) outcome_.branched.boxes = progress.nodes;
+  if (progress.phase == decide::DecisionPhase::kPairs) outcome_.pairs.boxes = progress.nodes;
   if (progress.phase == decide::DecisionPhase::kNeurons) outcome_.neurons.nodes = progress.nodes;
   constexpr double kInterval = 0.1;
   if (stopwatch_.seconds() < next_) return;

@@ -38,6 +38,8 @@ constexpr double kFirstTurn = 1;
 constexpr double kSearchShare = 0.5, kSharedSearchShare = 0.25;
 // Seconds that neurons are split in a turn, as a share of those that boxes were split before it.
 constexpr double kNeuronShare = 0.5;
+// Share of the time for splits in which the difference of two networks is bounded first.
+constexpr double kPairShare = 0.1;
 // Share of the time for splits that may be spent on optimising the slopes of neurons that maxima
 // are written as.
 constexpr double kOptimisedShare = 0.25;
@@ -120,6 +122,8 @@ class Decision {
     const auto methods = methods_of(settings_, network_.graph(), cases_.count(), branches);
     for (const DecisionMethod& method : methods) {
       const bool timed = !settings_.method && method.alpha == AlphaRows::kAll;
+      // Bounds of both networks are faster, and optimised ones are not.
+      if (method.method == Method::kAlphaCrown) begin_pairs();
       if (is_over() || (timed && !has_time_for_all())) break;
       if (!settings_.method && method.method == Method::kAlphaCrown && !can_choose_lines())
         continue;
@@ -132,6 +136,7 @@ class Decision {
         search(std::min(settings_.search_seconds,
                         std::max(kFirstSearch, kFirstShare * stopwatch_.seconds())));
     }
+    begin_pairs();
     split_and_search(branches);
   }
 
@@ -249,7 +254,35 @@ class Decision {
   }
 
   double left_to_split() const {
-    return settings_.branch_seconds - outcome_.branched.seconds - outcome_.neurons.seconds;
+    return settings_.branch_seconds - outcome_.branched.seconds - outcome_.neurons.seconds -
+           outcome_.pairs.seconds;
+  }
+
+  // The cases' own boxes come first: bounds of a difference prove much or little.
+  void begin_pairs() {
+    if (asked_for_pairs_ || is_over() || settings_.branch_seconds <= 0) return;
+    asked_for_pairs_ = true;
+    const system::Stopwatch making;
+    pairs_ = calls_.make_pair_search();
+    outcome_.make_seconds += making.seconds();
+    pair(kPairShare * std::min(settings_.branch_seconds, settings_.bound_seconds), false);
+  }
+
+  void pair(double seconds, bool splits) {
+    if (pairs_ == nullptr || is_over() || seconds <= 0 || pairs_->is_over()) return;
+    const system::Stopwatch deciding;
+    PairCalls calls;
+    calls.stop = calls_.stop;
+    calls.progress = [this](std::uint64_t boxes, double closed) {
+      DecisionProgress of;
+      of.phase = DecisionPhase::kPairs;
+      of.nodes = boxes;
+      of.proven = closed;
+      calls_.progress(of);
+    };
+    pairs_->run(cases_, seconds, splits, calls);
+    outcome_.pairs = pairs_->totals();
+    outcome_.decide_seconds += deciding.seconds();
   }
 
   // Splitting and searching take turns, each twice as long as the one before. What holds is proven
@@ -265,8 +298,9 @@ class Decision {
         split(std::min(turn, left_to_split()));
       else if (turn > kFirstTurn || speaks_of_inputs(property_))
         split(std::min(turn * kNeuronShare, left_to_split()));
-      const bool split_more =
-          (branches || splits_neurons_) && left_to_split() > 0 && !is_split_up();
+      pair(std::min(turn * kNeuronShare, left_to_split()), true);
+      const bool split_more = (branches || splits_neurons_ || pairs_ != nullptr) &&
+                              left_to_split() > 0 && !is_split_up();
       const double left = settings_.search_seconds - searched_;
       // Search at least once; while splits remain, for at most a share of the turn.
       const double share = settings_.jobs > 1 ? kSharedSearchShare : kSearchShare;
@@ -278,7 +312,8 @@ class Decision {
   // Returns whether no box and no neuron is left to be split.
   bool is_split_up() const {
     return (!branches_ || branches_->is_over()) &&
-           (neurons_ ? neurons_->is_over() : !splits_neurons_);
+           (neurons_ ? neurons_->is_over() : !splits_neurons_) &&
+           (pairs_ == nullptr || pairs_->is_over());
   }
 
   // The verifier whose neurons are split. It is the last method's, or one of its own where that one
@@ -441,6 +476,8 @@ class Decision {
   bool splits_neurons_ = false;  // there are neurons to split, as far as is known
   std::optional<BranchSearch> branches_;  // on made_
   std::optional<NeuronSearch> neurons_;   // on made_, or on of_neurons_
+  std::unique_ptr<PairSearch> pairs_;     // null: there is none
+  bool asked_for_pairs_ = false;
   unsigned searches_ = 0;
   double searched_ = 0;  // seconds
   double bounding_ = 0;  // seconds of the last method's bounds

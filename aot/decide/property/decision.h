@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aot/decide/property/branch.h"
+#include "aot/decide/property/cases.h"
 #include "aot/decide/property/neurons.h"
 #include "aot/decide/property/sample.h"
 #include "aot/decide/property/stop.h"
@@ -40,12 +41,13 @@ struct DecisionSettings {
   bool tree_only = false;
 };
 
-enum class DecisionPhase : std::uint8_t { kBound, kSearch, kSplit, kNeurons };
+enum class DecisionPhase : std::uint8_t { kBound, kSearch, kSplit, kNeurons, kPairs };
 
 struct DecisionProgress {
   DecisionPhase phase = DecisionPhase::kBound;
   std::size_t done = 0, count = 0;  // cases, of kBound and kSearch
-  // The boxes or nodes that were bounded, and the proven part of all cases, in kSplit and kNeurons.
+  // The boxes or nodes that were bounded, and the proven part of all cases, in kSplit, kNeurons and
+  // kPairs.
   std::uint64_t nodes = 0;
   double proven = 0;
 };
@@ -73,10 +75,44 @@ struct NetworkForm {
   bool ordered = false;                // CompileOptions::ordered
 };
 
+struct PairTotals {
+  std::uint64_t boxes = 0;  // bounded by differences
+  double seconds = 0;
+};
+
+struct PairCalls {
+  StopAsked stop = [] { return false; };
+  // Called now and then with the boxes that were bounded, and the part of all cases that is closed.
+  std::function<void(std::uint64_t boxes, double closed)> progress = [](std::uint64_t, double) {};
+};
+
+// Proves cases of a property of two networks by bounds of their difference, besides what verifiers
+// of both networks prove. It splits boxes where few inputs vary.
+class PairSearch {
+ public:
+  PairSearch() = default;
+  PairSearch(const PairSearch&) = delete;
+  PairSearch& operator=(const PairSearch&) = delete;
+  virtual ~PairSearch() = default;
+
+  // Bounds the cases' own boxes and, if splits, parts of them, for about `seconds`. Marks cases as
+  // verified. Throws what calls.stop throws.
+  virtual void run(Cases& cases, double seconds, bool splits, const PairCalls& calls) = 0;
+
+  // Whether nothing is left that it could bound.
+  virtual bool is_over() const = 0;
+
+  virtual PairTotals totals() const = 0;
+};
+
 // Functions that a decision calls, on the thread that decides.
 struct DecisionCalls {
   std::function<DecisionVerifier(const DecisionMethod& asked, const NetworkForm& form)>
       make_verifier;
+  // Makes a search by differences of two networks, or null where there is none.
+  std::function<std::unique_ptr<PairSearch>()> make_pair_search = [] {
+    return std::unique_ptr<PairSearch>();
+  };
   StopAsked stop = [] { return false; };
   std::function<void(const DecisionProgress&)> progress = [](const DecisionProgress&) {};
   // Called with a search that splits before it begins.
@@ -95,6 +131,7 @@ struct Outcome {
   std::vector<DecisionMethod> methods;  // that were run
   BranchTotals branched;
   NeuronTotals neurons;
+  PairTotals pairs;
   double seconds = 0, make_seconds = 0;
   double decide_seconds = 0;  // bounding, splitting and searching; not planning
 };
@@ -111,7 +148,8 @@ std::vector<DecisionMethod> methods_of(const DecisionSettings& settings, const G
 
 // Decides a property of a network. It bounds by the methods in order; where boxes are not split, a
 // short search for a counterexample follows the first. Then splitting and searching for a
-// counterexample take turns, each for its time. Verified is proven by bounds, falsified by a
+// counterexample take turns, each for its time. Of two networks of one structure bounds of their
+// difference come first, and have turns as well. Verified is proven by bounds, falsified by a
 // witness whose rounding is counted; a stop leaves unknown.
 // Throws: BF3408 when the property is about another network, BF3306, and what the caller's
 // functions throw.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "frontend/functions/function_bounded.h"
 #include "frontend/graph/merge_graphs.h"
 #include "frontend/graph/shapes.h"
+#include "frontend/passes/passes.h"
 
 namespace bf_aot {
 namespace {
@@ -139,6 +141,7 @@ class Differencer {
     for (const ValueId id : first_.inputs) place = take(value(id), place, Origin("input"));
     for (std::size_t i = 0; i < first_.nodes.size(); ++i) add(first_.nodes[i], second_.nodes[i]);
     for (const ValueId id : first_.outputs) {
+      made_.first_outputs.push_back(value(id));
       made_.output_count += element_count(first_.value(id).shape);
       graph.outputs.push_back(difference(id) ? *difference(id)
                                              : zeros(first_.value(id).shape, Origin("equal")));
@@ -368,6 +371,81 @@ SlopeNeuron between(const SlopeNeuron& neuron, double lower, double upper) {
       break;
   }
   return made;
+}
+
+namespace {
+
+// Elements of a property's forms: x, outputs of both networks, derived values. Elements of a
+// difference network's forms: x, slopes, outputs of the first network, differences, derived values.
+class ElementPlaces {
+ public:
+  explicit ElementPlaces(const DifferenceNetwork& network)
+      : inputs_(network.input_count),
+        outputs_(network.output_count),
+        slopes_(static_cast<std::int64_t>(network.neurons.size())) {}
+
+  // Form over the network's elements.
+  AffineForm form(const AffineForm& of) const {
+    std::map<std::int64_t, mpq_class> factors;
+    for (const auto& [index, factor] : of.terms) {
+      const std::int64_t place = index < inputs_ ? index : index + slopes_;
+      factors[place] += factor;
+      const bool second = inputs_ + outputs_ <= index && index < inputs_ + 2 * outputs_;
+      if (second) factors[place - outputs_] += factor;
+    }
+    AffineForm made;
+    made.constant = of.constant;
+    for (const auto& [place, factor] : factors)
+      if (factor != 0) made.terms.emplace_back(place, factor);
+    return made;
+  }
+
+  AffineForm form(const PropertyRow& row) const {
+    AffineForm made;
+    made.terms = row.inputs;
+    for (const auto& [index, factor] : row.outputs)
+      made.terms.emplace_back(inputs_ + index, factor);
+    return form(made);
+  }
+
+ private:
+  std::int64_t inputs_, outputs_, slopes_;
+};
+
+}  // namespace
+
+DifferenceNetwork with_rows(DifferenceNetwork network, const Property& property) {
+  BF_CHECK(!property.rows.empty() && property.output_count == 2 * network.output_count);
+  const ElementPlaces places(network);
+  std::vector<DerivedValue> forms;
+  for (const DerivedValue& value : property.derived) {
+    forms.push_back({value.kind, {}});
+    for (const AffineForm& operand : value.operands)
+      forms.back().operands.push_back(places.form(operand));
+  }
+  for (const PropertyRow& row : property.rows)
+    forms.push_back({DerivedValue::Kind::kSum, {places.form(row)}});
+  Graph& graph = network.graph;
+  const auto differences = graph.outputs.begin();
+  const auto neurons = differences + static_cast<std::ptrdiff_t>(network.first_outputs.size());
+  const std::vector<ValueId> behind(neurons, graph.outputs.end());
+  graph.outputs.erase(neurons, graph.outputs.end());
+  graph.outputs.insert(graph.outputs.begin(), network.first_outputs.begin(),
+                       network.first_outputs.end());
+  append_derived(graph, forms);
+  graph.derived_output = false;
+  const ValueId made = graph.outputs.back();
+  const ValueId rows = graph.add_value("rows", {static_cast<std::int64_t>(property.rows.size())});
+  IndexMap last;
+  for (std::size_t i = property.derived.size(); i < forms.size(); ++i)
+    last.source.push_back(static_cast<std::int64_t>(i));
+  graph.nodes.push_back({std::move(last), {made}, rows, Origin("rows")});
+  graph.outputs = {rows};
+  graph.outputs.insert(graph.outputs.end(), behind.begin(), behind.end());
+  network.output_count = static_cast<std::int64_t>(property.rows.size());
+  network.first_outputs.clear();
+  verify(graph);
+  return network;
 }
 
 DifferenceNetwork difference_network(const Graph& first, const Graph& second) {

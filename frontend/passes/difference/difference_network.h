@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "frontend/graph/graph.h"
+#include "frontend/property/property.h"
 
 namespace bf_aot {
 
@@ -31,9 +32,15 @@ struct DifferenceNetwork {
   std::int64_t input_count = 0;  // of x
   std::int64_t output_count = 0;
   std::vector<SlopeNeuron> neurons;
+  std::vector<ValueId> first_outputs;  // of the first network, in the graph
 };
 
 // Requires: are_isomorphic(first, second), as they were imported; no one-hot inputs.
 DifferenceNetwork difference_network(const Graph& first, const Graph& second);
+
+// Replaces the differences, the network's first outputs, by the rows of a property of both
+// networks, whose outputs are those of the first and then those of the second. Forms of both, c y +
+// e (y + d), become (c + e) y + e d, in exact arithmetic. Requires: property.rows is not empty.
+DifferenceNetwork with_rows(DifferenceNetwork network, const Property& property);
 
 }  // namespace bf_aot

@@ -232,6 +232,30 @@ Graph two_layer_network(double last) {
   return b.outputs({b.add(affine(1, 2, {last, 1}, {0}), {h}, {1})});
 }
 
+TEST(MergeGraphs, TwoNetworksAreTakenApart) {
+  const Graph merged =
+      merge_graphs({{"f", two_layer_network(1)}, {"g", two_layer_network(-2)}}, {0, 1, 0, 1}, 2);
+  const auto pair = merged_pair(merged);
+  ASSERT_TRUE(pair.has_value());
+  EXPECT_TRUE(are_isomorphic(pair->first, pair->second));
+  EXPECT_EQ(evaluate(pair->first, {{1, 2}})[0], evaluate(merged, {{1, 2}})[0]);
+  EXPECT_EQ(evaluate(pair->second, {{1, 2}})[0], evaluate(merged, {{1, 2}})[1]);
+}
+
+TEST(MergeGraphs, OthersAreNoPair) {
+  EXPECT_FALSE(merged_pair(two_layer_network(1)).has_value());
+  const auto networks = [](const std::vector<std::int64_t>& source) {
+    return merge_graphs({{"f", small_network(1)}, {"g", small_network(-2)}}, source, 2);
+  };
+  EXPECT_TRUE(merged_pair(networks({0, 1, 0, 1})).has_value());
+  EXPECT_FALSE(merged_pair(networks({0, 1, 2, 0})).has_value()) << "g reads an output of f";
+  EXPECT_FALSE(
+      merged_pair(
+          merge_graphs({{"f", small_network(1)}, {"g", small_network(2)}, {"h", small_network(3)}},
+                       {0, 1, 0, 1, 0, 1}, 2))
+          .has_value());
+}
+
 // An input of an element of the merged input, one of the output before, and of both.
 TEST(MergeGraphs, NetworksReadOutputsOfThoseBefore) {
   Graph merged = merge_graphs({{"f", small_network(1)}, {"g", small_network(-2)}}, {0, 1, 2, 0}, 2);
