@@ -1,0 +1,41 @@
+#pragma once
+
+#include <gmpxx.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+// Files of certificates: what they are about is read, and each is written whole or not at all.
+
+namespace bf_aot::prove {
+
+// The files of a question whose answer is to be proven, and where its certificate goes.
+struct ProofFile {
+  std::string model, property;  // the files' bytes, expanded
+  std::filesystem::path path;
+  double seconds = 0;                             // most, to make the certificate; 0: no limit
+  std::function<bool()> stop = [] { return false; };  // asked now and then
+};
+
+// A certificate that was written, or why there is none.
+struct ProofReport {
+  std::uint64_t bytes = 0, leaves = 0;
+  double seconds = 0;
+  std::string missing;  // empty: it was written
+};
+
+// The bytes of a file that certificates are about, expanded. Throws: BF3022.
+std::string bytes_of(const std::filesystem::path& path);
+
+// Makes sure that the checker takes model and property, so that nothing is decided in vain. where:
+// stands in the message. Throws: BF3022.
+void expect_covered(const ProofFile& proof, const std::string& where);
+
+// Writes the certificate that the property holds, or that it is violated at the point where there
+// is one. Throws: BF3101 to BF3103.
+ProofReport write_proof_file(const ProofFile& proof, const std::vector<mpq_class>* point);
+
+}  // namespace bf_aot::prove
