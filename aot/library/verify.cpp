@@ -77,6 +77,7 @@ std::optional<prove::ProofFile> proof_of(const Model& model, const VerifyOptions
   proof.property = source.path.empty() ? source.bytes() : prove::bytes_of(source.path);
   proof.path = options.proof;
   proof.seconds = options.proof_seconds;
+  proof.jobs = request.jobs;
   prove::expect_covered(proof, state.path);
   return proof;
 }

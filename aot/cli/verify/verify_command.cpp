@@ -84,6 +84,7 @@ prove::ProofFile proof_of(const VerifyArguments& arguments, const Property& prop
   proof.property = prove::bytes_of(arguments.property);
   proof.path = arguments.proof;
   proof.seconds = arguments.proof_seconds;
+  proof.jobs = static_cast<std::size_t>(arguments.jobs);
   proof.stop = [] {
     system::throw_if_interrupted();
     return false;

@@ -419,7 +419,9 @@ TEST(LibraryVerify, certificates_are_written) {
               of_file->verdict == Verdict::kVerified ? bf_check::kHolds : bf_check::kViolated);
     const auto of_text = verify_text(model, text, options);
     ASSERT_TRUE(of_text.ok()) << of_text.error().text();
-    if (of_text->verdict == Verdict::kVerified) EXPECT_EQ(read(options.proof), certificate);
+    if (of_text->verdict == Verdict::kVerified) {
+      EXPECT_EQ(read(options.proof), certificate);
+    }
   }
   std::filesystem::remove(options.proof);
   const std::string holds = read(kProperties + "tiny_holds.vnnlib");
