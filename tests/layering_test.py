@@ -61,13 +61,13 @@ ALLOWED = {
     "aot/decide/": ["frontend/", "planner/", "runtime/", "aot/engine/", "aot/build/", "aot/input/", "aot/system/"],
     "aot/decide/neurons/lanes/": ["runtime/bf/functions/"],  # cloned for each instruction set
     "aot/check/": [],  # certificates: nothing of the rest of the project
-    "aot/prove/": ["aot/check/"],
+    "aot/prove/": ["frontend/", "aot/check/", "aot/system/"],
     "aot/artifacts/": ["frontend/", "planner/", "runtime/bf.h", "aot/build/", "aot/emit/", "aot/system/"],
-    "aot/library/": ["frontend/", "planner/", "runtime/bf.h", "aot/artifacts/", "aot/decide/", "aot/engine/", "aot/build/",
+    "aot/library/": ["frontend/", "planner/", "runtime/bf.h", "aot/artifacts/", "aot/prove/", "aot/decide/", "aot/engine/", "aot/build/",
                      "aot/emit/", "aot/input/", "aot/system/"],
     "aot/library/python/": ["bf_aot/bf_aot.h"],
     "aot/library/c/": ["frontend/source_state.h", "aot/library/"],
-    "aot/apps/": ["frontend/", "planner/", "runtime/", "aot/library/", "aot/artifacts/", "aot/decide/", "aot/engine/",
+    "aot/apps/": ["frontend/", "planner/", "runtime/", "aot/library/", "aot/artifacts/", "aot/prove/", "aot/decide/", "aot/engine/",
                   "aot/build/", "aot/emit/", "aot/input/", "aot/system/"],
     "aot/cli/": ["frontend/", "planner/", "runtime/", "aot/"],
 

@@ -373,6 +373,13 @@ struct VerifyOptions {
   /// damaged, or about another question; BF3020 where nothing is split.
   std::filesystem::path checkpoint;
 
+  /// Where a certificate of the answer is written, for the program bf-check; empty: none is. What it
+  /// is about are the bytes of the model's and of the property's file, or of the property's text.
+  /// Errors, before anything is decided: BF3022 the checker takes no such model or property; BF3024
+  /// a model from memory, float32, several networks, or a model of which a part is read.
+  std::filesystem::path proof;
+  double proof_seconds = 0;  ///< most, to make the certificate after deciding; 0: no limit
+
   /// Options by name, see Options::more; also "jit", "cxx" and "cxx_flags".
   std::map<std::string, std::string> more = {};
 
@@ -394,6 +401,13 @@ struct Counterexample {
   bool rational = false;                 ///< proven in rationals; else in double with error bounds
 };
 
+/// A certificate of an answer: see VerifyOptions::proof.
+struct Proof {
+  std::uint64_t bytes = 0, leaves = 0;
+  double seconds = 0;   ///< that it took, after deciding
+  std::string missing;  ///< why none was written, in words; empty: it was
+};
+
 struct VerifyResult {
   Verdict verdict = Verdict::kUnknown;
   bool stopped = false;                          ///< unknown, as a stop or the timeout ended it
@@ -404,6 +418,7 @@ struct VerifyResult {
   std::uint64_t nodes = 0;                       ///< bounded while splitting neurons
   double seconds = 0;                            ///< in all
   double plan_seconds = 0;                       ///< part of `seconds` spent planning verifiers
+  std::optional<Proof> proof;                    ///< where one was asked for and there is an answer
 };
 
 /// Decides a property in VNN-LIB 1.0 or, if it is about one network, 2.0. A property states what

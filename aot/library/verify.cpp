@@ -6,6 +6,7 @@
 #include "aot/input/json/read_text.h"
 #include "aot/library/enums.h"
 #include "aot/library/state.h"
+#include "aot/prove/proof_file.h"
 #include "aot/system/progress.h"
 #include "frontend/numbers/numbers.h"
 #include "frontend/property/vnnlib/vnnlib.h"
@@ -53,6 +54,32 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const Model& model, const Verify
   question.flush_to_zero = request.compile.planner.flush_to_zero;
   return std::make_unique<decide::TreeKeeper>(options.checkpoint, decide::TreePart{},
                                               std::move(question), decide::Signals::kOthers);
+}
+
+// Reads what the certificate of an answer is made from; nothing where none is asked for. Throws:
+// Failed BF3501, BF3024; CompileError BF3022.
+std::optional<prove::ProofFile> proof_of(const Model& model, const VerifyOptions& options,
+                                         const decide::Request& request,
+                                         const PropertySource& source, const Property& property) {
+  if (options.proof.empty()) return std::nullopt;
+  check_seconds("proof_seconds", options.proof_seconds);
+  const Model::State& state = Library::state(model);
+  const auto refuse_proof = [](const char* why) {
+    refuse("BF3024", "proof", why, "decide it without a certificate");
+  };
+  if (decide::semantics_of(request.compile, property) != bf_aot::Semantics::kReal)
+    refuse_proof("certificates are about exact real arithmetic, not float32");
+  if (property.networks.size() > 1) refuse_proof("certificates are about one network");
+  if (state.path.empty() || state.derivative || !(state.cut == ModelCut{}))
+    refuse_proof("certificates are about the whole model, as its file has it");
+  prove::ProofFile proof;
+  proof.model = prove::bytes_of(state.path);
+  proof.property = source.path.empty() ? source.bytes() : prove::bytes_of(source.path);
+  proof.path = options.proof;
+  proof.seconds = options.proof_seconds;
+  proof.jobs = request.jobs;
+  prove::expect_covered(proof, state.path);
+  return proof;
 }
 
 void report(const VerifyOptions& options, const decide::DecisionProgress& progress) {
@@ -128,8 +155,16 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   if (options.progress)
     calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
   const Model::State& state = Library::state(model);
-  VerifyResult result =
-      to_result(decide::decide(state.network, state.info, property, request, calls));
+  auto proof = proof_of(model, options, request, source, property);
+  const decide::Outcome outcome =
+      decide::decide(state.network, state.info, property, request, calls);
+  VerifyResult result = to_result(outcome);
+  if (proof && result.verdict != Verdict::kUnknown) {
+    proof->stop = [&] { return options.stop.stop_requested(); };
+    const prove::ProofReport made =
+        prove::write_proof_file(*proof, outcome.witness ? &outcome.witness->x : nullptr);
+    result.proof = {made.bytes, made.leaves, made.seconds, made.missing};
+  }
   result.seconds = stopwatch.seconds();
   return result;
 }

@@ -23,8 +23,9 @@ struct ProofRequest {
   std::string model, property;  // the files' bytes
   std::string tool;             // "bf-aot 0.2.0"
   double seconds = 0;           // within which the certificate is to be made; 0: no limit
-  std::function<bool()> stop = [] { return false; };
-  // Called with bytes of the certificate, in their order.
+  std::size_t jobs = 1;         // threads; the bytes are the same for any number
+  std::function<bool()> stop = [] { return false; };  // called by all of them
+  // Called with bytes of the certificate, in their order, by one thread at a time.
   std::function<void(const std::string&)> write;
 };
 
@@ -39,6 +40,20 @@ void expect_covered(const std::string& model, const std::string& property);
 // Writes the certificate that the property holds. Throws bf_check::Refused; NoCertificate: the time
 // is over, a stop was asked for, or a part can be split no more.
 ProofTotals write_proof(const ProofRequest& request);
+
+// One of the parts in which a certificate is made, counted from 0.
+struct ProofPart {
+  std::uint64_t index = 0, count = 1;
+};
+
+// Writes a part of the certificate: the tree down to a depth, and of the subtrees below it those of
+// the part, every count-th. Throws as write_proof().
+ProofTotals write_proof_part(const ProofRequest& request, const ProofPart& part);
+
+// Joins the files of all parts to the certificate. Returns its bytes. Throws: NoCertificate parts
+// that are damaged, not all, or of different trees.
+std::uint64_t join_proof_parts(const std::vector<std::string>& parts,
+                               const std::function<void(const std::string&)>& write);
 
 // Writes the certificate that the property is violated at a point. Throws bf_check::Refused;
 // NoCertificate: the point does not violate it in the checker's arithmetic.

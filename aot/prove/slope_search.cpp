@@ -17,11 +17,13 @@ SlopeSearch::SlopeSearch(const bf_check::Network& network)
       arrived_(network.argument.size()),
       at_inputs_(network.inputs) {
   const double unit = std::ldexp(1.0, -static_cast<int>(network.grid.weight_bits));
+  std::vector<std::vector<double>> weights;
   for (const Layer& layer : network.layers) {
-    weights_.emplace_back();
+    weights.emplace_back();
     for (const std::int64_t weight : layer.weight)
-      weights_.back().push_back(static_cast<double>(weight) * unit);
+      weights.back().push_back(static_cast<double>(weight) * unit);
   }
+  weights_ = std::make_shared<const std::vector<std::vector<double>>>(std::move(weights));
 }
 
 std::vector<double> SlopeSearch::input_weights() const {
@@ -37,7 +39,7 @@ std::vector<double> SlopeSearch::input_weights() const {
       const double a = sums[layer.first + row] / largest;
       for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
         sums[layer.column[i]] +=
-            a * (layer.kind == Kind::kAffine ? std::abs(weights_[k - 1][i]) : 1.0);
+            a * (layer.kind == Kind::kAffine ? std::abs((*weights_)[k - 1][i]) : 1.0);
     }
   }
   return {sums.begin(), sums.begin() + network_.inputs};
@@ -62,7 +64,7 @@ double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
   for (const auto& [element, coefficient] : sum.terms) sums_[element] += coefficient.get_d();
   for (std::size_t k = network_.layers.size(); k > 1; --k) {
     const Layer& layer = network_.layers[k - 1];
-    const std::vector<double>& weights = weights_[k - 1];
+    const std::vector<double>& weights = (*weights_)[k - 1];
     for (std::uint32_t row = 0; row < layer.count; ++row) {
       const double a = sums_[layer.first + row];
       if (layer.kind == Kind::kAffine) {
@@ -107,7 +109,7 @@ void SlopeSearch::forward(const Part& part, const Proposal& proposal) {
       if (layer.kind == Kind::kAffine) {
         value = static_cast<double>(layer.bias[row]) * value_unit_;
         for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
-          value += weights_[k][i] * values_[layer.column[i]];
+          value += (*weights_)[k][i] * values_[layer.column[i]];
       } else if (layer.kind == Kind::kRelu) {
         const std::uint32_t n = layer.first_neuron + row, z = layer.column[row];
         const double low = static_cast<double>(part.lower[z]);

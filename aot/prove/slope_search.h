@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -52,9 +53,10 @@ class SlopeSearch {
 
   const bf_check::Network& network_;
   double value_unit_;
-  std::vector<std::vector<double>> weights_;  // by layer
-  std::vector<double> sums_, values_;         // by element
-  std::vector<double> arrived_;               // by neuron: the coefficient of its ReLU
+  // By layer; copies of this object share them.
+  std::shared_ptr<const std::vector<std::vector<double>>> weights_;
+  std::vector<double> sums_, values_;  // by element
+  std::vector<double> arrived_;        // by neuron: the coefficient of its ReLU
   std::vector<double> at_inputs_;
 };
 

@@ -3,7 +3,9 @@
 BF_CHECK: the program bf-check.
 """
 
+import csv
 import hashlib
+import json
 import os
 import pathlib
 import random
@@ -131,6 +133,58 @@ class Certificates(Case):
         self.assert_refused("BF3023", "verify", MODELS / "collision_avoidance_6x50.onnx",
                             MODELS / "properties" / "collision_avoidance_6x50_wide.vnnlib", "--proof", "x.bfc",
                             "--proof-seconds", "0.01", says=("the answer is 'verified'",))
+
+
+class Fronts(Case):
+    """Whatever decides writes certificates, too."""
+
+    def test_many_questions(self):
+        folder = self.work / "set"
+        folder.mkdir()
+        (folder / "tiny.onnx").symlink_to(TINY)
+        nodes = [node("Sin", ["x"], "s"), node("MatMul", ["s", "w"], "y")]
+        write_model(folder / "sine.onnx", model("s", nodes, [tensor("w", (2, 1), (1, 1))], (1, 2), (1, 1)))
+        for name in ("holds", "violated"):
+            (folder / f"{name}.vnnlib").symlink_to(MODELS / "properties" / f"tiny_{name}.vnnlib")
+        (folder / "below.vnnlib").write_text(asserts(2, 1, "(>= Y_0 5)"))
+        self.write("set/instances.csv", "tiny.onnx,holds.vnnlib,60\ntiny.onnx,violated.vnnlib,60\n"
+                                        "sine.onnx,below.vnnlib,60\n")
+        command = ("verify", "--instances", "set/instances.csv", "--results", "results.csv", "--proofs", "proofs")
+        output, errors = self.run_tool(*command, "--json")
+        found = json.loads(output)
+        self.assertEqual((found["unsat"], found["sat"], found["error"], found["proofs"]), (2, 1, 0, 2))
+        self.assertIn("sine.onnx below.vnnlib: no certificate: the checker of certificates does not take", errors)
+        for name, code in (("holds", 0), ("violated", 3)):
+            self.assertEqual(check((folder / "tiny.onnx", folder / f"{name}.vnnlib",
+                                    self.work / "proofs" / f"tiny_{name}.bfc"), code), code)
+        output, errors = self.run_tool("verify", "--instances", "set/instances.csv", "--results", "late.csv",
+                                       "--proofs", "late", "--proof-seconds", "1e-9", "--index", "0")
+        self.assertIn("\nproofs   0\n", output)
+        self.assertIn("no certificate: the certificate could not be made within its time", errors)
+
+    def test_samples(self):
+        folder = MODELS / "examples" / "robustness"
+        asked = ("certify", folder / "digits_cnn.onnx", "--data", folder / "digits_test.npz", "--scale", "16",
+                 "--clip", "0,1")
+        found = self.run_json(*asked, "--eps", "0.01,0.1", "--count", "4", "--first", "3", "--decide", "--proofs",
+                              "proofs", "--proof-seconds", "20", "--csv", "all.csv")
+        self.assertGreater(found["proofs"], 3)
+        names = sorted(path.stem for path in (self.work / "proofs").glob("*.bfc"))
+        self.assertEqual(names, sorted(path.stem for path in (self.work / "proofs").glob("*.vnnlib")))
+        self.assertEqual(len(names), found["proofs"])
+        answers = set()
+        with open(self.work / "all.csv", encoding="utf-8") as file:
+            status = {(row["sample"], row["eps"]): row["status"] for row in csv.DictReader(file)}
+        for name in names:
+            files = [self.work / "proofs" / (name + end) for end in (".vnnlib", ".bfc")]
+            _, sample, _, eps = name.split("_")
+            code = {"certified": 0, "falsified": 3}[status[sample, eps]]
+            answers.add(code)
+            self.assertEqual(check((folder / "digits_cnn.onnx", *files)), code)
+        self.assertEqual(answers, {0, 3})
+        for more in (("--norm", "l2", "--eps", "0.1"), ("--eps", "0.1", "--within", "1"),
+                     ("--eps", "0.1", "--semantics", "float32")):
+            self.assert_refused("BF3024", *asked, *more, "--proofs", "none", says=("certificates",))
 
 
 class Records(Case):

@@ -99,6 +99,22 @@ def test_a_tree_goes_from_front_to_front(models, tmp_path):
         model.verify(models / "properties/collision_avoidance_6x50.vnnlib", checkpoint=tree)
 
 
+def test_certificates_are_those_of_the_program(models, tmp_path):
+    network = models / "collision_avoidance_6x50.onnx"
+    question = models / "properties/collision_avoidance_6x50.vnnlib"
+    run("verify", network, question, "--proof", tmp_path / "theirs.bfc", "--jit", "off")
+    model = bf_aot.load(network)
+    found = model.verify(question, proof=tmp_path / "ours.bfc")
+    assert found.verified and found.proof.missing == ""
+    assert found.proof.bytes == (tmp_path / "ours.bfc").stat().st_size
+    assert (tmp_path / "ours.bfc").read_bytes() == (tmp_path / "theirs.bfc").read_bytes()
+    late = model.verify(question, proof=tmp_path / "late.bfc", proof_seconds=1e-9)
+    assert late.verified and "time" in late.proof.missing and not (tmp_path / "late.bfc").exists()
+    assert model.verify(question).proof is None
+    with pytest.raises(bf_aot.Error, match="BF3024"):
+        model.verify(question, proof=tmp_path / "none.bfc", semantics="float32")
+
+
 def test_options_that_there_are_not(avoid):
     with pytest.raises(TypeError, match="row_tile"):
         avoid.bounds([-1] * 5, [1] * 5, tiles=8)

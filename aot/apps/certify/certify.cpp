@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "aot/apps/certify/proofs.h"
 #include "aot/input/array.h"
 #include "aot/input/balls.h"
 #include "aot/input/directed.h"
@@ -401,6 +402,11 @@ class Certification {
         model_(value_of(api::Model::load(model_path, question.cut))) {
     prepare(model_path);
     answerer_.emplace(model_, question, data_);
+    if (!outputs.proofs.empty()) {
+      expect_provable();
+      proofs_.emplace(outputs.proofs, model_path, model_.input_count(), run_.outputs,
+                      outputs.proof_seconds);
+    }
     if (!outputs.journal.empty()) resume(model_path, outputs);
   }
 
@@ -449,6 +455,7 @@ class Certification {
     pending_.emplace();
     journal_.emplace(outputs.journal, question_hash(model_path, question_, data_), run_);
     for (const SampleResult& result : journal_->found()) {
+      if (proofs_ && result.robustness != api::Robustness::kWrong) continue;
       if (outputs.counterexamples && result.robustness == api::Robustness::kFalsified) continue;
       if (done_.emplace(result.radius, result.sample).second) run_.results.push_back(result);
     }
@@ -482,9 +489,40 @@ class Certification {
       bar.show(static_cast<int>(run_.results.size()),
                run_.radii[radius].empty() ? "boxes" : "eps " + run_.radii[radius]);
       const std::vector<SampleResult> results = answerer_->certify(boxes, indices, radius);
+      if (proofs_) prove(results);
       if (journal_) journal_->append(results);
       run_.results.insert(run_.results.end(), results.begin(), results.end());
     }
+  }
+
+  // Throws: BF3024 a question that certificates are not about.
+  void expect_provable() const {
+    const auto refuse = [](const char* why) {
+      fail("BF3024", "--proofs", why, "certify without certificates");
+    };
+    if (run_.task != CertifyTask::kClasses) refuse("certificates of samples are about classes");
+    if (question_.options.bounds.norm != api::Norm::kLinf)
+      refuse("certificates are about boxes, not balls");
+    if (question_.options.bounds.semantics != api::Semantics::kReal)
+      refuse("certificates are about exact real arithmetic, not float32");
+    if (!question_.cut.inputs.empty() || !question_.cut.outputs.empty() ||
+        !question_.cut.shapes.empty() || !question_.cut.fixed.empty())
+      refuse("certificates are about the whole model, as its file has it");
+  }
+
+  // Writes the certificates of a round's samples.
+  void prove(const std::vector<SampleResult>& results) {
+    for (const SampleResult& result : results) {
+      const std::string& eps = run_.radii[result.radius];
+      const std::string name = fmt::format("sample_{}{}{}", run_.first + result.sample,
+                                           eps.empty() ? "" : "_eps_", eps);
+      const std::string missing =
+          proofs_->write(name, box_of(result.sample, result.radius),
+                         static_cast<std::size_t>(data_.labels[result.sample]), result);
+      if (!missing.empty())
+        answer_.remarks.push_back(fmt::format("{}: no certificate: {}", name, missing));
+    }
+    answer_.proofs = proofs_->written();
   }
 
   void summarise() {
@@ -504,6 +542,7 @@ class Certification {
   const api::Model model_;
   input::ModelSamples samples_;
   std::optional<Answerer> answerer_;
+  std::optional<SampleProofs> proofs_;
   std::optional<system::CleanupPending> pending_;
   std::optional<Journal> journal_;
   std::set<std::pair<std::size_t, std::size_t>> done_;  // radius and sample

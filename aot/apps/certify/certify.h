@@ -38,6 +38,10 @@ struct CertifyQuestion {
 
 struct CertifyOutputs {
   std::string journal;  // file, or empty
+  // A folder for the properties and certificates of samples that are certified or falsified, as
+  // classes; or empty.
+  std::string proofs;
+  double proof_seconds = 0;  // most, to make each; 0: no limit
   // Does falsified samples of an earlier process again, since its file has no inputs.
   bool counterexamples = false;
 };
@@ -46,6 +50,7 @@ struct CertifyAnswer {
   CertifyRun run = {};
   input::Dataset data;
   std::vector<std::int64_t> input_shape = {};
+  std::size_t proofs = 0;                 // certificates that were written
   std::vector<std::string> remarks = {};  // what looks like a mistake in how the data were given
 };
 

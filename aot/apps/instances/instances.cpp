@@ -67,6 +67,12 @@ std::string competition_text(const api::Counterexample& example) {
   return text + ")\n";
 }
 
+// What the files of an instance are called, without their ending.
+std::string name_of(const Instance& instance) {
+  return fmt::format("{}_{}", fs::path(instance.onnx).stem().string(),
+                     fs::path(instance.vnnlib).stem().string());
+}
+
 std::string first_line(const std::string& text) {
   return printable(std::string_view(text).substr(0, text.find('\n')));
 }
@@ -75,7 +81,13 @@ std::string first_line(const std::string& text) {
 std::string decide_apart(const api::Model& model, const fs::path& property,
                          const api::VerifyOptions& options) {
   nlohmann::ordered_json json;
-  const auto result = api::verify(model, property, options);
+  auto result = api::verify(model, property, options);
+  if (!result && (result.error().code == "BF3022" || result.error().code == "BF3024")) {
+    json["no_proof"] = result.error().message;
+    api::VerifyOptions without = options;
+    without.proof.clear();
+    result = api::verify(model, property, without);
+  }
   if (!result) {
     json["answer"] = to_string(InstanceAnswer::kError);
     json["message"] = result.error().text();
@@ -87,6 +99,8 @@ std::string decide_apart(const api::Model& model, const fs::path& property,
                                                   : InstanceAnswer::kUnknown;
   json["answer"] = to_string(answer);
   if (result->counterexample) json["counterexample"] = competition_text(*result->counterexample);
+  json["proof"] = result->proof && result->proof->missing.empty();
+  if (result->proof && !result->proof->missing.empty()) json["no_proof"] = result->proof->missing;
   return json.dump();
 }
 
@@ -109,6 +123,8 @@ InstanceResult result_of(const system::ProcessPool::Ended& ended) {
   result.answer = answer_named(json["answer"]).value();
   result.message = json.value("message", "");
   result.counterexample = json.value("counterexample", "");
+  result.has_proof = json.value("proof", false);
+  result.no_proof = json.value("no_proof", "");
   return result;
 }
 
@@ -139,7 +155,8 @@ class Runner {
   InstancesRun run() {
     const system::Stopwatch stopwatch;
     read_earlier();
-    if (!settings_.counterexamples.empty()) system::make_folder(settings_.counterexamples);
+    for (const fs::path& folder : {settings_.counterexamples, settings_.proofs})
+      if (!folder.empty()) system::make_folder(folder);
     std::vector<std::size_t> asked;
     for (std::size_t i = 0; i < file_.instances.size(); ++i)
       if ((!settings_.index || *settings_.index == i) && !done_.contains(i)) asked.push_back(i);
@@ -212,9 +229,15 @@ class Runner {
     options.timeout_seconds =
         settings_.timeout_seconds > 0 ? settings_.timeout_seconds : instance.timeout_seconds;
     const fs::path property = file_.existing(instance.vnnlib);
+    if (!settings_.proofs.empty()) {
+      options.proof = settings_.proofs / (name_of(instance) + ".bfc");
+      options.proof_seconds = settings_.proof_seconds;
+    }
+    const bool has_end =
+        options.timeout_seconds > 0 && (options.proof.empty() || options.proof_seconds > 0);
     pool_.start(
         index, [&] { return decide_apart(**model_, property, options); },
-        options.timeout_seconds > 0 ? options.timeout_seconds + kGraceSeconds : 0);
+        has_end ? options.timeout_seconds + options.proof_seconds + kGraceSeconds : 0);
   }
 
   void finish(InstanceResult result) {
@@ -224,11 +247,13 @@ class Runner {
       fmt::print(stderr, "{} {}: {}\n", printable(instance.onnx), printable(instance.vnnlib),
                  first_line(result.message));
     if (!settings_.counterexamples.empty() && !result.counterexample.empty()) {
-      const std::string name =
-          fmt::format("{}_{}.counterexample", fs::path(instance.onnx).stem().string(),
-                      fs::path(instance.vnnlib).stem().string());
-      system::publish_file(settings_.counterexamples / name, result.counterexample);
+      system::publish_file(settings_.counterexamples / (name_of(instance) + ".counterexample"),
+                           result.counterexample);
     }
+    if (!result.no_proof.empty() && system::verbosity() != system::Verbosity::kQuiet)
+      fmt::print(stderr, "{} {}: no certificate: {}\n", printable(instance.onnx),
+                 printable(instance.vnnlib), first_line(result.no_proof));
+    if (result.has_proof) ++totals_.proofs;
     std::ofstream stream(results_, std::ios::binary | std::ios::app);
     stream << fmt::format("{},{},{},{:.3f},{},{:.3f}\n", input::table_cell(file_.category),
                           input::table_cell(instance.onnx), input::table_cell(instance.vnnlib),

@@ -43,6 +43,8 @@ struct InstanceResult {
   double prepare_seconds = 0, run_seconds = 0;
   std::string message;         // with kError
   std::string counterexample;  // with kSat, in the competitions' syntax
+  bool has_proof = false;
+  std::string no_proof;  // why there is none of an answer, where one was asked for
 };
 
 struct InstanceSettings {
@@ -52,11 +54,14 @@ struct InstanceSettings {
   std::optional<std::size_t> index;  // the only instance to decide
   std::filesystem::path counterexamples;  // a folder for those of sat instances; or empty
   bool must_hold = false;                 // of reports: what is not proven has failed
+  std::filesystem::path proofs;           // a folder for certificates of the answers; or empty
+  double proof_seconds = 0;               // most, to make each; 0: no limit
 };
 
 struct InstanceTotals {
   std::size_t unsat = 0, sat = 0, unknown = 0, timeout = 0, error = 0;
   std::size_t earlier = 0;  // those of all these that an earlier process found
+  std::size_t proofs = 0;   // certificates that were written
   double seconds = 0;
 };
 

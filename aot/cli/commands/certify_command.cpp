@@ -61,8 +61,9 @@ struct CertifyArguments {
   std::optional<std::size_t> count;
   bool decide = false;
   double decide_seconds = 5;
-  std::string csv, html, counterexamples;
+  std::string csv, html, counterexamples, proofs;
   GateFiles gate;
+  double proof_seconds = 0;  // 0: no limit
   bool json = false;
 };
 
@@ -203,6 +204,16 @@ void add_options(CommandLine& app, CertifyArguments& a) {
                  ".npz: arrays x, sample, label and eps of what --decide falsified")
       ->type_name("FILE")
       ->group("Results");
+  app.add_option("--proofs", a.proofs,
+                 "folder for certificates of what is certified or falsified, each a property and "
+                 "a proof, which bf-check checks")
+      ->type_name("FOLDER")
+      ->group("Results");
+  app.add_option("--proof-seconds", a.proof_seconds,
+                 "most seconds to make a certificate (default: no limit)")
+      ->transform(number("0", "1e6"))
+      ->type_name("S")
+      ->group("Results");
   app.add_flag("--json", a.json, "print one JSON object")->group("Results");
   set_help(app, {kCertifyExamples, kCertifyNotes, "guide/certify.md"});
 }
@@ -297,7 +308,8 @@ apps::CertifyQuestion question_of(const CertifyArguments& a) {
   return question;
 }
 
-nlohmann::ordered_json to_json(const apps::CertifyRun& run) {
+nlohmann::ordered_json to_json(const apps::CertifyAnswer& answer, bool proofs) {
+  const apps::CertifyRun& run = answer.run;
   nlohmann::ordered_json json;
   json["model"] = run.model;
   json["data"] = run.data;
@@ -319,11 +331,13 @@ nlohmann::ordered_json to_json(const apps::CertifyRun& run) {
     radius["passed"] = apps::passes(run, i, all[i]);
     json["radii"].push_back(radius);
   }
+  if (proofs) json["proofs"] = answer.proofs;
   json["seconds"] = run.seconds;
   return json;
 }
 
-void print(const apps::CertifyRun& run) {
+void print(const apps::CertifyAnswer& answer, bool proofs) {
+  const apps::CertifyRun& run = answer.run;
   fmt::print("{:<10} {:>10} {:>10} {:>10} {:>8}   {}\n", "eps", "certified", "unknown", "falsified",
              "wrong", "certified accuracy");
   const std::vector<apps::Tally> all = apps::tallies(run);
@@ -345,6 +359,7 @@ void print(const apps::CertifyRun& run) {
              run.decide ? ", then splitting and search" : "");
   fmt::print("data     {}, {} samples, {:.2f} % answered rightly\n", run.data, run.names.size(),
              100 * all[0].clean_accuracy());
+  if (proofs) fmt::print("proofs   {}\n", answer.proofs);
   fmt::print("time     {}, {} jobs\n", engine::duration(run.seconds), run.jobs);
 }
 
@@ -376,6 +391,8 @@ int certify(const CertifyArguments& arguments) {
   apps::CertifyOutputs outputs;
   outputs.journal = arguments.csv;
   outputs.counterexamples = !arguments.counterexamples.empty();
+  outputs.proofs = arguments.proofs;
+  outputs.proof_seconds = arguments.proof_seconds;
   const apps::CertifyAnswer answer = apps::certify(arguments.model, question, outputs);
   const apps::CertifyRun& run = answer.run;
   write_gate(arguments.gate, apps::gate_of(run, arguments.model));
@@ -387,9 +404,9 @@ int certify(const CertifyArguments& arguments) {
   if (system::verbosity() != system::Verbosity::kQuiet)
     for (const std::string& remark : answer.remarks) fmt::print(stderr, "note: {}\n", remark);
   if (arguments.json)
-    fmt::print("{}\n", to_json(run).dump());
+    fmt::print("{}\n", to_json(answer, !arguments.proofs.empty()).dump());
   else
-    print(run);
+    print(answer, !arguments.proofs.empty());
   const std::vector<apps::Tally> all = apps::tallies(run);
   for (std::size_t i = 0; i < all.size(); ++i)
     if (!apps::passes(run, i, all[i])) return kMissed;

@@ -98,18 +98,21 @@ void add_tree_options(CommandLine& app, VerifyArguments& arguments) {
 
 void add_proof_options(CommandLine& app, VerifyArguments& arguments) {
   constexpr char kProof[] = "Certificates";
-  Option* const proof =
-      app.add_option("--proof", arguments.proof,
+  app.add_option("--proof", arguments.proof,
                      "write a certificate of the answer, verified or falsified, which bf-check "
                      "checks by itself; whole or not at all")
-          ->excludes(app.get_option("--part"))
-          ->excludes(app.get_option("--instances"))
-          ->type_name("FILE")
-          ->group(kProof);
+      ->excludes(app.get_option("--part"))
+      ->excludes(app.get_option("--instances"))
+      ->type_name("FILE")
+      ->group(kProof);
+  app.add_option("--proofs", arguments.proofs,
+                 "folder for certificates of the answers to --instances, ONNX_VNNLIB.bfc")
+      ->needs(app.get_option("--instances"))
+      ->type_name("FOLDER")
+      ->group(kProof);
   app.add_option("--proof-seconds", arguments.proof_seconds,
-                 "most seconds to make the certificate, after deciding (default: no limit)")
+                 "most seconds to make a certificate, after deciding (default: no limit)")
       ->transform(number("0", "1e6"))
-      ->needs(proof)
       ->type_name("S")
       ->group(kProof);
 }

@@ -27,7 +27,7 @@ struct VerifyArguments {
   GateFiles gate;
   std::optional<std::size_t> index;
   std::string checkpoint, part, save_part;
-  std::string proof;
+  std::string proof, proofs;
   double proof_seconds = 0;  // 0: no limit
   int jobs = 0;
   bool competition = false;

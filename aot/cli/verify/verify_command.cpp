@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -7,13 +9,14 @@
 
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/question.h"
-#include "aot/cli/verify/verify_proof.h"
 #include "aot/cli/verify/verify_run.h"
+#include "aot/prove/proof_file.h"
 #include "aot/system/files.h"
 #include "aot/system/interrupt.h"
 #include "aot/system/progress.h"
 #include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
+#include "frontend/graph/model.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 
 namespace bf_aot::cli {
@@ -86,7 +89,7 @@ namespace {
 
 // Reads what the certificate of an answer is made from. Throws: BF3024 a question that certificates
 // are not about; BF3022.
-ProofWork proof_work(const VerifyArguments& arguments, const Property& property) {
+prove::ProofFile proof_of(const VerifyArguments& arguments, const Property& property) {
   const auto refuse = [](const std::string& why) {
     fail("BF3024", "--proof", why, "decide it without --proof");
   };
@@ -95,13 +98,18 @@ ProofWork proof_work(const VerifyArguments& arguments, const Property& property)
   if (property.networks.size() > 1) refuse("certificates are about one network");
   if (!(arguments.model.values.compile.cut == ModelCut{}))
     refuse("certificates are about the whole model, as its file has it");
-  ProofWork work;
-  work.model = arguments.model.model;
-  work.property = arguments.property;
-  work.path = arguments.proof;
-  work.seconds = arguments.proof_seconds;
-  read_proof_files(work);
-  return work;
+  prove::ProofFile proof;
+  proof.model = prove::bytes_of(arguments.model.model);
+  proof.property = prove::bytes_of(arguments.property);
+  proof.path = arguments.proof;
+  proof.seconds = arguments.proof_seconds;
+  proof.jobs = static_cast<std::size_t>(arguments.jobs);
+  proof.stop = [] {
+    system::throw_if_interrupted();
+    return false;
+  };
+  prove::expect_covered(proof, printable(arguments.model.model));
+  return proof;
 }
 
 int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
@@ -110,8 +118,8 @@ int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
   if (system::tells_steps()) system::tell_step("read the property", reading.seconds());
   timeout.set_property(property);
   check_networks(arguments, property);
-  std::optional<ProofWork> proof;
-  if (!arguments.proof.empty()) proof = proof_work(arguments, property);
+  std::optional<prove::ProofFile> proof;
+  if (!arguments.proof.empty()) proof = proof_of(arguments, property);
   const std::unique_ptr<decide::TreeKeeper> keeper = make_keeper(arguments, property);
   const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &timeout);
   system::set_deadline(0, "", 0);
@@ -119,10 +127,14 @@ int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
     system::write_file(arguments.counterexample, competition_text(*outcome.witness));
   if (keeper != nullptr && keeper->is_part() && !outcome.witness)
     return print_part(arguments, *keeper, property, outcome);
-  std::optional<ProofReport> proven;
+  std::optional<prove::ProofReport> proven;
   if (proof && (outcome.answer == decide::Answer::kVerified || outcome.witness))
-    proven = write_proof(*proof, word(outcome.answer, Wording::kPlain),
-                         outcome.witness ? &outcome.witness->x : nullptr);
+    proven = prove::write_proof_file(*proof, outcome.witness ? &outcome.witness->x : nullptr);
+  if (proven && !proven->missing.empty())
+    fail("BF3023", arguments.proof,
+         fmt::format("the answer is '{}', but there is no certificate: {}",
+                     word(outcome.answer, Wording::kPlain), proven->missing),
+         "decide without --proof, or give --proof-seconds more");
   write_gate(arguments.gate, gate_of(arguments, outcome.answer, outcome.seconds));
   print(arguments, property, outcome, proven ? &*proven : nullptr);
   return exit_code(outcome.answer, arguments.wording());

@@ -22,8 +22,9 @@ int jobs_of(const VerifyArguments& arguments) {
 // Options of this command that are about many questions, or about each. Of the table, plans in this
 // process have those that the library takes; the rest would be left out of what is answered.
 constexpr std::string_view kOfInstances[] = {
-    "instances", "results", "jobs",   "index",  "counterexamples", "junit",   "sarif",  "must-hold",
-    "json",      "timeout", "search", "branch", "quiet",           "verbose", "config", "jit"};
+    "instances", "results", "jobs",    "index", "counterexamples", "junit",  "sarif",
+    "must-hold", "proofs",  "proof-seconds", "json", "timeout", "search", "branch",
+    "quiet",     "verbose", "config",  "jit"};
 
 bool goes_with_instances(std::string_view name) {
   const build::OptionRow* const row = build::find_option_row(name);
@@ -42,14 +43,15 @@ std::string option_of_one(const CommandLine& app) {
   return {};
 }
 
-void print(const apps::InstanceTotals& totals, int jobs) {
+void print(const apps::InstanceTotals& totals, int jobs, bool proofs) {
   fmt::print("unsat    {}\nsat      {}\nunknown  {}\ntimeout  {}\nerror    {}\n", totals.unsat,
              totals.sat, totals.unknown, totals.timeout, totals.error);
   if (totals.earlier > 0) fmt::print("earlier  {} of these\n", totals.earlier);
+  if (proofs) fmt::print("proofs   {}\n", totals.proofs);
   fmt::print("time     {}, {} jobs\n", engine::duration(totals.seconds), jobs);
 }
 
-void print_json(const apps::InstanceTotals& totals) {
+void print_json(const apps::InstanceTotals& totals, bool proofs) {
   nlohmann::ordered_json json;
   json["unsat"] = totals.unsat;
   json["sat"] = totals.sat;
@@ -57,6 +59,7 @@ void print_json(const apps::InstanceTotals& totals) {
   json["timeout"] = totals.timeout;
   json["error"] = totals.error;
   json["earlier"] = totals.earlier;
+  if (proofs) json["proofs"] = totals.proofs;
   json["seconds"] = totals.seconds;
   fmt::print("{}\n", json.dump());
 }
@@ -88,13 +91,15 @@ int verify_many(const CommandLine& app, const VerifyArguments& arguments) {
   settings.index = arguments.index;
   settings.counterexamples = arguments.counterexamples;
   settings.must_hold = arguments.must_hold;
+  settings.proofs = arguments.proofs;
+  settings.proof_seconds = arguments.proof_seconds;
   const apps::InstancesRun run = apps::run_instances(file, arguments.results, settings);
   write_gate(arguments.gate, run.gate);
   const apps::InstanceTotals& totals = run.totals;
   if (arguments.json)
-    print_json(totals);
+    print_json(totals, !arguments.proofs.empty());
   else
-    print(totals, settings.jobs);
+    print(totals, settings.jobs, !arguments.proofs.empty());
   if (totals.error > 0) return 1;
   if (!arguments.must_hold) return 0;
   return exit_code(totals.sat > 0       ? decide::Answer::kFalsified

@@ -190,7 +190,7 @@ void TimeoutReport::write() {
 }
 
 void print(const VerifyArguments& arguments, const Property& property,
-           const decide::Outcome& outcome, const ProofReport* proof) {
+           const decide::Outcome& outcome, const prove::ProofReport* proof) {
   if (arguments.json) {
     nlohmann::ordered_json json = to_json(arguments, property, outcome);
     if (proof != nullptr)

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "aot/cli/verify/verify_arguments.h"
-#include "aot/cli/verify/verify_proof.h"
+#include "aot/prove/proof_file.h"
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/property/decision.h"
 #include "aot/system/progress.h"
@@ -71,7 +71,7 @@ class TimeoutReport {
 
 // proof: the certificate of the answer, or null.
 void print(const VerifyArguments& arguments, const Property& property,
-           const decide::Outcome& outcome, const ProofReport* proof = nullptr);
+           const decide::Outcome& outcome, const prove::ProofReport* proof = nullptr);
 
 // A part by itself verifies nothing. Returns the exit code.
 int print_part(const VerifyArguments& arguments, const decide::TreeKeeper& keeper,

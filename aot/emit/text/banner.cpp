@@ -29,8 +29,7 @@ std::string upper_case(const std::string& name) {
 }
 
 std::string version_text() {
-  const std::string_view state = source_state();
-  return state.empty() ? BF_VERSION_STRING : fmt::format("{} ({})", BF_VERSION_STRING, state);
+  return with_source_state(BF_VERSION_STRING);
 }
 
 std::string emit_banner(const Plan& plan, const std::string& title, const std::string& comment) {

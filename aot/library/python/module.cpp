@@ -225,6 +225,15 @@ nb::dict to_python(const api::VerifyResult& result) {
   made["points"] = result.points;
   made["seconds"] = result.seconds;
   made["plan_seconds"] = result.plan_seconds;
+  made["proof"] = nb::none();
+  if (result.proof) {
+    nb::dict proof;
+    proof["bytes"] = result.proof->bytes;
+    proof["leaves"] = result.proof->leaves;
+    proof["seconds"] = result.proof->seconds;
+    proof["missing"] = result.proof->missing;
+    made["proof"] = proof;
+  }
   return made;
 }
 
@@ -236,11 +245,14 @@ nb::dict verify(const api::Model& model, const std::string& text,
                 const std::optional<std::filesystem::path>& path, const Texts& more,
                 std::optional<double> search_seconds, std::optional<double> branch_seconds,
                 double timeout, int jobs, const std::optional<std::filesystem::path>& checkpoint,
+                const std::optional<std::filesystem::path>& proof, double proof_seconds,
                 nb::object progress, nb::object stop) {
   Watch watch(std::move(progress), std::move(stop));
   api::VerifyOptions options;
   options.more = more;
   options.checkpoint = checkpoint.value_or(std::filesystem::path());
+  options.proof = proof.value_or(std::filesystem::path());
+  options.proof_seconds = proof_seconds;
   options.search_seconds = search_seconds;
   options.branch_seconds = branch_seconds;
   options.jobs = jobs;
@@ -431,7 +443,7 @@ NB_MODULE(_native, m) {
           "options"_a, "decide"_a, "decide_seconds"_a)
       .def("verify", &verify, "text"_a, "path"_a.none(), "more"_a, "search_seconds"_a.none(),
            "branch_seconds"_a.none(), "timeout"_a, "jobs"_a, "checkpoint"_a.none(),
-           "progress"_a.none(), "stop"_a.none())
+           "proof"_a.none(), "proof_seconds"_a, "progress"_a.none(), "stop"_a.none())
       .def("compare", &compare, "other"_a, "lower"_a, "upper"_a, "more"_a, "within"_a.none(),
            "classes"_a, "seconds"_a, "jobs"_a, "stop"_a.none())
       .def(

@@ -16,8 +16,8 @@ from ._errors import Error
 from ._native import __version__
 from ._model import Bounds, Model, Report, Verifier, include, load
 from ._property import Condition, Linear, Property, inputs, outputs
-from ._verdict import Progress, Verdict, VerifyResult
+from ._verdict import Progress, Proof, Verdict, VerifyResult
 
 __all__ = ["Bounds", "Certified", "Comparison", "Condition", "Error", "Linear", "Model", "Progress", "Property",
-           "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "compare", "include", "inputs",
+           "Proof", "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "compare", "include", "inputs",
            "load", "outputs"]

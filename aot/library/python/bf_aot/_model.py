@@ -21,7 +21,7 @@ from ._arrays import Arrays, Boxes, clip_ends, exact_doubles
 from ._certified import Certified, boxes_around
 from ._errors import Error
 from ._property import Number, Property
-from ._verdict import Progress, Verdict, VerifyResult
+from ._verdict import Progress, Proof, Verdict, VerifyResult
 
 Floats = npt.NDArray[np.float32]
 
@@ -483,6 +483,7 @@ class Model:
                iterations: int = 20, alpha: str = "outputs", jit: str = "off",
                row_tile: int = 0, memory_budget: int = 0, jobs: int = 0,
                checkpoint: Union[None, str, "os.PathLike[str]"] = None,
+               proof: Union[None, str, "os.PathLike[str]"] = None, proof_seconds: float = 0,
                progress: Optional[Callable[[Progress], None]] = None,
                stop: Optional[StopEvent] = None, **options: Any) -> VerifyResult:
         """Decides a property: what must not happen.
@@ -503,6 +504,10 @@ class Model:
             jobs: threads that bound and split; 0 is as many as there are cores.
             checkpoint: a file that keeps the tree of the search, written every minute and at the end;
                 where it is there, the search goes on from it. That of the program's --checkpoint.
+            proof: where a certificate of the answer is written, for the program bf-check. It is about
+                the bytes of the model's and of the property's file, or of the property's text. The
+                result's `proof` says whether it was.
+            proof_seconds: most, to make the certificate after deciding; 0 is no limit.
             progress: called with a Progress now and then, on this thread. What it raises ends the
                 call.
             stop: a threading.Event, or what has is_set(); ends the call with an unknown verdict.
@@ -512,8 +517,8 @@ class Model:
             VerifyResult.
 
         Raises:
-            Error: BF34xx the property, BF3408 it is about another network; those of bounds(). An
-                error is never a verdict.
+            Error: BF34xx the property, BF3408 it is about another network; BF3022, BF3024 no
+                certificate is about this question; those of bounds(). An error is never a verdict.
             KeyboardInterrupt: seen between boxes, not while a verifier is planned.
         """
         text, path = self._property(property)
@@ -522,9 +527,11 @@ class Model:
                         "iterations": iterations, "row_tile": row_tile,
                         "memory_budget": memory_budget, **options}, decisions=True)
         found = self._native.verify(text, path, texts, search_seconds, branch_seconds, timeout,
-                                    jobs, None if checkpoint is None else Path(checkpoint), watched,
-                                    stop)
+                                    jobs, None if checkpoint is None else Path(checkpoint),
+                                    None if proof is None else Path(proof), proof_seconds, watched, stop)
         example = found.pop("counterexample")
+        if found["proof"] is not None:
+            found["proof"] = Proof(**found["proof"])
         found["verdict"] = Verdict(found["verdict"])
         if example is None:
             return VerifyResult(**found)

@@ -33,6 +33,22 @@ class Progress(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Proof:
+    """A certificate of an answer, for the program bf-check.
+
+    Attributes:
+        bytes, leaves: of the certificate.
+        seconds: that it took, after deciding.
+        missing: why none was written, in words; empty: it was.
+    """
+
+    bytes: int
+    leaves: int
+    seconds: float
+    missing: str
+
+
+@dataclass(frozen=True)
 class VerifyResult:
     """A verdict, what proves it, and what it took.
 
@@ -53,6 +69,7 @@ class VerifyResult:
         boxes, points: bounded and tried while boxes were split.
         nodes: bounded while neurons were split.
         seconds, plan_seconds: in all, and of that to plan verifiers.
+        proof: a Proof, where a certificate was asked for and there is an answer.
     """
 
     verdict: Verdict
@@ -71,6 +88,7 @@ class VerifyResult:
     nodes: int = 0
     seconds: float = 0.0
     plan_seconds: float = 0.0
+    proof: Optional[Proof] = None
 
     @property
     def verified(self) -> bool:

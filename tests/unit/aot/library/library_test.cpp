@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "aot/check/certificate.h"
 #include "aot/library/bf_aot.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
@@ -391,6 +392,54 @@ TEST(LibraryVerify, a_tree_goes_on_where_its_file_says) {
   EXPECT_EQ(code(verify_text(model, text + " ", options)), "BF3018");
   options.branch_seconds = 0;
   EXPECT_EQ(code(verify_text(model, text, options)), "BF3020");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(LibraryVerify, certificates_are_written) {
+  const Model model = load("tiny.onnx");
+  const auto read = [](const std::filesystem::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("bf-aot-proof-{}", getpid());
+  std::filesystem::create_directory(folder);
+  VerifyOptions options;
+  options.proof = folder / "answer.bfc";
+  for (const char* name : {"tiny_holds", "tiny_violated"}) {
+    const std::filesystem::path property = kProperties + name + ".vnnlib";
+    const std::string text = read(property);
+    const auto of_file = verify(model, property, options);
+    ASSERT_TRUE(of_file.ok()) << of_file.error().text();
+    ASSERT_TRUE(of_file->proof);
+    EXPECT_EQ(of_file->proof->missing, "");
+    const std::string certificate = read(options.proof);
+    EXPECT_EQ(of_file->proof->bytes, certificate.size());
+    EXPECT_EQ(bf_check::check(read(kModels + "tiny.onnx"), text, certificate),
+              of_file->verdict == Verdict::kVerified ? bf_check::kHolds : bf_check::kViolated);
+    const auto of_text = verify_text(model, text, options);
+    ASSERT_TRUE(of_text.ok()) << of_text.error().text();
+    if (of_text->verdict == Verdict::kVerified) {
+      EXPECT_EQ(read(options.proof), certificate);
+    }
+  }
+  std::filesystem::remove(options.proof);
+  const std::string holds = read(kProperties + "tiny_holds.vnnlib");
+  options.proof_seconds = 1e-9;
+  const auto late = verify_text(model, holds, options);
+  ASSERT_TRUE(late.ok()) << late.error().text();
+  EXPECT_EQ(late->verdict, Verdict::kVerified);
+  EXPECT_NE(late->proof.value().missing, "");
+  EXPECT_FALSE(std::filesystem::exists(options.proof));
+  options.proof_seconds = -1;
+  EXPECT_EQ(code(verify_text(model, holds, options)), "BF3501");
+  options.proof_seconds = 0;
+  options.semantics = Semantics::kFloat32;
+  EXPECT_EQ(code(verify_text(model, holds, options)), "BF3024");
+  options.semantics = Semantics::kReal;
+  std::string squares = holds;
+  squares += "(assert (<= (* Y_0 Y_0) 9))";
+  EXPECT_EQ(code(verify_text(model, squares, options)), "BF3022");
   std::filesystem::remove_all(folder);
 }
 

@@ -1,0 +1,117 @@
+#include "aot/prove/proof_file.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <utility>
+
+#include "aot/prove/prover.h"
+#include "aot/system/files.h"
+#include "aot/system/process.h"
+#include "aot/system/progress.h"
+#include "frontend/diagnostic.h"
+#include "frontend/source_state.h"
+#include "frontend/graph/model.h"
+#include "frontend/gzip.h"
+#include "frontend/read_bytes.h"
+
+namespace bf_aot::prove {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
+
+[[noreturn]] void fail_to_write(const std::filesystem::path& path) {
+  fail("BF3102", printable(path.string()), fmt::format("cannot write: {}", std::strerror(errno)),
+       "check the permissions and the free space");
+}
+
+// Writes a file by make(write), whole or not at all; not where make() has no certificate.
+template <class Make>
+ProofReport write_whole(const std::filesystem::path& path, const Make& make) {
+  const system::Stopwatch stopwatch;
+  const std::string name = path.filename().string();
+  system::Staging staging(path.has_parent_path() ? path.parent_path() : ".");
+  std::ofstream stream(staging.folder() / name, std::ios::binary | std::ios::trunc);
+  ProofReport report;
+  try {
+    const ProofTotals totals = make([&](const std::string& bytes) {
+      stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      if (!stream) fail_to_write(path);
+    });
+    report = {totals.bytes, totals.leaves, 0, {}};
+  } catch (const NoCertificate& why) {
+    report.missing = why.what();
+  } catch (const bf_check::Refused& why) {
+    report.missing = why.what();
+  }
+  if (report.missing.empty()) {
+    stream.close();
+    if (!stream) fail_to_write(path);
+    staging.publish({name});
+  }
+  report.seconds = stopwatch.seconds();
+  return report;
+}
+
+ProofRequest request_of(const ProofFile& proof, std::function<void(const std::string&)> write) {
+  ProofRequest request;
+  request.model = proof.model;
+  request.property = proof.property;
+  request.tool = "bf-aot " + with_source_state(BF_AOT_VERSION);
+  request.seconds = proof.seconds;
+  request.jobs = proof.jobs > 0 ? proof.jobs : system::core_count();
+  request.stop = proof.stop;
+  request.write = std::move(write);
+  return request;
+}
+
+}  // namespace
+
+std::string bytes_of(const std::filesystem::path& path) {
+  const std::string where = printable(path.string());
+  ReadBytes read = read_bytes(path, kMostBytes, Sources::kFiles);
+  if (!read.problem.empty())
+    fail("BF3022", where, "a certificate is about a file: " + read.problem, "name a file");
+  if (!is_gzip(read.bytes)) return std::move(read.bytes);
+  Unpacked unpacked = unpack_gzip(read.bytes, kMostBytes);
+  if (unpacked.state != Unpacked::State::kWhole)
+    fail("BF3022", where, "its compression is damaged, or it is too large", "expand it");
+  return std::move(unpacked.bytes);
+}
+
+void expect_covered(const ProofFile& proof, const std::string& where) {
+  try {
+    expect_covered(proof.model, proof.property);
+  } catch (const bf_check::Refused& why) {
+    fail("BF3022", where,
+         fmt::format("the checker of certificates does not take this question: {}", why.what()),
+         "decide it without a certificate; docs/reference/certificate.md has the tables");
+  }
+}
+
+ProofReport write_proof_file(const ProofFile& proof, const std::vector<mpq_class>* point) {
+  return write_whole(proof.path, [&](std::function<void(const std::string&)> write) {
+    const ProofRequest request = request_of(proof, std::move(write));
+    return point == nullptr ? write_proof(request) : write_violation(request, *point);
+  });
+}
+
+ProofReport write_proof_part(const ProofFile& proof, std::size_t index, std::size_t count) {
+  return write_whole(proof.path, [&](std::function<void(const std::string&)> write) {
+    return write_proof_part(request_of(proof, std::move(write)), {index, count});
+  });
+}
+
+ProofReport join_proof_files(const std::vector<std::string>& parts,
+                             const std::filesystem::path& path) {
+  std::vector<std::string> texts;
+  for (const std::string& part : parts) texts.push_back(bytes_of(part));
+  return write_whole(path, [&](const std::function<void(const std::string&)>& write) {
+    return ProofTotals{0, 0, join_proof_parts(texts, write)};
+  });
+}
+
+}  // namespace bf_aot::prove

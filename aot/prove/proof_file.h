@@ -1,0 +1,52 @@
+#pragma once
+
+#include <gmpxx.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+// Files of certificates: what they are about is read, and each is written whole or not at all.
+
+namespace bf_aot::prove {
+
+// The files of a question whose answer is to be proven, and where its certificate goes.
+struct ProofFile {
+  std::string model, property;  // the files' bytes, expanded
+  std::filesystem::path path;
+  double seconds = 0;    // most, to make the certificate; 0: no limit
+  std::size_t jobs = 0;  // threads that make it; 0: as many as there are cores
+  std::function<bool()> stop = [] { return false; };  // asked now and then, by each of them
+};
+
+// A certificate that was written, or why there is none.
+struct ProofReport {
+  std::uint64_t bytes = 0, leaves = 0;
+  double seconds = 0;
+  std::string missing;  // empty: it was written
+};
+
+// The bytes of a file that certificates are about, expanded. Throws: BF3022.
+std::string bytes_of(const std::filesystem::path& path);
+
+// Makes sure that the checker takes model and property, so that nothing is decided in vain. where:
+// stands in the message. Throws: BF3022.
+void expect_covered(const ProofFile& proof, const std::string& where);
+
+// Writes the certificate that the property holds, or that it is violated at the point where there
+// is one. Throws: BF3101 to BF3103.
+ProofReport write_proof_file(const ProofFile& proof, const std::vector<mpq_class>* point);
+
+// Writes part `index` of `count` of the certificate that the property holds. Throws: BF3101 to
+// BF3103.
+ProofReport write_proof_part(const ProofFile& proof, std::size_t index, std::size_t count);
+
+// Joins files of all parts to the certificate. Throws: BF3001, BF3022 a file cannot be read; BF3101
+// to BF3103.
+ProofReport join_proof_files(const std::vector<std::string>& parts,
+                             const std::filesystem::path& path);
+
+}  // namespace bf_aot::prove
