@@ -1,5 +1,5 @@
-// Double centres and radii of convolutions of constant shapes with pixels in lanes, against exact
-// rationals and rows of pixels.
+// Double centres and radii of convolutions of constant shapes, with pixels in lanes and by blocks,
+// against exact rationals and rows of pixels.
 
 #include <gtest/gtest.h>
 
@@ -64,8 +64,7 @@ void expect_sound(const RandomTerm& term, const std::vector<double>& c, const st
 }
 
 template <const bf::ConvShape& kShape>
-void check() {
-  static_assert(bf::kHasCentrePixels<bf::FixedShape<kShape>> == (bf::kVectorBytes >= 16));
+void check_sums() {
   for (unsigned seed = 0; seed < 10; ++seed) {  // with residuals and without
     SCOPED_TRACE(seed);
     Random random(seed);
@@ -80,6 +79,28 @@ void check() {
     }
     expect_sound<kShape>(term, c, r, before);
   }
+}
+
+template <const bf::ConvShape& kShape>
+void check() {
+  static_assert(bf::kHasCentrePixels<bf::FixedShape<kShape>> == (bf::kVectorBytes >= 16));
+  check_sums<kShape>();
+}
+
+template <const bf::ConvShape& kShape>
+void check_blocks() {
+  static_assert((bf::centre_block(kShape).rows > 0) == (bf::kVectorBytes >= 16));
+  check_sums<kShape>();
+}
+
+TEST(Centres, ConstantShapesOfManyChannels) {
+  check_blocks<kBlockRows>();
+  check_blocks<kBlockParts>();
+  check_blocks<kBlockColumns>();
+  check_blocks<kBlockGroups>();
+  check_blocks<kBlockPanels>();
+  check_blocks<kBlockVolumes>();
+  check_blocks<kBlockPixelwise>();
 }
 
 TEST(Centres, ConstantShapesOfFewProducts) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "intervals_exact.h"
 #include "planner/lowering/lowering.h"
 #include "rows_of_pixels.h"
@@ -17,14 +19,18 @@ namespace {
 template <const bf::ConvShape& kShape, bool kAdd>
 void expect_as_strips(const RandomTerm& term, const std::vector<float>& c,
                       const std::vector<float>& r) {
-  Sums made(term.out), expected(term.out);
+  Sums made(term.out), expected(term.out), tiled(term.out);
   bf::conv_interval<kAdd>(bf::FixedShape<kShape>{}, term.weight.data(), c.data(), r.data(),
                           made.centre.data(), made.radius.data());
   bf::conv_strips<bf::IntervalTiles<kAdd>>(
       kShape, term.weight.data(), nullptr, c.data(), r.data(),
       bf::IntervalOut{expected.centre.data(), expected.radius.data(), false});
+  bf::tiled_sums<kAdd>(bf::FixedShape<kShape>{}, term.weight.data(), c.data(), r.data(),
+                       tiled.centre.data(), tiled.radius.data());
   EXPECT_EQ(made.centre, expected.centre);
   EXPECT_EQ(made.radius, expected.radius);
+  EXPECT_EQ(tiled.centre, expected.centre);
+  EXPECT_EQ(tiled.radius, expected.radius);
 }
 
 template <const bf::ConvShape& kShape>
@@ -77,6 +83,59 @@ TEST(Intervals, ConstantShapes) {
   check_fixed<kUp>();
   check_fixed<kCrowdedPlanes>();
   check_fixed<kPixelwise>();
+}
+
+template <const bf::ConvShape& kShape>
+void check_blocks() {
+  static_assert((bf::conv_block<float>(kShape).rows > 0) == (bf::kVectorBytes >= 16));
+  check_fixed<kShape>();
+}
+
+TEST(Intervals, ConstantShapesOfManyChannels) {
+  check_blocks<kBlockRows>();
+  check_blocks<kBlockParts>();
+  check_blocks<kBlockColumns>();
+  check_blocks<kBlockStrided>();
+  check_blocks<kBlockDilated>();
+  check_blocks<kBlockGroups>();
+  check_blocks<kBlockPanels>();
+  check_blocks<kBlockWidePad>();
+  check_blocks<kBlockVolumes>();
+  check_blocks<kBlockPixelwise>();
+}
+
+// Chains, and the order of their products and of them, do not depend on how outputs are walked
+// through: the engine, generated code and boards make the same bits. Products are exact here, so
+// that it does not matter whether they are rounded before they are added.
+template <const bf::ConvShape& kShape>
+void expect_same_bits() {
+  Random random(3);
+  RandomTerm term = random_conv_term(random, Numbers::kIntegers, geometry_of(kShape));
+  for (float& w : term.weight) w = std::ldexp(1.0F, random.between(-9, 9));
+  std::vector<float> c = random.numbers(term.in, Numbers::kSpread);
+  const std::vector<float> r = random.radii(term.in, Numbers::kSpread);
+  Sums blocks(term.out), tiled(term.out), strips(term.out);
+  bf::conv_interval<false>(kShape, term.weight.data(), c.data(), r.data(), blocks.centre.data(),
+                           blocks.radius.data());
+  bf::tiled_sums<false>(kShape, term.weight.data(), c.data(), r.data(), tiled.centre.data(),
+                        tiled.radius.data());
+  bf::conv_strips<bf::IntervalTiles<false>>(
+      kShape, term.weight.data(), nullptr, c.data(), r.data(),
+      bf::IntervalOut{strips.centre.data(), strips.radius.data(), false});
+  EXPECT_EQ(blocks.centre, strips.centre);
+  EXPECT_EQ(blocks.radius, strips.radius);
+  EXPECT_EQ(tiled.centre, strips.centre);
+  EXPECT_EQ(tiled.radius, strips.radius);
+}
+
+TEST(Intervals, OrderOfSumsDependsOnShapesAlone) {
+  expect_same_bits<kBlockRows>();
+  expect_same_bits<kBlockParts>();
+  expect_same_bits<kBlockColumns>();
+  expect_same_bits<kBlockStrided>();
+  expect_same_bits<kBlockGroups>();
+  expect_same_bits<kBlockPanels>();
+  expect_same_bits<kBlockVolumes>();
 }
 
 TEST(Intervals, ConstantShapesOfFewProducts) {

@@ -74,4 +74,35 @@ inline constexpr bf::ConvShape kDepthwise = rows_of(5, 1, 1, {9, 3, 1, 1, 1, fal
 inline constexpr bf::ConvShape kPooling = rows_of(4, 1, 1, {54, 3, 3, 1, 0, false});
 inline constexpr bf::ConvShape kVolumes = volumes(rows_of(1, 2, 5, {15, 3, 1, 1, 1, false}));
 
+// A convolution of images of `rows` rows, which it reads with the stride of the rows' pixels.
+constexpr bf::ConvShape images_of(bf::ConvShape shape, int rows) {
+  const int stride = shape.stride[2], made = (rows + 2 - 3) / stride + 1;
+  const int in = shape.in_size[2], out = shape.out_size[2];
+  shape.stride[1] = stride;
+  shape.in_size[1] = rows;
+  shape.out_size[1] = made;
+  shape.in = {0, 0, rows * in, {0, in, 1}};
+  shape.out = {0, 0, made * out, {0, out, 1}};
+  return shape;
+}
+
+// Of many channels, which go by blocks: of several rows, of parts of long rows, of more channels
+// than a chain or the panels of a block have, of groups, volumes and pixels that lie together.
+inline constexpr bf::ConvShape kBlockRows =
+    images_of(rows_of(1, 6, 40, {9, 3, 1, 1, 1, false}), 13);
+inline constexpr bf::ConvShape kBlockParts =
+    images_of(rows_of(1, 70, 20, {5, 3, 1, 1, 1, false}), 4);
+inline constexpr bf::ConvShape kBlockColumns = rows_of(1, 7, 33, {150, 3, 1, 1, 1, false});
+inline constexpr bf::ConvShape kBlockStrided =
+    images_of(rows_of(1, 3, 18, {31, 5, 2, 1, 2, false}), 9);
+inline constexpr bf::ConvShape kBlockDilated =
+    images_of(rows_of(1, 8, 16, {14, 3, 1, 3, 2, false}), 5);
+inline constexpr bf::ConvShape kBlockGroups =
+    images_of(rows_of(2, 40, 17, {6, 3, 1, 1, 1, false}), 3);
+inline constexpr bf::ConvShape kBlockPanels =
+    images_of(rows_of(1, 4, 300, {8, 3, 1, 1, 1, false}), 8);
+inline constexpr bf::ConvShape kBlockWidePad = rows_of(1, 8, 19, {4, 3, 1, 1, 7, false});
+inline constexpr bf::ConvShape kBlockVolumes = volumes(rows_of(1, 12, 24, {7, 3, 1, 1, 1, false}));
+inline constexpr bf::ConvShape kBlockPixelwise = rows_of(1, 12, 21, {13, 3, 1, 1, 1, false}, true);
+
 }  // namespace bf_test

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bf/contract/integers.h"
+#include "bf/conv/conv_blocks.h"
 #include "bf/conv/conv_outputs.h"
 #include "bf/conv/conv_pixels.h"
 #include "bf/core/vectors.h"
@@ -140,7 +141,7 @@ struct CentreTiles {
                     const int (&p)[3], int count, CentreOut out) {
     double centre[kStrip] = {};
     double radius[kStrip] = {};
-    strip_products(shape, n, o, p, count,
+    strip_products(shape, n, o, p, count, 0, in_group(shape),
                    [&](int, int, std::ptrdiff_t at, std::ptrdiff_t row, const PixelRun& run) {
                      const double narrow = static_cast<double>(weight[at]);
                      const double w =
@@ -194,11 +195,53 @@ struct CentrePixels {
   }
 };
 
+static constexpr bool has_centre_pixels(const ConvShape& shape) {
+  return has_pixel_lanes<CentrePixels>(shape, 1 << 30);  // in chains of any length
+}
+
 template <typename Shape>
 constexpr bool kHasCentrePixels = false;
 template <const ConvShape& kShape>
-constexpr bool kHasCentrePixels<FixedShape<kShape>> =
-    has_pixel_lanes<CentrePixels>(kShape, 1 << 30);  // in chains of any length
+constexpr bool kHasCentrePixels<FixedShape<kShape>> = has_centre_pixels(kShape);
+
+// The `Kind` of BlockWalk that conv_centre() sums by.
+struct CentreBlocks {
+  using Number = double;
+  using Out = CentreOut;
+
+  static void give(const double* centre, const double* radius, int pixels, int channels, int pitch,
+                   const ConvShape& shape, Out out) {
+    constexpr int kLanes = Blocks<double>::kLanes;
+    using Vector = VectorOf<double, kLanes>::type;
+    for (int x = 0; x < pixels; ++x, centre += pitch, radius += pitch) {
+      const auto at = [&](int c) {
+        return moved(
+            out, std::ptrdiff_t{x} * shape.out.spatial[2] + std::ptrdiff_t{c} * shape.out.channel);
+      };
+      int c = 0;
+      for (; c + kLanes <= channels; c += kLanes)
+        add_terms<kLanes>(load_rows<Vector>(centre + c), load_rows<Vector>(radius + c),
+                          shape.out.channel, at(c));
+      for (; c < channels; ++c) add_terms<1>(centre[c], radius[c], 0, at(c));
+    }
+  }
+};
+
+// The blocks that conv_centre() sums by. Shapes that code of their own sums with pixels in lanes
+// have none, so that all code makes the same bits.
+static constexpr ConvBlock centre_block(const ConvShape& shape) {
+  return has_centre_pixels(shape) ? ConvBlock{0, 0, 0, 0} : conv_block<double>(shape);
+}
+
+template <typename Shape>
+static inline ConvBlock block_of_centres(Shape shape) {
+  return centre_block(shape);
+}
+template <const ConvShape& kShape>
+static inline ConvBlock block_of_centres(FixedShape<kShape>) {
+  constexpr ConvBlock kBlock = centre_block(kShape);
+  return kBlock;
+}
 
 template <const ConvShape& kShape>
 static inline void centre_pixels(FixedShape<kShape>, const float* weight, const float* residual,
@@ -214,7 +257,10 @@ BF_ROUTINE conv_centre(Shape fixed, const float* weight, const float* residual,
                        double* centre_out, float* radius_out) {
   const CentreOut out = {centre_out, radius_out, rounding};
   if constexpr (kHasCentrePixels<Shape>)
-    centre_pixels(fixed, weight, residual, centre_in, radius_in, out);
+    return centre_pixels(fixed, weight, residual, centre_in, radius_in, out);
+  const ConvBlock block = block_of_centres(fixed);
+  if (block.rows > 0)
+    block_outputs<CentreBlocks>(fixed, block, weight, residual, centre_in, radius_in, out);
   else if (residual != nullptr)
     conv_outputs<CentreTiles<true>>(fixed, weight, residual, centre_in, radius_in, out);
   else

@@ -2,6 +2,7 @@
 
 #include "bf/contract/chains.h"
 #include "bf/contract/integers.h"
+#include "bf/conv/conv_blocks.h"
 #include "bf/conv/conv_outputs.h"
 #include "bf/conv/conv_pixels.h"
 #include "bf/conv/conv_pooling.h"
@@ -14,7 +15,8 @@
 // Products go to an accumulator of their own, at most kIntervalChain of them, then to the sum of
 // the chains: interval_depth() in contract/chains.h says how many roundings that makes. Which
 // products make a chain, and their order, depend on the shape alone: neither on tiles nor on
-// vectors.
+// vectors. Chains of kIntervalChain input channels follow each other tap by tap, then those of the
+// next channels do.
 
 namespace bf {
 
@@ -117,7 +119,7 @@ struct IntervalTiles {
       if (pixel == 1) return put_columns<0, kRoom, kWidth>(sums, channel, to);
     float rows[kTogether][kVectors * kWidth];
     __builtin_memcpy(rows, sums, sizeof rows);
-    give_channels<kAdd>(rows[0], kRoom, kVectors * kWidth, to, channel, pixel);
+    give_channels<kAdd>(rows[0], kRoom, kVectors * kWidth, kVectors * kWidth, to, channel, pixel);
   }
 
   // Writes the sums of a tile from pixel kFirst on to the planes of the image.
@@ -151,23 +153,24 @@ struct IntervalTiles {
       total += sums;
       sums = {};
     };
-    int chain = 0;
-    tile_products<kTogether>(
-        fixed, place,
-        reads, [&](int tap, std::ptrdiff_t at, auto pixels) __attribute__((always_inline)) {
-          if (!one_chain && chain_of(shape, tap) != chain) {
-            end_chain();
-            chain = chain_of(shape, tap);
-          }
-          std::ptrdiff_t w = std::ptrdiff_t{tap} * out_group(shape);
-          for (int first = 0; first < group; first += kIntervalChain) {
-            if (first > 0) end_chain();
-            const int end = first + kIntervalChain < group ? first + kIntervalChain : group;
+    for (int first = 0; first < group; first += kIntervalChain) {
+      if (first > 0) end_chain();
+      const int end = first + kIntervalChain < group ? first + kIntervalChain : group;
+      int chain = 0;
+      tile_products<kTogether>(
+          fixed, place,
+          reads, [&](int tap, std::ptrdiff_t at, auto pixels) __attribute__((always_inline)) {
+            if (!one_chain && chain_of(shape, tap) != chain) {
+              end_chain();
+              chain = chain_of(shape, tap);
+            }
+            std::ptrdiff_t w = std::ptrdiff_t{tap} * out_group(shape) + first * stride;
+            at += first * std::ptrdiff_t{shape.in.channel};
             for (int i = first; i < end; ++i, at += shape.in.channel, w += stride)
               add<pixels.begin, pixels.end>(reads.weight + w, reads.centre + at, reads.radius + at,
                                             pixel_in, sums);
-          }
-        });
+          });
+    }
     if (!one_chain) sums += total;
     const std::ptrdiff_t pixel = std::ptrdiff_t{shape.out.spatial[2]} * tap_period(shape, up, 2);
     constexpr int kRoom = pixels_in_row<kTogether>(Shape{}, Place{});
@@ -196,8 +199,8 @@ struct IntervalTiles {
     alignas(64) float centre[kMostOfRow], radius[kMostOfRow];
     make(with_rows(fixed), IntervalOut{centre, radius, true});
     const auto copy = [&](const float* from, float* to) {
-      give_channels<kAdd>(from, shape.out_size[2], out_group(shape), to, shape.out.channel,
-                          shape.out.spatial[2]);
+      give_channels<kAdd>(from, shape.out_size[2], out_group(shape), out_group(shape), to,
+                          shape.out.channel, shape.out.spatial[2]);
     };
     copy(centre, out.centre);
     copy(radius, out.radius);
@@ -215,23 +218,43 @@ struct IntervalTiles {
         centre[x] = radius[x] = 0;
       }
     };
-    int chain = 0;
-    strip_products(shape, n, o, p, count,
-                   [&](int tap, int i, std::ptrdiff_t at, std::ptrdiff_t row, const PixelRun& run) {
-                     if (chain_of(shape, tap) != chain || (i > 0 && i % kIntervalChain == 0)) {
-                       end_chain();
-                       chain = chain_of(shape, tap);
-                     }
-                     add_run(run, weight[at], __builtin_fabsf(weight[at]), centre_in + row,
-                             radius_in + row, shape.in.spatial[2], centre, radius);
-                   });
-    end_chain();
+    for (int first = 0; first < in_group(shape); first += kIntervalChain) {
+      const int end = first + kIntervalChain;
+      int chain = 0;
+      strip_products(shape, n, o, p, count, first, end < in_group(shape) ? end : in_group(shape),
+                     [&](int tap, int, std::ptrdiff_t at, std::ptrdiff_t row, const PixelRun& run) {
+                       if (chain_of(shape, tap) != chain) {
+                         end_chain();
+                         chain = chain_of(shape, tap);
+                       }
+                       add_run(run, weight[at], __builtin_fabsf(weight[at]), centre_in + row,
+                               radius_in + row, shape.in.spatial[2], centre, radius);
+                     });
+      end_chain();
+    }
     const std::ptrdiff_t at = element(shape.out, n, o, p);
     for (int x = 0; x < count; ++x) {
       const auto to = moved(out, at + static_cast<std::ptrdiff_t>(x) * shape.out.spatial[2]);
       give<kAdd>(total_centre[x], to.centre);
       give<kAdd>(total_radius[x], to.radius);
     }
+  }
+};
+
+// The `Kind` of BlockWalk that conv_interval() sums by.
+template <bool kAdd>
+struct IntervalBlocks {
+  using Number = float;
+  using Out = IntervalOut;
+
+  static void give(const float* centre, const float* radius, int pixels, int channels, int pitch,
+                   const ConvShape& shape, Out out) {
+    const auto write = [&](const float* from, float* to) {
+      give_channels<kAdd>(from, pixels, channels, pitch, to, shape.out.channel,
+                          shape.out.spatial[2]);
+    };
+    write(centre, out.centre);
+    write(radius, out.radius);
   }
 };
 
@@ -259,8 +282,12 @@ static inline void tiled_sums(Shape fixed, const float* weight, const float* cen
 template <bool kAdd, typename Shape>
 static inline void interval_sums(Shape shape, const float* weight, const float* centre_in,
                                  const float* radius_in, float* centre_out, float* radius_out) {
+  const ConvBlock block = conv_block<float>(shape);
   if (has_pooled_windows(shape, kIntervalChain))
     pool_outputs<kAdd>(shape, weight, centre_in, radius_in, centre_out, radius_out);
+  else if (block.rows > 0)
+    block_outputs<IntervalBlocks<kAdd>>(shape, block, weight, nullptr, centre_in, radius_in,
+                                        IntervalOut{centre_out, radius_out, false});
   else
     tiled_sums<kAdd>(shape, weight, centre_in, radius_in, centre_out, radius_out);
 }
@@ -274,6 +301,10 @@ static inline void interval_sums(FixedShape<kShape> fixed, const float* weight,
   else if constexpr (has_pixel_lanes<IntervalPixels<kAdd>>(kShape, kIntervalChain))
     PixelTiles<IntervalPixels<kAdd>, kShape>::outputs(weight, nullptr, centre_in, radius_in,
                                                       IntervalOut{centre_out, radius_out, false});
+  else if constexpr (conv_block<float>(kShape).rows > 0)
+    block_outputs<IntervalBlocks<kAdd>>(kShape, conv_block<float>(kShape), weight, nullptr,
+                                        centre_in, radius_in,
+                                        IntervalOut{centre_out, radius_out, false});
   else
     tiled_sums<kAdd>(fixed, weight, centre_in, radius_in, centre_out, radius_out);
 }

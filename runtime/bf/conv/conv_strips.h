@@ -54,12 +54,12 @@ static inline void add_run(const PixelRun& run, Number w, Number size, const Num
 }
 
 // Every product of the outputs (n, o, p) to (n, o, p + count - 1), tap by tap, each with the input
-// channels of the group: visit(tap, i, place of the weight, the channel's first pixel in the row
-// that is read, run).
+// channels begin to end - 1 of the group: visit(tap, i, place of the weight, the channel's first
+// pixel in the row that is read, run).
 template <typename Visit>
 static inline void strip_products(const ConvShape& shape, int n, int o, const int (&p)[3],
-                                  int count, Visit visit) {
-  const int group = in_group(shape), first = o / out_group(shape) * group;
+                                  int count, int begin, int end, Visit visit) {
+  const int first = o / out_group(shape) * in_group(shape);
   int q[3] = {0, 0, 0}, tap = 0;
   for (int tz = 0; tz < shape.kernel[0]; ++tz) {
     q[0] = read_by(shape, 0, p[0], tz);
@@ -71,7 +71,7 @@ static inline void strip_products(const ConvShape& shape, int n, int o, const in
       }
       for (int tx = 0; tx < shape.kernel[2]; ++tx, ++tap) {
         const PixelRun run = pixel_run(shape, tx, p[2], count);
-        for (int i = 0; i < group; ++i)
+        for (int i = begin; i < end; ++i)
           visit(tap, i, weight_place(shape, o, i, tap), element(shape.in, n, first + i, q), run);
       }
     }

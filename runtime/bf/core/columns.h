@@ -95,26 +95,25 @@ __attribute__((always_inline)) static inline void give_columns(const Vector (&ro
   }
 }
 
-// give_columns() for `pixels` rows of `channels` numbers in memory; the numbers of a column are
-// `step` apart.
+// give_columns() for `pixels` rows of `channels` numbers in memory, `pitch` apart; the numbers of a
+// column are `step` apart.
 template <bool kAdd>
 __attribute__((always_inline)) static inline void give_channels(const float* from, int pixels,
-                                                                int channels, float* to,
+                                                                int channels, int pitch, float* to,
                                                                 std::ptrdiff_t column,
                                                                 std::ptrdiff_t step) {
   using Four = VectorOf<float, 4>::type;
   const int four_pixels = step == 1 ? pixels / 4 * 4 : 0, four_channels = channels / 4 * 4;
   for (int c = 0; c < four_channels; c += 4)
     for (int x = 0; x < four_pixels; x += 4) {
-      const float* const row = from + x * channels + c;
-      const Four rows[4] = {load_rows<Four>(row), load_rows<Four>(row + channels),
-                            load_rows<Four>(row + 2 * channels),
-                            load_rows<Four>(row + 3 * channels)};
+      const float* const row = from + x * pitch + c;
+      const Four rows[4] = {load_rows<Four>(row), load_rows<Four>(row + pitch),
+                            load_rows<Four>(row + 2 * pitch), load_rows<Four>(row + 3 * pitch)};
       give_columns<kAdd, 4, 4>(rows, to + c * column + x, column);
     }
   for (int x = 0; x < pixels; ++x)
     for (int c = x < four_pixels ? four_channels : 0; c < channels; ++c)
-      give<kAdd>(from[x * channels + c], to + c * column + x * step);
+      give<kAdd>(from[x * pitch + c], to + c * column + x * step);
 }
 
 }  // namespace bf
