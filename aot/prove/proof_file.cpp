@@ -13,10 +13,10 @@
 #include "aot/system/process.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
-#include "frontend/source_state.h"
 #include "frontend/graph/model.h"
 #include "frontend/gzip.h"
 #include "frontend/read_bytes.h"
+#include "frontend/source_state.h"
 
 namespace bf_aot::prove {
 namespace {
