@@ -18,8 +18,8 @@ function(bf_portable_of target)
   bf_portable(${target} PORTABLE ${BF_AOT_PORTABLE} PARTS ${files} ARCHIVES ${arg_ARCHIVES} SHARED ${arg_SHARED})
 endfunction()
 
-set(engine bf_library bf_decide bf_artifacts bf_engine bf_build bf_emit bf_input bf_prebuilt bf_system bf_planner
-    bf_frontend bf_onnx_schema bf_runtime)
+set(engine bf_library bf_artifacts bf_prove bf_check bf_decide bf_engine bf_build bf_emit bf_input bf_prebuilt
+    bf_system bf_planner bf_frontend bf_onnx_schema bf_runtime)
 set(readers libprotobuf-lite.a libfmt.a libz.a)
 set(pictures libzip.a libpng16.a)
 # Under the LGPL: linked into the programs, whose whole source is here; shared objects beside the libraries, so that who
@@ -36,7 +36,7 @@ function(bf_portable_program target folder)
   add_executable(${target} ${PROJECT_SOURCE_DIR}/aot/cli/main.cpp $<TARGET_OBJECTS:bf_source_state>)
   bf_target_defaults(${target})
   target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:bf_cli,INTERFACE_INCLUDE_DIRECTORIES>)
-  bf_portable_of(${target} PARTS bf_cli bf_apps bf_prove bf_check ${engine} ${ARGN})
+  bf_portable_of(${target} PARTS bf_cli bf_apps ${engine} ${ARGN})
   target_link_options(${target} PRIVATE -static-libgcc)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME bf-aot RUNTIME_OUTPUT_DIRECTORY ${out}/${folder})
 endfunction()
