@@ -126,7 +126,7 @@ std::string movement_text(const Movement& movement) {
   set(without, movement.without);
   std::string name(info_of(movement.metric).name);
   for (const std::string_view unit : {"_s", "_bytes"})
-    if (name.ends_with(unit)) name.resize(name.size() - unit.size());
+    if (name.ends_with(unit)) name.erase(name.rfind(unit));
   std::ranges::replace(name, '_', ' ');
   const std::string ratio = movement.with > 0 && movement.without > 0
                                 ? fmt::format("{:.3g}x", movement.without / movement.with)
