@@ -547,8 +547,13 @@ struct CertifiedSample {
   std::vector<double> counterexample;
 };
 
+/// Widens boxes [boxes, inputs] whose ends were rounded outward to float32, each by two steps at
+/// most, until the ball of each holds that of the box before it was rounded, of which the rounding
+/// moved the centre. Verifiers do so themselves with boxes of doubles. Norm::kLinf leaves them.
+void hold_balls(std::span<float> lower, std::span<float> upper, std::size_t inputs, Norm norm);
+
 /// Samples and the boxes about them, as row-major arrays [samples, inputs]. Each sample lies in its
-/// box.
+/// box. With another norm than Norm::kLinf boxes are those that hold_balls() makes.
 struct SampleBoxes {
   std::span<const float> samples, lower, upper;
 

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "aot/input/balls.h"
 #include "aot/library/state.h"
 
 namespace bf_aot::api {
@@ -340,6 +341,12 @@ Result<Certifier> Certifier::make(const Model& model, const CertifyOptions& aske
       refuse("BF3501", "model", "a classifier has an output for each class, this model has one");
     return Library::certifier(std::make_shared<const State>(model, options));
   });
+}
+
+void hold_balls(std::span<float> lower, std::span<float> upper, std::size_t inputs, Norm norm) {
+  if (norm == Norm::kLinf || inputs == 0) return;
+  for (std::size_t i = 0; i + inputs <= std::min(lower.size(), upper.size()); i += inputs)
+    input::widen_for_ball(lower.subspan(i, inputs), upper.subspan(i, inputs), norm == Norm::kL1);
 }
 
 Result<std::vector<CertifiedSample>> Certifier::certify(const SampleBoxes& boxes,

@@ -1,9 +1,11 @@
 """Builds the documents as a site: build.py SOURCE_FOLDER OUTPUT_FOLDER, with mkdocs, strictly.
 
-Pages keep their places, so that a link means the same in the repository and on the site. The API of bf.h and
-bf_aot.h is added where doxygen is installed.
+Pages keep their places, so that a link means the same in the repository and on the site. The site's theme is in
+theme/ beside this file: it needs no server and nothing from elsewhere. The API of bf.h and bf_aot.h is added where
+doxygen is installed.
 """
 
+import html.parser
 import json
 import pathlib
 import re
@@ -59,6 +61,44 @@ def stage(root, pages, folder):
         target.write_text(text, encoding="utf-8")
 
 
+class Headings(html.parser.HTMLParser):
+    """The headings of a page: their anchors and texts."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+        self._open = False
+
+    def handle_starttag(self, tag, attributes):
+        if tag in ("h1", "h2", "h3"):
+            self._open = True
+            self.found.append([dict(attributes).get("id", "") if tag != "h1" else "", ""])
+
+    def handle_endtag(self, tag):
+        if tag in ("h1", "h2", "h3"):
+            self._open = False
+
+    def handle_data(self, data):
+        if self._open:
+            self.found[-1][1] += data
+
+
+def write_index(out):
+    """What search.js searches."""
+    entries = []
+    for page in sorted(out.rglob("*.html")):
+        headings = Headings()
+        headings.feed(page.read_text(encoding="utf-8"))
+        title = headings.found[0][1] if headings.found else page.stem
+        entries += [[page.relative_to(out).as_posix(), anchor, text, title] for anchor, text in headings.found
+                    if page.name != "404.html"]
+    (out / "index.js").write_text(f"const kHeadings = {json.dumps(entries)};\n", encoding="utf-8")
+
+
+def version_of(root):
+    return re.search(r"project\(bf_aot VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text())[1]
+
+
 def main():
     root, out = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     pages = pages_of(root)
@@ -71,13 +111,14 @@ def main():
         config = pathlib.Path(work) / "mkdocs.yml"
         config.write_text(json.dumps({
             "site_name": "bf-aot", "docs_dir": str(staged), "site_dir": str(out), "use_directory_urls": False,
-            "theme": {"name": "readthedocs", "navigation_depth": 2},
-            "markdown_extensions": ["tables", "fenced_code"],
+            "theme": {"name": None, "custom_dir": str(root / "docs/site/theme")}, "plugins": [],
+            "extra": {"version": version_of(root)}, "markdown_extensions": ["tables", "fenced_code", "toc"],
             "nav": [{"bf-aot": "README.md"}, *entries]}))
         built = subprocess.run(["mkdocs", "build", "--quiet", "--strict", "--config-file", str(config)],
                                check=False)
         if built.returncode != 0:
             return 1
+    write_index(out)
     if shutil.which("doxygen"):
         subprocess.run(["doxygen", "-"], input=DOXYGEN.format(root=root, out=out), text=True, check=True,
                        stdout=subprocess.DEVNULL)

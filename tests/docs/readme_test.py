@@ -1,10 +1,11 @@
 """Runs and compares what a page shows: readme_test.py SOURCE_FOLDER BF_AOT PAGE.
 
-A block after `<!-- test: shell -->` is run, one after `<!-- test: python -->` by the interpreter
-$BF_PYTHON, which has the package bf_aot; exit code 77 where there is none, one after `<!-- test: cross -->` where the compiler and the emulator of a
-board are installed, one after `<!-- test: c -->` or `<!-- test: cpp -->` becomes
-main.c or main.cpp, and each run of lines (parted by `...`) of one after `<!-- test: tiny -->` must occur
-in the verifier of tiny.onnx.
+A block after `<!-- test: shell -->` is run; one after `<!-- test: python -->` by the interpreter $BF_PYTHON, which has
+the package bf_aot, and one after `<!-- test: pytest -->` by its pytest; exit code 77 where there is none. One after
+`<!-- test: cross -->` is run where the compiler and the emulator of a board are installed; one after `<!-- test: c -->`
+or `<!-- test: cpp -->` becomes main.c or main.cpp; `<!-- test: action -->` and `<!-- test: hooks -->` are for pipelines:
+gates.py; and each run of lines (parted by `...`) of one after `<!-- test: tiny -->` must occur in the verifier of
+tiny.onnx.
 """
 
 import os
@@ -14,6 +15,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+import gates  # noqa: E402
 
 BLOCK = re.compile(r"<!-- test: (\w+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 BOARD_TOOLS = ["arm-none-eabi-g++", "qemu-system-arm"]
@@ -47,7 +51,7 @@ def main():
     self_test()
     source, program = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     blocks = BLOCK.findall((source / sys.argv[3]).read_text(encoding="utf-8"))
-    if any(kind == "python" for kind, _ in blocks) and not has_package():
+    if any(kind in ("python", "pytest") for kind, _ in blocks) and not has_package():
         print("skipped: there is no Python with the package bf_aot")
         return 77
     problems = [] if blocks else [f"{sys.argv[3]}: no block is marked"]
@@ -73,6 +77,17 @@ def main():
             elif kind == "python":
                 (folder / "main.py").write_text(text, encoding="utf-8")
                 run([os.environ["BF_PYTHON"], "main.py"], folder, environment)
+            elif kind == "pytest":
+                (folder / "test_page.py").write_text(text, encoding="utf-8")
+                run([os.environ["BF_PYTHON"], "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page.py"],
+                    folder, environment)
+            elif kind in ("action", "hooks"):
+                if gates.yaml is None:
+                    print(f"not run, without PyYAML:\n{text}")
+                    continue
+                known = {**environment, "PATH": f"{program.parent}{os.pathsep}{environment['PATH']}"}
+                check = gates.action_problems if kind == "action" else gates.hook_problems
+                problems += check(text, source, folder, known)
             elif kind in ("shell", "cross"):
                 run(["bash", "-euo", "pipefail", "-c", shell + text], folder, environment)
                 shell += "".join(KEPT.findall(text))

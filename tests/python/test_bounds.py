@@ -179,7 +179,7 @@ def test_what_takes_long_is_said_before(avoid, capfd, monkeypatch):
     x = np.zeros(5, FLOAT)
     avoid.bounds(x, x)
     assert capfd.readouterr().err == ""
-    monkeypatch.setattr("bf_aot._model._LONG_SECONDS", 0.0)
+    monkeypatch.setattr("bf_aot._verifier._LONG_SECONDS", 0.0)
     avoid.bounds(x, x)
     said = capfd.readouterr().err
     assert said.startswith("bf_aot: crown is predicted to take ") and "timeout=" in said

@@ -357,6 +357,16 @@ nb::tuple certify(const api::Certifier& certifier, const Floats& samples, const 
   return nb::make_tuple(status, answers, rivals, margins, counterexamples);
 }
 
+// In place.
+void hold_balls(nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> lower,
+                nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> upper,
+                const std::string& norm) {
+  const auto named = api::norm_named(norm);
+  if (!named || lower.size() != upper.size()) throw nb::value_error("boxes and a norm are needed");
+  api::hold_balls({lower.data(), lower.size()}, {upper.data(), upper.size()}, lower.shape(1),
+                  *named);
+}
+
 nb::list tensors(const std::vector<api::Tensor>& of) {
   nb::list made;
   for (const api::Tensor& each : of)
@@ -482,6 +492,8 @@ NB_MODULE(_native, m) {
             });
           },
           "options"_a, "rows"_a.none(), "offsets"_a.none(), "lower"_a.none(), "upper"_a.none());
+
+  m.def("hold_balls", &hold_balls, "lower"_a.noconvert(), "upper"_a.noconvert(), "norm"_a);
 
   // Names for the numbers that the calls above take and give.
   nb::list methods, options;

@@ -10,14 +10,18 @@
 Bounds hold for every real input in the box, and all rounding is counted: docs/guide/soundness.md.
 """
 
-from ._certified import Certified
+from ._certified import Certified, Curve, box
+from ._certify import certify
 from ._compare import Comparison, compare
 from ._errors import Error
+from ._load import include, load
+from ._model import Model
 from ._native import __version__
-from ._model import Bounds, Model, Report, Verifier, include, load
 from ._property import Condition, Linear, Property, inputs, outputs
+from ._report import Report
 from ._verdict import Progress, Proof, Verdict, VerifyResult
+from ._verifier import Bounds, Verifier
 
-__all__ = ["Bounds", "Certified", "Comparison", "Condition", "Error", "Linear", "Model", "Progress", "Property",
-           "Proof", "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "compare", "include", "inputs",
-           "load", "outputs"]
+__all__ = ["Bounds", "Certified", "Comparison", "Condition", "Curve", "Error", "Linear", "Model", "Progress",
+           "Proof", "Property", "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "box", "certify", "compare",
+           "include", "inputs", "load", "outputs"]

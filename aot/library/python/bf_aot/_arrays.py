@@ -13,9 +13,19 @@ import numpy.typing as npt
 Boxes = Union[npt.ArrayLike, Sequence[npt.ArrayLike], Mapping[str, npt.ArrayLike]]
 
 
+def as_array(values: Any) -> npt.NDArray[Any]:
+    """The values as NumPy has them; those of a torch.Tensor on any device, with a gradient or not."""
+    if hasattr(values, "detach") and hasattr(values, "cpu"):
+        tensor = values.detach().cpu()
+        if str(tensor.dtype) == "torch.bfloat16":  # which NumPy does not have
+            tensor = tensor.float()
+        return np.asarray(tensor.numpy())
+    return np.asarray(values)
+
+
 def exact_doubles(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
     """The values as float64. An integer that may be no float64 is refused."""
-    array = np.asarray(values)
+    array = as_array(values)
     if array.dtype == np.float64:
         return array
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
@@ -28,7 +38,7 @@ def exact_doubles(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
 
 def _ends(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     """The values as float32 if exact, else as float64, which the library rounds outward."""
-    array = np.asarray(values)
+    array = as_array(values)
     if array.dtype == np.float32 or array.dtype == np.float64:
         return array
     if array.dtype == np.float16:
@@ -65,7 +75,7 @@ def _enclosed(exact: Fraction) -> Tuple[float, float]:
 
 def enclosing(values: Any, name: str) -> Tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Arrays of the doubles next to exact numbers: at most, and at least them."""
-    array = np.asarray(values)
+    array = as_array(values)
     if array.dtype.kind in "fiub":
         doubles = exact_doubles(array, name)
         return doubles, doubles
@@ -145,7 +155,9 @@ class Arrays:
         for around in enclosing(values, "radius"):
             if not np.all(around >= 0):
                 raise ValueError("a radius is negative, or no number")
-            if around.ndim and around.shape[-1] != self._count and around.size != 1:
+            if around.ndim == 2 and around.shape == (count, 1):  # one for each sample
+                around = np.broadcast_to(around, (count, self._count))
+            elif around.ndim and around.shape[-1] != self._count and around.size != 1:
                 batch = self.batch_shape(around.shape, self._features[0], self._count, "radius")
                 around = around.reshape(batch + (self._count,))
             ends.append(np.broadcast_to(around, (count, self._count)))

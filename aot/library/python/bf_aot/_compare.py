@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Boxes
-from ._model import Model, StopEvent, _texts
-from ._verdict import Verdict
+from ._model import Model
+from ._options import texts
+from ._verdict import StopEvent, Verdict
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,9 @@ def compare(first: Model, second: Model, lower: Boxes, upper: Boxes, *,
     low, high, batch = first._arrays.boxes(lower, upper)
     if batch not in ((), (1,)):
         raise ValueError(f"one box is compared, not a batch of shape {batch}")
-    texts: Dict[str, str] = _texts({"method": method, "semantics": semantics, **options}, decisions=True)
+    given: Dict[str, str] = texts({"method": method, "semantics": semantics, **options}, decisions=True)
     found = first._native.compare(second._native, low.astype(np.float64).reshape(-1),
-                                  high.astype(np.float64).reshape(-1), texts, within, classes, timeout,
+                                  high.astype(np.float64).reshape(-1), given, within, classes, timeout,
                                   jobs, stop)
     exact = [Fraction(text) for text in found["exact_point"]]
     known = found["attained"] > 0

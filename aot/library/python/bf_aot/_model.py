@@ -1,251 +1,34 @@
-"""Networks, and verifiers of them."""
+"""Networks."""
 
 from __future__ import annotations
 
 import collections
 import os
-import sys
 import threading
-import time
 from fractions import Fraction
 from html import escape
 from pathlib import Path
-from typing import (Any, Callable, Dict, List, Mapping, NamedTuple, Optional, OrderedDict, Protocol,
-                    Sequence, Tuple, Union)
+from typing import (Any, Callable, Dict, List, Mapping, Optional, OrderedDict, Sequence, Tuple,
+                    Union)
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import Arrays, Boxes, clip_ends, exact_doubles
+from ._arrays import Arrays, Boxes, as_array, clip_ends
 from ._certified import Certified, boxes_around
 from ._errors import Error
+from ._options import Rows, batch_of, choice, choices_of, groups_of_rows, texts
 from ._property import Number, Property
-from ._verdict import Progress, Proof, Verdict, VerifyResult
+from ._report import Report
+from ._verdict import Progress, Proof, StopEvent, Verdict, VerifyResult
+from ._verifier import Bounds, Floats, Verifier, bounded, joined
 
-Floats = npt.NDArray[np.float32]
-
-# The library's table: the names of an option's values, where it has names.
-_CHOICES: Dict[str, List[str]] = {name: choices for name, choices, _ in _native.OPTIONS}
-_OF_DECISIONS = {name for name, _, of_decisions in _native.OPTIONS if of_decisions}
 _ARITHMETIC = ["float", "integer", "auto"]
 # Outputs, inputs, shapes, sets of token ids and fixed integers: see load().
 _Cut = Tuple[Sequence[str], Sequence[str], Mapping[str, Sequence[int]],
              Mapping[str, Sequence[Sequence[int]]], Mapping[str, Sequence[int]]]
 _MOST_VERIFIERS = 16  # that a model keeps
-_LONG_SECONDS = 10.0  # what is predicted to take so long is said to
-
-# Boxes that are bounded together where nothing else is asked for. Backward bounds of each neuron
-# leave out what is zero on the box: together, on all boxes of the batch, which is less
-# (docs/measurements/python.md).
-_BATCH = {"ibp": 16, "crown-ibp": 16, "forward": 16, "crown": 1, "alpha-crown": 1}
-
-
-class StopEvent(Protocol):
-    """An event that ends a call, such as a threading.Event."""
-
-    def is_set(self) -> bool: ...
-
-
-class _Pair(NamedTuple):
-    lower: Floats
-    upper: Floats
-
-
-class Bounds(_Pair):
-    """`lower <= y <= upper`; float32, of the boxes' batch shape + (rows,). A tuple of the two.
-
-    Attributes:
-        methods: the method of each box's bounds, an array of the batch shape. With a timeout it may
-            be one that takes less time than the method that was asked for.
-    """
-
-    methods: npt.NDArray[np.str_]
-
-    @property
-    def method(self) -> str:
-        """The method of all boxes' bounds; of several, joined by ", "."""
-        return ", ".join(sorted(set(self.methods.reshape(-1).tolist())))
-
-
-def _bounded(verifier: "Verifier", low: npt.NDArray[Any], high: npt.NDArray[Any],
-             shape: Tuple[int, ...], progress: Optional[Callable[[int, int], None]],
-             timeout: float) -> Bounds:
-    native = verifier._native
-    boxes = max(1, low.size // max(1, native.input_count))
-    line = _Line(verifier, boxes, timeout)
-
-    def told(done: int, count: int, share: float, method: int) -> None:
-        line.show(share, _native.METHODS[method])
-        if progress is not None:
-            progress(done, count)
-
-    try:
-        lower, upper, methods = native.bounds(verifier._rows, low, high, shape, told, timeout)
-    finally:
-        line.end()
-    made = Bounds(lower, upper)
-    made.methods = np.array([_native.METHODS[each] for each in methods]).reshape(shape)
-    return made
-
-
-class _Line:
-    """A line on stderr before a call that takes long, on a terminal also while it runs."""
-
-    def __init__(self, verifier: "Verifier", boxes: int, timeout: float) -> None:
-        self._start = self._shown = time.monotonic()
-        seconds = verifier._native.predicted_seconds * boxes / verifier._threads
-        self._terminal = sys.stderr is not None and sys.stderr.isatty()
-        self._written = False
-        if seconds >= _LONG_SECONDS and sys.stderr is not None:
-            limit = ("" if timeout > 0 else
-                     "; timeout=SECONDS limits it, methods crown-ibp and ibp take less")
-            sys.stderr.write(f"bf_aot: {verifier._method} is predicted to take "
-                             f"{_duration(seconds)}{limit}\n")
-            sys.stderr.flush()
-
-    def show(self, share: float, method: str) -> None:
-        now = time.monotonic()
-        if not self._terminal or now - self._start < 1 or now - self._shown < 0.1:
-            return
-        self._shown, self._written = now, True
-        left = (now - self._start) / share * (1 - share) if share > 1e-3 else None
-        rest = "" if left is None else f" (about {_duration(left)} left)"
-        sys.stderr.write(f"\r\033[K{method} {100 * share:.0f} %{rest}")
-        sys.stderr.flush()
-
-    def end(self) -> None:
-        if self._written:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
-
-
-def _duration(seconds: float) -> str:
-    """"40 s", "25 min", "6 h 12 min", "12 days"."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    if seconds >= 2 * 86400:
-        return f"{seconds / 86400:.0f} days"
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-def _choice(choices: Sequence[str], name: Any, what: str) -> str:
-    plain = name.lower().replace("_", "-") if isinstance(name, str) else name
-    if plain == "crown-optimized":  # as auto_LiRPA has it
-        plain = "alpha-crown"
-    if plain not in choices:
-        known = ", ".join(repr(each) for each in choices)
-        raise ValueError(f"there is no {what} {name!r}: choose one of {known}")
-    return str(plain)
-
-
-def _text(value: Any) -> str:
-    """A value as it would be typed."""
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return ",".join(_text(each) for each in value)
-    return str(value)
-
-
-def _texts(options: Mapping[str, Any], decisions: bool = False) -> Dict[str, str]:
-    """Options as the library's table reads them; None is left out."""
-    texts: Dict[str, str] = {}
-    for name, value in options.items():
-        if name not in _CHOICES or (name in _OF_DECISIONS and not decisions):
-            known = ", ".join(each for each in _CHOICES if decisions or each not in _OF_DECISIONS)
-            raise TypeError(f"there is no option {name!r}: there are {known}")
-        if value is None:
-            continue
-        texts[name] = _choice(_CHOICES[name], value, name) if _CHOICES[name] else _text(value)
-    return texts
-
-
-class _Rows:
-    """C and d as the library takes them."""
-
-    __slots__ = ("count", "key", "offsets", "rows")
-
-    def __init__(self, C: Optional[npt.ArrayLike], d: Optional[npt.ArrayLike],
-                 outputs: int) -> None:
-        self.rows: Optional[npt.NDArray[np.float64]] = None
-        self.offsets: Optional[npt.NDArray[np.float64]] = None
-        self.key: Tuple[Any, ...] = ()
-        self.count = 0
-        if C is None:
-            if d is not None:
-                raise ValueError("there are offsets d, but no rows C")
-            return
-        rows = np.ascontiguousarray(exact_doubles(C, "C"))
-        if rows.ndim == 3 and rows.shape[0] == 1:  # as auto_LiRPA has it
-            rows = rows[0]
-        rows = np.atleast_2d(rows)
-        if rows.ndim != 2 or rows.shape[1] != outputs or rows.shape[0] == 0:
-            raise ValueError(f"C has shape {list(rows.shape)}: it is [rows, {outputs}]")
-        self.rows, self.count = rows, rows.shape[0]
-        if d is not None:
-            self.offsets = np.ascontiguousarray(exact_doubles(d, "d")).reshape(-1)
-            if self.offsets.size != self.count:
-                raise ValueError(f"d has {self.offsets.size} elements, C has {self.count} rows")
-        self.key = (rows.tobytes(), None if self.offsets is None else self.offsets.tobytes())
-
-
-class Verifier:
-    """Bounds of one network by one method, with the memory that it needs. Made by Model.verifier.
-
-    Calls may be made from several threads at once; each takes a workspace of its own.
-    """
-
-    def __init__(self, arrays: Arrays, native: "_native.Verifier", rows: bool, method: str,
-                 threads: int) -> None:
-        self._arrays, self._native, self._rows = arrays, native, rows
-        self._method, self._threads = method, threads
-
-    def bounds(self, lower: Boxes, upper: Boxes, *, timeout: float = 0,
-               progress: Optional[Callable[[int, int], None]] = None) -> Bounds:
-        """Bounds of the outputs, or of rows C y - d if made with C; otherwise as Model.bounds."""
-        low, high, batch = self._arrays.boxes(lower, upper)
-        return _bounded(self, low, high, batch, progress, timeout)
-
-    def evaluate(self, x: Boxes) -> Floats:
-        """Outputs at points, as Model.evaluate; with "float32-exact" within the bounds."""
-        points, batch = self._arrays.points(x, "x")
-        with np.errstate(over="ignore"):  # the library says which
-            points = np.ascontiguousarray(points, dtype=np.float32)
-        return self._native.evaluate(points, batch)
-
-    @property
-    def rows(self) -> int:
-        """That bounds() gives: rows of C, or outputs."""
-        return self._native.spec_rows if self._rows else self._native.output_count
-
-    @property
-    def workspace_bytes(self) -> int:
-        """That each call at a time needs."""
-        return self._native.workspace_bytes
-
-    def __repr__(self) -> str:
-        return f"<verifier: {self.rows} rows, workspace {self.workspace_bytes} bytes>"
-
-
-class Report:
-    """A page in HTML; a notebook shows it."""
-
-    def __init__(self, html: str) -> None:
-        self.html = html
-
-    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        Path(path).write_text(self.html, encoding="utf-8")
-
-    def _repr_html_(self) -> str:
-        return (f'<iframe srcdoc="{escape(self.html)}" sandbox style="width:100%;height:640px;'
-                'border:1px solid #8888"></iframe>')
-
-    def __repr__(self) -> str:
-        return f"<report: {len(self.html)} bytes of HTML>"
 
 
 class Model:
@@ -265,6 +48,7 @@ class Model:
         self._count: int = native.input_count
         self._arrays = Arrays(self._inputs, self._count)
         self._verifiers: "OrderedDict[Any, Verifier]" = collections.OrderedDict()
+        self._inner: Dict[Tuple[str, ...], "Model"] = {}  # cut at tensors that were asked for
         self._certified: Optional[Tuple[Any, "_native.Certifier"]] = None  # the last one
         self._lock = threading.Lock()
 
@@ -305,7 +89,7 @@ class Model:
         Raises:
             Error: BF3021, other numbers of positions, or an id that is not in token_sets.
         """
-        return self._native.box_of_ids([_set(entry) for entry in sets or ()])
+        return self._native.box_of_ids([set_of(entry) for entry in sets or ()])
 
     @property
     def output_count(self) -> int:
@@ -387,8 +171,10 @@ class Model:
                 rounded outward to float32.
             method: "ibp", "crown-ibp", "crown", "alpha-crown", from fast to tight; or "forward"
                 (docs/guide/methods.md).
-            C: rows to bound instead of y, [rows, outputs]; tighter than what follows from y.
-            d: offsets of the rows, [rows]; zeros when left out.
+            C: rows to bound instead of y, [rows, outputs]; tighter than what follows from y. Or rows
+                for each box, of the batch shape in front: a verifier is planned for each C that
+                differs.
+            d: offsets of the rows, [rows], or for each box; zeros when left out.
             semantics: "real"; "float32": bounds hold for every evaluation in float32;
                 "float32-exact": for that of Verifier.evaluate, in its own order of sums;
                 "quantised-any": codes of a quantised network may be one more or less.
@@ -422,17 +208,73 @@ class Model:
             ValueError, TypeError: shapes and types of arrays.
             KeyboardInterrupt: seen between tiles of rows.
 
+        >>> model = bf_aot.load("models/tiny.onnx")
+        >>> lower, upper = model.bounds([0, 0], [1, 0], C=[[1, -1]])
+        >>> bool(lower[0] <= 0.25 <= upper[0])
+        True
+
         Source: Gowal et al. 2018 (IBP), Zhang et al. 2018, 2020 (CROWN, CROWN-IBP), Xu et al. 2021
         (alpha-CROWN).
         """
         low, high, shape = self._arrays.boxes(lower, upper)
         if batch is None:
-            batch = 1 if low.size == self._count else _batch_of(method)
-        verifier = self.verifier(method=method, C=C, d=d, semantics=semantics,
-                                 iterations=iterations, row_tile=row_tile,
-                                 memory_budget=memory_budget, batch=batch, threads=threads,
-                                 norm=norm, **options)
-        return _bounded(verifier, low, high, shape, progress, timeout)
+            batch = 1 if low.size == self._count else batch_of(method)
+        chosen = dict(options, method=method, semantics=semantics, iterations=iterations,
+                      row_tile=row_tile, memory_budget=memory_budget, batch=batch,
+                      threads=threads, norm=norm)
+        groups = groups_of_rows(C, d, shape, self.output_count)
+        if groups is None:
+            verifier = self.verifier(C=C, d=d, **chosen)
+            return bounded(verifier, low, high, shape, progress, timeout)
+        low, high = low.reshape(-1, self._count), high.reshape(-1, self._count)
+        parts = [(members, bounded(self.verifier(C=rows, d=offsets, **chosen), low[members],
+                                   high[members], (len(members),), progress, timeout))
+                 for members, rows, offsets in groups]
+        return joined(parts, shape)
+
+    def intermediate_bounds(self, lower: Boxes, upper: Boxes,
+                            tensors: Union[str, Sequence[str]], **options: Any
+                            ) -> Dict[str, Bounds]:
+        """Bounds of tensors within the network, by their names in its file.
+
+        Args:
+            lower, upper: as in bounds().
+            tensors: which ones; the network's outputs may be among them.
+            options: those of bounds() but C and d.
+
+        Returns:
+            By name, Bounds of the batch shape + the tensor's, without its leading 1.
+
+        Raises:
+            Error: BF1017, there is no such tensor; those of bounds().
+
+        >>> model = bf_aot.load("models/collision_avoidance_6x50.onnx")
+        >>> x = np.full((3, 5), 0.1)
+        >>> inner = model.intermediate_bounds(x, x + 0.01, "relu_3", method="ibp")
+        >>> inner["relu_3"].lower.shape
+        (3, 50)
+        """
+        if "C" in options or "d" in options:
+            raise TypeError("C and d are about outputs: use bounds()")
+        names = names_of(tensors)
+        with self._lock:
+            cut = self._inner.get(tuple(names))
+        if cut is None:
+            if self._derived:
+                raise TypeError("a network of derivatives has no tensors of the file")
+            data = self._source if isinstance(self._source, bytes) else Path(self._source).read_bytes()
+            cut = _again(data, self._name, self.sha256, (names, *self._cut[1:]), ())
+            with self._lock:
+                self._inner[tuple(names)] = cut
+        found = cut.bounds(lower, upper, **options)
+        shapes = dict(cut.outputs)
+        made, first = {}, 0
+        for name in names:
+            shape = shapes[name][1:] if shapes[name][:1] == (1,) else shapes[name]
+            count = int(np.prod(shape))
+            made[name] = found.part(slice(first, first + count), shape)
+            first += count
+        return made
 
     def verifier(self, *, method: str = "crown", C: Optional[npt.ArrayLike] = None,
                  d: Optional[npt.ArrayLike] = None, semantics: str = "real", iterations: int = 20,
@@ -442,19 +284,19 @@ class Model:
 
         The model keeps the last 16. Arguments and errors as in bounds().
         """
-        rows = _Rows(C, d, self.output_count) if C is not None or d is not None else None
-        texts = _texts({"method": method, "semantics": semantics, "iterations": iterations,
-                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
-                        "norm": norm, **options})
-        key = (tuple(sorted(texts.items())), threads, rows.key if rows else None)
+        rows = Rows(C, d, self.output_count) if C is not None or d is not None else None
+        given = texts({"method": method, "semantics": semantics, "iterations": iterations,
+                       "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
+                       "norm": norm, **options})
+        key = (tuple(sorted(given.items())), threads, rows.key if rows else None)
         with self._lock:
             found = self._verifiers.get(key)
             if found is not None:
                 self._verifiers.move_to_end(key)
                 return found
-        native = self._native.verifier(_native.Options(texts, threads), rows.rows if rows else None,
+        native = self._native.verifier(_native.Options(given, threads), rows.rows if rows else None,
                                        rows.offsets if rows else None)
-        made = Verifier(self._arrays, native, rows is not None, texts["method"], threads)
+        made = Verifier(self._arrays, native, rows is not None, given["method"], threads)
         with self._lock:
             kept = self._verifiers.setdefault(key, made)  # another thread may have been faster
             if len(self._verifiers) > _MOST_VERIFIERS:
@@ -516,6 +358,12 @@ class Model:
         Returns:
             VerifyResult.
 
+        >>> model = bf_aot.load("models/tiny.onnx")
+        >>> y = bf_aot.outputs(2)
+        >>> result = model.verify(bf_aot.Property([0, 0], [1, 0], violated=[y[0] >= 0]))
+        >>> str(result.verdict), result.exact_witness
+        ('falsified', [Fraction(1, 1), Fraction(0, 1)])
+
         Raises:
             Error: BF34xx the property, BF3408 it is about another network; BF3022, BF3024 no
                 certificate is about this question; those of bounds(). An error is never a verdict.
@@ -523,10 +371,10 @@ class Model:
         """
         text, path = self._property(property)
         watched = None if progress is None else lambda *at: progress(Progress(*at))
-        texts = _texts({"method": method, "semantics": semantics, "alpha": alpha, "jit": jit,
-                        "iterations": iterations, "row_tile": row_tile,
-                        "memory_budget": memory_budget, **options}, decisions=True)
-        found = self._native.verify(text, path, texts, search_seconds, branch_seconds, timeout,
+        given = texts({"method": method, "semantics": semantics, "alpha": alpha, "jit": jit,
+                       "iterations": iterations, "row_tile": row_tile,
+                       "memory_budget": memory_budget, **options}, decisions=True)
+        found = self._native.verify(text, path, given, search_seconds, branch_seconds, timeout,
                                     jobs, None if checkpoint is None else Path(checkpoint),
                                     None if proof is None else Path(proof), proof_seconds, watched, stop)
         example = found.pop("counterexample")
@@ -547,7 +395,8 @@ class Model:
                 clip: Union[None, str, Tuple[Number, Number]] = None, method: str = "crown",
                 semantics: str = "real", decide: bool = False, decide_seconds: float = 5,
                 iterations: int = 20, memory_budget: int = 0, batch: Optional[int] = None,
-                threads: int = 1, progress: Optional[Callable[[int, int], None]] = None,
+                threads: int = 1, norm: str = "linf",
+                progress: Optional[Callable[[int, int], None]] = None,
                 **options: Any) -> Certified:
         """Around which samples a classifier keeps the right answer.
 
@@ -558,9 +407,10 @@ class Model:
             samples: as `lower` of bounds(); one batch axis, or none. float64 is rounded to nearest
                 where it is evaluated; its box holds the exact one.
             labels: [samples], classes from 0.
-            radius: a number, or one for each input, or for each sample and input. Fractions,
-                decimals and text ("8/255", "0.03") are exact.
+            radius: a number; or one for each input, for each sample ([samples, 1]), or for each
+                sample and input. Fractions, decimals and text ("8/255", "0.03") are exact.
             clip: the least and greatest value that inputs have: (0, 1), or the text "0,1".
+            norm: "linf"; "l2", "l1": of the ball around a sample, which `clip` does not cut.
             decide: decide each sample that bounds leave open, by search and splitting.
             decide_seconds: most, of each.
             method, semantics, iterations, memory_budget, batch, threads, options: as in bounds().
@@ -577,20 +427,24 @@ class Model:
         points, shape = self._arrays.points(samples, "samples")
         points = np.ascontiguousarray(points).reshape(-1, self._count)
         count = len(points)
-        classes = np.atleast_1d(np.asarray(labels))
+        classes = np.atleast_1d(as_array(labels))
         if len(shape) > 1 or classes.shape != (count,):
             raise ValueError(f"there are labels of shape {list(classes.shape)} "
                              f"for samples of shape {list(shape)}")
         if classes.dtype.kind not in "iu" or (count and classes.min() < 0):
             raise TypeError("labels are numbers of classes, from 0")
-        ends = boxes_around(points, self._arrays.radius(radius, count), clip_ends(clip))
+        norm = choice(choices_of("norm"), norm, "norm")
+        ends = boxes_around(points, self._arrays.radius(radius, count),
+                            clip_ends(clip if norm == "linf" else None))
+        if norm != "linf":
+            _native.hold_balls(ends[0], ends[1], norm)
         with np.errstate(over="ignore"):
             rounded = points.astype(np.float32)
         if batch is None:
-            batch = _batch_of(method)
-        texts = _texts({"method": method, "semantics": semantics, "iterations": iterations,
-                        "memory_budget": memory_budget, "batch": batch, **options})
-        certifier = self._certifier(texts, threads, decide, decide_seconds)
+            batch = batch_of(method)
+        given = texts({"method": method, "semantics": semantics, "iterations": iterations,
+                       "memory_budget": memory_budget, "batch": batch, "norm": norm, **options})
+        certifier = self._certifier(given, threads, decide, decide_seconds)
         group = threads if decide else 64 * threads  # between which signals are seen
         status: List[str] = []
         answers: List[int] = []
@@ -611,13 +465,13 @@ class Model:
         return Certified(status, np.array(answers, np.intp), np.array(rivals, np.intp),
                          np.array(margins, np.float32), examples)
 
-    def _certifier(self, texts: Dict[str, str], threads: int, decide: bool, seconds: float
+    def _certifier(self, given: Dict[str, str], threads: int, decide: bool, seconds: float
                    ) -> "_native.Certifier":
-        key = (tuple(sorted(texts.items())), threads, decide, seconds)
+        key = (tuple(sorted(given.items())), threads, decide, seconds)
         with self._lock:
             if self._certified is not None and self._certified[0] == key:
                 return self._certified[1]
-        made = self._native.certifier(_native.Options(texts, threads), decide, seconds)
+        made = self._native.certifier(_native.Options(given, threads), decide, seconds)
         with self._lock:
             self._certified = (key, made)
         return made
@@ -661,10 +515,10 @@ class Model:
             Error: BF31xx files and names; BF32xx the compiler; those of bounds() and verify().
         """
         source = Path(path)
-        texts = _texts({"method": method, "semantics": semantics, "iterations": iterations,
-                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
-                        "norm": norm, **options})
-        plan, rows, more = self._code(texts, workers, C, d, target, arithmetic, name, property,
+        given = texts({"method": method, "semantics": semantics, "iterations": iterations,
+                       "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
+                       "norm": norm, **options})
+        plan, rows, more = self._code(given, workers, C, d, target, arithmetic, name, property,
                                       decide, single_file, dispatch, library, cxx, cxx_flags)
         return list(self._native.compile_to_files(source, plan, rows.rows, rows.offsets, more))
 
@@ -676,10 +530,10 @@ class Model:
              name: Optional[str] = None, decide: bool = False, single_file: bool = False,
              dispatch: bool = False, norm: str = "linf", **options: Any) -> Dict[str, bytes]:
         """What compile() writes, as {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}."""
-        texts = _texts({"method": method, "semantics": semantics, "iterations": iterations,
-                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
-                        "norm": norm, **options})
-        plan, rows, more = self._code(texts, workers, C, d, target, arithmetic, name, property,
+        given = texts({"method": method, "semantics": semantics, "iterations": iterations,
+                       "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
+                       "norm": norm, **options})
+        plan, rows, more = self._code(given, workers, C, d, target, arithmetic, name, property,
                                       decide, single_file, dispatch, False, "", ())
         return self._native.compile(stem, plan, rows.rows, rows.offsets, more)
 
@@ -692,17 +546,17 @@ class Model:
             return "", Path(property)
         return property, None
 
-    def _code(self, texts: Dict[str, str], workers: int, C: Optional[npt.ArrayLike],
+    def _code(self, given: Dict[str, str], workers: int, C: Optional[npt.ArrayLike],
               d: Optional[npt.ArrayLike], target: str, arithmetic: str, name: Optional[str],
               property: Union[None, str, "os.PathLike[str]", Property], decide: bool,
               single_file: bool, dispatch: bool, library: bool, cxx: str, cxx_flags: Sequence[str]
-              ) -> Tuple["_native.Options", _Rows, Dict[str, Any]]:
+              ) -> Tuple["_native.Options", Rows, Dict[str, Any]]:
         text, file = ("", None) if property is None else self._property(property)
-        more = {"target": target, "arithmetic": _choice(_ARITHMETIC, arithmetic, "arithmetic"),
+        more = {"target": target, "arithmetic": choice(_ARITHMETIC, arithmetic, "arithmetic"),
                 "name": name or "", "property": text, "property_file": file, "decide": decide,
                 "single_file": single_file, "dispatch": dispatch, "library": library, "cxx": cxx,
                 "cxx_flags": list(cxx_flags)}
-        return _native.Options(texts, workers), _Rows(C, d, self.output_count), more
+        return _native.Options(given, workers), Rows(C, d, self.output_count), more
 
     def report(self, lower: Optional[Boxes] = None, upper: Optional[Boxes] = None, *,
                method: str = "crown", C: Optional[npt.ArrayLike] = None,
@@ -720,11 +574,11 @@ class Model:
         if lower is not None and upper is not None:
             low, high, _ = self._arrays.boxes(lower, upper)
             low, high = low.astype(np.float64), high.astype(np.float64)
-        rows = _Rows(C, d, self.output_count)
-        texts = _texts({"method": method, "semantics": semantics, "iterations": iterations,
-                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
+        rows = Rows(C, d, self.output_count)
+        given = texts({"method": method, "semantics": semantics, "iterations": iterations,
+                       "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
                         **options})
-        return Report(self._native.report(_native.Options(texts, 1), rows.rows, rows.offsets, low, high))
+        return Report(self._native.report(_native.Options(given, 1), rows.rows, rows.offsets, low, high))
 
     # ---- pickling
 
@@ -733,10 +587,6 @@ class Model:
         if isinstance(data, str):
             data = Path(data).read_bytes()
         return _again, (data, self._name, self.sha256, self._cut, self._derived)
-
-
-def _batch_of(method: str) -> int:
-    return _BATCH[_choice(_CHOICES["method"], method, "method")]
 
 
 def _again(data: bytes, name: str, sha256: str, cut: _Cut,
@@ -750,101 +600,11 @@ def _again(data: bytes, name: str, sha256: str, cut: _Cut,
     return Model(native, name, data, cut, derived)
 
 
-def _exported(module: Any, example: Any) -> bytes:
-    """A torch.nn.Module as ONNX, exported in memory."""
-    import inspect
-    import io
-    import warnings
-
-    torch: Any = sys.modules["torch"]
-    if example is None:
-        raise TypeError("a torch.nn.Module needs an example input: load(module, example=x)")
-    buffer = io.BytesIO()
-    arguments = example if isinstance(example, tuple) else (example,)
-    # The exporter of TorchScript, the only one of old versions; the other needs more packages.
-    known = inspect.signature(torch.onnx.export).parameters
-    older = {"dynamo": False} if "dynamo" in known else {}
-    was_training = module.training
-    module.eval()
-    try:
-        with torch.no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            torch.onnx.export(module, arguments, buffer, **older)
-    finally:
-        module.train(was_training)
-    return buffer.getvalue()
-
-
-def _names(tensors: Union[None, str, Sequence[str]]) -> List[str]:
+def names_of(tensors: Union[None, str, Sequence[str]]) -> List[str]:
     return [tensors] if isinstance(tensors, str) else list(tensors or ())
 
 
-def _set(entry: Union[int, Sequence[int]]) -> List[int]:
+def set_of(entry: Union[int, Sequence[int]]) -> List[int]:
     if isinstance(entry, (int, np.integer)):
         return [int(entry)]
     return [int(each) for each in entry]
-
-
-def _token_inputs(tokens: Mapping[str, Sequence[Union[int, Sequence[int]]]]
-                  ) -> Tuple[Dict[str, List[List[int]]], Dict[str, List[int]]]:
-    """The inputs that vary, and those that are fixed."""
-    sets: Dict[str, List[List[int]]] = {}
-    fixed: Dict[str, List[int]] = {}
-    for tensor, entries in tokens.items():
-        made = [_set(entry) for entry in entries]
-        if all(isinstance(entry, (int, np.integer)) for entry in entries):
-            fixed[tensor] = [each[0] for each in made]
-        else:
-            sets[tensor] = made
-    return sets, fixed
-
-
-def load(source: Any, *, name: Optional[str] = None, example: Any = None,
-         output_tensor: Union[None, str, Sequence[str]] = None,
-         input_tensor: Union[None, str, Sequence[str]] = None,
-         shape: Optional[Mapping[str, Sequence[int]]] = None,
-         tokens: Optional[Mapping[str, Sequence[Union[int, Sequence[int]]]]] = None) -> Model:
-    """Reads a network.
-
-    Args:
-        source: the path of an ONNX file, plain or compressed by gzip; its bytes; an
-            onnx.ModelProto; or a torch.nn.Module, which is exported in memory.
-        name: in messages and of symbols; by default the file's name.
-        example: of a torch.nn.Module: an input, with a leading axis of 1, or a tuple of inputs.
-        output_tensor: tensors of the network that are to be its outputs instead of its own, in this
-            order; what none of them depends on is not read.
-        input_tensor: tensors of the network that are to be its inputs, in this order, whatever
-            makes them; inputs of the network that something still depends on follow them.
-        shape: shapes of inputs, by name, which the file may leave open.
-        tokens: inputs of token ids, by name: for each position, in row-major order, an id or the
-            ids that may stand there. An input of plain integers alone is a constant, as a mask is;
-            any other becomes a one-hot input, see Model.ids().
-
-    Raises:
-        Error: BF10xx, all problems of the model together.
-        TypeError: the source is none of these.
-    """
-    cut = (_names(output_tensor), _names(input_tensor),
-           {tensor: [int(size) for size in sizes] for tensor, sizes in (shape or {}).items()},
-           *_token_inputs(tokens or {}))
-    if isinstance(source, (str, os.PathLike)):
-        path = os.path.abspath(os.fspath(source))
-        return Model(_native.Model.load(Path(path), cut), name or os.path.basename(path), path, cut)
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(source, torch.nn.Module):
-        data = _exported(source, example)
-        name = name or f"{type(source).__name__}.onnx"
-    elif hasattr(source, "SerializeToString"):
-        data = source.SerializeToString()
-    elif isinstance(source, (bytes, bytearray, memoryview)):
-        data = bytes(source)
-    else:
-        raise TypeError(f"a model is a path, bytes, an onnx.ModelProto or a torch.nn.Module, "
-                        f"not {type(source).__name__}")
-    name = name or "model.onnx"
-    return Model(_native.Model.from_bytes(data, name, cut), name, data, cut)
-
-
-def include() -> Path:
-    """The folder of the headers that compiled verifiers include: for -I."""
-    return Path(__file__).parent / "include"

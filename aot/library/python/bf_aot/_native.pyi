@@ -14,6 +14,8 @@ _Cut = Tuple[Sequence[str], Sequence[str], Mapping[str, Sequence[int]],
 OPTIONS: List[Tuple[str, List[str], bool]]
 __version__: str
 
+def hold_balls(lower: npt.NDArray[np.float32], upper: npt.NDArray[np.float32], norm: str) -> None: ...
+
 class Options:
     def __init__(self, more: Dict[str, str], threads: int) -> None: ...
 

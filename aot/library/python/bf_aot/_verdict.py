@@ -5,10 +5,12 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from ._show import Shown
 
 
 class Verdict(str, enum.Enum):
@@ -20,6 +22,12 @@ class Verdict(str, enum.Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+class StopEvent(Protocol):
+    """An event that ends a call, such as a threading.Event."""
+
+    def is_set(self) -> bool: ...
 
 
 class Progress(NamedTuple):
@@ -49,7 +57,7 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class VerifyResult:
+class VerifyResult(Shown):
     """A verdict, what proves it, and what it took.
 
     A result has no truth value, as there are three verdicts: compare `verdict`, or ask `verified`.
@@ -97,6 +105,12 @@ class VerifyResult:
     @property
     def falsified(self) -> bool:
         return self.verdict is Verdict.FALSIFIED
+
+    def _columns(self) -> Dict[str, Any]:
+        """The witness, a line for each input; none without one."""
+        return {"input": list(range(len(self.exact_witness))),
+                "value": [float(each) for each in self.exact_witness],
+                "exact": [str(each) for each in self.exact_witness]}
 
     def __bool__(self) -> bool:
         raise TypeError("a result may be unknown: ask result.verified or result.falsified")

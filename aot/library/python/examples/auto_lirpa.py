@@ -63,7 +63,7 @@ def main():
 
     # 2. Say what may be perturbed.
     bounded = BoundedTensor(tensors, PerturbationLpNorm(norm=np.inf, eps=EPS))
-    lower, upper = images - np.float32(EPS), images + np.float32(EPS)
+    lower, upper = bf_aot.box(tensors, EPS)
 
     # 3. Bound the outputs by intervals, and by backward bounds.
     def theirs(method, c=None):
@@ -75,9 +75,9 @@ def main():
                       lambda name=name: model.bounds(lower, upper, method=name)))
 
     # 4. The same of differences of outputs, by a matrix C.
-    c = torch.from_numpy(rows.astype(np.float32)).expand(2, -1, -1)
+    c = torch.from_numpy(np.stack([rows, rows]).astype(np.float32))
     steps.append(("CROWN of 9 differences", lambda: theirs("backward", c),
-                  lambda: model.bounds(lower, upper, method="CROWN", C=rows)))
+                  lambda: model.bounds(lower, upper, method="CROWN", C=c)))
 
     for name, their_step, our_step in steps[1:]:
         a, b = [each.detach().numpy() for each in their_step()], our_step()

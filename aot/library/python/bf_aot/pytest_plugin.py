@@ -1,0 +1,159 @@
+"""Gates in pytest: fixtures that fail a test when a network is not proven, and a report of them.
+
+pytest finds this by itself where the package is installed:
+
+    def test_digits(bf_aot_certify):
+        bf_aot_certify("digits.onnx", X, y, eps="8/255", clip=(0, 1), at_least=0.9)
+
+    def test_never_weak_left(bf_aot_verify):
+        bf_aot_verify("avoid.onnx", "head_on.vnnlib", timeout=60)
+
+`pytest --bf-aot-report FILE.json` (or FILE.html) writes what was asked and answered.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from fractions import Fraction
+from html import escape
+from pathlib import Path
+from typing import Any, Dict, Generator, List, Union
+
+import pytest
+
+_ROWS = pytest.StashKey[List[Dict[str, Any]]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("bf-aot").addoption(
+        "--bf-aot-report", metavar="FILE", default=None,
+        help="write what bf_aot_certify and bf_aot_verify asked, as .json or .html")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    path = config.getoption("--bf-aot-report")
+    if path is not None and Path(path).suffix not in (".json", ".html"):
+        raise pytest.UsageError("--bf-aot-report: the file's name must end in .json or .html")
+    config.stash[_ROWS] = []
+
+
+def _loaded(model: Any, example: Any) -> Any:
+    import bf_aot
+
+    if isinstance(model, bf_aot.Model):
+        return model
+    return bf_aot.load(model, example=example) if hasattr(model, "state_dict") else bf_aot.load(model)
+
+
+def _row(request: pytest.FixtureRequest, kind: str, model: Any, start: float, passed: bool,
+         **more: Any) -> None:
+    request.config.stash[_ROWS].append({
+        "test": request.node.nodeid, "kind": kind, "model": model.name, "sha256": model.sha256,
+        **more, "passed": passed, "seconds": round(time.monotonic() - start, 3)})
+
+
+@pytest.fixture
+def bf_aot_certify(request: pytest.FixtureRequest) -> Any:
+    """A function that fails the test where a classifier is certified around too few samples.
+
+    bf_aot_certify(model, X, y, eps, at_least=1, **options): the arguments of bf_aot.certify(); of
+    several radii each must reach `at_least`, a share from 0 to 1, or each its own of a list.
+    Returns what bf_aot.certify() returns.
+    """
+    import bf_aot
+
+    def certify(model: Any, X: Any, y: Any, eps: Any, *, at_least: Any = 1, **options: Any
+                ) -> Union["bf_aot.Certified", "bf_aot.Curve"]:
+        start = time.monotonic()
+        network = _loaded(model, X[:1])
+        found = bf_aot.certify(network, X, y, eps, **options)
+        results = found.results if isinstance(found, bf_aot.Curve) else [found]
+        radii = found.eps if isinstance(found, bf_aot.Curve) else [eps]
+        shares = list(at_least) if isinstance(at_least, (list, tuple)) else [at_least] * len(radii)
+        if len(shares) != len(radii):
+            raise ValueError(f"{len(shares)} shares for {len(radii)} radii")
+        missed = []
+        for radius, share, result in zip(radii, shares, results):
+            count = int(result.certified.sum())
+            passed = len(result.status) > 0 and count >= _exact(share) * len(result.status)
+            _row(request, "certify", network, start, passed, eps=str(radius), at_least=str(share),
+                 samples=len(result.status),
+                 **{kind: result.status.count(kind)
+                    for kind in ("certified", "falsified", "unknown", "wrong")})
+            if not passed:
+                missed.append(f"eps {radius}: {count} of {len(result.status)} samples are certified, "
+                              f"at least {share} of them is asked for")
+        if missed:
+            pytest.fail(f"{network.name}: " + "; ".join(missed), pytrace=False)
+        return found
+
+    return certify
+
+
+@pytest.fixture
+def bf_aot_verify(request: pytest.FixtureRequest) -> Any:
+    """A function that fails the test where a property is not verified.
+
+    bf_aot_verify(model, property, **options): those of Model.verify(). Returns its VerifyResult.
+    """
+
+    def verify(model: Any, property: Any, *, example: Any = None, **options: Any) -> Any:
+        start = time.monotonic()
+        network = _loaded(model, example)
+        result = network.verify(property, **options)
+        text = property if isinstance(property, str) and "(" not in property else repr(property)
+        _row(request, "verify", network, start, result.verified, property=str(text),
+             verdict=str(result.verdict))
+        if not result.verified:
+            where = f" at {[str(each) for each in result.exact_witness]}" if result.falsified else ""
+            pytest.fail(f"{network.name}: the property is {result.verdict}{where}", pytrace=False)
+        return result
+
+    return verify
+
+
+def _exact(share: Any) -> Fraction:
+    from ._arrays import exact_number
+
+    exact = exact_number(share, "at_least")
+    if not 0 <= exact <= 1:
+        raise ValueError(f"at_least is {share}: a share is from 0 to 1")
+    return exact
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    path = session.config.getoption("--bf-aot-report")
+    if path is None:
+        return
+    rows = session.config.stash[_ROWS]
+    if Path(path).suffix == ".json":
+        text = json.dumps({"checks": rows}, indent=1) + "\n"
+    else:
+        text = _page(rows)
+    Path(path).write_text(text, encoding="utf-8")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Generator[None, None, None]:
+    yield
+    rows = config.stash[_ROWS]
+    if rows:
+        passed = sum(row["passed"] for row in rows)
+        report = config.getoption("--bf-aot-report")
+        terminalreporter.write_line(f"bf-aot: {passed} of {len(rows)} checks passed"
+                                    + (f", report in {report}" if report else ""))
+
+
+def _page(rows: List[Dict[str, Any]]) -> str:
+    names = list(dict.fromkeys(name for row in rows for name in row if name != "sha256"))
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join(
+        f'<tr class="{"passed" if row["passed"] else "failed"}">'
+        + "".join(f"<td>{escape(str(row.get(name, '')))}</td>" for name in names) + "</tr>\n"
+        for row in rows)
+    return ('<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>bf-aot checks</title>\n'
+            "<style>body{font:15px sans-serif}td,th{padding:.2em .6em;text-align:left}"
+            ".failed{background:#fdd}</style>\n"
+            f"<h1>bf-aot checks</h1>\n<table><tr>{head}</tr>\n{body}</table></html>\n")
