@@ -35,7 +35,7 @@ struct CaseParts {
   bool started = false, over = false;
 };
 
-class DifferenceSearch final : public PairSearch {
+class DifferenceSearch final : public CaseSearch {
  public:
   DifferenceSearch(DifferenceBounds bounds, const Property& property, bool splits, std::size_t jobs)
       : own_(property), splits_(splits), parts_(property.cases.size()) {
@@ -44,7 +44,7 @@ class DifferenceSearch final : public PairSearch {
     while (splits && bounds_.size() < jobs) bounds_.push_back(bounds_.front().twin());
   }
 
-  void run(Cases& cases, double seconds, bool splits, const PairCalls& calls) override {
+  void run(Cases& cases, double seconds, bool splits, const CaseCalls& calls) override {
     const system::Stopwatch stopwatch;
     std::size_t open = 0;
     const auto can_go_on = [&](std::size_t index) {
@@ -181,7 +181,7 @@ class DifferenceSearch final : public PairSearch {
 
 }  // namespace
 
-std::unique_ptr<PairSearch> make_difference_search(const Graph& merged, const ModelInfo& info,
+std::unique_ptr<CaseSearch> make_difference_search(const Graph& merged, const ModelInfo& info,
                                                    const Property& property,
                                                    const Request& request) {
   if (property.rows.empty()) return nullptr;

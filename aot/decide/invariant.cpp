@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "aot/decide/differences.h"
+#include "aot/decide/mixes.h"
 #include "aot/engine/verifier/stopped_calls.h"
 #include "aot/system/progress.h"
 #include "frontend/numbers/numbers.h"
@@ -16,11 +18,13 @@
 namespace bf_aot::decide {
 namespace {
 
-constexpr int kStarts = 64;        // where steps begin that are followed
-constexpr int kSteps = 64;         // that each is followed for
-constexpr double kMargin = 0.05;   // of the box' width, beyond states that were reached
-constexpr double kWidening = 0.2;  // of what the bounds of the next state add, beyond them
-constexpr double kBeyond = 1e30;   // states that grow so far have no invariant box
+constexpr int kStarts = 64;       // where steps begin that are followed
+constexpr int kSteps = 64;        // that each is followed for
+constexpr double kMargin = 0.05;  // of the box' width, beyond states that were reached
+// Of what the bounds of the next state add, beyond them; and by how much more after each round. A
+// state that forgets slowly has a wide box, which equal shares would not reach.
+constexpr double kWidening = 0.2, kWiden = 1.3;
+constexpr double kBeyond = 1e30;  // states that grow so far have no invariant box
 constexpr double kLeastQuestion = 0.5;
 
 class InvariantSearch {
@@ -43,15 +47,20 @@ class InvariantSearch {
 
   Invariant run() {
     follow_steps();
-    host_ = make_host(network_.graph(), info_, request_, request_.method.value_or(Method::kCrown));
-    stopped_calls_.include(*host_);
+    const Method method = request_.method.value_or(Method::kCrown);
+    // Evaluation in float32 may round a mix to beyond what it is a mix of.
+    if (request_.compile.planner.semantics == Semantics::kReal)
+      mixed_.emplace(network_.graph(), info_, request_, method);
+    else
+      host_ = make_host(network_.graph(), info_, request_, method);
+    stopped_calls_.include(mixed_ ? mixed_->host() : *host_);
     stopped_calls_.run([this] { search(); });
     made_.seconds = stopwatch_.seconds();
     return std::move(made_);
   }
 
  private:
-  static constexpr std::size_t kBoundsAlone = 12;  // boxes that are widened by bounds
+  static constexpr std::size_t kBoundsAlone = 24;  // boxes that are widened by bounds
 
   void search() {
     while (!is_over() && is_finite()) {
@@ -132,15 +141,20 @@ class InvariantSearch {
     });
   }
 
+  engine::Bounds bounds_of(const Box& box) const {
+    return mixed_ ? mixed_->bounds(float_box(box)) : host_->bounds(float_box(box));
+  }
+
   bool holds_by_bounds() {
-    bounds_ = host_->bounds(float_box(made_.box));
+    bounds_ = bounds_of(made_.box);
     return contains(bounds_, made_.box);
   }
 
   void widen(const engine::Bounds& bounds) {
     for (const StateElement& each : state_)
       extend(each.input, static_cast<double>(bounds.lower[each.output]),
-             static_cast<double>(bounds.upper[each.output]), kWidening);
+             static_cast<double>(bounds.upper[each.output]), widening_);
+    widening_ *= kWiden;
     round_state();
   }
 
@@ -182,7 +196,7 @@ class InvariantSearch {
             std::max(high, static_cast<double>(bf::float_up(first_.upper[each.input])));
       }
       if (box == made_.box) return;
-      const engine::Bounds bounds = host_->bounds(float_box(box));
+      const engine::Bounds bounds = bounds_of(box);
       if (!contains(bounds, box)) return;
       ++made_.rounds;
       made_.box = std::move(box);
@@ -198,8 +212,10 @@ class InvariantSearch {
   const InvariantSettings& settings_;
   const RequestCalls& calls_;
   std::int64_t outputs_ = 0;
-  std::unique_ptr<const engine::HostVerifier> host_;
-  engine::Bounds bounds_;  // of the box
+  std::optional<MixedBounds> mixed_;                  // in real arithmetic
+  std::unique_ptr<const engine::HostVerifier> host_;  // else
+  engine::Bounds bounds_;                             // of the box
+  double widening_ = kWidening;
   const system::Stopwatch stopwatch_;
   engine::StoppedCalls stopped_calls_{[this] { return is_over(); }};
   Invariant made_;

@@ -6,6 +6,7 @@
 #include "aot/build/compile.h"
 #include "aot/build/frontend_result.h"
 #include "aot/decide/difference_search.h"
+#include "aot/decide/mixes.h"
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/property/tokens.h"
 #include "aot/engine/verifier/make_verifier.h"
@@ -180,9 +181,11 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   Outcome outcome;
   try {
     DecisionCalls made = decision_calls(maker, calls);
-    if (real && property.networks.size() == 2)
-      made.make_pair_search = [&] {
-        return make_difference_search(network.graph(), info, property, request);
+    if (real && !of_tokens)
+      made.make_case_search = [&] {
+        return property.networks.size() == 2
+                   ? make_difference_search(network.graph(), info, property, request)
+                   : make_mix_search(network.graph(), info, property, request);
       };
     outcome = (of_tokens ? decide_tokens : static_cast<Decision*>(decide))(
         checked ? *checked : network, property, settings, made);

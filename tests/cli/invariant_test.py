@@ -83,6 +83,42 @@ class Invariant(Case):
         output, _ = self.run_tool("verify", path, "holds.vnnlib")
         self.assertTrue(output.startswith("verified"), output)
 
+    def gated(self, moved):
+        """h' = (1 - z) n + z h or n + z (h - n), whose gates z are near 1: the exporters' forms of a GRU."""
+        rng = random.Random(5)
+        gates, fresh = ([rng.uniform(-1, 1) for _ in range(18)] for _ in range(2))
+        nodes = [node("Concat", ["x", "h"], "xh", attributes='attribute { name: "axis" i: 1 type: INT }'),
+                 node("MatMul", ["xh", "a"], "az"), node("Add", ["az", "three"], "zz"),
+                 node("Sigmoid", ["zz"], "z"), node("MatMul", ["xh", "b"], "bn"), node("Tanh", ["bn"], "n")]
+        if moved:
+            nodes += [node("Sub", ["h", "n"], "d"), node("Mul", ["d", "z"], "p"), node("Add", ["p", "n"], "next")]
+        else:
+            nodes += [node("Sub", ["one", "z"], "rest"), node("Mul", ["rest", "n"], "p"),
+                      node("Mul", ["z", "h"], "q"), node("Add", ["p", "q"], "next")]
+        initializers = [tensor("a", (6, 3), gates), tensor("b", (6, 3), fresh), tensor("three", (1, 3), (3, 3, 3)),
+                        tensor("one", (1, 3), (1, 1, 1))]
+        text = steps_model(nodes, initializers, {"x": (1, 3), "h": (1, 3)}, {"next": (1, 3)})
+        return write_model(self.work / "gated.onnx", text), gates, fresh
+
+    def test_gates_mix_two_states(self):
+        for moved in (False, True):
+            path, gates, fresh = self.gated(moved)
+            box = self.box([-1] * 3 + [0] * 3, [1] * 3 + [0] * 3)
+            found = self.search(path, box, "--obligation", "mix.vnnlib", state=("h:next",))
+            self.assertEqual(found["by"], "bounds")
+            low, high = found["box"]["lower"][3:], found["box"]["upper"][3:]
+            self.assertTrue(all(-1.5 < x < 1.5 for x in low + high))
+            output, _ = self.run_tool("verify", path, "mix.vnnlib")
+            self.assertTrue(output.startswith("verified"), output)
+            rng = random.Random(6)
+            h = [rng.uniform(a, b) for a, b in zip(low, high)]
+            for _ in range(2000):
+                xh = [rng.choice((-1, 1)) for _ in range(3)] + h
+                z, n = ([sum(x * w[i * 3 + k] for i, x in enumerate(xh)) for k in range(3)]
+                        for w in (gates, fresh))
+                h = [math.tanh(b) + (c - math.tanh(b)) / (1 + math.exp(-3 - a)) for a, b, c in zip(z, n, h)]
+                self.assertTrue(all(a - 1e-9 <= x <= b + 1e-9 for a, x, b in zip(low, h, high)))
+
     def test_a_closed_loop_needs_splits(self):
         """x' = x - tanh(2 x) / 4 + u: intervals alone never shrink."""
         nodes = [node("Mul", ["x", "two"], "s"), node("Tanh", ["s"], "t"), node("Mul", ["t", "k"], "c"),

@@ -71,6 +71,7 @@ order that depends on the processor: these are refused.
 | ai.onnx.ml.LinearClassifier, LinearRegressor | `post_transform` NONE, LOGISTIC, SOFTMAX; labels that are integers |
 | ai.onnx.ml.Normalizer | MAX divides by the largest element, as ONNX's text and ONNX Runtime do; ONNX's reference evaluator by the largest magnitude, which is the same unless features are negative |
 | ai.onnx.ml.Scaler | |
+| ai.onnx.ml.SVMClassifier | kernels as of SVMRegressor; integer labels, by votes of pairs of classes; scores are what pairs are told apart by; without probabilities |
 | ai.onnx.ml.SVMRegressor | kernels LINEAR, POLY of whole degree, RBF, SIGMOID; no `post_transform` |
 | ai.onnx.ml.TreeEnsemble, TreeEnsembleClassifier, TreeEnsembleRegressor | one row of features; upper bounds of each tree are those of its reachable leaves, lower ones those of all leaves below the first node that is not decided, so that splits of the input decide; SUM, AVERAGE. TreeEnsemble without BRANCH_MEMBER, and without `post_transform`, whose numbers ONNX's text and ONNX Runtime read differently |
 | qonnx.custom_op.general.BipolarQuant, Quant | constant scales, zero points and numbers of bits; rounding to the nearest integer |

@@ -136,6 +136,20 @@ def svm_regressor():
                    ([x], {**named, "kernel_type": "RBF", "one_class": 1})]
 
 
+def svm_classifier():
+    """Two and three classes. Outputs: the label and what pairs of classes are told apart by."""
+    x, outputs = X(real(3, 3)), ["label", "scores"]
+    made = []
+    for counts in ([2, 2], [1, 2, 1]):
+        classes = len(counts)
+        named = {"coefficients": real(4 * (classes - 1)).tolist(), "support_vectors": real(12).tolist(), "vectors_per_class": counts,
+                 "rho": real(classes * (classes - 1) // 2).tolist(), "kernel_params": [0.5, 0.25, 3.0],
+                 "classlabels_ints": [7, -3, 12][:classes]}
+        made += [([x], {**named, "kernel_type": kind}, outputs) for kind in ("LINEAR", "POLY", "RBF", "SIGMOID")]
+        made.append(([x], {**named, "kernel_type": "RBF", "post_transform": "LOGISTIC"}, outputs))
+    return made + [([x], {**named, "kernel_type": "LINEAR", "post_transform": "SOFTMAX"}, outputs)]
+
+
 def tree_ensemble():
     """Two trees of three nodes and of one; modes are numbers."""
     made = []
@@ -152,6 +166,7 @@ def tree_ensemble():
 
 
 FORMS = {
+    "ai.onnx.ml.SVMClassifier": svm_classifier,
     "ai.onnx.ml.SVMRegressor": svm_regressor,
     "ai.onnx.ml.TreeEnsemble": tree_ensemble,
     "com.microsoft.Attention": attention,

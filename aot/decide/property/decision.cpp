@@ -123,7 +123,7 @@ class Decision {
     for (const DecisionMethod& method : methods) {
       const bool timed = !settings_.method && method.alpha == AlphaRows::kAll;
       // Bounds of both networks are faster, and optimised ones are not.
-      if (method.method == Method::kAlphaCrown) begin_pairs();
+      if (method.method == Method::kAlphaCrown) begin_other();
       if (is_over() || (timed && !has_time_for_all())) break;
       if (!settings_.method && method.method == Method::kAlphaCrown && !can_choose_lines())
         continue;
@@ -136,7 +136,7 @@ class Decision {
         search(std::min(settings_.search_seconds,
                         std::max(kFirstSearch, kFirstShare * stopwatch_.seconds())));
     }
-    begin_pairs();
+    begin_other();
     split_and_search(branches);
   }
 
@@ -259,19 +259,19 @@ class Decision {
   }
 
   // The cases' own boxes come first: bounds of a difference prove much or little.
-  void begin_pairs() {
-    if (asked_for_pairs_ || is_over() || settings_.branch_seconds <= 0) return;
-    asked_for_pairs_ = true;
+  void begin_other() {
+    if (asked_for_other_ || is_over() || settings_.branch_seconds <= 0) return;
+    asked_for_other_ = true;
     const system::Stopwatch making;
-    pairs_ = calls_.make_pair_search();
+    other_ = calls_.make_case_search();
     outcome_.make_seconds += making.seconds();
     pair(kPairShare * std::min(settings_.branch_seconds, settings_.bound_seconds), false);
   }
 
   void pair(double seconds, bool splits) {
-    if (pairs_ == nullptr || is_over() || seconds <= 0 || pairs_->is_over()) return;
+    if (other_ == nullptr || is_over() || seconds <= 0 || other_->is_over()) return;
     const system::Stopwatch deciding;
-    PairCalls calls;
+    CaseCalls calls;
     calls.stop = calls_.stop;
     calls.progress = [this](std::uint64_t boxes, double closed) {
       DecisionProgress of;
@@ -280,8 +280,8 @@ class Decision {
       of.proven = closed;
       calls_.progress(of);
     };
-    pairs_->run(cases_, seconds, splits, calls);
-    outcome_.pairs = pairs_->totals();
+    other_->run(cases_, seconds, splits, calls);
+    outcome_.pairs = other_->totals();
     outcome_.decide_seconds += deciding.seconds();
   }
 
@@ -299,7 +299,7 @@ class Decision {
       else if (turn > kFirstTurn || speaks_of_inputs(property_))
         split(std::min(turn * kNeuronShare, left_to_split()));
       pair(std::min(turn * kNeuronShare, left_to_split()), true);
-      const bool split_more = (branches || splits_neurons_ || pairs_ != nullptr) &&
+      const bool split_more = (branches || splits_neurons_ || other_ != nullptr) &&
                               left_to_split() > 0 && !is_split_up();
       const double left = settings_.search_seconds - searched_;
       // Search at least once; while splits remain, for at most a share of the turn.
@@ -313,7 +313,7 @@ class Decision {
   bool is_split_up() const {
     return (!branches_ || branches_->is_over()) &&
            (neurons_ ? neurons_->is_over() : !splits_neurons_) &&
-           (pairs_ == nullptr || pairs_->is_over());
+           (other_ == nullptr || other_->is_over());
   }
 
   // The verifier whose neurons are split. It is the last method's, or one of its own where that one
@@ -476,8 +476,8 @@ class Decision {
   bool splits_neurons_ = false;  // there are neurons to split, as far as is known
   std::optional<BranchSearch> branches_;  // on made_
   std::optional<NeuronSearch> neurons_;   // on made_, or on of_neurons_
-  std::unique_ptr<PairSearch> pairs_;     // null: there is none
-  bool asked_for_pairs_ = false;
+  std::unique_ptr<CaseSearch> other_;     // null: there is none
+  bool asked_for_other_ = false;
   unsigned searches_ = 0;
   double searched_ = 0;  // seconds
   double bounding_ = 0;  // seconds of the last method's bounds

@@ -80,24 +80,24 @@ struct PairTotals {
   double seconds = 0;
 };
 
-struct PairCalls {
+struct CaseCalls {
   StopAsked stop = [] { return false; };
   // Called now and then with the boxes that were bounded, and the part of all cases that is closed.
   std::function<void(std::uint64_t boxes, double closed)> progress = [](std::uint64_t, double) {};
 };
 
-// Proves cases of a property of two networks by bounds of their difference, besides what verifiers
-// of both networks prove. It splits boxes where few inputs vary.
-class PairSearch {
+// Proves cases by what is known of a network besides the bounds of its layers: of the difference of
+// two networks, or of outputs that are mixes.
+class CaseSearch {
  public:
-  PairSearch() = default;
-  PairSearch(const PairSearch&) = delete;
-  PairSearch& operator=(const PairSearch&) = delete;
-  virtual ~PairSearch() = default;
+  CaseSearch() = default;
+  CaseSearch(const CaseSearch&) = delete;
+  CaseSearch& operator=(const CaseSearch&) = delete;
+  virtual ~CaseSearch() = default;
 
   // Bounds the cases' own boxes and, if splits, parts of them, for about `seconds`. Marks cases as
   // verified. Throws what calls.stop throws.
-  virtual void run(Cases& cases, double seconds, bool splits, const PairCalls& calls) = 0;
+  virtual void run(Cases& cases, double seconds, bool splits, const CaseCalls& calls) = 0;
 
   // Whether nothing is left that it could bound.
   virtual bool is_over() const = 0;
@@ -109,9 +109,9 @@ class PairSearch {
 struct DecisionCalls {
   std::function<DecisionVerifier(const DecisionMethod& asked, const NetworkForm& form)>
       make_verifier;
-  // Makes a search by differences of two networks, or null where there is none.
-  std::function<std::unique_ptr<PairSearch>()> make_pair_search = [] {
-    return std::unique_ptr<PairSearch>();
+  // Makes a search by what is known of the network besides, or null where there is none.
+  std::function<std::unique_ptr<CaseSearch>()> make_case_search = [] {
+    return std::unique_ptr<CaseSearch>();
   };
   StopAsked stop = [] { return false; };
   std::function<void(const DecisionProgress&)> progress = [](const DecisionProgress&) {};

@@ -33,9 +33,6 @@ constexpr std::array kStandard = {
 // Operators of domain ai.onnx.ml.
 constexpr std::array kMachineLearning = {
     WayOut{"ZipMap", kScores},
-    WayOut{"SVMClassifier",
-           "votes between pairs of classes have no bounds; scikit-learn's LinearSVC becomes a "
-           "LinearClassifier and its SVR an SVMRegressor, which are read"},
     WayOut{"LabelEncoder", kScores},
     WayOut{"CastMap", kScores},
     WayOut{"DictVectorizer", kScores},

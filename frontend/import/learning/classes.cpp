@@ -72,18 +72,21 @@ ValueId add_transformed(NodeImport& node, ValueId scores, const std::string& tra
        "NONE, LOGISTIC and SOFTMAX are supported");
 }
 
+void emit_labels(NodeImport& node, ValueId scores, const Classes& classes) {
+  if (!node.has_output(0)) return;
+  if (classes.labels.empty()) return emit_no_label(node);
+  const Rows each{node.shape_of(scores)[0], classes.count, 1};
+  check_comparisons(node, each);
+  emit_label(node, add_winner(node, scores, each, false, 1), classes.labels);
+}
+
 void emit_classes(NodeImport& node, ValueId scores, const Classes& classes,
                   const std::string& transform) {
-  const std::int64_t rows = node.shape_of(scores)[0];
   if (node.has_output(1)) {
     node.set_output_type(TensorProto::FLOAT);
     node.emit(1, add_transformed(node, scores, transform));
   }
-  if (!node.has_output(0)) return;
-  if (classes.labels.empty()) return emit_no_label(node);
-  const Rows each{rows, classes.count, 1};
-  check_comparisons(node, each);
-  emit_label(node, add_winner(node, scores, each, false, 1), classes.labels);
+  emit_labels(node, scores, classes);
 }
 
 void emit_two_classes(NodeImport& node, ValueId score, const Classes& classes,

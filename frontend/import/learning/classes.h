@@ -26,6 +26,10 @@ ValueId add_transformed(NodeImport& node, ValueId scores, const std::string& tra
 void emit_classes(NodeImport& node, ValueId scores, const Classes& classes,
                   const std::string& transform);
 
+// Makes output 0 of emit_classes() alone, of scores or votes. Fails at the label's readers where
+// labels are texts.
+void emit_labels(NodeImport& node, ValueId scores, const Classes& classes);
+
 // One score s decides between two classes: it is the second one where s is above the threshold.
 // Their scores are 1 - s and s, or the transform of -s and s.
 struct TwoClasses {

@@ -162,6 +162,118 @@ void import_svm_regressor(NodeImport& node) {
   node.emit(add_scale(node, add_unary(node, y, {FunctionKind::kStep}), 2, -1));
 }
 
+// How a classifier's support vectors and coefficients are laid out: those of class i are behind
+// those of the classes before, and row j - 1 (row i) of coefficients tells class i (j) from class j
+// (i) for each i < j.
+struct SupportVectors {
+  std::vector<std::int64_t> first;  // of each class, and their number
+  std::vector<double> coefficients, rho;
+  std::int64_t classes() const { return static_cast<std::int64_t>(first.size()) - 1; }
+  std::int64_t pairs() const { return classes() * (classes() - 1) / 2; }
+};
+
+SupportVectors read_support_vectors(const NodeImport& node, const Classes& classes) {
+  SupportVectors made{{0}, read_floats(node, "coefficients"), read_floats(node, "rho")};
+  const auto counts = node.ints_attribute("vectors_per_class");
+  if (!counts)
+    fail("BF1026", "", "there are no support vectors", "export a linear model as LinearClassifier");
+  for (const std::int64_t count : *counts) {
+    if (count < 0 || count > (std::int64_t{1} << 31))
+      fail("BF1012", "", fmt::format("{} support vectors of a class", count));
+    made.first.push_back(made.first.back() + count);
+  }
+  const std::int64_t all = made.first.back();
+  if (made.classes() != classes.count || classes.count < 2)
+    fail("BF1012", "",
+         fmt::format("support vectors of {} classes, {} labels", made.classes(), classes.count));
+  if (static_cast<std::int64_t>(made.rho.size()) != made.pairs() ||
+      static_cast<std::int64_t>(made.coefficients.size()) != (made.classes() - 1) * all)
+    fail("BF1012", "",
+         fmt::format("{} coefficients and {} numbers rho of {} support vectors of {} classes",
+                     made.coefficients.size(), made.rho.size(), all, made.classes()));
+  return made;
+}
+
+// What each pair of classes i < j is told apart by: it is class i above 0. [rows, pairs]
+ValueId add_pairs(NodeImport& node, ValueId kernels, const SupportVectors& vectors) {
+  const std::int64_t rows = node.shape_of(kernels)[0], all = vectors.first.back();
+  RowBuilder sums(node);
+  const auto add_class = [&](std::int64_t row, std::int64_t which, std::int64_t of) {
+    const auto part = static_cast<std::size_t>(which);
+    for (std::int64_t k = vectors.first[part]; k < vectors.first[part + 1]; ++k)
+      sums.add(row * all + k, {vectors.coefficients[static_cast<std::size_t>(of * all + k)], 0});
+  };
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::size_t pair = 0;
+    for (std::int64_t i = 0; i < vectors.classes(); ++i)
+      for (std::int64_t j = i + 1; j < vectors.classes(); ++j) {
+        sums.begin({vectors.rho[pair++], 0});
+        add_class(row, i, j - 1);
+        add_class(row, j, i);
+      }
+  }
+  return std::move(sums).finish_sums(kernels, {rows, vectors.pairs()});
+}
+
+// How many pairs each class wins: [rows, classes].
+ValueId add_votes(NodeImport& node, ValueId pairs, const SupportVectors& vectors) {
+  const std::int64_t rows = node.shape_of(pairs)[0], classes = vectors.classes();
+  const ValueId won = add_unary(node, pairs, {FunctionKind::kStep});
+  RowBuilder votes(node);
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t c = 0; c < classes; ++c) {
+      votes.begin({static_cast<double>(c), 0});  // of pairs (i, c), less those that i wins
+      std::int64_t pair = row * vectors.pairs();
+      for (std::int64_t i = 0; i < classes; ++i)
+        for (std::int64_t j = i + 1; j < classes; ++j, ++pair) {
+          if (i == c) votes.add(pair);
+          if (j == c) votes.add(pair, {-1, 0});
+        }
+    }
+  return std::move(votes).finish_sums(won, {rows, classes});
+}
+
+// Output 0: the label of the class that wins most pairs, of equals the first. Output 1: what pairs
+// are told apart by; of two classes -s and s.
+void import_svm_classifier(NodeImport& node) {
+  node.set_output_type(TensorProto::FLOAT);
+  if (node.has_attribute("prob_a") || node.has_attribute("prob_b"))
+    fail("BF1026", "", "its probabilities are found by iteration (prob_a, prob_b)",
+         "export the model without probabilities, as SVC(probability=False)");
+  const Classes classes = read_classes(node, "classlabels_ints", "classlabels_strings");
+  const SupportVectors vectors = read_support_vectors(node, classes);
+  const ValueId x = read_rows(node);
+  const Shape shape = node.shape_of(x);
+  const std::vector<double> points = read_floats(node, "support_vectors");
+  const std::int64_t count = vectors.first.back();
+  check_work(node, std::max<std::int64_t>(count, 1), element_count(shape));
+  check_work(node, count, shape[0] * vectors.pairs());
+  if (count < 1 || static_cast<std::int64_t>(points.size()) != count * shape[1])
+    fail("BF1012", "",
+         fmt::format("{} numbers of {} support vectors of {} features", points.size(), count,
+                     shape[1]));
+  const std::string transform = node.string_attribute("post_transform", "NONE");
+  const ValueId pairs =
+      add_pairs(node, add_kernel(node, x, read_kernel(node), points, count), vectors);
+  if (node.has_output(1)) {
+    ValueId scores = pairs;
+    if (vectors.pairs() == 1) {
+      if (transform != "NONE" && transform != "LOGISTIC")
+        fail("BF1026", "", fmt::format("post_transform is '{}' of one score", printable(transform)),
+             "NONE and LOGISTIC are supported");
+      RowBuilder both(node);
+      for (std::int64_t row = 0; row < shape[0]; ++row)
+        for (const double sign : {-1.0, 1.0}) {
+          both.begin();
+          both.add(row, {sign, 0});
+        }
+      scores = std::move(both).finish_sums(pairs, {shape[0], 2});
+    }
+    node.emit(1, add_transformed(node, scores, transform));
+  }
+  if (node.has_output(0)) emit_labels(node, add_votes(node, pairs, vectors), classes);
+}
+
 // Output 0: the label of the largest score, of equals the first; of one score that of its sign.
 // Output 1: the scores; of one score s 1 - s and s, or sigma(-s) and sigma(s).
 void import_linear_classifier(NodeImport& node) {
@@ -249,6 +361,15 @@ OperatorRows linear_model_operators() {
        1,
        {"coefficients", "intercepts", "post_transform", "targets"},
        kMachineLearning},
+      {"SVMClassifier",
+       import_svm_classifier,
+       1,
+       1,
+       2,
+       {"classlabels_ints", "classlabels_strings", "coefficients", "kernel_params", "kernel_type",
+        "post_transform", "prob_a", "prob_b", "rho", "support_vectors", "vectors_per_class"},
+       kMachineLearning,
+       true},
       {"SVMRegressor",
        import_svm_regressor,
        1,

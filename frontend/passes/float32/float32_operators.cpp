@@ -172,6 +172,7 @@ constexpr Float32Operator kOperators[] = {
     {"ReverseSequence", {}},
     {"RotaryEmbedding", kFused},
     {"Round", {}},
+    {"SVMClassifier", kFused},
     {"SVMRegressor", kFused},
     {"Scaler", {}},
     {"Scan", {}},

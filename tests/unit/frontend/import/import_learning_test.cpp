@@ -78,6 +78,41 @@ TEST(ImportLearning, SupportVectorRegressors) {
       .expect({1, 1}, {2.25});
 }
 
+// Classes of one, one and two support vectors: what pairs are told apart by is 0.25, -2.5 and 4 at
+// (0.5, -1), whose kernels are -1.5, 1, -0.5 and 2.
+TEST(ImportLearning, SupportVectorClassifiers) {
+  const auto classifier = [](const std::vector<double>& x) {
+    return learning("SVMClassifier")
+        .input({1, 2}, x)
+        .ints("classlabels_ints", {5, -9, 2})
+        .ints("vectors_per_class", {1, 1, 2})
+        .reals("support_vectors", {1, 2, 0, -1, 1, 1, -2, -3})
+        .reals("coefficients", {1, 1.5, 2, 0, 1, 1, 0, 0.5})
+        .reals("rho", {0.25, 0, 2})
+        .reals("kernel_params", {0, 0, 0});
+  };
+  // 0.25 - 1.5 + 1.5 > 0; 0 - 1.5 - 1 < 0; 2 + 1 + 0 + 1 > 0: each class wins a pair.
+  classifier({0.5, -1}).expect({1}, {5});
+  // Kernels 0: rho alone tells pairs apart, of which a zero is won by the second class.
+  classifier({0, 0}).expect({1}, {5});
+  const auto two = [](double x) {
+    return learning("SVMClassifier")
+        .input({1, 1}, {x})
+        .ints("classlabels_ints", {5, 9})
+        .ints("vectors_per_class", {1, 1})
+        .reals("support_vectors", {1, -1})
+        .reals("coefficients", {1, -1})
+        .reals("rho", {-1})
+        .reals("kernel_params", {0, 0, 0});
+  };
+  two(0.5).expect({1}, {9});
+  two(0.625).expect({1}, {5});
+  two(1).reals("prob_a", {1}).expect_refused("BF1026");
+  two(1).reals("rho", {-1, 2}).expect_refused("BF1012");
+  two(1).ints("vectors_per_class", {1, 2}).expect_refused("BF1012");
+  two(1).text("kernel_type", "BESSEL").expect_refused("BF1012");
+}
+
 TEST(ImportLearning, Preprocessing) {
   learning("Binarizer")
       .input({1, 3}, {-1, 0.5, 2})
