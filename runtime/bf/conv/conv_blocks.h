@@ -37,7 +37,7 @@ struct Blocks {
   static constexpr int kTile = 2;
 #endif
   static constexpr int kChannels = kIntervalChain * 4 / kBytes;  // input channels of a copy
-  // What lies on the stack: outputs of a block, numbers of inputs and sums.
+  // A block has so many outputs at most, and so many numbers of inputs and sums lie on the stack.
   static constexpr int kMostPixels = 64, kMostInputs = 49152 / kBytes, kMostSums = 32768 / kBytes;
   static_assert(2 * kMostPixels * kPanel <= kMostSums);
 };
@@ -98,7 +98,8 @@ struct BlockChain {
   std::ptrdiff_t weight[kIntervalChain];
 };
 
-// What a tile adds to: of each pixel its first input, and its sums; radii lie `radius` behind.
+// A tile adds to the sums of some pixels, and reads from the first input of each. Radii lie
+// `radius` behind their centres.
 template <typename Number>
 struct BlockTile {
   const Number* input[Blocks<Number>::kTile];
