@@ -59,6 +59,26 @@ class Jobs(TreeCase):
         for jobs in ("2", "5"):
             self.assertEqual(self.search(1, "--jobs", jobs)["boxes"], one["boxes"])
 
+    def test_the_way_does_not_hang_on_the_load(self):
+        """Steps are chosen by work that is counted: seconds only end a search."""
+        model, question, *_ = self.neurons(20)
+
+        def way():
+            found = self.run_json("verify", model, question, "--jit", "off", "--jobs", "2")
+            return found["verdict"], found["boxes"], found["neuron_nodes"]
+
+        alone = way()
+        self.assertEqual(alone[0], "verified")
+        self.assertGreater(alone[2], 50)
+        spin = [sys.executable, "-c", "while True: pass"]
+        others = [subprocess.Popen(spin) for _ in range(4 * (os.cpu_count() or 1))]
+        try:
+            self.assertEqual(way(), alone)
+        finally:
+            for other in others:
+                other.kill()
+                other.wait()
+
     def test_threads_find_a_violation(self):
         for jobs in ("1", "3"):
             found = self.run_json("verify", CONTROLLER, self.question(0.6, 0.2), *SAME_CODE, "--jobs",

@@ -125,6 +125,7 @@ class Assembler {
 
   BufferPlace place(BufferId id, std::int64_t elements = 0) const;
   const bf::ConvShape* shape(const calls::Shape& shape);
+  void share_rows(const calls::Call& call, Operation& made);
   const bf::Image* image(const calls::Image& image);
   static int window_number(LayerId tensor) { return tensor.number() + 1; }
 
@@ -353,6 +354,7 @@ Operation Assembler::call(const calls::Call& call) {
   // Arguments that the call leaves out are null, as the routine's declaration has it.
   if (const auto* const which = std::get_if<Routine>(&call.callee))
     operands.resize(signature_of(*which).parameters.size());
+  share_rows(call, made);
   const auto* const relax = std::get_if<Relax>(&entry_.step(step_));
   if (relax != nullptr && relaxes(call) && is_bent(plan_.layer(relax->layer))) {
     made.relaxed = relax->layer.number();
@@ -372,6 +374,36 @@ Operation Assembler::call(const calls::Call& call) {
   BF_CHECK(operands.size() <= kMostOperands);
   made_.operands.insert(made_.operands.end(), operands.begin(), operands.end());
   return made;
+}
+
+// Lets workers share the rows of a convolution's outputs. Each output is summed as without them.
+void Assembler::share_rows(const calls::Call& call, Operation& made) {
+  constexpr std::int64_t kWorthSharing = std::int64_t{1} << 20;  // products: tens of microseconds
+  constexpr std::int64_t kMostShares = 32;
+  const auto* const routine = std::get_if<Routine>(&call.callee);
+  if (routine == nullptr ||
+      (*routine != Routine::kConvInterval && *routine != Routine::kConvCentre))
+    return;
+  const auto at = std::ranges::find_if(call.arguments, [](const Argument& argument) {
+    return std::holds_alternative<calls::Shape>(argument);
+  });
+  BF_CHECK(at != call.arguments.end());
+  const bf::ConvShape& whole = *shape(std::get<calls::Shape>(*at));
+  const std::int64_t outputs = bf::elements(whole.batch, whole.out_channels, whole.out_size);
+  const std::int64_t products = outputs * bf::in_group(whole) * bf::taps(whole);
+  const std::int64_t rows = whole.out_size[1];
+  const std::int64_t count = std::min({products / kWorthSharing, rows, kMostShares});
+  if (whole.transposed || count < 2) return;
+  for (std::int64_t share = 0; share < count; ++share) {
+    const auto first = static_cast<int>(rows * share / count);
+    bf::ConvShape part = whole;
+    part.out_size[1] = static_cast<int>(rows * (share + 1) / count) - first;
+    part.pad[1] -= first * part.stride[1];
+    part.out.offset += first * part.out.spatial[1];
+    made.shares.push_back(keep(made_.shapes, bf::KnownShape(part)));
+  }
+  made.shape_operand = static_cast<std::uint32_t>(at - call.arguments.begin());
+  made.own = code_of_calls_.back();
 }
 
 // ---- nodes

@@ -206,6 +206,10 @@ bf_status Engine::bounds(const ExportedFunction& function, const Arguments& a, c
   if (s.cached) return cached_bounds(s, a, hook);
   CallMemory memory = memory_of(s, a);
   memory.team = team;
+  if (!s.parallel && a.executor != nullptr)  // workers without memory of their own share sums
+    if (const bf_status status =
+            bf::gather_team(a.executor, to_size(plan_->config.workers), memory.team))
+      return status;
   return run(entry(entry_kind(s)), memory, nullptr, {}, hook);
 }
 

@@ -97,6 +97,11 @@ struct Operation {
   std::uint32_t first_operand = 0, operands = 0;
   int relaxed = -1;  // kCall: the layer whose activation the call relaxes; -1: none
   bool relaxes_relu = false;
+  // kCall: shapes that stand for operand `shape_operand`, each for some rows of the outputs, so
+  // that workers share the call. Empty: nobody does.
+  std::vector<const bf::KnownShape*> shares;
+  std::uint32_t shape_operand = 0;
+  Thunk own = nullptr;  // the code that takes such shapes
   // Layers without activation whose elements the call multiplies, and their sizes, in kCall; -1:
   // none.
   std::array<int, 2> factors = {-1, -1}, factor_sizes = {};

@@ -80,7 +80,9 @@ class Runner {
   bf_status sections();
   bf_status run(const Operations& operations);
   bf_status run(const Operation& operation);
-  void call(const Operation& operation, void* result);
+  bf_status call(const Operation& operation, void* result);
+  bool is_shared(const Operation& operation, Thunk code) const;
+  bf_status call_by_shares(const Operation& operation, Thunk code, const Value* values);
   void note(const Operation& operation, const Value* values);
   Value local(calls::Local which) const;
   void define_window(const Operation& operation);
@@ -175,7 +177,7 @@ void note_ranges(std::size_t n, const void* centres, const void* belows, const v
   }
 }
 
-void Runner::call(const Operation& operation, void* result) {
+bf_status Runner::call(const Operation& operation, void* result) {
   Value values[kMostOperands];
   bf::AnyLive live[4];
   bf::AnyListed listed = {};
@@ -237,11 +239,34 @@ void Runner::call(const Operation& operation, void* result) {
   }
   if (memory_.open != nullptr || memory_.ranges != nullptr) note(operation, values);
   const Thunk code = entry_.code[operation.call].load(std::memory_order_relaxed);
-  if (memory_.seconds == nullptr) return code(values, result);
+  if (memory_.seconds == nullptr) {
+    if (is_shared(operation, code)) return call_by_shares(operation, code, values);
+    code(values, result);
+    return BF_OK;
+  }
   const auto start = std::chrono::steady_clock::now();
   code(values, result);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   (*memory_.seconds)[operation.call] += took.count();
+  return BF_OK;
+}
+
+// Code that was compiled for the call has its shape as a constant, and is called as a whole. So is
+// a call within a tile that workers share.
+bool Runner::is_shared(const Operation& operation, Thunk code) const {
+  return memory_.team.workers > 1 && noting_ == nullptr && !operation.shares.empty() &&
+         code == operation.own;
+}
+
+bf_status Runner::call_by_shares(const Operation& operation, Thunk code, const Value* values) {
+  const auto share = [&](int index, unsigned char*) {
+    Value own[kMostOperands];
+    std::copy(values, values + operation.operands, own);
+    own[operation.shape_operand].pointer = operation.shares[static_cast<std::size_t>(index)];
+    code(own, nullptr);
+  };
+  return bf::run_tiles(memory_.team, {nullptr, 0}, static_cast<int>(operation.shares.size()),
+                       share);
 }
 
 // Notes what is asked for of the neurons that a call relaxes.
@@ -365,8 +390,7 @@ bf_status Runner::iterations(const Operation& operation) {
 bf_status Runner::run(const Operation& operation) {
   switch (operation.kind) {
     case Operation::Kind::kCall:
-      call(operation, nullptr);
-      break;
+      return call(operation, nullptr);
     case Operation::Kind::kPart:
       if (hook_ != nullptr)
         hook_(task_, entry_.parts[static_cast<std::size_t>(operation.index)].c_str());
@@ -374,17 +398,17 @@ bf_status Runner::run(const Operation& operation) {
     case Operation::Kind::kBlock:
       return run(operation.body);
     case Operation::Kind::kWhenInside:
-      if (call_.inside == operation.flag) call(operation, nullptr);
+      if (call_.inside == operation.flag) return call(operation, nullptr);
       break;
     case Operation::Kind::kDefineWindow:
       define_window(operation);
       break;
     case Operation::Kind::kDefineRows:
       if (operation.flag) {
-        call(operation, rows_);
+        (void)call(operation, rows_);
         rounds_ = rows_[operation.neurons];
       } else {
-        call(operation, &count_);
+        (void)call(operation, &count_);
       }
       break;
     case Operation::Kind::kDefineRowErrors:

@@ -23,13 +23,13 @@ constexpr Signature kEvaluate = {.purpose = Purpose::kEvaluate};
 constexpr double kWorthSharing = 2e-3;
 
 std::size_t workers_of(const Plan& plan) {
-  if (plan.parallel.workers == 1) return 1;
+  if (plan.config.workers == 1) return 1;
   const double seconds = std::max(predicted_seconds(plan, EntryKind::kBounds),
                                   predicted_seconds(plan, EntryKind::kSpecBounds));
   const bf_executor* const threads = seconds < kWorthSharing ? nullptr : pool();
   return threads == nullptr
              ? 1
-             : std::min(threads->workers, static_cast<std::size_t>(plan.parallel.workers));
+             : std::min(threads->workers, static_cast<std::size_t>(plan.config.workers));
 }
 
 void expect_ok(bf_status status, const Signature& signature) {
@@ -87,7 +87,7 @@ engine::Arguments EngineVerifier::in_workspace() const {
 }
 
 Signature EngineVerifier::one_box(bool spec) const {
-  return {.spec = spec, .parallel = workers_ > 1};
+  return {.spec = spec, .parallel = workers_ > 1 && engine_->plan().parallel.workers > 1};
 }
 
 Bounds EngineVerifier::call(const Signature& signature, const input::FloatBox& box,
@@ -103,7 +103,7 @@ Bounds EngineVerifier::call(const Signature& signature, const input::FloatBox& b
   arguments.open = noted.open;
   arguments.ranges = noted.ranges;
   arguments.watch = watch_;
-  if (signature.parallel) arguments.executor = pool();
+  if (workers_ > 1) arguments.executor = pool();
   expect_ok(run(signature, arguments, hook), signature);
   return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
 }
@@ -196,7 +196,7 @@ std::vector<double> EngineVerifier::sample_times(const input::FloatBox& box,
   arguments.upper = box.upper.data();
   arguments.out_lower = lower.data();
   arguments.out_upper = upper.data();
-  if (signature.parallel) arguments.executor = pool();
+  if (workers_ > 1) arguments.executor = pool();
   run(signature, arguments);  // what makes calls faster is not measured
   return system::sample_calls([&] { run(signature, arguments); }, limits);
 }

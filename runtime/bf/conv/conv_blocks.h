@@ -37,7 +37,7 @@ struct Blocks {
   static constexpr int kTile = 2;
 #endif
   static constexpr int kChannels = kIntervalChain * 4 / kBytes;  // input channels of a copy
-  // What lies on the stack: outputs of a block, numbers of inputs and sums.
+  // A block has so many outputs at most, and so many numbers of inputs and sums lie on the stack.
   static constexpr int kMostPixels = 64, kMostInputs = 49152 / kBytes, kMostSums = 32768 / kBytes;
   static_assert(2 * kMostPixels * kPanel <= kMostSums);
 };
@@ -55,10 +55,11 @@ static constexpr ConvBlock block_of(const ConvShape& shape, int rows, int column
   return {rows, columns, reads(1, rows), reads(2, columns)};
 }
 
-// The block for which fewest inputs and panels of weights are copied.
+// The block for which fewest inputs and panels of weights are copied. Whether there is one does not
+// depend on how many rows of outputs there are: a part of an image makes the bits of the whole.
 template <typename Number>
 static constexpr ConvBlock conv_block(const ConvShape& shape) {
-  constexpr int kMostRows = 8, kLeastPixels = 4, kLeastProducts = 16;
+  constexpr int kMostRows = 8, kLeastProducts = 16;
   ConvBlock best = {0, 0, 0, 0};
   if (kVectorBytes < 16 || shape.transposed || out_group(shape) < Blocks<Number>::kLanes ||
       in_group(shape) * taps(shape) < kLeastProducts)
@@ -78,7 +79,6 @@ static constexpr ConvBlock conv_block(const ConvShape& shape) {
     const int across = ceil_div(shape.out_size[2], columns);
     columns = ceil_div(shape.out_size[2], across);
     const ConvBlock made = block_of(shape, rows, columns);
-    if (rows * columns < kLeastPixels) continue;
     constexpr int kPanelCost = 24;  // of copying weights, in pixels
     const std::int64_t cost = std::int64_t{ceil_div(shape.out_size[1], rows)} * across *
                               (made.read_rows * made.read_columns + kPanelCost);
@@ -98,7 +98,8 @@ struct BlockChain {
   std::ptrdiff_t weight[kIntervalChain];
 };
 
-// What a tile adds to: of each pixel its first input, and its sums; radii lie `radius` behind.
+// A tile adds to the sums of some pixels, and reads from the first input of each. Radii lie
+// `radius` behind their centres.
 template <typename Number>
 struct BlockTile {
   const Number* input[Blocks<Number>::kTile];
