@@ -1,5 +1,6 @@
 #include "frontend/sha256.h"
 
+#include <nettle/base16.h>
 #include <nettle/sha2.h>
 
 #include <array>
@@ -17,12 +18,8 @@ std::string sha256(std::string_view bytes) {
 }
 
 std::string hex(std::span<const std::uint8_t> bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 0xf];
-  }
+  std::string text(BASE16_ENCODE_LENGTH(bytes.size()), '\0');
+  base16_encode_update(text.data(), bytes.size(), bytes.data());
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "aot/system/terminal.h"
 
+#include <fmt/color.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -36,13 +37,13 @@ bool is_terminal(Stream stream) {
   return isatty(stream == Stream::kOutput ? STDOUT_FILENO : STDERR_FILENO) != 0;
 }
 
-Style::Style(Look look, Stream stream) {
-  if (has_colour(stream)) begin_ = look == kBold ? "\033[1m" : "\033[1;31m";
-}
+Style::Style(Look look, Stream stream) : look_(look), coloured_(has_colour(stream)) {}
 
 std::string Style::operator()(std::string_view text) const {
-  if (begin_.empty()) return std::string(text);
-  return std::string(begin_) + std::string(text) + "\033[0m";
+  if (!coloured_) return std::string(text);
+  fmt::text_style style = fmt::emphasis::bold;
+  if (look_ == kError) style |= fmt::fg(fmt::terminal_color::red);
+  return fmt::format(style, "{}", text);
 }
 
 void set_verbosity(Verbosity verbosity) {

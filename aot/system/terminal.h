@@ -20,7 +20,8 @@ class Style {
   std::string operator()(std::string_view text) const;
 
  private:
-  std::string_view begin_;  // empty: plain
+  Look look_;
+  bool coloured_;
 };
 
 // The amount of text on standard error besides errors, in the whole process.

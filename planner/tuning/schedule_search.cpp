@@ -31,13 +31,6 @@ std::string_view to_string(SearchStrategy strategy) {
   return {};
 }
 
-std::uint64_t SearchRandom::next() {
-  std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
-
 std::size_t SearchRandom::below(std::size_t count) {
   BF_CHECK(count > 0);
   return static_cast<std::size_t>(next() % count);

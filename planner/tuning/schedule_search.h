@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -25,16 +26,16 @@ struct CostSample {
   double log_ratio = 0;  // log of seconds / the default's seconds in the same turns
 };
 
-// Random numbers that are the same everywhere: splitmix64 (Steele, Lea, Flood 2014).
+// Random numbers that are the same everywhere, which those of the standard's distributions are not.
 class SearchRandom {
  public:
-  explicit SearchRandom(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next();
+  explicit SearchRandom(std::uint64_t seed) : bits_(seed) {}
+  std::uint64_t next() { return bits_(); }
   std::size_t below(std::size_t count);  // count > 0
   double uniform();                      // [0, 1)
 
  private:
-  std::uint64_t state_;
+  std::mt19937_64 bits_;
 };
 
 // Proposes which schedules of a kernel to measure next. Deterministic: equal seeds and observations

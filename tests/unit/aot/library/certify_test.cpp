@@ -178,6 +178,24 @@ TEST(LibraryCertify, nothing_is_falsified_without_an_inner_box) {
   for (const CertifiedSample& found : *results) EXPECT_EQ(found.robustness, Robustness::kUnknown);
 }
 
+TEST(LibraryCertify, boxes_are_widened_to_hold_their_balls) {
+  const std::vector<float> low = {0.1F, -2, 3, 3}, high = {0.2F, -1, 3, 4};
+  for (const Norm norm : {Norm::kL1, Norm::kL2}) {
+    std::vector<float> lower = low, upper = high;
+    hold_balls(lower, upper, 2, norm);
+    for (std::size_t i = 0; i < low.size(); ++i) {
+      const bool point = low[i] == high[i];
+      EXPECT_EQ(lower[i] < low[i], !point) << i;
+      EXPECT_EQ(upper[i] > high[i], !point) << i;
+      EXPECT_NEAR(lower[i], low[i], 1e-2);
+    }
+  }
+  std::vector<float> lower = low, upper = high;
+  hold_balls(lower, upper, 2, Norm::kLinf);
+  EXPECT_EQ(lower, low);
+  EXPECT_EQ(upper, high);
+}
+
 TEST(LibraryCertify, refuses_what_does_not_fit) {
   const Model model = load(kDigits);
   const Samples good(model, 2, 0.1F);
