@@ -16,7 +16,7 @@ class MixedBounds {
 
   const engine::HostVerifier& host() const { return *host_; }
 
-  // Of the outputs, and behind them of what they are mixes of.
+  // Bounds the outputs, and behind them what they are mixes of.
   engine::Bounds bounds(const input::FloatBox& box) const;
 
  private:

@@ -76,6 +76,7 @@ class Verify(PropertyCase):
         self.assertEqual(list(found), ["model", "property", "semantics", "verdict", "methods", "cases",
                                        "verified_cases", "boxes", "points", "branch_seconds", "neuron_nodes",
                                        "neuron_seconds",
+                                       "difference_boxes", "difference_seconds",
                                        "decide_seconds", "counterexample", "seconds",
                                        "compile_seconds"])
         self.assert_violates(found["counterexample"]["x"], found["counterexample"]["y"])

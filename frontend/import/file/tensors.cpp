@@ -60,14 +60,14 @@ constexpr Storage kElementTypes[] = {
     {TensorProto::COMPLEX64, "complex64", 0},
     {TensorProto::COMPLEX128, "complex128", 0},
     {TensorProto::BFLOAT16, "bfloat16", 2},
-    {TensorProto::FLOAT8E4M3FN, "float8e4m3fn", 0},
-    {TensorProto::FLOAT8E4M3FNUZ, "float8e4m3fnuz", 0},
-    {TensorProto::FLOAT8E5M2, "float8e5m2", 0},
-    {TensorProto::FLOAT8E5M2FNUZ, "float8e5m2fnuz", 0},
+    {TensorProto::FLOAT8E4M3FN, "float8e4m3fn", 1},
+    {TensorProto::FLOAT8E4M3FNUZ, "float8e4m3fnuz", 1},
+    {TensorProto::FLOAT8E5M2, "float8e5m2", 1},
+    {TensorProto::FLOAT8E5M2FNUZ, "float8e5m2fnuz", 1},
     {TensorProto::UINT4, "uint4", 1, 4},
     {TensorProto::INT4, "int4", 1, 4},
     {TensorProto::FLOAT4E2M1, "float4e2m1", 0},
-    {TensorProto::FLOAT8E8M0, "float8e8m0", 0},
+    {TensorProto::FLOAT8E8M0, "float8e8m0", 1},
     {TensorProto::UINT2, "uint2", 1, 2},
     {TensorProto::INT2, "int2", 1, 2},
 };
@@ -78,7 +78,25 @@ const Storage* find_type(std::int32_t type) {
   return nullptr;
 }
 
+bool is_float8_type(std::int32_t type) {
+  return type == TensorProto::FLOAT8E4M3FN || type == TensorProto::FLOAT8E4M3FNUZ ||
+         type == TensorProto::FLOAT8E5M2 || type == TensorProto::FLOAT8E5M2FNUZ ||
+         type == TensorProto::FLOAT8E8M0;
+}
+
+double float8(std::int32_t type, std::uint8_t bits) {
+  using Special = Float8Format::Special;
+  if (type == TensorProto::FLOAT8E4M3FN) return float8_to_double(bits, {3, 7, Special::kLargest});
+  if (type == TensorProto::FLOAT8E4M3FNUZ)
+    return float8_to_double(bits, {3, 8, Special::kNegative});
+  if (type == TensorProto::FLOAT8E5M2) return float8_to_double(bits, {2, 15, Special::kIeee});
+  if (type == TensorProto::FLOAT8E5M2FNUZ)
+    return float8_to_double(bits, {2, 16, Special::kNegative});
+  return float8_power_to_double(bits);
+}
+
 double raw_real(std::int32_t type, const char* bytes) {
+  if (is_float8_type(type)) return float8(type, load<std::uint8_t>(bytes));
   switch (type) {
     case TensorProto::FLOAT:
       return std::bit_cast<float>(load<std::uint32_t>(bytes));
@@ -154,6 +172,8 @@ std::int64_t typed_count(const TensorProto& proto) {
 }
 
 double typed_real(const TensorProto& proto, int i) {
+  if (is_float8_type(proto.data_type()))
+    return float8(proto.data_type(), static_cast<std::uint8_t>(proto.int32_data(i)));
   switch (proto.data_type()) {
     case TensorProto::FLOAT:
       return proto.float_data(i);
@@ -265,7 +285,7 @@ Tensor TensorReader::read(const TensorProto& proto, const std::string& where, bo
     malformed(where, fmt::format("shape {} of {} needs {} {}, but there are {}", to_string(shape),
                                  type.name, needed, typed ? "elements" : "bytes", found));
   stored += element_count(shape);
-  if (is_real_type(type.type)) {
+  if (is_real_type(type.type) || is_float8_type(type.type)) {
     Constant constant{shape, std::vector<double>(count), {}};
     if (!typed && type.type == TensorProto::FLOAT)  // nearly all weights
       read_floats(raw, constant.data);

@@ -118,7 +118,7 @@ void cast_to(NodeImport& node, ElementType from, ElementType to) {
   const ValueId x = node.input(0);
   if (to == TensorProto::BOOL && from != TensorProto::BOOL) {
     node.emit(add_scale(node, add_unary(node, x, {FunctionKind::kIsZero}), -1, 1));
-  } else if (is_integer_type(to) && is_real_type(from)) {
+  } else if (is_integer_type(to) && !is_integer_type(from)) {
     node.emit(add_trunc(node, x));
   } else {
     node.emit(x);

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "frontend/diagnostic.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/import/file/float16.h"
 #include "frontend/import/file/importer.h"
@@ -124,6 +125,41 @@ TEST(Tensors, packed_storage) {
   EXPECT_EQ(values(21, 2, "int32_data: 158"), (Doubles{14, 9}));
   EXPECT_EQ(values(26, 5, "raw_data: \"\\344\\001\""), (Doubles{0, 1, -2, -1, 1}));  // int2
   EXPECT_EQ(values(25, 5, "int32_data: [228, 2]"), (Doubles{0, 1, 2, 3, 2}));        // uint2
+}
+
+// Floats of 8 bits: the least, one, the largest, minus 1.5. A cast to integers cuts fractions off.
+TEST(Tensors, float8_storage) {
+  EXPECT_EQ(read_real("dims: 4 data_type: 17 int32_data: [1, 56, 126, 188]"),
+            (Doubles{0x1p-9, 1, 448, -1.5}));  // e4m3fn
+  EXPECT_EQ(read_real("dims: 4 data_type: 18 int32_data: [1, 64, 127, 196]"),
+            (Doubles{0x1p-10, 1, 240, -1.5}));  // e4m3fnuz
+  EXPECT_EQ(read_real("dims: 4 data_type: 19 int32_data: [1, 60, 123, 190]"),
+            (Doubles{0x1p-16, 1, 57344, -1.5}));  // e5m2
+  EXPECT_EQ(read_real("dims: 4 data_type: 20 int32_data: [1, 64, 127, 194]"),
+            (Doubles{0x1p-17, 1, 57344, -1.5}));  // e5m2fnuz
+  EXPECT_EQ(read_real("dims: 3 data_type: 24 raw_data: \"\\000\\177\\376\""),
+            (Doubles{0x1p-127, 1, 0x1p127}));  // e8m0
+  const auto refused = [](const std::string& fields) {
+    try {
+      read_real(fields);
+    } catch (const CompileError& error) {
+      return error.diagnostics().front().code;
+    }
+    return std::string("read");
+  };
+  EXPECT_EQ(refused("dims: 1 data_type: 17 int32_data: 127"), "BF1023");
+  EXPECT_EQ(refused("dims: 1 data_type: 18 int32_data: 128"), "BF1023");
+  EXPECT_EQ(refused("dims: 1 data_type: 19 int32_data: 124"), "BF1023");
+  EXPECT_EQ(refused("dims: 1 data_type: 24 int32_data: 255"), "BF1023");
+  const std::string cast = kAround + R"(node { op_type: "Cast" input: "t" output: "r"
+                                               attribute { name: "to" type: INT i: 7 } }
+                                        node { op_type: "Cast" input: "r" output: "f"
+                                               attribute { name: "to" type: INT i: 1 } }
+                                        node { op_type: "Mul" input: "x" input: "f" output: "y" }
+                                        initializer { name: "t" dims: 2 data_type: 17
+                                                      int32_data: [188, 68] } })";
+  EXPECT_EQ(evaluate(import_model_bytes(test::encode_model(cast), "m", {}).graph, {{1}})[0],
+            (Doubles{-1, 3}));
 }
 
 // x plus a tensor that is stored by its elements that are not zero: by places in a flat tensor, or
