@@ -89,10 +89,10 @@ constexpr bf::ConvShape images_of(bf::ConvShape shape, int rows) {
 // Of many channels, which go by blocks: of several rows, of parts of long rows, of more channels
 // than a chain or the panels of a block have, of groups, volumes and pixels that lie together.
 inline constexpr bf::ConvShape kBlockRows =
-    images_of(rows_of(1, 6, 40, {9, 3, 1, 1, 1, false}), 13);
+    images_of(rows_of(1, 6, 40, {7, 3, 1, 1, 1, false}), 10);
 inline constexpr bf::ConvShape kBlockParts =
     images_of(rows_of(1, 70, 20, {5, 3, 1, 1, 1, false}), 4);
-inline constexpr bf::ConvShape kBlockColumns = rows_of(1, 7, 33, {150, 3, 1, 1, 1, false});
+inline constexpr bf::ConvShape kBlockColumns = rows_of(1, 7, 33, {70, 3, 1, 1, 1, false});
 inline constexpr bf::ConvShape kBlockStrided =
     images_of(rows_of(1, 3, 18, {31, 5, 2, 1, 2, false}), 9);
 inline constexpr bf::ConvShape kBlockDilated =
@@ -100,7 +100,7 @@ inline constexpr bf::ConvShape kBlockDilated =
 inline constexpr bf::ConvShape kBlockGroups =
     images_of(rows_of(2, 40, 17, {6, 3, 1, 1, 1, false}), 3);
 inline constexpr bf::ConvShape kBlockPanels =
-    images_of(rows_of(1, 4, 300, {8, 3, 1, 1, 1, false}), 8);
+    images_of(rows_of(1, 4, 80, {8, 3, 1, 1, 1, false}), 8);
 inline constexpr bf::ConvShape kBlockWidePad = rows_of(1, 8, 19, {4, 3, 1, 1, 7, false});
 inline constexpr bf::ConvShape kBlockVolumes = volumes(rows_of(1, 12, 24, {7, 3, 1, 1, 1, false}));
 inline constexpr bf::ConvShape kBlockPixelwise = rows_of(1, 12, 21, {13, 3, 1, 1, 1, false}, true);
