@@ -162,6 +162,29 @@ class Fronts(Case):
         self.assertIn("\nproofs   0\n", output)
         self.assertIn("no certificate: the certificate could not be made within its time", errors)
 
+    def test_parts_make_the_certificate_of_one_process(self):
+        for network, question in (("collision_avoidance_6x50.onnx", "collision_avoidance_6x50_wide"),
+                                  ("digits_64x2.onnx", "digits_64x2")):
+            files = MODELS / network, MODELS / "properties" / f"{question}.vnnlib"
+            self.run_tool("verify", *files, "--proof", "whole.bfc", "--jobs", "1")
+            trees, parts = [], []
+            for i in range(3):
+                trees.append(self.work / f"{question}-{i}.json")
+                parts.append(self.work / f"{question}-{i}.bfp")
+                found = self.run_json("verify", *files, "--part", f"{i}/3", "--save-part", trees[i], "--proof",
+                                      parts[i], "--search", "0", "--jobs", "2")
+                self.assertEqual((found["verdict"], found["proof"]["bytes"]), ("closed", parts[i].stat().st_size))
+            given = [word for part in parts for word in ("--proof-part", part)]
+            found = self.run_json("merge", *trees, *given, "--proof", "joined.bfc")
+            self.assertEqual(found["proof"]["bytes"], (self.work / "joined.bfc").stat().st_size)
+            self.assertEqual((self.work / "joined.bfc").read_bytes(), (self.work / "whole.bfc").read_bytes())
+            self.assertEqual(check((*files, self.work / "joined.bfc")), 0)
+            for wrong in (given[:4], given[:4] + given[2:4]):
+                self.assert_refused("BF3023", "merge", *trees, *wrong, "--proof", "none.bfc", says=("all parts",))
+            for cut in (b"BFP1", parts[0].read_bytes()[:-3], parts[1].read_bytes()[:5] + b"\x09"):
+                parts[0].write_bytes(cut)
+                self.assert_refused("BF3023", "merge", *trees, *given, "--proof", "none.bfc")
+
     def test_samples(self):
         folder = MODELS / "examples" / "robustness"
         asked = ("certify", folder / "digits_cnn.onnx", "--data", folder / "digits_test.npz", "--scale", "16",

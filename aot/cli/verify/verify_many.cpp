@@ -22,9 +22,9 @@ int jobs_of(const VerifyArguments& arguments) {
 // Options of this command that are about many questions, or about each. Of the table, plans in this
 // process have those that the library takes; the rest would be left out of what is answered.
 constexpr std::string_view kOfInstances[] = {
-    "instances", "results", "jobs",   "index", "counterexamples", "junit",  "json",
-    "timeout",   "search",  "branch", "quiet", "verbose",         "config", "jit",
-    "proofs",    "proof-seconds"};
+    "instances", "results", "jobs",   "index",        "counterexamples", "junit",
+    "json",      "timeout", "search", "branch",       "quiet",           "verbose",
+    "config",    "jit",     "proofs", "proof-seconds"};
 
 bool goes_with_instances(std::string_view name) {
   const build::OptionRow* const row = build::find_option_row(name);
