@@ -105,6 +105,28 @@ class Certificates(Case):
             self.proven(network, question, {"verified": 0, "falsified": 3}[code])
         self.assertEqual(verdicts, {"verified", "falsified"})
 
+    def test_maxima_of_windows_and_padding(self):
+        rng = random.Random(8)
+        kernel = ints("kernel_shape", [3, 2])
+        nodes = [node("Pad", ["x", "pads", "five"], "p"), node("Identity", ["p"], "i"),
+                 node("Conv", ["i", "k"], "c"), node("MaxPool", ["c"], "m", "", kernel + ints("pads", [1, 0, 1, 1])),
+                 node("Flatten", ["m"], "f"), node("MatMul", ["f", "w"], "y")]
+        size = 2 * 3 * 4
+        pads = ('initializer { name: "pads" dims: 8 data_type: 7 ' +
+                " ".join(f"int64_data: {n}" for n in (0, 0, 1, 0, 0, 0, 0, 2)) + " }")
+        initializers = [tensor("k", (2, 1, 2, 3), numbers(rng, 12)), tensor("five", (), (0.5,)), pads,
+                        tensor("w", (size, 1), numbers(rng, size))]
+        network = write_model(self.work / "maxima.onnx", model("maxima", nodes, initializers, (1, 1, 3, 4), (1, 1)))
+        verdicts = set()
+        for limit in (6, 1.5, 0.5):
+            question = self.write("p.vnnlib", asserts(12, 1, f"(>= Y_0 {limit})"))
+            code = self.run_json("verify", network, question, code=None)["verdict"]
+            verdicts.add(code)
+            proof = self.proven(network, question, {"verified": 0, "falsified": 3}[code])
+            self.assertEqual(check((network, question, self.work / "answer.bfc"), {"verified": 0, "falsified": 3}[code]),
+                             {"verified": 0, "falsified": 3}[code], len(proof))
+        self.assertEqual(verdicts, {"verified", "falsified"})
+
     def test_groups_and_residual_sums(self):
         rng = random.Random(6)
         nodes = [node("Conv", ["x", "k"], "c", "", 'attribute { name: "group" type: INT i: 2 }' +
