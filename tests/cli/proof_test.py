@@ -157,6 +157,61 @@ class Certificates(Case):
                             "--proof-seconds", "0.01", says=("the answer is 'verified'",))
 
 
+class RandomProofs(Case):
+    """Random small networks: what is answered has a certificate, which both checkers take."""
+
+    def random_network(self, rng, path):
+        size = (1, rng.randint(1, 2), 4, 4)
+        nodes, initializers, last, channels = [], [], "x", size[1]
+        side = 4
+        for k in range(rng.randint(1, 3)):
+            kind = rng.choice(("Conv", "MaxPool", "AveragePool", "Residual"))
+            if kind == "Conv":
+                outs = rng.randint(1, 2)
+                initializers += [tensor(f"k{k}", (outs, channels, 3, 3), numbers(rng, outs * channels * 9)),
+                                 tensor(f"b{k}", (outs,), numbers(rng, outs))]
+                nodes += [node("Conv", [last, f"k{k}", f"b{k}"], f"c{k}", "", ints("pads", [1] * 4)),
+                          node("Relu", [f"c{k}"], f"t{k}")]
+                channels = outs
+            elif kind == "Residual":
+                initializers.append(tensor(f"k{k}", (channels, channels, 1, 1), numbers(rng, channels ** 2)))
+                nodes += [node("Conv", [last, f"k{k}"], f"c{k}"), node("Relu", [f"c{k}"], f"r{k}"),
+                          node("Sub" if rng.random() < 0.5 else "Add", [f"r{k}", last], f"t{k}")]
+            else:
+                nodes.append(node(kind, [last], f"t{k}", "", ints("kernel_shape", [2, 2])))
+                side -= 1
+            last = f"t{k}"
+        flat = channels * side * side
+        initializers.append(tensor("w", (flat, 2), numbers(rng, flat * 2)))
+        nodes += [node("Flatten", [last], "f"), node("MatMul", ["f", "w"], "y")]
+        return write_model(path, model("random", nodes, initializers, size, (1, 2))), size[1] * 16
+
+    def test_questions_of_random_networks(self):
+        rng, answers = random.Random(11), []
+        for k in range(8):
+            network, inputs = self.random_network(rng, self.work / f"{k}.onnx")
+            middle = rng.uniform(-0.5, 0.5)
+            for limit in (rng.uniform(0, 1), rng.uniform(2, 4)):
+                parts = [f"(>= Y_0 {limit:.3f})", f"(<= (+ Y_1 (* 2 Y_0)) -{2 * limit:.3f})"]
+                question = self.write("p.vnnlib", asserts(
+                    inputs, 2, f"({rng.choice(('or', 'and'))} {' '.join(parts)})", f"{middle - 0.06:.3f}",
+                    f"{middle + 0.06:.3f}"))
+                proof = self.work / "p.bfc"
+                output, errors = self.run_tool("verify", network, question, "--proof", proof, "--proof-seconds", "10",
+                                               "--search", "2", "--branch", "2", "--json", code=None)
+                found = json.loads(output)
+                if "proof" not in found:
+                    answers.append(found.get("verdict", "none"))
+                    continue
+                code = {"verified": 0, "falsified": 3}[found["verdict"]]
+                small = proof.stat().st_size < 400
+                self.assertEqual(check((network, question, proof), code if small else None), code, (k, limit))
+                answers.append(code)
+        self.assertGreaterEqual(answers.count(0), 5, answers)
+        self.assertGreaterEqual(answers.count(3), 1, answers)
+        self.assertLessEqual(len([a for a in answers if a not in (0, 3)]), 3, answers)
+
+
 class Fronts(Case):
     """Whatever decides writes certificates, too."""
 
