@@ -59,7 +59,7 @@ class SlopeSearch {
 
   const bf_check::Network& network_;
   double value_unit_;
-  // By layer; copies of this object share them.
+  // The weights by layer, which copies of this object share.
   std::shared_ptr<const std::vector<std::vector<double>>> weights_;
   std::vector<double> sums_, values_;  // by element
   std::vector<double> arrived_;        // by neuron: the coefficient of its ReLU
