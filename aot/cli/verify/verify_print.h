@@ -6,9 +6,9 @@
 #include <string>
 
 #include "aot/cli/verify/verify_arguments.h"
-#include "aot/prove/proof_file.h"
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/property/decision.h"
+#include "aot/prove/proof_file.h"
 #include "aot/system/progress.h"
 #include "frontend/property/property.h"
 
