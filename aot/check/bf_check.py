@@ -1,9 +1,7 @@
-"""Checks a certificate in exact rational arithmetic: bf_check.py MODEL PROPERTY CERTIFICATE.
+"""The readable twin of bf-check, for small proofs: bf_check.py MODEL PROPERTY CERTIFICATE.
 
-The readable twin of bf-check, for small proofs: the same files, records and exit codes
-(docs/reference/certificate.md), and nothing but Python's integers and fractions. Coefficients are exact here; only the
-choices that the certificate leaves to a rule are rounded, and bounds, outwards, to the certificate's grid.
-"""
+Nothing but Python's integers and fractions (docs/reference/certificate.md). Coefficients are exact here; only choices
+that the certificate leaves to a rule are rounded, and bounds, outwards, to the certificate's grid."""
 
 import copy
 import hashlib
@@ -17,17 +15,13 @@ import sys
 from fractions import Fraction
 
 
-class Refused(Exception):
-    """A file that the checker does not take."""
+# A file that the checker does not take; a certificate that proves nothing.
+Refused, NotProven = type("Refused", (Exception,), {}), type("NotProven", (Exception,), {})
 
 
-class NotProven(Exception):
-    """A certificate that proves nothing."""
-
-
-def expect(condition, why):
+def expect(condition, why, error=Refused):
     if not condition:
-        raise Refused(why)
+        raise error(why)
 
 
 # ---- ONNX files ------------------------------------------------------------------------------------------------------
@@ -58,18 +52,17 @@ def fields(data):
     return found
 
 
-def signed(value):
-    return value - 2**64 if value >= 2**63 else value
+signed = lambda value: value - 2**64 if value >= 2**63 else value  # noqa: E731
 
 
 def repeated(values, code):
     # The numbers of a repeated field, which may be packed. code: of struct, or None for varints.
     numbers = []
     for value in values:
+        at = 0
         if isinstance(value, int):
             numbers.append(signed(value))
         elif code is None:
-            at = 0
             while at < len(value):
                 number, at = varint(value, at)
                 numbers.append(signed(number))
@@ -84,12 +77,8 @@ def exact(number):
     return Fraction(number)  # of a float: its exact value
 
 
-def of(message, number):
-    return [value for key, value in message if key == number]
-
-
-def last(message, number, otherwise):
-    return (of(message, number) or [otherwise])[-1]
+of = lambda message, number: [value for key, value in message if key == number]  # noqa: E731
+last = lambda message, number, otherwise: (of(message, number) or [otherwise])[-1]  # noqa: E731
 
 
 # Element type: the code of raw data, the field that else holds the elements, and its code.
@@ -138,8 +127,8 @@ class Node:
 def graph_input(data):
     message = fields(data)
     kind = fields(last(fields(last(message, 2, b"")), 1, b""))
-    shape = [last(fields(x), 1, 1) for x in of(fields(last(kind, 2, b"")), 1)]
-    shape = [1 if isinstance(extent, bytes) else signed(extent) for extent in shape]
+    extents = [last(fields(x), 1, 1) for x in of(fields(last(kind, 2, b"")), 1)]
+    shape = [1 if isinstance(extent, bytes) else signed(extent) for extent in extents]
     return last(message, 1, b"").decode("latin-1"), shape, last(kind, 1, 0)
 
 
@@ -202,24 +191,18 @@ class Rules:
 
     def scale(self, a, b):
         shape = shape_of_both(a.shape, b.shape)
-        rows = [([(x, y)], Fraction(0)) for x, y in zip(spread(a, shape), spread(b, shape))]
-        return self.sums(shape, rows, not a.computed)
+        pairs = zip(spread(a, shape), spread(b, shape))
+        return self.sums(shape, [([pair], Fraction(0)) for pair in pairs], not a.computed)
 
     def Add(self, n, a, b, factor=1):
-        shape = shape_of_both(a.shape, b.shape)
-        rows = []
+        shape, rows = shape_of_both(a.shape, b.shape), []
         for x, y in zip(spread(a, shape), spread(b, shape)):
-            terms, bias = [], Fraction(0)
-            for value, weight, computed in ((x, 1, a.computed), (y, factor, b.computed)):
-                if computed:
-                    terms.append((value, Fraction(weight)))
-                else:
-                    bias += weight * value
-            rows.append((terms, bias))
+            sides = [(x, Fraction(1), a.computed), (y, Fraction(factor), b.computed)]
+            rows.append(([(value, weight) for value, weight, computed in sides if computed],
+                         sum((value * weight for value, weight, computed in sides if not computed), Fraction(0))))
         return self.sums(shape, rows, not (a.computed or b.computed))
 
-    def Sub(self, n, a, b):
-        return self.Add(n, a, b, -1)
+    Sub = lambda self, n, a, b: self.Add(n, a, b, -1)  # noqa: E731
 
     def Mul(self, n, a, b):
         expect(not (a.computed and b.computed), "a product of two computed tensors is not in the checker's table")
@@ -230,8 +213,8 @@ class Rules:
         return self.scale(a, Tensor(b.shape, [1 / x for x in b.data]))
 
     def Relu(self, n, a):
-        make = (lambda x: self.network.add("relu", x)) if a.computed else (lambda x: max(x, Fraction(0)))
-        return Tensor(a.shape, [make(x) for x in a.data], a.computed)
+        make = self.network.add if a.computed else lambda _, x: max(x, Fraction(0))
+        return Tensor(a.shape, [make("relu", x) for x in a.data], a.computed)
 
     def product(self, rows, inner, columns, a, b, at, bt, shape, scale=1, bias=None):
         expect(not (a.computed and b.computed), "a product of two computed tensors is not in the checker's table")
@@ -292,27 +275,45 @@ class Rules:
             rows.append((terms, bias.data[out] if bias else Fraction(0)))
         return self.sums([x.shape[0], outs] + places, rows, not x.computed)
 
+    def pooled(self, n, x):
+        # The shape of the places, and what each reads, in the order of taps.
+        places, windows = self.windows(n, x, n.get("kernel_shape", []))
+        expect(all(windows), "a window lies in the padding alone")
+        return x.shape[:2] + places, [[(image * x.shape[2] + row) * x.shape[3] + column for _, row, column in window]
+                                      for image in range(math.prod(x.shape[:2])) for window in windows]
+
     def AveragePool(self, n, x):
-        size = n.get("kernel_shape", [])
-        places, windows = self.windows(n, x, size)
-        rows = []
-        for image, window in itertools.product(range(x.shape[0] * x.shape[1]), windows):
-            expect(window, "a window lies in the padding alone")
-            weight = Fraction(1, math.prod(size) if n.get("count_include_pad", 0) else len(window))
-            read = [x.data[(image * x.shape[2] + row) * x.shape[3] + column] for _, row, column in window]
-            rows.append(([(y, weight) for y in read], Fraction(0)))
-        return self.sums(x.shape[:2] + places, rows, not x.computed)
+        shape, read = self.pooled(n, x)
+        weight = lambda at: Fraction(1, math.prod(n["kernel_shape"]) if n.get("count_include_pad", 0) else len(at))
+        return self.sums(shape, [([(x.data[i], weight(at)) for i in at], Fraction(0)) for at in read], not x.computed)
+
+    def MaxPool(self, n, x):
+        # Maxima of neighbours in the order of taps, until one is left: max(a, b) = a + max(b - a, 0).
+        shape, read = self.pooled(n, x)
+        expect(not n.get("storage_order", 0), "storage_order is not in the checker's table")
+        left = [self.moved(x, shape, [at[tap if tap < len(at) else 0] for at in read])
+                for tap in range(max(map(len, read)))]
+        while len(left) > 1:
+            pairs = [self.Add(n, a, self.Relu(n, self.Sub(n, b, a))) for a, b in zip(left[::2], left[1::2])]
+            left = pairs + left[len(pairs) * 2:]
+        return left[0]
+
+    def Pad(self, n, x, pads, value=None):
+        axes, filler = len(x.shape), value.data[0] if value else Fraction(0)
+        expect(n.get("mode", "constant") == "constant" and not pads.computed and min(pads.data) >= 0 and
+               len(pads.data) == 2 * axes and not (value and value.computed), "such a Pad is not in the checker's table")
+        before, after = ([int(p) for p in part] for part in (pads.data[:axes], pads.data[axes:]))
+        shape = [sum(extents) for extents in zip(x.shape, before, after)]
+        filler = self.network.add("affine", [], filler) if x.computed else filler
+        inside = dict(zip(itertools.product(*(range(b, b + a) for a, b in zip(x.shape, before))), x.data))
+        return Tensor(shape, [inside.get(i, filler) for i in itertools.product(*map(range, shape))], x.computed)
 
     def moved(self, x, shape, source):
         return Tensor(shape, [x.data[i] for i in source], x.computed, x.integral)
 
-    def Identity(self, n, x):
-        return x
-
-    Dropout = Identity
+    Identity = Dropout = lambda self, n, x: x  # noqa: E731
 
     def Constant(self, n):
-        expect(isinstance(n.get("value"), Tensor), "a constant without attribute value is not in the checker's table")
         return n["value"]
 
     def Flatten(self, n, x):
@@ -331,14 +332,14 @@ class Rules:
     def Transpose(self, n, x):
         perm = n.get("perm", list(range(len(x.shape)))[::-1])
         expect(sorted(perm) == list(range(len(x.shape))), "perm is no permutation")
-        strides = [math.prod(x.shape[i + 1:]) for i in range(len(x.shape))]
-        indices = itertools.product(*(range(x.shape[p]) for p in perm))
-        return self.moved(x, [x.shape[p] for p in perm], [sum(i * strides[p] for i, p in zip(index, perm))
-                                                          for index in indices])
+        strides, shape = [math.prod(x.shape[i + 1:]) for i in range(len(x.shape))], [x.shape[p] for p in perm]
+        indices = itertools.product(*map(range, shape))
+        return self.moved(x, shape, [sum(i * strides[p] for i, p in zip(index, perm)) for index in indices])
 
 
 ATTRIBUTES = {"AveragePool": "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides",
               "Constant": "value", "Conv": "auto_pad dilations group kernel_shape pads strides", "Flatten": "axis",
+              "MaxPool": "auto_pad ceil_mode dilations kernel_shape pads storage_order strides", "Pad": "mode",
               "Gemm": "alpha beta transA transB", "Reshape": "allowzero", "Transpose": "perm", "Dropout": "ratio seed"}
 OPERATORS = [name for name in vars(Rules) if name[0].isupper()]
 
@@ -353,7 +354,7 @@ def run(model, inputs, network):
                f"operator {node.op} is not in the checker's table")
         expect(all(not x or x in values for x in node.inputs), f"operator {node.op} reads what no earlier node makes")
         read = [values[x] if x else None for x in node.inputs]
-        movers = ("Identity", "Reshape", "Transpose", "Flatten", "Constant")
+        movers = ("Identity", "Pad", "Reshape", "Transpose", "Flatten", "Constant")
         expect(node.op in movers or not any(x and x.integral for x in read), "arithmetic of integers is not in the table")
         values[node.outputs[0]] = getattr(rules, node.op)(node.attributes, *read)
     return [values[name] for name in model.outputs]
@@ -501,9 +502,9 @@ class Part:
         self.lower, self.upper, self.path, self.derived, self.empty = lower, upper, (), False, False
 
     def meet(self, element, low, high):
-        self.lower[element] = max(low, self.lower.get(element, low))
-        self.upper[element] = min(high, self.upper.get(element, high))
-        self.empty = self.empty or self.lower[element] > self.upper[element]
+        low, high = max(low, self.lower.get(element, low)), min(high, self.upper.get(element, high))
+        self.lower[element], self.upper[element] = low, high
+        self.empty = self.empty or low > high
 
 
 class Checker:
@@ -553,7 +554,7 @@ class Checker:
     def kept(self, a, low, high, slope):  # any would do
         if low >= 0 or high <= 0:
             return a if low >= 0 else Fraction(0)
-        share = high / (high - low) if a < 0 else Fraction(slope, 128) if slope is not None else int(low + high > 0)
+        share = high / (high - low) if a < 0 else Fraction(slope, 128) if slope is not None else int(64 * (low + high) > high - low)
         return Fraction(math.floor(a * share * self.fine), self.fine)
 
     def derive(self, part):
@@ -586,8 +587,7 @@ class Walk:
         self.data, self.at, self.checker, self.inputs, self.clauses = data, at, checker, property_.inputs, clauses
 
     def require(self, condition, why):
-        if not condition:
-            raise NotProven(f"byte {self.at}: {why}")
+        expect(condition, f"byte {self.at}: {why}", NotProven)
 
     def byte(self):
         return self.text(1)[0]
@@ -691,10 +691,9 @@ def check(model, text, data):
         words = [walk.text(walk.number()).decode("latin-1") for _ in range(asked.inputs)]
         walk.require(all(re.fullmatch(r"-?\d+(/\d*[1-9]\d*)?", word) for word in words), "no such fraction")
         walk.require(walk.at == len(data), "the certificate goes on behind its end")
-        point, at, tensors = [Fraction(word) for word in words], 0, []
-        for _, shape in onnx.inputs:
-            tensors.append(Tensor(shape, point[at:at + math.prod(shape)]))
-            at += math.prod(shape)
+        point = [Fraction(word) for word in words]
+        rest, at = iter(point), sum(math.prod(shape) for _, shape in onnx.inputs)
+        tensors = [Tensor(shape, list(itertools.islice(rest, math.prod(shape)))) for _, shape in onnx.inputs]
         results = [x for tensor_ in run(onnx, tensors, Network()) for x in tensor_.data]
         expect((len(point), len(results)) == (at, asked.outputs), "the property is about another network")
         walk.require(asked.holds(asked.violation, point, results), "the point does not violate the property")

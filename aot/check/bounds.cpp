@@ -13,6 +13,12 @@ i128 ceil_shifted(i128 value, unsigned bits) {
   return -(-value >> bits);
 }
 
+i64 in_range(i128 value) {
+  if (!fits(value, kValueSize))
+    throw NotProven("a value is beyond the range of the certificate's grid");
+  return static_cast<i64>(value);
+}
+
 }  // namespace
 
 Bounder::Bounder(const Network& network, unsigned coefficient_bits) : network_(network) {
@@ -43,10 +49,8 @@ Part Bounder::whole(const std::vector<Rat>& lower, const std::vector<Rat>& upper
 }
 
 void Bounder::meet(Part& part, u32 element, i128 lower, i128 upper) const {
-  if (!fits(lower, kValueSize) || !fits(upper, kValueSize))
-    throw NotProven("a value is beyond the range of the certificate's grid");
-  part.lower[element] = std::max(part.lower[element], static_cast<i64>(lower));
-  part.upper[element] = std::min(part.upper[element], static_cast<i64>(upper));
+  part.lower[element] = std::max(part.lower[element], in_range(lower));
+  part.upper[element] = std::min(part.upper[element], in_range(upper));
   part.empty = part.empty || part.lower[element] > part.upper[element];
 }
 
@@ -68,10 +72,8 @@ void Bounder::interval(Part& part, const Layer& layer, u32 row) const {
   }
   below >>= bits;
   above = ceil_shifted(above, bits) + layer.rough_bias[row];
-  if (!fits(below, kValueSize) || !fits(above, kValueSize))
-    throw NotProven("a value is beyond the range of the certificate's grid");
-  part.rough_lower[element] = static_cast<i64>(below);
-  part.rough_upper[element] = static_cast<i64>(above);
+  part.rough_lower[element] = in_range(below);
+  part.rough_upper[element] = in_range(above);
   meet(part, element, (lower >> bits) + below, ceil_shifted(upper, bits) + above);
 }
 
@@ -107,19 +109,15 @@ void Bounder::derive(Part& part) {
         continue;
       }
       const u32 argument = layer.column[row];
-      meet(part, element, std::max<i64>(part.lower[argument], 0),
-           std::max<i64>(part.upper[argument], 0));
+      const i128 low = part.lower[argument], high = part.upper[argument];
+      if (low < 0 && high > 0)
+        part.chord[argument] = static_cast<i64>((high << kChordBits) / (high - low));
+      meet(part, element, std::max<i128>(low, 0), std::max<i128>(high, 0));
     }
     if (layer.kind != Kind::kAffine) continue;
     for (u32 row = 0; row < layer.count && !part.empty; ++row) {
       if (layer.feeds_relu[row] != 0) tighten(part, k, row);
     }
-  }
-  if (part.empty) return;
-  for (const u32 element : network_.argument) {
-    const i128 low = part.lower[element], high = part.upper[element];
-    if (low < 0 && high > 0)
-      part.chord[element] = static_cast<i64>((high << kChordBits) / (high - low));
   }
 }
 
@@ -198,9 +196,9 @@ bool Bounder::relu_row(const Part& part, const Layer& layer, u32 row, const Choi
     kept = static_cast<i128>(a) * part.chord[argument] >> kChordBits;
   } else if (open) {
     const unsigned char slope = choices.slope.empty() ? kRuleSlope : choices.slope[neuron];
-    kept = slope != kRuleSlope ? static_cast<i128>(a) * slope >> kSlopeBits
-           : low + high > 0    ? a
-                               : 0;
+    kept = slope != kRuleSlope              ? static_cast<i128>(a) * slope >> kSlopeBits
+           : 64 * (low + high) > high - low ? a
+                                            : 0;
   }
   if (sided) kept -= static_cast<i128>(choices.side[neuron]) * choices.multiplier[neuron];
   if (!fits(kept, kCoefficientSize)) return false;
@@ -255,6 +253,7 @@ std::optional<i128> Bounder::lower_bound(const Part& part, const Sum& sum, const
   const Int constant = floor_shifted(sum.constant, bits + network_.grid.value_bits);
   if (mpz_sizeinbase(constant.get_mpz_t(), 2) > 124) return std::nullopt;
   std::vector<std::pair<u32, i128>> terms;
+  if (sum.terms.size() > kMostReaders) return std::nullopt;  // all of one element, perhaps
   for (const auto& [element, coefficient] : sum.terms) {
     if (mpz_sizeinbase(coefficient.get_mpz_t(), 2) + bits > kCoefficientSize) return std::nullopt;
     terms.emplace_back(element, to_i128(coefficient, kCoefficientSize, "a coefficient"));

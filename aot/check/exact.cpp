@@ -102,7 +102,8 @@ Rat scaled(bool negative, u64 mantissa, int exponent) {
   return value;
 }
 
-// An IEEE number with so many bits of exponent and fraction.
+}  // namespace
+
 Rat from_ieee(u64 bits, int exponent_bits, int fraction_bits) {
   const u64 fraction = bits & ((u64{1} << fraction_bits) - 1);
   const int most = (1 << exponent_bits) - 1;
@@ -113,18 +114,13 @@ Rat from_ieee(u64 bits, int exponent_bits, int fraction_bits) {
   return scaled(negative, mantissa, (exponent == 0 ? 1 : exponent) - most / 2 - fraction_bits);
 }
 
+namespace {
+
 bool all_digits(const std::string& text) {
   return text.find_first_not_of("0123456789") == std::string::npos;
 }
 
 }  // namespace
-
-Rat from_float32(u32 bits) {
-  return from_ieee(bits, 8, 23);
-}
-Rat from_float64(u64 bits) {
-  return from_ieee(bits, 11, 52);
-}
 
 Rat from_decimal(const std::string& text) {
   const std::string bad = "'" + shown(text) + "' is not a number";

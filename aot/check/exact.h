@@ -39,9 +39,9 @@ std::string shown(const std::string& text);
 std::string read_file(const std::string& path);
 std::string sha256(const std::string& bytes);  // 32 bytes
 
-// The value of an IEEE number whose bits these are. Throws Refused: an infinity, or NaN.
-Rat from_float32(u32 bits);
-Rat from_float64(u64 bits);
+// The value of an IEEE number with so many bits of exponent and fraction. Throws Refused: an
+// infinity, or NaN.
+Rat from_ieee(u64 bits, int exponent_bits, int fraction_bits);
 
 // A decimal such as -1, .5 or 1e-05. Throws Refused: any other text.
 Rat from_decimal(const std::string& text);

@@ -3,24 +3,25 @@
 // Operators that move data: element i of the result is element source[i] of the input.
 
 namespace bf_check {
-namespace {
 
-Value moved(const Value& from, std::vector<i64> shape, const std::vector<i64>& source) {
-  Value to;
-  to.shape = std::move(shape);
-  to.constant = from.constant;
-  to.integral = from.integral;
-  if (size_of(to.shape) != static_cast<i64>(source.size())) refuse("shapes do not fit");
+Value moved(const Value& from, const std::vector<i64>& shape, const std::vector<i64>& source,
+            const Value* filler) {
+  Value to{shape, from.constant, from.integral, {}, {}};
+  if (size_of(shape) != static_cast<i64>(source.size())) refuse("shapes do not fit");
   for (const i64 i : source) {
-    if (i < 0 || i >= from.size()) refuse("an index lies outside of its tensor");
+    const Value& of = i < 0 && filler != nullptr ? *filler : from;
+    const i64 at = &of == filler ? 0 : i;
+    if (at < 0 || at >= of.size()) refuse("an index lies outside of its tensor");
     if (from.constant) {
-      to.data.push_back(from.data[static_cast<std::size_t>(i)]);
+      to.data.push_back(of.data[static_cast<std::size_t>(at)]);
     } else {
-      to.ids.push_back(from.ids[static_cast<std::size_t>(i)]);
+      to.ids.push_back(of.ids[static_cast<std::size_t>(at)]);
     }
   }
   return to;
 }
+
+namespace {
 
 Value reshaped(const Value& from, std::vector<i64> shape) {
   if (size_of(shape) != from.size()) refuse("the shapes have different numbers of elements");
@@ -35,8 +36,9 @@ i64 extent_product(const std::vector<i64>& shape, std::size_t begin, std::size_t
   return product;
 }
 
-// Takes positions `indices` of an axis.
-Value taken(const Value& from, std::size_t axis, const std::vector<i64>& indices) {
+// Takes positions `indices` of an axis; -1: the filler.
+Value taken(const Value& from, std::size_t axis, const std::vector<i64>& indices,
+            const Value* filler = nullptr) {
   const i64 outer = extent_product(from.shape, 0, axis);
   const i64 inner = extent_product(from.shape, axis + 1, from.shape.size());
   std::vector<i64> shape = from.shape, source;
@@ -44,25 +46,49 @@ Value taken(const Value& from, std::size_t axis, const std::vector<i64>& indices
   size_of(shape);
   for (i64 o = 0; o < outer; ++o)
     for (const i64 index : indices)
-      for (i64 i = 0; i < inner; ++i) source.push_back((o * from.shape[axis] + index) * inner + i);
-  return moved(from, shape, source);
+      for (i64 i = 0; i < inner; ++i)
+        source.push_back(index < 0 ? -1 : (o * from.shape[axis] + index) * inner + i);
+  return moved(from, shape, source, filler);
 }
 
-std::vector<Value> identity(const Operands& o) {
-  if (o.inputs.size() > 2) refuse("training mode is not in the checker's table");
+// Before operator set 7 a Dropout without is_test is that of training.
+std::vector<Value> dropout(const Operands& o) {
+  if (o.opset < 7) refuse("training mode is not in the checker's table");
   return {o.in(0)};
+}
+
+// Elements around a tensor, all of one value.
+std::vector<Value> pad(const Operands& o) {
+  Value x = o.in(0);
+  const auto mode = o.node.attributes.find("mode");
+  if (mode != o.node.attributes.end() && mode->second.text != "constant")
+    refuse("this mode of padding is not in the checker's table");
+  const bool given = o.opset >= 11;
+  const std::vector<i64> pads = given ? integers_of(o.constant(1)) : o.numbers("pads", {});
+  if (pads.size() != 2 * x.shape.size()) refuse("shapes do not fit");
+  Value filler;
+  filler.data = {given ? Rat(0) : o.real("value", 0)};
+  if (given && o.optional(2) != nullptr) filler.data = o.constant(2).data;
+  if (filler.data.size() != 1 || x.integral) refuse("a padding is not in the checker's table");
+  if (!x.constant) filler.ids = o.builder.elements_of(filler);
+  for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {
+    const i64 before = pads[axis], after = pads[axis + x.shape.size()];
+    if (before < 0 || after < 0 || before > 1 << 20 || after > 1 << 20)
+      refuse("a padding is not in the checker's table");
+    std::vector<i64> indices(static_cast<std::size_t>(before), -1);
+    for (i64 i = 0; i < x.shape[axis]; ++i) indices.push_back(i);
+    indices.resize(indices.size() + static_cast<std::size_t>(after), -1);
+    x = taken(x, axis, indices, &filler);
+  }
+  return {x};
 }
 
 std::vector<Value> constant(const Operands& o) {
   const auto found = o.node.attributes.find("value");
-  if (found == o.node.attributes.end() || found->second.type != 4)
+  if (found == o.node.attributes.end() || found->second.type != 4 ||
+      static_cast<i64>(found->second.tensor.data.size()) != size_of(found->second.tensor.shape))
     refuse("a constant without attribute value is not in the checker's table");
-  Value value;
-  value.shape = found->second.tensor.shape;
-  value.data = found->second.tensor.data;
-  value.integral = found->second.tensor.integral;
-  if (static_cast<i64>(value.data.size()) != value.size()) refuse("a constant has no data");
-  return {value};
+  return {value_of(found->second.tensor)};
 }
 
 std::vector<Value> flatten(const Operands& o) {
@@ -100,44 +126,29 @@ std::vector<Value> reshape(const Operands& o) {
   return {reshaped(x, shape)};
 }
 
-std::vector<i64> axes_of(const Operands& o, std::vector<i64> otherwise) {
-  return o.optional(1) != nullptr ? integers_of(o.constant(1)) : o.numbers("axes", otherwise);
-}
-
-std::vector<Value> squeeze(const Operands& o) {
+// Leaves out axes of one position, or adds some. Axes are those of the longer shape.
+std::vector<Value> other_axes(const Operands& o, bool adds) {
   const Value& x = o.in(0);
-  std::vector<i64> all;
-  for (std::size_t i = 0; i < x.shape.size(); ++i)
-    if (x.shape[i] == 1) all.push_back(static_cast<i64>(i));
-  std::vector<bool> gone(x.shape.size(), false);
-  for (const i64 axis : axes_of(o, all)) {
-    const std::size_t at = axis_of(axis, x.shape.size());
-    if (x.shape[at] != 1) refuse("an axis that is left out has more than one position");
-    gone[at] = true;
-  }
-  std::vector<i64> shape;
-  for (std::size_t i = 0; i < x.shape.size(); ++i)
-    if (!gone[i]) shape.push_back(x.shape[i]);
-  return {reshaped(x, shape)};
-}
-
-std::vector<Value> unsqueeze(const Operands& o) {
-  const Value& x = o.in(0);
-  const std::vector<i64> axes = axes_of(o, {});
-  const std::size_t rank = x.shape.size() + axes.size();
+  std::vector<i64> axes, shape;
+  for (std::size_t i = 0; i < x.shape.size() && !adds; ++i)
+    if (x.shape[i] == 1) axes.push_back(static_cast<i64>(i));
+  axes = o.optional(1) != nullptr ? integers_of(o.constant(1)) : o.numbers("axes", axes);
+  const std::size_t rank = x.shape.size() + (adds ? axes.size() : 0);
   if (rank > 64) refuse("a tensor has too many axes");
-  std::vector<bool> added(rank, false);
+  std::vector<bool> named(rank, false);
   for (const i64 axis : axes) {
-    const std::size_t at = axis_of(axis, rank);
-    if (added[at]) refuse("an axis is given twice");
-    added[at] = true;
+    if (named[axis_of(axis, rank)]) refuse("an axis is given twice");
+    named[axis_of(axis, rank)] = true;
   }
-  std::vector<i64> shape;
   std::size_t next = 0;
-  for (std::size_t i = 0; i < rank; ++i) shape.push_back(added[i] ? 1 : x.shape[next++]);
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (!adds && named[i] && x.shape[i] != 1)
+      refuse("an axis that is left out has more than one position");
+    if (adds && named[i]) shape.push_back(1);
+    if (!named[i]) shape.push_back(x.shape[adds ? next++ : i]);
+  }
   return {reshaped(x, shape)};
 }
-
 std::vector<Value> transpose(const Operands& o) {
   const Value& x = o.in(0);
   const std::size_t rank = x.shape.size();
@@ -170,38 +181,31 @@ std::vector<Value> transpose(const Operands& o) {
 }
 
 std::vector<Value> concat(const Operands& o) {
-  const Value& first = o.in(0);
-  const std::size_t axis = axis_of(o.number("axis", o.opset < 4 ? 1 : -100), first.shape.size());
-  Value all = first;
-  bool constant = true;
-  for (const Value* each : o.inputs) constant = constant && each != nullptr && each->constant;
-  all.constant = constant;
-  all.shape[axis] = 0;
-  std::vector<std::vector<u32>> ids;
+  const std::vector<i64>& first = o.in(0).shape;
+  const std::size_t axis = axis_of(o.number("axis", o.opset < 4 ? 1 : -100), first.size());
+  Value all;  // the parts, one after the other
+  std::vector<i64> shape = first, start(o.inputs.size()), source;
+  shape[axis] = 0;
+  for (std::size_t k = 0; k < o.inputs.size(); ++k)
+    all.constant = o.in(k).constant && all.constant, all.integral |= o.in(k).integral;
   for (std::size_t k = 0; k < o.inputs.size(); ++k) {
     const Value& part = o.in(k);
-    if (part.shape.size() != first.shape.size()) refuse("shapes do not fit");
-    for (std::size_t i = 0; i < part.shape.size(); ++i)
-      if (i != axis && part.shape[i] != first.shape[i]) refuse("shapes do not fit");
-    all.shape[axis] += part.shape[axis];
-    ids.push_back(constant ? std::vector<u32>() : o.builder.elements_of(part));
+    if (part.shape.size() != first.size()) refuse("shapes do not fit");
+    for (std::size_t i = 0; i < first.size(); ++i)
+      if (i != axis && part.shape[i] != first[i]) refuse("shapes do not fit");
+    shape[axis] += part.shape[axis];
+    start[k] = static_cast<i64>(all.constant ? all.data.size() : all.ids.size());
+    const std::vector<u32> ids = all.constant ? part.ids : o.builder.elements_of(part);
+    all.ids.insert(all.ids.end(), ids.begin(), ids.end());
+    if (all.constant) all.data.insert(all.data.end(), part.data.begin(), part.data.end());
   }
-  size_of(all.shape);
-  all.data.clear();
-  all.ids.clear();
-  const i64 outer = extent_product(first.shape, 0, axis);
-  for (i64 i = 0; i < outer; ++i)
+  all.shape = {size_of(shape)};
+  for (i64 i = 0; i < extent_product(first, 0, axis); ++i)
     for (std::size_t k = 0; k < o.inputs.size(); ++k) {
-      const i64 run = extent_product(o.in(k).shape, axis, first.shape.size());
-      for (i64 at = i * run; at < (i + 1) * run; ++at) {
-        if (constant) {
-          all.data.push_back(o.in(k).data[static_cast<std::size_t>(at)]);
-        } else {
-          all.ids.push_back(ids[k][static_cast<std::size_t>(at)]);
-        }
-      }
+      const i64 run = extent_product(o.in(k).shape, axis, first.size());
+      for (i64 at = i * run; at < (i + 1) * run; ++at) source.push_back(start[k] + at);
     }
-  return {all};
+  return {moved(all, shape, source)};
 }
 
 std::vector<Value> slice(const Operands& o) {
@@ -234,11 +238,17 @@ std::vector<Value> slice(const Operands& o) {
 
 const std::vector<Operator>& moving_operators() {
   static const std::vector<Operator> table = {
-      {"Concat", " axis ", concat},          {"Constant", " value ", constant},
-      {"Dropout", " ratio seed ", identity}, {"Flatten", " axis ", flatten},
-      {"Reshape", " allowzero ", reshape},   {"Slice", " ", slice},
-      {"Squeeze", " axes ", squeeze},        {"Transpose", " perm ", transpose},
-      {"Unsqueeze", " axes ", unsqueeze},
+      {"Concat", 4096, " axis ", concat},
+      {"Constant", 0, " value ", constant},
+      {"Dropout", 2, " ratio seed ", dropout},
+      {"Flatten", 1, " axis ", flatten},
+      {"Identity", 1, " ", [](const Operands& o) { return std::vector<Value>{o.in(0)}; }},
+      {"Pad", 3, " mode pads value ", pad},
+      {"Reshape", 2, " allowzero ", reshape},
+      {"Slice", 5, " ", slice},
+      {"Squeeze", 2, " axes ", [](const Operands& o) { return other_axes(o, false); }},
+      {"Transpose", 1, " perm ", transpose},
+      {"Unsqueeze", 2, " axes ", [](const Operands& o) { return other_axes(o, true); }},
   };
   return table;
 }

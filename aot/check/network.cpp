@@ -9,6 +9,7 @@ Value Builder::input(const std::vector<i64>& shape) {
   value.shape = shape;
   value.constant = false;
   const i64 size = size_of(shape);
+  if (network_.elements + size > kMostElements) refuse("the network has too many elements");
   if (network_.layers.empty()) network_.layers.emplace_back();
   for (i64 i = 0; i < size; ++i) value.ids.push_back(network_.elements++);
   network_.inputs = network_.layers[0].count = network_.elements;
@@ -118,6 +119,7 @@ u32 Builder::end() {
           layer.feeds_relu[element - layer.first] = 1;
   }
   network_.elements += layer_.count;
+  if (network_.elements > kMostElements) refuse("the network has too many elements");
   readers_.resize(network_.elements);
   const u32 first = layer_.first;
   if (layer_.count > 0) network_.layers.push_back(std::move(layer_));
@@ -208,10 +210,13 @@ std::vector<i64> integers_of(const Value& value) {
 
 namespace {
 
-const Operator* operator_of(const std::string& name) {
+const Operator* operator_of(const std::string& name, bool& computes) {
   for (const auto* table : {&moving_operators(), &computing_operators()})
     for (const Operator& row : *table)
-      if (name == row.name) return &row;
+      if (name == row.name) {
+        computes = table == &computing_operators();
+        return &row;
+      }
   return nullptr;
 }
 
@@ -221,19 +226,17 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
     refuse("operator set " + std::to_string(model.opset) + " is not in the checker's table");
   std::map<std::string, Value> values;
   for (const auto& [name, tensor] : model.constants) {
-    Value value;
-    value.shape = tensor.shape;
-    value.data = tensor.data;
-    value.integral = tensor.integral;
-    values.emplace(name, std::move(value));
+    values.emplace(name, value_of(tensor));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!values.emplace(model.inputs[i].name, inputs[i]).second)
       refuse("two values have the same name");
   for (const Node& node : model.nodes) {
     const std::string where = "operator " + shown(node.op);
-    const Operator* const row = operator_of(node.op);
-    if (row == nullptr || node.outputs.empty()) refuse(where + " is not in the checker's table");
+    bool computes = false;
+    const Operator* const row = operator_of(node.op, computes);
+    if (row == nullptr || node.outputs.empty() || node.inputs.size() > row->inputs)
+      refuse(where + " is not in the checker's table");
     for (const auto& [name, attribute] : node.attributes)
       if (std::string(row->attributes).find(" " + name + " ") == std::string::npos)
         refuse(where + ": attribute " + shown(name) + " is not in the checker's table");
@@ -243,6 +246,8 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
       if (!name.empty() && found == values.end())
         refuse(where + " reads " + shown(name) + ", which no earlier node makes");
       operands.inputs.push_back(name.empty() ? nullptr : &found->second);
+      if (computes && !name.empty() && found->second.integral)
+        refuse(where + ": arithmetic of integers is not in the checker's table");
     }
     std::vector<Value> results;
     try {
@@ -288,14 +293,12 @@ std::vector<Rat> evaluate(const Model& model, const std::vector<Rat>& point) {
   std::vector<Value> inputs;
   std::size_t at = 0;
   for (const GraphInput& input : model.inputs) {
-    Value value;
-    value.shape = input.shape;
-    const std::size_t size = static_cast<std::size_t>(value.size());
+    const std::size_t size = static_cast<std::size_t>(size_of(input.shape));
     if (size > point.size() - at) refuse("the point has another number of inputs than the model");
-    value.data.assign(point.begin() + static_cast<std::ptrdiff_t>(at),
-                      point.begin() + static_cast<std::ptrdiff_t>(at + size));
+    const auto begin = point.begin() + static_cast<std::ptrdiff_t>(at);
+    inputs.push_back(
+        {input.shape, true, false, {begin, begin + static_cast<std::ptrdiff_t>(size)}, {}});
     at += size;
-    inputs.push_back(std::move(value));
   }
   if (at != point.size()) refuse("the point has another number of inputs than the model");
   std::vector<Rat> results;

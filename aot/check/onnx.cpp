@@ -117,8 +117,8 @@ struct ElementType {
 constexpr ElementType kElementTypes[] = {{1, 4, 4, 4}, {6, 4, 5, 0}, {7, 8, 7, 0}, {11, 8, 10, 8}};
 
 Rat element(i64 type, u64 bits) {
-  if (type == 1) return from_float32(static_cast<u32>(bits));
-  if (type == 11) return from_float64(bits);
+  if (type == 1) return from_ieee(bits & 0xffffffff, 8, 23);
+  if (type == 11) return from_ieee(bits, 11, 52);
   if (type == 6) return Rat(static_cast<long>(static_cast<std::int32_t>(bits)));
   return Rat(static_cast<long>(static_cast<i64>(bits)));
 }
@@ -168,7 +168,7 @@ Attribute read_attribute(const std::string& message, std::string* name) {
     if (field.number == 1) *name = bytes_of(field);
     if (field.number == 2) {
       if (field.wire != 5) refuse("a field of the model's file has another type");
-      attribute.real = from_float32(static_cast<u32>(field.value));
+      attribute.real = from_ieee(field.value, 8, 23);
     }
     if (field.number == 3) attribute.number = number_of(field);
     if (field.number == 4) attribute.text = bytes_of(field);

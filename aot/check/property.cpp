@@ -157,8 +157,10 @@ class Parser {
       u32& count = input ? inputs_ : outputs_;
       declared.first = count;
       count += static_cast<u32>(size);
-      if (!(input ? declared_ : results_).emplace(d.parts[1].word, declared).second)
-        refuse("the property declares a name twice");
+      if (declared_.count(d.parts[1].word) + results_.count(d.parts[1].word) > 0 ||
+          !(input ? declared_ : results_).emplace(d.parts[1].word, declared).second ||
+          count > 1 << 24)
+        refuse("the property declares a name twice, or too much");
     }
     if (declared_.empty()) refuse("the property's network has no input");
   }
@@ -187,7 +189,8 @@ class Parser {
       const bool input = word[0] == 'X';
       const u32 count = input ? property_.inputs : property_.outputs;
       if (word.size() < 3 || word[1] != '_' || (!input && word[0] != 'Y') ||
-          index_of(word.substr(2)) >= count)
+          index_of(word.substr(2)) >= count ||
+          word.substr(2) != std::to_string(index_of(word.substr(2))))
         refuse("the property reads '" + shown(word) + "', which it does not declare");
       return index_of(word.substr(2)) + (input ? 0 : inputs);
     }

@@ -19,6 +19,18 @@ struct Value {
   i64 size() const { return size_of(shape); }
 };
 
+inline Value value_of(const Tensor& tensor) {
+  return {tensor.shape, true, tensor.integral, tensor.data, {}};
+}
+inline Value constant_of(const std::vector<i64>& shape, const std::vector<Rat>& data) {
+  return {shape, true, false, data, {}};
+}
+
+// Elements of a tensor, in another order. filler: of which element 0 is taken for source -1; or
+// null. Throws Refused: a source that is no element.
+Value moved(const Value& from, const std::vector<i64>& shape, const std::vector<i64>& source,
+            const Value* filler = nullptr);
+
 // A weight on the grid: floor(w 2^P), and whether that is not all of it.
 struct GridWeight {
   i64 value = 0;
@@ -67,7 +79,6 @@ struct Operands {
   i64 number(const char* name, i64 otherwise) const;
   Rat real(const char* name, const Rat& otherwise) const;
   std::vector<i64> numbers(const char* name, std::vector<i64> otherwise) const;
-  bool has(const char* name) const { return node.attributes.count(name) != 0; }
 };
 
 // An axis counted from the front. Throws Refused: none of `rank`.
@@ -77,6 +88,7 @@ std::vector<i64> integers_of(const Value& value);
 using Rule = std::vector<Value> (*)(const Operands&);
 struct Operator {
   const char* name;
+  std::size_t inputs;      // at most
   const char* attributes;  // that it may have, between spaces
   Rule rule;
 };

@@ -373,10 +373,10 @@ struct VerifyOptions {
   /// damaged, or about another question; BF3020 where nothing is split.
   std::filesystem::path checkpoint;
 
-  /// Where a certificate of the answer is written, for the program bf-check; empty: none is. What it
-  /// is about are the bytes of the model's and of the property's file, or of the property's text.
-  /// Errors, before anything is decided: BF3022 the checker takes no such model or property; BF3024
-  /// a model from memory, float32, several networks, or a model of which a part is read.
+  /// Where a certificate of the answer is written, for the program bf-check; empty: none is. What
+  /// it is about are the bytes of the model's and of the property's file, or of the property's
+  /// text. Errors, before anything is decided: BF3022 the checker takes no such model or property;
+  /// BF3024 a model from memory, float32, several networks, or a model of which a part is read.
   std::filesystem::path proof;
   double proof_seconds = 0;  ///< most, to make the certificate after deciding; 0: no limit
 

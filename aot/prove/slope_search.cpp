@@ -52,7 +52,7 @@ Proposal SlopeSearch::rule(const Part& part) const {
   proposal.multiplier.resize(count);
   for (std::size_t n = 0; n < count; ++n) {
     const auto element = network_.argument[n];
-    proposal.slope[n] = part.lower[element] + part.upper[element] > 0 ? 1.0 : 0.0;
+    proposal.slope[n] = rule_is_one(part, element) ? 1.0 : 0.0;
   }
   return proposal;
 }

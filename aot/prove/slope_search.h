@@ -20,6 +20,12 @@ struct Proposal {
   std::vector<double> multiplier;  // by neuron that is split, >= 0
 };
 
+// The slope of the checker's rule for the ReLU of an element: whether it is 1, else 0.
+inline bool rule_is_one(const bf_check::Part& part, std::uint32_t element) {
+  const std::int64_t low = part.lower[element], high = part.upper[element];
+  return 64 * (low + high) > high - low;
+}
+
 class SlopeSearch {
  public:
   explicit SlopeSearch(const bf_check::Network& network);
@@ -53,7 +59,7 @@ class SlopeSearch {
 
   const bf_check::Network& network_;
   double value_unit_;
-  // By layer; copies of this object share them.
+  // The weights by layer, which copies of this object share.
   std::shared_ptr<const std::vector<std::vector<double>>> weights_;
   std::vector<double> sums_, values_;  // by element
   std::vector<double> arrived_;        // by neuron: the coefficient of its ReLU

@@ -422,7 +422,7 @@ bool TreeWriter::leaf_by(const Part& part, const Best& best) {
     const std::uint32_t z = network_.argument[n];
     const long slope =
         std::lround(std::ldexp(best.proposal.slope[n], static_cast<int>(kSlopeBits)));
-    if (slope == (part.lower[z] + part.upper[z] > 0 ? 1 << kSlopeBits : 0)) continue;
+    if (slope == (rule_is_one(part, z) ? 1 << kSlopeBits : 0)) continue;
     choices.slope[n] = static_cast<unsigned char>(slope);
     chosen.push_back(n);
   }

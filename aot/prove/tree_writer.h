@@ -18,7 +18,7 @@
 
 namespace bf_aot::prove {
 
-// What all writers of a certificate share.
+// Holds what all writers of a certificate share.
 struct Question {
   const bf_check::Network& network;
   const bf_check::Property& property;

@@ -105,6 +105,28 @@ class Certificates(Case):
             self.proven(network, question, {"verified": 0, "falsified": 3}[code])
         self.assertEqual(verdicts, {"verified", "falsified"})
 
+    def test_maxima_of_windows_and_padding(self):
+        rng = random.Random(8)
+        kernel = ints("kernel_shape", [3, 2])
+        nodes = [node("Pad", ["x", "pads", "five"], "p"), node("Identity", ["p"], "i"),
+                 node("Conv", ["i", "k"], "c"), node("MaxPool", ["c"], "m", "", kernel + ints("pads", [1, 0, 1, 1])),
+                 node("Flatten", ["m"], "f"), node("MatMul", ["f", "w"], "y")]
+        size = 2 * 3 * 4
+        pads = ('initializer { name: "pads" dims: 8 data_type: 7 ' +
+                " ".join(f"int64_data: {n}" for n in (0, 0, 1, 0, 0, 0, 0, 2)) + " }")
+        initializers = [tensor("k", (2, 1, 2, 3), numbers(rng, 12)), tensor("five", (), (0.5,)), pads,
+                        tensor("w", (size, 1), numbers(rng, size))]
+        network = write_model(self.work / "maxima.onnx", model("maxima", nodes, initializers, (1, 1, 3, 4), (1, 1)))
+        verdicts = set()
+        for limit in (6, 1.5, 0.5):
+            question = self.write("p.vnnlib", asserts(12, 1, f"(>= Y_0 {limit})"))
+            code = self.run_json("verify", network, question, code=None)["verdict"]
+            verdicts.add(code)
+            proof = self.proven(network, question, {"verified": 0, "falsified": 3}[code])
+            self.assertEqual(check((network, question, self.work / "answer.bfc"), {"verified": 0, "falsified": 3}[code]),
+                             {"verified": 0, "falsified": 3}[code], len(proof))
+        self.assertEqual(verdicts, {"verified", "falsified"})
+
     def test_groups_and_residual_sums(self):
         rng = random.Random(6)
         nodes = [node("Conv", ["x", "k"], "c", "", 'attribute { name: "group" type: INT i: 2 }' +
@@ -135,6 +157,61 @@ class Certificates(Case):
                             "--proof-seconds", "0.01", says=("the answer is 'verified'",))
 
 
+class RandomProofs(Case):
+    """Random small networks: what is answered has a certificate, which both checkers take."""
+
+    def random_network(self, rng, path):
+        size = (1, rng.randint(1, 2), 4, 4)
+        nodes, initializers, last, channels = [], [], "x", size[1]
+        side = 4
+        for k in range(rng.randint(1, 3)):
+            kind = rng.choice(("Conv", "MaxPool", "AveragePool", "Residual"))
+            if kind == "Conv":
+                outs = rng.randint(1, 2)
+                initializers += [tensor(f"k{k}", (outs, channels, 3, 3), numbers(rng, outs * channels * 9)),
+                                 tensor(f"b{k}", (outs,), numbers(rng, outs))]
+                nodes += [node("Conv", [last, f"k{k}", f"b{k}"], f"c{k}", "", ints("pads", [1] * 4)),
+                          node("Relu", [f"c{k}"], f"t{k}")]
+                channels = outs
+            elif kind == "Residual":
+                initializers.append(tensor(f"k{k}", (channels, channels, 1, 1), numbers(rng, channels ** 2)))
+                nodes += [node("Conv", [last, f"k{k}"], f"c{k}"), node("Relu", [f"c{k}"], f"r{k}"),
+                          node("Sub" if rng.random() < 0.5 else "Add", [f"r{k}", last], f"t{k}")]
+            else:
+                nodes.append(node(kind, [last], f"t{k}", "", ints("kernel_shape", [2, 2])))
+                side -= 1
+            last = f"t{k}"
+        flat = channels * side * side
+        initializers.append(tensor("w", (flat, 2), numbers(rng, flat * 2)))
+        nodes += [node("Flatten", [last], "f"), node("MatMul", ["f", "w"], "y")]
+        return write_model(path, model("random", nodes, initializers, size, (1, 2))), size[1] * 16
+
+    def test_questions_of_random_networks(self):
+        rng, answers = random.Random(11), []
+        for k in range(8):
+            network, inputs = self.random_network(rng, self.work / f"{k}.onnx")
+            middle = rng.uniform(-0.5, 0.5)
+            for limit in (rng.uniform(0, 1), rng.uniform(2, 4)):
+                parts = [f"(>= Y_0 {limit:.3f})", f"(<= (+ Y_1 (* 2 Y_0)) -{2 * limit:.3f})"]
+                question = self.write("p.vnnlib", asserts(
+                    inputs, 2, f"({rng.choice(('or', 'and'))} {' '.join(parts)})", f"{middle - 0.06:.3f}",
+                    f"{middle + 0.06:.3f}"))
+                proof = self.work / "p.bfc"
+                output, errors = self.run_tool("verify", network, question, "--proof", proof, "--proof-seconds", "10",
+                                               "--search", "2", "--branch", "2", "--json", code=None)
+                found = json.loads(output)
+                if "proof" not in found:
+                    answers.append(found.get("verdict", "none"))
+                    continue
+                code = {"verified": 0, "falsified": 3}[found["verdict"]]
+                small = proof.stat().st_size < 400
+                self.assertEqual(check((network, question, proof), code if small else None), code, (k, limit))
+                answers.append(code)
+        self.assertGreaterEqual(answers.count(0), 5, answers)
+        self.assertGreaterEqual(answers.count(3), 1, answers)
+        self.assertLessEqual(len([a for a in answers if a not in (0, 3)]), 3, answers)
+
+
 class Fronts(Case):
     """Whatever decides writes certificates, too."""
 
@@ -161,6 +238,29 @@ class Fronts(Case):
                                        "--proofs", "late", "--proof-seconds", "1e-9", "--index", "0")
         self.assertIn("\nproofs   0\n", output)
         self.assertIn("no certificate: the certificate could not be made within its time", errors)
+
+    def test_parts_make_the_certificate_of_one_process(self):
+        for network, question in (("collision_avoidance_6x50.onnx", "collision_avoidance_6x50_wide"),
+                                  ("digits_64x2.onnx", "digits_64x2")):
+            files = MODELS / network, MODELS / "properties" / f"{question}.vnnlib"
+            self.run_tool("verify", *files, "--proof", "whole.bfc", "--jobs", "1")
+            trees, parts = [], []
+            for i in range(3):
+                trees.append(self.work / f"{question}-{i}.json")
+                parts.append(self.work / f"{question}-{i}.bfp")
+                found = self.run_json("verify", *files, "--part", f"{i}/3", "--save-part", trees[i], "--proof",
+                                      parts[i], "--search", "0", "--jobs", "2")
+                self.assertEqual((found["verdict"], found["proof"]["bytes"]), ("closed", parts[i].stat().st_size))
+            given = [word for part in parts for word in ("--proof-part", part)]
+            found = self.run_json("merge", *trees, *given, "--proof", "joined.bfc")
+            self.assertEqual(found["proof"]["bytes"], (self.work / "joined.bfc").stat().st_size)
+            self.assertEqual((self.work / "joined.bfc").read_bytes(), (self.work / "whole.bfc").read_bytes())
+            self.assertEqual(check((*files, self.work / "joined.bfc")), 0)
+            for wrong in (given[:4], given[:4] + given[2:4]):
+                self.assert_refused("BF3023", "merge", *trees, *wrong, "--proof", "none.bfc", says=("all parts",))
+            for cut in (b"BFP1", parts[0].read_bytes()[:-3], parts[1].read_bytes()[:5] + b"\x09"):
+                parts[0].write_bytes(cut)
+                self.assert_refused("BF3023", "merge", *trees, *given, "--proof", "none.bfc")
 
     def test_samples(self):
         folder = MODELS / "examples" / "robustness"

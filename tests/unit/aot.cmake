@@ -37,6 +37,7 @@ bf_add_test(verdict_code_test aot/decide/code/verdict_code_test.cpp aot/decide/c
 bf_add_test(decide_code_test aot/decide/code/decide_code_test.cpp aot/decide/code/decide_random_test.cpp
   LINK bf_decide ${CMAKE_DL_LIBS} LABELS cli TOGETHER DecideCodeContract)
 
+bf_add_room_test(prove FILES aot/prove/*.cpp)
 bf_add_room_test(artifacts FILES aot/artifacts/gate/*.cpp aot/artifacts/report/*.cpp aot/artifacts/sbom/*.cpp)
 
 # The library of others' programs. Tests of memory start from a process that has not run others.

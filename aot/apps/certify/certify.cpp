@@ -514,8 +514,8 @@ class Certification {
   void prove(const std::vector<SampleResult>& results) {
     for (const SampleResult& result : results) {
       const std::string& eps = run_.radii[result.radius];
-      const std::string name = fmt::format("sample_{}{}{}", run_.first + result.sample,
-                                           eps.empty() ? "" : "_eps_", eps);
+      const std::string name =
+          fmt::format("sample_{}{}{}", run_.first + result.sample, eps.empty() ? "" : "_eps_", eps);
       const std::string missing =
           proofs_->write(name, box_of(result.sample, result.radius),
                          static_cast<std::size_t>(data_.labels[result.sample]), result);

@@ -20,8 +20,8 @@ std::string robustness_text(const std::vector<float>& lower, const std::vector<f
 class SampleProofs {
  public:
   // Throws: BF3022 the checker does not take the model; BF3101.
-  SampleProofs(std::filesystem::path folder, const std::filesystem::path& model,
-               std::size_t inputs, std::size_t classes, double seconds);
+  SampleProofs(std::filesystem::path folder, const std::filesystem::path& model, std::size_t inputs,
+               std::size_t classes, double seconds);
 
   // Writes both files of a sample that is certified or falsified; of others none. Returns why there
   // is no certificate, or an empty text. Throws: BF3101 to BF3103, Interrupted.

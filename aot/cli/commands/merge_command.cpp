@@ -14,6 +14,7 @@
 #include "aot/decide/parts/tree_file.h"
 #include "aot/decide/property/witness.h"
 #include "aot/decide/request.h"
+#include "aot/prove/proof_file.h"
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
@@ -78,7 +79,30 @@ Merged merge(const std::vector<decide::NamedTreeFile>& parts) {
   return merged;
 }
 
-void print(const Merged& merged, std::size_t parts, bool as_json) {
+// Writes the certificate of the verdict, if there is one. Throws: BF3022, BF3023; BF3101 to BF3103.
+std::optional<prove::ProofReport> write_proof(const Merged& merged,
+                                              const decide::NamedTreeFile& part,
+                                              const std::vector<std::string>& parts,
+                                              const std::string& path) {
+  prove::ProofReport report;
+  if (merged.witness) {
+    prove::ProofFile proof;
+    proof.model = prove::bytes_of(part.file.question.model);
+    proof.property = prove::bytes_of(part.file.question.property);
+    proof.path = path;
+    report = prove::write_proof_file(proof, &merged.witness->x);
+  } else if (merged.answer == decide::Answer::kVerified) {
+    report = prove::join_proof_files(parts, path);
+  } else {
+    return std::nullopt;
+  }
+  if (!report.missing.empty())
+    fail("BF3023", printable(path), "there is no certificate: " + report.missing,
+         "give the files of all parts of one certificate, each once");
+  return report;
+}
+
+void print(const Merged& merged, std::size_t parts, bool as_json, const prove::ProofReport* proof) {
   if (as_json) {
     nlohmann::ordered_json json;
     json["verdict"] = word(merged.answer, Wording::kPlain);
@@ -89,6 +113,7 @@ void print(const Merged& merged, std::size_t parts, bool as_json) {
     json["closed"] = decide::tree::closed_part(merged.state);
     json["counterexample"] = nullptr;
     if (merged.witness) json["counterexample"] = cli::to_json(*merged.witness);
+    if (proof != nullptr) json["proof"] = {{"bytes", proof->bytes}, {"seconds", proof->seconds}};
     fmt::print("{}\n", json.dump());
     return;
   }
@@ -98,19 +123,28 @@ void print(const Merged& merged, std::size_t parts, bool as_json) {
   else
     fmt::print("\nparts    {}\nsplit    {} nodes and {} points, {} open\n", parts,
                merged.state.nodes, merged.state.points, merged.state.open.size());
+  if (proof != nullptr) fmt::print("proof    {} bytes\n", proof->bytes);
 }
 
 }  // namespace
 
 int merge_command(const Call& call) {
   std::vector<std::string> files;
-  std::string counterexample;
+  std::vector<std::string> proof_parts;
+  std::string counterexample, proof_file;
   bool json = false;
   CommandLine app("Joins the parts of a search into a verdict.", "bf-aot merge");
   app.add_option("PART", files, "files of 'bf-aot verify --part'")->required()->type_name("FILE");
   app.add_option("--counterexample", counterexample,
                  "write a counterexample to this file, in the competitions' syntax")
       ->type_name("FILE");
+  Option* const proof =
+      app.add_option("--proof", proof_file, "write the certificate of the verdict, for bf-check")
+          ->type_name("FILE");
+  proof->needs(app.add_option("--proof-part", proof_parts,
+                              "what 'bf-aot verify --part --proof FILE' wrote, all parts")
+                   ->needs(proof)
+                   ->type_name("FILE"));
   app.add_flag("--json", json, "print one JSON object");
   set_help(app, {kMergeExamples, kMergeNotes, "guide/cluster.md"});
   if (const auto code = parse(app, call)) return *code;
@@ -120,7 +154,9 @@ int merge_command(const Call& call) {
   const Merged merged = merge(parts);
   if (merged.witness && !counterexample.empty())
     system::write_file(counterexample, competition_text(*merged.witness));
-  print(merged, parts.size(), json);
+  std::optional<prove::ProofReport> proven;
+  if (!proof_file.empty()) proven = write_proof(merged, parts[0], proof_parts, proof_file);
+  print(merged, parts.size(), json, proven ? &*proven : nullptr);
   return exit_code(merged.answer, Wording::kPlain);
 }
 

@@ -99,9 +99,8 @@ void add_tree_options(CommandLine& app, VerifyArguments& arguments) {
 void add_proof_options(CommandLine& app, VerifyArguments& arguments) {
   constexpr char kProof[] = "Certificates";
   app.add_option("--proof", arguments.proof,
-                     "write a certificate of the answer, verified or falsified, which bf-check "
-                     "checks by itself; whole or not at all")
-      ->excludes(app.get_option("--part"))
+                 "write a certificate of the answer, verified or falsified, which bf-check "
+                 "checks by itself; with --part its part, for 'bf-aot merge'")
       ->excludes(app.get_option("--instances"))
       ->type_name("FILE")
       ->group(kProof);

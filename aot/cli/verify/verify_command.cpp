@@ -125,16 +125,21 @@ int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
   system::set_deadline(0, "", 0);
   if (outcome.witness && !arguments.counterexample.empty())
     system::write_file(arguments.counterexample, competition_text(*outcome.witness));
-  if (keeper != nullptr && keeper->is_part() && !outcome.witness)
-    return print_part(arguments, *keeper, property, outcome);
+  const bool is_part = keeper != nullptr && keeper->is_part() && !outcome.witness;
   std::optional<prove::ProofReport> proven;
-  if (proof && (outcome.answer == decide::Answer::kVerified || outcome.witness))
+  if (proof && is_part && keeper->is_closed()) {
+    const decide::TreePart& part = keeper->file().part;
+    proven = prove::write_proof_part(*proof, part.index, part.count);
+  } else if (proof && (outcome.witness || outcome.answer == decide::Answer::kVerified)) {
     proven = prove::write_proof_file(*proof, outcome.witness ? &outcome.witness->x : nullptr);
+  }
   if (proven && !proven->missing.empty())
     fail("BF3023", arguments.proof,
          fmt::format("the answer is '{}', but there is no certificate: {}",
-                     word(outcome.answer, Wording::kPlain), proven->missing),
+                     is_part ? "closed" : word(outcome.answer, Wording::kPlain), proven->missing),
          "decide without --proof, or give --proof-seconds more");
+  if (is_part)
+    return print_part(arguments, *keeper, property, outcome, proven ? &*proven : nullptr);
   write_gate(arguments.gate, gate_of(arguments, outcome.answer, outcome.seconds));
   print(arguments, property, outcome, proven ? &*proven : nullptr);
   return exit_code(outcome.answer, arguments.wording());

@@ -189,22 +189,34 @@ void TimeoutReport::write() {
   system::set_deadline_text(text());
 }
 
+namespace {
+
+void add_proof(nlohmann::ordered_json& json, const prove::ProofReport* proof) {
+  if (proof != nullptr)
+    json["proof"] = {
+        {"bytes", proof->bytes}, {"leaves", proof->leaves}, {"seconds", proof->seconds}};
+}
+
+void print_proof(const prove::ProofReport* proof) {
+  if (proof != nullptr)
+    fmt::print("proof    {} bytes, {} leaves, made in {}\n", proof->bytes, proof->leaves,
+               engine::duration(proof->seconds));
+}
+
+}  // namespace
+
 void print(const VerifyArguments& arguments, const Property& property,
            const decide::Outcome& outcome, const prove::ProofReport* proof) {
   if (arguments.json) {
     nlohmann::ordered_json json = to_json(arguments, property, outcome);
-    if (proof != nullptr)
-      json["proof"] = {
-          {"bytes", proof->bytes}, {"leaves", proof->leaves}, {"seconds", proof->seconds}};
+    add_proof(json, proof);
     fmt::print("{}\n", json.dump());
     return;
   }
   const Wording wording = arguments.wording();
   if (wording == Wording::kPlain) {
     print_plain(outcome);
-    if (proof != nullptr)
-      fmt::print("proof    {} bytes, {} leaves, made in {}\n", proof->bytes, proof->leaves,
-                 engine::duration(proof->seconds));
+    print_proof(proof);
     return;
   }
   fmt::print("{}\n", word(outcome.answer, wording));
@@ -214,7 +226,8 @@ void print(const VerifyArguments& arguments, const Property& property,
 }
 
 int print_part(const VerifyArguments& arguments, const decide::TreeKeeper& keeper,
-               const Property& property, const decide::Outcome& outcome) {
+               const Property& property, const decide::Outcome& outcome,
+               const prove::ProofReport* proof) {
   const decide::TreeFile& file = keeper.file();
   const bool closed = keeper.is_closed();
   const std::string verdict = closed ? "closed" : word(outcome.answer, Wording::kPlain);
@@ -224,11 +237,13 @@ int print_part(const VerifyArguments& arguments, const decide::TreeKeeper& keepe
     json["part"] = file.part.index;
     json["parts"] = file.part.count;
     json["open_nodes"] = file.state.open.size();
+    add_proof(json, proof);
     fmt::print("{}\n", json.dump());
   } else {
     fmt::print("{}\n\npart     {} of {}: {} nodes, {} open\ntime     {}\n", verdict,
                file.part.index, file.part.count, file.state.nodes, file.state.open.size(),
                engine::duration(outcome.seconds));
+    print_proof(proof);
   }
   return closed ? 0 : exit_code(outcome.answer, Wording::kPlain);
 }

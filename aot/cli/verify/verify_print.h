@@ -6,9 +6,9 @@
 #include <string>
 
 #include "aot/cli/verify/verify_arguments.h"
-#include "aot/prove/proof_file.h"
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/property/decision.h"
+#include "aot/prove/proof_file.h"
 #include "aot/system/progress.h"
 #include "frontend/property/property.h"
 
@@ -73,8 +73,10 @@ class TimeoutReport {
 void print(const VerifyArguments& arguments, const Property& property,
            const decide::Outcome& outcome, const prove::ProofReport* proof = nullptr);
 
-// A part by itself verifies nothing. Returns the exit code.
+// A part by itself verifies nothing. proof: its part of the certificate, or null. Returns the exit
+// code.
 int print_part(const VerifyArguments& arguments, const decide::TreeKeeper& keeper,
-               const Property& property, const decide::Outcome& outcome);
+               const Property& property, const decide::Outcome& outcome,
+               const prove::ProofReport* proof = nullptr);
 
 }  // namespace bf_aot::cli
