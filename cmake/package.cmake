@@ -7,7 +7,8 @@ install(DIRECTORY docs DESTINATION ${bf_documents} FILES_MATCHING PATTERN "*.md"
 install(FILES README.md DESIGN.md CHANGELOG.md CONTRIBUTING.md LICENSE.runtime DESTINATION ${bf_documents})
 # What the pages' examples name.
 install(DIRECTORY models DESTINATION ${bf_documents} FILES_MATCHING PATTERN "*.onnx" PATTERN "*.json"
-  PATTERN "*.vnnlib" PATTERN README.md PATTERN examples EXCLUDE)
+  PATTERN "*.vnnlib" PATTERN README.md PATTERN examples EXCLUDE
+  PATTERN digits_64x2.json EXCLUDE PATTERN tiny_* EXCLUDE)
 
 if(NOT CMAKE_CROSSCOMPILING)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})

@@ -31,22 +31,22 @@ find_library(BF_NETTLE_OBJECT libnettle.so REQUIRED)
 mark_as_advanced(BF_GMP_OBJECT BF_MPFR_OBJECT BF_NETTLE_OBJECT)
 set(objects ${BF_MPFR_OBJECT} ${BF_GMP_OBJECT} ${BF_NETTLE_OBJECT})
 
-# bf_portable_program(TARGET FOLDER ARCHIVES file... SHARED file...): bf-aot.
-function(bf_portable_program target folder)
+# bf_portable_program(TARGET ARCHIVES file... SHARED file...): bf-aot.
+function(bf_portable_program target)
   add_executable(${target} ${PROJECT_SOURCE_DIR}/aot/cli/main.cpp $<TARGET_OBJECTS:bf_source_state>)
   bf_target_defaults(${target})
   target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:bf_cli,INTERFACE_INCLUDE_DIRECTORIES>)
   bf_portable_of(${target} PARTS bf_cli bf_apps ${engine} ${ARGN})
   target_link_options(${target} PRIVATE -static-libgcc)
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME bf-aot RUNTIME_OUTPUT_DIRECTORY ${out}/${folder})
+  # Named by the target: Ninja calls a target by its file's name, too, and bf-aot is that of this build.
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${out})
 endfunction()
-bf_portable_program(bf-aot-portable program/bin ARCHIVES ${pictures} ${readers} ${numbers})
-bf_portable_program(bf-aot-wheel wheel ARCHIVES ${pictures} ${readers} SHARED ${objects})
+bf_portable_program(bf-aot-portable ARCHIVES ${pictures} ${readers} ${numbers})
+bf_portable_program(bf-aot-wheel ARCHIVES ${pictures} ${readers} SHARED ${objects})
 
 add_executable(bf-check-portable ${PROJECT_SOURCE_DIR}/aot/check/main.cpp)
 bf_target_defaults(bf-check-portable)
-set_target_properties(bf-check-portable PROPERTIES CXX_STANDARD 17 OUTPUT_NAME bf-check
-  RUNTIME_OUTPUT_DIRECTORY ${out}/program/bin)
+set_target_properties(bf-check-portable PROPERTIES CXX_STANDARD 17 RUNTIME_OUTPUT_DIRECTORY ${out})
 bf_portable_of(bf-check-portable PARTS bf_check ARCHIVES libgmp.a)
 target_link_options(bf-check-portable PRIVATE -static-libgcc)
 
