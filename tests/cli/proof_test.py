@@ -308,6 +308,27 @@ class Records(Case):
         path.write_bytes(self.header(question, **header) + bytes(records))
         self.assertEqual(check((self.network, question, path), code), code, records)
 
+    def test_what_is_not_the_network_of_the_table_is_refused(self):
+        """Operators that train by default, operands beyond an operator's, names of an input and an output."""
+        question = self.question("(>= Y_0 2.75)")
+        records = [HALVE, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 0]
+        constants = [tensor("w", (2, 2), (1, 1, 1, -1)), tensor("v", (2, 1), (1, 1)),
+                     tensor("one", (2,), (1, 1)), tensor("zero", (2,), (0, 0))]
+        scale = node("BatchNormalization", ["r", "one", "zero", "zero", "one"], "d",
+                     attributes='attribute { name: "epsilon" type: FLOAT f: 0 }')
+        relu = node("Relu", ["z"], "r")
+        for opset, drop, right in ((13, node("Dropout", ["r"], "d"), True), (6, node("Dropout", ["r"], "d"), False),
+                                   (13, scale, True), (6, scale, False),
+                                   (13, node("Identity", ["r"], "d"), True), (13, node("Identity", ["r", "r"], "d"), False),
+                                   (13, node("Identity", ["r"], "x"), False)):
+            nodes = [node("MatMul", ["x", "w"], "z"), relu, drop, node("MatMul", ["d", "v"], "y")]
+            text = model("three", nodes, constants, (1, 2), (1, 1)).replace("version: 13", f"version: {opset}")
+            self.network = write_model(self.work / "other.onnx", text)
+            path = self.work / "other.bfc"
+            path.write_bytes(self.header(question) + bytes(records))
+            with self.subTest(opset=opset, node=drop):
+                self.assertIn(check((self.network, question, path)), (0,) if right else (1, 2))
+
     def test_the_worked_example(self):
         question = self.question("(>= Y_0 2.75)")
         self.checked(question, [HALVE, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 0], 0)
