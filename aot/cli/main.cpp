@@ -16,15 +16,20 @@
 namespace bf_aot::cli {
 namespace {
 
-// A command that was probably meant by the name of a model that is not there.
-std::string misspelt_command(const std::string& word) {
+// Says what was probably meant by a word that is neither a command nor a file. Empty: it may be the
+// model, which then is not there.
+std::string no_such_command(const std::string& word, bool has_operand) {
   std::error_code error;
   if (word.starts_with('-') || word.find_first_of("./") != std::string::npos ||
       std::filesystem::exists(word, error))
     return {};
   std::vector<std::string> names;
   for (const Command& command : commands()) names.emplace_back(command.name);
-  return closest(word, names);
+  const std::string meant = closest(word, names);
+  if (meant.empty() && !has_operand) return {};
+  return fmt::format(
+      "there is no command '{}'; {}", word,
+      meant.empty() ? "bf-aot --help names them" : fmt::format("did you mean {}?", meant));
 }
 
 // "bf-aot MODEL ..." compiles; a model file named like a command is given as "./run".
@@ -38,10 +43,10 @@ int dispatch(int argc, char** argv) {
     fmt::print("{}\n", first_screen());
   const Command* const named = find_command(first);
   if (named == nullptr)
-    if (const std::string meant = misspelt_command(argv[1]); !meant.empty()) {
-      fmt::print(stderr, "{} there is no command '{}'; did you mean {}?\n",
-                 system::Style(system::Style::kError, system::Stream::kErrors)("bf-aot:"), argv[1],
-                 meant);
+    if (const std::string text = no_such_command(argv[1], argc > 2 && *argv[2] != '-');
+        !text.empty()) {
+      fmt::print(stderr, "{} {}\n",
+                 system::Style(system::Style::kError, system::Stream::kErrors)("bf-aot:"), text);
       return 2;
     }
   const Command& command = named != nullptr ? *named : *find_command("compile");

@@ -146,6 +146,7 @@ class Usage(Case):
                 (("bench", TINY, "--comapre", "vector"), "--compare")):
             self.assertIn(f"did you mean {meant}?", self.refused(*arguments))
         self.assertNotIn("did you mean", self.refused("run", TINY, "--zzzzzzzz"))
+        self.assertIn("there is no command 'dump'; bf-aot --help names them", self.refused("dump", TINY))
 
     def test_points_to_the_help(self):
         self.assertIn("bf-aot run --help", self.refused("run", TINY))
