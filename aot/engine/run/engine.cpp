@@ -205,10 +205,11 @@ bf_status Engine::bounds(const ExportedFunction& function, const Arguments& a, c
   if (const bf_status status = check_box(a.lower, a.upper)) return status;
   if (s.cached) return cached_bounds(s, a, hook);
   CallMemory memory = memory_of(s, a);
-  memory.team = team;
-  if (!s.parallel && a.executor != nullptr)  // workers without memory of their own share sums
+  memory.team = memory.helpers = team;
+  // The workspace of such a call has no room for the tiles of more than one.
+  if (!s.parallel && a.executor != nullptr)
     if (const bf_status status =
-            bf::gather_team(a.executor, to_size(plan_->config.workers), memory.team))
+            bf::gather_team(a.executor, to_size(plan_->config.workers), memory.helpers))
       return status;
   return run(entry(entry_kind(s)), memory, nullptr, {}, hook);
 }

@@ -254,7 +254,7 @@ bf_status Runner::call(const Operation& operation, void* result) {
 // Code that was compiled for the call has its shape as a constant, and is called as a whole. So is
 // a call within a tile that workers share.
 bool Runner::is_shared(const Operation& operation, Thunk code) const {
-  return memory_.team.workers > 1 && noting_ == nullptr && !operation.shares.empty() &&
+  return memory_.helpers.workers > 1 && noting_ == nullptr && !operation.shares.empty() &&
          code == operation.own;
 }
 
@@ -265,7 +265,7 @@ bf_status Runner::call_by_shares(const Operation& operation, Thunk code, const V
     own[operation.shape_operand].pointer = operation.shares[static_cast<std::size_t>(index)];
     code(own, nullptr);
   };
-  return bf::run_tiles(memory_.team, {nullptr, 0}, static_cast<int>(operation.shares.size()),
+  return bf::run_tiles(memory_.helpers, {nullptr, 0}, static_cast<int>(operation.shares.size()),
                        share);
 }
 

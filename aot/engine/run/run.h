@@ -18,7 +18,8 @@ struct CallMemory {
   const float* x = nullptr;
   float *y = nullptr, *coefficients = nullptr, *kept_ranges = nullptr;
   void *workspace = nullptr, *context = nullptr;
-  bf::Team team = {nullptr, 1};
+  bf::Team team = {nullptr, 1};     // of tiles, each with a part of the workspace of its own
+  bf::Team helpers = {nullptr, 1};  // of sums, which need none
   // The number of boxes in entries of several, and what was found wrong with each.
   std::size_t count = 0;
   const bf_status* statuses = nullptr;
