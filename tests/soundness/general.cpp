@@ -20,13 +20,13 @@ bool is_smooth(const Node& node) {
   return unary != nullptr && !is_piecewise_linear(unary->function.kind);
 }
 
-// Appends attention to a graph: its first output becomes softmax(q k) (v g), or softmax(s) (v g),
-// of affine functions of what it was.
-class AttentionMaker {
+// Appends to a graph what is made of affine functions of its first output.
+class Appender {
  public:
-  AttentionMaker(Random& random, Graph& graph) : random_(random), graph_(graph) {}
+  Appender(Random& random, Graph& graph) : random_(random), graph_(graph) {}
 
-  void append() {
+  // The first output becomes softmax(q k) (v g), or softmax(s) (v g).
+  void attention() {
     const std::int64_t rows = testing::pick(random_, 1, 3), sums = testing::pick(random_, 2, 5);
     const std::int64_t columns = testing::pick(random_, 1, 3);
     const ValueId x = graph_.outputs.front();
@@ -48,8 +48,20 @@ class AttentionMaker {
         add(Binary{Binary::Kind::kMul}, {affine_of(x, {sums, columns}), gate}, {sums, columns});
     graph_.outputs.front() = add(MatMul{}, {p, value}, {rows, columns});
     if (testing::pick(random_, 0, 2) == 0) graph_.outputs.push_back(z);
-    if (testing::pick(random_, 0, 2) == 0)
-      graph_.outputs.push_back(log_sum_exp(scores, rows, sums));
+  }
+
+  // ln sum e^x becomes another output.
+  void log_sum_exp() {
+    const std::int64_t rows = testing::pick(random_, 1, 3), sums = testing::pick(random_, 2, 5);
+    const ValueId x = affine_of(graph_.outputs.front(), {rows, sums});
+    SparseAffine sum{{0}, {}, filled({rows * sums}, 1), filled({rows}, 0)};
+    for (std::int64_t i = 0; i < rows * sums; ++i) {
+      sum.column.push_back(i);
+      if ((i + 1) % sums == 0) sum.row_start.push_back(i + 1);
+    }
+    const ValueId powers = add(Unary{{FunctionKind::kExp}}, {x}, {rows, sums});
+    const ValueId total = add(std::move(sum), {powers}, {rows});
+    graph_.outputs.push_back(add(Unary{{FunctionKind::kLog}}, {total}, {rows}));
   }
 
  private:
@@ -58,16 +70,6 @@ class AttentionMaker {
     const ValueId made = graph_.add_value("v" + number, std::move(shape));
     graph_.nodes.push_back({std::move(op), std::move(inputs), made, "Node '" + number + "'"});
     return made;
-  }
-
-  ValueId log_sum_exp(ValueId x, std::int64_t rows, std::int64_t sums) {
-    SparseAffine sum{{0}, {}, filled({rows * sums}, 1), filled({rows}, 0)};
-    for (std::int64_t i = 0; i < rows * sums; ++i) {
-      sum.column.push_back(i);
-      if ((i + 1) % sums == 0) sum.row_start.push_back(i + 1);
-    }
-    const ValueId powers = add(Unary{{FunctionKind::kExp}}, {x}, {rows, sums});
-    return add(Unary{{FunctionKind::kLog}}, {add(std::move(sum), {powers}, {rows})}, {rows});
   }
 
   ValueId affine_of(ValueId x, const Shape& shape) {
@@ -91,13 +93,18 @@ Example random_example(Random& random, testing::Numbers numbers) {
   const int size = testing::pick(random, 2, 12);
   Example example{testing::random_graph(random, numbers, size)};
   if (numbers == testing::Numbers::kFloats && testing::pick(random, 0, 1) == 0)
-    AttentionMaker(random, example.graph).append();
+    Appender(random, example.graph).attention();
   for (const Node& node : example.graph.nodes) {
     example.exact = example.exact && !is_smooth(node);
     const auto* binary = std::get_if<Binary>(&node.op);
     if (binary != nullptr && binary->kind == Binary::Kind::kDiv) example.divides = true;
   }
   return example;
+}
+
+void append_log_sum_exp(Random& random, Example& example) {
+  Appender(random, example.graph).log_sum_exp();
+  example.exact = false;
 }
 
 Point evaluate_at(const Example& example, const Point& x) {

@@ -23,6 +23,9 @@ struct Example {
 // numbers: of weights; 2 to 12 nodes, behind half of the graphs of floats attention.
 Example random_example(Random& random, testing::Numbers numbers);
 
+// Another output: logarithms of sums of powers of affine functions of the first one.
+void append_log_sum_exp(Random& random, Example& example);
+
 Point evaluate_at(const Example& example, const Point& x);
 
 FloatBox random_general_box(Random& random, int inputs);
