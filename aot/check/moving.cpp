@@ -149,6 +149,7 @@ std::vector<Value> other_axes(const Operands& o, bool adds) {
   }
   return {reshaped(x, shape)};
 }
+
 std::vector<Value> transpose(const Operands& o) {
   const Value& x = o.in(0);
   const std::size_t rank = x.shape.size();

@@ -53,7 +53,7 @@ class DifferenceSearch final : public CaseSearch {
     for (std::size_t index = 0; index < parts_.size(); ++index) open += can_go_on(index) ? 1 : 0;
     for (std::size_t index = 0; index < parts_.size(); ++index) {
       if (!can_go_on(index)) continue;
-      // What is left of the time is shared by the cases that are left.
+      // The cases that are open share the time that is left.
       const double end = stopwatch.seconds() +
                          std::max(0.0, seconds - stopwatch.seconds()) / static_cast<double>(open--);
       if (calls.stop()) break;

@@ -125,7 +125,8 @@ void DifferenceBounds::learn_slopes(const engine::Bounds& bounds, Part& part) co
                                        relu ? high : std::nextafter(high, kInfinity));
     const float least = std::max(part.least[j], bf::float_down(slopes.least));
     const float most = std::min(part.most[j], bf::float_up(slopes.most));
-    if (least > most) continue;  // z and d are 0, and any slope will do
+    // Where some d is not 0, its slope lies in both ranges. So each d is 0, and any slope will do.
+    if (least > most) continue;
     part.least[j] = least;
     part.most[j] = most;
   }

@@ -21,8 +21,9 @@ namespace {
 constexpr int kStarts = 64;       // where steps begin that are followed
 constexpr int kSteps = 64;        // that each is followed for
 constexpr double kMargin = 0.05;  // of the box' width, beyond states that were reached
-// Of what the bounds of the next state add, beyond them; and by how much more after each round. A
-// state that forgets slowly has a wide box, which equal shares would not reach.
+// A box is widened to the bounds of the next state and beyond them, by this share of what they add.
+// The share grows by a factor with each round: a state that forgets slowly has a wide invariant
+// box, which equal shares would not reach.
 constexpr double kWidening = 0.2, kWiden = 1.3;
 constexpr double kBeyond = 1e30;  // states that grow so far have no invariant box
 constexpr double kLeastQuestion = 0.5;

@@ -86,7 +86,7 @@ engine::Bounds MixedBounds::bounds(const input::FloatBox& box) const {
     made.lower[copy.output] = static_cast<double>(box.lower[copy.input]);
     made.upper[copy.output] = static_cast<double>(box.upper[copy.input]);
   }
-  // What a mix is made of may be a mix itself, which comes behind it.
+  // An end may be a mix itself. It is behind in the list, and its bounds are met first.
   for (auto mix = mixes_.rbegin(); mix != mixes_.rend(); ++mix)
     for (std::size_t i = 0; i < mix->count; ++i) {
       double &lower = made.lower[mix->output + i], &upper = made.upper[mix->output + i];

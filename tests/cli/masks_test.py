@@ -118,6 +118,20 @@ class Masks(Case):
                     self.assertGreaterEqual(high[0], exact + 0.25)
                     self.assertLess(high[0] - low[0], 0.5 + 1e-6 * max(1, abs(offset)))
 
+    def test_logarithms_of_sums_far_below(self):
+        """Bounds hold where the element beside a sum is as large as the sum, or larger."""
+        for offset in (-16384, -20000, -1e6):
+            row = [offset - 1, offset + 0.5, offset]
+            box = {"lower": [x - 0.25 for x in row], "upper": [x + 0.25 for x in row]}
+            exact = offset + math.log(sum(math.exp(x - offset) for x in row))
+            total = node("ReduceLogSumExp", ["x"], "s", attributes=ints("axes", [1]))
+            for method in METHODS:
+                with self.subTest(offset=offset, method=method):
+                    low, high = self.bounds([total, node("Mul", ["s", "ones"], "y")], [tensor("ones", [1, 3], [1] * 3)],
+                                            method, box, shape=(1, 3))
+                    self.assertLessEqual(low[0], exact - 0.25)
+                    self.assertGreaterEqual(high[0], exact + 0.25)
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())

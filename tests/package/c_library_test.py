@@ -14,18 +14,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from commands import run  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent / "c_library"
 C_FLAGS = "-std=c90 -Wall -Wextra -Wpedantic -Wstrict-prototypes -Werror".split()
 CPP_FLAGS = "-std=c++20 -Wall -Wextra -Wpedantic -Werror".split()
 OTHERS = ["onnx", "onnxruntime", "torch"]
-
-
-def run(*command, **more):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False, **more)
-    if done.returncode != 0:
-        raise SystemExit(f"failed ({done.returncode}): {' '.join(map(str, command))}\n{done.stdout}")
-    return done.stdout
 
 
 def expect(text, *patterns):

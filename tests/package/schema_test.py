@@ -6,22 +6,16 @@ The other schema has the standard's package, onnx, and file name, and protobuf's
 import pathlib
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+from commands import run  # noqa: E402
 
 LIBRARIES = "-lprotobuf -lprotobuf-lite -lfmt -lz -lnettle -lmpfr -lgmpxx -lgmp -pthread".split()
 EXPECTED = ("own: 1, onnx.ModelProto, ir {ir}, {nodes} nodes, {size} bytes\n"
             "bf_aot: 2 inputs, 2 outputs, 12 numbers\n")
 OURS = re.compile(r"((vtable|typeinfo|typeinfo name|VTT|guard variable) for )?(bf_aot::|bf(_\w+)?(::|$))")
-
-
-def run(*command, **more):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False, **more)
-    if done.returncode != 0:
-        raise SystemExit(f"failed ({done.returncode}): {' '.join(map(str, command))}\n{done.stdout}")
-    return done.stdout
 
 
 def stray_symbols(library):

@@ -67,7 +67,7 @@ std::string competition_text(const api::Counterexample& example) {
   return text + ")\n";
 }
 
-// What the files of an instance are called, without their ending.
+// Returns the name of an instance's files, without their ending.
 std::string name_of(const Instance& instance) {
   return fmt::format("{}_{}", fs::path(instance.onnx).stem().string(),
                      fs::path(instance.vnnlib).stem().string());
@@ -128,7 +128,7 @@ InstanceResult result_of(const system::ProcessPool::Ended& ended) {
   return result;
 }
 
-// What reports say of an answer. sat and unsat are both answers.
+// The words of reports for an answer. A gate takes sat and unsat alike: both decide the instance.
 struct AnswerText {
   artifacts::GateOutcome outcome;
   const char* word;

@@ -46,7 +46,7 @@ struct bf_aot_result {
 
 namespace {
 
-// What there is no memory for an error is told by this one, which nobody frees.
+// Returns the error for the case that there is no memory for another one. Nobody frees it.
 bf_aot_error* no_memory() noexcept {
   static bf_aot_error error;
   static const bool filled = [] {

@@ -162,9 +162,9 @@ void import_svm_regressor(NodeImport& node) {
   node.emit(add_scale(node, add_unary(node, y, {FunctionKind::kStep}), 2, -1));
 }
 
-// How a classifier's support vectors and coefficients are laid out: those of class i are behind
-// those of the classes before, and row j - 1 (row i) of coefficients tells class i (j) from class j
-// (i) for each i < j.
+// Support vectors of a classifier, class by class, and their coefficients in rows. The pair of
+// classes i < j has one score: the kernels of class i times row j - 1, and those of class j times
+// row i.
 struct SupportVectors {
   std::vector<std::int64_t> first;  // of each class, and their number
   std::vector<double> coefficients, rho;
@@ -194,7 +194,7 @@ SupportVectors read_support_vectors(const NodeImport& node, const Classes& class
   return made;
 }
 
-// What each pair of classes i < j is told apart by: it is class i above 0. [rows, pairs]
+// Returns the score of each pair of classes i < j, which class i wins above 0: [rows, pairs].
 ValueId add_pairs(NodeImport& node, ValueId kernels, const SupportVectors& vectors) {
   const std::int64_t rows = node.shape_of(kernels)[0], all = vectors.first.back();
   RowBuilder sums(node);
@@ -215,7 +215,7 @@ ValueId add_pairs(NodeImport& node, ValueId kernels, const SupportVectors& vecto
   return std::move(sums).finish_sums(kernels, {rows, vectors.pairs()});
 }
 
-// How many pairs each class wins: [rows, classes].
+// Returns how many pairs each class wins: [rows, classes].
 ValueId add_votes(NodeImport& node, ValueId pairs, const SupportVectors& vectors) {
   const std::int64_t rows = node.shape_of(pairs)[0], classes = vectors.classes();
   const ValueId won = add_unary(node, pairs, {FunctionKind::kStep});
@@ -233,8 +233,8 @@ ValueId add_votes(NodeImport& node, ValueId pairs, const SupportVectors& vectors
   return std::move(votes).finish_sums(won, {rows, classes});
 }
 
-// Output 0: the label of the class that wins most pairs, of equals the first. Output 1: what pairs
-// are told apart by; of two classes -s and s.
+// Output 0: the label of the class that wins most pairs, of equals the first. Output 1: the scores
+// of the pairs; the score s of two classes stands as -s and s.
 void import_svm_classifier(NodeImport& node) {
   node.set_output_type(TensorProto::FLOAT);
   if (node.has_attribute("prob_a") || node.has_attribute("prob_b"))

@@ -1,21 +1,16 @@
 #include "frontend/passes/specification/mixes.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
 
+#include "frontend/algebra/affine_algebra.h"
 #include "frontend/graph/shapes.h"
 
 namespace bf_aot {
 namespace {
 
 constexpr std::size_t kMostMixes = 64;
-
-bool all_equal(const Constant& constant, double value) {
-  return std::ranges::all_of(constant.data, [&](double x) { return x == value; }) &&
-         std::ranges::all_of(constant.error, [](double error) { return error == 0; });
-}
 
 struct Ends {
   ValueId first, second;
@@ -132,11 +127,11 @@ class MixFinder {
     const Node* const node = maker(id);
     if (node == nullptr) return false;
     if (const auto* const scale = std::get_if<Scale>(&node->op))
-      return node->inputs[0] == z && all_equal(scale->factor, -1) && all_equal(scale->offset, 1);
+      return node->inputs[0] == z && all_are(scale->factor, -1) && all_are(scale->offset, 1);
     if (binary(id, Binary::Kind::kSub) == nullptr || node->inputs[1] != z) return false;
     const Node* const one = maker(node->inputs[0]);
     const auto* const literal = one != nullptr ? std::get_if<Literal>(&one->op) : nullptr;
-    return literal != nullptr && all_equal(literal->value, 1);
+    return literal != nullptr && all_are(literal->value, 1);
   }
 
   // Nothing is repeated by broadcasting.

@@ -16,7 +16,7 @@
 // Products go to an accumulator of their own, at most kIntervalChain of them, then to the sum of
 // the chains. Chains of the first channels follow each other tap by tap, then those of the next do.
 //
-// What is summed is a parameter `Kind`:
+// A parameter `Kind` says what is summed:
 //   Number      of sums and copies: float or double
 //   Out         where results go: has `centre` and `radius`
 //   give(centre, radius, pixels, channels, pitch, shape, out): takes the sums of pixels of a row,

@@ -11,7 +11,7 @@
 // Positions that tap and stride make neighbours lie side by side. All products of an output make
 // one chain, tap by tap, each with the input channels of the group.
 //
-// What is summed is a parameter `Kind`:
+// A parameter `Kind` says what is summed:
 //   Number          of sums, factors and kept rows: float or double
 //   Out             where results go: has `centre` and `radius`
 //   kTurning        what turning a vector of sums into planes costs, in products of it
