@@ -12,8 +12,8 @@
 namespace bf_aot {
 namespace {
 
-// The element that stands beside those of a sum: its power changes no sum of powers that a float
-// can tell, and a double near it keeps 39 bits behind the point.
+// The constant that is added to the elements of a sum. Its power moves no logarithm of a sum above
+// -16,000 by what a float can tell, and doubles from 2^14 to 2^15 are no more than 2^-38 apart.
 constexpr double kBeside = -0x1p14;
 
 // y_i = ln sum over k of row i of e^(x_column_k)
