@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "frontend/diagnostic.h"
+#include "planner/machine/four_digits.h"
 #include "planner/machine/repeated_key.h"
 #include "planner/machine/shipped_profiles.h"
 #include "planner/machine/target.h"
@@ -177,11 +178,6 @@ MachineProfile read_profile(const Json& json, const std::string& where) {
   return profile;
 }
 
-// Four digits: more than a measurement has.
-double rounded(double x) {
-  return std::stod(fmt::format("{:.3e}", x));
-}
-
 #if defined(__x86_64__)
 // AMD's fifth Zen generation is family 26 (base 15 + extended 11).
 bool is_zen5() {
@@ -249,25 +245,25 @@ std::string to_json_text(const MachineProfile& profile) {
   Json levels = Json::array();
   for (const MemoryLevel& level : profile.levels)
     levels.push_back({{"bytes", std::isfinite(level.bytes) ? Json(level.bytes) : Json(nullptr)},
-                      {"bytes_per_second", rounded(level.bytes_per_second)}});
+                      {"bytes_per_second", four_digits(level.bytes_per_second)}});
   Json families = Json::object();
   for (std::size_t i = 0; i < kFamilies; ++i) {
     const FamilyCost& cost = profile.families[i];
-    families[std::string(kFamilyNames[i])] = {{"efficiency", rounded(cost.efficiency)},
-                                              {"item", rounded(cost.item)},
-                                              {"group", rounded(cost.group)}};
+    families[std::string(kFamilyNames[i])] = {{"efficiency", four_digits(cost.efficiency)},
+                                              {"item", four_digits(cost.item)},
+                                              {"group", four_digits(cost.group)}};
   }
   const Json json = {{"name", profile.name},
                      {"source", profile.source},
                      {"target", profile.target},
                      {"vector_bytes", profile.vector_bytes},
                      {"flops_per_second",
-                      {{"float32_vector", rounded(profile.float32_vector)},
-                       {"float32_scalar", rounded(profile.float32_scalar)},
-                       {"float64_vector", rounded(profile.float64_vector)},
-                       {"float64_scalar", rounded(profile.float64_scalar)}}},
+                      {{"float32_vector", four_digits(profile.float32_vector)},
+                       {"float32_scalar", four_digits(profile.float32_scalar)},
+                       {"float64_vector", four_digits(profile.float64_vector)},
+                       {"float64_scalar", four_digits(profile.float64_scalar)}}},
                      {"chains", profile.chains},
-                     {"call", rounded(profile.call)},
+                     {"call", four_digits(profile.call)},
                      {"levels", levels},
                      {"families", families}};
   return json.dump(2) + "\n";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
+#include "planner/machine/four_digits.h"
 #include "planner/manifest/functions_json.h"
 #include "planner/manifest/integer_json.h"
 #include "planner/manifest/plan_json_steps.h"
@@ -46,11 +47,6 @@ Json entry_json(const Plan& plan, const Entry& entry) {
   return json;
 }
 
-// Four digits: a prediction has no more, and they are the same on every machine.
-double rounded(double x) {
-  return std::stod(fmt::format("{:.3e}", x));
-}
-
 Json parts_json(const Plan& plan, const Task& task) {
   Json list = Json::array();
   for (const TaskPart& part : task.parts)
@@ -58,10 +54,10 @@ Json parts_json(const Plan& plan, const Task& task) {
         {{"name", part.name},
          {"kernel", part.kernel < 0 ? Json(nullptr) : Json(plan.kernel(part.kernel).key)},
          {"step", part.step},
-         {"calls", rounded(part.calls)},
-         {"flops", rounded(part.flops)},
-         {"bytes", rounded(part.bytes)},
-         {"predicted_seconds", rounded(part.seconds)}});
+         {"calls", four_digits(part.calls)},
+         {"flops", four_digits(part.flops)},
+         {"bytes", four_digits(part.bytes)},
+         {"predicted_seconds", four_digits(part.seconds)}});
   return list;
 }
 
@@ -80,7 +76,7 @@ void add_tasks(const Plan& plan, const Entry& entry, Json& tasks) {
                      {"after", std::move(after)},
                      {"flops", task.flops},
                      {"bytes", task.bytes},
-                     {"predicted_seconds", rounded(task.predicted_seconds)},
+                     {"predicted_seconds", four_digits(task.predicted_seconds)},
                      {"parts", parts_json(plan, task)}});
   }
 }
@@ -277,7 +273,7 @@ Json kernels_json(const Plan& plan) {
          {"prefetch", kernel.prefetch},
          {"depth", kernel.depth},
          {"reason", kernel.reason},
-         {"predicted_seconds", rounded(kernel.predicted_seconds)}});
+         {"predicted_seconds", four_digits(kernel.predicted_seconds)}});
   }
   return list;
 }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -183,7 +184,9 @@ double JsonAt::number() const {
   const vnnlib::Number exact = decimal();
   if (!std::isfinite(exact.below) || !std::isfinite(exact.above))
     fail("BF3007", where, "the number is not finite");
-  return std::strtod(std::string(exact.text).c_str(), nullptr);
+  double nearest = 0;  // stays 0 where the number is nearer to 0 than to any other double
+  std::from_chars(exact.text.data(), exact.text.data() + exact.text.size(), nearest);
+  return nearest;
 }
 
 nlohmann::json JsonAt::plain() const {

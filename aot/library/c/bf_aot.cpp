@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
 #include <map>
 #include <new>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -120,9 +121,10 @@ class Values {
   std::optional<double> number(const std::string& name) {
     const std::optional<std::string> value = text(name);
     if (!value) return std::nullopt;
-    char* end = nullptr;
-    const double parsed = std::strtod(value->c_str(), &end);
-    if (value->empty() || *end != '\0' || !std::isfinite(parsed))
+    double parsed = 0;
+    const char* const last = value->data() + value->size();
+    const auto [end, error] = std::from_chars(value->data(), last, parsed);  // in any locale
+    if (error != std::errc() || end != last || !std::isfinite(parsed))
       api::refuse("BF3501", name, fmt::format("'{}' is no number", *value));
     return parsed;
   }

@@ -13,11 +13,9 @@
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/graph/model.h"
 #include "frontend/import/file/bodies.h"
-#include "frontend/import/file/input_shape.h"
 #include "frontend/import/file/names.h"
 #include "frontend/import/file/node_import.h"
 #include "frontend/import/file/node_order.h"
-#include "frontend/import/file/node_signature.h"
 #include "frontend/import/file/ways_out.h"
 #include "frontend/import/operators/operators.h"
 #include "frontend/import/operators/versions.h"
@@ -55,6 +53,7 @@ class GraphImporter : public BodyImporter {
   void import_tokens(const onnx::ValueInfoProto& info, const TokenInput& given);
   void bind_input(const std::string& name, const std::string& bytes, const std::string& place);
   void check_bindings();
+  Shape input_shape(const onnx::ValueInfoProto& info) const;
   void claim_node_outputs();
   void note_cycle(const std::vector<int>& cycle);
   std::unordered_set<std::string> known_names() const;
@@ -107,6 +106,16 @@ std::string operator_name(const onnx::NodeProto& node) {
   return is_standard_domain(node.domain()) ? type : printable(node.domain()) + "." + type;
 }
 
+// A shape that fits what is known of one, as an option has it: 1 for the batch and 16 for others.
+std::string example_shape(const onnx::TensorShapeProto& shape) {
+  std::string text;
+  for (int i = 0; i < shape.dim_size(); ++i) {
+    const std::int64_t known = shape.dim(i).has_dim_value() ? shape.dim(i).dim_value() : 0;
+    text += fmt::format("{}{}", i == 0 ? "" : ",", known > 0 ? known : i == 0 ? 1 : 16);
+  }
+  return text;
+}
+
 // "Gemm 'fc1'", "Gemm #3"
 std::string name_of(const onnx::NodeProto& node, int index) {
   return node.name().empty() ? fmt::format("{} #{}", operator_name(node), index)
@@ -122,6 +131,72 @@ std::string place_of(const onnx::NodeProto& node, int index) {
 const OperatorImporter* find_operator(const onnx::NodeProto& node) {
   const std::string_view domain = node.domain();
   return bf_aot::find_operator(node.op_type(), is_standard_domain(node.domain()) ? "" : domain);
+}
+
+// The last input that is not left out decides; trailing empty names do not count.
+int input_count(const onnx::NodeProto& node) {
+  int count = node.input_size();
+  while (count > 0 && node.input(count - 1).empty()) --count;
+  return count;
+}
+
+// "2 are", "1 to 3 are"
+std::string count_range(int least, int most) {
+  if (least == most) return fmt::format("{} {}", most, most == 1 ? "is" : "are");
+  return fmt::format("{} to {} are", least, most);
+}
+
+// Throws: BF1011.
+void check_inputs(const onnx::NodeProto& node, const OperatorImporter& op, std::int64_t opset) {
+  const bool standard = is_standard_domain(node.domain());
+  const InputCounts counts =
+      standard ? input_counts(op, opset) : InputCounts{op.least_inputs, op.most_inputs};
+  const int inputs = input_count(node);
+  if (inputs < counts.least || inputs > counts.most)
+    fail("BF1011", "",
+         fmt::format("{} inputs, but {} expected{}", inputs, count_range(counts.least, counts.most),
+                     standard ? fmt::format(" in operator set {}", opset) : ""));
+  const bool variadic = standard && counts.most >= kVariadic;  // none of them is optional
+  for (int i = 0; i < (variadic ? inputs : counts.least); ++i)
+    if (node.input(i).empty()) fail("BF1011", "", fmt::format("input {} is left out", i));
+}
+
+// `opsets`: that the model imports. Throws: BF1012.
+void check_attribute(const onnx::NodeProto& node, const onnx::AttributeProto& attribute,
+                     const OperatorImporter& op, const OpsetSpan& opsets) {
+  const std::string& name = attribute.name();
+  if (name.empty() ||
+      std::find(op.attributes.begin(), op.attributes.end(), name) == op.attributes.end())
+    fail("BF1012", "", fmt::format("unknown attribute '{}'", printable(name)),
+         "it may belong to an operator set that is not supported");
+  const OpsetSpan known =
+      is_standard_domain(node.domain()) ? opsets_with(node.op_type(), name) : OpsetSpan{};
+  if (!known.meets(opsets))
+    fail("BF1012", "",
+         fmt::format("attribute '{}' belongs to operator sets {}, but the model is of {}", name,
+                     to_string(known), opsets.last),
+         "export again with one operator set");
+  if (!attribute.ref_attr_name().empty())
+    fail("BF1012", "", fmt::format("attribute '{}' refers to a function's attribute", name));
+}
+
+// Throws: BF1011, BF1012.
+void check_signature(const onnx::NodeProto& node, const OperatorImporter& op,
+                     const OpsetSpan& opsets) {
+  check_inputs(node, op, opsets.last);
+  if (node.output_size() < 1 || node.output_size() > op.most_outputs)
+    fail("BF1011", "",
+         fmt::format("{} outputs, but {} expected", node.output_size(),
+                     count_range(1, op.most_outputs)));
+  const bool none = std::ranges::all_of(node.output(), &std::string::empty);
+  if (op.any_output ? none : node.output(0).empty())
+    fail("BF1011", "", none ? "all outputs are left out" : "output 0 is left out");
+  std::set<std::string> seen;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    check_attribute(node, attribute, op, opsets);
+    if (!seen.insert(attribute.name()).second)
+      fail("BF1012", "", fmt::format("attribute '{}' is given twice", attribute.name()));
+  }
 }
 
 // Names that wanted nodes and outputs read.
@@ -327,6 +402,35 @@ void GraphImporter::import_tokens(const onnx::ValueInfoProto& info, const TokenI
                                        fmt::format("token ids '{}'", printable(info.name())));
   state_.token_ids.emplace(made, TokenIds{one_hot, given.sets});
   state_.symbols[info.name()] = made;
+}
+
+Shape GraphImporter::input_shape(const onnx::ValueInfoProto& info) const {
+  if (!info.type().has_tensor_type()) fail("BF1008", "", "its type is not a dense tensor");
+  const onnx::TypeProto::Tensor& type = info.type().tensor_type();
+  // A box of reals holds the integers within it.
+  if (!is_real_type(type.elem_type()) && !is_integer_type(type.elem_type()))
+    fail("BF1008", "",
+         fmt::format("elements are {}, but only numbers of 8 to 64 bits can be bounded",
+                     element_type_name(type.elem_type())),
+         "cast inside the application and export the rest of the model");
+  if (!type.has_shape())
+    fail("BF1009", "", "its shape is unknown",
+         fmt::format("say it: --shape {}=1,16 or the like, or export with static shapes",
+                     printable(info.name())));
+  Shape shape;
+  for (int i = 0; i < type.shape().dim_size(); ++i) {
+    const onnx::TensorShapeProto::Dimension& dim = type.shape().dim(i);
+    const bool known = dim.has_dim_value() && dim.dim_value() > 0;
+    if (!known && i > 0)
+      fail("BF1009", "",
+           dim.dim_param().empty()
+               ? fmt::format("dimension {} is unknown", i)
+               : fmt::format("dimension {} is dynamic: '{}'", i, printable(dim.dim_param())),
+           fmt::format("say the shape: --shape {}={} or the like, or export with static shapes",
+                       printable(info.name()), example_shape(type.shape())));
+    shape.push_back(known ? dim.dim_value() : 1);  // one box is one sample: batch 1
+  }
+  return shape;
 }
 
 // Names that more than one node makes, or that are inputs or initializers already.
