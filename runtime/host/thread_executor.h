@@ -19,8 +19,10 @@ namespace bf::host {
 ///     bf::host::ThreadExecutor threads(4);
 ///     NAME_bounds_parallel(lower, upper, out_lower, out_upper, workspace, bytes, threads.get());
 ///
-/// One object serves any number of callers: while it is busy, others do their jobs themselves.
-/// The destructor waits for its threads; no call may be running then.
+/// One object serves any number of callers, and jobs that call it in their turn: their runs share
+/// the threads, the newest first. Whoever calls does jobs of its own run until none is left, so
+/// that no run waits for another. The destructor waits for its threads; no call may be running
+/// then.
 class ThreadExecutor {
  public:
   /// workers = 0: as many as the machine runs at the same time. Throws what std::thread throws.
@@ -61,58 +63,75 @@ class ThreadExecutor {
     static_cast<ThreadExecutor*>(self)->run(job, data, jobs);
   }
 
+  // The jobs of a call, in the memory of its caller.
+  struct Run {
+    bf_job job;
+    void* data;
+    std::size_t jobs;
+    std::size_t next;               // the first that nobody has taken
+    std::size_t number;             // of runs that began before
+    Run* older;                     // the next run in the list
+    std::atomic<std::size_t> left;  // jobs that have not returned
+  };
+
   void run(bf_job job, void* data, std::size_t jobs) {
-    const std::unique_lock<std::mutex> caller(callers_, std::try_to_lock);
-    if (!caller.owns_lock() || threads_.empty() || jobs < 2) {
+    if (threads_.empty() || jobs < 2) {
       for (std::size_t i = 0; i < jobs; ++i) job(data, i);
       return;
     }
+    Run own{job, data, jobs, 0, 0, nullptr, {jobs}};
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      job_ = job;
-      data_ = data;
-      jobs_ = jobs;
-      next_ = 0;
-      left_.store(jobs, std::memory_order_relaxed);
-      round_.fetch_add(1, std::memory_order_release);
+      own.older = newest_;
+      newest_ = &own;
+      own.number = runs_.fetch_add(1, std::memory_order_release);
     }
     wake_.notify_all();
-    while (work()) {
+    while (work(&own)) {
     }
-    const auto done = [this] { return left_.load(std::memory_order_acquire) == 0; };
-    if (!watch(done))
-      while (!done()) std::this_thread::yield();
+    // Jobs that others do may have begun runs, which are newer.
+    const auto done = [&] { return own.left.load(std::memory_order_acquire) == 0; };
+    while (!done())
+      if (!work(nullptr, own.number + 1) && !watch(done)) std::this_thread::yield();
   }
 
-  // Takes a job and does it; false when none is left.
-  bool work() {
+  // Takes a job of `own`, or where that is null of the newest run with at least that number, and
+  // does it; false when none is left. The last job that is taken takes its run from the list: from
+  // then on its caller may return as soon as `left` is 0.
+  bool work(Run* own, std::size_t least = 0) {
     bf_job job = nullptr;
     void* data = nullptr;
     std::size_t index = 0;
+    Run* from = own;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (next_ == jobs_) return false;
-      job = job_;
-      data = data_;
-      index = next_++;
+      if (from == nullptr) from = newest_;
+      if (from == nullptr || from->number < least || from->next == from->jobs) return false;
+      job = from->job;
+      data = from->data;
+      index = from->next++;
+      if (from->next == from->jobs) remove(from);
     }
     job(data, index);
-    left_.fetch_sub(1, std::memory_order_acq_rel);
+    from->left.fetch_sub(1, std::memory_order_acq_rel);
     return true;
   }
 
+  void remove(Run* run) {
+    Run** at = &newest_;
+    while (*at != run) at = &(*at)->older;
+    *at = run->older;
+  }
+
   void wait_for_jobs() {
-    std::size_t seen = 0;
     while (true) {
-      watch([&] { return round_.load(std::memory_order_acquire) != seen; });
-      {
-        std::unique_lock<std::mutex> lock(mutex_);
-        wake_.wait(lock, [&] { return stop_ || round_.load(std::memory_order_relaxed) != seen; });
-        if (stop_) return;
-        seen = round_.load(std::memory_order_relaxed);
+      const std::size_t seen = runs_.load(std::memory_order_acquire);
+      while (work(nullptr)) {
       }
-      while (work()) {
-      }
+      if (watch([&] { return runs_.load(std::memory_order_acquire) != seen; })) continue;
+      std::unique_lock<std::mutex> lock(mutex_);
+      wake_.wait(lock, [&] { return stop_ || runs_.load(std::memory_order_relaxed) != seen; });
+      if (stop_) return;
     }
   }
 
@@ -126,15 +145,11 @@ class ThreadExecutor {
   }
 
   bf_executor executor_ = {};
-  std::mutex callers_;  // whoever holds it uses the threads
-  std::mutex mutex_;    // of what follows
+  std::mutex mutex_;  // of what follows
   std::condition_variable wake_;
-  bf_job job_ = nullptr;
-  void* data_ = nullptr;
-  std::size_t jobs_ = 0, next_ = 0;
+  Run* newest_ = nullptr;  // of the runs that have jobs nobody has taken
   bool stop_ = false;
-  std::atomic<std::size_t> round_{0};  // runs so far
-  std::atomic<std::size_t> left_{0};   // jobs that have not returned
+  std::atomic<std::size_t> runs_{0};  // so far
   std::vector<std::thread> threads_;
 };
 

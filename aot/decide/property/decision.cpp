@@ -14,6 +14,7 @@
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/decide.h"
 #include "aot/engine/run/pool.h"
+#include "aot/engine/run/recording.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/stopped_calls.h"
 #include "aot/system/progress.h"
@@ -413,7 +414,8 @@ class Decision {
       found[i] = falsify(evaluation(host), property_, cases_, prove, left, stop, progress, start);
       if (found[i]) over = true;
     };
-    engine::share(workers, workers, seek, stop);
+    engine::RoundRecorder round(engine::RoundKind::kSearch);
+    round.time([&] { engine::share(workers, workers, seek, stop); });
     searches_ += static_cast<unsigned>(workers);
     const auto first =
         std::ranges::find_if(found, [](const auto& each) { return each.has_value(); });

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "aot/engine/run/pool.h"
+#include "aot/engine/run/recording.h"
 #include "aot/system/progress.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
@@ -100,6 +101,7 @@ class Run final : public SharedNodes {
     seats_[0].nodes.assign(std::make_move_iterator(state.open.begin()),
                            std::make_move_iterator(state.open.end()));
     state.open.clear();
+    if (recording_ != nullptr) recording_->begin_turn();
   }
 
   TreeEnd run() {
@@ -172,6 +174,7 @@ class Run final : public SharedNodes {
     });
     try {
       while (!over_) {
+        engine::PieceRecorder recorder;
         if (auto proposal = worker.try_points(seat)) propose(std::move(*proposal));
         if (thread == 0 && is_over()) break;
         if (!fill_batch(seat, worker.lanes())) {
@@ -181,11 +184,25 @@ class Run final : public SharedNodes {
         seat.expansions.clear();
         worker.expand(seat.batch, seat.expansions);
         BF_CHECK(seat.expansions.size() == seat.batch.size());
+        if (recording_ != nullptr) record(seat, recorder.end());
         apply(seat);
       }
     } catch (const Abandoned&) {  // the batch stays open
       BF_CHECK(over_);
     }
+  }
+
+  // Notes the nodes of a call with their parts of its time, and whose children are open now.
+  void record(const Seat& seat, engine::Piece piece) const {
+    piece.seconds /= static_cast<double>(seat.batch.size());
+    for (const Node& node : seat.batch) {
+      recording_->add_node(node.state.data(), piece);
+      piece.rounds.clear();  // the first node's, which is alone where there are any
+    }
+    for (std::size_t i = 0; i < seat.batch.size(); ++i)
+      for (const auto* child : {&seat.expansions[i].first, &seat.expansions[i].second})
+        if (seat.expansions[i].fate == Fate::kSplit)
+          recording_->add_child(seat.batch[i].state.data(), child->data());
   }
 
   // Makes the worker of a thread. False: the thread is left out, as there is no memory for its
@@ -238,7 +255,7 @@ class Run final : public SharedNodes {
   // of a worker takes, or more than one node where the first calls have taken kWorthThreads.
   void start_threads() {
     const bool slow = stopwatch_.seconds() > kWorthThreads;
-    if (started_ || pending_ <= (slow ? 1 : workers_[0]->lanes())) return;
+    if (started_ || recording_ != nullptr || pending_ <= (slow ? 1 : workers_[0]->lanes())) return;
     started_ = true;
     threads_.reserve(workers_.size() - 1);
     for (std::size_t thread = 1; thread < workers_.size(); ++thread) try {
@@ -384,6 +401,7 @@ class Run final : public SharedNodes {
   TreeState& state_;
   const TreeLimits& limits_;
   const TreeCalls& calls_;
+  engine::Recording* const recording_ = engine::recording();  // then one thread does all
   const system::Stopwatch stopwatch_;
   const std::thread::id caller_ = std::this_thread::get_id();
   std::deque<Seat> seats_;  // by thread

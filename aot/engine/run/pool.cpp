@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "aot/engine/run/recording.h"
 #include "runtime/host/thread_executor.h"
 
 namespace bf_aot::engine {
@@ -35,7 +36,8 @@ class Shared {
  private:
   void do_pieces(std::size_t worker) {
     const Working working(working_);
-    for (std::size_t i = next_++; i < count_; i = next_++) body_(i, worker);
+    for (std::size_t i = next_++; i < count_; i = next_++)
+      recorder_.time([&] { body_(i, worker); });
   }
 
   // Pieces that are left belong to workers that are at work.
@@ -74,6 +76,7 @@ class Shared {
   const Body& body_;
   const std::function<void()>& wait_;
   const std::thread::id caller_ = std::this_thread::get_id();
+  RoundRecorder recorder_{RoundKind::kPieces};
   std::atomic<std::size_t> next_ = 0, working_ = 0;
   std::mutex mutex_;  // of what follows
   std::exception_ptr thrown_;
@@ -82,6 +85,7 @@ class Shared {
 }  // namespace
 
 const bf_executor* pool() noexcept {
+  if (const Recording* const asked = recording()) return asked->executor();
   // Never destroyed: a process may end, or a child of it, while threads wait for work.
   static const bf::host::ThreadExecutor* const threads = []() -> const bf::host::ThreadExecutor* {
     try {

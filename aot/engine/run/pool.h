@@ -8,9 +8,9 @@
 namespace bf_aot::engine {
 
 // The threads of this process that share the work of calls: as many workers as the machine has
-// cores, the caller among them. They are started by the first call. While they work for one caller,
-// others do their jobs themselves, so that calls within calls start no more threads. Null where no
-// thread can be started.
+// cores, the caller among them. They are started by the first call. Calls of several callers share
+// them, and so do calls within calls: there are never more threads. Null where no thread can be
+// started.
 const bf_executor* pool() noexcept;
 
 // Calls body(i, worker) once for each i < count, by at most `workers` workers of the pool, the

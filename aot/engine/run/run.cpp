@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "aot/engine/run/recording.h"
 #include "bf/dense/boxes.h"
 #include "bf/sums/slopes.h"
 #include "frontend/diagnostic.h"
@@ -259,11 +260,12 @@ bool Runner::is_shared(const Operation& operation, Thunk code) const {
 }
 
 bf_status Runner::call_by_shares(const Operation& operation, Thunk code, const Value* values) {
+  RoundRecorder round(RoundKind::kShares);
   const auto share = [&](int index, unsigned char*) {
     Value own[kMostOperands];
     std::copy(values, values + operation.operands, own);
     own[operation.shape_operand].pointer = operation.shares[static_cast<std::size_t>(index)];
-    code(own, nullptr);
+    round.time([&] { code(own, nullptr); });
   };
   return bf::run_tiles(memory_.helpers, {nullptr, 0}, static_cast<int>(operation.shares.size()),
                        share);
@@ -352,13 +354,15 @@ bf_status Runner::tiles(const Operation& operation) {
     return BF_OK;
   }
   std::mutex noting;
+  RoundRecorder round(RoundKind::kTiles);
   const auto tile = [&](int index, unsigned char* own) {
     if (!goes_on(index * operation.neurons, count_)) return;  // the executor may be in C
     Runner worker = *this;
     worker.noting_ = &noting;
     worker.first_ = index * operation.neurons;
     worker.regions_[static_cast<std::size_t>(Region::kOwn)] = reinterpret_cast<std::byte*>(own);
-    worker.run(operation.body);  // no body of a tile has tiles, which alone can fail
+    // No body of a tile has tiles, which alone can fail.
+    round.time([&] { worker.run(operation.body); });
   };
   const bf::Scratch scratch = {
       static_cast<unsigned char*>(memory_.workspace) + entry_.entry->storage.planned_bytes,

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "aot/engine/run/recording.h"
 #include "tests/unit/aot/decide/tree/made_tree.h"
 
 namespace bf_aot::decide::tree {
@@ -36,6 +37,25 @@ TEST(TreeSearch, TheTreeIsTheSameForAnyNumberOfThreads) {
     EXPECT_EQ(many.state.roots, one.state.roots);
     EXPECT_TRUE(many.state.open.empty());
   }
+}
+
+TEST(TreeSearch, ARecordingHasEachNodeBehindItsParent) {
+  const Searched one = search({}, 1, 3);
+  engine::Recording all(16);
+  const Searched recorded = search({}, 16, 3);
+  EXPECT_EQ(recorded.state.roots, one.state.roots);
+  ASSERT_EQ(all.turns.size(), 1u);
+  const std::vector<engine::RecordedNode>& turn = all.turns[0];
+  ASSERT_EQ(turn.size(), one.state.nodes);
+  std::size_t roots = 0;
+  std::vector<int> children(turn.size());
+  for (std::uint32_t i = 0; i < turn.size(); ++i)
+    if (turn[i].parent == engine::RecordedNode::kNone)
+      ++roots;
+    else if (++children[turn[i].parent]; turn[i].parent >= i)
+      ADD_FAILURE() << i;
+  EXPECT_EQ(roots, 3u);
+  for (const int count : children) EXPECT_TRUE(count == 0 || count == 2) << count;
 }
 
 TEST(TreeSearch, OneThreadTakesNodesAsWideAsItsLanesOrFewer) {

@@ -30,6 +30,8 @@ std::string idle(int steps) {
          ";) i = i + 1;\n}\n";
 }
 
+const input::FloatBox kBox = {{0.2F, 0.0F, 0.3F, 0.3F, 0.3F}, {0.4F, 0.2F, 0.4F, 0.4F, 0.4F}};
+
 class JitTrial : public testing::Test {
  protected:
   std::unique_ptr<EngineVerifier> verifier(int steps) {
@@ -44,22 +46,34 @@ class JitTrial : public testing::Test {
                                             std::make_unique<Jit>(compiler, compile));
   }
 
+  // A verifier that has compiled calls when it bounded the box for the first time. A call is not
+  // worth it where another one was held up by other processes: then once more.
+  struct Made {
+    std::unique_ptr<EngineVerifier> verifier;
+    Bounds own;
+  };
+  Made make(int steps) {
+    constexpr int kMostTries = 50;
+    Made made;
+    for (int tries = 0; compiled_ == 0 && tries < kMostTries; ++tries) {
+      made.verifier = verifier(steps);
+      made.own = made.verifier->bounds(kBox);
+    }
+    return made;
+  }
+
   int compiled_ = 0;
 };
 
-const input::FloatBox kBox = {{0.2F, 0.0F, 0.3F, 0.3F, 0.3F}, {0.4F, 0.2F, 0.4F, 0.4F, 0.4F}};
-
 TEST_F(JitTrial, FasterCodeStays) {
-  const auto faster = verifier(0);
-  const Bounds own = faster->bounds(kBox);
-  EXPECT_GT(compiled_, 0);
+  const auto [faster, own] = make(0);
+  ASSERT_GT(compiled_, 0);
   for (int i = 0; i < 8; ++i) EXPECT_NE(faster->bounds(kBox).lower, own.lower) << i;
 }
 
 TEST_F(JitTrial, SlowerCodeLeavesAgain) {
-  const auto slower = verifier(5'000'000);
-  const Bounds own = slower->bounds(kBox);
-  EXPECT_GT(compiled_, 0);
+  const auto [slower, own] = make(5'000'000);
+  ASSERT_GT(compiled_, 0);
   for (int i = 0; i < 3; ++i) EXPECT_NE(slower->bounds(kBox).lower, own.lower) << i;
   for (int i = 0; i < 8; ++i) EXPECT_EQ(slower->bounds(kBox).lower, own.lower) << i;
 }

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/host/thread_executor.h"
+
 namespace bf_aot::engine {
 namespace {
 
@@ -26,6 +28,42 @@ TEST(Pool, SharesEachPieceOnce) {
     for (const std::atomic<int>& each : calls) EXPECT_EQ(each, 1);
   }
   share(4, 0, [](std::size_t, std::size_t) { FAIL(); });
+}
+
+// Two jobs that wait for each other: they end when another thread takes one of them.
+void meet(const bf_executor& threads) {
+  struct Pair {
+    std::atomic<int> here = 0;
+    std::atomic<bool> met = true;
+  } pair;
+  const bf_job job = [](void* data, std::size_t) {
+    Pair& both = *static_cast<Pair*>(data);
+    ++both.here;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (both.here < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    if (both.here < 2) both.met = false;
+  };
+  threads.run(threads.self, job, &pair, 2);
+  EXPECT_TRUE(pair.met);
+}
+
+TEST(Pool, ThreadsWithoutWorkHelpWithCallsWithinCalls) {
+  const bf::host::ThreadExecutor threads(4);
+  const bf_job outer = [](void* data, std::size_t) {
+    meet(*static_cast<const bf_executor*>(data));
+  };
+  for (int i = 0; i < 100; ++i)
+    threads.get()->run(threads.get()->self, outer, const_cast<bf_executor*>(threads.get()), 2);
+}
+
+TEST(Pool, CallersShareThreads) {
+  const bf::host::ThreadExecutor threads(4);
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 2; ++i)
+    callers.emplace_back([&] {
+      for (int k = 0; k < 100; ++k) meet(*threads.get());
+    });
+  for (std::thread& caller : callers) caller.join();
 }
 
 TEST(Pool, OneWorkerIsTheCaller) {
