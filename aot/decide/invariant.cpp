@@ -27,6 +27,8 @@ constexpr double kMargin = 0.05;  // of the box' width, beyond states that were 
 constexpr double kWidening = 0.2, kWiden = 1.3;
 constexpr double kBeyond = 1e30;  // states that grow so far have no invariant box
 constexpr double kLeastQuestion = 0.5;
+constexpr double kFollowShare = 0.1;  // of the time, in which steps are followed
+constexpr double kFarShare = 0.5;     // of the time, within which boxes are widened by bounds alone
 
 class InvariantSearch {
  public:
@@ -61,25 +63,46 @@ class InvariantSearch {
   }
 
  private:
-  static constexpr std::size_t kBoundsAlone = 24;  // boxes that are widened by bounds
+  // Boxes that are widened by bounds: before any is decided, and beyond these, where a state that
+  // forgets slowly has a box that is far larger.
+  static constexpr int kBoundsAlone = 24, kFar = 24;
 
   void search() {
-    while (!is_over() && is_finite()) {
-      ++made_.rounds;
-      if (holds_by_bounds()) {
-        made_.found = made_.by_bounds = true;
-      } else if (made_.rounds > kBoundsAlone) {
-        decide_box();
-      } else {
-        widen(bounds_);
+    widen_by_bounds(kBoundsAlone);
+    if (!made_.found) {
+      // Where bounds lead nowhere, decisions begin with the box before.
+      const Box box = made_.box;
+      const double widening = widening_;
+      if (left() > kFarShare * settings_.seconds) widen_by_bounds(kFar);
+      if (!made_.found) {
+        made_.box = box;
+        widening_ = widening;
       }
-      if (made_.found) break;
+    }
+    while (!made_.found && !is_over() && is_finite()) {
+      ++made_.rounds;
+      if (holds_by_bounds())
+        made_.found = made_.by_bounds = true;
+      else
+        decide_box();
     }
     if (made_.found) shrink();
   }
 
+  void widen_by_bounds(int most) {
+    for (int round = 0; round < most && !is_over() && is_finite(); ++round) {
+      ++made_.rounds;
+      if (holds_by_bounds()) {
+        made_.found = made_.by_bounds = true;
+        return;
+      }
+      widen(bounds_);
+    }
+  }
+
   double left() const { return settings_.seconds - stopwatch_.seconds(); }
   bool is_over() const { return left() <= 0 || calls_.stop(); }
+  bool follows() const { return !is_over() && left() > (1 - kFollowShare) * settings_.seconds; }
 
   bool is_finite() const {
     return std::ranges::all_of(state_, [&](const StateElement& each) {
@@ -109,7 +132,7 @@ class InvariantSearch {
     const std::vector<std::vector<double>> drives = Sampler::points(float_box(first_), kSteps, 2);
     Box reached = made_.box;
     for (std::vector<double>& x : points)
-      for (int step = 0; step < kSteps && !is_over(); ++step) {
+      for (int step = 0; step < kSteps && follows(); ++step) {
         std::vector<Bounded> input;
         for (std::size_t i = 0; i < x.size(); ++i) input.push_back({x[i], 0});
         const std::vector<Bounded> y = network_.outputs(input);

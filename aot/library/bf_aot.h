@@ -390,6 +390,12 @@ struct VerifyOptions {
   std::stop_token stop;
 };
 
+/// A network of a query about several, and how many elements its inputs and its outputs have.
+struct NetworkShare {
+  std::string name;
+  std::size_t inputs = 0, outputs = 0;
+};
+
 /// An input that violates the property, proven on the network as it was read, in arithmetic that
 /// counts every rounding.
 struct Counterexample {
@@ -399,6 +405,10 @@ struct Counterexample {
   std::size_t property_case = 0;         ///< index among the property's cases
   std::size_t clause = 0;                ///< of that case; all its conditions hold
   bool rational = false;                 ///< proven in rationals; else in double with error bounds
+
+  /// The networks of a query about several, in its order: the inputs of all stand one after the
+  /// other, and so do the outputs. Empty with one network.
+  std::vector<NetworkShare> networks = {};
 };
 
 /// A certificate of an answer: see VerifyOptions::proof.
@@ -416,12 +426,13 @@ struct VerifyResult {
   std::vector<Method> methods;                   ///< that were run, in order
   std::uint64_t boxes = 0, points = 0;           ///< bounded and tried while splitting boxes
   std::uint64_t nodes = 0;                       ///< bounded while splitting neurons
+  std::uint64_t difference_boxes = 0;            ///< in which a difference of networks was bounded
   double seconds = 0;                            ///< in all
   double plan_seconds = 0;                       ///< part of `seconds` spent planning verifiers
   std::optional<Proof> proof;                    ///< where one was asked for and there is an answer
 };
 
-/// Decides a property in VNN-LIB 1.0 or, if it is about one network, 2.0. A property states what
+/// Decides a property in VNN-LIB 1.0, or in 2.0 about one network. A property states what
 /// must not happen. What a file may hold is in docs/reference/properties.md.
 /// Errors: BF34xx the property, BF3408 it is about another network; those of Verifier::make;
 /// BF3505. An error is never a verdict.
@@ -432,6 +443,21 @@ Result<VerifyResult> verify(const Model& model, const std::filesystem::path& pro
 Result<VerifyResult> verify_text(const Model& model, std::string_view property,
                                  const VerifyOptions& options = {},
                                  std::string_view name = "property.vnnlib");
+
+/// Models by the names of the networks that a query of VNN-LIB 2.0 declares.
+using Networks = std::map<std::string, Model>;
+
+/// Decides a query about one network or several, as the program does with --network:
+/// docs/reference/properties.md, "Several networks". A network that is `equal-to` another needs no
+/// model of its own. Errors: also BF3413 other names than the query declares; BF3415 networks that
+/// are not as equal as it says; of several networks BF3020 with a checkpoint, BF2117 of token ids.
+Result<VerifyResult> verify(const Networks& networks, const std::filesystem::path& query,
+                            const VerifyOptions& options = {});
+
+/// Decides a query given as text.
+Result<VerifyResult> verify_text(const Networks& networks, std::string_view query,
+                                 const VerifyOptions& options = {},
+                                 std::string_view name = "query.vnnlib");
 
 struct CompareOptions {
   /// Semantics, method of the bounds (none: kAlphaCrown), jobs, stop, options by name. The times

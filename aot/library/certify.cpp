@@ -337,8 +337,15 @@ Result<Certifier> Certifier::make(const Model& model, const CertifyOptions& aske
     if (!model.token_sets().empty())
       refuse("BF2117", "sets of token ids", "samples are certified in boxes about them",
              "verify() decides a property for sets of ids");
-    if (model.output_count() < 2)
-      refuse("BF3501", "model", "a classifier has an output for each class, this model has one");
+    if (model.output_count() < 2) {
+      const auto& chosen_by = Library::state(model).chosen_by;
+      refuse("BF3501", "model", "a classifier has an output for each class, this model has one",
+             chosen_by.empty()
+                 ? ""
+                 : fmt::format("it is chosen by '{0}': cut the network at the scores of classes, "
+                               "--output-tensor {0}, or of the library Cut::outputs",
+                               chosen_by));
+    }
     return Library::certifier(std::make_shared<const State>(model, options));
   });
 }

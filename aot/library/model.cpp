@@ -1,5 +1,9 @@
 #include "frontend/graph/model.h"
 
+#include <algorithm>
+#include <set>
+#include <string_view>
+
 #include "aot/input/json/tokens.h"
 #include "aot/library/state.h"
 #include "frontend/derivative/derivative.h"
@@ -35,6 +39,23 @@ ModelCut read_as(const Cut& cut) {
   return made;
 }
 
+// The tensor of which the tensor `name` is an index, but for shape and type; empty: it is none.
+std::string chosen_by(const std::vector<OnnxNode>& nodes, std::string name) {
+  static const std::set<std::string_view> kChoose = {"ArgMax", "ArgMin", "TopK"};
+  static const std::set<std::string_view> kKeep = {"Cast",    "Flatten", "Identity",
+                                                   "Reshape", "Squeeze", "Unsqueeze"};
+  for (std::size_t left = nodes.size(); left > 0; --left) {
+    const auto made = std::ranges::find_if(nodes, [&](const OnnxNode& node) {
+      return std::ranges::find(node.outputs, name) != node.outputs.end();
+    });
+    if (made == nodes.end() || made->inputs.empty()) return {};
+    if (kChoose.contains(made->type)) return made->inputs[0];
+    if (!kKeep.contains(made->type)) return {};
+    name = made->inputs[0];
+  }
+  return {};
+}
+
 Model model_of(ImportedModel imported, std::string path, const Cut& cut, bool derivative = false) {
   auto state = std::make_shared<Model::State>(
       Model::State{decide::Sampler(std::move(imported.graph)), std::move(imported.info), {}, {}});
@@ -46,6 +67,8 @@ Model model_of(ImportedModel imported, std::string path, const Cut& cut, bool de
       state->numbers += literal->value.data.size();
   state->token_sets = graph.one_hot.ids;
   state->derivative = derivative;
+  if (state->output_count == 1)
+    state->chosen_by = chosen_by(imported.nodes, state->outputs[0].name);
   state->path = std::move(path);
   state->cut = read_as(cut);
   return Library::model(std::move(state));

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "aot/decide/parts/tree_keeper.h"
-#include "aot/decide/request.h"
+#include "aot/decide/query.h"
 #include "aot/input/json/read_text.h"
 #include "aot/library/enums.h"
 #include "aot/library/state.h"
@@ -39,6 +39,8 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const Model& model, const Verify
                                                 const PropertySource& source,
                                                 const Property& property) {
   if (options.checkpoint.empty()) return nullptr;
+  if (property.networks.size() > 1)
+    refuse("BF3020", "checkpoint", "a tree's file is about one network", "leave it out");
   const Model::State& state = Library::state(model);
   if (state.derivative)
     refuse("BF3501", "checkpoint", "a file of a tree does not say that it is of derivatives");
@@ -89,6 +91,24 @@ void report(const VerifyOptions& options, const decide::DecisionProgress& progre
   });
 }
 
+std::size_t elements_of(const std::vector<PropertyTensor>& tensors, std::size_t& first,
+                        std::size_t count) {
+  std::size_t elements = 0;
+  for (const std::size_t end = first + count; first < end; ++first)
+    elements += static_cast<std::size_t>(element_count(tensors[first].shape));
+  return elements;
+}
+
+// The numbers of elements of each network that the property declares.
+std::vector<NetworkShare> shares_of(const Property& property) {
+  std::vector<NetworkShare> shares;
+  std::size_t input = 0, output = 0;
+  for (const PropertyNetwork& network : property.networks)
+    shares.push_back({network.name, elements_of(property.inputs, input, network.inputs),
+                      elements_of(property.outputs, output, network.outputs)});
+  return shares;
+}
+
 Counterexample to_counterexample(const decide::Witness& witness) {
   Counterexample example;
   for (const mpq_class& x : witness.x) example.input.push_back(vnnlib::round_to_double(x).value);
@@ -135,17 +155,27 @@ VerifyResult to_result(const decide::Outcome& outcome) {
   result.boxes = outcome.branched.boxes;
   result.points = outcome.branched.points;
   result.nodes = outcome.neurons.nodes;
+  result.difference_boxes = outcome.pairs.boxes;
   result.plan_seconds = outcome.make_seconds;
   return result;
 }
 
-VerifyResult decide(const Model& model, const VerifyOptions& options,
-                    const PropertySource& source) {
-  const system::Stopwatch stopwatch;
-  const decide::Request request = request_of(model, options);
-  const Property property = source.read();
-  if (is_float32(property)) check_semantics(model, bf_aot::Semantics::kFloat32);
-  const auto keeper = make_keeper(model, options, request, source, property);
+namespace {
+
+// A question, and what it is about: `network` is the model's, or that of all models that were
+// given.
+struct Question {
+  const Model& model;  // one of them
+  const decide::Sampler& network;
+  const ModelInfo& info;
+  const PropertySource& source;
+  const Property& property;
+};
+
+VerifyResult answer(const Question& question, const VerifyOptions& options,
+                    const decide::Request& request, const system::Stopwatch& stopwatch) {
+  const Property& property = question.property;
+  const auto keeper = make_keeper(question.model, options, request, question.source, property);
   decide::RequestCalls calls;
   calls.keeper = keeper.get();
   calls.stop = [&] {
@@ -154,11 +184,12 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   };
   if (options.progress)
     calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
-  const Model::State& state = Library::state(model);
-  auto proof = proof_of(model, options, request, source, property);
+  auto proof = proof_of(question.model, options, request, question.source, property);
   const decide::Outcome outcome =
-      decide::decide(state.network, state.info, property, request, calls);
+      decide::decide_query(question.network, question.info, property, request, calls);
   VerifyResult result = to_result(outcome);
+  if (result.counterexample && property.networks.size() > 1)
+    result.counterexample->networks = shares_of(property);
   if (proof && result.verdict != Verdict::kUnknown) {
     proof->stop = [&] { return options.stop.stop_requested(); };
     const prove::ProofReport made =
@@ -168,6 +199,70 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   result.seconds = stopwatch.seconds();
   return result;
 }
+
+std::string to_give(const std::string& name) {
+  return fmt::format("give networks a model for the name {}", name);
+}
+
+}  // namespace
+
+VerifyResult decide(const Model& model, const VerifyOptions& options,
+                    const PropertySource& source) {
+  const system::Stopwatch stopwatch;
+  const decide::Request request = request_of(model, options);
+  const Property property = source.read();
+  if (is_float32(property)) check_semantics(model, bf_aot::Semantics::kFloat32);
+  const Model::State& state = Library::state(model);
+  return answer({model, state.network, state.info, source, property}, options, request, stopwatch);
+}
+
+namespace {
+
+VerifyResult decide_networks(const Networks& networks, const VerifyOptions& options,
+                             const PropertySource& source) {
+  const system::Stopwatch stopwatch;
+  if (networks.empty()) refuse("BF3413", "networks", "no network is given", to_give("f"));
+  std::vector<std::string> names;
+  std::vector<const Model*> models;
+  for (const auto& [name, model] : networks) {
+    names.push_back(name);
+    models.push_back(&model);
+  }
+  const decide::Request request = request_of(*models[0], options);
+  const Property property = source.read();
+  for (const Model* const model : models)
+    check_semantics(*model, decide::semantics_of(request.compile, property));
+  const std::vector<std::size_t> chosen = decide::models_of(property, names, {"networks", to_give});
+  const Model& first = *models[chosen[0]];
+  const Model::State& state = Library::state(first);
+  if (chosen.size() == 1)
+    return answer({first, state.network, state.info, source, property}, options, request,
+                  stopwatch);
+  const decide::SubjectNetwork merged = decide::merge_networks(property, [&](std::size_t network) {
+    const Model::State& one = Library::state(*models[chosen[network]]);
+    return decide::ReadModel{one.network.graph(), one.info};
+  });
+  return answer({first, merged.sampler, merged.info, source, property}, options, request,
+                stopwatch);
+}
+
+PropertySource source_of(const std::filesystem::path& property) {
+  return {[property] { return read_property(property); },
+          [property] { return input::read_text(property, "property"); },
+          std::filesystem::absolute(property).string()};
+}
+
+PropertySource source_of(std::string_view property, std::string_view name) {
+  return {[=] { return parse_property(property, name); }, [=] { return std::string(property); }};
+}
+
+std::size_t numbers_of(const Networks& networks) {
+  std::size_t numbers = 0;
+  for (const auto& [name, model] : networks) numbers += Library::state(model).numbers;
+  return numbers;
+}
+
+}  // namespace
 
 const char* to_string(Verdict verdict) noexcept {
   switch (verdict) {
@@ -184,26 +279,29 @@ const char* to_string(Verdict verdict) noexcept {
 Result<VerifyResult> verify(const Model& model, const std::filesystem::path& property,
                             const VerifyOptions& options) {
   return guarded<VerifyResult>(
-      kDeciding,
-      [&] {
-        return decide(model, options,
-                      {[&] { return read_property(property); },
-                       [&] { return input::read_text(property, "property"); },
-                       std::filesystem::absolute(property).string()});
-      },
+      kDeciding, [&] { return decide(model, options, source_of(property)); },
       Library::state(model).numbers);
 }
 
 Result<VerifyResult> verify_text(const Model& model, std::string_view property,
                                  const VerifyOptions& options, std::string_view name) {
   return guarded<VerifyResult>(
-      kDeciding,
-      [&] {
-        return decide(model, options,
-                      {[&] { return parse_property(property, name); },
-                       [&] { return std::string(property); }});
-      },
+      kDeciding, [&] { return decide(model, options, source_of(property, name)); },
       Library::state(model).numbers);
+}
+
+Result<VerifyResult> verify(const Networks& networks, const std::filesystem::path& query,
+                            const VerifyOptions& options) {
+  return guarded<VerifyResult>(
+      kDeciding, [&] { return decide_networks(networks, options, source_of(query)); },
+      numbers_of(networks));
+}
+
+Result<VerifyResult> verify_text(const Networks& networks, std::string_view query,
+                                 const VerifyOptions& options, std::string_view name) {
+  return guarded<VerifyResult>(
+      kDeciding, [&] { return decide_networks(networks, options, source_of(query, name)); },
+      numbers_of(networks));
 }
 
 }  // namespace bf_aot::api

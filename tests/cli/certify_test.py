@@ -284,6 +284,18 @@ class CertifyBadInput(CertifyCase):
         self.refused("BF3016", "--eps", "1", data=self.save("d.npz", x=x, y=[0] * 4),
                      says=["sample 2, input 27"])
 
+    def test_a_network_that_ends_in_the_class(self):
+        nodes = [node("MatMul", ["x", "w"], "scores"),
+                 node("ArgMax", ["scores"], "best", attributes='attribute { name: "axis" i: 1 type: INT }'),
+                 node("Cast", ["best"], "y", attributes='attribute { name: "to" i: 1 type: INT }')]
+        text = model("chosen", nodes, [tensor("w", (2, 3), (1, 0, -1, 0, 1, -1))], (1, 2), (1, 1))
+        path = write_model(self.work / "chosen.onnx", text)
+        data = self.save("data.npz", x=np.float32([[2, 0], [0, 2]]), y=np.array([0, 1]))
+        self.assert_refused("BF3501", "certify", path, "--data", data, "--eps", "0.5",
+                            says=["this model has one", "--output-tensor scores"])
+        found = self.certify("--eps", "0.5", "--output-tensor", "scores", data=data, model=path)
+        self.assertEqual(found["radii"][0]["certified"], 2)
+
     def test_options(self):
         self.refused("BF3013")
         self.refused("BF3013", "--eps", "x", says=["--eps"])

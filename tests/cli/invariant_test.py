@@ -161,5 +161,100 @@ class Invariant(Case):
         self.run_tool("invariant", TINY, "--box", box, code=2)
 
 
+class LongShortTermMemory(Case):
+    """One step of an LSTM, h and c its state: as the node of ONNX, and as PyTorch's exporter writes an LSTMCell."""
+
+    INPUTS, HIDDEN = 3, 4
+
+    def numbers(self, seed, forget):
+        """W [4 H, I], R [4 H, H], B [8 H] with the gates in ONNX's order: input, output, forget, cell."""
+        rng = random.Random(seed)
+        h = self.HIDDEN
+        w = [[rng.uniform(-0.5, 0.5) for _ in range(self.INPUTS)] for _ in range(4 * h)]
+        r = [[rng.uniform(-0.3, 0.3) for _ in range(h)] for _ in range(4 * h)]
+        b = [rng.uniform(-0.5, 0.5) for _ in range(8 * h)]
+        b[2 * h:3 * h] = [forget] * h
+        b[6 * h:7 * h] = [0] * h
+        return w, r, b
+
+    def as_node(self, w, r, b):
+        h, i = self.HIDDEN, self.INPUTS
+        nodes = [node("LSTM", ["x", "W", "R", "B", "", "h", "c"], 'Y" output: "h1" output: "c1', "lstm",
+                      f'attribute {{ name: "hidden_size" i: {h} type: INT }}')]
+        initializers = [tensor("W", (1, 4 * h, i), sum(w, [])), tensor("R", (1, 4 * h, h), sum(r, [])),
+                        tensor("B", (1, 8 * h), b)]
+        text = steps_model(nodes, initializers, {"x": (1, 1, i), "h": (1, 1, h), "c": (1, 1, h)},
+                           {"h1": (1, 1, h), "c1": (1, 1, h)})
+        return write_model(self.work / "lstm.onnx", text)
+
+    def as_cell(self, w, r, b):
+        h, i = self.HIDDEN, self.INPUTS
+        order = [k for gate in (0, 2, 3, 1) for k in range(gate * h, (gate + 1) * h)]  # input, forget, cell, output
+        transposed = 'attribute { name: "transB" i: 1 type: INT }'
+        nodes = [node("Gemm", ["x", "W", "bW"], "gx", attributes=transposed),
+                 node("Gemm", ["h", "R", "bR"], "gh", attributes=transposed), node("Add", ["gx", "gh"], "g"),
+                 node("Split", ["g", "parts"], 'zi" output: "zf" output: "zg" output: "zo',
+                      attributes='attribute { name: "axis" i: 1 type: INT }'),
+                 *(node("Tanh" if each == "g" else "Sigmoid", ["z" + each], each + "_") for each in "ifgo"),
+                 node("Mul", ["f_", "c"], "kept"), node("Mul", ["i_", "g_"], "new"),
+                 node("Add", ["kept", "new"], "c1"), node("Tanh", ["c1"], "tc"), node("Mul", ["o_", "tc"], "h1")]
+        parts = f'initializer {{ dims: 4 data_type: 7 name: "parts" int64_data: [{h}, {h}, {h}, {h}] }}'
+        initializers = [tensor("W", (4 * h, i), sum((w[k] for k in order), [])),
+                        tensor("R", (4 * h, h), sum((r[k] for k in order), [])),
+                        tensor("bW", (4 * h,), [b[k] for k in order]),
+                        tensor("bR", (4 * h,), [b[4 * h + k] for k in order]), parts]
+        text = steps_model(nodes, initializers, {"x": (1, i), "h": (1, h), "c": (1, h)},
+                           {"h1": (1, h), "c1": (1, h)})
+        return write_model(self.work / "cell.onnx", text)
+
+    def step(self, numbers, x, h, c):
+        w, r, b = numbers
+        z = [sum(a * k for a, k in zip(w[n], x)) + sum(a * k for a, k in zip(r[n], h)) + b[n] + b[n + len(w)]
+             for n in range(len(w))]
+        size = self.HIDDEN
+        i, o, f = ([1 / (1 + math.exp(-v)) for v in z[gate * size:(gate + 1) * size]] for gate in range(3))
+        c = [f[n] * c[n] + i[n] * math.tanh(z[3 * size + n]) for n in range(size)]
+        return [o[n] * math.tanh(c[n]) for n in range(size)], c
+
+    def check(self, make, seed, forget):
+        numbers = self.numbers(seed, forget)
+        path = make(*numbers)
+        i, h = self.INPUTS, self.HIDDEN
+        box = self.write("first.json", {"lower": [-1] * i + [0] * 2 * h, "upper": [1] * i + [0] * 2 * h})
+        found = self.run_json("invariant", path, "--state", "h:h1", "--state", "c:c1", "--box", box, "--obligation",
+                              "stays.vnnlib")
+        self.assertTrue(found["found"])
+        low, high = found["box"]["lower"][i:], found["box"]["upper"][i:]
+        self.assertTrue(all(-1 <= x <= 1 for x in low[:h] + high[:h]), (low, high))
+        output, _ = self.run_tool("verify", path, "stays.vnnlib")
+        self.assertTrue(output.startswith("verified"), output)
+        rng = random.Random(seed + 1)
+        for _ in range(1000):
+            state = [rng.choice((a, b, rng.uniform(a, b))) for a, b in zip(low, high)]
+            hidden, cell = state[:h], state[h:]
+            held = [rng.choice((-1, 1)) for _ in range(i)]
+            for step in range(12):
+                x = held if step % 2 else [rng.uniform(-1, 1) for _ in range(i)]
+                hidden, cell = self.step(numbers, x, hidden, cell)
+                inside = (a - 1e-9 <= v <= b + 1e-9 for a, v, b in zip(low, hidden + cell, high))
+                self.assertTrue(all(inside), (low, hidden + cell, high))
+        return low, high
+
+    def test_the_node_of_onnx(self):
+        for seed, forget in ((1, 0), (2, 1), (3, -1)):
+            with self.subTest(seed=seed):
+                self.check(self.as_node, seed, forget)
+
+    def test_a_cell_that_forgets_slowly(self):
+        """Its forget gate may be 0.99: the state has a box that is far wider than those that are reached."""
+        low, high = self.check(self.as_cell, 7, 4)
+        self.assertGreater(max(map(abs, low + high)), 20)
+
+    def test_the_cell_of_an_exporter(self):
+        for seed, forget in ((1, 0), (2, 1), (3, -1)):
+            with self.subTest(seed=seed):
+                self.check(self.as_cell, seed, forget)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -12,7 +12,7 @@ using Kind = OperatorNote::Kind;
 
 // What there is to say of one; those that the importer knows and that are not here are plain.
 constexpr OperatorNote kNotes[] = {
-    {"AffineGrid", Kind::kNot, "the positions read depend on the data"},
+    {"AffineGrid", Kind::kPlain, "constant size; matrices may be computed"},
     {"Attention", Kind::kPlain,
      "a mask of truth values, or with -inf, is constant, and so is `nonpad_kv_seqlen`; "
      "`is_causal` "

@@ -52,12 +52,14 @@ order that depends on the processor: these are refused.
 
 | operator | notes |
 |---|---|
-| com.microsoft.Attention, MultiHeadAttention | without a past; masks of truth values or lengths, which add `mask_filter_value` to scores; `unidirectional` leaves keys out |
+| com.microsoft.Attention, MultiHeadAttention, QAttention | without a past; masks of truth values or lengths, which add `mask_filter_value` to scores; `unidirectional` leaves keys out |
 | com.microsoft.BiasGelu, BiasSplitGelu, FastGelu, Gelu, QuickGelu | |
 | com.microsoft.DequantizeLinear, QuantizeLinear | as those of `ai.onnx` |
 | com.microsoft.DynamicQuantizeMatMul, MatMulIntegerToFloat | |
 | com.microsoft.FusedConv, FusedGemm | the activations that ONNX Runtime fuses |
+| com.microsoft.EmbedLayerNormalization | token ids and segments are constant, or sets of [ids](../guide/text.md) |
 | com.microsoft.FusedMatMul | |
+| com.microsoft.GroupQueryAttention | without a past and without padding: `seqlens_k` and `total_sequence_length` are constant; positions count from 0; no window that leaves keys out, no sinks |
 | com.microsoft.MatMulNBits | 2, 4 and 8 bits, without `g_idx`; with `accuracy_level` 4 ONNX Runtime also rounds the other operand to 8 bits, which bounds do not count |
 | com.microsoft.NhwcMaxPool | |
 | com.microsoft.QGemm | the bias counts in units of alpha scale(A) scale(B) |
@@ -78,7 +80,8 @@ order that depends on the processor: these are refused.
 
 Quantised operators compute exactly on the real numbers that codes stand for, and round once, ties to even. What a
 classifier of scikit-learn adds behind its scores (labels, `ZipMap`) has no bounds: `--output-tensor NAME` cuts the
-network at a tensor, and nothing behind it is read.
+network at a tensor, and nothing behind it is read. Trees of LightGBM and XGBoost, as onnxmltools exports them, are
+compared with exact sums of their leaves (`tests/differential/boosted_trees_test.py`).
 
 ## Functions of the model
 

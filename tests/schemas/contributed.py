@@ -90,6 +90,38 @@ def multi_head_attention():
             ([given[0], X(real(batch, 2, keys, 4)), X(real(batch, 2, keys, 4))], heads)]
 
 
+def group_query_attention():
+    batch, length, heads, shared, width = 2, 5, 4, 2, 16
+    named = {"num_heads": heads, "kv_num_heads": shared}
+    q, k, v = X(real(batch, length, heads * width)), X(real(batch, length, shared * width)), X(real(batch, length, shared * width))
+    ends = [C(np.full(batch, length - 1, np.int32)), C(np.int32(length))]
+    packed, tables = X(real(batch, length, (heads + 2 * shared) * width)), [C(real(7, 8)), C(real(7, 8))]
+    given, outputs = [q, k, v, None, None, *ends], ["y", "keys", "values"]
+    return [(given, named, outputs), (given, {**named, "scale": 0.3}, ["y"]), (given, {**named, "softcap": 1.5}, ["y"]),
+            (given + [None, None, None, X(real(1, heads, length, length))], {**named, "softcap": 2.0}, ["y"]),
+            (given, {**named, "local_window_size": 8}, ["y"]), ([packed, None, None, None, None, *ends], named, outputs),
+            *((given + tables, {**named, "do_rotary": 1, "rotary_interleaved": each}, outputs) for each in (0, 1)),
+            ([packed, None, None, None, None, *ends, *tables], {**named, "do_rotary": 1}, outputs)]
+
+
+def quantised_attention():
+    x, w, b, heads = X(q(2, 3, 4)), C(codes(4, 24)), C(real(24)), {"num_heads": 2}
+    seen, zeros = C(np.array([[1, 1, 0], [1, 0, 0]], np.int32)), [u(120), C(np.int8(3))]
+    each = C((np.arange(24) * 0.001 + 0.01).astype(np.float32))
+    return [([x, w, b, s(0.01), s(0.02), None, *zeros], heads), ([x, w, b, s(0.01), s(0.02)], {**heads, "unidirectional": 1}),
+            ([x, w, b, s(0.01), each, None, u(120), C(np.zeros(24, np.int8))], {**heads, "scale": 0.2}),
+            ([x, w, b, s(0.01), s(0.02), seen, *zeros], {**heads, "mask_filter_value": -3.0})]
+
+
+def embed_layer_normalization():
+    ids, kinds = C(np.array([[0, 4, 2], [3, 3, 1]], np.int32)), C(np.array([[0, 0, 1], [1, 0, 1]], np.int32))
+    words, places, segments, g, b = C(real(5, 4)), C(real(6, 4)), C(real(2, 4)), X(real(4)), X(real(4))
+    seen, at = C(np.array([[1, 1, 0], [1, 1, 1]], np.int32)), C(np.array([[2, 0, 1], [4, 4, 0]], np.int32))
+    return [([ids, kinds, words, places, segments, g, b, seen], {"epsilon": 0.1}, ["y", "count", "sum"]),
+            ([ids, None, words, places, None, g, b], {}, ["y", "count"]),
+            ([ids, None, words, places, None, g, b, None, at], {}, ["y", "count"])]
+
+
 def matmul_integer_to_float():
     return [([X(q(2, 3, 4)), C(codes(4, 5)), s(0.02), s(0.03)], {}),
             ([X(q(3, 4)), C(q(4, 5)), s(0.02), C(np.abs(real(5)) + 0.01), u(120), C(q(5)), C(real(5))], {}),
@@ -171,15 +203,18 @@ FORMS = {
     "ai.onnx.ml.TreeEnsemble": tree_ensemble,
     "com.microsoft.Attention": attention,
     "com.microsoft.BiasGelu": lambda: [([X(real(2, 3)), C(real(3))], {})],
+    "com.microsoft.EmbedLayerNormalization": embed_layer_normalization,
     "com.microsoft.FastGelu": lambda: [([X(real(2, 3)), C(real(3))], {}), ([X(real(2, 3))], {})],
     "com.microsoft.FusedConv": fused_conv,
     "com.microsoft.FusedGemm": fused_gemm,
     "com.microsoft.FusedMatMul": fused_matmul,
     "com.microsoft.Gelu": lambda: [([X(real(2, 3))], {})],
+    "com.microsoft.GroupQueryAttention": group_query_attention,
     "com.microsoft.MatMulIntegerToFloat": matmul_integer_to_float,
     "com.microsoft.MatMulNBits": matmul_n_bits,
     "com.microsoft.MultiHeadAttention": multi_head_attention,
     "com.microsoft.NhwcMaxPool": lambda: [([X(q(1, 5, 4, 3))], {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]})],
+    "com.microsoft.QAttention": quantised_attention,
     "com.microsoft.QLinearAveragePool": pooled(kernel_shape=[3, 2], strides=[2, 1]),
     "com.microsoft.QLinearConv": qlinear_conv,
     "com.microsoft.QLinearGlobalAveragePool": pooled(),

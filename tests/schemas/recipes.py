@@ -211,6 +211,16 @@ def grid_sample(opset):
     return made
 
 
+def affine_grid(opset):
+    """Matrices that are computed, and such that are known."""
+    made = []
+    for align in (0, 1):
+        made += [([X(real(2, 2, 3)), C(np.array([2, 3, 4, 5], np.int64))], {"align_corners": align}),
+                 ([X(real(1, 3, 4)), C(np.array([1, 2, 2, 3, 4], np.int64))], {"align_corners": align}),
+                 ([C(real(1, 2, 3)), C(np.array([1, 1, 2, 2], np.int64))], {"align_corners": align})]
+    return made
+
+
 def resize(opset):
     x = real(1, 1, 3, 4)
     scales = np.array([1, 1, 2, 1.5], np.float32)
@@ -674,7 +684,7 @@ def scan_forms(opset):
 
 
 FORMS = {
-    "Abs": unary(), "Acos": unary(-0.9, 0.9), "Acosh": unary(1.1, 3), "Add": binary(), "And": logic,
+    "Abs": unary(), "Acos": unary(-0.9, 0.9), "Acosh": unary(1.1, 3), "Add": binary(), "AffineGrid": affine_grid, "And": logic,
     "ArgMax": max_min_arg, "ArgMin": max_min_arg, "Asin": unary(-0.9, 0.9), "Asinh": unary(), "Atan": unary(),
     "Atanh": unary(-0.9, 0.9), "Attention": attention, "AveragePool": pool(average_extra), "BatchNormalization": batch_normalization,
     "Cast": cast, "CastLike": lambda opset: [([X(real(3)), C(np.array([1], t))], {}) for t in (np.int32, np.bool_, np.float32)],

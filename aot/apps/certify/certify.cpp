@@ -62,11 +62,15 @@ std::string sample_place(const input::Dataset& data, std::size_t index) {
   return fmt::format("{}, sample {}", data.where, data.names[index]);
 }
 
-// Labels as classes. Throws: BF3016.
-std::vector<std::size_t> classes_of(const input::Dataset& data, std::size_t classes) {
+// Throws: BF3016.
+void expect_labels(const input::Dataset& data) {
   if (data.labels.empty())
     fail("BF3016", data.where, "there are no labels",
          "give --labels FILE; of a regressor --within X, --increasing LIST, or --rows FILE");
+}
+
+// Labels as classes. Throws: BF3016.
+std::vector<std::size_t> classes_of(const input::Dataset& data, std::size_t classes) {
   std::vector<std::size_t> labels;
   for (std::size_t i = 0; i < data.labels.size(); ++i) {
     const double label = data.labels[i];
@@ -155,8 +159,9 @@ class Answerer {
         fail("BF3016", data.where, "there are no labels", "give --labels FILE");
       verifier_ = value_of(api::Verifier::make(model, bounds));
     } else {
-      labels_ = classes_of(data, outputs_);
+      expect_labels(data);
       certifier_ = value_of(api::Certifier::make(model, question.options));
+      labels_ = classes_of(data, outputs_);
     }
   }
 

@@ -2,8 +2,7 @@
 
 #include "aot/cli/options/options.h"
 #include "aot/decide/parts/tree_file.h"
-#include "aot/decide/property/sample.h"
-#include "frontend/graph/model.h"
+#include "aot/decide/query.h"
 #include "frontend/property/property.h"
 
 namespace bf_aot::cli {
@@ -11,16 +10,11 @@ namespace bf_aot::cli {
 // The semantics of a decision: float32 for a query about float32, else --semantics.
 Semantics semantics_of(const ModelArguments& arguments, const Property& property);
 
-// A network as it was imported, and what its file says about it.
-struct Network {
-  decide::Sampler sampler;
-  ModelInfo info;
-};
+using Network = decide::SubjectNetwork;
 Network read_network(const ModelArguments& arguments);
 
 // Several networks of a query, merged into one. files: of the declared networks, in order. Throws:
-// BF3408 a network that does not fit its declaration, BF3415 networks that are not as equal as the
-// query says, BF2117 networks that read token ids.
+// as merge_networks().
 Network read_networks(const ModelArguments& arguments, const std::vector<std::string>& files,
                       const Property& property);
 

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "aot/build/compile.h"
 #include "aot/cli/options/config_file.h"
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/question.h"
 #include "aot/cli/options/values.h"
+#include "aot/decide/query.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 
@@ -181,37 +181,19 @@ bool assign_files(VerifyArguments& arguments) {
 }
 
 std::vector<std::string> network_files(const VerifyArguments& arguments, const Property& property) {
-  const std::vector<PropertyNetwork>& declared = property.networks;
   if (arguments.networks.empty()) return {arguments.model.model};
-  std::map<std::string, std::string> given;
+  std::vector<std::string> names, given;
   for (const std::string& network : arguments.networks) {
-    const std::string name = network.substr(0, network.find('='));
-    if (declared.empty())
-      fail("BF3413", "--network", "the property declares no network: it is in VNN-LIB 1.0",
-           "give model and property one after the other");
-    if (std::ranges::find(declared, name, &PropertyNetwork::name) == declared.end())
-      fail("BF3413", "--network",
-           fmt::format("the query declares network '{}', not '{}'", declared[0].name,
-                       printable(name)),
-           fmt::format("use --network {}=FILE", declared[0].name));
-    if (!given.try_emplace(name, network.substr(name.size() + 1)).second)
-      fail("BF3413", "--network", fmt::format("network '{}' is given twice", printable(name)),
-           "give each network one file");
+    const std::size_t equals = network.find('=');
+    names.push_back(network.substr(0, equals));
+    given.push_back(network.substr(equals + 1));
   }
   std::vector<std::string> files;
-  for (const PropertyNetwork& network : declared) {
-    const auto found = given.find(network.name);
-    const auto equal = std::ranges::find(declared, network.equal_to, &PropertyNetwork::name);
-    if (found != given.end()) {
-      files.push_back(found->second);
-    } else if (equal != declared.end()) {  // an earlier one
-      files.push_back(files[static_cast<std::size_t>(equal - declared.begin())]);
-    } else {
-      fail("BF3413", "--network",
-           fmt::format("the query declares network '{}', which is not given", network.name),
-           fmt::format("use --network {}=FILE, too", network.name));
-    }
-  }
+  for (const std::size_t model :
+       decide::models_of(property, names, {"--network", [](const std::string& name) {
+                                             return fmt::format("use --network {}=FILE", name);
+                                           }}))
+    files.push_back(given[model]);
   return files;
 }
 

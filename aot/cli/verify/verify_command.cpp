@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -20,25 +18,6 @@
 #include "frontend/property/vnnlib/vnnlib.h"
 
 namespace bf_aot::cli {
-
-namespace {
-
-// Gives a witness the inputs of all networks. One that reads an output beyond the range of doubles
-// cannot be stated.
-void show_all_inputs(const Property& property, decide::Outcome& outcome) {
-  decide::Witness& witness = *outcome.witness;
-  const bool reads_outputs = std::ranges::any_of(
-      property.input_source, [&](std::int64_t i) { return i >= property.input_count; });
-  const bool finite = std::ranges::all_of(witness.y, [](double y) { return std::isfinite(y); });
-  if (!reads_outputs || finite) {
-    witness.x = whole_inputs(property, witness.x, witness.y);
-  } else {
-    outcome.witness.reset();
-    outcome.answer = decide::Answer::kUnknown;
-  }
-}
-
-}  // namespace
 
 decide::Outcome decide_with(const VerifyArguments& arguments, const Property& property,
                             decide::TreeKeeper* keeper, TimeoutReport* timeout,
@@ -61,8 +40,7 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
   calls.keeper = keeper;
   calls.company = company;
   decide::Outcome outcome =
-      decide::decide(network.sampler, network.info, property, request_of(arguments), calls);
-  if (outcome.witness) show_all_inputs(property, outcome);
+      decide::decide_query(network.sampler, network.info, property, request_of(arguments), calls);
   outcome.seconds = stopwatch.seconds();
   return outcome;
 }

@@ -374,6 +374,27 @@ bf_aot_error* bf_aot_verify_text(const bf_aot_model* model, const char* text,
   });
 }
 
+bf_aot_error* bf_aot_verify_networks(const char* const* names, const bf_aot_model* const* models,
+                                     size_t count, const char* query, const bf_aot_options* options,
+                                     bf_aot_result** result) {
+  return run("deciding the property", [&] {
+    need(names, "names");
+    need(models, "models");
+    need(query, "query");
+    need(result, "result");
+    api::Networks networks;
+    for (std::size_t i = 0; i < count; ++i) {
+      need(names[i], "names");
+      need(models[i], "models");
+      if (!networks.emplace(names[i], models[i]->model).second)
+        api::refuse("BF3413", "names", fmt::format("network '{}' is given twice", names[i]),
+                    "give each network one model");
+    }
+    *result = new bf_aot_result{
+        taken(api::verify(networks, std::string(query), verify_options(options)))};
+  });
+}
+
 void bf_aot_result_free(bf_aot_result* result) {
   delete result;
 }

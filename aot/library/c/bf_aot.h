@@ -129,6 +129,14 @@ BF_AOT_API bf_aot_error* bf_aot_verify(const bf_aot_model* model, const char* pr
                                        const bf_aot_options* options, bf_aot_result** result);
 BF_AOT_API bf_aot_error* bf_aot_verify_text(const bf_aot_model* model, const char* text,
                                             const bf_aot_options* options, bf_aot_result** result);
+
+/** Decides a query of VNN-LIB 2.0 about one network or several: models[i] is that of the network
+ * which the query declares as names[i], i < count. The input of a counterexample holds the inputs
+ * of all networks in the query's order, one after the other, and so does the output. */
+BF_AOT_API bf_aot_error* bf_aot_verify_networks(const char* const* names,
+                                                const bf_aot_model* const* models, size_t count,
+                                                const char* query, const bf_aot_options* options,
+                                                bf_aot_result** result);
 BF_AOT_API void bf_aot_result_free(bf_aot_result* result);
 
 BF_AOT_API bf_aot_verdict bf_aot_result_verdict(const bf_aot_result* result);

@@ -207,6 +207,10 @@ nb::object to_python(const std::optional<api::Counterexample>& example) {
   made["case"] = example->property_case;
   made["clause"] = example->clause;
   made["rational"] = example->rational;
+  nb::list networks;
+  for (const api::NetworkShare& each : example->networks)
+    networks.append(nb::make_tuple(each.name, each.inputs, each.outputs));
+  made["networks"] = networks;
   return made;
 }
 
@@ -222,6 +226,7 @@ nb::dict to_python(const api::VerifyResult& result) {
   made["methods"] = methods;
   made["boxes"] = result.boxes;
   made["nodes"] = result.nodes;
+  made["difference_boxes"] = result.difference_boxes;
   made["points"] = result.points;
   made["seconds"] = result.seconds;
   made["plan_seconds"] = result.plan_seconds;
@@ -241,7 +246,9 @@ const char* name_of(api::Phase phase) {
   return phase == api::Phase::kBound ? "bound" : phase == api::Phase::kSearch ? "search" : "split";
 }
 
-nb::dict verify(const api::Model& model, const std::string& text,
+// subject: a Model, or Networks.
+template <class Subject>
+nb::dict verify(const Subject& subject, const std::string& text,
                 const std::optional<std::filesystem::path>& path, const Texts& more,
                 std::optional<double> search_seconds, std::optional<double> branch_seconds,
                 double timeout, int jobs, const std::optional<std::filesystem::path>& checkpoint,
@@ -267,7 +274,7 @@ nb::dict verify(const api::Model& model, const std::string& text,
     });
   };
   return to_python(watched(watch, [&] {
-    return path ? api::verify(model, *path, options) : api::verify_text(model, text, options);
+    return path ? api::verify(subject, *path, options) : api::verify_text(subject, text, options);
   }));
 }
 
@@ -451,9 +458,10 @@ NB_MODULE(_native, m) {
             return unlocked([&] { return api::Certifier::make(model, options); });
           },
           "options"_a, "decide"_a, "decide_seconds"_a)
-      .def("verify", &verify, "text"_a, "path"_a.none(), "more"_a, "search_seconds"_a.none(),
-           "branch_seconds"_a.none(), "timeout"_a, "jobs"_a, "checkpoint"_a.none(),
-           "proof"_a.none(), "proof_seconds"_a, "progress"_a.none(), "stop"_a.none())
+      .def("verify", &verify<api::Model>, "text"_a, "path"_a.none(), "more"_a,
+           "search_seconds"_a.none(), "branch_seconds"_a.none(), "timeout"_a, "jobs"_a,
+           "checkpoint"_a.none(), "proof"_a.none(), "proof_seconds"_a, "progress"_a.none(),
+           "stop"_a.none())
       .def("compare", &compare, "other"_a, "lower"_a, "upper"_a, "more"_a, "within"_a.none(),
            "classes"_a, "seconds"_a, "jobs"_a, "stop"_a.none())
       .def(
@@ -493,6 +501,10 @@ NB_MODULE(_native, m) {
           },
           "options"_a, "rows"_a.none(), "offsets"_a.none(), "lower"_a.none(), "upper"_a.none());
 
+  m.def("verify", &verify<api::Networks>, "networks"_a, "text"_a, "path"_a.none(), "more"_a,
+        "search_seconds"_a.none(), "branch_seconds"_a.none(), "timeout"_a, "jobs"_a,
+        "checkpoint"_a.none(), "proof"_a.none(), "proof_seconds"_a, "progress"_a.none(),
+        "stop"_a.none());
   m.def("hold_balls", &hold_balls, "lower"_a.noconvert(), "upper"_a.noconvert(), "norm"_a);
 
   // Names for the numbers that the calls above take and give.

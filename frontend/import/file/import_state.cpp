@@ -160,4 +160,24 @@ ValueId ImportState::moved_from(ValueId id, std::vector<std::int64_t>& element) 
   return id;
 }
 
+std::string ImportState::scores_before(ValueId id) const {
+  if (!is_integer_type(types[index_of(id)])) return {};
+  std::vector<ValueId> open = {id};
+  std::unordered_set<std::size_t> seen;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const ValueId value = open[i];
+    const std::size_t at = index_of(value);
+    if (makers[at] < 0 || known[at] || !seen.insert(at).second) continue;
+    const std::string& name = graph.value(value).name;
+    const auto symbol = symbols.find(name);
+    const auto* const named =
+        symbol == symbols.end() ? nullptr : std::get_if<ValueId>(&symbol->second);
+    const bool several = element_count(graph.value(value).shape) > 1;
+    if (several && named != nullptr && *named == value && is_real_type(types[at])) return name;
+    for (const ValueId input : graph.nodes[static_cast<std::size_t>(makers[at])].inputs)
+      open.push_back(input);
+  }
+  return {};
+}
+
 }  // namespace bf_aot

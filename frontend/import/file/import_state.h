@@ -120,6 +120,11 @@ struct ImportState {
   // makes. element: which of its elements each element of `id` is.
   ValueId moved_from(ValueId id, std::vector<std::int64_t>& element) const;
 
+  // The name of the nearest tensor of several real numbers, made by an operator, that whole numbers
+  // are computed from, such as the scores that ArgMax reads. Empty: there is none, or `id` has real
+  // numbers.
+  std::string scores_before(ValueId id) const;
+
  private:
   ValueId add_value(const std::string& name, const Shape& shape, ElementType type, int maker,
                     bool is_known);

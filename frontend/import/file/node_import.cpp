@@ -91,14 +91,19 @@ std::string NodeImport::integer_input_if_any(std::size_t i) const {
 
 const IntegerTensor& NodeImport::integers(std::size_t i, std::string_view role) const {
   const IntegerTensor* const found = integers_if_any(i);
-  if (found == nullptr)
-    fail(
-        "BF1018", "",
-        fmt::format("the {} '{}' is not a constant integer tensor", role, printable(input_name(i))),
-        fmt::format("export with static shapes, simplify the model so that it is folded to a "
-                    "constant, or begin behind this node: --input-tensor {}",
-                    printable(name_)));
-  return *found;
+  if (found != nullptr) return *found;
+  const auto* const id = std::get_if<ValueId>(&input_symbol(i));
+  const std::string scores = id != nullptr ? state_.scores_before(*id) : std::string();
+  const std::string way =
+      scores.empty()
+          ? "export with static shapes, simplify the model so that it is folded to a constant"
+          : fmt::format(
+                "it is chosen by '{}': ask about that tensor, and cut the network at it: "
+                "--output-tensor {}",
+                scores, scores);
+  fail("BF1018", "",
+       fmt::format("the {} '{}' is not a constant integer tensor", role, printable(input_name(i))),
+       fmt::format("{}, or begin behind this node: --input-tensor {}", way, printable(name_)));
 }
 
 std::int64_t NodeImport::integer(std::size_t i, std::string_view role) const {

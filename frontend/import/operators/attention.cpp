@@ -12,6 +12,7 @@
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/rotary.h"
 #include "frontend/import/helpers/softmax.h"
 #include "frontend/import/operators/operators.h"
 
@@ -356,10 +357,8 @@ void import_attention(NodeImport& node) {
   node.emit(3, outputs[mode]);
 }
 
-// The features that turn together: (x_a, x_b) becomes (x_a cos - x_b sin, x_a sin + x_b cos).
 void import_rotary_embedding(NodeImport& node) {
   const Heads x = heads_of(node, 0, "num_heads");
-  const Shape shape = node.input_shape(0);
   std::int64_t turning = node.int_attribute("rotary_embedding_dim", 0);
   if (turning == 0) turning = x.width;
   if (turning < 2 || turning % 2 != 0 || turning > x.width)
@@ -391,38 +390,9 @@ void import_rotary_embedding(NodeImport& node) {
     }
     return row * half + pair;
   };
-  // y = x factor + partner sine, by elements of (cos, 1) and of (sin, -sin, 0).
-  const std::int64_t table = element_count(angles);
-  node.check_size(shape);
-  node.reader().charge({3, x.count()}, "");
-  std::vector<std::int64_t> partner(static_cast<std::size_t>(x.count()));
-  std::vector<std::int64_t> factor = partner, sine = partner;
-  for (std::int64_t b = 0; b < x.batch; ++b)
-    for (std::int64_t h = 0; h < x.heads; ++h)
-      for (std::int64_t s = 0; s < x.length; ++s)
-        for (std::int64_t f = 0; f < x.width; ++f) {
-          const auto i = static_cast<std::size_t>(x.at(b, h, s, f));
-          if (f >= turning) {
-            partner[i] = static_cast<std::int64_t>(i);
-            factor[i] = table;
-            sine[i] = 2 * table;
-            continue;
-          }
-          const bool first = interleaved ? f % 2 == 0 : f < half;
-          const std::int64_t step = interleaved ? 1 : half;
-          partner[i] = x.at(b, h, s, first ? f + step : f - step);
-          factor[i] = angle_at(b, s, interleaved ? f / 2 : f % half);
-          sine[i] = factor[i] + (first ? table : 0);
-        }
-  const ValueId of_cos =
-      add_selection(node, {node.input(1), add_constant(node, filled({1}, 1))}, factor, shape);
-  const ValueId of_sin = add_selection(
-      node,
-      {node.input(2), add_scale(node, node.input(2), -1, 0), add_constant(node, filled({1}, 0))},
-      sine, shape);
-  const ValueId turned = add_index_map(node, node.input(0), shape, [&] { return partner; });
-  node.emit(add_binary(node, Kind::kAdd, add_binary(node, Kind::kMul, node.input(0), of_cos),
-                       add_binary(node, Kind::kMul, turned, of_sin)));
+  const auto at = [&](auto b, auto h, auto p, auto f) { return x.at(b, h, p, f); };
+  const Rotation rotation{x.batch, x.heads, x.length, at, turning, interleaved, angle_at};
+  node.emit(add_rotated(node, node.input(0), rotation, node.input(1), node.input(2)));
 }
 
 }  // namespace

@@ -11,12 +11,14 @@
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/quantization.h"
+#include "frontend/import/helpers/rotary.h"
 #include "frontend/import/helpers/softmax.h"
 #include "frontend/import/operators/operators.h"
 
-// Attention and MultiHeadAttention of com.microsoft, which ONNX Runtime's optimiser and its tools
-// for transformers write. A masked score has a large negative number added to it, as ONNX Runtime
-// computes it: its key is not left out.
+// Attention, MultiHeadAttention, GroupQueryAttention and QAttention of com.microsoft, which ONNX
+// Runtime's optimiser and its tools for transformers write. A masked score has a large negative
+// number added to it, as ONNX Runtime computes it: its key is not left out.
 
 namespace bf_aot {
 namespace {
@@ -107,23 +109,37 @@ std::vector<bool> hidden_behind(const Shape& scores) {
   return hidden;
 }
 
+// What scores are changed by.
+struct Scoring {
+  std::optional<std::size_t> mask, bias;  // inputs
+  bool causal = false;
+  double softcap = 0;  // 0: none
+};
+
 // softmax(scale Q K^T + what masks and input `bias` add) V, [batch, queries, heads width].
-void emit_attended(NodeImport& node, const Attended& of, std::size_t mask, std::size_t bias) {
+void emit_attended(NodeImport& node, const Attended& of, const Scoring& scoring) {
   constexpr std::int64_t kOneAxis = 13;
   const Shape scores = of.scores();
   const ValueId query =
       add_multiple(node, add_heads(node, of, of.query, false), fused_scale(node, of.query.width));
   ValueId sums = node.add(MatMul{}, {query, add_heads(node, of, of.key, true)});
-  if (node.has_input(mask)) sums = add_binary(node, Kind::kAdd, sums, add_mask(node, mask, scores));
-  if (node.has_input(bias)) {
-    if (node.input_shape(bias).size() != 4 || !broadcasts_to(node.input_shape(bias), scores))
+  if (scoring.softcap > 0)
+    sums = add_scale(node,
+                     add_unary(node, add_multiple(node, sums, divide({1, 0}, {scoring.softcap, 0})),
+                               {FunctionKind::kTanh}),
+                     scoring.softcap, 0);
+  if (scoring.mask && node.has_input(*scoring.mask))
+    sums = add_binary(node, Kind::kAdd, sums, add_mask(node, *scoring.mask, scores));
+  if (scoring.bias && node.has_input(*scoring.bias)) {
+    const Shape bias = node.input_shape(*scoring.bias);
+    if (bias.size() != 4 || !broadcasts_to(bias, scores))
       fail("BF1014", "",
-           fmt::format("input {} of shape {} does not broadcast to {}", bias,
-                       to_string(node.input_shape(bias)), to_string(scores)));
-    sums = add_binary(node, Kind::kAdd, sums, node.input(bias));
+           fmt::format("input {} of shape {} does not broadcast to {}", *scoring.bias,
+                       to_string(bias), to_string(scores)));
+    sums = add_binary(node, Kind::kAdd, sums, node.input(*scoring.bias));
   }
   Grouping rows = softmax_rows(node, scores, -1, kOneAxis);
-  if (node.flag("unidirectional", false)) leave_out(hidden_behind(scores), rows);
+  if (scoring.causal) leave_out(hidden_behind(scores), rows);
   const ValueId shares = add_softmax(node, sums, rows);
   const ValueId means = node.add(MatMul{}, {shares, add_heads(node, of, of.value, false)});
   const Shape turned = {of.batch, of.query.length, of.heads * of.value.width};
@@ -162,18 +178,28 @@ Operand in_rows(ValueId from, std::int64_t length, std::int64_t row, std::int64_
           }};
 }
 
-// Queries, keys and values are products of input 0 with three parts of one matrix.
-void import_fused_attention(NodeImport& node) {
-  need_no_past(node, {4, 6});
+// Refuses attributes of operators whose inputs are the products' factors.
+void need_plain_products(const NodeImport& node) {
   for (const char* const name : {"do_rotary", "past_present_share_buffer"})
     if (node.flag(name, false))
       fail("BF1026", "", fmt::format("attribute '{}' is 1", name),
            "give the model from before ONNX Runtime's optimiser");
-  const Shape x = node.input_shape(0), weight = node.input_shape(1);
+}
+
+// Throws: BF1014.
+void check_factors(const Shape& x, const Shape& weight) {
   if (x.size() != 3 || weight.size() != 2 || weight[0] != x[2])
     fail("BF1014", "",
          fmt::format("weights of shape {} for an input of shape {}", to_string(weight),
                      to_string(x)));
+}
+
+// Queries, keys and values are products of input 0 with three parts of one matrix.
+void import_fused_attention(NodeImport& node) {
+  need_no_past(node, {4, 6});
+  need_plain_products(node);
+  const Shape x = node.input_shape(0), weight = node.input_shape(1);
+  check_factors(x, weight);
   const std::int64_t row = weight[1];
   const std::vector<std::int64_t> sizes =
       node.ints_attribute("qkv_hidden_sizes").value_or(std::vector<std::int64_t>(3, row / 3));
@@ -189,7 +215,36 @@ void import_fused_attention(NodeImport& node) {
   const Attended of{x[0], heads, part(0, sizes[0]), part(sizes[0], sizes[1]),
                     part(sizes[0] + sizes[1], sizes[2])};
   define_present(node, 1);
-  emit_attended(node, of, 3, 5);
+  emit_attended(node, of, {3, 5, node.flag("unidirectional", false)});
+}
+
+// As Attention, on the real numbers that input and weights stand for.
+void import_quantised_attention(NodeImport& node) {
+  need_no_past(node, {8});
+  need_plain_products(node);
+  const Shape x = node.input_shape(0), weight = node.input_shape(1);
+  check_factors(x, weight);
+  const std::int64_t row = weight[1], part = row / 3;
+  const std::int64_t heads = read_heads(node, {part});
+  if (3 * part != row) fail("BF1014", "", fmt::format("{} columns are no three parts", row));
+  const auto real = [&](std::size_t i, std::size_t scale, std::size_t zero_point,
+                        const Shape& shape) {
+    const QuantizationInputs inputs{scale, zero_point};
+    const QuantizationParameter factor = read_parameter(node, scale, "scale", shape, inputs, 1);
+    return add_dequantized(node, node.input(i), &factor,
+                           read_parameter(node, zero_point, "zero point", shape, inputs, 0));
+  };
+  if (node.input_shape(3) != Shape{} && element_count(node.input_shape(3)) != 1)
+    fail("BF1014", "", "the scale of the input is not one number");
+  node.set_output_type(onnx::TensorProto::FLOAT);
+  ValueId all = node.add(MatMul{}, {real(0, 3, 6, x), real(1, 4, 7, weight)});
+  all = add_binary(node, Kind::kAdd, all, node.input(2));
+  const auto operand = [&](std::int64_t k) {
+    return in_rows(all, x[1], row, k * part, part / heads);
+  };
+  const Attended of{x[0], heads, operand(0), operand(1), operand(2)};
+  define_present(node, 1);
+  emit_attended(node, of, {5, std::nullopt, node.flag("unidirectional", false)});
 }
 
 [[noreturn]] void no_such_operand(const NodeImport& node, std::size_t i) {
@@ -262,7 +317,141 @@ void import_multi_head_attention(NodeImport& node) {
   if (of->key.width != of->query.width) no_such_operand(node, 1);
   if (of->value.length != of->key.length) no_such_operand(node, 2);
   define_present(node, 1);
-  emit_attended(node, *of, 4, 5);
+  emit_attended(node, *of, {4, 5, node.flag("unidirectional", false)});
+}
+
+// ---- GroupQueryAttention: several heads of queries share a head of keys and values
+
+struct Groups {
+  std::int64_t heads, shared, width;  // heads of queries, heads of keys, features of each
+
+  std::int64_t packed() const { return (heads + 2 * shared) * width; }
+};
+
+// Throws: BF1026 what ONNX Runtime's kernels understand differently, or bounds do not follow.
+void check_group_query(const NodeImport& node, std::int64_t length) {
+  need_no_past(node, {3, 4});
+  for (const std::size_t i : {11, 12, 13})
+    if (node.has_input(i))
+      fail("BF1026", "", fmt::format("input {}, of sinks or of quantised keys", i),
+           "export the network without it");
+  if (node.int_attribute("smooth_softmax", 0) == 1 || node.int_attribute("qk_output", 0) != 0)
+    fail("BF1026", "", "attribute 'smooth_softmax' or 'qk_output' is set",
+         "export the network without it");
+  for (const char* const name : {"k_quant_type", "v_quant_type"})
+    if (node.string_attribute(name, "NONE") != "NONE")
+      fail("BF1026", "", fmt::format("attribute '{}' is not NONE", name),
+           "export keys and values as real numbers");
+  const std::int64_t window = node.int_attribute("local_window_size", -1);
+  if (window >= 0 && window < length)
+    fail("BF1026", "",
+         fmt::format("attribute 'local_window_size' is {} for {} positions: versions of ONNX "
+                     "Runtime read it differently",
+                     window, length),
+         "give texts of at most so many positions, or write the window as an attention bias");
+}
+
+// Throws: BF1026 unless all positions are taken: lengths less one in input 5, their largest in 6.
+void check_lengths(const NodeImport& node, std::int64_t batch, std::int64_t length) {
+  const IntegerTensor& lengths = node.integers(5, "lengths of keys");
+  if (static_cast<std::int64_t>(lengths.data.size()) != batch)
+    fail("BF1014", "", fmt::format("{} lengths of keys for {} texts", lengths.data.size(), batch));
+  const std::int64_t total = node.integer(6, "total length");
+  for (const std::int64_t each : lengths.data)
+    if (each != length - 1 || total != length)
+      fail("BF1026", "",
+           fmt::format("a length of {} keys, the largest {}, for {} positions", each + 1, total,
+                       length),
+           "give texts that have no padding, and no past");
+}
+
+// Throws: BF1026 unless input 9, where it is given, has the positions of each text from 0 on.
+void check_positions(const NodeImport& node, std::int64_t length) {
+  if (!node.has_input(9)) return;
+  const std::vector<std::int64_t>& positions = node.integers(9, "position_ids").data;
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    if (positions[i] != static_cast<std::int64_t>(i) % length)
+      fail("BF1026", "",
+           fmt::format("position_ids has {} at place {}, which ONNX Runtime's kernels read "
+                       "differently",
+                       positions[i], i),
+           "leave position_ids out: positions count from 0");
+}
+
+// [batch, heads, length, width] of an operand, turned by the tables in inputs 7 and 8 where the
+// attribute 'do_rotary' asks for it.
+Operand turned(NodeImport& node, const Attended& of, const Operand& operand, std::int64_t heads) {
+  Attended part = of;
+  part.heads = heads;
+  ValueId x = add_heads(node, part, operand, false);
+  const std::int64_t length = operand.length, width = operand.width;
+  const auto at = [=](auto b, auto h, auto s, auto f) {
+    return ((b * heads + h) * length + s) * width + f;
+  };
+  if (node.flag("do_rotary", false)) {
+    const Shape table = node.input_shape(7);
+    if (table.size() != 2 || table != node.input_shape(8) || table[1] < 1 || 2 * table[1] > width)
+      fail("BF1014", "",
+           fmt::format("tables of shapes {} and {} turn {} features", to_string(table),
+                       to_string(node.input_shape(8)), width));
+    check_positions(node, length);
+    if (table[0] < length)
+      fail("BF1014", "", fmt::format("tables of {} positions for {}", table[0], length));
+    const auto angle = [=](std::int64_t /*b*/, std::int64_t s, std::int64_t pair) {
+      return s * table[1] + pair;
+    };
+    const bool interleaved = node.flag("rotary_interleaved", false);
+    x = add_rotated(node, x, {of.batch, heads, length, at, 2 * table[1], interleaved, angle},
+                    node.input(7), node.input(8));
+  }
+  return {x, length, width, at};
+}
+
+Groups read_groups(const NodeImport& node, const Shape& query, bool packed) {
+  const std::int64_t heads = node.int_attribute("num_heads", 0);
+  const std::int64_t shared = node.int_attribute("kv_num_heads", 0);
+  const bool fits = query.size() == 3 && shared >= 1 && heads >= shared && heads <= query[2] &&
+                    heads % shared == 0;
+  const std::int64_t all = !fits ? 0 : packed ? heads + 2 * shared : heads;
+  if (!fits || query[2] % all != 0)
+    fail("BF1012", "",
+         fmt::format("attributes 'num_heads' {} and 'kv_num_heads' {} for a query of shape {}",
+                     heads, shared, to_string(query)));
+  return {heads, shared, query[2] / all};
+}
+
+void import_group_query_attention(NodeImport& node) {
+  const Shape query = node.input_shape(0);
+  const bool packed = !node.has_input(1) && !node.has_input(2);
+  const Groups groups = read_groups(node, query, packed);
+  const std::int64_t batch = query[0], length = query[1];
+  check_group_query(node, length);
+  check_lengths(node, batch, length);
+  const std::int64_t own = groups.heads * groups.width, theirs = groups.shared * groups.width;
+  const auto operand = [&](std::size_t i, std::int64_t begin) {
+    if (packed) return in_rows(node.input(0), length, groups.packed(), begin, groups.width);
+    if (node.input_shape(i) != Shape{batch, length, i == 0 ? own : theirs})
+      no_such_operand(node, i);
+    return in_rows(node.input(i), length, i == 0 ? own : theirs, 0, groups.width);
+  };
+  Attended of{batch, groups.heads, operand(0, 0), operand(1, own), operand(2, own + theirs)};
+  const Shape kept = {batch, groups.shared, length, groups.width};
+  of.query = turned(node, of, of.query, groups.heads);
+  of.key = turned(node, of, of.key, groups.shared);
+  if (node.has_output(1)) node.emit(1, add_reshape(node, of.key.from, kept));
+  if (node.has_output(2)) {
+    Attended values = of;
+    values.heads = groups.shared;
+    node.emit(2, add_heads(node, values, of.value, false));
+  }
+  const std::int64_t group = groups.heads / groups.shared;
+  for (Operand* const each : {&of.key, &of.value})
+    each->at = [group, at = each->at](auto b, auto h, auto s, auto f) {
+      return at(b, h / group, s, f);
+    };
+  const double softcap = node.float_attribute("softcap", 0);
+  if (softcap < 0) fail("BF1012", "", fmt::format("attribute 'softcap' is {}", softcap));
+  emit_attended(node, of, {std::nullopt, 10, true, softcap});
 }
 
 }  // namespace
@@ -277,12 +466,29 @@ OperatorRows fused_attention_operators() {
        {"do_rotary", "mask_filter_value", "num_heads", "past_present_share_buffer",
         "qkv_hidden_sizes", "rotary_embedding_dim", "scale", "unidirectional"},
        kMicrosoft},
+      {"GroupQueryAttention",
+       import_group_query_attention,
+       1,
+       14,
+       4,
+       {"do_rotary", "k_quant_type", "kv_cache_bit_width", "kv_num_heads", "local_window_size",
+        "num_heads", "qk_output", "rotary_interleaved", "scale", "smooth_softmax", "softcap",
+        "v_quant_type"},
+       kMicrosoft},
       {"MultiHeadAttention",
        import_multi_head_attention,
        1,
        10,
        4,
        {"mask_filter_value", "num_heads", "scale", "unidirectional"},
+       kMicrosoft},
+      {"QAttention",
+       import_quantised_attention,
+       5,
+       9,
+       2,
+       {"do_rotary", "mask_filter_value", "num_heads", "past_present_share_buffer", "scale",
+        "unidirectional"},
        kMicrosoft},
   };
   return kRows;

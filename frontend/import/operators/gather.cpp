@@ -7,6 +7,7 @@
 #include "frontend/graph/index_maps.h"
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
+#include "frontend/import/helpers/embedding.h"
 #include "frontend/import/helpers/importing.h"
 #include "frontend/import/operators/operators.h"
 
@@ -200,8 +201,9 @@ Shape gathered(const Shape& shape, std::size_t axis, const Shape& indices) {
 
 // Rows of a constant table by token ids: sums of the rows that may be read, each times its one-hot
 // input.
-void gather_by_tokens(NodeImport& node, std::size_t axis, const ReadTokenIds& read) {
-  const Constant table = node.constant(0, "table");
+ValueId add_by_tokens(NodeImport& node, std::size_t input, std::size_t axis, const Shape& indices,
+                      const ReadTokenIds& read) {
+  const Constant table = node.constant(input, "table");
   const Shape& shape = table.shape;
   const std::int64_t outer = product(shape, 0, axis);
   const std::int64_t inner = product(shape, axis + 1, shape.size());
@@ -222,23 +224,24 @@ void gather_by_tokens(NodeImport& node, std::size_t axis, const ReadTokenIds& re
         }
       }
     }
-  node.emit(
-      std::move(rows).finish_sums(read.ids.one_hot, gathered(shape, axis, node.input_shape(1))));
+  return std::move(rows).finish_sums(read.ids.one_hot, gathered(shape, axis, indices));
 }
 
-void import_gather(NodeImport& node) {
-  const Shape shape = node.input_shape(0);
-  const std::size_t axis = checked_axis(node.int_attribute("axis", 0), shape.size());
-  if (const auto tokens = node.token_ids_if_any(1)) return gather_by_tokens(node, axis, *tokens);
-  if (const std::string ids = node.integer_input_if_any(1); !ids.empty())
+// Throws: BF1018 where the indices in an input are an input of the model.
+void refuse_input_ids(const NodeImport& node, std::size_t indices) {
+  const std::string ids = node.integer_input_if_any(indices);
+  if (!ids.empty())
     fail("BF1018", "",
          fmt::format("the indices are the input '{}', a box of which has no rows", ids),
          fmt::format("say which ids may stand at each position: --tokens FILE with {{\"tokens\": "
                      "{{\"{}\": [[3], [5, 8]]}}}}, or begin behind this node: --input-tensor {}",
                      ids, node.output_name(0)));
-  const IntegerTensor indices = node.integers(1, "indices");
-  const Shape result = gathered(shape, axis, indices.shape);
-  node.reader().charge(result, "");
+}
+
+// The places in a tensor of this shape that indices along the axis select. Throws: BF1014.
+std::vector<std::int64_t> places_of(NodeImport& node, const Shape& shape, std::size_t axis,
+                                    const IntegerTensor& indices) {
+  node.reader().charge(gathered(shape, axis, indices.shape), "");
   const std::int64_t outer = product(shape, 0, axis);
   const std::int64_t inner = product(shape, axis + 1, shape.size());
   std::vector<std::int64_t> source;
@@ -247,7 +250,18 @@ void import_gather(NodeImport& node) {
       const std::int64_t row = o * shape[axis] + checked_index(index, shape[axis]);
       for (std::int64_t i = 0; i < inner; ++i) source.push_back(row * inner + i);
     }
-  emit_selection(node, {0}, source, result);
+  return source;
+}
+
+void import_gather(NodeImport& node) {
+  const Shape shape = node.input_shape(0);
+  const std::size_t axis = checked_axis(node.int_attribute("axis", 0), shape.size());
+  if (const auto tokens = node.token_ids_if_any(1))
+    return node.emit(add_by_tokens(node, 0, axis, node.input_shape(1), *tokens));
+  refuse_input_ids(node, 1);
+  const IntegerTensor indices = node.integers(1, "indices");
+  emit_selection(node, {0}, places_of(node, shape, axis, indices),
+                 gathered(shape, axis, indices.shape));
 }
 
 void import_gather_elements(NodeImport& node) {
@@ -410,6 +424,17 @@ void import_trilu(NodeImport& node) {
 }
 
 }  // namespace
+
+ValueId add_looked_up(NodeImport& node, std::size_t table, std::size_t indices) {
+  const Shape shape = node.input_shape(table);
+  if (shape.empty()) fail("BF1014", "", fmt::format("input {}, a table, is a scalar", table));
+  if (const auto tokens = node.token_ids_if_any(indices))
+    return add_by_tokens(node, table, 0, node.input_shape(indices), *tokens);
+  refuse_input_ids(node, indices);
+  const IntegerTensor found = node.integers(indices, "indices");
+  return add_selection(node, {node.input(table)}, places_of(node, shape, 0, found),
+                       gathered(shape, 0, found.shape));
+}
 
 OperatorRows gather_operators() {
   static constexpr OperatorImporter kRows[] = {

@@ -5,6 +5,7 @@
 
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
+#include "frontend/import/helpers/embedding.h"
 #include "frontend/import/helpers/grouping.h"
 #include "frontend/import/helpers/importing.h"
 #include "frontend/import/helpers/pooling.h"
@@ -216,6 +217,68 @@ void import_lp_normalization(NodeImport& node) {
   node.emit(add_normalized(node, node.input(0), p, node.int_attribute("axis", -1)));
 }
 
+// Throws: BF1014.
+void check_embedding(const NodeImport& node, std::size_t table, const Shape& word) {
+  const Shape& shape = node.input_shape(table);
+  if (shape.size() != 2 || shape[1] != word.back())
+    fail("BF1014", "",
+         fmt::format("input {}, a table, has shape {}, but rows of {} numbers are expected", table,
+                     to_string(shape), word.back()));
+}
+
+// How many tokens of each text the mask in input 7 takes; 0 without a mask, as ONNX Runtime has it.
+IntegerTensor masked_lengths(const NodeImport& node, const Shape& ids) {
+  IntegerTensor lengths{{ids[0]}, std::vector<std::int64_t>(static_cast<std::size_t>(ids[0]), 0)};
+  lengths.type = onnx::TensorProto::INT32;
+  if (!node.has_input(7)) return lengths;
+  const IntegerTensor& mask = node.integers(7, "mask");
+  if (mask.shape != ids)
+    fail("BF1014", "",
+         fmt::format("a mask of shape {} for tokens {}", to_string(mask.shape), to_string(ids)));
+  for (std::int64_t i = 0; i < ids[0] * ids[1]; ++i)
+    if (mask.data[static_cast<std::size_t>(i)] == 1)
+      ++lengths.data[static_cast<std::size_t>(i / ids[1])];
+  return lengths;
+}
+
+// Rows of tables for words, positions and segments, added up and normalised. Token ids are constant
+// or such of --tokens; a position is its index unless input 8 says otherwise.
+void import_embed_layer_normalization(NodeImport& node) {
+  const Shape ids = node.input_shape(0);
+  if (ids.size() != 2)
+    fail("BF1014", "", fmt::format("token ids have shape {}, not [batch, length]", to_string(ids)));
+  node.set_output_type(node.input_type(2));
+  for (const std::size_t i : {5, 6}) (void)node.input_shape(i);  // scale and bias have to be there
+  ValueId sum = add_looked_up(node, 2, 0);
+  const Shape shape = node.shape_of(sum);
+  check_embedding(node, 2, shape);
+  check_embedding(node, 3, shape);
+  if (node.has_input(8)) {
+    sum = add_binary(node, Kind::kAdd, sum, add_looked_up(node, 3, 8));
+  } else {
+    if (node.input_shape(3)[0] < ids[1])
+      fail("BF1014", "", fmt::format("{} positions for {} tokens", node.input_shape(3)[0], ids[1]));
+    const std::int64_t count = ids[1] * shape.back();
+    std::vector<std::int64_t> source(static_cast<std::size_t>(ids[0] * count));
+    for (std::size_t i = 0; i < source.size(); ++i)
+      source[i] = static_cast<std::int64_t>(i) % count;
+    sum = add_binary(node, Kind::kAdd, sum, add_selection(node, {node.input(3)}, source, shape));
+  }
+  if (node.has_input(1) != node.has_input(4))
+    fail("BF1011", "", "of segments it needs both the ids and the table, or neither");
+  if (node.has_input(1)) {
+    check_embedding(node, 4, shape);
+    sum = add_binary(node, Kind::kAdd, sum, add_looked_up(node, 4, 1));
+  }
+  std::vector<bool> along(shape.size(), false);
+  along.back() = true;
+  const Grouping groups = group_along(node, shape, along);
+  const Normalized y = add_normalized(node, sum, groups, read_epsilon(node, kSkipEpsilon));
+  node.emit(add_scale_and_bias(node, y.value, 5));
+  if (node.has_output(1)) node.emit(1, Tensor(masked_lengths(node, ids)));
+  if (node.has_output(2)) node.emit(2, sum);
+}
+
 // x / sqrt(mean of x^2 + epsilon) times input `scale`. Output `inverse` is what x is multiplied by.
 void emit_rms_normalization(NodeImport& node, ValueId x, std::size_t scale, double epsilon,
                             std::size_t inverse) {
@@ -296,6 +359,13 @@ OperatorRows normalize_operators() {
        5,
        5,
        {"consumed_inputs", "epsilon", "is_test", "momentum", "spatial", "training_mode"}},
+      {"EmbedLayerNormalization",
+       import_embed_layer_normalization,
+       1,
+       9,
+       3,
+       {"epsilon", "mask_index_type"},
+       kMicrosoft},
       {"GroupNormalization",
        import_group_normalization,
        3,

@@ -16,8 +16,10 @@
 #include "frontend/import/resampling/axis.h"
 
 // GridSample by a grid that is known: each element of the output is a sum of elements of the image
-// with weights. Positions and weights are computed exactly, in rational numbers.
-// Source: ONNX, GridSample-22, and its reference evaluator for what the text leaves open.
+// with weights. Positions and weights are computed exactly, in rational numbers. AffineGrid, which
+// makes such grids, is affine in its matrices.
+// Sources: ONNX, GridSample-22 and AffineGrid-20, and its reference evaluator for what the text
+// leaves open.
 
 namespace bf_aot {
 namespace {
@@ -178,10 +180,52 @@ void import_grid_sample(NodeImport& node) {
   node.emit(std::move(rows).finish_sums(node.input(0), output));
 }
 
+// The middle of each of `size` cells between -1 and 1, or points with both ends among them.
+mpq_class place_of(std::int64_t at, std::int64_t size, bool align_corners) {
+  const auto number = [](std::int64_t x) { return mpq_class(static_cast<long>(x)); };
+  return align_corners ? mpq_class(2 * number(at) / number(size - 1) - 1)
+                       : mpq_class(number(2 * at + 1) / number(size) - 1);
+}
+
+// Row r of entry n of the grid at (x, y) is theta_n,r . (x, y, 1), and so in three dimensions.
+void import_affine_grid(NodeImport& node) {
+  const Shape theta = node.input_shape(0);
+  const std::vector<std::int64_t> size = node.list(1, "size");
+  const std::size_t axes = size.size() < 2 ? 0 : size.size() - 2;
+  const auto rank = static_cast<std::int64_t>(axes);
+  if (axes < 2 || axes > 3 || theta != Shape{size[0], rank, rank + 1})
+    fail("BF1014", "",
+         fmt::format("matrices of shape {} for an image of size {}", to_string(theta),
+                     to_string(Shape(size))));
+  const bool align_corners = node.flag("align_corners", false);
+  for (std::size_t d = 0; d < axes; ++d)
+    if (size[2 + d] < 1 || (align_corners && size[2 + d] == 1))
+      fail("BF1014", "",
+           fmt::format("axis {} of the image has {} places{}", 2 + d, size[2 + d],
+                       align_corners ? ", of which two are corners" : ""));
+  Shape output = {size[0]};
+  output.insert(output.end(), size.begin() + 2, size.end());
+  output.push_back(rank);
+  node.check_size(output);
+  RowBuilder rows(node);
+  for_each_index(output, [&](const std::vector<std::int64_t>& at, std::int64_t /*flat*/) {
+    const std::int64_t begin = (at[0] * rank + at.back()) * (rank + 1);
+    rows.begin();
+    // The last axis of the image is the first of its places.
+    for (std::size_t d = 0; d < axes; ++d) {
+      const mpq_class place = place_of(at[1 + d], size[2 + d], align_corners);
+      if (place != 0) rows.add(begin + rank - 1 - static_cast<std::int64_t>(d), to_bounded(place));
+    }
+    rows.add(begin + rank);
+  });
+  node.emit(std::move(rows).finish_sums(node.input(0), output));
+}
+
 }  // namespace
 
 OperatorRows grid_sample_operators() {
   static constexpr OperatorImporter kRows[] = {
+      {"AffineGrid", import_affine_grid, 2, 2, 1, {"align_corners"}},
       {"GridSample", import_grid_sample, 2, 2, 1, {"align_corners", "mode", "padding_mode"}},
   };
   return kRows;

@@ -79,6 +79,8 @@ static void decide(const char* models) {
   bf_aot_model* model = NULL;
   bf_aot_result* result = NULL;
   bf_aot_options* options = NULL;
+  const char* const names[2] = {"f", "g"};
+  const bf_aot_model* networks[2];
   check(bf_aot_model_load(path(models, "tiny.onnx"), &model));
   check(bf_aot_options_make(&options));
   check(bf_aot_options_set(options, "jobs", "1"));
@@ -101,6 +103,14 @@ static void decide(const char* models) {
       NULL, &result));
   if (bf_aot_result_verdict(result) != BF_AOT_VERIFIED) exit(1);
   bf_aot_result_free(result);
+  networks[0] = networks[1] = model;
+  check(bf_aot_verify_networks(names, networks, 2, path(models, "properties/tiny_twice.vnnlib"),
+                               NULL, &result));
+  if (bf_aot_result_verdict(result) != BF_AOT_VERIFIED) exit(1);
+  bf_aot_result_free(result);
+  refused(bf_aot_verify_networks(names, networks, 1, path(models, "properties/tiny_twice.vnnlib"),
+                                 NULL, &result),
+          "BF3413");
   check(bf_aot_options_set(options, "target", "cortex-m4"));
   refused(bf_aot_verify(model, path(models, "properties/tiny_holds.vnnlib"), options, &result),
           "BF3501");

@@ -21,7 +21,8 @@ from ._property import Condition, Linear, Property, inputs, outputs
 from ._report import Report
 from ._verdict import Progress, Proof, Verdict, VerifyResult
 from ._verifier import Bounds, Verifier
+from ._verify import verify
 
 __all__ = ["Bounds", "Certified", "Comparison", "Condition", "Curve", "Error", "Linear", "Model", "Progress",
            "Proof", "Property", "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "box", "certify", "compare",
-           "include", "inputs", "load", "outputs"]
+           "include", "inputs", "load", "outputs", "verify"]

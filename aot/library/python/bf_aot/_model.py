@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import os
 import threading
-from fractions import Fraction
 from html import escape
 from pathlib import Path
 from typing import (Any, Callable, Dict, List, Mapping, Optional, OrderedDict, Sequence, Tuple,
@@ -21,7 +20,7 @@ from ._errors import Error
 from ._options import Rows, batch_of, choice, choices_of, groups_of_rows, texts
 from ._property import Number, Property
 from ._report import Report
-from ._verdict import Progress, Proof, StopEvent, Verdict, VerifyResult
+from ._verdict import Progress, StopEvent, VerifyResult, result_of, text_or_path, told
 from ._verifier import Bounds, Floats, Verifier, bounded, joined
 
 _ARITHMETIC = ["float", "integer", "auto"]
@@ -370,26 +369,15 @@ class Model:
             KeyboardInterrupt: seen between boxes, not while a verifier is planned.
         """
         text, path = self._property(property)
-        watched = None if progress is None else lambda *at: progress(Progress(*at))
         given = texts({"method": method, "semantics": semantics, "alpha": alpha, "jit": jit,
                        "iterations": iterations, "row_tile": row_tile,
                        "memory_budget": memory_budget, **options}, decisions=True)
         found = self._native.verify(text, path, given, search_seconds, branch_seconds, timeout,
                                     jobs, None if checkpoint is None else Path(checkpoint),
-                                    None if proof is None else Path(proof), proof_seconds, watched, stop)
-        example = found.pop("counterexample")
-        if found["proof"] is not None:
-            found["proof"] = Proof(**found["proof"])
-        found["verdict"] = Verdict(found["verdict"])
-        if example is None:
-            return VerifyResult(**found)
-        witness = np.array(example.pop("input"))
-        if len(self._inputs) == 1:
-            shape = self._inputs[0][1]
-            witness = witness.reshape(shape[:-1] if self.token_sets else shape)
-        exact = [Fraction(text) for text in example.pop("exact_input")]
-        return VerifyResult(**found, witness=witness, exact_witness=exact,
-                            output=np.array(example.pop("output")), **example)
+                                    None if proof is None else Path(proof), proof_seconds,
+                                    told(progress), stop)
+        shape = self._inputs[0][1] if len(self._inputs) == 1 else None
+        return result_of(found, shape[:-1] if shape and self.token_sets else shape)
 
     def certify(self, samples: Boxes, labels: npt.ArrayLike, radius: Any, *,
                 clip: Union[None, str, Tuple[Number, Number]] = None, method: str = "crown",
@@ -542,9 +530,7 @@ class Model:
         """Its text, or where it stands."""
         if isinstance(property, Property):
             return property.vnnlib(max(property.outputs, self.output_count)), None
-        if isinstance(property, os.PathLike) or property.lstrip()[:1] not in ("(", ";"):
-            return "", Path(property)
-        return property, None
+        return text_or_path(property)
 
     def _code(self, given: Dict[str, str], workers: int, C: Optional[npt.ArrayLike],
               d: Optional[npt.ArrayLike], target: str, arithmetic: str, name: Optional[str],

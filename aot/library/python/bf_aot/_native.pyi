@@ -14,6 +14,10 @@ _Cut = Tuple[Sequence[str], Sequence[str], Mapping[str, Sequence[int]],
 OPTIONS: List[Tuple[str, List[str], bool]]
 __version__: str
 
+def verify(networks: Mapping[str, Model], text: str, path: Optional[Path], more: Dict[str, str],
+           search_seconds: Optional[float], branch_seconds: Optional[float], timeout: float, jobs: int,
+           checkpoint: Optional[Path], proof: Optional[Path], proof_seconds: float,
+           progress: Optional[Callable[..., None]], stop: Any) -> Dict[str, Any]: ...
 def hold_balls(lower: npt.NDArray[np.float32], upper: npt.NDArray[np.float32], norm: str) -> None: ...
 
 class Options:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+import os
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Dict, List, NamedTuple, Optional, Protocol
+from pathlib import Path
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -76,8 +78,11 @@ class VerifyResult(Shown):
         methods: that were run, in order.
         boxes, points: bounded and tried while boxes were split.
         nodes: bounded while neurons were split.
+        difference_boxes: in which a difference of two networks was bounded.
         seconds, plan_seconds: in all, and of that to plan verifiers.
         proof: a Proof, where a certificate was asked for and there is an answer.
+        networks: of a query about several networks, when falsified: by their names, parts of
+            `witness` and of `output`, flat.
     """
 
     verdict: Verdict
@@ -94,9 +99,11 @@ class VerifyResult(Shown):
     boxes: int = 0
     points: int = 0
     nodes: int = 0
+    difference_boxes: int = 0
     seconds: float = 0.0
     plan_seconds: float = 0.0
     proof: Optional[Proof] = None
+    networks: Dict[str, Tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]] = field(default_factory=dict)
 
     @property
     def verified(self) -> bool:
@@ -121,4 +128,36 @@ class VerifyResult(Shown):
             text += f", {self.boxes} boxes"
         if self.nodes:
             text += f", {self.nodes} nodes"
+        if self.difference_boxes:
+            text += f", {self.difference_boxes} boxes of differences"
         return text + f", {self.seconds:.3g} s>"
+
+
+def told(progress: Optional[Callable[[Progress], None]]) -> Optional[Callable[..., None]]:
+    """What the extension module calls for a function of the caller's."""
+    return None if progress is None else lambda *at: progress(Progress(*at))
+
+
+def text_or_path(property: Union[str, "os.PathLike[str]"]) -> Tuple[str, Optional[Path]]:
+    """A property's text, which starts with a parenthesis or a comment, or where it stands."""
+    if isinstance(property, os.PathLike) or property.lstrip()[:1] not in ("(", ";"):
+        return "", Path(property)
+    return property, None
+
+
+def result_of(found: Dict[str, Any], shape: Optional[Tuple[int, ...]]) -> VerifyResult:
+    """Of what the extension module says. shape: of a witness; None: flat."""
+    example = found.pop("counterexample")
+    if found["proof"] is not None:
+        found["proof"] = Proof(**found["proof"])
+    found["verdict"] = Verdict(found["verdict"])
+    if example is None:
+        return VerifyResult(**found)
+    witness, output = np.array(example.pop("input")), np.array(example.pop("output"))
+    exact = [Fraction(text) for text in example.pop("exact_input")]
+    networks, first, first_output = {}, 0, 0
+    for name, inputs, outputs in example.pop("networks"):
+        networks[name] = (witness[first:first + inputs], output[first_output:first_output + outputs])
+        first, first_output = first + inputs, first_output + outputs
+    return VerifyResult(**found, witness=witness if shape is None else witness.reshape(shape),
+                        exact_witness=exact, output=output, networks=networks, **example)

@@ -271,6 +271,152 @@ TEST(ImportFused, PackedAttention) {
       query + part("z", 0, "j") + part("z", 1, "k") + node("Attention", "i j k -> a") + back);
 }
 
+std::string whole(const std::string& name, const Shape& shape, const std::vector<int>& values,
+                  int type = 6) {
+  std::string text = "initializer { name: \"" + name + "\" data_type: " + std::to_string(type) +
+                     " " + dims(shape, "dims: ", " ");
+  for (const int each : values)
+    text += (type == 7 ? " int64_data: " : " int32_data: ") + std::to_string(each);
+  return text + " }\n";
+}
+
+// Two heads of queries share one of keys; as the operator of ai.onnx, which is causal.
+TEST(ImportFused, GroupQueryAttention) {
+  const std::string declared = input("q", {2, 3, 8}) + input("k", {2, 3, 4}) +
+                               input("v", {2, 3, 4}) + input("m", {1, 4, 3, 3}) +
+                               tensor("c", {5, 1}) + tensor("s", {5, 1}) +
+                               whole("last", {2}, {2, 2}) + whole("total", {}, {3});
+  const std::string groups = number("num_heads", 4) + number("kv_num_heads", 2);
+  const std::string heads =
+      number("q_num_heads", 4) + number("kv_num_heads", 2) + number("is_causal", 1);
+  const auto both = [&](const std::string& edges, const std::string& more,
+                        const std::string& plain_edges, const std::string& plain_more) {
+    expect_same(declared, fused("GroupQueryAttention", edges, groups + more),
+                node("Attention", plain_edges, heads + plain_more));
+  };
+  both("q k v - - last total -> y", "", "q k v -> y", "");
+  both("q k v - - last total -> y", real("scale", 0.25), "q k v -> y", real("scale", 0.25));
+  both("q k v - - last total -> y", real("softcap", 1.5), "q k v -> y", real("softcap", 1.5));
+  both("q k v - - last total - - - m -> y", "", "q k v m -> y", "");
+  const std::string concat = node("Concat", "q k v -> p", number("axis", 2));
+  expect_same(declared, concat + fused("GroupQueryAttention", "p - - - - last total -> y", groups),
+              node("Attention", "q k v -> y", heads));
+  const std::string zero_to_two = whole("at", {2, 3}, {0, 1, 2, 0, 1, 2}, 7);
+  for (const int interleaved : {0, 1}) {
+    const std::string turned = node("RotaryEmbedding", "q c s at -> i",
+                                    number("num_heads", 4) + number("interleaved", interleaved)) +
+                               node("RotaryEmbedding", "k c s at -> j",
+                                    number("num_heads", 2) + number("interleaved", interleaved));
+    const std::string rotary = number("do_rotary", 1) + number("rotary_interleaved", interleaved);
+    expect_same(declared + zero_to_two,
+                fused("GroupQueryAttention", "q k v - - last total c s -> y", groups + rotary),
+                turned + node("Attention", "i j v -> y", heads));
+    expect_same(
+        declared + zero_to_two,
+        concat + fused("GroupQueryAttention", "p - - - - last total c s at -> y", groups + rotary),
+        turned + node("Attention", "i j v -> y", heads));
+    // The keys and values that it keeps, [batch, heads, length, width].
+    expect_same(declared + zero_to_two + whole("split", {4}, {2, 3, 2, 2}, 7),
+                fused("GroupQueryAttention", "q k v - - last total c s -> o y w", groups + rotary),
+                turned + node("Reshape", "j split -> h") +
+                    node("Transpose", "h -> y", ints("perm", {0, 2, 1, 3})));
+  }
+}
+
+TEST(ImportFused, GroupQueryAttentionIsRefused) {
+  const std::string declared = input("q", {1, 3, 4}) + input("k", {1, 3, 2}) +
+                               input("x", {1, 1, 3, 2}) + whole("last", {1}, {2}) +
+                               whole("total", {}, {3}) + whole("less", {1}, {1}) +
+                               whole("back", {1, 3}, {2, 1, 0}) + tensor("c", {4, 1});
+  const std::string groups = number("num_heads", 2) + number("kv_num_heads", 1);
+  const auto refused = [&](const std::string& edges, const std::string& attributes,
+                           const std::string& code, const std::string& part) {
+    expect_refused(declared + fused("GroupQueryAttention", edges, attributes), code, part);
+  };
+  refused("q k k x x last total -> y", groups, "BF1026", "past");
+  refused("q k k - - less total -> y", groups, "BF1026", "padding");
+  refused("q k k - - last total -> y", groups + number("local_window_size", 2), "BF1026", "window");
+  refused("q k k - - last total -> y", groups + number("smooth_softmax", 1), "BF1026", "smooth");
+  refused("q k k - - last total c c back -> y", groups + number("do_rotary", 1), "BF1026",
+          "position_ids");
+  refused("q k k - - last total -> y", number("num_heads", 3) + number("kv_num_heads", 2), "BF1012",
+          "kv_num_heads");
+  refused("q k k - - - total -> y", groups, "BF1011", "");
+  refused("q x k - - last total -> y", groups, "BF1014", "does not fit");
+}
+
+// As Attention on the real numbers of the codes.
+TEST(ImportFused, QuantisedAttention) {
+  const std::string declared =
+      input("x", {2, 3, 4}) + "initializer { name: \"sx\" data_type: 1 float_data: 0.125 }" +
+      whole("zx", {}, {100}, 2) + node("QuantizeLinear", "x sx zx -> codes") +
+      whole("w", {4, 12}, {1,  -2, 3, -4, 5,  -6, 7, -8, 9,  -10, 11, -12, 13, -14, 15, -16,
+                           17, 18, 9, 10, 11, 12, 3, 4,  15, -16, 7,  8,   9,  20,  1,  -2,
+                           3,  4,  5, 6,  7,  8,  9, 10, 11, 12,  -3, -4,  -5, -6,  7,  8},
+            3) +
+      "initializer { name: \"sw\" data_type: 1 float_data: 0.0625 }" + whole("zw", {}, {2}, 3) +
+      "initializer { name: \"each\" data_type: 1 dims: 12 float_data: [0.0625, 0.125, 0.25, "
+      "0.0625, 0.125, 0.25, 0.0625, 0.125, 0.25, 0.0625, 0.125, 0.25] }" +
+      whole("zeros", {12}, std::vector<int>(12, 0), 3) + tensor("b", {12}) +
+      whole("seen", {2, 3}, {1, 0, 1, 1, 1, 0});
+  const std::string heads = number("num_heads", 2) + real("mask_filter_value", -3);
+  const auto plain = [&](const std::string& scale, const std::string& zero, bool axis) {
+    return node("DequantizeLinear", "codes sx zx -> i") + node("DequantizeLinear",
+                                                               "w " + scale + " " + zero + " -> j",
+                                                               axis ? number("axis", 1) : "");
+  };
+  expect_same(declared, fused("QAttention", "codes w b sx sw seen zx zw -> y", heads),
+              plain("sw", "zw", false) + fused("Attention", "i j b seen -> y", heads));
+  const std::string causal = heads + number("unidirectional", 1) + real("scale", 0.5);
+  expect_same(declared, fused("QAttention", "codes w b sx each - zx zeros -> y", causal),
+              plain("each", "zeros", true) + fused("Attention", "i j b -> y", causal));
+  expect_refused(declared + fused("QAttention", "codes w b sx sw - zx zw x -> y", heads), "BF1026",
+                 "past");
+}
+
+// Rows of three tables, added up and normalised.
+TEST(ImportFused, Embeddings) {
+  const std::string declared =
+      input("x", {1}) + whole("ids", {2, 3}, {0, 4, 2, 3, 3, 1}) +
+      whole("kinds", {2, 3}, {0, 0, 1, 1, 0, 1}) + whole("seen", {2, 3}, {1, 1, 0, 1, 1, 1}) +
+      whole("at", {2, 3}, {2, 0, 1, 4, 4, 0}) + whole("first", {2, 3}, {0, 1, 2, 0, 1, 2}) +
+      tensor("w", {5, 4}) + tensor("p", {6, 4}) + tensor("s", {2, 4}) + tensor("g", {4}) +
+      tensor("b", {4});
+  const std::string epsilon = real("epsilon", 0.125);
+  const auto sum = [&](const std::string& places, bool segments) {
+    return node("Gather", "w ids -> i") + node("Gather", "p " + places + " -> j") +
+           node("Add", segments ? "i j -> k" : "i j -> t") +
+           (segments ? node("Gather", "s kinds -> l") + node("Add", "k l -> t") : "");
+  };
+  const std::string normalised = node("LayerNormalization", "t g b -> n", epsilon);
+  // With an input, as a model has to have one.
+  const std::string read = node("Add", "n x -> y");
+  expect_same(declared,
+              fused("EmbedLayerNormalization", "ids kinds w p s g b -> n", epsilon) + read,
+              sum("first", true) + normalised + read);
+  expect_same(declared,
+              fused("EmbedLayerNormalization", "ids - w p - g b - at -> n", epsilon) + read,
+              sum("at", false) + normalised + read);
+  expect_same(
+      declared,
+      fused("EmbedLayerNormalization", "ids kinds w p s g b seen -> m count n", epsilon) + read,
+      sum("first", true) + node("Add", "t x -> y"));
+  expect_same(declared + "initializer { name: \"two\" data_type: 1 dims: 2 float_data: [2, 3] }",
+              fused("EmbedLayerNormalization", "ids - w p - g b seen -> m count", epsilon) +
+                  node("Cast", "count -> n", number("to", 1)) + read,
+              node("Identity", "two -> n") + read);
+  expect_refused(declared + fused("EmbedLayerNormalization", "ids kinds w p - g b -> y"), "BF1011",
+                 "segments");
+  expect_refused(declared + fused("EmbedLayerNormalization", "ids - w g - g b -> y"), "BF1014",
+                 "a table");
+  expect_refused(
+      "input { name: \"ids\" type { tensor_type { elem_type: 6 shape { dim { dim_value: "
+      "1 } dim { dim_value: 2 } } } } }\n" +
+          tensor("w", {5, 4}) + tensor("p", {6, 4}) + tensor("g", {4}) +
+          fused("EmbedLayerNormalization", "ids - w p - g g -> y"),
+      "BF1018", "--tokens");
+}
+
 // Codes 1 to 8 of 4 bits, two blocks of two in a column; zero points 8, or 3 and 5.
 TEST(ImportFused, BlockedWeights) {
   const std::vector<double> x = {1, 10, 100, 1000};

@@ -359,5 +359,46 @@ TEST(ImportResize, crops_by_the_rounded_length) {
       .expect({1}, {2});
 }
 
+// Matrices that are inputs: the grid of (x, y) is affine in them.
+TEST(ImportImages, AffineGrid) {
+  const std::vector<double> theta = {2, 1, 0.5, -1, 3, 0.25};
+  const auto grid = [&](std::int64_t align, const std::vector<double>& xs,
+                        const std::vector<double>& ys) {
+    std::vector<double> expected;
+    for (const double y : ys)
+      for (const double x : xs)
+        for (std::size_t r = 0; r < 2; ++r)
+          expected.push_back(theta[3 * r] * x + theta[3 * r + 1] * y + theta[3 * r + 2]);
+    OperatorCase("AffineGrid", 20)
+        .input({1, 2, 3}, theta)
+        .constant({4}, {1, 7, static_cast<double>(ys.size()), static_cast<double>(xs.size())}, 7)
+        .number("align_corners", align)
+        .expect({1, static_cast<std::int64_t>(ys.size()), static_cast<std::int64_t>(xs.size()), 2},
+                expected);
+  };
+  grid(0, {-2.0 / 3, 0, 2.0 / 3}, {-0.5, 0.5});
+  grid(1, {-1, -1.0 / 3, 1.0 / 3, 1}, {-1, 0, 1});
+  // (x, y, z), of which x is the place on the last axis.
+  OperatorCase("AffineGrid", 20)
+      .input({1, 3, 4}, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 10})
+      .constant({5}, {1, 1, 1, 1, 2}, 7)
+      .expect({1, 1, 1, 2, 3}, {-0.5, 0, 10, 0.5, 0, 10});
+  const auto refused = [&](const std::vector<double>& size, std::int64_t align) {
+    OperatorCase("AffineGrid", 20)
+        .input({1, 2, 3}, theta)
+        .constant({static_cast<std::int64_t>(size.size())}, size, 7)
+        .number("align_corners", align)
+        .expect_refused("BF1014");
+  };
+  refused({1, 1, 1, 3}, 1);
+  refused({1, 1, 0, 3}, 0);
+  refused({2, 1, 2, 3}, 0);
+  refused({1, 1, 2}, 0);
+  OperatorCase("AffineGrid", 20)
+      .input({1, 2, 3}, theta)
+      .input({4}, {1, 1, 2, 2}, 7)
+      .expect_refused("BF1018");
+}
+
 }  // namespace
 }  // namespace bf_aot

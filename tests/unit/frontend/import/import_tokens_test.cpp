@@ -131,5 +131,25 @@ TEST(ImportTokens, AreRefusedWhereTheyDoNotFit) {
   EXPECT_EQ(refusal_of(kGather, two, fixed), "BF1008");
 }
 
+// Rows of words by ids and of positions by their index, added up.
+TEST(ImportTokens, AreEmbedded) {
+  const std::string text =
+      "ir_version: 8 opset_import { version: 17 } opset_import { domain: \"com.microsoft\" "
+      "version: 1 "
+      "} graph { name: \"g\" node { op_type: \"EmbedLayerNormalization\" domain: \"com.microsoft\" "
+      "input: \"x\" input: \"\" input: \"words\" input: \"places\" input: \"\" input: \"ones\" "
+      "input: \"zeros\" output: \"n\" output: \"\" output: \"y\" }" +
+      ids_input("x", dim_of(1) + dim_of(2)) +
+      "initializer { name: \"words\" data_type: 1 dims: 3 dims: 2 float_data: [10, 11, 20, 21, 30, "
+      "31] } initializer { name: \"places\" data_type: 1 dims: 2 dims: 2 float_data: [1, 2, 3, 4] }"
+      "initializer { name: \"ones\" data_type: 1 dims: 2 float_data: [1, 1] }"
+      "initializer { name: \"zeros\" data_type: 1 dims: 2 float_data: [0, 0] }"
+      "output { name: \"y\" } }";
+  const Graph graph =
+      import_model_bytes(encode_model(text), "text.onnx", {}, {}, {}, tokens({{2, 0}, {1}})).graph;
+  EXPECT_EQ(evaluate(graph, {{1, 0, 1, 0}})[0], (std::vector<double>{31, 33, 23, 25}));
+  EXPECT_EQ(evaluate(graph, {{0, 1, 1, 0}})[0], (std::vector<double>{11, 13, 23, 25}));
+}
+
 }  // namespace
 }  // namespace bf_aot
