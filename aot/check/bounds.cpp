@@ -5,6 +5,8 @@
 namespace bf_check {
 namespace {
 
+constexpr i64 kMostValue = (i64{1} << kValueSize) - 1;
+
 bool fits(i128 value, unsigned bits) {
   return value < static_cast<i128>(1) << bits && value > -(static_cast<i128>(1) << bits);
 }
@@ -34,11 +36,10 @@ Bounder::Bounder(const Network& network, unsigned coefficient_bits) : network_(n
 Part Bounder::whole(const std::vector<Rat>& lower, const std::vector<Rat>& upper) const {
   if (lower.size() != network_.inputs) refuse("the property has another number of inputs");
   Part part;
-  for (auto* each : {&part.lower, &part.upper, &part.rough_lower, &part.rough_upper, &part.chord})
+  for (auto* each : {&part.rough_lower, &part.rough_upper, &part.chord})
     each->assign(network_.elements, 0);
-  const i64 most = (i64{1} << kValueSize) - 1;
-  std::fill(part.lower.begin(), part.lower.end(), -most);
-  std::fill(part.upper.begin(), part.upper.end(), most);
+  part.lower.assign(network_.elements, -kMostValue);
+  part.upper.assign(network_.elements, kMostValue);
   for (u32 i = 0; i < network_.inputs; ++i) {
     const unsigned bits = network_.grid.value_bits;
     const Int down = floor_shifted(lower[i], bits), up = -floor_shifted(-upper[i], bits);
@@ -87,12 +88,9 @@ void Bounder::tighten(Part& part, std::size_t layer, u32 row) {
       sums_[element] = static_cast<i128>(sign) << (bits + network_.grid.weight_bits);
       const std::optional<i128> bound = backward(part, layer + 1, rule, 0);
       if (!bound) continue;
-      const i128 value = *bound >> bits;
-      if (sign > 0 && value > part.lower[element])
-        part.lower[element] = static_cast<i64>(std::min<i128>(value, part.upper[element]));
-      if (sign < 0 && -value < part.upper[element])
-        part.upper[element] = static_cast<i64>(std::max<i128>(-value, part.lower[element]));
-      if (sign > 0 ? value > part.upper[element] : -value < part.lower[element]) part.empty = true;
+      const i128 value = std::clamp<i128>(*bound >> bits, -kMostValue, kMostValue);
+      meet(part, element, sign > 0 ? value : part.lower[element],
+           sign > 0 ? part.upper[element] : -value);
       break;
     }
   }

@@ -10,7 +10,6 @@ Value Builder::input(const std::vector<i64>& shape) {
   value.constant = false;
   const i64 size = size_of(shape);
   if (network_.elements + size > kMostElements) refuse("the network has too many elements");
-  if (network_.layers.empty()) network_.layers.emplace_back();
   for (i64 i = 0; i < size; ++i) value.ids.push_back(network_.elements++);
   network_.inputs = network_.layers[0].count = network_.elements;
   readers_.resize(network_.elements);
@@ -26,22 +25,19 @@ i64 weight_of(const Int& value) {
 }  // namespace
 
 GridWeight Builder::on_grid(const Rat& weight) const {
-  const unsigned bits = network_.grid.weight_bits;
-  const Int down = floor_shifted(weight, bits);
-  Rat exact(down);
-  mpq_div_2exp(exact.get_mpq_t(), exact.get_mpq_t(), bits);
-  return {weight_of(down), exact != weight};
+  bool rough = false;
+  const i64 value = weight_of(floor_shifted(weight, network_.grid.weight_bits, &rough));
+  return {value, rough};
 }
 
 // s / sqrt(v) = sign(s) sqrt(q), q = s^2 / v, and floor(2^P sqrt(q)) = isqrt(floor(4^P q)).
 GridWeight Builder::on_grid(const Rat& scale, const Rat& square) const {
-  const Rat q = scale * scale / square;
-  Rat shifted = q;
-  mpq_mul_2exp(shifted.get_mpq_t(), shifted.get_mpq_t(), 2 * network_.grid.weight_bits);
-  Int root = sqrt(floor_shifted(shifted, 0));
-  const bool exact = Rat(root * root) == shifted;
-  if (scale < 0) root = exact ? Int(-root) : Int(-root - 1);
-  return {weight_of(root), !exact};
+  bool rough = false;
+  const Int q = floor_shifted(scale * scale / square, 2 * network_.grid.weight_bits, &rough);
+  Int root = sqrt(q);
+  rough = rough || root * root != q;
+  if (scale < 0) root = -root - (rough ? 1 : 0);
+  return {weight_of(root), rough};
 }
 
 void Builder::begin(Kind kind) {
@@ -65,12 +61,10 @@ void Builder::term(u32 element, const GridWeight& weight) {
 }
 
 void Builder::end_row(const Rat& bias) {
-  const unsigned bits = network_.grid.value_bits;
-  const Int down = floor_shifted(bias, bits);
-  Rat exact(down);
-  mpq_div_2exp(exact.get_mpq_t(), exact.get_mpq_t(), bits);
+  bool rough = false;
+  const Int down = floor_shifted(bias, network_.grid.value_bits, &rough);
   layer_.bias.push_back(static_cast<i64>(to_i128(down, kValueSize, "a constant of the network")));
-  layer_.rough_bias.push_back(exact != bias);
+  layer_.rough_bias.push_back(rough);
   layer_.start.push_back(static_cast<u32>(layer_.column.size()));
   layer_.rough_start.push_back(static_cast<u32>(layer_.rough.size()));
   if (layer_.column.size() > (1u << 30) ||
@@ -106,7 +100,7 @@ void fill_readers(Layer& layer) {
 
 }  // namespace
 
-u32 Builder::end() {
+std::vector<u32> Builder::end() {
   if (layer_.kind == Kind::kAffine) fill_readers(layer_);
   layer_.feeds_relu.resize(layer_.count);
   if (layer_.kind == Kind::kRelu) {
@@ -121,19 +115,17 @@ u32 Builder::end() {
   network_.elements += layer_.count;
   if (network_.elements > kMostElements) refuse("the network has too many elements");
   readers_.resize(network_.elements);
-  const u32 first = layer_.first;
+  std::vector<u32> ids(layer_.count);
+  for (u32 row = 0; row < layer_.count; ++row) ids[row] = layer_.first + row;
   if (layer_.count > 0) network_.layers.push_back(std::move(layer_));
-  return first;
+  return ids;
 }
 
 std::vector<u32> Builder::elements_of(const Value& value) {
   if (!value.constant) return value.ids;
   begin(Kind::kAffine);
   for (const Rat& number : value.data) end_row(number);
-  std::vector<u32> ids(value.data.size());
-  u32 next = end();
-  for (u32& id : ids) id = next++;
-  return ids;
+  return end();
 }
 
 std::vector<u32> Builder::relu_of(const std::vector<u32>& ids) {
@@ -142,10 +134,7 @@ std::vector<u32> Builder::relu_of(const std::vector<u32>& ids) {
     argument(id);
     end_row(0);
   }
-  std::vector<u32> results(ids.size());
-  u32 next = end();
-  for (u32& id : results) id = next++;
-  return results;
+  return end();
 }
 
 Network Builder::finish(const std::vector<u32>& outputs) {
@@ -165,31 +154,12 @@ const Value& Operands::constant(std::size_t i) const {
   return *inputs[i];
 }
 
-namespace {
-
-const Attribute* find(const Node& node, const char* name, i64 type) {
+const Attribute* Operands::attribute(const char* name, i64 type) const {
   const auto found = node.attributes.find(name);
   if (found == node.attributes.end()) return nullptr;
   if (found->second.type != type)
     refuse("operator " + shown(node.op) + ": attribute " + name + " has another type");
   return &found->second;
-}
-
-}  // namespace
-
-i64 Operands::number(const char* name, i64 otherwise) const {
-  const Attribute* const found = find(node, name, 2);
-  return found == nullptr ? otherwise : found->number;
-}
-
-Rat Operands::real(const char* name, const Rat& otherwise) const {
-  const Attribute* const found = find(node, name, 1);
-  return found == nullptr ? otherwise : found->real;
-}
-
-std::vector<i64> Operands::numbers(const char* name, std::vector<i64> otherwise) const {
-  const Attribute* const found = find(node, name, 7);
-  return found == nullptr ? otherwise : found->numbers;
 }
 
 std::size_t axis_of(i64 axis, std::size_t rank) {
@@ -249,20 +219,18 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
       if (computes && !name.empty() && found->second.integral)
         refuse(where + ": arithmetic of integers is not in the checker's table");
     }
-    std::vector<Value> results;
+    Value result;
     try {
-      results = row->rule(operands);
+      result = row->rule(operands);
     } catch (const Refused& refused) {
       const std::string why = refused.what();
       refuse(why.rfind("operator ", 0) == 0 ? why : where + ": " + why);
     }
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].empty()) continue;
-      if (i >= results.size())
-        refuse(where + ": output " + std::to_string(i) + " is not in the checker's table");
-      if (!values.emplace(node.outputs[i], std::move(results[i])).second)
-        refuse("two values have the same name");
-    }
+    for (std::size_t i = 1; i < node.outputs.size(); ++i)
+      if (!node.outputs[i].empty())
+        refuse(where + " has an output that is not in the checker's table");
+    if (!node.outputs[0].empty() && !values.emplace(node.outputs[0], std::move(result)).second)
+      refuse("two values have the same name");
   }
   std::vector<Value> outputs;
   for (const std::string& name : model.outputs) {

@@ -70,12 +70,10 @@ std::vector<Field> fields_of(const std::string& message) {
     field.wire = static_cast<unsigned>(key & 7);
     if (field.wire == 0) {
       field.value = in.varint();
-    } else if (field.wire == 1) {
-      field.value = in.fixed(8);
     } else if (field.wire == 2) {
       field.bytes = in.text();
-    } else if (field.wire == 5) {
-      field.value = in.fixed(4);
+    } else if (field.wire == 1 || field.wire == 5) {
+      field.value = in.fixed(field.wire == 1 ? 8 : 4);
     } else {
       refuse("the model's file is no protobuf message");
     }
