@@ -218,7 +218,8 @@ Statement check(const std::string& model, const std::string& property,
     std::vector<Rat> point;
     for (u32 i = 0; i < asked.inputs; ++i) point.push_back(from_fraction(in.text(in.number())));
     if (!in.done()) in.fail("the certificate goes on behind its end");
-    if (!is_violated(asked, point, evaluate(read, point)))
+    const Outputs outputs = evaluate(read, point, header.grid, header.coefficient_bits);
+    if (!is_violated(asked, point, outputs.lower, outputs.upper))
       in.fail("the point does not violate the property");
     return kViolated;
   }

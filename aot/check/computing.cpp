@@ -108,9 +108,27 @@ Value scaled(Builder& builder, const Value& x, const Value& factor) {
   return rows.finish(shape);
 }
 
+// The same as elements, where it is constant.
+Value computed(Builder& builder, const Value& x) {
+  return {x.shape, false, false, {}, builder.elements_of(x)};
+}
+
+// 1 / (1 + e^-x), which is irrational at all rationals but 0.
+Value sigmoid(Builder& builder, const Value& x) {
+  Value result = computed(builder, x);
+  result.ids = builder.function_of(Kind::kSigmoid, result.ids);
+  return result;
+}
+
+// 2 sigmoid(2 x) - 1.
+Value tanh(const Operands& o) {
+  const Value zero = constant_of({}, {0}), one = constant_of({}, {-1});
+  return sum(o.builder, one, sigmoid(o.builder, sum(o.builder, zero, o.in(0), 2)), 2);
+}
+
 // max(x, 0).
 Value positive(Builder& builder, Value x) {
-  if (!x.constant) x.ids = builder.relu_of(x.ids);
+  if (!x.constant) x.ids = builder.function_of(Kind::kRelu, x.ids);
   for (Rat& number : x.data)
     if (number < 0) number = 0;
   return x;
@@ -349,10 +367,9 @@ Value max_pool(const Operands& o) {
 
 // (x - mean) scale / sqrt(variance + epsilon) + shift, per channel.
 Value batch_normalization(const Operands& o) {
-  const Value& x = o.in(0);
+  const Value x = computed(o.builder, o.in(0));
   if (o.number("training_mode", 0) != 0 || o.opset < 7)
     refuse("training mode is not in the checker's table");
-  if (x.constant) refuse("a point behind batch normalization is not in the checker's table");
   const Rat epsilon = o.real("epsilon", -1);
   if (epsilon < 0) refuse("a default epsilon is not in the checker's table");
   if (x.shape.size() < 2) refuse("shapes do not fit");
@@ -390,7 +407,9 @@ const std::vector<Operator>& computing_operators() {
        max_pool},
       {"Mul", 2, " ", mul},
       {"Relu", 1, " ", [](const Operands& o) { return positive(o.builder, o.in(0)); }},
+      {"Sigmoid", 1, " ", [](const Operands& o) { return sigmoid(o.builder, o.in(0)); }},
       {"Sub", 2, " ", [](const Operands& o) { return sum(o.builder, o.in(0), o.in(1), -1); }},
+      {"Tanh", 1, " ", tanh},
   };
   return table;
 }

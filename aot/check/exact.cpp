@@ -24,6 +24,10 @@ std::string read_file(const std::string& path) {
 
 namespace {
 
+bool all_digits(const std::string& text) {
+  return text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 u32 rotated(u32 x, int by) {
   return x >> by | x << (32 - by);
 }
@@ -99,14 +103,6 @@ Rat from_ieee(u64 bits, int exponent_bits, int fraction_bits) {
                                             static_cast<unsigned long>(power < 0 ? -power : power));
   return (bits >> (exponent_bits + fraction_bits) & 1) != 0 ? Rat(-value) : value;
 }
-
-namespace {
-
-bool all_digits(const std::string& text) {
-  return text.find_first_not_of("0123456789") == std::string::npos;
-}
-
-}  // namespace
 
 Rat from_decimal(const std::string& text) {
   const std::string bad = "'" + shown(text) + "' is not a number";

@@ -53,5 +53,8 @@ Int floor_shifted(const Rat& x, unsigned bits, bool* rough = nullptr);
 
 // Throws Refused where |x| >= 2^bits (bits <= 126).
 i128 to_i128(const Int& x, unsigned bits, const char* what);
+inline i64 to_i64(const Int& x, unsigned bits, const char* what) {
+  return static_cast<i64>(to_i128(x, bits, what));
+}
 
 }  // namespace bf_check

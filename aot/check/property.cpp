@@ -338,17 +338,18 @@ void make_cases(Property& property) {
 }
 
 bool holds(const Property& property, const Formula& formula, const std::vector<Rat>& inputs,
-           const std::vector<Rat>& outputs) {
+           const std::vector<Rat>& lower, const std::vector<Rat>& upper) {
   if (formula.form == Formula::kAtom) {
     const Condition& condition = property.conditions[formula.atom];
     Rat sum = condition.constant;
     for (const auto& [variable, coefficient] : condition.terms)
-      sum += coefficient *
-             (variable < property.inputs ? inputs[variable] : outputs[variable - property.inputs]);
+      sum += coefficient * (variable < property.inputs
+                                ? inputs[variable]
+                                : (coefficient > 0 ? upper : lower)[variable - property.inputs]);
     return condition.strict ? sum < 0 : sum <= 0;
   }
   for (const Formula& part : formula.parts)
-    if (holds(property, part, inputs, outputs) == (formula.form == Formula::kAny))
+    if (holds(property, part, inputs, lower, upper) == (formula.form == Formula::kAny))
       return formula.form == Formula::kAny;
   return formula.form == Formula::kAll;
 }
@@ -363,10 +364,10 @@ Property read_property(const std::string& text) {
 }
 
 bool is_violated(const Property& property, const std::vector<Rat>& inputs,
-                 const std::vector<Rat>& outputs) {
-  if (inputs.size() != property.inputs || outputs.size() != property.outputs)
+                 const std::vector<Rat>& lower, const std::vector<Rat>& upper) {
+  if (inputs.size() != property.inputs || lower.size() != property.outputs)
     refuse("the property is about another number of inputs or outputs");
-  return holds(property, property.violation, inputs, outputs);
+  return holds(property, property.violation, inputs, lower, upper);
 }
 
 }  // namespace bf_check

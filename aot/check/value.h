@@ -43,7 +43,7 @@ struct GridWeight {
 // Appends elements to a network.
 class Builder {
  public:
-  explicit Builder(const Grid& grid) : network_{grid, {Layer()}, 0, 0, {}, {}} {}
+  explicit Builder(const Grid& grid) : network_{grid, {Layer()}, 0, 0, 0, {}, {}} {}
 
   Value input(const std::vector<i64>& shape);
 
@@ -53,13 +53,13 @@ class Builder {
 
   void begin(Kind kind);
   void term(u32 element, const GridWeight& weight);  // of a row of kAffine
-  void argument(u32 element);                        // of a row of kRelu
+  void argument(u32 element);                        // of a row of kRelu or kSigmoid
   void end_row(const Rat& bias);
   std::vector<u32> end();  // returns the layer's elements
 
   // The elements of a value; those of a constant are affine sums of nothing.
   std::vector<u32> elements_of(const Value& value);
-  std::vector<u32> relu_of(const std::vector<u32>& ids);
+  std::vector<u32> function_of(Kind kind, const std::vector<u32>& ids);
 
   Network finish(const std::vector<u32>& outputs);
 
