@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include "aot/check/bounds.h"
+#include "aot/check/value.h"
 
 namespace bf_check {
 namespace {
@@ -136,6 +138,114 @@ TEST(Sigmoid, has_lines_that_are_near_it) {
   EXPECT_LT(middle(-1, 1), 0.011);
   EXPECT_LT(middle(-1, 3), 0.13);
   EXPECT_LT(middle(-8, 8), 0.45);
+}
+
+// A random network with sigmoids and ReLUs, which it also computes in doubles.
+class RandomNetwork {
+ public:
+  RandomNetwork(std::mt19937_64& random, std::size_t inputs) : random_(random), inputs_(inputs) {
+    Builder builder(Grid{});
+    std::vector<u32> ids = builder.input({static_cast<i64>(inputs)}).ids;
+    for (const std::size_t width : {5, 4, 2}) {
+      std::vector<std::vector<double>> rows(width);
+      builder.begin(Kind::kAffine);
+      for (std::vector<double>& row : rows) {
+        for (const u32 id : ids) builder.term(id, builder.on_grid(row.emplace_back(number())));
+        builder.end_row(row.emplace_back(number()));
+      }
+      ids = builder.end();
+      layers_.push_back(std::move(rows));
+      if (width == 2) break;
+      kinds_.push_back(random() % 3 == 0 ? Kind::kRelu : Kind::kSigmoid);
+      ids = builder.function_of(kinds_.back(), ids);
+    }
+    network = builder.finish(ids);
+  }
+
+  // The values of all elements at a point.
+  std::vector<double> values(std::vector<double> point) const {
+    std::vector<double> all = point;
+    for (std::size_t k = 0; k < layers_.size(); ++k) {
+      std::vector<double> sums;
+      for (const std::vector<double>& row : layers_[k]) {
+        double& sum = sums.emplace_back(row.back());
+        for (std::size_t i = 0; i < point.size(); ++i) sum += row[i] * point[i];
+      }
+      all.insert(all.end(), sums.begin(), sums.end());
+      if (k == kinds_.size()) break;
+      for (double& z : sums)
+        z = kinds_[k] == Kind::kRelu ? std::max(z, 0.0) : 1 / (1 + std::exp(-z));
+      all.insert(all.end(), sums.begin(), sums.end());
+      point = sums;
+    }
+    return all;
+  }
+
+  double number() { return std::uniform_real_distribution<double>(-3, 3)(random_); }
+
+  std::vector<double> point(const Part& part) {
+    std::vector<double> point;
+    for (std::size_t i = 0; i < inputs_; ++i) {
+      const i64 end = random_() % 2 == 0 ? part.lower[i] : part.upper[i];
+      const i64 place = random_() % 3 == 0 ? end : between(random_, part.lower[i], part.upper[i]);
+      point.push_back(std::ldexp(static_cast<double>(place), -36));
+    }
+    return point;
+  }
+
+  Network network;
+
+ private:
+  std::mt19937_64& random_;
+  std::size_t inputs_;
+  std::vector<std::vector<std::vector<double>>> layers_;  // rows of weights, and a bias
+  std::vector<Kind> kinds_;                               // of the functions behind them
+};
+
+// Bounds of elements and of sums, on boxes, on parts of them, and by lines of a larger part.
+TEST(Sigmoid, is_bounded_in_networks) {
+  std::mt19937_64 random(4);
+  const double unit = std::ldexp(1.0, -36), slack = 1e-9;
+  double loosest = 0;
+  for (int round = 0; round < 100; ++round) {
+    RandomNetwork net(random, 3);
+    Bounder bounder(net.network, 40);
+    std::vector<Rat> lower, upper;
+    const double width = std::ldexp(2.0, -static_cast<int>(random() % 6));
+    for (int i = 0; i < 3; ++i) {
+      const double middle = net.number() / 3;
+      lower.push_back(middle - width / 2), upper.push_back(middle + width / 2);
+    }
+    Part part = bounder.whole(lower, upper);
+    bounder.derive(part);
+    for (int step = 0; step < 3; ++step) {
+      Sum sum;
+      for (u32 element = 0; element < net.network.elements; ++element)
+        if (element + 2 >= net.network.elements || random() % 4 == 0)
+          sum.terms.emplace_back(element, Int(static_cast<long>(between(random, -9, 9))));
+      const std::optional<i128> bound = bounder.lower_bound(part, sum, {}, 40);
+      ASSERT_TRUE(bound);
+      const double least = std::ldexp(static_cast<double>(*bound), -76);
+      double found = HUGE_VAL;
+      for (int k = 0; k < 60; ++k) {
+        const std::vector<double> values = net.values(net.point(part));
+        double value = 0;
+        for (const auto& [element, factor] : sum.terms) value += factor.get_d() * values[element];
+        EXPECT_GE(value, least - slack) << round << " " << step;
+        found = std::min(found, value);
+        for (u32 element = 0; element < net.network.elements; ++element) {
+          EXPECT_GE(values[element], static_cast<double>(part.lower[element]) * unit - slack);
+          EXPECT_LE(values[element], static_cast<double>(part.upper[element]) * unit + slack);
+        }
+      }
+      if (width < 0.1 && step == 0) loosest = std::max(loosest, found - least);
+      // The next part is a half of this one, bounded anew or by the lines of this one.
+      (random() % 2 == 0 ? part.lower : part.upper)[step % 3] =
+          (part.lower[step % 3] + part.upper[step % 3]) / 2;
+      if (random() % 2 == 0) bounder.derive(part);
+    }
+  }
+  EXPECT_LT(loosest, 5);  // bounds say something
 }
 
 }  // namespace
