@@ -3,9 +3,9 @@
 Nothing but Python's integers and fractions (docs/reference/certificate.md). Coefficients are exact here; only choices
 that the certificate leaves to a rule are rounded, and bounds, outwards, to the certificate's grid."""
 
+import collections
 import copy
 import hashlib
-import heapq
 import itertools
 import math
 import pathlib
@@ -26,14 +26,15 @@ def expect(condition, why, error=Refused):
 
 # ---- ONNX files ------------------------------------------------------------------------------------------------------
 
-def varint(data, at):
+def varint(data, at, error=Refused):
     value = shift = 0
     while True:
-        expect(at < len(data) and shift < 70, "the model's file ends within a number")
+        expect(at < len(data), f"byte {at}: the file ends within a number", error)
         value |= (data[at] & 127) << shift
         at, shift = at + 1, shift + 7
+        expect(value < 2**64 and shift <= 70, f"byte {at}: a number has more than 64 bits", error)
         if data[at - 1] < 128:
-            return value & (2**64 - 1), at
+            return value, at
 
 
 def fields(data):
@@ -117,8 +118,7 @@ def attribute(data):
 class Node:
     def __init__(self, data):
         message = fields(data)
-        self.inputs = [x.decode("latin-1") for x in of(message, 1)]
-        self.outputs = [x.decode("latin-1") for x in of(message, 2)]
+        self.inputs, self.outputs = ([x.decode("latin-1") for x in of(message, key)] for key in (1, 2))
         self.op = last(message, 4, b"").decode("latin-1")
         self.attributes = dict(attribute(x) for x in of(message, 5))
         expect(last(message, 7, b"") in (b"", b"ai.onnx"), f"operator {self.op}: an unknown domain")
@@ -147,18 +147,7 @@ class Model:
 
 
 # ---- The network -----------------------------------------------------------------------------------------------------
-# An element is ("input",), ("affine", [(element, weight), ...], bias) or ("relu", element).
-
-class Network:
-    def __init__(self):
-        self.elements, self.neurons, self.outputs, self.inputs = [], [], [], 0
-
-    def add(self, *element):
-        self.elements.append(element)
-        if element[0] == "relu":
-            self.neurons.append(element[1])
-        return len(self.elements) - 1
-
+# An element is ("input",), ("affine", [(element, weight), ...], bias), ("relu", element) or ("sigmoid", element).
 
 def shape_of_both(a, b):
     rank = max(len(a), len(b))
@@ -169,25 +158,27 @@ def shape_of_both(a, b):
 
 def spread(x, shape):
     # The data of x, broadcast to a shape.
-    strides, step = [], 1
-    for extent in reversed(x.shape):
-        strides.insert(0, 0 if extent == 1 else step)
-        step *= extent
-    strides = [0] * (len(shape) - len(x.shape)) + strides
+    strides = [0 if extent == 1 else math.prod(x.shape[i + 1:]) for i, extent in enumerate(x.shape)]
+    strides = [0] * (len(shape) - len(strides)) + strides
     return [x.data[sum(i * s for i, s in zip(index, strides))] for index in itertools.product(*map(range, shape))]
 
 
-class Rules:
-    # One method an operator: from tensors and attributes to tensors.
-    def __init__(self, network):
-        self.network = network
+class Network:
+    # One method an operator: from attributes and tensors to a tensor.
+    def __init__(self):
+        self.elements, self.outputs, self.inputs = [], [], 0
+
+    def add(self, *element):
+        self.elements.append(element)
+        return len(self.elements) - 1
 
     def sums(self, shape, rows, constant):
         # Rows ([(element or number, weight)], bias): numbers where all is constant, else elements.
-        if constant:
-            return Tensor(shape, [sum((x * w for x, w in terms), bias) for terms, bias in rows])
-        make = lambda terms, bias: self.network.add("affine", [(x, w) for x, w in terms if w != 0], bias)
-        return Tensor(shape, [make(terms, bias) for terms, bias in rows], True)
+        def make(terms, bias):
+            read = [(x, w) for x, w in terms if not isinstance(x, Fraction) and w != 0]
+            bias += sum(x * w for x, w in terms if isinstance(x, Fraction))
+            return bias if constant else self.add("affine", read, bias)
+        return Tensor(shape, [make(*row) for row in rows], not constant)
 
     def scale(self, a, b):
         shape = shape_of_both(a.shape, b.shape)
@@ -195,11 +186,8 @@ class Rules:
         return self.sums(shape, [([pair], Fraction(0)) for pair in pairs], not a.computed)
 
     def Add(self, n, a, b, factor=1):
-        shape, rows = shape_of_both(a.shape, b.shape), []
-        for x, y in zip(spread(a, shape), spread(b, shape)):
-            sides = [(x, Fraction(1), a.computed), (y, Fraction(factor), b.computed)]
-            rows.append(([(value, weight) for value, weight, computed in sides if computed],
-                         sum((value * weight for value, weight, computed in sides if not computed), Fraction(0))))
+        shape = shape_of_both(a.shape, b.shape)
+        rows = [([(x, 1), (y, factor)], Fraction(0)) for x, y in zip(spread(a, shape), spread(b, shape))]
         return self.sums(shape, rows, not (a.computed or b.computed))
 
     Sub = lambda self, n, a, b: self.Add(n, a, b, -1)  # noqa: E731
@@ -212,35 +200,37 @@ class Rules:
         expect(not b.computed and all(b.data), "such a divisor is not in the checker's table")
         return self.scale(a, Tensor(b.shape, [1 / x for x in b.data]))
 
+    def Sigmoid(self, n, a):  # irrational, so that a number becomes an element, too
+        read = a.data if a.computed else [self.add("affine", [], x) for x in a.data]
+        return Tensor(a.shape, [self.add("sigmoid", x) for x in read], True)
+
+    def Tanh(self, n, a):  # 2 sigmoid(2 x) - 1
+        double = lambda x, bias: self.sums(x.shape, [([(e, 2)], Fraction(bias)) for e in x.data], not x.computed)
+        return double(self.Sigmoid(n, double(a, 0)), -1)
+
     def Relu(self, n, a):
-        make = self.network.add if a.computed else lambda _, x: max(x, Fraction(0))
+        make = self.add if a.computed else lambda _, x: max(x, Fraction(0))
         return Tensor(a.shape, [make("relu", x) for x in a.data], a.computed)
 
-    def product(self, rows, inner, columns, a, b, at, bt, shape, scale=1, bias=None):
+    def product(self, a, b, shape, scale=1, bias=None):
         expect(not (a.computed and b.computed), "a product of two computed tensors is not in the checker's table")
+        rows, inner, columns, sums = math.prod(a.shape[:-1]), b.shape[0], math.prod(b.shape[1:]), []
         biases = spread(bias, [rows, columns]) if bias else [Fraction(0)] * (rows * columns)
-        sums = []
         for i, j in itertools.product(range(rows), range(columns)):
-            pairs = [(a.data[at(i, k)], b.data[bt(k, j)]) for k in range(inner)]
+            pairs = [(a.data[i * inner + k], b.data[k * columns + j]) for k in range(inner)]
             terms = [(y, scale * x) if b.computed else (x, scale * y) for x, y in pairs]
             sums.append((terms, biases[i * columns + j]))
         return self.sums(shape, sums, not (a.computed or b.computed))
 
     def MatMul(self, n, a, b):
         expect(len(b.shape) in (1, 2) and a.shape and a.shape[-1] == b.shape[0], "shapes do not fit")
-        columns = b.shape[1] if len(b.shape) == 2 else 1
-        rows, inner, shape = math.prod(a.shape[:-1]), b.shape[0], a.shape[:-1] + b.shape[1:]
-        return self.product(rows, inner, columns, a, b, lambda i, k: i * inner + k, lambda k, j: k * columns + j, shape)
+        return self.product(a, b, a.shape[:-1] + b.shape[1:])
 
     def Gemm(self, n, a, b, c=None):
-        ta, tb = n.get("transA", 0), n.get("transB", 0)
-        expect(len(a.shape) == len(b.shape) == 2 and not (c and c.computed), "such a Gemm is not in the checker's table")
-        (rows, inner), (other, columns) = a.shape[::-1] if ta else a.shape, b.shape[::-1] if tb else b.shape
-        expect(inner == other, "shapes do not fit")
+        a, b = (self.Transpose({}, x) if n.get(name, 0) else x for x, name in ((a, "transA"), (b, "transB")))
+        expect(len(a.shape) == len(b.shape) == 2 and a.shape[1] == b.shape[0] and not (c and c.computed), "such a Gemm")
         c = c and Tensor(c.shape, [x * n.get("beta", 1) for x in c.data])
-        return self.product(rows, inner, columns, a, b, lambda i, k: k * rows + i if ta else i * inner + k,
-                            lambda k, j: j * inner + k if tb else k * columns + j, [rows, columns],
-                            n.get("alpha", 1), c)
+        return self.product(a, b, [a.shape[0], b.shape[1]], n.get("alpha", 1), c)
 
     def windows(self, n, x, size):
         # The places of a window over two axes, as lists of (tap, row, column) that lie in the image.
@@ -304,7 +294,7 @@ class Rules:
                len(pads.data) == 2 * axes and not (value and value.computed), "such a Pad is not in the checker's table")
         before, after = ([int(p) for p in part] for part in (pads.data[:axes], pads.data[axes:]))
         shape = [sum(extents) for extents in zip(x.shape, before, after)]
-        filler = self.network.add("affine", [], filler) if x.computed else filler
+        filler = self.add("affine", [], filler) if x.computed else filler
         inside = dict(zip(itertools.product(*(range(b, b + a) for a, b in zip(x.shape, before))), x.data))
         return Tensor(shape, [inside.get(i, filler) for i in itertools.product(*map(range, shape))], x.computed)
 
@@ -313,8 +303,7 @@ class Rules:
 
     Identity = Dropout = lambda self, n, x: x  # noqa: E731
 
-    def Constant(self, n):
-        return n["value"]
+    Constant = lambda self, n: n["value"]  # noqa: E731
 
     def Flatten(self, n, x):
         axis = n.get("axis", 1)
@@ -341,32 +330,27 @@ ATTRIBUTES = {"AveragePool": "auto_pad ceil_mode count_include_pad dilations ker
               "Constant": "value", "Conv": "auto_pad dilations group kernel_shape pads strides", "Flatten": "axis",
               "MaxPool": "auto_pad ceil_mode dilations kernel_shape pads storage_order strides", "Pad": "mode",
               "Gemm": "alpha beta transA transB", "Reshape": "allowzero", "Transpose": "perm", "Dropout": "ratio seed"}
-OPERATORS = [name for name in vars(Rules) if name[0].isupper()]
+OPERATORS = [name for name in vars(Network) if name[0].isupper()]
 
 
-def run(model, inputs, network):
-    # The tensors of the outputs, from those of the inputs.
-    values, rules = dict(model.constants), Rules(network)
-    values.update(zip((name for name, _ in model.inputs), inputs))
+def make_network(model, point=None):
+    # At a point, of elements behind irrational numbers alone: an output is one of them, or a number.
+    network, values, given = Network(), dict(model.constants), iter(point or [])
+    for name, shape in model.inputs:
+        make = lambda: network.add("input") if point is None else next(given)  # noqa: E731
+        values[name] = Tensor(shape, [make() for _ in range(math.prod(shape))], point is None)
+    network.inputs = sum(math.prod(shape) for _, shape in model.inputs)
     for node in model.nodes:
-        allowed = ATTRIBUTES.get(node.op, "").split()
-        expect(node.op in OPERATORS and set(node.attributes) <= set(allowed) and len(node.outputs) == 1,
-               f"operator {node.op} is not in the checker's table")
+        known = node.op in OPERATORS and set(node.attributes) <= set(ATTRIBUTES.get(node.op, "").split())
+        expect(known and len(node.outputs) == 1, f"operator {node.op} is not in the checker's table")
         expect(all(not x or x in values for x in node.inputs), f"operator {node.op} reads what no earlier node makes")
         read = [values[x] if x else None for x in node.inputs]
         movers = ("Identity", "Pad", "Reshape", "Transpose", "Flatten", "Constant")
         expect(node.op in movers or not any(x and x.integral for x in read), "arithmetic of integers is not in the table")
-        values[node.outputs[0]] = getattr(rules, node.op)(node.attributes, *read)
-    return [values[name] for name in model.outputs]
-
-
-def make_network(model):
-    network, inputs = Network(), []
-    for _, shape in model.inputs:
-        inputs.append(Tensor(shape, [network.add("input") for _ in range(math.prod(shape))], True))
-    network.inputs = len(network.elements)
-    for result in run(model, inputs, network):
-        network.outputs += [x if result.computed else network.add("affine", [], x) for x in result.data]
+        values[node.outputs[0]] = getattr(network, node.op)(node.attributes, *read)
+    for tensor_ in map(values.get, model.outputs):
+        is_given = tensor_.computed or point is not None
+        network.outputs += [x if is_given else network.add("affine", [], x) for x in tensor_.data]
     return network
 
 
@@ -402,7 +386,8 @@ class Property:
                     expect(kind in ("declare-input", "declare-output") and element == "Real", "not in the grammar")
                     extents = [int(x) for x in shape.strip("[]").split(",") if x]
                     for index in itertools.product(*map(range, extents)):
-                        self.declare(name + "[" + ",".join(map(str, index)) + "]", kind == "declare-input")
+                        at = "[" + ",".join(map(str, index)) + "]" if extents else ""
+                        self.declare(name + at, kind == "declare-input")
             elif command == "assert":
                 asserts.append(rest[0])
             else:
@@ -486,20 +471,51 @@ class Property:
                 cases.setdefault(box, []).append(rest)
         return cases
 
-    def holds(self, formula, inputs, outputs):
+    def holds(self, formula, inputs, outputs):  # for all outputs between these ends
         if not isinstance(formula[0], dict):
             return (all if formula[0] == "and" else any)(self.holds(x, inputs, outputs) for x in formula[1])
         terms, constant, strict = formula
-        value = sum((c * (inputs[v] if v >= 0 else outputs[~v]) for v, c in terms.items()), constant)
+        value = sum((c * (inputs[v] if v >= 0 else outputs[~v][c > 0]) for v, c in terms.items()), constant)
         return value < 0 if strict else value <= 0
 
 
 # ---- The proof -------------------------------------------------------------------------------------------------------
 
+def sigmoid(z):
+    # Bounds of 1 / (1 + e^-z), for which e^|z| = (e^y)^4096, and e^y is the sum of y^n / n!, with y = |z| / 4096.
+    one, x = 2**200, min(abs(z), Fraction(128))
+    term = low = one
+    for n in range(1, 30):
+        term = math.floor(term * x / (4096 * n))
+        low += term
+    high = low + 100  # what was rounded, and the terms that are left out
+    for _ in range(12):
+        low, high = low * low // one, high * high // one + 1
+    least, most = Fraction(low, low + one), Fraction(high, high + one) if x == abs(z) else Fraction(1)
+    return (least, most) if z >= 0 else (1 - most, 1 - least)
+
+
+def line_above(low, high, unit, fine):
+    # (k, c) with sigmoid(z) <= k z + c on [low, high]. t and k are a rule: k may be any number up to the slope at t.
+    start, t, below = sigmoid(low * unit), high, max(0, low + (high - low) // 2)
+    for step in range(8):
+        middle = below + (t - below) // 2 if step else below
+        p, q = sigmoid(middle * unit)
+        if t > below and p * (1 - q) * (middle - low) * unit <= q - start[0]:
+            t = middle
+        else:
+            below = middle
+    p, q = sigmoid(t * unit)
+    slope = p * (1 - q) if t == low else min(p * (1 - q), (q - start[0]) / ((t - low) * unit))
+    slope = Fraction(math.floor(slope * fine), fine)
+    rest = (q * (1 - p) - slope) * (high - t) * unit
+    return slope, max(start[1] - slope * low * unit, q - slope * t * unit + rest)
+
+
 class Part:
-    # Bounds of elements, as multiples of the grid; the neurons that are split, with their sides.
+    # Bounds of elements, as multiples of the grid; lines of sigmoids; the neurons that are split, with their sides.
     def __init__(self, lower, upper):
-        self.lower, self.upper, self.path, self.derived, self.empty = lower, upper, (), False, False
+        self.lower, self.upper, self.path, self.derived, self.empty, self.lines = lower, upper, (), False, False, {}
 
     def meet(self, element, low, high):
         low, high = max(low, self.lower.get(element, low)), min(high, self.upper.get(element, high))
@@ -511,35 +527,31 @@ class Checker:
     def __init__(self, network, value_bits, coefficient_bits):
         self.network, self.unit, self.fine = network, Fraction(1, 2**value_bits), 2**coefficient_bits
         relus = [element for element, (kind, *_) in enumerate(network.elements) if kind == "relu"]
-        self.relu_number, self.feeds = {element: n for n, element in enumerate(relus)}, set(network.neurons)
+        self.relu_number, self.neurons = {e: n for n, e in enumerate(relus)}, [network.elements[e][1] for e in relus]
+        self.curved, self.feeds = {e[1] for e in network.elements if e[0] == "sigmoid"}, set(self.neurons)
 
-    def floor(self, value):
-        return math.floor(value / self.unit)
+    floor = lambda self, value: math.floor(value / self.unit)  # noqa: E731
 
     def lower_bound(self, part, terms, constant, slopes=None, multipliers=None):
         # A number that sum(terms) + constant is not below, at any point of the part.
-        sums, heap = {}, []
-
-        def give(element, coefficient):
-            if element not in sums:
-                heapq.heappush(heap, -element)
-            sums[element] = sums.get(element, 0) + coefficient
-
+        sums = collections.Counter()
         for element, coefficient in terms:
-            give(element, coefficient)
-        for relu, n in self.relu_number.items():
-            if (multipliers or {}).get(n):
-                give(relu, Fraction(0))
-        while heap:
-            element = -heapq.heappop(heap)
-            a = sums.pop(element)
+            sums[element] += coefficient
+        for element in range(len(self.network.elements) - 1, -1, -1):
             kind, *what = self.network.elements[element]
+            a = sums.pop(element, 0)
+            if a == 0 and not (kind == "relu" and self.relu_number[element] in (multipliers or {})):
+                continue
             if kind == "input":
                 constant += min(a * part.lower[element], a * part.upper[element]) * self.unit
             elif kind == "affine":
                 constant += a * what[1]
                 for read, weight in what[0]:
-                    give(read, a * weight)
+                    sums[read] += a * weight
+            elif kind == "sigmoid":
+                slope, own = part.lines[element][a < 0]  # the line below, or that above
+                constant += a * own
+                sums[what[0]] += a * slope
             else:
                 n, z = self.relu_number[element], what[0]
                 low, high = part.lower[z] * self.unit, part.upper[z] * self.unit
@@ -548,7 +560,7 @@ class Checker:
                     b -= dict(part.path)[n] * Fraction(multipliers[n], self.fine)
                 ends = [a * max(z, 0) - b * z for z in (low, high)] + ([0] if low < 0 < high else [])
                 constant += min(ends)  # a max(z, 0) - b z is linear on either side of 0
-                give(z, b)
+                sums[what[0]] += b
         return constant
 
     def kept(self, a, low, high, slope):  # any would do
@@ -567,40 +579,38 @@ class Checker:
                 high = what[1] + sum(w * (part.upper if w > 0 else part.lower)[x] * self.unit for x, w in what[0])
                 part.meet(element, self.floor(low), -self.floor(-high))
                 for sign in (1, -1):
-                    if element in self.feeds and part.lower[element] < 0 < part.upper[element]:
+                    low, high = part.lower[element], part.upper[element]
+                    if element in self.feeds and low < 0 < high or element in self.curved and low < high:
                         bound = self.floor(self.lower_bound(part, [(element, Fraction(sign))], Fraction(0)))
-                        part.meet(element, *((bound, part.upper[element]) if sign > 0 else (part.lower[element], -bound)))
-            elif kind == "relu":
-                part.meet(element, max(0, part.lower[what[0]]), max(0, part.upper[what[0]]))
+                        part.meet(element, *((bound, high) if sign > 0 else (low, -bound)))
+            elif kind != "input":
+                low, high = part.lower[what[0]], part.upper[what[0]]
+                if kind == "sigmoid":
+                    slope, own = line_above(-high, -low, self.unit, self.fine)  # sigmoid(z) = 1 - sigmoid(-z)
+                    part.lines[element] = (slope, 1 - own), line_above(low, high, self.unit, self.fine)
+                    low, high = self.floor(sigmoid(low * self.unit)[0]), -self.floor(-sigmoid(high * self.unit)[1])
+                part.meet(element, max(0, low), max(0, high))
 
     def split(self, part, neuron, side):
-        half, z = copy.deepcopy(part), self.network.neurons[neuron]
+        half, z = copy.deepcopy(part), self.neurons[neuron]
         half.path += ((neuron, side),)
-        half.meet(z, *((0, max(0, part.upper[z])) if side > 0 else (min(0, part.lower[z]), 0)))
-        half.empty = half.empty or (part.upper[z] < 0 if side > 0 else part.lower[z] > 0)
+        half.meet(z, *((0, part.upper[z]) if side > 0 else (part.lower[z], 0)))
         return half
 
 
 class Walk:
     # Reads the tree of a case, and checks each leaf.
-    def __init__(self, data, at, checker, property_, clauses):
-        self.data, self.at, self.checker, self.inputs, self.clauses = data, at, checker, property_.inputs, clauses
+    def __init__(self, data):
+        self.data, self.at, self.checker = data, 0, None
 
     def require(self, condition, why):
         expect(condition, f"byte {self.at}: {why}", NotProven)
 
-    def byte(self):
-        return self.text(1)[0]
+    byte = lambda self: self.text(1)[0]  # noqa: E731
 
     def number(self):
-        value = shift = 0
-        while True:
-            part = self.byte()
-            value |= (part & 127) << shift
-            self.require(value < 2**64 and shift < 70, "a number has more than 64 bits")
-            shift += 7
-            if part < 128:
-                return value
+        value, self.at = varint(self.data, self.at, NotProven)
+        return value
 
     def text(self, size):
         self.require(size <= len(self.data) - self.at, "the certificate ends too early")
@@ -609,10 +619,8 @@ class Walk:
 
     def node(self, part, clauses, depth=0):
         self.require(depth <= 4096, "the tree is too deep")
-        tag = self.byte()
-        while tag == 6:
+        while (tag := self.byte()) == 6:
             self.checker.derive(part)
-            tag = self.byte()
         if tag in (0, 1):
             for clause in clauses:
                 self.leaf(part, clause, tag == 1)
@@ -620,21 +628,20 @@ class Walk:
             self.require(part.empty, "a part that is said to be empty is not")
         elif tag in (3, 4):
             i = self.number()
-            self.require(i < self.inputs, "no such input")
+            self.require(i < self.checker.network.inputs, "no such input")
             low, high = part.lower[i], part.upper[i]
             place = low + (high - low) // 2
             if tag == 4:
                 coded = self.number()
                 place = coded >> 1 if coded % 2 == 0 else ~(coded >> 1)
             self.require(low <= place <= high, "an input is cut outside of its part")
-            first = copy.deepcopy(part)
-            first.upper[i] = place
-            self.node(first, clauses, depth + 1)
-            part.lower[i] = place
-            self.node(part, clauses, depth + 1)
+            for end in ("upper", "lower"):
+                half = copy.deepcopy(part)
+                getattr(half, end)[i] = place
+                self.node(half, clauses, depth + 1)
         elif tag == 5:
             n = self.number()
-            self.require(n < len(self.checker.network.neurons), "no such neuron")
+            self.require(n < len(self.checker.neurons), "no such neuron")
             self.require(part.derived and n not in dict(part.path), "a neuron cannot be split here")
             for side in (1, -1):
                 self.node(self.checker.split(part, n, side), clauses, depth + 1)
@@ -644,24 +651,19 @@ class Walk:
                 self.node(copy.deepcopy(part), [clause], depth + 1)
 
     def leaf(self, part, clause, chooses):
-        weights, slopes, multipliers = [], {}, {}
-        if chooses:
-            count = self.number()
-            self.require(count <= len(clause), "too many conditions")
-            weights = [(self.number(), self.number()) for _ in range(count)]
-            flags = self.byte()
-            self.require(flags < 4, "no such flags")
-            n = -1
-            for _ in range(self.number() if flags & 1 else 0):
-                n += 1 + self.number()
-                self.require(n < len(self.checker.network.neurons), "no such neuron")
-                slopes[n] = self.byte()
-                self.require(slopes[n] <= 128, "no such slope")
-            for n, _ in part.path if flags & 2 else ():
-                multipliers[n] = self.number()
-                self.require(multipliers[n] < 2**52, "a multiplier is too large")
-        else:
-            weights = [(self.number(), 1)]
+        count, slopes, multipliers, n = self.number() if chooses else 1, {}, {}, -1
+        self.require(count <= len(clause), "too many conditions")
+        weights = [(self.number(), self.number() if chooses else 1) for _ in range(count)]
+        flags = self.byte() if chooses else 0
+        self.require(flags < 4, "no such flags")
+        for _ in range(self.number() if flags & 1 else 0):
+            n += 1 + self.number()
+            self.require(n < len(self.checker.neurons), "no such neuron")
+            slopes[n] = self.byte()
+            self.require(slopes[n] <= 128, "no such slope")
+        for n, _ in part.path if flags & 2 else ():
+            multipliers[n] = self.number()
+            self.require(multipliers[n] < 2**52, "a multiplier is too large")
         terms, constant, closed = [], Fraction(0), False
         for atom, weight in weights:
             self.require(atom < len(clause), "no such condition")
@@ -678,7 +680,7 @@ class Walk:
 
 
 def check(model, text, data):
-    walk = Walk(data, 0, None, type("", (), {"inputs": 0}), None)
+    walk = Walk(data)
     walk.require(walk.text(4) == b"BFC1", "this is no certificate")
     statement, weight_bits, value_bits, coefficient_bits = walk.text(4)
     walk.require(statement in (1, 2) and 8 <= weight_bits <= 50 and 8 <= value_bits <= 48 and
@@ -687,20 +689,22 @@ def check(model, text, data):
     walk.require(walk.text(32) == hashlib.sha256(text).digest(), "the certificate is about another property")
     walk.text(walk.number())
     onnx, asked = Model(model), Property(text.decode("latin-1"))
+    point = None
     if statement == 2:
         words = [walk.text(walk.number()).decode("latin-1") for _ in range(asked.inputs)]
         walk.require(all(re.fullmatch(r"-?\d+(/\d*[1-9]\d*)?", word) for word in words), "no such fraction")
         walk.require(walk.at == len(data), "the certificate goes on behind its end")
         point = [Fraction(word) for word in words]
-        rest, at = iter(point), sum(math.prod(shape) for _, shape in onnx.inputs)
-        tensors = [Tensor(shape, list(itertools.islice(rest, math.prod(shape)))) for _, shape in onnx.inputs]
-        results = [x for tensor_ in run(onnx, tensors, Network()) for x in tensor_.data]
-        expect((len(point), len(results)) == (at, asked.outputs), "the property is about another network")
-        walk.require(asked.holds(asked.violation, point, results), "the point does not violate the property")
-        return 2
-    network = make_network(onnx)
+    network = make_network(onnx, point)
     expect((network.inputs, len(network.outputs)) == (asked.inputs, asked.outputs), "the property is about another network")
-    walk.checker, walk.inputs = Checker(network, value_bits, coefficient_bits), asked.inputs
+    walk.checker, part = Checker(network, value_bits, coefficient_bits), Part({}, {})
+    if statement == 2:
+        walk.checker.curved.update(x for x in network.outputs if not isinstance(x, Fraction))
+        walk.checker.derive(part)
+        end = lambda ends, x: x if isinstance(x, Fraction) else ends[x] * walk.checker.unit
+        outputs = [(end(part.lower, x), end(part.upper, x)) for x in network.outputs]
+        walk.require(asked.holds(asked.violation, point, outputs), "the point does not violate the property")
+        return 2
     for box, clauses in asked.cases.items():
         lower = {i: walk.checker.floor(low) for i, (low, _) in enumerate(box)}
         upper = {i: -walk.checker.floor(-high) for i, (_, high) in enumerate(box)}

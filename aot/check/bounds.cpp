@@ -5,6 +5,8 @@
 namespace bf_check {
 namespace {
 
+constexpr i64 kMostValue = (i64{1} << kValueSize) - 1;
+
 bool fits(i128 value, unsigned bits) {
   return value < static_cast<i128>(1) << bits && value > -(static_cast<i128>(1) << bits);
 }
@@ -34,16 +36,16 @@ Bounder::Bounder(const Network& network, unsigned coefficient_bits) : network_(n
 Part Bounder::whole(const std::vector<Rat>& lower, const std::vector<Rat>& upper) const {
   if (lower.size() != network_.inputs) refuse("the property has another number of inputs");
   Part part;
-  for (auto* each : {&part.lower, &part.upper, &part.rough_lower, &part.rough_upper, &part.chord})
+  for (auto* each : {&part.rough_lower, &part.rough_upper, &part.chord})
     each->assign(network_.elements, 0);
-  const i64 most = (i64{1} << kValueSize) - 1;
-  std::fill(part.lower.begin(), part.lower.end(), -most);
-  std::fill(part.upper.begin(), part.upper.end(), most);
+  part.below.resize(network_.sigmoids), part.above.resize(network_.sigmoids);
+  part.lower.assign(network_.elements, -kMostValue);
+  part.upper.assign(network_.elements, kMostValue);
   for (u32 i = 0; i < network_.inputs; ++i) {
     const unsigned bits = network_.grid.value_bits;
     const Int down = floor_shifted(lower[i], bits), up = -floor_shifted(-upper[i], bits);
-    part.lower[i] = static_cast<i64>(to_i128(down, kValueSize, "a bound of an input"));
-    part.upper[i] = static_cast<i64>(to_i128(up, kValueSize, "a bound of an input"));
+    part.lower[i] = to_i64(down, kValueSize, "a bound of an input");
+    part.upper[i] = to_i64(up, kValueSize, "a bound of an input");
   }
   return part;
 }
@@ -77,25 +79,42 @@ void Bounder::interval(Part& part, const Layer& layer, u32 row) const {
   meet(part, element, (lower >> bits) + below, ceil_shifted(upper, bits) + above);
 }
 
-// Bounds one argument of a ReLU backwards, from below and from above.
+// Bounds one argument of a function backwards, from below and from above. That of a ReLU, as long
+// as it may be of either sign.
 void Bounder::tighten(Part& part, std::size_t layer, u32 row) {
   const u32 element = network_.layers[layer].first + row;
+  const bool curved = (network_.layers[layer].functions[row] & kReadBySigmoid) != 0;
   static const Choices rule;
   for (const int sign : {1, -1}) {
-    if (part.lower[element] >= 0 || part.upper[element] <= 0) return;
+    if (part.lower[element] >= (curved ? part.upper[element] : 0)) return;
+    if (part.upper[element] <= 0 && !curved) return;
     for (const unsigned bits : bits_) {
       sums_[element] = static_cast<i128>(sign) << (bits + network_.grid.weight_bits);
       const std::optional<i128> bound = backward(part, layer + 1, rule, 0);
       if (!bound) continue;
-      const i128 value = *bound >> bits;
-      if (sign > 0 && value > part.lower[element])
-        part.lower[element] = static_cast<i64>(std::min<i128>(value, part.upper[element]));
-      if (sign < 0 && -value < part.upper[element])
-        part.upper[element] = static_cast<i64>(std::max<i128>(-value, part.lower[element]));
-      if (sign > 0 ? value > part.upper[element] : -value < part.lower[element]) part.empty = true;
+      const i128 value = std::clamp<i128>(*bound >> bits, -kMostValue, kMostValue);
+      meet(part, element, sign > 0 ? value : -kMostValue, sign > 0 ? kMostValue : -value);
       break;
     }
   }
+}
+
+// Bounds a function's value by those of its argument, and makes the lines of its rule.
+void Bounder::function(Part& part, const Layer& layer, u32 row) const {
+  const Grid& grid = network_.grid;
+  const u32 argument = layer.column[row], element = layer.first + row;
+  const i64 low = part.lower[argument], high = part.upper[argument];
+  if (layer.kind == Kind::kRelu) {
+    if (low < 0 && high > 0)
+      part.chord[argument] =
+          static_cast<i64>((static_cast<i128>(high) << kChordBits) / (high - low));
+    return meet(part, element, std::max<i64>(low, 0), std::max<i64>(high, 0));
+  }
+  part.below[layer.first_number + row] = line_below(low, high, grid);
+  part.above[layer.first_number + row] = line_above(low, high, grid);
+  const Int least = sigmoid(low, grid).low >> grid.weight_bits;
+  const Int most = (sigmoid(high, grid).high >> grid.weight_bits) + 1;
+  meet(part, element, least.get_si(), most.get_si());
 }
 
 void Bounder::derive(Part& part) {
@@ -103,57 +122,46 @@ void Bounder::derive(Part& part) {
   for (std::size_t k = 0; k < network_.layers.size() && !part.empty; ++k) {
     const Layer& layer = network_.layers[k];
     for (u32 row = 0; row < layer.count && layer.kind != Kind::kInput; ++row) {
-      const u32 element = layer.first + row;
       if (layer.kind == Kind::kAffine) {
         interval(part, layer, row);
-        continue;
+      } else {
+        function(part, layer, row);
       }
-      const u32 argument = layer.column[row];
-      const i128 low = part.lower[argument], high = part.upper[argument];
-      if (low < 0 && high > 0)
-        part.chord[argument] = static_cast<i64>((high << kChordBits) / (high - low));
-      meet(part, element, std::max<i128>(low, 0), std::max<i128>(high, 0));
     }
-    if (layer.kind != Kind::kAffine) continue;
-    for (u32 row = 0; row < layer.count && !part.empty; ++row) {
-      if (layer.feeds_relu[row] != 0) tighten(part, k, row);
-    }
+    for (u32 row = 0; row < layer.count && !part.empty && layer.kind == Kind::kAffine; ++row)
+      if (layer.functions[row] != 0) tighten(part, k, row);
   }
 }
 
 void Bounder::split(Part& part, u32 neuron, int side) const {
-  const u32 element = network_.argument[neuron];
-  if (side > 0) part.lower[element] = std::max<i64>(part.lower[element], 0);
-  if (side < 0) part.upper[element] = std::min<i64>(part.upper[element], 0);
-  part.empty = part.empty || part.lower[element] > part.upper[element];
+  meet(part, network_.argument[neuron], side > 0 ? 0 : -kMostValue, side > 0 ? kMostValue : 0);
 }
 
-// A y >= sum of A w x + A bias + what the grid leaves out. A is the coefficient rounded down: what
-// that drops is a factor in [0, 1) of y.
-bool Bounder::affine_row(const Part& part, const Layer& layer, u32 row, i128& constant,
-                         i64& factor) {
+// Takes an element's coefficient, rounded down: what that drops is a factor in [0, 1) of it. False:
+// it is too large.
+bool Bounder::take(const Part& part, u32 element, i128& constant, i64& factor) {
   const unsigned bits = network_.grid.weight_bits;
-  const u32 element = layer.first + row;
   const i128 sum = sums_[element], whole = sum >> bits;
   sums_[element] = 0;
   if (!fits(whole, kCoefficientSize)) return false;
   if (whole << bits != sum) constant += std::min<i64>(0, part.lower[element]);
   factor = static_cast<i64>(whole);
-  constant += static_cast<i128>(factor) * layer.bias[row];
-  const i64 below = part.rough_lower[element], above = part.rough_upper[element];
-  if (below != 0 || above != 0)
-    constant += static_cast<i128>(factor) * (factor > 0 ? below : above);
   return true;
 }
 
-// Carries coefficients through a layer: row by row where few rows have one, else for each element
-// that rows read. An element that is always 0 needs none.
+// A y >= sum of A w x + A bias + what the grid leaves out. Carries coefficients through a layer:
+// row by row where few rows have one, else for each element that rows read. An element that is
+// always 0 needs none.
 bool Bounder::affine_layer(const Part& part, const Layer& layer, i128& constant) {
   factors_.assign(layer.count, 0);
   u32 used = 0;
   for (u32 row = 0; row < layer.count; ++row) {
-    if (sums_[layer.first + row] == 0) continue;
-    if (!affine_row(part, layer, row, constant, factors_[row])) return false;
+    const u32 element = layer.first + row;
+    if (sums_[element] == 0) continue;
+    if (!take(part, element, constant, factors_[row])) return false;
+    const i128 a = factors_[row];
+    constant += a * layer.bias[row];
+    constant += a * (a > 0 ? part.rough_lower : part.rough_upper)[element];
     ++used;
   }
   if (used * 4 < layer.count) {
@@ -179,15 +187,14 @@ bool Bounder::affine_layer(const Part& part, const Layer& layer, i128& constant)
 bool Bounder::relu_row(const Part& part, const Layer& layer, u32 row, const Choices& choices,
                        i128& constant) {
   const unsigned bits = network_.grid.weight_bits;
-  const i128 whole = sums_[layer.first + row] >> bits;
-  sums_[layer.first + row] = 0;
-  if (!fits(whole, kCoefficientSize)) return false;
-  const u32 argument = layer.column[row], neuron = layer.first_neuron + row;
-  const i64 a = static_cast<i64>(whole), low = part.lower[argument], high = part.upper[argument];
+  i64 a = 0;
+  if (!take(part, layer.first + row, constant, a)) return false;
+  const u32 argument = layer.column[row], neuron = layer.first_number + row;
+  const i64 low = part.lower[argument], high = part.upper[argument];
   const bool sided = !choices.side.empty() && choices.side[neuron] != 0;
   // An argument of one sign: the ReLU is the argument, or 0, and nothing is lost.
   if (!sided && (low >= 0 || high <= 0)) {
-    if (low >= 0) sums_[argument] += whole << bits;
+    if (low >= 0) sums_[argument] += static_cast<i128>(a) << bits;
     return true;
   }
   const bool open = low < 0 && high > 0;
@@ -212,6 +219,16 @@ bool Bounder::relu_row(const Part& part, const Layer& layer, u32 row, const Choi
   return true;
 }
 
+// A s(z) >= A (slope z + offset), of the line below s for A >= 0, else of that above.
+bool Bounder::sigmoid_row(const Part& part, const Layer& layer, u32 row, i128& constant) {
+  i64 a = 0;
+  if (!take(part, layer.first + row, constant, a)) return false;
+  const Line& line = (a < 0 ? part.above : part.below)[layer.first_number + row];
+  constant += static_cast<i128>(a) * line.offset;
+  sums_[layer.column[row]] += static_cast<i128>(a) * line.slope;
+  return true;
+}
+
 // Carries the coefficients of sums_ back to the inputs through the first `layers` layers, and
 // leaves sums_ zero. Of at most 2^18 elements each adds at most three numbers below 2^106, and the
 // sum that is given is below 2^124.
@@ -225,24 +242,26 @@ std::optional<i128> Bounder::backward(const Part& part, std::size_t layers, cons
       continue;
     }
     for (u32 row = 0; row < layer.count && ok; ++row) {
-      if (sums_[layer.first + row] == 0 && !(layer.kind == Kind::kRelu && !choices.side.empty() &&
-                                             choices.multiplier[layer.first_neuron + row] != 0))
+      const bool relu = layer.kind == Kind::kRelu;
+      if (sums_[layer.first + row] == 0 &&
+          !(relu && !choices.side.empty() && choices.multiplier[layer.first_number + row] != 0))
         continue;
-      ok = relu_row(part, layer, row, choices, constant);
+      ok = relu ? relu_row(part, layer, row, choices, constant)
+                : sigmoid_row(part, layer, row, constant);
     }
   }
   if (!ok) {
     std::fill(sums_.begin(), sums_.end(), 0);
     return std::nullopt;
   }
-  const unsigned bits = network_.grid.weight_bits;
   for (u32 i = 0; i < network_.inputs; ++i) {
-    const i128 sum = sums_[i], whole = sum >> bits;
-    sums_[i] = 0;
-    if (!(ok = ok && fits(whole, kCoefficientSize))) continue;
-    at_inputs_[i] = static_cast<i64>(whole);
-    if (whole << bits != sum) constant += std::min<i64>(0, part.lower[i]);
-    constant += std::min(whole * part.lower[i], whole * part.upper[i]);
+    i64& a = at_inputs_[i];
+    if (take(part, i, constant, a)) {
+      constant +=
+          std::min(static_cast<i128>(a) * part.lower[i], static_cast<i128>(a) * part.upper[i]);
+    } else {
+      ok = false;
+    }
   }
   if (!ok) return std::nullopt;
   return constant;

@@ -6,6 +6,7 @@
 
 #include "aot/check/network.h"
 #include "aot/check/property.h"
+#include "aot/check/sigmoid.h"
 
 // Bounds of the elements on a part of a box, and of sums of them. All numbers are integers: values
 // in units of 2^-T, weights of 2^-P, coefficients of 2^-F; each is rounded so that what is said of
@@ -24,9 +25,10 @@ struct Part {
   std::vector<i64> lower, upper;  // by element
   // Bounds, by element of an affine sum, of what the grid's weights leave out of it.
   std::vector<i64> rough_lower, rough_upper;
-  std::vector<i64> chord;  // by element that a ReLU reads: upper / (upper - lower) in 2^-30
-  bool derived = false;    // whether more than the inputs is known
-  bool empty = false;      // proven to have no point
+  std::vector<i64> chord;          // by element that a ReLU reads: upper / (upper - lower) in 2^-30
+  std::vector<Line> below, above;  // by sigmoid: lines that it lies between
+  bool derived = false;            // whether more than the inputs is known
+  bool empty = false;              // proven to have no point
 };
 
 // Choices of one sum's bound. Any are sound.
@@ -74,26 +76,22 @@ class Bounder {
   const std::vector<unsigned>& bits() const { return bits_; }
 
  private:
-  bool affine_row(const Part& part, const Layer& layer, u32 row, i128& constant, i64& factor);
+  bool take(const Part& part, u32 element, i128& constant, i64& factor);
   bool affine_layer(const Part& part, const Layer& layer, i128& constant);
   bool relu_row(const Part& part, const Layer& layer, u32 row, const Choices& choices,
                 i128& constant);
+  bool sigmoid_row(const Part& part, const Layer& layer, u32 row, i128& constant);
   std::optional<i128> backward(const Part& part, std::size_t layers, const Choices& choices,
                                i128 constant);
   void interval(Part& part, const Layer& layer, u32 row) const;
   void meet(Part& part, u32 element, i128 lower, i128 upper) const;
   void tighten(Part& part, std::size_t layer, u32 row);
+  void function(Part& part, const Layer& layer, u32 row) const;
 
   const Network& network_;
   std::vector<unsigned> bits_;
   std::vector<i128> sums_;  // by element: its coefficient, in 2^-(F+P)
   std::vector<i64> at_inputs_, factors_;
 };
-
-// Whether neuron n's argument may be of either sign.
-inline bool is_open(const Network& network, const Part& part, u32 neuron) {
-  const u32 element = network.argument[neuron];
-  return part.lower[element] < 0 && part.upper[element] > 0;
-}
 
 }  // namespace bf_check

@@ -70,21 +70,14 @@ class Walk {
         property_(property),
         case_(of_case),
         end_(of_case.clauses.size()),
-        side_(network_.argument.size()) {
-    for (const Clause& clause : case_.clauses) {
-      atoms_.emplace_back();
-      for (u64 i = 0; i < clause.atoms.size(); ++i)
-        atoms_.back().push_back(combined(network_, property_, clause, {{i, 1}}));
-    }
-  }
+        side_(network_.argument.size()) {}
 
   void node(Part& part, u64 depth) {
     if (depth > kDeepestTree || depth * network_.elements > kMostKept)
       in_.fail("the tree is too deep");
     unsigned tag = in_.byte();
     for (; tag == kDerive; tag = in_.byte()) bounder_.derive(part);
-    if (tag == kLeaf) return leaf(part);
-    if (tag == kLeafChoices) return leaf_with_choices(part);
+    if (tag == kLeaf || tag == kLeafChoices) return leaf(part, tag == kLeafChoices);
     if (tag == kHalve || tag == kCut) return cut(part, depth, tag == kHalve);
     if (tag == kNeuron) return split(part, depth);
     if (tag == kEach) return each(part, depth);
@@ -137,31 +130,17 @@ class Walk {
     path_.pop_back();
   }
 
-  void expect_above(const Part& part, const Combination& sum, const Choices& choices) {
-    if (!part.empty && !bounder_.is_above(part, sum.sum, sum.closed, choices))
-      in_.fail("the bound of a leaf does not exclude its clause");
-  }
-
-  void leaf(const Part& part) {
-    static const Choices rule;
-    for (std::size_t i = begin_; i < end_; ++i) {
-      const u64 atom = in_.number();
-      if (atom >= atoms_[i].size()) in_.fail("no such condition");
-      expect_above(part, atoms_[i][static_cast<std::size_t>(atom)], rule);
-    }
-  }
-
-  void leaf_with_choices(const Part& part) {
+  void leaf(const Part& part, bool chooses) {
     for (std::size_t k = begin_; k < end_; ++k) {
       const Clause& clause = case_.clauses[k];
       std::vector<std::pair<u64, u64>> weights;
-      const u64 count = in_.number();
+      const u64 count = chooses ? in_.number() : 1;
       if (count > clause.atoms.size()) in_.fail("too many conditions");
       for (u64 i = 0; i < count; ++i) {
         const u64 atom = in_.number();
-        weights.emplace_back(atom, in_.number());
+        weights.emplace_back(atom, chooses ? in_.number() : 1);
       }
-      const unsigned flags = in_.byte();
+      const unsigned flags = chooses ? in_.byte() : 0;
       if (flags > (kHasSlopes | kHasMultipliers)) in_.fail("no such flags");
       Choices choices;
       if ((flags & kHasSlopes) != 0) {
@@ -185,7 +164,9 @@ class Walk {
           choices.multiplier[n] = static_cast<i64>(multiplier);
         }
       }
-      expect_above(part, combined(network_, property_, clause, weights), choices);
+      const Combination sum = combined(network_, property_, clause, weights);
+      if (!part.empty && !bounder_.is_above(part, sum.sum, sum.closed, choices))
+        in_.fail("the bound of a leaf does not exclude its clause");
     }
   }
 
@@ -194,10 +175,9 @@ class Walk {
   const Network& network_;
   const Property& property_;
   const Case& case_;
-  std::size_t begin_ = 0, end_;                  // the clauses that the part is about
-  std::vector<std::vector<Combination>> atoms_;  // by clause
-  std::vector<signed char> side_;                // by neuron, of the part that is walked
-  std::vector<u32> path_;                        // neurons that are split, from the root
+  std::size_t begin_ = 0, end_;    // the clauses that the part is about
+  std::vector<signed char> side_;  // by neuron, of the part that is walked
+  std::vector<u32> path_;          // neurons that are split, from the root
 };
 
 }  // namespace
@@ -238,7 +218,8 @@ Statement check(const std::string& model, const std::string& property,
     std::vector<Rat> point;
     for (u32 i = 0; i < asked.inputs; ++i) point.push_back(from_fraction(in.text(in.number())));
     if (!in.done()) in.fail("the certificate goes on behind its end");
-    if (!is_violated(asked, point, evaluate(read, point)))
+    const Outputs outputs = evaluate(read, point, header.grid, header.coefficient_bits);
+    if (!is_violated(asked, point, outputs.lower, outputs.upper))
       in.fail("the point does not violate the property");
     return kViolated;
   }

@@ -20,22 +20,15 @@ std::vector<i64> joined(const std::vector<i64>& a, const std::vector<i64>& b) {
 }
 
 std::vector<std::size_t> spread(const std::vector<i64>& shape, const std::vector<i64>& to) {
-  std::vector<std::size_t> source{0};
-  std::size_t stride_at = shape.size();
-  std::vector<i64> stride(to.size(), 0);
+  std::vector<i64> step(to.size(), 0);
   i64 next = 1;
-  for (std::size_t i = to.size(); i > 0 && stride_at > 0; --i) {
-    --stride_at;
-    stride[i - 1] = shape[stride_at] == 1 ? 0 : next;
-    next *= shape[stride_at];
+  for (std::size_t i = 1; i <= std::min(shape.size(), to.size()); ++i) {
+    const i64 extent = shape[shape.size() - i];
+    step[to.size() - i] = extent == 1 ? 0 : next;
+    next *= extent;
   }
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    std::vector<std::size_t> wider;
-    for (const std::size_t at : source)
-      for (i64 k = 0; k < to[i]; ++k) wider.push_back(at + static_cast<std::size_t>(k * stride[i]));
-    source = std::move(wider);
-  }
-  return source;
+  const std::vector<i64> places = strided(to, step);
+  return {places.begin(), places.end()};
 }
 
 // A weight, and what the grid has of it.
@@ -79,11 +72,7 @@ class Rows {
   }
 
   Value finish(const std::vector<i64>& shape) {
-    Value value{shape, constant_, false, data_, {}};
-    if (constant_) return value;
-    u32 next = builder_.end();
-    for (i64 i = size_of(shape); i > 0; --i) value.ids.push_back(next++);
-    return value;
+    return {shape, constant_, false, data_, constant_ ? std::vector<u32>() : builder_.end()};
   }
 
  private:
@@ -119,9 +108,27 @@ Value scaled(Builder& builder, const Value& x, const Value& factor) {
   return rows.finish(shape);
 }
 
+// The same as elements, where it is constant.
+Value computed(Builder& builder, const Value& x) {
+  return {x.shape, false, false, {}, builder.elements_of(x)};
+}
+
+// 1 / (1 + e^-x), which is irrational at all rationals but 0.
+Value sigmoid(Builder& builder, const Value& x) {
+  Value result = computed(builder, x);
+  result.ids = builder.function_of(Kind::kSigmoid, result.ids);
+  return result;
+}
+
+// 2 sigmoid(2 x) - 1.
+Value tanh(const Operands& o) {
+  const Value zero = constant_of({}, {0}), one = constant_of({}, {-1});
+  return sum(o.builder, one, sigmoid(o.builder, sum(o.builder, zero, o.in(0), 2)), 2);
+}
+
 // max(x, 0).
 Value positive(Builder& builder, Value x) {
-  if (!x.constant) x.ids = builder.relu_of(x.ids);
+  if (!x.constant) x.ids = builder.function_of(Kind::kRelu, x.ids);
   for (Rat& number : x.data)
     if (number < 0) number = 0;
   return x;
@@ -132,30 +139,18 @@ Value greater(Builder& builder, const Value& a, const Value& b) {
   return sum(builder, a, positive(builder, sum(builder, b, a, -1)), 1);
 }
 
-std::vector<Value> add(const Operands& o) {
-  return {sum(o.builder, o.in(0), o.in(1), 1)};
+Value mul(const Operands& o) {
+  return o.in(1).constant ? scaled(o.builder, o.in(0), o.in(1))
+                          : scaled(o.builder, o.in(1), o.constant(0));
 }
 
-std::vector<Value> sub(const Operands& o) {
-  return {sum(o.builder, o.in(0), o.in(1), -1)};
-}
-
-std::vector<Value> mul(const Operands& o) {
-  return {o.in(1).constant ? scaled(o.builder, o.in(0), o.in(1))
-                           : scaled(o.builder, o.in(1), o.constant(0))};
-}
-
-std::vector<Value> div(const Operands& o) {
+Value div(const Operands& o) {
   Value inverse = o.constant(1);
   for (Rat& number : inverse.data) {
     if (number == 0) refuse("a division by 0");
     number = 1 / number;
   }
-  return {scaled(o.builder, o.in(0), inverse)};
-}
-
-std::vector<Value> relu(const Operands& o) {
-  return {positive(o.builder, o.in(0))};
+  return scaled(o.builder, o.in(0), inverse);
 }
 
 // The products of matrices a [rows, inner] and b [inner, columns], one of which is constant, plus
@@ -199,7 +194,7 @@ Value multiplied(Builder& builder, const Product& p, const std::vector<i64>& sha
   return rows.finish(shape);
 }
 
-std::vector<Value> matmul(const Operands& o) {
+Value matmul(const Operands& o) {
   const Value &a = o.in(0), &b = o.in(1);
   if (b.shape.size() > 2 || b.shape.empty() || a.shape.empty())
     refuse("a product of several matrices is not in the checker's table");
@@ -208,10 +203,10 @@ std::vector<Value> matmul(const Operands& o) {
   std::vector<i64> shape(a.shape.begin(), a.shape.end() - 1);
   const i64 rows = size_of(shape);
   if (b.shape.size() == 2) shape.push_back(columns);
-  return {multiplied(o.builder, {rows, inner, columns, a, b, false, false, 1}, shape, nullptr)};
+  return multiplied(o.builder, {rows, inner, columns, a, b, false, false, 1}, shape, nullptr);
 }
 
-std::vector<Value> gemm(const Operands& o) {
+Value gemm(const Operands& o) {
   const Value &a = o.in(0), &b = o.in(1);
   if (a.shape.size() != 2 || b.shape.size() != 2) refuse("a factor is no matrix");
   const bool ta = o.number("transA", 0) != 0, tb = o.number("transB", 0) != 0;
@@ -221,8 +216,8 @@ std::vector<Value> gemm(const Operands& o) {
   const bool has_bias = o.optional(2) != nullptr;
   if (has_bias) bias = o.constant(2);
   for (Rat& number : bias.data) number *= o.real("beta", 1);
-  return {multiplied(o.builder, {rows, inner, columns, a, b, ta, tb, o.real("alpha", 1)},
-                     {rows, columns}, has_bias ? &bias : nullptr)};
+  return multiplied(o.builder, {rows, inner, columns, a, b, ta, tb, o.real("alpha", 1)},
+                    {rows, columns}, has_bias ? &bias : nullptr);
 }
 
 // The places of a window over images of two axes.
@@ -241,8 +236,8 @@ struct Windows {
 };
 
 Windows windows_of(const Operands& o, const std::vector<i64>& image, i64 height, i64 width) {
-  const auto found = o.node.attributes.find("auto_pad");
-  if (found != o.node.attributes.end() && found->second.text != "NOTSET")
+  const Attribute* const automatic = o.attribute("auto_pad", 3);
+  if (automatic != nullptr && automatic->text != "NOTSET")
     refuse("auto_pad is not in the checker's table");
   if (o.number("ceil_mode", 0) != 0) refuse("ceil_mode is not in the checker's table");
   if (image.size() != 4) refuse("images of other than two axes are not in the checker's table");
@@ -266,7 +261,7 @@ Windows windows_of(const Operands& o, const std::vector<i64>& image, i64 height,
   return w;
 }
 
-std::vector<Value> conv(const Operands& o) {
+Value conv(const Operands& o) {
   const Value &x = o.in(0), &kernel = o.constant(1);
   if (kernel.shape.size() != 4)
     refuse("images of other than two axes are not in the checker's table");
@@ -300,7 +295,7 @@ std::vector<Value> conv(const Operands& o) {
           }
         rows.end(bias == nullptr ? Rat(0) : bias->data[static_cast<std::size_t>(out)]);
       }
-  return {rows.finish(shape)};
+  return rows.finish(shape);
 }
 
 // Windows of a pooling, of each image and place: the elements that they read, in the order of taps.
@@ -329,7 +324,7 @@ std::vector<std::vector<std::size_t>> pooled(const Operands& o, i64& taps,
 }
 
 // The means of windows.
-std::vector<Value> average_pool(const Operands& o) {
+Value average_pool(const Operands& o) {
   i64 taps = 0;
   std::vector<i64> shape;
   const auto windows = pooled(o, taps, shape);
@@ -340,12 +335,12 @@ std::vector<Value> average_pool(const Operands& o) {
     for (const std::size_t i : from) rows.add(o.in(0), i, weight);
     rows.end(0);
   }
-  return {rows.finish(shape)};
+  return rows.finish(shape);
 }
 
 // The maxima of windows: of neighbours in the order of taps, until one is left. A window with fewer
 // taps than others repeats its first one.
-std::vector<Value> max_pool(const Operands& o) {
+Value max_pool(const Operands& o) {
   i64 taps = 0;
   std::vector<i64> shape;
   const auto windows = pooled(o, taps, shape);
@@ -367,15 +362,14 @@ std::vector<Value> max_pool(const Operands& o) {
     if (left.size() % 2 == 1) pairs.push_back(left.back());
     left = std::move(pairs);
   }
-  return {left[0]};
+  return left[0];
 }
 
 // (x - mean) scale / sqrt(variance + epsilon) + shift, per channel.
-std::vector<Value> batch_normalization(const Operands& o) {
-  const Value& x = o.in(0);
+Value batch_normalization(const Operands& o) {
+  const Value x = computed(o.builder, o.in(0));
   if (o.number("training_mode", 0) != 0 || o.opset < 7)
     refuse("training mode is not in the checker's table");
-  if (x.constant) refuse("a point behind batch normalization is not in the checker's table");
   const Rat epsilon = o.real("epsilon", -1);
   if (epsilon < 0) refuse("a default epsilon is not in the checker's table");
   if (x.shape.size() < 2) refuse("shapes do not fit");
@@ -394,14 +388,14 @@ std::vector<Value> batch_normalization(const Operands& o) {
     rows.add(centred, i, {0, o.builder.on_grid(o.in(1).data[c], square)});
     rows.end(o.in(2).data[c]);
   }
-  return {rows.finish(x.shape)};
+  return rows.finish(x.shape);
 }
 
 }  // namespace
 
 const std::vector<Operator>& computing_operators() {
   static const std::vector<Operator> table = {
-      {"Add", 2, " ", add},
+      {"Add", 2, " ", [](const Operands& o) { return sum(o.builder, o.in(0), o.in(1), 1); }},
       {"AveragePool", 1,
        " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ", average_pool},
       {"BatchNormalization", 5, " epsilon momentum training_mode ", batch_normalization},
@@ -412,8 +406,10 @@ const std::vector<Operator>& computing_operators() {
       {"MaxPool", 1, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ",
        max_pool},
       {"Mul", 2, " ", mul},
-      {"Relu", 1, " ", relu},
-      {"Sub", 2, " ", sub},
+      {"Relu", 1, " ", [](const Operands& o) { return positive(o.builder, o.in(0)); }},
+      {"Sigmoid", 1, " ", [](const Operands& o) { return sigmoid(o.builder, o.in(0)); }},
+      {"Sub", 2, " ", [](const Operands& o) { return sum(o.builder, o.in(0), o.in(1), -1); }},
+      {"Tanh", 1, " ", tanh},
   };
   return table;
 }

@@ -24,6 +24,10 @@ std::string read_file(const std::string& path) {
 
 namespace {
 
+bool all_digits(const std::string& text) {
+  return text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 u32 rotated(u32 x, int by) {
   return x >> by | x << (32 - by);
 }
@@ -87,40 +91,18 @@ std::string sha256(const std::string& bytes) {
   return digest;
 }
 
-namespace {
-
-// (-1)^negative mantissa 2^exponent.
-Rat scaled(bool negative, u64 mantissa, int exponent) {
-  Int number = static_cast<unsigned long>(mantissa);
-  if (negative) number = -number;
-  Rat value(number);
-  if (exponent >= 0) {
-    mpq_mul_2exp(value.get_mpq_t(), value.get_mpq_t(), static_cast<unsigned>(exponent));
-  } else {
-    mpq_div_2exp(value.get_mpq_t(), value.get_mpq_t(), static_cast<unsigned>(-exponent));
-  }
-  return value;
-}
-
-}  // namespace
-
 Rat from_ieee(u64 bits, int exponent_bits, int fraction_bits) {
   const u64 fraction = bits & ((u64{1} << fraction_bits) - 1);
   const int most = (1 << exponent_bits) - 1;
   const int exponent = static_cast<int>(bits >> fraction_bits) & most;
   if (exponent == most) refuse("a number of the model is infinite, or none");
-  const bool negative = (bits >> (exponent_bits + fraction_bits) & 1) != 0;
-  const u64 mantissa = exponent == 0 ? fraction : fraction | u64{1} << fraction_bits;
-  return scaled(negative, mantissa, (exponent == 0 ? 1 : exponent) - most / 2 - fraction_bits);
+  Rat value(
+      static_cast<unsigned long>(exponent == 0 ? fraction : fraction | u64{1} << fraction_bits));
+  const int power = (exponent == 0 ? 1 : exponent) - most / 2 - fraction_bits;
+  (power < 0 ? mpq_div_2exp : mpq_mul_2exp)(value.get_mpq_t(), value.get_mpq_t(),
+                                            static_cast<unsigned long>(power < 0 ? -power : power));
+  return (bits >> (exponent_bits + fraction_bits) & 1) != 0 ? Rat(-value) : value;
 }
-
-namespace {
-
-bool all_digits(const std::string& text) {
-  return text.find_first_not_of("0123456789") == std::string::npos;
-}
-
-}  // namespace
 
 Rat from_decimal(const std::string& text) {
   const std::string bad = "'" + shown(text) + "' is not a number";
@@ -170,10 +152,10 @@ Rat from_fraction(const std::string& text) {
   return start == 1 ? Rat(-value) : value;
 }
 
-Int floor_shifted(const Rat& x, unsigned bits) {
-  Int result = x.get_num();
-  result <<= bits;
-  mpz_fdiv_q(result.get_mpz_t(), result.get_mpz_t(), x.get_den().get_mpz_t());
+Int floor_shifted(const Rat& x, unsigned bits, bool* rough) {
+  Int result = x.get_num() << bits, rest;
+  mpz_fdiv_qr(result.get_mpz_t(), rest.get_mpz_t(), result.get_mpz_t(), x.get_den_mpz_t());
+  if (rough != nullptr) *rough = rest != 0;
   return result;
 }
 

@@ -48,10 +48,13 @@ Rat from_decimal(const std::string& text);
 // [-]DIGITS or [-]DIGITS/DIGITS.
 Rat from_fraction(const std::string& text);
 
-// The greatest integer <= x 2^bits.
-Int floor_shifted(const Rat& x, unsigned bits);
+// The greatest integer <= x 2^bits. rough: whether that is not all of it; or null.
+Int floor_shifted(const Rat& x, unsigned bits, bool* rough = nullptr);
 
 // Throws Refused where |x| >= 2^bits (bits <= 126).
 i128 to_i128(const Int& x, unsigned bits, const char* what);
+inline i64 to_i64(const Int& x, unsigned bits, const char* what) {
+  return static_cast<i64>(to_i128(x, bits, what));
+}
 
 }  // namespace bf_check

@@ -21,6 +21,17 @@ Value moved(const Value& from, const std::vector<i64>& shape, const std::vector<
   return to;
 }
 
+std::vector<i64> strided(const std::vector<i64>& shape, const std::vector<i64>& step) {
+  std::vector<i64> places{0};
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    std::vector<i64> wider;
+    for (const i64 place : places)
+      for (i64 k = 0; k < shape[i]; ++k) wider.push_back(place + k * step[i]);
+    places = std::move(wider);
+  }
+  return places;
+}
+
 namespace {
 
 Value reshaped(const Value& from, std::vector<i64> shape) {
@@ -52,16 +63,16 @@ Value taken(const Value& from, std::size_t axis, const std::vector<i64>& indices
 }
 
 // Before operator set 7 a Dropout without is_test is that of training.
-std::vector<Value> dropout(const Operands& o) {
+Value dropout(const Operands& o) {
   if (o.opset < 7) refuse("training mode is not in the checker's table");
-  return {o.in(0)};
+  return o.in(0);
 }
 
 // Elements around a tensor, all of one value.
-std::vector<Value> pad(const Operands& o) {
+Value pad(const Operands& o) {
   Value x = o.in(0);
-  const auto mode = o.node.attributes.find("mode");
-  if (mode != o.node.attributes.end() && mode->second.text != "constant")
+  const Attribute* const mode = o.attribute("mode", 3);
+  if (mode != nullptr && mode->text != "constant")
     refuse("this mode of padding is not in the checker's table");
   const bool given = o.opset >= 11;
   const std::vector<i64> pads = given ? integers_of(o.constant(1)) : o.numbers("pads", {});
@@ -80,28 +91,27 @@ std::vector<Value> pad(const Operands& o) {
     indices.resize(indices.size() + static_cast<std::size_t>(after), -1);
     x = taken(x, axis, indices, &filler);
   }
-  return {x};
+  return x;
 }
 
-std::vector<Value> constant(const Operands& o) {
-  const auto found = o.node.attributes.find("value");
-  if (found == o.node.attributes.end() || found->second.type != 4 ||
-      static_cast<i64>(found->second.tensor.data.size()) != size_of(found->second.tensor.shape))
+Value constant(const Operands& o) {
+  const Attribute* const found = o.attribute("value", 4);
+  if (found == nullptr ||
+      static_cast<i64>(found->tensor.data.size()) != size_of(found->tensor.shape))
     refuse("a constant without attribute value is not in the checker's table");
-  return {value_of(found->second.tensor)};
+  return value_of(found->tensor);
 }
 
-std::vector<Value> flatten(const Operands& o) {
+Value flatten(const Operands& o) {
   const Value& x = o.in(0);
   const i64 rank = static_cast<i64>(x.shape.size());
   const i64 axis = o.number("axis", 1);
   if (axis < -rank || axis > rank) refuse("an axis does not exist");
   const std::size_t at = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-  return {
-      reshaped(x, {extent_product(x.shape, 0, at), extent_product(x.shape, at, x.shape.size())})};
+  return reshaped(x, {extent_product(x.shape, 0, at), extent_product(x.shape, at, x.shape.size())});
 }
 
-std::vector<Value> reshape(const Operands& o) {
+Value reshape(const Operands& o) {
   const Value& x = o.in(0);
   if (o.number("allowzero", 0) != 0) refuse("allowzero is not in the checker's table");
   std::vector<i64> shape = integers_of(o.constant(1));
@@ -123,11 +133,11 @@ std::vector<Value> reshape(const Operands& o) {
     if (known == 0 || x.size() % known != 0) refuse("shapes do not fit");
     shape[open] = x.size() / known;
   }
-  return {reshaped(x, shape)};
+  return reshaped(x, shape);
 }
 
 // Leaves out axes of one position, or adds some. Axes are those of the longer shape.
-std::vector<Value> other_axes(const Operands& o, bool adds) {
+Value other_axes(const Operands& o, bool adds) {
   const Value& x = o.in(0);
   std::vector<i64> axes, shape;
   for (std::size_t i = 0; i < x.shape.size() && !adds; ++i)
@@ -147,10 +157,10 @@ std::vector<Value> other_axes(const Operands& o, bool adds) {
     if (adds && named[i]) shape.push_back(1);
     if (!named[i]) shape.push_back(x.shape[adds ? next++ : i]);
   }
-  return {reshaped(x, shape)};
+  return reshaped(x, shape);
 }
 
-std::vector<Value> transpose(const Operands& o) {
+Value transpose(const Operands& o) {
   const Value& x = o.in(0);
   const std::size_t rank = x.shape.size();
   std::vector<i64> perm;
@@ -167,21 +177,10 @@ std::vector<Value> transpose(const Operands& o) {
     shape[i] = x.shape[from];
     step[i] = strides[from];
   }
-  std::vector<i64> source, index(rank, 0);
-  const i64 size = x.size();
-  for (i64 k = 0; k < size; ++k) {
-    i64 at = 0;
-    for (std::size_t i = 0; i < rank; ++i) at += index[i] * step[i];
-    source.push_back(at);
-    for (std::size_t i = rank; i > 0; --i) {
-      if (++index[i - 1] < shape[i - 1]) break;
-      index[i - 1] = 0;
-    }
-  }
-  return {moved(x, shape, source)};
+  return moved(x, shape, strided(shape, step));
 }
 
-std::vector<Value> concat(const Operands& o) {
+Value concat(const Operands& o) {
   const std::vector<i64>& first = o.in(0).shape;
   const std::size_t axis = axis_of(o.number("axis", o.opset < 4 ? 1 : -100), first.size());
   Value all;  // the parts, one after the other
@@ -206,10 +205,10 @@ std::vector<Value> concat(const Operands& o) {
       const i64 run = extent_product(o.in(k).shape, axis, first.size());
       for (i64 at = i * run; at < (i + 1) * run; ++at) source.push_back(start[k] + at);
     }
-  return {moved(all, shape, source)};
+  return moved(all, shape, source);
 }
 
-std::vector<Value> slice(const Operands& o) {
+Value slice(const Operands& o) {
   Value x = o.in(0);
   const std::vector<i64> starts = integers_of(o.constant(1)), ends = integers_of(o.constant(2));
   std::vector<i64> axes, steps(starts.size(), 1);
@@ -232,7 +231,7 @@ std::vector<Value> slice(const Operands& o) {
       indices.push_back(at);
     x = taken(x, axis, indices);
   }
-  return {x};
+  return x;
 }
 
 }  // namespace
@@ -243,7 +242,7 @@ const std::vector<Operator>& moving_operators() {
       {"Constant", 0, " value ", constant},
       {"Dropout", 2, " ratio seed ", dropout},
       {"Flatten", 1, " axis ", flatten},
-      {"Identity", 1, " ", [](const Operands& o) { return std::vector<Value>{o.in(0)}; }},
+      {"Identity", 1, " ", [](const Operands& o) { return o.in(0); }},
       {"Pad", 3, " mode pads value ", pad},
       {"Reshape", 2, " allowzero ", reshape},
       {"Slice", 5, " ", slice},

@@ -1,84 +1,9 @@
 #include "aot/check/network.h"
 
+#include "aot/check/bounds.h"
 #include "aot/check/value.h"
 
 namespace bf_check {
-
-Value Builder::input(const std::vector<i64>& shape) {
-  Value value;
-  value.shape = shape;
-  value.constant = false;
-  const i64 size = size_of(shape);
-  if (network_.elements + size > kMostElements) refuse("the network has too many elements");
-  if (network_.layers.empty()) network_.layers.emplace_back();
-  for (i64 i = 0; i < size; ++i) value.ids.push_back(network_.elements++);
-  network_.inputs = network_.layers[0].count = network_.elements;
-  readers_.resize(network_.elements);
-  return value;
-}
-
-namespace {
-
-i64 weight_of(const Int& value) {
-  return static_cast<i64>(to_i128(value, kWeightSize, "a weight of the network"));
-}
-
-}  // namespace
-
-GridWeight Builder::on_grid(const Rat& weight) const {
-  const unsigned bits = network_.grid.weight_bits;
-  const Int down = floor_shifted(weight, bits);
-  Rat exact(down);
-  mpq_div_2exp(exact.get_mpq_t(), exact.get_mpq_t(), bits);
-  return {weight_of(down), exact != weight};
-}
-
-// s / sqrt(v) = sign(s) sqrt(q), q = s^2 / v, and floor(2^P sqrt(q)) = isqrt(floor(4^P q)).
-GridWeight Builder::on_grid(const Rat& scale, const Rat& square) const {
-  const Rat q = scale * scale / square;
-  Rat shifted = q;
-  mpq_mul_2exp(shifted.get_mpq_t(), shifted.get_mpq_t(), 2 * network_.grid.weight_bits);
-  Int root = sqrt(floor_shifted(shifted, 0));
-  const bool exact = Rat(root * root) == shifted;
-  if (scale < 0) root = exact ? Int(-root) : Int(-root - 1);
-  return {weight_of(root), !exact};
-}
-
-void Builder::begin(Kind kind) {
-  layer_ = Layer();
-  layer_.kind = kind;
-  layer_.first = network_.elements;
-  layer_.start.push_back(0);
-  layer_.rough_start.push_back(0);
-}
-
-void Builder::argument(u32 element) {
-  if (++readers_.at(element) > kMostReaders) refuse("too many elements read one");
-  layer_.column.push_back(element);
-}
-
-void Builder::term(u32 element, const GridWeight& weight) {
-  if (weight.value == 0 && !weight.rough) return;
-  argument(element);
-  layer_.weight.push_back(weight.value);
-  if (weight.rough) layer_.rough.push_back(element);
-}
-
-void Builder::end_row(const Rat& bias) {
-  const unsigned bits = network_.grid.value_bits;
-  const Int down = floor_shifted(bias, bits);
-  Rat exact(down);
-  mpq_div_2exp(exact.get_mpq_t(), exact.get_mpq_t(), bits);
-  layer_.bias.push_back(static_cast<i64>(to_i128(down, kValueSize, "a constant of the network")));
-  layer_.rough_bias.push_back(exact != bias);
-  layer_.start.push_back(static_cast<u32>(layer_.column.size()));
-  layer_.rough_start.push_back(static_cast<u32>(layer_.rough.size()));
-  if (layer_.column.size() > (1u << 30) ||
-      layer_.start.back() - layer_.start[layer_.start.size() - 2] > kMostReaders)
-    refuse("the network is too large");
-  if (++layer_.count > (1u << 28)) refuse("the network is too large");
-}
-
 namespace {
 
 void fill_readers(Layer& layer) {
@@ -106,46 +31,104 @@ void fill_readers(Layer& layer) {
 
 }  // namespace
 
-u32 Builder::end() {
+Value Builder::input(const std::vector<i64>& shape) {
+  Value value;
+  value.shape = shape;
+  value.constant = false;
+  const i64 size = size_of(shape);
+  if (network_.elements + size > kMostElements) refuse("the network has too many elements");
+  for (i64 i = 0; i < size; ++i) value.ids.push_back(network_.elements++);
+  network_.inputs = network_.layers[0].count = network_.elements;
+  readers_.resize(network_.elements);
+  return value;
+}
+
+GridWeight Builder::on_grid(const Rat& weight) const {
+  bool rough = false;
+  const Int down = floor_shifted(weight, network_.grid.weight_bits, &rough);
+  return {to_i64(down, kWeightSize, "a weight of the network"), rough};
+}
+
+// s / sqrt(v) = sign(s) sqrt(q), q = s^2 / v, and floor(2^P sqrt(q)) = isqrt(floor(4^P q)).
+GridWeight Builder::on_grid(const Rat& scale, const Rat& square) const {
+  bool rough = false;
+  const Int q = floor_shifted(scale * scale / square, 2 * network_.grid.weight_bits, &rough);
+  Int root = sqrt(q);
+  rough = rough || root * root != q;
+  if (scale < 0) root = -root - (rough ? 1 : 0);
+  return {to_i64(root, kWeightSize, "a weight of the network"), rough};
+}
+
+void Builder::begin(Kind kind) {
+  layer_ = Layer();
+  layer_.kind = kind;
+  layer_.first = network_.elements;
+  layer_.start.push_back(0);
+  layer_.rough_start.push_back(0);
+}
+
+void Builder::argument(u32 element) {
+  if (++readers_.at(element) > kMostReaders) refuse("too many elements read one");
+  layer_.column.push_back(element);
+}
+
+void Builder::term(u32 element, const GridWeight& weight) {
+  if (weight.value == 0 && !weight.rough) return;
+  argument(element);
+  layer_.weight.push_back(weight.value);
+  if (weight.rough) layer_.rough.push_back(element);
+}
+
+void Builder::end_row(const Rat& bias) {
+  bool rough = false;
+  const Int down = floor_shifted(bias, network_.grid.value_bits, &rough);
+  layer_.bias.push_back(to_i64(down, kValueSize, "a constant of the network"));
+  layer_.rough_bias.push_back(rough);
+  layer_.start.push_back(static_cast<u32>(layer_.column.size()));
+  layer_.rough_start.push_back(static_cast<u32>(layer_.rough.size()));
+  if (layer_.column.size() > (1u << 30) || ++layer_.count > (1u << 28) ||
+      layer_.start.back() - layer_.start[layer_.start.size() - 2] > kMostReaders)
+    refuse("the network is too large");
+}
+
+std::vector<u32> Builder::end() {
   if (layer_.kind == Kind::kAffine) fill_readers(layer_);
-  layer_.feeds_relu.resize(layer_.count);
-  if (layer_.kind == Kind::kRelu) {
-    layer_.first_neuron = static_cast<u32>(network_.argument.size());
-    network_.argument.insert(network_.argument.end(), layer_.column.begin(), layer_.column.end());
+  layer_.functions.resize(layer_.count);
+  if (layer_.kind != Kind::kAffine) {
+    const bool relu = layer_.kind == Kind::kRelu;
+    std::vector<u32>& argument = network_.argument;
+    layer_.first_number = relu ? static_cast<u32>(argument.size()) : network_.sigmoids;
+    if (relu) argument.insert(argument.end(), layer_.column.begin(), layer_.column.end());
+    if (!relu) network_.sigmoids += layer_.count;
     for (const u32 element : layer_.column)
       for (Layer& layer : network_.layers)
         if (layer.kind == Kind::kAffine && element >= layer.first &&
             element - layer.first < layer.count)
-          layer.feeds_relu[element - layer.first] = 1;
+          layer.functions[element - layer.first] |= relu ? kReadByRelu : kReadBySigmoid;
   }
   network_.elements += layer_.count;
   if (network_.elements > kMostElements) refuse("the network has too many elements");
   readers_.resize(network_.elements);
-  const u32 first = layer_.first;
+  std::vector<u32> ids(layer_.count);
+  for (u32 row = 0; row < layer_.count; ++row) ids[row] = layer_.first + row;
   if (layer_.count > 0) network_.layers.push_back(std::move(layer_));
-  return first;
+  return ids;
 }
 
 std::vector<u32> Builder::elements_of(const Value& value) {
   if (!value.constant) return value.ids;
   begin(Kind::kAffine);
   for (const Rat& number : value.data) end_row(number);
-  std::vector<u32> ids(value.data.size());
-  u32 next = end();
-  for (u32& id : ids) id = next++;
-  return ids;
+  return end();
 }
 
-std::vector<u32> Builder::relu_of(const std::vector<u32>& ids) {
-  begin(Kind::kRelu);
+std::vector<u32> Builder::function_of(Kind kind, const std::vector<u32>& ids) {
+  begin(kind);
   for (const u32 id : ids) {
     argument(id);
     end_row(0);
   }
-  std::vector<u32> results(ids.size());
-  u32 next = end();
-  for (u32& id : results) id = next++;
-  return results;
+  return end();
 }
 
 Network Builder::finish(const std::vector<u32>& outputs) {
@@ -165,31 +148,12 @@ const Value& Operands::constant(std::size_t i) const {
   return *inputs[i];
 }
 
-namespace {
-
-const Attribute* find(const Node& node, const char* name, i64 type) {
+const Attribute* Operands::attribute(const char* name, i64 type) const {
   const auto found = node.attributes.find(name);
   if (found == node.attributes.end()) return nullptr;
   if (found->second.type != type)
     refuse("operator " + shown(node.op) + ": attribute " + name + " has another type");
   return &found->second;
-}
-
-}  // namespace
-
-i64 Operands::number(const char* name, i64 otherwise) const {
-  const Attribute* const found = find(node, name, 2);
-  return found == nullptr ? otherwise : found->number;
-}
-
-Rat Operands::real(const char* name, const Rat& otherwise) const {
-  const Attribute* const found = find(node, name, 1);
-  return found == nullptr ? otherwise : found->real;
-}
-
-std::vector<i64> Operands::numbers(const char* name, std::vector<i64> otherwise) const {
-  const Attribute* const found = find(node, name, 7);
-  return found == nullptr ? otherwise : found->numbers;
 }
 
 std::size_t axis_of(i64 axis, std::size_t rank) {
@@ -249,20 +213,18 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
       if (computes && !name.empty() && found->second.integral)
         refuse(where + ": arithmetic of integers is not in the checker's table");
     }
-    std::vector<Value> results;
+    Value result;
     try {
-      results = row->rule(operands);
+      result = row->rule(operands);
     } catch (const Refused& refused) {
       const std::string why = refused.what();
       refuse(why.rfind("operator ", 0) == 0 ? why : where + ": " + why);
     }
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].empty()) continue;
-      if (i >= results.size())
-        refuse(where + ": output " + std::to_string(i) + " is not in the checker's table");
-      if (!values.emplace(node.outputs[i], std::move(results[i])).second)
-        refuse("two values have the same name");
-    }
+    for (std::size_t i = 1; i < node.outputs.size(); ++i)
+      if (!node.outputs[i].empty())
+        refuse(where + " has an output that is not in the checker's table");
+    if (!node.outputs[0].empty() && !values.emplace(node.outputs[0], std::move(result)).second)
+      refuse("two values have the same name");
   }
   std::vector<Value> outputs;
   for (const std::string& name : model.outputs) {
@@ -288,8 +250,9 @@ Network make_network(const Model& model, const Grid& grid) {
   return builder.finish(outputs);
 }
 
-std::vector<Rat> evaluate(const Model& model, const std::vector<Rat>& point) {
-  Builder builder(Grid{});
+Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& grid,
+                 unsigned coefficient_bits) {
+  Builder builder(grid);
   std::vector<Value> inputs;
   std::size_t at = 0;
   for (const GraphInput& input : model.inputs) {
@@ -301,10 +264,22 @@ std::vector<Rat> evaluate(const Model& model, const std::vector<Rat>& point) {
     at += size;
   }
   if (at != point.size()) refuse("the point has another number of inputs than the model");
-  std::vector<Rat> results;
-  for (const Value& output : run(model, inputs, builder)) {
-    if (!output.constant) refuse("an output is no number");
-    results.insert(results.end(), output.data.begin(), output.data.end());
+  const std::vector<Value> outputs = run(model, inputs, builder);
+  for (const Value& output : outputs)  // which are bounded backwards as arguments are
+    builder.function_of(Kind::kSigmoid, output.ids);
+  const Network network = builder.finish({});  // of what is behind irrational numbers
+  Bounder bounder(network, coefficient_bits);
+  Part part = bounder.whole({}, {});
+  bounder.derive(part);
+  const Rat unit(1, u64{1} << grid.value_bits);
+  Outputs results;
+  for (const Value& output : outputs) {
+    for (const u32 id : output.ids) {
+      results.lower.push_back(part.lower[id] * unit);
+      results.upper.push_back(part.upper[id] * unit);
+    }
+    for (auto* ends : {&results.lower, &results.upper})
+      ends->insert(ends->end(), output.data.begin(), output.data.end());
   }
   return results;
 }

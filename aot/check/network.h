@@ -6,7 +6,7 @@
 #include "aot/check/onnx.h"
 
 // The network as the checker sees it: elements, each an input, an affine sum of earlier elements,
-// or the ReLU of one. Operators that only move data make no elements.
+// or the ReLU or sigmoid of one. Operators that only move data make no elements.
 
 namespace bf_check {
 
@@ -19,10 +19,11 @@ constexpr unsigned kWeightSize = 56;    // |weight| < 2^56, in units of the grid
 constexpr unsigned kValueSize = 54;     // |value| < 2^54
 constexpr u32 kMostReaders = 1u << 16;  // of an element, and most elements that one reads
 
-enum class Kind { kInput, kAffine, kRelu };
+enum class Kind { kInput, kAffine, kRelu, kSigmoid };
+enum ReadBy : unsigned char { kReadByRelu = 1, kReadBySigmoid = 2 };
 
 // Elements first .. first + count - 1. What row r reads is column[start[r]] .. column[start[r+1]-1]
-// (kInput: nothing; kRelu: one element each).
+// (kInput: nothing; kRelu, kSigmoid: one element each).
 //
 // kAffine: the element is  sum of (weight[k] + d_k) 2^-P column[k]  +  (bias + d) 2^-T,  where
 // 0 <= d < 1 for a weight or bias that is no multiple of the grid, and d = 0 for all others.
@@ -38,14 +39,14 @@ struct Layer {
   // with reader_weight[...].
   std::vector<u32> source, reader_start, reader;
   std::vector<i64> reader_weight;
-  u32 first_neuron = 0;                   // kRelu: the number of its first
-  std::vector<unsigned char> feeds_relu;  // by element: whether a ReLU reads it
+  u32 first_number = 0;                  // of its first among all ReLUs, or among all sigmoids
+  std::vector<unsigned char> functions;  // by element: those that read it, as bits of ReadBy
 };
 
 struct Network {
   Grid grid;
   std::vector<Layer> layers;  // the first is the inputs
-  u32 inputs = 0, elements = 0;
+  u32 inputs = 0, elements = 0, sigmoids = 0;
   std::vector<u32> outputs;   // elements
   std::vector<u32> argument;  // of neuron n: the element whose ReLU it is
 };
@@ -54,7 +55,12 @@ struct Network {
 // docs/reference/certificate.md, or a number beyond the grid's range.
 Network make_network(const Model& model, const Grid& grid);
 
-// The outputs at a point, exactly. Throws as make_network(); also where a number is irrational.
-std::vector<Rat> evaluate(const Model& model, const std::vector<Rat>& point);
+// Bounds of the outputs at a point; equal where no number on the way to the output is irrational.
+struct Outputs {
+  std::vector<Rat> lower, upper;
+};
+// Throws as make_network(); NotProven: a value beyond the grid's range.
+Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& grid,
+                 unsigned coefficient_bits);
 
 }  // namespace bf_check

@@ -6,9 +6,8 @@ i64 size_of(const std::vector<i64>& shape) {
   i64 size = 1;
   for (const i64 extent : shape) {
     if (extent < 0) refuse("a tensor's extent is negative");
-    if (extent > kMostElements) refuse("a tensor has too many elements");
-    size *= extent;
-    if (size > kMostElements) refuse("a tensor has too many elements");
+    if (extent > kMostElements || (size *= extent) > kMostElements)
+      refuse("a tensor has too many elements");
   }
   return size;
 }
@@ -70,12 +69,10 @@ std::vector<Field> fields_of(const std::string& message) {
     field.wire = static_cast<unsigned>(key & 7);
     if (field.wire == 0) {
       field.value = in.varint();
-    } else if (field.wire == 1) {
-      field.value = in.fixed(8);
     } else if (field.wire == 2) {
       field.bytes = in.text();
-    } else if (field.wire == 5) {
-      field.value = in.fixed(4);
+    } else if (field.wire == 1 || field.wire == 5) {
+      field.value = in.fixed(field.wire == 1 ? 8 : 4);
     } else {
       refuse("the model's file is no protobuf message");
     }
@@ -187,7 +184,6 @@ Node read_node(const std::string& message) {
   for (const Field& field : fields_of(message)) {
     if (field.number == 1) node.inputs.push_back(bytes_of(field));
     if (field.number == 2) node.outputs.push_back(bytes_of(field));
-    if (field.number == 3) node.name = bytes_of(field);
     if (field.number == 4) node.op = bytes_of(field);
     if (field.number == 5) attributes.push_back(bytes_of(field));
     if (field.number == 7 && !bytes_of(field).empty() && field.bytes != "ai.onnx")

@@ -32,7 +32,7 @@ struct Attribute {
 };
 
 struct Node {
-  std::string op, name;
+  std::string op;
   std::vector<std::string> inputs, outputs;
   std::map<std::string, Attribute> attributes;
 };

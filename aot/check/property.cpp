@@ -1,6 +1,9 @@
 #include "aot/check/property.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
+#include <unordered_map>
 
 namespace bf_check {
 namespace {
@@ -81,29 +84,12 @@ struct Linear {
   }
 };
 
-// A declared tensor, of VNN-LIB 2; its elements have consecutive numbers.
-struct Declared {
-  std::vector<i64> shape;
-  u32 first = 0;
-};
-
-u32 index_of(const std::string& text) {
-  const Rat value = from_decimal(text);
-  if (value < 0 || value.get_den() != 1 || value > 1 << 24)
-    refuse("'" + shown(text) + "' is no index");
-  return static_cast<u32>(value.get_num().get_ui());
-}
-
 class Parser {
  public:
   Property parse(const std::string& text) {
     Reader reader(text);
     std::vector<Expression> asserts;
     while (!reader.done()) command(reader.next(), asserts);
-    if (!declared_.empty()) {
-      property_.inputs = inputs_;
-      property_.outputs = outputs_;
-    }
     property_.violation.form = Formula::kAll;
     for (const Expression& each : asserts)
       property_.violation.parts.push_back(formula(each, false));
@@ -118,15 +104,14 @@ class Parser {
       const std::size_t type = name == "declare-fun" ? 3 : 2;
       if (e.parts.size() != type + 1 || e.parts[type].word != "Real" ||
           e.parts[1].word.size() < 3 ||
-          (type == 3 && (!e.parts[2].list || !e.parts[2].parts.empty())) || !declared_.empty())
+          (type == 3 && (!e.parts[2].list || !e.parts[2].parts.empty())) || has_network_)
         refuse("a declaration of the property is not in the grammar");
       const std::string& word = e.parts[1].word;
       if (word[1] != '_' || (word[0] != 'X' && word[0] != 'Y'))
         refuse("the property declares '" + shown(word) + "', which is neither X_i nor Y_i");
-      u32& count = word[0] == 'X' ? property_.inputs : property_.outputs;
-      if (word.substr(2) != std::to_string(count))
+      if (word.substr(2) != std::to_string(word[0] == 'X' ? property_.inputs : property_.outputs))
         refuse("the property declares '" + shown(word) + "' out of order");
-      ++count;
+      declare(word, word[0] == 'X');
     } else if (name == "declare-network") {
       network(e);
     } else if (name == "assert") {
@@ -138,77 +123,51 @@ class Parser {
     }
   }
 
+  void declare(const std::string& name, bool input) {
+    u32& count = input ? property_.inputs : property_.outputs;
+    if (!variables_.emplace(name, std::make_pair(input, count)).second || ++count > 1 << 24)
+      refuse("the property declares a name twice, or too much");
+  }
+
   void network(const Expression& e) {
-    if (!declared_.empty() || property_.inputs + property_.outputs > 0)
-      refuse("several networks are not in the checker's grammar");
+    if (!variables_.empty()) refuse("several networks are not in the checker's grammar");
+    has_network_ = true;
     for (std::size_t i = 2; i < e.parts.size(); ++i) {
       const Expression& d = e.parts[i];
       const bool input = d.list && !d.parts.empty() && d.parts[0].word == "declare-input";
       if (!d.list || d.parts.size() != 4 || (!input && d.parts[0].word != "declare-output") ||
           d.parts[2].word != "Real")
         refuse("a declaration of the property is not in the grammar");
-      Declared declared;
-      for (const u32 extent : bracketed(d.parts[3].word)) declared.shape.push_back(extent);
-      i64 size = 1;
-      for (const i64 extent : declared.shape) {
-        size *= extent;
-        if (size > 1 << 24) refuse("a tensor has too many elements");
-      }
-      u32& count = input ? inputs_ : outputs_;
-      declared.first = count;
-      count += static_cast<u32>(size);
-      if (declared_.count(d.parts[1].word) + results_.count(d.parts[1].word) > 0 ||
-          !(input ? declared_ : results_).emplace(d.parts[1].word, declared).second ||
-          count > 1 << 24)
-        refuse("the property declares a name twice, or too much");
+      elements(d.parts[1].word, d.parts[3].word, input);
     }
-    if (declared_.empty()) refuse("the property's network has no input");
+    if (property_.inputs == 0) refuse("the property's network has no input");
   }
 
-  // "[1,2]" to 1, 2.
-  static std::vector<u32> bracketed(const std::string& text) {
-    std::vector<u32> numbers;
-    if (text.size() < 2 || text[0] != '[' || text.back() != ']') refuse("an index is no [...]");
-    std::string word;
-    for (std::size_t i = 1; i < text.size(); ++i) {
-      if (text[i] != ',' && text[i] != ']') {
-        word += text[i];
-        continue;
-      }
-      if (!word.empty() || i + 1 < text.size() || !numbers.empty())
-        numbers.push_back(index_of(word));
-      word.clear();
+  // Declares the elements of a tensor, NAME[0,0] for one; shape: "[1,2]".
+  void elements(const std::string& name, const std::string& shape, bool input) {
+    std::vector<std::string> names{name + "["};
+    const std::size_t end = shape.size() - 1;
+    if (shape.size() < 2 || shape[0] != '[' || shape[end] != ']') refuse("a shape is no [...]");
+    for (std::size_t i = 1, next = 0; i <= end && shape != "[]"; i = next + 1) {
+      next = std::min(shape.find(',', i), end);
+      const Rat extent = from_decimal(shape.substr(i, next - i));
+      if (extent.get_den() != 1 || extent < 0 || extent * names.size() > 1 << 24)
+        refuse("a shape of the property is not in the grammar");
+      std::vector<std::string> longer;
+      for (const std::string& each : names)
+        for (i64 k = 0; k < extent.get_num(); ++k)
+          longer.push_back(each + (i > 1 ? "," : "") + std::to_string(k));
+      names = std::move(longer);
     }
-    return numbers;
+    for (const std::string& each : names) declare(shape == "[]" ? name : each + "]", input);
   }
 
   // The number of a variable; inputs come first.
   u32 variable(const std::string& word) const {
-    const u32 inputs = declared_.empty() ? property_.inputs : inputs_;
-    if (declared_.empty()) {
-      const bool input = word[0] == 'X';
-      const u32 count = input ? property_.inputs : property_.outputs;
-      if (word.size() < 3 || word[1] != '_' || (!input && word[0] != 'Y') ||
-          index_of(word.substr(2)) >= count ||
-          word.substr(2) != std::to_string(index_of(word.substr(2))))
-        refuse("the property reads '" + shown(word) + "', which it does not declare");
-      return index_of(word.substr(2)) + (input ? 0 : inputs);
-    }
-    const std::size_t bracket = word.find('[');
-    const std::string name = word.substr(0, bracket);
-    const auto input = declared_.find(name), result = results_.find(name);
-    if (input == declared_.end() && result == results_.end())
+    const auto found = variables_.find(word);
+    if (found == variables_.end())
       refuse("the property reads '" + shown(word) + "', which it does not declare");
-    const Declared& declared = input != declared_.end() ? input->second : result->second;
-    const std::vector<u32> index =
-        bracketed(bracket == std::string::npos ? "[]" : word.substr(bracket));
-    if (index.size() != declared.shape.size()) refuse("an index has another number of axes");
-    u32 at = 0;
-    for (std::size_t i = 0; i < index.size(); ++i) {
-      if (index[i] >= declared.shape[i]) refuse("an index lies outside of its tensor");
-      at = at * static_cast<u32>(declared.shape[i]) + index[i];
-    }
-    return declared.first + at + (input != declared_.end() ? 0 : inputs);
+    return found->second.second + (found->second.first ? 0 : property_.inputs);
   }
 
   Linear linear(const Expression& e) const {
@@ -296,8 +255,8 @@ class Parser {
   }
 
   Property property_;
-  std::map<std::string, Declared> declared_, results_;
-  u32 inputs_ = 0, outputs_ = 0;
+  bool has_network_ = false;
+  std::unordered_map<std::string, std::pair<bool, u32>> variables_;  // inputs or outputs, by name
 };
 
 using Conjunction = std::vector<std::size_t>;  // atoms
@@ -350,8 +309,8 @@ void make_cases(Property& property) {
   const u32 inputs = property.inputs;
   std::map<std::pair<std::vector<Rat>, std::vector<Rat>>, std::size_t> seen;
   for (const Conjunction& conjunction : alternatives(property.violation)) {
-    std::vector<Rat> lower(inputs), upper(inputs);
-    std::vector<bool> has_lower(inputs, false), has_upper(inputs, false);
+    std::vector<std::optional<Rat>> least(inputs), most(inputs);
+    std::vector<Rat> lower, upper;
     Clause clause;
     bool empty = false;
     for (const std::size_t index : conjunction) {
@@ -362,16 +321,14 @@ void make_cases(Property& property) {
       }
       const auto& [input, coefficient] = condition.terms[0];
       const Rat end = -condition.constant / coefficient;
-      std::vector<Rat>& ends = coefficient > 0 ? upper : lower;
-      std::vector<bool>& has = coefficient > 0 ? has_upper : has_lower;
-      if (!has[input] || (coefficient > 0 ? end < ends[input] : end > ends[input]))
-        ends[input] = end;
-      has[input] = true;
+      std::optional<Rat>& known = (coefficient > 0 ? most : least)[input];
+      if (!known || (coefficient > 0 ? end < *known : end > *known)) known = end;
     }
     for (u32 i = 0; i < inputs; ++i) {
-      if (!has_lower[i] || !has_upper[i])
+      if (!least[i] || !most[i])
         refuse("input " + std::to_string(i) + " has no lower and upper bound in an alternative");
-      empty = empty || lower[i] > upper[i];
+      empty = empty || *least[i] > *most[i];
+      lower.push_back(*least[i]), upper.push_back(*most[i]);
     }
     if (empty) continue;
     const auto [place, added] = seen.try_emplace({lower, upper}, property.cases.size());
@@ -381,17 +338,18 @@ void make_cases(Property& property) {
 }
 
 bool holds(const Property& property, const Formula& formula, const std::vector<Rat>& inputs,
-           const std::vector<Rat>& outputs) {
+           const std::vector<Rat>& lower, const std::vector<Rat>& upper) {
   if (formula.form == Formula::kAtom) {
     const Condition& condition = property.conditions[formula.atom];
     Rat sum = condition.constant;
     for (const auto& [variable, coefficient] : condition.terms)
-      sum += coefficient *
-             (variable < property.inputs ? inputs[variable] : outputs[variable - property.inputs]);
+      sum += coefficient * (variable < property.inputs
+                                ? inputs[variable]
+                                : (coefficient > 0 ? upper : lower)[variable - property.inputs]);
     return condition.strict ? sum < 0 : sum <= 0;
   }
   for (const Formula& part : formula.parts)
-    if (holds(property, part, inputs, outputs) == (formula.form == Formula::kAny))
+    if (holds(property, part, inputs, lower, upper) == (formula.form == Formula::kAny))
       return formula.form == Formula::kAny;
   return formula.form == Formula::kAll;
 }
@@ -406,10 +364,10 @@ Property read_property(const std::string& text) {
 }
 
 bool is_violated(const Property& property, const std::vector<Rat>& inputs,
-                 const std::vector<Rat>& outputs) {
-  if (inputs.size() != property.inputs || outputs.size() != property.outputs)
+                 const std::vector<Rat>& lower, const std::vector<Rat>& upper) {
+  if (inputs.size() != property.inputs || lower.size() != property.outputs)
     refuse("the property is about another number of inputs or outputs");
-  return holds(property, property.violation, inputs, outputs);
+  return holds(property, property.violation, inputs, lower, upper);
 }
 
 }  // namespace bf_check

@@ -53,8 +53,9 @@ struct Property {
 // without a lower and an upper bound in an alternative.
 Property read_property(const std::string& text);
 
-// Whether the violation happens at a point, exactly.
+// Whether the violation happens at a point for all outputs that are not below `lower` and not above
+// `upper`.
 bool is_violated(const Property& property, const std::vector<Rat>& inputs,
-                 const std::vector<Rat>& outputs);
+                 const std::vector<Rat>& lower, const std::vector<Rat>& upper);
 
 }  // namespace bf_check

@@ -31,6 +31,9 @@ inline Value constant_of(const std::vector<i64>& shape, const std::vector<Rat>& 
 Value moved(const Value& from, const std::vector<i64>& shape, const std::vector<i64>& source,
             const Value* filler = nullptr);
 
+// For each index of a shape, in row-major order, the sum of its positions times their steps.
+std::vector<i64> strided(const std::vector<i64>& shape, const std::vector<i64>& step);
+
 // A weight on the grid: floor(w 2^P), and whether that is not all of it.
 struct GridWeight {
   i64 value = 0;
@@ -40,7 +43,7 @@ struct GridWeight {
 // Appends elements to a network.
 class Builder {
  public:
-  explicit Builder(const Grid& grid) { network_.grid = grid; }
+  explicit Builder(const Grid& grid) : network_{grid, {Layer()}, 0, 0, 0, {}, {}} {}
 
   Value input(const std::vector<i64>& shape);
 
@@ -50,13 +53,13 @@ class Builder {
 
   void begin(Kind kind);
   void term(u32 element, const GridWeight& weight);  // of a row of kAffine
-  void argument(u32 element);                        // of a row of kRelu
+  void argument(u32 element);                        // of a row of kRelu or kSigmoid
   void end_row(const Rat& bias);
-  u32 end();  // returns the layer's first element
+  std::vector<u32> end();  // returns the layer's elements
 
   // The elements of a value; those of a constant are affine sums of nothing.
   std::vector<u32> elements_of(const Value& value);
-  std::vector<u32> relu_of(const std::vector<u32>& ids);
+  std::vector<u32> function_of(Kind kind, const std::vector<u32>& ids);
 
   Network finish(const std::vector<u32>& outputs);
 
@@ -76,16 +79,25 @@ struct Operands {
   const Value& in(std::size_t i) const;
   const Value* optional(std::size_t i) const { return i < inputs.size() ? inputs[i] : nullptr; }
   const Value& constant(std::size_t i) const;
-  i64 number(const char* name, i64 otherwise) const;
-  Rat real(const char* name, const Rat& otherwise) const;
-  std::vector<i64> numbers(const char* name, std::vector<i64> otherwise) const;
+
+  // The attribute; null where there is none. Throws Refused: one of another type.
+  const Attribute* attribute(const char* name, i64 type) const;
+  i64 number(const char* name, i64 otherwise) const {
+    return attribute(name, 2) != nullptr ? attribute(name, 2)->number : otherwise;
+  }
+  Rat real(const char* name, const Rat& otherwise) const {
+    return attribute(name, 1) != nullptr ? attribute(name, 1)->real : otherwise;
+  }
+  std::vector<i64> numbers(const char* name, const std::vector<i64>& otherwise) const {
+    return attribute(name, 7) != nullptr ? attribute(name, 7)->numbers : otherwise;
+  }
 };
 
 // An axis counted from the front. Throws Refused: none of `rank`.
 std::size_t axis_of(i64 axis, std::size_t rank);
 std::vector<i64> integers_of(const Value& value);
 
-using Rule = std::vector<Value> (*)(const Operands&);
+using Rule = Value (*)(const Operands&);  // of the first output; others are refused
 struct Operator {
   const char* name;
   std::size_t inputs;      // at most

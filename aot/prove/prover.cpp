@@ -1,6 +1,7 @@
 #include "aot/prove/prover.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -267,18 +268,33 @@ std::uint64_t join_proof_parts(const std::vector<std::string>& parts,
 }
 
 ProofTotals write_violation(const ProofRequest& request, const std::vector<Rat>& point) {
-  Header header;
-  header.statement = kViolated;
-  std::string text = header_of(request, header);
+  const Model model = read_onnx(request.model);
+  const Property property = read_property(request.property);
+  std::string words;
   for (const Rat& number : point) {
     const std::string digits = number.get_str();
-    text += number_text(digits.size()) + digits;
+    words += number_text(digits.size()) + digits;
   }
-  const Property property = read_property(request.property);
-  if (!is_violated(property, point, evaluate(read_onnx(request.model), point)))
-    throw NoCertificate("the point does not violate the property as the checker reads it");
-  request.write(text);
-  return {0, 0, text.size()};
+  // The grid matters where numbers are irrational: a finer one tells more, and holds less.
+  constexpr unsigned kGrids[] = {Grid{}.value_bits, 46, 40, 28, 20};
+  for (const unsigned value_bits : kGrids) {
+    Header header;
+    header.statement = kViolated;
+    header.grid.value_bits = value_bits;
+    try {
+      const Outputs outputs = evaluate(model, point, header.grid, header.coefficient_bits);
+      if (is_violated(property, point, outputs.lower, outputs.upper)) {
+        const std::string text = header_of(request, header) + words;
+        request.write(text);
+        return {0, 0, text.size()};
+      }
+      if (outputs.lower == outputs.upper) break;
+    } catch (const NotProven&) {  // a value is beyond the grid
+    } catch (const Refused&) {    // so is a constant, perhaps
+      if (value_bits == kGrids[std::size(kGrids) - 1]) throw;
+    }
+  }
+  throw NoCertificate("the point does not violate the property as the checker reads it");
 }
 
 }  // namespace bf_aot::prove

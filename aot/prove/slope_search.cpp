@@ -57,6 +57,14 @@ Proposal SlopeSearch::rule(const Part& part) const {
   return proposal;
 }
 
+// The line by which the checker bounds a sigmoid with a coefficient.
+SlopeSearch::Line SlopeSearch::line_of(const Part& part, std::uint32_t sigmoid,
+                                       double coefficient) const {
+  const bf_check::Line line = (coefficient < 0 ? part.above : part.below)[sigmoid];
+  return {std::ldexp(static_cast<double>(line.slope), -static_cast<int>(network_.grid.weight_bits)),
+          static_cast<double>(line.offset) * value_unit_};
+}
+
 double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
                           const std::vector<signed char>& side, const Proposal& proposal) {
   std::fill(sums_.begin(), sums_.end(), 0.0);
@@ -72,8 +80,12 @@ double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
         total += a * static_cast<double>(layer.bias[row]) * value_unit_;
         for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
           sums_[layer.column[i]] += a * weights[i];
+      } else if (layer.kind == Kind::kSigmoid) {
+        const Line line = line_of(part, layer.first_number + row, a);
+        total += a * line.offset;
+        sums_[layer.column[row]] += a * line.slope;
       } else {
-        const std::uint32_t n = layer.first_neuron + row, z = layer.column[row];
+        const std::uint32_t n = layer.first_number + row, z = layer.column[row];
         const double low = static_cast<double>(part.lower[z]) * value_unit_;
         const double high = static_cast<double>(part.upper[z]) * value_unit_;
         arrived_[n] = a;
@@ -110,8 +122,11 @@ void SlopeSearch::forward(const Part& part, const Proposal& proposal) {
         value = static_cast<double>(layer.bias[row]) * value_unit_;
         for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
           value += (*weights_)[k][i] * values_[layer.column[i]];
+      } else if (layer.kind == Kind::kSigmoid) {
+        const Line line = line_of(part, layer.first_number + row, sums_[layer.first + row]);
+        value = line.slope * values_[layer.column[row]] + line.offset;
       } else if (layer.kind == Kind::kRelu) {
-        const std::uint32_t n = layer.first_neuron + row, z = layer.column[row];
+        const std::uint32_t n = layer.first_number + row, z = layer.column[row];
         const double low = static_cast<double>(part.lower[z]);
         const double high = static_cast<double>(part.upper[z]);
         const double at = values_[z];
@@ -134,13 +149,13 @@ double SlopeSearch::improve(const Part& part, const bf_check::Sum& sum,
   const std::size_t count = network_.argument.size();
   std::vector<std::uint32_t> open, split;
   for (std::uint32_t n = 0; n < count; ++n) {
-    if (bf_check::is_open(network_, part, n)) open.push_back(n);
+    if (is_open(network_, part, n)) open.push_back(n);
     if (side[n] != 0) split.push_back(n);
   }
   std::vector<double> mean(open.size() + split.size()), square(mean.size());
   Proposal best = proposal;
   double most = bound(part, sum, side, proposal), rate = 1;
-  for (int step = 1; step <= steps && most <= enough; ++step) {
+  for (int step = 1; step <= steps && most <= enough && !mean.empty(); ++step) {
     forward(part, proposal);
     const double mean_scale = 1 / (1 - std::pow(0.9, step));
     const double square_scale = 1 / (1 - std::pow(0.999, step));
@@ -174,7 +189,7 @@ double SlopeSearch::improve(const Part& part, const bf_check::Sum& sum,
 std::vector<double> SlopeSearch::losses(const Part& part) const {
   std::vector<double> losses(network_.argument.size());
   for (std::uint32_t n = 0; n < losses.size(); ++n) {
-    if (!bf_check::is_open(network_, part, n)) continue;
+    if (!is_open(network_, part, n)) continue;
     const double low = static_cast<double>(part.lower[network_.argument[n]]) * value_unit_;
     const double high = static_cast<double>(part.upper[network_.argument[n]]) * value_unit_;
     const double gap = -low * high / (high - low);

@@ -26,6 +26,12 @@ inline bool rule_is_one(const bf_check::Part& part, std::uint32_t element) {
   return 64 * (low + high) > high - low;
 }
 
+// Whether neuron n's argument may be of either sign.
+inline bool is_open(const bf_check::Network& network, const bf_check::Part& part, std::uint32_t n) {
+  const std::uint32_t element = network.argument[n];
+  return part.lower[element] < 0 && part.upper[element] > 0;
+}
+
 class SlopeSearch {
  public:
   explicit SlopeSearch(const bf_check::Network& network);
@@ -55,6 +61,11 @@ class SlopeSearch {
   std::vector<double> losses(const bf_check::Part& part) const;
 
  private:
+  struct Line {
+    double slope, offset;
+  };
+
+  Line line_of(const bf_check::Part& part, std::uint32_t sigmoid, double coefficient) const;
   void forward(const bf_check::Part& part, const Proposal& proposal);
 
   const bf_check::Network& network_;

@@ -9,7 +9,7 @@ using namespace bf_check;
 
 namespace {
 
-// Where at most this many inputs vary, boxes are split, else neurons.
+// Where at most this many inputs vary, boxes are split, else neurons, if there are any.
 constexpr std::size_t kMostSplitInputs = 16;
 constexpr std::size_t kBuffer = 1 << 16;
 
@@ -66,7 +66,7 @@ void TreeWriter::begin_root(OpenNode& node) {
   std::size_t varying = 0;
   for (std::uint32_t i = 0; i < network_.inputs; ++i)
     varying += node.part.lower[i] < node.part.upper[i] ? 1 : 0;
-  node.boxes = varying <= kMostSplitInputs;
+  node.boxes = varying <= kMostSplitInputs || network_.argument.empty();
 }
 
 // Sets what the writer holds of the node that it writes.

@@ -19,7 +19,7 @@ import time
 SOURCE = pathlib.Path(os.environ["BF_SOURCE_DIR"])
 SHARED = pathlib.Path(os.environ.get("BF_SHARED", SOURCE.parent / "shared"))
 SAMPLE = ("acasxu", "mnist_fc", "cifar10_resnet", "oval21_2021", "rl_benchmarks", "reach_prob_density", "verivital",
-          "marabou-cifar10", "test")
+          "marabou-cifar10", "test", "eran")
 
 
 def expanded(path, folder):

@@ -38,6 +38,7 @@ bf_add_test(decide_code_test aot/decide/code/decide_code_test.cpp aot/decide/cod
   LINK bf_decide ${CMAKE_DL_LIBS} LABELS cli TOGETHER DecideCodeContract)
 
 bf_add_room_test(prove FILES aot/prove/*.cpp)
+target_link_libraries(unit_prove PRIVATE PkgConfig::MPFR)
 bf_add_room_test(artifacts FILES aot/artifacts/gate/*.cpp aot/artifacts/report/*.cpp aot/artifacts/sbom/*.cpp)
 
 # The library of others' programs. Tests of memory start from a process that has not run others.

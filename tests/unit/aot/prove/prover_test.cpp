@@ -106,7 +106,10 @@ TEST(Prover, false_properties_have_no_certificate) {
   // Each happens at the middle of the box, where the outputs are these within 1e-6.
   const bf_check::Model model =
       bf_check::read_onnx(read(kModels + "collision_avoidance_6x50.onnx"));
-  const std::vector<bf_check::Rat> middle(5, 0), y = bf_check::evaluate(model, middle);
+  const std::vector<bf_check::Rat> middle(5, 0);
+  const bf_check::Outputs outputs = bf_check::evaluate(model, middle, bf_check::Grid{}, 40);
+  const std::vector<bf_check::Rat>& y = outputs.lower;
+  EXPECT_EQ(y, outputs.upper);  // as all numbers are rational
   for (int k = 0; k < 2; ++k) {
     std::string certificate;
     ProofRequest asked = request(
