@@ -1,6 +1,7 @@
 #include "aot/decide/request.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "aot/build/compile.h"
@@ -9,6 +10,7 @@
 #include "aot/decide/mixes.h"
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/property/tokens.h"
+#include "aot/engine/run/watch.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/verifier.h"
 #include "aot/system/interrupt.h"
@@ -49,7 +51,17 @@ DecisionSettings settings_of(const Request& request, Semantics semantics,
   return settings;
 }
 
-// Makes the verifiers of one decision.
+// Asks the caller, and where a file keeps the tree also whether the program is interrupted.
+StopAsked stop_of(const RequestCalls& calls) {
+  if (calls.keeper == nullptr) return calls.stop;
+  return [&calls] {
+    system::throw_if_interrupted();
+    return calls.stop();
+  };
+}
+
+// Makes the verifiers of one decision. A stop ends planning between two passes by engine::Stopped,
+// but where processes decide together, which stop together.
 class VerifierMaker {
  public:
   VerifierMaker(const Sampler& network, const ModelInfo& info, const Request& request,
@@ -58,7 +70,14 @@ class VerifierMaker {
         info_(info),
         request_(request),
         calls_(calls),
-        options_(std::move(options)) {}
+        options_(std::move(options)) {
+    if (calls.company != nullptr) return;
+    const auto ask = [stop = stop_of(calls)] {
+      if (stop()) throw engine::Stopped();
+    };
+    options_.after_pass = [ask](std::string_view, const Graph&, double) { ask(); };
+    options_.planning.after_pass = [ask](std::string_view, const Plan&, double) { ask(); };
+  }
 
   DecisionVerifier make(const DecisionMethod& asked, const NetworkForm& form) {
     calls_.before_plan(asked);
@@ -100,16 +119,12 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
   made.make_verifier = [&maker](const DecisionMethod& asked, const NetworkForm& form) {
     return maker.make(asked, form);
   };
-  made.stop = calls.stop;
+  made.stop = stop_of(calls);
   made.progress = calls.progress;
   made.company = calls.company;
   if (TreeKeeper* const keeper = calls.keeper) {
     made.begin_tree = [keeper](SplitSearch& search) { keeper->begin(search); };
     made.save_tree = [keeper](const tree::TreeState& state) { keeper->save(state); };
-    made.stop = [&calls] {
-      system::throw_if_interrupted();
-      return calls.stop();
-    };
   }
   return made;
 }

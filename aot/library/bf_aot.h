@@ -386,7 +386,7 @@ struct VerifyOptions {
   /// Called now and then, on the thread that called verify(). What it throws is error BF3505.
   std::function<void(const Progress&)> progress;
 
-  /// Ends verify() with kUnknown: between boxes, not while a verifier is planned.
+  /// Ends verify() with kUnknown: between boxes, and between passes while a verifier is planned.
   std::stop_token stop;
 };
 

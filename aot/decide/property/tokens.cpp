@@ -293,21 +293,21 @@ Outcome TokenSearch::run() {
     outcome_.answer = Answer::kVerified;
     return std::move(outcome_);
   }
-  const system::Stopwatch planning;
-  verifier_ = calls_.make_verifier(method, {});
-  stopped_calls_.include(*verifier_.host);
-  outcome_.make_seconds = planning.seconds();
-  outcome_.methods.push_back(method);
-  const system::Stopwatch deciding;
-  stopped_calls_.run([this] {
+  const system::Stopwatch stopwatch;
+  stopped_calls_.run([&] {
+    verifier_ = calls_.make_verifier(method, {});
+    stopped_calls_.include(*verifier_.host);
+    outcome_.make_seconds = stopwatch.seconds();
+    outcome_.methods.push_back(method);
     for (std::size_t i = 0; i < outcome_.cases && !outcome_.witness && !outcome_.stopped; ++i)
       if (search_case(i)) ++outcome_.verified_cases;
   });
-  outcome_.branched.seconds = outcome_.decide_seconds = deciding.seconds();
+  outcome_.decide_seconds = stopwatch.seconds() - outcome_.make_seconds;
+  outcome_.branched.seconds = outcome_.decide_seconds;
   outcome_.answer = outcome_.witness                            ? Answer::kFalsified
                     : outcome_.verified_cases == outcome_.cases ? Answer::kVerified
                                                                 : Answer::kUnknown;
-  // A call that was stopped leaves its case open.
+  // A call that was stopped leaves its case open, and planning all of them.
   if (outcome_.answer == Answer::kUnknown && calls_.stop()) outcome_.stopped = true;
   return std::move(outcome_);
 }

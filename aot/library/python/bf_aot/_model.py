@@ -366,7 +366,7 @@ class Model:
         Raises:
             Error: BF34xx the property, BF3408 it is about another network; BF3022, BF3024 no
                 certificate is about this question; those of bounds(). An error is never a verdict.
-            KeyboardInterrupt: seen between boxes, not while a verifier is planned.
+            KeyboardInterrupt: seen between boxes, and between passes while a verifier is planned.
         """
         text, path = self._property(property)
         given = texts({"method": method, "semantics": semantics, "alpha": alpha, "jit": jit,
