@@ -119,7 +119,7 @@ class Certificates(Case):
                         tensor("w", (size, 1), numbers(rng, size))]
         network = write_model(self.work / "maxima.onnx", model("maxima", nodes, initializers, (1, 1, 3, 4), (1, 1)))
         verdicts = set()
-        for limit in (13, 1.5, 0.5):
+        for limit in (12, 1.5, 0.5):
             question = self.write("p.vnnlib", asserts(12, 1, f"(>= Y_0 {limit})"))
             code = self.run_json("verify", network, question, code=None)["verdict"]
             verdicts.add(code)
