@@ -9,13 +9,13 @@
 
 namespace bf_aot::decide {
 
-// What a decision is about: a network as it was imported, and what its files say about it.
+// A network that a decision is about, as it was imported, and what its files say about it.
 struct SubjectNetwork {
   Sampler sampler;
   ModelInfo info;
 };
 
-// What messages say about where models of networks are given.
+// Words of messages for where the models of networks are given.
 struct ModelWords {
   std::string where;  // "--network"
   std::function<std::string(const std::string& name)>

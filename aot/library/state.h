@@ -35,7 +35,7 @@ struct Model::State {
   std::string path = {};    // of the file; empty: read from memory
   // The tensor whose largest element the only output counts, as of ArgMax; empty: it does not.
   std::string chosen_by = {};
-  ModelCut cut = {};        // what of the file was read
+  ModelCut cut = {};  // what of the file was read
 };
 
 // Makes the interface's objects, whose constructors are private, and reads a Model's state.

@@ -67,6 +67,7 @@ order that depends on the processor: these are refused.
 | com.microsoft.QLinearAveragePool, QLinearConv, QLinearGlobalAveragePool | also with `channels_last` |
 | com.microsoft.QLinearConcat | |
 | com.microsoft.QLinearLeakyRelu, QLinearSigmoid, QLinearSoftmax | |
+| com.microsoft.RotaryEmbedding | constant positions |
 | com.microsoft.SkipLayerNormalization, SkipSimplifiedLayerNormalization | |
 | ai.onnx.ml.ArrayFeatureExtractor | constant indices |
 | ai.onnx.ml.Binarizer, Imputer | tensors never hold NaN, which is mostly what is replaced |

@@ -104,6 +104,18 @@ def group_query_attention():
             ([packed, None, None, None, None, *ends, *tables], {**named, "do_rotary": 1}, outputs)]
 
 
+def rotary_embedding():
+    flat, split, tables = X(real(2, 3, 16)), X(real(2, 2, 3, 8)), [C(real(6, 4)), C(real(6, 4))]
+    part, any_order = [C(real(6, 2)), C(real(6, 2))], C(np.array([[0, 5, 1], [3, 3, 2]], np.int64))
+    made = []
+    for interleaved in (0, 1):
+        named = {"interleaved": interleaved}
+        made += [([flat, C(np.array([2], np.int64)), *tables], named), ([flat, any_order, *tables], {**named, "num_heads": 2}),
+                 ([split, any_order, *tables], named),
+                 ([flat, any_order, *part], {**named, "num_heads": 2, "rotary_embedding_dim": 4})]
+    return made
+
+
 def quantised_attention():
     x, w, b, heads = X(q(2, 3, 4)), C(codes(4, 24)), C(real(24)), {"num_heads": 2}
     seen, zeros = C(np.array([[1, 1, 0], [1, 0, 0]], np.int32)), [u(120), C(np.int8(3))]
@@ -219,6 +231,7 @@ FORMS = {
     "com.microsoft.QLinearConv": qlinear_conv,
     "com.microsoft.QLinearGlobalAveragePool": pooled(),
     "com.microsoft.QuickGelu": lambda: [([X(real(2, 3))], {}), ([X(real(2, 3))], {"alpha": 0.7})],
+    "com.microsoft.RotaryEmbedding": rotary_embedding,
     "com.microsoft.SkipLayerNormalization": skip_layer_normalization,
     "com.microsoft.SkipSimplifiedLayerNormalization": skip_simplified,
     "ai.onnx.SimplifiedLayerNormalization": lambda: [([X(real(2, 3, 4)), C(real(4))], {}),

@@ -97,10 +97,8 @@ const IntegerTensor& NodeImport::integers(std::size_t i, std::string_view role) 
   const std::string way =
       scores.empty()
           ? "export with static shapes, simplify the model so that it is folded to a constant"
-          : fmt::format(
-                "it is chosen by '{}': ask about that tensor, and cut the network at it: "
-                "--output-tensor {}",
-                scores, scores);
+          : fmt::format("the inputs decide it by '{0}': ask about that tensor, --output-tensor {0}",
+                        scores);
   fail("BF1018", "",
        fmt::format("the {} '{}' is not a constant integer tensor", role, printable(input_name(i))),
        fmt::format("{}, or begin behind this node: --input-tensor {}", way, printable(name_)));

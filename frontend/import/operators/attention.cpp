@@ -395,6 +395,58 @@ void import_rotary_embedding(NodeImport& node) {
   node.emit(add_rotated(node, node.input(0), rotation, node.input(1), node.input(2)));
 }
 
+// That of com.microsoft: rows of tables of all positions, from the one of input 1 on or at those of
+// input 1.
+void import_rotary_embedding_of_runtime(NodeImport& node) {
+  const Shape shape = node.input_shape(0), angles = node.input_shape(2);
+  if (angles.size() != 2 || angles != node.input_shape(3) || angles[1] < 1)
+    fail("BF1014", "",
+         fmt::format("tables of shapes {} and {}", to_string(angles),
+                     to_string(node.input_shape(3))));
+  if (node.flag("is_packed_batching", false) || node.float_attribute("scale", 1) != 1)
+    fail("BF1026", "", "attribute 'is_packed_batching' or 'scale' is set",
+         "export the network without it");
+  const std::int64_t turning = 2 * angles[1];
+  const std::int64_t asked = node.int_attribute("rotary_embedding_dim", 0);
+  const std::int64_t given = node.int_attribute("num_heads", 0);
+  Heads x{};
+  if (shape.size() == 4) {
+    x = {shape[0], shape[1], shape[2], shape[3], false};
+  } else if (shape.size() == 3) {
+    const std::int64_t heads = given > 0 ? given : shape[2] / turning;
+    if (heads > 0 && shape[2] % heads == 0) x = {shape[0], heads, shape[1], shape[2] / heads, true};
+  }
+  if (x.width < turning || (asked != 0 && asked != turning) || (asked == 0 && x.width != turning) ||
+      (asked != 0 && given <= 0))
+    fail("BF1012", "",
+         fmt::format("attributes 'num_heads' {} and 'rotary_embedding_dim' {} for an input of "
+                     "shape {} and tables of shape {}",
+                     given, asked, to_string(shape), to_string(angles)));
+  std::vector<std::int64_t> positions = node.integers(1, "position_ids").data;
+  if (positions.size() == 1 && x.batch * x.length != 1) {
+    const std::int64_t first = positions[0];
+    positions.clear();
+    for (std::int64_t i = 0; i < x.batch * x.length; ++i) positions.push_back(i % x.length);
+    if (first < 0 || first > angles[0])
+      fail("BF1014", "", fmt::format("position {} of {}", first, angles[0]));
+    for (std::int64_t& each : positions) each += first;
+  }
+  if (static_cast<std::int64_t>(positions.size()) != x.batch * x.length)
+    fail("BF1014", "",
+         fmt::format("{} position_ids for an input of shape {}", positions.size(),
+                     to_string(shape)));
+  const auto angle_at = [&](std::int64_t b, std::int64_t s, std::int64_t pair) {
+    const std::int64_t row = positions[static_cast<std::size_t>(b * x.length + s)];
+    if (row < 0 || row >= angles[0])
+      fail("BF1014", "", fmt::format("position {} of {}", row, angles[0]));
+    return row * angles[1] + pair;
+  };
+  const auto at = [&](auto b, auto h, auto p, auto f) { return x.at(b, h, p, f); };
+  const Rotation rotation{x.batch, x.heads, x.length, at, turning, node.flag("interleaved", false),
+                          angle_at};
+  node.emit(add_rotated(node, node.input(0), rotation, node.input(2), node.input(3)));
+}
+
 }  // namespace
 
 OperatorRows attention_operators() {
@@ -412,6 +464,13 @@ OperatorRows attention_operators() {
        4,
        1,
        {"interleaved", "num_heads", "rotary_embedding_dim"}},
+      {"RotaryEmbedding",
+       import_rotary_embedding_of_runtime,
+       4,
+       4,
+       1,
+       {"interleaved", "is_packed_batching", "num_heads", "rotary_embedding_dim", "scale"},
+       kMicrosoft},
   };
   return kRows;
 }

@@ -345,6 +345,31 @@ TEST(ImportFused, GroupQueryAttentionIsRefused) {
   refused("q x k - - last total -> y", groups, "BF1014", "does not fit");
 }
 
+// Positions are counted from one, or given; some features may stay.
+TEST(ImportFused, RotaryEmbedding) {
+  const std::string declared =
+      input("x", {2, 3, 8}) + input("z", {2, 2, 3, 4}) + tensor("c", {6, 2}) + tensor("s", {6, 2}) +
+      tensor("d", {6, 1}) + tensor("t", {6, 1}) + whole("from", {1}, {2}, 7) +
+      whole("at", {2, 3}, {2, 3, 4, 2, 3, 4}, 7) + whole("any", {2, 3}, {0, 5, 1, 3, 3, 2}, 7);
+  const std::string heads = number("num_heads", 2);
+  for (const int interleaved : {0, 1}) {
+    const std::string more = number("interleaved", interleaved);
+    expect_same(declared, fused("RotaryEmbedding", "x from c s -> y", more),
+                node("RotaryEmbedding", "x c s at -> y", heads + more));
+    expect_same(declared, fused("RotaryEmbedding", "x any c s -> y", heads + more),
+                node("RotaryEmbedding", "x c s any -> y", heads + more));
+    expect_same(declared, fused("RotaryEmbedding", "z from c s -> y", more),
+                node("RotaryEmbedding", "z c s at -> y", more));
+    const std::string part = heads + more + number("rotary_embedding_dim", 2);
+    expect_same(declared, fused("RotaryEmbedding", "x any d t -> y", part),
+                node("RotaryEmbedding", "x d t any -> y", part));
+  }
+  expect_refused(declared + fused("RotaryEmbedding", "x any d t -> y", heads), "BF1012",
+                 "rotary_embedding_dim");
+  expect_refused(declared + fused("RotaryEmbedding", "x any c s -> y", real("scale", 2)), "BF1026",
+                 "scale");
+}
+
 // As Attention on the real numbers of the codes.
 TEST(ImportFused, QuantisedAttention) {
   const std::string declared =
