@@ -1,11 +1,11 @@
 // How the time to answer one question falls with the threads that share its work. One thread does
 // the work and records the time of each piece that threads may share; a replay adds up what 2, 4, 8
 // and 16 threads would take. It leaves out the caches and the memory that threads share, and the
-// time to wake them: a limit from below, which --measure compares with this machine.
+// time to wake them: a limit from below. Numbers of threads behind the seconds are measured beside
+// it.
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -118,17 +118,14 @@ void print(const engine::Recording& recording, double seconds) {
 }
 
 int run(int argc, char** argv) {
-  Question question;
-  std::vector<std::size_t> measured;
-  CLI::App app{"Replays the work of one question by 2, 4, 8 and 16 threads."};
-  app.add_option("MODEL", question.model)->required();
-  app.add_option("PROPERTY", question.property)->required();
-  app.add_option("--timeout", question.timeout, "seconds to answer");
-  app.add_option("--measure", measured, "threads by which it is answered, too, as 1,2")
-      ->delimiter(',');
-  CLI11_PARSE(app, argc, argv);
-  for (const std::size_t threads : measured)
-    answer(fmt::format("measured, {:>2} threads", threads).c_str(), question, threads);
+  if (argc < 3) {
+    fmt::print(stderr, "Usage: {} MODEL PROPERTY [SECONDS [THREADS...]]\n", argv[0]);
+    return 2;
+  }
+  Question question{argv[1], argv[2]};
+  if (argc > 3) question.timeout = std::stod(argv[3]);
+  for (int i = 4; i < argc; ++i)
+    answer(fmt::format("measured, {:>2} threads", argv[i]).c_str(), question, std::stoul(argv[i]));
   const engine::Recording recording(kThreads.back());
   const double seconds = answer("recorded             ", question, kThreads.back());
   print(recording, seconds);

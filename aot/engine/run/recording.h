@@ -50,8 +50,8 @@ struct RecordedNode {
 
 class Recording {
  public:
-  // From now on, until it is destroyed, the pool has so many workers by name, and the caller's
-  // thread does the work of all. One at a time, made where no thread works; with one thread.
+  // While it lives, the pool has so many workers by name, and the thread that calls does the work
+  // of all. There may be one at a time. No other thread may work when it is made.
   explicit Recording(std::size_t workers);
   ~Recording();
   Recording(const Recording&) = delete;
@@ -80,7 +80,7 @@ class Recording {
 // the work by all threads and of the longest piece, whose rounds all threads share.
 double replayed_seconds(const Round& round, std::size_t threads);
 double replayed_seconds(const Piece& piece, std::size_t threads);
-// The same of a turn: of the nodes whose parents are done, the newest is begun first.
+// Returns the same of a turn: of the nodes whose parents are done, the newest is begun first.
 double replayed_seconds(const std::vector<RecordedNode>& turn, std::size_t threads);
 
 // The recording of this process, or null.
