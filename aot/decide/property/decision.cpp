@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/decide.h"
+#include "aot/decide/tree/shared_stop.h"
 #include "aot/engine/run/pool.h"
 #include "aot/engine/run/recording.h"
 #include "aot/engine/verifier/make_verifier.h"
@@ -390,20 +389,14 @@ class Decision {
     while (searchers_.size() < workers) add_searcher();
     std::vector<std::optional<Witness>> found(workers);
     std::mutex proving;
-    std::atomic<bool> over = false;
+    tree::SharedStop stopped(calls_.stop);
     const PointCheck prove = [&](std::size_t property_case, const std::vector<double>& x) {
       const std::scoped_lock lock(proving);
       return check_.prove(property_case, x);
     };
-    const auto is_caller = [caller = std::this_thread::get_id()] {
-      return std::this_thread::get_id() == caller;
-    };
-    const auto stop = [&] {
-      if (!over && is_caller() && calls_.stop()) over = true;
-      return over.load();
-    };
+    const auto stop = [&] { return stopped(); };
     const CaseProgress progress = [&](std::size_t done, std::size_t count) {
-      if (is_caller()) case_progress(DecisionPhase::kSearch)(done, count);
+      if (stopped.is_asking_thread()) case_progress(DecisionPhase::kSearch)(done, count);
     };
     const auto seek = [&](std::size_t i, std::size_t) {
       const double left = seconds - deciding.seconds();
@@ -412,7 +405,7 @@ class Decision {
                               searchers_[i].gradients.get()};
       const engine::HostVerifier& host = i == 0 ? *made_.host : *searchers_[i].host;
       found[i] = falsify(evaluation(host), property_, cases_, prove, left, stop, progress, start);
-      if (found[i]) over = true;
+      if (found[i]) stopped.set();
     };
     engine::RoundRecorder round(engine::RoundKind::kSearch);
     round.time([&] { engine::share(workers, workers, seek, stop); });

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "aot/decide/tree/shared_stop.h"
 #include "aot/engine/run/pool.h"
 #include "aot/engine/run/recording.h"
 #include "aot/system/progress.h"
@@ -443,11 +444,8 @@ bool TreeSearch::expand_roots(TreeState& state, std::span<const std::uint32_t> r
       nodes.push_back(node);
   const system::Stopwatch stopwatch;
   std::vector<std::optional<Expansion>> made(nodes.size());
-  std::atomic<bool> over = false;
-  const auto goes_on = [&, caller = std::this_thread::get_id()] {
-    if (!over && std::this_thread::get_id() == caller && calls.stop()) over = true;
-    return !over;
-  };
+  SharedStop stopped(calls.stop);
+  const auto goes_on = [&] { return !stopped(); };
   const auto expand = [&](std::size_t i, std::size_t thread) {
     if (!goes_on() || stopwatch.seconds() >= limits.seconds) return;
     if (workers_[thread] == nullptr) workers_[thread] = factory_(thread);
@@ -458,7 +456,7 @@ bool TreeSearch::expand_roots(TreeState& state, std::span<const std::uint32_t> r
       worker.expand({&nodes[i], 1}, expansions);
       made[i] = std::move(expansions.at(0));
     } catch (const Abandoned&) {
-      BF_CHECK(over);
+      BF_CHECK(stopped.is_set());
     }
   };
   engine::share(workers_.size(), nodes.size(), expand, goes_on);

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "aot/decide/tree/shared_stop.h"
 #include "aot/engine/run/recording.h"
 #include "tests/unit/aot/decide/tree/made_tree.h"
 
@@ -229,6 +230,24 @@ TEST(TreeSearch, RootsThatAreExpandedAreStopped) {
     EXPECT_THROW(search.expand_roots(state, roots, {}, calls), std::logic_error);
     EXPECT_EQ(state, before);
   }
+}
+
+TEST(TreeSearch, AStopThatThrowsIsAStopForAllThreads) {
+  std::atomic<bool> asked = false;
+  SharedStop stop([&]() -> bool {
+    asked = true;
+    throw std::logic_error("enough");
+  });
+  std::thread([&] { EXPECT_FALSE(stop()); }).join();
+  EXPECT_FALSE(asked);
+  EXPECT_THROW(stop(), std::logic_error);
+  EXPECT_TRUE(stop.is_set());
+  EXPECT_TRUE(stop());  // and is not asked again
+  std::thread([&] { EXPECT_TRUE(stop()); }).join();
+  SharedStop never([] { return false; });
+  EXPECT_FALSE(never());
+  never.set();
+  EXPECT_TRUE(never());
 }
 
 TEST(TreeSearch, EndsWithItsTimeAndItsMemory) {
