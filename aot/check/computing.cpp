@@ -108,7 +108,7 @@ Value scaled(Builder& builder, const Value& x, const Value& factor) {
   return rows.finish(shape);
 }
 
-// The same as elements, where it is constant.
+// Elements of the values of a tensor, also of those that are numbers.
 Value computed(Builder& builder, const Value& x) {
   return {x.shape, false, false, {}, builder.elements_of(x)};
 }
@@ -122,8 +122,8 @@ Value sigmoid(Builder& builder, const Value& x) {
 
 // 2 sigmoid(2 x) - 1.
 Value tanh(const Operands& o) {
-  const Value zero = constant_of({}, {0}), one = constant_of({}, {-1});
-  return sum(o.builder, one, sigmoid(o.builder, sum(o.builder, zero, o.in(0), 2)), 2);
+  const Value zero = constant_of({}, {0}), minus_one = constant_of({}, {-1});
+  return sum(o.builder, minus_one, sigmoid(o.builder, sum(o.builder, zero, o.in(0), 2)), 2);
 }
 
 // max(x, 0).

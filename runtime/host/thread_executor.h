@@ -20,9 +20,9 @@ namespace bf::host {
 ///     NAME_bounds_parallel(lower, upper, out_lower, out_upper, workspace, bytes, threads.get());
 ///
 /// One object serves any number of callers, and jobs that call it in their turn: their runs share
-/// the threads, the newest first. Whoever calls does jobs of its own run until none is left, so
-/// that no run waits for another. The destructor waits for its threads; no call may be running
-/// then.
+/// the threads, the newest first. A caller does jobs of its own run until all are taken, so
+/// threads that are busy hold no run up. The destructor waits for its threads; no call may be
+/// running then.
 class ThreadExecutor {
  public:
   /// workers = 0: as many as the machine runs at the same time. Throws what std::thread throws.

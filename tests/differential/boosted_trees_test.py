@@ -28,13 +28,10 @@ import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 import onnxmltools  # noqa: E402
 from onnxmltools.convert.common.data_types import FloatTensorType  # noqa: E402
+from tabular import FEATURES, Rows  # noqa: E402
 
-FEATURES = 4
-RANDOM = np.random.default_rng(3)
-INPUTS = RANDOM.uniform(-1, 1, (400, FEATURES)).astype(np.float32)
-NUMBERS = np.sin(3 * INPUTS[:, 0]) + INPUTS[:, 1] * INPUTS[:, 2]
-TWO = (NUMBERS > 0).astype(int)
-THREE = np.digitize(NUMBERS, (-0.5, 0.5))
+ROWS = Rows(400)
+RANDOM, INPUTS, NUMBERS, TWO, THREE = ROWS.random, ROWS.inputs, ROWS.numbers, ROWS.two, ROWS.three
 RADII = (0, 0, 0.01, 0.1, 0.3, 1)
 
 

@@ -23,13 +23,10 @@ for package in ("sklearn", "skl2onnx"):
 import numpy as np  # noqa: E402
 from skl2onnx import to_onnx  # noqa: E402
 from sklearn import ensemble, linear_model, neural_network, svm, tree  # noqa: E402
+from tabular import FEATURES, Rows  # noqa: E402
 
-FEATURES = 4
-RANDOM = np.random.default_rng(3)
-INPUTS = RANDOM.uniform(-1, 1, (200, FEATURES)).astype(np.float32)
-NUMBERS = np.sin(3 * INPUTS[:, 0]) + INPUTS[:, 1] * INPUTS[:, 2]
-TWO = (NUMBERS > 0).astype(int)
-THREE = np.digitize(NUMBERS, (-0.5, 0.5))
+ROWS = Rows(200)
+RANDOM, INPUTS, NUMBERS, TWO, THREE = ROWS.random, ROWS.inputs, ROWS.numbers, ROWS.two, ROWS.three
 
 # Model, what it learns, and its scores as the exported model has them.
 MODELS = [

@@ -109,7 +109,7 @@ std::vector<bool> hidden_behind(const Shape& scores) {
   return hidden;
 }
 
-// What scores are changed by.
+// Changes of the scores, products of queries and keys, before Softmax.
 struct Scoring {
   std::optional<std::size_t> mask, bias;  // inputs
   bool causal = false;
@@ -218,7 +218,7 @@ void import_fused_attention(NodeImport& node) {
   emit_attended(node, of, {3, 5, node.flag("unidirectional", false)});
 }
 
-// As Attention, on the real numbers that input and weights stand for.
+// QAttention is Attention on the real numbers that the codes of input and weights stand for.
 void import_quantised_attention(NodeImport& node) {
   need_no_past(node, {8});
   need_plain_products(node);

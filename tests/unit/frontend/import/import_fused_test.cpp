@@ -370,7 +370,7 @@ TEST(ImportFused, RotaryEmbedding) {
                  "scale");
 }
 
-// As Attention on the real numbers of the codes.
+// QAttention is Attention on the real numbers that its codes stand for.
 TEST(ImportFused, QuantisedAttention) {
   const std::string declared =
       input("x", {2, 3, 4}) + "initializer { name: \"sx\" data_type: 1 float_data: 0.125 }" +

@@ -9,6 +9,7 @@
 
 #include "frontend/evaluate/evaluate_exact.h"
 #include "tests/seed.h"
+#include "tests/unit/aot/decide/property/engine_request.h"
 #include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot::decide {
@@ -76,13 +77,8 @@ Compared random_comparison(unsigned seed, Form form, const CompareSettings& sett
                 compared_network(near_to(random, weights), form),
                 {}};
   const ModelInfo info;
-  Request request;
-  request.jobs = 1;
-  request.compile.planner.lowering = Lowering::kPrebuilt;
-  request.compile.planner.target = find_target("host");
-  request.compile.planner.profile = host_profile();
   made.comparison = compare(pair_of(made.first, info, made.second, info), {{-1, -1}, {1, 1}},
-                            request, settings, {});
+                            engine_request(), settings, {});
   return made;
 }
 

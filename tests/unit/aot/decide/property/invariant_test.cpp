@@ -9,6 +9,7 @@
 #include "frontend/evaluate/evaluate_exact.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 #include "tests/seed.h"
+#include "tests/unit/aot/decide/property/engine_request.h"
 #include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot::decide {
@@ -45,11 +46,7 @@ TEST(InvariantRandom, NoStepLeaves) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     const Graph step = random_step(random);
-    Request request;
-    request.jobs = 1;
-    request.compile.planner.lowering = Lowering::kPrebuilt;
-    request.compile.planner.target = find_target("host");
-    request.compile.planner.profile = host_profile();
+    const Request request = engine_request();
     InvariantSettings settings;
     settings.seconds = 1;
     settings.shrink_seconds = 0.1;

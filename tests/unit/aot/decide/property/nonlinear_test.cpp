@@ -15,6 +15,7 @@
 #include "frontend/graph/merge_graphs.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 #include "tests/support/random_formulas.h"
+#include "tests/unit/aot/decide/property/engine_request.h"
 #include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot::decide {
@@ -73,13 +74,9 @@ std::optional<Property> read_small_property(const std::string& text) {
 }
 
 Request quick_request(double branch_seconds = 0.5) {
-  Request request;
+  Request request = engine_request();
   request.search_seconds = 0.1;
   request.branch_seconds = branch_seconds;
-  request.jobs = 1;
-  request.compile.planner.lowering = Lowering::kPrebuilt;
-  request.compile.planner.target = find_target("host");
-  request.compile.planner.profile = host_profile();
   return request;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/property/vnnlib/vnnlib.h"
+#include "tests/unit/aot/decide/property/engine_request.h"
 #include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot::decide {
@@ -17,15 +18,6 @@ Graph sum_of_relus() {
   const std::vector<double> eye = {1, 0, 0, 1};
   const ValueId h = b.relu(b.add(testing::affine(2, 2, eye, {0, 0}), {b.x()}, {2}));
   return b.outputs({b.add(testing::affine(1, 2, {1, 1}, {0}), {h}, {1})});
-}
-
-Request request_of_engine() {
-  Request request;
-  request.jobs = 1;
-  request.compile.planner.lowering = Lowering::kPrebuilt;
-  request.compile.planner.target = find_target("host");
-  request.compile.planner.profile = host_profile();
-  return request;
 }
 
 Property above(const char* limit) {
@@ -47,13 +39,13 @@ TEST(Request, AStopEndsPlanning) {
     calls.before_plan = [&](const DecisionMethod&) { planning = true; };
     calls.after_plan = [&](const DecisionMethod&, double) { ++planned; };
     calls.stop = [&] { return planning && asked++ >= patience; };
-    const Outcome outcome = decide(network, {}, property, request_of_engine(), calls);
+    const Outcome outcome = decide(network, {}, property, engine_request(), calls);
     EXPECT_EQ(outcome.answer, Answer::kUnknown);
     EXPECT_TRUE(outcome.stopped);
     EXPECT_TRUE(planning);
     EXPECT_EQ(planned, 0) << patience;
   }
-  EXPECT_EQ(decide(network, {}, property, request_of_engine(), {}).answer, Answer::kVerified);
+  EXPECT_EQ(decide(network, {}, property, engine_request(), {}).answer, Answer::kVerified);
 }
 
 // A stop that throws, as an interrupted program's does, ends planning by that.
@@ -67,7 +59,7 @@ TEST(Request, WhatAStopThrowsEndsPlanning) {
     if (planning) throw Thrown();
     return false;
   };
-  EXPECT_THROW(decide(Sampler(sum_of_relus()), {}, property, request_of_engine(), calls), Thrown);
+  EXPECT_THROW(decide(Sampler(sum_of_relus()), {}, property, engine_request(), calls), Thrown);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST(Recording, OneThreadDoesThePiecesOfAll) {
   share(16, 100, [&](std::size_t, std::size_t worker) {
     EXPECT_EQ(worker, 0u);
     threads.insert(std::this_thread::get_id());
-    // What a piece shares in its turn belongs to it.
+    // A call within a piece makes a round of that piece.
     share(16, 3, [](std::size_t, std::size_t) {});
   });
   EXPECT_EQ(threads, std::set{std::this_thread::get_id()});
