@@ -383,11 +383,11 @@ class Property:
             elif command == "declare-network":
                 expect(not self.numbers, "several networks are not in the checker's grammar")
                 for kind, name, element, shape in rest[1:]:
-                    expect(kind in ("declare-input", "declare-output") and element == "Real", "not in the grammar")
-                    extents = [int(x) for x in shape.strip("[]").split(",") if x]
+                    extents = [int(x) for x in shape.strip("[]").split(",") if x.isdecimal()]
+                    expect(kind in ("declare-input", "declare-output") and element == "Real" and math.prod(extents) <= 2**20
+                           and shape == "[" + ",".join(map(str, extents)) + "]", "not in the grammar")
                     for index in itertools.product(*map(range, extents)):
-                        at = "[" + ",".join(map(str, index)) + "]" if extents else ""
-                        self.declare(name + at, kind == "declare-input")
+                        self.declare(name + (f"[{','.join(map(str, index))}]" if extents else ""), kind == "declare-input")
             elif command == "assert":
                 asserts.append(rest[0])
             else:

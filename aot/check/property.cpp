@@ -8,6 +8,7 @@
 namespace bf_check {
 namespace {
 
+constexpr u32 kMostVariables = 1u << 20;  // of inputs, or of outputs: each has a name
 constexpr std::size_t kMostClauses = 1u << 16;
 constexpr int kDeepest = 200;
 
@@ -125,7 +126,7 @@ class Parser {
 
   void declare(const std::string& name, bool input) {
     u32& count = input ? property_.inputs : property_.outputs;
-    if (!variables_.emplace(name, std::make_pair(input, count)).second || ++count > 1 << 24)
+    if (!variables_.emplace(name, std::make_pair(input, count)).second || ++count > kMostVariables)
       refuse("the property declares a name twice, or too much");
   }
 
@@ -151,7 +152,7 @@ class Parser {
     for (std::size_t i = 1, next = 0; i <= end && shape != "[]"; i = next + 1) {
       next = std::min(shape.find(',', i), end);
       const Rat extent = from_decimal(shape.substr(i, next - i));
-      if (extent.get_den() != 1 || extent < 0 || extent * names.size() > 1 << 24)
+      if (extent.get_den() != 1 || extent < 0 || extent * names.size() > kMostVariables)
         refuse("a shape of the property is not in the grammar");
       std::vector<std::string> longer;
       for (const std::string& each : names)

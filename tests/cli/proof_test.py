@@ -349,6 +349,15 @@ class Records(Case):
         path.write_bytes(self.header(question, **header) + bytes(records))
         self.assertEqual(check((self.network, question, path), code), code, records)
 
+    def test_shapes_of_a_property_are_checked_before_their_elements_are_named(self):
+        records = [HALVE, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 0]
+        for shape, code in (("[1,2]", 0), ("[1,2,]", 1), ("[1 2]", 1), ("[1,-2]", 1), ("[1,4096,4096]", 1),
+                            ("[1,99999999999999999999]", 1)):
+            with self.subTest(shape=shape):
+                self.checked(self.write("p.vnnlib", f"""(vnnlib-version <2.0>)
+                    (declare-network f (declare-input X Real {shape}) (declare-output Y Real [1,1]))
+                    (assert (and (<= -1 X[0,0] 1) (<= -1 X[0,1] 1) (>= Y[0,0] 2.75)))"""), records, code)
+
     def test_what_is_not_the_network_of_the_table_is_refused(self):
         """Operators that train by default, operands beyond an operator's, names of an input and an output."""
         question = self.question("(>= Y_0 2.75)")
