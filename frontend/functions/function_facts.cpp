@@ -198,6 +198,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
 
     {.kind = kSign,
      .name = "sign",
+     .values = {-1, 1},
      .from = {"Sign", {}, {}},
      .value = [](F, double x) -> double { return x > 0   ? 1
                                                  : x < 0 ? -1
@@ -211,6 +212,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .float32 = {float32::exact, one}},
     {.kind = kStep,
      .name = "step",
+     .values = {0, 1},
      .value = [](F, double x) -> double { return x > 0 ? 1 : 0; },
      .rational = [](F, Q x) -> mpq_class { return x > 0 ? 1 : 0; },
      .domain = everywhere,
@@ -221,6 +223,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .float32 = {float32::exact, one}},
     {.kind = kStepAt,
      .name = "step_at",
+     .values = {0, 1},
      .value = [](F, double x) -> double { return x >= 0 ? 1 : 0; },
      .rational = [](F, Q x) -> mpq_class { return x >= 0 ? 1 : 0; },
      .domain = everywhere,
@@ -278,6 +281,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .sample = {-4, 4, 0.5, -3, 5}},
     {.kind = kIsZero,
      .name = "is_zero",
+     .values = {0, 1},
      .value = [](F, double x) -> double { return x == 0 ? 1 : 0; },
      .rational = [](F, Q x) -> mpq_class { return x == 0 ? 1 : 0; },
      .domain = everywhere,
@@ -679,6 +683,17 @@ const FunctionFacts& facts_of(FunctionKind kind) {
 
 std::span<const FunctionFacts> function_facts() {
   return kFacts;
+}
+
+bool rises_strictly(const Function& function) {
+  const FunctionFacts& facts = facts_of(function.kind);
+  const FunctionDomain domain = facts.domain(function);
+  const bool everywhere =
+      domain.low == -INFINITY && domain.high == INFINITY && domain.zero && !domain.poles;
+  const bool zero_parameter =
+      (facts.parameters > 0 && function.a == 0) || (facts.parameters > 1 && function.b == 0);
+  return facts.strict && facts.monotony(function) == Monotony::kRises && everywhere &&
+         !zero_parameter;
 }
 
 const FunctionFacts* facts_of_operator(std::string_view op_type) {

@@ -143,6 +143,9 @@ inline double poles_below(const mpq_class& x) {
 
 }  // namespace internal
 
+// f(x) < f(y) for all reals x < y.
+bool rises_strictly(const Function& function);
+
 // Steps without end: floor, ceiling, rounding.
 inline bool is_staircase(FunctionKind kind) {
   const Breaks breaks = facts_of(kind).breaks;

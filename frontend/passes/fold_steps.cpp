@@ -36,6 +36,7 @@ bool is_multiple_of(FunctionKind kind, const Values& values) {
 struct Folded {
   ValueId x;
   Function function;
+  std::optional<ValueId> made;  // where the graph has that function of x already
   Scale scale;
   Origin origin;
 };
@@ -70,11 +71,13 @@ class StepFolder {
         values[i].at(k) = evaluate(*last, x);
       }
     for (const FunctionKind kind :
-         {FunctionKind::kStep, FunctionKind::kStepAt, FunctionKind::kSign}) {
+         {first->kind, FunctionKind::kStep, FunctionKind::kStepAt, FunctionKind::kSign}) {
+      if (kind == FunctionKind::kIsZero) continue;
       if (!std::ranges::all_of(values, [&](const Values& of) { return is_multiple_of(kind, of); }))
         continue;
       Folded made{inner->inputs[0],
                   {kind},
+                  kind == first->kind ? std::optional(inner->output) : std::nullopt,
                   {filled({count}, 0), filled({count}, 0)},
                   join_origins(inner->origin, origin)};
       const bool is_sign = kind == FunctionKind::kSign;
@@ -106,10 +109,12 @@ bool fold_once(Graph& graph) {
     if (!found[i]) continue;
     const ValueId output = graph.nodes[i].output;
     const Value value = graph.value(output);
-    const ValueId step = graph.add_value(value.name + "/step", value.shape);
     const Origin origin = found[i]->origin;
-    replacements[i] = {{Unary{found[i]->function}, {found[i]->x}, step, origin},
-                       {std::move(found[i]->scale), {step}, output, origin}};
+    const ValueId step =
+        found[i]->made ? *found[i]->made : graph.add_value(value.name + "/step", value.shape);
+    if (!found[i]->made)
+      replacements[i].push_back({Unary{found[i]->function}, {found[i]->x}, step, origin});
+    replacements[i].push_back({std::move(found[i]->scale), {step}, output, origin});
   }
   const bool changed =
       std::ranges::any_of(found, [](const auto& each) { return each.has_value(); });

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -20,22 +19,6 @@ struct Ordered {
   bool turned = false;
   bool left_out = false;  // a function lies between
 };
-
-bool is_everywhere(const FunctionDomain& domain) {
-  return domain.low == -std::numeric_limits<double>::infinity() &&
-         domain.high == std::numeric_limits<double>::infinity() && domain.zero && !domain.poles;
-}
-
-bool has_zero_parameter(const Function& function, int parameters) {
-  return (parameters > 0 && function.a == 0) || (parameters > 1 && function.b == 0);
-}
-
-// f(x) < f(y) for all x < y.
-bool rises_strictly(const Function& function) {
-  const FunctionFacts& facts = facts_of(function.kind);
-  return facts.strict && facts.monotony(function) == Monotony::kRises &&
-         is_everywhere(facts.domain(function)) && !has_zero_parameter(function, facts.parameters);
-}
 
 class OrderFinder {
  public:

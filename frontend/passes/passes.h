@@ -144,6 +144,21 @@ bool fold_relu_pairs(Graph& graph);
 // Rounding: none; values are -1, 0 and 1, scales exact.
 void fold_steps(Graph& graph);
 
+// Comparisons take place before the functions that keep order: of two elements of a softmax, those
+// that it reads.
+//   p = sigmoid x;  d = sparse_affine p {rows p_i - p_j};  y = step_at d
+//     ->   d = sparse_affine x {rows x_i - x_j};  y = step_at d
+// Rounding: none.
+void compare_arguments(Graph& graph);
+
+// What is compared for equality with a tensor of limited reach need not be known beyond that reach,
+// so that sums of integers are below 2^53. Where n = floor x, ceil x or round x, or floor of what
+// is above 0 and ceil of what is below it, as a conversion to integers:
+//   n = floor x;  d = add u, n;  y = is_zero d, u in [-1, 0]
+//     ->   t = clip x {-1, 2};  n = floor t;  d = add u, n;  y = is_zero d
+// Rounding: none.
+void limit_equalities(Graph& graph);
+
 // Rounding to a grid, its limits, and limits before and behind it become one function. Rounding to
 // the grid that a number is on goes.
 //   r = relu x;  y = quantise(0.5, -128, 127) r   ->   y = quantise(0.5, 0, 127) x

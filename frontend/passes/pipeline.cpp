@@ -171,6 +171,15 @@ constexpr Pass kPasses[] = {
      "compute equal results once",
      without_options<remove_duplicates>,
      {.of = PassTraits::Of::kReal}},
+    // Both run before scales and maps leave their places.
+    {"compare-arguments",
+     "compare what softmax and other functions that keep order read",
+     without_options<compare_arguments>,
+     {.of = PassTraits::Of::kReal}},
+    {"limit-equalities",
+     "limit integers that are compared with a tensor of limited reach",
+     without_options<limit_equalities>,
+     {.of = PassTraits::Of::kReal}},
     // It runs before log(1 + exp x) becomes a function.
     {"log-sum-exp",
      "write logarithms of sums of powers by log-softmax",
@@ -216,6 +225,11 @@ constexpr Pass kPasses[] = {
     // It runs before the specification gives the last layers a second reader, so that the graph
     // with a folded specification is as tight as the one without.
     {"settle", "repeat those that enable each other until nothing changes", settle},
+    // It runs again because maps between two steps may be gone now.
+    {"fold-steps",
+     "make one function of a sign of a sign",
+     without_options<fold_steps>,
+     {.of = PassTraits::Of::kReal}},
     {"float32-reach",
      "find the inputs for which float32 evaluation cannot overflow",
      without_options<find_float32_reach>,

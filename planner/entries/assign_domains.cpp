@@ -1,19 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "frontend/diagnostic.h"
+#include "frontend/functions/function_facts.h"
 #include "planner/entries/build_entries.h"
 
 namespace bf_aot {
 namespace {
-
-// Products and maxima relax on the boxes of what they read.
-bool feeds_nonlinear(const Plan& plan, LayerId index) {
-  return std::ranges::any_of(plan.layers, [&](const Layer& reader) {
-    return !reader.is_affine() && std::ranges::count(inputs_of(reader), index) > 0;
-  });
-}
 
 bool reads_inputs_once(const Layer& layer) {
   const std::vector<LayerId> inputs = inputs_of(layer);
@@ -36,6 +32,62 @@ bool is_of_one_hot(const Plan& plan, const Layer& layer) {
   return plan.one_hot.size > 0 && reads_inputs_once(layer);
 }
 
+// Returns true if each row of a layer without activation reads one number at most, as far as its
+// maps say.
+bool reads_one_number_a_row(const Layer& layer) {
+  if (layer.terms.size() != 1 || layer.relu || layer.function) return false;
+  if (layer.kind != LayerKind::kSum && layer.kind != LayerKind::kMax) return false;
+  const Term& term = layer.terms[0];
+  return std::holds_alternative<GatherMap>(term.map) ||
+         (std::holds_alternative<SparseMap>(term.map) && term.row_entries == 1);
+}
+
+bool takes_steps(const Function& function) {
+  return facts_of(function.kind).integers || is_staircase(function.kind);
+}
+
+// Returns true if the layer is made of single values of step functions, whose arguments have
+// backward bounds wherever a value is not known. A row's backward bound is a value of a plane of
+// its step at an end of that argument, so that it is no closer than the interval.
+bool copies_steps(const Plan& plan, const Layer& layer) {
+  if (!reads_one_number_a_row(layer)) return false;
+  const LayerId input = layer.terms[0].input;
+  if (input < 0) return false;
+  const Layer& maker = plan.layer(input);
+  if (!maker.function) return copies_steps(plan, maker);
+  return takes_steps(*maker.function) && plan.domain(input).domain != Domain::kInterval;
+}
+
+// Returns true if the layer's function is the first one on its paths that takes steps, and behind
+// it come sums, maxima and steps alone. Lines say little about a step, so that outputs are as good
+// as the steps that are decided, whatever slopes their own rows choose.
+bool takes_first_steps(const Plan& plan, LayerId index) {
+  const auto takes = [](const Layer& layer) {
+    return layer.function && takes_steps(*layer.function);
+  };
+  if (!takes(plan.layer(index))) return false;
+  PerLayer<bool> below(plan.layers.size(), false), behind(plan.layers.size(), false);
+  below[index] = true;
+  for (const LayerId i : layer_range(0, index.next()).reversed()) {
+    if (!below[i]) continue;
+    if (i != index && takes(plan.layer(i))) return false;
+    for (const LayerId input : inputs_of(plan.layer(i)))
+      if (input >= 0) below[input] = true;
+  }
+  behind[index] = true;
+  for (const LayerId i : plan.layer_ids()) {
+    const Layer& layer = plan.layer(i);
+    if (i <= index || std::ranges::none_of(inputs_of(layer), [&](LayerId input) {
+          return input >= 0 && behind[input];
+        }))
+      continue;
+    behind[i] = true;
+    const bool bends = layer.relu || (layer.function && !takes(layer));
+    if (bends || !(layer.is_affine() || layer.kind == LayerKind::kMax)) return false;
+  }
+  return true;
+}
+
 DomainChoice interval(LayerId index, const char* reason) {
   return {index, Domain::kInterval, true, reason, 0};
 }
@@ -52,6 +104,38 @@ void check_forward(const Layer& layer) {
        "--method crown-ibp or crown bounds all layers");
 }
 
+// The layer whose rows an output's are, in another order, as those of DepthToSpace behind a
+// convolution: what each of at least half of them is copied from, once. It is bounded in its place,
+// where windows follow from its own neurons (row_images.h).
+std::optional<LayerId> copied_rows(const Plan& plan, LayerId output) {
+  const Layer& layer = plan.layer(output);
+  if (!plan.is_head(output) || layer.kind != LayerKind::kSum || layer.terms.size() != 1 ||
+      layer.relu || layer.function ||
+      std::ranges::any_of(layer.bias, [](double b) { return b != 0; }))
+    return std::nullopt;
+  const Term& term = layer.terms[0];
+  const auto* const gather = std::get_if<GatherMap>(&term.map);
+  if (gather == nullptr || gather->source.empty() || term.input < 0) return std::nullopt;
+  const Layer& maker = plan.layer(term.input);
+  if (!maker.is_affine() || maker.relu || maker.function || plan.is_head(term.input) ||
+      layer.out < maker.out / 2 || std::ranges::none_of(maker.terms, [](const Term& of) {
+        return std::holds_alternative<ConvMap>(of.map);
+      }))
+    return std::nullopt;
+  std::vector<bool> read(static_cast<std::size_t>(maker.out), false);
+  for (const std::int32_t source : gather->source) {
+    if (source < 0 || read[static_cast<std::size_t>(source)]) return std::nullopt;
+    read[static_cast<std::size_t>(source)] = true;
+  }
+  return term.input;
+}
+
+bool has_copied_rows(const Plan& plan, LayerId index) {
+  for (const LayerId output : plan.layer_ids())
+    if (copied_rows(plan, output) == index) return true;
+  return false;
+}
+
 DomainChoice choose(const Plan& plan, LayerId index) {
   const Layer& layer = plan.layer(index);
   if (plan.config.method == Method::kForward) {
@@ -59,7 +143,8 @@ DomainChoice choose(const Plan& plan, LayerId index) {
     if (is_exact(plan, layer)) return interval(index, "affine in the box: the interval is exact");
     return {index, Domain::kForward, false, "lines that go forward, and intervals", 0};
   }
-  const bool head = plan.is_head(index);
+  const bool head =
+      (plan.is_head(index) && !copied_rows(plan, index)) || has_copied_rows(plan, index);
   if (!layer.is_affine()) return interval(index, "its box follows from its operands'");
   const bool active = layer.relu || layer.function;
   const bool factor = !active && feeds_nonlinear(plan, index);
@@ -81,10 +166,13 @@ DomainChoice choose(const Plan& plan, LayerId index) {
       break;
   }
   if (is_exact(plan, layer)) return interval(index, "affine in the box: the interval is exact");
+  if (!head && !is_of_one_hot(plan, layer) && copies_steps(plan, layer))
+    return interval(index, "copies of steps: backward bounds are not closer");
   const bool optimised = plan.config.method == Method::kAlphaCrown && has_slopes(plan, index);
   if (optimised && head)
     return {index, Domain::kOptimised, false, "lines chosen for each of its rows", 0};
-  if (optimised && active && plan.config.alpha == AlphaRows::kAll)
+  if (optimised && active &&
+      (plan.config.alpha == AlphaRows::kAll || takes_first_steps(plan, index)))
     return {index, Domain::kOptimised, true,
             layer.relu ? "lines chosen for each of its unstable neurons"
                        : "lines chosen for each of the neurons that its function bends",

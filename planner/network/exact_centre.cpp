@@ -20,8 +20,9 @@ constexpr int kCoarse = 1 << 20;  // the unit of zeros alone
 
 // Facts about a tensor's centres and values that hold for every box.
 struct Values {
-  // The ends of its intervals are multiples of 2^unit. Step functions alone keep that promise: any
-  // other relaxation and every tightening makes ends of its own.
+  // The ends of its intervals are multiples of 2^unit. Step functions keep that promise, and so do
+  // sums that nothing relaxes or tightens: any other relaxation and every tightening makes ends of
+  // its own.
   std::optional<int> unit;
   double largest = kNoEnd;
 };
@@ -63,13 +64,22 @@ class Analysis {
   void run() {
     for (Layer& layer : plan_.layers) {
       const Values z = pre_activation(layer);
-      values_.push_back(layer.function ? of_function(*layer.function, z)
-                                       : Values{std::nullopt, z.largest});
+      values_.push_back(layer.function      ? of_function(*layer.function, z)
+                        : keeps_ends(layer) ? z
+                                            : Values{std::nullopt, z.largest});
     }
   }
 
  private:
   const Values& input(LayerId index) const { return index < 0 ? box_ : values_[index]; }
+
+  // The intervals of a sum without function, which products and maxima do not read, stay as they
+  // are summed, but those of outputs, and where lines that go forward tighten them.
+  bool keeps_ends(const Layer& layer) const {
+    const LayerId index = static_cast<int>(values_.size());
+    return layer.is_affine() && !layer.relu && plan_.config.method != Method::kForward &&
+           !plan_.is_head(index) && !feeds_nonlinear(plan_, index);
+  }
 
   Values pre_activation(Layer& layer) {
     switch (layer.kind) {

@@ -176,6 +176,9 @@ bool has_convex_rows(const Plan& plan, const Layer& contraction);
 // The tensors that a layer reads, in order, with repetitions.
 std::vector<LayerId> inputs_of(const Layer& layer);
 
+// Products and maxima read the layer: they relax on its box.
+bool feeds_nonlinear(const Plan& plan, LayerId layer);
+
 // The number of candidates of all maxima of a max layer.
 std::int64_t max_candidates(const Layer& layer);
 

@@ -28,6 +28,12 @@ std::vector<LayerId> inputs_of(const Layer& layer) {
   return inputs;
 }
 
+bool feeds_nonlinear(const Plan& plan, LayerId index) {
+  return std::ranges::any_of(plan.layers, [&](const Layer& reader) {
+    return !reader.is_affine() && std::ranges::count(inputs_of(reader), index) > 0;
+  });
+}
+
 bool live_together(const Buffer& a, const Buffer& b) {
   return std::pair(a.first, a.first_op) <= std::pair(b.last, b.last_op) &&
          std::pair(b.first, b.first_op) <= std::pair(a.last, a.last_op);

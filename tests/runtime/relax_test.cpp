@@ -47,6 +47,7 @@ void fill(Random& random, std::vector<double>& centre, std::vector<float>& below
       continue;
     }
     if (random.below(4) == 0) below[j] = above[j] = 0;
+    if (random.below(4) == 0) above[j] = below[j];
     if (random.below(4) == 0) centre[j] = static_cast<double>(below[j]);
     if (random.below(4) == 0) centre[j] = -static_cast<double>(above[j]);
     if (random.below(8) == 0) below[j] = kInfinity;

@@ -83,6 +83,15 @@ void import_arg(NodeImport& node, double sign) {
   if (!node.flag("keepdims", true))
     result.erase(result.begin() + static_cast<std::ptrdiff_t>(axis));
   node.set_output_type(TensorProto::INT64);
+  if (rows.length == 2) {  // the index is whether the second wins
+    const ValueId wins = add_wins(node, node.input(0), rows, last_wins, sign);
+    return node.emit(add_index_map(node, wins, result, [&] {
+      std::vector<std::int64_t> second(static_cast<std::size_t>(rows.rows()));
+      for (std::size_t row = 0; row < second.size(); ++row)
+        second[row] = 2 * static_cast<std::int64_t>(row) + 1;
+      return second;
+    }));
+  }
   const ValueId winner = add_winner(node, node.input(0), rows, last_wins, sign);
   const Shape all = {rows.rows(), rows.length};
   Constant index{all, {}, {}};

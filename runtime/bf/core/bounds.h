@@ -244,6 +244,20 @@ static inline Relaxation relax_identity(double centre, double low, double high) 
   return made;
 }
 
+// The same, for z within `below` below and `above` above of the centre, and in [low, high]. A box
+// around its centre stays as it is: sums of integers stay exact.
+static inline Relaxation relax_identity(double centre, float below, float above, double low,
+                                        double high) {
+  if (!(below == above && above >= 0 && above <= kMaxFloat))
+    return relax_identity(centre, low, high);
+  Relaxation made;
+  made.slope_upper = made.slope_lower = 1;
+  made.offset_upper = made.offset_lower = 0;
+  made.centre = centre;
+  made.radius = above;
+  return made;
+}
+
 // The offset of the line above relu(z) with a slope s in [0, 1], z in [low, high]: s z + t is above
 // iff it is at both ends, t = max(-s low, (1 - s) high), up. of: the centre of a'.
 static inline double upper_offset(double slope, double centre, double low, double high, double of) {

@@ -36,6 +36,37 @@ BF_LANES LaneRelaxation<kCount> relax_identity(typename Lanes<kCount>::Doubles c
   return made;
 }
 
+template <int kCount>
+BF_LANES LaneRelaxation<kCount> choose(typename Lanes<kCount>::Longs condition,
+                                       const LaneRelaxation<kCount>& a,
+                                       const LaneRelaxation<kCount>& b) {
+  const auto narrow = __builtin_convertvector(condition, typename Lanes<kCount>::Ints);
+  return {narrow ? a.slope_upper : b.slope_upper,
+          narrow ? a.slope_lower : b.slope_lower,
+          condition ? a.offset_upper : b.offset_upper,
+          condition ? a.offset_lower : b.offset_lower,
+          condition ? a.centre : b.centre,
+          narrow ? a.radius : b.radius};
+}
+
+// The same of a layer's own box, as in bounds.h.
+template <int kCount>
+BF_LANES LaneRelaxation<kCount> relax_identity(typename Lanes<kCount>::Doubles centre,
+                                               typename Lanes<kCount>::Doubles below,
+                                               typename Lanes<kCount>::Doubles above,
+                                               typename Lanes<kCount>::Doubles low,
+                                               typename Lanes<kCount>::Doubles high) {
+  using L = Lanes<kCount>;
+  LaneRelaxation<kCount> made = relax_identity<kCount>(centre, low, high);
+  const typename L::Longs around =
+      (below == above) & (above >= 0) & (above <= static_cast<double>(kMaxFloat));
+  LaneRelaxation<kCount> same = {};
+  same.slope_upper = same.slope_lower = made.slope_upper;
+  same.centre = centre;
+  same.radius = __builtin_convertvector(above, typename L::Floats);
+  return choose<kCount>(around, same, made);
+}
+
 // relax_unstable where both ends are finite.
 template <int kCount>
 BF_LANES LaneRelaxation<kCount> relax_finite(typename Lanes<kCount>::Doubles centre,
@@ -55,19 +86,6 @@ BF_LANES LaneRelaxation<kCount> relax_finite(typename Lanes<kCount>::Doubles cen
   made.offset_lower = L::sub_down(steep * centre, made.centre);
   made.radius = L::float_up(high - made.centre);
   return made;
-}
-
-template <int kCount>
-BF_LANES LaneRelaxation<kCount> choose(typename Lanes<kCount>::Longs condition,
-                                       const LaneRelaxation<kCount>& a,
-                                       const LaneRelaxation<kCount>& b) {
-  const auto narrow = __builtin_convertvector(condition, typename Lanes<kCount>::Ints);
-  return {narrow ? a.slope_upper : b.slope_upper,
-          narrow ? a.slope_lower : b.slope_lower,
-          condition ? a.offset_upper : b.offset_upper,
-          condition ? a.offset_lower : b.offset_lower,
-          condition ? a.centre : b.centre,
-          narrow ? a.radius : b.radius};
 }
 
 // relax_relu: all of its cases, of which each lane takes its own.
@@ -140,7 +158,8 @@ BF_LANES typename Lanes<kCount>::Doubles relax_lanes(bool relu, const NeuronsVie
     return out.table != nullptr ? Doubles(reach + spread + own) : Doubles{};
   }
   const LaneRelaxation<kCount> line =
-      relu ? relax_relu<kCount>(middle, low, high) : relax_identity<kCount>(middle, low, high);
+      relu ? relax_relu<kCount>(middle, low, high)
+           : relax_identity<kCount>(middle, down_by, up_by, low, high);
   Doubles reached = {};
   if (out.table != nullptr) {
     const Doubles up = L::wide(line.slope_upper);
@@ -177,8 +196,8 @@ static inline double relax_neuron(std::ptrdiff_t j, bool relu, const NeuronsView
                                   const RelaxErrors& errors, double own, const RelaxedView& out) {
   const double low = sub_down(z.centre[j], static_cast<double>(z.below[j]));
   const double high = add_up(z.centre[j], static_cast<double>(z.above[j]));
-  const Relaxation line =
-      relu ? relax_relu(z.centre[j], low, high) : relax_identity(z.centre[j], low, high);
+  const Relaxation line = relu ? relax_relu(z.centre[j], low, high)
+                               : relax_identity(z.centre[j], z.below[j], z.above[j], low, high);
   if (out.table == nullptr) {
     out.centre[j] = line.centre;
     out.radius[j] = line.radius;

@@ -53,6 +53,34 @@ TEST(ExactCentre, CopiesRoundNothing) {
   EXPECT_FALSE(plan.layers[2].exact_centre);
 }
 
+// x clipped and rounded, added to itself, and that sum to itself: is the last sum exact?
+bool is_exact_sum_of_sums(Method method, bool read_by_maxima) {
+  Plan plan;
+  plan.config.method = method;
+  plan.input_count = 1;
+  plan.layers.push_back(sum_of({identity_term(-1, 1)}, Function{FunctionKind::kClip, -3, 3}));
+  plan.layers.push_back(sum_of({identity_term(0, 1)}, Function{FunctionKind::kFloor}));
+  plan.layers.push_back(sum_of({identity_term(1, 1), identity_term(1, 1)}));
+  plan.layers.push_back(sum_of({identity_term(2, 1), identity_term(2, 1)}));
+  if (read_by_maxima) {
+    plan.layers.push_back(sum_of({identity_term(2, 1)}));
+    plan.layers.back().kind = LayerKind::kMax;
+  }
+  find_exact_centres(plan);
+  return plan.layers[3].exact_centre;
+}
+
+TEST(ExactCentre, SumsOfExactSums) {
+  EXPECT_TRUE(is_exact_sum_of_sums(Method::kIbp, false));
+  EXPECT_TRUE(is_exact_sum_of_sums(Method::kCrown, false));
+}
+
+// Lines that go forward, and backward bounds of what maxima read, move ends off the grid.
+TEST(ExactCentre, NotOfSumsThatAreTightened) {
+  EXPECT_FALSE(is_exact_sum_of_sums(Method::kForward, false));
+  EXPECT_FALSE(is_exact_sum_of_sums(Method::kCrown, true));
+}
+
 // The ends of clipped values are where the box puts them, not on a grid.
 TEST(ExactCentre, OnlyStepFunctionsMakeAGrid) {
   Plan plan;

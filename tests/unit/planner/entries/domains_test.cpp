@@ -1,0 +1,83 @@
+// What is bounded how, behind comparisons.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "planner/planner.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
+
+namespace bf_aot {
+namespace {
+
+using namespace testing;  // the builder
+
+// A dense layer with ReLU, one with `function`, a scale, maxima of pairs and a sum of these. With
+// `relu`, another ReLU between the function and the scale.
+Graph compared(FunctionKind function, bool relu = false) {
+  Builder b({2});
+  const Affine first = affine(2, 2, {1, 1, 1, -1}, {0, 0});
+  const ValueId hidden = b.relu(b.add(first, {b.x()}, {2}));
+  const Affine second = affine(4, 2, {1, 2, -1, 1, 2, -1, 1, -3}, {0, 0.25, -0.5, 0.125});
+  const ValueId arguments = b.add(second, {hidden}, {4});
+  ValueId values = b.add(Unary{{function}}, {arguments}, {4});
+  if (relu) values = b.relu(b.add(scale({2, 3, 4, 5}, {-1, -1, -1, -1}), {values}, {4}));
+  const ValueId scaled = b.add(scale({1, 2, 3, 4}, {0, 1, 0, -1}), {values}, {4});
+  const ValueId largest = b.add(GroupMax{{0, 2, 4}, {0, 1, 2, 3}}, {scaled}, {2});
+  return b.outputs({b.add(affine(1, 2, {1, 1}, {0}), {largest}, {1})});
+}
+
+Plan plan_of(const Graph& graph, Method method) {
+  PlannerConfig config;
+  config.method = method;
+  config.target = find_target("x86-64-v3");
+  return plan(graph, {}, "net", false, config);
+}
+
+// The layer whose function is `function`, and the sum that maxima read.
+LayerId layer_of(const Plan& plan, FunctionKind function) {
+  for (const LayerId i : plan.layer_ids())
+    if (plan.layer(i).function && plan.layer(i).function->kind == function) return i;
+  ADD_FAILURE() << "no layer";
+  return 0;
+}
+LayerId read_by_maxima(const Plan& plan) {
+  for (const LayerId i : plan.layer_ids())
+    if (plan.layer(i).kind == LayerKind::kMax) return plan.layer(i).term(0).input;
+  ADD_FAILURE() << "no maxima";
+  return 0;
+}
+
+TEST(Domains, CopiesOfStepsKeepTheirIntervals) {
+  for (const FunctionKind step :
+       {FunctionKind::kStepAt, FunctionKind::kSign, FunctionKind::kFloor}) {
+    const Plan plan = plan_of(compared(step), Method::kCrown);
+    EXPECT_EQ(plan.domain(layer_of(plan, step)).domain, Domain::kBackward);
+    EXPECT_EQ(plan.domain(read_by_maxima(plan)).domain, Domain::kInterval);
+  }
+  const Plan smooth = plan_of(compared(FunctionKind::kSigmoid), Method::kCrown);
+  EXPECT_EQ(smooth.domain(read_by_maxima(smooth)).domain, Domain::kBackward);
+  const Plan bent = plan_of(compared(FunctionKind::kFloor, true), Method::kCrown);
+  EXPECT_EQ(bent.domain(read_by_maxima(bent)).domain, Domain::kBackward);
+}
+
+// crown-ibp bounds no argument of a step backward, so that a copy's own rows may be closer.
+TEST(Domains, CopiesOfIntervalsDoNot) {
+  const Plan plan = plan_of(compared(FunctionKind::kSign), Method::kCrown);
+  Plan weak = plan_of(compared(FunctionKind::kSign), Method::kIbp);
+  EXPECT_EQ(weak.domain(read_by_maxima(weak)).reason, "ibp keeps intervals everywhere");
+  EXPECT_EQ(plan.domain(read_by_maxima(plan)).reason,
+            "copies of steps: backward bounds are not closer");
+}
+
+TEST(Domains, FirstStepsBeforeTheOutputsChooseTheirLines) {
+  const Plan last = plan_of(compared(FunctionKind::kStepAt), Method::kAlphaCrown);
+  EXPECT_EQ(last.domain(layer_of(last, FunctionKind::kStepAt)).domain, Domain::kOptimised);
+  const Plan hidden = plan_of(compared(FunctionKind::kStepAt, true), Method::kAlphaCrown);
+  EXPECT_EQ(hidden.domain(layer_of(hidden, FunctionKind::kStepAt)).domain, Domain::kBackward);
+  const Plan smooth = plan_of(compared(FunctionKind::kSigmoid), Method::kAlphaCrown);
+  EXPECT_EQ(smooth.domain(layer_of(smooth, FunctionKind::kSigmoid)).domain, Domain::kBackward);
+}
+
+}  // namespace
+}  // namespace bf_aot
