@@ -1,6 +1,8 @@
 #include "frontend/algebra/conv_algebra.h"
 
 #include <algorithm>
+#include <compare>
+#include <map>
 #include <utility>
 
 #include "frontend/diagnostic.h"
@@ -104,6 +106,68 @@ Constant selected_channels(const Conv& conv, const std::vector<std::int64_t>& ch
             at((o * kept + i) * g.taps() + t),
             bounded_at(conv.weight, at((o * g.in_channels + channels[at(i)]) * g.taps() + t)));
   return std::move(weight).finish("");
+}
+
+// The weights of one row, by channel.
+struct Weight {
+  std::int64_t channel;
+  double value, error;
+  auto operator<=>(const Weight&) const = default;
+};
+using Mix = std::vector<Weight>;
+
+// Rows that mix the channels of one pixel each: those of mix k at pixel q are row[k][q].
+struct Mixes {
+  std::vector<Mix> weights;
+  std::vector<std::vector<std::int64_t>> row;
+};
+
+// The pixel of each element of the image that a convolution makes, and its channel.
+struct Place {
+  std::int64_t pixel, channel;
+};
+std::vector<Place> places(const ConvGeometry& g) {
+  std::vector<Place> made(at(g.out_count()));
+  const std::int64_t pixels = g.out_count() / g.out_channels;
+  std::int64_t count = 0;
+  for_each_element(g.batch, g.out_channels, g.out_size,
+                   [&](std::int64_t n, std::int64_t c, const Extent& p) {
+                     const std::int64_t in_image = pixels / g.batch;
+                     made[at(g.out.at(n, c, p))] = {n * in_image + count++ % in_image, c};
+                   });
+  return made;
+}
+
+std::optional<Mixes> find_mixes(const SparseAffine& op, const ConvGeometry& g) {
+  const std::int64_t pixels = g.out_count() / g.out_channels;
+  const std::int64_t count = op.rows() / pixels;
+  if (count == 0 || op.rows() % pixels != 0) return std::nullopt;
+  const std::vector<Place> from = places(g);
+  std::map<Mix, std::size_t> numbers;
+  Mixes made;
+  for (std::int64_t row = 0; row < op.rows(); ++row) {
+    Mix mix;
+    std::int64_t pixel = -1;
+    for (std::int64_t k = op.row_start[at(row)]; k < op.row_start[at(row) + 1]; ++k) {
+      const Place place = from[at(op.column[at(k)])];
+      if (pixel >= 0 && place.pixel != pixel) return std::nullopt;
+      pixel = place.pixel;
+      const Bounded weight = bounded_at(op.value, at(k));
+      mix.push_back({place.channel, weight.value, weight.error});
+    }
+    if (pixel < 0) return std::nullopt;
+    std::ranges::sort(mix);
+    const auto [found, added] = numbers.try_emplace(std::move(mix), numbers.size());
+    if (added) {
+      if (numbers.size() > at(count)) return std::nullopt;
+      made.weights.push_back(found->first);
+      made.row.emplace_back(at(pixels), -1);
+    }
+    std::int64_t& place = made.row[found->second][at(pixel)];
+    if (place >= 0) return std::nullopt;
+    place = row;
+  }
+  return made;
 }
 
 }  // namespace
@@ -252,6 +316,44 @@ std::optional<Conv> absorb_placement(const Conv& outer, const SparseAffine& inne
   return Conv{result,
               channels == g.in_channels ? outer.weight : selected_channels(outer, box.channels),
               outer.bias};
+}
+
+std::optional<Conv> compose(const SparseAffine& outer, const Conv& inner, std::string_view where) {
+  ConvGeometry g = inner.geometry;
+  if (g.groups != 1) return std::nullopt;
+  const std::optional<Mixes> mixes = find_mixes(outer, g);
+  if (!mixes) return std::nullopt;
+  const auto count = static_cast<std::int64_t>(mixes->weights.size());
+  const std::int64_t in_image = g.out_size[0] * g.out_size[1] * g.out_size[2];
+  const std::optional<ImageLayout> layout = exact_layout(
+      g.batch, count, g.out_size, [&](std::int64_t n, std::int64_t k, const Extent& p) {
+        const std::int64_t pixel = (p[0] * g.out_size[1] + p[1]) * g.out_size[2] + p[2];
+        return mixes->row[at(k)][at(n * in_image + pixel)];
+      });
+  if (!layout) return std::nullopt;
+
+  const std::int64_t taps = g.in_channels * g.taps();
+  ConstantBuilder weight({count, g.in_channels, g.taps()}), bias({count});
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Mix& mix = mixes->weights[at(k)];
+    for (std::int64_t i = 0; i < taps; ++i) {
+      Sum sum;
+      for (const Weight& w : mix)
+        sum.add_product({w.value, w.error}, bounded_at(inner.weight, at(w.channel * taps + i)));
+      weight.set(at(k * taps + i), sum.result());
+    }
+    const Bounded own = bounded_at(outer.bias, at(mixes->row[at(k)][0]));
+    for (const std::int64_t row : mixes->row[at(k)])
+      if (bounded_at(outer.bias, at(row)) != own) return std::nullopt;
+    Sum sum;
+    sum.add(own);
+    for (const Weight& w : mix)
+      sum.add_product({w.value, w.error}, bounded_at(inner.bias, at(w.channel)));
+    bias.set(at(k), sum.result());
+  }
+  g.out_channels = count;
+  g.out = *layout;
+  return Conv{g, std::move(weight).finish(where), std::move(bias).finish(where)};
 }
 
 }  // namespace bf_aot

@@ -41,4 +41,8 @@ std::optional<OffsetConv> compose(const Conv& outer, const Scale& inner, std::st
 std::optional<Conv> absorb_placement(const Conv& outer, const SparseAffine& inner,
                                      std::int64_t in_count);
 
+// outer(conv(x)), when outer mixes the channels of each pixel, alike at all pixels, as differences
+// of two classes do. Its rows may be in any order that strides enumerate.
+std::optional<Conv> compose(const SparseAffine& outer, const Conv& inner, std::string_view where);
+
 }  // namespace bf_aot

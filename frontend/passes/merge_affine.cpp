@@ -53,6 +53,12 @@ std::optional<Op> composed(const Op& outer, const Op& inner, std::int64_t in_cou
     std::optional<Conv> absorbed = absorb_placement(*conv, *placement, in_count);
     if (absorbed) return *std::move(absorbed);
   }
+  const auto* mixed = std::get_if<SparseAffine>(&outer);
+  const auto* image = std::get_if<Conv>(&inner);
+  if (mixed != nullptr && image != nullptr && entry_count(outer) <= kMaxTried) {
+    std::optional<Conv> made = compose(*mixed, *image, where);
+    if (made && cost_of(*made, in_count) <= limit) return *std::move(made);
+  }
   if (!is_worth_trying(outer, inner)) return std::nullopt;
   const std::int64_t rows = rows_of(outer);
   const bool fits = fits_dense(rows, in_count) && rows * in_count <= limit;

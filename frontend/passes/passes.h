@@ -122,7 +122,8 @@ void fold_output_spec(Graph& graph, const LinearSpec& spec, bool fold = true);
 // Affine, SparseAffine and Conv swallow the linear node that makes their input, when nobody else
 // reads that and the result costs no more products than both (a sparse one counts as four); also
 // through a sum, and two terms of a sum that read one tensor become one. A Conv swallows zero
-// padding, and its part of a concatenation of channels.
+// padding, and its part of a concatenation of channels; a SparseAffine that mixes the channels of
+// each pixel becomes one with the Conv before it.
 //   t = affine x {W1, b1};  y = affine t {W2, b2}   ->   y = affine x {W2 W1, W2 b1 + b2}
 //   p = sparse_affine a;  q = sparse_affine b;  t = add p, q;  y = affine t {W, c}
 //     ->   u = affine a {W P, W p + c};  v = affine b {W Q, W q};  y = add u, v

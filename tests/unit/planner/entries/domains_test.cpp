@@ -79,5 +79,42 @@ TEST(Domains, FirstStepsBeforeTheOutputsChooseTheirLines) {
   EXPECT_EQ(smooth.domain(layer_of(smooth, FunctionKind::kSigmoid)).domain, Domain::kBackward);
 }
 
+// A convolution whose pixels are shuffled, the last `dropped` of which nobody reads.
+Plan plan_of_shuffled(int dropped, bool twice) {
+  Builder b({1, 4, 4});
+  ConvGeometry g;
+  g.out_channels = 4;
+  g.in_size = g.out_size = {1, 4, 4};
+  g.kernel = {1, 3, 3};
+  g.pad = {0, 1, 1};
+  g.in = dense_layout(1, g.in_size);
+  g.out = dense_layout(4, g.out_size);
+  const Conv first{g, constant({4, 1, 9}, std::vector<double>(36, 0.25)),
+                   constant({4}, {0, 1, 2, 3})};
+  g.in_channels = 4;
+  g.in = g.out;
+  const Conv second{g, constant({4, 4, 9}, std::vector<double>(144, -0.5)),
+                    constant({4}, {0, 1, 2, 3})};
+  const ValueId hidden = b.relu(b.add(first, {b.x()}, {4, 4, 4}));
+  const ValueId image = b.add(second, {hidden}, {4, 4, 4});
+  std::vector<std::int64_t> source;
+  for (std::int64_t i = 0; i < 64 - dropped; ++i) source.push_back(i * 37 % 64);
+  if (twice) source[1] = source[0];
+  return plan_of(b.outputs({b.map(image, source)}), Method::kCrown);
+}
+
+TEST(Domains, ShuffledPixelsAreBoundedBeforeTheShuffle) {
+  const Plan plan = plan_of_shuffled(0, false);
+  const LayerId output = static_cast<int>(plan.layers.size()) - 1;
+  EXPECT_EQ(plan.domain(output).domain, Domain::kInterval);
+  EXPECT_EQ(plan.domain(plan.layer(output).term(0).input).domain, Domain::kBackward);
+  EXPECT_FALSE(plan.domain(plan.layer(output).term(0).input).unstable_only);
+}
+
+TEST(Domains, OthersAreBoundedInTheirPlace) {
+  for (const Plan& plan : {plan_of_shuffled(40, false), plan_of_shuffled(0, true)})
+    EXPECT_EQ(plan.domains.back().domain, Domain::kBackward);
+}
+
 }  // namespace
 }  // namespace bf_aot
