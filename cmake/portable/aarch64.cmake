@@ -1,5 +1,5 @@
-# Linux on AArch64, by Debian's cross compiler. Headers and libraries are those that .ci/portable has put into the folder
-# BF_AOT_PORTABLE/target; programs are of this machine.
+# Linux on AArch64, by Debian's cross compiler. Headers and libraries are those that .ci/portable has put into the
+# folder BF_AOT_PORTABLE/target; programs are of this machine.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
