@@ -10,9 +10,12 @@ install(DIRECTORY models DESTINATION ${bf_documents} FILES_MATCHING PATTERN "*.o
   PATTERN "*.vnnlib" PATTERN README.md PATTERN examples EXCLUDE
   PATTERN digits_64x2.json EXCLUDE PATTERN tiny_* EXCLUDE)
 
-if(NOT CMAKE_CROSSCOMPILING)
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
+# Another machine's program has not made them, or .ci/portable has.
+set(bf_if_made "")
+if(CMAKE_CROSSCOMPILING)
+  set(bf_if_made OPTIONAL)
 endif()
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} ${bf_if_made})
 
 file(RELATIVE_PATH BF_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" BF_PC_TO_PREFIX "${BF_PC_TO_PREFIX}")

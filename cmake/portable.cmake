@@ -1,4 +1,4 @@
-# Programs and libraries that run on every x86-64 Linux with glibc 2.28 or later, and need nothing else: targets of
+# Programs and libraries that run on every Linux with glibc 2.28 or later, and need nothing else: targets of
 # .ci/portable, which fills the folder BF_AOT_PORTABLE with root/ (the C library to link with) and lib/ (archives of
 # position-independent code). They are made of the archives of this build, whatever shared libraries it uses itself.
 set(BF_AOT_PORTABLE "" CACHE PATH "The folder that .ci/portable has filled; empty: no portable targets")

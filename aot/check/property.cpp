@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <unordered_map>
 
 namespace bf_check {
 namespace {
@@ -257,7 +256,7 @@ class Parser {
 
   Property property_;
   bool has_network_ = false;
-  std::unordered_map<std::string, std::pair<bool, u32>> variables_;  // inputs or outputs, by name
+  std::map<std::string, std::pair<bool, u32>> variables_;  // inputs or outputs, by name
 };
 
 using Conjunction = std::vector<std::size_t>;  // atoms

@@ -1,6 +1,6 @@
 /* What code that was compiled with the headers of a newer glibc calls and glibc 2.28 lacks. It is
  * linked, hidden, into the portable program and libraries (.ci/portable), whose other calls are
- * those of glibc 2.28. x86-64 alone. */
+ * those of glibc 2.28. For x86-64 and AArch64. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <link.h>
@@ -12,7 +12,13 @@
 #include <time.h>
 
 /* glibc 2.33 made functions of what were inline calls of these. */
+#ifdef __aarch64__
+enum { kStatVersion = 0 };
+#define OLDEST "GLIBC_2.17" /* the first glibc of this processor */
+#else
 enum { kStatVersion = 1 };
+#define OLDEST "GLIBC_2.2.5"
+#endif
 int __xstat(int version, const char* path, struct stat* result);
 int __lxstat(int version, const char* path, struct stat* result);
 int __fxstat(int version, int file, struct stat* result);
@@ -107,17 +113,17 @@ int _dl_find_object(void* address, struct dl_find_object* result) {
 }
 
 /* glibc 2.29 has new versions of these; the older ones give the same values. */
-#define OLDER_1(name)                                       \
-  __asm__(".symver older_" #name "," #name "@GLIBC_2.2.5"); \
-  double older_##name(double x);                            \
-  double __wrap_##name(double x) {                          \
-    return older_##name(x);                                 \
+#define OLDER_1(name)                                   \
+  __asm__(".symver older_" #name "," #name "@" OLDEST); \
+  double older_##name(double x);                        \
+  double __wrap_##name(double x) {                      \
+    return older_##name(x);                             \
   }
 OLDER_1(exp)
 OLDER_1(exp2)
 OLDER_1(log)
 OLDER_1(log2)
-__asm__(".symver older_pow,pow@GLIBC_2.2.5");
+__asm__(".symver older_pow,pow@" OLDEST);
 double older_pow(double x, double y);
 double __wrap_pow(double x, double y) {
   return older_pow(x, y);
