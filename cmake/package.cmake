@@ -1,5 +1,6 @@
 # What is installed besides the compiler, the runtime and the CMake package: documents, manual pages, completions and
-# pkg-config; the target uninstall; the Debian packages bf-aot and libbf-aot-dev, cpack -G DEB.
+# pkg-config; the target uninstall; the Debian packages bf-aot, bf-aot-mpi, libbf-aot1 and
+# libbf-aot-dev, cpack -G DEB.
 
 set(bf_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/bf-aot)
 install(DIRECTORY docs DESTINATION ${bf_documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.json"
@@ -47,6 +48,7 @@ set(CPACK_PACKAGE_DESCRIPTION "Bounds the outputs of an ONNX network for every i
 VNN-LIB, and compiles the network into C++ code that does so on servers and microcontrollers without a library.")
 set(CPACK_GENERATOR DEB)
 set(CPACK_STRIP_FILES ON)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/strip_archives.cmake)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
@@ -70,4 +72,10 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "bf-aot (= ${PROJECT_VERSION}), \
 libbf-aot1 (= ${PROJECT_VERSION}), pkgconf | pkg-config, libprotobuf-dev, libfmt-dev, libmpfr-dev, \
 libgmp-dev, nettle-dev, zlib1g-dev")
+# Of Debian's default MPI, as MPIs have no common binary interface: dpkg-shlibdeps names its library.
+set(CPACK_COMPONENT_MPI_DESCRIPTION "Program that decides one property by the processes of an MPI job, which search one
+tree.")
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME bf-aot-mpi)
+set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS "openmpi-bin, bf-aot (= ${PROJECT_VERSION})")
 include(CPack)

@@ -1,13 +1,16 @@
 """Compiles each header alone: headers_test.py SOURCE_FOLDER BUILD_FOLDER COMPILER [--jobs N] [HEADER...].
 
 Precompiled headers hide a missing #include from every other build. Without HEADERs: all of frontend/, planner/, aot/ and
-runtime/. Syntax alone is checked.
+runtime/. Syntax alone is checked. Headers that include mpi.h are left out where there is none, which is said: MPI is
+optional. It is looked for beside mpicxx, which names its folder.
 """
 
 import argparse
 import concurrent.futures
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +23,27 @@ APART = ("aot/engine/prebuilt/", "runtime/board/", "runtime/host/", "aot/library
 def headers_of(root):
     found = [path.relative_to(root).as_posix() for folder in FOLDERS for path in sorted((root / folder).rglob("*.h"))]
     return [name for name in found if not name.startswith(APART)]
+
+
+def included_by(root, names, included):
+    """The headers that include another one, themselves or by others."""
+    texts = {name: (root / name).read_text(encoding="utf-8") for name in names}
+    found, rest = set(), {included}
+    while rest:
+        pattern = re.compile("|".join(rf'#include [<"]{re.escape(each)}[>"]' for each in rest))
+        rest = {name for name, text in texts.items() if name not in found and pattern.search(text)}
+        found |= rest
+    return found
+
+
+def mpi_flags():
+    """What mpicxx compiles with: nothing where there is none."""
+    for ask in ("--showme:compile", "-compile_info"):  # of Open MPI, of MPICH
+        if shutil.which("mpicxx"):
+            told = subprocess.run(["mpicxx", ask], capture_output=True, text=True, check=False)
+            if told.returncode == 0:
+                return [f"-isystem{word[2:]}" for word in told.stdout.split() if word.startswith("-I")]
+    return []
 
 
 def complaint(command, name):
@@ -49,6 +73,13 @@ def main():
                f"-isystem{build}/onnx_schema", "-isystem/usr/include/eigen3", "-DFMT_SHARED"]
     self_test(command)
     names = given.headers or headers_of(root)
+    command += mpi_flags()
+    if complaint(command, "mpi.h"):
+        without = included_by(root, headers_of(root), "mpi.h")
+        assert "aot/cli/mpi/mpi_company.h" in without, "the search for what includes mpi.h sees nothing"
+        for name in sorted(without & set(names)):
+            print(f"left out: {name}, as there is no mpi.h")
+        names = [name for name in names if name not in without]
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         problems = [text for text in pool.map(lambda name: complaint(command, name), names) if text]
     print("\n".join(problems) if problems else f"{len(names)} headers compile alone")

@@ -509,7 +509,7 @@ struct CodeOptions {
   bool dispatch = false;     ///< code for each x86-64 level up to the target, chosen at run time
 
   // These are for compile_to_files() alone.
-  bool library = false;                ///< also lib<stem>.a, by a C++ compiler
+  bool library = false;                ///< also libSTEM.a, by a C++ compiler
   std::string cxx;                     ///< the compiler; empty: $CXX, else the first that is found
   std::vector<std::string> cxx_flags;  ///< given to the compiler besides those that it needs
 };
@@ -519,7 +519,7 @@ struct File {
   std::string bytes;
 };
 
-/// The files of a verifier: <stem>.cpp, <stem>.h, its manifest <stem>.json and, of large networks,
+/// The files of a verifier: STEM.cpp, STEM.h, its manifest STEM.json and, of large networks,
 /// tables. The same model and options give the same bytes on every machine, `target` "host" aside.
 /// Errors: BF3501, BF20xx, BF21xx as Verifier::make; BF31xx names, BF3104 no level of x86-64;
 /// BF34xx the property.

@@ -323,10 +323,10 @@ struct Verifier::State {
     const double all = seconds(of_spec) * static_cast<double>(bounds.boxes) / asked.threads;
     bool bounded = false;
     for (const bf_aot::Method method : engine::cheaper_methods(engine.plan())) {
-      // A method in between is worth its time only where this verifier's own may not end.
-      if (bounded && all < left() / 2) break;
       const State& other = by(method);
-      if (bounded && other.seconds(of_spec) >= left()) break;
+      const double between =
+          other.seconds(of_spec) * static_cast<double>(bounds.boxes) / asked.threads;
+      if (bounded && !engine::is_worth_trying(between, all, left())) continue;
       other.bound_all(of_spec, boxes, call, bounded ? end : Clock::time_point::max(), bounds);
       bounded = true;
     }

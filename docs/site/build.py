@@ -5,7 +5,6 @@ theme/ beside this file: it needs no server and nothing from elsewhere. The API 
 doxygen is installed.
 """
 
-import html.parser
 import json
 import pathlib
 import re
@@ -29,7 +28,7 @@ OPTIMIZE_OUTPUT_FOR_C = YES
 QUIET = YES
 WARN_IF_UNDOCUMENTED = NO
 HAVE_DOT = NO
-CLASS_DIAGRAMS = NO
+CLASS_GRAPH = NO
 """
 
 
@@ -61,38 +60,20 @@ def stage(root, pages, folder):
         target.write_text(text, encoding="utf-8")
 
 
-class Headings(html.parser.HTMLParser):
-    """The headings of a page: their anchors and texts."""
+def write_search(out):
+    """What search.js searches: lunr, which mkdocs brings, and its index of sections as a script.
 
-    def __init__(self):
-        super().__init__()
-        self.found = []
-        self._open = False
-
-    def handle_starttag(self, tag, attributes):
-        if tag in ("h1", "h2", "h3"):
-            self._open = True
-            self.found.append([dict(attributes).get("id", "") if tag != "h1" else "", ""])
-
-    def handle_endtag(self, tag):
-        if tag in ("h1", "h2", "h3"):
-            self._open = False
-
-    def handle_data(self, data):
-        if self._open:
-            self.found[-1][1] += data
-
-
-def write_index(out):
-    """What search.js searches."""
-    entries = []
-    for page in sorted(out.rglob("*.html")):
-        headings = Headings()
-        headings.feed(page.read_text(encoding="utf-8"))
-        title = headings.found[0][1] if headings.found else page.stem
-        entries += [[page.relative_to(out).as_posix(), anchor, text, title] for anchor, text in headings.found
-                    if page.name != "404.html"]
-    (out / "index.js").write_text(f"const kHeadings = {json.dumps(entries)};\n", encoding="utf-8")
+    mkdocs' own search asks a server for the index; a script loads from a file, too.
+    """
+    made = out / "search"
+    sections = json.loads((made / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    pages = {each["location"]: each["title"] for each in sections if "#" not in each["location"]}
+    entries = [[each["location"], pages[each["location"].split("#")[0]], each["title"],
+                re.sub(r" ([.,:;)])(?=\s|$)", r"\1", each["text"])] for each in sections if "#" in each["location"]]
+    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
+    (out / "index.js").write_text(f"const kSections = {text};\n", encoding="utf-8")
+    shutil.copyfile(made / "lunr.js", out / "lunr.js")
+    shutil.rmtree(made)
 
 
 def version_of(root):
@@ -111,14 +92,14 @@ def main():
         config = pathlib.Path(work) / "mkdocs.yml"
         config.write_text(json.dumps({
             "site_name": "bf-aot", "docs_dir": str(staged), "site_dir": str(out), "use_directory_urls": False,
-            "theme": {"name": None, "custom_dir": str(root / "docs/site/theme")}, "plugins": [],
+            "theme": {"name": None, "custom_dir": str(root / "docs/site/theme")}, "plugins": ["search"],
             "extra": {"version": version_of(root)}, "markdown_extensions": ["tables", "fenced_code", "toc"],
             "nav": [{"bf-aot": "README.md"}, *entries]}))
         built = subprocess.run(["mkdocs", "build", "--quiet", "--strict", "--config-file", str(config)],
                                check=False)
         if built.returncode != 0:
             return 1
-    write_index(out)
+    write_search(out)
     if shutil.which("doxygen"):
         subprocess.run(["doxygen", "-"], input=DOXYGEN.format(root=root, out=out), text=True, check=True,
                        stdout=subprocess.DEVNULL)

@@ -1,17 +1,25 @@
 """Builds the site from the documents: site_test.py SOURCE_FOLDER. A link that leads nowhere is an error, and so is
-anything that a page loads from elsewhere. Where there is Chromium, pages are looked at wide and narrow."""
+anything that a page loads from elsewhere, and a result of the search that leads nowhere. Where there is Chromium, pages
+are looked at wide and narrow, and searched by keys, as files and from a server."""
 
+import functools
 import html.parser
+import http.server
+import json
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import urllib.parse
 
+from browser import CHROMIUM, Browser
+
 LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+MOST_BYTES = 1 << 20  # of what a search loads
 
 
 def build(root, out):
@@ -22,16 +30,29 @@ def build(root, out):
 class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
-        self.links, self.names, self.details = [], set(), 0
+        self.links, self.names, self.text, self.headings = [], set(), [], []
+        self._in_main, self._in_heading = False, False
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
-        self.details += tag == "details"
+        self._in_main |= tag == "main"
+        self._in_heading |= tag in HEADINGS
         for name, value in attributes:
             if name in ("src", "href") and value is not None:
                 self.links.append((tag, name, value))
             if name in ("id", "name") and value:
                 self.names.add(value)
+
+    def handle_endtag(self, tag):
+        self._in_main &= tag != "main"
+        self._in_heading &= tag not in HEADINGS
+
+    def handle_data(self, data):
+        if self._in_main:
+            (self.headings if self._in_heading else self.text).append(data)
+
+    def words(self, of_headings):
+        return set(re.findall(r"[a-z]+", " ".join(self.headings if of_headings else self.text).lower()))
 
 
 def dead_links(out):
@@ -42,6 +63,8 @@ def dead_links(out):
         for tag, name, link in page.links:
             place = f"{path.relative_to(out)}: {link}"
             parts = urllib.parse.urlsplit(link)
+            if parts.scheme == "javascript":  # doxygen's buttons
+                continue
             if parts.scheme or parts.netloc:
                 if (tag, name) in LOADED:
                     yield f"{place}: is loaded from elsewhere"
@@ -68,43 +91,150 @@ def page_has(page, fragment):
     return urllib.parse.unquote(fragment) in page.names
 
 
-def seen_by_chromium(page, width):
-    """The widths of page and window, whether the menu is seen and how many results a search has."""
-    probe = page.with_name("probe.html")
-    script = """<script>addEventListener("load", () => {
-      const nav = document.querySelector("nav"), words = document.getElementById("words");
-      const before = getComputedStyle(nav).display;
-      document.getElementById("menu").click();
-      const after = getComputedStyle(nav).display;
-      words.value = "numbers exact"; words.dispatchEvent(new Event("input"));
-      document.title = [document.documentElement.scrollWidth, innerWidth, before, after,
-                        document.getElementById("found").childElementCount].join("|");
-    });</script>"""
-    probe.write_text(page.read_text(encoding="utf-8").replace("</body>", script + "</body>"), encoding="utf-8")
-    try:
-        text = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},800",
-                               "--dump-dom", probe.as_uri()], capture_output=True, text=True, timeout=120,
-                              check=False).stdout
-    finally:
-        probe.unlink()
-    found = re.search(r"<title>(\d+)\|(\d+)\|(\w+)\|(\w+)\|(\d+)</title>", text)
-    return found and (int(found[1]), int(found[2]), found[3], found[4], int(found[5]))
+def dead_results(out):
+    """Sections of the search's index whose page or place is not there, or which lack a heading; what is left out."""
+    text = (out / "index.js").read_text(encoding="utf-8")
+    sections = json.loads(text.removeprefix("const kSections = ").removesuffix(";\n"))
+    pages = {}
+    for place, title, heading, _ in sections:
+        name, anchor = place.split("#")
+        if not (out / name).exists():
+            yield f"index.js: {place}: there is no such page"
+            continue
+        if name not in pages:
+            pages[name] = Page((out / name).read_text(encoding="utf-8"))
+        if not page_has(pages[name], anchor):
+            yield f"index.js: {place}: there is no such place"
+        if not title or not heading:
+            yield f"index.js: {place}: has no heading"
+    for path in out.rglob("*.html"):
+        name = path.relative_to(out).as_posix()
+        if not name.startswith("api/") and name != "404.html" and name not in pages:
+            yield f"index.js: {name} is left out"
+    size = sum((out / name).stat().st_size for name in ("index.js", "lunr.js", "search.js"))
+    if size > MOST_BYTES:
+        yield f"a search loads {size} bytes"
 
 
-def looks_wrong(out):
+def own_word(out, name):
+    """A word that stands in one page only, and there in no heading."""
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in out.rglob("*.html")
+             if not path.relative_to(out).as_posix().startswith("api/")}
+    own = pages.pop(out / name)
+    others = set().union(own.words(True), *(page.words(of) for page in pages.values() for of in (True, False)))
+    return max(own.words(False) - others, key=lambda word: (len(word), word))
+
+
+def looks_wrong(browser, out):
+    """Pages that are wider than the window; a menu that is not where it belongs."""
     for name in ("index.html", "docs/reference/operators.html", "docs/reference/cli.html"):
         for width in (1280, 600):
-            seen = seen_by_chromium(out / name, width)
-            if not seen:
-                yield f"{name}: the page's scripts did not run"
-                continue
-            page, window, before, after, results = seen
-            if page > window:
-                yield f"{name}: {page} pixels wide in a window of {window}"
-            if (before, after) != (("block", "block") if window >= 768 else ("none", "block")):
-                yield f"{name}: the menu is {before}, then {after} in a window of {window}"
-            if results == 0:
-                yield f"{name}: the search finds nothing"
+            browser.resize(width)
+            browser.load((out / name).as_uri())
+            page = browser.value("document.documentElement.scrollWidth")
+            menu = 'getComputedStyle(document.querySelector("nav")).display'
+            before = browser.value(menu)
+            browser.value('document.getElementById("menu").click()')
+            after = browser.value(menu)
+            if page > width:
+                yield f"{name}: {page} pixels wide in a window of {width}"
+            if (before, after) != (("block", "block") if width >= 768 else ("none", "block")):
+                yield f"{name}: the menu is {before}, then {after} in a window of {width}"
+
+
+RESULTS = '[...document.querySelectorAll("#results li")].map((item) => [item.querySelector("a").href, item.innerText])'
+SHOWN = '!document.getElementById("found").hidden'
+
+
+def searches_wrong(browser, out, base):
+    """By keys alone: / to the box, a word of another page's text, down to its result, and there."""
+    for start, name, width in (("index.html", "docs/proofs/windows.html", 1280),
+                               ("docs/guide/faq.html", "docs/guide/certify.html", 1280),
+                               ("docs/reference/cli.html", "CONTRIBUTING.html", 600)):
+        word = own_word(out, name)
+        place = f"{base}{start}: {word}"
+        browser.resize(width)
+        browser.load(base + start)
+        browser.press("/")
+        browser.type(word)
+        if not browser.until(SHOWN):
+            yield f"{place}: the search shows nothing: {browser.errors}"
+            continue
+        results = browser.value(RESULTS)
+        shown = next((text for link, text in results if link.startswith(base + name + "#")), None)
+        if shown is None:
+            yield f"{place}: does not find {name} but {results[:3]}"
+            continue
+        heading, _, text = shown.partition("\n")
+        if not heading or word not in text.lower():
+            yield f"{place}: no heading with an excerpt: {shown}"
+        marked = browser.value('[...document.querySelectorAll("#results mark")].map((mark) => mark.textContent)')
+        if word not in {each.lower() for each in marked}:
+            yield f"{place}: the word is not marked"
+        if browser.value("document.documentElement.scrollWidth") > width:
+            yield f"{place}: the results are wider than the window"
+        browser.press("ArrowDown")
+        if browser.value("document.activeElement.href") != results[0][0]:
+            yield f"{place}: Down does not lead to the first result"
+        browser.press("ArrowUp")
+        browser.press("Escape")
+        if browser.value(SHOWN) or browser.value('document.getElementById("words").value'):
+            yield f"{place}: Escape does not leave the search"
+        browser.type(word)
+        browser.until(SHOWN)
+        browser.press("Enter")
+        if not browser.until(f"location.href === {json.dumps(results[0][0])}"):
+            yield f"{place}: Enter does not lead to {results[0][0]}"
+
+
+# What is typed, and a page that is among the first five. Words of one section, stems, beginnings, parts of names.
+FOUND = [("numbers exact", "docs/reference/json.html"), ("certificates checker", "docs/reference/certificate.html"),
+         ("--lowering", "bench/index.html"), ("bf_aot.h call", "docs/reference/c-api.html"),
+         ("certif", "docs/reference/certificate.html"),
+         ("the glossary", "docs/reference/glossary.html"), ("avx2 levels", "docs/reference/targets.html")]
+
+
+def finds_wrong(browser, base):
+    browser.resize(1280)
+    browser.load(base + "index.html")
+    browser.press("/")
+    for typed, name in FOUND:
+        browser.value('document.getElementById("words").select()')
+        browser.type(typed)
+        if not browser.until(f"{SHOWN} && document.getElementById('found').dataset.typed === {json.dumps(typed)}"):
+            yield f"{typed}: the search shows nothing"
+            continue
+        first = [link for link, _ in browser.value(RESULTS)[:5]]
+        if not any(link.startswith(base + name) for link in first):
+            yield f"{typed}: finds {first}"
+    browser.value('document.getElementById("words").select()')
+    browser.type("zzqx")
+    if not browser.until('document.getElementById("count").textContent === "nothing found"'):
+        yield "a word that stands nowhere: does not say that nothing was found"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def tried(out, profile):
+    """In Chromium, from files and from a server."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=out))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    served = f"http://127.0.0.1:{server.server_address[1]}/"
+    with Browser(profile) as browser:
+        yield from looks_wrong(browser, out)
+        for base in (out.as_uri() + "/", served):
+            yield from searches_wrong(browser, out, base)
+        yield from finds_wrong(browser, served)
+        elsewhere = [url for url in browser.requests if not url.startswith((out.as_uri(), served))]
+        if elsewhere:
+            yield f"asked for elsewhere: {elsewhere}"
+        errors = [error for error in browser.errors if "favicon" not in str(error)]
+        if errors:
+            yield f"errors: {errors}"
+    server.shutdown()
 
 
 def main():
@@ -121,8 +251,9 @@ def main():
         problems = [f"missing: {page}" for page in ("index.html", "docs/guide/faq.html", "docs/proofs/windows.html")
                     if not (out / page).exists()]
         problems += dead_links(out)
+        problems += dead_results(out)
         if CHROMIUM:
-            problems += looks_wrong(out)
+            problems += tried(out, pathlib.Path(folder) / "profile")
         else:
             print("not looked at: no chromium")
         print("\n".join(problems))

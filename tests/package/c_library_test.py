@@ -2,9 +2,10 @@
 
 From C90, C++, Python by ctypes and, where rustc is there, Rust; beside an onnx.proto with a protobuf of its own, in
 each order of linking. With --modules, or $BF_RUNTIMES_PYTHON, also beside onnx, ONNX Runtime and PyTorch in one
-process, loaded before it and after it, as far as that Python has them.
+process, in every order of loading, as far as that Python has them.
 """
 
+import itertools
 import os
 import pathlib
 import re
@@ -44,13 +45,15 @@ def floats_of(text):
 
 
 def others_in(python, library, models, expected):
-    """One process with bf-aot and each other user of protobuf, loaded before and after."""
+    """One process with bf-aot and each other user of protobuf, loaded before and after, and with all in every order."""
     there = [name for name in OTHERS
              if subprocess.run([python, "-c", f"import {name}"], capture_output=True, check=False).returncode == 0]
     print("beside", *there)
     orders = [[name] for name in there] + [["+" + name] for name in there]
-    orders += [there, ["+" + name for name in there], there[::-1]]
-    for order in orders if there else ():
+    orders += [[*order[:before], *("+" + name for name in order[before:])]
+               for order in itertools.permutations(there) if len(there) > 1 for before in range(len(there) + 1)]
+    print(len(orders), "orders")
+    for order in orders:
         expect(run(python, "-B", HERE / "main.py", library, models, *order), re.escape(expected), "^BF1001$")
     return there
 

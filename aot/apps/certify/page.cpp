@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "aot/artifacts/report/html.h"
+#include "aot/artifacts/report/plot.h"
 #include "aot/artifacts/report/style.h"
 #include "aot/input/picture.h"
 
@@ -91,41 +92,30 @@ std::string curve(const CertifyRun& run, const std::vector<Tally>& all) {
   std::sort(order.begin(), order.end());
   const double most = order.back().first, least = order.front().first;
   if (!(most > least)) return {};
-  const auto x = [&](double eps) {
-    return kLeft + (eps - least) / (most - least) * (kWidth - kLeft - kRight);
-  };
-  const auto y = [&](double share) { return kTop + (1 - share) * (kHeight - kTop - kBottom); };
-  std::string text = fmt::format(
-      "<svg class=\"curve\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\" "
-      "aria-label=\"certified accuracy over eps\">\n",
-      kWidth, kHeight);
+  const artifacts::Plot plot{.left = kLeft,
+                             .right = kWidth - kRight,
+                             .top = kTop,
+                             .bottom = kHeight - kBottom,
+                             .x_least = least,
+                             .x_most = most};
+  std::string text = artifacts::svg_head(
+      kWidth, kHeight, "class=\"curve\" role=\"img\" aria-label=\"certified accuracy over eps\"");
   for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0})
-    text += fmt::format(
-        "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text x=\"{}\" "
-        "y=\"{:.1f}\" text-anchor=\"end\">{:.0f} %</text>\n",
-        kLeft, kWidth - kRight, y(share), y(share), kLeft - 6, y(share) + 4, 100 * share);
-  double taken = -1e9;
-  for (const auto& [eps, i] : order) {
-    if (x(eps) - taken < 44) continue;  // labels apart
-    taken = x(eps);
-    text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(eps),
-                        kHeight - kBottom + 18, escape(run.radii[i]));
-  }
-  text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">eps</text>\n",
-                      (kLeft + kWidth - kRight) / 2, kHeight - 4);
+    text += plot.y_line(share, fmt::format("{:.0f} %", 100 * share));
+  std::vector<std::pair<double, std::string>> labels;
+  for (const auto& [eps, i] : order) labels.emplace_back(eps, escape(run.radii[i]));
+  text += plot.x_labels(labels, 44) + plot.x_title("eps");
   const auto line = [&](const char* colour, const char* name, const auto& share, double shift) {
-    std::string points;
-    for (const auto& [eps, i] : order)
-      points += fmt::format("{:.1f},{:.1f} ", x(eps), y(share(all[i])));
-    text += fmt::format("<polyline class=\"line\" style=\"stroke:var({})\" points=\"{}\"/>\n",
-                        colour, points);
+    std::vector<artifacts::PlotPoint> points;
+    for (const auto& [eps, i] : order) points.emplace_back(eps, share(all[i]));
+    text += plot.line(points, fmt::format("class=\"line\" style=\"stroke:var({})\"", colour));
     for (const auto& [eps, i] : order)
       text += fmt::format(
           "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" style=\"fill:var({})\"><title>eps {}: "
           "{}</title></circle>\n",
-          x(eps), y(share(all[i])), colour, escape(run.radii[i]), percent(share(all[i])));
+          plot.x(eps), plot.y(share(all[i])), colour, escape(run.radii[i]), percent(share(all[i])));
     text += fmt::format("<text x=\"{}\" y=\"{:.1f}\" style=\"fill:var({})\">{}</text>\n",
-                        kWidth - kRight + 10, y(share(all[order.back().second])) + 4 + shift,
+                        kWidth - kRight + 10, plot.y(share(all[order.back().second])) + 4 + shift,
                         colour, name);
   };
   const auto certified = [](const Tally& tally) { return tally.certified_accuracy(); };
@@ -135,7 +125,7 @@ std::string curve(const CertifyRun& run, const std::vector<Tally>& all) {
   };
   // Names are moved apart where lines end close to each other.
   const Tally& last = all[order.back().second];
-  const bool close = y(certified(last)) - y(possible(last)) < 16;
+  const bool close = plot.y(certified(last)) - plot.y(possible(last)) < 16;
   line("--c0", run.decide ? "not falsified" : "right at the sample", possible, close ? -8 : 0);
   line("--c2", "certified", certified, close ? 8 : 0);
   return text + "</svg>\n";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "aot/artifacts/report/html.h"
+#include "aot/artifacts/report/plot.h"
 #include "aot/artifacts/report/report.h"
 #include "planner/plan/plan.h"
 
@@ -40,19 +41,22 @@ class Map {
   explicit Map(const Entry& entry) : entry_(entry) {
     for (const Step& step : entry.steps) starts_.push_back(starts_.back() + op_count(step));
     const double ops = std::max(starts_.back(), 1);
-    op_ = std::clamp(1100 / ops, 3.0, 64.0);
-    width_ = kLeft + op_ * ops + kRight;
+    const double op = std::clamp(1100 / ops, 3.0, 64.0);  // pixels
     const StorageTotals& storage = entry.storage;
     top_ = static_cast<double>(std::max<std::int64_t>(storage.planned_bytes, 1));
     cut_ = static_cast<double>(storage.naive_bytes) > 1.12 * top_;
     if (!cut_) top_ = std::max(top_, static_cast<double>(storage.naive_bytes));
+    plot_ = {.left = kLeft,
+             .right = kLeft + op * ops,
+             .top = kTop,
+             .bottom = kTop + kHeight,
+             .x_most = ops,
+             .y_most = top_};
   }
 
   std::string draw() const {
-    std::string text = fmt::format(
-        "<svg class=\"map\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
-        "role=\"img\">",
-        width_, kTop + kHeight + kBottom);
+    std::string text =
+        svg_head(plot_.right + kRight, plot_.bottom + kBottom, "class=\"map\" role=\"img\"");
     text += bands();
     for (const Buffer& buffer : entry_.buffers)
       if (buffer.scope == CacheScope::kRun) text += rectangle(buffer);
@@ -60,13 +64,12 @@ class Map {
   }
 
  private:
-  int step_count() const { return static_cast<int>(entry_.steps.size()); }
   // The horizontal place where an op begins; steps are made of ops.
-  double x(int op) const { return kLeft + op_ * op; }
+  double x(int op) const { return plot_.x(op); }
   double x_of_step(int step) const { return x(starts_[static_cast<std::size_t>(step)]); }
   int op_of(int step, int op) const { return starts_[static_cast<std::size_t>(step)] + op; }
-  double y(double bytes) const { return kTop + kHeight * (1 - bytes / top_); }
-  double right() const { return x(starts_.back()); }
+  double y(double bytes) const { return plot_.y(bytes); }
+  double right() const { return plot_.right; }
 
   // Shades every other task.
   std::string bands() const {
@@ -157,31 +160,22 @@ class Map {
     return text;
   }
 
-  std::string label(double bytes, double at) const {
-    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>", kLeft - 8,
-                       at + 4, bytes_text(bytes));
-  }
+  std::string label(double bytes, double at) const { return plot_.y_label(at, bytes_text(bytes)); }
 
   std::string ticks() const {
-    std::string text = fmt::format(
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">0</text><path class=\"axis\" "
-        "d=\"M{:.1f} {:.1f}H{:.1f}\"/>",
-        kLeft - 8, y(0) + 4, kLeft, y(0), right());
     // The number of a step where there is room for it.
-    double free = kLeft;
-    for (int step = 0; step < step_count(); ++step) {
-      const double middle = (x_of_step(step) + x_of_step(step + 1)) / 2;
-      if (middle - 14 < free) continue;
-      free = middle + 14;
-      text += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>",
-                          middle, y(0) + 20, step);
-    }
-    return text;
+    std::vector<std::pair<double, std::string>> numbers;
+    for (std::size_t step = 0; step + 1 < starts_.size(); ++step)
+      numbers.emplace_back(0.5 * (starts_[step] + starts_[step + 1]), std::to_string(step));
+    return plot_.y_label(y(0), "0") +
+           fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", kLeft, y(0), right()) +
+           plot_.x_labels(numbers, 28);
   }
 
   const Entry& entry_;
   std::vector<int> starts_ = {0};  // the first op of each step, and their number
-  double op_ = 0, width_ = 0, top_ = 1;
+  double top_ = 1;
+  Plot plot_;
   bool cut_ = false;  // one range per buffer would not fit on the axis
 };
 

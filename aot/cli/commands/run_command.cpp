@@ -250,11 +250,9 @@ RunResult run_within(const RunArguments& arguments, const build::CompileOptions&
   const PlannerConfig& config = asked.plan().config;
   std::optional<RunResult> best;
   for (const Method method : engine::cheaper_methods(asked.plan())) {
-    // A method in between is worth its time only where the one that was asked for may not end.
-    if (best && asked.seconds < left() / 2) break;
     const build::CompileOptions cheaper = by(options, method);
     const Planned planned = plan_for(arguments, cheaper, patient);
-    if (best && planned.seconds >= left()) break;
+    if (best && !engine::is_worth_trying(planned.seconds, asked.seconds, left())) continue;
     try {
       best = bound(planned, arguments, cheaper, best ? left() : kNever);
     } catch (const engine::Stopped&) {

@@ -35,6 +35,10 @@ std::vector<Method> cheaper_methods(const Plan& plan) {
   return made;
 }
 
+bool is_worth_trying(double between, double asked, double left) {
+  return between < left && (asked >= left / 2 || between < asked / 10);
+}
+
 double predicted_seconds(const Plan& plan, EntryKind kind, const Box* box) {
   const Entry* const entry = plan.find_entry(kind);
   if (entry == nullptr) return 0;

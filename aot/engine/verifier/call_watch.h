@@ -18,6 +18,11 @@ namespace bf_aot::engine {
 // The methods that take less time than this one and bound the same sets, from the cheapest on.
 std::vector<Method> cheaper_methods(const Plan& plan);
 
+// Returns true if bounds by a cheaper method, predicted to take `between` seconds, are worth their
+// time before those that were asked for, `asked` seconds, with so many left: where these may not
+// end, or where they take ten times as long. Both are predictions.
+bool is_worth_trying(double between, double asked, double left);
+
 // Seconds that a call of the entry takes on the plan's machine, by the cost model, with half of the
 // neurons unstable, and rows shared by the plan's workers, as far as this machine has cores. A call
 // that would take over 10 seconds is predicted for the box, if there is one, which takes seconds

@@ -559,6 +559,10 @@ TEST(LibraryVerify, two_at_once) {
 // says there is no memory for.
 constexpr int kOwnBlocks = 1 << 14;  // less than a workspace of the least vectors
 
+// From the start all threads take their blocks from one heap. Otherwise take_unused() uses up that
+// of a thread of an earlier test, and then glibc gives each small block a page of its own.
+[[maybe_unused]] const int kOneHeap = mallopt(M_ARENA_MAX, 1);
+
 // 8 - 400 - 400 - 2: what is made of it takes a few mebibytes.
 const std::string& wide_model() {
   static const std::string bytes = [] {
