@@ -45,13 +45,13 @@ SparseAffine mixes() {
   return op;
 }
 
-Graph mixed(const SparseAffine& op) {
+Graph mixed_channels(const SparseAffine& op) {
   Builder b({2, 3, 4});
   const ValueId image = b.add(convolution(), {b.x()}, {kChannels, 3, 4});
   return b.outputs({b.add(op, {image}, {op.rows()})});
 }
 
-void expect_same(const Graph& merged, const Graph& network) {
+void expect_mixes_as(const Graph& merged, const Graph& network) {
   verify(merged);
   std::mt19937_64 random(3);
   for (int i = 0; i < 20; ++i) {
@@ -62,14 +62,14 @@ void expect_same(const Graph& merged, const Graph& network) {
 }
 
 TEST(ChannelMixes, BecomeOneWithTheConvolution) {
-  const Graph network = mixed(mixes());
+  const Graph network = mixed_channels(mixes());
   Graph graph = network;
   EXPECT_TRUE(merge_affine(graph));
   EXPECT_EQ(count_ops<SparseAffine>(graph), 0);
   const auto& conv = only<Conv>(graph);
   EXPECT_EQ(conv.geometry.out_channels, kMixes);
   EXPECT_EQ(conv.geometry.out.channel, 1) << "mixes of a pixel are neighbours";
-  expect_same(graph, network);
+  expect_mixes_as(graph, network);
 }
 
 TEST(ChannelMixes, AreAlikeAtAllPixels) {
@@ -82,13 +82,14 @@ TEST(ChannelMixes, AreAlikeAtAllPixels) {
   std::swap(order.column[1], order.column[3]);
   std::swap(order.bias.data[0], order.bias.data[1]);
   for (const SparseAffine& op : {weight, bias, moved, order}) {
-    const Graph network = mixed(op);
+    const Graph network = mixed_channels(op);
     Graph graph = network;
     merge_affine(graph);
     for (const Node& node : graph.nodes)
-      if (const auto* const conv = std::get_if<Conv>(&node.op))
+      if (const auto* const conv = std::get_if<Conv>(&node.op)) {
         EXPECT_EQ(conv->geometry.out_channels, kChannels);
-    expect_same(graph, network);
+      }
+    expect_mixes_as(graph, network);
   }
 }
 

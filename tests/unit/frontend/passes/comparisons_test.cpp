@@ -15,7 +15,7 @@ namespace {
 
 using namespace bf_aot::testing;  // the builder
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // Rows of two entries, weight and -weight.
 SparseAffine differences(const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs,
@@ -37,7 +37,7 @@ std::vector<double> values_of(const Graph& graph, const std::vector<double>& poi
 }
 
 // Points that hold equal elements, too.
-void expect_same(const Graph& changed, const Graph& network, std::size_t count) {
+void expect_unchanged(const Graph& changed, const Graph& network, std::size_t count) {
   verify(changed);
   std::mt19937_64 random(1);
   for (int i = 0; i < 500; ++i) {
@@ -48,7 +48,7 @@ void expect_same(const Graph& changed, const Graph& network, std::size_t count) 
 }
 
 // Steps of differences of what `functions` make of x.
-Graph compared(const std::vector<Op>& functions, const SparseAffine& rows, FunctionKind step) {
+Graph steps_of(const std::vector<Op>& functions, const SparseAffine& rows, FunctionKind step) {
   Builder b({4});
   ValueId at = b.x();
   for (const Op& op : functions) at = b.add(op, {at}, {4});
@@ -56,31 +56,31 @@ Graph compared(const std::vector<Op>& functions, const SparseAffine& rows, Funct
   return b.outputs({b.add(Unary{{step}}, {difference}, {rows.rows()})});
 }
 
-const Unary kExponential{{FunctionKind::kExp}}, kSigmoid{{FunctionKind::kSigmoid}};
+const Unary kPowerOfE{{FunctionKind::kExp}}, kLogistic{{FunctionKind::kSigmoid}};
 
 TEST(CompareArguments, PassesFunctionsThatRise) {
   for (const FunctionKind step :
        {FunctionKind::kStep, FunctionKind::kStepAt, FunctionKind::kSign, FunctionKind::kIsZero})
-    for (const Unary& function : {kExponential, kSigmoid, Unary{{FunctionKind::kTanh}}}) {
-      const Graph network = compared({function}, differences({{0, 1}, {3, 2}}, 0.5), step);
+    for (const Unary& function : {kPowerOfE, kLogistic, Unary{{FunctionKind::kTanh}}}) {
+      const Graph network = steps_of({function}, differences({{0, 1}, {3, 2}}, 0.5), step);
       Graph graph = network;
       compare_arguments(graph);
       EXPECT_EQ(count_ops<Unary>(graph), 1) << "the step alone";
-      expect_same(graph, network, 4);
+      expect_unchanged(graph, network, 4);
     }
 }
 
 // Elements 0 and 2 are one group, 3 and 1 the other.
 TEST(CompareArguments, PassesSoftmaxWithinItsGroups) {
   const LogSoftmax softmax{{0, 2, 4}, {0, 2, 3, 1}};
-  const std::vector<Op> functions = {softmax, kExponential, IndexMap{{1, 0, 3, 2}}};
-  const Graph within = compared(functions, differences({{0, 1}, {3, 2}}), FunctionKind::kStepAt);
+  const std::vector<Op> functions = {softmax, kPowerOfE, IndexMap{{1, 0, 3, 2}}};
+  const Graph within = steps_of(functions, differences({{0, 1}, {3, 2}}), FunctionKind::kStepAt);
   Graph graph = within;
   compare_arguments(graph);
   EXPECT_EQ(count_ops<LogSoftmax>(graph), 0);
-  expect_same(graph, within, 4);
+  expect_unchanged(graph, within, 4);
 
-  const Graph across = compared({softmax}, differences({{0, 1}, {0, 2}}), FunctionKind::kStepAt);
+  const Graph across = steps_of({softmax}, differences({{0, 1}, {0, 2}}), FunctionKind::kStepAt);
   graph = across;
   compare_arguments(graph);
   EXPECT_EQ(graph, across);
@@ -89,7 +89,7 @@ TEST(CompareArguments, PassesSoftmaxWithinItsGroups) {
 TEST(CompareArguments, LeavesWhatKeepsNoOrder) {
   for (const Op& function :
        std::vector<Op>{Relu{}, Unary{{FunctionKind::kCos}}, Unary{{FunctionKind::kFloor}}}) {
-    const Graph network = compared({function}, differences({{0, 1}}), FunctionKind::kStepAt);
+    const Graph network = steps_of({function}, differences({{0, 1}}), FunctionKind::kStepAt);
     Graph graph = network;
     compare_arguments(graph);
     EXPECT_EQ(graph, network);
@@ -101,7 +101,7 @@ TEST(CompareArguments, LeavesWhatKeepsNoOrder) {
   SparseAffine inexact = differences({{0, 1}});
   inexact.value.error = {0, 1e-9};
   for (const SparseAffine& rows : {biased, weighted, inexact}) {
-    const Graph network = compared({kSigmoid}, rows, FunctionKind::kStepAt);
+    const Graph network = steps_of({kLogistic}, rows, FunctionKind::kStepAt);
     Graph graph = network;
     compare_arguments(graph);
     EXPECT_EQ(graph, network);
@@ -153,7 +153,7 @@ TEST(LimitEqualities, OfWhatConversionToIntegersMakes) {
   const ValueId x = b.map(b.x(), {0}), y = b.map(b.x(), {1});
   const ValueId step = b.add(Unary{{FunctionKind::kStep}}, {y}, {1});
   const ValueId above = b.add(Unary{{FunctionKind::kFloor}}, {b.relu(x)}, {1});
-  const ValueId negative = b.add(Unary{{FunctionKind::kClip, -kInfinity, 0}}, {x}, {1});
+  const ValueId negative = b.add(Unary{{FunctionKind::kClip, -kNoLimit, 0}}, {x}, {1});
   const ValueId below = b.add(Unary{{FunctionKind::kCeil}}, {negative}, {1});
   const ValueId integer = b.add(Binary{Binary::Kind::kAdd}, {above, below}, {1});
   const ValueId sum = b.add(Binary{Binary::Kind::kAdd}, {integer, step}, {1});

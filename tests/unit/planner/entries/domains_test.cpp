@@ -27,7 +27,7 @@ Graph compared(FunctionKind function, bool relu = false) {
   return b.outputs({b.add(affine(1, 2, {1, 1}, {0}), {largest}, {1})});
 }
 
-Plan plan_of(const Graph& graph, Method method) {
+Plan planned_by(const Graph& graph, Method method) {
   PlannerConfig config;
   config.method = method;
   config.target = find_target("x86-64-v3");
@@ -51,36 +51,36 @@ LayerId read_by_maxima(const Plan& plan) {
 TEST(Domains, CopiesOfStepsKeepTheirIntervals) {
   for (const FunctionKind step :
        {FunctionKind::kStepAt, FunctionKind::kSign, FunctionKind::kFloor}) {
-    const Plan plan = plan_of(compared(step), Method::kCrown);
+    const Plan plan = planned_by(compared(step), Method::kCrown);
     EXPECT_EQ(plan.domain(layer_of(plan, step)).domain, Domain::kBackward);
     EXPECT_EQ(plan.domain(read_by_maxima(plan)).domain, Domain::kInterval);
   }
-  const Plan smooth = plan_of(compared(FunctionKind::kSigmoid), Method::kCrown);
+  const Plan smooth = planned_by(compared(FunctionKind::kSigmoid), Method::kCrown);
   EXPECT_EQ(smooth.domain(read_by_maxima(smooth)).domain, Domain::kBackward);
-  const Plan bent = plan_of(compared(FunctionKind::kFloor, true), Method::kCrown);
+  const Plan bent = planned_by(compared(FunctionKind::kFloor, true), Method::kCrown);
   EXPECT_EQ(bent.domain(read_by_maxima(bent)).domain, Domain::kBackward);
 }
 
 // crown-ibp bounds no argument of a step backward, so that a copy's own rows may be closer.
 TEST(Domains, CopiesOfIntervalsDoNot) {
-  const Plan plan = plan_of(compared(FunctionKind::kSign), Method::kCrown);
-  Plan weak = plan_of(compared(FunctionKind::kSign), Method::kIbp);
+  const Plan plan = planned_by(compared(FunctionKind::kSign), Method::kCrown);
+  Plan weak = planned_by(compared(FunctionKind::kSign), Method::kIbp);
   EXPECT_EQ(weak.domain(read_by_maxima(weak)).reason, "ibp keeps intervals everywhere");
   EXPECT_EQ(plan.domain(read_by_maxima(plan)).reason,
             "copies of steps: backward bounds are not closer");
 }
 
 TEST(Domains, FirstStepsBeforeTheOutputsChooseTheirLines) {
-  const Plan last = plan_of(compared(FunctionKind::kStepAt), Method::kAlphaCrown);
+  const Plan last = planned_by(compared(FunctionKind::kStepAt), Method::kAlphaCrown);
   EXPECT_EQ(last.domain(layer_of(last, FunctionKind::kStepAt)).domain, Domain::kOptimised);
-  const Plan hidden = plan_of(compared(FunctionKind::kStepAt, true), Method::kAlphaCrown);
+  const Plan hidden = planned_by(compared(FunctionKind::kStepAt, true), Method::kAlphaCrown);
   EXPECT_EQ(hidden.domain(layer_of(hidden, FunctionKind::kStepAt)).domain, Domain::kBackward);
-  const Plan smooth = plan_of(compared(FunctionKind::kSigmoid), Method::kAlphaCrown);
+  const Plan smooth = planned_by(compared(FunctionKind::kSigmoid), Method::kAlphaCrown);
   EXPECT_EQ(smooth.domain(layer_of(smooth, FunctionKind::kSigmoid)).domain, Domain::kBackward);
 }
 
 // A convolution whose pixels are shuffled, the last `dropped` of which nobody reads.
-Plan plan_of_shuffled(int dropped, bool twice) {
+Plan planned_shuffle(int dropped, bool twice) {
   Builder b({1, 4, 4});
   ConvGeometry g;
   g.out_channels = 4;
@@ -100,11 +100,11 @@ Plan plan_of_shuffled(int dropped, bool twice) {
   std::vector<std::int64_t> source;
   for (std::int64_t i = 0; i < 64 - dropped; ++i) source.push_back(i * 37 % 64);
   if (twice) source[1] = source[0];
-  return plan_of(b.outputs({b.map(image, source)}), Method::kCrown);
+  return planned_by(b.outputs({b.map(image, source)}), Method::kCrown);
 }
 
 TEST(Domains, ShuffledPixelsAreBoundedBeforeTheShuffle) {
-  const Plan plan = plan_of_shuffled(0, false);
+  const Plan plan = planned_shuffle(0, false);
   const LayerId output = static_cast<int>(plan.layers.size()) - 1;
   EXPECT_EQ(plan.domain(output).domain, Domain::kInterval);
   EXPECT_EQ(plan.domain(plan.layer(output).term(0).input).domain, Domain::kBackward);
@@ -112,7 +112,7 @@ TEST(Domains, ShuffledPixelsAreBoundedBeforeTheShuffle) {
 }
 
 TEST(Domains, OthersAreBoundedInTheirPlace) {
-  for (const Plan& plan : {plan_of_shuffled(40, false), plan_of_shuffled(0, true)})
+  for (const Plan& plan : {planned_shuffle(40, false), planned_shuffle(0, true)})
     EXPECT_EQ(plan.domains.back().domain, Domain::kBackward);
 }
 

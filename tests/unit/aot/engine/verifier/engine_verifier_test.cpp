@@ -35,6 +35,14 @@ std::unique_ptr<const EngineVerifier> verifier_for(int workers) {
 
 const input::FloatBox kBox = {{0.2F, 0.0F, 0.3F, 0.3F, 0.3F}, {0.4F, 0.2F, 0.4F, 0.4F, 0.4F}};
 
+TEST(Timeout, CheaperMethodsAreTriedWhereTheyCostLittleOrTheOtherMayNotEnd) {
+  EXPECT_TRUE(is_worth_trying(0.05, 20, 60)) << "a tenth of what was asked for";
+  EXPECT_TRUE(is_worth_trying(5, 40, 60)) << "may not end";
+  EXPECT_FALSE(is_worth_trying(5, 20, 60));
+  EXPECT_FALSE(is_worth_trying(70, 1000, 60)) << "does not end itself";
+  EXPECT_FALSE(is_worth_trying(0, 0, 0));
+}
+
 TEST(EngineVerifier, WorkersChangeNoBit) {
   const auto alone = verifier_for(1), several = verifier_for(3);
   const Bounds rows = alone->spec_bounds(kBox), made = several->spec_bounds(kBox);
