@@ -152,9 +152,9 @@ void fold_steps(Graph& graph);
 // Rounding: none.
 void compare_arguments(Graph& graph);
 
-// What is compared for equality with a tensor of limited reach need not be known beyond that reach,
-// so that sums of integers are below 2^53. Where n = floor x, ceil x or round x, or floor of what
-// is above 0 and ceil of what is below it, as a conversion to integers:
+// Integers that are compared for equality are limited one beyond the reach of what they are
+// compared with, so that their sums are below 2^53. They are floor x, ceil x or round x, or floor
+// of what is above 0 and ceil of what is below it, as a conversion to integers.
 //   n = floor x;  d = add u, n;  y = is_zero d, u in [-1, 0]
 //     ->   t = clip x {-1, 2};  n = floor t;  d = add u, n;  y = is_zero d
 // Rounding: none.

@@ -49,7 +49,7 @@ BF_LANES LaneRelaxation<kCount> choose(typename Lanes<kCount>::Longs condition,
           narrow ? a.radius : b.radius};
 }
 
-// The same of a layer's own box, as in bounds.h.
+// relax_identity of a layer's own box is made as in bounds.h.
 template <int kCount>
 BF_LANES LaneRelaxation<kCount> relax_identity(typename Lanes<kCount>::Doubles centre,
                                                typename Lanes<kCount>::Doubles below,

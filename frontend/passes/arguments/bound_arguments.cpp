@@ -10,12 +10,12 @@
 #include "frontend/functions/function_facts.h"
 #include "frontend/graph/graph.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/reach.h"
+#include "frontend/passes/arguments/reach.h"
 
 namespace bf_aot {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 // Returns true if rounding an argument outward may cost more than its rounding: where it may leave
 // the domain, or pass a step; and where powers, as of Softmax, would exceed 1.
@@ -94,7 +94,7 @@ class NormFinder {
     if (power == nullptr || !is_power(power->function, 2) || square->inputs[0] != x ||
         !are_not_negative(squares->value) || !are_not_negative(squares->bias))
       return 0;
-    double least = kInf;
+    double least = kUnbounded;
     for (std::size_t k = 0; k < row.size(); ++k)
       least = std::min(least, weight_of(*squares, row[k], static_cast<std::int64_t>(k)));
     const double most = 1 / std::sqrt(least) * (1 + 0x1p-50);
@@ -114,7 +114,7 @@ class NormFinder {
     const auto found = std::lower_bound(begin, end, column);
     if (found == end || *found != column) return 0;
     const auto i = static_cast<std::size_t>(found - op.column.begin());
-    return std::nextafter(op.value.data[i] - op.value.error_at(i), -kInf);
+    return std::nextafter(op.value.data[i] - op.value.error_at(i), -kUnbounded);
   }
 
   const Graph& graph_;

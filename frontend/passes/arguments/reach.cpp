@@ -1,4 +1,4 @@
-#include "frontend/passes/reach.h"
+#include "frontend/passes/arguments/reach.h"
 
 #include <algorithm>
 #include <cmath>
