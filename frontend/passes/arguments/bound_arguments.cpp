@@ -9,8 +9,8 @@
 
 #include "frontend/functions/function_facts.h"
 #include "frontend/graph/graph.h"
-#include "frontend/passes/passes.h"
 #include "frontend/passes/arguments/reach.h"
+#include "frontend/passes/passes.h"
 
 namespace bf_aot {
 namespace {

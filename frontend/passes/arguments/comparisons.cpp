@@ -9,8 +9,8 @@
 
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/functions/function_facts.h"
-#include "frontend/passes/passes.h"
 #include "frontend/passes/arguments/reach.h"
+#include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite/rewrite.h"
 
 namespace bf_aot {
