@@ -118,7 +118,13 @@ class EngineDense : public EngineTest {
 void EngineDense::check_network(const Net& net) {
   const LinearSpec spec = random_spec(random_, net.outputs());
   const bool has_spec = pick(random_, 0, 1) == 0;
-  start(has_spec ? graph_with_spec(net, spec) : to_graph(net), has_spec, next_config());
+  try {
+    start(has_spec ? graph_with_spec(net, spec) : to_graph(net), has_spec, next_config());
+  } catch (const CompileError& refused) {
+    // ReLUs that cancel leave a sum, through which lines do not go forward.
+    if (GetParam() != Method::kForward || refused.diagnostics().at(0).code != "BF2107") throw;
+    return;
+  }
   std::vector<FloatBox> boxes;
   for (int kind = 0; kind < kBoxKinds; ++kind)
     boxes.push_back(random_box(random_, net.inputs(), kind));
