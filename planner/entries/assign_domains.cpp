@@ -104,9 +104,16 @@ void check_forward(const Layer& layer) {
        "--method crown-ibp or crown bounds all layers");
 }
 
-// The layer whose rows an output's are, in another order, as those of DepthToSpace behind a
-// convolution: what each of at least half of them is copied from, once. It is bounded in its place,
-// where windows follow from its own neurons (row_images.h).
+bool has_one_reader(const Plan& plan, LayerId index) {
+  return std::ranges::count_if(plan.layers, [&](const Layer& reader) {
+           return std::ranges::count(inputs_of(reader), index) > 0;
+         }) == 1;
+}
+
+// The convolution whose neurons an output has in another order, as DepthToSpace makes them: at
+// least half of them, each once. Its rows are bounded in place of the output's, since windows
+// follow from a convolution's own neurons (row_images.h). Rows move its interval's ends, which
+// other readers may count on (exact_centre.h): there is none.
 std::optional<LayerId> copied_rows(const Plan& plan, LayerId output) {
   const Layer& layer = plan.layer(output);
   if (!plan.is_head(output) || layer.kind != LayerKind::kSum || layer.terms.size() != 1 ||
@@ -118,9 +125,9 @@ std::optional<LayerId> copied_rows(const Plan& plan, LayerId output) {
   if (gather == nullptr || gather->source.empty() || term.input < 0) return std::nullopt;
   const Layer& maker = plan.layer(term.input);
   if (!maker.is_affine() || maker.relu || maker.function || plan.is_head(term.input) ||
-      layer.out < maker.out / 2 || std::ranges::none_of(maker.terms, [](const Term& of) {
-        return std::holds_alternative<ConvMap>(of.map);
-      }))
+      !has_one_reader(plan, term.input) || layer.out < maker.out / 2 ||
+      std::ranges::none_of(maker.terms,
+                           [](const Term& of) { return std::holds_alternative<ConvMap>(of.map); }))
     return std::nullopt;
   std::vector<bool> read(static_cast<std::size_t>(maker.out), false);
   for (const std::int32_t source : gather->source) {
@@ -143,6 +150,7 @@ DomainChoice choose(const Plan& plan, LayerId index) {
     if (is_exact(plan, layer)) return interval(index, "affine in the box: the interval is exact");
     return {index, Domain::kForward, false, "lines that go forward, and intervals", 0};
   }
+  // The rows of an output are bounded here.
   const bool head =
       (plan.is_head(index) && !copied_rows(plan, index)) || has_copied_rows(plan, index);
   if (!layer.is_affine()) return interval(index, "its box follows from its operands'");

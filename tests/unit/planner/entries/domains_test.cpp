@@ -1,4 +1,4 @@
-// What is bounded how, behind comparisons.
+// The planner chooses how each layer behind comparisons and shuffled outputs is bounded.
 
 #include <gtest/gtest.h>
 
@@ -79,8 +79,9 @@ TEST(Domains, FirstStepsBeforeTheOutputsChooseTheirLines) {
   EXPECT_EQ(smooth.domain(layer_of(smooth, FunctionKind::kSigmoid)).domain, Domain::kBackward);
 }
 
-// A convolution whose pixels are shuffled, the last `dropped` of which nobody reads.
-Plan planned_shuffle(int dropped, bool twice) {
+// A convolution whose pixels are shuffled, the last `dropped` of which nobody reads; the first one
+// stands in the place of the second, too, if `twice`; and another output reads them if `shared`.
+Plan planned_shuffle(int dropped, bool twice, bool shared) {
   Builder b({1, 4, 4});
   ConvGeometry g;
   g.out_channels = 4;
@@ -100,11 +101,14 @@ Plan planned_shuffle(int dropped, bool twice) {
   std::vector<std::int64_t> source;
   for (std::int64_t i = 0; i < 64 - dropped; ++i) source.push_back(i * 37 % 64);
   if (twice) source[1] = source[0];
-  return planned_by(b.outputs({b.map(image, source)}), Method::kCrown);
+  std::vector<ValueId> outputs = {b.map(image, source)};
+  if (shared)
+    outputs.push_back(b.add(affine(1, 64, std::vector<double>(64, 1), {0}), {image}, {1}));
+  return planned_by(b.outputs(outputs), Method::kCrown);
 }
 
 TEST(Domains, ShuffledPixelsAreBoundedBeforeTheShuffle) {
-  const Plan plan = planned_shuffle(0, false);
+  const Plan plan = planned_shuffle(0, false, false);
   const LayerId output = static_cast<int>(plan.layers.size()) - 1;
   EXPECT_EQ(plan.domain(output).domain, Domain::kInterval);
   EXPECT_EQ(plan.domain(plan.layer(output).term(0).input).domain, Domain::kBackward);
@@ -112,8 +116,17 @@ TEST(Domains, ShuffledPixelsAreBoundedBeforeTheShuffle) {
 }
 
 TEST(Domains, OthersAreBoundedInTheirPlace) {
-  for (const Plan& plan : {planned_shuffle(40, false), planned_shuffle(0, true)})
+  for (const Plan& plan : {planned_shuffle(40, false, false), planned_shuffle(0, true, false)})
     EXPECT_EQ(plan.domains.back().domain, Domain::kBackward);
+}
+
+// Rows would move ends of the interval that the other reader counts on.
+TEST(Domains, ShuffledPixelsThatOthersReadKeepTheirIntervals) {
+  const Plan plan = planned_shuffle(0, false, true);
+  for (const LayerId i : plan.layer_ids())
+    if (!plan.layer(i).relu && !plan.is_head(i)) {
+      EXPECT_EQ(plan.domain(i).domain, Domain::kInterval);
+    }
 }
 
 }  // namespace
