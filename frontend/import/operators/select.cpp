@@ -83,7 +83,7 @@ void import_arg(NodeImport& node, double sign) {
   if (!node.flag("keepdims", true))
     result.erase(result.begin() + static_cast<std::ptrdiff_t>(axis));
   node.set_output_type(TensorProto::INT64);
-  if (rows.length == 2) {  // the index is whether the second wins
+  if (rows.length == 2) {  // the index is 1 where the second element wins, else 0
     const ValueId wins = add_wins(node, node.input(0), rows, last_wins, sign);
     return node.emit(add_index_map(node, wins, result, [&] {
       std::vector<std::int64_t> second(static_cast<std::size_t>(rows.rows()));

@@ -133,7 +133,7 @@ struct IntegerRange {
 };
 
 // u + n = 0, or u - n = 0 where `negated`, has no solution n at the ends of the range and outside
-// of it, for u of the reach. It holds 0.
+// of it, for u of the reach. The range holds 0.
 std::optional<IntegerRange> range_of_solutions(const Reach& u, bool negated) {
   constexpr double kMost = 0x1p31;
   const double low = negated ? u.low : -u.high, high = negated ? u.high : -u.low;
