@@ -19,6 +19,16 @@ inline double sum(double a, double b, bool up) {
   return (up ? pair.low > 0 : pair.low < 0) ? step(pair.high, up) : pair.high;
 }
 
+// The product a b. Proof: fma gives its error, which is a double where it cannot underflow;
+// elsewhere a step is always taken, except from an exact zero.
+inline double product(double a, double b, bool up) {
+  const double nearest = a * b;
+  if (!std::isfinite(nearest)) return nearest;
+  if (std::fabs(nearest) < 0x1p-900) return a == 0 || b == 0 ? 0.0 : step(nearest, up);
+  const double error = std::fma(a, b, -nearest);
+  return (up ? error > 0 : error < 0) ? step(nearest, up) : nearest;
+}
+
 // The quotient a / b, with b > 0. Proof: fma gives the residual a - quotient b, which has the sign
 // of the error. It is a double where it cannot underflow; elsewhere a step is always taken, except
 // from an exact zero.

@@ -21,6 +21,13 @@ VerdictCondition rounded(const Condition& condition) {
   return result;
 }
 
+// The least double >= x; infinity where there is none.
+double double_at_least(const mpq_class& x) {
+  double made = x.get_d();
+  while (std::isfinite(made) && mpq_class(made) < x) made = std::nextafter(made, INFINITY);
+  return made;
+}
+
 }  // namespace
 
 float float_at_most(const mpq_class& x) {
@@ -65,7 +72,11 @@ VerdictTables verdict_tables(const Property& property) {
   VerdictTables tables;
   for (const PropertyCase& one : property.cases) {
     for (const Clause& clause : one.clauses) {
-      for (const Condition& condition : clause) tables.terms.push_back(rounded(condition));
+      for (const Condition& condition : clause) {
+        tables.terms.push_back(rounded(condition));
+        const double limit = double_at_least(condition.limit);
+        tables.limits.push_back(condition.negated ? -limit : limit);
+      }
       tables.clause_terms.push_back(static_cast<std::uint32_t>(tables.terms.size()));
     }
     tables.case_clauses.push_back(static_cast<std::uint32_t>(tables.clause_terms.size() - 1));

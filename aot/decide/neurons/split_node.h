@@ -2,15 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace bf_aot::decide {
 
-// A violation of a clause needs sign (row - threshold) < 0 of each of its terms.
+// A violation of a clause needs sign (row - threshold) < 0 of each of its terms, and sign (row -
+// limit) <= 0 where there is a limit, which is nearer then.
 struct ClauseTerm {
   int row = 0;  // of BoxNetwork::rows()
   float sign = 1;
   double threshold = 0;
+  std::optional<double> limit = {};
+
+  double nearest() const { return limit.value_or(threshold); }
 };
 
 // A neuron that is kept on one side of a point, as it is at every violation in a node: z >= point
@@ -50,5 +55,8 @@ struct SplitNode {
 
 // Adds a condition to those of a node. Of a function's neuron it replaces the one on the same side.
 void add_split(SplitNode& node, const NeuronSplit& split);
+
+// Notes the range of a ReLU in a node. A range of one sign becomes a split.
+void narrow_relu(SplitNode& node, std::uint32_t open, double lower, double upper);
 
 }  // namespace bf_aot::decide

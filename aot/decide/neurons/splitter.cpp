@@ -25,7 +25,18 @@ NodeSplitter::NodeSplitter(const BoxNetwork& network, std::vector<ClauseTerm> te
       settings_(settings),
       workers_(workers),
       lanes_(network_, terms_),
-      root_(make_root()) {}
+      root_(make_root()) {
+  find_clauses();
+}
+
+// Ranges are propagated in every node where this leaves little of what ReLUs may be at the root,
+// and nowhere else: where bounds are loose it finds nothing.
+void NodeSplitter::find_clauses() {
+  constexpr double kMostLeft = 0.75;
+  if (!Propagation::covers(network_)) return;
+  propagation_.emplace(network_, terms_);
+  if (propagation_->begin(root_) && propagation_->share() > kMostLeft) propagation_.reset();
+}
 
 SplitNode NodeSplitter::make_root() {
   SplitNode root;
@@ -258,8 +269,42 @@ void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>&
     if (!done[p]) nodes[p].tighten_gain = std::max(0.0F, nodes[p].bound - before[p]);
 }
 
+// Expands nodes whose ranges are propagated. Each is split where both signs together leave least.
+void NodeSplitter::expand_clauses(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
+  std::vector<std::optional<Propagation::Choice>> choices(nodes.size());
+  std::vector<bool> closed(nodes.size());
+  for (std::size_t p = 0; p < nodes.size(); ++p) {
+    pause();
+    if (propagation_->begin(nodes[p])) choices[p] = propagation_->choose();
+    closed[p] = results[p].closed = propagation_->is_empty();
+    if (!closed[p]) propagation_->store(nodes[p]);
+  }
+  if (std::ranges::find(closed, false) == closed.end()) return;
+  ascend(nodes, closed, results);
+  load_all(nodes);
+  lanes_.proposal.bound();
+  const auto violated = lanes_.proposal.violated();
+  for (std::size_t p = 0; p < nodes.size(); ++p)
+    if (!results[p].closed && violated[p]) results[p].point = lanes_.proposal.point(p);
+  for (std::size_t p = 0; p < nodes.size(); ++p) {
+    if (results[p].closed) continue;
+    if (!choices[p]) {
+      decide_leaf(nodes[p], results[p]);
+      continue;
+    }
+    const Candidate chosen = {p, {static_cast<std::uint32_t>(choices[p]->open), false, 0, 0}};
+    const bool positive = choices[p]->positive_first;
+    results[p].halves.emplace(half_of(nodes[p], chosen, positive),
+                              half_of(nodes[p], chosen, !positive));
+  }
+}
+
 void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   results.assign(nodes.size(), {});
+  if (propagation_) {
+    expand_clauses(nodes, results);
+    return;
+  }
   std::vector<float> before;
   for (const SplitNode& node : nodes) before.push_back(node.bound);
   ascend(nodes, std::vector<bool>(nodes.size()), results);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot/decide/neurons/lanes.h"
+#include "aot/decide/neurons/propagation.h"
 #include "aot/decide/neurons/tighten.h"
 
 namespace bf_aot::decide {
@@ -64,6 +65,7 @@ class NodeSplitter {
   };
 
   SplitNode make_root();  // sets the scales, too
+  void find_clauses();
   void choose_weights(SplitNode& node);
   void load_all(std::span<const SplitNode> nodes);
   void ascend(std::span<SplitNode> nodes, std::vector<bool> done,
@@ -77,6 +79,7 @@ class NodeSplitter {
   std::vector<std::size_t> choose_candidates(std::size_t lane) const;
   std::vector<Candidate> candidates_of(const std::vector<std::size_t>& lanes) const;
   void look_ahead(std::span<const SplitNode> nodes, std::vector<Candidate>& candidates);
+  void expand_clauses(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
   void split(const SplitNode& node, const std::vector<Candidate>& candidates, std::size_t lane,
              SplitResult& result);
   SplitNode half_of(const SplitNode& node, const Candidate& candidate, bool positive) const;
@@ -88,6 +91,8 @@ class NodeSplitter {
   const std::size_t workers_;
   NodeLanes lanes_;
   const SplitNode root_;
+  // Where ReLUs encode clauses, so that conditions decide many of their signs.
+  std::optional<Propagation> propagation_;
 };
 
 }  // namespace bf_aot::decide

@@ -10,17 +10,6 @@
 namespace bf_aot::decide {
 namespace {
 
-constexpr float kInfinite = std::numeric_limits<float>::infinity();
-
-float float_below(double x) {
-  const auto nearest = static_cast<float>(x);
-  return static_cast<double>(nearest) <= x ? nearest : std::nextafter(nearest, -kInfinite);
-}
-
-float float_above(double x) {
-  return -float_below(-x);
-}
-
 // The open neurons, without those whose sign is known, with the largest gains, by rising numbers:
 // so each layer's follow those of the layers that it reads.
 std::vector<std::uint32_t> neurons_of(const BoxNetwork& network, const NodeLanes& lanes,
@@ -37,19 +26,6 @@ std::vector<std::uint32_t> neurons_of(const BoxNetwork& network, const NodeLanes
     std::ranges::sort(chosen);
   }
   return chosen;
-}
-
-// Notes the range of a ReLU in the node. A range of one sign becomes a split.
-void narrow_relu(SplitNode& node, std::uint32_t open, double lower, double upper) {
-  auto at = std::ranges::lower_bound(node.ranges, open, {}, &NeuronRange::open);
-  if (lower >= 0 || upper <= 0) {
-    if (at != node.ranges.end() && at->open == open) node.ranges.erase(at);
-    add_split(node, {open, lower >= 0, 0, 0});
-    return;
-  }
-  if (at == node.ranges.end() || at->open != open)
-    at = node.ranges.insert(at, {open, -kInfinite, kInfinite});
-  *at = {open, std::max(at->lower, float_below(lower)), std::min(at->upper, float_above(upper))};
 }
 
 // A power of two near x; 1 where x is not a normal number > 0.

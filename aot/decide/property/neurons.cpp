@@ -29,7 +29,8 @@ std::vector<ClauseTerm> terms_of(const VerdictTables& tables, std::uint32_t clau
     const float threshold = std::nextafter(term.threshold, term.at_least ? -kAll : kAll);
     // A condition that always holds excludes nothing.
     if (!std::isfinite(threshold)) continue;
-    terms.push_back({term.row, term.at_least ? -1.0F : 1.0F, static_cast<double>(threshold)});
+    terms.push_back(
+        {term.row, term.at_least ? -1.0F : 1.0F, static_cast<double>(threshold), tables.limits[i]});
   }
   return terms;
 }
