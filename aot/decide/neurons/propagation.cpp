@@ -20,7 +20,7 @@ constexpr std::size_t kMostVisits = 32;
 constexpr double kLeastShare = 1.0 / 16;
 
 // A neuron whose activation is left less than this share of what it may be on the box is not tried.
-constexpr double kLeastLeft = 1e-3;
+constexpr double kLeastLeft = 1.0 / 16;
 
 // Roundings of a sum of so many numbers, each a product, times their magnitudes: twice what they
 // lose, with some more for what is made of the sum.
@@ -56,6 +56,8 @@ Propagation::Propagation(const BoxNetwork& network, const std::vector<ClauseTerm
   list_readers();
   waits_.assign(is_relu_.size(), false);
   is_condition_.assign(bias_.size(), false);
+  width_.assign(bias_.size(), 0);
+  width_before_.assign(bias_.size(), 0);
   for (auto* const each : {&ranges_.low, &ranges_.high, &ranges_.least, &ranges_.largest})
     each->resize(is_relu_.size());
   load_box();
@@ -201,6 +203,7 @@ void Propagation::visit(std::size_t variable) {
   const std::size_t first = source_start_[n], count = source_start_[n + 1] - first;
   const auto [low, high] = sum_of(variable);
   const double room = room_[n];
+  width_[n] = high - low;
   set(variable, input::sum(low, -room, false), input::sum(high, room, true));
   // Weight times one activation lies in [under + its largest, over + its least].
   const double over = input::sum(input::sum(ranges_.high[variable], room, true), -low, true);
@@ -332,26 +335,29 @@ void Propagation::store(SplitNode& node) const {
   }
 }
 
-// Notes which neurons are conditions on what they read: whose ranges leave out some of their sums.
+// Notes which neurons are conditions on what they read, since their ranges leave out some of their
+// sums, and how wide these sums are.
 void Propagation::find_conditions() {
   for (std::size_t n = 0; n < bias_.size(); ++n) {
     const std::size_t variable = network_.inputs() + n;
     const auto [low, high] = sum_of(variable);
     is_condition_[n] = low < ranges_.low[variable] || high > ranges_.high[variable];
+    width_before_[n] = high - low;
   }
 }
 
-// The weight of the conditions that a sign narrows: 2^-r for r free parts that are left, as in the
-// rule of Jeroslow and Wang (1990) for clauses. Nothing where it leaves no violation.
+// The weight of the conditions that a sign has a part in: 2^-r for r free parts that are left, as
+// the rule of Jeroslow and Wang (1990) weighs clauses. Nothing where it leaves no violation.
 std::optional<double> Propagation::weight_of(std::size_t open, bool positive) {
+  width_ = width_before_;
   set(open_[open], positive ? 0 : -kInfinity, positive ? kInfinity : 0);
   propagate();
   double sum = 0;
   for (std::size_t n = 0; n < bias_.size() && !empty_; ++n) {
-    const std::size_t k = network_.inputs() + n;
-    const double left = ranges_.high[k] - ranges_.low[k];
-    if (is_condition_[n] && left < before_.high[k] - before_.low[k])
-      sum += std::exp2(-left / unit_[n]);
+    const std::size_t variable = network_.inputs() + n;
+    const bool has_part = width_before_[n] - width_[n] > kLeastShare * unit_[n];
+    if (is_condition_[n] && has_part)
+      sum += std::exp2((ranges_.low[variable] - ranges_.high[variable]) / unit_[n]);
   }
   const bool possible = !empty_;
   ranges_ = before_;

@@ -95,7 +95,8 @@ class Propagation {
   bool empty_ = false;
   std::vector<std::size_t> waiting_;  // variables whose sums are to be looked at
   std::vector<bool> waits_;
-  std::vector<bool> is_condition_;  // of each neuron, see find_conditions()
+  std::vector<bool> is_condition_;            // of each neuron, see find_conditions()
+  std::vector<double> width_before_, width_;  // of its sum: then, and when it was seen last
   bool planes_due_ = false;
   std::vector<std::pair<double, double>> parts_;  // of a sum, from below and from above
   std::vector<double> over_;  // coefficients over activations while a plane is made
