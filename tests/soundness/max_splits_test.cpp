@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "aot/decide/neurons/propagation.h"
 #include "aot/decide/neurons/splitter.h"
 #include "aot/decide/neurons/tighten.h"
 #include "aot/decide/property/neurons.h"
@@ -298,6 +299,42 @@ TEST_F(MaxSplits, RangesHoldAtViolations) {
     }
   });
   EXPECT_GT(tightened, 50 * rounds());
+}
+
+// What conditions imply, in nodes that have a violation.
+TEST_F(MaxSplits, WhatIsPropagatedHoldsAtViolations) {
+  int narrowed = 0, chosen = 0;
+  for_each_subject(300, [&](const Subject& subject) {
+    const BoxNetwork& network = *subject.network;
+    const auto values = layers_at(*subject.plan, random_point(subject.box));
+    const Exact& rows = values[static_cast<std::size_t>(subject.plan->spec_heads.front().number())];
+    std::vector<ClauseTerm> terms = random_terms();
+    violate(terms, rows);
+    for (ClauseTerm& term : terms) {
+      const double row = rows[static_cast<std::size_t>(term.row)].get_d();
+      if (exact(row) == rows[static_cast<std::size_t>(term.row)] && pick(random_, 0, 1) == 1)
+        term.limit = row;
+    }
+    SplitNode node = random_node(network, values, terms.size());
+    const std::size_t splits = node.splits.size();
+    decide::Propagation propagation(network, terms);
+    ASSERT_TRUE(propagation.begin(node)) << "a node with a violation is closed";
+    if (pick(random_, 0, 1) == 1) chosen += propagation.choose() ? 1 : 0;
+    ASSERT_FALSE(propagation.is_empty()) << "a node with a violation is closed";
+    propagation.store(node);
+    narrowed += static_cast<int>(node.splits.size() - splits + node.ranges.size());
+    for (const decide::NeuronRange& range : node.ranges) {
+      const mpq_class& z = z_of(network, values, range.open);
+      EXPECT_TRUE(std::isinf(range.lower) || exact(static_cast<double>(range.lower)) <= z);
+      EXPECT_TRUE(std::isinf(range.upper) || exact(static_cast<double>(range.upper)) >= z);
+    }
+    for (const NeuronSplit& split : node.splits) {
+      const mpq_class& z = z_of(network, values, split.open);
+      EXPECT_TRUE(split.positive ? z >= 0 : z <= 0);
+    }
+  });
+  EXPECT_GT(narrowed, 100 * rounds());
+  EXPECT_GT(chosen, 30 * rounds());
 }
 
 // From the root to a leaf, always into the half that has the violation: none is closed.

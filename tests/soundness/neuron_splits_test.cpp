@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "aot/decide/neurons/propagation.h"
 #include "aot/decide/neurons/splitter.h"
 #include "aot/engine/verifier/engine_verifier.h"
 #include "planner/network/error_terms.h"
@@ -477,6 +478,34 @@ TEST_F(NeuronSplits, EveryErrorTermIsNeeded) {
       }
     }
     EXPECT_GT(exposed, 0) << "dropping '" << name << "' goes unnoticed";
+  }
+}
+
+// Whether nothing is left of the claim's node when its conditions are propagated.
+bool is_excluded(const Claim& claim) {
+  const auto subject = subject_of(claim.layers);
+  if (!subject) throw std::logic_error("no neuron is open");
+  SplitNode node;
+  node.weights = claim.weights;
+  for (std::size_t open = 0; claim.positive && open < subject->network->open(); ++open)
+    node.splits.push_back({static_cast<std::uint32_t>(open), true, 0});
+  decide::Propagation propagation(*subject->network, claim.terms);
+  return !propagation.begin(node);
+}
+
+TEST_F(NeuronSplits, WhatIsPropagatedCountsEveryError) {
+  for (const Exposure& exposure : kExposures)
+    for (int variant = 0; variant < 20; ++variant) {
+      const Claim claim = exposure.make(random_);
+      Net net;
+      net.layers = claim.layers;
+      ASSERT_TRUE(is_violated(net, claim));
+      if (claim.terms.size() > 1) continue;  // the sum is violated, not all of its terms
+      EXPECT_FALSE(is_excluded(claim)) << exposure.term;
+    }
+  for (Claim claim : {inexact_weight(random_), inexact_bias(random_)}) {
+    claim.terms.front().threshold = 1 - 0x1p-18;
+    EXPECT_TRUE(is_excluded(claim));
   }
 }
 

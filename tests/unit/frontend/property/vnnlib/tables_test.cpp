@@ -49,6 +49,24 @@ TEST(VerdictTables, Thresholds) {
   EXPECT_EQ(only_term("(<= (* 2 Y_0) 3)"), (VerdictCondition{0, false, 1.5}));
 }
 
+TEST(VerdictTables, LimitsAreTheNearestDoublesThatLeaveNoViolationOut) {
+  const auto only_limit = [](const std::string& condition) {
+    return verdict_tables(parse_property("(declare-const X_0 Real)(declare-const Y_0 Real)"
+                                         "(assert (<= -2 X_0 3))(assert " +
+                                             condition + ")",
+                                         "p"))
+        .limits.at(0);
+  };
+  EXPECT_EQ(only_limit("(<= Y_0 2)"), 2);
+  EXPECT_EQ(only_limit("(< Y_0 2)"), 2);
+  EXPECT_EQ(only_limit("(>= Y_0 2)"), 2);
+  // The double 0.1 is above the number, the double 0.3 below it.
+  EXPECT_EQ(only_limit("(<= Y_0 0.1)"), 0.1);
+  EXPECT_EQ(only_limit("(>= Y_0 0.1)"), std::nextafter(0.1, 0));
+  EXPECT_EQ(only_limit("(<= Y_0 0.3)"), std::nextafter(0.3, 1));
+  EXPECT_EQ(only_limit("(>= Y_0 -0.1)"), -0.1);
+}
+
 TEST(VerdictTables, InputsArePartOfRows) {
   EXPECT_EQ(only_term("(<= Y_0 (+ 1 X_0))"), (VerdictCondition{0, false, 1}));
   EXPECT_EQ(only_term("(>= Y_0 (* 2 X_0))"), (VerdictCondition{0, true, 0}));
