@@ -8,6 +8,7 @@
 
 #include "frontend/diagnostic.h"
 #include "frontend/evaluate/evaluate_exact.h"
+#include "frontend/evaluate/evaluate_float32.h"
 #include "frontend/evaluate/evaluate_node.h"
 #include "frontend/functions/function_bounded.h"
 #include "frontend/import/file/importer.h"
@@ -95,6 +96,19 @@ bool has_rational_values(const Node& node) {
 
 }  // namespace
 
+namespace {
+
+bool is_large(const Graph& graph) {
+  constexpr std::size_t kLarge = std::size_t{1} << 20;  // numbers, which are read in a moment
+  std::size_t numbers = 0;
+  for (const Node& node : graph.nodes)
+    if (const auto* const literal = std::get_if<Literal>(&node.op))
+      numbers += literal->value.data.size();
+  return numbers >= kLarge;
+}
+
+}  // namespace
+
 Sampler::Sampler(std::filesystem::path model, ModelCut cut)
     : model_(std::move(model)), cut_(std::move(cut)) {
   (void)graph();
@@ -123,17 +137,12 @@ Sampler Sampler::ordered() const {
 }
 
 void Sampler::release() const {
-  if (model_.empty() || !graph_) return;
-  constexpr std::size_t kLarge = std::size_t{1} << 20;  // numbers, which are read in a moment
-  std::size_t numbers = 0;
-  for (const Node& node : graph_->nodes)
-    if (const auto* const literal = std::get_if<Literal>(&node.op))
-      numbers += literal->value.data.size();
-  if (numbers >= kLarge) graph_.reset();
+  if (!model_.empty() && graph_ && is_large(*graph_)) graph_.reset();
 }
 
 Sampler::Sampler(Graph imported, const Float32Semantics& semantics)
     : graph_(std::move(imported)), float32_(true) {
+  if (!is_large(*graph_)) unrounded_ = graph_;
   round_float32(*graph_, semantics);
 }
 
@@ -186,6 +195,13 @@ std::optional<std::vector<mpq_class>> Sampler::exact_outputs(
   for (const std::vector<mpq_class>& output : evaluate_exact(graph(), split(input)))
     values.insert(values.end(), output.begin(), output.end());
   return values;
+}
+
+std::optional<std::vector<double>> Sampler::unrounded_outputs(
+    const std::vector<double>& input) const {
+  BF_CHECK(float32_);
+  if (!unrounded_) return std::nullopt;
+  return evaluate_unrounded(*unrounded_, split(input));
 }
 
 std::vector<std::vector<double>> Sampler::points(const input::FloatBox& box, int count,

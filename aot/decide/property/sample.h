@@ -51,6 +51,10 @@ class Sampler {
   // not rational.
   std::optional<std::vector<mpq_class>> exact_outputs(const std::vector<mpq_class>& input) const;
 
+  // The outputs where no evaluation in float32 rounds anything at a point, see
+  // evaluate_unrounded(); none elsewhere, and of large networks. Requires float32().
+  std::optional<std::vector<double>> unrounded_outputs(const std::vector<double>& input) const;
+
   const Graph& graph() const;
 
   // Frees a large network that was read from a file until it is asked for again, when the file is
@@ -80,6 +84,7 @@ class Sampler {
   std::filesystem::path model_;  // or empty
   ModelCut cut_;
   mutable std::optional<Graph> graph_;
+  std::optional<Graph> unrounded_;  // as it was before round_float32()
   bool float32_ = false;
   bool ordered_ = false;
 };

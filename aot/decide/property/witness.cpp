@@ -228,7 +228,7 @@ std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq
     if (proof == Proof::kOpen) open.push_back(j);
   }
   if (open.empty() || !rationally) return std::nullopt;
-  auto exact = judged_.exact_outputs(witness.x);
+  auto exact = judged_.float32() ? unrounded_outputs(witness.x) : judged_.exact_outputs(witness.x);
   if (!exact) return std::nullopt;
   *exact = derived_values(property_.derived, witness.x, std::move(*exact));
   for (const std::size_t j : open) {
@@ -237,10 +237,19 @@ std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq
           return judge_exactly(condition, property_, witness.x, *exact);
         }))
       continue;
-    witness.rational = true;
+    witness.rational = !judged_.float32();
     return found(j);
   }
   return std::nullopt;
+}
+
+std::optional<std::vector<mpq_class>> WitnessCheck::unrounded_outputs(
+    const std::vector<mpq_class>& x) const {
+  std::vector<double> point;
+  for (const mpq_class& each : x) point.push_back(each.get_d());
+  const auto y = judged_.unrounded_outputs(point);
+  if (!y) return std::nullopt;
+  return std::vector<mpq_class>(y->begin(), y->end());
 }
 
 bool WitnessCheck::refutes(std::size_t index, const std::vector<double>& point) const {

@@ -79,6 +79,7 @@ class WitnessCheck {
                                   bool rationally) const;
   std::optional<Witness> prove_near(std::size_t index, std::vector<mpq_class> x,
                                     bool rationally) const;
+  std::optional<std::vector<mpq_class>> unrounded_outputs(const std::vector<mpq_class>& x) const;
   std::optional<Witness> prove_by_evaluation(std::size_t index, std::vector<mpq_class> x) const;
 
   const Sampler& network_;
