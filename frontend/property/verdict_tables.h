@@ -21,8 +21,8 @@ struct VerdictCondition {
 // clause j has the conditions clause_terms[j] .. clause_terms[j + 1].
 struct VerdictTables {
   std::vector<VerdictCondition> terms;
-  // Of each term the property's own limit, the nearest double that leaves no violation out: a real
-  // row <= it, or >= it if at_least, wherever the condition holds.
+  // The property's own limits of the terms, as the nearest doubles that leave no violation out: a
+  // real row is <= it, or >= it if at_least, wherever the condition holds.
   std::vector<double> limits;
   std::vector<std::uint32_t> clause_terms = {0};
   std::vector<std::uint32_t> case_clauses = {0};

@@ -45,7 +45,8 @@ class Propagation {
   double share() const;
 
  private:
-  // Of the inputs, then of what each neuron's function is applied to; and of the activations.
+  // Variables are the inputs, then what each neuron's function is applied to. least and largest are
+  // the ends of their activations.
   struct Ranges {
     std::vector<double> low, high;
     std::vector<double> least, largest;
@@ -82,8 +83,8 @@ class Propagation {
   std::vector<std::size_t> open_;          // the variables of open neurons
   std::vector<std::size_t> source_start_;  // of each neuron, [neurons + 1]
   std::vector<Source> sources_;
-  // Of each neuron: the bias, by what its exact sum misses that of its weights, and what a
-  // coefficient over it is off by.
+  // Each neuron has its bias, what its exact sum misses that of its weights by (room), and what a
+  // coefficient over it is off by (price).
   std::vector<double> bias_, room_, price_;
   std::vector<double> unit_;    // the widest part of each neuron's sum on the box
   std::vector<bool> is_exact_;  // of each neuron: products with its weights are exact
