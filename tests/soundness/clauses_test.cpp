@@ -185,8 +185,8 @@ TEST_F(Clauses, ASignFollowsFromTheOthersOfItsClause) {
       EXPECT_TRUE(propagation.is_empty());
       continue;
     }
+    EXPECT_LT(propagation.share_of(node), 0.5);
     ASSERT_TRUE(propagation.begin(node));
-    EXPECT_LT(propagation.share(), 0.5);
     propagation.store(node);
     for (const std::size_t variable : {std::size_t{1}, std::size_t{2}})
       EXPECT_TRUE(std::ranges::any_of(node.splits, [&](const decide::NeuronSplit& split) {

@@ -12,7 +12,7 @@ namespace bf_aot::decide {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMostProductsNarrowed = 1 << 20;  // of networks that are covered
+constexpr std::size_t kMostProductsNarrowed = 1 << 18;  // of networks that are covered
 constexpr std::size_t kMostChoices = 256;               // open neurons whose signs are tried
 // Sums are looked at this often for each neuron, at most, before one propagation ends.
 constexpr std::size_t kMostVisits = 32;
@@ -62,15 +62,13 @@ Propagation::Propagation(const BoxNetwork& network, const std::vector<ClauseTerm
     each->resize(is_relu_.size());
   load_box();
   for (const std::size_t variable : open_) on_box_.push_back(ranges_.largest[variable]);
-  for (std::size_t n = 0; n < bias_.size(); ++n) {
-    sum_of(network_.inputs() + n);
-    double unit = 0;
-    for (std::size_t k = 0; k < source_start_[n + 1] - source_start_[n]; ++k)
-      unit = std::max(unit, parts_[k].second - parts_[k].first);
-    unit_.push_back(unit > 0 && std::isfinite(unit) ? unit : 1);
-  }
   over_.assign(is_relu_.size(), 0);
   sum_error_ = rounding_of(2 * is_relu_.size() + network.inputs() + terms.size());
+}
+
+std::size_t Propagation::row_of(const ClauseTerm& term) const {
+  const auto [layer, place] = network_.rows()[static_cast<std::size_t>(term.row)];
+  return variable_of(layer, static_cast<std::size_t>(place));
 }
 
 std::size_t Propagation::variable_of(int layer, std::size_t place) const {
@@ -228,8 +226,7 @@ void Propagation::visit(std::size_t variable) {
 void Propagation::cut_inputs(const ClauseTerm& term) {
   const std::size_t inputs = network_.inputs();
   std::fill(over_.begin(), over_.end(), 0.0);
-  const auto [at, place] = network_.rows()[static_cast<std::size_t>(term.row)];
-  over_[variable_of(at, static_cast<std::size_t>(place))] = static_cast<double>(term.sign);
+  over_[row_of(term)] = static_cast<double>(term.sign);
   double offset = -static_cast<double>(term.sign) * term.nearest();
   double size = std::fabs(offset), paid = 0;
   const auto add = [&](double number) {
@@ -303,8 +300,8 @@ void Propagation::load_box() {
       assign(variable++, layer.lower[j], layer.upper[j]);
 }
 
-bool Propagation::begin(const SplitNode& node) {
-  const std::size_t inputs = network_.inputs();
+// Loads the ranges of a node, and those of the terms' rows.
+void Propagation::load(const SplitNode& node) {
   load_box();
   empty_ = false;
   for (const NeuronRange& range : node.ranges)
@@ -312,12 +309,23 @@ bool Propagation::begin(const SplitNode& node) {
   for (const NeuronSplit& split : node.splits)
     set(open_[split.open], split.positive ? 0 : -kInfinity, split.positive ? kInfinity : 0);
   for (const ClauseTerm& term : terms_) {
-    const auto [at, place] = network_.rows()[static_cast<std::size_t>(term.row)];
-    set(variable_of(at, static_cast<std::size_t>(place)),
-        term.sign > 0 ? -kInfinity : term.nearest(), term.sign > 0 ? term.nearest() : kInfinity);
+    const std::size_t row = row_of(term);
+    set(row, term.sign > 0 ? -kInfinity : term.nearest(),
+        term.sign > 0 ? term.nearest() : kInfinity);
+    ask(row);
   }
-  for (std::size_t variable = is_relu_.size(); variable-- > inputs;) ask(variable);
   planes_due_ = true;
+}
+
+double Propagation::share_of(const SplitNode& node) {
+  load(node);
+  propagate();
+  return empty_ ? 0 : share();
+}
+
+bool Propagation::begin(const SplitNode& node) {
+  load(node);
+  for (std::size_t variable = is_relu_.size(); variable-- > network_.inputs();) ask(variable);
   propagate();
   return !empty_;
 }
@@ -333,6 +341,20 @@ void Propagation::store(SplitNode& node) const {
     if (!is_split && (low > own.lower[at] || high < own.upper[at]))
       narrow_relu(node, static_cast<std::uint32_t>(open), low, high);
   }
+}
+
+void Propagation::find_units() {
+  std::swap(ranges_, before_);
+  ranges_ = before_;
+  load_box();
+  for (std::size_t n = 0; n < bias_.size(); ++n) {
+    sum_of(network_.inputs() + n);
+    double unit = 0;
+    for (std::size_t k = 0; k < source_start_[n + 1] - source_start_[n]; ++k)
+      unit = std::max(unit, parts_[k].second - parts_[k].first);
+    unit_.push_back(unit > 0 && std::isfinite(unit) ? unit : 1);
+  }
+  std::swap(ranges_, before_);
 }
 
 // Notes which neurons are conditions on what they read, since their ranges leave out some of their
@@ -366,6 +388,7 @@ std::optional<double> Propagation::weight_of(std::size_t open, bool positive) {
 }
 
 std::optional<Propagation::Choice> Propagation::choose() {
+  if (unit_.empty()) find_units();
   for (bool again = true; again;) {
     again = false;
     std::optional<Choice> best;

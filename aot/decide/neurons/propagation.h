@@ -40,9 +40,9 @@ class Propagation {
   std::optional<Choice> choose();
   bool is_empty() const { return empty_; }
 
-  // The share of the activations of all open neurons, from 0 to 1, that begin() found to be left
-  // of what they may be on the box.
-  double share() const;
+  // The share of the activations of all open neurons, from 0 to 1, that is left of what they may be
+  // on the box, as far as is found in a node by what follows from the terms. Begins anew.
+  double share_of(const SplitNode& node);
 
  private:
   // Variables are the inputs, then what each neuron's function is applied to. least and largest are
@@ -58,10 +58,14 @@ class Propagation {
     double weight = 0;
   };
 
+  std::size_t row_of(const ClauseTerm& term) const;
   std::size_t variable_of(int layer, std::size_t place) const;
   void add_layer(const BoxNetwork::BoxLayer& layer);
   void list_readers();
   void load_box();
+  void load(const SplitNode& node);
+  void find_units();
+  double share() const;
   bool is_known(std::size_t open) const;
   bool is_worth_trying(std::size_t open) const;
   void assign(std::size_t variable, double low, double high);

@@ -35,7 +35,7 @@ void NodeSplitter::find_clauses() {
   constexpr double kMostLeft = 0.75;
   if (!Propagation::covers(network_)) return;
   propagation_.emplace(network_, terms_);
-  if (propagation_->begin(root_) && propagation_->share() > kMostLeft) propagation_.reset();
+  if (!(propagation_->share_of(root_) <= kMostLeft)) propagation_.reset();
 }
 
 SplitNode NodeSplitter::make_root() {
