@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -19,8 +20,8 @@ constexpr std::size_t kMostVisits = 32;
 // A range that shrinks by less than this share of itself is kept, but not followed.
 constexpr double kLeastShare = 1.0 / 16;
 
-// A neuron whose activation is left less than this share of what it may be on the box is not tried.
-constexpr double kLeastLeft = 1.0 / 16;
+// A neuron is not tried that has this many times less left of its activation than another.
+constexpr double kLessLeft = 4;
 
 // Roundings of a sum of so many numbers, each a product, times their magnitudes: twice what they
 // lose, with some more for what is made of the sum.
@@ -127,14 +128,14 @@ bool Propagation::is_known(std::size_t open) const {
   return ranges_.low[open_[open]] >= 0 || ranges_.high[open_[open]] <= 0;
 }
 
-bool Propagation::is_worth_trying(std::size_t open) const {
-  return !is_known(open) && ranges_.largest[open_[open]] > kLeastLeft * on_box_[open];
+double Propagation::left_of(std::size_t open) const {
+  const std::size_t variable = open_[open];
+  return (ranges_.largest[variable] - ranges_.least[variable]) / on_box_[open];
 }
 
 double Propagation::share() const {
   double sum = 0;
-  for (std::size_t open = 0; open < open_.size(); ++open)
-    sum += (ranges_.largest[open_[open]] - ranges_.least[open_[open]]) / on_box_[open];
+  for (std::size_t open = 0; open < open_.size(); ++open) sum += left_of(open);
   return sum / static_cast<double>(open_.size());
 }
 
@@ -363,7 +364,8 @@ void Propagation::find_conditions() {
   for (std::size_t n = 0; n < bias_.size(); ++n) {
     const std::size_t variable = network_.inputs() + n;
     const auto [low, high] = sum_of(variable);
-    is_condition_[n] = low < ranges_.low[variable] || high > ranges_.high[variable];
+    const double least = kLeastShare * unit_[n];
+    is_condition_[n] = ranges_.low[variable] - low > least || high - ranges_.high[variable] > least;
     width_before_[n] = high - low;
   }
 }
@@ -387,21 +389,31 @@ std::optional<double> Propagation::weight_of(std::size_t open, bool positive) {
   return possible ? std::optional(sum) : std::nullopt;
 }
 
+// The open neurons whose signs are tried: of those that are not known the ones that have most left.
+std::vector<std::size_t> Propagation::candidates() const {
+  std::vector<std::size_t> made;
+  double most = 0;
+  for (std::size_t open = 0; open < open_.size(); ++open)
+    if (!is_known(open)) {
+      made.push_back(open);
+      most = std::max(most, left_of(open));
+    }
+  std::erase_if(made, [&](std::size_t open) { return left_of(open) * kLessLeft < most; });
+  std::ranges::stable_sort(made, std::greater(), [&](std::size_t open) { return left_of(open); });
+  if (made.size() > kMostChoices) made.resize(kMostChoices);
+  return made;
+}
+
 std::optional<Propagation::Choice> Propagation::choose() {
   if (unit_.empty()) find_units();
   for (bool again = true; again;) {
     again = false;
     std::optional<Choice> best;
     double most = -1;
-    std::size_t tried = 0;
     before_ = ranges_;
     find_conditions();
-    const auto is_left = [&](std::size_t open) { return is_worth_trying(open); };
-    bool any = false;
-    for (std::size_t open = 0; open < open_.size() && !any; ++open) any = is_left(open);
-    for (std::size_t open = 0; open < open_.size() && tried < kMostChoices; ++open) {
-      if (any ? !is_left(open) : is_known(open)) continue;
-      ++tried;
+    for (const std::size_t open : candidates()) {
+      if (is_known(open)) continue;
       const std::optional<double> negative = weight_of(open, false),
                                   positive = weight_of(open, true);
       if (negative && positive) {

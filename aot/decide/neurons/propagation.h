@@ -67,7 +67,8 @@ class Propagation {
   void find_units();
   double share() const;
   bool is_known(std::size_t open) const;
-  bool is_worth_trying(std::size_t open) const;
+  double left_of(std::size_t open) const;
+  std::vector<std::size_t> candidates() const;
   void assign(std::size_t variable, double low, double high);
   void set(std::size_t variable, double low, double high);
   void set_activation(std::size_t variable, double low, double high);
