@@ -101,8 +101,13 @@ class Verify(PropertyCase):
         found = self.verdict("(assert (>= Y_0 3.25))", *float32, code=3)
         self.assert_violates(found["counterexample"]["x"], found["counterexample"]["y"])
         self.verdict("(assert (>= Y_0 3.51))", *float32, code=0)
-        # Only the corner (1, -1) violates it, where an evaluation may round below 3.5.
-        self.verdict("(assert (>= Y_0 3.5))", *float32, code=4)
+        # Only the corner (1, -1) violates it, where no evaluation rounds anything.
+        self.verdict("(assert (>= Y_0 3.5))", *float32, code=3)
+        # The corner (1, 3 2^-24 - 1) reaches the limit 3.5 - 3 2^-23, which evaluations round down.
+        box = BOX.replace("(>= X_1 -1)", "(>= X_1 -0.999999821186065673828125)")
+        self.assertNotEqual(box, BOX)
+        self.verdict("(assert (>= Y_0 3.49999964237213134765625))", code=3, box=box)
+        self.verdict("(assert (>= Y_0 3.49999964237213134765625))", *float32, code=4, box=box)
         # No float32 point is in the box, but every real evaluation there violates the property.
         point = "(assert (<= 0.1 X_0 0.1))(assert (<= -0.3 X_1 -0.3))"
         self.verdict("(assert (>= Y_0 1))", *float32, code=4, box=point)
@@ -390,8 +395,12 @@ class Query(PropertyCase):
     def test_float32(self):
         """A query about float32 is decided for every evaluation in float32."""
         text = QUERY.read_text().replace("Real", "float32")
-        for limit, words in (("3.25", "sat"), ("3.51", "unsat"), ("3.5", "unknown")):
-            query = self.write("q.vnnlib", text.replace("3.25", limit))
+        rounded = text.replace("-1", "-0.999999821186065673828125")  # see test_float32_semantics
+        self.assertNotEqual(rounded, text)
+        for limit, words in (("3.25", "sat"), ("3.51", "unsat"), ("3.5", "sat"),
+                             ("3.49999964237213134765625", "unknown")):
+            query = self.write(
+                "q.vnnlib", (rounded if words == "unknown" else text).replace("3.25", limit))
             output, _ = self.run_tool("verify", query, "--network", f"tiny={TINY}", "--search", "0.2")
             self.assertEqual(output.split("\n")[0], words)
             if words == "sat":
