@@ -112,7 +112,7 @@ struct UnroundedArithmetic {
   static Number product(const Number& a, const Number& b) {
     const double value = a.value * b.value;
     if (std::isnan(value)) return kUnknown;
-    if (a.value == 0 || b.value == 0) return {};
+    if ((a.value == 0 && !a.is_sum()) || (b.value == 0 && !b.is_sum())) return {};
     if (!a.is_sum() && !b.is_sum()) return {value, std::fabs(value), grid_of(value)};
     const bool keeps_terms =
         a.is_sum() ? is_power_of_two(b.value) && !b.is_sum() : is_power_of_two(a.value);
@@ -124,7 +124,8 @@ struct UnroundedArithmetic {
 
 std::optional<std::vector<double>> evaluate_unrounded(
     const Graph& graph, const std::vector<std::vector<double>>& inputs) {
-  // Normalisations with constant statistics are computed in several forms.
+  // A Scale may be computed in several forms. Those of BatchNormalization have a square root, which
+  // is not known.
   for (const Node& node : graph.nodes)
     if (std::holds_alternative<Scale>(node.op)) return std::nullopt;
   std::vector<std::vector<UnroundedNumber>> numbers;

@@ -21,8 +21,10 @@ VerdictCondition rounded(const Condition& condition) {
   return result;
 }
 
-// The least double >= x; infinity where there is none.
+// The least double >= x that is not -infinity; infinity where no other is.
 double double_at_least(const mpq_class& x) {
+  if (x > mpq_class(DBL_MAX)) return INFINITY;
+  if (x <= mpq_class(-DBL_MAX)) return -DBL_MAX;
   double made = x.get_d();
   while (std::isfinite(made) && mpq_class(made) < x) made = std::nextafter(made, INFINITY);
   return made;

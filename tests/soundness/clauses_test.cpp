@@ -146,8 +146,9 @@ TEST_F(Clauses, FormulasAreDecidedAsTheyAre) {
   EXPECT_LT(most, 40);
 }
 
-// As many leaves as clauses, at most: a contradiction whose clauses are widened by one variable and
-// its opposite until there are 200. No bound of the root's relaxation excludes any of it.
+// The contradiction x_1 and not x_1 is widened: a clause becomes two, with a new variable and its
+// opposite, until there are 200. The root's relaxation excludes nothing of it, and a tree needs as
+// many leaves as there are clauses, at most.
 TEST_F(Clauses, WidenedContradictionsAreRefutedByFewSplits) {
   constexpr int kVariables = 40;
   Formula formula = {{1}, {-1}};

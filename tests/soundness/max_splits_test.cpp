@@ -184,6 +184,20 @@ class MaxSplits : public SplitTest {
         network.layers()[at].neurons[static_cast<std::size_t>(place)])];
   }
 
+  // Expects that the splits and ranges of a node hold at a point.
+  static void expect_to_hold(const BoxNetwork& network, const std::vector<Exact>& values,
+                             const SplitNode& node) {
+    for (const decide::NeuronRange& range : node.ranges) {
+      const mpq_class& z = z_of(network, values, range.open);
+      EXPECT_TRUE(std::isinf(range.lower) || exact(static_cast<double>(range.lower)) <= z);
+      EXPECT_TRUE(std::isinf(range.upper) || exact(static_cast<double>(range.upper)) >= z);
+    }
+    for (const NeuronSplit& split : node.splits) {
+      const mpq_class& z = z_of(network, values, split.open);
+      EXPECT_TRUE(split.positive ? z >= 0 : z <= 0);
+    }
+  }
+
   // With splits that hold at a point, and any choices.
   SplitNode random_node(const BoxNetwork& network, const std::vector<Exact>& values,
                         std::size_t terms) {
@@ -287,21 +301,13 @@ TEST_F(MaxSplits, RangesHoldAtViolations) {
     EXPECT_TRUE(decide::tighten_ranges(network, std::span(two).first(1), alone, settings));
     EXPECT_EQ(alone.ranges, node.ranges) << "workers made other ranges";
     EXPECT_EQ(alone.splits, node.splits);
-    for (const decide::NeuronRange& range : node.ranges) {
-      ++tightened;
-      const mpq_class& z = z_of(network, values, range.open);
-      EXPECT_TRUE(std::isinf(range.lower) || exact(static_cast<double>(range.lower)) <= z);
-      EXPECT_TRUE(std::isinf(range.upper) || exact(static_cast<double>(range.upper)) >= z);
-    }
-    for (const NeuronSplit& split : node.splits) {
-      const mpq_class& z = z_of(network, values, split.open);
-      EXPECT_TRUE(split.positive ? z >= 0 : z <= 0);
-    }
+    tightened += static_cast<int>(node.ranges.size());
+    expect_to_hold(network, values, node);
   });
   EXPECT_GT(tightened, 50 * rounds());
 }
 
-// What conditions imply, in nodes that have a violation.
+// Whatever conditions imply in a node holds at a violation that is in it.
 TEST_F(MaxSplits, WhatIsPropagatedHoldsAtViolations) {
   int narrowed = 0, chosen = 0;
   for_each_subject(300, [&](const Subject& subject) {
@@ -323,15 +329,7 @@ TEST_F(MaxSplits, WhatIsPropagatedHoldsAtViolations) {
     ASSERT_FALSE(propagation.is_empty()) << "a node with a violation is closed";
     propagation.store(node);
     narrowed += static_cast<int>(node.splits.size() - splits + node.ranges.size());
-    for (const decide::NeuronRange& range : node.ranges) {
-      const mpq_class& z = z_of(network, values, range.open);
-      EXPECT_TRUE(std::isinf(range.lower) || exact(static_cast<double>(range.lower)) <= z);
-      EXPECT_TRUE(std::isinf(range.upper) || exact(static_cast<double>(range.upper)) >= z);
-    }
-    for (const NeuronSplit& split : node.splits) {
-      const mpq_class& z = z_of(network, values, split.open);
-      EXPECT_TRUE(split.positive ? z >= 0 : z <= 0);
-    }
+    expect_to_hold(network, values, node);
   });
   EXPECT_GT(narrowed, 100 * rounds());
   EXPECT_GT(chosen, 30 * rounds());

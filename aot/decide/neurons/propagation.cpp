@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -92,13 +93,16 @@ void Propagation::add_layer(const BoxNetwork::BoxLayer& layer) {
         sources[j], [](const Source& each) { return is_power_of_two(each.weight); }));
     parts_.resize(std::max(parts_.size(), sources[j].size()));
     source_start_.push_back(sources_.size());
+    // 2^-1000 pays for products below the normal range.
+    const bool is_known_exactly = layer.weight_error == 0 && layer.bias_error == 0;
     const double inexact = layer.weight_error * layer.reach[j] + layer.bias_error;
-    room_.push_back(inexact > 0 ? inexact * (1 + 0x1p-20) : inexact);
-    price_.push_back(inexact);
+    room_.push_back(is_known_exactly ? 0 : inexact * (1 + 0x1p-20) + 0x1p-1000);
+    price_.push_back(room_.back());
   }
 }
 
-// The readers of each variable; and with the most of them, what coefficients are off by.
+// Lists the variables that read each variable. The most readers of one tell what coefficients are
+// off by.
 void Propagation::list_readers() {
   const std::size_t inputs = network_.inputs();
   std::vector<std::vector<std::size_t>> readers(is_relu_.size());
@@ -139,6 +143,7 @@ double Propagation::share() const {
   return sum / static_cast<double>(open_.size());
 }
 
+// Has the sum that a neuron is looked at; an input is none.
 void Propagation::ask(std::size_t variable) {
   if (variable < network_.inputs() || waits_[variable]) return;
   waits_[variable] = true;
@@ -166,7 +171,7 @@ void Propagation::set(std::size_t variable, double low, double high) {
   planes_due_ = planes_due_ || is_relu_[variable] || variable < network_.inputs();
 }
 
-// The same of its activation.
+// Cuts a variable's activation to [low, high].
 void Propagation::set_activation(std::size_t variable, double low, double high) {
   if (!is_relu_[variable])
     set(variable, low, high);
@@ -176,8 +181,8 @@ void Propagation::set_activation(std::size_t variable, double low, double high) 
     set(variable, low > 0 ? low : -kInfinity, high);
 }
 
-// Where the sum that a neuron is lies: outward of it, and exact where that is a double. Its parts,
-// from below and from above, are left in parts_.
+// Returns the ends between which a neuron's sum lies, rounded outward: exact where they are
+// doubles, and infinite where a number overflows. The ends of its parts are left in parts_.
 std::pair<double, double> Propagation::sum_of(std::size_t variable) {
   const std::size_t n = variable - network_.inputs();
   const std::size_t first = source_start_[n], count = source_start_[n + 1] - first;
@@ -193,7 +198,7 @@ std::pair<double, double> Propagation::sum_of(std::size_t variable) {
     low = input::sum(low, parts_[k].first, false);
     high = input::sum(high, parts_[k].second, true);
   }
-  return {low, high};
+  return {std::isfinite(low) ? low : -kInfinity, std::isfinite(high) ? high : kInfinity};
 }
 
 // Narrows a neuron by the sum that it is, and what it reads by what the others leave.
@@ -223,7 +228,7 @@ void Propagation::visit(std::size_t variable) {
   }
 }
 
-// Cuts the inputs by a plane below the term, which is below 0 at a violation.
+// Cuts the inputs by a plane below the term, which is at most 0 at a violation.
 void Propagation::cut_inputs(const ClauseTerm& term) {
   const std::size_t inputs = network_.inputs();
   std::fill(over_.begin(), over_.end(), 0.0);
@@ -344,9 +349,9 @@ void Propagation::store(SplitNode& node) const {
   }
 }
 
+// Notes how wide the widest part of each neuron's sum is on the box.
 void Propagation::find_units() {
-  std::swap(ranges_, before_);
-  ranges_ = before_;
+  const Ranges kept = ranges_;
   load_box();
   for (std::size_t n = 0; n < bias_.size(); ++n) {
     sum_of(network_.inputs() + n);
@@ -355,7 +360,7 @@ void Propagation::find_units() {
       unit = std::max(unit, parts_[k].second - parts_[k].first);
     unit_.push_back(unit > 0 && std::isfinite(unit) ? unit : 1);
   }
-  std::swap(ranges_, before_);
+  ranges_ = kept;
 }
 
 // Notes which neurons are conditions on what they read, since their ranges leave out some of their

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -34,10 +33,11 @@ class Propagation {
     std::size_t open = 0;
     bool positive_first = false;
   };
-  // Narrows the ranges for either sign of open neurons, and returns the one for which both signs
-  // together leave least; nothing where all signs are known. Where a sign leaves no violation, the
-  // other becomes known. is_empty(): whether no violation is left.
+  // Narrows the ranges for either sign of open neurons, and returns the neuron whose signs have the
+  // greatest part in conditions; nothing where all signs are known, or where is_empty(). Where a
+  // sign leaves no violation, the other becomes known.
   std::optional<Choice> choose();
+  // Whether no violation is left.
   bool is_empty() const { return empty_; }
 
   // The share of the activations of all open neurons, from 0 to 1, that is left of what they may be

@@ -269,7 +269,7 @@ void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>&
     if (!done[p]) nodes[p].tighten_gain = std::max(0.0F, nodes[p].bound - before[p]);
 }
 
-// Expands nodes whose ranges are propagated. Each is split where both signs together leave least.
+// Expands nodes whose ranges are propagated. Each is split by the neuron that Propagation chooses.
 void NodeSplitter::expand_clauses(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   std::vector<std::optional<Propagation::Choice>> choices(nodes.size());
   std::vector<bool> closed(nodes.size());

@@ -94,10 +94,6 @@ bool has_rational_values(const Node& node) {
          std::holds_alternative<GroupMax>(node.op);
 }
 
-}  // namespace
-
-namespace {
-
 bool is_large(const Graph& graph) {
   constexpr std::size_t kLarge = std::size_t{1} << 20;  // numbers, which are read in a moment
   std::size_t numbers = 0;

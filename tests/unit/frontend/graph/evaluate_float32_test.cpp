@@ -72,6 +72,20 @@ TEST(EvaluateUnrounded, WhatASumIsAddedToMayGoIntoIt) {
   EXPECT_FALSE(evaluate_unrounded(graph, {{0x1p23, -0x1p23}, {1}}));
 }
 
+// A factor may go into the terms of a sum, also of one that is 0.
+TEST(EvaluateUnrounded, FactorsOfSumsArePowersOfTwo) {
+  const auto scaled = [](double factor, double x) {
+    Graph graph = graph_of_sum({1, 1}, 0);
+    const ValueId by = add_to_sum(graph, Literal{{{1}, {factor}, {}}}, {}, 1);
+    graph.outputs = {add_to_sum(graph, Binary{Binary::Kind::kMul}, {graph.outputs[0], by}, 1)};
+    return evaluate_unrounded(graph, {{3, x}});
+  };
+  EXPECT_EQ(scaled(4, -1), SumValues{8});
+  EXPECT_FALSE(scaled(3, -1));
+  EXPECT_FALSE(scaled(3, -3));
+  EXPECT_EQ(scaled(3, 0), SumValues{9}) << "the sum has one term";
+}
+
 TEST(EvaluateUnrounded, FunctionsAreExactOrNotKnown) {
   const auto of = [](FunctionKind kind, double x) {
     Graph graph = graph_of_sum({1}, 0);
@@ -82,6 +96,7 @@ TEST(EvaluateUnrounded, FunctionsAreExactOrNotKnown) {
   EXPECT_EQ(of(FunctionKind::kFloor, 2.5), SumValues{2});
   EXPECT_FALSE(of(FunctionKind::kExp, 0));
   EXPECT_FALSE(of(FunctionKind::kSigmoid, 0));
+  EXPECT_FALSE(of(FunctionKind::kSqrt, 4)) << "normalisations rest on it";
 }
 
 TEST(EvaluateUnrounded, QuotientsAreExactOrNotKnown) {

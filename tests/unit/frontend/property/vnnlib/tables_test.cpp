@@ -65,6 +65,8 @@ TEST(VerdictTables, LimitsAreTheNearestDoublesThatLeaveNoViolationOut) {
   EXPECT_EQ(only_limit("(>= Y_0 0.1)"), std::nextafter(0.1, 0));
   EXPECT_EQ(only_limit("(<= Y_0 0.3)"), std::nextafter(0.3, 1));
   EXPECT_EQ(only_limit("(>= Y_0 -0.1)"), -0.1);
+  EXPECT_EQ(only_limit("(<= Y_0 -1e400)"), -DBL_MAX);
+  EXPECT_EQ(only_limit("(>= Y_0 -1e400)"), -INFINITY);
 }
 
 TEST(VerdictTables, InputsArePartOfRows) {
