@@ -15,7 +15,7 @@ constexpr std::string_view kHead = R"(# Operators
 
 Written by `conformance_table`; `conformance_evaluate_test` compares it with what the importer does.
 
-Operators of the domain `ai.onnx` up to operator set 26. *Tests*: backend tests of ONNX 1.12 (as
+Operators of the domain `ai.onnx` up to operator set 28. *Tests*: backend tests of ONNX 1.12 (as
 Debian's `libonnx-testdata` installs them) whose models consist of this operator alone, passed out
 of all but those that make no sense here: training mode, random outputs, strings, sequences, data
 that are not finite or have no elements. Passed means: with all inputs of the model free, or those

@@ -17,6 +17,7 @@
 #include "frontend/import/file/node_import.h"
 #include "frontend/import/file/node_order.h"
 #include "frontend/import/file/ways_out.h"
+#include "frontend/import/helpers/masked.h"
 #include "frontend/import/operators/operators.h"
 #include "frontend/import/operators/versions.h"
 
@@ -72,8 +73,6 @@ class GraphImporter : public BodyImporter {
                       std::int64_t step);
   std::string tensor_before(const onnx::NodeProto& node) const;
   bool find_inputs(const onnx::NodeProto& node, const std::string& where);
-  bool is_masked(const std::string& name) const;
-  void import_masked(const onnx::NodeProto& node, const OperatorImporter& op, const Origin& origin);
   void evaluate_integers(const onnx::NodeProto& node);
   void import_outputs();
 
@@ -223,6 +222,16 @@ bool GraphImporter::attempt(const std::string& where, const std::function<void()
   }
 }
 
+// Nothing reads a constant without elements: a zero stands in its place until dead nodes go.
+void replace_empty(Graph& graph) {
+  for (Node& node : graph.nodes) {
+    Shape& shape = graph.values[index_of(node.output)].shape;
+    if (element_count(shape) > 0) continue;
+    shape = {1};
+    node.op = Literal{Constant{shape, {0}, {}}};
+  }
+}
+
 Graph GraphImporter::run(ModelInfo& info) {
   state_.graph.name = printable(proto_.name());
   state_.bodies = this;
@@ -233,6 +242,7 @@ Graph GraphImporter::run(ModelInfo& info) {
   import_nodes();
   import_outputs();
   if (!state_.diagnostics.empty()) throw CompileError(std::move(state_.diagnostics));
+  replace_empty(state_.graph);
   verify(state_.graph);
   info.operators = std::move(state_.operators);
   info.narrow = std::ranges::any_of(state_.types, [](ElementType type) {
@@ -493,6 +503,18 @@ void GraphImporter::import_nodes() {
     state_.diagnostics.insert(state_.diagnostics.end(), found.begin(), found.end());
 }
 
+// Operators of domain ai.onnx that are read where an input has no elements, as the halves of a
+// rotary embedding may: they move or map each element, or count them.
+bool takes_no_elements(const onnx::NodeProto& node) {
+  static constexpr std::string_view kTypes[] = {
+      "Add",     "Cast",     "CastLike",  "Concat",   "Cos",   "Div",     "Exp",
+      "Flatten", "Identity", "Mul",       "Neg",      "Relu",  "Reshape", "Shape",
+      "Sigmoid", "Sin",      "Size",      "Slice",    "Split", "Sqrt",    "Squeeze",
+      "Sub",     "Tanh",     "Transpose", "Unsqueeze"};
+  return is_standard_domain(node.domain()) &&
+         std::ranges::find(kTypes, node.op_type()) != std::end(kTypes);
+}
+
 void GraphImporter::import_node(int index) {
   if (!facts_.wanted[static_cast<std::size_t>(index)]) return;
   const onnx::NodeProto& node = proto_.node(index);
@@ -510,23 +532,23 @@ void GraphImporter::import_node(const onnx::NodeProto& node, const At& at, bool 
   const bool readable = find_inputs(node, at.place);
   state_.oldest_opset = at.opsets.first;
   state_.opset = at.opsets.last;
-  const bool imported =
-      op != nullptr && attempt(at.place, [&] { check_signature(node, *op, at.opsets); }) &&
-      readable && !refused && attempt(at.place, [&] {
-        open_.push_back({node, at});
-        struct Close {  // whatever is thrown
-          GraphImporter& importer;
-          ~Close() { importer.open_.pop_back(); }
-        } const close{*this};
-        NodeImport import(state_, node, at.origin);
-        state_.operators.emplace(node.op_type(), at.origin);
-        if (std::ranges::any_of(node.input(),
-                                [&](const std::string& name) { return is_masked(name); }))
-          import_masked(node, *op, at.origin);
-        else
-          op->run(import);
-        evaluate_integers(node);
-      });
+  const bool imported = op != nullptr &&
+                        attempt(at.place, [&] { check_signature(node, *op, at.opsets); }) &&
+                        readable && !refused && attempt(at.place, [&] {
+                          open_.push_back({node, at});
+                          struct Close {  // whatever is thrown
+                            GraphImporter& importer;
+                            ~Close() { importer.open_.pop_back(); }
+                          } const close{*this};
+                          NodeImport import(state_, node, at.origin);
+                          state_.operators.emplace(node.op_type(), at.origin);
+                          state_.reads_empty = takes_no_elements(node);
+                          if (reads_masked(state_, node))
+                            import_masked(state_, node, *op, at.origin);
+                          else
+                            op->run(import);
+                          evaluate_integers(node);
+                        });
   if (imported) return;
   for (const std::string& name : node.output())
     if (!name.empty()) state_.symbols[name] = Poisoned{};
@@ -650,89 +672,6 @@ std::vector<std::string> GraphImporter::import_body(Body& body,
   return outputs;
 }
 
-bool GraphImporter::is_masked(const std::string& name) const {
-  const auto found = state_.symbols.find(name);
-  return found != state_.symbols.end() && std::holds_alternative<Masked>(found->second);
-}
-
-// The inputs whose elements an operator moves, chooses from or adds: -inf stays -inf in its result.
-// Empty: it does something else.
-std::vector<int> carried_inputs(const onnx::NodeProto& node) {
-  static constexpr std::string_view kMovers[] = {
-      "Cast",    "Expand",    "Flatten",   "Identity", "Reshape", "Slice", "Split",
-      "Squeeze", "Transpose", "Unsqueeze", "Tile",     "Trilu",   "Gather"};
-  if (!is_standard_domain(node.domain())) return {};
-  const std::string& type = node.op_type();
-  if (type == "Where") return {1, 2};
-  if (type == "Add") return {0, 1};
-  return std::ranges::find(kMovers, type) != std::end(kMovers) ? std::vector<int>{0}
-                                                               : std::vector<int>{};
-}
-
-// The inputs that an operator leaves elements out of where they are -inf. Empty: it leaves out
-// none.
-std::vector<int> masking_inputs(const onnx::NodeProto& node) {
-  if (!is_standard_domain(node.domain())) return {};
-  const std::string& type = node.op_type();
-  if (type == "Softmax" || type == "LogSoftmax") return {0};
-  constexpr int kMask = 3;
-  return type == "Attention" && node.input_size() > kMask ? std::vector{kMask} : std::vector<int>{};
-}
-
-// Imports a node that reads -inf. One that masks is told which elements these are. One that takes
-// them along is imported twice: for the other elements, and for 1 where there is -inf and 0
-// elsewhere, which tells where its result has -inf. Others refuse to read such a tensor.
-void GraphImporter::import_masked(const onnx::NodeProto& node, const OperatorImporter& op,
-                                  const Origin& origin) {
-  const auto run = [&] {
-    NodeImport import(state_, node, origin);
-    op.run(import);
-  };
-  std::map<std::string, Symbol> kept;
-  const std::vector<int> masking = masking_inputs(node);
-  for (const int i : masking.empty() ? carried_inputs(node) : masking)
-    kept.emplace(node.input(i), state_.symbols.at(node.input(i)));
-  for (const auto& [name, symbol] : kept)
-    if (const auto* masked = std::get_if<Masked>(&symbol)) {
-      state_.symbols[name] = masked->value;
-      if (!masking.empty()) state_.hidden[name] = masked->hidden;
-    }
-  struct Restore {  // whatever is thrown
-    GraphImporter& importer;
-    const std::map<std::string, Symbol>& kept;
-    ~Restore() {
-      importer.state_.hidden.clear();
-      for (const auto& [name, symbol] : kept)
-        importer.state_.symbols.insert_or_assign(name, symbol);
-    }
-  } const restore{*this, kept};
-  run();
-  if (!masking.empty() || kept.empty()) return;
-  std::map<std::string, ValueId> values;
-  for (const std::string& name : node.output())
-    if (!name.empty()) values.emplace(name, state_.value(name));
-  for (const auto& [name, symbol] : kept) {
-    const ValueId value = state_.value(name);
-    const Shape shape = state_.graph.value(value).shape;
-    Constant hidden = filled(shape, 0);
-    if (const auto* masked = std::get_if<Masked>(&symbol))
-      for (std::size_t i = 0; i < hidden.data.size(); ++i) hidden.data[i] = masked->hidden[i];
-    state_.symbols[name] = state_.add_node(Literal{std::move(hidden)}, {}, name, shape,
-                                           state_.types[index_of(value)], origin);
-  }
-  run();
-  for (const auto& [name, value] : values) {
-    const Constant* const hidden = state_.constant(state_.value(name));
-    if (hidden == nullptr || !hidden->is_exact())
-      fail("BF1023", "", "the inputs decide which of its elements are -inf",
-           "masks of Softmax must be constants");
-    Masked masked{value, {}};
-    for (const double x : hidden->data) masked.hidden.push_back(x != 0);
-    const bool any = std::ranges::find(masked.hidden, true) != masked.hidden.end();
-    state_.symbols[name] = any ? Symbol(std::move(masked)) : Symbol(value);
-  }
-}
-
 // The first tensor that the node reads, another node makes and an output of the model can be.
 // Empty: there is none.
 std::string GraphImporter::tensor_before(const onnx::NodeProto& node) const {
@@ -785,7 +724,10 @@ void GraphImporter::import_outputs() {
     if (info.name().empty() || found == state_.symbols.end()) {
       note("BF1017", place, "nothing makes it", "the file is incomplete; export the model again");
     } else if (!std::holds_alternative<Poisoned>(found->second)) {
-      attempt(place, [&] { state_.graph.outputs.push_back(state_.value(info.name())); });
+      attempt(place, [&] {
+        state_.reads_empty = false;
+        state_.graph.outputs.push_back(state_.value(info.name()));
+      });
     }
   }
 }

@@ -17,9 +17,6 @@ namespace bf_aot {
 ValueId ImportState::add_value(const std::string& name, const Shape& shape, ElementType type,
                                int maker, bool is_known) {
   reader.check(shape, "");
-  if (element_count(shape) == 0)
-    fail("BF1014", "",
-         fmt::format("tensor '{}' of shape {} has no elements", printable(name), to_string(shape)));
   graph.values.push_back({unique_name(name), shape});
   types.push_back(type);
   makers.push_back(maker);
@@ -43,7 +40,14 @@ void ImportState::rename(ValueId id, const std::string& name) {
   current = unique_name(name);
 }
 
+void ImportState::expect_elements(const std::string& name, const Shape& shape) {
+  if (element_count(shape) == 0)
+    fail("BF1014", "",
+         fmt::format("tensor '{}' of shape {} has no elements", printable(name), to_string(shape)));
+}
+
 ValueId ImportState::add_input(const std::string& name, const Shape& shape, ElementType type) {
+  expect_elements(name, shape);
   const ValueId id = add_value(name, shape, type, -1, false);
   graph.inputs.push_back(id);
   return id;
@@ -51,6 +55,13 @@ ValueId ImportState::add_input(const std::string& name, const Shape& shape, Elem
 
 ValueId ImportState::add_node(Op op, std::vector<ValueId> inputs, const std::string& name,
                               const Shape& shape, ElementType type, Origin origin) {
+  if (element_count(shape) == 0) {
+    // What has no elements is a constant, whatever it is made of.
+    op = Literal{Constant{shape, {}, {}}};
+    inputs.clear();
+  }
+  for (const ValueId input : inputs)
+    expect_elements(graph.value(input).name, graph.value(input).shape);
   const bool is_known =
       std::all_of(inputs.begin(), inputs.end(), [this](ValueId id) { return known[index_of(id)]; });
   const ValueId id = add_value(name, shape, type, static_cast<int>(graph.nodes.size()), is_known);
@@ -61,7 +72,10 @@ ValueId ImportState::add_node(Op op, std::vector<ValueId> inputs, const std::str
 
 ValueId ImportState::value(const std::string& name) {
   Symbol& symbol = symbols.at(name);
-  if (const auto* id = std::get_if<ValueId>(&symbol)) return *id;
+  if (const auto* id = std::get_if<ValueId>(&symbol)) {
+    if (!reads_empty) expect_elements(name, graph.value(*id).shape);
+    return *id;
+  }
   if (const auto* unavailable = std::get_if<Unavailable>(&symbol))
     fail("BF1020", "", fmt::format("reads '{}', {}", printable(name), unavailable->what),
          unavailable->hint);
@@ -69,6 +83,7 @@ ValueId ImportState::value(const std::string& name) {
     // The name keeps standing for the integers: later nodes may need them as such.
     Constant constant = to_constant(*integers);
     const Shape shape = constant.shape;
+    if (!reads_empty) expect_elements(name, shape);
     return add_node(Literal{std::move(constant)}, {}, name, shape, integers->type,
                     fmt::format("constant '{}'", printable(name)));
   }
@@ -81,6 +96,7 @@ ValueId ImportState::value(const std::string& name) {
   BF_CHECK(std::holds_alternative<PendingLiteral>(symbol));
   auto& pending = std::get<PendingLiteral>(symbol);
   const Shape shape = pending.value.shape;
+  if (!reads_empty) expect_elements(name, shape);
   const ValueId id = add_node(Literal{std::move(pending.value)}, {}, name, shape, pending.type,
                               std::move(pending.origin));
   symbol = id;

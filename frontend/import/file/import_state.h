@@ -125,7 +125,12 @@ struct ImportState {
   // numbers.
   std::string scores_before(ValueId id) const;
 
+  // The operator that is being imported takes tensors without elements; others may not read one.
+  bool reads_empty = false;
+
  private:
+  // Throws: BF1014 when a tensor of this shape has no elements.
+  static void expect_elements(const std::string& name, const Shape& shape);
   ValueId add_value(const std::string& name, const Shape& shape, ElementType type, int maker,
                     bool is_known);
   std::string unique_name(const std::string& name);

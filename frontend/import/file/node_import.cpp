@@ -124,6 +124,8 @@ const Shape& NodeImport::shape_of(const std::string& tensor) const {
   const Symbol& symbol = state_.symbols.at(tensor);
   if (const auto* integers = std::get_if<IntegerTensor>(&symbol)) return integers->shape;
   if (const auto* pending = std::get_if<PendingLiteral>(&symbol)) return pending->value.shape;
+  if (const auto* masked = std::get_if<Masked>(&symbol))
+    return state_.graph.value(masked->value).shape;
   return state_.graph.value(state_.value(tensor)).shape;
 }
 
@@ -131,6 +133,8 @@ ElementType NodeImport::type_of(const std::string& tensor) const {
   const Symbol& symbol = state_.symbols.at(tensor);
   if (const auto* integers = std::get_if<IntegerTensor>(&symbol)) return integers->type;
   if (const auto* pending = std::get_if<PendingLiteral>(&symbol)) return pending->type;
+  if (const auto* masked = std::get_if<Masked>(&symbol))
+    return state_.types[index_of(masked->value)];
   return state_.types[index_of(state_.value(tensor))];
 }
 

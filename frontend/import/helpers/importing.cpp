@@ -61,6 +61,8 @@ std::size_t checked_axis(std::int64_t axis, std::size_t rank) {
 std::optional<std::vector<std::int64_t>> read_axes(const NodeImport& node) {
   if (!node.has_input(1)) return node.ints_attribute("axes");
   if (node.has_attribute("axes")) fail("BF1012", "", "axes are both an attribute and an input");
+  // torch's exporters write one axis as a scalar.
+  if (node.input_shape(1).empty()) return std::vector{node.integer(1, "axes input")};
   return node.list(1, "axes input");
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "frontend/algebra/affine_algebra.h"
+#include "frontend/graph/index_maps.h"
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/importing.h"
 
@@ -30,6 +31,8 @@ std::vector<std::int64_t> parameter_source(const Shape& parameter, const Shape& 
                                            std::string_view role) {
   std::vector<std::int64_t> source(static_cast<std::size_t>(element_count(shape)), 0);
   if (element_count(parameter) == 1) return source;
+  if (inputs.stacked && parameter.size() == shape.size() && broadcasts_to(parameter, shape))
+    return broadcast_map(parameter, shape);
   const std::size_t axis = checked_axis(inputs.axis, shape.size());
   const bool blocked = inputs.block_size > 0;
   const bool fits = blocked ? parameter == block_shape(shape, axis, inputs.block_size)

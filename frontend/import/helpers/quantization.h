@@ -25,11 +25,12 @@ struct QuantizationInputs {
   std::size_t zero_point;
   std::int64_t axis = 1;        // of parameters with one dimension
   std::int64_t block_size = 0;  // 0: not in blocks
+  bool stacked = false;         // parameters may also be a tensor that is repeated to the shape
 };
 
-// The parameter in input `i` for a tensor of this shape: a scalar, one number along the axis, or
-// one per block of the axis. Where the input is left out every value is `otherwise`. Throws:
-// BF1012, BF1014, BF1018.
+// The parameter in input `i` for a tensor of this shape: a scalar, one number along the axis, one
+// per block of the axis or, of a stack of matrices, one per row or column of each. Where the input
+// is left out every value is `otherwise`. Throws: BF1012, BF1014, BF1018.
 QuantizationParameter read_parameter(NodeImport& node, std::size_t i, std::string_view role,
                                      const Shape& shape, const QuantizationInputs& inputs,
                                      double otherwise);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/graph/model.h"
@@ -332,6 +333,39 @@ void import_imputer(NodeImport& node) {
   node.emit(Binary{Binary::Kind::kAdd}, {x, changed});
 }
 
+// For each category 1 where the number, cut to an integer, is it, and 0 elsewhere: a new last axis.
+// A run-time that is told to refuse other numbers (`zeros` 0) has no result there, of which nothing
+// is said.
+void import_one_hot_encoder(NodeImport& node) {
+  (void)node.flag("zeros", true);
+  if (node.has_attribute("cats_strings"))
+    fail("BF1022", "", "categories that are strings", "encode strings before the network");
+  const std::vector<std::int64_t> categories =
+      node.ints_attribute("cats_int64s").value_or(std::vector<std::int64_t>());
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  std::set<std::int64_t> seen;
+  for (const std::int64_t each : categories)
+    if (each < -kExact || each > kExact || !seen.insert(each).second)
+      fail("BF1012", "", fmt::format("attribute 'cats_int64s' has {} twice, or too large", each));
+  if (categories.empty()) fail("BF1012", "", "attribute 'cats_int64s' has no category");
+  const bool integers = is_integer_type(node.input_type(0));
+  const ValueId x = integers ? node.input(0) : add_trunc(node, node.input(0));
+  Shape shape = node.input_shape(0);
+  const auto count = static_cast<std::int64_t>(categories.size());
+  shape.push_back(count);
+  node.set_output_type(TensorProto::FLOAT);
+  const ValueId repeated = add_index_map(node, x, shape, [&] {
+    std::vector<std::int64_t> source;
+    for (std::int64_t i = 0; i < element_count(shape); ++i) source.push_back(i / count);
+    return source;
+  });
+  Constant offset = filled(shape, 0);
+  for (std::size_t i = 0; i < offset.data.size(); ++i)
+    offset.data[i] = -static_cast<double>(categories[i % categories.size()]);
+  node.emit(Unary{{FunctionKind::kIsZero}},
+            {add_scale(node, repeated, filled(shape, 1), std::move(offset))});
+}
+
 }  // namespace
 
 OperatorRows linear_model_operators() {
@@ -360,6 +394,13 @@ OperatorRows linear_model_operators() {
        1,
        1,
        {"coefficients", "intercepts", "post_transform", "targets"},
+       kMachineLearning},
+      {"OneHotEncoder",
+       import_one_hot_encoder,
+       1,
+       1,
+       1,
+       {"cats_int64s", "cats_strings", "zeros"},
        kMachineLearning},
       {"SVMClassifier",
        import_svm_classifier,

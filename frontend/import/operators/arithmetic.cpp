@@ -111,12 +111,13 @@ void import_div(NodeImport& node) {
 }
 
 // x - y q, where q = x / y is rounded down (the sign of the result is y's) or, with fmod, towards
-// zero.
+// zero. Real numbers are rounded down from set 28 on.
 void import_mod(NodeImport& node) {
   const std::vector<ValueId> inputs = read_all(node);
   const bool fmod = node.flag("fmod", false);
-  if (!fmod && !is_integer_type(node.input_type(0)))
-    fail("BF1012", "", "attribute 'fmod' must be 1 for real numbers");
+  constexpr std::int64_t kRoundsRealDown = 28;
+  if (!fmod && !is_integer_type(node.input_type(0)) && node.opset() < kRoundsRealDown)
+    fail("BF1012", "", "attribute 'fmod' must be 1 for real numbers before operator set 28");
   const ValueId quotient = add_binary(node, Binary::Kind::kDiv, inputs[0], inputs[1]);
   const ValueId whole =
       fmod ? add_trunc(node, quotient) : add_unary(node, quotient, {FunctionKind::kFloor});

@@ -33,6 +33,13 @@ Labels expand_ellipsis(std::string term, std::size_t rank, std::size_t most) {
   return term.replace(at, kEllipsis.size(), digits);
 }
 
+// A tensor that is multiplied: an input of the node, or a product of some of them.
+struct Multiplied {
+  ValueId value;
+  Shape shape;
+  std::optional<Constant> known;  // it is one of the node's constants
+};
+
 struct Equation {
   std::vector<Labels> inputs;
   Labels output;
@@ -66,9 +73,9 @@ Labels implicit_output(const std::vector<Labels>& inputs) {
   return digits + letters;
 }
 
-void measure(NodeImport& node, Equation& equation) {
+void measure(const std::vector<Shape>& shapes, Equation& equation) {
   for (std::size_t i = 0; i < equation.inputs.size(); ++i) {
-    const Shape& shape = node.input_shape(i);
+    const Shape& shape = shapes[i];
     const Labels& labels = equation.inputs[i];
     if (labels.size() != shape.size())
       fail("BF1014", "",
@@ -81,6 +88,11 @@ void measure(NodeImport& node, Equation& equation) {
       extent = std::max(extent, shape[d]);
     }
   }
+}
+
+void find_summed(Equation& equation) {
+  for (const auto& [label, extent] : equation.extent)
+    if (equation.output.find(label) == std::string::npos) equation.summed += label;
 }
 
 Equation parse_equation(NodeImport& node) {
@@ -109,20 +121,22 @@ Equation parse_equation(NodeImport& node) {
   }
   equation.output = arrow == std::string::npos ? implicit_output(equation.inputs)
                                                : expand_ellipsis(result, std::string::npos, most);
-  measure(node, equation);
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < equation.inputs.size(); ++i) shapes.push_back(node.input_shape(i));
+  measure(shapes, equation);
   for (char label : equation.output)
     if (!equation.extent.contains(label) ||
         std::count(equation.output.begin(), equation.output.end(), label) > 1)
       malformed();
-  for (const auto& [label, extent] : equation.extent)
-    if (equation.output.find(label) == std::string::npos) equation.summed += label;
+  find_summed(equation);
   return equation;
 }
 
-// The element of input i for each index over the labels, the last one the fastest.
-std::vector<std::int64_t> source_of(NodeImport& node, const Equation& equation, std::size_t i,
+// The element of operand i for each index over the labels, the last one the fastest.
+std::vector<std::int64_t> source_of(NodeImport& node, const Equation& equation,
+                                    const std::vector<Multiplied>& operands, std::size_t i,
                                     const Labels& all) {
-  const Shape& shape = node.input_shape(i);
+  const Shape& shape = operands[i].shape;
   const std::vector<std::int64_t> strides = row_major_strides(shape);
   Shape extents;
   std::vector<std::int64_t> step;
@@ -187,14 +201,15 @@ std::int64_t extent_of(const Equation& equation, const Labels& labels) {
 }
 
 // A product of matrices in batches, put in the order of the output.
-ValueId add_product(NodeImport& node, const Equation& equation, const Roles& roles,
+ValueId add_product(NodeImport& node, const Equation& equation,
+                    const std::vector<Multiplied>& operands, const Roles& roles,
                     const Shape& shape) {
   const std::int64_t batch = extent_of(equation, roles.batch), m = extent_of(equation, roles.rows);
   const std::int64_t n = extent_of(equation, roles.columns);
   const std::int64_t k = extent_of(equation, equation.summed);
   const auto gathered = [&](std::size_t i, const Labels& labels, const Shape& of) {
-    return add_index_map(node, node.input(i), of,
-                         [&] { return source_of(node, equation, i, labels); });
+    return add_index_map(node, operands[i].value, of,
+                         [&] { return source_of(node, equation, operands, i, labels); });
   };
   const ValueId left = gathered(0, roles.batch + roles.rows + equation.summed, {batch, m, k});
   const ValueId right = gathered(1, roles.batch + equation.summed + roles.columns, {batch, k, n});
@@ -217,11 +232,9 @@ ValueId add_product(NodeImport& node, const Equation& equation, const Roles& rol
   return add_index_map(node, product, shape, [&] { return source; });
 }
 
-void import_einsum(NodeImport& node) {
-  const Equation equation = parse_equation(node);
-  if (equation.inputs.size() > 2)
-    fail("BF1026", "", fmt::format("{} operands, the limit is 2", equation.inputs.size()),
-         "split it into products of two");
+// The sums of an equation of one or two operands.
+ValueId add_contracted(NodeImport& node, const Equation& equation,
+                       const std::vector<Multiplied>& operands) {
   Shape shape;
   std::int64_t group = 1;
   Shape all;
@@ -230,38 +243,66 @@ void import_einsum(NodeImport& node) {
   for (char label : equation.output) shape.push_back(equation.extent.at(label));
   for (char label : equation.summed) group *= equation.extent.at(label);
   check_work(node, element_count(shape), group);
-  const bool computed = equation.inputs.size() == 2 && node.constant_if_any(0) == nullptr &&
-                        node.constant_if_any(1) == nullptr;
+  const bool computed = operands.size() == 2 && !operands[0].known && !operands[1].known;
   if (computed && group > 1) {
     const Roles roles = roles_of(equation);
-    if (roles.is_product) return node.emit(add_product(node, equation, roles, shape));
+    if (roles.is_product) return add_product(node, equation, operands, roles, shape);
   }
   const Labels labels = equation.output + equation.summed;
-  const std::vector<std::int64_t> a = source_of(node, equation, 0, labels);
-  if (equation.inputs.size() == 1) {
-    node.emit(add_sums(node, node.input(0), a, group, shape, nullptr, {}));
-    return;
-  }
-  const std::vector<std::int64_t> b = source_of(node, equation, 1, labels);
+  const std::vector<std::int64_t> a = source_of(node, equation, operands, 0, labels);
+  if (operands.size() == 1) return add_sums(node, operands[0].value, a, group, shape, nullptr, {});
+  const std::vector<std::int64_t> b = source_of(node, equation, operands, 1, labels);
   for (std::size_t i = 0; i < 2; ++i) {
-    const Constant* const known = node.constant_if_any(i);
-    if (known == nullptr) continue;
-    const Constant factor = *known;
+    if (!operands[i].known) continue;
     if (std::ranges::any_of(equation.summed, [&](char label) {
           return equation.inputs[1 - i].find(label) == Labels::npos;
         }))
       node.note_form("sum of the constant");
-    node.emit(
-        add_sums(node, node.input(1 - i), i == 0 ? b : a, group, shape, &factor, i == 0 ? a : b));
-    return;
+    return add_sums(node, operands[1 - i].value, i == 0 ? b : a, group, shape, &*operands[i].known,
+                    i == 0 ? a : b);
   }
   const Shape terms = {static_cast<std::int64_t>(a.size())};
-  const ValueId left = add_index_map(node, node.input(0), terms, [&] { return a; });
-  const ValueId right = add_index_map(node, node.input(1), terms, [&] { return b; });
+  const ValueId left = add_index_map(node, operands[0].value, terms, [&] { return a; });
+  const ValueId right = add_index_map(node, operands[1].value, terms, [&] { return b; });
   const ValueId products = add_binary(node, Binary::Kind::kMul, left, right);
   std::vector<std::int64_t> terms_in_order(a.size());
   std::iota(terms_in_order.begin(), terms_in_order.end(), 0);
-  node.emit(add_sums(node, products, terms_in_order, group, shape, nullptr, {}));
+  return add_sums(node, products, terms_in_order, group, shape, nullptr, {});
+}
+
+// The first two operands become one, which keeps the labels that the others or the output have.
+void contract_first(NodeImport& node, Equation& equation, std::vector<Multiplied>& operands) {
+  Labels later = equation.output;
+  for (std::size_t i = 2; i < equation.inputs.size(); ++i) later += equation.inputs[i];
+  Equation pair;
+  pair.inputs = {equation.inputs[0], equation.inputs[1]};
+  measure({operands[0].shape, operands[1].shape}, pair);
+  for (const char label : equation.inputs[0] + equation.inputs[1])
+    if (later.find(label) != Labels::npos && pair.output.find(label) == Labels::npos)
+      pair.output += label;
+  find_summed(pair);
+  const ValueId made = add_contracted(node, pair, {operands[0], operands[1]});
+  operands.erase(operands.begin());
+  equation.inputs.erase(equation.inputs.begin());
+  operands[0] = {made, node.shape_of(made), std::nullopt};
+  equation.inputs[0] = pair.output;
+  for (const char label : pair.summed) equation.extent.erase(label);
+  equation.summed.clear();
+  find_summed(equation);
+}
+
+// Operands beyond two are multiplied in the order in which they stand.
+void import_einsum(NodeImport& node) {
+  Equation equation = parse_equation(node);
+  if (equation.inputs.size() > 2) node.note_form("of three or more");
+  std::vector<Multiplied> operands;
+  for (std::size_t i = 0; i < equation.inputs.size(); ++i) {
+    std::optional<Constant> known;
+    if (const Constant* const found = node.constant_if_any(i)) known = *found;
+    operands.push_back({node.input(i), node.input_shape(i), std::move(known)});
+  }
+  while (operands.size() > 2) contract_first(node, equation, operands);
+  node.emit(add_contracted(node, equation, operands));
 }
 
 }  // namespace

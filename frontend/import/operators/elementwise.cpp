@@ -182,12 +182,27 @@ void import_bias_split_gelu(NodeImport& node) {
 }
 
 // x sigmoid(alpha x).
+// x sigmoid(alpha x).
+ValueId add_swish(NodeImport& node, ValueId x, double alpha) {
+  const ValueId inner = alpha == 1 ? x : add_scale(node, x, alpha, 0);
+  return add_binary(node, Binary::Kind::kMul, x, add_unary(node, inner, {FunctionKind::kSigmoid}));
+}
+
 void import_swish(NodeImport& node) {
-  const ValueId x = node.input(0);
   const double otherwise = node.op_type() == "QuickGelu" ? 1.702F : 1;
   const double alpha = node.float_attribute("alpha", otherwise);
-  const ValueId inner = alpha == 1 ? x : add_scale(node, x, alpha, 0);
-  node.emit(Binary{Binary::Kind::kMul}, {x, add_unary(node, inner, {FunctionKind::kSigmoid})});
+  node.emit(add_swish(node, node.input(0), alpha));
+}
+
+// The first input's swish gates the second. Shapes have to be equal: nothing is repeated.
+void import_swiglu(NodeImport& node) {
+  node.check_same_types(2);
+  if (node.input_shape(0) != node.input_shape(1))
+    fail("BF1014", "",
+         fmt::format("the gate has shape {}, the value {}", to_string(node.input_shape(0)),
+                     to_string(node.input_shape(1))));
+  const ValueId gate = add_swish(node, node.input(0), node.float_attribute("alpha", 1));
+  node.emit(Binary{Binary::Kind::kMul}, {gate, node.input(1)});
 }
 
 void import_neg(NodeImport& node) {
@@ -303,6 +318,7 @@ OperatorRows elementwise_operators() {
       {"Neg", import_neg, 1, 1, 1, {}},
       {"PRelu", import_prelu, 2, 2, 1, {}},
       {"Pow", import_pow, 2, 2, 1, {}},
+      {"SwiGLU", import_swiglu, 2, 2, 1, {"alpha"}},
       {"Swish", import_swish, 1, 1, 1, {"alpha"}},
       {"BiasGelu", import_bias_gelu, 2, 2, 1, {}, kMicrosoft},
       {"BiasSplitGelu", import_bias_split_gelu, 2, 2, 1, {}, kMicrosoft},

@@ -18,10 +18,10 @@ constexpr OperatorRows (*kFamilies[])() = {
     gather_operators,      grid_sample_operators, linear_model_operators,
     logic_operators,       loss_operators,        movement_operators,
     normalize_operators,   pad_operators,         pool_operators,
-    quantize_operators,    recurrent_operators,   reduce_operators,
-    resize_operators,      scatter_operators,     select_operators,
-    sequence_operators,    shape_operators,       softmax_operators,
-    topk_operators,        tree_operators,
+    quantize_operators,    recurrence_operators,  recurrent_operators,
+    reduce_operators,      resize_operators,      scatter_operators,
+    select_operators,      sequence_operators,    shape_operators,
+    softmax_operators,     topk_operators,        tree_operators,
 };
 
 std::vector<std::string_view> operators_of(std::string_view domain) {

@@ -10,7 +10,7 @@
 namespace bf_aot {
 
 inline constexpr std::int64_t kOldestOpset = 1;
-inline constexpr std::int64_t kNewestOpset = 26;
+inline constexpr std::int64_t kNewestOpset = 28;
 
 // The most inputs of operators that take any number of them, of which none or some are optional.
 inline constexpr int kVariadic = 1 << 16;
@@ -57,6 +57,7 @@ OperatorRows normalize_operators();
 OperatorRows pad_operators();
 OperatorRows pool_operators();
 OperatorRows quantize_operators();
+OperatorRows recurrence_operators();
 OperatorRows recurrent_operators();
 OperatorRows reduce_operators();
 OperatorRows resize_operators();

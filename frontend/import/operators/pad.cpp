@@ -162,11 +162,17 @@ void import_pad(NodeImport& node) {
   node.emit(std::move(rows).finish_sums(node.input(0), output));
 }
 
-// Channel blocks become squares. DCR: channels are [by][bx][c], CRD: [c][by][bx].
-void import_depth_to_space(NodeImport& node) {
-  const Blocks b = read_blocks(node);
+// The order of the channels that blocks are: DCR is [by][bx][c], CRD is [c][by][bx].
+bool depth_first(NodeImport& node) {
   const std::string mode = node.string_attribute("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") fail("BF1012", "", "attribute 'mode' is neither DCR nor CRD");
+  return mode == "DCR";
+}
+
+// Channel blocks become squares.
+void import_depth_to_space(NodeImport& node) {
+  const Blocks b = read_blocks(node);
+  const bool is_dcr = depth_first(node);
   const std::int64_t square = b.block * b.block;
   if (b.channels % square != 0)
     fail("BF1014", "", fmt::format("{} channels in blocks of {}", b.channels, square));
@@ -176,16 +182,17 @@ void import_depth_to_space(NodeImport& node) {
   std::vector<std::int64_t> source;
   for_each_index(output, [&](const std::vector<std::int64_t>& at, std::int64_t) {
     const std::int64_t place = (at[2] % b.block) * b.block + at[3] % b.block;
-    const std::int64_t channel = mode == "DCR" ? place * channels + at[1] : at[1] * square + place;
+    const std::int64_t channel = is_dcr ? place * channels + at[1] : at[1] * square + place;
     source.push_back(((at[0] * b.channels + channel) * b.height + at[2] / b.block) * b.width +
                      at[3] / b.block);
   });
   emit_selection(node, {0}, source, output);
 }
 
-// Squares become channel blocks [by][bx][c].
+// Squares become channel blocks.
 void import_space_to_depth(NodeImport& node) {
   const Blocks b = read_blocks(node);
+  const bool is_dcr = depth_first(node);
   if (b.height % b.block != 0 || b.width % b.block != 0)
     fail("BF1014", "",
          fmt::format("an image of {} x {} in blocks of {}", b.height, b.width, b.block));
@@ -194,10 +201,11 @@ void import_space_to_depth(NodeImport& node) {
   node.reader().charge(output, "");
   std::vector<std::int64_t> source;
   for_each_index(output, [&](const std::vector<std::int64_t>& at, std::int64_t) {
-    const std::int64_t place = at[1] / b.channels;
+    const std::int64_t place = is_dcr ? at[1] / b.channels : at[1] % (b.block * b.block);
+    const std::int64_t channel = is_dcr ? at[1] % b.channels : at[1] / (b.block * b.block);
     const std::int64_t y = at[2] * b.block + place / b.block;
     const std::int64_t x = at[3] * b.block + place % b.block;
-    source.push_back(((at[0] * b.channels + at[1] % b.channels) * b.height + y) * b.width + x);
+    source.push_back(((at[0] * b.channels + channel) * b.height + y) * b.width + x);
   });
   emit_selection(node, {0}, source, output);
 }
@@ -208,7 +216,7 @@ OperatorRows pad_operators() {
   static constexpr OperatorImporter kRows[] = {
       {"DepthToSpace", import_depth_to_space, 1, 1, 1, {"blocksize", "mode"}},
       {"Pad", import_pad, 1, 4, 1, {"mode", "paddings", "pads", "value"}},
-      {"SpaceToDepth", import_space_to_depth, 1, 1, 1, {"blocksize"}},
+      {"SpaceToDepth", import_space_to_depth, 1, 1, 1, {"blocksize", "mode"}},
   };
   return kRows;
 }

@@ -51,8 +51,10 @@ void need_type_of_zero_point(const NodeImport& node, std::size_t tensor, std::si
                      element_type_name(node.input_type(tensor))));
 }
 
-// Input i less its zero point. One number per `axis` of the tensor, or one for all.
-ValueId add_shifted(NodeImport& node, std::size_t i, std::size_t zero_point, std::int64_t axis) {
+// Input i less its zero point. One number per `axis` of the tensor, or one for all; of a stack of
+// matrices, one per row or column of each.
+ValueId add_shifted(NodeImport& node, std::size_t i, std::size_t zero_point, std::int64_t axis,
+                    bool stacked = false) {
   need_type_of_zero_point(node, i, zero_point);
   const Shape shape = node.input_shape(i);
   const ValueId x = node.input(i);
@@ -66,7 +68,7 @@ ValueId add_shifted(NodeImport& node, std::size_t i, std::size_t zero_point, std
   }
   return add_dequantized(
       node, x, nullptr,
-      read_parameter(node, zero_point, "zero point", shape, {0, zero_point, axis}, 0));
+      read_parameter(node, zero_point, "zero point", shape, {0, zero_point, axis, 0, stacked}, 0));
 }
 
 // The weights in input i as integers less their zero point, one per output channel or one for all.
@@ -268,8 +270,8 @@ void import_qlinear_conv(NodeImport& node) {
 
 void import_matmul_integer(NodeImport& node) {
   need_matrices(node, 0, 1);
-  const ValueId a = add_shifted(node, 0, 2, row_axis(node.input_shape(0)));
-  const ValueId b = add_shifted(node, 1, 3, column_axis(node.input_shape(1)));
+  const ValueId a = add_shifted(node, 0, 2, row_axis(node.input_shape(0)), true);
+  const ValueId b = add_shifted(node, 1, 3, column_axis(node.input_shape(1)), true);
   const ValueId y = node.add(MatMul{}, {a, b});
   node.set_output_type(TensorProto::INT32);
   node.emit(y);
@@ -309,14 +311,14 @@ void import_matmul_integer_to_float(NodeImport& node) {
 
 void import_qlinear_matmul(NodeImport& node) {
   need_matrices(node, 0, 3);
-  const ValueId a = add_shifted(node, 0, 2, row_axis(node.input_shape(0)));
-  const ValueId b = add_shifted(node, 3, 5, column_axis(node.input_shape(3)));
+  const ValueId a = add_shifted(node, 0, 2, row_axis(node.input_shape(0)), true);
+  const ValueId b = add_shifted(node, 3, 5, column_axis(node.input_shape(3)), true);
   const ValueId y = node.add(MatMul{}, {a, b});
   const Shape shape = node.shape_of(y);
   const QuantizationParameter a_scale =
-      read_parameter(node, 1, "scale of A", shape, {1, 2, row_axis(shape)}, 1);
+      read_parameter(node, 1, "scale of A", shape, {1, 2, row_axis(shape), 0, true}, 1);
   const QuantizationParameter b_scale =
-      read_parameter(node, 4, "scale of B", shape, {4, 5, column_axis(shape)}, 1);
+      read_parameter(node, 4, "scale of B", shape, {4, 5, column_axis(shape), 0, true}, 1);
   node.emit(add_requantized(node, y, a_scale, b_scale, 6));
 }
 

@@ -158,7 +158,7 @@ OperatorRows shape_operators() {
       {"ConstantOfShape", import_constant_of_shape, 1, 1, 1, {"value"}},
       {"EyeLike", import_eye_like, 1, 1, 1, {"dtype", "k"}},
       {"NonZero", import_non_zero, 1, 1, 1, {}},
-      {"Range", import_range, 3, 3, 1, {}},
+      {"Range", import_range, 3, 3, 1, {"stash_type"}},
       {"Shape", import_shape, 1, 1, 1, {"end", "start"}},
       {"Size", import_size, 1, 1, 1, {}},
   };

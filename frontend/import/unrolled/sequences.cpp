@@ -76,15 +76,45 @@ void import_sequence_construct(NodeImport& node) {
   node.define(0, std::move(made));
 }
 
-void import_sequence_at(NodeImport& node) {
-  const Sequence& all = node.sequence(0);
-  const auto count = static_cast<std::int64_t>(all.tensors.size());
-  const std::int64_t position = node.integer(1, "position");
+void import_sequence_empty(NodeImport& node) {
+  (void)node.type_attribute("dtype", TensorProto::FLOAT);
+  node.define(0, Sequence{});
+}
+
+// One of `count` positions that input i gives, from the end where it is negative. Throws: BF1014.
+std::ptrdiff_t read_position(const NodeImport& node, std::size_t i, std::int64_t count) {
+  const std::int64_t position = node.integer(i, "position");
   if (position < -count || position >= count)
     fail("BF1014", "", fmt::format("position {} of {} tensors", position, count));
-  node.emit_tensor(
-      0, std::string(
-             all.tensors[static_cast<std::size_t>(position < 0 ? position + count : position)]));
+  return static_cast<std::ptrdiff_t>(position < 0 ? position + count : position);
+}
+
+void import_sequence_at(NodeImport& node) {
+  const std::vector<std::string> all = node.sequence(0).tensors;
+  const auto count = static_cast<std::int64_t>(all.size());
+  node.emit_tensor(0, all[static_cast<std::size_t>(read_position(node, 1, count))]);
+}
+
+// Before the tensor at a position, or behind the last one: position `count` is behind it, too.
+void import_sequence_insert(NodeImport& node) {
+  Sequence made = node.sequence(0);
+  const auto count = static_cast<std::int64_t>(made.tensors.size());
+  const bool behind = !node.has_input(2) || node.integer(2, "position") == count;
+  const std::ptrdiff_t at =
+      behind ? static_cast<std::ptrdiff_t>(count) : read_position(node, 2, count);
+  made.tensors.insert(made.tensors.begin() + at, node.tensor(1));
+  node.define(0, std::move(made));
+}
+
+// Without a position the last one goes.
+void import_sequence_erase(NodeImport& node) {
+  Sequence made = node.sequence(0);
+  const auto count = static_cast<std::int64_t>(made.tensors.size());
+  if (count == 0) fail("BF1014", "", "a sequence of no tensors");
+  const std::ptrdiff_t at =
+      node.has_input(1) ? read_position(node, 1, count) : static_cast<std::ptrdiff_t>(count - 1);
+  made.tensors.erase(made.tensors.begin() + at);
+  node.define(0, std::move(made));
 }
 
 void import_sequence_length(NodeImport& node) {
@@ -97,6 +127,7 @@ void import_concat_from_sequence(NodeImport& node) {
   const std::vector<std::string> tensors = node.sequence(0).tensors;
   const bool new_axis = node.flag("new_axis", false);
   if (!node.has_attribute("axis")) fail("BF1012", "", "attribute 'axis' is missing");
+  if (tensors.empty()) fail("BF1014", "", "a sequence of no tensors");
   const Shape first = node.shape_of(tensors.front());
   const std::size_t axis =
       checked_axis(node.int_attribute("axis", 0), first.size() + (new_axis ? 1 : 0));
@@ -104,7 +135,8 @@ void import_concat_from_sequence(NodeImport& node) {
   if (new_axis) shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
   const std::vector<std::int64_t> strides = row_major_strides(shape);
   const std::int64_t inner = strides[axis];  // elements behind the axis
-  const std::int64_t outer = element_count(shape) / (inner * shape[axis]);
+  std::int64_t outer = 1;
+  for (std::size_t d = 0; d < axis; ++d) outer *= shape[d];
   std::vector<std::int64_t> lengths, starts;
   std::int64_t total = 0, elements = 0;
   for (const std::string& each : tensors) {
@@ -141,6 +173,9 @@ OperatorRows sequence_operators() {
       {"ConcatFromSequence", import_concat_from_sequence, 1, 1, 1, {"axis", "new_axis"}},
       {"SequenceAt", import_sequence_at, 2, 2, 1, {}},
       {"SequenceConstruct", import_sequence_construct, 1, kVariadic, 1, {}},
+      {"SequenceEmpty", import_sequence_empty, 0, 0, 1, {"dtype"}},
+      {"SequenceErase", import_sequence_erase, 1, 2, 1, {}},
+      {"SequenceInsert", import_sequence_insert, 2, 3, 1, {}},
       {"SequenceLength", import_sequence_length, 1, 1, 1, {}},
       {"SplitToSequence", import_split_to_sequence, 1, 2, 1, {"axis", "keepdims"}},
   };
