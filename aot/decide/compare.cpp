@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "aot/decide/boxes/nearest_inside.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/merge_graphs.h"
@@ -36,14 +37,14 @@ void check_counts(const char* what, std::int64_t first, std::int64_t second) {
          "networks are compared that read the same inputs and have as many outputs");
 }
 
-Property about(const NetworkPair& pair, const Box& box) {
+Property about(const NetworkPair& pair, const input::ExactBox& box) {
   Property made;
   made.file_name = "compare";
   for (const char* const name : {"first", "second"}) made.networks.push_back({name, 1, 1, {}, {}});
   made.input_source = pair.input_source;
   made.input_count = pair.input_count;
   made.output_count = 2 * pair.output_count;
-  made.cases.push_back({box, box, {}, {}});
+  made.cases.push_back({box.box, box.inner, box.between, {}});
   return made;
 }
 
@@ -61,10 +62,11 @@ bool exceeds(double x, const mpq_class& limit) {
 // Asks one question after the other.
 class Comparer {
  public:
-  Comparer(const NetworkPair& pair, const Box& box, const Request& request,
+  Comparer(const NetworkPair& pair, const input::ExactBox& box, const Request& request,
            const CompareSettings& settings, const RequestCalls& calls)
       : pair_(pair),
-        box_(box),
+        exact_(box),
+        box_(box.box),
         request_(request),
         settings_(settings),
         calls_(calls),
@@ -101,7 +103,7 @@ class Comparer {
 
   // Bounds of all differences, by one call.
   void bound() {
-    Property property = about(pair_, box_);
+    Property property = about(pair_, exact_);
     add_difference_rows(pair_, property);
     bound_rows(property, request_.method.value_or(Method::kAlphaCrown), true);
     // Something is said in any case.
@@ -181,23 +183,25 @@ class Comparer {
     }
   }
 
+  std::vector<mpq_class> nearest_inside(const std::vector<double>& point) const {
+    return decide::nearest_inside(exact_.inner, exact_.between, point);
+  }
+
   void take_centre(const Box& box) {
-    std::vector<mpq_class> centre;
+    std::vector<double> centre;
     for (std::size_t i = 0; i < box.lower.size(); ++i)
-      centre.emplace_back(
+      centre.push_back(
           std::clamp(0.5 * box.lower[i] + 0.5 * box.upper[i], box.lower[i], box.upper[i]));
-    take(centre);
+    take(nearest_inside(centre));
   }
 
   // The centre, corners, and points between.
   void try_points() {
     take_centre(box_);
     const input::FloatBox around = float_box(box_);
-    for (std::vector<double> point : Sampler::points(around, kPoints, 1)) {
+    for (const std::vector<double>& point : Sampler::points(around, kPoints, 1)) {
       if (is_over()) return;
-      for (std::size_t i = 0; i < point.size(); ++i)
-        point[i] = std::clamp(point[i], box_.lower[i], box_.upper[i]);
-      take({point.begin(), point.end()});
+      take(nearest_inside(point));
     }
   }
 
@@ -250,7 +254,7 @@ class Comparer {
   // One output is the largest in any case.
   void decide_classes() {
     if (pair_.output_count > 1) {
-      made_.classes = ask(other_classes(pair_, box_), std::max(left(), kFirstSeconds));
+      made_.classes = ask(other_classes(pair_, exact_), std::max(left(), kFirstSeconds));
       return;
     }
     made_.classes.emplace();
@@ -260,7 +264,7 @@ class Comparer {
   // Networks of which no point shows a difference may have none.
   bool is_equal() {
     const bool equal =
-        ask(differs_by(pair_, box_, 0, true), std::max(left() / 3, kFirstSeconds)).answer ==
+        ask(differs_by(pair_, exact_, 0, true), std::max(left() / 3, kFirstSeconds)).answer ==
         Answer::kVerified;
     if (equal) prove(0);
     return equal;
@@ -274,7 +278,7 @@ class Comparer {
 
   // differs_by() of the outputs whose bounds reach the limit.
   Property open_differences(const mpq_class& limit, bool strict) const {
-    Property property = differs_by(pair_, box_, limit, strict);
+    Property property = differs_by(pair_, exact_, limit, strict);
     std::erase_if(property.cases[0].clauses, [&](const Clause& clause) {
       const auto& output = made_.outputs[static_cast<std::size_t>(clause[0].row)];
       const double reach = clause[0].negated ? -output.lower : output.upper;  // first - second
@@ -285,7 +289,8 @@ class Comparer {
   }
 
   const NetworkPair& pair_;
-  const Box& box_;
+  const input::ExactBox& exact_;
+  const Box& box_;  // around it
   const Request& request_;
   const CompareSettings& settings_;
   const RequestCalls& calls_;
@@ -321,7 +326,8 @@ NetworkPair pair_of(Graph first, const ModelInfo& first_info, Graph second,
           std::move(difference)};
 }
 
-Property differs_by(const NetworkPair& pair, const Box& box, const mpq_class& limit, bool strict) {
+Property differs_by(const NetworkPair& pair, const input::ExactBox& box, const mpq_class& limit,
+                    bool strict) {
   Property made = about(pair, box);
   add_difference_rows(pair, made);
   for (int row = 0; row < static_cast<int>(made.rows.size()); ++row) {
@@ -331,7 +337,7 @@ Property differs_by(const NetworkPair& pair, const Box& box, const mpq_class& li
   return made;
 }
 
-Property other_classes(const NetworkPair& pair, const Box& box) {
+Property other_classes(const NetworkPair& pair, const input::ExactBox& box) {
   Property made = about(pair, box);
   const auto n = static_cast<int>(pair.output_count);
   std::vector<int> row_of(static_cast<std::size_t>(2 * n) * static_cast<std::size_t>(n), -1);
@@ -361,7 +367,7 @@ Property other_classes(const NetworkPair& pair, const Box& box) {
   return made;
 }
 
-Comparison compare(const NetworkPair& pair, const Box& box, const Request& request,
+Comparison compare(const NetworkPair& pair, const input::ExactBox& box, const Request& request,
                    const CompareSettings& settings, const RequestCalls& calls) {
   return Comparer(pair, box, request, settings, calls).run();
 }

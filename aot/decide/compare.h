@@ -9,6 +9,7 @@
 
 #include "aot/decide/differences.h"
 #include "aot/decide/request.h"
+#include "aot/input/exact_box.h"
 
 namespace bf_aot::decide {
 
@@ -48,19 +49,21 @@ struct Comparison {
   double seconds = 0;
 };
 
-// Bounds how far two networks are apart in a box. Networks of the same structure are bounded as a
+// Bounds how far two networks are apart in a box, whose points, as `attained` and verdicts speak of
+// them, are those of the exact one. Networks of the same structure are bounded as a
 // difference, of parts of the box where few inputs vary. Then follow questions whether some output
 // differs by a number between what is proven and what is attained, each decided as a property is.
 // request.method: of the bounds; alpha-crown where there is none.
 // Throws: BF3416 settings.classes of more than 64 outputs; as decide().
-Comparison compare(const NetworkPair& pair, const Box& box, const Request& request,
+Comparison compare(const NetworkPair& pair, const input::ExactBox& box, const Request& request,
                    const CompareSettings& settings, const RequestCalls& calls);
 
 // Returns what never holds where both networks prefer one output everywhere in the box: output i is
 // largest in the first and j in the second, j is not largest in the first nor i in the second.
-Property other_classes(const NetworkPair& pair, const Box& box);
+Property other_classes(const NetworkPair& pair, const input::ExactBox& box);
 
 // Returns what never holds where no output differs by `limit` or, if strict, by more.
-Property differs_by(const NetworkPair& pair, const Box& box, const mpq_class& limit, bool strict);
+Property differs_by(const NetworkPair& pair, const input::ExactBox& box, const mpq_class& limit,
+                    bool strict);
 
 }  // namespace bf_aot::decide

@@ -9,6 +9,7 @@
 
 #include "aot/input/array.h"
 #include "aot/input/directed.h"
+#include "aot/input/exact_box.h"
 #include "aot/input/json/json_reader.h"
 #include "aot/input/json/read_text.h"
 #include "aot/input/json/tokens.h"
@@ -19,33 +20,45 @@ namespace bf_aot::input {
 namespace {
 
 // doubles: each number stands for the nearest double, which a program printed.
-BoxFile box_at(const JsonAt& object, bool doubles) {
-  BoxFile file;
+TypedBox box_at(const JsonAt& object, bool doubles) {
+  TypedBox typed;
+  BoxFile& file = typed.file;
   file.where = object.where;
   file.exact = true;
   if (object.has("ids")) {
     file.ids = id_sets_at(object.key("ids"));
-    return file;
+    return typed;
   }
   const std::vector<vnnlib::Number> lower = object.key("lower").decimals();
   const std::vector<vnnlib::Number> upper = object.key("upper").decimals();
   if (lower.size() != upper.size())
     fail("BF3006", file.where,
          fmt::format("lower has {} numbers but upper has {}", lower.size(), upper.size()));
+  ExactBox box;
+  const auto end = [&](const char* key, std::size_t i, const vnnlib::Number& decimal) {
+    if (!doubles) return decimal;
+    const double number = object.key(key).at(i).number();
+    return vnnlib::Number{number, number, {}};
+  };
   for (std::size_t i = 0; i < lower.size(); ++i) {
     if (vnnlib::compare(lower[i], upper[i]) > 0)
       fail("BF3008", file.where,
            fmt::format("lower[{}] is {}, greater than upper[{}], {}", i, lower[i].text, i,
                        upper[i].text));
-    file.box.lower.push_back(doubles ? object.key("lower").at(i).number() : lower[i].below);
-    file.box.upper.push_back(doubles ? object.key("upper").at(i).number() : upper[i].above);
-    file.exact = file.exact && (doubles || (lower[i].is_double() && upper[i].is_double()));
+    const vnnlib::Number low = end("lower", i, lower[i]), high = end("upper", i, upper[i]);
+    add_interval(box, low, high, [&] {
+      return vnnlib::decimal_between(vnnlib::exact(lower[i]), vnnlib::exact(upper[i]));
+    });
+    file.exact = file.exact && low.is_double() && high.is_double();
   }
-  return file;
+  file.box = std::move(box.box);
+  typed.inner = std::move(box.inner);
+  typed.between = std::move(box.between);
+  return typed;
 }
 
 // Reads a box from an array whose first half is the lower ends.
-BoxFile npy_box(std::string_view bytes, const std::string& where) {
+TypedBox npy_box(std::string_view bytes, const std::string& where) {
   const Array array = parse_npy(bytes, where);
   expect_finite(array);
   if (array.shape.empty() || array.shape.front() != 2)
@@ -58,7 +71,8 @@ BoxFile npy_box(std::string_view bytes, const std::string& where) {
       fail("BF3008", where,
            fmt::format("lower[{}] is {}, greater than upper[{}], {}", i, file.box.lower[i], i,
                        file.box.upper[i]));
-  return file;
+  Box inner = file.box;
+  return {std::move(file), std::move(inner), {}};
 }
 
 float outward(double x, bool up, const std::string& where) {
@@ -121,7 +135,7 @@ void add_clauses(const JsonAt& object, GoldenBox& box) {
 GoldenBox golden_box_at(const JsonAt& object, int input_count, int output_count) {
   const auto outputs = static_cast<std::size_t>(output_count);
   GoldenBox box;
-  box.file = box_at(object, true);
+  box.file = box_at(object, true).file;
   expect_count(box.file.box.lower.size(), input_count, object.where + ".lower", "inputs");
   if (object.has("desc") && object.key("desc").value->is_string())
     box.description = printable(object.key("desc").value->get<std::string>());
@@ -140,6 +154,26 @@ GoldenBox golden_box_at(const JsonAt& object, int input_count, int output_count)
       box.methods.emplace_back(std::nullopt);
   }
   return box;
+}
+
+std::vector<TypedBox> read_typed_boxes(const std::filesystem::path& path) {
+  const std::string text = read_text(path, "box file");
+  const std::string where = printable(path.string());
+  if (is_npy(text)) return {npy_box(text, where)};
+  const nlohmann::json json = parse_json_text(text, where);
+  const JsonAt root{&json, where};
+  if (!root.has("boxes")) {
+    root.allow_keys({"lower", "upper", "ids", "desc", "note", "dtype"});
+    return {box_at(root, holds_doubles(root))};
+  }
+  const JsonAt boxes = root.key("boxes");
+  const bool doubles = holds_doubles(root);
+  std::vector<TypedBox> list;
+  const std::size_t count = boxes.expect_array();
+  for (std::size_t i = 0; i < count; ++i)
+    list.push_back(box_at(boxes.at(i), holds_doubles(boxes.at(i)) || doubles));
+  if (list.empty()) fail("BF3009", root.where, "the file has no boxes");
+  return list;
 }
 
 }  // namespace
@@ -162,27 +196,13 @@ std::string golden_key(Method method) {
 }
 
 std::vector<BoxFile> read_boxes(const std::filesystem::path& path) {
-  const std::string text = read_text(path, "box file");
-  const std::string where = printable(path.string());
-  if (is_npy(text)) return {npy_box(text, where)};
-  const nlohmann::json json = parse_json_text(text, where);
-  const JsonAt root{&json, where};
-  if (!root.has("boxes")) {
-    root.allow_keys({"lower", "upper", "ids", "desc", "note", "dtype"});
-    return {box_at(root, holds_doubles(root))};
-  }
-  const JsonAt boxes = root.key("boxes");
-  const bool doubles = holds_doubles(root);
   std::vector<BoxFile> list;
-  const std::size_t count = boxes.expect_array();
-  for (std::size_t i = 0; i < count; ++i)
-    list.push_back(box_at(boxes.at(i), holds_doubles(boxes.at(i)) || doubles));
-  if (list.empty()) fail("BF3009", root.where, "the file has no boxes");
+  for (TypedBox& each : read_typed_boxes(path)) list.push_back(std::move(each.file));
   return list;
 }
 
-BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> index) {
-  std::vector<BoxFile> boxes = read_boxes(path);
+TypedBox read_typed_box(const std::filesystem::path& path, std::optional<std::size_t> index) {
+  std::vector<TypedBox> boxes = read_typed_boxes(path);
   if (boxes.size() == 1 && index.value_or(0) != 0)
     fail("BF3009", printable(path.string()),
          fmt::format("--index {} in a file of one box", *index));
@@ -191,6 +211,10 @@ BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> i
          fmt::format("there is no box {}: the file has {}", index.value_or(0), boxes.size()),
          "boxes are counted from 0");
   return std::move(boxes[index.value_or(0)]);
+}
+
+BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> index) {
+  return read_typed_box(path, index).file;
 }
 
 FloatBox round_outward(const BoxFile& file, int input_count) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "aot/input/exact_box.h"
 #include "aot/library/state.h"
 #include "frontend/numbers/numbers.h"
 
@@ -70,8 +71,8 @@ Result<CompareResult> compare(const Model& first, const Model& second,
             decide::pair_of(a.network.graph(), a.info, b.network.graph(), b.info);
         decide::RequestCalls calls;
         calls.stop = [&] { return options.verify.stop.stop_requested(); };
-        return result_of(
-            decide::compare(pair, box_of(first, lower, upper), request, settings, calls));
+        return result_of(decide::compare(pair, input::exact_box(box_of(first, lower, upper)),
+                                         request, settings, calls));
       },
       a.numbers + b.numbers);
 }

@@ -3,6 +3,7 @@
 import random
 import sys
 import unittest
+from fractions import Fraction
 
 sys.dont_write_bytecode = True
 from harness import BOX, CONTROLLER, MODELS, TINY, Case  # noqa: E402
@@ -65,6 +66,31 @@ class Compare(Case):
         y = [float(each) for each in found["within"]["counterexample"]["y"]]
         self.assertGreater(y[1] - y[0], 0.2499)
         self.assertEqual(len(found["within"]["counterexample"]["x"]), 1)
+
+    def test_ends_that_are_no_doubles(self):
+        """0 and x differ by at most 1/10 where |x| is at most 1/10, as it is written."""
+        def network(name, factor):
+            return write_model(self.work / f"{name}.onnx",
+                               model(name, [node("Gemm", ["x", "w"], "y")],
+                                     [tensor("w", (1, 1), (factor,))], (1, 1), (1, 1)))
+
+        pair = [network("zero", 0), network("one", 1)]
+        decimals = self.write("decimals.json", {"lower": [-0.1], "upper": [0.1]})
+        named = self.work / "tenth.vnnlib"
+        named.write_text("(declare-const X_0 Real)(declare-const Y_0 Real)"
+                         "(assert (<= -0.1 X_0 0.1))(assert (<= Y_0 0))")
+        boxes = [["--box", decimals], ["--centre", "0", "--eps", "1/10"], ["--property", named]]
+        for box in boxes:
+            found = self.run_json("compare", *pair, *box, "--within", "0.1", "--timeout", "1", code=None)
+            self.assertIn(found["within"]["verdict"], ("verified", "unknown"), box)
+            self.assertLessEqual(abs(Fraction(found["x"][0])), Fraction(1, 10))
+            within = ["--within", "0.0999999999999999"]
+            found = self.run_json("compare", *pair, *box, *within, code=3)
+            x = Fraction(found["within"]["counterexample"]["x"][0])
+            self.assertLessEqual(abs(x), Fraction(1, 10))
+        point = self.write("point.json", {"lower": [0.1], "upper": [0.1]})
+        found = self.run_json("compare", *pair, "--box", point, "--within", "0.09", code=3)
+        self.assertEqual(found["within"]["counterexample"]["x"], ["0.1"])
 
     def test_smooth_functions(self):
         for last in ("Tanh", "Sigmoid", "Sin"):

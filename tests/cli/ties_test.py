@@ -48,6 +48,16 @@ class Ties(Case):
         self.assertEqual(self.verify("Identity", "(>= Y_0 1)", (0, 1), code=3)["verdict"],
                          "falsified")
 
+    def test_points_at_jumps(self):
+        """floor(x + 1/2) + sign(x) is 2 at 1/2, and no other number."""
+        nodes = [node("Add", ["x", "half"], "h"), node("Floor", ["h"], "f"),
+                 node("Sign", ["x"], "s"), node("Add", ["f", "s"], "y")]
+        half = [tensor("half", (1, 1), (0.5,))]
+        for condition, code in (("(= Y_0 2)", 3), ("(<= Y_0 2)", 3), ("(>= Y_0 2)", 3),
+                                ("(> Y_0 2)", 0), ("(< Y_0 2)", 0)):
+            with self.subTest(condition=condition):
+                self.decide(nodes, condition, (0.5, 0.5), code, half)
+
     def test_random_corners(self):
         # y = sum v_j relu(w_j x + b_j), whose bends are dyadic: the largest value is at one of them.
         rng = random.Random(7)

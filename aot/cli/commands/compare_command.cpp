@@ -15,6 +15,7 @@
 #include "aot/cli/verify/verify_print.h"
 #include "aot/decide/compare.h"
 #include "aot/engine/verifier/report.h"
+#include "aot/input/exact_box.h"
 #include "aot/system/interrupt.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
@@ -84,12 +85,12 @@ void add_options(CommandLine& app, CompareArguments& arguments) {
 
 // Throws: as box_of() and round_outward(); BF3013 a property with several boxes, BF3408 one of
 // another network.
-Box box_of(const CompareArguments& arguments, const decide::NetworkPair& pair) {
+input::ExactBox box_of(const CompareArguments& arguments, const decide::NetworkPair& pair) {
   if (arguments.property.empty()) {
     const auto count = static_cast<int>(pair.input_count);
-    const input::BoxFile file = box_of(arguments.box, count);
-    (void)input::round_outward(file, count);  // refuses what has no such box
-    return file.box;
+    const input::TypedBox typed = typed_box_of(arguments.box, count);
+    (void)input::round_outward(typed.file, count);  // refuses what has no such box
+    return typed.exact();
   }
   const Property property = read_property(arguments.property);
   if (property.cases.size() != 1)
@@ -100,7 +101,8 @@ Box box_of(const CompareArguments& arguments, const decide::NetworkPair& pair) {
     fail("BF3408", property.file_name,
          fmt::format("the property declares {} inputs but the networks have {}",
                      property.input_count, pair.input_count));
-  return property.cases[0].box;
+  const PropertyCase& only = property.cases[0];
+  return {only.box, only.inner, only.between};
 }
 
 decide::NetworkPair read_pair(const CompareArguments& arguments) {
@@ -225,7 +227,7 @@ int compare_command(const Call& call) {
     if (*settings.within < 0) fail("BF3013", "--within", "a difference is not negative");
   }
   const decide::NetworkPair pair = read_pair(arguments);
-  const Box box = box_of(arguments, pair);
+  const input::ExactBox box = box_of(arguments, pair);
   PhaseCounter counter;
   decide::RequestCalls calls;
   calls.before_plan = [&](const decide::DecisionMethod&) { counter.end(); };

@@ -9,6 +9,7 @@
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/values.h"
 #include "aot/input/array.h"
+#include "aot/input/exact_box.h"
 #include "aot/input/json/json_reader.h"
 #include "aot/input/json/read_text.h"
 #include "frontend/diagnostic.h"
@@ -50,7 +51,7 @@ std::vector<mpq_class> read_centre(const std::string& path) {
   return centre;
 }
 
-input::BoxFile around_centre(const BoxArguments& arguments, int input_count) {
+input::TypedBox around_centre(const BoxArguments& arguments, int input_count) {
   const mpq_class eps = number_of(arguments.eps, "--eps");
   if (eps < 0) fail("BF3013", "--eps", "the radius is negative");
   std::vector<mpq_class> centre(static_cast<std::size_t>(input_count));
@@ -60,8 +61,7 @@ input::BoxFile around_centre(const BoxArguments& arguments, int input_count) {
     centre = read_centre(arguments.centre);
   std::vector<mpq_class> clip;
   for (const std::string& end : arguments.clip) clip.push_back(number_of(end, "--clip"));
-  input::BoxFile file;
-  file.where = printable(arguments.centre);
+  input::ExactBox box;
   for (std::size_t i = 0; i < centre.size(); ++i) {
     mpq_class lower = centre[i] - eps, upper = centre[i] + eps;
     if (!clip.empty()) {
@@ -71,10 +71,15 @@ input::BoxFile around_centre(const BoxArguments& arguments, int input_count) {
     if (lower > upper)
       fail("BF3013", "--clip", fmt::format("the box has no part within the ends, at input {}", i),
            "give the least and the greatest value of an input");
-    file.box.lower.push_back(vnnlib::enclose(lower, {}).below);
-    file.box.upper.push_back(vnnlib::enclose(upper, {}).above);
+    input::add_interval(box, vnnlib::enclose(lower, {}), vnnlib::enclose(upper, {}),
+                        [&] { return vnnlib::decimal_between(lower, upper); });
   }
-  return file;
+  input::TypedBox typed;
+  typed.file.where = printable(arguments.centre);
+  typed.file.box = std::move(box.box);
+  typed.inner = std::move(box.inner);
+  typed.between = std::move(box.between);
+  return typed;
 }
 
 }  // namespace
@@ -111,9 +116,13 @@ void add_box_options(CommandLine& app, BoxArguments& arguments) {
       ->excludes(box);
 }
 
-input::BoxFile box_of(const BoxArguments& arguments, int input_count) {
-  if (!arguments.box.empty()) return input::read_box(arguments.box, arguments.index);
+input::TypedBox typed_box_of(const BoxArguments& arguments, int input_count) {
+  if (!arguments.box.empty()) return input::read_typed_box(arguments.box, arguments.index);
   return around_centre(arguments, input_count);
+}
+
+input::BoxFile box_of(const BoxArguments& arguments, int input_count) {
+  return typed_box_of(arguments, input_count).file;
 }
 
 }  // namespace bf_aot::cli

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aot/cli/options/command_line.h"
+#include "aot/input/exact_box.h"
 #include "aot/input/json_io.h"
 
 namespace bf_aot::cli {
@@ -29,5 +30,8 @@ void add_box_options(CommandLine& app, BoxArguments& arguments);
 // each end is the double next to centre +- eps, outside of it. Throws: BF30xx for the files, BF3013
 // for texts that are no numbers or make no box.
 input::BoxFile box_of(const BoxArguments& arguments, int input_count);
+
+// Returns the same box with its ends as they were typed.
+input::TypedBox typed_box_of(const BoxArguments& arguments, int input_count);
 
 }  // namespace bf_aot::cli

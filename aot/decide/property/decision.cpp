@@ -196,7 +196,23 @@ class Decision {
     verify_cases(*made_.host, exact ? &*exact : nullptr, cases_, calls_.stop,
                  case_progress(DecisionPhase::kBound));
     bounding_ = deciding.seconds();
-    outcome_.decide_seconds += bounding_;
+    decide_points();
+    outcome_.decide_seconds += deciding.seconds();
+  }
+
+  // Decides cases of one point there, in exact arithmetic: bounds of floats enclose a limit that
+  // the point meets, and plain evaluation may be beyond a jump.
+  void decide_points() {
+    if (made_.plan->config.semantics != Semantics::kReal) return;
+    for (std::size_t i = 0; i < whole_.cases.size() && !calls_.stop(); ++i) {
+      const PropertyCase& one = whole_.cases[i];
+      const bool is_point =
+          one.between.empty() && one.box == one.inner && one.box.lower == one.box.upper;
+      if (!is_point || cases_.is_verified(i)) continue;
+      outcome_.witness = check_.prove(i, one.box.lower);
+      if (outcome_.witness) return;
+      if (check_.refutes(i, one.box.lower)) cases_.mark_verified(i);
+    }
   }
 
   // Predicts that optimising the rows of all layers ends in time: it takes as long as optimising

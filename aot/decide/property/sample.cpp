@@ -87,6 +87,8 @@ bool has_rational_values(const Node& node) {
   if (!has_exact_constants(node.op)) return false;
   if (const auto* const binary = std::get_if<Binary>(&node.op))
     return binary->kind != Binary::Kind::kDiv;
+  if (const auto* const unary = std::get_if<Unary>(&node.op))
+    return is_piecewise_linear(unary->function.kind) && unary->function.slack == 0;
   return std::holds_alternative<Literal>(node.op) || std::holds_alternative<Scale>(node.op) ||
          std::holds_alternative<Affine>(node.op) || std::holds_alternative<SparseAffine>(node.op) ||
          std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Gemm>(node.op) ||

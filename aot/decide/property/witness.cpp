@@ -4,6 +4,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "aot/decide/boxes/nearest_inside.h"
 #include "aot/decide/boxes/relations.h"
 #include "aot/decide/property/sample.h"
 #include "frontend/diagnostic.h"
@@ -13,18 +14,6 @@
 
 namespace bf_aot::decide {
 namespace {
-
-std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector<double>& point) {
-  std::vector<mpq_class> x(point.size());
-  auto between = one.between.begin();
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (between != one.between.end() && static_cast<std::size_t>(between->first) == i)
-      x[i] = (between++)->second;
-    else
-      x[i] = std::clamp(point[i], one.inner.lower[i], one.inner.upper[i]);
-  }
-  return x;
-}
 
 // The float32 point next to `point`; none when the box has none there.
 std::optional<std::vector<mpq_class>> nearest_float32(const PropertyCase& one,
@@ -171,7 +160,7 @@ std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
                                                  const std::vector<double>& point,
                                                  bool rationally) const {
   const PropertyCase& one = property_.cases[index];
-  const std::vector<mpq_class> x = nearest_inside(one, point);
+  const std::vector<mpq_class> x = nearest_inside(one.inner, one.between, point);
   std::optional<Witness> witness = prove_near(index, x, rationally);
   // Where conditions on inputs miss the point by little, a point next to it may satisfy them.
   constexpr int kMostMoved = 8;
