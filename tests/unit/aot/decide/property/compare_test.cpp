@@ -7,6 +7,7 @@
 
 #include <random>
 
+#include "aot/input/exact_box.h"
 #include "frontend/evaluate/evaluate_exact.h"
 #include "tests/seed.h"
 #include "tests/unit/aot/decide/property/engine_request.h"
@@ -77,8 +78,9 @@ Compared random_comparison(unsigned seed, Form form, const CompareSettings& sett
                 compared_network(near_to(random, weights), form),
                 {}};
   const ModelInfo info;
-  made.comparison = compare(pair_of(made.first, info, made.second, info), {{-1, -1}, {1, 1}},
-                            engine_request(), settings, {});
+  const input::ExactBox box = input::exact_box({{-1, -1}, {1, 1}});
+  made.comparison = compare(pair_of(made.first, info, made.second, info), box, engine_request(),
+                            settings, {});
   return made;
 }
 
