@@ -12,6 +12,7 @@
 #include "frontend/derivative/function_derivative.h"
 #include "frontend/derivative/node_maker.h"
 #include "frontend/diagnostic.h"
+#include "frontend/graph/rounding.h"
 
 namespace bf_aot {
 namespace {
@@ -174,7 +175,12 @@ class DerivativeMaker {
   }
 
   Tangent operator()(const IndexMap& op) { return linear(op); }
-  Tangent operator()(const Scale& op) { return linear(without_bias(op)); }
+  Tangent operator()(const Scale& op) {
+    if (of(0) && is_rounding(op))
+      fail("BF2120", node_->origin, "a cast that rounds has no derivative: its values jump",
+           "leave out the inputs that it depends on, or export the network without the cast");
+    return linear(without_bias(op));
+  }
   Tangent operator()(const Affine& op) { return linear(without_bias(op)); }
   Tangent operator()(const Conv& op) { return linear(without_bias(op)); }
   Tangent operator()(const SparseAffine& op) { return linear(without_bias(op)); }

@@ -26,11 +26,11 @@ constexpr OperatorNote kNotes[] = {
     {"BitwiseXor", Kind::kNot, "bits of integers: no real number has them"},
     {"BlackmanWindow", Kind::kNot, "signal processing, outside of the networks verified so far"},
     {"Cast", Kind::kPartly,
-     "between real numbers, integers of 8 to 64 bits and truth values; no strings; real numbers "
-     "are not rounded to the narrower type"},
+     "between real numbers, integers of 8 to 64 bits and truth values; no strings; to float16, "
+     "bfloat16 and floats of 8 bits numbers are rounded, to float constants alone"},
     {"CastLike", Kind::kPartly,
-     "between real numbers, integers of 8 to 64 bits and truth values; no strings; real numbers "
-     "are not rounded to the narrower type"},
+     "between real numbers, integers of 8 to 64 bits and truth values; no strings; to float16, "
+     "bfloat16 and floats of 8 bits numbers are rounded, to float constants alone"},
     {"CausalConvWithState", Kind::kPlain, "constant weights and bias"},
     {"CenterCropPad", Kind::kNot, "no network of the field has it"},
     {"Col2Im", Kind::kNot, "no network of the field has it"},

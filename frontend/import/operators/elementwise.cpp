@@ -12,6 +12,7 @@
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/narrow.h"
 #include "frontend/import/operators/operators.h"
 
 namespace bf_aot {
@@ -94,14 +95,21 @@ ValueId add_computed_clip(NodeImport& node, ValueId x) {
   return x;
 }
 
-// `saturate` and `round_mode` are about types of 8 bits with fractions, which are not supported.
+// Casts to float round constants alone: real semantics does not round tensors to float32.
+bool rounds(NodeImport& node, ElementType from, ElementType to) {
+  if (narrow_format(to) == nullptr || holds_all_of(from, to)) return false;
+  return to != TensorProto::FLOAT || node.constant_if_any(0) != nullptr;
+}
+
+// `round_mode` is about powers of two in 8 bits, which are not supported.
 void cast_to(NodeImport& node, ElementType from, ElementType to) {
-  (void)node.flag("saturate", true);
+  const bool saturate = node.flag("saturate", true);
   const std::string mode = node.string_attribute("round_mode", "up");
   if (mode != "up" && mode != "down" && mode != "nearest")
     fail("BF1012", "",
          fmt::format("attribute 'round_mode' is '{}', not up, down or nearest", printable(mode)));
-  if (!is_real_type(to) && !is_integer_type(to))
+  const FloatFormat* const format = narrow_format(to);
+  if (!is_real_type(to) && !is_integer_type(to) && format == nullptr)
     fail("BF1022", "", fmt::format("a cast to {} is not supported", element_type_name(to)),
          "only real numbers, integers of 8 to 64 bits and truth values are");
   node.set_output_type(to);
@@ -115,6 +123,7 @@ void cast_to(NodeImport& node, ElementType from, ElementType to) {
     node.emit(std::move(result));
     return;
   }
+  if (rounds(node, from, to)) return emit_rounded(node, *format, saturate && format->has_saturate);
   const ValueId x = node.input(0);
   if (to == TensorProto::BOOL && from != TensorProto::BOOL) {
     node.emit(add_scale(node, add_unary(node, x, {FunctionKind::kIsZero}), -1, 1));

@@ -12,6 +12,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/functions/function_bounded.h"
 #include "frontend/graph/merge_graphs.h"
+#include "frontend/graph/rounding.h"
 #include "frontend/graph/shapes.h"
 #include "frontend/passes/passes.h"
 
@@ -201,7 +202,7 @@ class Differencer {
     for (ValueId& input : copy.inputs) input = value(input);
     copy.output = value(f.output);
     made_.graph.nodes.push_back(std::move(copy));
-    bool changes = !(f.op == g.op);
+    bool changes = !(f.op == g.op) || is_rounding(f.op);
     for (const ValueId input : f.inputs) changes = changes || difference(input).has_value();
     if (changes) difference(f.output) = difference_of(f, g);
   }
