@@ -31,45 +31,56 @@ def varint(data, at, error=Refused):
     while True:
         expect(at < len(data), f"byte {at}: the file ends within a number", error)
         value |= (data[at] & 127) << shift
+        expect(data[at] or not shift or error is NotProven, f"byte {at}: a number of more bytes than it needs")
         at, shift = at + 1, shift + 7
         expect(value < 2**64 and shift <= 70, f"byte {at}: a number has more than 64 bits", error)
         if data[at - 1] < 128:
             return value, at
 
 
-def fields(data):
-    at, found = 0, []
+signed = lambda value: value - 2**64 if value >= 2**63 else value  # noqa: E731
+# How a field may stand: v a varint, f a number of four bytes, b bytes, each at most once; B bytes, any number of times;
+# V, F, D numbers, packed in one field or each in one of its own. A kind: the wire type, and the code of struct.
+KINDS = {"v": (0, None), "f": (5, "<f"), "b": (2, None), "B": (2, None), "V": (0, None), "F": (5, "<f"), "D": (1, "<d")}
+
+
+def fields(data, known):
+    # A message's fields by number. What protobuf would merge, or take the last of, is refused.
+    kinds, at, found, packed = {int(word[:-1]): word[-1] for word in known.split()}, 0, {}, set()
     while at < len(data):
         key, at = varint(data, at)
-        size = {1: 8, 5: 4}.get(key & 7)
-        if key & 7 == 0:
+        number, wire = key >> 3, key & 7
+        expect(number in kinds, f"field {number} is not in the checker's table")
+        kind = kinds[number]
+        right, code = KINDS[kind]
+        pack = wire == 2 and kind in "VFD"
+        expect(wire == right or pack, f"field {number} has another type")
+        expect(number not in found or not (kind in "vfb" or pack or number in packed), f"field {number} stands twice")
+        size = {1: 8, 5: 4}.get(wire)
+        if wire == 0:
             value, at = varint(data, at)
         else:
-            if key & 7 == 2:
+            if wire == 2:
                 size, at = varint(data, at)
-            expect(size is not None and size <= len(data) - at, "the model's file is no protobuf message")
+            expect(size <= len(data) - at, "the model's file ends within a message")
             value, at = data[at:at + size], at + size
-        found.append((key >> 3, value))
-    return found
+        values = found.setdefault(number, [])
+        if pack:
+            packed.add(number)
+        values += numbers_of(value, code) if pack or code else [signed(value) if wire == 0 else value]
+    return lambda number, *otherwise: found.get(number, [])[0] if kinds[number] in "vfb" and number in found else (
+        otherwise[0] if otherwise else found.get(number, []))
 
 
-signed = lambda value: value - 2**64 if value >= 2**63 else value  # noqa: E731
-
-
-def repeated(values, code):
-    # The numbers of a repeated field, which may be packed. code: of struct, or None for varints.
-    numbers = []
-    for value in values:
-        at = 0
-        if isinstance(value, int):
-            numbers.append(signed(value))
-        elif code is None:
-            while at < len(value):
-                number, at = varint(value, at)
-                numbers.append(signed(number))
-        else:
-            expect(len(value) % struct.calcsize(code) == 0, "the model's file ends within a number")
-            numbers += [x for (x,) in struct.iter_unpack(code, value)]
+def numbers_of(value, code):
+    # Of bytes. code: of struct, or None for varints.
+    numbers, at = [], 0
+    while code is None and at < len(value):
+        number, at = varint(value, at)
+        numbers.append(signed(number))
+    if code is not None:
+        expect(len(value) % struct.calcsize(code) == 0, "the model's file ends within a number")
+        numbers = [x for (x,) in struct.iter_unpack(code, value)]
     return numbers
 
 
@@ -78,72 +89,105 @@ def exact(number):
     return Fraction(number)  # of a float: its exact value
 
 
-of = lambda message, number: [value for key, value in message if key == number]  # noqa: E731
-last = lambda message, number, otherwise: (of(message, number) or [otherwise])[-1]  # noqa: E731
+text_of = lambda value: value.decode("latin-1")  # noqa: E731
+MOST = 2**26  # elements of a tensor
 
 
-# Element type: the code of raw data, the field that else holds the elements, and its code.
-TYPES = {1: ("<f", 4, "<f"), 6: ("<i", 5, None), 7: ("<q", 7, None), 11: ("<d", 10, "<d")}
+def size_of(shape):
+    expect(all(0 <= extent <= MOST for extent in shape) and math.prod(shape) <= MOST, "a tensor has too many elements")
+    return math.prod(shape)
+
+
+def expect_work(shape, terms):
+    expect(size_of(shape) <= 2**24 and size_of(shape) * terms <= 2**28, "a tensor that an operator makes is too large")
+
+
+# Element type: the code of raw data, and the field that else holds the elements.
+TYPES = {1: ("<f", 4), 6: ("<i", 5), 7: ("<q", 7), 11: ("<d", 10)}
 
 
 class Tensor:
     # A shape, and in row-major order numbers, or elements of the network (computed).
     def __init__(self, shape, data, computed=False, integral=False):
-        expect(math.prod(shape) == len(data), "shapes do not fit")
+        expect(size_of(shape) == len(data), "shapes do not fit")
         self.shape, self.data, self.computed, self.integral = list(shape), list(data), computed, integral
 
 
 def tensor(data):
-    message = fields(data)
-    kind = last(message, 2, 0)
-    expect(kind in TYPES and not of(message, 13) and not last(message, 14, 0), "a tensor is not in the checker's table")
-    raw_code, field, code = TYPES[kind]
-    raw = of(message, 9)
-    numbers = repeated(raw[-1:], raw_code) if raw else repeated(of(message, field), code)
-    if kind == 6:
-        numbers = [(x + 2**31) % 2**32 - 2**31 for x in numbers]
-    return Tensor(repeated(of(message, 1), None), [exact(x) for x in numbers], integral=kind in (6, 7))
+    # Returns its name, too.
+    get = fields(data, "1V 2v 4F 5V 7V 8b 9b 10D 12b 14v 16B")
+    kind, raw = get(2, 0), get(9, None)
+    expect(kind in TYPES and not get(14, 0), "a tensor is not in the checker's table")
+    raw_code, field = TYPES[kind]
+    filled = [n for n in (4, 5, 7, 10) if get(n)]
+    expect(filled in ([], [field]) and (raw is None or not filled), "a tensor has its data twice, or of another type")
+    numbers = get(field) if raw is None else numbers_of(raw, raw_code)
+    expect(kind != 6 or all(-2**31 <= x < 2**31 for x in numbers), "a number of 32 bits has more")
+    return text_of(get(8, b"")), Tensor(get(1), [exact(x) for x in numbers], integral=kind in (6, 7))
 
 
 def attribute(data):
-    message = fields(data)
-    kind = last(message, 20, 0)
-    value = {1: lambda: exact(struct.unpack("<f", last(message, 2, bytes(4)))[0]),
-             2: lambda: signed(last(message, 3, 0)), 3: lambda: last(message, 4, b"").decode("latin-1"),
-             4: lambda: tensor(last(message, 5, b"")), 7: lambda: repeated(of(message, 8), None)}
-    expect(kind in value and not of(message, 21), "an attribute is not in the checker's table")
-    return last(message, 1, b"").decode("latin-1"), value[kind]()
+    get = fields(data, "1b 2f 3v 4b 5b 8V 13b 20v")
+    kind, own = get(20, 0), {1: 2, 2: 3, 3: 4, 4: 5, 7: 8}
+    expect(kind in own, "an attribute's type is not in the checker's table")
+    expect(not any(get(n, None) not in (None, []) for n in own.values() if n != own[kind]), "a value of another type")
+    value = {1: lambda: exact(get(2, 0.0)), 2: lambda: get(3, 0), 3: lambda: text_of(get(4, b"")),
+             4: lambda: tensor(get(5, b""))[1], 7: lambda: get(8)}
+    return text_of(get(1, b"")), value[kind]()
+
+
+def table(pairs, why):
+    # Of names, each of which stands once.
+    pairs = list(pairs)
+    expect(len(dict(pairs)) == len(pairs), why)
+    return dict(pairs)
 
 
 class Node:
     def __init__(self, data):
-        message = fields(data)
-        self.inputs, self.outputs = ([x.decode("latin-1") for x in of(message, key)] for key in (1, 2))
-        self.op = last(message, 4, b"").decode("latin-1")
-        self.attributes = dict(attribute(x) for x in of(message, 5))
-        expect(last(message, 7, b"") in (b"", b"ai.onnx"), f"operator {self.op}: an unknown domain")
+        get = fields(data, "1B 2B 3b 4b 5B 6b 7b 9B")
+        self.inputs, self.outputs = ([text_of(x) for x in get(key)] for key in (1, 2))
+        self.op = text_of(get(4, b""))
+        self.attributes = table(map(attribute, get(5)), f"operator {self.op}: an attribute stands twice")
+        expect(get(7, b"") in (b"", b"ai.onnx"), f"operator {self.op}: an unknown domain")
 
 
-def graph_input(data):
-    message = fields(data)
-    kind = fields(last(fields(last(message, 2, b"")), 1, b""))
-    extents = [last(fields(x), 1, 1) for x in of(fields(last(kind, 2, b"")), 1)]
-    shape = [1 if isinstance(extent, bytes) else signed(extent) for extent in extents]
-    return last(message, 1, b"").decode("latin-1"), shape, last(kind, 1, 0)
+def declared(data):
+    # An input or output: its name, its shape (None for extents without a number), or None, and its type.
+    get = fields(data, "1b 2b 3b 4B")
+    kind = fields(fields(get(2, b""), "1b 6b")(1, b""), "1v 2b")
+    extents = [fields(x, "1v 2b 3b") for x in fields(kind(2, b""), "1B")(1)]
+    expect(not any(x(1, None) is not None and x(2, None) is not None for x in extents), "an extent's number and name")
+    shape = [x(1, None) for x in extents]
+    return text_of(get(1, b"")), (shape if kind(2, None) is not None else None, kind(1, 0))
+
+
+def expect_shape(declaration, shape):
+    if declaration is not None:
+        same, known = len(declaration) == len(shape), None not in declaration
+        expect(all(x in (None, y) for x, y in zip(declaration, shape)) if same else
+               not known or math.prod(declaration) == math.prod(shape), "a shape is not as the model declares")
 
 
 class Model:
     def __init__(self, data):
-        message = fields(data)
-        expect(len(of(message, 7)) == 1 and not of(message, 25), "the model's file has not one graph")
-        graph = fields(of(message, 7)[0])
-        expect(not of(graph, 15), "sparse initializers are not in the checker's table")
-        self.nodes = [Node(x) for x in of(graph, 1)]
-        self.constants = {last(fields(x), 8, b"").decode("latin-1"): tensor(x) for x in of(graph, 5)}
-        inputs = [graph_input(x) for x in of(graph, 11)]
-        self.inputs = [(name, shape) for name, shape, kind in inputs if name not in self.constants]
-        expect(all(name in self.constants or kind in (1, 11) for name, _, kind in inputs), "an input's type")
-        self.outputs = [graph_input(x)[0] for x in of(graph, 12)]
+        get = fields(data, "1v 2b 3b 4b 5v 6b 7b 8B 14B")
+        expect(get(7, None) is not None, "the model's file has no graph")
+        sets = [fields(x, "1b 2v") for x in get(8)]
+        sets = [x(2, 0) for x in sets if x(1, b"") in (b"", b"ai.onnx")]
+        expect(len(sets) == 1 and 1 <= sets[0] <= 22, f"operator set {sets} is not in the checker's table")
+        self.opset, graph = sets[0], fields(get(7, b""), "1B 2b 5B 10b 11B 12B 13B 14B 16B")
+        self.nodes = [Node(x) for x in graph(1)]
+        self.constants = table(map(tensor, graph(5)), "two initializers have the same name")
+        inputs, self.outputs = (table(map(declared, graph(n)), "a name is declared twice") for n in (11, 12))
+        expect("" not in inputs and "" not in self.outputs, "an input or an output has no name")
+        self.inputs = []
+        for name, (shape, kind) in inputs.items():
+            if name in self.constants:
+                expect_shape(shape, self.constants[name].shape)
+            else:
+                expect(shape is not None and kind in (1, 11), "an input's type is not in the checker's table")
+                self.inputs.append((name, [1 if extent is None else extent for extent in shape]))
 
 
 # ---- The network -----------------------------------------------------------------------------------------------------
@@ -153,7 +197,9 @@ def shape_of_both(a, b):
     rank = max(len(a), len(b))
     wide = [[1] * (rank - len(x)) + list(x) for x in (a, b)]
     expect(all(x == y or 1 in (x, y) for x, y in zip(*wide)), "shapes do not fit")
-    return [y if x == 1 else x for x, y in zip(*wide)]
+    both = [y if x == 1 else x for x, y in zip(*wide)]
+    expect_work(both, 1)
+    return both
 
 
 def spread(x, shape):
@@ -215,6 +261,8 @@ class Network:
     def product(self, a, b, shape, scale=1, bias=None):
         expect(not (a.computed and b.computed), "a product of two computed tensors is not in the checker's table")
         rows, inner, columns, sums = math.prod(a.shape[:-1]), b.shape[0], math.prod(b.shape[1:]), []
+        expect_work([rows, columns], inner)
+        expect(bias is None or shape_of_both(bias.shape, [rows, columns]) == [rows, columns], "shapes do not fit")
         biases = spread(bias, [rows, columns]) if bias else [Fraction(0)] * (rows * columns)
         for i, j in itertools.product(range(rows), range(columns)):
             pairs = [(a.data[i * inner + k], b.data[k * columns + j]) for k in range(inner)]
@@ -241,6 +289,7 @@ class Network:
         places = [(x.shape[i + 2] + pads[i] + pads[i + 2] - (size[i] - 1) * steps[i] - 1) // strides[i] + 1
                   for i in (0, 1)]
         expect(min(places) > 0, "a window is larger than its image")
+        expect_work(x.shape[:2] + places, math.prod(size))
         found = []
         for row, column in itertools.product(*map(range, places)):
             taps = [(u * size[1] + v, row * strides[0] - pads[0] + u * steps[0],
@@ -255,6 +304,8 @@ class Network:
         expect(n.get("kernel_shape", [height, width]) == [height, width], "shapes do not fit")
         places, windows = self.windows(n, x, [height, width])
         expect(groups > 0 and outs % groups == 0 and depth * groups == x.shape[1], "shapes do not fit")
+        expect(bias is None or not bias.computed and bias.shape == [outs], "such a bias is not in the checker's table")
+        expect_work([x.shape[0], outs] + places, depth * height * width)
         rows = []
         for image, out, window in itertools.product(range(x.shape[0]), range(outs), windows):
             terms = []
@@ -294,6 +345,7 @@ class Network:
                len(pads.data) == 2 * axes and not (value and value.computed), "such a Pad is not in the checker's table")
         before, after = ([int(p) for p in part] for part in (pads.data[:axes], pads.data[axes:]))
         shape = [sum(extents) for extents in zip(x.shape, before, after)]
+        expect_work(shape, 1)
         filler = self.add("affine", [], filler) if x.computed else filler
         inside = dict(zip(itertools.product(*(range(b, b + a) for a, b in zip(x.shape, before))), x.data))
         return Tensor(shape, [inside.get(i, filler) for i in itertools.product(*map(range, shape))], x.computed)
@@ -338,8 +390,9 @@ def make_network(model, point=None):
     network, values, given = Network(), dict(model.constants), iter(point or [])
     for name, shape in model.inputs:
         make = lambda: network.add("input") if point is None else next(given)  # noqa: E731
-        values[name] = Tensor(shape, [make() for _ in range(math.prod(shape))], point is None)
+        values[name] = Tensor(shape, [make() for _ in range(size_of(shape))], point is None)
     network.inputs = sum(math.prod(shape) for _, shape in model.inputs)
+    expect(model.inputs, "the model has no input")
     for node in model.nodes:
         known = node.op in OPERATORS and set(node.attributes) <= set(ATTRIBUTES.get(node.op, "").split())
         expect(known and len(node.outputs) == 1, f"operator {node.op} is not in the checker's table")
@@ -347,8 +400,16 @@ def make_network(model, point=None):
         read = [values[x] if x else None for x in node.inputs]
         movers = ("Identity", "Pad", "Reshape", "Transpose", "Flatten", "Constant")
         expect(node.op in movers or not any(x and x.integral for x in read), "arithmetic of integers is not in the table")
+        expect(node.outputs[0] and node.outputs[0] not in values, "two nodes make one value")
+        expect(node.op != "Dropout" or model.opset >= 7, "training mode is not in the checker's table")
+        expect(node.op != "Pad" or model.opset >= 11, "a Pad before operator set 11 is not in the twin's table")
         values[node.outputs[0]] = getattr(network, node.op)(node.attributes, *read)
-    for tensor_ in map(values.get, model.outputs):
+    network.shapes = [shape for _, shape in model.inputs]
+    for name, (shape, _) in model.outputs.items():
+        expect(name in values, f"no node makes the output {name}")
+        tensor_ = values[name]
+        expect_shape(shape, tensor_.shape)
+        network.shapes.append(tensor_.shape)
         is_given = tensor_.computed or point is not None
         network.outputs += [x if is_given else network.add("affine", [], x) for x in tensor_.data]
     return network
@@ -367,7 +428,9 @@ def expressions(text):
             expect(len(stack) > 1, "the property has ')' without '('")
             stack[-2].append(stack.pop())
         else:
-            stack[-1].append(re.sub(r"\s", "", word))
+            word = re.sub(r"(?<=[\[,])\s+|\s+(?=[,\]])", "", word)
+            expect(not re.search(r"\s", word), "the property has a blank within a number of [...]")
+            stack[-1].append(word)
     expect(len(stack) == 1, "the property's file ends within an expression")
     return stack[0]
 
@@ -375,25 +438,35 @@ def expressions(text):
 class Property:
     def __init__(self, text):
         self.inputs = self.outputs = 0
-        self.numbers, asserts, shapes = {}, [], []
+        self.numbers, formulas, self.shapes, ended, network = {}, [], ([], []), False, False
         for command, *rest in expressions(text):
+            expect(not ended or command == "exit", "the property goes on behind its check-sat or exit")
+            ended = ended or command in ("check-sat", "exit")
             if command in ("declare-const", "declare-fun"):
-                expect(rest[-1] == "Real" and rest[0][0] in "XY", "a declaration of the property is not in the grammar")
+                number = {"X": self.inputs, "Y": self.outputs}.get(rest[0][0])
+                expect(rest[0][1:] == f"_{number}", f"the property declares '{rest[0]}' out of order")
+                expect(rest[1:] == (["Real"] if command == "declare-const" else [[], "Real"]) and not network,
+                       "a declaration of the property is not in the grammar")
                 self.declare(rest[0], rest[0][0] == "X")
             elif command == "declare-network":
                 expect(not self.numbers, "several networks are not in the checker's grammar")
+                network = True
                 for kind, name, element, shape in rest[1:]:
                     extents = [int(x) for x in shape.strip("[]").split(",") if x.isdecimal()]
                     expect(kind in ("declare-input", "declare-output") and element == "Real" and math.prod(extents) <= 2**20
                            and shape == "[" + ",".join(map(str, extents)) + "]", "not in the grammar")
+                    self.shapes[kind == "declare-output"].append(extents)
                     for index in itertools.product(*map(range, extents)):
                         self.declare(name + (f"[{','.join(map(str, index))}]" if extents else ""), kind == "declare-input")
             elif command == "assert":
-                asserts.append(rest[0])
+                expect(len(rest) == 1, "an assert has one formula")
+                formulas.append(self.formula(rest[0]))
             else:
                 expect(command in ("vnnlib-version", "set-logic", "set-info", "check-sat", "exit"), f"'{command}'")
-        self.violation = ("and", [self.formula(x) for x in asserts])
+        self.violation, self.shapes = ("and", formulas), self.shapes[0] + self.shapes[1]
+        expect(self.inputs > 0, "the property declares no input")
         self.cases = self.find_cases()
+        expect(self.cases, "the property has no case: no input satisfies its asserts")
 
     def declare(self, name, is_input):
         expect(name not in self.numbers, "the property declares a name twice")
@@ -425,7 +498,9 @@ class Property:
     def formula(self, e, negated=False):
         if e in ("true", "false"):
             return ("and" if (e == "true") != negated else "or", [])
+        expect(isinstance(e, list) and len(e) > 1, "a formula of the property is not in the grammar")
         if e[0] == "not":
+            expect(len(e) == 2, "a formula of the property is not in the grammar")
             return self.formula(e[1], not negated)
         if e[0] in ("and", "or"):
             return ("and" if (e[0] == "and") != negated else "or", [self.formula(x, negated) for x in e[1:]])
@@ -566,7 +641,8 @@ class Checker:
     def kept(self, a, low, high, slope):  # any would do
         if low >= 0 or high <= 0:
             return a if low >= 0 else Fraction(0)
-        share = high / (high - low) if a < 0 else Fraction(slope, 128) if slope is not None else int(64 * (low + high) > high - low)
+        chord = Fraction(math.floor(2**30 * high / (high - low)), 2**30)
+        share = chord if a < 0 else Fraction(slope, 128) if slope is not None else int(64 * (low + high) > high - low)
         return Fraction(math.floor(a * share * self.fine), self.fine)
 
     def derive(self, part):
@@ -697,6 +773,7 @@ def check(model, text, data):
         point = [Fraction(word) for word in words]
     network = make_network(onnx, point)
     expect((network.inputs, len(network.outputs)) == (asked.inputs, asked.outputs), "the property is about another network")
+    expect(asked.shapes in ([], network.shapes), "the property declares other shapes than the model has")
     walk.checker, part = Checker(network, value_bits, coefficient_bits), Part({}, {})
     if statement == 2:
         walk.checker.curved.update(x for x in network.outputs if not isinstance(x, Fraction))

@@ -24,7 +24,6 @@ i64 in_range(i128 value) {
 }  // namespace
 
 Bounder::Bounder(const Network& network, unsigned coefficient_bits) : network_(network) {
-  if (network.elements > kMostElementsOfNetwork) refuse("the network has too many elements");
   for (unsigned bits = coefficient_bits; bits >= 4 && bits_.size() < 3; bits -= 12) {
     bits_.push_back(bits);
     if (bits < 16) break;

@@ -15,7 +15,6 @@
 namespace bf_check {
 
 constexpr unsigned kCoefficientSize = 52;  // |coefficient| < 2^52
-constexpr u32 kMostElementsOfNetwork = 1u << 18;
 constexpr unsigned kChordBits = 30, kSlopeBits = 7;
 constexpr unsigned char kRuleSlope = 255;
 

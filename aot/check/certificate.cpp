@@ -199,11 +199,17 @@ Combination combined(const Network& network, const Property& property, const Cla
   return result;
 }
 
+void expect_shapes(const std::vector<std::vector<i64>>& shapes, const Property& property) {
+  if (!property.shapes.empty() && property.shapes != shapes)
+    refuse("the property declares other shapes than the model has");
+}
+
 void expect_fit(const Network& network, const Property& property) {
   if (network.inputs != property.inputs || network.outputs.size() != property.outputs)
     refuse("the property is about " + std::to_string(property.inputs) + " inputs and " +
            std::to_string(property.outputs) + " outputs, and the model has " +
            std::to_string(network.inputs) + " and " + std::to_string(network.outputs.size()));
+  expect_shapes(network.shapes, property);
 }
 
 Statement check(const std::string& model, const std::string& property,
@@ -219,6 +225,7 @@ Statement check(const std::string& model, const std::string& property,
     for (u32 i = 0; i < asked.inputs; ++i) point.push_back(from_fraction(in.text(in.number())));
     if (!in.done()) in.fail("the certificate goes on behind its end");
     const Outputs outputs = evaluate(read, point, header.grid, header.coefficient_bits);
+    expect_shapes(outputs.shapes, asked);
     if (!is_violated(asked, point, outputs.lower, outputs.upper))
       in.fail("the point does not violate the property");
     return kViolated;

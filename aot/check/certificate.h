@@ -43,6 +43,9 @@ struct Combination {
 Combination combined(const Network& network, const Property& property, const Clause& clause,
                      const std::vector<std::pair<u64, u64>>& weights);
 
+// Throws Refused where the property declares shapes, and others than these.
+void expect_shapes(const std::vector<std::vector<i64>>& shapes, const Property& property);
+
 // Throws Refused where the property is about another number of inputs or outputs.
 void expect_fit(const Network& network, const Property& property);
 

@@ -15,7 +15,7 @@ std::vector<i64> joined(const std::vector<i64>& a, const std::vector<i64>& b) {
     if (x != y && x != 1 && y != 1) refuse("shapes do not fit");
     shape[shape.size() - 1 - i] = x == 1 ? y : x;
   }
-  size_of(shape);
+  expect_work(shape, 1);
   return shape;
 }
 
@@ -178,6 +178,7 @@ Value multiplied(Builder& builder, const Product& p, const std::vector<i64>& sha
   if (joined(c.shape, grid) != grid) refuse("shapes do not fit");
   const std::vector<std::size_t> bias_at = spread(c.shape, grid);
   if (size_of(grid) != size_of(shape)) refuse("shapes do not fit");
+  expect_work(grid, p.inner);
   if (!p.a.constant && !p.b.constant)
     refuse("a product of two computed tensors is not in the checker's table");
   const bool a_moves = !p.a.constant || p.b.constant;
@@ -276,7 +277,7 @@ Value conv(const Operands& o) {
   const Value* const bias = o.optional(2) != nullptr ? &o.constant(2) : nullptr;
   if (bias != nullptr && bias->shape != std::vector<i64>{outs}) refuse("shapes do not fit");
   const std::vector<i64> shape = {batch, outs, w.rows, w.columns};
-  size_of(shape);
+  expect_work(shape, size_of({depth, height, width}));
   Rows rows(o.builder, x.constant);
   const std::vector<Weight> weights = rows.weights(kernel.data, 1);
   for (i64 n = 0; n < batch; ++n)
@@ -306,8 +307,8 @@ std::vector<std::vector<std::size_t>> pooled(const Operands& o, i64& taps,
   if (size.size() != 2) refuse("images of other than two axes are not in the checker's table");
   const Windows w = windows_of(o, x.shape, size[0], size[1]);
   shape = {x.shape[0], x.shape[1], w.rows, w.columns};
-  size_of(shape);
   taps = size[0] * size[1];
+  expect_work(shape, taps);
   std::vector<std::vector<std::size_t>> windows;
   for (i64 image = 0; image < x.shape[0] * x.shape[1]; ++image)
     for (i64 place = 0; place < w.rows * w.columns; ++place) {

@@ -7,6 +7,7 @@ namespace bf_check {
 Value moved(const Value& from, const std::vector<i64>& shape, const std::vector<i64>& source,
             const Value* filler) {
   Value to{shape, from.constant, from.integral, {}, {}};
+  expect_work(shape, 1);
   if (size_of(shape) != static_cast<i64>(source.size())) refuse("shapes do not fit");
   for (const i64 i : source) {
     const Value& of = i < 0 && filler != nullptr ? *filler : from;
@@ -54,7 +55,7 @@ Value taken(const Value& from, std::size_t axis, const std::vector<i64>& indices
   const i64 inner = extent_product(from.shape, axis + 1, from.shape.size());
   std::vector<i64> shape = from.shape, source;
   shape[axis] = static_cast<i64>(indices.size());
-  size_of(shape);
+  expect_work(shape, 1);
   for (i64 o = 0; o < outer; ++o)
     for (const i64 index : indices)
       for (i64 i = 0; i < inner; ++i)
@@ -75,6 +76,8 @@ Value pad(const Operands& o) {
   if (mode != nullptr && mode->text != "constant")
     refuse("this mode of padding is not in the checker's table");
   const bool given = o.opset >= 11;
+  if (given && o.node.attributes.size() > (mode != nullptr ? 1u : 0u))
+    refuse("paddings are an input from operator set 11 on");
   const std::vector<i64> pads = given ? integers_of(o.constant(1)) : o.numbers("pads", {});
   if (pads.size() != 2 * x.shape.size()) refuse("shapes do not fit");
   Value filler;

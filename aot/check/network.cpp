@@ -36,7 +36,8 @@ Value Builder::input(const std::vector<i64>& shape) {
   value.shape = shape;
   value.constant = false;
   const i64 size = size_of(shape);
-  if (network_.elements + size > kMostElements) refuse("the network has too many elements");
+  if (network_.elements + size > kMostElementsOfNetwork)
+    refuse("the network has too many elements");
   for (i64 i = 0; i < size; ++i) value.ids.push_back(network_.elements++);
   network_.inputs = network_.layers[0].count = network_.elements;
   readers_.resize(network_.elements);
@@ -86,7 +87,8 @@ void Builder::end_row(const Rat& bias) {
   layer_.rough_bias.push_back(rough);
   layer_.start.push_back(static_cast<u32>(layer_.column.size()));
   layer_.rough_start.push_back(static_cast<u32>(layer_.rough.size()));
-  if (layer_.column.size() > (1u << 30) || ++layer_.count > (1u << 28) ||
+  if (layer_.column.size() > kMostTerms ||
+      network_.elements + ++layer_.count > kMostElementsOfNetwork ||
       layer_.start.back() - layer_.start[layer_.start.size() - 2] > kMostReaders)
     refuse("the network is too large");
 }
@@ -107,7 +109,6 @@ std::vector<u32> Builder::end() {
           layer.functions[element - layer.first] |= relu ? kReadByRelu : kReadBySigmoid;
   }
   network_.elements += layer_.count;
-  if (network_.elements > kMostElements) refuse("the network has too many elements");
   readers_.resize(network_.elements);
   std::vector<u32> ids(layer_.count);
   for (u32 row = 0; row < layer_.count; ++row) ids[row] = layer_.first + row;
@@ -131,8 +132,8 @@ std::vector<u32> Builder::function_of(Kind kind, const std::vector<u32>& ids) {
   return end();
 }
 
-Network Builder::finish(const std::vector<u32>& outputs) {
-  network_.outputs = outputs;
+Network Builder::finish(const std::vector<u32>& outputs, std::vector<std::vector<i64>> shapes) {
+  network_.outputs = outputs, network_.shapes = std::move(shapes);
   return std::move(network_);
 }
 
@@ -192,9 +193,7 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
   for (const auto& [name, tensor] : model.constants) {
     values.emplace(name, value_of(tensor));
   }
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (!values.emplace(model.inputs[i].name, inputs[i]).second)
-      refuse("two values have the same name");
+  for (std::size_t i = 0; i < inputs.size(); ++i) values.emplace(model.inputs[i].name, inputs[i]);
   for (const Node& node : model.nodes) {
     const std::string where = "operator " + shown(node.op);
     bool computes = false;
@@ -202,7 +201,8 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
     if (row == nullptr || node.outputs.empty() || node.inputs.size() > row->inputs)
       refuse(where + " is not in the checker's table");
     for (const auto& [name, attribute] : node.attributes)
-      if (std::string(row->attributes).find(" " + name + " ") == std::string::npos)
+      if (name.empty() || name.find(' ') != std::string::npos ||
+          std::string(row->attributes).find(" " + name + " ") == std::string::npos)
         refuse(where + ": attribute " + shown(name) + " is not in the checker's table");
     Operands operands{node, {}, builder, model.opset};
     for (const std::string& name : node.inputs) {
@@ -227,9 +227,10 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
       refuse("two values have the same name");
   }
   std::vector<Value> outputs;
-  for (const std::string& name : model.outputs) {
-    const auto found = values.find(name);
-    if (found == values.end()) refuse("no node makes the output " + shown(name));
+  for (const GraphValue& output : model.outputs) {
+    const auto found = values.find(output.name);
+    if (found == values.end()) refuse("no node makes the output " + shown(output.name));
+    expect_shape(output, found->second.shape);
     outputs.push_back(found->second);
   }
   return outputs;
@@ -240,14 +241,19 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
 Network make_network(const Model& model, const Grid& grid) {
   Builder builder(grid);
   std::vector<Value> inputs;
-  for (const GraphInput& input : model.inputs) inputs.push_back(builder.input(input.shape));
+  std::vector<std::vector<i64>> shapes;
+  for (const GraphValue& input : model.inputs) {
+    inputs.push_back(builder.input(input.shape));
+    shapes.push_back(input.shape);
+  }
   if (inputs.empty()) refuse("the model has no input");
   std::vector<u32> outputs;
   for (const Value& output : run(model, inputs, builder)) {
     const std::vector<u32> ids = builder.elements_of(output);
     outputs.insert(outputs.end(), ids.begin(), ids.end());
+    shapes.push_back(output.shape);
   }
-  return builder.finish(outputs);
+  return builder.finish(outputs, std::move(shapes));
 }
 
 Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& grid,
@@ -255,7 +261,9 @@ Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& 
   Builder builder(grid);
   std::vector<Value> inputs;
   std::size_t at = 0;
-  for (const GraphInput& input : model.inputs) {
+  Outputs results;
+  for (const GraphValue& input : model.inputs) {
+    results.shapes.push_back(input.shape);
     const std::size_t size = static_cast<std::size_t>(size_of(input.shape));
     if (size > point.size() - at) refuse("the point has another number of inputs than the model");
     const auto begin = point.begin() + static_cast<std::ptrdiff_t>(at);
@@ -267,13 +275,13 @@ Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& 
   const std::vector<Value> outputs = run(model, inputs, builder);
   for (const Value& output : outputs)  // which are bounded backwards as arguments are
     builder.function_of(Kind::kSigmoid, output.ids);
-  const Network network = builder.finish({});  // of what is behind irrational numbers
+  const Network network = builder.finish({}, {});  // of what is behind irrational numbers
   Bounder bounder(network, coefficient_bits);
   Part part = bounder.whole({}, {});
   bounder.derive(part);
   const Rat unit(1, u64{1} << grid.value_bits);
-  Outputs results;
   for (const Value& output : outputs) {
+    results.shapes.push_back(output.shape);
     for (const u32 id : output.ids) {
       results.lower.push_back(part.lower[id] * unit);
       results.upper.push_back(part.upper[id] * unit);

@@ -15,8 +15,9 @@ namespace bf_check {
 struct Grid {
   unsigned weight_bits = 44, value_bits = 36;
 };
-constexpr unsigned kWeightSize = 56;    // |weight| < 2^56, in units of the grid
-constexpr unsigned kValueSize = 54;     // |value| < 2^54
+constexpr unsigned kWeightSize = 56;  // |weight| < 2^56, in units of the grid
+constexpr unsigned kValueSize = 54;   // |value| < 2^54
+constexpr u32 kMostElementsOfNetwork = 1u << 18;
 constexpr u32 kMostReaders = 1u << 16;  // of an element, and most elements that one reads
 
 enum class Kind { kInput, kAffine, kRelu, kSigmoid };
@@ -47,8 +48,9 @@ struct Network {
   Grid grid;
   std::vector<Layer> layers;  // the first is the inputs
   u32 inputs = 0, elements = 0, sigmoids = 0;
-  std::vector<u32> outputs;   // elements
-  std::vector<u32> argument;  // of neuron n: the element whose ReLU it is
+  std::vector<u32> outputs;              // elements
+  std::vector<std::vector<i64>> shapes;  // of the inputs, then of the outputs
+  std::vector<u32> argument;             // of neuron n: the element whose ReLU it is
 };
 
 // Throws Refused: an operator, attribute or shape that is not in the table of
@@ -58,6 +60,7 @@ Network make_network(const Model& model, const Grid& grid);
 // Bounds of the outputs at a point; equal where no number on the way to the output is irrational.
 struct Outputs {
   std::vector<Rat> lower, upper;
+  std::vector<std::vector<i64>> shapes;  // of the inputs, then of the outputs
 };
 // Throws as make_network(); NotProven: a value beyond the grid's range.
 Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& grid,

@@ -1,5 +1,8 @@
 #include "aot/check/onnx.h"
 
+#include <set>
+#include <string_view>
+
 namespace bf_check {
 
 i64 size_of(const std::vector<i64>& shape) {
@@ -12,267 +15,276 @@ i64 size_of(const std::vector<i64>& shape) {
   return size;
 }
 
+void expect_work(const std::vector<i64>& shape, i64 terms) {
+  if (size_of(shape) > kMostMade || size_of(shape) * terms > kMostTerms)
+    refuse("a tensor that an operator makes is too large");
+}
+
 namespace {
 
 // Bytes that are being read. Every length is held against what is left.
 struct Bytes {
-  const unsigned char* at;
-  const unsigned char* end;
-
-  explicit Bytes(const std::string& text)
-      : at(reinterpret_cast<const unsigned char*>(text.data())), end(at + text.size()) {}
-
-  bool done() const { return at == end; }
+  std::string_view left;
 
   u64 varint() {
     u64 value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
-      if (done()) refuse("the model's file ends within a number");
-      const u64 byte = *at++;
-      if (shift < 64) value |= (byte & 127) << shift;
+      const u64 byte = fixed(1);
+      if (shift == 63 && byte > 1) break;
+      value |= (byte & 127) << shift;
+      if (byte == 0 && shift > 0)
+        refuse("the model's file has a number of more bytes than it needs");
       if (byte < 128) return value;
     }
     refuse("the model's file has a number of too many bytes");
   }
 
-  u64 fixed(unsigned bytes) {
-    if (static_cast<u64>(end - at) < bytes) refuse("the model's file ends within a number");
+  u64 fixed(unsigned size) {
     u64 value = 0;
-    for (unsigned i = 0; i < bytes; ++i) value |= static_cast<u64>(*at++) << (8 * i);
+    const std::string_view bytes = text(size);
+    for (unsigned i = 0; i < size; ++i)
+      value |= static_cast<u64>(static_cast<unsigned char>(bytes[i])) << (8 * i);
     return value;
   }
 
-  std::string text() {
-    const u64 size = varint();
-    if (size > static_cast<u64>(end - at)) refuse("the model's file ends within a message");
-    const std::string result(reinterpret_cast<const char*>(at), static_cast<std::size_t>(size));
-    at += size;
+  u64 number(unsigned width) { return width == 0 ? varint() : fixed(width); }
+
+  std::string_view text(u64 size) {
+    if (size > left.size()) refuse("the model's file ends within a message");
+    const std::string_view result = left.substr(0, static_cast<std::size_t>(size));
+    left.remove_prefix(result.size());
     return result;
   }
 };
 
-// A field of a message: its number, how it is encoded, and its value.
-struct Field {
-  u64 number = 0;
-  unsigned wire = 0;  // 0 varint, 1 eight bytes, 2 bytes with a length, 5 four bytes
-  u64 value = 0;
-  std::string bytes;
+// How a field may stand in a message: a varint, a number of four bytes or bytes, at most once;
+// bytes any number of times; varints or numbers of four or eight bytes, packed in one field or each
+// in one of its own.
+struct Kind {
+  char letter;
+  unsigned wire, width;  // width: bytes of a number; 0: varints
+  bool once, numbers;
+};
+constexpr Kind kKinds[] = {{'v', 0, 0, true, true},  {'f', 5, 4, true, true},
+                           {'b', 2, 0, true, false}, {'B', 2, 0, false, false},
+                           {'V', 0, 0, false, true}, {'F', 5, 4, false, true},
+                           {'D', 1, 8, false, true}};
+
+// A message. Its fields are those of a list of words, each a number and a letter of kKinds. All
+// others are refused, and so are fields that protobuf would merge, or of which it would take the
+// last.
+class Message {
+ public:
+  Message(std::string_view message, const std::string& name, const std::string& fields)
+      : name_(name) {
+    for (Bytes in{message}; !in.left.empty();) {
+      const u64 key = in.varint(), number = key >> 3, wire = key & 7;
+      const std::string word = " " + std::to_string(number);
+      const std::size_t at = fields.find(word), letter = at + word.size();
+      const Kind* kind = nullptr;
+      for (const Kind& each : kKinds)
+        if (at != std::string::npos && fields[letter] == each.letter) kind = &each;
+      if (kind == nullptr) fail(number, "is not in the checker's table");
+      const bool packed = kind->numbers && !kind->once && wire == 2;
+      if (wire != kind->wire && !packed) fail(number, "has another type");
+      Field& field = fields_[number];
+      if (field.seen && (kind->once || packed || field.packed)) fail(number, "stands twice");
+      field.seen = true, field.packed = packed;
+      const std::string_view bytes = wire == 2 ? in.text(in.varint()) : "";
+      if (!kind->numbers) field.bytes.push_back(bytes);
+      for (Bytes from{bytes}; !from.left.empty() && packed;)
+        field.values.push_back(from.number(kind->width));
+      if (kind->numbers && !packed) field.values.push_back(in.number(kind->width));
+    }
+  }
+
+  bool has(u64 number) const { return fields_.count(number) != 0; }
+  const std::vector<u64>& values(u64 number) const { return field(number).values; }
+  const std::vector<std::string_view>& all(u64 number) const { return field(number).bytes; }
+  u64 value(u64 number) const { return has(number) ? values(number)[0] : 0; }
+  std::string_view bytes(u64 number) const { return has(number) ? all(number)[0] : ""; }
+  std::string text(u64 number) const { return std::string(bytes(number)); }
+  std::vector<i64> integers(u64 number) const {
+    return {values(number).begin(), values(number).end()};
+  }
+
+ private:
+  struct Field {
+    bool seen = false, packed = false;
+    std::vector<u64> values;
+    std::vector<std::string_view> bytes;
+  };
+
+  [[noreturn]] void fail(u64 number, const std::string& why) const {
+    refuse("field " + std::to_string(number) + " of the model's " + name_ + " " + why);
+  }
+
+  const Field& field(u64 number) const {
+    static const Field none;
+    const auto found = fields_.find(number);
+    return found == fields_.end() ? none : found->second;
+  }
+
+  const std::string name_;
+  std::map<u64, Field> fields_;
 };
 
-std::vector<Field> fields_of(const std::string& message) {
-  Bytes in(message);
-  std::vector<Field> fields;
-  while (!in.done()) {
-    Field field;
-    const u64 key = in.varint();
-    field.number = key >> 3;
-    field.wire = static_cast<unsigned>(key & 7);
-    if (field.wire == 0) {
-      field.value = in.varint();
-    } else if (field.wire == 2) {
-      field.bytes = in.text();
-    } else if (field.wire == 1 || field.wire == 5) {
-      field.value = in.fixed(field.wire == 1 ? 8 : 4);
-    } else {
-      refuse("the model's file is no protobuf message");
-    }
-    fields.push_back(std::move(field));
-  }
-  return fields;
-}
-
-const std::string& bytes_of(const Field& field) {
-  if (field.wire != 2) refuse("a field of the model's file has another type");
-  return field.bytes;
-}
-
-i64 number_of(const Field& field) {
-  if (field.wire != 0) refuse("a field of the model's file has another type");
-  return static_cast<i64>(field.value);
-}
-
-// Appends the numbers of a repeated field, which may be packed. width: bytes of each; 0: varints.
-void append(const Field& field, unsigned width, std::vector<u64>& values) {
-  if (field.wire != 2) {
-    if (field.wire != (width == 0 ? 0u : width == 4 ? 5u : 1u))
-      refuse("a field of the model's file has another type");
-    values.push_back(field.value);
-    return;
-  }
-  Bytes in(field.bytes);
-  while (!in.done()) values.push_back(width == 0 ? in.varint() : in.fixed(width));
-}
-
-// A type of TensorProto's elements: its number, the bytes of an element in raw_data, the field that
-// else holds elements, and how that encodes them.
+// A type of TensorProto's elements: its number, the bytes of an element in raw_data, and the field
+// that else holds elements.
 struct ElementType {
-  i64 type;
+  u64 type;
   unsigned raw_bytes;
   u64 field;
-  unsigned width;
 };
-constexpr ElementType kElementTypes[] = {{1, 4, 4, 4}, {6, 4, 5, 0}, {7, 8, 7, 0}, {11, 8, 10, 8}};
+constexpr ElementType kElementTypes[] = {{1, 4, 4}, {6, 4, 5}, {7, 8, 7}, {11, 8, 10}};
 
-Rat element(i64 type, u64 bits) {
-  if (type == 1) return from_ieee(bits & 0xffffffff, 8, 23);
+Rat element(u64 type, u64 bits) {
+  if (type == 1) return from_ieee(bits, 8, 23);
   if (type == 11) return from_ieee(bits, 11, 52);
-  if (type == 6) return Rat(static_cast<long>(static_cast<std::int32_t>(bits)));
-  return Rat(static_cast<long>(static_cast<i64>(bits)));
+  const i64 value = type == 6 ? static_cast<std::int32_t>(bits) : static_cast<i64>(bits);
+  if (type == 6 && bits >> 32 != 0 && static_cast<u64>(value) != bits)
+    refuse("a number of 32 bits has more");
+  return Rat(static_cast<long>(value));
 }
 
-Tensor read_tensor(const std::string& message, std::string* name) {
+Tensor read_tensor(const Message& m) {
   Tensor tensor;
-  i64 type = 0;
-  bool raw = false;
-  std::string raw_data;
-  std::vector<u64> shape;
-  const std::vector<Field> fields = fields_of(message);
-  for (const Field& field : fields) {
-    if (field.number == 1) append(field, 0, shape);
-    if (field.number == 2) type = number_of(field);
-    if (field.number == 8 && name != nullptr) *name = bytes_of(field);
-    if (field.number == 9) raw = true, raw_data = bytes_of(field);
-    if (field.number == 13 || field.number == 3 || (field.number == 14 && number_of(field) != 0))
-      refuse("a tensor's data are in another file");
-  }
+  if (m.value(14) != 0) refuse("a tensor's data are in another file");
   const ElementType* row = nullptr;
   for (const ElementType& each : kElementTypes)
-    if (each.type == type) row = &each;
+    if (each.type == m.value(2)) row = &each;
   if (row == nullptr)
-    refuse("element type " + std::to_string(type) + " is not in the checker's table");
-  std::vector<u64> values;
-  if (raw) {
-    Bytes in(raw_data);
-    while (!in.done()) values.push_back(in.fixed(row->raw_bytes));
-  }
-  for (const Field& field : fields) {
-    if (field.number != row->field) continue;
-    if (raw) refuse("a tensor has its data twice");
-    append(field, row->width, values);
-  }
-  for (const u64 extent : shape) tensor.shape.push_back(static_cast<i64>(extent));
-  if (static_cast<i64>(values.size()) != size_of(tensor.shape))
+    refuse("element type " + std::to_string(m.value(2)) + " is not in the checker's table");
+  for (const u64 field : {4, 5, 7, 9, 10})
+    if (m.has(field) && field != row->field && (field != 9 || m.has(row->field)))
+      refuse("a tensor has its data twice, or in a field of another type");
+  tensor.shape = m.integers(1);
+  tensor.integral = row->type == 6 || row->type == 7;
+  const std::size_t size =
+      m.has(9) ? m.bytes(9).size() / row->raw_bytes : m.values(row->field).size();
+  if (static_cast<i64>(size) != size_of(tensor.shape) ||
+      (m.has(9) && m.bytes(9).size() % row->raw_bytes != 0))
     refuse("a tensor has another number of elements than its shape says");
-  tensor.integral = type == 6 || type == 7;
-  for (const u64 bits : values) tensor.data.push_back(element(type, bits));
+  tensor.data.reserve(size);
+  Bytes raw{m.bytes(9)};
+  while (!raw.left.empty()) tensor.data.push_back(element(row->type, raw.fixed(row->raw_bytes)));
+  for (const u64 bits : m.values(row->field)) tensor.data.push_back(element(row->type, bits));
   return tensor;
 }
 
-Attribute read_attribute(const std::string& message, std::string* name) {
+Message tensor_message(std::string_view bytes) {
+  return {bytes, "tensor", " 1V 2v 4F 5V 7V 8b 9b 10D 12b 14v 16B"};
+}
+
+Attribute read_attribute(const Message& m) {
   Attribute attribute;
-  std::vector<u64> numbers;
-  for (const Field& field : fields_of(message)) {
-    if (field.number == 1) *name = bytes_of(field);
-    if (field.number == 2) {
-      if (field.wire != 5) refuse("a field of the model's file has another type");
-      attribute.real = from_ieee(field.value, 8, 23);
-    }
-    if (field.number == 3) attribute.number = number_of(field);
-    if (field.number == 4) attribute.text = bytes_of(field);
-    if (field.number == 5) attribute.tensor = read_tensor(bytes_of(field), nullptr);
-    if (field.number == 8) append(field, 0, numbers);
-    if (field.number == 20) attribute.type = number_of(field);
-    if (field.number == 21) refuse("an attribute refers to one of a function");
+  attribute.type = static_cast<i64>(m.value(20));
+  constexpr u64 kFields[][2] = {{1, 2}, {2, 3}, {3, 4}, {4, 5}, {7, 8}};  // types, and their fields
+  bool known = false;
+  for (const auto& [type, field] : kFields) {
+    if (m.has(field) && type != m.value(20)) refuse("an attribute has a value of another type");
+    known = known || type == m.value(20);
   }
-  for (const u64 number : numbers) attribute.numbers.push_back(static_cast<i64>(number));
+  if (!known) refuse("an attribute's type is not in the checker's table");
+  attribute.real = from_ieee(m.value(2), 8, 23);
+  attribute.number = static_cast<i64>(m.value(3));
+  attribute.text = m.text(4);
+  if (m.has(5)) attribute.tensor = read_tensor(tensor_message(m.bytes(5)));
+  attribute.numbers = m.integers(8);
   return attribute;
 }
 
-Node read_node(const std::string& message) {
+Node read_node(std::string_view bytes) {
   Node node;
-  std::vector<std::string> attributes;
-  for (const Field& field : fields_of(message)) {
-    if (field.number == 1) node.inputs.push_back(bytes_of(field));
-    if (field.number == 2) node.outputs.push_back(bytes_of(field));
-    if (field.number == 4) node.op = bytes_of(field);
-    if (field.number == 5) attributes.push_back(bytes_of(field));
-    if (field.number == 7 && !bytes_of(field).empty() && field.bytes != "ai.onnx")
-      refuse("operators of domain " + shown(field.bytes) + " are not in the checker's table");
-  }
-  for (const std::string& each : attributes) {
-    std::string name;
-    Attribute attribute;
-    try {
-      attribute = read_attribute(each, &name);
+  const Message m(bytes, "node", " 1B 2B 3b 4b 5B 6b 7b 9B");
+  node.inputs.assign(m.all(1).begin(), m.all(1).end());
+  node.outputs.assign(m.all(2).begin(), m.all(2).end());
+  node.op = m.text(4);
+  if (!m.bytes(7).empty() && m.bytes(7) != "ai.onnx")
+    refuse("operators of domain " + shown(m.text(7)) + " are not in the checker's table");
+  for (const std::string_view each : m.all(5)) try {
+      const Message message(each, "attribute", " 1b 2f 3v 4b 5b 8V 13b 20v");
+      if (!node.attributes.emplace(message.text(1), read_attribute(message)).second)
+        refuse("an attribute stands twice");
     } catch (const Refused& refused) {
       refuse("operator " + shown(node.op) + ": " + refused.what());
     }
-    if (!node.attributes.emplace(name, std::move(attribute)).second)
-      refuse("operator " + shown(node.op) + " has an attribute twice");
-  }
   return node;
 }
 
 // ValueInfoProto: a name, and a tensor type whose extents are numbers or names.
-GraphInput read_input(const std::string& message) {
-  GraphInput input;
-  i64 element = 0;
-  for (const Field& field : fields_of(message)) {
-    if (field.number == 1) input.name = bytes_of(field);
-    if (field.number != 2) continue;
-    for (const Field& type : fields_of(bytes_of(field))) {
-      if (type.number != 1) continue;
-      for (const Field& part : fields_of(bytes_of(type))) {
-        if (part.number == 1) element = number_of(part);
-        if (part.number != 2) continue;
-        for (const Field& extent : fields_of(bytes_of(part))) {
-          if (extent.number != 1) continue;
-          i64 value = 1;
-          for (const Field& each : fields_of(bytes_of(extent)))
-            if (each.number == 1) value = number_of(each);
-          input.shape.push_back(value);
-        }
+GraphValue read_value(std::string_view bytes) {
+  GraphValue value;
+  const Message m(bytes, "value", " 1b 2b 3b 4B"), type(m.bytes(2), "type", " 1b 6b");
+  const Message tensor(type.bytes(1), "tensor type", " 1v 2b");
+  const Message shape(tensor.bytes(2), "shape", " 1B");
+  value.name = m.text(1);
+  value.type = tensor.value(1);
+  value.has_shape = tensor.has(2);
+  for (const std::string_view each : shape.all(1)) {
+    const Message extent(each, "extent", " 1v 2b 3b");
+    if (extent.has(1) && extent.has(2)) refuse("an extent has a number and a name");
+    value.shape.push_back(extent.has(1) ? static_cast<i64>(extent.value(1)) : 1);
+    value.open.push_back(!extent.has(1));
+  }
+  return value;
+}
+
+void read_graph(std::string_view bytes, Model& model) {
+  const Message m(bytes, "graph", " 1B 2b 5B 10b 11B 12B 13B 14B 16B");
+  for (const std::string_view each : m.all(1)) model.nodes.push_back(read_node(each));
+  for (const std::string_view each : m.all(5)) {
+    const Message tensor = tensor_message(each);
+    if (!model.constants.emplace(tensor.text(8), read_tensor(tensor)).second)
+      refuse("two initializers have the same name");
+  }
+  std::set<std::string> names;
+  for (const u64 field : {11, 12}) {
+    names.clear();
+    for (const std::string_view each : m.all(field)) {
+      GraphValue value = read_value(each);
+      if (value.name.empty() || !names.insert(value.name).second)
+        refuse("an input or an output has no name, or that of another");
+      const auto constant = model.constants.find(value.name);
+      if (field == 12) {
+        model.outputs.push_back(std::move(value));
+      } else if (constant != model.constants.end()) {
+        expect_shape(value, constant->second.shape);
+      } else if ((value.type != 1 && value.type != 11) || !value.has_shape) {
+        refuse("an input's type is not in the checker's table");
+      } else {
+        model.inputs.push_back(std::move(value));
       }
     }
   }
-  input.real = element == 1 || element == 11;
-  return input;
-}
-
-void read_graph(const std::string& message, Model& model) {
-  std::vector<GraphInput> inputs;
-  for (const Field& field : fields_of(message)) {
-    if (field.number == 1) model.nodes.push_back(read_node(bytes_of(field)));
-    if (field.number == 5) {
-      std::string name;
-      Tensor tensor = read_tensor(bytes_of(field), &name);
-      if (!model.constants.emplace(name, std::move(tensor)).second)
-        refuse("two initializers have the same name");
-    }
-    if (field.number == 11) inputs.push_back(read_input(bytes_of(field)));
-    if (field.number == 12) model.outputs.push_back(read_input(bytes_of(field)).name);
-    if (field.number == 15) refuse("sparse initializers are not in the checker's table");
-  }
-  for (GraphInput& input : inputs)
-    if (model.constants.count(input.name) == 0) {
-      if (!input.real) refuse("an input's element type is not in the checker's table");
-      model.inputs.push_back(std::move(input));
-    }
 }
 
 }  // namespace
 
+void expect_shape(const GraphValue& value, const std::vector<i64>& shape) {
+  const bool same_rank = value.shape.size() == shape.size();
+  bool fits = true, open = false;
+  for (std::size_t i = 0; i < value.shape.size(); ++i) {
+    open = open || value.open[i];
+    fits = fits && (!same_rank || value.open[i] || value.shape[i] == shape[i]);
+  }
+  if (!same_rank && !open && value.has_shape) fits = size_of(value.shape) == size_of(shape);
+  if (!fits) refuse("the shape of " + shown(value.name) + " is not as the model declares");
+}
+
 Model read_onnx(const std::string& bytes) {
   Model model;
-  bool graph = false;
-  for (const Field& field : fields_of(bytes)) {
-    if (field.number == 7) {
-      if (graph) refuse("the model's file has two graphs");
-      graph = true;
-      read_graph(bytes_of(field), model);
-    }
-    if (field.number == 8) {
-      std::string domain;
-      i64 version = 0;
-      for (const Field& part : fields_of(bytes_of(field))) {
-        if (part.number == 1) domain = bytes_of(part);
-        if (part.number == 2) version = number_of(part);
-      }
-      if (domain.empty() || domain == "ai.onnx") model.opset = version;
-    }
-    if (field.number == 25) refuse("functions of the model's file are not in the checker's table");
+  const Message m(bytes, "file", " 1v 2b 3b 4b 5v 6b 7b 8B 14B");
+  if (!m.has(7)) refuse("the model's file has no graph");
+  bool seen = false;
+  for (const std::string_view each : m.all(8)) {
+    const Message set(each, "operator set", " 1b 2v");
+    if (!set.bytes(1).empty() && set.bytes(1) != "ai.onnx") continue;
+    if (seen) refuse("the model's file has two operator sets");
+    seen = true;
+    model.opset = static_cast<i64>(set.value(2));
   }
-  if (!graph) refuse("the model's file has no graph");
+  read_graph(m.bytes(7), model);
   return model;
 }
 

@@ -49,14 +49,19 @@ class Reader {
       ++at_;
       return expression;
     }
-    // Blanks within [...] belong to the word, and are dropped.
+    // Blanks within [...] belong to the word, and are dropped beside its marks.
     int brackets = 0;
+    bool blank = false;
     for (; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
       if (c == '(' || c == ')' || c == ';' || c == '"' || c == '|') break;
       if (is_space(c) && brackets == 0) break;
       brackets += c == '[' ? 1 : c == ']' ? -1 : 0;
-      if (!is_space(c)) expression.word += c;
+      if (blank && !is_space(c) && c != ',' && c != ']' && expression.word.back() != ',' &&
+          expression.word.back() != '[')
+        refuse("the property has a blank within a number of [...]");
+      blank = is_space(c);
+      if (!blank) expression.word += c;
     }
     if (expression.word.empty()) refuse("the property has a character that is not in the grammar");
     return expression;
@@ -88,18 +93,22 @@ class Parser {
  public:
   Property parse(const std::string& text) {
     Reader reader(text);
-    std::vector<Expression> asserts;
-    while (!reader.done()) command(reader.next(), asserts);
     property_.violation.form = Formula::kAll;
-    for (const Expression& each : asserts)
-      property_.violation.parts.push_back(formula(each, false));
+    while (!reader.done()) command(reader.next());
+    for (Condition& condition : property_.conditions)
+      for (auto& term : condition.terms)
+        if (term.first >= kMostVariables) term.first += property_.inputs - kMostVariables;
+    for (auto* of : {&input_shapes_, &output_shapes_})
+      property_.shapes.insert(property_.shapes.end(), of->begin(), of->end());
     return std::move(property_);
   }
 
  private:
-  void command(const Expression& e, std::vector<Expression>& asserts) {
+  void command(const Expression& e) {
     if (!e.list || e.parts.empty() || e.parts[0].list) refuse("the property has no command");
     const std::string& name = e.parts[0].word;
+    if (ended_ && name != "exit") refuse("the property goes on behind its check-sat or exit");
+    ended_ = ended_ || name == "check-sat" || name == "exit";
     if (name == "declare-const" || name == "declare-fun") {
       const std::size_t type = name == "declare-fun" ? 3 : 2;
       if (e.parts.size() != type + 1 || e.parts[type].word != "Real" ||
@@ -116,7 +125,7 @@ class Parser {
       network(e);
     } else if (name == "assert") {
       if (e.parts.size() != 2) refuse("an assert has one formula");
-      asserts.push_back(e.parts[1]);
+      property_.violation.parts.push_back(formula(e.parts[1], false));
     } else if (name != "vnnlib-version" && name != "set-logic" && name != "set-info" &&
                name != "check-sat" && name != "exit") {
       refuse("command '" + shown(name) + "' is not in the checker's grammar");
@@ -146,6 +155,7 @@ class Parser {
   // Declares the elements of a tensor, NAME[0,0] for one; shape: "[1,2]".
   void elements(const std::string& name, const std::string& shape, bool input) {
     std::vector<std::string> names{name + "["};
+    std::vector<i64> extents;
     const std::size_t end = shape.size() - 1;
     if (shape.size() < 2 || shape[0] != '[' || shape[end] != ']') refuse("a shape is no [...]");
     for (std::size_t i = 1, next = 0; i <= end && shape != "[]"; i = next + 1) {
@@ -153,12 +163,14 @@ class Parser {
       const Rat extent = from_decimal(shape.substr(i, next - i));
       if (extent.get_den() != 1 || extent < 0 || extent * names.size() > kMostVariables)
         refuse("a shape of the property is not in the grammar");
+      extents.push_back(extent.get_num().get_si());
       std::vector<std::string> longer;
       for (const std::string& each : names)
         for (i64 k = 0; k < extent.get_num(); ++k)
           longer.push_back(each + (i > 1 ? "," : "") + std::to_string(k));
       names = std::move(longer);
     }
+    (input ? input_shapes_ : output_shapes_).push_back(extents);
     for (const std::string& each : names) declare(shape == "[]" ? name : each + "]", input);
   }
 
@@ -167,7 +179,7 @@ class Parser {
     const auto found = variables_.find(word);
     if (found == variables_.end())
       refuse("the property reads '" + shown(word) + "', which it does not declare");
-    return found->second.second + (found->second.first ? 0 : property_.inputs);
+    return found->second.second + (found->second.first ? 0 : kMostVariables);
   }
 
   Linear linear(const Expression& e) const {
@@ -235,6 +247,7 @@ class Parser {
     const std::string& name = e.parts[0].word;
     if (name == "not" && e.parts.size() == 2) return formula(e.parts[1], !negated);
     if (name == "and" || name == "or") {
+      if (e.parts.size() < 2) refuse("'" + name + "' of nothing is not in the checker's grammar");
       result.form = (name == "and") != negated ? Formula::kAll : Formula::kAny;
       for (std::size_t i = 1; i < e.parts.size(); ++i)
         result.parts.push_back(formula(e.parts[i], negated));
@@ -255,7 +268,8 @@ class Parser {
   }
 
   Property property_;
-  bool has_network_ = false;
+  bool has_network_ = false, ended_ = false;
+  std::vector<std::vector<i64>> input_shapes_, output_shapes_;
   std::map<std::string, std::pair<bool, u32>> variables_;  // inputs or outputs, by name
 };
 
@@ -272,6 +286,10 @@ std::vector<Conjunction> alternatives(const Formula& formula) {
     } else {
       if (all.size() * of_part.size() > kMostClauses)
         refuse("the property has too many alternatives");
+      if (of_part.size() == 1) {
+        for (Conjunction& a : all) a.insert(a.end(), of_part[0].begin(), of_part[0].end());
+        continue;
+      }
       std::vector<Conjunction> products;
       for (const Conjunction& a : all)
         for (const Conjunction& b : of_part) {
@@ -360,6 +378,7 @@ Property read_property(const std::string& text) {
   Property property = Parser().parse(text);
   if (property.inputs == 0) refuse("the property declares no input");
   make_cases(property);
+  if (property.cases.empty()) refuse("the property has no case: no input satisfies its asserts");
   return property;
 }
 

@@ -42,6 +42,7 @@ struct Case {
 
 struct Property {
   u32 inputs = 0, outputs = 0;
+  std::vector<std::vector<i64>> shapes;  // of inputs, then of outputs; or none: they are not said
   std::vector<Condition> conditions;
   Formula violation;  // what must not happen
   // The alternatives of the violation: it happens only in one of them. In the order in which they

@@ -43,7 +43,7 @@ struct GridWeight {
 // Appends elements to a network.
 class Builder {
  public:
-  explicit Builder(const Grid& grid) : network_{grid, {Layer()}, 0, 0, 0, {}, {}} {}
+  explicit Builder(const Grid& grid) : network_{grid, {Layer()}, 0, 0, 0, {}, {}, {}} {}
 
   Value input(const std::vector<i64>& shape);
 
@@ -61,7 +61,7 @@ class Builder {
   std::vector<u32> elements_of(const Value& value);
   std::vector<u32> function_of(Kind kind, const std::vector<u32>& ids);
 
-  Network finish(const std::vector<u32>& outputs);
+  Network finish(const std::vector<u32>& outputs, std::vector<std::vector<i64>> shapes);
 
  private:
   Network network_;

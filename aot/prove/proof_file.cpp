@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <new>
 #include <utility>
 
 #include "aot/prove/prover.h"
@@ -46,6 +47,8 @@ ProofReport write_whole(const std::filesystem::path& path, const Make& make) {
     report.missing = why.what();
   } catch (const bf_check::Refused& why) {
     report.missing = why.what();
+  } catch (const std::bad_alloc&) {
+    report.missing = "out of memory";
   }
   if (report.missing.empty()) {
     stream.close();
