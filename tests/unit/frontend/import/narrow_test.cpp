@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/derivative/derivative.h"
 #include "frontend/diagnostic.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/graph/rounding.h"
@@ -154,6 +155,12 @@ TEST(Narrow, OverflowIsNoNumberUnlessSaturated) {
   EXPECT_FALSE(std::isfinite(at(cast_of_input(kFloat16), -65520)));
   EXPECT_FALSE(std::isfinite(at(cast_of_input(17, kNotSaturated), 500)));
   EXPECT_EQ(at(cast_of_input(17), 500), 448);
+}
+
+TEST(Narrow, HasNoDerivative) {
+  const std::vector<std::size_t> first = {0};
+  EXPECT_THROW(derivative_graph(cast_of_input(kFloat16), first), CompileError);
+  EXPECT_THROW(derivative_graph(cast_of_input(17), first), CompileError);
 }
 
 // float16 to float, and to itself, loses nothing.
