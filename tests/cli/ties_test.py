@@ -58,6 +58,21 @@ class Ties(Case):
             with self.subTest(condition=condition):
                 self.decide(nodes, condition, (0.5, 0.5), code, half)
 
+    def test_pieces_of_step_functions(self):
+        """x - floor(x) reaches 0 and never 1; ceil(x) - x the same; |x - sign(x)| is below 2."""
+        def less(first, function, second):
+            return [node(function, ["x"], "f"), node("Sub", [first, second], "y")]
+
+        for nodes, condition, code in (
+                (less("x", "Floor", "f"), "(>= Y_0 1)", 0), (less("x", "Floor", "f"), "(< Y_0 0)", 0),
+                (less("x", "Floor", "f"), "(<= Y_0 0)", 3), (less("f", "Ceil", "x"), "(>= Y_0 1)", 0),
+                (less("f", "Ceil", "x"), "(< Y_0 0)", 0), (less("x", "Round", "f"), "(> Y_0 0.5)", 0),
+                (less("x", "Round", "f"), "(< Y_0 -0.5)", 0), (less("x", "Sign", "f"), "(>= Y_0 2)", 0),
+               , (less("x", "Sign", "f"), "(<= Y_0 -2)", 0)):
+            with self.subTest(nodes=nodes, condition=condition):
+                box = (-1.5, 1.5) if "Sign" in str(nodes) else (-1, 2)
+                self.decide(nodes, condition, box, code, more=("--timeout", "5"))
+
     def test_random_corners(self):
         # y = sum v_j relu(w_j x + b_j), whose bends are dyadic: the largest value is at one of them.
         rng = random.Random(7)

@@ -12,6 +12,7 @@
 #include "aot/decide/boxes/rational_program.h"
 #include "frontend/functions/composite/branches.h"
 #include "frontend/functions/composite/composite.h"
+#include "frontend/functions/function_exact.h"
 #include "planner/network/layer_loops.h"
 #include "planner/plan/plan.h"
 #include "planner/reference/exact.h"
@@ -50,50 +51,118 @@ using reference::Vector;
 // Programs for one box, at most: those of its regions, and those that find regions empty.
 constexpr int kMostPrograms = 256;
 
-// A linear piece of a function, from `start` to the start of the next one: -infinity in the first.
+// Breaks of a step function between the ends of its argument, at most.
+constexpr int kMostSteps = 64;
+
+// A linear piece of a function: intercept + slope x between two ends, each of which may belong to
+// it. None: it has no end on that side.
 struct LinearPiece {
-  double start, intercept, slope;
+  std::optional<mpq_class> start, end;
+  bool start_in = true, end_in = true;
+  mpq_class intercept, slope;
+
+  mpq_class at(const mpq_class& x) const { return intercept + slope * x; }
 };
 
-bool meet(const std::vector<LinearPiece>& pieces) {
-  for (std::size_t i = 1; i < pieces.size(); ++i) {
-    const mpq_class x(pieces[i].start);
-    const mpq_class left = mpq_class(pieces[i - 1].intercept) + mpq_class(pieces[i - 1].slope) * x;
-    if (left != mpq_class(pieces[i].intercept) + mpq_class(pieces[i].slope) * x) return false;
-  }
-  return true;
-}
+using Pieces = std::vector<LinearPiece>;
 
-std::optional<std::vector<LinearPiece>> pieces_of(const Composite& composite) {
-  std::vector<LinearPiece> made;
-  for (const CompositePart& part : composite.parts()) {
-    if (part.kind != CompositePart::Kind::kLine || part.error != 0) return std::nullopt;
-    made.push_back({part.start, part.intercept, part.slope});
+// The pieces between breaks, with the values at these: a piece ends in a break where it has the
+// value there; where none has, the break is a piece.
+Pieces with_jumps(Pieces between, const std::vector<mpq_class>& values) {
+  Pieces made;
+  for (std::size_t i = 0; i < between.size(); ++i) {
+    LinearPiece& piece = between[i];
+    if (i > 0) piece.start_in = piece.at(*piece.start) == values[i - 1];
+    if (i < values.size()) piece.end_in = piece.at(*piece.end) == values[i];
+    made.push_back(piece);
+    if (i == values.size() || piece.end_in || between[i + 1].at(*between[i + 1].start) == values[i])
+      continue;
+    made.push_back({piece.end, piece.end, true, true, values[i], 0});
   }
   return made;
 }
 
-std::optional<std::vector<LinearPiece>> pieces_of(const Function& f) {
-  std::optional<std::vector<LinearPiece>> made;
-  if (f.composite != nullptr) {
-    made = pieces_of(*f.composite);
-  } else if (const auto all = branches_of(f); all && all->at.empty()) {
-    double start = -HUGE_VAL;
-    made.emplace();
-    for (std::size_t k = 0; k < all->branches.size(); ++k) {
-      const Branch& branch = all->branches[k];
-      if (branch.smooth) return std::nullopt;
-      made->push_back({start, branch.intercept, branch.slope});
-      if (k < all->breaks.size()) start = all->breaks[k];
-    }
-  }
-  return made && meet(*made) ? made : std::nullopt;
+bool meet(const Pieces& pieces) {
+  for (std::size_t i = 1; i < pieces.size(); ++i)
+    if (pieces[i - 1].at(*pieces[i].start) != pieces[i].at(*pieces[i].start)) return false;
+  return true;
 }
 
-std::optional<std::vector<LinearPiece>> pieces_of(const Layer& layer) {
-  if (layer.relu) return std::vector<LinearPiece>{{-HUGE_VAL, 0, 0}, {0, 0, 1}};
-  if (layer.function) return pieces_of(*layer.function);
-  return std::vector<LinearPiece>{{-HUGE_VAL, 0, 1}};
+// starts: of all pieces but the first.
+Pieces lined_up(Pieces pieces, const std::vector<mpq_class>& starts) {
+  for (std::size_t i = 0; i < starts.size(); ++i) pieces[i].end = pieces[i + 1].start = starts[i];
+  return pieces;
+}
+
+LinearPiece line(const mpq_class& intercept, const mpq_class& slope) {
+  LinearPiece made;
+  made.intercept = intercept;
+  made.slope = slope;
+  return made;
+}
+
+std::optional<Pieces> pieces_of(const Composite& composite) {
+  Pieces made;
+  std::vector<mpq_class> starts;
+  for (const CompositePart& part : composite.parts()) {
+    if (part.kind != CompositePart::Kind::kLine || part.error != 0) return std::nullopt;
+    if (!made.empty()) starts.emplace_back(part.start);
+    made.push_back(line(part.intercept, part.slope));
+  }
+  made = lined_up(std::move(made), starts);
+  return meet(made) ? std::optional(made) : std::nullopt;
+}
+
+std::optional<Pieces> pieces_of(const Branches& branches) {
+  Pieces made;
+  for (const Branch& branch : branches.branches) {
+    if (branch.smooth) return std::nullopt;
+    made.push_back(line(branch.intercept, branch.slope));
+  }
+  made = lined_up(std::move(made), {branches.breaks.begin(), branches.breaks.end()});
+  if (!branches.at.empty())
+    return with_jumps(std::move(made), {branches.at.begin(), branches.at.end()});
+  return meet(made) ? std::optional(made) : std::nullopt;
+}
+
+// The distance of the breaks of a function of steps without end, and of 0 from the break above it,
+// as a share of that; nothing for others.
+std::optional<std::pair<mpq_class, mpq_class>> steps_of(const Function& f) {
+  using enum FunctionKind;
+  if (f.kind == kFloor || f.kind == kCeil) return std::pair<mpq_class, mpq_class>(1, 0);
+  if ((f.kind == kRound || f.kind == kQuantise) && f.a > 0 && f.slack == 0)
+    return std::pair(mpq_class(f.a), mpq_class(1, 2));
+  return std::nullopt;
+}
+
+// The steps of such a function that its argument may lie on; nothing where they are too many.
+std::optional<Pieces> steps_between(const Function& f, const mpq_class& low,
+                                    const mpq_class& high) {
+  const auto [width, share] = *steps_of(f);
+  const mpq_class first = low / width - share, last = high / width - share;
+  mpz_class k, end;
+  mpz_cdiv_q(k.get_mpz_t(), first.get_num_mpz_t(), first.get_den_mpz_t());
+  mpz_fdiv_q(end.get_mpz_t(), last.get_num_mpz_t(), last.get_den_mpz_t());
+  if (end - k >= kMostSteps) return std::nullopt;
+  std::vector<mpq_class> breaks, values;
+  for (; k <= end; ++k) {
+    breaks.push_back((k + share) * width);
+    values.push_back(evaluate_exact(f, breaks.back()));
+  }
+  const mpq_class before = breaks.empty() ? low : mpq_class(breaks.front() - width / 2);
+  Pieces steps = {line(evaluate_exact(f, before), 0)};
+  for (const mpq_class& at : breaks) steps.push_back(line(evaluate_exact(f, at + width / 2), 0));
+  return with_jumps(lined_up(std::move(steps), breaks), values);
+}
+
+std::optional<Pieces> pieces_of(const Layer& layer, const mpq_class& low, const mpq_class& high) {
+  if (layer.relu) return lined_up({line(0, 0), line(0, 1)}, {0});
+  if (!layer.function) return Pieces{line(0, 1)};
+  const Function& f = *layer.function;
+  if (f.composite != nullptr) return pieces_of(*f.composite);
+  if (steps_of(f)) return steps_between(f, low, high);
+  const auto branches = branches_of(f);
+  return branches ? pieces_of(*branches) : std::nullopt;
 }
 
 // The values of a tensor's elements as affine functions: one vector for each input that varies, and
@@ -206,7 +275,8 @@ class RegionSearch {
       if (layer.is_affine() && !layer.relu && !layer.function) break;
       const std::vector<Option> options =
           layer.is_affine() ? options_of(layer, element(values_[id], j)) : maxima_of(layer, j);
-      if (options.size() == 1) {
+      if (options.empty()) return false;
+      if (options.size() == 1 && options[0].rows.empty()) {
         put(id, j, options[0].value);
         continue;
       }
@@ -258,31 +328,47 @@ class RegionSearch {
     return -least(form);
   }
 
+  // None where the layer's function has too many pieces.
   std::vector<Option> options_of(const Layer& layer, const Form& z) const {
-    const std::vector<LinearPiece> pieces = *pieces_of(layer);
     const mpq_class low = least(z), high = most(z);
+    const std::optional<Pieces> pieces = pieces_of(layer, low, high);
     std::vector<Option> made;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const bool last = i + 1 == pieces.size();
-      // At an end alone the piece beside it has the same value.
-      if (i > 0 && (high < pieces[i].start || (high == pieces[i].start && low < high))) continue;
-      if (!last && low > pieces[i + 1].start) continue;
-      if (!last && low == pieces[i + 1].start && low < high) continue;
-      Option option;
-      option.value = z;
-      for (mpq_class& factor : option.value.factors) factor *= pieces[i].slope;
-      option.value.constant = option.value.constant * pieces[i].slope + pieces[i].intercept;
-      const auto limit = [&](double at, int sign) {
-        Form distance = z;
-        distance.constant -= at;
-        option.rows.push_back(row_of(distance, sign));
-      };
-      if (i > 0 && low < pieces[i].start) limit(pieces[i].start, 1);
-      if (!last && high > pieces[i + 1].start) limit(pieces[i + 1].start, -1);
-      made.push_back(std::move(option));
+    if (!pieces) return made;
+    for (std::size_t i = 0; i < pieces->size(); ++i) {
+      const LinearPiece& piece = (*pieces)[i];
+      if (misses(piece, low, high)) continue;
+      // At an end alone a piece beside it that holds the end has the same value.
+      if (i > 0 && low < high && high == *piece.start && (*pieces)[i - 1].end_in) continue;
+      if (i + 1 < pieces->size() && low < high && low == *piece.end && (*pieces)[i + 1].start_in)
+        continue;
+      made.push_back(option_of(piece, z, low, high));
       if (high == low) break;
     }
     return made;
+  }
+
+  static bool misses(const LinearPiece& piece, const mpq_class& low, const mpq_class& high) {
+    const bool below =
+        piece.start && (high < *piece.start || (high == *piece.start && !piece.start_in));
+    return below || (piece.end && (low > *piece.end || (low == *piece.end && !piece.end_in)));
+  }
+
+  Option option_of(const LinearPiece& piece, const Form& z, const mpq_class& low,
+                   const mpq_class& high) const {
+    Option option;
+    option.value = z;
+    for (mpq_class& factor : option.value.factors) factor *= piece.slope;
+    option.value.constant = piece.at(z.constant);
+    const auto limit = [&](const mpq_class& at, int sign, bool is_in) {
+      Form distance = z;
+      distance.constant -= at;
+      option.rows.push_back(row_of(distance, sign));
+      option.rows.back().strict = !is_in;
+    };
+    if (piece.start && (low < *piece.start || !piece.start_in))
+      limit(*piece.start, 1, piece.start_in);
+    if (piece.end && (high > *piece.end || !piece.end_in)) limit(*piece.end, -1, piece.end_in);
+    return option;
   }
 
   std::vector<Option> maxima_of(const Layer& layer, Eigen::Index j) const {
@@ -324,6 +410,7 @@ class RegionSearch {
       Form form = left_side(condition);
       row.factors = std::move(form.factors);
       row.limit = condition.limit - form.constant;
+      row.strict = condition.strict;
       program.rows.push_back(std::move(row));
     }
     if (!may_solve()) return false;
@@ -332,12 +419,10 @@ class RegionSearch {
     program.lower.emplace_back(-1);
     program.upper.emplace_back(1);
     program.objective.emplace_back(1);
-    for (RationalProgram::Row& row : program.rows) row.factors.emplace_back(0);
     bool strict = false;
-    for (std::size_t i = 0; i < clause.size(); ++i) {
-      if (!clause[i].strict) continue;
-      program.rows[program_.rows.size() + i].factors.back() = 1;
-      strict = true;
+    for (RationalProgram::Row& row : program.rows) {
+      row.factors.emplace_back(row.strict ? 1 : 0);
+      strict = strict || row.strict;
     }
     if (!may_solve()) return false;
     const std::optional<mpq_class> most = largest_value(program);
@@ -379,11 +464,11 @@ class RegionSearch {
   int programs_ = 0;
 };
 
-// Returns true if all layers are made of linear maps, continuous functions of linear pieces and
+// Returns true if all layers are made of linear maps, functions of linear pieces and steps, and
 // maxima, so that a box is a few regions on each of which the network is affine.
 bool has_regions(const Plan& plan) {
   return std::ranges::all_of(plan.layers, [](const Layer& layer) {
-    return layer.is_affine() ? pieces_of(layer).has_value() : layer.kind == LayerKind::kMax;
+    return layer.is_affine() ? pieces_of(layer, 0, 0).has_value() : layer.kind == LayerKind::kMax;
   });
 }
 

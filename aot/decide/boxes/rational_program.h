@@ -14,6 +14,7 @@ struct RationalProgram {
   struct Row {
     std::vector<mpq_class> factors;
     mpq_class limit;
+    bool strict = false;  // the row is meant to be below its limit; no function here reads it
   };
   std::vector<mpq_class> lower, upper;
   std::vector<Row> rows;
