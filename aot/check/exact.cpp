@@ -1,6 +1,8 @@
 #include "aot/check/exact.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <new>
 
 namespace bf_check {
 
@@ -24,6 +26,15 @@ std::string read_file(const std::string& path) {
 
 namespace {
 
+void* allocated(std::size_t size) {
+  if (void* const memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void* allocated_anew(void* memory, std::size_t, std::size_t size) {
+  if (void* const moved = std::realloc(memory, size)) return moved;
+  throw std::bad_alloc();
+}
+
 bool all_digits(const std::string& text) {
   return text.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -43,6 +54,10 @@ u32 root_bits(unsigned prime, unsigned degree) {
 }
 
 }  // namespace
+
+void throw_without_memory() {
+  mp_set_memory_functions(allocated, allocated_anew, nullptr);
+}
 
 std::string sha256(const std::string& bytes) {
   u32 state[8], constants[64];

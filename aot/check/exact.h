@@ -36,6 +36,9 @@ struct NotProven : std::runtime_error {
 // Text of a file in messages: what is not printable becomes '?', and the rest is cut.
 std::string shown(const std::string& text);
 
+// Lets GMP throw std::bad_alloc where it would end the program for lack of memory.
+void throw_without_memory();
+
 std::string read_file(const std::string& path);
 std::string sha256(const std::string& bytes);  // 32 bytes
 

@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -19,19 +18,9 @@ constexpr char kHelp[] =
     "handled,\n"
     "2 wrong usage.\n";
 
-// GMP ends a program that runs out of memory, where none of these is set.
-void* allocated(std::size_t size) {
-  if (void* const memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void* allocated_anew(void* memory, std::size_t, std::size_t size) {
-  if (void* const moved = std::realloc(memory, size)) return moved;
-  throw std::bad_alloc();
-}
-
 int run(const std::string& model, const std::string& property, const std::string& certificate) {
   using namespace bf_check;
-  mp_set_memory_functions(allocated, allocated_anew, nullptr);
+  throw_without_memory();
   try {
     const bool holds =
         check(read_file(model), read_file(property), read_file(certificate)) == kHolds;

@@ -37,6 +37,7 @@ ProofReport write_whole(const std::filesystem::path& path, const Make& make) {
   system::Staging staging(path.has_parent_path() ? path.parent_path() : ".");
   std::ofstream stream(staging.folder() / name, std::ios::binary | std::ios::trunc);
   ProofReport report;
+  bf_check::throw_without_memory();
   try {
     const ProofTotals totals = make([&](const std::string& bytes) {
       stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -86,12 +87,16 @@ std::string bytes_of(const std::filesystem::path& path) {
 }
 
 void expect_covered(const ProofFile& proof, const std::string& where) {
+  bf_check::throw_without_memory();
   try {
     expect_covered(proof.model, proof.property);
   } catch (const bf_check::Refused& why) {
     fail("BF3022", where,
          fmt::format("the checker of certificates does not take this question: {}", why.what()),
          "decide it without a certificate; docs/reference/certificate.md has the tables");
+  } catch (const std::bad_alloc&) {
+    fail("BF3022", where, "there is not enough memory for a certificate of this model",
+         "decide it without a certificate");
   }
 }
 

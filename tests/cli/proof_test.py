@@ -484,6 +484,23 @@ class Records(Case):
             data = write_model(self.work / "big.onnx", model("big", nodes, initializers, shape, shape)).read_bytes()
             self.assertEqual(self.bound_to_files(data, question), (1, 1))
 
+    def test_lack_of_memory_is_an_error(self):
+        text = model("zeros", [node("Identity", ["x"], "y")], [], (1, 2), (1, 2))
+        data = write_model(self.work / "small.onnx", text).read_bytes()
+        size = 1 << 22  # initializer v of as many zeros: dims, type, name and raw_data
+        big = b"\x08" + varint(size) + b"\x10\x01\x42\x01w\x4a" + varint(4 * size) + bytes(4 * size)
+        at = data.index(b"\x3a") + 1
+        inner, at = twin.varint(data, at)
+        graph = data[at:at + inner] + b"\x2a" + varint(len(big)) + big
+        data = data[:data.index(b"\x3a") + 1] + varint(len(graph)) + graph + data[at + inner:]
+        self.network, proof = self.work / "zeros.onnx", self.work / "zeros.bfc"
+        self.network.write_bytes(data)
+        question = self.question("(>= Y_0 2.75)".replace("Y_0", "X_0"))
+        proof.write_bytes(self.header(question))
+        ended = subprocess.run(["sh", "-c", 'ulimit -v 200000; exec "$0" "$@"', BF_CHECK, self.network, question, proof],
+                               capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stderr), (1, "bf-check: out of memory\n"))
+
     def test_what_is_ambiguous_in_a_property_is_refused(self):
         data, records = pathlib.Path(self.network).read_bytes(), (HALVE, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 0)
         old = asserts(2, 1, "(>= Y_0 2.75)")
