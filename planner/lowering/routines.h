@@ -81,7 +81,7 @@ class ConstantList {
 struct Signature {
   Routine routine = Routine::kBindFloat;
   std::string_view name;                        // "bind_box"
-  std::string_view header;                      // that declares it
+  ConstantList<std::string_view, 3> headers;    // its own, then those of what its arguments name
   ConstantList<std::string_view, 8> constants;  // names of its template parameters
   ConstantList<RoutineParameter, 20> parameters;
 };

@@ -10,6 +10,8 @@ namespace {
 struct Word {
   std::string_view word;
   ArgumentKind kind;
+  // The header of the types that calls name for it, beside those of the routine's declaration.
+  std::string_view header = {};
 };
 
 constexpr Word kWords[] = {
@@ -25,12 +27,12 @@ constexpr Word kWords[] = {
     {"stride", ArgumentKind::kStride},
     {"rounding", ArgumentKind::kRounding},
     {"function", ArgumentKind::kFunction},
-    {"shape", ArgumentKind::kShape},
+    {"shape", ArgumentKind::kShape, "bf/conv/conv_taps.h"},
     {"sources", ArgumentKind::kSources},
     {"image", ArgumentKind::kImage},
     {"strides", ArgumentKind::kStrides},
     {"window", ArgumentKind::kWindow},
-    {"live", ArgumentKind::kLive},
+    {"live", ArgumentKind::kLive, "bf/sums/live.h"},
     {"zeros", ArgumentKind::kZeros},
     {"listed", ArgumentKind::kListed},
     {"relax_errors", ArgumentKind::kRelaxErrors},
@@ -50,9 +52,9 @@ constexpr Word kWords[] = {
 };
 
 // What text is not understood does not compile.
-constexpr ArgumentKind kind_of(std::string_view word) {
+constexpr const Word& word_of(std::string_view word) {
   for (const Word& each : kWords)
-    if (each.word == word) return each.kind;
+    if (each.word == word) return each;
   throw "no word of a kind";
 }
 
@@ -80,7 +82,7 @@ constexpr RoutineParameter parameter(std::string_view text) {
     text = text.substr(0, text.find('['));
   }
   made.type = take(text, " ");
-  made.kind = kind_of(made.type);
+  made.kind = word_of(made.type).kind;
   made.name = text;
   return made;
 }
@@ -95,11 +97,16 @@ constexpr Signature signature_of(const Declaration& declaration) {
   Signature made;
   made.routine = declaration.routine;
   made.name = declaration.name;
-  made.header = declaration.header;
+  made.headers.add(declaration.header);
   for (std::string_view rest = declaration.constants; !rest.empty();)
     made.constants.add(take(rest, " "));
   for (std::string_view rest = declaration.parameters; !rest.empty();)
     made.parameters.add(parameter(take(rest, ", ")));
+  for (const RoutineParameter& each : made.parameters) {
+    const std::string_view header = word_of(each.type).header;
+    if (!header.empty() && std::ranges::find(made.headers, header) == made.headers.end())
+      made.headers.add(header);
+  }
   return made;
 }
 

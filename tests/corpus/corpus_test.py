@@ -1,6 +1,6 @@
 """Networks of the competitions: bounds against golden ones, and every family compiled and bounded.
 
-    BF_AOT=.. BF_SOURCE_DIR=.. python3 corpus_test.py goldens|optimised|networks
+    BF_AOT=.. BF_SOURCE_DIR=.. python3 corpus_test.py goldens|optimised|networks|kernels
 
 Needs the shared corpus and goldens ($BF_SHARED, or ../shared beside the source). Exit code 0 and
 "skipped: ..." without them.
@@ -123,13 +123,29 @@ def networks(environment):
             yield from problems
 
 
+def kernels(environment):
+    """Lines about kernels that do not compile: of the first two networks of every family, by two methods."""
+    for folder in sorted((SHARED / "corpus").iterdir()):
+        if not (folder / "instances.csv").exists():
+            continue
+        present = [model for model, _ in instances(folder.name) if model.exists()]
+        for model in present[:2]:
+            for method in ("ibp", "crown-ibp"):
+                code, text = run(["run", model, "--centre", "0.5", "--eps", "0.0001", "--method", method, "--jit",
+                                  "wait", "--timeout", "20"], environment)
+                print(f"{folder.name} {model.name} {method}: {'ok' if code == 0 else 'FAILED'}", flush=True)
+                if code != 0:
+                    yield f"{folder.name} {model.name} {method}:\n{text}"
+
+
 def main():
     if not (SHARED / "corpus").is_dir() or not (SHARED / "golden").is_dir():
         print(f"skipped: no corpus and goldens in {SHARED}")
         return 0
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "XDG_CACHE_HOME": cache}
-        problems = list({"goldens": goldens, "optimised": optimised, "networks": networks}[sys.argv[1]](environment))
+        problems = list({"goldens": goldens, "optimised": optimised, "networks": networks,
+                         "kernels": kernels}[sys.argv[1]](environment))
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -41,39 +42,41 @@ bool same(const Outcome& a, const Outcome& b) {
   return a.status == b.status && equal(a.lower, b.lower) && equal(a.upper, b.upper);
 }
 
-// The units of many calls as one: each in a namespace of its own, its function with a number.
+// The units of many calls as few: one file for all that include the same headers, and those alone,
+// each unit in a namespace of its own, its function with a number.
 class Units {
  public:
   // The number of the source.
   std::size_t add(const std::string& source) {
     const auto [at, is_new] = numbers_.emplace(source, numbers_.size());
     if (!is_new) return at->second;
-    std::string body;
+    std::string body, includes;
     for (std::size_t begin = 0; begin < source.size();) {
       const std::size_t end = source.find('\n', begin) + 1;
       const std::string line = source.substr(begin, end - begin);
       if (line.starts_with("#include"))
-        includes_.insert(line);
+        includes += line;
       else
         body += line;
       begin = end;
     }
     const std::size_t name = body.find(engine::kJitFunction);
     body.insert(name + std::strlen(engine::kJitFunction), std::to_string(at->second));
-    text_ += fmt::format("namespace unit{} {{\n{}\n}}\n", at->second, body);
+    files_[includes] += fmt::format("namespace unit{} {{\n{}\n}}\n", at->second, body);
     return at->second;
   }
 
   void build(const Target& target) {
-    std::string text;
-    for (const std::string& line : includes_) text += line;
-    std::ofstream(folder_.path() / "units.cpp") << text << text_;
     const build::Toolchain toolchain =
         build::find_toolchain({"g++", {"-O1", "-ffp-contract=off", "-Wall", "-Wextra"}}, target);
     std::vector<std::string> command = toolchain.compiler;
     command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
-    command.insert(command.end(), {"-Werror", "-I" + toolchain.include_folder, "-shared",
-                                   "units.cpp", "-o", "units.so"});
+    command.insert(command.end(),
+                   {"-Werror", "-I" + toolchain.include_folder, "-shared", "-o", "units.so"});
+    for (const auto& [includes, text] : files_) {
+      command.push_back(fmt::format("units{}.cpp", command.size()));
+      std::ofstream(folder_.path() / command.back()) << includes << text;
+    }
     const system::ProcessResult result = system::run_process(command, folder_.path());
     if (result.exit_code != 0) throw std::runtime_error(result.errors);
     library_ = dlopen((folder_.path() / "units.so").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -90,8 +93,7 @@ class Units {
 
  private:
   std::map<std::string, std::size_t> numbers_;
-  std::set<std::string> includes_;
-  std::string text_;
+  std::map<std::string, std::string> files_;  // by their includes
   TemporaryFolder folder_;
   void* library_ = nullptr;  // stays for as long as the test
 };
@@ -165,7 +167,8 @@ TEST_F(JitBits, AreThoseOfTheEngine) {
           [&](int inputs) { return random_box(random_, inputs, pick(random_, 0, kBoxKinds - 1)); });
     }
   for (const ImageNet& net : image_nets())
-    for (const Method method : {Method::kIbp, Method::kCrown}) {
+    for (const Method method :
+         {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown}) {
       Graph graph = net.make();
       normalise(graph, {});
       add(graph, false, planner_config(method, Lowering::kPrebuilt, target), net.name,
@@ -215,9 +218,12 @@ TEST_F(JitBits, AreThoseOfTheEngine) {
   }
   std::printf("%zu plans, %zu calls, %zu units\n", subjects_.size(), replaced, units_.size());
   EXPECT_EQ(kinds_.size(), 6U) << "some kind of kernel does not occur";
-  for (const char* const name : {"conv_backward", "conv_spread", "conv_backward_live",
-                                 "conv_spread_live", "conv_start", "conv_interval", "conv_centre"})
-    EXPECT_TRUE(seen_.contains(name)) << name;
+  for (const calls::Signature& signature : calls::signatures()) {
+    const bool takes_shape = std::ranges::any_of(signature.parameters, [](const auto& each) {
+      return each.kind == calls::ArgumentKind::kShape;
+    });
+    EXPECT_TRUE(!takes_shape || seen_.contains(std::string(signature.name))) << signature.name;
+  }
 }
 
 }  // namespace

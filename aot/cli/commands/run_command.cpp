@@ -76,6 +76,7 @@ struct RunResult {
   std::vector<int> unstable;
   system::Timing timing;
   double compile_seconds = 0;
+  double kernel_seconds = 0;  // of compiling kernels, which the first calls wait for
   // The method that was asked for and why it did not answer, where a cheaper one did.
   std::string instead_of, because;
 };
@@ -122,7 +123,12 @@ std::vector<int> count_unstable(const Plan& plan, const engine::HostVerifier& ho
 
 // Without a box all ids that the network was read with may stand at their positions.
 input::FloatBox box_here(const RunArguments& arguments, const Plan& plan) {
-  if (!arguments.box.given()) return input::box_of_ids(plan.one_hot, plan.one_hot.ids, "--tokens");
+  if (!arguments.box.given()) {
+    if (plan.one_hot.size == 0)
+      fail("BF3021", "--tokens", "it fixes ids, but the network has other inputs, too",
+           "give a box of them: --box, or --centre and --eps");
+    return input::box_of_ids(plan.one_hot, plan.one_hot.ids, "--tokens");
+  }
   const input::BoxFile file = box_of(arguments.box, plan.input_count);
   if (file.ids) return input::box_of_ids(plan.one_hot, *file.ids, file.where);
   input::FloatBox box = input::round_outward(file, plan.input_count);
@@ -192,10 +198,12 @@ RunResult bound(const Planned& planned, const RunArguments& arguments,
       kPause);
   made.host->ask(&watch);
   system::Stopwatch stopwatch;
+  double waited = 0;  // before the call that is measured
   try {
     result.outputs = made.host->bounds(planned.box);
     if (result.plan->spec_rows > 0) {
       bar.reset();
+      waited = made.host->waited_seconds();
       stopwatch = system::Stopwatch();
       result.spec = made.host->spec_bounds(planned.box);
     }
@@ -203,8 +211,12 @@ RunResult bound(const Planned& planned, const RunArguments& arguments,
     system::throw_if_interrupted();
     throw;
   }
-  const double took = stopwatch.seconds();
-  if (system::tells_steps()) system::tell_step("bound", took);
+  result.kernel_seconds = made.host->waited_seconds();
+  const double took = stopwatch.seconds() - (result.kernel_seconds - waited);
+  if (system::tells_steps()) {
+    if (result.kernel_seconds > 0) system::tell_step("compile kernels", result.kernel_seconds);
+    system::tell_step("bound", took);
+  }
   made.host->ask(nullptr);
   bar.reset();
   if (arguments.timeout > 0)
@@ -330,6 +342,7 @@ nlohmann::ordered_json to_json(const RunResult& result) {
                      {"median", result.timing.median},
                      {"repeats", result.timing.repeats}};
   json["compile_seconds"] = result.compile_seconds;
+  if (result.kernel_seconds > 0) json["kernel_seconds"] = result.kernel_seconds;
   return json;
 }
 
@@ -359,9 +372,12 @@ void print(const RunResult& result) {
   fmt::print("memory   {} bytes of workspace, {} bytes of weights\n", plan.arena_bytes(),
              plan.weights_bytes());
   if (!result.unstable.empty()) fmt::print("unstable {}\n", engine::join(result.unstable));
-  fmt::print("time     {} (least), {} (median of {}); ready in {}\n",
+  fmt::print("time     {} (least), {} (median of {}); ready in {}",
              engine::duration(result.timing.min), engine::duration(result.timing.median),
              result.timing.repeats, engine::duration(result.compile_seconds));
+  if (result.kernel_seconds > 0)
+    fmt::print(", kernels compiled in {}", engine::duration(result.kernel_seconds));
+  fmt::print("\n");
 }
 
 }  // namespace
@@ -371,9 +387,7 @@ int run_command(const Call& call) {
   CommandLine app("Bounds the outputs of a model on a box.", "bf-aot run");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
-  const std::map<std::string, TokenInput>& tokens = arguments.model.values.compile.cut.tokens;
-  if (!arguments.box.given() &&
-      std::ranges::all_of(tokens, [](const auto& each) { return each.second.fixed; }))
+  if (!arguments.box.given() && arguments.model.values.compile.cut.tokens.empty())
     return usage_error(app, "--box is required, or --centre and --eps, or --tokens");
 
   build::CompileOptions options = compile_options(arguments.model);

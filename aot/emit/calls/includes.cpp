@@ -44,7 +44,8 @@ std::string runtime_includes(const Plan& plan, const std::vector<Program>& progr
   for (const Program& program : programs)
     for_each_call(program, [&](const Call& call) {
       if (const auto* const routine = std::get_if<Routine>(&call.callee))
-        called.insert(included_for(signature_of(*routine).header));
+        for (const std::string_view header : signature_of(*routine).headers)
+          called.insert(included_for(header));
     });
   std::string text;
   for (const std::string_view header : kHeaders)

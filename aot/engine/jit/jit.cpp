@@ -38,12 +38,13 @@ build::CachedVerifier compiled(const std::string& source, const Target& target,
 Jit::Jit(build::CompilerOptions compiler, Compile compile)
     : compiler_(std::move(compiler)), compile_(compile ? std::move(compile) : compiled) {}
 
-// Notes go to a terminal; in mode `wait`, where a compiler was asked for, everywhere.
+// Notes go to a terminal; in mode `wait`, where a compiler was asked for, and of failures, which
+// leave calls slower than they might be, everywhere.
 Jit::~Jit() {
-  if (compiler_.jit != build::JitMode::kWait && !system::shows_progress()) return;
-  if (!failure_.empty())
+  if (!failure_.empty() && system::verbosity() != system::Verbosity::kQuiet)
     fmt::print(stderr, "note: kernels could not be compiled, calls stay as they are: {}\n",
                failure_);
+  if (compiler_.jit != build::JitMode::kWait && !system::shows_progress()) return;
   if (installed_ > 0)
     fmt::print(stderr, "note: {} kernel{} compiled for this network, the last one after {:.1f} s\n",
                installed_, installed_ == 1 ? "" : "s", ready_seconds_);
@@ -79,7 +80,9 @@ bf_status Jit::call(const engine::Engine& engine, const Signature& signature,
   state.chosen = true;
   const std::size_t known = units_.size();
   choose(engine, entry, seconds);
+  const system::Stopwatch compiling;
   if (units_.size() > known) compile_from(engine, known);
+  waited_seconds_ += compiling.seconds();
   return status;
 }
 
@@ -124,8 +127,12 @@ void Jit::compile_from(const engine::Engine& engine, std::size_t first) {
   if (!build::finds_compiler(compiler_, target)) return;  // nobody asked for one
   const auto work = [&](const system::BackgroundWork::Report& report) {
     for (std::size_t i = first; i < units_.size(); ++i) {
-      const build::CachedVerifier made = compile_(units_[i].source, target, compiler_);
-      report(fmt::format("{} {}", i, made.library.string()));
+      try {
+        const build::CachedVerifier made = compile_(units_[i].source, target, compiler_);
+        report(fmt::format("{} {}", i, made.library.string()));
+      } catch (const CompileError& error) {  // the others may compile
+        report(error.what());
+      }
     }
   };
   try {

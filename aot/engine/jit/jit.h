@@ -35,6 +35,7 @@ class Jit final : public EngineCaller {
   // Throws what CompilerOptions and compilers cause, in mode `wait` alone.
   bf_status call(const engine::Engine& engine, const Signature& signature,
                  const engine::Arguments& arguments, engine::TraceHook hook) override;
+  double waited_seconds() const override { return waited_seconds_; }
 
  private:
   // A call of an entry's program.
@@ -74,6 +75,7 @@ class Jit final : public EngineCaller {
   std::unique_ptr<system::BackgroundWork> work_;
   system::Stopwatch since_start_, since_poll_;
   double ready_seconds_ = 0;
+  double waited_seconds_ = 0;
 };
 
 }  // namespace bf_aot::engine

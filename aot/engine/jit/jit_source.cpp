@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -111,8 +112,11 @@ std::string wrapper(const std::string& callee, const std::string& arguments) {
                      kJitFunction, callee, arguments);
 }
 
-std::string includes(std::string_view header) {
-  return fmt::format("#include <cstdint>\n#include <type_traits>\n\n#include \"{}\"\n\n", header);
+template <typename Headers>
+std::string includes(const Headers& headers) {
+  std::string text = "#include <cstdint>\n#include <type_traits>\n\n";
+  for (const std::string_view header : headers) text += fmt::format("#include \"{}\"\n", header);
+  return text + "\n";
 }
 
 std::string kernel_unit(const Plan& plan, const Kernel& kernel, const Call& call) {
@@ -121,8 +125,9 @@ std::string kernel_unit(const Plan& plan, const Kernel& kernel, const Call& call
   Plan frame;
   frame.config.target = plan.config.target;
   frame.kernels = {kernel};
-  return includes("bf/core/kernel.h") + emit::emit_prelude(frame, needs) + "\n" + kArguments +
-         body + "\n}  // namespace\n\n" + wrapper(kernel.function, arguments_of(call, 1));
+  return includes(std::array{"bf/core/kernel.h"}) + emit::emit_prelude(frame, needs) + "\n" +
+         kArguments + body + "\n}  // namespace\n\n" +
+         wrapper(kernel.function, arguments_of(call, 1));
 }
 
 // The tile is the rule's for the shape: no sum depends on it.
@@ -136,7 +141,7 @@ std::string routine_unit(const Plan& plan, const calls::Shape& shape, const Call
   std::string callee = fmt::format("bf::{}", signature.name);
   if (!constants.empty()) callee += fmt::format("<{}>", fmt::join(constants, ", "));
   const LinearMap& map = plan.layer(shape.layer).term(shape.term).map;
-  return includes(signature.header) + "namespace {\n\n" + kArguments +
+  return includes(signature.headers) + "namespace {\n\n" + kArguments +
          emit::emit_conv_shape(kShapeName, std::get<ConvMap>(map).geometry, shape) +
          "\n}  // namespace\n\n" + wrapper(callee, arguments_of(call, 0));
 }

@@ -73,6 +73,10 @@ std::unique_ptr<const HostVerifier> EngineVerifier::twin() const {
   return std::unique_ptr<const HostVerifier>(new EngineVerifier(engine_, 1));
 }
 
+double EngineVerifier::waited_seconds() const {
+  return caller_ == nullptr ? 0 : caller_->waited_seconds();
+}
+
 bf_status EngineVerifier::run(const Signature& signature, const engine::Arguments& arguments,
                               engine::TraceHook hook) const {
   if (caller_ == nullptr) return engine_->call(signature, arguments, hook);

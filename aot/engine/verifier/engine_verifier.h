@@ -20,6 +20,8 @@ class EngineCaller {
   // Calls the engine's call() with these arguments, and returns its result.
   virtual bf_status call(const engine::Engine& engine, const Signature& signature,
                          const engine::Arguments& arguments, engine::TraceHook hook) = 0;
+  // The seconds that its calls have waited so far for code that is compiled.
+  virtual double waited_seconds() const = 0;
 };
 
 // A verifier that has its plan run by the engine. Where the plan is for several workers, the
@@ -35,6 +37,7 @@ class EngineVerifier final : public HostVerifier {
   // The twin shares the engine, and with it the code that a caller has replaced. It works alone.
   std::unique_ptr<const HostVerifier> twin() const override;
   bool ask(engine::Watch* watch) const override;
+  double waited_seconds() const override;
   Bounds bounds(const input::FloatBox& box) const override;
   Bounds spec_bounds(const input::FloatBox& box) const override;
   std::vector<float> evaluate(const std::vector<float>& x) const override;

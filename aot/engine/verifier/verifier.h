@@ -48,6 +48,9 @@ class HostVerifier {
     return false;
   }
 
+  // The seconds of its calls so far that went into compiling kernels.
+  virtual double waited_seconds() const { return 0; }
+
   // Both throw BF3306 when the verifier returns another status than BF_OK.
   virtual Bounds bounds(const input::FloatBox& box) const = 0;
   virtual Bounds spec_bounds(const input::FloatBox& box) const = 0;  // plan.spec_rows > 0

@@ -51,6 +51,7 @@ class GraphImporter : public BodyImporter {
                           const std::string& name, const std::string& place);
   void import_inputs();
   void import_input(const onnx::ValueInfoProto& info);
+  std::string text_alone() const;
   void import_tokens(const onnx::ValueInfoProto& info, const TokenInput& given);
   void bind_input(const std::string& name, const std::string& bytes, const std::string& place);
   void check_bindings();
@@ -295,13 +296,30 @@ void GraphImporter::import_initializer(const Proto& tensor, const onnx::TensorPr
   });
 }
 
+// The input of ids that are a text where all inputs have fixed ids, which would leave none: the
+// first of those with most positions. Empty: an input is left.
+std::string GraphImporter::text_alone() const {
+  std::string text;
+  std::size_t most = 0;
+  for (const onnx::ValueInfoProto& info : proto_.input()) {
+    if (initializers_.contains(info.name())) continue;
+    const auto given = tokens_.find(info.name());
+    if (given == tokens_.end() || !given->second.fixed) return {};
+    if (given->second.sets.size() <= most) continue;
+    most = given->second.sets.size();
+    text = info.name();
+  }
+  return text;
+}
+
 // Files of IR version 3 list every initializer as an input, too: as its default value, which is
 // what is verified.
 void GraphImporter::import_inputs() {
   int count = 0;
+  const std::string text = text_alone();
   for (const auto& [name, given] : tokens_)
     for (const std::vector<std::int64_t>& set : given.sets)
-      if (!given.fixed)
+      if (!given.fixed || name == text)
         state_.graph.one_hot.size =
             std::max(state_.graph.one_hot.size, static_cast<std::int64_t>(set.size()));
   for (const onnx::ValueInfoProto& info : proto_.input()) {
@@ -315,9 +333,10 @@ void GraphImporter::import_inputs() {
     }
     const auto tokens = tokens_.find(info.name());
     if (tokens != tokens_.end() && !state_.symbols.contains(info.name())) {
-      if (!tokens->second.fixed) ++count;
+      const bool fixed = tokens->second.fixed && info.name() != text;
+      if (!fixed) ++count;
       state_.symbols[info.name()] = Poisoned{};
-      attempt(place, [&] { import_tokens(info, tokens->second); });
+      attempt(place, [&] { import_tokens(info, {tokens->second.sets, fixed}); });
       continue;
     }
     ++count;

@@ -89,6 +89,16 @@ std::string NodeImport::integer_input_if_any(std::size_t i) const {
                                                                    : std::string();
 }
 
+std::string NodeImport::or_given(std::size_t i) const {
+  const std::string name = has_input(i) ? integer_input_if_any(i) : std::string();
+  if (name.empty()) return {};
+  return fmt::format(
+      ", or say what it is: --tokens FILE with {{\"tokens\": {{\"{}\": [3]}}}}, one number for "
+      "each "
+      "element",
+      printable(name));
+}
+
 const IntegerTensor& NodeImport::integers(std::size_t i, std::string_view role) const {
   const IntegerTensor* const found = integers_if_any(i);
   if (found != nullptr) return *found;
@@ -101,7 +111,8 @@ const IntegerTensor& NodeImport::integers(std::size_t i, std::string_view role) 
                         scores);
   fail("BF1018", "",
        fmt::format("the {} '{}' is not a constant integer tensor", role, printable(input_name(i))),
-       fmt::format("{}, or begin behind this node: --input-tensor {}", way, printable(name_)));
+       fmt::format("{}{}, or begin behind this node: --input-tensor {}", way, or_given(i),
+                   printable(name_)));
 }
 
 std::int64_t NodeImport::integer(std::size_t i, std::string_view role) const {
@@ -162,7 +173,8 @@ const Constant& NodeImport::constant(std::size_t i, std::string_view role) {
   const Constant* const found = constant_if_any(i);
   if (found == nullptr)
     fail("BF1018", "", fmt::format("the {} '{}' is not a constant", role, printable(input_name(i))),
-         "export with constant parameters, or simplify the model so that they are folded");
+         "export with constant parameters, or simplify the model so that they are folded" +
+             or_given(i));
   return *found;
 }
 

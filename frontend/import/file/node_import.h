@@ -65,6 +65,8 @@ class NodeImport {
   // The name of the model's input of integers that an input is, moved at most; empty: it is
   // something else.
   std::string integer_input_if_any(std::size_t i) const;
+  // Ends a hint, ", or ...", that names --tokens where input i is an integer input of the model.
+  std::string or_given(std::size_t i) const;
 
   // The single one of integers(). Throws: BF1014 when there are none or several.
   std::int64_t integer(std::size_t i, std::string_view role) const;

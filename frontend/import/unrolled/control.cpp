@@ -137,8 +137,10 @@ std::string stack(NodeImport& node, const Tensors& parts, std::int64_t axis_give
 
 // ---- Loop
 
-constexpr std::string_view kFixedSteps =
-    "export with a fixed number of steps, so that the loop can be unrolled";
+// What to do where input i of the node decides how often it runs.
+std::string fixed_steps(const NodeImport& node, std::size_t i) {
+  return "export with a fixed number of steps, so that the loop can be unrolled" + node.or_given(i);
+}
 
 void import_loop(NodeImport& node) {
   Body body = node.body("body");
@@ -153,14 +155,14 @@ void import_loop(NodeImport& node) {
     if (node.integers_if_any(0) == nullptr)
       fail("BF1018", "",
            fmt::format("its trip count '{}' is not a constant", printable(node.tensor(0))),
-           std::string(kFixedSteps));
+           fixed_steps(node, 0));
     most = node.integer(0, "trip count");
   }
   bool goes_on = true;
   if (node.has_input(1)) {
     const std::optional<bool> known = truth_of(node, node.tensor(1), "condition");
     if (!known)
-      fail("BF1018", "", "the inputs decide whether it runs at all", std::string(kFixedSteps));
+      fail("BF1018", "", "the inputs decide whether it runs at all", fixed_steps(node, 1));
     goes_on = *known;
   }
   const std::string yes = node.add_tensor("true", IntegerTensor{{}, {1}, TensorProto::BOOL});
@@ -176,7 +178,7 @@ void import_loop(NodeImport& node) {
     const std::optional<bool> known = truth_of(node, results[0], "condition");
     if (!known && step + 1 < most)
       fail("BF1018", "", fmt::format("the inputs decide whether it goes on after step {}", step),
-           std::string(kFixedSteps));
+           fixed_steps(node, 1));
     goes_on = known.value_or(true);
   }
   for (std::size_t i = 0; i < node.output_count(); ++i)

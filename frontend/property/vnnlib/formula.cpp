@@ -172,14 +172,34 @@ Disjunction FormulaReader::read_formula_choice(bool negate, int depth, const Tok
   return result;
 }
 
+// (distinct a b c) says that no two are equal, each with each.
+Disjunction FormulaReader::read_distinct(const Token& op, bool negate, int depth) {
+  Disjunction result = negate ? Disjunction() : Disjunction(1);
+  std::vector<Operand> earlier;
+  while (lexer_.peek().kind != TokenKind::kClose || earlier.size() < 2) {
+    if (lexer_.peek().kind == TokenKind::kClose)
+      lexer_.fail_expected(lexer_.next(), "a second operand");
+    const Operand right = read_operand(depth + 1);
+    for (const Operand& left : earlier) {
+      Disjunction pair = relate(left, right, negate ? Relation::kEqual : Relation::kNotEqual, op);
+      result = negate ? unite(std::move(result), std::move(pair))
+                      : conjoin(std::move(result), std::move(pair), limits_, lexer_, op);
+    }
+    earlier.push_back(right);
+  }
+  lexer_.next();
+  return result;
+}
+
 Disjunction FormulaReader::read_comparison(const Token& op, bool negate, int depth) {
+  if (op.text == "distinct") return read_distinct(op, negate, depth);
   const bool reversed = op.text == ">=" || op.text == ">";
   Relation relation = Relation::kLessEqual;
   if (op.text == "<" || op.text == ">")
     relation = Relation::kLess;
   else if (op.text == "=" || op.text == "==")
     relation = Relation::kEqual;
-  else if (op.text == "!=" || op.text == "distinct")
+  else if (op.text == "!=")
     relation = Relation::kNotEqual;
   else if (op.text != "<=" && op.text != ">=")
     lexer_.fail_expected(op, "and, or, not, or one of <= >= < > = !=");

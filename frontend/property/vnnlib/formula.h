@@ -124,6 +124,7 @@ class FormulaReader {
   Disjunction read_implication(bool negate, int depth);
   Disjunction read_formula_choice(bool negate, int depth, const Token& place);
   Disjunction read_bound_formula(const Bound& bound, bool negate, int depth, const Token& place);
+  Disjunction read_distinct(const Token& op, bool negate, int depth);
   Disjunction read_comparison(const Token& op, bool negate, int depth);
   Disjunction relate(const Operand& a, const Operand& b, Relation relation, const Token& place);
   Disjunction relate_choices(const Operand& a, const Operand& b, Relation relation,

@@ -65,6 +65,30 @@ TEST(ImportTokens, ReadOneOfTheRows) {
   EXPECT_EQ(evaluate(graph, {{0, 1, 1, 0}})[0], (std::vector<double>{10, 11, 20, 21}));
 }
 
+TEST(ImportTokens, OfNumbersAloneAreOneText) {
+  ModelCut cut = tokens({{2}, {0}});
+  cut.tokens["x"].fixed = true;
+  const Graph graph = import_ids(kGather, ids_input("x", dim_of(2)), cut).graph;
+  EXPECT_EQ(graph.one_hot, (OneHot{1, {{2}, {0}}}));
+  EXPECT_EQ(evaluate(graph, {{1, 1}})[0], (std::vector<double>{30, 31, 10, 11}));
+}
+
+TEST(ImportTokens, AreNamedWhereIntegersMustBeKnown) {
+  for (const std::string node :
+       {"node { op_type: \"ReduceSum\" input: \"table\" input: \"x\" output: \"y\" }",
+        "node { op_type: \"Loop\" input: \"x\" input: \"\" input: \"table\" output: \"y\" "
+        "attribute { name: \"body\" type: GRAPH g { input { name: \"i\" } input { name: \"go\" } "
+        "input { name: \"s\" } output { name: \"go\" } output { name: \"s\" } } } }"}) {
+    try {
+      import_ids(node, ids_input("x", dim_of(1)), {});
+      ADD_FAILURE() << node;
+    } catch (const CompileError& error) {
+      EXPECT_EQ(error.diagnostics().front().code, "BF1018");
+      EXPECT_NE(error.diagnostics().front().hint.find("--tokens"), std::string::npos) << node;
+    }
+  }
+}
+
 TEST(ImportTokens, AreMovedOnTheirWay) {
   const std::string nodes =
       "node { op_type: \"Unsqueeze\" input: \"x\" input: \"axis\" output: \"u\" }"
@@ -126,9 +150,6 @@ TEST(ImportTokens, AreRefusedWhereTheyDoNotFit) {
   ModelCut other;
   other.tokens["z"].sets = {{0}, {1}};
   EXPECT_EQ(refusal_of(kGather, two, other), "BF1029");
-  ModelCut fixed = tokens({{0}, {1}});
-  fixed.tokens["x"].fixed = true;
-  EXPECT_EQ(refusal_of(kGather, two, fixed), "BF1008");
 }
 
 // Rows of words by ids and of positions by their index, added up.

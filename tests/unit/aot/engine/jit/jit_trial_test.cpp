@@ -9,6 +9,8 @@
 #include "aot/engine/jit/jit.h"
 #include "aot/engine/jit/jit_source.h"
 #include "aot/engine/verifier/engine_verifier.h"
+#include "aot/system/progress.h"
+#include "frontend/diagnostic.h"
 #include "planner/machine/machine_profile.h"
 #include "tests/paths.h"
 
@@ -76,6 +78,33 @@ TEST_F(JitTrial, SlowerCodeLeavesAgain) {
   ASSERT_GT(compiled_, 0);
   for (int i = 0; i < 3; ++i) EXPECT_NE(slower->bounds(kBox).lower, own.lower) << i;
   for (int i = 0; i < 8; ++i) EXPECT_EQ(slower->bounds(kBox).lower, own.lower) << i;
+}
+
+TEST_F(JitTrial, CompilingIsTimedApart) {
+  const auto [faster, own] = make(0);
+  ASSERT_GT(compiled_, 0);
+  const double waited = faster->waited_seconds();
+  EXPECT_GT(waited, 0);
+  faster->bounds(kBox);
+  EXPECT_EQ(faster->waited_seconds(), waited);
+}
+
+TEST(Jit, SaysWhatDidNotCompileInTheBackground) {
+  build::CompilerOptions compiler;
+  compiler.jit = build::JitMode::kAuto;
+  if (!build::finds_compiler(compiler, find_target("host")))
+    GTEST_SKIP() << "no C++ compiler is installed";
+  const auto compile = [](const std::string&, const Target&,
+                          const build::CompilerOptions&) -> build::CachedVerifier {
+    fail("BF3203", "", "the compiler refuses it");
+  };
+  testing::internal::CaptureStderr();
+  {
+    const EngineVerifier verifier(plan(), false, std::make_unique<Jit>(compiler, compile));
+    // Work of a second is worth it; the next calls hear of the failure.
+    for (const system::Stopwatch stopwatch; stopwatch.seconds() < 3;) verifier.bounds(kBox);
+  }
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("BF3203"), std::string::npos);
 }
 
 }  // namespace

@@ -167,6 +167,11 @@ TEST(Vnnlib, NegationsImplicationsAndEqualities) {
   EXPECT_EQ(with_box("(assert (= Y_0 1))").cases.at(0).clauses.at(0).size(), 2u);
   EXPECT_EQ(with_box("(assert (!= Y_0 1))").cases.at(0).clauses.size(), 2u);
   EXPECT_EQ(with_box("(assert (not (distinct Y_0 1)))").cases.at(0).clauses.at(0).size(), 2u);
+  EXPECT_EQ(
+      with_box("(assert (distinct Y_0 Y_1 1))"),
+      with_box("(assert (distinct Y_0 Y_1))(assert (distinct Y_0 1))(assert (distinct Y_1 1))"));
+  EXPECT_EQ(with_box("(assert (not (distinct Y_0 Y_1 1)))"),
+            with_box("(assert (or (= Y_0 Y_1) (= Y_0 1) (= Y_1 1)))"));
   EXPECT_EQ(with_box("(assert (<= Y_0 Y_1 1))"),
             with_box("(assert (<= Y_0 Y_1))(assert (<= Y_1 1))"));
 }
