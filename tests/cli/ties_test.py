@@ -68,7 +68,7 @@ class Ties(Case):
                 (less("x", "Floor", "f"), "(<= Y_0 0)", 3), (less("f", "Ceil", "x"), "(>= Y_0 1)", 0),
                 (less("f", "Ceil", "x"), "(< Y_0 0)", 0), (less("x", "Round", "f"), "(> Y_0 0.5)", 0),
                 (less("x", "Round", "f"), "(< Y_0 -0.5)", 0), (less("x", "Sign", "f"), "(>= Y_0 2)", 0),
-               , (less("x", "Sign", "f"), "(<= Y_0 -2)", 0)):
+                (less("x", "Sign", "f"), "(<= Y_0 -2)", 0)):
             with self.subTest(nodes=nodes, condition=condition):
                 box = (-1.5, 1.5) if "Sign" in str(nodes) else (-1, 2)
                 self.decide(nodes, condition, box, code, more=("--timeout", "5"))
