@@ -159,7 +159,7 @@ class RandomNetwork {
       kinds_.push_back(random() % 3 == 0 ? Kind::kRelu : Kind::kSigmoid);
       ids = builder.function_of(kinds_.back(), ids);
     }
-    network = builder.finish(ids);
+    network = builder.finish(ids, {});
   }
 
   // The values of all elements at a point.
