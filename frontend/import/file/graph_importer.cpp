@@ -17,6 +17,7 @@
 #include "frontend/import/file/node_import.h"
 #include "frontend/import/file/node_order.h"
 #include "frontend/import/file/ways_out.h"
+#include "frontend/import/helpers/integer_types.h"
 #include "frontend/import/helpers/masked.h"
 #include "frontend/import/operators/operators.h"
 #include "frontend/import/operators/versions.h"
@@ -566,6 +567,7 @@ void GraphImporter::import_node(const onnx::NodeProto& node, const At& at, bool 
                             import_masked(state_, node, *op, at.origin);
                           else
                             op->run(import);
+                          keep_in_types(state_, node, at.origin);
                           evaluate_integers(node);
                         });
   if (imported) return;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "frontend/algebra/fold_node.h"
+#include "frontend/algebra/reach.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/graph.h"
 #include "frontend/import/file/bodies.h"
@@ -124,6 +125,9 @@ struct ImportState {
   // are computed from, such as the scores that ArgMax reads. Empty: there is none, or `id` has real
   // numbers.
   std::string scores_before(ValueId id) const;
+
+  // What integers may be, by ValueId, of the values so far: see helpers/integer_types.h.
+  std::vector<Reach> reaches = {};
 
   // The operator that is being imported takes tensors without elements; others may not read one.
   bool reads_empty = false;

@@ -8,6 +8,7 @@
 
 #include "frontend/graph/model.h"
 #include "frontend/graph/shapes.h"
+#include "frontend/import/helpers/integer_types.h"
 
 namespace bf_aot {
 namespace {
@@ -322,6 +323,10 @@ ValueId NodeImport::add(Op op, const std::vector<ValueId>& inputs) {
 ValueId NodeImport::add(Op op, const std::vector<ValueId>& inputs, const Shape& shape) {
   return state_.add_node(std::move(op), inputs, fmt::format("{}/{}", name_, op_name(op)), shape,
                          output_type(), origin_);
+}
+
+bool NodeImport::fits_output_type(ValueId id) {
+  return holds(reach_of_type(output_type()), integer_reach(state_, id));
 }
 
 void NodeImport::emit(Op op, const std::vector<ValueId>& inputs) {

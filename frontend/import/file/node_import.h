@@ -136,6 +136,9 @@ class NodeImport {
   ValueId add(Op op, const std::vector<ValueId>& inputs);
   ValueId add(Op op, const std::vector<ValueId>& inputs, const Shape& shape);
 
+  // Returns true if the value fits into the type of the outputs for all inputs.
+  bool fits_output_type(ValueId id);
+
   // Defines an output, 0 if not said.
   void emit(Op op, const std::vector<ValueId>& inputs);
   void emit(Op op, const std::vector<ValueId>& inputs, const Shape& shape);

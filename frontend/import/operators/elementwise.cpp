@@ -12,6 +12,7 @@
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/integer_types.h"
 #include "frontend/import/helpers/narrow.h"
 #include "frontend/import/operators/operators.h"
 
@@ -101,6 +102,11 @@ bool rounds(NodeImport& node, ElementType from, ElementType to) {
   return to != TensorProto::FLOAT || node.constant_if_any(0) != nullptr;
 }
 
+bool is_below_byte(ElementType type) {
+  return type == TensorProto::INT4 || type == TensorProto::UINT4 || type == TensorProto::INT2 ||
+         type == TensorProto::UINT2;
+}
+
 // `round_mode` is about powers of two in 8 bits, which are not supported.
 void cast_to(NodeImport& node, ElementType from, ElementType to) {
   const bool saturate = node.flag("saturate", true);
@@ -115,20 +121,15 @@ void cast_to(NodeImport& node, ElementType from, ElementType to) {
   node.set_output_type(to);
   const IntegerTensor* const integers = node.integers_if_any(0);
   if (integers != nullptr && to != TensorProto::BOOL && is_integer_type(to)) {
-    IntegerTensor result = *integers;
-    result.type = to;
-    for (std::int64_t each : result.data)
-      if (each < least_of(to) || each > largest_of(to))
-        fail("BF1019", "", fmt::format("{} does not fit into {}", each, element_type_name(to)));
-    node.emit(std::move(result));
-    return;
+    return node.emit(wrapped(*integers, to));
   }
   if (rounds(node, from, to)) return emit_rounded(node, *format, saturate && format->has_saturate);
   const ValueId x = node.input(0);
   if (to == TensorProto::BOOL && from != TensorProto::BOOL) {
     node.emit(add_scale(node, add_unary(node, x, {FunctionKind::kIsZero}), -1, 1));
   } else if (is_integer_type(to) && !is_integer_type(from)) {
-    node.emit(add_trunc(node, x));
+    // Run-times cut, but for integers of less than a byte, which some round to.
+    node.emit(is_below_byte(to) ? add_cut_or_rounded(node, x) : add_trunc(node, x));
   } else {
     node.emit(x);
   }

@@ -7,6 +7,7 @@
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/integer_types.h"
 #include "frontend/import/operators/operators.h"
 
 namespace bf_aot {
@@ -97,11 +98,14 @@ Bounded reciprocal(std::int64_t n) {
 
 // `before` and `after` are applied element by element, before and after the sum. `alone` is both of
 // them on a group of one element, which is what is left without any axes.
+// Integers that these make are cut towards zero.
 template <typename Before, typename After, typename Alone>
-void reduce(NodeImport& node, Before before, After after, Alone alone) {
+void reduce(NodeImport& node, Before before, After after, Alone alone,
+            bool makes_fractions = false) {
   const std::optional<Reduction> reduction = find_reduction(node);
   const ValueId x = node.input(0);
-  node.emit(reduction ? after(add_sums(node, before(x), *reduction)) : alone(x));
+  const ValueId y = reduction ? after(add_sums(node, before(x), *reduction)) : alone(x);
+  node.emit(makes_fractions && is_integer_type(node.output_type()) ? add_trunc(node, y) : y);
 }
 
 ValueId unchanged(ValueId x) {
@@ -112,11 +116,20 @@ void import_reduce_sum(NodeImport& node) {
   reduce(node, unchanged, unchanged, unchanged);
 }
 
+// Integers are cut towards zero; of sums that leave their type run-times make different numbers.
+void emit_of_sum(NodeImport& node, ValueId x, ValueId sum) {
+  if (!is_integer_type(node.output_type())) return node.emit(x);
+  const ValueId cut = add_trunc(node, x);
+  node.emit(node.fits_output_type(sum) ? cut : add_any_beyond(node, cut, sum, node.output_type()));
+}
+
 void import_reduce_mean(NodeImport& node) {
   const std::optional<Reduction> reduction = find_reduction(node);
-  ValueId x = node.input(0);
-  if (reduction) x = add_sums(node, x, *reduction, reciprocal(reduction->group));
-  node.emit(is_integer_type(node.output_type()) ? add_trunc(node, x) : x);
+  const ValueId x = node.input(0);
+  if (!reduction) return node.emit(x);
+  const ValueId mean = add_sums(node, x, *reduction, reciprocal(reduction->group));
+  const bool integers = is_integer_type(node.output_type());
+  emit_of_sum(node, mean, integers ? add_sums(node, x, *reduction) : mean);
 }
 
 void import_reduce_l1(NodeImport& node) {
@@ -126,13 +139,11 @@ void import_reduce_l1(NodeImport& node) {
 
 // A sum of squares is not negative, but its bounds may be: hence the Relu before the root.
 void import_reduce_l2(NodeImport& node) {
-  reduce(
-      node,
-      [&](ValueId x) {
-        return add_unary(node, x, {FunctionKind::kPower, 2});
-      },
-      [&](ValueId x) { return add_unary(node, add_relu(node, x), {FunctionKind::kSqrt}); },
-      [&](ValueId x) { return add_unary(node, x, {FunctionKind::kAbs}); });
+  const std::optional<Reduction> reduction = find_reduction(node);
+  const ValueId x = node.input(0);
+  if (!reduction) return node.emit(add_unary(node, x, {FunctionKind::kAbs}));
+  const ValueId sum = add_sums(node, add_unary(node, x, {FunctionKind::kPower, 2}), *reduction);
+  emit_of_sum(node, add_unary(node, add_relu(node, sum), {FunctionKind::kSqrt}), sum);
 }
 
 void import_reduce_sum_square(NodeImport& node) {
@@ -142,13 +153,19 @@ void import_reduce_sum_square(NodeImport& node) {
 
 void import_reduce_log_sum(NodeImport& node) {
   const auto log = [&](ValueId x) { return add_unary(node, x, {FunctionKind::kLog}); };
-  reduce(node, unchanged, log, log);
+  reduce(node, unchanged, log, log, true);
 }
 
+// Of integers some run-times cut each power of a difference from the largest element as well: they
+// make numbers from that element on.
 void import_reduce_log_sum_exp(NodeImport& node) {
-  reduce(
-      node, [&](ValueId x) { return add_unary(node, x, {FunctionKind::kExp}); },
-      [&](ValueId x) { return add_unary(node, x, {FunctionKind::kLog}); }, unchanged);
+  const std::optional<Reduction> reduction = find_reduction(node);
+  const ValueId x = node.input(0);
+  if (!reduction) return node.emit(x);
+  const ValueId powers = add_sums(node, add_unary(node, x, {FunctionKind::kExp}), *reduction);
+  const ValueId y = add_unary(node, powers, {FunctionKind::kLog});
+  if (!is_integer_type(node.output_type())) return node.emit(y);
+  node.emit(add_any_between(node, add_maxima(node, x, *reduction), add_trunc(node, y)));
 }
 
 void import_reduce_max(NodeImport& node) {

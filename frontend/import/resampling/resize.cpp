@@ -9,6 +9,7 @@
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/choices.h"
 #include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/integer_types.h"
 #include "frontend/import/operators/operators.h"
 #include "frontend/import/resampling/axis.h"
 
@@ -239,7 +240,8 @@ void emit_resampled(NodeImport& node, const Resampling& how,
           taps, strides, index, 0, 0, mpq_class(1),
           [&](std::int64_t from, const mpq_class& weight) { rows.add(from, to_bounded(weight)); });
   });
-  node.emit(std::move(rows).finish_sums(node.input(0), output));
+  const ValueId y = std::move(rows).finish_sums(node.input(0), output);
+  node.emit(is_integer_type(node.output_type()) ? add_cut_or_rounded(node, y) : y);
 }
 
 std::vector<ResampledAxis> unchanged_axes(const Shape& shape) {

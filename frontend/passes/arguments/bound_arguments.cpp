@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/algebra/reach.h"
 #include "frontend/functions/function_facts.h"
 #include "frontend/graph/graph.h"
-#include "frontend/passes/arguments/reach.h"
 #include "frontend/passes/passes.h"
 
 namespace bf_aot {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "frontend/algebra/affine_algebra.h"
+#include "frontend/algebra/reach.h"
 #include "frontend/functions/function_facts.h"
-#include "frontend/passes/arguments/reach.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite/rewrite.h"
 

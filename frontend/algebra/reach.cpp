@@ -1,4 +1,4 @@
-#include "frontend/passes/arguments/reach.h"
+#include "frontend/algebra/reach.h"
 
 #include <algorithm>
 #include <cmath>
@@ -162,7 +162,9 @@ Reach reach_of(const LogSoftmax&, const Reach&) {
   return {-kInf, 0};
 }
 
-Reach reach_of(const Node& node, const std::vector<Reach>& reaches) {
+}  // namespace
+
+Reach reach_of_node(const Node& node, const std::vector<Reach>& reaches) {
   const auto input = [&](std::size_t k) { return reaches[index_of(node.inputs[k])]; };
   return std::visit(
       [&](const auto& op) -> Reach {
@@ -181,11 +183,10 @@ Reach reach_of(const Node& node, const std::vector<Reach>& reaches) {
       node.op);
 }
 
-}  // namespace
-
 std::vector<Reach> reaches_of(const Graph& graph) {
   std::vector<Reach> reaches(graph.values.size());
-  for (const Node& node : graph.nodes) reaches[index_of(node.output)] = reach_of(node, reaches);
+  for (const Node& node : graph.nodes)
+    reaches[index_of(node.output)] = reach_of_node(node, reaches);
   return reaches;
 }
 
