@@ -126,7 +126,7 @@ struct ImportState {
   // numbers.
   std::string scores_before(ValueId id) const;
 
-  // What integers may be, by ValueId, of the values so far: see helpers/integer_types.h.
+  // Holds what the values so far may be, by ValueId, for helpers/integer_types.h.
   std::vector<Reach> reaches = {};
 
   // The operator that is being imported takes tensors without elements; others may not read one.

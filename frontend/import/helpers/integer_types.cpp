@@ -148,6 +148,15 @@ ValueId add_turns(NodeImport& node, ValueId x, ElementType type) {
   return add_unary(node, add_scale(node, x, per_turn, offset), {FunctionKind::kFloor});
 }
 
+// x times any number of a range, at most `most` in magnitude. Limits stand before and behind it,
+// since the error of a factor counts against all that is added up with it.
+ValueId add_part(NodeImport& node, ValueId x, const Bounded& factor, double most) {
+  Constant part = filled(node.shape_of(x), factor.value);
+  part.error.assign(part.data.size(), factor.error);
+  const ValueId y = add_scale(node, x, std::move(part), filled(node.shape_of(x), 0));
+  return add_clip(node, y, -most, most);
+}
+
 // Floats become integers of 32 and 64 bits as they are: what does not fit is undefined.
 bool is_undefined(const ImportState& state, const onnx::NodeProto& node, ElementType type) {
   if (node.op_type() != "Cast" && node.op_type() != "CastLike") return false;
@@ -205,17 +214,15 @@ bool holds(const Reach& outer, const Reach& inner) {
 
 ValueId add_any_beyond(NodeImport& node, ValueId x, ValueId tested, ElementType type) {
   const Reach reach = reach_of_type(type);
-  const Shape shape = node.shape_of(x);
   const ValueId above =
       add_unary(node, add_scale(node, tested, 1, -(reach.high + 0.5)), {FunctionKind::kStepAt});
   const ValueId below =
       add_unary(node, add_scale(node, tested, -1, reach.low - 0.5), {FunctionKind::kStepAt});
-  Constant any = filled(shape, 0);
-  any.error.assign(any.data.size(), reach.high - reach.low);
-  const ValueId change = add_scale(node, add_binary(node, Binary::Kind::kAdd, above, below),
-                                   std::move(any), filled(shape, 0));
+  const ValueId beyond = add_binary(node, Binary::Kind::kAdd, above, below);
+  const double width = reach.high - reach.low;
   const ValueId near = add_clip(node, x, reach.low, reach.high);
-  return add_clip(node, add_binary(node, Binary::Kind::kAdd, near, change), reach.low, reach.high);
+  const ValueId any = add_part(node, add_clip(node, beyond, 0, 1), {0, width}, width);
+  return add_clip(node, add_binary(node, Binary::Kind::kAdd, near, any), reach.low, reach.high);
 }
 
 ValueId add_wrapped(NodeImport& node, ValueId x, ElementType type) {
@@ -225,15 +232,6 @@ ValueId add_wrapped(NodeImport& node, ValueId x, ElementType type) {
   return add_clip(node, add_binary(node, Binary::Kind::kAdd, x, turned), reach.low, reach.high);
 }
 
-ValueId add_any_between(NodeImport& node, ValueId a, ValueId b) {
-  const Shape shape = node.shape_of(a);
-  Constant part = filled(shape, 0.5);
-  part.error.assign(part.data.size(), 0.5);
-  const ValueId change = add_scale(node, add_binary(node, Binary::Kind::kSub, b, a),
-                                   std::move(part), filled(shape, 0));
-  return add_binary(node, Binary::Kind::kAdd, a, change);
-}
-
 ValueId add_cut_or_rounded(NodeImport& node, ValueId x) {
   const ValueId cut = add_trunc(node, x);
   const ValueId above =
@@ -241,7 +239,8 @@ ValueId add_cut_or_rounded(NodeImport& node, ValueId x) {
   const ValueId below = add_unary(node, add_scale(node, add_clip(node, x, -INFINITY, 0), 1, -0.5),
                                   {FunctionKind::kCeil});
   const ValueId rounded = add_binary(node, Binary::Kind::kAdd, above, below);
-  return add_any_between(node, cut, rounded);
+  const ValueId step = add_clip(node, add_binary(node, Binary::Kind::kSub, rounded, cut), -1, 1);
+  return add_binary(node, Binary::Kind::kAdd, cut, add_part(node, step, {0.5, 0.5}, 1));
 }
 
 IntegerTensor wrapped(IntegerTensor integers, ElementType type) {

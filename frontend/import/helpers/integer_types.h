@@ -15,7 +15,7 @@ void keep_in_types(ImportState& state, const onnx::NodeProto& node, const Origin
 // The numbers of a type, rounded outward where they are no doubles.
 Reach reach_of_type(ElementType type);
 
-// What a value may be, for all inputs.
+// Returns what a value may be, for all inputs.
 Reach integer_reach(ImportState& state, ValueId id);
 
 bool holds(const Reach& outer, const Reach& inner);
@@ -25,9 +25,6 @@ ValueId add_any_beyond(NodeImport& node, ValueId x, ValueId tested, ElementType 
 
 // The bits of a whole number as a type of `bits` bits reads them: x - 2^b floor((x - least) / 2^b).
 ValueId add_wrapped(NodeImport& node, ValueId x, ElementType type);
-
-// Any number from a to b, element by element.
-ValueId add_any_between(NodeImport& node, ValueId a, ValueId b);
 
 // A whole number next to x: x cut towards zero or rounded to the nearest, ties anywhere, of which
 // run-times do the one or the other.

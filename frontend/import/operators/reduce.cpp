@@ -157,15 +157,20 @@ void import_reduce_log_sum(NodeImport& node) {
 }
 
 // Of integers some run-times cut each power of a difference from the largest element as well: they
-// make numbers from that element on.
+// make a number from that element on, at most ln(count) more.
 void import_reduce_log_sum_exp(NodeImport& node) {
   const std::optional<Reduction> reduction = find_reduction(node);
   const ValueId x = node.input(0);
   if (!reduction) return node.emit(x);
+  if (is_integer_type(node.output_type())) {
+    const double most = std::ceil(std::log(static_cast<double>(reduction->group)));
+    const ValueId largest = add_maxima(node, x, *reduction);
+    Constant rest = filled(node.shape_of(largest), most / 2);
+    rest.error.assign(rest.data.size(), most / 2);
+    return node.emit(add_scale(node, largest, filled(node.shape_of(largest), 1), std::move(rest)));
+  }
   const ValueId powers = add_sums(node, add_unary(node, x, {FunctionKind::kExp}), *reduction);
-  const ValueId y = add_unary(node, powers, {FunctionKind::kLog});
-  if (!is_integer_type(node.output_type())) return node.emit(y);
-  node.emit(add_any_between(node, add_maxima(node, x, *reduction), add_trunc(node, y)));
+  node.emit(add_unary(node, powers, {FunctionKind::kLog}));
 }
 
 void import_reduce_max(NodeImport& node) {
