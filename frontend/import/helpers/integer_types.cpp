@@ -232,15 +232,18 @@ ValueId add_wrapped(NodeImport& node, ValueId x, ElementType type) {
   return add_clip(node, add_binary(node, Binary::Kind::kAdd, x, turned), reach.low, reach.high);
 }
 
+// floor(x + t) for t of [0, 1/2] is x cut off or rounded, for x >= 0.
 ValueId add_cut_or_rounded(NodeImport& node, ValueId x) {
-  const ValueId cut = add_trunc(node, x);
-  const ValueId above =
-      add_unary(node, add_scale(node, add_relu(node, x), 1, 0.5), {FunctionKind::kFloor});
-  const ValueId below = add_unary(node, add_scale(node, add_clip(node, x, -INFINITY, 0), 1, -0.5),
-                                  {FunctionKind::kCeil});
-  const ValueId rounded = add_binary(node, Binary::Kind::kAdd, above, below);
-  const ValueId step = add_clip(node, add_binary(node, Binary::Kind::kSub, rounded, cut), -1, 1);
-  return add_binary(node, Binary::Kind::kAdd, cut, add_part(node, step, {0.5, 0.5}, 1));
+  const Shape shape = node.shape_of(x);
+  const auto moved = [&](ValueId part, double by) {
+    Constant offset = filled(shape, by);
+    offset.error.assign(offset.data.size(), std::abs(by));
+    return add_scale(node, part, filled(shape, 1), std::move(offset));
+  };
+  const ValueId above = add_unary(node, moved(add_relu(node, x), 0.25), {FunctionKind::kFloor});
+  const ValueId below =
+      add_unary(node, moved(add_clip(node, x, -INFINITY, 0), -0.25), {FunctionKind::kCeil});
+  return add_binary(node, Binary::Kind::kAdd, above, below);
 }
 
 IntegerTensor wrapped(IntegerTensor integers, ElementType type) {
