@@ -125,9 +125,12 @@ void catch_up(ImportState& state) {
     const std::size_t i = state.reaches.size();
     const int maker = state.makers[i];
     const bool integer = is_integer_type(state.types[i]);
+    const bool one_hot = std::ranges::any_of(
+        state.token_ids, [&](const auto& each) { return index_of(each.second.one_hot) == i; });
     state.reaches.push_back(
         maker >= 0
             ? reach_at_import(graph, graph.nodes[static_cast<std::size_t>(maker)], state.reaches)
+        : one_hot ? Reach{0, 1}
         : integer ? reach_of_type(state.types[i])
                   : Reach{});
   }
@@ -167,6 +170,20 @@ bool is_undefined(const ImportState& state, const onnx::NodeProto& node, Element
   return from_real && (bits_of(type) == 64 || type == TensorProto::INT32);
 }
 
+// True of token ids that all fit into the type: they stay ids, which Gather reads.
+bool are_fitting_ids(const ImportState& state, ValueId id, const Reach& of_type) {
+  if (state.token_ids.empty()) return false;
+  std::vector<std::int64_t> element;
+  const auto found = state.token_ids.find(state.moved_from(id, element));
+  if (found == state.token_ids.end()) return false;
+  return std::ranges::all_of(found->second.sets, [&](const std::vector<std::int64_t>& set) {
+    return std::ranges::all_of(set, [&](std::int64_t each) {
+      const auto x = static_cast<double>(each);
+      return holds(of_type, {x, x});
+    });
+  });
+}
+
 void keep_in_type(ImportState& state, const onnx::NodeProto& node, const std::string& name,
                   const Origin& origin) {
   const auto found = state.symbols.find(name);
@@ -178,6 +195,7 @@ void keep_in_type(ImportState& state, const onnx::NodeProto& node, const std::st
   catch_up(state);
   Reach& reach = state.reaches[index_of(*id)];
   const Reach of_type = reach_of_type(type);
+  if (are_fitting_ids(state, *id, of_type)) return;
   const Beyond kind = beyond(node);
   if (type == TensorProto::BOOL || kind == Beyond::kNever || holds(of_type, reach) ||
       is_undefined(state, node, type)) {
