@@ -37,17 +37,24 @@ int run(const std::string& model, const std::string& property, const std::string
   return 1;
 }
 
+// An answer that nobody gets is none.
+int with_output(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::perror("bf-check: standard output");
+  return 1;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   const std::string first = count > 1 ? words[1] : "";
   if (count == 2 && (first == "--help" || first == "-h")) {
     std::fputs(kHelp, stdout);
-    return 0;
+    return with_output(0);
   }
   if (count != 4) {
     std::fputs(kHelp, stderr);
     return 2;
   }
-  return run(first, words[2], words[3]);
+  return with_output(run(first, words[2], words[3]));
 }

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <functional>
 #include <new>
 #include <utility>
@@ -24,25 +21,15 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 
-[[noreturn]] void fail_to_write(const std::filesystem::path& path) {
-  fail("BF3102", printable(path.string()), fmt::format("cannot write: {}", std::strerror(errno)),
-       "check the permissions and the free space");
-}
-
 // Writes a file by make(write), whole or not at all; not where make() has no certificate.
 template <class Make>
 ProofReport write_whole(const std::filesystem::path& path, const Make& make) {
   const system::Stopwatch stopwatch;
-  const std::string name = path.filename().string();
-  system::Staging staging(path.has_parent_path() ? path.parent_path() : ".");
-  std::ofstream stream(staging.folder() / name, std::ios::binary | std::ios::trunc);
+  system::OutputFile file(path);
   ProofReport report;
   bf_check::throw_without_memory();
   try {
-    const ProofTotals totals = make([&](const std::string& bytes) {
-      stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-      if (!stream) fail_to_write(path);
-    });
+    const ProofTotals totals = make([&](const std::string& bytes) { file.write(bytes); });
     report = {totals.bytes, totals.leaves, 0, {}};
   } catch (const NoCertificate& why) {
     report.missing = why.what();
@@ -51,11 +38,7 @@ ProofReport write_whole(const std::filesystem::path& path, const Make& make) {
   } catch (const std::bad_alloc&) {
     report.missing = "out of memory";
   }
-  if (report.missing.empty()) {
-    stream.close();
-    if (!stream) fail_to_write(path);
-    staging.publish({name});
-  }
+  if (report.missing.empty()) file.publish();
   report.seconds = stopwatch.seconds();
   return report;
 }

@@ -34,12 +34,13 @@ std::string errors_json(std::span<const Diagnostic> diagnostics) {
 }
 
 void print_errors(std::span<const Diagnostic> diagnostics) {
-  if (as_json) fmt::print("{}\n", errors_json(diagnostics));
+  // A broken stream must not hide the error: nothing is thrown.
+  if (as_json) std::fputs((errors_json(diagnostics) + "\n").c_str(), stdout);
   const Style red(Style::kError, Stream::kErrors);
   for (const Diagnostic& diagnostic : diagnostics) {
     const std::string text = with_documents(to_string(diagnostic));
     const std::size_t head = text.find(':') + 1;
-    fmt::print(stderr, "{}{}", red(text.substr(0, head)), text.substr(head));
+    std::fputs((red(text.substr(0, head)) + text.substr(head)).c_str(), stderr);
   }
 }
 

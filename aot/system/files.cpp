@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fstream>
@@ -56,6 +57,113 @@ void remove_stale(const fs::path& destination) {
   }
 }
 
+// The standard stream that goes to this file; -1: none.
+int stream_of(const struct stat& status) {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat other = {};
+    if (fstat(stream, &other) == 0 && other.st_dev == status.st_dev &&
+        other.st_ino == status.st_ino)
+      return stream;
+  }
+  return -1;
+}
+
+[[noreturn]] void fail_to_write(const fs::path& path, const std::string& why) {
+  fail("BF3102", path.string(), "cannot write: " + why,
+       "check what it is, its permissions and the free space");
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+// A redirected stream goes on where it is: opened anew it would overwrite what was printed.
+int open_in_place(const fs::path& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) == 0)
+    if (const int stream = stream_of(status); stream >= 0) return dup(stream);
+  return open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+void write_all(int to, const char* bytes, std::size_t count, const fs::path& path) {
+  while (count > 0) {
+    const ssize_t written = ::write(to, bytes, count);
+    if (written < 0 && errno != EINTR) fail_to_write(path, std::strerror(errno));
+    throw_if_interrupted();
+    if (written < 0) continue;
+    bytes += written;
+    count -= static_cast<std::size_t>(written);
+  }
+}
+
+// Writes the bytes of a regular file to what is there at `path`.
+void copy_in_place(const fs::path& from, const fs::path& path) {
+  constexpr std::size_t kBlock = std::size_t{1} << 18;
+  std::fflush(stdout);
+  const Descriptor to(open_in_place(path));
+  if (to.number() < 0) throw_if_interrupted();
+  if (to.number() < 0) fail_to_write(path, std::strerror(errno));
+  std::ifstream stream(from, std::ios::binary);
+  std::string block(kBlock, '\0');
+  while (stream) {
+    stream.read(block.data(), static_cast<std::streamsize>(kBlock));
+    write_all(to.number(), block.data(), static_cast<std::size_t>(stream.gcount()), path);
+  }
+  if (!stream.eof()) fail_to_write(path, "its bytes cannot be read again");
+}
+
+}  // namespace
+
+fs::path behind_links(fs::path path) {
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  for (int link = 0; link < kMostLinks && fs::is_symlink(path, error); ++link) {
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) break;
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  return path;
+}
+
+bool is_written_in_place(const fs::path& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) return false;
+  if (S_ISDIR(status.st_mode))
+    fail("BF3103", path.string(), "a folder is in the way of an output file",
+         "remove it or choose another name with -o");
+  if (S_ISSOCK(status.st_mode)) fail_to_write(path, "it is a socket");
+  if (S_ISBLK(status.st_mode)) fail_to_write(path, "it is a block device");
+  if (!S_ISREG(status.st_mode)) return true;
+  if (access(path.c_str(), W_OK) != 0) fail_to_write(path, std::strerror(errno));
+  return stream_of(status) >= 0;
+}
+
+namespace {
+
+// Gives a whole file its place.
+void place(const fs::path& from, const fs::path& path) {
+  if (is_written_in_place(path)) return copy_in_place(from, path);
+  const fs::path to = behind_links(path);
+  struct stat old = {};
+  if (stat(to.c_str(), &old) == 0) chmod(from.c_str(), old.st_mode & 07777);
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error == std::errc::cross_device_link)
+    fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+  if (error) fail_to_write(path, error.message());
+}
+
 }  // namespace
 
 Staging::Staging(fs::path destination) : destination_(std::move(destination)) {
@@ -87,19 +195,14 @@ void Staging::write(const std::string& name, std::string_view bytes) const {
 }
 
 void Staging::publish(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    std::error_code error;
-    if (fs::is_directory(destination_ / name, error))
-      fail("BF3103", (destination_ / name).string(), "a folder is in the way of an output file",
-           "remove it or choose another name with -o");
-  }
+  bool waits = false;  // for who reads a pipe
+  for (const std::string& name : names) waits = is_written_in_place(destination_ / name) || waits;
   throw_if_interrupted();
-  const SignalBlock block;
+  std::optional<SignalBlock> block;
+  if (!waits) block.emplace();
   for (const std::string& name : names) {
     make_folder(fs::absolute(destination_ / name).parent_path());
-    std::error_code error;
-    fs::rename(folder_ / name, destination_ / name, error);
-    if (error) fail("BF3102", (destination_ / name).string(), "cannot write: " + error.message());
+    place(folder_ / name, destination_ / name);
   }
 }
 
@@ -111,11 +214,35 @@ void Staging::publish_folder(const std::string& name) {
     fail("BF3102", (destination_ / name).string(), "cannot write: " + error.message());
 }
 
+OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
+  in_place_ = is_written_in_place(path_);
+  const fs::path file = behind_links(path_);
+  const fs::path folder = file.parent_path().empty() ? fs::path(".") : file.parent_path();
+  name_ = file.filename().string();
+  if (name_.empty()) fail("BF3101", path_.string(), "this names no file");
+  staging_.emplace(in_place_ ? fs::temp_directory_path() : folder);
+  if (in_place_) name_ = "output";
+  stream_.open(staging_->folder() / name_, std::ios::binary | std::ios::trunc);
+  if (!stream_) fail_to_write(path_, std::strerror(errno));
+}
+
+void OutputFile::write(std::string_view bytes) {
+  throw_if_interrupted();
+  stream_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!stream_) fail_to_write(path_, std::strerror(errno));
+}
+
+void OutputFile::publish() {
+  stream_.close();
+  if (!stream_) fail_to_write(path_, std::strerror(errno));
+  if (in_place_) return copy_in_place(staging_->folder() / name_, path_);
+  staging_->publish({name_});
+}
+
 void publish_file(const fs::path& path, std::string_view bytes) {
-  const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
-  Staging staging(folder);
-  staging.write(path.filename().string(), bytes);
-  staging.publish({path.filename().string()});
+  OutputFile file(path);
+  file.write(bytes);
+  file.publish();
 }
 
 void write_file(const fs::path& path, std::string_view bytes) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,10 +40,38 @@ class Staging {
   int lock_ = -1;  // the open folder, whose lock says that it is in use
 };
 
-// Writes a file. Throws: BF3102.
+// A file that a user asked for, made piece by piece: it appears whole or not at all. A device, a
+// pipe or a redirected stream is written where it is, when all is there; a symbolic link stays, and
+// its file is replaced. Nothing appears without publish().
+class OutputFile {
+ public:
+  // Throws: BF3101 to BF3103 nothing can be written there.
+  explicit OutputFile(std::filesystem::path path);
+
+  // Throws: BF3102.
+  void write(std::string_view bytes);
+  // Throws: BF3102, BF3103.
+  void publish();
+
+ private:
+  std::filesystem::path path_;
+  bool in_place_ = false;
+  std::optional<Staging> staging_;
+  std::string name_;  // in its folder
+  std::ofstream stream_;
+};
+
+// Writes a file of a folder that is the program's own. Throws: BF3102.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-// Writes a file that appears whole or not at all. Throws: BF3101 to BF3103.
+// The file that a path names, behind symbolic links.
+std::filesystem::path behind_links(std::filesystem::path path);
+
+// Whether an output is written where it is, so that what is written stays: a device, a pipe, a
+// redirected stream. Throws: BF3102, BF3103 nothing can be written there.
+bool is_written_in_place(const std::filesystem::path& path);
+
+// Writes an OutputFile at once. Throws: BF3101 to BF3103.
 void publish_file(const std::filesystem::path& path, std::string_view bytes);
 
 // Makes a folder and its parents. Throws: BF3101.

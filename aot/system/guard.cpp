@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <typeinfo>
 #include <vector>
 
@@ -48,18 +51,32 @@ std::string what_was_thrown() {
                                                             : what_was_thrown());
 }
 
+// What was printed is there, or the program failed, whatever it found.
+int with_output(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  fail("BF3102", "standard output", fmt::format("cannot write: {}", std::strerror(errno)),
+       "check the free space, and who reads it");
+}
+
 }  // namespace
 
 int guarded(const std::function<int()>& command) {
   exit_on_failed_checks(kInternalError, print_at_once);
   std::set_terminate(on_terminate);
   try {
-    return command();
+    return with_output(command());
   } catch (const CompileError& error) {
     explain(error);
     return 1;
   } catch (const Interrupted& interrupted) {
     return 128 + interrupted.signal;
+  } catch (const std::system_error& error) {
+    // fmt throws where a stream is broken.
+    if (std::ferror(stdout) == 0 && std::ferror(stderr) == 0)
+      end_by_internal_error(what_was_thrown());
+    std::fprintf(stderr, "error BF3102: standard output: cannot write: %s\n",
+                 error.code().message().c_str());
+    return 1;
   } catch (const std::bad_alloc&) {
     print_errors(std::vector<Diagnostic>{{"BF3000", "", "not enough memory", ""}});
     return 1;

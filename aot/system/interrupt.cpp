@@ -32,8 +32,8 @@ void on_signal(int signal) {
   if (child_group > 0) kill(-child_group, SIGTERM);
   const char* const text = deadline_text;
   if (cleanups == 0 && signal == SIGALRM && text != nullptr) {
-    [[maybe_unused]] const ssize_t written = write(1, text, std::strlen(text));
-    _exit(deadline_code);
+    const std::size_t size = std::strlen(text);
+    _exit(write(1, text, size) == static_cast<ssize_t>(size) ? deadline_code : 1);
   }
   if (cleanups == 0) _exit(128 + signal);
   caught_signal = signal;

@@ -148,7 +148,7 @@ void inspect(const InspectArguments& arguments, const CommandLine& app) {
   const auto lowered =
       build::run_planner(front, build::symbol_prefix(arguments.model.model, options), options);
   const Plan& made = lowered->plan();
-  if (!arguments.dot_file.empty()) system::write_file(arguments.dot_file, dot(front.graph, made));
+  if (!arguments.dot_file.empty()) system::publish_file(arguments.dot_file, dot(front.graph, made));
   if (!arguments.report.empty()) write_report(arguments.report, made, options, app, {});
   if (arguments.plan_json) fmt::print("{}\n", to_json(made).dump(2));
   if (arguments.schedules)

@@ -197,7 +197,7 @@ int invariant_command(const Call& call) {
                                                          state, request, settings, calls);
   system::throw_if_interrupted();
   if (found.found && !arguments.obligation.empty())
-    system::write_file(arguments.obligation, decide::obligation_text(found.box, state, outputs));
+    system::publish_file(arguments.obligation, decide::obligation_text(found.box, state, outputs));
   if (arguments.json)
     fmt::print("{}\n", to_json(arguments, found).dump());
   else

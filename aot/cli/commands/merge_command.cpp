@@ -153,7 +153,7 @@ int merge_command(const Call& call) {
     parts.push_back({printable(file), decide::read_tree_file(file)});
   const Merged merged = merge(parts);
   if (merged.witness && !counterexample.empty())
-    system::write_file(counterexample, competition_text(*merged.witness));
+    system::publish_file(counterexample, competition_text(*merged.witness));
   std::optional<prove::ProofReport> proven;
   if (!proof_file.empty()) proven = write_proof(merged, parts[0], proof_parts, proof_file);
   print(merged, parts.size(), json, proven ? &*proven : nullptr);

@@ -199,7 +199,7 @@ int write_profile(const ProfileArguments& arguments) {
   if (arguments.output.empty())
     fmt::print("{}", text);
   else
-    system::write_file(arguments.output, text);
+    system::publish_file(arguments.output, text);
   if (arguments.all) {
     Share total;
     for (const apps::Observation& seen : observations) total += report(seen, profile, true);

@@ -95,7 +95,7 @@ void write_report(const std::filesystem::path& path, const Plan& plan,
   findings.version = BF_VERSION_STRING;
   findings.options = option_list(app);
   artifacts::add_samples(plan, boxes_of(options), findings);
-  system::write_file(path, artifacts::page(plan, findings));
+  system::publish_file(path, artifacts::page(plan, findings));
 }
 
 }  // namespace bf_aot::cli

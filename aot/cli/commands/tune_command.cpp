@@ -170,8 +170,8 @@ class Session {
     std::vector<apps::TuningCurve> curves;
     for (const Row& row : rows_) curves.push_back({row.key, row.outcome.curve});
     fs::path drawing = arguments_.curve;
-    system::write_file(arguments_.curve, apps::curve_table(curves));
-    system::write_file(drawing.replace_extension(".svg"), apps::curve_drawing(curves));
+    system::publish_file(arguments_.curve, apps::curve_table(curves));
+    system::publish_file(drawing.replace_extension(".svg"), apps::curve_drawing(curves));
   }
 
  private:

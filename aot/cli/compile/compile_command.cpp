@@ -383,13 +383,13 @@ int compile_command(const Call& call) {
     print_summary(output.parent_path(), verifier, staged, arguments.limits);
   }
   if (!arguments.sbom.empty())
-    system::write_file(
+    system::publish_file(
         arguments.sbom,
         artifacts::sbom_text(verifier.plan(),
                              bill_of(arguments, made_as, std::move(runtime), staged.names)));
   if (!arguments.trace.empty())
-    system::write_file(arguments.trace,
-                       artifacts::trace_text(made.front, log, *verifier.lowered, lines));
+    system::publish_file(arguments.trace,
+                         artifacts::trace_text(made.front, log, *verifier.lowered, lines));
   if (!arguments.report.empty()) {
     const fs::path folder =
         arguments.output.empty() ? fs::path(arguments.project) : output.parent_path();

@@ -18,6 +18,13 @@ void write_gate(const GateFiles& files, const artifacts::Gate& gate) {
   if (!files.sarif.empty()) system::publish_file(files.sarif, artifacts::sarif_text(gate));
 }
 
+void write_provisional_gate(const GateFiles& files, const artifacts::Gate& gate) {
+  GateFiles replaced = files;
+  for (std::string* const file : {&replaced.junit, &replaced.sarif})
+    if (!file->empty() && system::is_written_in_place(*file)) file->clear();
+  write_gate(replaced, gate);
+}
+
 int with_gate(const GateFiles& files, artifacts::Gate gate, const std::function<int()>& body) {
   try {
     return body();

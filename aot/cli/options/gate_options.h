@@ -22,6 +22,9 @@ void add_gate_options(CommandLine& app, GateFiles& files, const std::string& tes
 // Writes the files. Throws: BF3101 to BF3103.
 void write_gate(const GateFiles& files, const artifacts::Gate& gate);
 
+// Writes what stands in the files until there is an answer, where that can replace it.
+void write_provisional_gate(const GateFiles& files, const artifacts::Gate& gate);
+
 // Runs the body. What it throws because of the user's input goes into the files, too: the one case
 // of `gate` gets it as its error.
 int with_gate(const GateFiles& files, artifacts::Gate gate, const std::function<int()>& body);

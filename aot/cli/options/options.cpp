@@ -11,6 +11,7 @@
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/config_file.h"
 #include "aot/cli/options/help.h"
+#include "aot/cli/options/output_files.h"
 #include "aot/cli/options/values.h"
 #include "aot/input/json/tokens.h"
 #include "aot/input/json_io.h"
@@ -283,6 +284,7 @@ std::optional<int> parse(CommandLine& app, const Call& call) {
     if (quiet || verbose)
       system::set_verbosity(quiet ? system::Verbosity::kQuiet : system::Verbosity::kVerbose);
     apply_config(app);
+    expect_apart(app);
     return std::nullopt;
   } catch (const UsageError& error) {
     const std::string meant = suggestion(app, call);

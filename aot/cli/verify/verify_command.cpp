@@ -102,7 +102,7 @@ int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
   const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &timeout);
   system::set_deadline(0, "", 0);
   if (outcome.witness && !arguments.counterexample.empty())
-    system::write_file(arguments.counterexample, competition_text(*outcome.witness));
+    system::publish_file(arguments.counterexample, competition_text(*outcome.witness));
   const bool is_part = keeper != nullptr && keeper->is_part() && !outcome.witness;
   std::optional<prove::ProofReport> proven;
   if (proof && is_part && keeper->is_closed()) {
@@ -145,7 +145,7 @@ int verify_command(const Call& call) {
   timeout.emplace(*kept);
   // A deadline ends the program at once: until there is an answer the files have that of a timeout.
   const artifacts::Gate late_gate = gate_of(arguments, decide::Answer::kTimeout, arguments.timeout);
-  if (arguments.timeout > 0) write_gate(arguments.gate, late_gate);
+  if (arguments.timeout > 0) write_provisional_gate(arguments.gate, late_gate);
   if (arguments.timeout > 0) system::set_deadline(arguments.timeout, timeout->text(), late);
   try {
     return with_gate(arguments.gate, late_gate, [&] { return run(arguments, *timeout); });

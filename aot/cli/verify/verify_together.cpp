@@ -20,7 +20,7 @@ int run_together(VerifyArguments& arguments, decide::TreeCompany& company) {
   if (outcome.answer == decide::Answer::kUnknown && until_timeout)
     outcome.answer = decide::Answer::kTimeout;
   if (outcome.witness && !arguments.counterexample.empty())
-    system::write_file(arguments.counterexample, competition_text(*outcome.witness));
+    system::publish_file(arguments.counterexample, competition_text(*outcome.witness));
   write_gate(arguments.gate, gate_of(arguments, outcome.answer, outcome.seconds));
   print(arguments, property, outcome);
   return 0;

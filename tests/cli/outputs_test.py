@@ -1,0 +1,120 @@
+"""Files that are written: devices and pipes in place, never an input, and errors of writing are exit codes."""
+
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from harness import BF_AOT, BOX, MODELS, TINY, Case  # noqa: E402
+
+HOLDS = MODELS / "properties" / "tiny_holds.vnnlib"
+VIOLATED = MODELS / "properties" / "tiny_violated.vnnlib"
+FILES = ("--proof", "--junit", "--sarif", "--counterexample")
+
+
+class Special(Case):
+    def test_pipe(self):
+        pipe = self.work / "pipe"
+        for option in FILES:
+            pipe.unlink(missing_ok=True)
+            os.mkfifo(pipe)
+            with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+                self.run_tool("verify", TINY, VIOLATED, option, pipe, "--timeout", "60", code=3)
+                whole = reader.communicate(timeout=60)[0]
+            self.assertTrue(stat.S_ISFIFO(pipe.lstat().st_mode))
+            self.run_tool("verify", TINY, VIOLATED, option, "file", code=3)
+            self.assertEqual(len(whole) > 60, len((self.work / "file").read_bytes()) > 60, option)
+            self.assertEqual(self.names(), ["file", "pipe"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "root alone makes devices")
+    def test_device(self):
+        try:
+            os.mknod(self.work / "null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+            os.mknod(self.work / "full", stat.S_IFCHR | 0o666, os.makedev(1, 7))
+        except PermissionError:
+            self.skipTest("no devices here")
+        for option in FILES:
+            self.run_tool("verify", TINY, VIOLATED, option, "null", code=3)
+            _, errors = self.run_tool("verify", TINY, VIOLATED, option, "full", code=1)
+            self.assertIn("error BF3102: full: cannot write: No space left", errors)
+        self.run_tool("verify", TINY, HOLDS, *sum(((option, "null") for option in FILES), ()))
+        for name in ("null", "full"):
+            self.assertTrue(stat.S_ISCHR((self.work / name).lstat().st_mode))
+
+    def test_standard_output(self):
+        with open(self.work / "all", "wb") as file:
+            subprocess.run([BF_AOT, "verify", TINY, HOLDS, "--junit", "/dev/stdout"], check=True, stdout=file,
+                           env=self.environment)
+        text = (self.work / "all").read_text()
+        self.assertLess(text.index("<testsuite"), text.index("\nverified\n"))
+
+    def test_link(self):
+        (self.work / "far").mkdir()
+        (self.work / "link").symlink_to("far/report.xml")
+        for _ in range(2):
+            self.run_tool("verify", TINY, HOLDS, "--junit", "link")
+            self.assertTrue((self.work / "link").is_symlink())
+            self.assertIn("testsuite", (self.work / "far" / "report.xml").read_text())
+
+
+class Apart(Case):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(TINY, self.work / "m.onnx")
+        shutil.copy(HOLDS, self.work / "p.vnnlib")
+        os.link(self.work / "m.onnx", self.work / "hard")
+        (self.work / "soft").symlink_to("p.vnnlib")
+
+    def test_inputs(self):
+        for option in (*FILES, "--checkpoint"):
+            for name in ("m.onnx", "p.vnnlib", "hard", "soft", "./p.vnnlib"):
+                self.assert_refused("BF3111", "verify", "m.onnx", "p.vnnlib", option, name, says=[option, "read as"])
+        box = self.write("b.json", BOX)
+        self.write("v.json", {"C": [[1, 0]]})
+        self.assert_refused("BF3111", "m.onnx", "-o", "v.cpp", "--spec", "v.json", says=["v.json", "--spec"])
+        for option in ("--trace", "--sbom", "--report"):
+            self.assert_refused("BF3111", "m.onnx", "-o", "v.cpp", option, "m.onnx", says=[option, "MODEL"])
+        self.assert_refused("BF3111", "inspect", "m.onnx", "--dot", "hard", says=["--dot"])
+        self.run_tool("run", "m.onnx", "--box", box)
+
+    def test_outputs(self):
+        for first, second in (("a", "a"), ("a", "./a"), ("a", str(self.work / "a"))):
+            self.assert_refused("BF3111", "verify", "m.onnx", "p.vnnlib", "--junit", first, "--sarif", second,
+                                says=["--junit", "--sarif"])
+        self.assert_refused("BF3111", "m.onnx", "-o", "v.cpp", "--trace", "v.json", says=["--trace"])
+
+
+class Broken(Case):
+    """Standard output that cannot be written is an error, whatever the answer."""
+
+    def fails(self, program, *arguments):
+        with open("/dev/full", "wb") as full:
+            process = subprocess.run([program, *map(str, arguments)], stdout=full, stderr=subprocess.PIPE,
+                                     cwd=self.work, env=self.environment, text=True, check=False, timeout=300)
+        self.assertEqual(process.returncode, 1, process.stderr)
+        self.assertIn("standard output", process.stderr)
+        self.assertIn("No space left", process.stderr)
+
+    def test_commands(self):
+        box = self.write("b.json", BOX)
+        for arguments in (("--help",), ("--version",), (), ("help", "verify"), ("completion", "bash"),
+                          ("verify", TINY, HOLDS), ("verify", TINY, VIOLATED, "--json"),
+                          ("verify", TINY, HOLDS, "--vnncomp"), ("run", TINY, "--box", box),
+                          ("run", TINY, "--box", box, "--json"), ("inspect", TINY), ("supports", "--onnx-operators"), ("doctor",),
+                          (TINY, "-o", "v.cpp", "--no-library")):
+            with self.subTest(arguments=arguments):
+                self.fails(BF_AOT, *arguments)
+
+    def test_checker(self):
+        checker = pathlib.Path(os.environ.get("BF_CHECK", pathlib.Path(BF_AOT).with_name("bf-check")))
+        self.run_tool("verify", TINY, HOLDS, "--proof", "c")
+        self.fails(checker, TINY, HOLDS, self.work / "c")
+        self.fails(checker, "--help")
+
+
+if __name__ == "__main__":
+    unittest.main()
