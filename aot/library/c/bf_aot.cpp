@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <new>
 #include <optional>
@@ -169,7 +170,17 @@ api::VerifyOptions verify_options(const bf_aot_options* options) {
   return made;
 }
 
+// The numbers of an array of rows. A product that leaves size_t is no array's size.
+std::size_t numbers_of(std::size_t rows, std::size_t of_each, const char* name) {
+  if (of_each > 0 && rows > std::numeric_limits<std::ptrdiff_t>::max() / sizeof(double) / of_each)
+    api::refuse("BF3503", name,
+                fmt::format("{} of {} numbers are more than memory holds", rows, of_each));
+  return rows * of_each;
+}
+
 const std::vector<api::Tensor>& tensors_of(const bf_aot_model* model, bf_aot_side side) {
+  static const std::vector<api::Tensor> none;
+  if (model == nullptr) return none;
   return side == BF_AOT_INPUTS ? model->model.inputs() : model->model.outputs();
 }
 
@@ -186,7 +197,7 @@ bf_aot_error* bounds_of(const bf_aot_verifier* verifier, const double* lower, co
     need(upper, "upper");
     need(out_lower, "out_lower");
     need(out_upper, "out_upper");
-    const std::size_t numbers = boxes * verifier->verifier.input_count();
+    const std::size_t numbers = numbers_of(boxes, verifier->verifier.input_count(), "boxes");
     const std::span<const double> low(lower, numbers), high(upper, numbers);
     api::Call call;
     call.timeout_seconds = verifier->timeout_seconds;
@@ -214,23 +225,23 @@ const char* bf_aot_sources() {
 }
 
 const char* bf_aot_error_code(const bf_aot_error* error) {
-  return error->error.code.c_str();
+  return error == nullptr ? "" : error->error.code.c_str();
 }
 
 const char* bf_aot_error_place(const bf_aot_error* error) {
-  return error->error.where.c_str();
+  return error == nullptr ? "" : error->error.where.c_str();
 }
 
 const char* bf_aot_error_message(const bf_aot_error* error) {
-  return error->error.message.c_str();
+  return error == nullptr ? "" : error->error.message.c_str();
 }
 
 const char* bf_aot_error_hint(const bf_aot_error* error) {
-  return error->error.hint.c_str();
+  return error == nullptr ? "" : error->error.hint.c_str();
 }
 
 const char* bf_aot_error_text(const bf_aot_error* error) {
-  return error->text.c_str();
+  return error == nullptr ? "" : error->text.c_str();
 }
 
 void bf_aot_error_free(bf_aot_error* error) {
@@ -288,6 +299,7 @@ void bf_aot_model_free(bf_aot_model* model) {
 }
 
 size_t bf_aot_model_elements(const bf_aot_model* model, bf_aot_side side) {
+  if (model == nullptr) return 0;
   return side == BF_AOT_INPUTS ? model->model.input_count() : model->model.output_count();
 }
 
@@ -305,13 +317,14 @@ size_t bf_aot_model_tensor_shape(const bf_aot_model* model, bf_aot_side side, si
   const api::Tensor* const found = tensor_of(model, side, tensor);
   if (found == nullptr) return 0;
   const std::size_t rank = found->shape.size();
+  if (extents == nullptr) room = 0;
   for (std::size_t i = 0; i < std::min(rank, room); ++i)
     extents[i] = static_cast<std::size_t>(found->shape[i]);
   return rank;
 }
 
 const char* bf_aot_model_sha256(const bf_aot_model* model) {
-  return model->model.sha256().c_str();
+  return model == nullptr ? "" : model->model.sha256().c_str();
 }
 
 bf_aot_error* bf_aot_verifier_make(const bf_aot_model* model, const bf_aot_options* options,
@@ -328,7 +341,8 @@ bf_aot_error* bf_aot_verifier_make(const bf_aot_model* model, const bf_aot_optio
     api::Specification specification;
     if (count > 0) {
       need(rows, "rows");
-      specification.rows.assign(rows, rows + count * model->model.output_count());
+      const std::size_t numbers = numbers_of(count, model->model.output_count(), "count");
+      specification.rows.assign(rows, rows + numbers);
       if (offsets != nullptr) specification.offsets.assign(offsets, offsets + count);
     }
     *verifier =
@@ -400,6 +414,7 @@ void bf_aot_result_free(bf_aot_result* result) {
 }
 
 bf_aot_verdict bf_aot_result_verdict(const bf_aot_result* result) {
+  if (result == nullptr) return BF_AOT_UNKNOWN;
   switch (result->result.verdict) {
     case api::Verdict::kVerified:
       return BF_AOT_VERIFIED;
@@ -412,20 +427,23 @@ bf_aot_verdict bf_aot_result_verdict(const bf_aot_result* result) {
 }
 
 double bf_aot_result_seconds(const bf_aot_result* result) {
-  return result->result.seconds;
+  return result == nullptr ? 0 : result->result.seconds;
 }
 
 const double* bf_aot_result_input(const bf_aot_result* result) {
+  if (result == nullptr) return nullptr;
   const auto& found = result->result.counterexample;
   return found ? found->input.data() : nullptr;
 }
 
 const double* bf_aot_result_output(const bf_aot_result* result) {
+  if (result == nullptr) return nullptr;
   const auto& found = result->result.counterexample;
   return found ? found->output.data() : nullptr;
 }
 
 const char* bf_aot_result_exact(const bf_aot_result* result, size_t input) {
+  if (result == nullptr) return nullptr;
   const auto& found = result->result.counterexample;
   return found && input < found->exact_input.size() ? found->exact_input[input].c_str() : nullptr;
 }
@@ -449,7 +467,8 @@ bf_aot_error* bf_aot_certify(const bf_aot_model* model, const bf_aot_options* op
       made.decide_seconds = *seconds;
     }
     made.bounds.more = values.rest();
-    const std::size_t numbers = samples * model->model.input_count();
+    const std::size_t numbers = numbers_of(samples, model->model.input_count(), "samples");
+    numbers_of(samples, 1, "samples");
     const api::SampleBoxes boxes = {{points, numbers}, {lower, numbers}, {upper, numbers}};
     const api::Certifier certifier = taken(api::Certifier::make(model->model, made));
     const std::vector<api::CertifiedSample> all =

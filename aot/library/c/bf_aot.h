@@ -13,7 +13,9 @@
  * object that it was asked of; they are UTF-8.
  *
  * A call that can fail returns NULL, or an error, which the caller frees. Results are written where
- * there is no error alone. */
+ * there is no error alone. NULL in place of an object or an array that is needed is an error, and
+ * so are sizes whose product is more than memory holds. What is asked of NULL is empty: "" of an
+ * error and of a digest, 0, BF_AOT_UNKNOWN, or NULL. */
 
 /** The version of this header. The library's own is bf_aot_version(). BF_AOT_VERSION_NUMBER is
  * 10000 times the first part, 100 times the second, and the third. */

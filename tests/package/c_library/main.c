@@ -153,6 +153,38 @@ static void compile(const char* models, const char* folder) {
   bf_aot_model_free(model);
 }
 
+/* What is asked of NULL is empty, and no product of sizes wraps. */
+static void nothing(const char* models) {
+  const size_t huge = ((size_t)-1) / 64 + 1;
+  bf_aot_model* model = NULL;
+  bf_aot_verifier* verifier = NULL;
+  double x[SIDE] = {0};
+  float f[SIDE] = {0};
+  size_t label = 0;
+  int found = 0;
+  if (bf_aot_error_code(NULL)[0] != 0 || bf_aot_error_place(NULL)[0] != 0 ||
+      bf_aot_error_message(NULL)[0] != 0 || bf_aot_error_hint(NULL)[0] != 0 ||
+      bf_aot_error_text(NULL)[0] != 0 || bf_aot_model_sha256(NULL)[0] != 0 ||
+      bf_aot_model_elements(NULL, BF_AOT_INPUTS) != 0 ||
+      bf_aot_model_tensors(NULL, BF_AOT_OUTPUTS) != 0 ||
+      bf_aot_model_tensor_name(NULL, BF_AOT_INPUTS, 0) != NULL ||
+      bf_aot_model_tensor_shape(NULL, BF_AOT_INPUTS, 0, NULL, 4) != 0 ||
+      bf_aot_result_verdict(NULL) != BF_AOT_UNKNOWN || bf_aot_result_seconds(NULL) != 0 ||
+      bf_aot_result_input(NULL) != NULL || bf_aot_result_output(NULL) != NULL ||
+      bf_aot_result_exact(NULL, 0) != NULL)
+    exit(1);
+  bf_aot_error_free(NULL);
+  check(bf_aot_model_load(path(models, "digits_64x2.onnx"), &model));
+  if (bf_aot_model_tensor_shape(model, BF_AOT_INPUTS, 0, NULL, 4) == 0) exit(1);
+  refused(bf_aot_verifier_make(model, NULL, x, NULL, (size_t)-1, &verifier), "BF3503");
+  check(bf_aot_verifier_make(model, NULL, NULL, NULL, 0, &verifier));
+  refused(bf_aot_verifier_bounds(verifier, x, x, huge, f, f), "BF3503");
+  refused(bf_aot_verifier_row_bounds(verifier, x, x, huge, f, f), "BF3503");
+  refused(bf_aot_certify(model, NULL, f, f, f, &label, huge, &found, NULL), "BF3503");
+  bf_aot_verifier_free(verifier);
+  bf_aot_model_free(model);
+}
+
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   if (bf_aot_abi() != BF_AOT_ABI || strcmp(bf_aot_version(), BF_AOT_VERSION) != 0) return 1;
@@ -160,5 +192,6 @@ int main(int argc, char** argv) {
   decide(argv[1]);
   certify(argv[1]);
   compile(argv[1], argv[2]);
+  nothing(argv[1]);
   return 0;
 }
