@@ -47,6 +47,7 @@ void ImportState::expect_elements(const std::string& name, const Shape& shape) {
 }
 
 ValueId ImportState::add_input(const std::string& name, const Shape& shape, ElementType type) {
+  reader.check(shape, "");
   expect_elements(name, shape);
   const ValueId id = add_value(name, shape, type, -1, false);
   graph.inputs.push_back(id);
@@ -55,6 +56,7 @@ ValueId ImportState::add_input(const std::string& name, const Shape& shape, Elem
 
 ValueId ImportState::add_node(Op op, std::vector<ValueId> inputs, const std::string& name,
                               const Shape& shape, ElementType type, Origin origin) {
+  reader.check(shape, "");
   if (element_count(shape) == 0) {
     // What has no elements is a constant, whatever it is made of.
     op = Literal{Constant{shape, {}, {}}};

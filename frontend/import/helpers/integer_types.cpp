@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -40,25 +41,8 @@ Beyond beyond(const onnx::NodeProto& node) {
 }
 
 int bits_of(ElementType type) {
-  switch (type) {
-    case TensorProto::INT2:
-    case TensorProto::UINT2:
-      return 2;
-    case TensorProto::INT4:
-    case TensorProto::UINT4:
-      return 4;
-    case TensorProto::INT8:
-    case TensorProto::UINT8:
-      return 8;
-    case TensorProto::INT16:
-    case TensorProto::UINT16:
-      return 16;
-    case TensorProto::INT32:
-    case TensorProto::UINT32:
-      return 32;
-    default:
-      return 64;
-  }
+  if (type == TensorProto::INT64 || type == TensorProto::UINT64) return 64;
+  return std::bit_width(static_cast<std::uint64_t>(largest_of(type) - least_of(type)));
 }
 
 Reach product(const Reach& a, const Reach& b, double count) {

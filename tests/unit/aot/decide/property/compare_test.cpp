@@ -79,8 +79,8 @@ Compared random_comparison(unsigned seed, Form form, const CompareSettings& sett
                 {}};
   const ModelInfo info;
   const input::ExactBox box = input::exact_box({{-1, -1}, {1, 1}});
-  made.comparison = compare(pair_of(made.first, info, made.second, info), box, engine_request(),
-                            settings, {});
+  made.comparison =
+      compare(pair_of(made.first, info, made.second, info), box, engine_request(), settings, {});
   return made;
 }
 
