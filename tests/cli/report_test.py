@@ -144,7 +144,7 @@ class Report(ReportCase):
         self.assertNotIn("measured</th>", generic, "the engine has no such code")
 
     def test_unwritable(self):
-        self.assert_refused("BF3102", "inspect", TINY, "--report", "no/such/folder/r.html")
+        self.assert_refused("BF3101", "inspect", TINY, "--report", "no/such/folder/r.html")
 
 
 MEASURE = """
