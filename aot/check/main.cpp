@@ -48,13 +48,8 @@ int with_output(int code) {
 
 int main(int count, char** words) {
   const std::string first = count > 1 ? words[1] : "";
-  if (count == 2 && (first == "--help" || first == "-h")) {
-    std::fputs(kHelp, stdout);
-    return with_output(0);
-  }
-  if (count != 4) {
-    std::fputs(kHelp, stderr);
-    return 2;
-  }
-  return with_output(run(first, words[2], words[3]));
+  const bool helps = count == 2 && (first == "--help" || first == "-h");
+  if (count == 4) return with_output(run(first, words[2], words[3]));
+  std::fputs(kHelp, helps ? stdout : stderr);
+  return helps ? with_output(0) : 2;
 }

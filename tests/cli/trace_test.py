@@ -198,7 +198,7 @@ class Trace(Case):
         _, errors = self.run_tool(TINY, "-o", "v.cpp", "--dispatch", "--trace", "t.json", code=2)
         self.assertIn("--trace excludes --dispatch", errors)
         _, errors = self.run_tool(TINY, "-o", "v.cpp", "--no-library", "--trace", "no/t.json", code=1)
-        self.assertIn("error BF3102", errors)
+        self.assertIn("error BF3101", errors)
 
 
 if __name__ == "__main__":
