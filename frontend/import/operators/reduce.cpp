@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "frontend/algebra/affine_algebra.h"
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/importing.h"

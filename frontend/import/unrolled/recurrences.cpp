@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frontend/algebra/affine_algebra.h"
+#include "frontend/graph/model.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/importing.h"
 #include "frontend/import/operators/operators.h"
