@@ -51,7 +51,7 @@ std::string what_was_thrown() {
                                                             : what_was_thrown());
 }
 
-// What was printed is there, or the program failed, whatever it found.
+// Standard output got all that was printed, or the program failed.
 int with_output(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   fail("BF3102", "standard output", fmt::format("cannot write: {}", std::strerror(errno)),

@@ -16,7 +16,6 @@ namespace bf_aot {
 
 ValueId ImportState::add_value(const std::string& name, const Shape& shape, ElementType type,
                                int maker, bool is_known) {
-  reader.check(shape, "");
   graph.values.push_back({unique_name(name), shape});
   types.push_back(type);
   makers.push_back(maker);
@@ -58,7 +57,7 @@ ValueId ImportState::add_node(Op op, std::vector<ValueId> inputs, const std::str
                               const Shape& shape, ElementType type, Origin origin) {
   reader.check(shape, "");
   if (element_count(shape) == 0) {
-    // What has no elements is a constant, whatever it is made of.
+    // A tensor without elements is a constant, also where it is made of computed tensors.
     op = Literal{Constant{shape, {}, {}}};
     inputs.clear();
   }

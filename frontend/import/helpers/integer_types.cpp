@@ -20,7 +20,7 @@ namespace {
 
 using onnx::TensorProto;
 
-// What run-times do with a result that its type does not hold.
+// Tells what run-times do with a result that its type does not hold.
 enum class Beyond {
   kNever,     // the operator moves, chooses or limits elements
   kWraps,     // the lowest bits are kept
@@ -30,10 +30,11 @@ enum class Beyond {
 Beyond beyond(const onnx::NodeProto& node) {
   static constexpr std::string_view kWrap[] = {
       "Abs",  "Add",    "Cast",          "CastLike", "ConvInteger", "CumSum", "Div", "Einsum",
-      "Gemm", "MatMul", "MatMulInteger", "Mul",      "Neg",         "Sub",    "Sum"};
+      "Gemm", "MatMul", "MatMulInteger", "Mul",      "Neg",         "PRelu",  "Sub", "Sum"};
   static constexpr std::string_view kDispute[] = {
-      "Mean",       "Pow",       "ReduceL1",        "ReduceL2",        "ReduceMean",
-      "ReduceProd", "ReduceSum", "ReduceSumSquare", "ScatterElements", "ScatterND"};
+      "GridSample",      "Mean",       "Pow",       "ReduceL1",        "ReduceL2",
+      "ReduceMean",      "ReduceProd", "ReduceSum", "ReduceSumSquare", "Resize",
+      "ScatterElements", "ScatterND",  "Shrink",    "Upsample"};
   if (!is_standard_domain(node.domain())) return Beyond::kNever;
   if (std::ranges::find(kWrap, node.op_type()) != std::end(kWrap)) return Beyond::kWraps;
   if (std::ranges::find(kDispute, node.op_type()) != std::end(kDispute)) return Beyond::kDisputed;
@@ -78,7 +79,7 @@ std::int64_t summed(const Graph& graph, const Node& node) {
   return gemm != nullptr && gemm->trans_a && shape.size() == 2 ? shape[0] : shape.back();
 }
 
-// As reach_of_node, and of the operators that import alone has.
+// Returns the reach of what a node makes, also of the operators that import alone has.
 Reach reach_at_import(const Graph& graph, const Node& node, const std::vector<Reach>& reaches) {
   const auto input = [&](std::size_t k) { return reaches[index_of(node.inputs[k])]; };
   if (const auto* const literal = std::get_if<Literal>(&node.op))

@@ -26,7 +26,7 @@ constexpr FloatFormat kFormats[] = {
     {TensorProto::FLOAT8E5M2FNUZ, 3, 0x1p-17, 57344, 57344, true},
 };
 
-// What the rounded value of a number can be that is known up to an error.
+// Returns what the rounded value of a number can be that is known up to an error.
 Bounded rounded(const FloatFormat& format, const Bounded& x) {
   if (x.error == 0) return {round_to(format, x.value), 0};
   const double low = round_to(format, std::nextafter(x.value - x.error, -INFINITY));
@@ -83,7 +83,7 @@ bool holds_all_of(ElementType from, ElementType to) {
   return most <= std::ldexp(1.0, b->digits) && most <= b->largest;
 }
 
-// Of a tensor: x (1 + d) + e with |d| <= 2^-digits and |e| <= step / 2 holds the nearest number,
+// For a tensor, x (1 + d) + e with |d| <= 2^-digits and |e| <= step / 2 holds the nearest number,
 // and d and e are others for each element and input. Where x may overflow, the arc sine has no
 // value, so that nothing is known; elsewhere e, grown by it, takes it away again.
 void emit_rounded(NodeImport& node, const FloatFormat& format, bool saturate) {

@@ -157,7 +157,7 @@ void import_reduce_log_sum(NodeImport& node) {
   reduce(node, unchanged, log, log, true);
 }
 
-// Of integers some run-times cut each power of a difference from the largest element as well: they
+// Some run-times also cut each power of a difference from the largest integer to an integer. They
 // make a number from that element on, at most ln(count) more.
 void import_reduce_log_sum_exp(NodeImport& node) {
   const std::optional<Reduction> reduction = find_reduction(node);

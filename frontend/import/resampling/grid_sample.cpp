@@ -12,6 +12,7 @@
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/choices.h"
 #include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/integer_types.h"
 #include "frontend/import/operators/operators.h"
 #include "frontend/import/resampling/axis.h"
 
@@ -177,7 +178,8 @@ void import_grid_sample(NodeImport& node) {
                  mpq_class(1), rows);
       }
   }
-  node.emit(std::move(rows).finish_sums(node.input(0), output));
+  const ValueId y = std::move(rows).finish_sums(node.input(0), output);
+  node.emit(is_integer_type(node.output_type()) ? add_cut_or_rounded(node, y) : y);
 }
 
 // The middle of each of `size` cells between -1 and 1, or points with both ends among them.

@@ -137,7 +137,7 @@ std::string stack(NodeImport& node, const Tensors& parts, std::int64_t axis_give
 
 // ---- Loop
 
-// What to do where input i of the node decides how often it runs.
+// Says what to do where input i of the node decides how often it runs.
 std::string fixed_steps(const NodeImport& node, std::size_t i) {
   return "export with a fixed number of steps, so that the loop can be unrolled" + node.or_given(i);
 }
