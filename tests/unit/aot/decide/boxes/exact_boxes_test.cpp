@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "aot/build/compile.h"
@@ -15,6 +17,7 @@
 #include "planner/machine/machine_profile.h"
 #include "planner/reference/exact.h"
 #include "tests/paths.h"
+#include "tests/seed.h"
 #include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot::decide {
@@ -253,6 +256,179 @@ TEST(ExactBoxes, FunctionsOfLinearPieces) {
   const Graph maximum = b.outputs({b.add(affine(1, 1, {2}, {0}), {most}, {1})});
   EXPECT_TRUE(decide(maximum, true, 0));
   EXPECT_FALSE(decide(maximum, false, 0));
+}
+
+// A function of pieces and steps, written down once more.
+mpq_class value_of(const Function& f, const mpq_class& z) {
+  const auto floor_of = [](const mpq_class& x) {
+    mpz_class made;
+    mpz_fdiv_q(made.get_mpz_t(), x.get_num_mpz_t(), x.get_den_mpz_t());
+    return mpq_class(made);
+  };
+  const auto nearest = [&](const mpq_class& x) {  // ties to even
+    const mpq_class below = floor_of(x), rest = x - below;
+    const bool odd = floor_of(below / 2) * 2 != below;
+    return rest < mpq_class(1, 2) || (rest == mpq_class(1, 2) && !odd) ? below : below + 1;
+  };
+  const mpq_class a(f.a), b(f.b);
+  const auto limited = [](const mpq_class& x, const mpq_class& low, const mpq_class& high) {
+    return x < low ? low : x > high ? high : x;
+  };
+  using enum FunctionKind;
+  switch (f.kind) {
+    case kFloor:
+      return floor_of(z);
+    case kCeil:
+      return -floor_of(-z);
+    case kRound:
+      return nearest(z / a);
+    case kQuantise:
+      return limited(nearest(z / a), b, mpq_class(f.c));
+    case kSign:
+      return sgn(z);
+    case kStep:
+      return z > 0 ? 1 : 0;
+    case kStepAt:
+      return z >= 0 ? 1 : 0;
+    case kIsZero:
+      return z == 0 ? 1 : 0;
+    case kThresholdedRelu:
+      return z > a ? z : mpq_class(0);
+    case kShrink:
+      return z < -a ? mpq_class(z + b) : z > a ? mpq_class(z - b) : mpq_class(0);
+    case kClip:
+      return limited(z, a, b);
+    default:
+      throw std::logic_error("a function that the test does not know");
+  }
+}
+
+// sum_j v_j f((a_j x + b_j y - c_j / 2) / 2), so that jumps lie on lines of the plane, and where
+// several of them meet; with `twice` g of that, too.
+struct Jumps {
+  Function f, g;
+  bool twice = false;
+  std::vector<Hyperplane> neurons;
+  std::vector<int> v;
+
+  mpq_class argument(const Hyperplane& each, const mpq_class& x, const mpq_class& y) const {
+    return (each.a * x + each.b * y - mpq_class(each.c) / 2) / 2;
+  }
+
+  mpq_class at(const mpq_class& x, const mpq_class& y) const {
+    mpq_class sum;
+    for (std::size_t j = 0; j < neurons.size(); ++j)
+      sum += v[j] * value_of(f, argument(neurons[j], x, y));
+    return twice ? value_of(g, sum / 2) : sum;
+  }
+
+  Graph graph() const {
+    using namespace bf_aot::testing;
+    Builder b({2});
+    std::vector<double> weight, bias, last;
+    for (const Hyperplane& each : neurons) {
+      weight.insert(weight.end(), {each.a / 2.0, each.b / 2.0});
+      bias.push_back(-each.c / 4.0);
+    }
+    for (const int each : v) last.push_back(twice ? each / 2.0 : each);
+    const auto n = static_cast<std::int64_t>(neurons.size());
+    const ValueId z = b.add(affine(n, 2, weight, bias), {b.x()}, {n});
+    const ValueId h = b.add(Unary{f}, {z}, {n});
+    const ValueId y = b.add(affine(1, n, last, {0}), {h}, {1});
+    return b.outputs({twice ? b.add(Unary{g}, {y}, {1}) : y});
+  }
+
+  // Values at crossings of jumps and sides of the box, and at points between two of these.
+  std::vector<mpq_class> values(const std::vector<float>& lower, const std::vector<float>& upper,
+                                std::mt19937& random) const {
+    struct Line {
+      mpq_class a, b, c;
+    };
+    std::vector<Line> lines = {
+        {1, 0, lower[0]}, {1, 0, upper[0]}, {0, 1, lower[1]}, {0, 1, upper[1]}};
+    for (const Hyperplane& each : neurons)  // arguments that are a number of quarters
+      for (int k = -12; k <= 12; ++k)
+        lines.push_back({each.a, each.b, mpq_class(each.c) / 2 + mpq_class(k) / 2});
+    std::vector<std::pair<mpq_class, mpq_class>> points;
+    for (const Line& p : lines)
+      for (const Line& q : lines) {
+        const mpq_class det = p.a * q.b - p.b * q.a;
+        if (det == 0) continue;
+        const mpq_class x = (p.c * q.b - p.b * q.c) / det, y = (p.a * q.c - p.c * q.a) / det;
+        if (x >= lower[0] && x <= upper[0] && y >= lower[1] && y <= upper[1])
+          points.emplace_back(x, y);
+      }
+    for (std::size_t crossings = points.size(), k = 0; k < 150; ++k) {
+      const auto& [x0, y0] = points[random() % crossings];
+      const auto& [x1, y1] = points[random() % crossings];
+      points.emplace_back((x0 + x1) / 2, (y0 + y1) / 2);
+    }
+    std::vector<mpq_class> made;
+    for (const auto& [x, y] : points) made.push_back(at(x, y));
+    std::ranges::sort(made);
+    made.erase(std::unique(made.begin(), made.end()), made.end());
+    return made;
+  }
+};
+
+// No box is excluded of which a point violates the case, whatever jumps there; and boxes are
+// excluded of which none does.
+TEST(ExactBoxes, NoPointAtAJumpIsLost) {
+  using enum FunctionKind;
+  const Function functions[] = {{kFloor},
+                                {kCeil},
+                                {kRound, 1},
+                                {kRound, 0.5},
+                                {kSign},
+                                {kStep},
+                                {kStepAt},
+                                {kIsZero},
+                                {kClip, -1, 0.5},
+                                {kThresholdedRelu, 0.5},
+                                {kShrink, 0.5, 0.25},
+                                {kQuantise, 0.5, -2, 3}};
+  std::mt19937 random(testing::seed_from_environment(41));
+  const auto number = [&](int most) {
+    return static_cast<int>(random() % static_cast<unsigned>(2 * most + 1)) - most;
+  };
+  int excluded = 0, asked = 0;
+  for (int trial = 0; trial < 120 * testing::rounds_from_environment(); ++trial) {
+    Jumps net;
+    net.f = functions[static_cast<std::size_t>(trial) % std::size(functions)];
+    net.g = functions[random() % std::size(functions)];
+    net.twice = random() % 3 == 0;
+    for (int j = 1 + static_cast<int>(random() % 3); j > 0; --j) {
+      net.neurons.push_back({number(3), number(3), number(3)});
+      net.v.push_back(number(2));
+    }
+    std::vector<float> lower, upper;
+    for (int i = 0; i < 2; ++i) {
+      lower.push_back(static_cast<float>(number(8)) / 8);
+      upper.push_back(lower.back() + static_cast<float>(random() % 7) / 8);
+    }
+    SCOPED_TRACE(trial);
+    SCOPED_TRACE(to_string(net.f));
+    const std::vector<mpq_class> values = net.values(lower, upper, random);
+    const bool negated = random() % 2 == 0;  // -y <= -limit
+    const Graph graph = net.graph();
+    const auto exclude = [&](bool strict, const mpq_class& value) {
+      const Property property =
+          property_of(2, 1, {0, negated, strict, negated ? mpq_class(-value) : value});
+      const std::shared_ptr<const Plan> plan = plan_of(graph, property);
+      const auto exact = ExactBoxes::make(property, *plan);
+      return exact.has_value() && exact->exclude(0, lower, upper);
+    };
+    const mpq_class& extreme = negated ? values.back() : values.front();
+    EXPECT_FALSE(exclude(false, extreme));
+    const mpq_class& some = values[random() % values.size()];
+    EXPECT_FALSE(exclude(false, some));
+    if (some != extreme) {
+      EXPECT_FALSE(exclude(true, some));
+    }
+    ++asked;
+    excluded += exclude(false, extreme + (negated ? 4 : -4)) ? 1 : 0;
+  }
+  EXPECT_GT(2 * excluded, asked);
 }
 
 // The product of two constants that is rounded is not the network's own number.
