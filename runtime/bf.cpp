@@ -57,6 +57,8 @@ BF_RUNTIME_COPY const char* bf_status_text(bf_status status) {
       return "executor without run or workers, or one that does not wait for its jobs";
     case BF_FLOAT32_RANGE:
       return "input box beyond the magnitudes for which float32 evaluation cannot overflow";
+    case BF_OVERLAP:
+      return "arrays that overlap each other, the workspace or the context";
   }
   return "unrecognised status";
 }
@@ -71,6 +73,10 @@ BF_RUNTIME_COPY const char* bf_verdict_text(bf_verdict verdict) {
       return "falsified";
     case BF_BUDGET:
       return "budget";
+    case BF_OUTSIDE:
+      return "outside of the property's region";
+    case BF_PARTLY_OUTSIDE:
+      return "partly outside of the property's region";
   }
   return "unrecognised verdict";
 }

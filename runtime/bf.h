@@ -30,7 +30,7 @@ __extension__ typedef __UINT64_TYPE__ bf_uint64;
 /** Version of the interface between verifiers, this header and the runtime library. It changes
  * when an old verifier can no longer be used with a new header; verifiers carry theirs in
  * bf_model_info.abi. */
-#define BF_ABI_VERSION 1
+#define BF_ABI_VERSION 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,16 +58,23 @@ typedef enum bf_status {
   BF_BLOB_CORRUPT,         /**< the checksum is not that of the contents */
   BF_BAD_COUNT,            /**< a call for no boxes, or for more than NAME_BATCH */
   BF_BAD_EXECUTOR,         /**< no run or no workers, or its run returned before its jobs had */
-  BF_FLOAT32_RANGE         /**< semantics float32: a bound of the input box is beyond
-                                NAME_FLOAT32_REACH, where the network might overflow */
+  BF_FLOAT32_RANGE,        /**< semantics float32: a bound of the input box is beyond
+                            *   NAME_FLOAT32_REACH, where the network might overflow */
+  BF_OVERLAP               /**< an array that the call writes, or its workspace or context, shares
+                            *   bytes with another argument */
 } bf_status;
 
-/** The verdict on a property on a box. Only BF_VERIFIED and BF_FALSIFIED are proofs. */
+/** The verdict on a property on a box. Only BF_VERIFIED and BF_FALSIFIED are proofs. The property's
+ * region is the union of its cases' boxes, as NAME_property_box has them: of inputs elsewhere it
+ * says nothing, so that none of them can violate it. */
 typedef enum bf_verdict {
   BF_UNKNOWN = 0, /**< the bounds are too loose to decide */
-  BF_VERIFIED,    /**< the property holds on the whole box */
+  BF_VERIFIED,    /**< the whole box lies in the property's region, and the property holds on it */
   BF_FALSIFIED,   /**< a point of the box violates the property */
-  BF_BUDGET       /**< the budget or the workspace ran out before a decision */
+  BF_BUDGET,      /**< the budget or the workspace ran out before a decision */
+  BF_OUTSIDE,     /**< no point of the box lies in the property's region */
+  BF_PARTLY_OUTSIDE /**< the property holds where the box lies in its region; elsewhere, or where
+                     *   only several cases together could cover the box, nothing is said */
 } bf_verdict;
 
 /** The finding of a verifier with a compiled-in property about a box:
@@ -79,8 +86,8 @@ typedef enum bf_verdict {
 typedef struct bf_result {
   bf_verdict verdict; /**< BF_BUDGET of NAME_decide alone */
 
-  /** Unless verified: the number of the case, and of its clause, that is violated (BF_FALSIFIED) or
-   * not excluded: the first such (NAME_verify), or that of an open box (NAME_decide). */
+  /** The number of the case, and of its clause, that is violated (BF_FALSIFIED) or not excluded
+   * (BF_UNKNOWN, BF_BUDGET): the first such (NAME_verify), or that of an open box (NAME_decide). */
   bf_uint32 property_case;
   bf_uint32 clause;
 

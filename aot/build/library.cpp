@@ -77,6 +77,13 @@ void run_compiler(const Toolchain& toolchain, const std::vector<std::string>& mo
          "check --cxx, --cxx-flags and --target; --no-library writes the source alone");
 }
 
+void compile_object(const Toolchain& toolchain, std::vector<std::string> arguments,
+                    const std::string& source, const std::string& object, const fs::path& folder) {
+  arguments.insert(arguments.end(), {"-c", "./" + source, "-o", object});
+  run_compiler(toolchain, arguments, folder);
+  if (toolchain.machine) expect_machine(folder / object, *toolchain.machine);
+}
+
 // Compiles all sources to objects, by name in their own folder, so that no path gets into them.
 std::vector<std::string> compile_objects(const Toolchain& toolchain,
                                          const std::filesystem::path& folder,
@@ -87,8 +94,8 @@ std::vector<std::string> compile_objects(const Toolchain& toolchain,
     if (!is_source(file)) continue;
     const std::string object = stem + file.suffix.substr(0, file.suffix.rfind('.')) + ".o";
     std::vector<std::string> arguments = own_flags(file);
-    arguments.insert(arguments.end(), {"-I.", "-c", "./" + stem + file.suffix, "-o", object});
-    run_compiler(toolchain, arguments, folder);
+    arguments.emplace_back("-I.");
+    compile_object(toolchain, arguments, stem + file.suffix, object, folder);
     objects.push_back(object);
   }
   return objects;
@@ -101,7 +108,7 @@ std::string compile_runtime(const Toolchain& toolchain, const std::filesystem::p
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
   system::write_file(folder / source,
                      read_file(runtime_folder() / "bf.cpp", kMaxBytes, "runtime source"));
-  run_compiler(toolchain, {"-c", "./" + source, "-o", object}, folder);
+  compile_object(toolchain, {}, source, object, folder);
   return object;
 }
 
@@ -213,6 +220,11 @@ Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
                      first_lines(result.errors, 5)),
          "name a GCC or clang C++ compiler with --cxx");
   toolchain.version = result.output.substr(0, result.output.find('\n'));
+  toolchain.machine = machine_of(target);
+  if (toolchain.version.find("clang") != std::string::npos) {
+    const std::vector<std::string> more = clang_flags(target);
+    toolchain.flags.insert(toolchain.flags.begin(), more.begin(), more.end());
+  }
   return toolchain;
 }
 

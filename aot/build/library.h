@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aot/build/object_machine.h"
 #include "aot/emit/text/emitted_file.h"
 #include "planner/machine/target.h"
 #include "planner/plan/config.h"
@@ -43,6 +44,7 @@ struct Toolchain {
   std::string version;                // first line of --version
   std::vector<std::string> flags;     // all that decide what code is made; no paths of this machine
   std::string include_folder;         // holds bf.h and the other runtime headers
+  std::optional<ObjectMachine> machine = std::nullopt;  // that objects must be for; none: any
 };
 
 // Finds the C++ compiler for a target, and its flags. Throws: BF3202 no compiler; BF3203 it does

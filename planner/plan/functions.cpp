@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/diagnostic.h"
 #include "planner/plan/plan.h"
 #include "runtime/bf/contract/workspace.h"
 
@@ -197,6 +198,30 @@ std::string_view name_of(Purpose purpose) {
 }
 
 }  // namespace
+
+std::int64_t element_count(const Plan& plan, const Parameter& parameter) {
+  const std::int64_t inputs = plan.input_count;
+  switch (parameter.count) {
+    case Count::kOne:
+      return 1;
+    case Count::kInputs:
+      return inputs;
+    case Count::kOutputs:
+      return plan.output_count;
+    case Count::kSpecRows:
+      return plan.spec_rows;
+    case Count::kCoefficients:
+      return plan.spec_rows *
+             static_cast<std::int64_t>(bf::lines_of_row(static_cast<std::size_t>(inputs)));
+    case Count::kRanges:
+      return 2 * static_cast<std::int64_t>(plan.decide.neurons);
+    case Count::kBytes:
+      BF_CHECK(parameter.name != "workspace");
+      return parameter.name == "context" ? plan.context.bytes
+                                         : bf::kBlobHeaderBytes + plan.context.persistent_bytes;
+  }
+  return 0;
+}
 
 bf::SplitExtents split_extents(const Plan& plan) {
   bf::SplitExtents extents = {};

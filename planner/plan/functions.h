@@ -80,6 +80,8 @@ struct Parameter {
 
 class ParameterList {
  public:
+  static constexpr std::size_t kMost = 12;
+
   constexpr void add(const Parameter& parameter) { items_[count_++] = parameter; }
   constexpr const Parameter* begin() const { return items_.data(); }
   constexpr const Parameter* end() const { return items_.data() + count_; }
@@ -87,7 +89,7 @@ class ParameterList {
   constexpr std::size_t size() const { return count_; }
 
  private:
-  std::array<Parameter, 12> items_ = {};
+  std::array<Parameter, kMost> items_ = {};
   std::size_t count_ = 0;
 };
 
@@ -185,6 +187,17 @@ constexpr ParameterList parameters_of(const Signature& s) {
   return list;
 }
 
+// The pointers among a function's parameters, those that are written first.
+constexpr ParameterList pointers_of(const Signature& s) {
+  ParameterList list;
+  for (const bool written : {true, false})
+    for (const Parameter& each : parameters_of(s))
+      if (each.written == written && each.type != ParameterType::kSize &&
+          each.type != ParameterType::kCode)
+        list.add(each);
+  return list;
+}
+
 // "spec_bounds_batch_parallel"
 std::string suffix_of(const Signature& signature);
 
@@ -205,6 +218,9 @@ struct ExportedFunction {
 };
 
 struct Plan;
+
+// How many elements a pointer has behind it for one box; bytes of memory. Not for workspaces.
+std::int64_t element_count(const Plan& plan, const Parameter& parameter);
 
 // The extents of search nodes of a plan that splits neurons.
 bf::SplitExtents split_extents(const Plan& plan);

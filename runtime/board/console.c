@@ -4,10 +4,11 @@
 
 #include "board.h"
 
-void* memcpy(void* to, const void* from, size_t count);
-void* memset(void* to, int value, size_t count);
+/* Compilers call these for copies of structures and arrays; at link time, too, where nothing seemed
+ * to use them before. */
+__attribute__((used)) void* memcpy(void* to, const void* from, size_t count);
+__attribute__((used)) void* memset(void* to, int value, size_t count);
 
-/* Compilers call these for copies of structures and arrays. */
 void* memcpy(void* to, const void* from, size_t count) {
   unsigned char* out = to;
   const unsigned char* in = from;

@@ -114,7 +114,7 @@ class BadInput(Case):
             "-fdenormal-fp-math=positive-zero", "-fexcess-precision=fast", "@flags.txt",
             "-Xclang -menable-unsafe-fp-math", "-mllvm -enable-unsafe-fp-math", "-include x.h",
             "-imacros x.h", "-Wp,-D__FAST_MATH__", "-Wa,-x", "-Dfloat=double", "-D__FAST_MATH__",
-            "-U__FAST_MATH__", "-DBF_ABI_VERSION=1", "-D", "-fplugin=x.so", "-specs=x",
+            "-U__FAST_MATH__", "-DBF_ABI_VERSION=2", "-D", "-fplugin=x.so", "-specs=x",
             "-fno-such-flag", "other.cpp",
             "-O2 crtfastmath.o", "-I @flags.txt", "-isystem -ffast-math", "-Wl,crtfastmath.o",
             "-lfast", "-mfpu=neon", "-DNAN=0", "-DFLT_MAX=1", "-UINFINITY"]

@@ -107,6 +107,71 @@ int main(void) {
         self.assertEqual(result.returncode, 0)
         return [int(number) for number in result.stdout.split()]
 
+    # Verdicts of a point and two boxes outside, and of one with a corner inside, by NAME_verify and
+    # NAME_decide; then what overlaps, of which none may be accepted.
+    OUTSIDE = r"""
+#include <stdio.h>
+#include "v.h"
+static _Alignas(64) unsigned char
+    workspace[V_DECIDE_WORKSPACE_BYTES + V_INPUTS * 2 * sizeof(float)];
+static bf_result result;
+static void judge(float low, float high) {
+  float lower[V_INPUTS], upper[V_INPUTS];
+  for (int i = 0; i < V_INPUTS; ++i) lower[i] = low, upper[i] = high;
+  printf("%d", (int)v_verify(lower, upper, &result, workspace, sizeof workspace));
+  printf("%s ", bf_verdict_text(result.verdict));
+  printf("%d", (int)v_decide(lower, upper, NULL, &result, NULL, workspace, sizeof workspace));
+  printf("%s\n", bf_verdict_text(result.verdict));
+}
+int main(void) {
+  float lower[V_INPUTS] = {0}, upper[V_INPUTS] = {0}, out[2][V_OUTPUTS], both[V_INPUTS + 1] = {0};
+  float *const inside = (float *)workspace;
+  bf_result *const there = (bf_result *)(void *)workspace;
+  judge(0.5f, 0.5f);
+  judge(1e30f, 1e30f);
+  judge(5, 6);
+  judge(0.9375f, 2);
+  const bf_status all[] = {
+      v_bounds(lower, upper, inside, out[1], workspace, sizeof workspace),
+      v_bounds(lower, upper, out[0], inside + 1, workspace, sizeof workspace),
+      v_bounds(inside, upper, out[0], out[1], workspace, sizeof workspace),
+      v_bounds(lower, inside, out[0], out[1], workspace, sizeof workspace),
+      v_bounds(lower, upper, lower, out[1], workspace, sizeof workspace),
+      v_bounds(lower, upper, out[0], upper, workspace, sizeof workspace),
+      v_bounds(both, both + 1, both, out[1], workspace, sizeof workspace),
+      v_bounds(lower, upper, out[0], out[0], workspace, sizeof workspace),
+      v_bounds(lower, upper, out[0], out[0] + V_OUTPUTS - 1, workspace, sizeof workspace),
+      v_evaluate(lower, lower, workspace, sizeof workspace),
+      v_evaluate(lower, inside, workspace, sizeof workspace),
+      v_property_box(0, lower, lower),
+      v_verify(inside, upper, &result, workspace, sizeof workspace),
+      v_verify(lower, upper, there, workspace, sizeof workspace),
+      v_decide(lower, inside, NULL, &result, NULL, workspace, sizeof workspace),
+      (result.counterexample = inside,
+       v_verify(lower, upper, &result, workspace, sizeof workspace)),
+      (result.counterexample = upper,
+       v_decide(lower, upper, NULL, &result, NULL, workspace, sizeof workspace))};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+    if (all[i] != BF_OVERLAP) printf("case %d: %s\n", (int)i, bf_status_text(all[i]));
+  /* Behind what is used, and one array for both ends of a point. */
+  inside[V_WORKSPACE_BYTES / sizeof(float)] = 0;
+  if (v_bounds(lower, lower, out[0], out[1], workspace, sizeof workspace) != BF_OK) return 1;
+  return v_evaluate(lower, inside + V_WORKSPACE_BYTES / sizeof(float), workspace,
+                    sizeof workspace) != BF_OK;
+}
+"""
+
+    def test_outside_of_the_region_and_overlaps(self):
+        for method in ("ibp", "crown"):
+            with self.subTest(method):
+                words = " ".join(self.build_and_run(
+                    HOLDS, "--decide", "--method", method, main=self.OUTSIDE))
+                region = "outside of the property's region"
+                inside, *others = words.replace(" 0", "\n").splitlines()
+                self.assertEqual(inside, "0verified")
+                self.assertEqual(others, ["verified", region, region, region, region,
+                                          f"partly {region}", f"partly {region}"])
+
     def test_verdicts_with_a_context(self):
         for cache in ("reuse-ibp", "reuse-ibp,cache-bounds"):
             with self.subTest(cache):

@@ -9,10 +9,10 @@ namespace {
 
 TEST(Runtime, EveryStatusHasItsOwnText) {
   std::set<std::string> texts;
-  for (int status = BF_OK; status <= BF_BAD_COUNT; ++status) {
+  for (int status = BF_OK; status <= BF_OVERLAP; ++status) {
     texts.insert(bf_status_text(static_cast<bf_status>(status)));
   }
-  EXPECT_EQ(texts.size(), 17u);
+  EXPECT_EQ(texts.size(), 20u);
   EXPECT_EQ(texts.count("unrecognised status"), 0u);
   EXPECT_STREQ(bf_status_text(BF_OK), "ok");
 }
@@ -22,6 +22,8 @@ TEST(Runtime, EveryVerdictHasItsOwnText) {
   EXPECT_STREQ(bf_verdict_text(BF_VERIFIED), "verified");
   EXPECT_STREQ(bf_verdict_text(BF_FALSIFIED), "falsified");
   EXPECT_STREQ(bf_verdict_text(BF_BUDGET), "budget");
+  EXPECT_STREQ(bf_verdict_text(BF_OUTSIDE), "outside of the property's region");
+  EXPECT_STREQ(bf_verdict_text(BF_PARTLY_OUTSIDE), "partly outside of the property's region");
 }
 
 // Status codes are stored in logs and crossed between languages: they never change.
@@ -43,8 +45,13 @@ TEST(Runtime, CodesAreStable) {
   EXPECT_EQ(BF_BLOB_STALE, 14);
   EXPECT_EQ(BF_BLOB_CORRUPT, 15);
   EXPECT_EQ(BF_BAD_COUNT, 16);
+  EXPECT_EQ(BF_BAD_EXECUTOR, 17);
+  EXPECT_EQ(BF_FLOAT32_RANGE, 18);
+  EXPECT_EQ(BF_OVERLAP, 19);
   EXPECT_EQ(BF_UNKNOWN, 0);
   EXPECT_EQ(BF_BUDGET, 3);
+  EXPECT_EQ(BF_OUTSIDE, 4);
+  EXPECT_EQ(BF_PARTLY_OUTSIDE, 5);
 }
 
 TEST(Runtime, VersionsAgree) {

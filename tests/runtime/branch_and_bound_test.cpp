@@ -404,6 +404,26 @@ TEST(BranchAndBound, FailuresOfBoundsAreNoVerdicts) {
   }
 }
 
+TEST(BranchAndBound, CasesOneBehindTheOtherCoverABoxTogether) {
+  const Row none = [](const float*, const float*, float* low, float* high) { *low = *high = 0; };
+  const auto verdict = [&](const std::vector<Case>& cases, const Floats& lower,
+                           const Floats& upper) {
+    const Tables property(lower.size(), cases);
+    return decide(property, lower, upper, none).result.verdict;
+  };
+  const std::vector<Case> row = {
+      {{2}, {3}, {{at_least(1)}}}, {{0}, {1}, {{at_least(1)}}}, {{1}, {2}, {{at_least(1)}}}};
+  EXPECT_EQ(verdict(row, {0}, {3}), BF_VERIFIED);
+  EXPECT_EQ(verdict(row, {0.5F}, {2.5F}), BF_VERIFIED);
+  EXPECT_EQ(verdict(row, {0.5F}, {3.5F}), BF_PARTLY_OUTSIDE);
+  EXPECT_EQ(verdict(row, {3}, {4}), BF_PARTLY_OUTSIDE);
+  EXPECT_EQ(verdict(row, {3.5F}, {4}), BF_OUTSIDE);
+  EXPECT_EQ(verdict({row[0], row[1]}, {0}, {3}), BF_PARTLY_OUTSIDE) << "a gap";
+  const Case corner = {{0, 0}, {1, 1}, {{at_least(1)}}};
+  EXPECT_EQ(verdict({corner}, {0.5F, 0.5F}, {2, 2}), BF_PARTLY_OUTSIDE) << "a corner alone";
+  EXPECT_EQ(verdict({corner}, {0.5F, 5}, {0.6F, 6}), BF_OUTSIDE);
+}
+
 TEST(BranchAndBound, SeveralCases) {
   std::vector<Case> cases;
   for (int i = 0; i < 40; ++i) {
@@ -413,14 +433,15 @@ TEST(BranchAndBound, SeveralCases) {
   for (const std::size_t room : {5, 8, 64, 1000}) {
     const Tables property(1, cases);
     const Decision d = decide(property, {-5}, {50}, difference, {.batch = 16, .room = room});
-    EXPECT_EQ(d.result.verdict, BF_VERIFIED) << room;
+    EXPECT_EQ(d.result.verdict, BF_PARTLY_OUTSIDE) << room;
     EXPECT_EQ(d.search.boxes, 40 * 15U);
     EXPECT_NEAR(d.search.proven, 1, 1e-4);
   }
   // A part of the caller's: the other cases say nothing.
   const Tables property(1, cases);
   EXPECT_EQ(decide(property, {3}, {4.5F}, difference).search.boxes, 30U);
-  EXPECT_EQ(decide(property, {0.6F}, {0.9F}, difference).result.verdict, BF_VERIFIED);
+  EXPECT_EQ(decide(property, {0.6F}, {0.9F}, difference).result.verdict, BF_OUTSIDE);
+  EXPECT_EQ(decide(property, {3.1F}, {3.4F}, difference).result.verdict, BF_VERIFIED);
   EXPECT_EQ(decide(property, {0.6F}, {0.9F}, difference).search.boxes, 0U);
 
   cases[33].clauses = {{at_most(-9)}, {at_least(-1)}};

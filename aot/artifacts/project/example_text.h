@@ -87,7 +87,7 @@ inline constexpr std::string_view kBox = R"(    lower[i] = value - error;
     upper[i] = value + error;
 )";
 inline constexpr std::string_view kPropertyBase =
-    R"(  @name@_property_box(0, lower, upper); /* of the property: the readings lie in it */
+    R"(  @name@_property_box(0, lower, upper); /* the property's: large errors leave it */
 )";
 inline constexpr std::string_view kPropertyBox =
     R"(    const float middle = lower[i] + (upper[i] - lower[i]) * (0.5f + 0.25f * value);
@@ -168,7 +168,7 @@ static void react(void) {
   if (result.verdict == BF_VERIFIED)
     put_text("proven: the property holds\n");
   else
-    fall_back(bf_verdict_text(result.verdict)); /* falsified or unknown */
+    fall_back(bf_verdict_text(result.verdict)); /* also outside of the property's region */
 }
 )";
 

@@ -11,7 +11,7 @@
 namespace bf_aot::emit {
 
 // The version of bf.h that emitted code is for; the code asserts it.
-constexpr int kAbi = 1;
+constexpr int kAbi = 2;
 
 // <stem>.h: C99 interface. `bytes`: header_bytes() of the plan, or of the levels that the header is
 // for, of which the plan is one. `property`: what NAME_verify decides; null for a verifier without

@@ -54,7 +54,7 @@ constexpr std::string_view kBoundsComment = R"(/* Bounds of every output over @s
  * lower, upper: @NAME@_INPUTS numbers, @finite@, lower <= upper. out_lower, out_upper: @NAME@_OUTPUTS
  * numbers, written on BF_OK alone; infinite where nothing is known. workspace: @NAME@_WORKSPACE_BYTES
  * bytes aligned to @NAME@_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
- * Reentrant. @name@_status_text says in words what was refused. */
+ * What a call writes, and its workspace, must not overlap its other arrays: BF_OVERLAP. Reentrant. @name@_status_text says in words what was refused. */
 )";
 
 constexpr std::string_view kBatchParallelComment = R"(/* @name@_bounds_batch; @shared@.
@@ -64,8 +64,10 @@ constexpr std::string_view kBatchParallelComment = R"(/* @name@_bounds_batch; @s
 
 constexpr std::string_view kVerifyComment =
     R"(/* Whether the property holds for every x with lower <= x <= upper: BF_VERIFIED, BF_FALSIFIED with
- * a violating x, or BF_UNKNOWN. Arguments as for @name@_bounds, but workspace_bytes is at least
- * @NAME@_VERIFY_WORKSPACE_BYTES. The property itself holds when each case's box is verified. */
+ * a violating x, or BF_UNKNOWN. BF_OUTSIDE, BF_PARTLY_OUTSIDE: not all of the box lies in the
+ * region that the property speaks of, the boxes of @name@_property_box. Arguments as for
+ * @name@_bounds, but workspace_bytes is at least @NAME@_VERIFY_WORKSPACE_BYTES. The property itself
+ * holds when each case's box is verified. */
 )";
 
 constexpr std::string_view kVerifyBatchComment = R"(/* @name@_verify of each box. */

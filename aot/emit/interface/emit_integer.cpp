@@ -52,7 +52,9 @@ std::string emit_integer_source(const Plan& plan, const std::string& stem) {
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += "//\n// Computes with integers alone: docs/proofs/integer-grid.md.\n";
   text += fmt::format("\n#include \"{}.h\"\n\n", stem);
-  text += "#include \"bf/contract/integers.h\"\n#include \"bf/integer/layers.h\"\n\n";
+  text +=
+      "#include \"bf/contract/integers.h\"\n#include \"bf/contract/spans.h\"\n#include "
+      "\"bf/integer/layers.h\"\n\n";
   text +=
       fmt::format("static_assert(BF_ABI_VERSION == {}, \"bf.h is of another version\");\n\n", kAbi);
   text += "namespace {\n\n// ---- constants\n\n" + emit_integer_constants(plan);

@@ -216,7 +216,8 @@ std::string emit_source(const Lowered& lowered, const std::string& stem, const P
   text += fmt::format("\n#include \"{}.h\"\n\n", stem);
   text += emit_contraction(plan);
   text +=
-      "#include \"bf/contract/integers.h\"\n#include \"bf/core/bounds.h\"\n"
+      "#include \"bf/contract/integers.h\"\n#include \"bf/contract/spans.h\"\n#include "
+      "\"bf/core/bounds.h\"\n"
       "#include \"bf/core/kernel.h\"\n" +
       batch_includes(plan) + context_includes(plan) + parallel_includes(plan) +
       calls::runtime_includes(plan, programs);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "aot/emit/text/banner.h"
 
@@ -56,24 +57,80 @@ std::string null_check(const Signature& signature) {
   return condition.empty() ? "" : "  if (" + condition + ") return BF_NULL_ARGUMENT;\n";
 }
 
-std::string workspace_check(const Plan& plan, const ExportedFunction& function) {
-  const std::string upper = upper_case(plan.name);
+// Whether the function's work needs memory; of several workers it always does.
+bool uses_workspace(const Plan& plan, const ExportedFunction& function) {
   const Entry* const entry = function.entry ? plan.find_entry(*function.entry) : nullptr;
-  if (entry != nullptr && entry->buffers.empty() && !function.signature.parallel)
+  return entry == nullptr || !entry->buffers.empty() || function.signature.parallel;
+}
+
+// How much of its workspace a function touches, as an expression. Its callers' own memory may lie
+// behind that.
+std::string workspace_bytes(const Plan& plan, const ExportedFunction& function) {
+  const std::string upper = upper_case(plan.name);
+  std::string bytes = upper + "_" + function.workspace.macro;
+  if (!function.signature.parallel) return bytes;
+  return function.signature.batch ? "team.workers * " + bytes
+                                  : fmt::format("{} + (team.workers - 1) * {}_{}", bytes, upper,
+                                                function.workspace.worker_macro);
+}
+
+std::string workspace_check(const Plan& plan, const ExportedFunction& function) {
+  if (!uses_workspace(plan, function))
     return "  (void)workspace;\n  (void)workspace_bytes;\n"
            "  if (!bf::float_environment_ok()) return BF_FLOAT_ENVIRONMENT;\n";
-  std::string bytes = upper + "_" + function.workspace.macro;
-  if (function.signature.parallel)
-    bytes = function.signature.batch ? "team.workers * " + bytes
-                                     : fmt::format("{} + (team.workers - 1) * {}_{}", bytes, upper,
-                                                   function.workspace.worker_macro);
   return fill_in(
       R"(  if (const bf_status status = bf::@namespace@check_workspace(workspace, workspace_bytes,
                                                    @bytes@,
                                                    @NAME@_WORKSPACE_ALIGN))
     return status;
 )",
-      {{"namespace", plan.integer ? "integer::" : ""}, {"bytes", bytes}}, names_of(plan));
+      {{"namespace", plan.integer ? "integer::" : ""}, {"bytes", workspace_bytes(plan, function)}},
+      names_of(plan));
+}
+
+// The array behind a pointer, as a bf::Span.
+std::string span_of(const Plan& plan, const ExportedFunction& function, const Parameter& each) {
+  if (each.name == "workspace") {
+    // A search takes all that it is given.
+    const bool all = function.signature.purpose == Purpose::kDecide;
+    return fmt::format("{{workspace, {}}}",
+                       all ? "workspace_bytes" : workspace_bytes(plan, function));
+  }
+  const std::string_view type = each.type == ParameterType::kFloats     ? "float"
+                                : each.type == ParameterType::kResult   ? "bf_result"
+                                : each.type == ParameterType::kStatus   ? "bf_status"
+                                : each.type == ParameterType::kBudget   ? "bf_budget"
+                                : each.type == ParameterType::kSearch   ? "bf_search"
+                                : each.type == ParameterType::kCounters ? "bf_cache_counters"
+                                : each.type == ParameterType::kExecutor ? "bf_executor"
+                                                                        : "unsigned char";
+  std::string bytes = fmt::format("{}{} * sizeof({})", each.per_box ? "count * " : "",
+                                  element_count(plan, each), type);
+  if (each.optional) bytes = fmt::format("{} == nullptr ? 0 : {}", each.name, bytes);
+  return fmt::format("{{{}, {}}}", each.name, bytes);
+}
+
+// Arrays that are written must not overlap others; nor must the arrays that results point to.
+std::string overlap_check(const Plan& plan, const ExportedFunction& function) {
+  const Signature& s = function.signature;
+  std::string spans;
+  int count = 0, written = 0;
+  for (const Parameter& each : pointers_of(s)) {
+    if (each.name == "workspace" && !uses_workspace(plan, function)) continue;
+    spans += (spans.empty() ? "" : ", ") + span_of(plan, function, each);
+    ++count;
+    written += each.written ? 1 : 0;
+  }
+  if (written == 0 || count < 2) return {};
+  std::string text = fmt::format(
+      "  const bf::Span spans[] = {{{}}};\n  if (bf::overlap(spans, {}, {})) return BF_OVERLAP;\n",
+      spans, count, written);
+  if (s.purpose != Purpose::kVerify && s.purpose != Purpose::kDecide) return text;
+  if (s.batch) text += "  for (std::size_t i = 0; i < count; ++i)\n  ";
+  return text + fmt::format(
+                    "  if (bf::overlap(spans, {}, {{{}counterexample, {} * sizeof(float)}})) "
+                    "return BF_OVERLAP;\n",
+                    count, s.batch ? "results[i]." : "result->", plan.input_count);
 }
 
 }  // namespace
@@ -127,7 +184,7 @@ std::string argument_checks(const Plan& plan, const ExportedFunction& function) 
 )",
                     {}, names_of(plan));
   if (has_workspace(s)) text += workspace_check(plan, function);
-  return text;
+  return text + overlap_check(plan, function);
 }
 
 const ExportedFunction* find_function(const Plan& plan, const Signature& signature) {

@@ -67,6 +67,8 @@ std::string_view status_name(bf_status status) {
       return "BF_BAD_EXECUTOR";
     case BF_FLOAT32_RANGE:
       return "BF_FLOAT32_RANGE";
+    case BF_OVERLAP:
+      return "BF_OVERLAP";
   }
   BF_CHECK(!"a status");
   return {};
@@ -89,6 +91,7 @@ std::vector<bf_status> statuses_of(const Plan& plan, const Signature& s) {
     add(found, {BF_BLOB_TOO_SMALL, BF_BLOB_FOREIGN, BF_BLOB_STALE, BF_BLOB_CORRUPT});
   if (s.batch) add(found, {BF_BAD_COUNT});
   if (s.parallel) add(found, {BF_BAD_EXECUTOR});
+  if (pointers_of(s).size() > 1) add(found, {BF_OVERLAP});
   return {found.begin(), found.end()};
 }
 

@@ -7,6 +7,7 @@
 
 #include "aot/engine/run/find_prebuilt.h"
 #include "aot/engine/run/property.h"
+#include "bf/contract/spans.h"
 #include "bf/contract/workspace.h"
 #include "bf/core/blob.h"
 #include "bf/dense/boxes.h"
@@ -33,23 +34,76 @@ EntryKind entry_kind(const Signature& s) {
 }
 
 const void* pointer_to(const Arguments& a, const Parameter& parameter) {
+  const std::string_view name = parameter.name;
   const bool written = parameter.written;
-  const std::pair<std::string_view, const void*> all[] = {
-      {"context", a.context},
-      {"lower", written ? a.case_lower : a.lower},
-      {"upper", written ? a.case_upper : a.upper},
-      {"out_lower", a.out_lower},
-      {"out_upper", a.out_upper},
-      {"x", a.x},
-      {"y", a.y},
-      {"result", a.results},
-      {"results", a.results},
-      {"statuses", a.statuses},
-      {"counters", a.counters},
-      {"blob", written ? a.blob : a.from_blob}};
-  const auto* const found =
-      std::ranges::find(all, parameter.name, &std::pair<std::string_view, const void*>::first);
-  return found == std::end(all) ? nullptr : found->second;
+  if (name == "lower") return written ? a.case_lower : a.lower;
+  if (name == "upper") return written ? a.case_upper : a.upper;
+  if (name == "out_lower") return a.out_lower;
+  if (name == "out_upper") return a.out_upper;
+  if (name == "workspace") return a.workspace;
+  if (name == "statuses") return a.statuses;
+  if (name == "coefficients") return a.coefficients;
+  if (name == "ranges") return a.kept_ranges;
+  if (name == "x") return a.x;
+  if (name == "y") return a.y;
+  if (name == "result" || name == "results") return a.results;
+  if (name == "budget") return a.budget;
+  if (name == "search") return a.search;
+  if (name == "executor") return a.executor;
+  if (name == "context") return a.context;
+  if (name == "counters") return a.counters;
+  if (name == "blob") return written ? a.blob : a.from_blob;
+  BF_BROKEN("a parameter of no argument");
+}
+
+std::size_t to_size(std::int64_t bytes) {
+  return static_cast<std::size_t>(bytes);
+}
+
+std::size_t size_of(ParameterType type) {
+  switch (type) {
+    case ParameterType::kFloats:
+      return sizeof(float);
+    case ParameterType::kResult:
+      return sizeof(bf_result);
+    case ParameterType::kStatus:
+      return sizeof(bf_status);
+    case ParameterType::kBudget:
+      return sizeof(bf_budget);
+    case ParameterType::kSearch:
+      return sizeof(bf_search);
+    case ParameterType::kCounters:
+      return sizeof(bf_cache_counters);
+    case ParameterType::kExecutor:
+      return sizeof(bf_executor);
+    case ParameterType::kMemory:
+    case ParameterType::kSize:
+    case ParameterType::kCode:
+      break;
+  }
+  return 1;
+}
+
+// Whether arrays that the function writes overlap others. It uses so many bytes of its workspace.
+bool overlaps(const Plan& plan, const Signature& s, const Arguments& a, std::size_t workspace) {
+  bf::Span spans[ParameterList::kMost];
+  int count = 0, written = 0;
+  for (const Parameter& each : pointers_of(s)) {
+    const std::size_t boxes = each.per_box ? a.count : 1;
+    const std::size_t bytes = each.name == "workspace"
+                                  ? workspace
+                                  : boxes * to_size(element_count(plan, each)) * size_of(each.type);
+    const void* const begin = pointer_to(a, each);
+    if (begin == nullptr || bytes == 0) continue;
+    spans[count++] = {begin, bytes};
+    written += each.written ? 1 : 0;
+  }
+  if (bf::overlap(spans, count, written)) return true;
+  if (s.purpose != Purpose::kVerify && s.purpose != Purpose::kDecide) return false;
+  const std::size_t point = to_size(plan.input_count) * sizeof(float);
+  for (std::size_t i = 0; i < (s.batch ? a.count : 1); ++i)
+    if (bf::overlap(spans, count, {a.results[i].counterexample, point})) return true;
+  return false;
 }
 
 // Workspaces and contexts have checks of their own; what is no pointer is never null.
@@ -78,10 +132,6 @@ CallMemory memory_of(const Signature& s, const Arguments& a) {
   memory.seconds = s.parallel ? nullptr : a.seconds;
   memory.watch = s.cached ? nullptr : a.watch;
   return memory;
-}
-
-std::size_t to_size(std::int64_t bytes) {
-  return static_cast<std::size_t>(bytes);
 }
 
 }  // namespace
@@ -142,13 +192,18 @@ bf_status Engine::check(const ExportedFunction& function, const Arguments& a,
     if (const bf_status status =
             bf::gather_team(a.executor, static_cast<std::size_t>(plan_->config.workers), team))
       return status;
-  if (!has_workspace(s)) return BF_OK;
+  if (!has_workspace(s)) return overlaps(*plan_, s, a, 0) ? BF_OVERLAP : BF_OK;
   std::size_t bytes = to_size(function.workspace.bytes);
   if (s.parallel)
     bytes = s.batch ? team.workers * bytes
                     : bytes + (team.workers - 1) * to_size(function.workspace.worker_bytes);
-  if (bytes == 0) return bf::float_environment_ok() ? BF_OK : BF_FLOAT_ENVIRONMENT;
-  return bf::check_workspace(a.workspace, a.workspace_bytes, bytes, align);
+  if (bytes == 0 && !bf::float_environment_ok()) return BF_FLOAT_ENVIRONMENT;
+  if (bytes > 0)
+    if (const bf_status status = bf::check_workspace(a.workspace, a.workspace_bytes, bytes, align))
+      return status;
+  // A search takes all that it is given.
+  const std::size_t used = s.purpose == Purpose::kDecide ? a.workspace_bytes : bytes;
+  return overlaps(*plan_, s, a, used) ? BF_OVERLAP : BF_OK;
 }
 
 bf_status Engine::call(const Signature& signature, const Arguments& arguments,
@@ -158,7 +213,8 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
     BF_BROKEN("the plan has no function " + suffix_of(signature));
   bf::Team team = {nullptr, 1};
   if (signature.purpose == Purpose::kContextInit || signature.purpose == Purpose::kContextLoad)
-    return context_call(signature, arguments);
+    return overlaps(*plan_, signature, arguments, 0) ? BF_OVERLAP
+                                                     : context_call(signature, arguments);
   if (const bf_status status = check(*found, arguments, team)) return status;
   switch (signature.purpose) {
     case Purpose::kBounds:

@@ -11,6 +11,9 @@ namespace bf {
 // Room of the Context that a context begins with.
 constexpr int kContextHeaderBytes = 128;
 
+// BF_BLOB_HEADER_BYTES of bf.h.
+constexpr int kBlobHeaderBytes = 112;
+
 // ---- verdicts: search/verdict.h
 
 // verify_property: a box, a point, and bounds of the rows.

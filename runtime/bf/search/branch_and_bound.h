@@ -389,7 +389,9 @@ static inline bf_status decide_property(const PropertyTables& property, const fl
   if (!share_out(b, memory, bytes)) return BF_WORKSPACE_TOO_SMALL;
   for (;;) {
     if (b.search.open == 0 && b.next_case == property.cases && !b.points.urgent) {
-      b.found.verdict = b.unsplittable ? BF_UNKNOWN : BF_VERIFIED;
+      b.found.verdict =
+          b.unsplittable ? BF_UNKNOWN
+                         : verdict_within(property, lower, upper, b.points.lower, b.points.upper);
       break;
     }
     if (budget != nullptr && budget->stop != nullptr && budget->stop(budget->data, &b.search) != 0)

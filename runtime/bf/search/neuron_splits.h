@@ -264,6 +264,8 @@ static inline bf_status decide_by_neurons(const PropertyTables& property,
     s.found.property_case = s.undecided_case;
     s.found.clause = s.undecided_clause;
   }
+  if (s.found.verdict == BF_VERIFIED)
+    s.found.verdict = verdict_within(property, lower, upper, s.node_lower, s.node_upper);
   *result = s.found;
   if (search != nullptr) *search = s.search;
   return BF_OK;

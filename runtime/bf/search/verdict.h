@@ -104,7 +104,60 @@ static inline bool intersect_case(const PropertyTables& property, std::int32_t i
   return true;
 }
 
-// Shrinks that part to the floats that are in the exact box; false when none is.
+// How a case's box covers a box that it meets: at how many of the box's ends that sticks out of it,
+// and the last of these.
+struct CaseCover {
+  bool meets;
+  int ends;
+  std::int32_t input;
+  bool below;
+};
+
+static inline CaseCover cover_of(const PropertyTables& property, std::int32_t index,
+                                 const float* lower, const float* upper) {
+  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(index) * property.inputs;
+  CaseCover cover = {true, 0, 0, false};
+  for (std::int32_t i = 0; i < property.inputs; ++i) {
+    const float low = property.lower[first + i];
+    const float high = property.upper[first + i];
+    if (lower[i] > high || upper[i] < low) return {false, 0, 0, false};
+    if (lower[i] < low) cover = {true, cover.ends + 1, i, true};
+    if (upper[i] > high) cover = {true, cover.ends + 1, i, false};
+  }
+  return cover;
+}
+
+// The verdict on a box without a violation. Verified: it lies in the property's region, the union
+// of the cases' boxes. rest_lower, rest_upper: memory for as many numbers as inputs.
+//
+// A case's box that the rest sticks out of at one end alone covers all of it but what is beyond
+// that end, which is the rest from then on. Both are closed: what covers the rest without its face
+// covers its closure. A box that cases cover without such an order is said to be partly outside.
+static inline bf_verdict verdict_within(const PropertyTables& property, const float* lower,
+                                        const float* upper, float* rest_lower, float* rest_upper) {
+  for (std::int32_t i = 0; i < property.inputs; ++i) {
+    rest_lower[i] = lower[i];
+    rest_upper[i] = upper[i];
+  }
+  bool meets = false;
+  for (bool shrunk = true; shrunk;) {
+    shrunk = false;
+    for (std::int32_t index = 0; index < property.cases; ++index) {
+      const CaseCover cover = cover_of(property, index, rest_lower, rest_upper);
+      meets = meets || cover.meets;
+      if (!cover.meets || cover.ends > 1) continue;
+      if (cover.ends == 0) return BF_VERIFIED;
+      const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(index) * property.inputs + cover.input;
+      const float end = cover.below ? property.lower[at] : property.upper[at];
+      float* const old = (cover.below ? rest_upper : rest_lower) + cover.input;
+      shrunk = shrunk || *old != end;
+      *old = end;
+    }
+  }
+  return meets ? BF_PARTLY_OUTSIDE : BF_OUTSIDE;
+}
+
+// Shrinks the part of a case's box to the floats that are in the exact box; false when none is.
 //
 // A float end of the outer box that is not in the exact one is the nearest float outside of it: the
 // next one inward is the first inside.
@@ -191,7 +244,8 @@ static inline bf_status decide_case(const PropertyTables& property, std::int32_t
 // y. scratch: verify_bytes().
 //
 // Verified is a proof: a point of the box that is in the exact box of a case is in the intersection
-// of the float boxes, where each clause has a condition that never holds. Falsified is one: the
+// of the float boxes, where each clause has a condition that never holds. It is said of boxes in
+// the property's region alone: see verdict_within(). Falsified is one: the
 // point is in the exact box, and all conditions of the clause hold for every y within the bounds at
 // that point, hence for its own.
 template <class Bounds>
@@ -212,6 +266,8 @@ static inline bf_status verify_property(const PropertyTables& property, const fl
       return status;
     if (found.verdict == BF_FALSIFIED) break;
   }
+  if (found.verdict == BF_VERIFIED)
+    found.verdict = verdict_within(property, lower, upper, box_lower, box_upper);
   *result = found;
   return BF_OK;
 }

@@ -159,13 +159,26 @@ TEST_P(VerdictCode, CasesAndTheirBoxes) {
   EXPECT_EQ(loaded.box(0, nullptr, upper), BF_NULL_ARGUMENT);
 }
 
+// Whether a point lies in the box of one of the property's cases.
+bool in_region(Loaded& loaded, const std::vector<double>& x) {
+  float lower[kInputs], upper[kInputs];
+  for (std::size_t index = 0; loaded.box(index, lower, upper) == BF_OK; ++index) {
+    bool inside = true;
+    for (std::size_t i = 0; i < kInputs; ++i)
+      inside =
+          inside && static_cast<double>(lower[i]) <= x[i] && x[i] <= static_cast<double>(upper[i]);
+    if (inside) return true;
+  }
+  return false;
+}
+
 // Whatever the caller's box: verified boxes hold no violation, and counterexamples are ones.
 TEST_P(VerdictCode, RandomBoxesAgainstExactPoints) {
   Loaded loaded(property_path("tiny_cases"), GetParam());
   const Graph network = import_model(kModel).graph;
   std::mt19937 random(5);
   std::uniform_real_distribution<float> place(-1.3f, 1.5f), width(-3, 0.3f);
-  int counts[3] = {0, 0, 0};
+  int counts[BF_PARTLY_OUTSIDE + 1] = {};
   for (int round = 0; round < 4000; ++round) {
     float lower[kInputs], upper[kInputs], point[kInputs] = {99, 99};
     for (int i = 0; i < kInputs; ++i) {
@@ -178,7 +191,7 @@ TEST_P(VerdictCode, RandomBoxesAgainstExactPoints) {
       for (int i = 0; i < kInputs; ++i) upper[i] = std::max(lower[i], upper[i]);
     }
     const bf_result result = loaded.run(lower, upper, point);
-    ASSERT_LE(static_cast<int>(result.verdict), 2);
+    ASSERT_NE(result.verdict, BF_BUDGET);
     ++counts[result.verdict];
     const auto is_violation = [&](const std::vector<double>& x) {
       return test::violates(loaded.property(), x, evaluate_exact(network, {x})[0]);
@@ -189,7 +202,7 @@ TEST_P(VerdictCode, RandomBoxesAgainstExactPoints) {
     } else {
       EXPECT_EQ(point[0], 99) << "written without a counterexample";
     }
-    if (result.verdict != BF_VERIFIED) continue;
+    if (result.verdict == BF_UNKNOWN || result.verdict == BF_FALSIFIED) continue;
     for (int k = 0; k < 12; ++k) {
       std::vector<double> x;
       for (int i = 0; i < kInputs; ++i) {
@@ -198,9 +211,14 @@ TEST_P(VerdictCode, RandomBoxesAgainstExactPoints) {
         x.push_back(static_cast<double>(lower[i]) * (1 - t) + static_cast<double>(upper[i]) * t);
       }
       ASSERT_FALSE(is_violation(x)) << x[0] << " " << x[1];
+      const bool inside = in_region(loaded, x);
+      if (result.verdict == BF_VERIFIED) ASSERT_TRUE(inside) << x[0] << " " << x[1];
+      if (result.verdict == BF_OUTSIDE) ASSERT_FALSE(inside) << x[0] << " " << x[1];
     }
   }
-  EXPECT_GT(counts[BF_VERIFIED], 300);
+  EXPECT_GT(counts[BF_VERIFIED], 50);
+  EXPECT_GT(counts[BF_OUTSIDE], 50);
+  EXPECT_GT(counts[BF_PARTLY_OUTSIDE], 50);
   EXPECT_GT(counts[BF_FALSIFIED], 200);
   EXPECT_GT(counts[BF_UNKNOWN], 5);
 }
