@@ -103,6 +103,22 @@ class BadInput(Case):
         self.assertIn("--semantics", errors)
         self.assert_refused("BF3302", TINY, "-o", "v.cpp", "--name", "My Net", says=["my_net"])
 
+    def test_a_compiler_for_another_machine(self):
+        # What tells GCC and clang of the target is left out, as of a compiler that takes any flag.
+        self.write("host-cxx", """#!/bin/sh
+for word do
+  shift
+  case $word in -m*|--target*) ;; *) set -- "$@" "$word" ;; esac
+done
+exec c++ "$@"
+""")
+        compiler = self.work / "host-cxx"
+        compiler.chmod(0o755)
+        for target in ("cortex-m4", "cortex-m0plus", "riscv32", "riscv64", "cortex-a53"):
+            self.assert_refused("BF3203", TINY, "-o", "v.cpp", "--target", target, "--cxx",
+                                compiler, says=["the compiler makes code for", "the target is"])
+            self.assertFalse((self.work / "libv.a").exists())
+
     def test_flags_that_change_arithmetic(self):
         unsound = [
             "-ffast-math", "-Ofast", "-freciprocal-math", "-O2 -ffp-model=fast",

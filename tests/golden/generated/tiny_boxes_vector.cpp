@@ -17,13 +17,14 @@
 #include "tiny_boxes_vector.h"
 
 #include "bf/contract/integers.h"
+#include "bf/contract/spans.h"
 #include "bf/core/bounds.h"
 #include "bf/core/kernel.h"
 #include "bf/dense/boxes.h"
 #include "bf/core/relax.h"
 #include "bf/sums/row_slack.h"
 
-static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
+static_assert(BF_ABI_VERSION == 2, "bf.h is of another version");
 
 #if !defined(__SSE2__)
 #error "this verifier is for x86-64: compile it with -march=x86-64"
@@ -367,6 +368,10 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
     return status;
+  const bf::Span spans[] = {{out_lower, 2 * sizeof(float)}, {out_upper, 2 * sizeof(float)},
+                            {workspace, TINY_WORKSPACE_BYTES}, {lower, 2 * sizeof(float)},
+                            {upper, 2 * sizeof(float)}};
+  if (bf::overlap(spans, 5, 3)) return BF_OVERLAP;
   if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
 
   // The arena: what holds what, how many, in which tasks.
@@ -440,6 +445,12 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
                                                    TINY_BATCH_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
     return status;
+  const bf::Span spans[] = {{out_lower, count * 2 * sizeof(float)},
+                            {out_upper, count * 2 * sizeof(float)},
+                            {statuses, count * 1 * sizeof(bf_status)},
+                            {workspace, TINY_BATCH_WORKSPACE_BYTES},
+                            {lower, count * 2 * sizeof(float)}, {upper, count * 2 * sizeof(float)}};
+  if (bf::overlap(spans, 6, 4)) return BF_OVERLAP;
   const bf_status first = bf::check_boxes(count, lower, upper, TINY_INPUTS, statuses);
 
   // The arena: what holds what, how many, in which tasks.
@@ -515,6 +526,9 @@ bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t w
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
     return status;
+  const bf::Span spans[] = {{y, 2 * sizeof(float)}, {workspace, TINY_WORKSPACE_BYTES},
+                            {x, 2 * sizeof(float)}};
+  if (bf::overlap(spans, 3, 2)) return BF_OVERLAP;
   if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
 
   // The arena: what holds what, how many, in which tasks.
@@ -550,6 +564,8 @@ const char* tiny_status_text(bf_status status) {
       return "rounding not to nearest, subnormals flushed to zero, or products fused";
     case BF_BAD_COUNT:
       return "no boxes, or more than a call takes";
+    case BF_OVERLAP:
+      return "arrays that overlap each other, the workspace or the context";
     default:
       break;
   }

@@ -21,7 +21,7 @@
 
 #include "bf.h"
 
-#define TINY_ABI 1
+#define TINY_ABI 2
 #define TINY_INPUTS 2
 #define TINY_OUTPUTS 2
 #define TINY_SPEC_ROWS 0
@@ -40,7 +40,8 @@ extern "C" {
  * lower, upper: TINY_INPUTS numbers, finite, lower <= upper. out_lower, out_upper: TINY_OUTPUTS
  * numbers, written on BF_OK alone; infinite where nothing is known. workspace: TINY_WORKSPACE_BYTES
  * bytes aligned to TINY_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
- * Reentrant. tiny_status_text says in words what was refused. */
+ * What a call writes, and its workspace, must not overlap its other arrays: BF_OVERLAP. Reentrant.
+ * tiny_status_text says in words what was refused. */
 bf_status tiny_bounds(const float *lower, const float *upper, float *out_lower, float *out_upper,
                       void *workspace, size_t workspace_bytes);
 

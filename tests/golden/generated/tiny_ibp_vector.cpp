@@ -17,10 +17,11 @@
 #include "tiny_ibp_vector.h"
 
 #include "bf/contract/integers.h"
+#include "bf/contract/spans.h"
 #include "bf/core/bounds.h"
 #include "bf/core/kernel.h"
 
-static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
+static_assert(BF_ABI_VERSION == 2, "bf.h is of another version");
 
 #if !defined(__AVX2__)
 #error "this verifier is for x86-64-v3: compile it with -march=x86-64-v3"
@@ -179,6 +180,10 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
     return status;
+  const bf::Span spans[] = {{out_lower, 2 * sizeof(float)}, {out_upper, 2 * sizeof(float)},
+                            {workspace, TINY_WORKSPACE_BYTES}, {lower, 2 * sizeof(float)},
+                            {upper, 2 * sizeof(float)}};
+  if (bf::overlap(spans, 5, 3)) return BF_OVERLAP;
   if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
 
   // The arena: what holds what, how many, in which tasks.
@@ -206,6 +211,9 @@ bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t w
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
     return status;
+  const bf::Span spans[] = {{y, 2 * sizeof(float)}, {workspace, TINY_WORKSPACE_BYTES},
+                            {x, 2 * sizeof(float)}};
+  if (bf::overlap(spans, 3, 2)) return BF_OVERLAP;
   if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
 
   // The arena: what holds what, how many, in which tasks.
@@ -239,6 +247,8 @@ const char* tiny_status_text(bf_status status) {
       return "workspace misaligned";
     case BF_FLOAT_ENVIRONMENT:
       return "rounding not to nearest, subnormals flushed to zero, or products fused";
+    case BF_OVERLAP:
+      return "arrays that overlap each other, the workspace or the context";
     default:
       break;
   }

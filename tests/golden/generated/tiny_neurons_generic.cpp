@@ -18,6 +18,7 @@
 #include "tiny_neurons_generic.h"
 
 #include "bf/contract/integers.h"
+#include "bf/contract/spans.h"
 #include "bf/core/bounds.h"
 #include "bf/core/kernel.h"
 #include "bf/core/relax.h"
@@ -25,7 +26,7 @@
 #include "bf/search/neuron_splits.h"
 #include "bf/search/verdict.h"
 
-static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
+static_assert(BF_ABI_VERSION == 2, "bf.h is of another version");
 
 namespace {
 
@@ -359,6 +360,10 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
     return status;
+  const bf::Span spans[] = {{out_lower, 2 * sizeof(float)}, {out_upper, 2 * sizeof(float)},
+                            {workspace, TINY_WORKSPACE_BYTES}, {lower, 2 * sizeof(float)},
+                            {upper, 2 * sizeof(float)}};
+  if (bf::overlap(spans, 5, 3)) return BF_OVERLAP;
   if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
 
   // The arena: what holds what, how many, in which tasks.
@@ -434,6 +439,11 @@ bf_status tiny_verify(const float* lower, const float* upper, bf_result* result,
                                                    TINY_VERIFY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
     return status;
+  const bf::Span spans[] = {{result, 1 * sizeof(bf_result)},
+                            {workspace, TINY_VERIFY_WORKSPACE_BYTES}, {lower, 2 * sizeof(float)},
+                            {upper, 2 * sizeof(float)}};
+  if (bf::overlap(spans, 4, 2)) return BF_OVERLAP;
+  if (bf::overlap(spans, 4, {result->counterexample, 2 * sizeof(float)})) return BF_OVERLAP;
   if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
 
   const auto bounds = [workspace](const float* low, const float* high, float* row_low,
@@ -446,6 +456,8 @@ bf_status tiny_verify(const float* lower, const float* upper, bf_result* result,
 
 bf_status tiny_property_box(std::size_t index, float* lower, float* upper) {
   if (lower == nullptr || upper == nullptr) return BF_NULL_ARGUMENT;
+  const bf::Span spans[] = {{lower, 2 * sizeof(float)}, {upper, 2 * sizeof(float)}};
+  if (bf::overlap(spans, 2, 2)) return BF_OVERLAP;
   if (index >= TINY_PROPERTY_CASES) return BF_NO_SUCH_CASE;
   for (std::size_t i = 0; i < TINY_INPUTS; ++i) {
     lower[i] = property::lower[index * TINY_INPUTS + i];
@@ -463,6 +475,11 @@ bf_status tiny_spec_ranges(const float* lower, const float* upper, float* out_lo
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
     return status;
+  const bf::Span spans[] = {{out_lower, 4 * sizeof(float)}, {out_upper, 4 * sizeof(float)},
+                            {ranges, ranges == nullptr ? 0 : 12 * sizeof(float)},
+                            {workspace, TINY_WORKSPACE_BYTES}, {lower, 2 * sizeof(float)},
+                            {upper, 2 * sizeof(float)}};
+  if (bf::overlap(spans, 6, 4)) return BF_OVERLAP;
   if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
 
   // The arena: what holds what, how many, in which tasks.
@@ -538,6 +555,13 @@ bf_status tiny_decide(const float* lower, const float* upper, const bf_budget* b
                                                    TINY_DECIDE_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
     return status;
+  const bf::Span spans[] = {{result, 1 * sizeof(bf_result)},
+                            {search, search == nullptr ? 0 : 1 * sizeof(bf_search)},
+                            {workspace, workspace_bytes}, {lower, 2 * sizeof(float)},
+                            {upper, 2 * sizeof(float)},
+                            {budget, budget == nullptr ? 0 : 1 * sizeof(bf_budget)}};
+  if (bf::overlap(spans, 6, 3)) return BF_OVERLAP;
+  if (bf::overlap(spans, 6, {result->counterexample, 2 * sizeof(float)})) return BF_OVERLAP;
   if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
 
   static_assert(TINY_WORKSPACE_BYTES % alignof(double) == 0
@@ -579,6 +603,9 @@ bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t w
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
     return status;
+  const bf::Span spans[] = {{y, 2 * sizeof(float)}, {workspace, TINY_WORKSPACE_BYTES},
+                            {x, 2 * sizeof(float)}};
+  if (bf::overlap(spans, 3, 2)) return BF_OVERLAP;
   if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
 
   // The arena: what holds what, how many, in which tasks.
@@ -614,6 +641,8 @@ const char* tiny_status_text(bf_status status) {
       return "rounding not to nearest, subnormals flushed to zero, or products fused";
     case BF_NO_SUCH_CASE:
       return "no such case of the property";
+    case BF_OVERLAP:
+      return "arrays that overlap each other, the workspace or the context";
     default:
       break;
   }

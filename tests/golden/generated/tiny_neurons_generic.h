@@ -22,7 +22,7 @@
 
 #include "bf.h"
 
-#define TINY_ABI 1
+#define TINY_ABI 2
 #define TINY_INPUTS 2
 #define TINY_OUTPUTS 2
 #define TINY_SPEC_ROWS 4
@@ -41,7 +41,8 @@ extern "C" {
  * lower, upper: TINY_INPUTS numbers, finite, lower <= upper. out_lower, out_upper: TINY_OUTPUTS
  * numbers, written on BF_OK alone; infinite where nothing is known. workspace: TINY_WORKSPACE_BYTES
  * bytes aligned to TINY_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
- * Reentrant. tiny_status_text says in words what was refused. */
+ * What a call writes, and its workspace, must not overlap its other arrays: BF_OVERLAP. Reentrant.
+ * tiny_status_text says in words what was refused. */
 bf_status tiny_bounds(const float *lower, const float *upper, float *out_lower, float *out_upper,
                       void *workspace, size_t workspace_bytes);
 
@@ -55,8 +56,10 @@ bf_status tiny_spec_bounds(const float *lower, const float *upper, float *out_lo
 #define TINY_VERIFY_WORKSPACE_BYTES (TINY_WORKSPACE_BYTES + 56)
 
 /* Whether the property holds for every x with lower <= x <= upper: BF_VERIFIED, BF_FALSIFIED with
- * a violating x, or BF_UNKNOWN. Arguments as for tiny_bounds, but workspace_bytes is at least
- * TINY_VERIFY_WORKSPACE_BYTES. The property itself holds when each case's box is verified. */
+ * a violating x, or BF_UNKNOWN. BF_OUTSIDE, BF_PARTLY_OUTSIDE: not all of the box lies in the
+ * region that the property speaks of, the boxes of tiny_property_box. Arguments as for
+ * tiny_bounds, but workspace_bytes is at least TINY_VERIFY_WORKSPACE_BYTES. The property itself
+ * holds when each case's box is verified. */
 bf_status tiny_verify(const float *lower, const float *upper, bf_result *result, void *workspace,
                       size_t workspace_bytes);
 
