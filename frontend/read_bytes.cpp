@@ -41,22 +41,6 @@ std::string text_of(int error) {
   return error == ENOENT || error == ENOTDIR ? "no such file" : std::strerror(error);
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(const std::filesystem::path& path)
-      : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 void read_all(int file, std::uint64_t max_bytes, ReadBytes& result) {
   while (result.bytes.size() <= max_bytes) {
     const std::size_t before = result.bytes.size();
@@ -75,6 +59,10 @@ void read_all(int file, std::uint64_t max_bytes, ReadBytes& result) {
 
 }  // namespace
 
+Descriptor::~Descriptor() {
+  if (number_ >= 0) close(number_);
+}
+
 std::filesystem::path source_path(const std::filesystem::path& path) {
   return path == "-" ? "/dev/stdin" : path;
 }
@@ -89,7 +77,7 @@ ReadBytes read_bytes(const std::filesystem::path& path, std::uint64_t max_bytes,
   ReadBytes result;
   result.problem = why_unreadable(path, sources);
   if (!result.problem.empty()) return result;
-  const Descriptor file(source_path(path));
+  const Descriptor file(open(source_path(path).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   struct stat status = {};
   if (file.number() < 0 || fstat(file.number(), &status) != 0) {
     result.problem = text_of(errno);

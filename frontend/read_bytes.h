@@ -11,6 +11,20 @@ namespace bf_aot {
 // that the program looks for: a pipe there may have no writer, and would never end.
 enum class Sources : std::uint8_t { kFiles, kFilesAndPipes };
 
+// Closes an open file at the end of its life.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}  // negative: none is open
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
 // The path, "/dev/stdin" for "-".
 std::filesystem::path source_path(const std::filesystem::path& path);
 

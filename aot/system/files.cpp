@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "frontend/diagnostic.h"
+#include "frontend/read_bytes.h"
 
 namespace bf_aot::system {
 namespace fs = std::filesystem;
@@ -72,21 +73,6 @@ int stream_of(const struct stat& status) {
   fail("BF3102", path.string(), "cannot write: " + why,
        "check what it is, its permissions and the free space");
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 // A redirected stream goes on where it is: opened anew it would overwrite what was printed.
 int open_in_place(const fs::path& path) {

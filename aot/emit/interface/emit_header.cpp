@@ -54,7 +54,8 @@ constexpr std::string_view kBoundsComment = R"(/* Bounds of every output over @s
  * lower, upper: @NAME@_INPUTS numbers, @finite@, lower <= upper. out_lower, out_upper: @NAME@_OUTPUTS
  * numbers, written on BF_OK alone; infinite where nothing is known. workspace: @NAME@_WORKSPACE_BYTES
  * bytes aligned to @NAME@_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
- * What a call writes, and its workspace, must not overlap its other arrays: BF_OVERLAP. Reentrant. @name@_status_text says in words what was refused. */
+ * What a call writes, and its workspace, must not overlap its other arrays: BF_OVERLAP. Reentrant.
+ * @name@_status_text says in words what was refused. */
 )";
 
 constexpr std::string_view kBatchParallelComment = R"(/* @name@_bounds_batch; @shared@.
