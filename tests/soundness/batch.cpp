@@ -146,6 +146,7 @@ void Batch::build(const Build& how) {
   write(folder_.path() / "batch.cpp",
         before +
             "#include <cstddef>\n#include <cstdint>\n\n#include \"bf.h\"\n"
+            "#include \"bf/contract/spans.h\"\n"
             "#include \"bf/conv/conv_forward.h\"\n"
             "#include \"bf/conv/conv_interval.h\"\n"
             "#include \"bf/conv/conv_live.h\"\n"
