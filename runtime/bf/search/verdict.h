@@ -308,6 +308,10 @@ static inline bf_status decide_boxes(const PropertyTables& property, std::size_t
               row_upper + k * rows, point, &results[box[k]], bounds))
         return status;
   }
+  for (std::size_t i = 0; i < count; ++i)
+    if (statuses[i] == BF_OK && results[i].verdict == BF_VERIFIED)
+      results[i].verdict =
+          verdict_within(property, lower + i * inputs, upper + i * inputs, box_lower, box_upper);
   return BF_OK;
 }
 
