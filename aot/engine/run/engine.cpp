@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "aot/engine/run/find_prebuilt.h"
@@ -33,27 +35,36 @@ EntryKind entry_kind(const Signature& s) {
   return s.spec ? EntryKind::kSpecBounds : EntryKind::kBounds;
 }
 
-const void* pointer_to(const Arguments& a, const Parameter& parameter) {
+// Where Arguments has the pointer that a parameter is.
+std::size_t place_of(const Parameter& parameter) {
   const std::string_view name = parameter.name;
   const bool written = parameter.written;
-  if (name == "lower") return written ? a.case_lower : a.lower;
-  if (name == "upper") return written ? a.case_upper : a.upper;
-  if (name == "out_lower") return a.out_lower;
-  if (name == "out_upper") return a.out_upper;
-  if (name == "workspace") return a.workspace;
-  if (name == "statuses") return a.statuses;
-  if (name == "coefficients") return a.coefficients;
-  if (name == "ranges") return a.kept_ranges;
-  if (name == "x") return a.x;
-  if (name == "y") return a.y;
-  if (name == "result" || name == "results") return a.results;
-  if (name == "budget") return a.budget;
-  if (name == "search") return a.search;
-  if (name == "executor") return a.executor;
-  if (name == "context") return a.context;
-  if (name == "counters") return a.counters;
-  if (name == "blob") return written ? a.blob : a.from_blob;
+  if (name == "lower")
+    return written ? offsetof(Arguments, case_lower) : offsetof(Arguments, lower);
+  if (name == "upper")
+    return written ? offsetof(Arguments, case_upper) : offsetof(Arguments, upper);
+  if (name == "out_lower") return offsetof(Arguments, out_lower);
+  if (name == "out_upper") return offsetof(Arguments, out_upper);
+  if (name == "workspace") return offsetof(Arguments, workspace);
+  if (name == "statuses") return offsetof(Arguments, statuses);
+  if (name == "coefficients") return offsetof(Arguments, coefficients);
+  if (name == "ranges") return offsetof(Arguments, kept_ranges);
+  if (name == "x") return offsetof(Arguments, x);
+  if (name == "y") return offsetof(Arguments, y);
+  if (name == "result" || name == "results") return offsetof(Arguments, results);
+  if (name == "budget") return offsetof(Arguments, budget);
+  if (name == "search") return offsetof(Arguments, search);
+  if (name == "executor") return offsetof(Arguments, executor);
+  if (name == "context") return offsetof(Arguments, context);
+  if (name == "counters") return offsetof(Arguments, counters);
+  if (name == "blob") return written ? offsetof(Arguments, blob) : offsetof(Arguments, from_blob);
   BF_BROKEN("a parameter of no argument");
+}
+
+const void* pointer_at(const Arguments& a, std::size_t place) {
+  const void* pointer = nullptr;
+  std::memcpy(&pointer, reinterpret_cast<const unsigned char*>(&a) + place, sizeof pointer);
+  return pointer;
 }
 
 std::size_t to_size(std::int64_t bytes) {
@@ -84,16 +95,36 @@ std::size_t size_of(ParameterType type) {
   return 1;
 }
 
+// Workspaces and contexts have checks of their own.
+bool may_be_null(const Parameter& parameter) {
+  return parameter.optional || parameter.name == "workspace" || parameter.name == "context";
+}
+
+// The pointers of a function, found once: a call takes no longer for them than generated code.
+std::vector<EnginePointer> pointers_in(const Plan& plan, const Signature& s) {
+  std::vector<EnginePointer> made;
+  for (const Parameter& each : pointers_of(s)) {
+    EnginePointer pointer;
+    pointer.place = place_of(each);
+    pointer.workspace = each.name == "workspace";
+    if (!pointer.workspace) pointer.bytes = to_size(element_count(plan, each)) * size_of(each.type);
+    pointer.per_box = each.per_box;
+    pointer.written = each.written;
+    pointer.required = !may_be_null(each);
+    made.push_back(pointer);
+  }
+  return made;
+}
+
 // Whether arrays that the function writes overlap others. It uses so many bytes of its workspace.
-bool overlaps(const Plan& plan, const Signature& s, const Arguments& a, std::size_t workspace) {
+bool overlaps(const Plan& plan, const Signature& s, const std::vector<EnginePointer>& pointers,
+              const Arguments& a, std::size_t workspace) {
   bf::Span spans[ParameterList::kMost];
   int count = 0, written = 0;
-  for (const Parameter& each : pointers_of(s)) {
-    const std::size_t boxes = each.per_box ? a.count : 1;
-    const std::size_t bytes = each.name == "workspace"
-                                  ? workspace
-                                  : boxes * to_size(element_count(plan, each)) * size_of(each.type);
-    const void* const begin = pointer_to(a, each);
+  for (const EnginePointer& each : pointers) {
+    const std::size_t bytes =
+        each.workspace ? workspace : (each.per_box ? a.count : 1) * each.bytes;
+    const void* const begin = pointer_at(a, each.place);
     if (begin == nullptr || bytes == 0) continue;
     spans[count++] = {begin, bytes};
     written += each.written ? 1 : 0;
@@ -104,12 +135,6 @@ bool overlaps(const Plan& plan, const Signature& s, const Arguments& a, std::siz
   for (std::size_t i = 0; i < (s.batch ? a.count : 1); ++i)
     if (bf::overlap(spans, count, {a.results[i].counterexample, point})) return true;
   return false;
-}
-
-// Workspaces and contexts have checks of their own; what is no pointer is never null.
-bool may_be_null(const Parameter& parameter) {
-  return parameter.optional || parameter.type == ParameterType::kSize ||
-         parameter.name == "workspace" || parameter.name == "context";
 }
 
 // The caller's arrays that steps read and write.
@@ -146,10 +171,16 @@ Engine::Engine(std::shared_ptr<const Lowered> lowered, const Prebuilt& code,
     BF_BROKEN("relaxations that are made anew need code that fuses no products");
   for (const Entry& entry : plan_->entries)
     entries_.push_back(assemble(*lowered_, entry, code, constants_, options.with_parts));
+  for (const ExportedFunction& function : plan_->functions)
+    pointers_.push_back(pointers_in(*plan_, function.signature));
   if (options.property == nullptr) return;
   property_ = std::make_shared<const PropertyMemory>(*options.property);
   if (property().inputs != plan_->input_count || property().rows != std::max(plan_->spec_rows, 1))
     BF_BROKEN("the plan is for another property");
+}
+
+const std::vector<EnginePointer>& Engine::pointers_of(const ExportedFunction& function) const {
+  return pointers_[static_cast<std::size_t>(&function - plan_->functions.data())];
 }
 
 const EntryOperations& Engine::entry(EntryKind kind) const {
@@ -178,8 +209,9 @@ Thunk Engine::replace(EntryKind kind, std::size_t call, Thunk code) const {
 bf_status Engine::check(const ExportedFunction& function, const Arguments& a,
                         bf::Team& team) const {
   const Signature& s = function.signature;
-  for (const Parameter& each : parameters_of(s))
-    if (!may_be_null(each) && pointer_to(a, each) == nullptr) return BF_NULL_ARGUMENT;
+  const std::vector<EnginePointer>& pointers = pointers_of(function);
+  for (const EnginePointer& each : pointers)
+    if (each.required && pointer_at(a, each.place) == nullptr) return BF_NULL_ARGUMENT;
   const auto align = static_cast<std::size_t>(plan_->config.target.align);
   if (s.cached || s.purpose == Purpose::kCacheCounters || s.purpose == Purpose::kContextSave)
     if (const bf_status status =
@@ -192,7 +224,7 @@ bf_status Engine::check(const ExportedFunction& function, const Arguments& a,
     if (const bf_status status =
             bf::gather_team(a.executor, static_cast<std::size_t>(plan_->config.workers), team))
       return status;
-  if (!has_workspace(s)) return overlaps(*plan_, s, a, 0) ? BF_OVERLAP : BF_OK;
+  if (!has_workspace(s)) return overlaps(*plan_, s, pointers, a, 0) ? BF_OVERLAP : BF_OK;
   std::size_t bytes = to_size(function.workspace.bytes);
   if (s.parallel)
     bytes = s.batch ? team.workers * bytes
@@ -203,7 +235,7 @@ bf_status Engine::check(const ExportedFunction& function, const Arguments& a,
       return status;
   // A search takes all that it is given.
   const std::size_t used = s.purpose == Purpose::kDecide ? a.workspace_bytes : bytes;
-  return overlaps(*plan_, s, a, used) ? BF_OVERLAP : BF_OK;
+  return overlaps(*plan_, s, pointers, a, used) ? BF_OVERLAP : BF_OK;
 }
 
 bf_status Engine::call(const Signature& signature, const Arguments& arguments,
@@ -213,8 +245,9 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
     BF_BROKEN("the plan has no function " + suffix_of(signature));
   bf::Team team = {nullptr, 1};
   if (signature.purpose == Purpose::kContextInit || signature.purpose == Purpose::kContextLoad)
-    return overlaps(*plan_, signature, arguments, 0) ? BF_OVERLAP
-                                                     : context_call(signature, arguments);
+    return overlaps(*plan_, signature, pointers_of(*found), arguments, 0)
+               ? BF_OVERLAP
+               : context_call(signature, arguments);
   if (const bf_status status = check(*found, arguments, team)) return status;
   switch (signature.purpose) {
     case Purpose::kBounds:

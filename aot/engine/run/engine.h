@@ -58,6 +58,14 @@ struct Arguments {
   Watch* watch = nullptr;
 };
 
+// A pointer among the parameters of a function.
+struct EnginePointer {
+  std::size_t place = 0;  // in Arguments
+  std::size_t bytes = 0;  // behind it, for each box where per_box; not of a workspace
+  bool per_box = false, written = false, workspace = false;
+  bool required = false;  // null is refused
+};
+
 struct EngineOptions {
   bool with_parts = false;  // there are parts to call a hook before
   // The property that the plan is made for. It is read when the engine is made.
@@ -99,6 +107,7 @@ class Engine {
 
  private:
   const EntryOperations& entry(EntryKind kind) const;
+  const std::vector<EnginePointer>& pointers_of(const ExportedFunction& function) const;
   bf_status check_box(const float* lower, const float* upper) const;
   bf_status check_boxes(const Arguments& a) const;
   bf_status check(const ExportedFunction& function, const Arguments& a, bf::Team& team) const;
@@ -128,7 +137,8 @@ class Engine {
   const Plan* plan_;
   Constants constants_;
   std::vector<EntryOperations> entries_;
-  std::shared_ptr<const PropertyMemory> property_;  // may be null
+  std::vector<std::vector<EnginePointer>> pointers_;  // of each of the plan's functions
+  std::shared_ptr<const PropertyMemory> property_;    // may be null
 };
 
 }  // namespace bf_aot::engine
