@@ -255,13 +255,23 @@ class Mpi(TreeCase):
                                 OMPI_MCA_rmaps_base_oversubscribe="1",
                                 OMPI_MCA_plm_rsh_agent="false")
 
-    def ranks(self, count, *arguments, model=CONTROLLER):
-        made = subprocess.run(
+    def launch(self, count, *arguments, model=CONTROLLER):
+        return subprocess.run(
             [MPIRUN, "-np", str(count), BF_AOT_MPI, model, *map(str, arguments), "--jit",
              "off", "--json"], cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=120)
+
+    def ranks(self, count, *arguments, model=CONTROLLER):
+        made = self.launch(count, *arguments, model=model)
         self.assertEqual(made.returncode, 0, made.stderr)
         return json.loads(made.stdout)
+
+    def test_certificates_are_refused(self):
+        for option in (("--proof", "answer.bfc"), ("--proof-seconds", "10")):
+            made = self.launch(2, self.question(1), *option)
+            self.assertEqual(made.returncode, 2, made.stderr)
+            self.assertIn("no --proof, no --proof-seconds", made.stderr)
+            self.assertNotIn("verdict", made.stdout)
 
     def test_ranks_make_the_tree_of_one_process(self):
         found = self.ranks(4, self.question(1))

@@ -37,6 +37,8 @@ int verify_together(const Call& call, decide::TreeCompany& company) {
   if (const auto code = parse(app, call)) return *code;
   if (!arguments.instances.empty() || !arguments.part.empty())
     return usage_error(app, "the processes search one tree: no --instances, no --part");
+  if (!arguments.proof.empty() || app.get_option("--proof-seconds")->count() > 0)
+    return usage_error(app, "the processes make no certificate: no --proof, no --proof-seconds");
   if (!assign_files(arguments)) return usage_error(app, "MODEL and PROPERTY are required");
   return run_together(arguments, company);
 }
