@@ -7,10 +7,10 @@
 
 namespace bf_aot::build {
 
-// An upper bound of the work of NAME_verify.
+// The work of NAME_verify.
 struct VerifyWork {
-  std::int64_t bounds = 0;      // calls of NAME_spec_bounds
-  std::int64_t operations = 0;  // float operations of these calls and of the conditions
+  std::int64_t bounds = 0;      // calls of NAME_spec_bounds, at most
+  std::int64_t operations = 0;  // layer_operations() of these calls, and those of the conditions
 };
 
 // Counts for each case the bounds of its box, of its centre, and of the corners that

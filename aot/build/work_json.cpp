@@ -45,13 +45,14 @@ Json integer_json(const Plan& plan) {
   }
   return {{"entry", to_string(EntryKind::kBounds)},
           {"operations", most_integer_operations(plan)},
+          {"operations_bounded", true},
           {"calls", calls_json(work)},
           {"loops", Json::array()}};
 }
 
 }  // namespace
 
-std::int64_t most_operations(const Plan& plan, const Entry& entry, const calls::Work& work) {
+std::int64_t layer_operations(const Plan& plan, const Entry& entry, const calls::Work& work) {
   const EntryCost cost =
       predict_entry(plan, entry, assumed_activity(plan, entry, 1), profile_of(plan.config));
   return work.groups * static_cast<std::int64_t>(std::ceil(cost.total.flops));
@@ -67,7 +68,7 @@ std::int64_t most_integer_operations(const Plan& plan) {
 VerifyWork verify_work(const Lowered& lowered, const Property& property) {
   const Plan& plan = lowered.plan();
   const Entry& entry = *plan.find_entry(EntryKind::kSpecBounds);
-  const std::int64_t once = most_operations(plan, entry, calls::work_of(lowered, entry));
+  const std::int64_t once = layer_operations(plan, entry, calls::work_of(lowered, entry));
   const std::int64_t free = std::min<std::int64_t>(plan.input_count, kTriedCorners);
   const std::int64_t points = 1 + (std::int64_t{1} << free);
   std::int64_t terms = 0;
@@ -93,7 +94,7 @@ std::vector<std::pair<std::string, std::int64_t>> work_of_calls(
   const Entry& bounds = *plan.find_entry(EntryKind::kBounds);
   list.emplace_back(plan.name + "_bounds",
                     plan.integer ? most_integer_operations(plan)
-                                 : most_operations(plan, bounds, calls::work_of(lowered, bounds)));
+                                 : layer_operations(plan, bounds, calls::work_of(lowered, bounds)));
   if (verify) list.emplace_back(plan.name + "_verify", verify->operations);
   return list;
 }
@@ -105,7 +106,8 @@ Json work_json(const Lowered& lowered, const std::optional<VerifyWork>& verify) 
   for (const Entry& entry : plan.entries) {
     const calls::Work work = calls::work_of(lowered, entry);
     list.push_back({{"entry", to_string(entry.kind)},
-                    {"operations", most_operations(plan, entry, work)},
+                    {"operations", layer_operations(plan, entry, work)},
+                    {"operations_bounded", false},
                     {"calls", calls_json(work)},
                     {"loops", loops_json(work)}});
   }
@@ -114,6 +116,7 @@ Json work_json(const Lowered& lowered, const std::optional<VerifyWork>& verify) 
     calls.calls = {{plan.name + "_spec_bounds", verify->bounds, false}};
     list.push_back({{"entry", "verify"},
                     {"operations", verify->operations},
+                    {"operations_bounded", false},
                     {"calls", calls_json(calls)},
                     {"loops", Json::array()}});
   }

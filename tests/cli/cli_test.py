@@ -55,7 +55,7 @@ class Compile(Case):
                                  f"{manifest['build']['code_bytes']} bytes")
                 work = {entry["entry"]: entry["operations"] for entry in manifest["work"]}
                 self.assertEqual([text for key, text in rows if key == "work"],
-                                 [f"at most {work[entry]} operations of net_{entry}" for entry in ("bounds", "verify")])
+                                 [f"about {work[entry]} operations of net_{entry}" for entry in ("bounds", "verify")])
                 shutil.rmtree(self.work / "p", ignore_errors=True)
 
     def test_manifest(self):

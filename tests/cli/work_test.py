@@ -112,6 +112,17 @@ class Work(Case):
         self.assertGreaterEqual(found["evaluate"], 2 * weights)
         self.assertLess(found["bounds"], 5 * weights)
 
+    def test_floats_are_not_bounded(self):
+        """Functions and relaxations take operations in double beside those of the layers."""
+        output, _ = self.run_tool(CONTROLLER, "--name", "net", "--project", "p", "--no-library")
+        manifest = json.loads((self.work / "p" / "net.json").read_text())
+        readme = (self.work / "p" / "README.md").read_text()
+        for entry in manifest["work"]:
+            self.assertIs(entry["operations_bounded"], False)
+            self.assertIn(f"about {entry['operations']} float operations on weights", readme)
+        for text in (output, readme):
+            self.assertNotRegex(text, r"at most \d+ (float )?operations")
+
 
 VERIFY = r"""
 #include "net.h"
@@ -182,6 +193,7 @@ class IntegerWork(Case):
         manifest = json.loads((self.work / "net.json").read_text())
         self.assertEqual(manifest["arithmetic"], "integer")
         (entry,) = manifest["work"]
+        self.assertIs(entry["operations_bounded"], True)
         weights = 64 * 64 * 2 + 64 * 10
         self.assertGreaterEqual(entry["operations"], 4 * weights)
         self.assertLess(entry["operations"], 8 * weights)

@@ -205,7 +205,7 @@ def check_same(result, host, key="outputs"):
 
 
 def check_operations(case, result, sources):
-    """Instructions of a call against the float operations that the manifest bounds: an instruction
+    """Instructions of a call against the float operations of layers in the manifest: an instruction
     does two at most, a multiplication with an addition."""
     work = json.loads((sources / "verifier.json").read_text())["work"]
     operations = next(entry["operations"] for entry in work if entry["entry"] == "bounds")

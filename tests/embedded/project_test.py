@@ -168,7 +168,8 @@ def check_work(project):
         check("dispatch" in manifest, "the manifest bounds no work")
         return
     for entry in manifest["work"]:
-        section = tail[tail.index(f"`net_{entry['entry']}`: at most {entry['operations']} "):]
+        words = "at most" if entry["operations_bounded"] else "about"
+        section = tail[tail.index(f"`net_{entry['entry']}`: {words} {entry['operations']} "):]
         rows = dict(re.findall(r"^\| `?(.*?)`? \| (?:at most )?(\d+) \|$", section, re.MULTILINE))
         for call in entry["calls"]:
             check(call["function"] in rows, f"README.md lacks {call}")

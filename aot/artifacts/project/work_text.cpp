@@ -25,8 +25,8 @@ halving. Nothing recurses, and no array has a length that is known at run time a
 
 )";
 constexpr std::string_view kVerify =
-    R"(`@name@_verify`: at most @operations@ float operations: of each case of the property its box, its centre
-and its corners are bounded.
+    R"(`@name@_verify`: about @operations@ float operations on weights and coefficients: of each case of
+the property its box, its centre and its corners are bounded.
 
 | function | calls |
 |---|---|
@@ -56,17 +56,23 @@ std::string loop_table(const nlohmann::ordered_json& entry) {
   return text;
 }
 
+// Of integers all operations are counted, of floats those that grow with the weights.
+std::string operations_text(const Plan& plan, std::int64_t operations) {
+  if (plan.integer) return fmt::format("at most {} integer operations", operations);
+  return fmt::format(
+      "about {} float operations on weights and coefficients, a multiply-add being two; those of "
+      "functions, relaxations, roundings and checks come on top",
+      operations);
+}
+
 // The manifest's `work` as tables.
 std::string tables(const Lowered& lowered) {
   const Plan& plan = lowered.plan();
   std::string text;
   for (const auto& entry : build::work_json(lowered, std::nullopt))
-    text +=
-        fmt::format("`{}_{}`: at most {} {} operations{}.\n\n", plan.name,
-                    entry.at("entry").get<std::string>(),
-                    entry.at("operations").get<std::int64_t>(), plan.integer ? "integer" : "float",
-                    plan.integer ? "" : ", a multiply-add being two") +
-        call_table(entry) + loop_table(entry) + "\n";
+    text += fmt::format("`{}_{}`: {}.\n\n", plan.name, entry.at("entry").get<std::string>(),
+                        operations_text(plan, entry.at("operations").get<std::int64_t>())) +
+            call_table(entry) + loop_table(entry) + "\n";
   return text;
 }
 

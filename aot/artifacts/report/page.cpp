@@ -58,7 +58,7 @@ std::string cards(const Plan& plan, const Findings& findings) {
     text += card(fmt::format("{:.1f} %", 100 * unstable / judged), "of them unstable on the boxes");
   if (bounds != nullptr)
     text += card(count_text(static_cast<double>(bounds->tasks.size())), "tasks of a bounds call");
-  text += card(count_text(flops), "flops of it, at most");
+  text += card(count_text(flops), "flops of its layers");
   if (predicted > 0) text += card(seconds_text(predicted), "of it, predicted");
   if (seconds > 0) text += card(seconds_text(seconds), "of it, measured");
   text += card(count_text(static_cast<double>(plan.kernels.size())), "kernels");

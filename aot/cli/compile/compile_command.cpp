@@ -262,9 +262,11 @@ void print_summary(const fs::path& folder, const build::Verifier& verifier, cons
   const artifacts::Resources resources =
       artifacts::resources_of(verifier.plan(), verifier.weights_bytes, staged.footprint);
   for (const std::string& line : sizes_within(limits, resources)) fmt::print("{}\n", line);
+  const bool integer = verifier.plan().integer.has_value();
   for (const auto& [function, operations] :
        build::work_of_calls(*verifier.lowered, verifier.verify_work))
-    row("work", fmt::format("at most {} operations of {}", operations, function));
+    row("work",
+        fmt::format("{} {} operations of {}", integer ? "at most" : "about", operations, function));
 }
 
 struct Made {
