@@ -627,7 +627,7 @@ class Project(Case):
         runtime = {name for name in files if name.startswith("bf")}
         self.assertEqual(files - runtime, {
             ".bf-aot.sha256", "CMakeLists.txt", "README.md", "example.c", "libtiny.a", "tiny.cpp",
-            "tiny.h", "tiny.json"})
+            "tiny.h", "tiny.json", "verifier.cmake"})
         # What is included, and nothing else.
         included = {"bf.cpp"}
         for name in files:
@@ -649,13 +649,13 @@ class Project(Case):
         files = {path.name for path in demo.iterdir() if path.is_file()}
         self.assertEqual({name for name in files if not name.startswith("bf.")}, {
             ".bf-aot.sha256", "CMakeLists.txt", "README.md", "example.c", "tiny.cpp", "tiny.h",
-            "tiny.json", "toolchain.cmake", "board.h", "board.c", "console.c",
+            "tiny.json", "toolchain.cmake", "verifier.cmake", "board.h", "board.c", "console.c",
             "board.ld", "library.json", "library.properties"} | {"bf_aot.tiny.pdsc"})
         readme = (demo / "README.md").read_text()
         for text in ("arm-none-eabi-g++ $flags -I. -c tiny.cpp", "-mcpu=cortex-m7", "mps2-an500",
                      "--target run"):
             self.assertIn(text, readme)
-        for name in ("README.md", "CMakeLists.txt", "toolchain.cmake", "example.c"):
+        for name in ("README.md", "CMakeLists.txt", "verifier.cmake", "toolchain.cmake", "example.c"):
             self.assertNotIn("@", (demo / name).read_text())
         self.assertNotIn("stdio", (demo / "example.c").read_text())
 
@@ -743,6 +743,38 @@ class Project(Case):
         _, errors = self.run_tool(*write, "--method", "ibp")
         self.assertIn(f"demo/{one} is no longer part of the project", errors)
         self.assertTrue((demo / one).exists())
+
+    def test_target_of_an_edited_build(self):
+        """Flags of the target follow it, though the user has changed CMakeLists.txt."""
+        write = (CONTROLLER, "--project", "demo", "--name", "net", "--no-library", "--target")
+        demo = self.work / "demo"
+        self.run_tool(*write, "cortex-m4")
+        for name in ("CMakeLists.txt", "toolchain.cmake"):
+            with open(demo / name, "a") as file:
+                file.write("# mine\n")
+        for target in ("cortex-m7", "x86-64-v3"):
+            _, errors = self.run_tool(*write, target)
+            self.assertIn("CMakeLists.txt was changed and is kept\n", errors)
+            self.assertIn("toolchain.cmake was changed and is kept, as made for other options" if target == "cortex-m7"
+                          else "toolchain.cmake is no longer part of the project", errors)
+            self.assertTrue((demo / "CMakeLists.txt").read_text().endswith("# mine\n"))
+        command = ["cmake", "-S", demo, "-B", demo / "build", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+        subprocess.run(command, check=True, capture_output=True)
+        built = json.loads((demo / "build/compile_commands.json").read_text())
+        flags = json.loads((demo / "net.json").read_text())["build"]
+        self.assertIsNone(flags, "--no-library")
+        (command,) = [one["command"] for one in built if one["file"].endswith("net.cpp")]
+        self.assertIn("-march=x86-64-v3", command)
+        self.assertNotIn("cortex", command)
+
+    def test_flags_of_an_older_build(self):
+        """A changed CMakeLists.txt with flags of its own, as versions before wrote it, is refused."""
+        write = (TINY, "--project", "demo", "--no-library", "--target")
+        self.run_tool(*write, "cortex-m4")
+        self.write("demo/CMakeLists.txt", "project(x)\nadd_compile_options(-mcpu=cortex-m4)\n")
+        before = self.digests(self.work / "demo")
+        self.assert_refused("BF3108", *write, "cortex-m7", says=["CMakeLists.txt", "verifier.cmake"])
+        self.assertEqual(self.digests(self.work / "demo"), before)
 
     def test_list_cannot_lead_out(self):
         """Whoever wrote the list: no file outside of the folder is removed."""

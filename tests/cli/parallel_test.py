@@ -294,8 +294,8 @@ class Parallel(Case):
         self.run_tool(CONTROLLER, "--project", "demo", "--name", "net", "--parallel", "2")
         folder = self.work / "demo"
         self.assertIn("`NET_WORKER_BYTES`", (folder / "README.md").read_text())
-        self.assertIn("example_parallel", (folder / "CMakeLists.txt").read_text())
-        for name in ("README.md", "CMakeLists.txt", "example_parallel.cpp"):
+        self.assertIn("set(verifier_parallel TRUE)", (folder / "verifier.cmake").read_text())
+        for name in ("README.md", "CMakeLists.txt", "verifier.cmake", "example_parallel.cpp"):
             self.assertNotIn("@", (folder / name).read_text())
         subprocess.run([*CXX, "-std=c++17", *STRICT, "example_parallel.cpp", "libnet.a",
                         "-o", "example", "-pthread"], cwd=folder, check=True)

@@ -97,7 +97,7 @@ std::string commands(const build::Verifier& verifier, const std::string& stem,
 }
 
 std::string toolchain_default(const Target& target) {
-  if (target.gnu_system.empty()) return {};
+  if (target.gnu_system.empty()) return "set(own_toolchain \"\")\n";
   if (has_board(target)) return emit::fill_in(kOwnToolchain, {{"query", ""}, {"elsewhere", ""}});
   return emit::fill_in(
       kOwnToolchain,
@@ -105,21 +105,14 @@ std::string toolchain_default(const Target& target) {
        {"elsewhere", fmt::format(" AND NOT here STREQUAL \"{}\"", processor_of(target))}});
 }
 
-std::string example_target(const Plan& plan, const std::string& stem) {
+std::string example_settings(const Plan& plan) {
   const Target& target = plan.config.target;
   if (has_board(target))
     return emit::fill_in(
-        kBoardExample, {{"stem", stem},
-                        {"board", target.qemu_board},
+        kBoardExample, {{"board", target.qemu_board},
                         {"board_flags", fmt::format("{} {}", words(target.flags), kBoardFlags)},
                         {"link_flags", fmt::format("{} {}", words(target.flags), kBoardLinking)}});
-  const bool parallel = plan.parallel.workers > 1;
-  return emit::fill_in(
-      kHostExample,
-      {{"stem", stem},
-       {"or_own_toolchain",
-        target.gnu_system.empty() ? "" : " OR CMAKE_TOOLCHAIN_FILE STREQUAL own_toolchain"},
-       {"parallel_target", parallel ? emit::fill_in(kParallelTarget, {{"stem", stem}}) : ""}});
+  return emit::fill_in(kHostExample, {{"parallel", plan.parallel.workers > 1 ? "TRUE" : "FALSE"}});
 }
 
 std::string how_built(const Target& target) {
@@ -130,8 +123,12 @@ std::string how_built(const Target& target) {
 
 }  // namespace
 
-std::string cmake_lists(const build::Verifier& verifier, const std::string& stem,
-                        const std::vector<std::string>& flags) {
+std::string cmake_lists(const Plan& plan, const std::string& stem) {
+  return emit::fill_in(kCMakeLists, {{"name", plan.name}, {"stem", stem}});
+}
+
+std::string verifier_cmake(const build::Verifier& verifier, const std::string& stem,
+                           const std::vector<std::string>& flags) {
   const Target& target = verifier.plan().config.target;
   std::string sources, weights, levels;
   for (const emit::EmittedFile& file : verifier.files) {
@@ -146,15 +143,14 @@ std::string cmake_lists(const build::Verifier& verifier, const std::string& stem
     else if (const std::vector<std::string> own = build::own_flags(file); !own.empty())
       levels += emit::fill_in(kOwnFlags, {{"file", name}, {"flags", words(own, ";")}});
   }
-  return emit::fill_in(kCMakeLists, {{"toolchain", toolchain_default(target)},
-                                     {"name", verifier.plan().name},
-                                     {"languages", weights.empty() ? "C CXX" : "C CXX ASM"},
-                                     {"stem", stem},
-                                     {"sources", sources},
-                                     {"flags", words(flags)},
-                                     {"weights", weights},
-                                     {"levels", levels},
-                                     {"example_target", example_target(verifier.plan(), stem)}});
+  return emit::fill_in(kVerifierCMake, {{"target", target.name},
+                                        {"toolchain", toolchain_default(target)},
+                                        {"languages", weights.empty() ? "C CXX" : "C CXX ASM"},
+                                        {"sources", sources},
+                                        {"flags", words(flags)},
+                                        {"weights", weights},
+                                        {"levels", levels},
+                                        {"example", example_settings(verifier.plan())}});
 }
 
 emit::Arguments readme_of_build(const build::Verifier& verifier, const std::string& stem,

@@ -8,9 +8,13 @@
 
 namespace bf_aot::artifacts {
 
-// The text of CMakeLists.txt. flags: those of the compiler, for all sources.
-std::string cmake_lists(const build::Verifier& verifier, const std::string& stem,
-                        const std::vector<std::string>& flags);
+// The text of CMakeLists.txt, which users change: nothing in it depends on the target.
+std::string cmake_lists(const Plan& plan, const std::string& stem);
+
+// The text of verifier.cmake, which CMakeLists.txt includes. flags: those of the compiler, for all
+// sources.
+std::string verifier_cmake(const build::Verifier& verifier, const std::string& stem,
+                           const std::vector<std::string>& flags);
 
 // The values of the keys of README.md's template that say how the project is built.
 emit::Arguments readme_of_build(const build::Verifier& verifier, const std::string& stem,

@@ -190,7 +190,8 @@ std::vector<emit::EmittedFile> project_files(const build::Verifier& verifier,
                                  {"stem", stem}};
   std::vector<emit::EmittedFile> files = {
       {"example.c", example_text(verifier.plan(), names)},
-      {"CMakeLists.txt", cmake_lists(verifier, stem, flags)},
+      {"CMakeLists.txt", cmake_lists(verifier.plan(), stem)},
+      {"verifier.cmake", verifier_cmake(verifier, stem, flags)},
       {"README.md", readme(verifier, stem, flags, toolchain, footprint, names)}};
   for (emit::EmittedFile& file : machine_files(verifier.plan().config.target))
     files.push_back(std::move(file));

@@ -30,46 +30,67 @@ inline constexpr std::string_view kParallelShown =
     R"(`example_parallel.cpp` shows it, with `thread_executor.h`.
 )";
 
-inline constexpr std::string_view kParallelTarget = R"(  find_package(Threads REQUIRED)
-  add_executable(example_parallel example_parallel.cpp)
-  target_link_libraries(example_parallel PRIVATE @stem@ Threads::Threads)
+// The user's file: the same for all targets and options but the names.
+inline constexpr std::string_view kCMakeLists = R"(cmake_minimum_required(VERSION 3.16)
+
+# Sources, flags and toolchain: verifier.cmake is written anew by bf-aot, for the target at hand. What
+# you change in this file stays.
+include(${CMAKE_CURRENT_LIST_DIR}/verifier.cmake)
+project(@name@_verifier LANGUAGES ${verifier_languages})
+
+# The sizes in README.md hold for these flags, which come after those of CMAKE_CXX_FLAGS and the build
+# type.
+add_library(@stem@ STATIC ${verifier_sources})
+target_include_directories(@stem@ PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_options(@stem@ PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:${verifier_flags}>")
+
+# In the build of another project, and by another toolchain, there is the library alone.
+if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR AND
+   (CMAKE_TOOLCHAIN_FILE STREQUAL own_toolchain OR NOT (CMAKE_CROSSCOMPILING OR verifier_board)))
+  add_executable(example ${example_sources})
+  target_compile_options(example PRIVATE ${example_flags})
+  target_link_options(example PRIVATE ${example_link_flags})
+  set_target_properties(example PROPERTIES LINK_DEPENDS "${example_link_depends}")
+  target_link_libraries(example PRIVATE @stem@ ${example_libraries})
+  add_custom_target(run COMMAND example VERBATIM)
+  if(verifier_parallel)
+    find_package(Threads REQUIRED)
+    add_executable(example_parallel example_parallel.cpp)
+    target_link_libraries(example_parallel PRIVATE @stem@ Threads::Threads)
+  endif()
+endif()
 )";
 
-inline constexpr std::string_view kCMakeLists = R"(cmake_minimum_required(VERSION 3.16)
-@toolchain@project(@name@_verifier LANGUAGES @languages@)
+// CMakeLists.txt includes this before the languages are known.
+inline constexpr std::string_view kVerifierCMake =
+    R"(# Written anew by bf-aot, here for the target @target@. CMakeLists.txt includes it, and is yours.
+@toolchain@set(verifier_languages @languages@)
 
-# The verifier: no heap, no exceptions, no RTTI; never compile it with -ffast-math. The sizes in
-# README.md hold for these flags, which come after those of CMAKE_CXX_FLAGS and the build type.
-add_library(@stem@ STATIC
+# No heap, no exceptions, no RTTI; never compile it with -ffast-math.
+set(verifier_sources
 @sources@  bf.cpp)
-target_include_directories(@stem@ PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-target_compile_options(@stem@ PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:@flags@>")
+set(verifier_flags "@flags@")
 @weights@@levels@
-@example_target@)";
+@example@)";
 
-inline constexpr std::string_view kHostExample =
-    R"(# In the build of another project there is the library alone.
-if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR AND (NOT CMAKE_CROSSCOMPILING@or_own_toolchain@))
-  add_executable(example example.c)
-  target_link_libraries(example PRIVATE @stem@)
-  add_custom_target(run COMMAND example VERBATIM)
-@parallel_target@endif()
+inline constexpr std::string_view kHostExample = R"(set(verifier_board FALSE)
+set(verifier_parallel @parallel@)
+set(example_sources example.c)
 )";
 
 inline constexpr std::string_view kBoardExample =
     R"(# The example on QEMU's board @board@: start-up and linker script are the board's.
-if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR AND CMAKE_TOOLCHAIN_FILE STREQUAL own_toolchain)
-  add_executable(example example.c board.c console.c)
-  target_compile_options(example PRIVATE @board_flags@)
-  target_link_options(example PRIVATE @link_flags@
-    -T ${CMAKE_CURRENT_SOURCE_DIR}/board.ld)
-  set_target_properties(example PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/board.ld)
-  target_link_libraries(example PRIVATE @stem@ gcc)
-  add_custom_target(run COMMAND example VERBATIM)
-endif()
+set(verifier_board TRUE)
+set(verifier_parallel FALSE)
+set(example_sources example.c board.c console.c)
+set(example_flags @board_flags@)
+set(example_link_flags @link_flags@
+  -T ${CMAKE_CURRENT_LIST_DIR}/board.ld)
+set(example_link_depends ${CMAKE_CURRENT_LIST_DIR}/board.ld)
+set(example_libraries gcc)
 )";
 
-// Text that comes before project() where the machine is not this one.
+// Where the machine is not this one.
 inline constexpr std::string_view kOwnToolchain =
     R"(# With another -DCMAKE_TOOLCHAIN_FILE, and in the build of another project, the library alone is built.
 set(own_toolchain ${CMAKE_CURRENT_LIST_DIR}/toolchain.cmake)
@@ -153,7 +174,8 @@ nothing between calls. Calls with different workspaces may run at the same time.
 
 `add_subdirectory()` of this folder, from CMake, has the target `@stem@`: the library, without the example. Several such folders
 fit into one build when their verifiers have different names, `--name`. Written again by bf-aot, what you changed in the example,
-the board's files, `CMakeLists.txt` and this file stays; `.bf-aot.sha256` lists what was written.
+the board's files, `CMakeLists.txt` and this file stays; flags and sources are in `verifier.cmake`, which is written anew.
+`.bf-aot.sha256` lists what was written.
 
 ## Licence
 

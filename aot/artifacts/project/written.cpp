@@ -72,6 +72,22 @@ std::string digest_of(const fs::path& path) {
   return read.problem.empty() ? sha256(read.bytes) : "none";
 }
 
+// Returns whether the user's file takes sources and flags from verifier.cmake. Those that a version
+// before wrote have them in them.
+bool follows_target(const fs::path& path) {
+  if (path.filename() != "CMakeLists.txt") return true;
+  const ReadBytes read = read_bytes(path, kMostListBytes, Sources::kFiles);
+  return read.problem.empty() && read.bytes.find("verifier.cmake") != std::string::npos;
+}
+
+[[noreturn]] void refuse(const fs::path& folder, const std::vector<std::string>& names,
+                         std::string_view why, std::string hint) {
+  fail("BF3108", folder.string(),
+       fmt::format("{}: {}; nothing is written", why,
+                   printable(fmt::format("{}", fmt::join(names, ", ")))),
+       std::move(hint));
+}
+
 std::string list_text(const Digests& digests) {
   std::string text;
   for (const auto& [name, digest] : digests)
@@ -96,17 +112,18 @@ Rewrite plan_rewrite(const fs::path& folder, const fs::path& staged,
     if (there.empty() || there == made || (ours && written->second == there)) {
       rewrite.written.push_back(name);
     } else if (ours && std::ranges::count(kEdited, name) > 0) {
-      rewrite.kept.push_back(name);
+      if (!follows_target(folder / name))
+        refuse(folder, {name}, "changed, and does not include verifier.cmake, which has the flags",
+               "move it away, and make the changes in the new one");
+      (made == written->second ? rewrite.kept : rewrite.behind).push_back(name);
       after[name] = written->second;
     } else {
       refused.push_back(name);
     }
   }
   if (!refused.empty())
-    fail("BF3108", folder.string(),
-         fmt::format("not written by bf-aot, or changed since: {}; nothing is written",
-                     printable(fmt::format("{}", fmt::join(refused, ", ")))),
-         "move them away, or write into another folder");
+    refuse(folder, refused, "not written by bf-aot, or changed since",
+           "move them away, or write into another folder");
   for (const auto& [name, digest] : before) {
     if (after.contains(name)) continue;
     const std::string there = digest_of(folder / name);

@@ -229,7 +229,11 @@ Staged write_project(const fs::path& folder, const build::Verifier& verifier, co
   artifacts::remove_files(folder, rewrite.removed);
   staged.names.emplace_back(artifacts::kWrittenList);
   for (const std::string& name : rewrite.kept)
-    fmt::print(stderr, "note: {} was changed and is kept; move it away to get the new one\n",
+    fmt::print(stderr, "note: {} was changed and is kept\n", printable((folder / name).string()));
+  for (const std::string& name : rewrite.behind)
+    fmt::print(stderr,
+               "note: {} was changed and is kept, as made for other options than now, another "
+               "target or version; move it away to get the new one\n",
                printable((folder / name).string()));
   for (const std::string& name : rewrite.left)
     fmt::print(stderr, "note: {} is no longer part of the project; it was changed and is left\n",
