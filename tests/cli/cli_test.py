@@ -642,6 +642,20 @@ class Project(Case):
             self.assertIn(text, readme)
         self.assertNotIn("@", readme + (self.work / "demo" / "CMakeLists.txt").read_text())
 
+    def test_what_is_covered(self):
+        """Whoever compiles, reads the header, the example or README.md learns which arithmetic bounds hold for."""
+        for semantics, covered in (("", "exact arithmetic. An evaluation in float32"),
+                                   ("float32", "every evaluation of the network in float32"),
+                                   ("float32-exact", "the evaluation of the network by tiny_evaluate")):
+            more = ["--semantics", semantics] if semantics else []
+            output, _ = self.run_tool(TINY, "--project", "demo", "--no-library", "--name", "tiny", *more)
+            self.assertRegex(output, rf"^covers    .*{covered}")
+            demo = self.work / "demo"
+            for name, lines in (("README.md", 8), ("tiny.h", 10), ("tiny.cpp", 10), ("example.c", 4)):
+                head = "\n".join((demo / name).read_text().splitlines()[:lines])
+                self.assertIn(covered, head, name)
+                self.assertEqual("--semantics float32 covers" in (demo / name).read_text(), semantics != "float32")
+
     def test_board(self):
         """What a board needs besides; no compiler is needed to write it."""
         self.run_tool(TINY, "--project", "demo", "--target", "cortex-m7", "--no-library")

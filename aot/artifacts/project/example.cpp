@@ -1,10 +1,14 @@
 #include "aot/artifacts/project/example.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string_view>
 
 #include "aot/artifacts/project/example_text.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/coverage.h"
 
 namespace bf_aot::artifacts {
 namespace {
@@ -58,6 +62,7 @@ emit::Arguments console_of(const Plan& plan) {
 std::string example_text(const Plan& plan, const emit::Arguments& names) {
   const bool keeps = plan.context.bytes > 0;
   emit::Arguments arguments = {
+      {"covers", fmt::format("{}", fmt::join(emit::coverage_of(plan), "\n * "))},
       {"context_memory", keeps ? emit::fill_in(kContextMemory, {}, names) : ""},
       {"context_calls", keeps ? emit::fill_in(kContextCalls, {}, names) : ""}};
   for (const emit::Arguments& more : {question_of(plan, names), console_of(plan)})

@@ -8,7 +8,8 @@ namespace bf_aot::artifacts {
 
 inline constexpr std::string_view kExample =
     R"(/* A monitor: reads a sensor and asks the verifier what holds for every input that the reading may
- * stand for. Yours to change and ship, without attribution. */
+ * stand for. Yours to change and ship, without attribution.
+ * Bounds hold for @covers@ */
 #include <stdint.h>
 @console@
 #include "@stem@.h"

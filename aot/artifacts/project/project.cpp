@@ -19,6 +19,7 @@
 #include "aot/build/footprint/footprint.h"
 #include "aot/build/runtime_files.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/coverage.h"
 #include "aot/emit/text/fill_in.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
@@ -162,6 +163,7 @@ std::string readme(const build::Verifier& verifier, const std::string& stem,
       {"version", BF_VERSION_STRING},
       {"model", plan.model.file_name},
       {"sha256", plan.model.sha256},
+      {"covers", fmt::format("{}", fmt::join(emit::coverage_of(plan), "\n"))},
       {"method", std::string(to_string(plan.config.method))},
       {"target", plan.config.target.name},
       {"inputs", shapes(plan.inputs)},

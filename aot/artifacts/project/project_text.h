@@ -131,6 +131,8 @@ inline constexpr std::string_view kReadme = R"(# Verifier of @model@
 Made by bf-aot @version@: method @method@, target @target@. Model SHA-256
 `@sha256@`.
 
+Bounds hold for @covers@
+
 - inputs: @inputs@
 - outputs: @outputs@
 
@@ -153,8 +155,8 @@ Without CMake, in this folder:
         void *workspace, size_t workspace_bytes);
 
 For every input `x` with `lower <= x <= upper` the network's outputs lie in `[out_lower, out_upper]`:
-proven, rounding of the arithmetic included, for the network evaluated in exact arithmetic. The
-arrays have `@NAME@_INPUTS` and `@NAME@_OUTPUTS` elements, row-major. A status other than `BF_OK`
+proven, roundings of the verifier itself included, for the arithmetic of the network that is named
+above. The arrays have `@NAME@_INPUTS` and `@NAME@_OUTPUTS` elements, row-major. A status other than `BF_OK`
 says what was wrong with the arguments; the outputs are not written then.
 
 The workspace is yours: `@NAME@_WORKSPACE_BYTES` bytes, aligned to `@NAME@_WORKSPACE_ALIGN`. It holds

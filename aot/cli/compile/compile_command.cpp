@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "aot/artifacts/project/project.h"
@@ -28,6 +29,7 @@
 #include "aot/cli/options/options.h"
 #include "aot/emit/interface/emit_verify.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/coverage.h"
 #include "aot/system/files.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
@@ -252,6 +254,9 @@ void print_summary(const fs::path& folder, const build::Verifier& verifier, cons
   for (const emit::EmittedFile& file : verifier.files)
     names.push_back((folder / (staged.stem + file.suffix)).string());
   if (staged.code) names.push_back((folder / ("lib" + staged.stem + ".a")).string());
+  std::string_view key = "covers";
+  for (const std::string& line : emit::coverage_of(verifier.plan()))
+    row(std::exchange(key, ""), line);
   row("written", fmt::format("{}", fmt::join(names, ", ")));
   row("code", staged.code ? bytes(*staged.code) : "not compiled (--no-library)");
   row("weights", bytes(verifier.weights_bytes));

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <string_view>
 
+#include "aot/emit/text/coverage.h"
 #include "frontend/source_state.h"
 #include "planner/plan/plan.h"
 #include "runtime/bf.h"
@@ -45,6 +47,11 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
       plan.config.flush_to_zero ? "float32 flushed to zero" : to_string(plan.config.semantics),
       plan.integer ? to_string(plan.config.arithmetic) : to_string(plan.config.lowering),
       plan.config.target.name);
+  std::string_view key = "covers";
+  for (const std::string& line : coverage_of(plan)) {
+    text += fmt::format("  {:<9}  {}\n", key, line);
+    key = "";
+  }
   if (plan.config.norm != Norm::kLargest)
     text += fmt::format("  norm       {}, of the balls in boxes\n", to_string(plan.config.norm));
   text += fmt::format("  inputs     {}\n", shapes(plan.inputs));

@@ -4,6 +4,8 @@
  *   sha256     4616919cd2d1c35cf2c1fcbee30afbeb656c57832eff2fa7a25dbbc93f1aa30f
  *   opset      13
  *   method     ibp, semantics real, generic code for generic
+ *   covers     the network in exact arithmetic. An evaluation in float32, as that of
+ *              tiny_evaluate, rounds and may leave them: --semantics float32 covers it.
  *   inputs     x [1, 2]
  *   outputs    y [1, 2]
  *   spec       4 rows
