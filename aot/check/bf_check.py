@@ -1,4 +1,4 @@
-"""The readable twin of bf-check, for small proofs: bf_check.py MODEL PROPERTY CERTIFICATE.
+"""The readable twin of bf-check, for small proofs: bf_check.py MODEL PROPERTY CERTIFICATE [STEPS].
 
 Nothing but Python's integers and fractions (docs/reference/certificate.md). Coefficients are exact here; only choices
 that the certificate leaves to a rule are rounded, and bounds, outwards, to the certificate's grid."""
@@ -599,11 +599,16 @@ class Part:
 
 
 class Checker:
-    def __init__(self, network, value_bits, coefficient_bits):
+    def __init__(self, network, value_bits, coefficient_bits, steps=2**26):
+        self.most = self.left = steps  # products of a weight and a number
         self.network, self.unit, self.fine = network, Fraction(1, 2**value_bits), 2**coefficient_bits
         relus = [element for element, (kind, *_) in enumerate(network.elements) if kind == "relu"]
         self.relu_number, self.neurons = {e: n for n, e in enumerate(relus)}, [network.elements[e][1] for e in relus]
         self.curved, self.feeds = {e[1] for e in network.elements if e[0] == "sigmoid"}, set(self.neurons)
+
+    def spend(self, steps):
+        self.left -= steps
+        expect(self.left >= 0, f"checking takes more than {self.most} steps", NotProven)
 
     floor = lambda self, value: math.floor(value / self.unit)  # noqa: E731
 
@@ -612,6 +617,7 @@ class Checker:
         sums = collections.Counter()
         for element, coefficient in terms:
             sums[element] += coefficient
+        self.spend(len(self.network.elements))
         for element in range(len(self.network.elements) - 1, -1, -1):
             kind, *what = self.network.elements[element]
             a = sums.pop(element, 0)
@@ -621,6 +627,7 @@ class Checker:
                 constant += min(a * part.lower[element], a * part.upper[element]) * self.unit
             elif kind == "affine":
                 constant += a * what[1]
+                self.spend(len(what[0]))
                 for read, weight in what[0]:
                     sums[read] += a * weight
             elif kind == "sigmoid":
@@ -650,6 +657,7 @@ class Checker:
         for element, (kind, *what) in enumerate(self.network.elements):
             if part.empty:
                 return
+            self.spend(2**11 if kind == "sigmoid" else 2 * len(what[0]) if kind == "affine" else 1)
             if kind == "affine":
                 low = what[1] + sum(w * (part.lower if w > 0 else part.upper)[x] * self.unit for x, w in what[0])
                 high = what[1] + sum(w * (part.upper if w > 0 else part.lower)[x] * self.unit for x, w in what[0])
@@ -695,6 +703,7 @@ class Walk:
 
     def node(self, part, clauses, depth=0):
         self.require(depth <= 4096, "the tree is too deep")
+        self.checker.spend(len(self.checker.network.elements))
         while (tag := self.byte()) == 6:
             self.checker.derive(part)
         if tag in (0, 1):
@@ -755,7 +764,7 @@ class Walk:
         self.require(bound > 0 or (closed and bound == 0), "the bound of a leaf does not exclude its clause")
 
 
-def check(model, text, data):
+def check(model, text, data, steps=2**26):
     walk = Walk(data)
     walk.require(walk.text(4) == b"BFC1", "this is no certificate")
     statement, weight_bits, value_bits, coefficient_bits = walk.text(4)
@@ -774,7 +783,7 @@ def check(model, text, data):
     network = make_network(onnx, point)
     expect((network.inputs, len(network.outputs)) == (asked.inputs, asked.outputs), "the property is about another network")
     expect(asked.shapes in ([], network.shapes), "the property declares other shapes than the model has")
-    walk.checker, part = Checker(network, value_bits, coefficient_bits), Part({}, {})
+    walk.checker, part = Checker(network, value_bits, coefficient_bits, steps), Part({}, {})
     if statement == 2:
         walk.checker.curved.update(x for x in network.outputs if not isinstance(x, Fraction))
         walk.checker.derive(part)
@@ -791,11 +800,11 @@ def check(model, text, data):
 
 
 def main(words):
-    if len(words) != 4:
+    if len(words) not in (4, 5) or not all(word.isdecimal() for word in words[4:]):
         return print(__doc__, file=sys.stderr) or 2
     sys.setrecursionlimit(20000)
     try:
-        statement = check(*(pathlib.Path(path).read_bytes() for path in words[1:]))
+        statement = check(*(pathlib.Path(path).read_bytes() for path in words[1:4]), *map(int, words[4:]))
     except NotProven as why:
         print(f"not proven: {why}")
         return 4

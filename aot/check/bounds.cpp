@@ -6,6 +6,7 @@ namespace bf_check {
 namespace {
 
 constexpr i64 kMostValue = (i64{1} << kValueSize) - 1;
+constexpr u64 kSigmoidSteps = 1 << 16;  // of its bounds and both lines
 
 bool fits(i128 value, unsigned bits) {
   return value < static_cast<i128>(1) << bits && value > -(static_cast<i128>(1) << bits);
@@ -23,7 +24,8 @@ i64 in_range(i128 value) {
 
 }  // namespace
 
-Bounder::Bounder(const Network& network, unsigned coefficient_bits) : network_(network) {
+Bounder::Bounder(const Network& network, unsigned coefficient_bits, Work& work)
+    : network_(network), work_(work) {
   for (unsigned bits = coefficient_bits; bits >= 4 && bits_.size() < 3; bits -= 12) {
     bits_.push_back(bits);
     if (bits < 16) break;
@@ -59,6 +61,7 @@ void Bounder::meet(Part& part, u32 element, i128 lower, i128 upper) const {
 void Bounder::interval(Part& part, const Layer& layer, u32 row) const {
   const unsigned bits = network_.grid.weight_bits;
   const u32 element = layer.first + row;
+  work_.spend(2 * (layer.start[row + 1] - layer.start[row]) + 1);
   i128 lower = static_cast<i128>(layer.bias[row]) << bits, upper = lower;
   for (u32 k = layer.start[row]; k < layer.start[row + 1]; ++k) {
     const i128 weight = layer.weight[k];
@@ -109,6 +112,7 @@ void Bounder::function(Part& part, const Layer& layer, u32 row) const {
           static_cast<i64>((static_cast<i128>(high) << kChordBits) / (high - low));
     return meet(part, element, std::max<i64>(low, 0), std::max<i64>(high, 0));
   }
+  work_.spend(kSigmoidSteps);
   part.below[layer.first_number + row] = line_below(low, high, grid);
   part.above[layer.first_number + row] = line_above(low, high, grid);
   const Int least = sigmoid(low, grid).low >> grid.weight_bits;
@@ -166,11 +170,13 @@ bool Bounder::affine_layer(const Part& part, const Layer& layer, i128& constant)
   if (used * 4 < layer.count) {
     for (u32 row = 0; row < layer.count && used > 0; ++row) {
       if (factors_[row] == 0) continue;
+      work_.spend(layer.start[row + 1] - layer.start[row]);
       for (u32 k = layer.start[row]; k < layer.start[row + 1]; ++k)
         sums_[layer.column[k]] += static_cast<i128>(factors_[row]) * layer.weight[k];
     }
     return true;
   }
+  work_.spend(layer.reader.size());
   for (std::size_t i = 0; i < layer.source.size(); ++i) {
     const u32 element = layer.source[i];
     if (part.lower[element] == 0 && part.upper[element] == 0) continue;
@@ -236,6 +242,7 @@ std::optional<i128> Bounder::backward(const Part& part, std::size_t layers, cons
   bool ok = true;
   for (std::size_t k = layers; k > 1 && ok; --k) {
     const Layer& layer = network_.layers[k - 1];
+    work_.spend(layer.count);
     if (layer.kind == Kind::kAffine) {
       ok = affine_layer(part, layer, constant);
       continue;
@@ -271,6 +278,7 @@ std::optional<i128> Bounder::lower_bound(const Part& part, const Sum& sum, const
   const Int constant = floor_shifted(sum.constant, bits + network_.grid.value_bits);
   if (mpz_sizeinbase(constant.get_mpz_t(), 2) > 124) return std::nullopt;
   std::vector<std::pair<u32, i128>> terms;
+  work_.spend(network_.inputs + sum.terms.size() * kRationalSteps);
   if (sum.terms.size() > kMostReaders) return std::nullopt;  // all of one element, perhaps
   for (const auto& [element, coefficient] : sum.terms) {
     if (mpz_sizeinbase(coefficient.get_mpz_t(), 2) + bits > kCoefficientSize) return std::nullopt;

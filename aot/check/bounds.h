@@ -45,10 +45,11 @@ struct Sum {
   Rat constant = 0;
 };
 
+// All bounds spend steps of a Work.
 class Bounder {
  public:
   // Throws Refused: a network with too many elements for 128 bits.
-  Bounder(const Network& network, unsigned coefficient_bits);
+  Bounder(const Network& network, unsigned coefficient_bits, Work& work);
 
   const Network& network() const { return network_; }
 
@@ -88,6 +89,7 @@ class Bounder {
   void function(Part& part, const Layer& layer, u32 row) const;
 
   const Network& network_;
+  Work& work_;
   std::vector<unsigned> bits_;
   std::vector<i128> sums_;  // by element: its coefficient, in 2^-(F+P)
   std::vector<i64> at_inputs_, factors_;

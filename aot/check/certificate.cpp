@@ -63,8 +63,9 @@ Header read_header(Input& in) {
 // from what is proven of the nodes below it, which cover it.
 class Walk {
  public:
-  Walk(Input& in, Bounder& bounder, const Property& property, const Case& of_case)
+  Walk(Input& in, Bounder& bounder, Work& work, const Property& property, const Case& of_case)
       : in_(in),
+        work_(work),
         bounder_(bounder),
         network_(bounder.network()),
         property_(property),
@@ -73,6 +74,7 @@ class Walk {
         side_(network_.argument.size()) {}
 
   void node(Part& part, u64 depth) {
+    work_.spend(network_.elements);
     if (depth > kDeepestTree || depth * network_.elements > kMostKept)
       in_.fail("the tree is too deep");
     unsigned tag = in_.byte();
@@ -133,6 +135,7 @@ class Walk {
   void leaf(const Part& part, bool chooses) {
     for (std::size_t k = begin_; k < end_; ++k) {
       const Clause& clause = case_.clauses[k];
+      work_.spend(network_.elements);
       std::vector<std::pair<u64, u64>> weights;
       const u64 count = chooses ? in_.number() : 1;
       if (count > clause.atoms.size()) in_.fail("too many conditions");
@@ -171,6 +174,7 @@ class Walk {
   }
 
   Input& in_;
+  Work& work_;
   Bounder& bounder_;
   const Network& network_;
   const Property& property_;
@@ -213,7 +217,7 @@ void expect_fit(const Network& network, const Property& property) {
 }
 
 Statement check(const std::string& model, const std::string& property,
-                const std::string& certificate) {
+                const std::string& certificate, Work& work) {
   Input in(certificate);
   const Header header = read_header(in);
   if (header.model != sha256(model)) in.fail("the certificate is about another model");
@@ -224,18 +228,18 @@ Statement check(const std::string& model, const std::string& property,
     std::vector<Rat> point;
     for (u32 i = 0; i < asked.inputs; ++i) point.push_back(from_fraction(in.text(in.number())));
     if (!in.done()) in.fail("the certificate goes on behind its end");
-    const Outputs outputs = evaluate(read, point, header.grid, header.coefficient_bits);
+    const Outputs outputs = evaluate(read, point, header.grid, header.coefficient_bits, work);
     expect_shapes(outputs.shapes, asked);
     if (!is_violated(asked, point, outputs.lower, outputs.upper))
       in.fail("the point does not violate the property");
     return kViolated;
   }
-  const Network network = make_network(read, header.grid);
+  const Network network = make_network(read, header.grid, work);
   expect_fit(network, asked);
-  Bounder bounder(network, header.coefficient_bits);
+  Bounder bounder(network, header.coefficient_bits, work);
   for (const Case& each : asked.cases) {
     Part whole = bounder.whole(each.lower, each.upper);
-    Walk(in, bounder, asked, each).node(whole, 0);
+    Walk(in, bounder, work, asked, each).node(whole, 0);
   }
   if (!in.done()) in.fail("the certificate goes on behind its end");
   return kHolds;

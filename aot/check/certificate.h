@@ -43,6 +43,11 @@ struct Combination {
 Combination combined(const Network& network, const Property& property, const Clause& clause,
                      const std::vector<std::pair<u64, u64>>& weights);
 
+// The steps that bf-check takes for a certificate, where it is not told.
+inline u64 most_steps(const std::string& certificate) {
+  return (u64{1} << 33) + (u64{1} << 20) * certificate.size();
+}
+
 // Throws Refused where the property declares shapes, and others than these.
 void expect_shapes(const std::vector<std::vector<i64>>& shapes, const Property& property);
 
@@ -50,8 +55,9 @@ void expect_shapes(const std::vector<std::vector<i64>>& shapes, const Property& 
 void expect_fit(const Network& network, const Property& property);
 
 // Checks a certificate of these files. Returns what it proves. Throws Refused: a file that the
-// checker does not take; NotProven: a certificate that proves nothing, with the place.
+// checker does not take; NotProven: a certificate that proves nothing, with the place, or
+// that takes more steps than `work` has.
 Statement check(const std::string& model, const std::string& property,
-                const std::string& certificate);
+                const std::string& certificate, Work& work);
 
 }  // namespace bf_check

@@ -31,6 +31,10 @@ std::vector<std::size_t> spread(const std::vector<i64>& shape, const std::vector
   return {places.begin(), places.end()};
 }
 
+u64 limbs_of(const Rat& x) {
+  return mpz_size(x.get_num_mpz_t()) + mpz_size(x.get_den_mpz_t());
+}
+
 // A weight, and what the grid has of it.
 struct Weight {
   Rat exact;
@@ -45,6 +49,7 @@ class Rows {
   }
 
   Weight weight(const Rat& number) const {
+    builder_.spend(kRationalSteps);
     return {number, constant_ ? GridWeight{} : builder_.on_grid(number)};
   }
   std::vector<Weight> weights(const std::vector<Rat>& numbers, const Rat& scale) const {
@@ -55,6 +60,8 @@ class Rows {
 
   void add(const Value& x, std::size_t at, const Weight& by) {
     if (x.constant) {
+      const u64 size = limbs_of(bias_) + limbs_of(x.data[at]);
+      builder_.spend(kRationalSteps + size * size);
       bias_ += x.data[at] * by.exact;
     } else {
       builder_.term(x.ids[at], by.grid);

@@ -3,8 +3,10 @@
 #include <gmpxx.h>
 
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 // The numbers of the checker. It has no floating point: files hold floats as bits, and these become
@@ -28,6 +30,30 @@ struct Refused : std::runtime_error {
 struct NotProven : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// Counts steps: products of a weight and an integer, and what takes as long as so many. The count
+// is the same on all machines.
+class Work {
+ public:
+  // pause: called each 2^20 steps; what it throws ends the work.
+  explicit Work(u64 most = ~u64{0}, std::function<void()> pause = nullptr)
+      : most_(most), left_(most), pause_(std::move(pause)) {}
+
+  // Throws NotProven: these are more steps than are left.
+  void spend(u64 steps) {
+    if (steps > left_)
+      throw NotProven("checking takes more than " + std::to_string(most_) + " steps");
+    left_ -= steps;
+    if ((since_pause_ += steps) >> 20 == 0 || !pause_) return;
+    since_pause_ = 0;
+    pause_();
+  }
+
+ private:
+  u64 most_, left_, since_pause_ = 0;
+  std::function<void()> pause_;
+};
+constexpr u64 kRationalSteps = 64;  // of an operation on small rationals
 
 [[noreturn]] inline void refuse(const std::string& why) {
   throw Refused(why);

@@ -85,6 +85,7 @@ void Builder::end_row(const Rat& bias) {
   const Int down = floor_shifted(bias, network_.grid.value_bits, &rough);
   layer_.bias.push_back(to_i64(down, kValueSize, "a constant of the network"));
   layer_.rough_bias.push_back(rough);
+  spend(kRationalSteps + layer_.column.size() - layer_.start.back());
   layer_.start.push_back(static_cast<u32>(layer_.column.size()));
   layer_.rough_start.push_back(static_cast<u32>(layer_.rough.size()));
   if (layer_.column.size() > kMostTerms ||
@@ -238,8 +239,8 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
 
 }  // namespace
 
-Network make_network(const Model& model, const Grid& grid) {
-  Builder builder(grid);
+Network make_network(const Model& model, const Grid& grid, Work& work) {
+  Builder builder(grid, work);
   std::vector<Value> inputs;
   std::vector<std::vector<i64>> shapes;
   for (const GraphValue& input : model.inputs) {
@@ -257,8 +258,8 @@ Network make_network(const Model& model, const Grid& grid) {
 }
 
 Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& grid,
-                 unsigned coefficient_bits) {
-  Builder builder(grid);
+                 unsigned coefficient_bits, Work& work) {
+  Builder builder(grid, work);
   std::vector<Value> inputs;
   std::size_t at = 0;
   Outputs results;
@@ -276,7 +277,7 @@ Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& 
   for (const Value& output : outputs)  // which are bounded backwards as arguments are
     builder.function_of(Kind::kSigmoid, output.ids);
   const Network network = builder.finish({}, {});  // of what is behind irrational numbers
-  Bounder bounder(network, coefficient_bits);
+  Bounder bounder(network, coefficient_bits, work);
   Part part = bounder.whole({}, {});
   bounder.derive(part);
   const Rat unit(1, u64{1} << grid.value_bits);

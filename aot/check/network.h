@@ -54,8 +54,8 @@ struct Network {
 };
 
 // Throws Refused: an operator, attribute or shape that is not in the table of
-// docs/reference/certificate.md, or a number beyond the grid's range.
-Network make_network(const Model& model, const Grid& grid);
+// docs/reference/certificate.md, or a number beyond the grid's range; as work does.
+Network make_network(const Model& model, const Grid& grid, Work& work);
 
 // Bounds of the outputs at a point; equal where no number on the way to the output is irrational.
 struct Outputs {
@@ -64,6 +64,6 @@ struct Outputs {
 };
 // Throws as make_network(); NotProven: a value beyond the grid's range.
 Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& grid,
-                 unsigned coefficient_bits);
+                 unsigned coefficient_bits, Work& work);
 
 }  // namespace bf_check

@@ -43,7 +43,8 @@ struct GridWeight {
 // Appends elements to a network.
 class Builder {
  public:
-  explicit Builder(const Grid& grid) : network_{grid, {Layer()}, 0, 0, 0, {}, {}, {}} {}
+  Builder(const Grid& grid, Work& work)
+      : work_(work), network_{grid, {Layer()}, 0, 0, 0, {}, {}, {}} {}
 
   Value input(const std::vector<i64>& shape);
 
@@ -63,7 +64,10 @@ class Builder {
 
   Network finish(const std::vector<u32>& outputs, std::vector<std::vector<i64>> shapes);
 
+  void spend(u64 steps) { work_.spend(steps); }
+
  private:
+  Work& work_;
   Network network_;
   Layer layer_;
   std::vector<u32> readers_;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -121,7 +122,10 @@ class Tasks {
     };
     {
       std::vector<std::jthread> helpers;
-      while (helpers.size() + 1 < threads) helpers.emplace_back(work);
+      try {
+        while (helpers.size() + 1 < threads) helpers.emplace_back(work);
+      } catch (const std::system_error&) {  // those that are there do
+      }
       work();
     }
     if (failure_) std::rethrow_exception(failure_);

@@ -1,7 +1,9 @@
 #include "aot/prove/prover.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -84,12 +86,13 @@ class Writers {
  private:
   void write(Tasks<OpenNode>& tasks, std::size_t jobs, const Frontier* frontier) {
     tasks.run(jobs, [&] {
-      return [&, writer = TreeWriter(question_, pieces_, tasks, frontier)](OpenNode node) mutable {
-        const ProofTotals before = writer.totals();
-        writer.write(std::move(node));
+      auto writer = std::make_unique<TreeWriter>(question_, pieces_, tasks, frontier);
+      return [this, writer = std::move(writer)](OpenNode node) {
+        const ProofTotals before = writer->totals();
+        writer->write(std::move(node));
         const std::scoped_lock lock(mutex_);
-        totals_.nodes += writer.totals().nodes - before.nodes;
-        totals_.leaves += writer.totals().leaves - before.leaves;
+        totals_.nodes += writer->totals().nodes - before.nodes;
+        totals_.leaves += writer->totals().leaves - before.leaves;
       };
     });
   }
@@ -176,12 +179,23 @@ class PartReader {
 }  // namespace
 
 void expect_covered(const std::string& model, const std::string& property) {
-  const Network network = make_network(read_onnx(model), Grid{});
+  Work work;
+  const Network network = make_network(read_onnx(model), Grid{}, work);
   expect_fit(network, read_property(property));
-  const Bounder bounder(network, Header{}.coefficient_bits);
+  const Bounder bounder(network, Header{}.coefficient_bits, work);
 }
 
 namespace {
+
+// What ends the making of a certificate, which begins now.
+std::function<void()> pause_of(const ProofRequest& request) {
+  return [&request, start = std::chrono::steady_clock::now()] {
+    if (request.stop()) throw NoCertificate("making the certificate was stopped");
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    if (request.seconds > 0 && passed.count() > request.seconds)
+      throw NoCertificate("the certificate could not be made within its time");
+  };
+}
 
 // Calls write(question, header) with a grid that holds all values: a finer one loses less, a
 // coarser one holds larger ones, so the first that holds all. is_written: whether it is too late
@@ -189,16 +203,18 @@ namespace {
 template <class Write>
 ProofTotals with_grid(const ProofRequest& request, const Write& write,
                       const std::function<bool()>& is_written) {
+  const std::function<void()> pause = pause_of(request);
+  Work work(UINT64_MAX, pause);
   const Model model = read_onnx(request.model);
   const Property property = read_property(request.property);
   for (const unsigned value_bits : {Grid{}.value_bits, 28u, 20u}) {
     Header header;
     header.grid.value_bits = value_bits;
-    const Network network = make_network(model, header.grid);
+    const Network network = make_network(model, header.grid, work);
     expect_fit(network, property);
-    const SlopeSearch slopes(network);
+    const SlopeSearch slopes(network, work);
     const Question question = {
-        network, property, request, header.coefficient_bits, slopes, slopes.input_weights()};
+        network, property, request, header.coefficient_bits, slopes, slopes.input_weights(), pause};
     try {
       return write(question, header_of(request, header));
     } catch (const NotProven& why) {
@@ -268,6 +284,7 @@ std::uint64_t join_proof_parts(const std::vector<std::string>& parts,
 }
 
 ProofTotals write_violation(const ProofRequest& request, const std::vector<Rat>& point) {
+  Work work(UINT64_MAX, pause_of(request));
   const Model model = read_onnx(request.model);
   const Property property = read_property(request.property);
   std::string words;
@@ -282,7 +299,7 @@ ProofTotals write_violation(const ProofRequest& request, const std::vector<Rat>&
     header.statement = kViolated;
     header.grid.value_bits = value_bits;
     try {
-      const Outputs outputs = evaluate(model, point, header.grid, header.coefficient_bits);
+      const Outputs outputs = evaluate(model, point, header.grid, header.coefficient_bits, work);
       if (is_violated(property, point, outputs.lower, outputs.upper)) {
         const std::string text = header_of(request, header) + words;
         request.write(text);

@@ -9,8 +9,9 @@ using bf_check::Kind;
 using bf_check::Layer;
 using bf_check::Part;
 
-SlopeSearch::SlopeSearch(const bf_check::Network& network)
+SlopeSearch::SlopeSearch(const bf_check::Network& network, bf_check::Work& work)
     : network_(network),
+      work_(&work),
       value_unit_(std::ldexp(1.0, -static_cast<int>(network.grid.value_bits))),
       sums_(network.elements),
       values_(network.elements),
@@ -24,6 +25,10 @@ SlopeSearch::SlopeSearch(const bf_check::Network& network)
       weights.back().push_back(static_cast<double>(weight) * unit);
   }
   weights_ = std::make_shared<const std::vector<std::vector<double>>>(std::move(weights));
+}
+
+SlopeSearch::SlopeSearch(const SlopeSearch& other, bf_check::Work& work) : SlopeSearch(other) {
+  work_ = &work;
 }
 
 std::vector<double> SlopeSearch::input_weights() const {
@@ -73,6 +78,7 @@ double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
   for (std::size_t k = network_.layers.size(); k > 1; --k) {
     const Layer& layer = network_.layers[k - 1];
     const std::vector<double>& weights = (*weights_)[k - 1];
+    work_->spend(layer.count + layer.column.size());
     for (std::uint32_t row = 0; row < layer.count; ++row) {
       const double a = sums_[layer.first + row];
       if (layer.kind == Kind::kAffine) {
@@ -116,6 +122,7 @@ void SlopeSearch::forward(const Part& part, const Proposal& proposal) {
         static_cast<double>(at_inputs_[i] > 0 ? part.lower[i] : part.upper[i]) * value_unit_;
   for (std::size_t k = 1; k < network_.layers.size(); ++k) {
     const Layer& layer = network_.layers[k];
+    work_->spend(layer.count + layer.column.size());
     for (std::uint32_t row = 0; row < layer.count; ++row) {
       double value = 0;
       if (layer.kind == Kind::kAffine) {

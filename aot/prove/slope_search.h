@@ -34,7 +34,10 @@ inline bool is_open(const bf_check::Network& network, const bf_check::Part& part
 
 class SlopeSearch {
  public:
-  explicit SlopeSearch(const bf_check::Network& network);
+  // Bounds spend steps of `work`.
+  SlopeSearch(const bf_check::Network& network, bf_check::Work& work);
+  SlopeSearch(const SlopeSearch& other, bf_check::Work& work);
+  SlopeSearch& operator=(const SlopeSearch&) = delete;
 
   // Returns, by input, the sum over all paths to the outputs of the magnitudes of their weights'
   // products.
@@ -61,6 +64,8 @@ class SlopeSearch {
   std::vector<double> losses(const bf_check::Part& part) const;
 
  private:
+  SlopeSearch(const SlopeSearch&) = default;
+
   struct Line {
     double slope, offset;
   };
@@ -69,6 +74,7 @@ class SlopeSearch {
   void forward(const bf_check::Part& part, const Proposal& proposal);
 
   const bf_check::Network& network_;
+  bf_check::Work* work_;
   double value_unit_;
   // The weights by layer, which copies of this object share.
   std::shared_ptr<const std::vector<std::vector<double>>> weights_;

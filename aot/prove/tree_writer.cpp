@@ -22,14 +22,20 @@ TreeWriter::TreeWriter(const Question& question, Pieces& pieces, Tasks<OpenNode>
       pieces_(pieces),
       tasks_(tasks),
       frontier_(frontier),
-      bounder_(question.network, question.coefficient_bits),
-      slopes_(question.slopes),
+      work_(UINT64_MAX, [this] { pause(); }),
+      bounder_(question.network, question.coefficient_bits, work_),
+      slopes_(question.slopes, work_),
       side_(question.network.argument.size()) {}
 
 void TreeWriter::write(OpenNode node) {
   piece_ = node.piece;
   walk(node);
   pieces_.flush(piece_, true);
+}
+
+void TreeWriter::pause() {
+  if (tasks_.has_failed()) throw NoCertificate("making the certificate was stopped");
+  question_.pause();
 }
 
 void TreeWriter::put(std::uint64_t number) {
@@ -51,11 +57,7 @@ void TreeWriter::expect_depth(std::uint64_t depth) const {
 void TreeWriter::begin_node(std::uint64_t depth) {
   if (piece_->bytes.size() >= kBuffer) pieces_.flush(piece_, false);
   ++totals_.nodes;
-  if (tasks_.has_failed() || question_.request.stop())
-    throw NoCertificate("making the certificate was stopped");
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - question_.start;
-  if (question_.request.seconds > 0 && passed.count() > question_.request.seconds)
-    throw NoCertificate("the certificate could not be made within its time");
+  pause();
   expect_depth(depth);
 }
 

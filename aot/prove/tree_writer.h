@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,9 +23,9 @@ struct Question {
   const bf_check::Property& property;
   const ProofRequest& request;
   unsigned coefficient_bits;
-  SlopeSearch slopes;                 // writers copy it
-  std::vector<double> input_weights;  // see SlopeSearch
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  const SlopeSearch& slopes;           // writers copy it
+  std::vector<double> input_weights;   // see SlopeSearch
+  const std::function<void()>& pause;  // throws where making the certificate is to end
 };
 
 // A node whose tree is to be written.
@@ -54,6 +53,8 @@ class TreeWriter {
   // frontier: null where all is written by the writers of `tasks`.
   TreeWriter(const Question& question, Pieces& pieces, Tasks<OpenNode>& tasks,
              const Frontier* frontier);
+  TreeWriter(const TreeWriter&) = delete;
+  TreeWriter& operator=(const TreeWriter&) = delete;
 
   // Writes the node's tree, or leaves parts of it to other writers. Throws: NoCertificate;
   // bf_check::NotProven a value beyond the grid.
@@ -75,6 +76,7 @@ class TreeWriter {
     Proposal proposal;
   };
 
+  void pause();
   void put(std::uint64_t number);
   void put_leaf(std::uint64_t atom);
   void expect_depth(std::uint64_t depth) const;
@@ -113,6 +115,7 @@ class TreeWriter {
   Pieces& pieces_;
   Tasks<OpenNode>& tasks_;
   const Frontier* frontier_;
+  bf_check::Work work_;
   bf_check::Bounder bounder_;
   SlopeSearch slopes_;
   const bf_check::Case* case_ = nullptr;                   // of atoms_

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "aot/system/files.h"
-#include "aot/system/interrupt.h"
 #include "frontend/graph/model.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 
@@ -36,10 +35,6 @@ SampleProofs::SampleProofs(std::filesystem::path folder, const std::filesystem::
   proof_.property = robustness_text(zeros, zeros, 0, classes);
   prove::expect_covered(proof_, printable(model.string()));
   proof_.seconds = seconds;
-  proof_.stop = [] {
-    system::throw_if_interrupted();
-    return false;
-  };
   system::make_folder(folder_);
 }
 

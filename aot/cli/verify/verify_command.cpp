@@ -82,12 +82,34 @@ prove::ProofFile proof_of(const VerifyArguments& arguments, const Property& prop
   proof.path = arguments.proof;
   proof.seconds = arguments.proof_seconds;
   proof.jobs = static_cast<std::size_t>(arguments.jobs);
-  proof.stop = [] {
-    system::throw_if_interrupted();
-    return false;
-  };
   prove::expect_covered(proof, printable(arguments.model.model));
   return proof;
+}
+
+// Writes the certificate of an answer, or of a part that is closed; nothing of others. Throws:
+// BF3023 there is none, with the answer; BF3101 to BF3103.
+std::optional<prove::ProofReport> write_proof(const VerifyArguments& arguments,
+                                              const prove::ProofFile& proof,
+                                              const decide::Outcome& outcome,
+                                              const decide::TreeKeeper* part) {
+  const bool decided = outcome.witness || outcome.answer == decide::Answer::kVerified;
+  if (part != nullptr ? !part->is_closed() : !decided) return std::nullopt;
+  const char* const answer = part != nullptr ? "closed" : word(outcome.answer, Wording::kPlain);
+  prove::ProofReport report;
+  try {
+    report = part != nullptr
+                 ? prove::write_proof_part(proof, part->file().part.index, part->file().part.count)
+                 : prove::write_proof_file(proof, outcome.witness ? &outcome.witness->x : nullptr);
+  } catch (const system::Interrupted&) {
+    fmt::print(stderr, "the answer is '{}'; a signal ended the making of its certificate\n",
+               answer);
+    throw;
+  }
+  if (!report.missing.empty())
+    fail("BF3023", arguments.proof,
+         fmt::format("the answer is '{}', but there is no certificate: {}", answer, report.missing),
+         "decide without --proof, or give --proof-seconds more");
+  return report;
 }
 
 int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
@@ -101,21 +123,14 @@ int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
   const std::unique_ptr<decide::TreeKeeper> keeper = make_keeper(arguments, property);
   const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &timeout);
   system::set_deadline(0, "", 0);
+  if (system::tells_steps())
+    system::tell_step(fmt::format("decide: {}", word(outcome.answer, Wording::kPlain)),
+                      outcome.seconds);
   if (outcome.witness && !arguments.counterexample.empty())
     system::publish_file(arguments.counterexample, competition_text(*outcome.witness));
   const bool is_part = keeper != nullptr && keeper->is_part() && !outcome.witness;
   std::optional<prove::ProofReport> proven;
-  if (proof && is_part && keeper->is_closed()) {
-    const decide::TreePart& part = keeper->file().part;
-    proven = prove::write_proof_part(*proof, part.index, part.count);
-  } else if (proof && (outcome.witness || outcome.answer == decide::Answer::kVerified)) {
-    proven = prove::write_proof_file(*proof, outcome.witness ? &outcome.witness->x : nullptr);
-  }
-  if (proven && !proven->missing.empty())
-    fail("BF3023", arguments.proof,
-         fmt::format("the answer is '{}', but there is no certificate: {}",
-                     is_part ? "closed" : word(outcome.answer, Wording::kPlain), proven->missing),
-         "decide without --proof, or give --proof-seconds more");
+  if (proof) proven = write_proof(arguments, *proof, outcome, is_part ? keeper.get() : nullptr);
   if (is_part)
     return print_part(arguments, *keeper, property, outcome, proven ? &*proven : nullptr);
   write_gate(arguments.gate, gate_of(arguments, outcome.answer, outcome.seconds));

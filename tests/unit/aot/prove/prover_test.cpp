@@ -42,13 +42,18 @@ ProofRequest request(const std::string& property, std::string& certificate) {
   return made;
 }
 
+bf_check::Statement checked(const ProofRequest& asked, const std::string& certificate) {
+  bf_check::Work work;
+  return bf_check::check(asked.model, asked.property, certificate, work);
+}
+
 TEST(Prover, bytes_do_not_depend_on_threads_or_parts) {
   std::string one, three;
   ProofRequest asked = request(question("(>= (- Y_0 Y_1) 0.5)"), one);
   const ProofTotals totals = write_proof(asked);
   EXPECT_GT(totals.leaves, 1u);
   EXPECT_EQ(totals.bytes, one.size());
-  EXPECT_EQ(bf_check::check(asked.model, asked.property, one), bf_check::kHolds);
+  EXPECT_EQ(checked(asked, one), bf_check::kHolds);
   asked.jobs = 3;
   asked.write = [&](const std::string& bytes) { three += bytes; };
   EXPECT_EQ(write_proof(asked).leaves, totals.leaves);
@@ -95,7 +100,7 @@ TEST(Prover, parts_that_are_damaged_are_no_certificate) {
       continue;
     }
     try {  // what is joined is refused, or about the same files
-      EXPECT_EQ(bf_check::check(asked.model, asked.property, joined), bf_check::kHolds);
+      EXPECT_EQ(checked(asked, joined), bf_check::kHolds);
     } catch (const bf_check::NotProven&) {
     } catch (const bf_check::Refused&) {
     }
@@ -107,7 +112,8 @@ TEST(Prover, false_properties_have_no_certificate) {
   const bf_check::Model model =
       bf_check::read_onnx(read(kModels + "collision_avoidance_6x50.onnx"));
   const std::vector<bf_check::Rat> middle(5, 0);
-  const bf_check::Outputs outputs = bf_check::evaluate(model, middle, bf_check::Grid{}, 40);
+  bf_check::Work work;
+  const bf_check::Outputs outputs = bf_check::evaluate(model, middle, bf_check::Grid{}, 40, work);
   const std::vector<bf_check::Rat>& y = outputs.lower;
   EXPECT_EQ(y, outputs.upper);  // as all numbers are rational
   for (int k = 0; k < 2; ++k) {
@@ -121,18 +127,18 @@ TEST(Prover, false_properties_have_no_certificate) {
     asked.write = [&](const std::string& bytes) { part += bytes; };
     EXPECT_THROW(write_proof_part(asked, {0, 2}), NoCertificate);
     // A part without the rest, or with what another question's tree has, proves nothing.
-    EXPECT_THROW(bf_check::check(asked.model, asked.property, certificate), std::exception);
+    EXPECT_THROW(checked(asked, certificate), std::exception);
     std::string other;
     write_proof(request(question("(>= (- Y_0 Y_1) 0.5)"), other));
     std::string header;
     ProofRequest violated = asked;
     violated.write = [&](const std::string& bytes) { header += bytes; };
     write_violation(violated, middle);
-    EXPECT_EQ(bf_check::check(asked.model, asked.property, header), bf_check::kViolated);
+    EXPECT_EQ(checked(asked, header), bf_check::kViolated);
     constexpr std::size_t kHeader = 8 + 64 + 1 + 4;  // up to the body
     std::string forged = header.substr(0, kHeader) + other.substr(kHeader);
     forged[4] = bf_check::kHolds;
-    EXPECT_THROW(bf_check::check(asked.model, asked.property, forged), bf_check::NotProven);
+    EXPECT_THROW(checked(asked, forged), bf_check::NotProven);
   }
 }
 
@@ -152,6 +158,26 @@ TEST(Prover, a_stop_ends_all_threads) {
   EXPECT_THROW(write_proof(asked), NoCertificate);
   asked.stop = []() -> bool { throw std::runtime_error("interrupted"); };
   EXPECT_THROW(write_proof(asked), std::runtime_error);
+}
+
+// Also while all bounds of a part are derived, and while a point is evaluated.
+TEST(Prover, a_stop_is_asked_for_within_a_part) {
+  std::string certificate;
+  ProofRequest asked = request(question("(>= Y_0 1000000)"), certificate);
+  std::uint64_t calls = 0;
+  asked.stop = [&] {
+    ++calls;
+    return false;
+  };
+  EXPECT_EQ(write_proof(asked).nodes, 1u);
+  EXPECT_GE(calls, 3u);
+  const std::uint64_t last = calls;
+  calls = 0;
+  asked.stop = [&] { return ++calls == last; };
+  EXPECT_THROW(write_proof(asked), NoCertificate);
+  asked = request(question("(<= Y_0 1000000)"), certificate);
+  asked.stop = [] { return true; };
+  EXPECT_THROW(write_violation(asked, std::vector<bf_check::Rat>(5, 0)), NoCertificate);
 }
 
 TEST(Pieces, keep_their_order) {

@@ -144,7 +144,8 @@ TEST(Sigmoid, has_lines_that_are_near_it) {
 class RandomNetwork {
  public:
   RandomNetwork(std::mt19937_64& random, std::size_t inputs) : random_(random), inputs_(inputs) {
-    Builder builder(Grid{});
+    Work work;
+    Builder builder(Grid{}, work);
     std::vector<u32> ids = builder.input({static_cast<i64>(inputs)}).ids;
     for (const std::size_t width : {5, 4, 2}) {
       std::vector<std::vector<double>> rows(width);
@@ -209,7 +210,8 @@ TEST(Sigmoid, is_bounded_in_networks) {
   double loosest = 0;
   for (int round = 0; round < 100; ++round) {
     RandomNetwork net(random, 3);
-    Bounder bounder(net.network, 40);
+    Work work;
+    Bounder bounder(net.network, 40, work);
     std::vector<Rat> lower, upper;
     const double width = std::ldexp(2.0, -static_cast<int>(random() % 6));
     for (int i = 0; i < 3; ++i) {
