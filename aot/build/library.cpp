@@ -159,7 +159,8 @@ std::filesystem::path runtime_folder() {
     candidates.push_back(folder / "bf_aot");
     candidates.push_back(folder);
   }
-  candidates.emplace_back(BF_RUNTIME_FOLDER);
+  constexpr std::string_view kSources = BF_SOURCE_FOLDER;  // empty in programs that are shipped
+  if (!kSources.empty()) candidates.push_back(fs::path(kSources) / "runtime");
   for (const fs::path& folder : candidates)
     if (fs::is_regular_file(folder / "bf.h", error) && fs::is_directory(folder / "bf", error))
       return folder;

@@ -28,7 +28,7 @@ std::filesystem::path document_folder() {
     const fs::path installed = program.parent_path().parent_path() / BF_DOCUMENT_FOLDER;
     if (fs::is_directory(installed / "reference", error)) return installed;
   }
-  return fs::path(BF_SOURCE_FOLDER) / "docs";
+  return fs::path(BF_SOURCE_FOLDER) / "docs";  // without that folder, where a clone has them
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""An installed Python package: wheel_test.py MODELS [--without-program]. Nothing of a clone is used but MODELS."""
+"""An installed Python package: wheel_test.py MODELS [--compiled]. Nothing of a clone is used but MODELS."""
 
 import importlib.metadata
 import pathlib
@@ -31,19 +31,22 @@ def main():
         folder = pathlib.Path(name)
         model.compile(folder / "avoid.cpp", target="cortex-m4", name="avoid")
         assert (folder / "avoid.h").exists()
-        if "--without-program" in sys.argv:
-            return
         said = run(*program, "--version", cwd=folder)
         assert said.startswith(f"bf-aot {version}"), said
         assert said == run(pathlib.Path(sys.executable).parent / "bf-aot", "--version", cwd=folder)
         property_ = models / "properties/collision_avoidance_6x50.vnnlib"
         assert "verified" in run(*program, "verify", models / "collision_avoidance_6x50.onnx", property_, cwd=folder)
         run(*program, "run", folder / "none.onnx", code=2)
+        # Its pages are with it.
+        page = pathlib.Path(run(*program, "run", "--help", cwd=folder).rsplit("More: ", 1)[1].strip())
+        assert page.is_file() and pathlib.Path(bf_aot.__file__).parent in page.parents, page
         # The runtime's headers are with it, so that verifiers can be compiled.
         run(*program, models / "tiny.onnx", "--project", "project", "--no-library", cwd=folder)
         run(*program, models / "tiny.onnx", "-o", "one.cpp", "--single-file", "--no-library", cwd=folder)
         files = importlib.metadata.files("bf-aot")
         assert {"LICENSE", "LICENSE.runtime", "py.typed"} <= {path.name for path in files}, files
+        if "--compiled" in sys.argv:  # with the libraries of the machine
+            return
         for library in ("gmp", "mpfr", "nettle"):  # replaceable, and with their licences
             assert any(path.name.startswith(f"lib{library}-") or path.name.startswith(f"lib{library}.so")
                        for path in files), library

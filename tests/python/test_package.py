@@ -69,7 +69,7 @@ def test_import_is_quick():
 
 
 def test_the_command_line(tmp_path):
-    """`python -m bf_aot` is the program that came with the package, else the installed one."""
+    """`python -m bf_aot` and the script are the program that came with the package, else the installed one."""
     program = os.environ.get("BF_AOT")
     if not (FOLDER / "bin/bf-aot").exists() and not program:
         pytest.skip("there is no bf-aot")
@@ -80,7 +80,13 @@ def test_the_command_line(tmp_path):
     code = subprocess.run([sys.executable, "-m", "bf_aot", "run", "none.onnx"], capture_output=True, check=False,
                           env=dict(os.environ, PATH=path), cwd=tmp_path).returncode
     assert code == 2
-    if not (FOLDER / "bin/bf-aot").exists():
+    if (FOLDER / "bin/bf-aot").exists():
+        script = pathlib.Path(sys.executable).parent / "bf-aot"
+        done = subprocess.run([script, "run", "--help"], capture_output=True, text=True, check=True, cwd=tmp_path,
+                              env=dict(os.environ, PATH=str(tmp_path)))
+        page = pathlib.Path(done.stdout.rsplit("More: ", 1)[1].strip())
+        assert page.is_file() and FOLDER in page.parents, page
+    else:
         done = subprocess.run([sys.executable, "-m", "bf_aot"], capture_output=True, text=True, check=False,
                               env=dict(os.environ, PATH=str(tmp_path)), cwd=tmp_path)
         assert done.returncode == 1 and "built without the program" in done.stderr
