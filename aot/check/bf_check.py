@@ -491,6 +491,7 @@ class Property:
             else:
                 expect(e[0] == "*" and not (terms and more), f"'{e[0]}' of such terms is not in the checker's grammar")
                 terms, constant, other = (terms, constant, other) if not more else (more, other, constant)
+                expect(sum(x.bit_length() for x in other.as_integer_ratio()) <= 2**17, "a number of too many digits")
                 terms, constant = {v: c * other for v, c in terms.items()}, constant * other
         expect(e[0] in ("+", "-", "*"), f"'{e[0]}' is not in the checker's grammar")
         return {v: c for v, c in terms.items() if c != 0}, constant

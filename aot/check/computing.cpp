@@ -41,30 +41,45 @@ struct Weight {
   GridWeight grid;
 };
 
+// Weights: multiples of a tensor's numbers. On the grid where they are read more than once.
+struct Weights {
+  const Numbers& numbers;
+  Rat scale;
+  std::vector<GridWeight> grid;
+
+  Rat exact(std::size_t i) const { return scale * numbers[i]; }
+};
+
 // Affine sums: numbers where nothing that they read is computed, else the rows of a new layer.
 class Rows {
  public:
-  Rows(Builder& builder, bool constant) : builder_(builder), constant_(constant) {
-    if (!constant) builder.begin(Kind::kAffine);
+  Rows(Builder& builder, bool constant, i64 terms = 0) : builder_(builder), constant_(constant) {
+    if (!constant) builder.begin(Kind::kAffine, static_cast<u64>(terms));
   }
 
   Weight weight(const Rat& number) const {
     builder_.spend(kRationalSteps);
     return {number, constant_ ? GridWeight{} : builder_.on_grid(number)};
   }
-  std::vector<Weight> weights(const std::vector<Rat>& numbers, const Rat& scale) const {
-    std::vector<Weight> all;
-    for (const Rat& number : numbers) all.push_back(weight(scale * number));
+  Weights weights(const Numbers& numbers, const Rat& scale, bool once) const {
+    Weights all{numbers, scale, {}};
+    for (std::size_t i = 0; i < numbers.size() && !constant_ && !once; ++i)
+      all.grid.push_back(weight(all.exact(i)).grid);
     return all;
   }
 
   void add(const Value& x, std::size_t at, const Weight& by) {
     if (x.constant) {
-      const u64 size = limbs_of(bias_) + limbs_of(x.data[at]);
-      builder_.spend(kRationalSteps + size * size);
-      bias_ += x.data[at] * by.exact;
+      add(x.data[at], by.exact);
     } else {
       builder_.term(x.ids[at], by.grid);
+    }
+  }
+  void add(const Value& x, std::size_t at, const Weights& by, std::size_t i) {
+    if (x.constant) {
+      add(x.data[at], by.exact(i));
+    } else {
+      builder_.term(x.ids[at], by.grid.empty() ? weight(by.exact(i)).grid : by.grid[i]);
     }
   }
 
@@ -83,6 +98,12 @@ class Rows {
   }
 
  private:
+  void add(const Rat& x, const Rat& by) {
+    const u64 size = limbs_of(bias_) + limbs_of(x);
+    builder_.spend(kRationalSteps + size * size);
+    bias_ += x * by;
+  }
+
   Builder& builder_;
   bool constant_;
   Rat bias_ = 0;
@@ -136,8 +157,10 @@ Value tanh(const Operands& o) {
 // max(x, 0).
 Value positive(Builder& builder, Value x) {
   if (!x.constant) x.ids = builder.function_of(Kind::kRelu, x.ids);
-  for (Rat& number : x.data)
+  std::vector<Rat> numbers = x.data.all();
+  for (Rat& number : numbers)
     if (number < 0) number = 0;
+  x.data = std::move(numbers);
   return x;
 }
 
@@ -152,12 +175,12 @@ Value mul(const Operands& o) {
 }
 
 Value div(const Operands& o) {
-  Value inverse = o.constant(1);
-  for (Rat& number : inverse.data) {
+  std::vector<Rat> inverse = o.constant(1).data.all();
+  for (Rat& number : inverse) {
     if (number == 0) refuse("a division by 0");
     number = 1 / number;
   }
-  return scaled(o.builder, o.in(0), inverse);
+  return scaled(o.builder, o.in(0), constant_of(o.in(1).shape, inverse));
 }
 
 // The products of matrices a [rows, inner] and b [inner, columns], one of which is constant, plus
@@ -189,13 +212,14 @@ Value multiplied(Builder& builder, const Product& p, const std::vector<i64>& sha
   if (!p.a.constant && !p.b.constant)
     refuse("a product of two computed tensors is not in the checker's table");
   const bool a_moves = !p.a.constant || p.b.constant;
-  Rows rows(builder, p.a.constant && p.b.constant);
-  const std::vector<Weight> weights = rows.weights((a_moves ? p.b : p.a).data, p.scale);
+  Rows rows(builder, p.a.constant && p.b.constant, p.rows * p.columns * p.inner);
+  const Weights weights =
+      rows.weights((a_moves ? p.b : p.a).data, p.scale, (a_moves ? p.rows : p.columns) == 1);
   for (i64 i = 0; i < p.rows; ++i)
     for (i64 j = 0; j < p.columns; ++j) {
       for (i64 k = 0; k < p.inner; ++k) {
         const std::size_t at = p.a_at(i, k), bt = p.b_at(k, j);
-        rows.add(a_moves ? p.a : p.b, a_moves ? at : bt, weights[a_moves ? bt : at]);
+        rows.add(a_moves ? p.a : p.b, a_moves ? at : bt, weights, a_moves ? bt : at);
       }
       rows.end(c.data[bias_at[static_cast<std::size_t>(i * p.columns + j)]]);
     }
@@ -220,10 +244,11 @@ Value gemm(const Operands& o) {
   const bool ta = o.number("transA", 0) != 0, tb = o.number("transB", 0) != 0;
   const i64 rows = a.shape[ta ? 1 : 0], inner = a.shape[ta ? 0 : 1], columns = b.shape[tb ? 0 : 1];
   if (b.shape[tb ? 1 : 0] != inner) refuse("shapes do not fit");
-  Value bias;
   const bool has_bias = o.optional(2) != nullptr;
-  if (has_bias) bias = o.constant(2);
-  for (Rat& number : bias.data) number *= o.real("beta", 1);
+  std::vector<Rat> numbers;
+  if (has_bias) numbers = o.constant(2).data.all();
+  for (Rat& number : numbers) number *= o.real("beta", 1);
+  const Value bias = constant_of(has_bias ? o.in(2).shape : std::vector<i64>(), numbers);
   return multiplied(o.builder, {rows, inner, columns, a, b, ta, tb, o.real("alpha", 1)},
                     {rows, columns}, has_bias ? &bias : nullptr);
 }
@@ -285,8 +310,8 @@ Value conv(const Operands& o) {
   if (bias != nullptr && bias->shape != std::vector<i64>{outs}) refuse("shapes do not fit");
   const std::vector<i64> shape = {batch, outs, w.rows, w.columns};
   expect_work(shape, size_of({depth, height, width}));
-  Rows rows(o.builder, x.constant);
-  const std::vector<Weight> weights = rows.weights(kernel.data, 1);
+  Rows rows(o.builder, x.constant, size_of(shape) * depth * height * width);
+  const Weights weights = rows.weights(kernel.data, 1, false);
   for (i64 n = 0; n < batch; ++n)
     for (i64 out = 0; out < outs; ++out)
       for (i64 place = 0; place < w.rows * w.columns; ++place) {
@@ -299,7 +324,7 @@ Value conv(const Operands& o) {
             rows.add(x,
                      static_cast<std::size_t>(
                          ((n * channels + channel) * w.height + row) * w.width + column),
-                     weights[static_cast<std::size_t>((out * depth + c) * height * width + tap)]);
+                     weights, static_cast<std::size_t>((out * depth + c) * height * width + tap));
           }
         rows.end(bias == nullptr ? Rat(0) : bias->data[static_cast<std::size_t>(out)]);
       }
@@ -385,7 +410,7 @@ Value batch_normalization(const Operands& o) {
     if (o.constant(i).shape != std::vector<i64>{x.shape[1]}) refuse("shapes do not fit");
   std::vector<i64> wide(x.shape.size() - 1, 1);
   wide[0] = x.shape[1];
-  const auto of_channels = [&](std::size_t i) { return constant_of(wide, o.in(i).data); };
+  const auto of_channels = [&](std::size_t i) { return constant_of(wide, o.in(i).data.all()); };
   const Value centred = sum(o.builder, x, of_channels(3), -1);
   const std::vector<std::size_t> channel = spread(wide, x.shape);
   Rows rows(o.builder, false);

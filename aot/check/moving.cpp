@@ -14,7 +14,7 @@ Value moved(const Value& from, const std::vector<i64>& shape, const std::vector<
     const i64 at = &of == filler ? 0 : i;
     if (at < 0 || at >= of.size()) refuse("an index lies outside of its tensor");
     if (from.constant) {
-      to.data.push_back(of.data[static_cast<std::size_t>(at)]);
+      to.data.push(of.data, static_cast<std::size_t>(at));
     } else {
       to.ids.push_back(of.ids[static_cast<std::size_t>(at)]);
     }
@@ -81,7 +81,7 @@ Value pad(const Operands& o) {
   const std::vector<i64> pads = given ? integers_of(o.constant(1)) : o.numbers("pads", {});
   if (pads.size() != 2 * x.shape.size()) refuse("shapes do not fit");
   Value filler;
-  filler.data = {given ? Rat(0) : o.real("value", 0)};
+  filler.data = std::vector<Rat>{given ? Rat(0) : o.real("value", 0)};
   if (given && o.optional(2) != nullptr) filler.data = o.constant(2).data;
   if (filler.data.size() != 1 || x.integral) refuse("a padding is not in the checker's table");
   if (!x.constant) filler.ids = o.builder.elements_of(filler);
@@ -200,7 +200,7 @@ Value concat(const Operands& o) {
     start[k] = static_cast<i64>(all.constant ? all.data.size() : all.ids.size());
     const std::vector<u32> ids = all.constant ? part.ids : o.builder.elements_of(part);
     all.ids.insert(all.ids.end(), ids.begin(), ids.end());
-    if (all.constant) all.data.insert(all.data.end(), part.data.begin(), part.data.end());
+    for (std::size_t i = 0; i < part.data.size() && all.constant; ++i) all.data.push(part.data, i);
   }
   all.shape = {size_of(shape)};
   for (i64 i = 0; i < extent_product(first, 0, axis); ++i)

@@ -6,6 +6,8 @@
 namespace bf_check {
 namespace {
 
+constexpr u64 kMostReserved = 1u << 24;  // terms: many weights may be 0
+
 void fill_readers(Layer& layer) {
   if (layer.column.empty()) return;
   u32 last = 0;
@@ -60,8 +62,10 @@ GridWeight Builder::on_grid(const Rat& scale, const Rat& square) const {
   return {to_i64(root, kWeightSize, "a weight of the network"), rough};
 }
 
-void Builder::begin(Kind kind) {
+void Builder::begin(Kind kind, u64 terms) {
   layer_ = Layer();
+  terms = terms < kMostReserved ? terms : kMostReserved;
+  layer_.column.reserve(terms), layer_.weight.reserve(terms);
   layer_.kind = kind;
   layer_.first = network_.elements;
   layer_.start.push_back(0);
@@ -95,6 +99,7 @@ void Builder::end_row(const Rat& bias) {
 }
 
 std::vector<u32> Builder::end() {
+  layer_.column.shrink_to_fit(), layer_.weight.shrink_to_fit();
   if (layer_.kind == Kind::kAffine) fill_readers(layer_);
   layer_.functions.resize(layer_.count);
   if (layer_.kind != Kind::kAffine) {
@@ -120,7 +125,7 @@ std::vector<u32> Builder::end() {
 std::vector<u32> Builder::elements_of(const Value& value) {
   if (!value.constant) return value.ids;
   begin(Kind::kAffine);
-  for (const Rat& number : value.data) end_row(number);
+  for (std::size_t i = 0; i < value.data.size(); ++i) end_row(value.data[i]);
   return end();
 }
 
@@ -166,7 +171,7 @@ std::size_t axis_of(i64 axis, std::size_t rank) {
 
 std::vector<i64> integers_of(const Value& value) {
   std::vector<i64> integers;
-  for (const Rat& number : value.data) {
+  for (const Rat& number : value.data.all()) {
     if (number.get_den() != 1 || !number.get_num().fits_slong_p())
       refuse("an index or extent is no integer");
     integers.push_back(number.get_num().get_si());
@@ -268,8 +273,7 @@ Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& 
     const std::size_t size = static_cast<std::size_t>(size_of(input.shape));
     if (size > point.size() - at) refuse("the point has another number of inputs than the model");
     const auto begin = point.begin() + static_cast<std::ptrdiff_t>(at);
-    inputs.push_back(
-        {input.shape, true, false, {begin, begin + static_cast<std::ptrdiff_t>(size)}, {}});
+    inputs.push_back(constant_of(input.shape, {begin, begin + static_cast<std::ptrdiff_t>(size)}));
     at += size;
   }
   if (at != point.size()) refuse("the point has another number of inputs than the model");
@@ -287,8 +291,9 @@ Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& 
       results.lower.push_back(part.lower[id] * unit);
       results.upper.push_back(part.upper[id] * unit);
     }
+    const std::vector<Rat> numbers = output.data.all();
     for (auto* ends : {&results.lower, &results.upper})
-      ends->insert(ends->end(), output.data.begin(), output.data.end());
+      ends->insert(ends->end(), numbers.begin(), numbers.end());
   }
   return results;
 }

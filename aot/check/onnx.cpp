@@ -22,6 +22,13 @@ void expect_work(const std::vector<i64>& shape, i64 terms) {
 
 namespace {
 
+u64 little_endian(std::string_view bytes) {
+  u64 value = 0;
+  for (std::size_t i = bytes.size(); i > 0; --i)
+    value = value << 8 | static_cast<unsigned char>(bytes[i - 1]);
+  return value;
+}
+
 // Bytes that are being read. Every length is held against what is left.
 struct Bytes {
   std::string_view left;
@@ -39,13 +46,7 @@ struct Bytes {
     refuse("the model's file has a number of too many bytes");
   }
 
-  u64 fixed(unsigned size) {
-    u64 value = 0;
-    const std::string_view bytes = text(size);
-    for (unsigned i = 0; i < size; ++i)
-      value |= static_cast<u64>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-    return value;
-  }
+  u64 fixed(unsigned size) { return little_endian(text(size)); }
 
   u64 number(unsigned width) { return width == 0 ? varint() : fixed(width); }
 
@@ -129,22 +130,29 @@ class Message {
   std::map<u64, Field> fields_;
 };
 
-// A type of TensorProto's elements: its number, the bytes of an element in raw_data, and the field
-// that else holds elements.
+// A type of TensorProto's elements: its number, and the field that holds elements that are not raw.
 struct ElementType {
-  u64 type;
-  unsigned raw_bytes;
-  u64 field;
+  u64 type, field;
 };
-constexpr ElementType kElementTypes[] = {{1, 4, 4}, {6, 4, 5}, {7, 8, 7}, {11, 8, 10}};
+constexpr ElementType kElementTypes[] = {{1, 4}, {6, 5}, {7, 7}, {11, 10}};
+
+unsigned width_of(u64 type) {
+  return type == 7 || type == 11 ? 8 : 4;
+}
 
 Rat element(u64 type, u64 bits) {
   if (type == 1) return from_ieee(bits, 8, 23);
   if (type == 11) return from_ieee(bits, 11, 52);
-  const i64 value = type == 6 ? static_cast<std::int32_t>(bits) : static_cast<i64>(bits);
-  if (type == 6 && bits >> 32 != 0 && static_cast<u64>(value) != bits)
-    refuse("a number of 32 bits has more");
-  return Rat(static_cast<long>(value));
+  return Rat(
+      static_cast<long>(type == 6 ? static_cast<std::int32_t>(bits) : static_cast<i64>(bits)));
+}
+
+// Throws Refused: an infinity, or NaN; more bits than the type has.
+void expect_element(u64 type, u64 bits) {
+  if ((type == 1 && (bits >> 23 & 255) == 255) || (type == 11 && (bits >> 52 & 2047) == 2047))
+    refuse("a number of the model is infinite, or none");
+  const u64 value = static_cast<u64>(static_cast<i64>(static_cast<std::int32_t>(bits)));
+  if (type == 6 && bits >> 32 != 0 && value != bits) refuse("a number of 32 bits has more");
 }
 
 Tensor read_tensor(const Message& m) {
@@ -161,14 +169,12 @@ Tensor read_tensor(const Message& m) {
   tensor.shape = m.integers(1);
   tensor.integral = row->type == 6 || row->type == 7;
   const std::size_t size =
-      m.has(9) ? m.bytes(9).size() / row->raw_bytes : m.values(row->field).size();
+      m.has(9) ? m.bytes(9).size() / width_of(row->type) : m.values(row->field).size();
   if (static_cast<i64>(size) != size_of(tensor.shape) ||
-      (m.has(9) && m.bytes(9).size() % row->raw_bytes != 0))
+      (m.has(9) && m.bytes(9).size() % width_of(row->type) != 0))
     refuse("a tensor has another number of elements than its shape says");
-  tensor.data.reserve(size);
-  Bytes raw{m.bytes(9)};
-  while (!raw.left.empty()) tensor.data.push_back(element(row->type, raw.fixed(row->raw_bytes)));
-  for (const u64 bits : m.values(row->field)) tensor.data.push_back(element(row->type, bits));
+  tensor.data =
+      m.has(9) ? Numbers(row->type, m.bytes(9)) : Numbers(row->type, m.values(row->field));
   return tensor;
 }
 
@@ -272,7 +278,55 @@ void expect_shape(const GraphValue& value, const std::vector<i64>& shape) {
   if (!fits) refuse("the shape of " + shown(value.name) + " is not as the model declares");
 }
 
-Model read_onnx(const std::string& bytes) {
+Numbers::Numbers(u64 type, std::string_view raw) : type_(type), raw_(raw) {
+  expect_numbers();
+}
+
+Numbers::Numbers(u64 type, const std::vector<u64>& bits)
+    : type_(type), bits_(std::make_shared<std::vector<u64>>(bits)) {
+  expect_numbers();
+}
+
+void Numbers::expect_numbers() const {
+  for (std::size_t i = 0; i < size(); ++i) expect_element(type_, bits(i));
+}
+
+std::size_t Numbers::size() const {
+  if (type_ == 0) return made_.size();
+  return bits_ != nullptr ? bits_->size() : raw_.size() / width_of(type_);
+}
+
+u64 Numbers::bits(std::size_t i) const {
+  const unsigned width = width_of(type_);
+  return bits_ != nullptr ? (*bits_)[i] : little_endian(raw_.substr(i * width, width));
+}
+
+Rat Numbers::operator[](std::size_t i) const {
+  return type_ == 0 ? made_[i] : element(type_, bits(i));
+}
+
+std::vector<Rat> Numbers::all() const {
+  std::vector<Rat> numbers;
+  numbers.reserve(size());
+  for (std::size_t i = 0; i < size(); ++i) numbers.push_back((*this)[i]);
+  return numbers;
+}
+
+// What is made begins with the type of its first number, and has rationals from the first other on.
+void Numbers::push(const Numbers& from, std::size_t i) {
+  if (size() == 0 && from.type_ != 0) {
+    type_ = from.type_;
+    bits_ = std::make_shared<std::vector<u64>>();
+  }
+  if (type_ != 0 && type_ != from.type_) *this = Numbers(all());
+  if (type_ == 0) {
+    made_.push_back(from[i]);
+  } else {
+    bits_->push_back(from.bits(i));
+  }
+}
+
+Model read_onnx(std::string_view bytes) {
   Model model;
   const Message m(bytes, "file", " 1v 2b 3b 4b 5v 6b 7b 8B 14B");
   if (!m.has(7)) refuse("the model's file has no graph");

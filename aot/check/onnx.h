@@ -1,7 +1,10 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "aot/check/exact.h"
@@ -15,9 +18,35 @@ constexpr i64 kMostElements = i64{1} << 26;  // of a tensor
 constexpr i64 kMostMade = i64{1} << 24;      // of a tensor that an operator makes
 constexpr i64 kMostTerms = i64{1} << 28;     // that an operator reads: elements by what each reads
 
+// Numbers in row-major order. Those of a file stay as it has them until they are read: a rational
+// takes a hundred bytes.
+class Numbers {
+ public:
+  Numbers() = default;
+  Numbers(std::vector<Rat> made) : made_(std::move(made)) {}
+  // Takes an element type of the file, and its raw data, which must outlive this, or the bits of
+  // each element. Throws Refused: what is no number.
+  Numbers(u64 type, std::string_view raw);
+  Numbers(u64 type, const std::vector<u64>& bits);
+
+  std::size_t size() const;
+  Rat operator[](std::size_t i) const;
+  std::vector<Rat> all() const;
+  void push(const Numbers& from, std::size_t i);
+
+ private:
+  u64 bits(std::size_t i) const;
+  void expect_numbers() const;
+
+  u64 type_ = 0;  // 0: rationals
+  std::string_view raw_;
+  std::shared_ptr<std::vector<u64>> bits_;  // shared by copies: only what is being made grows
+  std::vector<Rat> made_;
+};
+
 struct Tensor {
   std::vector<i64> shape;
-  std::vector<Rat> data;  // row-major; as many as the shape's product
+  Numbers data;           // as many as the shape's product
   bool integral = false;  // of an integer type
 };
 
@@ -61,6 +90,7 @@ struct Model {
 // Throws Refused: a declared shape that is not this one.
 void expect_shape(const GraphValue& value, const std::vector<i64>& shape);
 
-Model read_onnx(const std::string& bytes);
+// The model reads of `bytes`, which must outlive it.
+Model read_onnx(std::string_view bytes);
 
 }  // namespace bf_check

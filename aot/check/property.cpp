@@ -9,6 +9,8 @@ namespace {
 
 constexpr u32 kMostVariables = 1u << 20;  // of inputs, or of outputs: each has a name
 constexpr std::size_t kMostClauses = 1u << 16;
+constexpr std::size_t kMostEnds = 1u << 24;  // inputs by alternatives
+constexpr std::size_t kMostBits = 1u << 17;  // of a number that a product makes
 constexpr int kDeepest = 200;
 
 // A word, or a list of expressions.
@@ -202,23 +204,28 @@ class Parser {
       negated.add(result, -1);
       return negated;
     }
-    for (std::size_t i = 2; i < e.parts.size(); ++i) {
-      const Linear other = linear(e.parts[i]);
-      if (name == "+" || name == "-") {
-        result.add(other, name == "+" ? 1 : -1);
-      } else if (name == "*" && (other.terms.empty() || result.terms.empty())) {
-        const Linear& form = other.terms.empty() ? result : other;
-        Linear product;
-        product.add(form, other.terms.empty() ? other.constant : result.constant);
-        result = product;
-      } else {
-        refuse("'" + shown(name) + "' of such terms is not in the checker's grammar");
-      }
-    }
     if (name != "+" && name != "-" && name != "*")
       refuse("'" + shown(name) + "' is not in the checker's grammar");
-    return result;
+    Rat factor = 1;  // of a product
+    for (std::size_t i = 2; i < e.parts.size(); ++i) {
+      Linear other = linear(e.parts[i]);
+      if (name != "*") {
+        result.add(other, name == "+" ? 1 : -1);
+        continue;
+      }
+      if (result.terms.empty()) std::swap(result, other);
+      if (!other.terms.empty()) refuse("'*' of such terms is not in the checker's grammar");
+      factor *= other.constant;
+      if (bits_of(factor.get_num()) + bits_of(factor.get_den()) > kMostBits)
+        refuse("the arithmetic of the property makes a number of too many digits");
+    }
+    if (name != "*") return result;
+    Linear product;
+    product.add(result, factor);
+    return product;
   }
+
+  static std::size_t bits_of(const Int& x) { return mpz_sizeinbase(x.get_mpz_t(), 2); }
 
   // a <= b, or a < b; negated: b < a, or b <= a.
   Formula comparison(const Linear& a, const Linear& b, bool strict, bool negated) {
@@ -298,7 +305,8 @@ std::vector<Conjunction> alternatives(const Formula& formula) {
         }
       all = std::move(products);
     }
-    if (all.size() > kMostClauses) refuse("the property has too many alternatives");
+    if (all.size() > kMostClauses || (!all.empty() && all.size() * all[0].size() > 4 * kMostEnds))
+      refuse("the property has too many alternatives");
   }
   return all;
 }
@@ -326,7 +334,9 @@ Clause::Atom scaled(const Condition& condition) {
 void make_cases(Property& property) {
   const u32 inputs = property.inputs;
   std::map<std::pair<std::vector<Rat>, std::vector<Rat>>, std::size_t> seen;
-  for (const Conjunction& conjunction : alternatives(property.violation)) {
+  const std::vector<Conjunction> all = alternatives(property.violation);
+  if (all.size() * inputs > kMostEnds) refuse("the property has too many alternatives");
+  for (const Conjunction& conjunction : all) {
     std::vector<std::optional<Rat>> least(inputs), most(inputs);
     std::vector<Rat> lower, upper;
     Clause clause;

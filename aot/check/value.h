@@ -13,8 +13,8 @@ namespace bf_check {
 struct Value {
   std::vector<i64> shape;
   bool constant = true, integral = false;
-  std::vector<Rat> data;  // where it is constant
-  std::vector<u32> ids;   // else the elements
+  Numbers data;          // where it is constant
+  std::vector<u32> ids;  // else the elements
 
   i64 size() const { return size_of(shape); }
 };
@@ -52,7 +52,8 @@ class Builder {
   // on_grid(scale / sqrt(square)), for a positive square.
   GridWeight on_grid(const Rat& scale, const Rat& square) const;
 
-  void begin(Kind kind);
+  // terms: about as many as the rows of kAffine will have.
+  void begin(Kind kind, u64 terms = 0);
   void term(u32 element, const GridWeight& weight);  // of a row of kAffine
   void argument(u32 element);                        // of a row of kRelu or kSigmoid
   void end_row(const Rat& bias);
