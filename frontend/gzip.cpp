@@ -3,18 +3,24 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <new>
 
 namespace bf_aot {
 namespace {
 
+using State = Unpacked::State;
+
 struct EndInflate {
   void operator()(z_stream* stream) const { inflateEnd(stream); }
 };
 
-// Expands the member that `bytes` begins with, appends it to `to` and removes it from `bytes`.
-Unpacked::State unpack_member(std::string_view& bytes, std::uint64_t most_bytes, std::string& to) {
+// Takes a block of the text. Returns whether that is not too much.
+using Take = std::function<bool(std::string_view)>;
+
+// Expands the member that `bytes` begins with, and removes it from `bytes`.
+State expand_member(std::string_view& bytes, const Take& take) {
   constexpr std::size_t kBlock = std::size_t{1} << 18;  // zlib counts in 32 bits
   constexpr int kGzip = 16 + MAX_WBITS;
   z_stream stream = {};
@@ -30,10 +36,36 @@ Unpacked::State unpack_member(std::string_view& bytes, std::uint64_t most_bytes,
     stream.avail_out = static_cast<uInt>(kBlock);
     state = inflate(&stream, Z_NO_FLUSH);  // Z_BUF_ERROR: the member is cut off
     bytes.remove_prefix(given - stream.avail_in);
-    to.append(block, 0, kBlock - stream.avail_out);
-    if (to.size() > most_bytes) return Unpacked::State::kTooLarge;
+    if (!take({block.data(), kBlock - stream.avail_out})) return State::kTooLarge;
   }
-  return state == Z_STREAM_END ? Unpacked::State::kWhole : Unpacked::State::kDamaged;
+  return state == Z_STREAM_END ? State::kWhole : State::kDamaged;
+}
+
+State expand(std::string_view bytes, const Take& take) {
+  State state = State::kWhole;
+  do {
+    state = expand_member(bytes, take);
+  } while (state == State::kWhole && is_gzip(bytes));
+  return state;
+}
+
+// The size of the text, as far as that is no more than most_bytes. Keeps nothing of it.
+std::uint64_t counted(std::string_view bytes, std::uint64_t most_bytes) {
+  std::uint64_t size = 0;
+  expand(bytes, [&](std::string_view block) {
+    size += block.size();
+    return size <= most_bytes;
+  });
+  return size;
+}
+
+// What a file of one member says at its end: the text's size modulo 2^32.
+std::uint64_t size_said(std::string_view bytes) {
+  constexpr std::uint64_t kMostRatio = 1032;  // of deflate
+  std::uint64_t size = 0;
+  for (std::size_t i = bytes.size() < 4 ? 0 : 4; i > 0; --i)
+    size = size << 8 | static_cast<unsigned char>(bytes[bytes.size() - 5 + i]);
+  return std::min(size, kMostRatio * bytes.size());
 }
 
 }  // namespace
@@ -42,11 +74,23 @@ bool is_gzip(std::string_view bytes) {
   return bytes.starts_with("\x1f\x8b");
 }
 
+// A text that is too large is only counted, and so is what is larger than its file says: what is
+// held is never more than the text.
 Unpacked unpack_gzip(std::string_view bytes, std::uint64_t most_bytes) {
   Unpacked result;
-  do {
-    result.state = unpack_member(bytes, most_bytes, result.bytes);
-  } while (result.state == Unpacked::State::kWhole && is_gzip(bytes));
+  std::uint64_t room = size_said(bytes);
+  if (room > most_bytes) room = counted(bytes, most_bytes);
+  if (room > most_bytes) return {State::kTooLarge, {}};
+  result.bytes.reserve(room);
+  result.state = expand(bytes, [&](std::string_view block) {
+    if (result.bytes.size() + block.size() > room) {
+      room = counted(bytes, most_bytes);
+      if (room > most_bytes) return false;
+      result.bytes.reserve(room);
+    }
+    result.bytes.append(block);
+    return true;
+  });
   return result;
 }
 

@@ -1,17 +1,20 @@
 """Bad input, failures and interrupts: clear diagnostics, nothing half-written."""
 
 import fcntl
+import gzip
 import json
 import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import unittest
+import zlib
 
 sys.dont_write_bytecode = True
-from harness import BOX, CONTROLLER, MODELS, TINY, Case  # noqa: E402
+from harness import BF_AOT, BOX, CONTROLLER, MODELS, TINY, Case  # noqa: E402
 
 
 class BadInput(Case):
@@ -34,6 +37,18 @@ class BadInput(Case):
         self.refuse_box("BF3008", {"lower": [0, 2], "upper": [1, 1]},
                         "lower[1] is 2, greater than upper[1], 1")
         self.refuse_box("BF3009", BOX, "--index 3 in a file of one box", options=("--index", "3"))
+
+    def test_what_expands_is_not_held_before_it_is_refused(self):
+        """600 MiB from 600 KB, as one text, and as 40 members of which each says its own size."""
+        zeros = bytes(15 << 20)
+        packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+        one = b"".join(packer.compress(zeros) for _ in range(40)) + packer.flush()
+        for data in (one, gzip.compress(zeros) * 40, one + b"tail"):
+            path = self.work / "p.vnnlib.gz"
+            path.write_bytes(data)
+            ended = subprocess.run(["sh", "-c", 'ulimit -v 250000; exec "$0" "$@"', BF_AOT, "verify", TINY, path],
+                                   capture_output=True, text=True, env=self.environment)
+            self.assertEqual((ended.returncode, ended.stderr[:14]), (1, "error BF3402: "), ended.stderr)
 
     def test_numbers(self):
         self.refuse_box("BF3003", '{"lower": [0, NaN],\n "upper": [1, 1]}', "box.json:1:", "NaN")

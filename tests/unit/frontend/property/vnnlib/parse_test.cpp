@@ -376,6 +376,22 @@ TEST(VnnlibSource, ExpandsGzip) {
   EXPECT_THROW(vnnlib::expand(gzip(std::string(1'000'000, ' ')), 10'000, "p"), CompileError);
 }
 
+// What a file says of its size is a guess.
+TEST(VnnlibSource, ExpandsGzipWhateverItsEndSays) {
+  const std::string text(1'000'000, ' '), packed = gzip(text);
+  const auto expand = [](const std::string& bytes, std::uint64_t most) {
+    return vnnlib::expand(bytes, most, "p").size();
+  };
+  EXPECT_EQ(expand(packed, text.size()), text.size());
+  EXPECT_THROW(expand(packed, text.size() - 1), CompileError);
+  for (const std::string& tail : {std::string(4, '\0'), std::string("????")}) {
+    EXPECT_EQ(expand(packed + tail, text.size()), text.size());
+    EXPECT_THROW(expand(packed + tail, text.size() - 1), CompileError);
+  }
+  EXPECT_EQ(expand(packed + gzip("x"), text.size() + 1), text.size() + 1);
+  EXPECT_THROW(expand(packed + gzip("x"), text.size()), CompileError);
+}
+
 TEST(VnnlibSource, ReadsFiles) {
   const test::TempFolder folder;
   const std::string text = kTwoInputs + kUnitBox + "(assert (<= Y_0 0))";
