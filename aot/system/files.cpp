@@ -21,11 +21,11 @@ namespace bf_aot::system {
 namespace fs = std::filesystem;
 namespace {
 
+// A folder is made by a name of the second kind, and gets the first when it is locked. So one of
+// the first without a lock is nobody's, and one of the second is when it is old.
 constexpr std::string_view kPrefix = ".bf-aot-";
+constexpr std::string_view kNewPrefix = ".bf-aot+";
 constexpr std::string_view kRandomPart = "XXXXXX";  // mkdtemp replaces it
-
-// A process holds no lock between making a folder and locking it, so that young folders are left
-// alone.
 constexpr double kStaleSeconds = 60;
 
 // The folder, open and locked until it is closed, by this process alone and not by the programs
@@ -38,22 +38,26 @@ int lock_folder(const fs::path& folder) {
   return -1;
 }
 
-bool is_own_and_old(int folder) {
+// Whether nobody uses a folder, as far as its name, owner and age tell.
+bool may_be_stale(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  const bool is_new = name.starts_with(kNewPrefix);
+  if (!is_new && !name.starts_with(kPrefix)) return false;
   struct stat status = {};
-  return fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
-         std::difftime(std::time(nullptr), status.st_mtime) > kStaleSeconds;
+  return name.size() == kPrefix.size() + kRandomPart.size() &&
+         lstat(folder.c_str(), &status) == 0 && status.st_uid == geteuid() &&
+         (!is_new || std::difftime(std::time(nullptr), status.st_mtime) > kStaleSeconds);
 }
 
 void remove_stale(const fs::path& destination) {
   std::error_code error;
   for (fs::directory_iterator entry(destination, error), end; !error && entry != end;
        entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(kPrefix) || name.size() != kPrefix.size() + kRandomPart.size()) continue;
+    if (!may_be_stale(entry->path())) continue;
     const int lock = lock_folder(entry->path());
     if (lock < 0) continue;
     std::error_code ignored;  // the next process tries again
-    if (is_own_and_old(lock)) fs::remove_all(entry->path(), ignored);
+    fs::remove_all(entry->path(), ignored);
     close(lock);
   }
 }
@@ -137,6 +141,15 @@ bool is_written_in_place(const fs::path& path) {
 
 namespace {
 
+fs::path folder_of(const fs::path& file) {
+  return file.parent_path().empty() ? fs::path(".") : file.parent_path();
+}
+
+// Gives an open file without a name one that is free.
+bool link_to(const fs::path& open_file, const fs::path& name) {
+  return linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
 // Gives a whole file its place.
 void place(const fs::path& from, const fs::path& path) {
   if (is_written_in_place(path)) return copy_in_place(from, path);
@@ -159,13 +172,19 @@ Staging::Staging(fs::path destination) : destination_(std::move(destination)) {
     fail("BF3101", destination_.string(), "no such folder", "make it first");
   remove_stale(destination_);
   std::string pattern =
-      (fs::absolute(destination_) / fmt::format("{}{}", kPrefix, kRandomPart)).string();
+      (fs::absolute(destination_) / fmt::format("{}{}", kNewPrefix, kRandomPart)).string();
   if (mkdtemp(pattern.data()) == nullptr)
     fail("BF3101", destination_.string(),
          fmt::format("cannot write to this folder: {}", std::strerror(errno)),
          "choose another one with -o");
   folder_ = pattern;
   lock_ = lock_folder(folder_);
+  if (lock_ < 0) return;  // no locks here: it stays a new one
+  const fs::path locked =
+      folder_.parent_path() /
+      fmt::format("{}{}", kPrefix, pattern.substr(pattern.size() - kRandomPart.size()));
+  fs::rename(folder_, locked, error);
+  if (!error) folder_ = locked;
 }
 
 Staging::~Staging() {
@@ -202,13 +221,17 @@ void Staging::publish_folder(const std::string& name) {
 
 OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
   in_place_ = is_written_in_place(path_);
-  const fs::path file = behind_links(path_);
-  const fs::path folder = file.parent_path().empty() ? fs::path(".") : file.parent_path();
-  name_ = file.filename().string();
-  if (name_.empty()) fail("BF3101", path_.string(), "this names no file");
-  staging_.emplace(in_place_ ? fs::temp_directory_path() : folder);
-  if (in_place_) name_ = "output";
-  stream_.open(staging_->folder() / name_, std::ios::binary | std::ios::trunc);
+  file_ = behind_links(path_);
+  if (file_.filename().empty()) fail("BF3101", path_.string(), "this names no file");
+  const fs::path where = in_place_ ? fs::temp_directory_path() : folder_of(file_);
+  nameless_.emplace(open(where.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
+  made_ = fmt::format("/proc/self/fd/{}", nameless_->number());
+  if (nameless_->number() < 0 || access(made_.c_str(), W_OK) != 0) {
+    nameless_.reset();
+    staging_.emplace(where);
+    made_ = staging_->folder() / file_.filename();
+  }
+  stream_.open(made_, std::ios::binary | std::ios::trunc);
   if (!stream_) fail_to_write(path_, std::strerror(errno));
 }
 
@@ -221,8 +244,14 @@ void OutputFile::write(std::string_view bytes) {
 void OutputFile::publish() {
   stream_.close();
   if (!stream_) fail_to_write(path_, std::strerror(errno));
-  if (in_place_) return copy_in_place(staging_->folder() / name_, path_);
-  staging_->publish({name_});
+  if (in_place_) return copy_in_place(made_, path_);
+  if (nameless_ && link_to(made_, file_)) return;
+  if (nameless_) {  // there is one, which is replaced in one step
+    staging_.emplace(folder_of(file_));
+    if (!link_to(made_, staging_->folder() / file_.filename()))
+      fail_to_write(path_, std::strerror(errno));
+  }
+  staging_->publish({file_.filename().string()});
 }
 
 void publish_file(const fs::path& path, std::string_view bytes) {

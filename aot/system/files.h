@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot/system/interrupt.h"
+#include "frontend/read_bytes.h"
 
 namespace bf_aot::system {
 
@@ -42,7 +43,8 @@ class Staging {
 
 // A file that a user asked for, made piece by piece: it appears whole or not at all. A device, a
 // pipe or a redirected stream is written where it is, when all is there; a symbolic link stays, and
-// its file is replaced. Nothing appears without publish().
+// its file is replaced. Nothing appears without publish(), nor stays where the process is killed,
+// if the file system has files without a name; else Staging removes it later.
 class OutputFile {
  public:
   // Throws: BF3101 to BF3103 nothing can be written there.
@@ -54,10 +56,12 @@ class OutputFile {
   void publish();
 
  private:
-  std::filesystem::path path_;
+  CleanupPending pending_;             // the user learns what becomes of the file
+  std::filesystem::path path_, file_;  // file_: behind links
   bool in_place_ = false;
-  std::optional<Staging> staging_;
-  std::string name_;  // in its folder
+  std::optional<Descriptor> nameless_;  // where the file system has files without a name
+  std::optional<Staging> staging_;      // else
+  std::filesystem::path made_;
   std::ofstream stream_;
 };
 

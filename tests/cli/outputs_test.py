@@ -3,9 +3,11 @@
 import os
 import pathlib
 import shutil
+import signal
 import stat
 import subprocess
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -59,6 +61,48 @@ class Special(Case):
             self.run_tool("verify", TINY, HOLDS, "--junit", "link")
             self.assertTrue((self.work / "link").is_symlink())
             self.assertIn("testsuite", (self.work / "far" / "report.xml").read_text())
+
+
+class Killed(Case):
+    """SIGKILL leaves nothing where the program was writing, or nothing behind the next run."""
+
+    def test_compile(self):
+        started = self.folder / "started"
+        compiler = self.folder / "compiler"
+        compiler.write_text('#!/bin/sh\n[ "$1" = --version ] && { echo slow 1.0; exit 0; }\n'
+                            f"echo $$ > {started}.new\nmv {started}.new {started}\nexec sleep 300\n")
+        compiler.chmod(0o755)
+        process = self.start(TINY, "-o", "v.cpp", "--cxx", compiler)
+        while not started.exists():
+            self.assertIsNone(process.poll(), "ended before the compiler was started")
+            time.sleep(0.01)
+        try:
+            self.assertEqual(len(list(self.work.glob(".bf-aot-*"))), 1)
+            self.run_tool(TINY, "-o", "w.cpp", "--no-library")
+            self.assertEqual(len(list(self.work.glob(".bf-aot-*"))), 1, "its process is alive")
+            process.kill()
+            process.communicate()
+            self.run_tool(TINY, "-o", "w.cpp", "--no-library")
+            self.assertEqual(sorted(self.work.glob(".*")), [])
+        finally:
+            os.kill(int(started.read_text()), signal.SIGKILL)
+
+    def test_reports_replace_files_and_keep_their_rights(self):
+        self.run_tool("verify", TINY, HOLDS, "--junit", "r.xml")
+        path = self.work / "r.xml"
+        whole, rights = path.read_text(), path.stat().st_mode & 0o777
+        mask = os.umask(0)
+        os.umask(mask)
+        self.assertEqual(rights, 0o666 & ~mask)
+        path.write_text("old")
+        path.chmod(0o640)
+        before = path.stat().st_ino
+        self.run_tool("verify", TINY, HOLDS, "--junit", "r.xml")
+        self.assertIn("testsuite", path.read_text())
+        self.assertNotEqual(path.stat().st_ino, before)
+        self.assertEqual(path.stat().st_mode & 0o777, 0o640)
+        self.assertGreater(len(whole), 60)
+        self.assertEqual(self.names(), ["r.xml"])
 
 
 class Apart(Case):
