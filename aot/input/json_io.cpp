@@ -75,11 +75,19 @@ TypedBox npy_box(std::string_view bytes, const std::string& where) {
   return {std::move(file), std::move(inner), {}};
 }
 
-float outward(double x, bool up, const std::string& where) {
-  if (std::fabs(x) > static_cast<double>(FLT_MAX))
-    fail("BF3007", where, fmt::format("{} is beyond the range of float32", x),
-         "boxes must be bounded; scale the inputs");
-  return to_float(x, up);
+// The floats next to numbers. side: the key of the numbers in the file `where`, for complaints.
+std::vector<float> outward(const std::vector<double>& numbers, bool up, const std::string& where,
+                           std::string_view side) {
+  std::vector<float> made;
+  made.reserve(numbers.size());
+  for (const double x : numbers) {
+    if (std::fabs(x) > static_cast<double>(FLT_MAX))
+      fail("BF3007", fmt::format("{}: {}[{}]", where, side, made.size()),
+           fmt::format("{} is beyond the range of float32", x),
+           "boxes must be bounded; scale the inputs");
+    made.push_back(to_float(x, up));
+  }
+  return made;
 }
 
 void expect_count(std::size_t found, int expected, const std::string& where,
@@ -221,14 +229,8 @@ FloatBox round_outward(const BoxFile& file, int input_count) {
   if (file.ids)
     fail("BF3021", file.where, "ids stand where a box is needed", "give lower and upper");
   expect_count(file.box.lower.size(), input_count, file.where, "inputs");
-  FloatBox box;
-  for (std::size_t i = 0; i < file.box.lower.size(); ++i) {
-    box.lower.push_back(
-        outward(file.box.lower[i], false, fmt::format("{}: lower[{}]", file.where, i)));
-    box.upper.push_back(
-        outward(file.box.upper[i], true, fmt::format("{}: upper[{}]", file.where, i)));
-  }
-  return box;
+  return {outward(file.box.lower, false, file.where, "lower"),
+          outward(file.box.upper, true, file.where, "upper")};
 }
 
 bool holds_exactly(const BoxFile& file, const FloatBox& box) {

@@ -51,8 +51,8 @@ Series softplus(const Series& x) {
   return integral(softplus_value(x[0]), sigmoid(x), x);
 }
 
-Series arc(const Series& x, MpfrFunction value, const Series& slope) {
-  return integral(increasing(value, x[0]), slope, x);
+Series arc(const Series& x, MpfrFunction value, Series (*slope)(const Series&)) {
+  return integral(increasing(value, x[0]), x.size() > 1 ? slope(x) : Series(), x);
 }
 
 Series hyperbolic(const Series& x, int sign, MpfrFunction value) {

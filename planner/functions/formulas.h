@@ -17,8 +17,9 @@ Series gauss(const Series& u);
 // a (e^(x / b) - 1)
 Series scaled_expm1(const Series& x, const Interval& a, const Interval& b);
 
-// The value by MPFR, which increases, and the derivative by its own series.
-Series arc(const Series& x, MpfrFunction value, const Series& slope);
+// The value by MPFR, which increases, and the derivative by its own series, which is made where
+// there is more than a value.
+Series arc(const Series& x, MpfrFunction value, Series (*slope)(const Series&));
 
 // (e^x + sign e^-x) / 2. The value by MPFR when sign < 0: the difference would lose it.
 Series hyperbolic(const Series& x, int sign, MpfrFunction value);

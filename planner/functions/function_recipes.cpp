@@ -72,164 +72,182 @@ using T = const Formula&;
 using X = const Series&;
 
 // A row for each kind, in the order of the enumeration.
-constexpr std::array<FunctionRecipe, kFunctionKinds> kRecipes = {{
-    {.kind = FunctionKind::kLeakyRelu,
-     .pieces = [](F f, T) -> List {
-       return {line(-kInf, 0, f.a), line(0, 0, 1)};
-     }},
-    {.kind = FunctionKind::kAbs,
-     .pieces = [](F, T) -> List {
-       return {line(-kInf, 0, -1), line(0, 0, 1)};
-     }},
-    {.kind = FunctionKind::kClip, .pieces = [](F f, T) { return pieces::clip(f.a, f.b); }},
-    {.kind = FunctionKind::kHardSigmoid,
-     .pieces = [](F f, T) { return pieces::hard_sigmoid(f.a, f.b); }},
-    {.kind = FunctionKind::kThresholdedRelu,
-     .pieces = [](F f, T) -> List {
-       return {line(-kInf, 0, 0), after(f.a, 0, 1)};
-     }},
-    {.kind = FunctionKind::kShrink, .pieces = [](F f, T) { return pieces::shrink(f.a, f.b); }},
-
-    {.kind = FunctionKind::kSign,
-     .pieces = [](F, T) -> List {
-       return {line(-kInf, -1, 0), line(0, 0, 0), after(0, 1, 0)};
-     }},
-    {.kind = FunctionKind::kStep,
-     .pieces = [](F, T) -> List {
-       return {line(-kInf, 0, 0), after(0, 1, 0)};
-     }},
-    {.kind = FunctionKind::kStepAt,
-     .pieces = [](F, T) -> List {
-       return {line(-kInf, 0, 0), line(0, 1, 0)};
-     }},
-    {.kind = FunctionKind::kFloor,
-     .table = [](F f) { return staircase(f, FunctionForm::kFloor, 1); }},
-    {.kind = FunctionKind::kCeil,
-     .table = [](F f) { return staircase(f, FunctionForm::kCeil, 1); }},
-    {.kind = FunctionKind::kRound,
-     .table = [](F f) { return staircase(f, FunctionForm::kRound, f.a); }},
-    {.kind = FunctionKind::kQuantise,
-     .table =
-         [](F f) {
-           FunctionTable table = staircase(f, FunctionForm::kRound, f.a);
-           table.lowest = f.b;
-           table.highest = f.c;
-           table.slack = f.slack;
-           return table;
+constexpr std::array<FunctionRecipe, kFunctionKinds> kRecipes = {
+    {
+        {.kind = FunctionKind::kLeakyRelu,
+         .pieces = [](F f, T) -> List {
+           return {line(-kInf, 0, f.a), line(0, 0, 1)};
          }},
-    {.kind = FunctionKind::kIsZero,
-     .pieces = [](F, T) -> List {
-       return {line(-kInf, 0, 0), line(0, 1, 0), after(0, 0, 0)};
-     }},
-
-    {.kind = FunctionKind::kSigmoid,
-     .pieces = between_limits<0>,
-     .series = [](F, X x) { return sigmoid(x); }},
-    {.kind = FunctionKind::kTanh,
-     .pieces = between_limits<-1>,
-     .series = [](F, X x) { return hyperbolic_tangent(x); }},
-    {.kind = FunctionKind::kSoftplus,
-     .pieces = [](F, T t) { return with_tails(t, 0, 1, 0, 1, 1); },
-     .series = [](F, X x) { return softplus(x); }},
-    // 1 - 1 / (1 + |x|)
-    {.kind = FunctionKind::kSoftsign,
-     .pieces = [](F, T) -> List {
-       return {between(-kInf, -1, -1 + 0x1p-30), smooth(-0x1p30), smooth(0),
-               between(0x1p30, 1 - 0x1p-30, 1)};
-     },
-     .series = [](F, X x) { return softsign(x); }},
-    {.kind = FunctionKind::kElu,
-     .pieces = [](F f, T) { return pieces::elu(f.a, 1, 1); },
-     .series = [](F f, X x) { return scaled_expm1(x, Interval(f.a), Interval(1)); }},
-    {.kind = FunctionKind::kCelu,
-     .pieces = [](F f, T) { return pieces::elu(f.a, f.a, 1); },
-     .series = [](F f, X x) { return scaled_expm1(x, Interval(f.a), Interval(f.a)); }},
-    {.kind = FunctionKind::kSelu,
-     .pieces = [](F f, T) { return pieces::elu(f.a * f.b, 1, f.b); },
-     .series = [](F f,
-                  X x) { return scaled_expm1(x, Interval(f.a) * Interval(f.b), Interval(1)); }},
-    {.kind = FunctionKind::kHardSwish,
-     .pieces = [](F, T) -> List {
-       return {line(-kInf, 0, 0), smooth(-3), line(3, 0, 1)};
-     },
-     .series = [](F, X x) { return x * ((Interval(1) / Interval(6)) * x + Interval(0.5)); },
-     .degree = 2},
-    {.kind = FunctionKind::kGelu, .pieces = below_relu, .series = [](F, X x) { return gelu(x); }},
-    {.kind = FunctionKind::kGeluTanh,
-     .pieces = below_relu,
-     .series = [](F, X x) { return gelu_tanh(x); }},
-    {.kind = FunctionKind::kMish,
-     .pieces = below_relu,
-     .series = [](F, X x) { return x * hyperbolic_tangent(softplus(x)); }},
-    {.kind = FunctionKind::kErf,
-     .pieces = between_limits<-1>,
-     .series = [](F, X x) { return arc(x, mpfr_erf, gauss(x)); }},
-    {.kind = FunctionKind::kExp,
-     .series = [](F, X x) { return exponential(x); },
-     .table = exponential_table},
-    {.kind = FunctionKind::kCappedExp,
-     .series = [](F, X x) { return exponential(x); },
-     .table = capped_exponential_table},
-    {.kind = FunctionKind::kSin, .pieces = wave, .series = [](F, X x) { return sine(x); }},
-    {.kind = FunctionKind::kCos, .pieces = wave, .series = [](F, X x) { return cosine(x); }},
-    {.kind = FunctionKind::kAtan,
-     .pieces = arc_tangent,
-     .series = [](F, X x) { return arc(x, mpfr_atan, power(one_plus_square(x, 1), -1)); }},
-    {.kind = FunctionKind::kSinh,
-     .pieces = exponential_growth,
-     .series = [](F, X x) { return hyperbolic(x, -1, mpfr_sinh); }},
-    {.kind = FunctionKind::kCosh,
-     .pieces = exponential_growth,
-     .series = [](F, X x) { return hyperbolic(x, 1, nullptr); }},
-    // asinh 2^40 > 28, asinh 2^128 < 90
-    {.kind = FunctionKind::kAsinh,
-     .pieces = [](F, T) -> List {
-       return {below(-kInf, -28), between(-0x1p128, -90, -28), smooth(-kFar), between(kFar, 28, 90),
-               above(0x1p128, 28)};
-     },
-     .series = [](F, X x) { return arc(x, mpfr_asinh, inverse_root(one_plus_square(x, 1))); }},
-
-    {.kind = FunctionKind::kLog,
-     .series = [](F, X x) { return arc(x, mpfr_log, power(x, -1)); },
-     .table = logarithm_table},
-    {.kind = FunctionKind::kSqrt,
-     .series = [](F, X x) { return power(x, 0.5); },
-     .table = [](F f) { return table_of_power(f, 0.5); }},
-    {.kind = FunctionKind::kReciprocal,
-     .series = [](F, X x) { return power(x, -1); },
-     .table = [](F f) { return table_of_power(f, -1); }},
-    {.kind = FunctionKind::kPower,
-     .series = [](F f, X x) { return power(x, f.a); },
-     .table = [](F f) { return table_of_power(f, f.a); }},
-    {.kind = FunctionKind::kTan,
-     .pieces = [](F, T) { return pieces::tangent_periods(); },
-     .series = [](F, X x) { return tangent(x); }},
-    {.kind = FunctionKind::kAsin,
-     .pieces = [](F, T t) { return pieces::arc_sine(t, false); },
-     .series = [](F, X x) { return arc(x, mpfr_asin, inverse_root(one_plus_square(x, -1))); }},
-    {.kind = FunctionKind::kAcos,
-     .pieces = [](F, T t) { return pieces::arc_sine(t, true); },
-     .series =
-         [](F, X x) {
-           return integral(decreasing(mpfr_acos, x[0]),
-                           Interval(-1) * inverse_root(one_plus_square(x, -1)), x);
+        {.kind = FunctionKind::kAbs,
+         .pieces = [](F, T) -> List {
+           return {line(-kInf, 0, -1), line(0, 0, 1)};
          }},
-    // acosh(1 + d) < sqrt(2 d)
-    {.kind = FunctionKind::kAcosh,
-     .pieces = [](F, T) -> List {
-       return {unknown(-kInf), between(1, 0, 0x1.8p-22), smooth(1 + kNearEnd),
-               between(kFar, 28, 90), above(0x1p128, 28)};
-     },
-     .series = [](F, X x) { return arc(x, mpfr_acosh, inverse_root(x * x + Interval(-1))); }},
-    {.kind = FunctionKind::kAtanh,
-     // Its ends stand for the limits there.
-     .pieces = [](F, T t) -> List {
-       const double first = -1 + 0x1p-30, last = 1 - 0x1p-30;
-       return {unknown(-kInf), below(-1, ceiling_at(t, first)), smooth(first),
-               above(last, floor_at(t, last)), unknown(1, true)};
-     },
-     .series = [](F, X x) { return arc(x, mpfr_atanh, power(one_plus_square(x, -1), -1)); }},
-}};
+        {.kind = FunctionKind::kClip, .pieces = [](F f, T) { return pieces::clip(f.a, f.b); }},
+        {.kind = FunctionKind::kHardSigmoid,
+         .pieces = [](F f, T) { return pieces::hard_sigmoid(f.a, f.b); }},
+        {.kind = FunctionKind::kThresholdedRelu,
+         .pieces = [](F f, T) -> List {
+           return {line(-kInf, 0, 0), after(f.a, 0, 1)};
+         }},
+        {.kind = FunctionKind::kShrink, .pieces = [](F f, T) { return pieces::shrink(f.a, f.b); }},
+
+        {.kind = FunctionKind::kSign,
+         .pieces = [](F, T) -> List {
+           return {line(-kInf, -1, 0), line(0, 0, 0), after(0, 1, 0)};
+         }},
+        {.kind = FunctionKind::kStep,
+         .pieces = [](F, T) -> List {
+           return {line(-kInf, 0, 0), after(0, 1, 0)};
+         }},
+        {.kind = FunctionKind::kStepAt,
+         .pieces = [](F, T) -> List {
+           return {line(-kInf, 0, 0), line(0, 1, 0)};
+         }},
+        {.kind = FunctionKind::kFloor,
+         .table = [](F f) { return staircase(f, FunctionForm::kFloor, 1); }},
+        {.kind = FunctionKind::kCeil,
+         .table = [](F f) { return staircase(f, FunctionForm::kCeil, 1); }},
+        {.kind = FunctionKind::kRound,
+         .table = [](F f) { return staircase(f, FunctionForm::kRound, f.a); }},
+        {.kind = FunctionKind::kQuantise,
+         .table =
+             [](F f) {
+               FunctionTable table = staircase(f, FunctionForm::kRound, f.a);
+               table.lowest = f.b;
+               table.highest = f.c;
+               table.slack = f.slack;
+               return table;
+             }},
+        {.kind = FunctionKind::kIsZero,
+         .pieces = [](F, T) -> List {
+           return {line(-kInf, 0, 0), line(0, 1, 0), after(0, 0, 0)};
+         }},
+
+        {.kind = FunctionKind::kSigmoid,
+         .pieces = between_limits<0>,
+         .series = [](F, X x) { return sigmoid(x); }},
+        {.kind = FunctionKind::kTanh,
+         .pieces = between_limits<-1>,
+         .series = [](F, X x) { return hyperbolic_tangent(x); }},
+        {.kind = FunctionKind::kSoftplus,
+         .pieces = [](F, T t) { return with_tails(t, 0, 1, 0, 1, 1); },
+         .series = [](F, X x) { return softplus(x); }},
+        // 1 - 1 / (1 + |x|)
+        {.kind = FunctionKind::kSoftsign,
+         .pieces = [](F, T) -> List {
+           return {between(-kInf, -1, -1 + 0x1p-30), smooth(-0x1p30), smooth(0),
+                   between(0x1p30, 1 - 0x1p-30, 1)};
+         },
+         .series = [](F, X x) { return softsign(x); }},
+        {.kind = FunctionKind::kElu,
+         .pieces = [](F f, T) { return pieces::elu(f.a, 1, 1); },
+         .series = [](F f, X x) { return scaled_expm1(x, Interval(f.a), Interval(1)); }},
+        {.kind = FunctionKind::kCelu,
+         .pieces = [](F f, T) { return pieces::elu(f.a, f.a, 1); },
+         .series = [](F f, X x) { return scaled_expm1(x, Interval(f.a), Interval(f.a)); }},
+        {.kind = FunctionKind::kSelu,
+         .pieces = [](F f, T) { return pieces::elu(f.a * f.b, 1, f.b); },
+         .series = [](F f,
+                      X x) { return scaled_expm1(x, Interval(f.a) * Interval(f.b), Interval(1)); }},
+        {.kind = FunctionKind::kHardSwish,
+         .pieces = [](F, T) -> List {
+           return {line(-kInf, 0, 0), smooth(-3), line(3, 0, 1)};
+         },
+         .series = [](F, X x) { return x * ((Interval(1) / Interval(6)) * x + Interval(0.5)); },
+         .degree = 2},
+        {.kind = FunctionKind::kGelu,
+         .pieces = below_relu,
+         .series = [](F, X x) { return gelu(x); }},
+        {.kind = FunctionKind::kGeluTanh,
+         .pieces = below_relu,
+         .series = [](F, X x) { return gelu_tanh(x); }},
+        {.kind = FunctionKind::kMish,
+         .pieces = below_relu,
+         .series = [](F, X x) { return x * hyperbolic_tangent(softplus(x)); }},
+        {.kind = FunctionKind::kErf,
+         .pieces = between_limits<-1>,
+         .series = [](F, X x) { return arc(x, mpfr_erf, gauss); }},
+        {.kind = FunctionKind::kExp,
+         .series = [](F, X x) { return exponential(x); },
+         .table = exponential_table},
+        {.kind = FunctionKind::kCappedExp,
+         .series = [](F, X x) { return exponential(x); },
+         .table = capped_exponential_table},
+        {.kind = FunctionKind::kSin, .pieces = wave, .series = [](F, X x) { return sine(x); }},
+        {.kind = FunctionKind::kCos, .pieces = wave, .series = [](F, X x) { return cosine(x); }},
+        {.kind = FunctionKind::kAtan,
+         .pieces = arc_tangent,
+         .series =
+             [](F, X x) {
+               return arc(x, mpfr_atan, [](X u) { return power(one_plus_square(u, 1), -1); });
+             }},
+        {.kind = FunctionKind::kSinh,
+         .pieces = exponential_growth,
+         .series = [](F, X x) { return hyperbolic(x, -1, mpfr_sinh); }},
+        {.kind = FunctionKind::kCosh,
+         .pieces = exponential_growth,
+         .series = [](F, X x) { return hyperbolic(x, 1, nullptr); }},
+        // asinh 2^40 > 28, asinh 2^128 < 90
+        {.kind = FunctionKind::kAsinh,
+         .pieces = [](F, T) -> List {
+           return {below(-kInf, -28), between(-0x1p128, -90, -28), smooth(-kFar),
+                   between(kFar, 28, 90), above(0x1p128, 28)};
+         },
+         .series =
+             [](F, X x) {
+               return arc(x, mpfr_asinh, [](X u) { return inverse_root(one_plus_square(u, 1)); });
+             }},
+
+        {.kind = FunctionKind::kLog,
+         .series = [](F, X x) { return arc(x, mpfr_log, [](X u) { return power(u, -1); }); },
+         .table = logarithm_table},
+        {.kind = FunctionKind::kSqrt,
+         .series = [](F, X x) { return power(x, 0.5); },
+         .table = [](F f) { return table_of_power(f, 0.5); }},
+        {.kind = FunctionKind::kReciprocal,
+         .series = [](F, X x) { return power(x, -1); },
+         .table = [](F f) { return table_of_power(f, -1); }},
+        {.kind = FunctionKind::kPower,
+         .series = [](F f, X x) { return power(x, f.a); },
+         .table = [](F f) { return table_of_power(f, f.a); }},
+        {.kind = FunctionKind::kTan,
+         .pieces = [](F, T) { return pieces::tangent_periods(); },
+         .series = [](F, X x) { return tangent(x); }},
+        {.kind = FunctionKind::kAsin,
+         .pieces = [](F, T t) { return pieces::arc_sine(t, false); },
+         .series =
+             [](F, X x) {
+               return arc(x, mpfr_asin, [](X u) { return inverse_root(one_plus_square(u, -1)); });
+             }},
+        {.kind = FunctionKind::kAcos,
+         .pieces = [](F, T t) { return pieces::arc_sine(t, true); },
+         .series =
+             [](F, X x) {
+               return integral(decreasing(mpfr_acos, x[0]),
+                               Interval(-1) * inverse_root(one_plus_square(x, -1)), x);
+             }},
+        // acosh(1 + d) < sqrt(2 d)
+        {.kind = FunctionKind::kAcosh,
+         .pieces = [](F, T) -> List {
+           return {unknown(-kInf), between(1, 0, 0x1.8p-22), smooth(1 + kNearEnd),
+                   between(kFar, 28, 90), above(0x1p128, 28)};
+         },
+         .series =
+             [](F, X x) {
+               return arc(x, mpfr_acosh, [](X u) { return inverse_root(u * u + Interval(-1)); });
+             }},
+        {.kind = FunctionKind::kAtanh,
+         // Its ends stand for the limits there.
+         .pieces = [](F, T t) -> List {
+           const double first = -1 + 0x1p-30, last = 1 - 0x1p-30;
+           return {unknown(-kInf), below(-1, ceiling_at(t, first)), smooth(first),
+                   above(last, floor_at(t, last)), unknown(1, true)};
+         },
+         .series =
+             [](F, X x) {
+               return arc(x, mpfr_atanh, [](X u) { return power(one_plus_square(u, -1), -1); });
+             }},
+    }};
 
 constexpr bool each_kind_has_its_row() {
   for (std::size_t i = 0; i < kRecipes.size(); ++i) {

@@ -16,6 +16,10 @@ PROPERTIES = MODELS / "properties"
 HOLDS = PROPERTIES / "tiny_holds.vnnlib"
 
 
+CAST = 'attribute { name: "to" type: INT i: 1 }'
+KEEP = 'attribute { name: "keepdims" type: INT i: 1 }'
+
+
 class Values(Case):
     def bounds(self, *more):
         return self.run_json("run", TINY, *more)["outputs"]
@@ -53,6 +57,26 @@ class Values(Case):
         for eps in ("1/0", "1/", "/3", "1/2/3", "0x10", "inf", "nan", "1e", "-1/255", "1_0"):
             self.assert_refused("BF3013", "run", TINY, "--centre", "0", "--eps=" + eps,
                                 says=("--eps",))
+
+    def test_millions_of_inputs(self):
+        """A network that takes no more of them than their number costs what they take to be read."""
+        most_seconds = 2.5
+        count = 3_000_000
+        text = model("n", [node("Shape", ["x"], "s"), node("Cast", ["s"], "f", "", CAST),
+                           node("ReduceSum", ["f"], "y", "", KEEP)], [], [2, count // 2], [1])
+        path = write_model(self.work / "shape.onnx", text)
+        before = os.times()
+        bounds = self.run_json("run", path, "--centre", "1/3", "--eps", "0.1")["outputs"]
+        after = os.times()
+        total = 2 + count // 2
+        self.assertLessEqual(bounds["lower"][0], total)
+        self.assertGreaterEqual(bounds["upper"][0], total)
+        self.assertLess(after.children_user - before.children_user, most_seconds)
+        # The one number that cannot be read is named.
+        for wrong, code in (("1e39", "BF3007"), ('"x"', "BF3004")):
+            numbers = ",".join(["0"] * (count - 1) + [wrong])
+            self.write("box.json", f'{{"lower": [{",".join(["0"] * count)}], "upper": [{numbers}]}}')
+            self.assert_refused(code, "run", path, "--box", "box.json", says=[f"upper[{count - 1}]"])
 
     def test_lists(self):
         """With commas, spaces or both, as one word or several, in front of the model or behind it."""

@@ -51,28 +51,45 @@ std::vector<mpq_class> read_centre(const std::string& path) {
   return centre;
 }
 
+// An interval as typed, and enclosed by doubles.
+struct Ends {
+  mpq_class lower, upper;
+  vnnlib::Number low, high;
+};
+
+// clip: two numbers or none.
+Ends ends_around(const mpq_class& centre, const mpq_class& eps, const std::vector<mpq_class>& clip,
+                 std::size_t input) {
+  Ends made{centre - eps, centre + eps, {}, {}};
+  if (!clip.empty()) {
+    made.lower = std::max(made.lower, clip[0]);
+    made.upper = std::min(made.upper, clip[1]);
+  }
+  if (made.lower > made.upper)
+    fail("BF3013", "--clip", fmt::format("the box has no part within the ends, at input {}", input),
+         "give the least and the greatest value of an input");
+  made.low = vnnlib::enclose(made.lower, {});
+  made.high = vnnlib::enclose(made.upper, {});
+  return made;
+}
+
+void add_ends(input::ExactBox& box, const Ends& ends) {
+  input::add_interval(box, ends.low, ends.high,
+                      [&] { return vnnlib::decimal_between(ends.lower, ends.upper); });
+}
+
 input::TypedBox around_centre(const BoxArguments& arguments, int input_count) {
   const mpq_class eps = number_of(arguments.eps, "--eps");
   if (eps < 0) fail("BF3013", "--eps", "the radius is negative");
-  std::vector<mpq_class> centre(static_cast<std::size_t>(input_count));
-  if (const auto same = number_in(arguments.centre))
-    std::ranges::fill(centre, *same);
-  else
-    centre = read_centre(arguments.centre);
   std::vector<mpq_class> clip;
   for (const std::string& end : arguments.clip) clip.push_back(number_of(end, "--clip"));
   input::ExactBox box;
-  for (std::size_t i = 0; i < centre.size(); ++i) {
-    mpq_class lower = centre[i] - eps, upper = centre[i] + eps;
-    if (!clip.empty()) {
-      lower = std::max(lower, clip[0]);
-      upper = std::min(upper, clip[1]);
-    }
-    if (lower > upper)
-      fail("BF3013", "--clip", fmt::format("the box has no part within the ends, at input {}", i),
-           "give the least and the greatest value of an input");
-    input::add_interval(box, vnnlib::enclose(lower, {}), vnnlib::enclose(upper, {}),
-                        [&] { return vnnlib::decimal_between(lower, upper); });
+  if (const auto same = number_in(arguments.centre)) {
+    const Ends ends = ends_around(*same, eps, clip, 0);
+    for (int i = 0; i < input_count; ++i) add_ends(box, ends);
+  } else {
+    for (const mpq_class& centre : read_centre(arguments.centre))
+      add_ends(box, ends_around(centre, eps, clip, box.box.lower.size()));
   }
   input::TypedBox typed;
   typed.file.where = printable(arguments.centre);

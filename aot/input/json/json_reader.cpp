@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "aot/input/json/read_text.h"
@@ -123,6 +124,21 @@ class Builder : public nlohmann::json_sax<json> {
   std::string key_;
 };
 
+// Returns false if the value is no number, or one with too many digits. Files have millions: what
+// is said of one that cannot be read, with its place, is made for that one alone.
+bool read_number(const json& value, vnnlib::Number& number) {
+  return value.is_binary() &&
+         vnnlib::parse_number(text_of_number(value), number) == vnnlib::NumberError::kNone;
+}
+
+// The double nearest to a number; none where it is not finite.
+std::optional<double> nearest_to(const vnnlib::Number& exact) {
+  if (!std::isfinite(exact.below) || !std::isfinite(exact.above)) return std::nullopt;
+  double nearest = 0;  // stays 0 where the number is nearer to 0 than to any other double
+  std::from_chars(exact.text.data(), exact.text.data() + exact.text.size(), nearest);
+  return nearest;
+}
+
 std::string_view kind_of(const json& value) {
   return value.is_binary() ? "number" : value.type_name();
 }
@@ -181,12 +197,9 @@ void JsonAt::allow_keys(std::initializer_list<std::string_view> names) const {
 }
 
 double JsonAt::number() const {
-  const vnnlib::Number exact = decimal();
-  if (!std::isfinite(exact.below) || !std::isfinite(exact.above))
-    fail("BF3007", where, "the number is not finite");
-  double nearest = 0;  // stays 0 where the number is nearer to 0 than to any other double
-  std::from_chars(exact.text.data(), exact.text.data() + exact.text.size(), nearest);
-  return nearest;
+  const std::optional<double> nearest = nearest_to(decimal());
+  if (!nearest) fail("BF3007", where, "the number is not finite");
+  return *nearest;
 }
 
 nlohmann::json JsonAt::plain() const {
@@ -205,7 +218,8 @@ std::string_view JsonAt::number_text() const {
 
 vnnlib::Number JsonAt::decimal() const {
   vnnlib::Number number;
-  if (vnnlib::parse_number(number_text(), number) != vnnlib::NumberError::kNone)
+  number_text();  // or a complaint
+  if (!read_number(*value, number))
     fail("BF3007", where, "the number has too many digits, or too large an exponent",
          fmt::format("decimals may have {} digits and exponents up to {}", vnnlib::kMaxDigits,
                      vnnlib::kMaxExponent));
@@ -214,13 +228,18 @@ vnnlib::Number JsonAt::decimal() const {
 
 std::vector<vnnlib::Number> JsonAt::decimals() const {
   std::vector<vnnlib::Number> result(expect_array());
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = at(i).decimal();
+  for (std::size_t i = 0; i < result.size(); ++i)
+    if (!read_number((*value)[i], result[i])) result[i] = at(i).decimal();  // which says why
   return result;
 }
 
 std::vector<double> JsonAt::numbers() const {
   std::vector<double> result(expect_array());
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = at(i).number();
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    vnnlib::Number exact;
+    const auto nearest = read_number((*value)[i], exact) ? nearest_to(exact) : std::nullopt;
+    result[i] = nearest ? *nearest : at(i).number();  // which says why
+  }
   return result;
 }
 
