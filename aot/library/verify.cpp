@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/query.h"
@@ -74,6 +76,12 @@ std::optional<prove::ProofFile> proof_of(const Model& model, const VerifyOptions
   if (property.networks.size() > 1) refuse_proof("certificates are about one network");
   if (state.path.empty() || state.derivative || !(state.cut == ModelCut{}))
     refuse_proof("certificates are about the whole model, as its file has it");
+  for (const std::string& input : {state.path, source.path}) {
+    std::error_code none;
+    if (!input.empty() && std::filesystem::equivalent(options.proof, input, none))
+      refuse("BF3111", "proof", "it would overwrite the model or the property",
+             "name another file");
+  }
   prove::ProofFile proof;
   proof.model = prove::bytes_of(state.path);
   proof.property = source.path.empty() ? source.bytes() : prove::bytes_of(source.path);

@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 from harness import BF_AOT, BOX, MODELS, TINY, Case  # noqa: E402
+from small_models import model, node, tensor, write_model  # noqa: E402
 
 HOLDS = MODELS / "properties" / "tiny_holds.vnnlib"
 VIOLATED = MODELS / "properties" / "tiny_violated.vnnlib"
@@ -124,6 +126,43 @@ class Apart(Case):
             self.assert_refused("BF3111", "m.onnx", "-o", "v.cpp", option, "m.onnx", says=[option, "MODEL"])
         self.assert_refused("BF3111", "inspect", "m.onnx", "--dot", "hard", says=["--dot"])
         self.run_tool("run", "m.onnx", "--box", box)
+
+    def test_what_files_name(self):
+        """Questions of --instances, a question of parts, a model's tensors in other files, samples in a folder."""
+        self.write("i.csv", "m.onnx,p.vnnlib,60\n")
+        for option in ("--results", "--junit", "--sarif"):
+            for name in ("m.onnx", "p.vnnlib", "hard", "soft"):
+                results = () if option == "--results" else ("--results", "r.csv")
+                self.assert_refused("BF3111", "verify", "--instances", "i.csv", *results, option, name,
+                                    says=[option, "--instances"])
+        self.run_tool("verify", "m.onnx", "p.vnnlib", "--part", "0/1", "--save-part", "t.json", code=None)
+        for option in ("--counterexample", "--proof"):
+            more = ("--proof-part", "t.json") if option == "--proof" else ()
+            self.assert_refused("BF3111", "merge", "t.json", option, "m.onnx", *more, says=[option, "PART"])
+        (self.work / "deep").mkdir()
+        for name in ("w.bin", "deep/w.bin", "deep/" + "long" * 40):
+            outside = tensor("w", (2, 1), ()).replace(" }", "", 1).rstrip("} ") + (
+                f' data_location: EXTERNAL external_data {{ key: "location" value: "{name}" }} }}')
+            data = model("outside", [node("MatMul", ["x", "w"], "y")], [outside], (1, 2), (1, 1))
+            write_model(self.work / "o.onnx", data)
+            (self.work / name).write_bytes(struct.pack("<2f", 1, 2))
+            (self.work / "other").unlink(missing_ok=True)
+            os.link(self.work / name, self.work / "other")
+            holds = self.write("o.vnnlib", "".join(f"(declare-const X_{i} Real)(assert (<= 0 X_{i} 1))" for i in range(2)) +
+                               "(declare-const Y_0 Real)(assert (>= Y_0 9))")
+            for path in (name, "other"):
+                self.assert_refused("BF3111", "verify", "o.onnx", holds, "--junit", path, says=["--junit", "MODEL"])
+            self.run_tool("verify", "o.onnx", holds, "--junit", "r.xml")
+            self.run_tool("verify", "o.onnx", holds, "--junit", "r.xml")
+
+    def test_samples_of_a_folder(self):
+        for name in ("data/x.npy", "other/0/x.npy"):
+            path = self.work / name
+            path.parent.mkdir(parents=True)
+            path.write_bytes(b"x")
+            for option in ("--csv", "--junit", "--html"):
+                self.assert_refused("BF3111", "certify", "m.onnx", "--data", name.split("/")[0], "--eps", "0.1", option,
+                                    name, says=[option, "--data"])
 
     def test_outputs(self):
         for first, second in (("a", "a"), ("a", "./a"), ("a", str(self.work / "a"))):

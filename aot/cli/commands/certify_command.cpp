@@ -194,15 +194,15 @@ void add_options(CommandLine& app, CertifyArguments& a) {
   app.add_option("--csv", a.csv,
                  "a row for each sample and radius; the same command continues a file that it "
                  "did not finish")
-      ->type_name("FILE")
+      ->writes("FILE")
       ->group("Results");
   add_gate_options(app, a.gate, "a test for each radius", "Results");
   app.add_option("--html", a.html, "a page with the curve, classes and worst cases")
-      ->type_name("FILE")
+      ->writes("FILE")
       ->group("Results");
   app.add_option("--counterexamples", a.counterexamples,
                  ".npz: arrays x, sample, label and eps of what --decide falsified")
-      ->type_name("FILE")
+      ->writes("FILE")
       ->group("Results");
   app.add_option("--proofs", a.proofs,
                  "folder for certificates of what is certified or falsified, each a property and "

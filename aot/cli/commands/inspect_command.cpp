@@ -63,7 +63,7 @@ void add_options(CommandLine& app, InspectArguments& arguments) {
   app.add_flag("--time-passes", arguments.time_passes, "print how long each pass takes");
   app.add_option("--dot", arguments.dot_file,
                  "write the network and the task graph as a Graphviz file")
-      ->type_name("FILE");
+      ->writes("FILE");
   add_report_option(app, arguments.report);
   app.add_flag("--plan", arguments.plan_json, "print the plan as JSON");
   app.add_flag("--dump-schedule", arguments.schedules,

@@ -61,7 +61,7 @@ void add_options(CommandLine& app, InvariantArguments& arguments) {
   add_box_options(app, arguments.box);
   app.add_option("--obligation", arguments.obligation,
                  "write what is proven as a VNN-LIB file: that no step leaves the box")
-      ->type_name("FILE");
+      ->writes("FILE");
   app.add_option("--timeout", arguments.timeout, "seconds (default: 20)")
       ->transform(positive_number("1e6"))
       ->type_name("S");

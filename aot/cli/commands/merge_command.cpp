@@ -9,6 +9,7 @@
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
+#include "aot/cli/options/output_files.h"
 #include "aot/cli/options/question.h"
 #include "aot/cli/options/verdict_report.h"
 #include "aot/decide/parts/tree_file.h"
@@ -137,10 +138,10 @@ int merge_command(const Call& call) {
   app.add_option("PART", files, "files of 'bf-aot verify --part'")->required()->type_name("FILE");
   app.add_option("--counterexample", counterexample,
                  "write a counterexample to this file, in the competitions' syntax")
-      ->type_name("FILE");
+      ->writes("FILE");
   Option* const proof =
       app.add_option("--proof", proof_file, "write the certificate of the verdict, for bf-check")
-          ->type_name("FILE");
+          ->writes("FILE");
   proof->needs(app.add_option("--proof-part", proof_parts,
                               "what 'bf-aot verify --part --proof FILE' wrote, all parts")
                    ->needs(proof)
@@ -151,6 +152,8 @@ int merge_command(const Call& call) {
   std::vector<decide::NamedTreeFile> parts;
   for (const std::string& file : files)
     parts.push_back({printable(file), decide::read_tree_file(file)});
+  for (const decide::NamedTreeFile& part : parts)
+    expect_apart(app, "PART", {part.file.question.model, part.file.question.property});
   const Merged merged = merge(parts);
   if (merged.witness && !counterexample.empty())
     system::publish_file(counterexample, competition_text(*merged.witness));

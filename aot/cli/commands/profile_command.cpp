@@ -215,7 +215,7 @@ int profile_command(const Call& call) {
   CommandLine app("Measures this machine for predictions of time, or checks such predictions.",
                   call.arguments[0]);
   app.add_option("-o,--output", arguments.output, "file to write the profile to (default: stdout)")
-      ->type_name("FILE.json");
+      ->writes("FILE.json");
   app.add_option("--name", arguments.name, "of the profile")->capture_default_str();
   auto* const check =
       app.add_option("--check", arguments.checked, "compare predicted and measured times of models")

@@ -86,7 +86,7 @@ void add_report_option(CommandLine& app, std::string& path) {
   app.add_option("--report", path,
                  "write a page about the plan: network, tasks, memory, kernels, and bounds of the "
                  "layers on sample boxes or those of the property")
-      ->type_name("FILE.html");
+      ->writes("FILE.html");
 }
 
 void write_report(const std::filesystem::path& path, const Plan& plan,

@@ -55,6 +55,7 @@ void add_options(CommandLine& app, TuneArguments& arguments) {
   add_spec_option(app, arguments.model);
   add_property_option(app, arguments.model);
   add_compiler_options(app, arguments.model);
+  app.get_option("--tuning-log")->writes("FILE");
   app.add_option("--trials", arguments.limits.trials,
                  "schedules to measure of each kernel, those of the log included")
       ->transform(whole(1, 1 << 20))
@@ -75,7 +76,7 @@ void add_options(CommandLine& app, TuneArguments& arguments) {
   add_box_options(app, arguments.box);
   app.add_option("--curve", arguments.curve,
                  "write the best time after each trial as a table, and drawn beside it as .svg")
-      ->type_name("FILE.csv");
+      ->writes("FILE.csv");
   set_help(app, {kTuneExamples, kTuneNotes, "guide/tuning.md"});
 }
 

@@ -129,7 +129,7 @@ void add_options(CommandLine& app, CompileArguments& arguments) {
   add_compiler_options(app, arguments.model);
   app.add_option("-o,--output", arguments.output,
                  "C++ file to write; its header, library and manifest lie beside it")
-      ->type_name("FILE.cpp")
+      ->writes("FILE.cpp")
       ->transform(ValueRule{check_output, ""});
   app.add_option("--project", arguments.project,
                  "write a CMake project that uses the verifier into this folder")
@@ -138,11 +138,11 @@ void add_options(CommandLine& app, CompileArguments& arguments) {
   app.add_option("--trace", arguments.trace,
                  "write what each ONNX node became: passes, layers, steps, kernels, lines of the "
                  "source, places of the workspace, and back")
-      ->type_name("FILE.json");
+      ->writes("FILE.json");
   app.add_option("--sbom", arguments.sbom,
                  "write a bill of materials in SPDX: the files with digests and licences, the "
                  "model, the tools")
-      ->type_name("FILE.json");
+      ->writes("FILE.json");
   add_size_limits(app, arguments.limits);
   app.add_flag("--no-library", arguments.no_library, "write the source only: run no C++ compiler");
   app.add_flag("--dispatch", arguments.dispatch,

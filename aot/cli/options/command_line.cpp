@@ -52,6 +52,10 @@ Option* Option::type_name(const std::string& name) {
   option_->type_name(name);
   return this;
 }
+Option* Option::writes(const std::string& name) {
+  is_written_ = true;
+  return type_name(name);
+}
 Option* Option::group(const std::string& name) {
   option_->group(name);
   return this;

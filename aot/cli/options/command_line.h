@@ -27,6 +27,8 @@ class Option {
 
   // Functions that describe the option return it, so that calls can be chained.
   Option* type_name(const std::string& name);
+  // The type of an option whose values are files that are written, or that goes on with one.
+  Option* writes(const std::string& name);
   Option* group(const std::string& name);
   Option* transform(const ValueRule& rule);
   Option* capture_default_str();
@@ -51,6 +53,7 @@ class Option {
   bool nonpositional() const;
   bool get_positional() const { return !nonpositional(); }
   bool is_flag() const;
+  bool is_written() const { return is_written_; }
   bool takes_many() const;
   bool get_required() const;
   std::string get_group() const;
@@ -68,6 +71,7 @@ class Option {
  private:
   friend class CommandLine;
   CLI::Option* option_;
+  bool is_written_ = false;
   IsElement is_element_;  // of lists
   std::size_t most_ = 0;
 };

@@ -7,9 +7,9 @@ namespace bf_aot::cli {
 
 void add_gate_options(CommandLine& app, GateFiles& files, const std::string& tests,
                       const std::string& group) {
-  app.add_option("--junit", files.junit, "JUnit XML, " + tests)->type_name("FILE")->group(group);
+  app.add_option("--junit", files.junit, "JUnit XML, " + tests)->writes("FILE")->group(group);
   app.add_option("--sarif", files.sarif, "SARIF, which code hosts show: what did not pass")
-      ->type_name("FILE")
+      ->writes("FILE")
       ->group(group);
 }
 

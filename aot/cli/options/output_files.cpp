@@ -13,6 +13,7 @@
 
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
+#include "frontend/external_files.h"
 #include "frontend/graph/model.h"
 #include "frontend/read_bytes.h"
 
@@ -21,12 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Options whose value is a file that is written.
-constexpr std::string_view kOutputs[] = {
-    "output",     "proof",    "counterexample", "junit", "sarif", "report",     "trace",
-    "sbom",       "dot",      "html",           "csv",   "curve", "obligation", "results",
-    "checkpoint", "save-part"};
-
 // Values of these types name files that are read.
 constexpr std::string_view kReadTypes[] = {"FILE", "PATH", "MODEL"};
 
@@ -34,14 +29,6 @@ struct Named {
   std::string option;
   fs::path path;
 };
-
-bool is_output(const CommandLine& app, const Option& option) {
-  const std::vector<std::string> names = option.get_lnames();
-  if (names.empty()) return false;
-  const bool tunes = app.get_name() == "bf-aot tune" && names.front() == "tuning-log";
-  const bool table = app.get_name() == "bf-aot certify" && names.front() == "counterexamples";
-  return tunes || table || std::ranges::find(kOutputs, names.front()) != std::end(kOutputs);
-}
 
 bool is_read(const Option& option) {
   const std::string type = option.get_type_name();
@@ -89,35 +76,96 @@ std::vector<fs::path> read_for(const std::string& word) {
   return all;
 }
 
+// What is written, and what is read, with the names of the options.
+class Files {
+ public:
+  explicit Files(const CommandLine& app) {
+    for (const Option* const option : app.get_options())
+      for (const std::string& word :
+           option->count() > 0 && option->is_written() ? option->results() : kNone)
+        for (const fs::path& path : written_for(*option, word))
+          if (const auto found = identity_of(path))
+            outputs_.push_back({*found, {option->get_name(), path}});
+  }
+
+  void add_input(const std::string& what, const fs::path& path) {
+    const auto found = identity_of(path);
+    if (fs::is_directory(path)) add_samples(what, path);
+    if (!found || !found->path.empty()) return;
+    inputs_.push_back({*found, {what, path}});
+    if (path.filename().string().find(".onnx") == std::string::npos || !is_above_output(path))
+      return;
+    for (const fs::path& data : external_files(path))
+      if (const auto there = identity_of(data); there && there->path.empty())
+        inputs_.push_back({*there, {what, data}});
+  }
+
+  // Throws: BF3111.
+  void expect_apart() const {
+    for (auto output = outputs_.begin(); output != outputs_.end(); ++output) {
+      const auto meets = [&](const auto& other) { return other.first == output->first; };
+      auto other = std::find_if(inputs_.begin(), inputs_.end(), meets);
+      const bool reads = other != inputs_.end();
+      if (!reads) other = std::find_if(outputs_.begin(), output, meets);
+      if (other == output || (!reads && other == outputs_.end())) continue;
+      fail("BF3111", printable(output->second.path.string()),
+           output->second.option +
+               (reads ? " would overwrite what is read as " : " writes the same file as ") +
+               other->second.option,
+           "name another file");
+    }
+  }
+
+ private:
+  // The folder of an output that is there already, resolved; empty: it is not.
+  static fs::path folder_of(const std::pair<Identity, Named>& output) {
+    std::error_code error;
+    if (!output.first.path.empty()) return {};
+    return fs::canonical(system::behind_links(output.second.path), error).parent_path();
+  }
+
+  // Whether an output that is there already lies in the model's folder or below it, where alone
+  // tensors may be.
+  bool is_above_output(const fs::path& model) const {
+    std::error_code error;
+    const std::string folder = fs::canonical(model, error).parent_path().string() + "/";
+    return std::ranges::any_of(outputs_, [&](const auto& output) {
+      return (folder_of(output).string() + "/").starts_with(folder);
+    });
+  }
+
+  // Outputs in a folder of samples, or in one of its classes, are samples, unless they are tables.
+  void add_samples(const std::string& what, const fs::path& folder) {
+    std::error_code error;
+    const fs::path whole = fs::canonical(folder, error);
+    for (const auto& output : outputs_) {
+      const fs::path there = folder_of(output), kind = output.second.path.extension();
+      if (there.empty() || kind == ".csv" || kind == ".txt") continue;
+      if (there == whole || there.parent_path() == whole)
+        inputs_.push_back({output.first, {what, output.second.path}});
+    }
+  }
+
+  inline static const std::vector<std::string> kNone;
+  std::vector<std::pair<Identity, Named>> outputs_, inputs_;
+};
+
 }  // namespace
 
 void expect_apart(const CommandLine& app) {
-  std::vector<std::pair<Identity, Named>> outputs, inputs;
+  Files files(app);
   for (const Option* const option : app.get_options())
-    for (const std::string& word :
-         option->count() > 0 ? option->results() : std::vector<std::string>{}) {
-      if (is_output(app, *option)) {
-        for (const fs::path& path : written_for(*option, word))
-          if (const auto found = identity_of(path))
-            outputs.push_back({*found, {option->get_name(), path}});
-      } else if (is_read(*option)) {
-        for (const fs::path& path : read_for(word))
-          if (const auto found = identity_of(path); found && found->path.empty())
-            inputs.push_back({*found, {option->get_name(), path}});
-      }
-    }
-  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-    const auto meets = [&](const auto& other) { return other.first == output->first; };
-    auto other = std::find_if(inputs.begin(), inputs.end(), meets);
-    const bool reads = other != inputs.end();
-    if (!reads) other = std::find_if(outputs.begin(), output, meets);
-    if (other == output || (!reads && other == outputs.end())) continue;
-    fail("BF3111", printable(output->second.path.string()),
-         output->second.option +
-             (reads ? " would overwrite what is read as " : " writes the same file as ") +
-             other->second.option,
-         "name another file");
-  }
+    if (option->count() > 0 && !option->is_written() && is_read(*option))
+      for (const std::string& word : option->results())
+        for (const fs::path& path : read_for(word)) files.add_input(option->get_name(), path);
+  files.expect_apart();
+}
+
+void expect_apart(const CommandLine& app, const std::string& what,
+                  const std::set<fs::path>& inputs) {
+  Files files(app);
+  for (const fs::path& path : inputs) files.add_input(what, path);
+  files.expect_apart();
 }
 
 }  // namespace bf_aot::cli

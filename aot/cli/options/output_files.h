@@ -1,11 +1,19 @@
 #pragma once
 
+#include <filesystem>
+#include <set>
+
 #include "aot/cli/options/command_line.h"
 
 namespace bf_aot::cli {
 
 // Refuses an output that is an input of the same command, or another of its outputs, before
-// anything is done: the same file by another name, too, as links give it. Throws: BF3111.
+// anything is done: the same file by another name, too, as links give it. Inputs are what options
+// name, the samples of a folder, and files in which a model keeps tensors. Throws: BF3111.
 void expect_apart(const CommandLine& app);
+
+// Does the same for inputs that a file names. what: that file, in messages. Throws: BF3111.
+void expect_apart(const CommandLine& app, const std::string& what,
+                  const std::set<std::filesystem::path>& inputs);
 
 }  // namespace bf_aot::cli

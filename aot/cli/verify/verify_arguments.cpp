@@ -47,7 +47,7 @@ void add_instance_options(CommandLine& app, VerifyArguments& arguments) {
                      "answers, a line for each, as VNN-COMP writes them; instances that have a "
                      "line are not decided again")
           ->needs(instances)
-          ->type_name("FILE")
+          ->writes("FILE")
           ->group(kInstances);
   instances->needs(results);
   app.add_option("--index", arguments.index, "the only instance that is decided, from 0")
@@ -74,7 +74,7 @@ void add_tree_options(CommandLine& app, VerifyArguments& arguments) {
       app.add_option("--checkpoint", arguments.checkpoint,
                      "keeps the tree of a search in this file, written every minute and when the "
                      "search ends or is interrupted; a search whose file is there goes on from it")
-          ->type_name("FILE")
+          ->writes("FILE")
           ->group(kTree);
   Option* const part =
       app.add_option("--part", arguments.part,
@@ -91,7 +91,7 @@ void add_tree_options(CommandLine& app, VerifyArguments& arguments) {
   Option* const saved =
       app.add_option("--save-part", arguments.save_part, "the part's file, as of --checkpoint")
           ->needs(part)
-          ->type_name("FILE")
+          ->writes("FILE")
           ->group(kTree);
   part->needs(saved);
 }
@@ -102,7 +102,7 @@ void add_proof_options(CommandLine& app, VerifyArguments& arguments) {
                  "write a certificate of the answer, verified or falsified, which bf-check "
                  "checks by itself; with --part its part, for 'bf-aot merge'")
       ->excludes(app.get_option("--instances"))
-      ->type_name("FILE")
+      ->writes("FILE")
       ->group(kProof);
   app.add_option("--proofs", arguments.proofs,
                  "folder for certificates of the answers to --instances, ONNX_VNNLIB.bfc")
@@ -153,7 +153,7 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs)
   app.add_option("-j,--jobs", arguments.jobs, jobs)->transform(whole(1, 256))->type_name("N");
   app.add_option("--counterexample", arguments.counterexample,
                  "write a counterexample to this file, in the competitions' syntax")
-      ->type_name("FILE");
+      ->writes("FILE");
   app.add_flag("--vnncomp", arguments.competition,
                "answer in the words of VNN-COMP: sat, unsat, unknown, timeout");
   app.add_flag("--json", arguments.json, "print one JSON object");

@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 #include "aot/apps/instances/instances.h"
 #include "aot/cli/options/config_file.h"
 #include "aot/cli/options/library_options.h"
+#include "aot/cli/options/output_files.h"
 #include "aot/cli/verify/verify_run.h"
 #include "aot/engine/verifier/report.h"
 #include "aot/system/process.h"
@@ -76,6 +79,10 @@ int verify_many(const CommandLine& app, const VerifyArguments& arguments) {
     fail("BF3009", "--index",
          fmt::format("{} is beyond the {} instances", *arguments.index, file.instances.size()),
          "they are counted from 0");
+  std::set<std::filesystem::path> inputs;
+  for (const apps::Instance& instance : file.instances)
+    inputs.insert({file.existing(instance.onnx), file.existing(instance.vnnlib)});
+  expect_apart(app, "--instances", inputs);
   apps::InstanceSettings settings;
   // Without --jit, calls of the engine stay as they are, since several instances at once leave no
   // processor free.
