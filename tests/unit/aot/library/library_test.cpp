@@ -406,6 +406,15 @@ TEST(LibraryVerify, certificates_are_written) {
   std::filesystem::create_directory(folder);
   VerifyOptions options;
   options.proof = folder / "answer.bfc";
+  const std::filesystem::path copied = folder / "m.onnx";
+  std::filesystem::copy_file(kModels + "tiny.onnx", copied);
+  options.proof = copied;
+  const Model own = Model::load(copied).value();
+  const auto over = verify(own, kProperties + "tiny_holds.vnnlib", options);
+  ASSERT_FALSE(over.ok());
+  EXPECT_EQ(over.error().code, "BF3111");
+  EXPECT_EQ(read(copied), read(kModels + "tiny.onnx"));
+  options.proof = folder / "answer.bfc";
   for (const char* name : {"tiny_holds", "tiny_violated"}) {
     const std::filesystem::path property = kProperties + name + ".vnnlib";
     const std::string text = read(property);
