@@ -13,19 +13,11 @@ SlopeSearch::SlopeSearch(const bf_check::Network& network, bf_check::Work& work)
     : network_(network),
       work_(&work),
       value_unit_(std::ldexp(1.0, -static_cast<int>(network.grid.value_bits))),
+      weight_unit_(std::ldexp(1.0, -static_cast<int>(network.grid.weight_bits))),
       sums_(network.elements),
       values_(network.elements),
       arrived_(network.argument.size()),
-      at_inputs_(network.inputs) {
-  const double unit = std::ldexp(1.0, -static_cast<int>(network.grid.weight_bits));
-  std::vector<std::vector<double>> weights;
-  for (const Layer& layer : network.layers) {
-    weights.emplace_back();
-    for (const std::int64_t weight : layer.weight)
-      weights.back().push_back(static_cast<double>(weight) * unit);
-  }
-  weights_ = std::make_shared<const std::vector<std::vector<double>>>(std::move(weights));
-}
+      at_inputs_(network.inputs) {}
 
 SlopeSearch::SlopeSearch(const SlopeSearch& other, bf_check::Work& work) : SlopeSearch(other) {
   work_ = &work;
@@ -44,7 +36,9 @@ std::vector<double> SlopeSearch::input_weights() const {
       const double a = sums[layer.first + row] / largest;
       for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
         sums[layer.column[i]] +=
-            a * (layer.kind == Kind::kAffine ? std::abs((*weights_)[k - 1][i]) : 1.0);
+            a * (layer.kind == Kind::kAffine
+                     ? std::abs(static_cast<double>(layer.weight[i]) * weight_unit_)
+                     : 1.0);
     }
   }
   return {sums.begin(), sums.begin() + network_.inputs};
@@ -77,15 +71,15 @@ double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
   for (const auto& [element, coefficient] : sum.terms) sums_[element] += coefficient.get_d();
   for (std::size_t k = network_.layers.size(); k > 1; --k) {
     const Layer& layer = network_.layers[k - 1];
-    const std::vector<double>& weights = (*weights_)[k - 1];
     work_->spend(layer.count + layer.column.size());
     for (std::uint32_t row = 0; row < layer.count; ++row) {
       const double a = sums_[layer.first + row];
       if (layer.kind == Kind::kAffine) {
         if (a == 0) continue;
         total += a * static_cast<double>(layer.bias[row]) * value_unit_;
+        const double scaled = a * weight_unit_;  // exactly, as the unit is a power of 2
         for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
-          sums_[layer.column[i]] += a * weights[i];
+          sums_[layer.column[i]] += scaled * static_cast<double>(layer.weight[i]);
       } else if (layer.kind == Kind::kSigmoid) {
         const Line line = line_of(part, layer.first_number + row, a);
         total += a * line.offset;
@@ -126,9 +120,10 @@ void SlopeSearch::forward(const Part& part, const Proposal& proposal) {
     for (std::uint32_t row = 0; row < layer.count; ++row) {
       double value = 0;
       if (layer.kind == Kind::kAffine) {
-        value = static_cast<double>(layer.bias[row]) * value_unit_;
+        value = static_cast<double>(layer.bias[row]) * value_unit_ / weight_unit_;
         for (std::uint32_t i = layer.start[row]; i < layer.start[row + 1]; ++i)
-          value += (*weights_)[k][i] * values_[layer.column[i]];
+          value += static_cast<double>(layer.weight[i]) * values_[layer.column[i]];
+        value *= weight_unit_;
       } else if (layer.kind == Kind::kSigmoid) {
         const Line line = line_of(part, layer.first_number + row, sums_[layer.first + row]);
         value = line.slope * values_[layer.column[row]] + line.offset;

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -75,9 +74,7 @@ class SlopeSearch {
 
   const bf_check::Network& network_;
   bf_check::Work* work_;
-  double value_unit_;
-  // The weights by layer, which copies of this object share.
-  std::shared_ptr<const std::vector<std::vector<double>>> weights_;
+  double value_unit_, weight_unit_;
   std::vector<double> sums_, values_;  // by element
   std::vector<double> arrived_;        // by neuron: the coefficient of its ReLU
   std::vector<double> at_inputs_;
