@@ -600,7 +600,7 @@ class Part:
 
 
 class Checker:
-    def __init__(self, network, value_bits, coefficient_bits, steps=2**26):
+    def __init__(self, network, value_bits, coefficient_bits, steps=2**23):
         self.most = self.left = steps  # products of a weight and a number
         self.network, self.unit, self.fine = network, Fraction(1, 2**value_bits), 2**coefficient_bits
         relus = [element for element, (kind, *_) in enumerate(network.elements) if kind == "relu"]
@@ -765,7 +765,7 @@ class Walk:
         self.require(bound > 0 or (closed and bound == 0), "the bound of a leaf does not exclude its clause")
 
 
-def check(model, text, data, steps=2**26):
+def check(model, text, data, steps=2**23):
     walk = Walk(data)
     walk.require(walk.text(4) == b"BFC1", "this is no certificate")
     statement, weight_bits, value_bits, coefficient_bits = walk.text(4)
