@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "aot/check/exact.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/help.h"
 #include "aot/system/guard.h"
@@ -61,5 +62,6 @@ int dispatch(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace bf_aot;
   system::install_interrupt_handlers();
+  bf_check::throw_without_memory();
   return system::guarded([&] { return cli::dispatch(argc, argv); });
 }

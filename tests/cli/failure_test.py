@@ -50,6 +50,33 @@ class BadInput(Case):
                                    capture_output=True, text=True, env=self.environment)
             self.assertEqual((ended.returncode, ended.stderr[:14]), (1, "error BF3402: "), ended.stderr)
 
+    def test_a_sum_holds_its_variables_once(self):
+        """2 million times the same variable: a term took 240 bytes."""
+        text = "".join(f"(declare-const X_{i} Real)(assert (<= 0 X_{i} 1))" for i in range(2))
+        text += "(declare-const Y_0 Real)(declare-const Y_1 Real)(assert (>= (+ " + "X_0 " * 2000000 + ") 3000000))"
+        path = self.work / "p.vnnlib.gz"
+        path.write_bytes(gzip.compress((text + "(assert (>= Y_0 1000))").encode()))
+        ended = subprocess.run(["sh", "-c", 'ulimit -v 250000; exec "$0" "$@"', BF_AOT, "verify", TINY, path, "--jit", "off"],
+                               capture_output=True, text=True, env=self.environment)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+    def test_lack_of_memory_is_an_error(self):
+        """Also where exact numbers need it, which would abort by themselves."""
+        text = "".join(f"(declare-const X_{i} Real)(assert (<= 0 X_{i} 1))(declare-const Y_{i} Real)" for i in range(2))
+        text += "(assert (or" + "".join(f"(and (>= (* 1.{i} Y_0) (* 0.{i + 1} Y_1)) (<= X_0 0.{i + 1}))"
+                                        for i in range(60000)) + "))"
+        path, codes = self.write("p.vnnlib", text), []
+        for kilobytes in range(40000, 120000, 20000):
+            ended = subprocess.run(["sh", "-c", f'ulimit -v {kilobytes}; exec "$0" "$@"', BF_AOT, "verify", TINY, path, "--jit",
+                                    "off", "--search", "0", "--branch", "0"], capture_output=True, text=True,
+                                   env=self.environment)
+            codes.append(ended.returncode)
+            if ended.returncode == 1:
+                self.assertEqual(ended.stderr, "error BF3000: not enough memory\n", kilobytes)
+            else:
+                self.assertEqual((ended.returncode, ended.stderr), (4, ""), kilobytes)
+        self.assertIn(1, codes)
+
     def test_numbers(self):
         self.refuse_box("BF3003", '{"lower": [0, NaN],\n "upper": [1, 1]}', "box.json:1:", "NaN")
         self.refuse_box("BF3003", '{"lower": [0, 0],\n "upper": [1, -Infinity]}', "box.json:2:")

@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 
+#include "aot/check/exact.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/mpi/mpi_company.h"
 #include "aot/system/guard.h"
@@ -32,6 +33,7 @@ int search(int argc, char** argv) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   Call call{{argv, argv + argc}, {}};
   call.arguments.front() = "bf-aot-mpi";
+  bf_check::throw_without_memory();
   exit_on_failed_checks(system::kInternalError, [](const Diagnostic& diagnostic) {
     std::fputs(to_string(diagnostic).c_str(), stderr);
   });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "frontend/diagnostic.h"
 #include "frontend/property/vnnlib/formula.h"
@@ -13,6 +14,10 @@ namespace {
 
 // Results may need more digits than what they are made of; hostile ones without end.
 constexpr std::size_t kMaxBits = 1 << 15;
+
+// A sum of so many terms, and of each double, is combined while it is read: it may name few
+// variables millions of times.
+constexpr std::size_t kManyTerms = 1 << 12;
 
 bool starts_number(std::string_view text) {
   const char c = text[0];
@@ -136,7 +141,11 @@ void FormulaReader::apply(const Token& op, Affine& result, Affine term) {
     const int sign = op.text == "-" ? -1 : 1;
     result.constant += sign * term.constant;
     check_size(result.constant, op);
-    for (auto& [variable, factor] : term.terms) result.terms.emplace_back(variable, sign * factor);
+    for (auto& [variable, factor] : term.terms) {
+      result.terms.emplace_back(variable, sign * factor);
+      const std::size_t count = result.terms.size();
+      if (count >= kManyTerms && std::has_single_bit(count)) combine_terms(result, op);
+    }
   }
 }
 
