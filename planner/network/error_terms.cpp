@@ -113,6 +113,10 @@ RoundedWeights round_weights(const Constant& exact, const std::string& origin,
     const double size = std::abs(static_cast<double>(rounded));
     errors.weight_relative =
         std::max(errors.weight_relative, up(up(up(std::abs(rest)) + error) / size));
+    // Numbers within a factor of two have an exact difference (Sterbenz).
+    const bool differs_exactly =
+        size <= 2 * std::abs(exact_weight) && std::abs(exact_weight) <= 2 * size;
+    if (differs_exactly && rest == static_cast<double>(residual) && error == 0) continue;
     errors.weight_residual = std::max(
         errors.weight_residual,
         up(up(up(std::abs(rest - static_cast<double>(residual))) + error + up(size * 0x1p-100)) /
