@@ -594,6 +594,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .real = mpfr<mpfr_tan>,
      .domain = [](F) { return FunctionDomain{.poles = true}; },
      .monotony = none,
+     .wave = true,
      .derivative = [](T t, F) { return t.one_more(t.square(t.y())); },
      .float32 = {float32::by_library, float32::most::unbounded},
      .sample = {-1.5, 1.5}},

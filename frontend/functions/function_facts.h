@@ -101,7 +101,7 @@ struct FunctionFacts {
   bool strict = false;
   Breaks breaks = Breaks::kNone;
   bool integers = false;  // all its values are
-  bool wave = false;      // it has the period 2 pi and goes from -1 to 1
+  bool wave = false;      // it has the period 2 pi
 
   // |f(x) - f(y)| <= lipschitz(f) |x - y| everywhere. Null: there is no such number, or none is
   // needed because the function is monotone. May be infinite.

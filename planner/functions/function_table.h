@@ -63,7 +63,7 @@ struct FunctionTable {
   std::vector<double> scales;            // empty: 1
   double below_low = 0, below_high = 0;  // bounds of f between 0 and the first octave
   double above_low = 0, above_high = 0;  // and above the last
-  bool wave = false;                     // f has the period 2 pi; the cells cover [-50, 50]
+  bool wave = false;                     // f has the period 2 pi; the runs but the ends cover one
   // kRound: the value is any integer within `slack` of the rounded quotient, limited to [lowest,
   // highest].
   double lowest = -std::numeric_limits<double>::infinity();

@@ -109,11 +109,17 @@ Relaxed<double> relax_narrow(const Function& f, const Points& points, double low
   return made;
 }
 
+// Returns true if f has all of its bounds within a period, as a tangent has not.
+bool is_bounded_wave(const Function& f) {
+  const FunctionFacts& facts = facts_of(f.kind);
+  return facts.wave && std::isfinite(facts.values.low) && std::isfinite(facts.values.high);
+}
+
 }  // namespace
 
 Relaxed<double> relax_smooth(const Function& f, double low, double high) {
   if (!in_domain(f, low, high)) return nothing_known<double>();
-  if (facts_of(f.kind).wave && high - low > kPeriods) return {0, 0, 1, -1, -1, 1};
+  if (is_bounded_wave(f) && high - low > kPeriods) return {0, 0, 1, -1, -1, 1};
   Sampler sampler(f, low, high);
   if (!sampler.all_finite()) return nothing_known<double>();
   if (high - low < 1e-9 * std::max(1.0, std::fabs(low)))
@@ -130,7 +136,7 @@ Relaxed<double> relax_smooth(const Function& f, double low, double high) {
 // extremes are the limits or lie within.
 Relaxed<double> relax_infinite(const Function& f, double low, double high) {
   constexpr double kFar = 64;
-  if (facts_of(f.kind).wave) return {0, 0, 1, -1, -1, 1};
+  if (is_bounded_wave(f)) return {0, 0, 1, -1, -1, 1};
   if (!(low <= high) || !in_domain(f, low, high)) return nothing_known<double>();
   double least = evaluate(f, low), most = least;
   const auto see = [&](double y) {

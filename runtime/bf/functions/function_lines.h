@@ -35,13 +35,20 @@ static inline FunctionEnds argument_ends(const FunctionView& f, double low, doub
   return {low < f.least ? f.least : low, high > f.most ? f.most : high, 0, 0, {}, {}};
 }
 
-// Turns an interval of a wave that its table does not cover. With x >= from:
-// x - 2 pi n = (x - from) + (from - 2 pi n).
-static inline void turn_ends(FunctionEnds* ends) {
+// The table of a wave covers what lies nearer to 0.
+static inline double wave_reach(const FunctionView& f) {
+  return f.run[f.runs - 1].start;
+}
+
+// Turns an interval of a wave that its table does not cover. With x >= from: x - 2 pi n =
+// (x - from) + (from - 2 pi n). What begins within (-1, 1) and leaves the table holds a pole of a
+// tangent, and is too wide in other waves.
+static inline void turn_ends(const FunctionView& f, FunctionEnds* ends) {
   const double low = ends->low;
   const double width = sub_up(ends->high, low);
-  const bool covered = low >= -kWaveReach && ends->high <= kWaveReach;
-  if (covered || !(width < kWidestWave)) return;
+  const double reach = wave_reach(f);
+  const bool covered = low >= -reach && ends->high <= reach;
+  if (covered || !(width < kWidestWave) || !(__builtin_fabs(low) >= 1)) return;
   ends->turned = true;
   ends->from = low;
   ends->angle = wave_angle(low);
@@ -53,7 +60,7 @@ static inline void turn_ends(FunctionEnds* ends) {
 // interval: there are no other values to bound.
 static inline FunctionEnds function_ends(const FunctionView& f, double low, double high) {
   FunctionEnds ends = argument_ends(f, low, high);
-  if (f.wave) turn_ends(&ends);
+  if (f.wave) turn_ends(f, &ends);
   ends.first = find_run(f, ends.low);
   ends.last = find_run(f, ends.high);
   const auto is_pole = [&](int run, double x) {
@@ -314,13 +321,15 @@ static inline FunctionRange bound_by_peaks(const FunctionView& f, const Function
   return {-peak_over(f, ends, search).top, high};
 }
 
-// x^n, n even or negative. A pole at an end is a limit, and one between the ends leaves nothing.
+// x^n, n even or negative. A pole at an end is a limit. One between the ends leaves nothing of odd
+// powers; even ones fall away from it on both sides, so that the lesser end is a lower bound.
 static inline FunctionRange bound_monomial(const FunctionView& f, const FunctionEnds& ends) {
   const FunctionPoint& left = ends.at_low;
   const FunctionPoint& right = ends.at_high;
   const double high = left.high > right.high ? left.high : right.high;
   const double low = left.low < right.low ? left.low : right.low;
-  if (f.exponent < 0 && ends.first != ends.last) return {-__builtin_inf(), __builtin_inf()};
+  if (f.exponent < 0 && ends.first != ends.last)
+    return {f.exponent % 2 == 0 ? low : -__builtin_inf(), __builtin_inf()};
   return {f.exponent > 0 && ends.low <= 0 && ends.high >= 0 ? 0 : low, high};
 }
 
@@ -419,7 +428,9 @@ static inline FunctionLine line_at_end(const FunctionView& f, const FunctionEnds
     if (!is_concave(f.run[run], side) || top_of(at, side) != constant) return none;
     if (!(s * static_cast<float>(outwards) > 0 && s >= -kMaxSlope && s <= kMaxSlope)) return none;
     const PeakSearch search = {static_cast<double>(s), origin.at, side, 0x1p-14, run, x, at};
-    return FunctionLine{s, add_centre_error(peak_over(f, ends, search).top, search.s, origin)};
+    const double top = peak_over(f, ends, search).top;
+    if (!(top <= __DBL_MAX__)) return none;  // a pole between the ends
+    return FunctionLine{s, add_centre_error(top, search.s, origin)};
   };
   const FunctionLine right = tangent(ends.last, ends.high, ends.at_high, 1);
   return right.slope != 0 ? right : tangent(ends.first, ends.low, ends.at_low, -1);

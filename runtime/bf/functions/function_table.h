@@ -64,7 +64,7 @@ struct FunctionView {
   double above_low, above_high;  // and above the last
   // The exact argument lies between these, whatever its bounds say.
   double least = -__builtin_inf(), most = __builtin_inf();
-  bool wave = false;  // f has the period 2 pi, and the cells cover [-50, 50]
+  bool wave = false;  // f has the period 2 pi; the last run is a tail, and so is the first
   // kRound: the value is any integer within `slack` of the rounded quotient, limited to [lowest,
   // highest].
   double lowest = -__builtin_inf(), highest = __builtin_inf();

@@ -3,13 +3,11 @@
 #include "bf/contract/integers.h"
 #include "bf/core/rounding.h"
 
-// Arguments of sines and cosines, less a multiple of 2 pi.
+// Arguments of functions of period 2 pi, less a multiple of it.
 
 namespace bf {
 
-// Tables of waves cover [-50, 50]; wider intervals than kWidestWave, a few periods, are not
-// reduced.
-constexpr double kWaveReach = 50;
+// Wider intervals, a few periods, are not reduced.
 constexpr double kWidestWave = 40;
 constexpr double kAngleError = 0x1p-49;
 

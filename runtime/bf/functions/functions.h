@@ -99,9 +99,9 @@ static inline Relaxation relax_function(const FunctionView& f, double centre, do
 }
 
 // Returns true if f may jump, or have no value, at an end of the interval: then it matters whether
-// the argument reaches it.
+// the argument reaches it. An ulp of a wave's argument may be many periods.
 static inline bool needs_exact_ends(const FunctionView& f) {
-  return f.form != FunctionViewForm::kCells || f.degree <= 1 ||
+  return f.wave || f.form != FunctionViewForm::kCells || f.degree <= 1 ||
          f.run[0].kind == FunctionRunKind::kUnknown;
 }
 

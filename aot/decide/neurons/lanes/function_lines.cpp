@@ -22,8 +22,9 @@ bf::FunctionPeak peak_on(const bf::FunctionView& function, const FunctionInterva
 
 // f near x: an approximation.
 bf::FunctionPoint point_at(const bf::FunctionView& function, double x) {
-  const double place =
-      function.wave && std::fabs(x) > bf::kWaveReach && std::isfinite(x) ? bf::wave_angle(x) : x;
+  const double place = function.wave && std::fabs(x) > bf::wave_reach(function) && std::isfinite(x)
+                           ? bf::wave_angle(x)
+                           : x;
   return bf::function_point(function, bf::find_run(function, place), place);
 }
 

@@ -238,7 +238,7 @@ TEST(FunctionFacts, SteepnessSizeAndWholeNumbersHold) {
       if (facts.integers) {
         EXPECT_EQ(y.get_den(), 1) << points[i];
       }
-      if (facts.wave) {
+      if (facts.wave && std::isfinite(facts.values.high)) {
         EXPECT_LE(abs(y), 1 + miss) << points[i];
       }
       if (facts.lipschitz != nullptr && i > 0) {
