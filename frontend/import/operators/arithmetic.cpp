@@ -110,6 +110,16 @@ void import_div(NodeImport& node) {
   node.emit(is_integer_type(node.output_type()) ? add_trunc(node, quotient) : quotient);
 }
 
+// Limits a remainder of a division by y, if that is one number: intervals do not know that x and
+// y q in x - y q belong together.
+ValueId limit_remainder(NodeImport& node, ValueId remainder, bool of_sign_of_y) {
+  const std::optional<double> y = uniform_value(node.constant_if_any(1));
+  if (!y || *y == 0 || !std::isfinite(*y)) return remainder;
+  const double size = std::abs(*y);
+  return add_clip(node, remainder, of_sign_of_y && *y > 0 ? 0 : -size,
+                  of_sign_of_y && *y < 0 ? 0 : size);
+}
+
 // x - y q, where q = x / y is rounded down (the sign of the result is y's) or, with fmod, towards
 // zero. Real numbers are rounded down from set 28 on.
 void import_mod(NodeImport& node) {
@@ -122,7 +132,8 @@ void import_mod(NodeImport& node) {
   const ValueId whole =
       fmod ? add_trunc(node, quotient) : add_unary(node, quotient, {FunctionKind::kFloor});
   const ValueId multiple = add_binary(node, Binary::Kind::kMul, inputs[1], whole);
-  node.emit(Binary{Binary::Kind::kSub}, {inputs[0], multiple});
+  const ValueId remainder = add_binary(node, Binary::Kind::kSub, inputs[0], multiple);
+  node.emit(limit_remainder(node, remainder, !fmod));
 }
 
 void import_sum(NodeImport& node) {

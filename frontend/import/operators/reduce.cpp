@@ -163,6 +163,7 @@ void import_reduce_log_sum_exp(NodeImport& node) {
   const std::optional<Reduction> reduction = find_reduction(node);
   const ValueId x = node.input(0);
   if (!reduction) return node.emit(x);
+  if (reduction->group == 1) return node.emit(add_maxima(node, x, *reduction));
   if (is_integer_type(node.output_type())) {
     const double most = std::ceil(std::log(static_cast<double>(reduction->group)));
     const ValueId largest = add_maxima(node, x, *reduction);
