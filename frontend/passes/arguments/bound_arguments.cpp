@@ -40,11 +40,13 @@ void limit_argument(Function& f, const Reach& x) {
   if (x.high <= domain.high) f.most = x.high;
 }
 
-// Numbers that are divided by a root of their own mean square, as norms are:
-//   y_k = x_k / sqrt(b + sum_j w_j x_j^2), b >= 0, w_j >= 0, k among the j: |y_k| <= 1 / sqrt(w_k).
+// Numbers that are divided by a norm of numbers that they are among:
+//   y_k = x_k / g, g >= (b + sum_j w_j |x_j|^p)^(1/p), b >= 0, w_j >= 0, k among the j, p = 1 or 2:
+//   |y_k| <= w_k^(-1/p)
 class NormFinder {
  public:
-  explicit NormFinder(const Graph& graph) : graph_(graph), makers_(producers(graph)) {}
+  NormFinder(const Graph& graph, const std::vector<Reach>& reaches)
+      : graph_(graph), reaches_(reaches), makers_(producers(graph)) {}
 
   // The largest |y|, or 0 where the product is no such quotient.
   double most(const Node& product) const {
@@ -63,41 +65,65 @@ class NormFinder {
   static bool is_power(const Function& f, double exponent) {
     return f.kind == FunctionKind::kPower && f.a == exponent;
   }
-  // x^(-1/2), in one function or two; outward from x.
-  static bool is_inverse_root(const std::vector<Function>& outward) {
-    if (outward.size() == 1) return is_power(outward[0], -0.5);
-    if (outward.size() != 2) return false;
-    const Function &root = outward[0], &inverse = outward[1];
-    return (root.kind == FunctionKind::kSqrt || is_power(root, 0.5)) &&
-           (inverse.kind == FunctionKind::kReciprocal || is_power(inverse, -1));
+  static bool is_inverse(const Function& f) {
+    return f.kind == FunctionKind::kReciprocal || is_power(f, -1);
+  }
+  // max(x, a), which a divisor is enlarged by.
+  static bool is_lower_limit(const Function& f) {
+    return f.kind == FunctionKind::kClip && f.b == kUnbounded;
+  }
+  // The p with which functions, outward from the sum, are the inverse of a norm; 0 for none.
+  static int exponent_of(const std::vector<Function>& outward) {
+    if (outward.size() == 1) return is_inverse(outward[0]) ? 1 : is_power(outward[0], -0.5) ? 2 : 0;
+    if (outward.size() != 2 || !is_inverse(outward[1])) return 0;
+    return outward[0].kind == FunctionKind::kSqrt || is_power(outward[0], 0.5) ? 2 : 0;
   }
 
-  double most(ValueId x, ValueId inverse) const {
-    std::vector<std::int64_t> row(
-        static_cast<std::size_t>(element_count(graph_.value(inverse).shape)));
-    for (std::size_t k = 0; k < row.size(); ++k) row[k] = static_cast<std::int64_t>(k);
+  // Returns true if `terms` are the |x_j|^p.
+  bool are_terms(ValueId terms, ValueId x, int p) const {
+    if (p == 1 && terms == x) return reaches_[index_of(x)].low >= 0;
+    const Node* const node = maker(terms);
+    const auto* const unary = node == nullptr ? nullptr : std::get_if<Unary>(&node->op);
+    if (unary == nullptr || node->inputs[0] != x) return false;
+    return p == 1 ? unary->function.kind == FunctionKind::kAbs : is_power(unary->function, 2);
+  }
+
+  // The sum that an inverse norm is made of, its functions but limits below the inverse, and the
+  // sum's row for each of its elements.
+  struct Inverse {
+    const Node* sum;
     std::vector<Function> functions;
-    const Node* node = maker(inverse);
+    std::vector<std::int64_t> row;
+  };
+  Inverse inverse_at(ValueId id) const {
+    Inverse made{nullptr, {}, {}};
+    for (std::int64_t k = 0; k < element_count(graph_.value(id).shape); ++k) made.row.push_back(k);
+    const Node* node = maker(id);
     for (; node != nullptr; node = maker(node->inputs[0])) {
       if (const auto* const map = std::get_if<IndexMap>(&node->op)) {
-        for (std::int64_t& i : row) i = map->source[static_cast<std::size_t>(i)];
+        for (std::int64_t& i : made.row) i = map->source[static_cast<std::size_t>(i)];
       } else if (const auto* const unary = std::get_if<Unary>(&node->op)) {
-        functions.insert(functions.begin(), unary->function);
-      } else {
+        if (made.functions.empty() || !is_lower_limit(unary->function))
+          made.functions.insert(made.functions.begin(), unary->function);
+      } else if (made.functions.empty() || !std::holds_alternative<Relu>(node->op)) {
         break;
       }
     }
-    const auto* const squares = node == nullptr ? nullptr : std::get_if<SparseAffine>(&node->op);
-    if (squares == nullptr || !is_inverse_root(functions)) return 0;
-    const Node* const square = maker(node->inputs[0]);
-    const auto* const power = square == nullptr ? nullptr : std::get_if<Unary>(&square->op);
-    if (power == nullptr || !is_power(power->function, 2) || square->inputs[0] != x ||
-        !are_not_negative(squares->value) || !are_not_negative(squares->bias))
+    made.sum = node;
+    return made;
+  }
+
+  double most(ValueId x, ValueId inverse) const {
+    const Inverse of = inverse_at(inverse);
+    const auto* const sums = of.sum == nullptr ? nullptr : std::get_if<SparseAffine>(&of.sum->op);
+    const int p = exponent_of(of.functions);
+    if (sums == nullptr || p == 0 || !are_terms(of.sum->inputs[0], x, p) ||
+        !are_not_negative(sums->value) || !are_not_negative(sums->bias))
       return 0;
     double least = kUnbounded;
-    for (std::size_t k = 0; k < row.size(); ++k)
-      least = std::min(least, weight_of(*squares, row[k], static_cast<std::int64_t>(k)));
-    const double most = 1 / std::sqrt(least) * (1 + 0x1p-50);
+    for (std::size_t k = 0; k < of.row.size(); ++k)
+      least = std::min(least, weight_of(*sums, of.row[k], static_cast<std::int64_t>(k)));
+    const double most = 1 / (p == 1 ? least : std::sqrt(least)) * (1 + 0x1p-50);
     return least > 0 && std::isfinite(most) ? most : 0;
   }
 
@@ -118,6 +144,7 @@ class NormFinder {
   }
 
   const Graph& graph_;
+  const std::vector<Reach>& reaches_;
   std::vector<int> makers_;
 };
 
@@ -131,7 +158,7 @@ void bound_arguments(Graph& graph) {
   for (Node& node : graph.nodes)
     if (auto* unary = std::get_if<Unary>(&node.op))
       limit_argument(unary->function, reaches[index_of(node.inputs[0])]);
-  const NormFinder norms(graph);
+  const NormFinder norms(graph, reaches);
   for (Node& node : graph.nodes)
     if (auto* const product = std::get_if<Binary>(&node.op);
         product != nullptr && product->kind == Binary::Kind::kMul)

@@ -114,10 +114,13 @@ TEST(BoundArguments, RoundsOutward) {
   EXPECT_GT(f.least, 0.3 - 1e-15);
 }
 
-// x / sqrt(b + w sum x^2) in two groups of two, with the functions that make the inverse root.
-Graph norm_of(const std::vector<Function>& functions, double weight, double bias, bool other) {
+constexpr Function kSquare = {FunctionKind::kPower, 2};
+
+// x / g(b + w sum of terms of x) in two groups of two; `functions` are 1 / g.
+Graph norm_of(const std::vector<Function>& functions, double weight, double bias, bool other,
+              const Function& term = kSquare) {
   Builder b({4});
-  const ValueId square = b.add(Unary{{FunctionKind::kPower, 2}}, {b.x()}, {4});
+  const ValueId square = b.add(Unary{term}, {b.x()}, {4});
   SparseAffine sums;
   sums.row_start = {0, 2, 4};
   sums.column = {0, 1, 2, 3};
@@ -157,6 +160,45 @@ TEST(BoundArguments, NothingElseIsANorm) {
   for (Node& node : graph.nodes)
     if (auto* const map = std::get_if<IndexMap>(&node.op)) map->source = {0, 0, 0, 1};
   EXPECT_EQ(most_of(graph), 0);
+}
+
+TEST(BoundArguments, SharesAreAtMostTheInverseOfTheirWeight) {
+  const Function inverse = {FunctionKind::kReciprocal}, size = {FunctionKind::kAbs};
+  EXPECT_NEAR(most_of(norm_of({inverse}, 0.5, 0, false, size)), 2, 1e-12);
+  EXPECT_GE(most_of(norm_of({inverse}, 0.5, 0, false, size)), 2);
+  EXPECT_NEAR(most_of(norm_of({{FunctionKind::kPower, -1}}, 1, 1e-5, false, size)), 1, 1e-12);
+  EXPECT_EQ(most_of(norm_of({inverse}, 0.5, 0, true, size)), 0);
+  EXPECT_EQ(most_of(norm_of({inverse}, 0.5, -1, false, size)), 0);
+  EXPECT_EQ(most_of(norm_of({inverse}, 0.5, 0, false)), 0);  // squares over x
+  EXPECT_EQ(most_of(norm_of({{FunctionKind::kPower, -0.5}}, 1, 0, false, size)), 0);
+}
+
+// Terms that are never negative are their own magnitudes.
+TEST(BoundArguments, SharesOfTermsOfOneSign) {
+  const auto share_of = [](const Op& term) {
+    Builder b({2});
+    const ValueId s = b.add(term, {b.x()}, {2});
+    const ValueId t =
+        b.add(SparseAffine{{0, 2}, {0, 1}, constant({2}, {1, 1}), constant({1}, {0})}, {s}, {1});
+    const ValueId r = b.add(Unary{{FunctionKind::kReciprocal}}, {t}, {1});
+    return b.outputs({b.add(Binary{Binary::Kind::kMul}, {s, b.map(r, {0, 0})}, {2})});
+  };
+  for (const Op& term : {Op{Relu{}}, Op{Unary{{FunctionKind::kSigmoid}}}, Op{Unary{kSquare}},
+                         Op{Unary{{FunctionKind::kExp}}}})
+    EXPECT_NEAR(most_of(share_of(term)), 1, 1e-12);
+  EXPECT_EQ(most_of(share_of(Unary{{FunctionKind::kTanh}})), 0);
+}
+
+// A larger divisor makes a smaller share. Behind the inverse a limit may enlarge it.
+TEST(BoundArguments, DivisorsMayHaveALowerLimit) {
+  const Function limit = {FunctionKind::kClip, 1e-12, kInf}, root = {FunctionKind::kSqrt};
+  const Function inverse = {FunctionKind::kReciprocal}, size = {FunctionKind::kAbs};
+  EXPECT_NEAR(most_of(norm_of({root, limit, inverse}, 1, 0, false)), 1, 1e-12);
+  EXPECT_NEAR(most_of(norm_of({limit, root, inverse}, 1, 0, false)), 1, 1e-12);
+  EXPECT_NEAR(most_of(norm_of({limit, inverse}, 1, 0, false, size)), 1, 1e-12);
+  EXPECT_EQ(most_of(norm_of({root, inverse, limit}, 1, 0, false)), 0);
+  EXPECT_EQ(most_of(norm_of({inverse, limit}, 1, 0, false, size)), 0);
+  EXPECT_EQ(most_of(norm_of({{FunctionKind::kClip, 0, 5}, inverse}, 1, 0, false, size)), 0);
 }
 
 }  // namespace
