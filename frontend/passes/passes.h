@@ -195,6 +195,22 @@ void collapse_univariate(Graph& graph);
 // Rounding: none. The real function is the same.
 void log_sum_exp(Graph& graph);
 
+// Powers over the sum of their group's powers, which is Softmax written out, become the powers of a
+// log-softmax. What is added alike to a group's exponents, as their maximum, changes nothing.
+//   e = exp x;  s = sparse_affine e {e_0 + e_1};  r = reciprocal s;  m = index_map r [0 0]
+//   y = mul e, m   ->   t = log_softmax x {{0, 1}};  z = index_map t [0 1];  y = exp z
+// Rounding: none. The real function is the same.
+void softmax_of_powers(Graph& graph);
+
+// Sums of products of linear functions of one tensor of few elements, as x'Mx, become sums of
+// squares along the principal axes of M, where these are no more and their bounds better: products
+// of which some are added and some taken away do not know of each other. Sums of squares of one
+// sign stay.
+//   a = affine x [3 x 2];  p = power(2) a;  y = sparse_affine p {2 p_0 - p_1 + p_2}
+//     ->   z = affine x [2 x 2];  u = power(2) z;  y = sparse_affine u {d_0 u_0 + d_1 u_1, c}
+// Rounding: the numbers, which are exact rationals, to double.
+void quadratic_forms(Graph& graph);
+
 // Nodes of equal operators and operands become one, so that what a network holds twice is bounded
 // once. Not those with constants that are not exact, which may stand for different numbers.
 //   t = relu x;  u = relu x;  y = add t, u   ->   t = relu x;  y = scale t {2, 0}

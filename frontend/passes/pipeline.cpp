@@ -49,9 +49,18 @@ void softmax_as_asked(Graph& graph, const PassOptions& options) {
 }
 
 // A verifier's own evaluation rounds each result, and the searches that split neurons know no
-// log-softmax.
+// log-softmax: it holds for the next two.
 void logarithms_of_sums(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation && !options.max_as_relu) log_sum_exp(graph);
+}
+
+void softmax_written_out(Graph& graph, const PassOptions& options) {
+  if (!options.own_evaluation && !options.max_as_relu) softmax_of_powers(graph);
+}
+
+// A verifier's own evaluation rounds each result.
+void squares_of_forms(Graph& graph, const PassOptions& options) {
+  if (!options.own_evaluation) quadratic_forms(graph);
 }
 
 // A verifier's own evaluation rounds each result.
@@ -170,6 +179,16 @@ constexpr Pass kPasses[] = {
     {"remove-duplicates",
      "compute equal results once",
      without_options<remove_duplicates>,
+     {.of = PassTraits::Of::kReal}},
+    // It needs equal powers to be one node, and runs before compare-arguments, which knows softmax.
+    {"softmax-of-powers",
+     "write powers over their sum by log-softmax",
+     softmax_written_out,
+     {.of = PassTraits::Of::kReal}},
+    // It runs while constants are exact.
+    {"quadratic-forms",
+     "write quadratic forms of few variables as sums of few squares",
+     squares_of_forms,
      {.of = PassTraits::Of::kReal}},
     // Both run before scales and maps leave their places.
     {"compare-arguments",
