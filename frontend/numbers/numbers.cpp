@@ -192,6 +192,13 @@ Rounded round_to_double(const mpq_class& number) {
   return {value, distance == 0 ? 0 : std::nextafter(distance.get_d(), kInfinity)};
 }
 
+double nearest_double(const mpq_class& number) {
+  const Number between = enclose(number, {});
+  if (!std::isfinite(between.below) || !std::isfinite(between.above)) return std::nan("");
+  const bool up = number - mpq_class(between.below) > mpq_class(between.above) - number;
+  return up ? between.above : between.below;
+}
+
 std::strong_ordering compare(const Number& a, const Number& b) {
   if (a.below != b.below)
     return a.below < b.below ? std::strong_ordering::less : std::strong_ordering::greater;

@@ -47,6 +47,9 @@ struct Rounded {
 };
 Rounded round_to_double(const mpq_class& number);
 
+// The double next to the number; NaN beyond the range of doubles.
+double nearest_double(const mpq_class& number);
+
 // Compares the exact real numbers.
 std::strong_ordering compare(const Number& a, const Number& b);
 

@@ -27,6 +27,21 @@ Box chosen(const Box& box, const std::vector<std::int64_t>& at) {
   return {chosen(box.lower, at), chosen(box.upper, at)};
 }
 
+// The place among the free inputs, if it is one.
+std::optional<std::int64_t> place_of(std::int64_t input, const std::vector<std::int64_t>& free) {
+  const auto at = std::ranges::lower_bound(free, input);
+  return at != free.end() && *at == input ? std::optional(at - free.begin()) : std::nullopt;
+}
+
+std::vector<ExactEnd> chosen(const std::vector<ExactEnd>& ends,
+                             const std::vector<std::int64_t>& free) {
+  std::vector<ExactEnd> made;
+  for (const ExactEnd& end : ends)
+    if (const auto place = place_of(end.input, free))
+      made.push_back({*place, end.value, end.closed});
+  return made;
+}
+
 }  // namespace
 
 bool FixedInputs::is_fixed(std::int64_t input) const {
@@ -63,11 +78,11 @@ Property with_free_inputs(const Property& property, const FixedInputs& fixed) {
     one.box = chosen(one.box, fixed.free);
     one.inner = chosen(one.inner, fixed.free);
     LinearForm between;
-    for (const auto& [input, x] : one.between) {
-      const auto at = std::ranges::lower_bound(fixed.free, input);
-      if (at != fixed.free.end() && *at == input) between.emplace_back(at - fixed.free.begin(), x);
-    }
+    for (const auto& [input, x] : one.between)
+      if (const auto place = place_of(input, fixed.free)) between.emplace_back(*place, x);
     one.between = std::move(between);
+    one.lower_ends = chosen(one.lower_ends, fixed.free);
+    one.upper_ends = chosen(one.upper_ends, fixed.free);
   }
   return made;
 }

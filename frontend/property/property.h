@@ -97,6 +97,18 @@ struct Condition {
 
 using Clause = std::vector<Condition>;  // all of them; an empty one always holds
 
+// An end of an exact box that is no double.
+struct ExactEnd {
+  std::int64_t input = 0;
+  mpq_class value;
+  bool closed = true;  // it belongs to the box
+
+  bool operator==(const ExactEnd&) const = default;
+};
+
+// Cases of more inputs do not keep their exact ends.
+inline constexpr std::size_t kMostExactEnds = 64;
+
 // A box of inputs and the clauses of which none may hold in it.
 //
 // The exact box may have ends that are no doubles, or that are strict. `box` encloses its closure;
@@ -107,7 +119,8 @@ struct PropertyCase {
   Box box;
   Box inner;
   LinearForm between;
-  std::vector<Clause> clauses;  // distinct; at least one
+  std::vector<Clause> clauses;                             // distinct; at least one
+  std::vector<ExactEnd> lower_ends = {}, upper_ends = {};  // by ascending inputs
 
   bool operator==(const PropertyCase&) const = default;
 };

@@ -58,6 +58,23 @@ class Ties(Case):
             with self.subTest(condition=condition):
                 self.decide(nodes, condition, (0.5, 0.5), code, half)
 
+    def test_ends_that_are_no_floats(self):
+        """0.1 is no double: the box ends between two of them, and the network meets the limit there."""
+        relu = [node("Relu", ["x"], "y")]
+        bend = [node("MatMul", ["x", "w"], "a"), node("Relu", ["a"], "r"), node("MatMul", ["r", "v"], "y")]
+        constants = [tensor("w", (1, 2), (1, -1)), tensor("v", (2, 1), (1, 1))]
+        for nodes, given in ((relu, ()), ([node("Identity", ["x"], "y")], ()), (bend, constants)):
+            for box in ((-0.1, 0.1), (0.1, 0.1), (0, 0.1)):
+                for condition, code in (("(> Y_0 0.1)", 0), ("(>= Y_0 0.1)", 3), ("(= Y_0 0.1)", 3)):
+                    with self.subTest(nodes=nodes, box=box, condition=condition):
+                        found = self.decide(nodes, condition, box, code, given, more=("--timeout", "10"))
+                        if code == 3:
+                            self.assertIn(found["counterexample"]["x"], (["0.1"], ["-0.1"]))
+        # An end that does not belong to the box is no counterexample.
+        network = write_model(self.work / "tie.onnx", model("tie", relu, (), [1, 1], [1, 1]))
+        question = self.write("open.vnnlib", BOX.format(0, 1) + "(assert (< X_0 0.1))(assert (>= Y_0 0.1))")
+        self.assertEqual(self.run_json("verify", network, question, "--timeout", "1", code=5)["verdict"], "timeout")
+
     def test_pieces_of_step_functions(self):
         """x - floor(x) reaches 0 and never 1; ceil(x) - x the same; |x - sign(x)| is below 2."""
         def less(first, function, second):

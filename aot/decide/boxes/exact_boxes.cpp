@@ -491,6 +491,23 @@ bool exclude_by_regions(const Plan& plan, const Property& property,
   return others.empty() || RegionSearch(plan, property, others, nullptr, lower, upper).exclude();
 }
 
+// Takes away what floats add to the ends of the case's box.
+void cut_to_exact_box(const PropertyCase& one, std::vector<mpq_class>& lower,
+                      std::vector<mpq_class>& upper) {
+  const auto rise = [&](std::size_t i, const mpq_class& end) {
+    lower[i] = std::max(lower[i], end);
+  };
+  const auto fall = [&](std::size_t i, const mpq_class& end) {
+    upper[i] = std::min(upper[i], end);
+  };
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    rise(i, one.box.lower[i]);
+    fall(i, one.box.upper[i]);
+  }
+  for (const ExactEnd& end : one.lower_ends) rise(static_cast<std::size_t>(end.input), end.value);
+  for (const ExactEnd& end : one.upper_ends) fall(static_cast<std::size_t>(end.input), end.value);
+}
+
 }  // namespace
 
 std::optional<ExactBoxes> ExactBoxes::make(const Property& property, const Plan& plan) {
@@ -506,9 +523,12 @@ std::optional<ExactBoxes> ExactBoxes::make(const Property& property, const Plan&
 
 bool ExactBoxes::exclude(std::size_t property_case, std::span<const float> lower,
                          std::span<const float> upper) const {
-  const std::vector<mpq_class> low(lower.begin(), lower.end());
-  const std::vector<mpq_class> high(upper.begin(), upper.end());
-  const std::vector<Clause>& clauses = property_->cases.at(property_case).clauses;
+  const PropertyCase& one = property_->cases.at(property_case);
+  std::vector<mpq_class> low(lower.begin(), lower.end()), high(upper.begin(), upper.end());
+  cut_to_exact_box(one, low, high);
+  for (std::size_t i = 0; i < low.size(); ++i)
+    if (low[i] > high[i]) return true;  // floats beyond an end of the case's box
+  const std::vector<Clause>& clauses = one.clauses;
   return exclude_by_bounds(clauses, low, high) ||
          (regions_ && exclude_by_regions(*plan_, *property_, clauses, low, high));
 }

@@ -4,6 +4,25 @@
 #include <cstddef>
 
 namespace bf_aot::decide {
+namespace {
+
+bool is_beyond(const ExactEnd& end, const mpq_class& x, int sign) {
+  const mpq_class over = sign * (x - end.value);
+  return end.closed ? over > 0 : over >= 0;
+}
+
+// Returns true if x is beyond the end of input i, which is next to `inner` inside; sign: 1 for
+// upper ends, -1 for lower ones.
+bool is_beyond(const std::vector<ExactEnd>& ends, std::size_t i, const mpq_class& x, double inner,
+               int sign) {
+  if (sign * (x - mpq_class(inner)) <= 0) return false;
+  const auto at =
+      std::ranges::lower_bound(ends, static_cast<std::int64_t>(i), {}, &ExactEnd::input);
+  const bool exact = at != ends.end() && at->input == static_cast<std::int64_t>(i);
+  return !exact || is_beyond(*at, x, sign);
+}
+
+}  // namespace
 
 std::vector<mpq_class> nearest_inside(const Box& inner, const LinearForm& between,
                                       const std::vector<double>& point) {
@@ -16,6 +35,46 @@ std::vector<mpq_class> nearest_inside(const Box& inner, const LinearForm& betwee
       x[i] = std::clamp(point[i], inner.lower[i], inner.upper[i]);
   }
   return x;
+}
+
+std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector<double>& point) {
+  std::vector<mpq_class> x = nearest_inside(one.inner, one.between, point);
+  const auto reach = [&](const std::vector<ExactEnd>& ends, int sign) {
+    for (const ExactEnd& end : ends) {
+      const auto i = static_cast<std::size_t>(end.input);
+      const bool holds_doubles = one.inner.lower[i] <= one.inner.upper[i];
+      if (end.closed && holds_doubles && sign * (mpq_class(point[i]) - end.value) >= 0)
+        x[i] = end.value;
+    }
+  };
+  reach(one.lower_ends, -1);
+  reach(one.upper_ends, 1);
+  return x;
+}
+
+bool is_point(const PropertyCase& one) {
+  if (one.lower_ends != one.upper_ends) return false;
+  auto end = one.lower_ends.begin();
+  for (std::size_t i = 0; i < one.box.lower.size(); ++i) {
+    if (end != one.lower_ends.end() && static_cast<std::size_t>(end->input) == i)
+      ++end;
+    else if (one.inner.lower[i] != one.inner.upper[i] || one.box.lower[i] != one.box.upper[i])
+      return false;
+  }
+  return true;
+}
+
+bool lies_in_box(const PropertyCase& one, const std::vector<mpq_class>& x) {
+  auto between = one.between.begin();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (between != one.between.end() && static_cast<std::size_t>(between->first) == i) {
+      if (x[i] != (between++)->second) return false;
+    } else if (is_beyond(one.lower_ends, i, x[i], one.inner.lower[i], -1) ||
+               is_beyond(one.upper_ends, i, x[i], one.inner.upper[i], 1)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace bf_aot::decide

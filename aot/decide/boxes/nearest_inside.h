@@ -12,4 +12,13 @@ namespace bf_aot::decide {
 std::vector<mpq_class> nearest_inside(const Box& inner, const LinearForm& between,
                                       const std::vector<double>& point);
 
+// The same, with the case's own ends where the point is at one of them or beyond.
+std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector<double>& point);
+
+// Returns true if the case's exact box is one point, which nearest_inside() makes of any other.
+bool is_point(const PropertyCase& one);
+
+// Returns true if the case's exact box holds x.
+bool lies_in_box(const PropertyCase& one, const std::vector<mpq_class>& x);
+
 }  // namespace bf_aot::decide

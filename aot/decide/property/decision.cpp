@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "aot/decide/boxes/nearest_inside.h"
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/decide.h"
 #include "aot/decide/tree/shared_stop.h"
@@ -206,9 +207,7 @@ class Decision {
     if (made_.plan->config.semantics != Semantics::kReal) return;
     for (std::size_t i = 0; i < whole_.cases.size() && !calls_.stop(); ++i) {
       const PropertyCase& one = whole_.cases[i];
-      const bool is_point =
-          one.between.empty() && one.box == one.inner && one.box.lower == one.box.upper;
-      if (!is_point || cases_.is_verified(i)) continue;
+      if (!is_point(one) || cases_.is_verified(i)) continue;
       outcome_.witness = check_.prove(i, one.box.lower);
       if (outcome_.witness) return;
       if (check_.refutes(i, one.box.lower)) cases_.mark_verified(i);

@@ -46,18 +46,6 @@ double short_inside(double x, int bits, double lower, double upper) {
   return x;
 }
 
-bool lies_in_box(const PropertyCase& one, const std::vector<mpq_class>& x) {
-  auto between = one.between.begin();
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (between != one.between.end() && static_cast<std::size_t>(between->first) == i) {
-      if (x[i] != (between++)->second) return false;
-    } else if (x[i] < mpq_class(one.inner.lower[i]) || x[i] > mpq_class(one.inner.upper[i])) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // The limit for the outputs' part of a condition: its limit minus its inputs' part at x.
 mpq_class remaining_limit(const Condition& condition, const PropertyRow& row,
                           const std::vector<mpq_class>& x) {
@@ -160,7 +148,7 @@ std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
                                                  const std::vector<double>& point,
                                                  bool rationally) const {
   const PropertyCase& one = property_.cases[index];
-  const std::vector<mpq_class> x = nearest_inside(one.inner, one.between, point);
+  const std::vector<mpq_class> x = nearest_inside(one, point);
   std::optional<Witness> witness = prove_near(index, x, rationally);
   // Where conditions on inputs miss the point by little, a point next to it may satisfy them.
   constexpr int kMostMoved = 8;
@@ -200,8 +188,14 @@ std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq
   const std::vector<Bounded> outputs = judged_.outputs(input);
   const std::vector<Bounded> y = derived_values(property_.derived, input, outputs);
 
-  const auto found = [&](std::size_t clause) {
+  // exact: the outputs judged, where they are known exactly.
+  const auto found = [&](std::size_t clause, const std::vector<mpq_class>* exact) {
     witness.clause = clause;
+    if (exact != nullptr && &judged_ == &network_) {
+      for (std::size_t k = 0; k < outputs.size(); ++k)
+        witness.y.push_back(vnnlib::nearest_double((*exact)[k]));
+      return std::move(witness);
+    }
     // NaN says that the value is outside of the range of doubles.
     for (const Bounded& value : &judged_ == &network_ ? outputs : network_.outputs(input))
       witness.y.push_back(std::isfinite(value.error) ? value.value : std::nan(""));
@@ -213,7 +207,7 @@ std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq
     Proof proof = Proof::kYes;
     for (const Condition& condition : one.clauses[j])
       proof = std::min(proof, judge(condition, property_, witness.x, y));
-    if (proof == Proof::kYes) return found(j);
+    if (proof == Proof::kYes) return found(j, nullptr);
     if (proof == Proof::kOpen) open.push_back(j);
   }
   if (open.empty() || !rationally) return std::nullopt;
@@ -227,7 +221,7 @@ std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq
         }))
       continue;
     witness.rational = !judged_.float32();
-    return found(j);
+    return found(j, witness.rational ? &*exact : nullptr);
   }
   return std::nullopt;
 }
@@ -244,7 +238,7 @@ std::optional<std::vector<mpq_class>> WitnessCheck::unrounded_outputs(
 bool WitnessCheck::refutes(std::size_t index, const std::vector<double>& point) const {
   BF_CHECK(own_ == nullptr);
   const PropertyCase& one = property_.cases[index];
-  const std::vector<mpq_class> x(point.begin(), point.end());
+  const std::vector<mpq_class> x = nearest_inside(one, point);
   const std::vector<Bounded> input = all_enclosed(x);
   const std::vector<Bounded> y = derived_values(property_.derived, input, judged_.outputs(input));
   const auto is_open = [&](const Clause& clause) {

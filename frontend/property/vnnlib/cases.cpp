@@ -116,12 +116,24 @@ bool CaseBuilder::is_empty(std::size_t input) const {
   return order > 0 || (order == 0 && (lower.strict || upper.strict));
 }
 
+// Replaces the exact end of the input.
+void CaseBuilder::keep_end(std::size_t input, const End& end, std::vector<ExactEnd>& ends) const {
+  if (intervals_.size() > kMostExactEnds) return;
+  const auto number = static_cast<std::int64_t>(input);
+  std::erase_if(ends, [&](const ExactEnd& known) { return known.input == number; });
+  if (end.value.is_double()) return;
+  const auto at = std::ranges::lower_bound(ends, number, {}, &ExactEnd::input);
+  ends.insert(at, {number, exact(end.value), !end.strict});
+}
+
 void CaseBuilder::write_interval(std::size_t input, PropertyCase& to) const {
   const auto& [lower, upper] = intervals_[input];
   to.box.lower[input] = lower.value.below;
   to.box.upper[input] = upper.value.above;
   to.inner.lower[input] = first_inside(lower.value, lower.strict);
   to.inner.upper[input] = last_inside(upper.value, upper.strict);
+  keep_end(input, lower, to.lower_ends);
+  keep_end(input, upper, to.upper_ends);
   for (const double end : {to.box.lower[input], to.box.upper[input]})
     if (std::fabs(end) > static_cast<double>(FLT_MAX))
       fail("BF3411", file_name_,
@@ -188,7 +200,8 @@ PropertyCase& CaseBuilder::find_case(PropertyCase made) {
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto i = first; i != last; ++i) {
     const PropertyCase& known = cases_[i->second];
-    if (known.box == made.box && known.inner == made.inner && known.between == made.between)
+    if (known.box == made.box && known.inner == made.inner && known.between == made.between &&
+        known.lower_ends == made.lower_ends && known.upper_ends == made.upper_ends)
       return cases_[i->second];
   }
   if ((cases_.size() + 1) * intervals_.size() > limits_.box_numbers)

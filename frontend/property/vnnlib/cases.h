@@ -38,6 +38,7 @@ class CaseBuilder {
 
   static void tighten(End& end, const InputBound& bound);
   bool is_empty(std::size_t input) const;
+  void keep_end(std::size_t input, const End& end, std::vector<ExactEnd>& ends) const;
   void write_interval(std::size_t input, PropertyCase& to) const;
   void check_bounded() const;
   PropertyCase& find_case(PropertyCase made);
