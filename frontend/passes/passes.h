@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +29,7 @@
 namespace bf_aot {
 
 struct Graph;
+struct LogSoftmax;
 struct ModelInfo;
 struct Node;
 
@@ -198,9 +201,11 @@ void log_sum_exp(Graph& graph);
 // Powers over the sum of their group's powers, which is Softmax written out, become the powers of a
 // log-softmax. What is added alike to a group's exponents, as their maximum, changes nothing.
 //   e = exp x;  s = sparse_affine e {e_0 + e_1};  r = reciprocal s;  m = index_map r [0 0]
-//   y = mul e, m   ->   t = log_softmax x {{0, 1}};  z = index_map t [0 1];  y = exp z
+//   y = mul e, m   ->   t = log_softmax x {{0, 1}};  p = exp t;  y = index_map p [0 1]
+// Softmax of more differences of a group's elements than `most_differences` stays as it is.
 // Rounding: none. The real function is the same.
-void softmax_of_powers(Graph& graph);
+void softmax_of_powers(Graph& graph,
+                       std::int64_t most_differences = std::numeric_limits<std::int64_t>::max());
 
 // Sums of products of linear functions of one tensor of few elements, as x'Mx, become sums of
 // squares along the principal axes of M, where these are no more and their bounds better: products
@@ -287,6 +292,10 @@ void max_as_relu(Graph& graph);
 //          k = scale r {1, 0 +- error};  y = clip k {0, 1}
 // Rounding: none but that error. Fails with BF2111 where there are more than 2^22 pairs.
 void softmax_as_pairs(Graph& graph);
+
+// The differences that softmax_as_pairs() makes of a LogSoftmax, and how many it may.
+std::int64_t differences_of(const LogSoftmax& op);
+inline constexpr std::int64_t kMostDifferences = std::int64_t{1} << 22;
 
 // Functions of restricted domain get what their argument's exact values never leave
 // (Function::least, most), where that lies within the domain: found by interval arithmetic from

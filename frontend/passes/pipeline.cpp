@@ -49,13 +49,17 @@ void softmax_as_asked(Graph& graph, const PassOptions& options) {
 }
 
 // A verifier's own evaluation rounds each result, and the searches that split neurons know no
-// log-softmax: it holds for the next two.
+// log-softmax.
 void logarithms_of_sums(Graph& graph, const PassOptions& options) {
   if (!options.own_evaluation && !options.max_as_relu) log_sum_exp(graph);
 }
 
+// The searches that split neurons get the pairs of its elements, if these are not too many.
 void softmax_written_out(Graph& graph, const PassOptions& options) {
-  if (!options.own_evaluation && !options.max_as_relu) softmax_of_powers(graph);
+  if (options.own_evaluation) return;
+  if (!options.max_as_relu) return softmax_of_powers(graph);
+  softmax_of_powers(graph, kMostDifferences);
+  softmax_as_pairs(graph);
 }
 
 // A verifier's own evaluation rounds each result.

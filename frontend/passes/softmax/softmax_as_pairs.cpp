@@ -16,9 +16,6 @@
 namespace bf_aot {
 namespace {
 
-// Every pair of elements of a group needs a difference of its own.
-constexpr std::int64_t kMostDifferences = std::int64_t{1} << 22;
-
 // Exponents of Softmax are capped, and the result's error pays for that: bounds stay finite, and
 // evaluation in exact arithmetic does not leave the range of exponents, as a masked element's are
 // some 1e4. Sums of all powers are floats, and so are their inverses.
@@ -46,15 +43,6 @@ std::int64_t most_members(const LogSoftmax& op) {
   for (std::size_t i = 0; i + 1 < op.row_start.size(); ++i)
     most = std::max(most, op.row_start[i + 1] - op.row_start[i]);
   return most;
-}
-
-std::int64_t differences_of(const LogSoftmax& op) {
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i + 1 < op.row_start.size(); ++i) {
-    const std::int64_t members = op.row_start[i + 1] - op.row_start[i];
-    count += members * (members - 1);
-  }
-  return count;
 }
 
 // The nodes that take the place of one LogSoftmax, or of it and its powers.
@@ -164,6 +152,15 @@ void check_pairs(const Node& node) {
 }
 
 }  // namespace
+
+std::int64_t differences_of(const LogSoftmax& op) {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i + 1 < op.row_start.size(); ++i) {
+    const std::int64_t members = op.row_start[i + 1] - op.row_start[i];
+    count += members * (members - 1);
+  }
+  return count;
+}
 
 void softmax_as_pairs(Graph& graph) {
   const Links links(graph);

@@ -162,24 +162,25 @@ IndexMap own_places(const Quotient& of) {
 
 std::vector<Node> powers_of(Graph& graph, const Node& node, Quotient of) {
   const std::string name = graph.value(node.output).name;
-  const ValueId logarithms =
-      graph.add_value(name + "/log_softmax", {static_cast<std::int64_t>(of.rows.source.size())});
-  const ValueId own = graph.add_value(name + "/own", graph.value(node.output).shape);
+  const auto terms = static_cast<std::int64_t>(of.rows.source.size());
+  const ValueId logarithms = graph.add_value(name + "/log_softmax", {terms});
+  const ValueId powers = graph.add_value(name + "/powers", {terms});
   IndexMap places = own_places(of);
   return {{std::move(of.rows), {of.x}, logarithms, node.origin},
-          {std::move(places), {logarithms}, own, node.origin},
-          {Unary{{FunctionKind::kExp}}, {own}, node.output, node.origin}};
+          {Unary{{FunctionKind::kExp}}, {logarithms}, powers, node.origin},
+          {std::move(places), {powers}, node.output, node.origin}};
 }
 
 }  // namespace
 
-void softmax_of_powers(Graph& graph) {
+void softmax_of_powers(Graph& graph, std::int64_t most_differences) {
   std::vector<std::optional<Quotient>> found;
   const QuotientFinder finder(graph);
   for (const Node& node : graph.nodes) found.push_back(finder.find(node));
   std::vector<std::vector<Node>> replacements(graph.nodes.size());
   for (std::size_t i = 0; i < found.size(); ++i)
-    if (found[i]) replacements[i] = powers_of(graph, graph.nodes[i], std::move(*found[i]));
+    if (found[i] && differences_of(found[i]->rows) <= most_differences)
+      replacements[i] = powers_of(graph, graph.nodes[i], std::move(*found[i]));
   replace_nodes(graph, std::move(replacements));
   remove_dead_nodes(graph);
 }

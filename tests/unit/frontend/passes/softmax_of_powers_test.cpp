@@ -54,6 +54,15 @@ TEST(SoftmaxOfPowers, IsTheSameFunctionWithoutTheLargest) {
   EXPECT_NEAR(after[0][1], 1 / (1 + std::exp(5)), 1e-12);
 }
 
+TEST(SoftmaxOfPowers, OfTooManyDifferencesStays) {
+  const Graph original = written_out(rows_of_two(), {0, 1, 0, 1}, kMinusOnes);
+  Graph changed = original;
+  softmax_of_powers(changed, 3);
+  EXPECT_EQ(changed, original);
+  softmax_of_powers(changed, 4);
+  EXPECT_EQ(count_ops<LogSoftmax>(changed), 1U);
+}
+
 // What is added differs within a group: it is part of the exponents.
 TEST(SoftmaxOfPowers, UnequalShiftsStay) {
   const Graph original = written_out(rows_of_two(), {0, 1, 0, 1}, {-1, -1, -2, -1});
