@@ -3,6 +3,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
@@ -63,9 +64,11 @@ void install_interrupt_handlers() {
 void set_deadline(double seconds, const char* text, int code) {
   deadline_text = text;
   deadline_code = code;
+  constexpr double kLeast = 1e-6;  // the clock's step; 0 would be no deadline
+  const double late = seconds > 0 ? std::max(seconds, kLeast) : 0;
   itimerval timer = {};
-  timer.it_value.tv_sec = static_cast<time_t>(seconds);
-  timer.it_value.tv_usec = static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6);
+  timer.it_value.tv_sec = static_cast<time_t>(late);
+  timer.it_value.tv_usec = static_cast<suseconds_t>((late - std::floor(late)) * 1e6);
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 

@@ -1,0 +1,144 @@
+"""Each front of a decision honours each option of `bf-aot verify`, or refuses it by name."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+from harness import CONTROLLER, MODELS, TINY, Case
+
+PROPERTIES = MODELS / "properties"
+HOLDS = (TINY, PROPERTIES / "tiny_holds.vnnlib")
+VIOLATED = (TINY, PROPERTIES / "tiny_violated.vnnlib")
+SPLITS = (CONTROLLER, PROPERTIES / "collision_avoidance_6x50_wide.vnnlib")
+
+
+def written(name):
+    return lambda run: (run.folder / name).exists() and bool((run.folder / name).read_text(errors="replace"))
+
+
+def folder_of(name):
+    return lambda run: (run.folder / name).is_dir() and bool(list((run.folder / name).iterdir()))
+
+
+def says(pattern):
+    return lambda run: re.search(pattern, run.output) is not None
+
+
+def tells(key, value):
+    return lambda run: json.loads(run.output)[key] == value
+
+
+def soon(run):
+    """Without the option it takes five seconds."""
+    return json.loads(run.output)["seconds"] < 4
+
+
+# How an option is given, about which question, and what shows that it was honoured; fronts that refuse it. What is
+# about plans has a table of its own, which all fronts read (test_fronts.py).
+OPTIONS = {
+    "timeout": (SPLITS, ["--timeout", "1e-9"], {"verify": says("^timeout"), "instances": says("timeout +1"),
+                                               "mpi": says("^timeout")}),
+    "search": (SPLITS, ["--search", "0", "--branch", "0", "--json"], {"verify": soon, "instances": soon, "mpi": "BF3020"}),
+    "branch": (SPLITS, ["--branch", "0", "--search", "0"],
+               {"verify": says("^unknown"), "instances": says("unknown +1"), "mpi": "BF3020"}),
+    "jobs": (SPLITS, ["--jobs", "2"], {"verify": says("^verified"), "instances": says("unsat +1"), "mpi": says("^verified")}),
+    "counterexample": (VIOLATED, ["--counterexample", "x.txt"],
+                       {"verify": written("x.txt"), "instances": "--counterexample", "mpi": written("x.txt")}),
+    "vnncomp": (HOLDS, ["--vnncomp"], {"verify": says("^unsat"), "instances": "--vnncomp", "mpi": says("^unsat")}),
+    "json": (HOLDS, ["--json"], {"verify": tells("verdict", "verified"), "instances": tells("unsat", 1),
+                                "mpi": tells("verdict", "verified")}),
+    "checkpoint": (SPLITS, ["--checkpoint", "tree.json", "--search", "0"],
+                   {"verify": written("tree.json"), "instances": "--checkpoint", "mpi": written("tree.json")}),
+    "part": (SPLITS, ["--part", "0/2", "--save-part", "part.json"],
+             {"verify": written("part.json"), "instances": "--part", "mpi": "--part"}),
+    "save-part": (SPLITS, ["--save-part", "part.json"], {"verify": "--part", "instances": "--part", "mpi": "--part"}),
+    "proof": (HOLDS, ["--proof", "answer.bfc"], {"verify": written("answer.bfc"), "instances": "--proof", "mpi": "--proof"}),
+    "proof-seconds": (HOLDS, ["--proof-seconds", "5", "--proof", "answer.bfc"],
+                      {"verify": written("answer.bfc"), "instances": "--proof", "mpi": "--proof-seconds"}),
+    "proofs": (HOLDS, ["--proofs", "certificates"],
+               {"verify": "--instances", "instances": folder_of("certificates"), "mpi": "--instances"}),
+    "junit": (HOLDS, ["--junit", "tests.xml"], dict.fromkeys(("verify", "instances", "mpi"), written("tests.xml"))),
+    "sarif": (VIOLATED, ["--sarif", "found.sarif"], dict.fromkeys(("verify", "instances", "mpi"), written("found.sarif"))),
+    "index": (HOLDS, ["--index", "0"], {"verify": "--instances", "instances": says("unsat +1"), "mpi": "--instances"}),
+    "counterexamples": (VIOLATED, ["--counterexamples", "points"],
+                        {"verify": "--instances", "instances": folder_of("points"), "mpi": "--instances"}),
+    "must-hold": (VIOLATED, ["--must-hold"],
+                  {"verify": "--instances", "instances": lambda run: run.code == 3, "mpi": "--instances"}),
+    "results": (HOLDS, ["--results", "other.csv"], {"verify": "--instances", "mpi": "--instances"}),
+    "instances": (HOLDS, ["--instances", "list.csv"], {"verify": "--results", "mpi": "--"}),
+    "network": (HOLDS, ["--network", "f=net.onnx"], {"instances": "--instances"}),
+    "quiet": (HOLDS, ["--quiet"], dict.fromkeys(("verify", "instances", "mpi"), lambda run: run.errors == "")),
+    "verbose": (HOLDS, ["--verbose"], dict.fromkeys(("verify", "instances", "mpi"), lambda run: run.errors != "")),
+    "config": (HOLDS, ["--config", "missing.json"], dict.fromkeys(("verify", "instances", "mpi"), "missing.json")),
+    "jit": (HOLDS, ["--jit", "sometimes"], dict.fromkeys(("verify", "instances", "mpi"), "--jit")),
+    "tokens": (HOLDS, ["--tokens", "ids.json"], {"verify": "ids.json", "instances": "ids.json", "mpi": "ids.json"}),
+    "output-tensor": (HOLDS, ["--output-tensor", "none"], {"verify": "none", "instances": "--output-tensor", "mpi": "none"}),
+    "input-tensor": (HOLDS, ["--input-tensor", "none"], {"verify": "none", "instances": "--input-tensor", "mpi": "none"}),
+    "shape": (HOLDS, ["--shape", "none=1"], {"verify": "none", "instances": "--shape", "mpi": "none"}),
+    "cxx": (HOLDS, ["--cxx", "no-compiler", "--lowering", "generic"],
+            {"verify": "no-compiler", "instances": "does not go with", "mpi": "no-compiler"}),
+    "cxx-flags": (HOLDS, ["--cxx-flags=-fno-such-flag", "--lowering", "generic"],
+                  {"verify": "no-such-flag", "instances": "does not go with", "mpi": "no-such-flag"}),
+}
+OF_PLANS = {"target", "semantics", "flush-to-zero", "method", "lowering", "tuning-log", "libm-ulps", "row-tile", "granularity",
+            "cache", "batch", "parallel", "iterations", "alpha", "disable-pass", "profile"}
+
+
+class Run:
+    def __init__(self, folder, code, output, errors):
+        self.folder, self.code, self.output, self.errors = folder, code, output, errors
+
+
+class Fronts(Case):
+    def ask(self, front, question, given):
+        folder = self.work / f"{front}{len(list(self.work.iterdir()))}"
+        folder.mkdir()
+        if front == "instances":
+            with (folder / "list.csv").open("w", encoding="utf-8") as file:
+                csv.writer(file).writerow([*question, 60])
+            asked = [os.environ["BF_AOT"], "verify", "--instances", "list.csv", "--results", "results.csv", *given]
+        else:
+            program = [os.environ["BF_AOT"], "verify"] if front == "verify" else [os.environ["BF_AOT_MPI"]]
+            asked = [*program, *map(str, question), *given]
+        done = subprocess.run(asked, cwd=folder, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False, timeout=120)
+        return Run(folder, done.returncode, done.stdout, done.stderr)
+
+    def expect(self, front):
+        for name, (question, given, fronts) in OPTIONS.items():
+            if front not in fronts:
+                continue
+            with self.subTest(front=front, option=name):
+                run, wanted = self.ask(front, question, given), fronts[front]
+                if isinstance(wanted, str):
+                    self.assertIn(run.code, (1, 2), run.output)
+                    self.assertIn(wanted, run.errors)
+                else:
+                    self.assertTrue(wanted(run), f"{given}: {run.code}\n{run.output}\n{run.errors}")
+
+    def test_verify(self):
+        self.expect("verify")
+
+    def test_instances(self):
+        self.expect("instances")
+
+    def test_mpi(self):
+        if "BF_AOT_MPI" not in os.environ:
+            self.skipTest("no MPI")
+        self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                                OMPI_MCA_plm_rsh_agent="false")
+        self.expect("mpi")
+
+    def test_each_option_has_its_row(self):
+        """A new option is honoured or refused by each front, and this table says which."""
+        output, _ = self.run_tool("verify", "--help-all")
+        names = set(re.findall(r"^ +(?:-\w, )?--([a-z][a-z-]+)(?: |$)", output, re.M)) - {"help", "help-all", "list-passes"}
+        self.assertEqual(names, set(OPTIONS) | OF_PLANS)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
