@@ -34,6 +34,7 @@ ALLOWED = {
     "planner/plan/": NETWORK + PLAN,
     "planner/manifest/": NETWORK + PLAN,
     "planner/functions/": NETWORK,
+    "planner/tables/": NETWORK + ["planner/functions/"],
     "planner/tuning/": FRONTEND + PLAN,
     "planner/network/": NETWORK + PLAN,
     "planner/lowering/": NETWORK + PLAN + ["planner/network/", "planner/tuning/"],

@@ -76,7 +76,12 @@ struct FunctionTable {
   std::int64_t bytes() const;
 };
 
-// Keeps some that it made: may be called by several threads.
+// Makes the table by MPFR, which takes up to a second. Function::least and most change nothing
+// else.
+FunctionTable compute_function_table(const Function& function);
+
+// Returns the same table. Functions with usual parameters have theirs as constants of this program
+// (planner/tables/); others are computed, and some kept: may be called by several threads.
 FunctionTable make_function_table(const Function& function);
 
 }  // namespace bf_aot

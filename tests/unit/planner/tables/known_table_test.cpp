@@ -1,0 +1,50 @@
+// Tables that are constants of the program are those that MPFR makes.
+
+#include "planner/tables/known_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "frontend/functions/function_facts.h"
+
+namespace bf_aot {
+namespace {
+
+TEST(KnownTables, AreTheTablesThatAreComputed) {
+  ASSERT_GT(known_tables().size(), 20U);
+  for (const KnownTable& known : known_tables()) {
+    const Function function = {known.kind, known.a, known.b};
+    SCOPED_TRACE(to_string(function));
+    EXPECT_EQ(find_known_table(function), compute_function_table(function));
+  }
+}
+
+TEST(KnownTables, HoldWithinLimits) {
+  Function root = {FunctionKind::kSqrt};
+  root.least = 0;
+  root.most = 4;
+  const auto known = find_known_table(root);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(*known, compute_function_table(root));
+  EXPECT_EQ(make_function_table(root), *known);
+}
+
+// A smooth function without parameters takes time.
+TEST(KnownTables, HoldAllFunctionsWithoutParameters) {
+  for (const FunctionFacts& facts : function_facts())
+    if (facts.parameters == 0 && facts.real != nullptr) {
+      EXPECT_TRUE(find_known_table({facts.kind})) << facts.name;
+    }
+}
+
+TEST(KnownTables, OtherParametersAreOtherFunctions) {
+  EXPECT_TRUE(find_known_table({FunctionKind::kElu, 1}));
+  const Function other = {FunctionKind::kElu, 0.75};
+  EXPECT_FALSE(find_known_table(other));
+  EXPECT_EQ(make_function_table(other), compute_function_table(other));
+  EXPECT_FALSE(find_known_table({FunctionKind::kTanh, 0, 0, 1}));
+}
+
+}  // namespace
+}  // namespace bf_aot
