@@ -93,7 +93,7 @@ class Run:
         self.folder, self.code, self.output, self.errors = folder, code, output, errors
 
 
-class Fronts(Case):
+class EachOption(Case):
     def ask(self, front, question, given):
         folder = self.work / f"{front}{len(list(self.work.iterdir()))}"
         folder.mkdir()

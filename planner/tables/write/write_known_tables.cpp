@@ -35,6 +35,15 @@ std::string literal(float x) {
   return fmt::format("{:a}f", x);
 }
 
+std::string literal(const TableRun& run) {
+  std::string text = fmt::format("{{RunKind{{{}}}, {}, {}, {}", static_cast<int>(run.kind),
+                                 run.open, run.cell, run.cells);
+  for (const double x : {run.start, run.start_low, run.start_high, run.end_low, run.end_high,
+                         run.slack, run.intercept, run.slope})
+    text += ", " + literal(x);
+  return text + "}";
+}
+
 // `name` as an argument, and its definition, unless the list is empty.
 template <class T>
 std::string list(std::string_view type, std::string_view name, std::size_t number,
@@ -45,15 +54,6 @@ std::string list(std::string_view type, std::string_view name, std::size_t numbe
     definitions += (i % 4 == 0 ? "\n    " : " ") + literal(values[i]) + ",";
   definitions += "};\n";
   return fmt::format("{}{}", name, number);
-}
-
-std::string literal(const TableRun& run) {
-  std::string text = fmt::format("{{RunKind{{{}}}, {}, {}, {}", static_cast<int>(run.kind),
-                                 run.open, run.cell, run.cells);
-  for (const double x : {run.start, run.start_low, run.start_high, run.end_low, run.end_high,
-                         run.slack, run.intercept, run.slope})
-    text += ", " + literal(x);
-  return text + "}";
 }
 
 // The table as an element of kTables, and the definitions of its lists.
