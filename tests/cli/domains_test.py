@@ -101,6 +101,20 @@ class Domains(Case):
         self.assertEqual(self.bounds(nodes, "crown", (-1, 1)), (-math.inf, math.inf))
 
 
+class NarrowTypes(Case):
+    def test_run_says_what_bounds_of_16_bits_are(self):
+        def cast(source, to, result):
+            return node("Cast", [source], result, attributes=f'attribute {{ name: "to" i: {to} type: INT }}')
+
+        box = self.write("box.json", {"lower": [0.1], "upper": [0.2]})
+        for nodes, said in (([cast("x", 10, "h"), cast("h", 1, "y")], True), ([node("Relu", ["x"], "y")], False)):
+            network = write_model(self.work / "types.onnx", model("types", nodes, (), [1, 1], [1, 1]))
+            text, _ = self.run_tool("run", network, "--box", box)
+            self.assertEqual("types    Tensors of 16 bits: casts round as their types do" in text, said)
+            source, _ = self.run_tool(network, "-o", "t.cpp")
+            self.assertEqual("Tensors of 16 bits" in (self.work / "t.cpp").read_text() + source, said)
+
+
 class Lines(Case):
     """The lines that rows of alpha-crown choose."""
 

@@ -18,6 +18,7 @@
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
 #include "aot/cli/options/values.h"
+#include "aot/emit/text/coverage.h"
 #include "aot/engine/verifier/call_watch.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/report.h"
@@ -372,6 +373,8 @@ void print(const RunResult& result) {
   fmt::print("memory   {} bytes of workspace, {} bytes of weights\n", plan.arena_bytes(),
              plan.weights_bytes());
   if (!result.unstable.empty()) fmt::print("unstable {}\n", engine::join(result.unstable));
+  if (const std::string note = emit::note_on_types(plan); !note.empty())
+    fmt::print("types    {}\n", note);
   fmt::print("time     {} (least), {} (median of {}); ready in {}",
              engine::duration(result.timing.min), engine::duration(result.timing.median),
              result.timing.repeats, engine::duration(result.compile_seconds));

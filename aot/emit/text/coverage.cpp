@@ -4,7 +4,9 @@
 
 namespace bf_aot::emit {
 
-std::vector<std::string> coverage_of(const Plan& plan) {
+namespace {
+
+std::vector<std::string> coverage_of_semantics(const Plan& plan) {
   switch (plan.config.semantics) {
     case Semantics::kReal:
       if (plan.integer)
@@ -21,6 +23,19 @@ std::vector<std::string> coverage_of(const Plan& plan) {
       return {"the network in exact arithmetic, each of its codes one more or less."};
   }
   return {};
+}
+
+}  // namespace
+
+std::vector<std::string> coverage_of(const Plan& plan) {
+  std::vector<std::string> lines = coverage_of_semantics(plan);
+  if (const std::string note = note_on_types(plan); !note.empty()) lines.push_back(note);
+  return lines;
+}
+
+std::string note_on_types(const Plan& plan) {
+  if (!plan.model.narrow) return {};
+  return "Tensors of 16 bits: casts round as their types do, other operators do not.";
 }
 
 }  // namespace bf_aot::emit

@@ -11,4 +11,8 @@ namespace bf_aot::emit {
 // what follows the words "Bounds hold for".
 std::vector<std::string> coverage_of(const Plan& plan);
 
+// Returns what bounds say of operators on float16 and bfloat16, in a line; empty for other
+// networks.
+std::string note_on_types(const Plan& plan);
+
 }  // namespace bf_aot::emit
