@@ -500,7 +500,7 @@ void cut_to_exact_box(const PropertyCase& one, std::vector<mpq_class>& lower,
   const auto fall = [&](std::size_t i, const mpq_class& end) {
     upper[i] = std::min(upper[i], end);
   };
-  for (std::size_t i = 0; i < lower.size(); ++i) {
+  for (std::size_t i = 0; i < one.box.lower.size(); ++i) {
     rise(i, one.box.lower[i]);
     fall(i, one.box.upper[i]);
   }
