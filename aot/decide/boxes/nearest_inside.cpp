@@ -64,6 +64,22 @@ bool is_point(const PropertyCase& one) {
   return true;
 }
 
+std::vector<std::vector<double>> corners_that_no_double_is(const PropertyCase& one) {
+  constexpr std::size_t kMostVarying = 4;
+  std::vector<std::size_t> varying;
+  for (std::size_t i = 0; i < one.box.lower.size(); ++i)
+    if (one.box.lower[i] < one.box.upper[i]) varying.push_back(i);
+  if ((one.lower_ends.empty() && one.upper_ends.empty()) || varying.size() > kMostVarying)
+    return {};
+  std::vector<std::vector<double>> corners;
+  for (std::size_t bits = 0; bits < std::size_t{1} << varying.size(); ++bits) {
+    corners.push_back(one.box.lower);
+    for (std::size_t k = 0; k < varying.size(); ++k)
+      if ((bits >> k & 1) != 0) corners.back()[varying[k]] = one.box.upper[varying[k]];
+  }
+  return corners;
+}
+
 bool lies_in_box(const PropertyCase& one, const std::vector<mpq_class>& x) {
   auto between = one.between.begin();
   for (std::size_t i = 0; i < x.size(); ++i) {

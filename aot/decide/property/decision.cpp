@@ -198,6 +198,7 @@ class Decision {
                  case_progress(DecisionPhase::kBound));
     bounding_ = deciding.seconds();
     decide_points();
+    if (exact) try_corners();
     outcome_.decide_seconds += deciding.seconds();
   }
 
@@ -211,6 +212,17 @@ class Decision {
       outcome_.witness = check_.prove(i, one.box.lower);
       if (outcome_.witness) return;
       if (check_.refutes(i, one.box.lower)) cases_.mark_verified(i);
+    }
+  }
+
+  // Of small networks, once.
+  void try_corners() {
+    if (tried_corners_ || outcome_.witness) return;
+    tried_corners_ = true;
+    for (std::size_t i = 0; i < whole_.cases.size() && !calls_.stop(); ++i) {
+      if (cases_.is_verified(i)) continue;
+      for (const std::vector<double>& corner : corners_that_no_double_is(whole_.cases[i]))
+        if (outcome_.witness = check_.prove(i, corner); outcome_.witness) return;
     }
   }
 
@@ -487,6 +499,7 @@ class Decision {
   std::optional<BranchSearch> branches_;  // on made_
   std::optional<NeuronSearch> neurons_;   // on made_, or on of_neurons_
   std::unique_ptr<CaseSearch> other_;     // null: there is none
+  bool tried_corners_ = false;
   bool asked_for_other_ = false;
   unsigned searches_ = 0;
   double searched_ = 0;  // seconds

@@ -225,7 +225,7 @@ class FormFinder {
     for (const QuadraticForm& form : forms) {
       if (form.square.empty() || form.sign) return std::nullopt;
       std::optional<SumOfSquares> row = as_squares(form);
-      if (!row) return std::nullopt;
+      if (!row || !is_plain(*row)) return std::nullopt;
       before += form.spread;
       after += row->spread;
       squares += row->squares.size();
@@ -233,6 +233,20 @@ class FormFinder {
     }
     const bool fewer = squares > 0 && static_cast<std::int64_t>(squares) <= products_;
     return fewer && after <= kGain * before ? std::optional(std::move(made)) : std::nullopt;
+  }
+
+  // Returns true if all numbers are 0 or far within the range of floats: a weight below it would
+  // have an error as large as itself.
+  static bool is_plain(const SumOfSquares& row) {
+    const auto is_number = [](const mpq_class& x) {
+      const double size = std::fabs(x.get_d());
+      return x == 0 || (size >= 0x1p-100 && size <= 0x1p100);
+    };
+    return is_number(row.constant) && std::ranges::all_of(row.linear, is_number) &&
+           std::ranges::all_of(row.squares, [&](const ShiftedSquare& square) {
+             return is_number(square.factor) && is_number(square.shift) &&
+                    std::ranges::all_of(square.a, is_number);
+           });
   }
 
   const Graph& graph_;

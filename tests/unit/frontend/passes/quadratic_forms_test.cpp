@@ -140,6 +140,11 @@ TEST(QuadraticForms, WhatGainsNothingStays) {
   // Squares of one sign, as norms are made of.
   expect_kept(sum_of_squares(affine(3, 2, {1, 2, 2, 1, 1, -1}, {0, 0, 0}), {1, 2, 0.5}, 2));
   expect_kept(sum_of_squares(affine(3, 2, {1, 2, 2, 1, 1, -1}, {0, 0, 0}), {-1, -2, -0.5}, 2));
+  // Numbers near the ends of the floats.
+  expect_kept(sum_of_squares(affine(3, 2, {1e20, 2e20, 2e20, 1e20, 1e20, -1e20}, {0, 0, 0}),
+                             {1, -1, 1}, 2));
+  expect_kept(
+      sum_of_squares(affine(3, 2, {1, 2, 2, 1, 1, -1}, {0, 0, 0}), {1e-35, -1e-35, 1e-35}, 2));
   // Constants that are not exact.
   Affine w = affine(4, 2, {1, 2, 2, 1, 1, -1, 0.5, 3}, {0, 1, 0, -1});
   w.weight.error.assign(8, 0x1p-60);
