@@ -193,7 +193,7 @@ constexpr Pass kPasses[] = {
     {"quadratic-forms",
      "write quadratic forms of few variables as sums of few squares",
      squares_of_forms,
-     {.of = PassTraits::Of::kReal}},
+     {.of = PassTraits::Of::kReal, .regroups = true}},
     // Both run before scales and maps leave their places.
     {"compare-arguments",
      "compare what softmax and other functions that keep order read",

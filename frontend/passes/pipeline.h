@@ -47,6 +47,9 @@ struct PassTraits {
   // evaluates the graph that the passes leave, so it has those of kReal too.
   enum class Of : std::uint8_t { kBoth, kReal, kFloat32, kOwn } of = Of::kBoth;
   bool keeps_grids = false;
+  // It computes the same function by other numbers: integers do not stay exact, and bounds by
+  // intervals are better around 0 and may be worse elsewhere.
+  bool regroups = false;
 };
 
 struct Pass {

@@ -224,7 +224,8 @@ int infinite_limit(const Function& function, double x, double low, double high) 
     case FunctionKind::kPower:
       if (x != 0 || power >= 0) return 0;
       if (std::floor(power) != power || std::fabs(power) > 32) return x == low ? 1 : 0;
-      return first ? 1 : !last ? 0 : even ? 1 : -1;
+      if (even) return low < high ? 1 : 0;  // on both sides
+      return first ? 1 : last ? -1 : 0;
     case FunctionKind::kAtanh:
       if (std::fabs(x) != 1) return 0;
       return x < 0 && x == low ? -1 : x > 0 && x == high && low > -1 ? 1 : 0;

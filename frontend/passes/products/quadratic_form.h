@@ -48,8 +48,9 @@ struct SumOfSquares {
   double spread = 0;  // of the squares
 };
 
-// The form's squares along its principal axes, or by elimination, whichever have the least spread.
-// At most as many as there are variables. nullopt: none was found.
+// The form's squares (proof: docs/proofs/quadratic-forms.md) along its principal axes, or by
+// elimination, whichever have the least spread. At most as many as there are variables. nullopt:
+// none was found.
 std::optional<SumOfSquares> as_squares(const QuadraticForm& form);
 
 }  // namespace bf_aot

@@ -215,10 +215,10 @@ class FormFinder {
   }
 
   // The squares of all rows, where they are no more than the products that they replace and their
-  // bounds are better by a tenth or more. Rows that are sums of squares already are left: they are
-  // known to have one sign, and norms are made of them.
+  // bounds are better by two fifths or more. Rows that are sums of squares already are left: they
+  // are known to have one sign, and norms are made of them.
   std::optional<Rewritten> as_fewer_squares(const Forms& forms, ValueId base) const {
-    constexpr double kGain = 0.9;
+    constexpr double kGain = 0.6;
     Rewritten made{base, {}};
     double before = 0, after = 0;
     std::size_t squares = 0;
