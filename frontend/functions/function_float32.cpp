@@ -141,8 +141,13 @@ double leaky_relu(const Function& f, double x) {
   return mul_up(std::max(1.0, std::abs(f.a)), x);
 }
 
+// A limit counts where it may move a number away from 0; exporters write the greatest float for
+// none.
 double clip(const Function& f, double x) {
-  return std::max(std::isfinite(f.a) ? std::abs(f.a) : x, std::isfinite(f.b) ? std::abs(f.b) : x);
+  const double between =
+      std::max(std::isfinite(f.a) ? std::abs(f.a) : x, std::isfinite(f.b) ? std::abs(f.b) : x);
+  const double moved = std::max(f.a > 0 ? f.a : 0, f.b < 0 ? -f.b : 0);
+  return std::min(between, std::max(x, moved));
 }
 
 double hard_sigmoid(const Function& f, double x) {

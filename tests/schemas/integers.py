@@ -3,7 +3,8 @@
 
   integers.py PROGRAM [SEED] [ROUNDS]   PROGRAM is bf-aot. Fails where a value lies outside of its bounds.
 
-Needs numpy, onnx and onnxruntime of PyPI; without them it ends with 77, which CTest takes as skipped. Values of both
+Needs numpy, onnx and onnxruntime of PyPI, which the Python that BF_RUNTIMES_PYTHON names may have; without them it ends
+with 77, which CTest takes as skipped. Values of both
 evaluators count, but for ReduceSumSquare of the reference evaluator, whose results leave the type.
 """
 import json
@@ -13,15 +14,13 @@ import sys
 import tempfile
 import warnings
 
-try:
-    import numpy as np
-    import onnx
-    import onnxruntime
-    from onnx import TensorProto, helper
-    from onnx.reference import ReferenceEvaluator
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import runtimes  # noqa: E402,F401  (another Python, if it must be)
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import onnxruntime  # noqa: E402
+from onnx import TensorProto, helper  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 TYPES = {
     TensorProto.INT8: np.int8, TensorProto.UINT8: np.uint8, TensorProto.INT16: np.int16, TensorProto.UINT16: np.uint16,
