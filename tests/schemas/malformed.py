@@ -27,7 +27,7 @@ LENIENT = [(re.compile(pattern), why) for pattern, why in [
     (r"input dims \[0", "a first dimension of 0 is the batch, as exporters write it"),
     (r"BatchNormalization: one more output", "statistics of training may be named where nothing reads them"),
     (r"ReduceSum: input 0 is (missing|zero)|Reshape: input 0 is|Pad: input 0 is q|Clip: input \d is z", "the outputs' type differs from the file's"),
-    (r"quantised: initializer z: type (21|22):", "codes of 4 bits are read in each operator set, as their type says"),
+    (r"quantised: initializer z: type (21|22)", "codes of 4 bits are read in each operator set, as their type says"),
     (r"two operator sets", "the newest counts"),
     (r"opset domain", "operators of that domain are refused where they stand"),
 ]]
