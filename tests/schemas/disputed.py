@@ -46,7 +46,7 @@ DISPUTED = [(re.compile(pattern), kinds, why) for pattern, kinds, why in [
     (r"Squeeze@.*input 1 left out", LENIENT, "axes that are left out"),
     (r"(GRU|LSTM|RNN)@.*(layout|hidden_size|form 1([ ;:]|$)|activation|output_sequence)", LENIENT, "what ONNX Runtime leaves out"),
     (r"Cast(Like)?@.*saturate", LENIENT, "an attribute of other types"),
-    (r"(Reduce\w+@.*input 1 scalar|Squeeze@\d+ form 6)", LENIENT, "axes as a scalar, as exporters write them"),
+    (r"((Reduce\w+|Squeeze)@.*input 1 scalar|Squeeze@\d+ form 6)", LENIENT, "axes as a scalar, as exporters write them"),
     (r"Attention@.*(scale=0\.0|_num_heads=2|; 2 outputs)", LENIENT, "a scale of 0, heads that the shapes say, keys alone"),
     (r"Scan@.*; input \d (rank \+ 1|scalar)", LENIENT, "bodies whose operators broadcast what they get"),
 ]]
