@@ -59,7 +59,8 @@ std::uint64_t counted(std::string_view bytes, std::uint64_t most_bytes) {
   return size;
 }
 
-// What a file of one member says at its end: the text's size modulo 2^32.
+// Returns the size of the text as a file of one member states it in its last four bytes, modulo
+// 2^32; a hostile file may state any.
 std::uint64_t size_said(std::string_view bytes) {
   constexpr std::uint64_t kMostRatio = 1032;  // of deflate
   std::uint64_t size = 0;

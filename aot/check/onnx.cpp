@@ -312,7 +312,8 @@ std::vector<Rat> Numbers::all() const {
   return numbers;
 }
 
-// What is made begins with the type of its first number, and has rationals from the first other on.
+// An empty list takes the type of the first number pushed; the first number of another type makes
+// all of them rationals.
 void Numbers::push(const Numbers& from, std::size_t i) {
   if (size() == 0 && from.type_ != 0) {
     type_ = from.type_;

@@ -187,7 +187,8 @@ void expect_covered(const std::string& model, const std::string& property) {
 
 namespace {
 
-// What ends the making of a certificate, which begins now.
+// Returns a function that throws NoCertificate when the request is stopped, or when its seconds,
+// which begin now, are over.
 std::function<void()> pause_of(const ProofRequest& request) {
   return [&request, start = std::chrono::steady_clock::now()] {
     if (request.stop()) throw NoCertificate("making the certificate was stopped");

@@ -145,7 +145,7 @@ double leaky_relu(const Function& f, double x) {
 // none.
 double clip(const Function& f, double x) {
   const double between =
-      std::max(std::isfinite(f.a) ? std::abs(f.a) : x, std::isfinite(f.b) ? std::abs(f.b) : x);
+      std::max(f.a == -INFINITY ? x : std::abs(f.a), f.b == INFINITY ? x : std::abs(f.b));
   const double moved = std::max(f.a > 0 ? f.a : 0, f.b < 0 ? -f.b : 0);
   return std::min(between, std::max(x, moved));
 }

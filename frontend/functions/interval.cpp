@@ -145,7 +145,7 @@ Interval pi() {
 
 Interval power(const Interval& x, double a) {
   if (!(mpfr_sgn(static_cast<mpfr_srcptr>(x.low)) > 0)) return Interval::entire();
-  // What MPFR's pow rounds the same, by logarithms and at twenty times the cost.
+  // MPFR rounds these correctly, as it does pow, which takes twenty times as long.
   if (a == 0.5) return increasing(mpfr_sqrt, x);
   if (a == -0.5) return decreasing(mpfr_rec_sqrt, x);
   if (a == -1) return Interval(1) / x;

@@ -75,6 +75,15 @@ class Ties(Case):
         question = self.write("open.vnnlib", BOX.format(0, 1) + "(assert (< X_0 0.1))(assert (>= Y_0 0.1))")
         self.assertEqual(self.run_json("verify", network, question, "--timeout", "1", code=5)["verdict"], "timeout")
 
+    def test_limits_of_folded_weights(self):
+        """3 times 0.1f is no float, but two floats are it exactly: nothing is lost at the limit."""
+        nodes = [node("MatMul", ["x", "w"], "a"), node("MatMul", ["a", "v"], "y")]
+        constants = [tensor("w", (1, 1), (0.1,)), tensor("v", (1, 1), (3,))]
+        limit = "0.300000004470348358154296875"
+        for condition, code in ((f"(> Y_0 {limit})", 0), (f"(>= Y_0 {limit})", 3)):
+            with self.subTest(condition=condition):
+                self.decide(nodes, condition, (0, 1), code, constants, more=("--timeout", "10"))
+
     def test_pieces_of_step_functions(self):
         """x - floor(x) reaches 0 and never 1; ceil(x) - x the same; |x - sign(x)| is below 2."""
         def less(first, function, second):

@@ -309,6 +309,40 @@ TEST(Waves, LargeArgumentsAreReducedExactly) {
   }
 }
 
+// Tangents at arguments of any size: bounds hold, and are finite away from poles.
+TEST(Waves, LargeTangentsAreReducedExactly) {
+  std::mt19937_64 random(23);
+  std::uniform_real_distribution<double> unit(0, 1);
+  const Function function{bf_aot::FunctionKind::kTan};
+  const Held held(function);
+  int finite = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const double size = std::exp2(unit(random) * (i % 2 == 0 ? 30 : 1023));
+    const double low = random() % 2 == 0 ? size : -size;
+    const Box box = {low, low + std::exp2(unit(random) * 44 - 42)};
+    const FunctionRange range = bf::bound_function(held.view(), box.low, box.high);
+    const double centre = box.low + (box.high - box.low) * (random() % 3 / 2.0);
+    const Relaxation line = bf::relax_function(held.view(), centre, box.low, box.high);
+    for (double x : samples_of(box, {}, random, 24)) {
+      const Number f = exact_value(function, x);
+      const auto holds_at = [&](float slope, double offset, int side) {
+        return line_holds(slope, offset, x, centre, line.centre, f, false, side);
+      };
+      ASSERT_TRUE(std::isinf(range.high) || holds({{range.high, 1}}, f, false, 1))
+          << std::hexfloat << box.low << ' ' << x;
+      ASSERT_TRUE(std::isinf(range.low) || holds({{range.low, 1}}, f, false, -1))
+          << std::hexfloat << box.low << ' ' << x;
+      ASSERT_TRUE(holds_at(line.slope_upper, line.offset_upper, 1)) << std::hexfloat << box.low;
+      ASSERT_TRUE(holds_at(line.slope_lower, line.offset_lower, -1)) << std::hexfloat << box.low;
+      if (box.low == box.high && std::fabs(mpfr_get_d(f, MPFR_RNDN)) < 100) {
+        EXPECT_LT(range.high - range.low, 1e-6) << std::hexfloat << x;
+      }
+    }
+    if (std::isfinite(range.low) && std::isfinite(range.high)) ++finite;
+  }
+  EXPECT_GT(finite, 1000);
+}
+
 // Slopes of smooth pieces, against central differences of 400 bits: their error is below 2^-70.
 void check_slope(const Function& function, const Held& held, double x) {
   constexpr double kStep = 0x1p-40;

@@ -56,7 +56,8 @@ std::string loop_table(const nlohmann::ordered_json& entry) {
   return text;
 }
 
-// Of integers all operations are counted, of floats those that grow with the weights.
+// The count holds all operations of a plan of integers, and those of a plan of floats that grow
+// with its weights.
 std::string operations_text(const Plan& plan, std::int64_t operations) {
   if (plan.integer) return fmt::format("at most {} integer operations", operations);
   return fmt::format(

@@ -76,7 +76,7 @@ std::vector<fs::path> read_for(const std::string& word) {
   return all;
 }
 
-// What is written, and what is read, with the names of the options.
+// Holds the files that a command writes and those that it reads, with the names of the options.
 class Files {
  public:
   explicit Files(const CommandLine& app) {

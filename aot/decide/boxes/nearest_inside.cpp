@@ -39,16 +39,19 @@ std::vector<mpq_class> nearest_inside(const Box& inner, const LinearForm& betwee
 
 std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector<double>& point) {
   std::vector<mpq_class> x = nearest_inside(one.inner, one.between, point);
-  const auto reach = [&](const std::vector<ExactEnd>& ends, int sign) {
-    for (const ExactEnd& end : ends) {
-      const auto i = static_cast<std::size_t>(end.input);
-      const bool holds_doubles = one.inner.lower[i] <= one.inner.upper[i];
-      if (end.closed && holds_doubles && sign * (mpq_class(point[i]) - end.value) >= 0)
-        x[i] = end.value;
-    }
+  // `box` has the doubles next to the ends: a double at or beyond these is beyond the ends.
+  const auto move_to = [&](const ExactEnd& end, bool beyond) {
+    const auto i = static_cast<std::size_t>(end.input);
+    if (end.closed && beyond && one.inner.lower[i] <= one.inner.upper[i]) x[i] = end.value;
   };
-  reach(one.lower_ends, -1);
-  reach(one.upper_ends, 1);
+  for (const ExactEnd& end : one.lower_ends) {
+    const auto i = static_cast<std::size_t>(end.input);
+    move_to(end, point[i] <= one.box.lower[i]);
+  }
+  for (const ExactEnd& end : one.upper_ends) {
+    const auto i = static_cast<std::size_t>(end.input);
+    move_to(end, point[i] >= one.box.upper[i]);
+  }
   return x;
 }
 

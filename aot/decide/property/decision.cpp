@@ -215,7 +215,8 @@ class Decision {
     }
   }
 
-  // Of small networks, once.
+  // Proves a counterexample at a corner of a case's exact box, if one is there. The corners are
+  // tried once.
   void try_corners() {
     if (tried_corners_ || outcome_.witness) return;
     tried_corners_ = true;

@@ -35,7 +35,7 @@ std::vector<std::string> coverage_of(const Plan& plan) {
 
 std::string note_on_types(const Plan& plan) {
   if (!plan.model.narrow) return {};
-  return "Tensors of 16 bits: casts round as their types do, other operators do not.";
+  return "Tensors of 16 bits: casts round as their types do, other operators are taken as exact.";
 }
 
 }  // namespace bf_aot::emit

@@ -110,8 +110,9 @@ void import_div(NodeImport& node) {
   node.emit(is_integer_type(node.output_type()) ? add_trunc(node, quotient) : quotient);
 }
 
-// Limits a remainder of a division by y, if that is one number: intervals do not know that x and
-// y q in x - y q belong together.
+// Limits a remainder of a division by y, if that is one number: it is less than |y| in magnitude,
+// and has the sign of y where the quotient was rounded down. Intervals do not know that x and y q
+// in x - y q belong together.
 ValueId limit_remainder(NodeImport& node, ValueId remainder, bool of_sign_of_y) {
   const std::optional<double> y = uniform_value(node.constant_if_any(1));
   if (!y || *y == 0 || !std::isfinite(*y)) return remainder;

@@ -26,8 +26,8 @@ constexpr std::int64_t kMostVariables = 12;
 constexpr std::int64_t kMostElements = 2048;
 constexpr std::int64_t kMostRows = 64;
 
-// What a value is a polynomial of, and of which degree: 1 or 2. Others are polynomials of
-// themselves.
+// A value is a polynomial of degree 1 or 2 of the elements of `base`. A value that is no such
+// polynomial is its own base.
 struct Place {
   ValueId base;
   int degree;

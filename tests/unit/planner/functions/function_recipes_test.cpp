@@ -222,6 +222,20 @@ TEST(FunctionFacts, MonotonyHolds) {
   }
 }
 
+// Limits on either side of 0, crossed ones, and the greatest float, which exporters write for none.
+TEST(FunctionFacts, LimitsOfAnySignHoldInFloat32) {
+  const double most = std::numeric_limits<float>::max();
+  const double limits[] = {-INFINITY, -most, -3, -0.5, 0, 0.25, 2, most, INFINITY};
+  for (const double a : limits)
+    for (const double b : limits)
+      for (const double size : {0.0, 0.125, 1.0, 5.0})
+        for (const double x : {-size, -size / 2, size / 3, size}) {
+          const Function f = {FunctionKind::kClip, a, b};
+          EXPECT_LE(std::abs(evaluate(f, x)), largest_in_float32(f, size)) << a << ' ' << b;
+        }
+  EXPECT_EQ(largest_in_float32({FunctionKind::kClip, -most, most}, 1), 1);
+}
+
 TEST(FunctionFacts, SteepnessSizeAndWholeNumbersHold) {
   for (const Function& f : functions()) {
     SCOPED_TRACE(to_string(f));
