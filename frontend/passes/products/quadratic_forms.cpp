@@ -137,8 +137,10 @@ class FormFinder {
             return products(*in[0], *in[0]);
           else if constexpr (std::is_same_v<O, Contraction>)
             return contracted(op, *in[0], *in[1]);
-          else
+          else if constexpr (requires { linear(op, *in[0]); })
             return linear(op, *in[0]);
+          else
+            return {};  // place_of() takes no other operator
         },
         node.op);
   }
@@ -203,10 +205,6 @@ class FormFinder {
                      made.back());
     }
     return made;
-  }
-  template <class Op>
-  static Forms linear(const Op&, const Forms&) {
-    return {};  // place_of() takes no other operator
   }
   static QuadraticForm constant_form(double constant, const Forms& x) {
     QuadraticForm made = zero_form(x[0].variables());
