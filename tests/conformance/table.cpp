@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "frontend/import/operators/operators.h"
 #include "frontend/passes/float32/float32_operators.h"
 #include "tests/conformance/operator_notes.h"
@@ -23,11 +28,13 @@ bound that the notes name, the imported and the normalised graph evaluate to the
 and the compiled verifier's bounds hold it. No supported operator fails a test but for the reason in
 its note.
 
-Bounds are those of exact real arithmetic: casts between float types round nothing.
+Bounds are those of exact real arithmetic, in which casts to narrower types [round](../guide/soundness.md).
 `--semantics float32` takes every operator but [those of its
 table](#what-float32-semantics-refuses).
 
-| operator | supported | tests | notes |
+)";
+
+constexpr std::string_view kNoted = R"(| operator | supported | tests | notes |
 |---|---|---|---|
 )";
 
@@ -38,7 +45,7 @@ constexpr std::string_view kFloat32 = R"(
 named](../proofs/float32.md). It refuses these operators, and these forms of others (BF2110). Tensors
 of float16 and bfloat16 are refused as well.
 
-| operator | why |
+| operators | why |
 |---|---|
 )";
 
@@ -119,6 +126,31 @@ Score score_of(const Scores& scores, std::string_view name) {
   return found == scores.end() ? Score() : found->second;
 }
 
+// Reasons, in the order of the first, with the operators of each.
+using Rows = std::vector<std::pair<std::string_view, std::string>>;
+
+void add(Rows& rows, std::string_view reason, std::string_view name) {
+  const auto row = std::ranges::find(rows, reason, [](const auto& each) { return each.first; });
+  if (row == rows.end())
+    rows.emplace_back(reason, name);
+  else
+    row->second += fmt::format("; {}", name);
+}
+
+std::string print(const Rows& rows) {
+  std::string text;
+  for (const auto& [reason, operators] : rows)
+    text += fmt::format("| {} | {} |\n", operators, reason);
+  return text;
+}
+
+Rows refused_in_float32() {
+  Rows rows;
+  for (const Float32Operator& each : float32_operators())
+    if (!each.refused.empty()) add(rows, each.refused, each.type);
+  return rows;
+}
+
 }  // namespace
 
 void count(Scores& scores, const TestCase& test, const Report& report) {
@@ -132,17 +164,28 @@ void count(Scores& scores, const TestCase& test, const Report& report) {
 }
 
 std::string operator_table(const Scores& scores) {
-  std::string text(kHead);
+  std::string plain, rows;
+  Rows refused;
   int partly = 0;
   int not_supported = 0;
   Score all;
   for (const OperatorNote& note : operator_notes()) {
     const std::string_view support = support_of(note);
-    text += fmt::format("| {} | {} | {} | {} |\n", note.name, support,
-                        print(score_of(scores, note.name)), note.note);
+    const Score score = score_of(scores, note.name);
     if (support == "partly") ++partly;
-    if (support == "no") ++not_supported;
+    if (support == "no") {
+      ++not_supported;
+      add(refused, note.note, note.name);
+    } else if (support == "yes" && note.note.empty() && score.passed == score.total) {
+      plain += fmt::format("{}{}", plain.empty() ? "" : ", ", note.name);
+    } else {
+      rows += fmt::format("| {} | {} | {} | {} |\n", note.name, support, print(score), note.note);
+    }
   }
+  std::string text(kHead);
+  text += fmt::format("## Supported\n\n| operators | notes |\n|---|---|\n| {} | none |\n\n{}{}",
+                      plain, kNoted, rows);
+  text += fmt::format("\n## Not supported\n\n| operators | why |\n|---|---|\n{}", print(refused));
   for (const auto& [name, score] : scores) {
     all.passed += score.passed;
     all.total += score.total;
@@ -155,10 +198,7 @@ std::string operator_table(const Scores& scores) {
       "and {} of the\nothers pass; among them {} of {} whose models have several operators.\n",
       fully_supported(), partly, not_supported, all.total + all.excluded, all.excluded, all.passed,
       several.passed, several.total);
-  text += kFloat32;
-  for (const Float32Operator& each : float32_operators())
-    if (!each.refused.empty()) text += fmt::format("| {} | {} |\n", each.type, each.refused);
-  return text.append(kOthers);
+  return text.append(kFloat32).append(print(refused_in_float32())).append(kOthers);
 }
 
 int fully_supported() {
