@@ -205,7 +205,7 @@ class Comparer {
     }
   }
 
-  bool is_over() const { return left() <= 0 || calls_.stop(); }
+  bool is_over() const { return stop_(); }
 
   Outcome ask(const Property& property, double seconds) {
     ++made_.questions;
@@ -296,7 +296,8 @@ class Comparer {
   const RequestCalls& calls_;
   const std::optional<Sampler> rounded_;  // the networks as float32 evaluation gives them
   const system::Stopwatch stopwatch_;
-  engine::StoppedCalls stopped_calls_{[this] { return is_over(); }};
+  const system::Stop stop_ = calls_.stop.within(settings_.seconds);
+  engine::StoppedCalls stopped_calls_{stop_};
   Comparison made_;
 };
 

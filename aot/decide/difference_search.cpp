@@ -54,10 +54,9 @@ class DifferenceSearch final : public CaseSearch {
     for (std::size_t index = 0; index < parts_.size(); ++index) {
       if (!can_go_on(index)) continue;
       // The cases that are open share the time that is left.
-      const double end = stopwatch.seconds() +
-                         std::max(0.0, seconds - stopwatch.seconds()) / static_cast<double>(open--);
+      const double left = seconds - stopwatch.seconds();
       if (calls.stop()) break;
-      run_case(index, splits, [&] { return stopwatch.seconds() >= end || calls.stop(); });
+      run_case(index, splits, calls.stop.within(left / static_cast<double>(open--)));
       if (is_closed(index)) cases.mark_verified(index);
       calls.progress(totals_.boxes, closed());
     }

@@ -101,7 +101,7 @@ class InvariantSearch {
   }
 
   double left() const { return settings_.seconds - stopwatch_.seconds(); }
-  bool is_over() const { return left() <= 0 || calls_.stop(); }
+  bool is_over() const { return stop_(); }
   bool follows() const { return !is_over() && left() > (1 - kFollowShare) * settings_.seconds; }
 
   bool is_finite() const {
@@ -241,7 +241,8 @@ class InvariantSearch {
   engine::Bounds bounds_;                             // of the box
   double widening_ = kWidening;
   const system::Stopwatch stopwatch_;
-  engine::StoppedCalls stopped_calls_{[this] { return is_over(); }};
+  const system::Stop stop_ = calls_.stop.within(settings_.seconds);
+  engine::StoppedCalls stopped_calls_{stop_};
   Invariant made_;
 };
 

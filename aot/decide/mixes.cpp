@@ -7,7 +7,6 @@
 
 #include "aot/decide/boxes/row_bounds.h"
 #include "aot/engine/verifier/stopped_calls.h"
-#include "aot/system/progress.h"
 
 namespace bf_aot::decide {
 namespace {
@@ -23,8 +22,7 @@ class MixSearch final : public CaseSearch {
       : bounds_(std::move(bounds)), property_(property), own_(property) {}
 
   void run(Cases& cases, double seconds, bool, const CaseCalls& calls) override {
-    const system::Stopwatch stopwatch;
-    engine::StoppedCalls stopped([&] { return stopwatch.seconds() >= seconds || calls.stop(); });
+    engine::StoppedCalls stopped(calls.stop.within(seconds));
     stopped.include(bounds_.host());
     stopped.run([&] {
       for (; next_ < cases.count(); ++next_)

@@ -51,15 +51,6 @@ DecisionSettings settings_of(const Request& request, Semantics semantics,
   return settings;
 }
 
-// Asks the caller, and where a file keeps the tree also whether the program is interrupted.
-StopAsked stop_of(const RequestCalls& calls) {
-  if (calls.keeper == nullptr) return calls.stop;
-  return [&calls] {
-    system::throw_if_interrupted();
-    return calls.stop();
-  };
-}
-
 // Makes the verifiers of one decision. A stop ends planning between two passes by engine::Stopped,
 // but where processes decide together, which stop together.
 class VerifierMaker {
@@ -72,7 +63,7 @@ class VerifierMaker {
         calls_(calls),
         options_(std::move(options)) {
     if (calls.company != nullptr) return;
-    const auto ask = [stop = stop_of(calls)] {
+    const auto ask = [stop = calls.stop] {
       if (stop()) throw engine::Stopped();
     };
     options_.after_pass = [ask](std::string_view, const Graph&, double) { ask(); };
@@ -119,7 +110,7 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
   made.make_verifier = [&maker](const DecisionMethod& asked, const NetworkForm& form) {
     return maker.make(asked, form);
   };
-  made.stop = stop_of(calls);
+  made.stop = calls.stop;
   made.progress = calls.progress;
   made.company = calls.company;
   if (TreeKeeper* const keeper = calls.keeper) {
@@ -173,8 +164,7 @@ Outcome decide_within(double seconds, const Sampler& network, const ModelInfo& i
   own.method = std::nullopt;
   own.timeout_seconds = seconds;
   RequestCalls stopped = calls;
-  const system::Stopwatch stopwatch;
-  stopped.stop = [&] { return stopwatch.seconds() >= seconds || calls.stop(); };
+  stopped.stop = calls.stop.within(seconds);
   return decide(network, info, property, own, stopped);
 }
 

@@ -38,7 +38,7 @@ struct Request {
 // Functions that decide() calls while it works, and what the decision shares with files and other
 // processes.
 struct RequestCalls {
-  StopAsked stop = [] { return false; };
+  system::Stop stop;
   std::function<void(const DecisionProgress&)> progress = [](const DecisionProgress&) {};
   // Called before a verifier is made, and after it with the seconds that planning it took.
   std::function<void(const DecisionMethod&)> before_plan = [](const DecisionMethod&) {};

@@ -70,7 +70,7 @@ Result<CompareResult> compare(const Model& first, const Model& second,
         const decide::NetworkPair pair =
             decide::pair_of(a.network.graph(), a.info, b.network.graph(), b.info);
         decide::RequestCalls calls;
-        calls.stop = [&] { return options.verify.stop.stop_requested(); };
+        calls.stop = system::Stop(options.verify.stop);
         return result_of(decide::compare(pair, input::exact_box(box_of(first, lower, upper)),
                                          request, settings, calls));
       },

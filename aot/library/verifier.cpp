@@ -84,8 +84,6 @@ namespace {
 
 using workspaces::Pool, workspaces::Workspace;
 
-using Clock = engine::CallWatch::Clock;
-
 constexpr char kBounding[] = "bounding boxes";
 constexpr std::chrono::milliseconds kPause{20};  // at least, between calls of `watch` within a box
 
@@ -240,11 +238,11 @@ struct Verifier::State {
     std::fill_n(bounds.methods.begin() + static_cast<std::ptrdiff_t>(first), count, asked.method);
   }
 
-  // Writes the bounds of all boxes, or until `end` of those that were bounded.
-  void bound_all(bool of_spec, const Boxes& boxes, const Call& call, Clock::time_point end,
+  // Writes the bounds of all boxes, or until `stop` is late of those that were bounded.
+  void bound_all(bool of_spec, const Boxes& boxes, const Call& call, const system::Stop& stop,
                  Bounds& bounds) const {
     // To ask costs some 50 ns for each task and tile, in calls that take microseconds.
-    const bool watched = call.watch || call.stop.stop_possible() || end != Clock::time_point::max();
+    const bool watched = call.watch || stop.is_possible();
     // Each thread takes the next group of boxes until none is left, or one has failed.
     const auto size = static_cast<std::size_t>(engine.plan().config.batch);
     const std::size_t groups = (bounds.boxes + size - 1) / size;
@@ -257,26 +255,20 @@ struct Verifier::State {
       try {
         const Workspace workspace(pool);
         std::size_t here = 0;  // boxes of the group at work
-        engine::CallWatch watch(
-            end,
-            [&](const engine::Place& /*place*/, double share) {
-              if (watching && call.watch) {
-                const std::size_t before = done;
-                const auto boxes_done =
-                    static_cast<double>(before) + share * static_cast<double>(here);
-                tell([&] {
-                  call.watch(
-                      {before, boxes_done / static_cast<double>(bounds.boxes), asked.method});
-                });
-              }
-              return !call.stop.stop_requested();
-            },
-            kPause);
+        engine::CallWatch watch(stop, kPause, [&](const engine::Place& /*place*/, double share) {
+          if (watching && call.watch) {
+            const std::size_t before = done;
+            const auto boxes_done = static_cast<double>(before) + share * static_cast<double>(here);
+            tell([&] {
+              call.watch({before, boxes_done / static_cast<double>(bounds.boxes), asked.method});
+            });
+          }
+        });
         try {
           for (std::size_t group = next++; group < groups; group = next++) {
             const std::size_t first = group * size;
             here = std::min(size, bounds.boxes - first);
-            if (Clock::now() >= end) break;
+            if (stop.is_late()) break;
             bound_group(of_spec, boxes, first, here, bounds, workspace, watched ? &watch : nullptr);
             done += here;
             if (watching) tell_done(call, told = done, bounds.boxes);
@@ -315,11 +307,9 @@ struct Verifier::State {
 
   // Bounds by cheaper methods before this one, as far as there is time.
   void bound_within(bool of_spec, const Boxes& boxes, const Call& call, Bounds& bounds) const {
-    const Clock::time_point start = Clock::now();
-    const Clock::time_point end = engine::time_in(call.timeout_seconds);
-    const auto left = [&] {
-      return call.timeout_seconds - std::chrono::duration<double>(Clock::now() - start).count();
-    };
+    const system::Stopwatch stopwatch;
+    const system::Stop patient(call.stop), stop = patient.within(call.timeout_seconds);
+    const auto left = [&] { return call.timeout_seconds - stopwatch.seconds(); };
     const double all = seconds(of_spec) * static_cast<double>(bounds.boxes) / asked.threads;
     bool bounded = false;
     for (const bf_aot::Method method : engine::cheaper_methods(engine.plan())) {
@@ -327,13 +317,13 @@ struct Verifier::State {
       const double between =
           other.seconds(of_spec) * static_cast<double>(bounds.boxes) / asked.threads;
       if (bounded && !engine::is_worth_trying(between, all, left())) continue;
-      other.bound_all(of_spec, boxes, call, bounded ? end : Clock::time_point::max(), bounds);
+      other.bound_all(of_spec, boxes, call, bounded ? stop : patient, bounds);
       bounded = true;
     }
     if (!bounded)
-      bound_all(of_spec, boxes, call, Clock::time_point::max(), bounds);
+      bound_all(of_spec, boxes, call, patient, bounds);
     else if (seconds(of_spec) < left())
-      bound_all(of_spec, boxes, call, end, bounds);
+      bound_all(of_spec, boxes, call, stop, bounds);
   }
 
   Bounds bound(bool of_spec, const Boxes& boxes, const Call& call) const {
@@ -352,7 +342,7 @@ struct Verifier::State {
     if (call.timeout_seconds > 0)
       bound_within(of_spec, boxes, call, bounds);
     else
-      bound_all(of_spec, boxes, call, Clock::time_point::max(), bounds);
+      bound_all(of_spec, boxes, call, system::Stop(call.stop), bounds);
     return bounds;
   }
 

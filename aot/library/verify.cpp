@@ -180,16 +180,21 @@ struct Question {
   const Property& property;
 };
 
+// A call that has begun, and when it ends.
+struct Start {
+  explicit Start(const VerifyOptions& options) : stop(options.stop, options.timeout_seconds) {}
+
+  const system::Stop stop;
+  const system::Stopwatch stopwatch;
+};
+
 VerifyResult answer(const Question& question, const VerifyOptions& options,
-                    const decide::Request& request, const system::Stopwatch& stopwatch) {
+                    const decide::Request& request, const Start& start) {
   const Property& property = question.property;
   const auto keeper = make_keeper(question.model, options, request, question.source, property);
   decide::RequestCalls calls;
   calls.keeper = keeper.get();
-  calls.stop = [&] {
-    return options.stop.stop_requested() ||
-           (options.timeout_seconds > 0 && stopwatch.seconds() >= options.timeout_seconds);
-  };
+  calls.stop = start.stop;
   if (options.progress)
     calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
   auto proof = proof_of(question.model, options, request, question.source, property);
@@ -199,12 +204,12 @@ VerifyResult answer(const Question& question, const VerifyOptions& options,
   if (result.counterexample && property.networks.size() > 1)
     result.counterexample->networks = shares_of(property);
   if (proof && result.verdict != Verdict::kUnknown) {
-    proof->stop = [&] { return options.stop.stop_requested(); };
+    proof->stop = system::Stop(options.stop);
     const prove::ProofReport made =
         prove::write_proof_file(*proof, outcome.witness ? &outcome.witness->x : nullptr);
     result.proof = {made.bytes, made.leaves, made.seconds, made.missing};
   }
-  result.seconds = stopwatch.seconds();
+  result.seconds = start.stopwatch.seconds();
   return result;
 }
 
@@ -216,19 +221,19 @@ std::string to_give(const std::string& name) {
 
 VerifyResult decide(const Model& model, const VerifyOptions& options,
                     const PropertySource& source) {
-  const system::Stopwatch stopwatch;
+  const Start start(options);
   const decide::Request request = request_of(model, options);
   const Property property = source.read();
   if (is_float32(property)) check_semantics(model, bf_aot::Semantics::kFloat32);
   const Model::State& state = Library::state(model);
-  return answer({model, state.network, state.info, source, property}, options, request, stopwatch);
+  return answer({model, state.network, state.info, source, property}, options, request, start);
 }
 
 namespace {
 
 VerifyResult decide_networks(const Networks& networks, const VerifyOptions& options,
                              const PropertySource& source) {
-  const system::Stopwatch stopwatch;
+  const Start start(options);
   if (networks.empty()) refuse("BF3413", "networks", "no network is given", to_give("f"));
   std::vector<std::string> names;
   std::vector<const Model*> models;
@@ -244,14 +249,12 @@ VerifyResult decide_networks(const Networks& networks, const VerifyOptions& opti
   const Model& first = *models[chosen[0]];
   const Model::State& state = Library::state(first);
   if (chosen.size() == 1)
-    return answer({first, state.network, state.info, source, property}, options, request,
-                  stopwatch);
+    return answer({first, state.network, state.info, source, property}, options, request, start);
   const decide::SubjectNetwork merged = decide::merge_networks(property, [&](std::size_t network) {
     const Model::State& one = Library::state(*models[chosen[network]]);
     return decide::ReadModel{one.network.graph(), one.info};
   });
-  return answer({first, merged.sampler, merged.info, source, property}, options, request,
-                stopwatch);
+  return answer({first, merged.sampler, merged.info, source, property}, options, request, start);
 }
 
 PropertySource source_of(const std::filesystem::path& property) {

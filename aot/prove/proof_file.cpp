@@ -8,7 +8,6 @@
 
 #include "aot/prove/prover.h"
 #include "aot/system/files.h"
-#include "aot/system/interrupt.h"
 #include "aot/system/process.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
@@ -49,12 +48,9 @@ ProofRequest request_of(const ProofFile& proof, std::function<void(const std::st
   request.model = proof.model;
   request.property = proof.property;
   request.tool = "bf-aot " + with_source_state(BF_AOT_VERSION);
-  request.seconds = proof.seconds;
   request.jobs = proof.jobs > 0 ? proof.jobs : system::core_count();
-  request.stop = [&proof] {
-    system::throw_if_interrupted();
-    return proof.stop();
-  };
+  request.stop = proof.stop.or_interrupt();
+  if (proof.seconds > 0) request.stop = request.stop.within(proof.seconds);
   request.write = std::move(write);
   return request;
 }

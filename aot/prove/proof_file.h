@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
+
+#include "aot/system/stop.h"
 
 // Files of certificates: what they are about is read, and each is written whole or not at all.
 
@@ -19,7 +20,7 @@ struct ProofFile {
   std::filesystem::path path;
   double seconds = 0;    // most, to make the certificate; 0: no limit
   std::size_t jobs = 0;  // threads that make it; 0: as many as there are cores
-  std::function<bool()> stop = [] { return false; };  // asked now and then, by each of them
+  system::Stop stop;     // asked by each of them; `seconds` begin when the certificate does
 };
 
 // A certificate that was written, or why there is none.

@@ -1,7 +1,6 @@
 #include "aot/prove/prover.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -187,14 +186,12 @@ void expect_covered(const std::string& model, const std::string& property) {
 
 namespace {
 
-// Returns a function that throws NoCertificate when the request is stopped, or when its seconds,
-// which begin now, are over.
+// Returns a function that throws NoCertificate when the request is stopped.
 std::function<void()> pause_of(const ProofRequest& request) {
-  return [&request, start = std::chrono::steady_clock::now()] {
-    if (request.stop()) throw NoCertificate("making the certificate was stopped");
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    if (request.seconds > 0 && passed.count() > request.seconds)
-      throw NoCertificate("the certificate could not be made within its time");
+  return [&stop = request.stop] {
+    if (!stop()) return;
+    throw NoCertificate(stop.is_late() ? "the certificate could not be made within its time"
+                                       : "making the certificate was stopped");
   };
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot/check/exact.h"
+#include "aot/system/stop.h"
 
 // Makes certificates for the independent checker. What is written has been checked by the checker's
 // own arithmetic, part by part.
@@ -22,9 +23,8 @@ struct NoCertificate : std::runtime_error {
 struct ProofRequest {
   std::string model, property;  // the files' bytes
   std::string tool;             // "bf-aot 0.2.0"
-  double seconds = 0;           // within which the certificate is to be made; 0: no limit
   std::size_t jobs = 1;         // threads; the bytes are the same for any number
-  std::function<bool()> stop = [] { return false; };  // called by all of them
+  system::Stop stop;            // asked by all of them
   // Called with bytes of the certificate, in their order, by one thread at a time.
   std::function<void(const std::string&)> write;
 };
@@ -37,8 +37,8 @@ struct ProofTotals {
 // grammar say. To be called before a decision that is to be proven.
 void expect_covered(const std::string& model, const std::string& property);
 
-// Writes the certificate that the property holds. Throws bf_check::Refused; NoCertificate: the time
-// is over, a stop was asked for, or a part can be split no more.
+// Writes the certificate that the property holds. Throws bf_check::Refused; NoCertificate: a stop
+// was asked for or its time is over, or a part can be split no more.
 ProofTotals write_proof(const ProofRequest& request);
 
 // One of the parts in which a certificate is made, counted from 0.

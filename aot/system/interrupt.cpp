@@ -3,12 +3,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
-#include <cstring>
+#include <cstddef>
+#include <string>
 
 namespace bf_aot::system {
 namespace {
@@ -22,20 +23,27 @@ int held = 0;  // of the thread that asks for interrupts
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
 
-// The text that a deadline prints; it is set before the deadline can arrive.
-std::atomic<const char*> deadline_text = nullptr;
-static_assert(std::atomic<const char*>::is_always_lock_free);
-int deadline_code = 0;
+// What the watchdog prints, and the exit code then.
+std::atomic<const std::string*> watchdog_text = nullptr;
+static_assert(std::atomic<const std::string*>::is_always_lock_free);
+int watchdog_code = 0;
+
+// Seconds until SIGALRM; 0: never.
+void set_alarm(double seconds) {
+  itimerval timer = {};
+  timer.it_value.tv_sec = static_cast<time_t>(seconds);
+  timer.it_value.tv_usec = static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6);
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
 
 // The signal is SIGTERM, not SIGKILL, so that compilers remove their own temporary files.
 void on_signal(int signal) {
   const int saved_errno = errno;
   if (child_group > 0) kill(-child_group, SIGTERM);
-  const char* const text = deadline_text;
-  if (cleanups == 0 && signal == SIGALRM && text != nullptr) {
-    const std::size_t size = std::strlen(text);
-    _exit(write(1, text, size) == static_cast<ssize_t>(size) ? deadline_code : 1);
-  }
+  const std::string* const text = watchdog_text;
+  if (cleanups == 0 && signal == SIGALRM && text != nullptr)
+    _exit(write(1, text->data(), text->size()) == static_cast<ssize_t>(text->size()) ? watchdog_code
+                                                                                     : 1);
   if (cleanups == 0) _exit(128 + signal);
   caught_signal = signal;
   errno = saved_errno;
@@ -61,19 +69,24 @@ void install_interrupt_handlers() {
   }
 }
 
-void set_deadline(double seconds, const char* text, int code) {
-  deadline_text = text;
-  deadline_code = code;
-  constexpr double kLeast = 1e-6;  // the clock's step; 0 would be no deadline
-  const double late = seconds > 0 ? std::max(seconds, kLeast) : 0;
-  itimerval timer = {};
-  timer.it_value.tv_sec = static_cast<time_t>(late);
-  timer.it_value.tv_usec = static_cast<suseconds_t>((late - std::floor(late)) * 1e6);
-  setitimer(ITIMER_REAL, &timer, nullptr);
+Watchdog::Watchdog(double seconds, int code) {
+  watchdog_code = code;
+  say("");
+  set_alarm(seconds);
 }
 
-void set_deadline_text(const char* text) {
-  deadline_text = text;
+// The signal's handler may be printing the text before this one: texts take turns, and live as long
+// as the program.
+void Watchdog::say(const std::string& text) {
+  static auto& texts = *new std::array<std::string, 16>;
+  static std::size_t last = 0;
+  last = (last + 1) % texts.size();
+  texts[last] = text;
+  watchdog_text = &texts[last];
+}
+
+void Watchdog::end() {
+  set_alarm(0);
 }
 
 bool is_interrupted() {

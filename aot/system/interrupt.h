@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 namespace bf_aot::system {
 
 // Thrown when SIGINT, SIGTERM or SIGHUP arrived while something had to be cleaned up. It is no
@@ -15,13 +17,19 @@ void install_interrupt_handlers();
 void throw_if_interrupted();
 bool is_interrupted();  // whether that would throw
 
-// Ends the program after this many seconds as if by a signal, except that it prints `text` on
-// standard output and exits with `code`; Interrupted has signal SIGALRM. 0 seconds: never. `text`
-// must live as long as the program.
-void set_deadline(double seconds, const char* text, int code);
-// Sets another text for the same deadline. The one before must live on for a while, since it may be
-// just being printed.
-void set_deadline_text(const char* text);
+// Ends the program when so many seconds are over, as if by a signal, except that it prints a text
+// on standard output and exits with `code`; Interrupted has signal SIGALRM. It is for work that
+// asks no Stop. 0 seconds: never. A program has one at a time.
+class Watchdog {
+ public:
+  Watchdog(double seconds, int code);
+  ~Watchdog() { end(); }
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  void say(const std::string& text);  // the text from now on
+  void end();                         // nothing happens any more
+};
 
 // While one lives, signals do not end the program at once, but at the next throw_if_interrupted().
 class CleanupPending {

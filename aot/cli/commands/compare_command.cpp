@@ -232,7 +232,7 @@ int compare_command(const Call& call) {
   decide::RequestCalls calls;
   calls.before_plan = [&](const decide::DecisionMethod&) { counter.end(); };
   calls.progress = [&](const decide::DecisionProgress& progress) { counter.show(progress); };
-  calls.stop = [] { return system::is_interrupted(); };
+  calls.stop = system::Stop().or_interrupt();
   const decide::Comparison comparison =
       decide::compare(pair, box, request_of(arguments), settings, calls);
   counter.end();

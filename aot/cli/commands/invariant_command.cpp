@@ -192,7 +192,7 @@ int invariant_command(const Call& call) {
   decide::InvariantSettings settings;
   settings.seconds = arguments.timeout;
   decide::RequestCalls calls;
-  calls.stop = [] { return system::is_interrupted(); };
+  calls.stop = system::Stop().or_interrupt();
   const decide::Invariant found = decide::find_invariant(network.sampler, network.info, file.box,
                                                          state, request, settings, calls);
   system::throw_if_interrupted();

@@ -187,16 +187,13 @@ RunResult bound(const Planned& planned, const RunArguments& arguments,
   if (system::tells_steps()) system::tell_step("plan", result.compile_seconds);
 
   std::optional<system::ShareBar> bar;
-  engine::CallWatch watch(
-      engine::time_in(seconds),
-      [&](const engine::Place& place, double share) {
-        if (preparing.seconds() > result.compile_seconds + 1) {
-          if (!bar) bar.emplace();
-          bar->show(share, place_text(*result.plan, place));
-        }
-        return !system::is_interrupted();
-      },
-      kPause);
+  engine::CallWatch watch(system::Stop().within(seconds).or_interrupt(), kPause,
+                          [&](const engine::Place& place, double share) {
+                            if (preparing.seconds() > result.compile_seconds + 1) {
+                              if (!bar) bar.emplace();
+                              bar->show(share, place_text(*result.plan, place));
+                            }
+                          });
   made.host->ask(&watch);
   system::Stopwatch stopwatch;
   double waited = 0;  // before the call that is measured
@@ -209,7 +206,7 @@ RunResult bound(const Planned& planned, const RunArguments& arguments,
       result.spec = made.host->spec_bounds(planned.box);
     }
   } catch (const engine::Stopped&) {
-    system::throw_if_interrupted();
+    watch.rethrow();
     throw;
   }
   result.kernel_seconds = made.host->waited_seconds();

@@ -20,7 +20,7 @@
 namespace bf_aot::cli {
 
 decide::Outcome decide_with(const VerifyArguments& arguments, const Property& property,
-                            decide::TreeKeeper* keeper, TimeoutReport* timeout,
+                            decide::TreeKeeper* keeper, TimeLimit* limit,
                             decide::TreeCompany* company) {
   const system::Stopwatch stopwatch;
   const std::vector<std::string> files = network_files(arguments, property);
@@ -31,17 +31,20 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
   calls.before_plan = [&](const decide::DecisionMethod&) { counter.end(); };
   calls.after_plan = [&](const decide::DecisionMethod& asked, double seconds) {
     if (system::tells_steps()) system::tell_step("plan " + asked.name(), seconds);
-    if (timeout != nullptr) timeout->add(asked);
+    if (limit != nullptr) limit->add(asked);
   };
   calls.progress = [&](const decide::DecisionProgress& progress) {
     counter.show(progress);
-    if (timeout != nullptr) timeout->show(progress);
+    if (limit != nullptr) limit->show(progress);
   };
+  calls.stop = limit != nullptr ? limit->stop() : system::Stop().or_interrupt();
   calls.keeper = keeper;
   calls.company = company;
   decide::Outcome outcome =
       decide::decide_query(network.sampler, network.info, property, request_of(arguments), calls);
   outcome.seconds = stopwatch.seconds();
+  if (outcome.stopped && outcome.answer == decide::Answer::kUnknown)
+    outcome.answer = decide::Answer::kTimeout;
   return outcome;
 }
 
@@ -112,17 +115,17 @@ std::optional<prove::ProofReport> write_proof(const VerifyArguments& arguments,
   return report;
 }
 
-int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
+int run(const VerifyArguments& arguments, TimeLimit& limit) {
   const system::Stopwatch reading;
   const Property property = read_property(arguments.property);
   if (system::tells_steps()) system::tell_step("read the property", reading.seconds());
-  timeout.set_property(property);
+  limit.set_property(property);
   check_networks(arguments, property);
   std::optional<prove::ProofFile> proof;
   if (!arguments.proof.empty()) proof = proof_of(arguments, property);
   const std::unique_ptr<decide::TreeKeeper> keeper = make_keeper(arguments, property);
-  const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &timeout);
-  system::set_deadline(0, "", 0);
+  const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &limit);
+  limit.end();
   if (system::tells_steps())
     system::tell_step(fmt::format("decide: {}", word(outcome.answer, Wording::kPlain)),
                       outcome.seconds);
@@ -153,20 +156,15 @@ int verify_command(const Call& call) {
     return usage_error(app, "MODEL and PROPERTY are required, or a query and --network NAME=MODEL");
   }
   const int late = exit_code(decide::Answer::kTimeout, arguments.wording());
-  // Static, because a deadline may print the text while this function is being left.
-  static std::optional<VerifyArguments> kept;
-  static std::optional<TimeoutReport> timeout;
-  kept.emplace(arguments);
-  timeout.emplace(*kept);
-  // A deadline ends the program at once: until there is an answer the files have that of a timeout.
+  // The watchdog ends the program at once: until there is an answer the files have a timeout's.
   const artifacts::Gate late_gate = gate_of(arguments, decide::Answer::kTimeout, arguments.timeout);
   if (arguments.timeout > 0) write_provisional_gate(arguments.gate, late_gate);
-  if (arguments.timeout > 0) system::set_deadline(arguments.timeout, timeout->text(), late);
+  TimeLimit limit(arguments, late);
   try {
-    return with_gate(arguments.gate, late_gate, [&] { return run(arguments, *timeout); });
+    return with_gate(arguments.gate, late_gate, [&] { return run(arguments, limit); });
   } catch (const system::Interrupted& interrupted) {
     if (interrupted.signal != SIGALRM) throw;
-    std::fputs(timeout->text(), stdout);
+    std::fputs(limit.text().c_str(), stdout);
     return late;
   }
 }

@@ -10,12 +10,14 @@
 #include "aot/cli/options/question.h"
 #include "aot/cli/options/verdict_report.h"
 #include "aot/engine/verifier/report.h"
-#include "aot/system/interrupt.h"
 #include "aot/system/terminal.h"
 #include "frontend/graph/model.h"
 
 namespace bf_aot::cli {
 namespace {
+
+// After the timeout, for work that does not ask whether it is over.
+constexpr double kGraceSeconds = 0.5;
 
 const char* name_of(decide::DecisionPhase phase) {
   return phase == decide::DecisionPhase::kBound    ? "bound"
@@ -91,6 +93,7 @@ const char* proof_of(const decide::Witness& witness) {
 
 void print_plain(const decide::Outcome& outcome) {
   fmt::print("{}\n", word(outcome.answer, Wording::kPlain));
+  if (outcome.answer == decide::Answer::kTimeout) return;
   if (outcome.witness)
     fmt::print("\n{}\nviolates case {}, clause {}: {}\n",
                plain_text(*outcome.witness, most_lines()), outcome.witness->property_case,
@@ -148,8 +151,10 @@ void PhaseCounter::end() {
   phase_.reset();
 }
 
-TimeoutReport::TimeoutReport(const VerifyArguments& arguments)
+TimeLimit::TimeLimit(const VerifyArguments& arguments, int code)
     : arguments_(arguments),
+      stop_(system::Stop({}, arguments.timeout).or_interrupt()),
+      watchdog_(arguments.timeout > 0 ? arguments.timeout + kGraceSeconds : 0, code),
       property_(printable(std::filesystem::path(arguments.property).filename().string())),
       semantics_(to_string(arguments.model.values.compile.planner.semantics)) {
   outcome_.answer = decide::Answer::kTimeout;
@@ -157,19 +162,19 @@ TimeoutReport::TimeoutReport(const VerifyArguments& arguments)
   write();
 }
 
-void TimeoutReport::set_property(const Property& property) {
+void TimeLimit::set_property(const Property& property) {
   property_ = property.file_name;
   semantics_ = to_string(semantics_of(arguments_.model, property));
   outcome_.cases = property.cases.size();
   write();
 }
 
-void TimeoutReport::add(const decide::DecisionMethod& method) {
+void TimeLimit::add(const decide::DecisionMethod& method) {
   outcome_.methods.push_back(method);
   write();
 }
 
-void TimeoutReport::show(const decide::DecisionProgress& progress) {
+void TimeLimit::show(const decide::DecisionProgress& progress) {
   if (progress.phase == decide::DecisionPhase::kSplit) outcome_.branched.boxes = progress.nodes;
   if (progress.phase == decide::DecisionPhase::kPairs) outcome_.pairs.boxes = progress.nodes;
   if (progress.phase == decide::DecisionPhase::kNeurons) outcome_.neurons.nodes = progress.nodes;
@@ -179,14 +184,12 @@ void TimeoutReport::show(const decide::DecisionProgress& progress) {
   write();
 }
 
-// The signal's handler may print the text before this one: texts take turns.
-void TimeoutReport::write() {
-  if (!arguments_.json && !texts_[last_].empty()) return;
-  last_ = (last_ + 1) % texts_.size();
-  texts_[last_] = (arguments_.json ? to_json(arguments_, property_, semantics_, outcome_).dump()
-                                   : word(decide::Answer::kTimeout, arguments_.wording())) +
-                  std::string("\n");
-  system::set_deadline_text(text());
+void TimeLimit::write() {
+  if (!arguments_.json && !text_.empty()) return;
+  text_ = (arguments_.json ? to_json(arguments_, property_, semantics_, outcome_).dump()
+                           : word(decide::Answer::kTimeout, arguments_.wording())) +
+          std::string("\n");
+  watchdog_.say(text_);
 }
 
 namespace {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -9,7 +7,9 @@
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/property/decision.h"
 #include "aot/prove/proof_file.h"
+#include "aot/system/interrupt.h"
 #include "aot/system/progress.h"
+#include "aot/system/stop.h"
 #include "frontend/property/property.h"
 
 namespace bf_aot::cli {
@@ -45,13 +45,15 @@ class PhaseCounter {
   std::optional<decide::DecisionPhase> phase_;
 };
 
-// The text that --timeout prints when it ends the program: the object of other ends, with the
-// counts that are known so far.
-class TimeoutReport {
+// The end of --timeout: a stop, and a watchdog for work that does not ask it. What that prints is
+// the object of other ends, with the counts that are known so far.
+class TimeLimit {
  public:
-  explicit TimeoutReport(const VerifyArguments& arguments);
+  TimeLimit(const VerifyArguments& arguments, int code);
 
-  const char* text() const { return texts_[last_].c_str(); }
+  const system::Stop& stop() const { return stop_; }
+  const std::string& text() const { return text_; }
+  void end() { watchdog_.end(); }
 
   void set_property(const Property& property);
   void add(const decide::DecisionMethod& method);
@@ -61,10 +63,10 @@ class TimeoutReport {
   void write();
 
   const VerifyArguments& arguments_;
-  std::string property_, semantics_;
+  const system::Stop stop_;
+  system::Watchdog watchdog_;
+  std::string property_, semantics_, text_;
   decide::Outcome outcome_;
-  std::array<std::string, 16> texts_;
-  std::size_t last_ = 0;
   double next_ = 0;
   system::Stopwatch stopwatch_;
 };

@@ -7,9 +7,9 @@
 
 namespace bf_aot::cli {
 
-// Decides with counters on a terminal.
+// Decides with counters on a terminal. limit: null where nothing ends it but a signal.
 decide::Outcome decide_with(const VerifyArguments& arguments, const Property& property,
-                            decide::TreeKeeper* keeper, TimeoutReport* timeout,
+                            decide::TreeKeeper* keeper, TimeLimit* limit,
                             decide::TreeCompany* company = nullptr);
 
 // The gate of one question, which has this answer.

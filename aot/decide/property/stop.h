@@ -1,10 +1,10 @@
 #pragma once
 
-#include <functional>
+#include "aot/system/stop.h"
 
 namespace bf_aot::decide {
 
-// Asked between pieces of work: whether to end now and leave undecided what is still open.
-using StopAsked = std::function<bool()>;
+// Asked between pieces of work.
+using StopAsked = system::Stop;
 
 }  // namespace bf_aot::decide

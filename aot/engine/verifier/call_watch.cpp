@@ -12,7 +12,6 @@ namespace bf_aot::engine {
 namespace {
 
 constexpr double kWorthSampling = 10;  // seconds; it takes some itself
-constexpr double kLongest = 1e9;       // seconds that a clock certainly counts
 
 // The workers of this machine that share the rows of a task.
 double workers_of(const Entry& entry, const Task& task) {
@@ -54,14 +53,8 @@ double predicted_seconds(const Plan& plan, EntryKind kind, const Box* box) {
              .total.seconds;
 }
 
-CallWatch::Clock::time_point time_in(double seconds) {
-  if (!(seconds < kLongest)) return CallWatch::Clock::time_point::max();
-  return CallWatch::Clock::now() + std::chrono::duration_cast<CallWatch::Clock::duration>(
-                                       std::chrono::duration<double>(std::max(seconds, 0.0)));
-}
-
-CallWatch::CallWatch(Clock::time_point end, Tell tell, std::chrono::milliseconds pause)
-    : end_(end), tell_(std::move(tell)), pause_(pause), told_(Clock::now() - pause) {}
+CallWatch::CallWatch(system::Stop stop, std::chrono::milliseconds pause, Tell tell)
+    : stop_(std::move(stop)), pause_(pause), tell_(std::move(tell)), told_(Clock::now() - pause) {}
 
 void CallWatch::rethrow() const {
   if (thrown_) std::rethrow_exception(thrown_);
@@ -81,15 +74,19 @@ double CallWatch::share_of(const engine::Place& place) {
 }
 
 bool CallWatch::ask(const engine::Place& place) noexcept {
-  const Clock::time_point now = Clock::now();
-  if (now >= end_) {
+  if (stop_.is_late()) {
     late_ = true;
     return false;
   }
-  if (!tell_ || std::this_thread::get_id() != thread_ || now - told_ < pause_) return true;
+  if (std::this_thread::get_id() != thread_) return true;
+  const Clock::time_point now = Clock::now();
+  if (now - told_ < pause_) return true;
   told_ = now;
   try {
-    return tell_(place, share_of(place));
+    if (tell_) tell_(place, share_of(place));
+    if (!stop_()) return true;
+    late_ = stop_.is_late();  // perhaps since `tell` was called
+    return false;
   } catch (...) {
     thrown_ = std::current_exception();
     return false;

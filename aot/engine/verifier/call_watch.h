@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot/engine/run/watch.h"
+#include "aot/system/stop.h"
 #include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 
@@ -29,18 +30,16 @@ bool is_worth_trying(double between, double asked, double left);
 // itself.
 double predicted_seconds(const Plan& plan, EntryKind kind, const Box* box = nullptr);
 
-// Ends calls when a time has come, or when it is told to. It serves the calls of the thread that
-// makes it, whose workers ask it, too.
+// Ends calls by a stop. It serves the calls of the thread that makes it, whose workers ask it, too.
 class CallWatch final : public engine::Watch {
  public:
-  using Clock = std::chrono::steady_clock;
-  // Called with the share of the call's predicted time that is done, 0 to 1; returns whether to go
-  // on.
-  using Tell = std::function<bool(const engine::Place& place, double share)>;
+  // Called with the share of the call's predicted time that is done, 0 to 1.
+  using Tell = std::function<void(const engine::Place& place, double share)>;
 
-  // `tell` is called on the thread that makes the watch: first at once, then every `pause` at most.
-  // An exception of it ends the call, and is thrown by rethrow().
-  CallWatch(Clock::time_point end, Tell tell, std::chrono::milliseconds pause);
+  // `tell` is called, and `stop` is asked, on the thread that makes the watch: first at once, then
+  // every `pause` at most. The stop's time ends calls of all threads at once. What either throws
+  // ends the call, and is thrown by rethrow().
+  CallWatch(system::Stop stop, std::chrono::milliseconds pause, Tell tell = {});
 
   void rethrow() const;
   bool is_late() const { return late_; }
@@ -49,9 +48,11 @@ class CallWatch final : public engine::Watch {
   bool ask(const engine::Place& place) noexcept override;
   double share_of(const engine::Place& place);
 
-  const Clock::time_point end_;
-  const Tell tell_;
+  using Clock = system::Stop::Clock;
+
+  const system::Stop stop_;
   const std::chrono::milliseconds pause_;
+  const Tell tell_;
   const std::thread::id thread_ = std::this_thread::get_id();
   Clock::time_point told_;
   const Entry* entry_ = nullptr;
@@ -59,8 +60,5 @@ class CallWatch final : public engine::Watch {
   std::atomic<bool> late_ = false;
   std::exception_ptr thrown_;
 };
-
-// The time when `seconds` are over; the last one of the clock where it does not count so far.
-CallWatch::Clock::time_point time_in(double seconds);
 
 }  // namespace bf_aot::engine

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <utility>
 
 #include "aot/engine/verifier/call_watch.h"
@@ -9,13 +8,10 @@
 
 namespace bf_aot::engine {
 
-// Ends calls of verifiers once a stop is asked for. `stop` is asked on the thread that makes it.
+// Ends calls of verifiers by a stop, which is asked on the thread that makes it.
 class StoppedCalls {
  public:
-  explicit StoppedCalls(std::function<bool()> stop)
-      : watch_(
-            CallWatch::Clock::time_point::max(),
-            [stop = std::move(stop)](const Place&, double) { return !stop(); }, kPause) {}
+  explicit StoppedCalls(system::Stop stop) : watch_(std::move(stop), kPause) {}
 
   // Lets calls of the verifier throw Stopped after a stop.
   void include(const HostVerifier& verifier) { verifier.ask(&watch_); }

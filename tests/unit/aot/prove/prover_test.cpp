@@ -121,7 +121,7 @@ TEST(Prover, false_properties_have_no_certificate) {
     ProofRequest asked = request(
         question(fmt::format("(>= Y_{} {:.9f})", k, y[static_cast<std::size_t>(k)].get_d() - 1e-6)),
         certificate);
-    asked.seconds = 0.1;
+    asked.stop = system::Stop().within(0.1);
     EXPECT_THROW(write_proof(asked), NoCertificate);
     std::string part;
     asked.write = [&](const std::string& bytes) { part += bytes; };
@@ -132,6 +132,7 @@ TEST(Prover, false_properties_have_no_certificate) {
     write_proof(request(question("(>= (- Y_0 Y_1) 0.5)"), other));
     std::string header;
     ProofRequest violated = asked;
+    violated.stop = {};
     violated.write = [&](const std::string& bytes) { header += bytes; };
     write_violation(violated, middle);
     EXPECT_EQ(checked(asked, header), bf_check::kViolated);

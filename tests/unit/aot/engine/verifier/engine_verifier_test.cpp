@@ -63,16 +63,14 @@ TEST(EngineVerifier, CallsOfWorkersAreStopped) {
   const auto verifier = verifier_for(3);
   const Bounds expected = verifier->spec_bounds(kBox);
   int told = 0;
-  CallWatch watch(
-      CallWatch::Clock::time_point::max(), [&](const Place&, double) { return ++told < 3; },
-      std::chrono::milliseconds(0));
+  CallWatch watch([&] { return ++told == 3; }, std::chrono::milliseconds(0));
   verifier->ask(&watch);
   EXPECT_THROW(verifier->spec_bounds(kBox), Stopped);
   EXPECT_EQ(told, 3);
   EXPECT_FALSE(watch.is_late());
   verifier->ask(nullptr);
   EXPECT_EQ(verifier->spec_bounds(kBox).lower, expected.lower);
-  CallWatch late(CallWatch::Clock::now(), {}, std::chrono::milliseconds(0));
+  CallWatch late(system::Stop().within(0), std::chrono::milliseconds(0));
   verifier->ask(&late);
   EXPECT_THROW(verifier->spec_bounds(kBox), Stopped);
   EXPECT_TRUE(late.is_late());
