@@ -51,21 +51,22 @@ class LaneNodes {
   // Both are kept by reference. Not for several threads.
   LaneNodes(const BoxNetwork& network_on_box, const std::vector<ClauseTerm>& terms_of_clause);
 
-  // A node into a lane, and what the ascent there knows forgotten.
+  // Loads the node into the lane, and forgets what the ascent there knows.
   void load(std::size_t lane, const SplitNode& node);
   // Keeps what functions are in all lanes, for load_half().
   void keep() { kept_ = functions_; }
-  // A half of a node that was in lane `from` when it was kept, with the choices that it had then.
+  // Loads a half of the node that was in lane `from` at keep(), with `node`'s choices and the
+  // functions as they were kept.
   void load_half(std::size_t lane, const SplitNode& node, std::size_t from,
                  const NeuronSplit& split);
-  // The same, but for an objective of its own and the usual choices in place of the node's.
+  // Loads the node to bound `objective`, with default choices and without terms or multipliers.
   void load_row(std::size_t lane, const SplitNode& node, const RowObjective& objective);
-  // So many times the node's weights and multipliers into a lane with an objective of its own.
+  // Sets the weights and multipliers of a lane with an objective to `times` the node's.
   void add_clause(std::size_t lane, const SplitNode& node, float times);
-  // The same, and so many times each term.
+  // Does add_clause(), and adds each[t] to the weight of term t.
   void add_terms(std::size_t lane, const SplitNode& node, float times,
                  const std::vector<float>& each);
-  // The choices of a lane into the node that was loaded there.
+  // Stores the choices of a lane in the node that was loaded there.
   void store(std::size_t lane, SplitNode& node) const;
 
   // Where an open neuron lies in a lane.

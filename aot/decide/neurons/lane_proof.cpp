@@ -140,7 +140,7 @@ void LaneProof::prove_products(std::size_t i, Sum& sum) {
       over_x[p] += made.over_x;
       over_y[p] += made.over_y;
       sum.add(p, made.offset);
-      // What products below the normal range lose, times what they meet.
+      // Underflow of the products, times the largest value that they are multiplied with.
       sum.paid[p] += 0x1p-1060 * (1 + std::fabs(over_z)) * magnitudes;
     }
   }
