@@ -2,7 +2,7 @@
 
 Only known folders at the top; no notes to finish something later; no paths of one machine;
 a newline at every file's end; no line of a page or of a CMake file longer than 120 columns, but for
-tables and blocks of code; no comment in a header that opens with a fragment.
+tables and blocks of code; no comment in a header that opens with a fragment; no more words in pages than there were.
 """
 
 import pathlib
@@ -22,6 +22,10 @@ MACHINE = re.compile(r"(?<![\w.])/(home|work|root|Users)/\w")
 FRAGMENT = re.compile(r"(Of|By|As|The same|What|From|Without|Behind|On) ")
 COMMENT = re.compile(r"\s*(?://+<?|/\*+) *(.*)")
 PRINTED = re.compile(r'R"\(.*?\)"', re.DOTALL)  # text of generated files
+# The most words of all pages below docs/, and of those at the top. Whoever cuts pages lowers the number to what is left;
+# it is never raised: what is added is paid for by a cut elsewhere. Bars of tables and signs alone are no words.
+MOST_WORDS = {"docs": 85_000, "": 9_200}
+WORD = re.compile(r"\S*\w\S*")
 ROOMS = {"frontend", "planner", "aot", "runtime", "bench"}
 
 
@@ -55,6 +59,14 @@ def fragments_in(name, text):
         inside = comment is not None
 
 
+def words_over(pages, most):
+    """Folders of pages that have too many words. pages: (folder, text) of each."""
+    for folder, limit in most.items():
+        count = sum(len(WORD.findall(text)) for within, text in pages if within == folder)
+        if count > limit:
+            yield f"{folder or 'pages at the top'}: {count} words, at most {limit}: cut what pages repeat"
+
+
 def self_test():
     """A test that cannot fail is none."""
     bad = ["x  // TO" "DO: y\n", "p = '/ho" "me/me'\n", "x"]
@@ -66,6 +78,8 @@ def self_test():
     failed += [text for text in bad if not list(fragments_in("a.h", text))]
     good = "// The sum\n// Of rows is not meant.\nint x;  // Of rows\nR\"(\n/* Of it. */)\"\n"
     failed += [good] if list(fragments_in("a.h", good)) else []
+    failed += [] if list(words_over([("docs", "one | two")], {"docs": 1})) else ["words_over: too many"]
+    failed += list(words_over([("docs", "one | two"), ("tests", "x")], {"docs": 2}))
     return [f"self test: {text[:20]!r}" for text in failed]
 
 
@@ -84,7 +98,10 @@ def main():
     found = self_test()
     found += [f"{entry.name}: unknown at the top" for entry in sorted(root.iterdir())
               if entry.name not in TOP and not entry.name.startswith((".", "build"))]
+    pages = []
     for path, relative in files_of(root):
+        if path.suffix == ".md":
+            pages.append((relative.as_posix().rpartition("/")[0].partition("/")[0], path.read_text(encoding="utf-8")))
         script = relative.parts[0] == ".ci"
         if not script and path.suffix not in TEXT:
             continue
@@ -96,6 +113,7 @@ def main():
             found += wide_lines_in(relative.as_posix(), text)
         if path.suffix == ".h" and relative.parts[0] in ROOMS:
             found += fragments_in(relative.as_posix(), text)
+    found += words_over(pages, MOST_WORDS)
     print("\n".join(found))
     return 1 if found else 0
 
