@@ -16,6 +16,27 @@ i128 ceil_shifted(i128 value, unsigned bits) {
   return -(-value >> bits);
 }
 
+// Both loops take most of the time. Pointers, since vectors would check each index, which the
+// network's maker has checked.
+
+// Adds a times a row's weights to the sums of what it reads.
+void add_row(const Layer& layer, u32 row, i64 a, i128* sums) {
+  const u32* const column = layer.column.data();
+  const i64* const weight = layer.weight.data();
+  for (u32 k = layer.start[row], end = layer.start[row + 1]; k < end; ++k)
+    sums[column[k]] += static_cast<i128>(a) * weight[k];
+}
+
+// Returns the sum of the factors of the rows that read source i, times its weights there.
+i128 sum_of_readers(const Layer& layer, std::size_t i, const i64* factors) {
+  const u32* const reader = layer.reader.data();
+  const i64* const weight = layer.reader_weight.data();
+  i128 sum = 0;
+  for (u32 k = layer.reader_start[i], end = layer.reader_start[i + 1]; k < end; ++k)
+    sum += static_cast<i128>(factors[reader[k]]) * weight[k];
+  return sum;
+}
+
 i64 in_range(i128 value) {
   if (!fits(value, kValueSize))
     throw NotProven("a value is beyond the range of the certificate's grid");
@@ -163,16 +184,14 @@ bool Bounder::affine_layer(const Part& part, const Layer& layer, i128& constant)
     if (sums_[element] == 0) continue;
     if (!take(part, element, constant, factors_[row])) return false;
     const i128 a = factors_[row];
-    constant += a * layer.bias[row];
-    constant += a * (a > 0 ? part.rough_lower : part.rough_upper)[element];
+    constant += a * layer.bias[row] + a * (a > 0 ? part.rough_lower : part.rough_upper)[element];
     ++used;
   }
   if (used * 4 < layer.count) {
     for (u32 row = 0; row < layer.count && used > 0; ++row) {
       if (factors_[row] == 0) continue;
       work_.spend(layer.start[row + 1] - layer.start[row]);
-      for (u32 k = layer.start[row]; k < layer.start[row + 1]; ++k)
-        sums_[layer.column[k]] += static_cast<i128>(factors_[row]) * layer.weight[k];
+      add_row(layer, row, factors_[row], sums_.data());
     }
     return true;
   }
@@ -180,10 +199,7 @@ bool Bounder::affine_layer(const Part& part, const Layer& layer, i128& constant)
   for (std::size_t i = 0; i < layer.source.size(); ++i) {
     const u32 element = layer.source[i];
     if (part.lower[element] == 0 && part.upper[element] == 0) continue;
-    i128 sum = 0;
-    for (u32 k = layer.reader_start[i]; k < layer.reader_start[i + 1]; ++k)
-      sum += static_cast<i128>(factors_[layer.reader[k]]) * layer.reader_weight[k];
-    sums_[element] += sum;
+    sums_[element] += sum_of_readers(layer, i, factors_.data());
   }
   return true;
 }
@@ -214,12 +230,10 @@ bool Bounder::relu_row(const Part& part, const Layer& layer, u32 row, const Choi
   }
   if (sided) kept -= static_cast<i128>(choices.side[neuron]) * choices.multiplier[neuron];
   if (!fits(kept, kCoefficientSize)) return false;
-  const i64 b = static_cast<i64>(kept);
-  const i128 at_low = (low > 0 ? static_cast<i128>(a) * low : 0) - static_cast<i128>(b) * low;
-  const i128 at_high = (high > 0 ? static_cast<i128>(a) * high : 0) - static_cast<i128>(b) * high;
-  i128 least = std::min(at_low, at_high);
-  if (open) least = std::min<i128>(least, 0);
-  constant += least;
+  const i128 at_low = (low > 0 ? static_cast<i128>(a) * low : 0) - kept * low;
+  const i128 at_high = (high > 0 ? static_cast<i128>(a) * high : 0) - kept * high;
+  const i128 least = std::min(at_low, at_high);
+  constant += open ? std::min<i128>(least, 0) : least;
   sums_[argument] += kept << bits;
   return true;
 }
@@ -262,15 +276,11 @@ std::optional<i128> Bounder::backward(const Part& part, std::size_t layers, cons
   }
   for (u32 i = 0; i < network_.inputs; ++i) {
     i64& a = at_inputs_[i];
-    if (take(part, i, constant, a)) {
-      constant +=
-          std::min(static_cast<i128>(a) * part.lower[i], static_cast<i128>(a) * part.upper[i]);
-    } else {
-      ok = false;
-    }
+    ok = take(part, i, constant, a) && ok;
+    constant +=
+        std::min(static_cast<i128>(a) * part.lower[i], static_cast<i128>(a) * part.upper[i]);
   }
-  if (!ok) return std::nullopt;
-  return constant;
+  return ok ? std::optional(constant) : std::nullopt;
 }
 
 std::optional<i128> Bounder::lower_bound(const Part& part, const Sum& sum, const Choices& choices,
@@ -291,10 +301,9 @@ std::optional<i128> Bounder::lower_bound(const Part& part, const Sum& sum, const
 
 bool Bounder::is_above(const Part& part, const Sum& sum, bool closed, const Choices& choices) {
   if (!part.derived) return false;
-  for (const unsigned bits : bits_) {
-    const std::optional<i128> bound = lower_bound(part, sum, choices, bits);
-    if (bound) return closed ? *bound >= 0 : *bound > 0;
-  }
+  for (const unsigned bits : bits_)
+    if (const std::optional<i128> bound = lower_bound(part, sum, choices, bits))
+      return closed ? *bound >= 0 : *bound > 0;
   return false;
 }
 

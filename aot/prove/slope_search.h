@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,13 @@ inline bool is_open(const bf_check::Network& network, const bf_check::Part& part
   const std::uint32_t element = network.argument[n];
   return part.lower[element] < 0 && part.upper[element] > 0;
 }
+
+// The weights of an affine layer as doubles. By row: whether it reads elements one behind the
+// other, and whether ReLUs alone read it.
+struct LayerWeights {
+  std::vector<double> weight;
+  std::vector<unsigned char> in_a_run, for_relus_alone;
+};
 
 class SlopeSearch {
  public:
@@ -70,11 +78,13 @@ class SlopeSearch {
   };
 
   Line line_of(const bf_check::Part& part, std::uint32_t sigmoid, double coefficient) const;
-  void forward(const bf_check::Part& part, const Proposal& proposal);
+  void forward(const bf_check::Part& part, const std::vector<signed char>& side,
+               const Proposal& proposal);
 
   const bf_check::Network& network_;
   bf_check::Work* work_;
-  double value_unit_, weight_unit_;
+  std::shared_ptr<const std::vector<LayerWeights>> weights_;  // by layer; the same for all copies
+  double value_unit_;
   std::vector<double> sums_, values_;  // by element
   std::vector<double> arrived_;        // by neuron: the coefficient of its ReLU
   std::vector<double> at_inputs_;
