@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "frontend/diagnostic.h"
+#include "frontend/functions/composite/branches.h"
+#include "frontend/functions/composite/far.h"
 #include "frontend/functions/composite/values.h"
 #include "frontend/functions/function_values.h"
 #include "frontend/functions/long_real.h"
@@ -110,6 +112,21 @@ bool everywhere_shown(const Function&, double) {
   return true;
 }
 
+// ---- Slopes of secants
+
+namespace slopes {
+
+std::optional<SecantSlopes> unknown(const Function&) {
+  return std::nullopt;
+}
+
+template <int kLeast, int kMost, int kDenominator = 1>
+std::optional<SecantSlopes> within(const Function&) {
+  return SecantSlopes{kLeast, static_cast<double>(kMost) / kDenominator};
+}
+
+}  // namespace slopes
+
 // ---- The table
 
 using F = const Function&;
@@ -132,6 +149,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kZero,
      .lipschitz = one_or_a,
      .derivative = derivative::leaky_relu,
+     .shape = {branches::leaky_relu, far::none, slopes::unknown},
      .float32 = {float32::roundings<2>, float32::most::leaky_relu},
      .sample = {-4, 4, 0.01}},
     {.kind = kAbs,
@@ -145,6 +163,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .lipschitz = slope<1>,
      .magnitude = [](F, double m) { return m; },
      .derivative = [](T t, F) { return t.unary(kSign, t.x()); },
+     .shape = {branches::abs, far::none, slopes::within<-1, 1>},
      .float32 = {float32::exact, float32::most::same}},
     {.kind = kClip,
      .name = "clip",
@@ -156,6 +175,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kAB,
      .magnitude = [](F f, double) { return std::max(std::abs(f.a), std::abs(f.b)); },
      .derivative = [](T t, F f) { return f.a < f.b ? t.between(t.x(), f.a, f.b) : t.number(0); },
+     .shape = {branches::clip, far::none, slopes::unknown},
      .float32 = {float32::exact, float32::most::clip},
      .sample = {-4, 4, -1, 2}},
     {.kind = kHardSigmoid,
@@ -168,6 +188,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises_or_falls_with_a,
      .breaks = Breaks::kUnit,
      .derivative = derivative::hard_sigmoid,
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::hard_sigmoid, float32::most::hard_sigmoid},
      .sample = {-5, 5, 0.2, 0.5}},
     {.kind = kThresholdedRelu,
@@ -180,6 +201,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises_unless_a_falls,
      .breaks = Breaks::kA,
      .derivative = [](T t, F f) { return f.a == 0 ? t.step(t.x()) : Term::kNone; },
+     .shape = {branches::thresholded_relu, far::none, slopes::unknown},
      .float32 = {float32::exact, float32::most::same}},
     {.kind = kShrink,
      .name = "shrink",
@@ -193,6 +215,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = none,
      .breaks = Breaks::kPlusMinus,
      .derivative = derivative::shrink,
+     .shape = {branches::shrink, far::none, slopes::unknown},
      .float32 = {float32::roundings<2>, float32::most::shrink},
      .sample = {-4, 4, 0.5, 0.5}},
 
@@ -209,6 +232,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kZero,
      .integers = true,
      .magnitude = one,
+     .shape = {branches::sign, far::none, slopes::unknown},
      .float32 = {float32::exact, one}},
     {.kind = kStep,
      .name = "step",
@@ -220,6 +244,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kZero,
      .integers = true,
      .magnitude = one,
+     .shape = {branches::step, far::none, slopes::unknown},
      .float32 = {float32::exact, one}},
     {.kind = kStepAt,
      .name = "step_at",
@@ -231,6 +256,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kZero,
      .integers = true,
      .magnitude = one,
+     .shape = {branches::step_at, far::none, slopes::unknown},
      .float32 = {float32::exact, one}},
     {.kind = kFloor,
      .name = "floor",
@@ -242,6 +268,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kIntegers,
      .integers = true,
      .magnitude = one_more,
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::exact, float32::most::plus_one}},
     {.kind = kCeil,
      .name = "ceil",
@@ -253,6 +280,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kIntegers,
      .integers = true,
      .magnitude = one_more,
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::exact, float32::most::plus_one}},
     {.kind = kRound,
      .name = "round",
@@ -265,6 +293,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kHalves,
      .integers = true,
      .magnitude = [](F f, double m) { return m / std::abs(f.a) + 1; },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::round, float32::most::round},
      .sample = {-4, 4, 0.5}},
     {.kind = kQuantise,
@@ -277,6 +306,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kHalves,
      .integers = true,
      .magnitude = largest_code,
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::round, largest_on_the_way},
      .sample = {-4, 4, 0.5, -3, 5}},
     {.kind = kIsZero,
@@ -289,6 +319,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kZero,
      .integers = true,
      .magnitude = one,
+     .shape = {branches::is_zero, far::none, slopes::unknown},
      .float32 = {float32::exact, one}},
 
     {.kind = kSigmoid,
@@ -301,6 +332,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .strict = true,
      .derivative = derivative::sigmoid,
+     .shape = {branches::smooth, far::sigmoid, slopes::within<0, 1, 4>},
      .float32 = {float32::sigmoid, one},
      .sample = {-12, 12}},
     {.kind = kTanh,
@@ -313,6 +345,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .strict = true,
      .derivative = [](T t, F) { return t.one_less_square(t.y()); },
+     .shape = {branches::smooth, far::tanh, slopes::within<0, 1>},
      .float32 = {float32::by_library, one},
      .sample = {-8, 8}},
     {.kind = kSoftplus,
@@ -325,6 +358,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .strict = true,
      .derivative = [](T t, F) { return t.unary(kSigmoid, t.x()); },
+     .shape = {branches::smooth, far::softplus, slopes::within<0, 1>},
      .float32 = {float32::softplus, float32::most::plus_one},
      .sample = {-12, 12}},
     {.kind = kSoftsign,
@@ -338,6 +372,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .strict = true,
      .shows_exactly = everywhere_shown,
      .derivative = [](T t, F) { return t.power(t.one_more(t.unary(kAbs, t.x())), -2); },
+     .shape = {branches::none, far::none, slopes::within<0, 1>},
      .float32 = {float32::roundings<3>, float32::most::plus_one},
      .sample = {-20, 20}},
     {.kind = kElu,
@@ -351,6 +386,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .strict = true,
      .lipschitz = one_or_a,
      .derivative = derivative::elu,
+     .shape = {branches::elu, far::elu, slopes::unknown},
      .float32 = {float32::elu, float32::most::elu},
      .sample = {-8, 6, 1}},
     {.kind = kCelu,
@@ -364,6 +400,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = [](F f) { return f.a > 0 ? Monotony::kRises : Monotony::kNone; },
      .strict = true,
      .derivative = derivative::celu,
+     .shape = {branches::celu, far::celu, slopes::unknown},
      .float32 = {float32::celu, float32::most::celu},
      .sample = {-6, 6, 0.5}},
     {.kind = kSelu,
@@ -379,6 +416,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = [](F f) { return f.a >= 0 && f.b >= 0 ? Monotony::kRises : Monotony::kNone; },
      .strict = true,
      .derivative = derivative::selu,
+     .shape = {branches::selu, far::none, slopes::unknown},
      .float32 = {float32::selu, float32::most::selu},
      .sample = {-6, 6, 1.67, 1.05}},
     {.kind = kHardSwish,
@@ -393,6 +431,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .lipschitz = slope<3, 2>,  // at 3
      .shows_exactly = everywhere_shown,
      .derivative = derivative::hard_swish,
+     .shape = {branches::hard_swish, far::none, slopes::unknown},
      .float32 = {float32::hard_swish, float32::most::same},
      .sample = {-6, 6}},
     {.kind = kGelu,
@@ -404,6 +443,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      // 1.129 at the steepest.
      .lipschitz = slope<5, 4>,
      .derivative = derivative::gelu,
+     .shape = {branches::smooth, far::gelu, slopes::unknown},
      .float32 = {float32::gelu, float32::most::twice},
      .sample = {-6, 6}},
     {.kind = kGeluTanh,
@@ -415,6 +455,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      // 1.130 at the steepest.
      .lipschitz = slope<5, 4>,
      .derivative = derivative::gelu_tanh,
+     .shape = {branches::smooth, far::like_relu, slopes::unknown},
      .float32 = {float32::gelu_tanh, float32::most::twice},
      .sample = {-6, 6}},
     {.kind = kMish,
@@ -427,6 +468,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      // 1.089 at the steepest.
      .lipschitz = slope<5, 4>,
      .derivative = derivative::mish,
+     .shape = {branches::smooth, far::like_relu, slopes::unknown},
      .float32 = {float32::mish, float32::most::same},
      .sample = {-10, 8}},
     {.kind = kErf,
@@ -439,6 +481,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .strict = true,
      .derivative = derivative::erf,
+     .shape = {branches::smooth, far::erf, slopes::unknown},
      .float32 = {float32::by_library, one},
      .sample = {-5, 5}},
     {.kind = kExp,
@@ -451,6 +494,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .strict = true,
      .derivative = [](T t, F) { return t.y(); },
+     .shape = {branches::smooth, far::exponential, slopes::unknown},
      .float32 = {float32::by_library, float32::most::exponential},
      .sample = {-12, 8}},
     {.kind = kCappedExp,
@@ -462,6 +506,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .domain = everywhere,
      .monotony = rises,
      .derivative = [](T t, F f) { return t.times(t.step_below(t.x(), f.a), t.y()); },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::by_library, float32::most::capped_exponential},
      .sample = {-12, 8, 4}},
     {.kind = kSin,
@@ -475,6 +520,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .wave = true,
      .lipschitz = slope<1>,
      .derivative = [](T t, F) { return t.unary(kCos, t.x()); },
+     .shape = {branches::none, far::none, slopes::within<-1, 1>},
      .float32 = {float32::by_library, one},
      .sample = {-12, 12}},
     {.kind = kCos,
@@ -488,6 +534,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .wave = true,
      .lipschitz = slope<1>,
      .derivative = [](T t, F) { return t.minus(t.unary(kSin, t.x())); },
+     .shape = {branches::none, far::none, slopes::within<-1, 1>},
      .float32 = {float32::by_library, one},
      .sample = {-12, 12}},
     {.kind = kAtan,
@@ -499,6 +546,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .strict = true,
      .derivative = [](T t, F) { return t.unary(kReciprocal, t.one_more(t.square(t.x()))); },
+     .shape = {branches::none, far::none, slopes::within<0, 1>},
      .float32 = {float32::by_library, float32::most::four},
      .sample = {-20, 20}},
     {.kind = kSinh,
@@ -510,6 +558,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .strict = true,
      .derivative = [](T t, F) { return t.unary(kCosh, t.x()); },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::by_library, float32::most::exponential},
      .sample = {-6, 6}},
     {.kind = kCosh,
@@ -521,6 +570,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .domain = everywhere,
      .monotony = each_side,
      .derivative = [](T t, F) { return t.unary(kSinh, t.x()); },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::by_library, float32::most::exponential},
      .sample = {-6, 6}},
     {.kind = kAsinh,
@@ -532,6 +582,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .strict = true,
      .derivative = [](T t, F) { return t.power(t.one_more(t.square(t.x())), -0.5); },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::by_library, float32::most::plus_one},
      .sample = {-20, 20}},
 
@@ -545,6 +596,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .strict = true,
      // 1 / x as powers that have no value where the logarithm has none.
      .derivative = [](T t, F) { return t.square(t.power(t.x(), -0.5)); },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::by_library, float32::most::at_least<104>},
      .sample = {0.01, 20}},
     {.kind = kSqrt,
@@ -561,6 +613,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
          [](T t, F) {
            return t.scale(t.power(t.x(), -0.5), {0.5, 0});
          },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::as_power, float32::most::at_least<1>},
      .sample = {0.001, 20}},
     {.kind = kReciprocal,
@@ -572,6 +625,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = each_side,
      .shows_exactly = everywhere_shown,
      .derivative = [](T t, F) { return t.minus(t.power(t.x(), -2)); },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::as_power, float32::most::unbounded},
      .sample = {0.05, 10}},
     {.kind = kPower,
@@ -585,6 +639,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .shows_exactly = [](F f,
                          double) { return std::abs(f.a) <= 16 && std::floor(2 * f.a) == 2 * f.a; },
      .derivative = derivative::power,
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::power, float32::most::power},
      .sample = {-6, 6, 3}},
     {.kind = kTan,
@@ -596,6 +651,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = none,
      .wave = true,
      .derivative = [](T t, F) { return t.one_more(t.square(t.y())); },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::by_library, float32::most::unbounded},
      .sample = {-1.5, 1.5}},
     {.kind = kAsin,
@@ -607,6 +663,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .strict = true,
      .derivative = [](T t, F) { return derivative::arc(t); },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::by_library, float32::most::four},
      .sample = {-0.999, 0.999}},
     {.kind = kAcos,
@@ -618,6 +675,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .domain = unit_ball,
      .monotony = [](F) { return Monotony::kFalls; },
      .derivative = [](T t, F) { return t.minus(derivative::arc(t)); },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::by_library, float32::most::four},
      .sample = {-0.999, 0.999}},
     {.kind = kAcosh,
@@ -630,6 +688,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .strict = true,
      .derivative = derivative::acosh,
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::by_library, float32::most::plus_one},
      .sample = {1.001, 20}},
     {.kind = kAtanh,
@@ -642,13 +701,15 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .strict = true,
      // 1 / (1 - x^2), as for the logarithm.
      .derivative = [](T t, F) { return t.square(derivative::arc(t)); },
+     .shape = {branches::none, far::none, slopes::unknown},
      .float32 = {float32::by_library, float32::most::at_least<104>},
      .sample = {-0.999, 0.999}},
 }};
 
 constexpr bool is_complete(const FunctionFacts& row) {
   return !row.name.empty() && row.value != nullptr && row.domain != nullptr &&
-         row.monotony != nullptr && row.float32.evaluated != nullptr &&
+         row.monotony != nullptr && row.shape.branches != nullptr && row.shape.far != nullptr &&
+         row.shape.slopes != nullptr && row.float32.evaluated != nullptr &&
          row.float32.most != nullptr && row.sample.low < row.sample.high &&
          (row.derivative == nullptr) == row.integers &&
          (row.rational == nullptr) != (row.real == nullptr) &&
@@ -671,6 +732,7 @@ constexpr FunctionFacts kCompositeFacts = {
     .real = [](F f, L x) { return value_of(*f.composite, x); },
     .domain = everywhere,
     .monotony = none,
+    .shape = {branches::none, far::none, slopes::unknown},
 };
 
 }  // namespace

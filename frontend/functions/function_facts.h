@@ -18,6 +18,9 @@
 namespace bf_aot {
 
 class LongReal;
+struct Branches;
+struct Far;
+struct Interval;
 
 // The source of a function's parameter when an ONNX operator is that function.
 struct ParameterSource {
@@ -76,6 +79,22 @@ struct Float32Facts {
   double (*most)(const Function&, double most) = nullptr;
 };
 
+// (f(y) - f(x)) / (y - x) lies in [least, most] for all x < y.
+struct SecantSlopes {
+  double least = 0, most = 1;
+};
+
+// Facts for bounds of composites and of differences of networks. Each row states them, if only that
+// nothing is known: bounds would get wider in silence where a row was forgotten.
+struct FunctionShape {
+  // See branches_of(); branches::none where no composite has the function.
+  std::optional<Branches> (*branches)(const Function&) = nullptr;
+  // See composite/far.h; far::none where the function has no smooth branch that comes near a line.
+  Far (*far)(const Function&, const Interval& v, double from) = nullptr;
+  // Nothing where they have no bounds, or where none of use is known.
+  std::optional<SecantSlopes> (*slopes)(const Function&) = nullptr;
+};
+
 // Where tests try a function: a range of its domain on which its shape shows, and parameters.
 struct FunctionSample {
   double low = -4, high = 4;
@@ -118,6 +137,7 @@ struct FunctionFacts {
   // or has parameters for which there is no such form. Null: it jumps.
   FunctionTerms::Term (*derivative)(FunctionTerms&, const Function&) = nullptr;
 
+  FunctionShape shape{};
   Float32Facts float32{};
   FunctionSample sample{};
 };
@@ -150,6 +170,11 @@ bool rises_strictly(const Function& function);
 inline bool is_staircase(FunctionKind kind) {
   const Breaks breaks = facts_of(kind).breaks;
   return breaks == Breaks::kIntegers || breaks == Breaks::kHalves;
+}
+
+// Functions that depend on the sign of their argument alone.
+inline bool is_of_sign(FunctionKind kind) {
+  return facts_of(kind).integers && facts_of(kind).breaks == Breaks::kZero;
 }
 
 // Returns true if [low, high] lies in the domain. Errs towards false at poles, since samples whose

@@ -5,21 +5,16 @@
 #include <vector>
 
 #include "frontend/algebra/affine_algebra.h"
+#include "frontend/functions/function_facts.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite/rewrite.h"
 
 namespace bf_aot {
 namespace {
 
-// Functions that depend on the sign of their argument alone.
-bool is_of_sign(const Function& function) {
-  return function.kind == FunctionKind::kSign || function.kind == FunctionKind::kStep ||
-         function.kind == FunctionKind::kStepAt || function.kind == FunctionKind::kIsZero;
-}
-
 const Function* function_of(const Node* node) {
   const auto* const unary = node != nullptr ? std::get_if<Unary>(&node->op) : nullptr;
-  return unary != nullptr && is_of_sign(unary->function) ? &unary->function : nullptr;
+  return unary != nullptr && is_of_sign(unary->function.kind) ? &unary->function : nullptr;
 }
 
 // Values of a function for x < 0, x = 0 and x > 0.

@@ -2,10 +2,18 @@
 
 #include <cmath>
 
+#include "frontend/functions/function_facts.h"
+
 namespace bf_aot {
+
+std::optional<Branches> branches_of(const Function& f) {
+  return facts_of(f.kind).shape.branches(f);
+}
+
+namespace branches {
 namespace {
 
-using enum FunctionKind;
+using Made = std::optional<Branches>;
 
 constexpr Branch kSmooth = {true, 0, 0};
 
@@ -13,7 +21,26 @@ Branch line(double intercept, double slope) {
   return {false, intercept, slope};
 }
 
-std::optional<Branches> clip(double low, double high) {
+}  // namespace
+
+Made none(const Function&) {
+  return std::nullopt;
+}
+
+Made smooth(const Function&) {
+  return Branches{{}, {kSmooth}, {}};
+}
+
+Made leaky_relu(const Function& f) {
+  return Branches{{0}, {line(0, f.a), line(0, 1)}, {}};
+}
+
+Made abs(const Function&) {
+  return Branches{{0}, {line(0, -1), line(0, 1)}, {}};
+}
+
+Made clip(const Function& f) {
+  const double low = f.a, high = f.b;
   if (!(low < high) || (std::isinf(low) && std::isinf(high))) return std::nullopt;
   Branches made;
   if (std::isfinite(low)) {
@@ -28,40 +55,46 @@ std::optional<Branches> clip(double low, double high) {
   return made;
 }
 
-std::optional<Branches> shrink(double threshold, double bias) {
-  if (!(threshold > 0)) return std::nullopt;
-  return Branches{{-threshold, threshold}, {line(bias, 1), line(0, 0), line(-bias, 1)}, {0, 0}};
+Made thresholded_relu(const Function& f) {
+  return Branches{{f.a}, {line(0, 0), line(0, 1)}, {0}};
 }
 
-std::optional<Branches> with_jumps(const Function& f) {
-  if (f.kind == kThresholdedRelu) return Branches{{f.a}, {line(0, 0), line(0, 1)}, {0}};
-  if (f.kind == kShrink) return shrink(f.a, f.b);
-  if (f.kind == kSign) return Branches{{0}, {line(-1, 0), line(1, 0)}, {0}};
-  if (f.kind == kStep) return Branches{{0}, {line(0, 0), line(1, 0)}, {0}};
-  if (f.kind == kStepAt) return Branches{{0}, {line(0, 0), line(1, 0)}, {1}};
-  if (f.kind == kIsZero) return Branches{{0}, {line(0, 0), line(0, 0)}, {1}};
-  return std::nullopt;
+Made shrink(const Function& f) {
+  if (!(f.a > 0)) return std::nullopt;
+  return Branches{{-f.a, f.a}, {line(f.b, 1), line(0, 0), line(-f.b, 1)}, {0, 0}};
 }
 
-std::optional<Branches> with_bends(const Function& f) {
-  if (f.kind == kLeakyRelu) return Branches{{0}, {line(0, f.a), line(0, 1)}, {}};
-  if (f.kind == kAbs) return Branches{{0}, {line(0, -1), line(0, 1)}, {}};
-  if (f.kind == kClip) return clip(f.a, f.b);
-  if (f.kind == kElu || (f.kind == kCelu && f.a > 0))
-    return Branches{{0}, {kSmooth, line(0, 1)}, {}};
-  if (f.kind == kSelu) return Branches{{0}, {kSmooth, line(0, f.b)}, {}};
-  if (f.kind == kHardSwish) return Branches{{-3, 3}, {line(0, 0), kSmooth, line(0, 1)}, {}};
-  return std::nullopt;
+Made sign(const Function&) {
+  return Branches{{0}, {line(-1, 0), line(1, 0)}, {0}};
 }
 
-}  // namespace
-
-std::optional<Branches> branches_of(const Function& f) {
-  for (const FunctionKind smooth :
-       {kSigmoid, kTanh, kSoftplus, kGelu, kGeluTanh, kMish, kErf, kExp})
-    if (f.kind == smooth) return Branches{{}, {kSmooth}, {}};
-  if (auto made = with_jumps(f)) return made;
-  return with_bends(f);
+Made step(const Function&) {
+  return Branches{{0}, {line(0, 0), line(1, 0)}, {0}};
 }
 
+Made step_at(const Function&) {
+  return Branches{{0}, {line(0, 0), line(1, 0)}, {1}};
+}
+
+Made is_zero(const Function&) {
+  return Branches{{0}, {line(0, 0), line(0, 0)}, {1}};
+}
+
+Made elu(const Function&) {
+  return Branches{{0}, {kSmooth, line(0, 1)}, {}};
+}
+
+Made celu(const Function& f) {
+  return f.a > 0 ? elu(f) : std::nullopt;
+}
+
+Made selu(const Function& f) {
+  return Branches{{0}, {kSmooth, line(0, f.b)}, {}};
+}
+
+Made hard_swish(const Function&) {
+  return Branches{{-3, 3}, {line(0, 0), kSmooth, line(0, 1)}, {}};
+}
+
+}  // namespace branches
 }  // namespace bf_aot

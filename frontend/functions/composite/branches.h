@@ -21,8 +21,28 @@ struct Branches {
   std::vector<double> at;
 };
 
-// Nothing for functions that no composite function has: those of restricted domain, of steps
-// without end, and those that come near no line.
+// Asks the row of function_facts.cpp. Has nothing for functions that no composite function has:
+// those of restricted domain, of steps without end, and those that come near no line.
 std::optional<Branches> branches_of(const Function& f);
 
+// The column of function_facts.cpp.
+namespace branches {
+
+std::optional<Branches> none(const Function& f);
+std::optional<Branches> smooth(const Function& f);  // one branch
+std::optional<Branches> leaky_relu(const Function& f);
+std::optional<Branches> abs(const Function& f);
+std::optional<Branches> clip(const Function& f);
+std::optional<Branches> thresholded_relu(const Function& f);
+std::optional<Branches> shrink(const Function& f);
+std::optional<Branches> sign(const Function& f);
+std::optional<Branches> step(const Function& f);
+std::optional<Branches> step_at(const Function& f);
+std::optional<Branches> is_zero(const Function& f);
+std::optional<Branches> elu(const Function& f);
+std::optional<Branches> celu(const Function& f);
+std::optional<Branches> selu(const Function& f);
+std::optional<Branches> hard_swish(const Function& f);
+
+}  // namespace branches
 }  // namespace bf_aot

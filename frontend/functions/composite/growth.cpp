@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
+
+#include "frontend/functions/composite/far.h"
+#include "frontend/functions/function_facts.h"
 
 namespace bf_aot {
 namespace {
-
-using enum FunctionKind;
-
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
-// Lines that functions come near hold from here on.
-constexpr double kFar = 4;
 
 Interval exactly(const Real& x) {
   return {x, x};
@@ -25,11 +20,6 @@ Interval size_of(const Interval& x) {
 
 bool is_zero(const Interval& x) {
   return mpfr_zero_p(x.low) != 0 && mpfr_zero_p(x.high) != 0;
-}
-
-// Less than a b, for a, b > 0 of normal products.
-double product_below(double a, double b) {
-  return a * b * (1 - 0x1p-50);
 }
 
 Interval to_power(const Interval& x, std::size_t k) {
@@ -57,75 +47,12 @@ double slower(const Growth& a, const Growth& b) {
   return is_zero(a.size) ? b.rate : is_zero(b.size) ? a.rate : std::min(a.rate, b.rate);
 }
 
-// What is known of a smooth function: its values, its steepness, and the lines
-// intercept + slope v that it comes near: within factor e^(-rate |v|) for v <= -far, v >= far.
-struct Line {
-  bool known = false;
-  double intercept = 0, slope = 0, factor = 0, rate = 1;
-};
-struct Facts {
-  Interval value = Interval::entire();  // over the interval asked for
-  double lipschitz = kNoLimit;          // over it
-  Line left, right;
-};
-
-Interval sigmoid_of(const Interval& x) {
-  return Interval(1) / (Interval(1) + increasing(mpfr_exp, -x));
-}
-
-Facts exponential(const Interval& v) {
-  Facts made;
-  made.value = increasing(mpfr_exp, v);
-  made.lipschitz = double_above(made.value);
-  made.left = {true, 0, 0, 1, 1};
-  return made;
-}
-
-// a (e^(v / scale) - 1), scale > 0
-Facts scaled_exponential(double a, double scale, const Interval& v) {
-  Facts made;
-  made.value = Interval(a) * increasing(mpfr_expm1, v / Interval(scale));
-  made.left = {true, -a, 0, std::fabs(a), product_below(1, 1 / scale)};
-  return made;
-}
-
-// Functions near 0 at the left and v at the right.
-Facts near_relu(double rate) {
-  Facts made;
-  made.lipschitz = 2;
-  made.left = {true, 0, 0, 1, rate};
-  made.right = {true, 0, 1, 1, rate};
-  return made;
-}
-
-// ln(1 + e^v) < e^v; 1 - tanh v < 2 e^(-2 v); 1 - erf v <= e^(-v^2); the others follow:
-//   v / 2 (1 - erf(v / sqrt 2)) <= v / 2 e^(-v^2 / 2) <= e^(-(far - 1) / 2 v), v e^(-v / 2) < 1
-//   v (1 - sigma(2 u)) <= v e^(-3/2 v), u >= 3/4 v; v (1 - tanh(ln(1 + e^v))) <= 2 v e^(-2 v)
-//   v tanh(ln(1 + e^-v)) <= v e^-v
-// Elu and Celu are on their branch below 0.
-Facts facts_about(const Function& f, const Interval& v, double far) {
-  if (f.kind == kSigmoid) return {sigmoid_of(v), 1, {true, 0, 0, 1, 1}, {true, 1, 0, 1, 1}};
-  if (f.kind == kTanh)
-    return {increasing(mpfr_tanh, v), 1, {true, -1, 0, 2, 2}, {true, 1, 0, 2, 2}};
-  if (f.kind == kErf)
-    return {increasing(mpfr_erf, v), 2, {true, -1, 0, 1, far}, {true, 1, 0, 1, far}};
-  if (f.kind == kSoftplus) {
-    const Interval value = increasing(mpfr_log1p, increasing(mpfr_exp, v));
-    return {value, 1, {true, 0, 0, 1, 1}, {true, 0, 1, 1, 1}};
-  }
-  if (f.kind == kExp) return exponential(v);
-  if (f.kind == kElu) return scaled_exponential(f.a, 1, v);
-  if (f.kind == kCelu && f.a > 0) return scaled_exponential(f.a, f.a, v);
-  if (f.kind == kGelu) return near_relu((far - 1) / 2);
-  if (f.kind == kGeluTanh || f.kind == kMish) return near_relu(0.5);
-  return {};
-}
-
 // u is c + R: f(u) is within lipschitz |R| of f(c).
 Growth of_number(const Function& f, const Growth& u) {
   const Interval width = u.size * Interval(-1.0, 1.0);
-  const Facts near = facts_about(f, u.powers[0] + width, kFar);
-  Growth made = Growth::number(facts_about(f, u.powers[0], kFar).value);
+  const auto facts = facts_of(f.kind).shape.far;
+  const Far near = facts(f, u.powers[0] + width, kFarFrom);
+  Growth made = Growth::number(facts(f, u.powers[0], kFarFrom).value);
   if (!is_zero(u.size)) made.size = u.size * Interval(near.lipschitz);
   made.rate = u.rate;
   made.known = std::isfinite(double_below(made.powers[0])) &&
@@ -158,7 +85,7 @@ Pace pace_of(const Growth& u, const Side& side) {
                                    [](const Interval& p) { return double_below(p) >= 0; });
     const double pace = double_below(powers[1]);
     const double far = double_below(powers[0] - u.size);
-    if (rises && pace > 0x1p-100 && far >= kFar && std::isfinite(far) && std::isfinite(pace))
+    if (rises && pace > 0x1p-100 && far >= kFarFrom && std::isfinite(far) && std::isfinite(pace))
       return {direction, std::min(far, 0x1p30), pace};
   }
   return {};
@@ -238,8 +165,8 @@ Growth smooth(const Function& f, const Growth& u, const Side& side) {
   if (u.degree() == 0) return of_number(f, u);
   const Pace pace = pace_of(u, side);
   if (pace.direction == 0) return {};
-  const Facts facts = facts_about(f, Interval::entire(), pace.far);
-  const Line& near = pace.direction > 0 ? facts.right : facts.left;
+  const Far facts = facts_of(f.kind).shape.far(f, Interval::entire(), pace.far);
+  const FarLine& near = pace.direction > 0 ? facts.right : facts.left;
   if (!near.known) return {};
   Growth rest = Growth::number(Interval());
   rest.size =

@@ -121,11 +121,6 @@ class Differences {
   ValueId x_;
 };
 
-bool is_of_sign(const Function& function) {
-  return function.kind == FunctionKind::kSign || function.kind == FunctionKind::kStep ||
-         function.kind == FunctionKind::kStepAt || function.kind == FunctionKind::kIsZero;
-}
-
 // ---- limit_equalities
 
 struct IntegerRange {
@@ -271,7 +266,7 @@ void compare_arguments(Graph& graph) {
     const Node& node = graph.nodes[i];
     const Function* const f = function_of(&node);
     const Node* const read =
-        f != nullptr && is_of_sign(*f) ? maker_of(graph, makers, node.inputs[0]) : nullptr;
+        f != nullptr && is_of_sign(f->kind) ? maker_of(graph, makers, node.inputs[0]) : nullptr;
     const auto* const rows = read != nullptr ? std::get_if<SparseAffine>(&read->op) : nullptr;
     if (rows == nullptr || !has_differences(*rows)) continue;
     Differences differences(graph, makers, *read);

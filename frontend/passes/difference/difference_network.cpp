@@ -11,6 +11,7 @@
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/diagnostic.h"
 #include "frontend/functions/function_bounded.h"
+#include "frontend/functions/function_facts.h"
 #include "frontend/graph/merge_graphs.h"
 #include "frontend/graph/rounding.h"
 #include "frontend/graph/shapes.h"
@@ -19,32 +20,20 @@
 namespace bf_aot {
 namespace {
 
-struct FunctionSlopes {
-  FunctionKind function;
-  SlopeNeuron neuron;
-};
-constexpr SlopeNeuron kUnit = {SlopeNeuron::Kind::kOther, 0, 1};
-constexpr SlopeNeuron kEither = {SlopeNeuron::Kind::kOther, -1, 1};
-constexpr FunctionSlopes kSlopes[] = {
-    {FunctionKind::kSigmoid, {SlopeNeuron::Kind::kSigmoid, 0, 0.25}},
-    {FunctionKind::kTanh, {SlopeNeuron::Kind::kTanh, 0, 1}},
-    {FunctionKind::kSoftplus, kUnit},
-    {FunctionKind::kSoftsign, kUnit},
-    {FunctionKind::kAtan, kUnit},
-    {FunctionKind::kAbs, kEither},
-    {FunctionKind::kSin, kEither},
-    {FunctionKind::kCos, kEither},
-};
+// A sigmoid's and a tanh's slopes lie between those of their tangents, as between() has them.
+SlopeNeuron::Kind kind_of(FunctionKind function) {
+  return function == FunctionKind::kSigmoid ? SlopeNeuron::Kind::kSigmoid
+         : function == FunctionKind::kTanh  ? SlopeNeuron::Kind::kTanh
+                                            : SlopeNeuron::Kind::kOther;
+}
 
-// Slopes of secants of a function: by the mean value theorem those of tangents.
 std::optional<SlopeNeuron> slopes_of(const Op& op) {
   if (std::holds_alternative<Relu>(op)) return SlopeNeuron{SlopeNeuron::Kind::kRelu, 0, 1};
   const auto* const unary = std::get_if<Unary>(&op);
   if (unary == nullptr) return std::nullopt;
-  const auto* const found =
-      std::ranges::find(kSlopes, unary->function.kind, &FunctionSlopes::function);
-  if (found == std::end(kSlopes)) return std::nullopt;
-  return found->neuron;
+  const auto slopes = facts_of(unary->function.kind).shape.slopes(unary->function);
+  if (!slopes) return std::nullopt;
+  return SlopeNeuron{kind_of(unary->function.kind), slopes->least, slopes->most};
 }
 
 // The derivative of the function of a sigmoid or tanh at x, enclosed: v (1 - v), or 1 - v^2.
