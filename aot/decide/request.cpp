@@ -38,7 +38,7 @@ DecisionSettings settings_of(const Request& request, Semantics semantics,
   settings.search_seconds =
       request.search_seconds.value_or(request.timeout_seconds > 0 ? kEver : kSearchSeconds);
   settings.branch_seconds = request.branch_seconds.value_or(
-      request.timeout_seconds > 0 || request.keeps_tree ? kEver : kBranchSeconds);
+      request.timeout_seconds > 0 || request.keeps_tree() ? kEver : kBranchSeconds);
   settings.jobs = jobs_of(request);
   if (request.timeout_seconds > 0) settings.bound_seconds = request.timeout_seconds;
   settings.real = semantics == Semantics::kReal;

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <optional>
 
 #include "aot/build/compile_options.h"
 #include "aot/build/library.h"
+#include "aot/build/options/decision_options.h"
 #include "aot/decide/property/decision.h"
 #include "frontend/graph/model.h"
 #include "frontend/property/property.h"
@@ -16,7 +16,9 @@ class TreeKeeper;
 
 // A question about a property of a network: everything that a user may choose about its decision.
 // Commands, the library and Python fill it in; what follows from it is the same for all of them.
-struct Request {
+// Its timeout says what there is time for: RequestCalls::stop ends the decision. Its files are
+// their callers'.
+struct Request : build::DecisionOptions {
   // None: methods_of() chooses. A method that is given optimises the rows of compile.planner.alpha.
   std::optional<Method> method;
   // Options by which verifiers are planned: semantics, iterations, row tile, memory budget and so
@@ -25,14 +27,6 @@ struct Request {
   build::CompileOptions compile;
   // Makes compiled verifiers, and calls that the engine has compiled.
   build::CompilerOptions compiler;
-  // Seconds for search and for splits, as in DecisionSettings. None: 5 and 20; no limit where there
-  // is a timeout, nor for branch_seconds where a file keeps the tree.
-  std::optional<double> search_seconds, branch_seconds;
-  bool keeps_tree = false;
-  // Seconds within which the most accurate method should end; 0: a minute. It does not end a
-  // decision: RequestCalls::stop does.
-  double timeout_seconds = 0;
-  std::size_t jobs = 0;  // threads that bound and split; 0: as many as there are cores
 };
 
 // Functions that decide() calls while it works, and what the decision shares with files and other

@@ -67,6 +67,9 @@ Result<CompareResult> compare(const Model& first, const Model& second,
       [&] {
         const decide::CompareSettings settings = settings_of(options);
         const decide::Request request = request_of(first, options.verify);
+        if (request.keeps_tree() || !request.proof.file.empty())
+          refuse("BF3501", request.keeps_tree() ? "checkpoint" : "proof",
+                 "networks are compared without files of trees and certificates");
         const decide::NetworkPair pair =
             decide::pair_of(a.network.graph(), a.info, b.network.graph(), b.info);
         decide::RequestCalls calls;

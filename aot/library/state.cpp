@@ -69,13 +69,13 @@ Error classify(const char* doing, std::size_t numbers) {
 
 // Sets options by the rows of the table.
 struct Setter {
-  explicit Setter(bool of_decisions) : compiler(of_decisions) {}
+  explicit Setter(bool of_decisions) : decisions(of_decisions) {}
 
   void operator()(std::string_view name, std::string_view text) {
-    build::set_in_process(values, name, std::string(text), compiler);
+    build::set_in_process(values, name, std::string(text), decisions);
   }
   void operator()(std::string_view name, std::int64_t number) {
-    build::set_in_process(values, name, std::to_string(number), compiler);
+    build::set_in_process(values, name, std::to_string(number), decisions);
   }
 
   // Sets the fields that both structs have, and the options of `more`.
@@ -91,7 +91,7 @@ struct Setter {
   }
 
   build::OptionValues values;
-  bool compiler;
+  bool decisions;
 };
 
 }  // namespace
@@ -105,7 +105,7 @@ std::vector<OptionInfo> option_infos() {
     std::ranges::replace(info.name, '-', '_');
     info.help = row.help;
     info.choices = row.rule.choices;
-    info.of_decisions = std::string_view(row.group) == build::kCompilerGroup;
+    info.of_decisions = row.of_decisions();
     if (info.name == "method") std::erase(info.choices, to_string(bf_aot::Method::kAuto));
   }
   return infos;
@@ -122,8 +122,10 @@ build::OptionValues values_of(const Options& options) {
   return set.values;
 }
 
-build::OptionValues values_of(const VerifyOptions& options) {
+build::OptionValues values_of(const VerifyOptions& options,
+                              const build::DecisionOptions& decision) {
   Setter set(true);
+  set.values.decision = decision;
   set.values.compile.method_is_default = true;
   if (options.method) set("method", name_of(*options.method));
   set("jit", name_of(options.jit));

@@ -64,7 +64,8 @@ struct Failed {
 // The values that fields and `more` give, read by the table of options. Throws: Failed,
 // CompileError BF3501.
 build::OptionValues values_of(const Options& options);
-build::OptionValues values_of(const VerifyOptions& options);
+// decision: what the fields say; `more` wins.
+build::OptionValues values_of(const VerifyOptions& options, const build::DecisionOptions& decision);
 // Moves options of `more` that have a field into it; the rest stays in `more`.
 Options settled(const Options& options);
 

@@ -30,23 +30,36 @@ void check_seconds(const char* option, double seconds) {
     refuse("BF3501", option, fmt::format("{} is no time in seconds", seconds));
 }
 
-void check_jobs(int jobs) {
-  if (jobs < 0 || jobs > 256) refuse("BF3501", "jobs", fmt::format("{} is not in 0..256", jobs));
+// The fields of the library's struct. Throws: Failed BF3501.
+build::DecisionOptions decision_of(const VerifyOptions& options) {
+  if (options.jobs < 0 || options.jobs > 256)
+    refuse("BF3501", "jobs", fmt::format("{} is not in 0..256", options.jobs));
+  check_seconds("search_seconds", options.search_seconds.value_or(0));
+  check_seconds("branch_seconds", options.branch_seconds.value_or(0));
+  check_seconds("timeout_seconds", options.timeout_seconds);
+  check_seconds("proof_seconds", options.proof_seconds);
+  build::DecisionOptions made;
+  made.timeout_seconds = options.timeout_seconds;
+  made.search_seconds = options.search_seconds;
+  made.branch_seconds = options.branch_seconds;
+  made.jobs = static_cast<std::size_t>(options.jobs);
+  made.checkpoint = options.checkpoint;
+  made.proof = {options.proof, "", options.proof_seconds};
+  return made;
 }
 
 // Returns the keeper of a tree's file; null where no file is asked for. Throws: Failed BF3020,
 // CompileError of the file.
-std::unique_ptr<decide::TreeKeeper> make_keeper(const Model& model, const VerifyOptions& options,
-                                                const decide::Request& request,
+std::unique_ptr<decide::TreeKeeper> make_keeper(const Model& model, const decide::Request& request,
                                                 const PropertySource& source,
                                                 const Property& property) {
-  if (options.checkpoint.empty()) return nullptr;
+  if (request.checkpoint.empty()) return nullptr;
   if (property.networks.size() > 1)
     refuse("BF3020", "checkpoint", "a tree's file is about one network", "leave it out");
   const Model::State& state = Library::state(model);
   if (state.derivative)
     refuse("BF3501", "checkpoint", "a file of a tree does not say that it is of derivatives");
-  if (options.branch_seconds && *options.branch_seconds <= 0)
+  if (request.branch_seconds && *request.branch_seconds <= 0)
     refuse("BF3020", "branch_seconds", "with 0 nothing is split, so there is no tree to search");
   decide::TreeQuestion question;
   question.model = state.path;
@@ -56,40 +69,24 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const Model& model, const Verify
   question.cut = state.cut;
   question.semantics = to_string(decide::semantics_of(request.compile, property));
   question.flush_to_zero = request.compile.planner.flush_to_zero;
-  return std::make_unique<decide::TreeKeeper>(options.checkpoint, decide::TreePart{},
+  return std::make_unique<decide::TreeKeeper>(request.checkpoint, decide::TreePart{},
                                               std::move(question), decide::Signals::kOthers);
 }
 
-// Reads what the certificate of an answer is made from; nothing where none is asked for. Throws:
-// Failed BF3501, BF3024; CompileError BF3022.
-std::optional<prove::ProofFile> proof_of(const Model& model, const VerifyOptions& options,
-                                         const decide::Request& request,
+// What the certificate of an answer is made from; nothing where none is asked for. Throws:
+// CompileError BF3024, BF3022, BF3111.
+std::optional<prove::ProofFile> proof_of(const Model& model, const decide::Request& request,
                                          const PropertySource& source, const Property& property) {
-  if (options.proof.empty()) return std::nullopt;
-  check_seconds("proof_seconds", options.proof_seconds);
   const Model::State& state = Library::state(model);
-  const auto refuse_proof = [](const char* why) {
-    refuse("BF3024", "proof", why, "decide it without a certificate");
-  };
-  if (decide::semantics_of(request.compile, property) != bf_aot::Semantics::kReal)
-    refuse_proof("certificates are about exact real arithmetic, not float32");
-  if (property.networks.size() > 1) refuse_proof("certificates are about one network");
-  if (state.path.empty() || state.derivative || !(state.cut == ModelCut{}))
-    refuse_proof("certificates are about the whole model, as its file has it");
-  for (const std::string& input : {state.path, source.path}) {
-    std::error_code none;
-    if (!input.empty() && std::filesystem::equivalent(options.proof, input, none))
-      refuse("BF3111", "proof", "it would overwrite the model or the property",
-             "name another file");
-  }
-  prove::ProofFile proof;
-  proof.model = prove::bytes_of(state.path);
-  proof.property = source.path.empty() ? source.bytes() : prove::bytes_of(source.path);
-  proof.path = options.proof;
-  proof.seconds = options.proof_seconds;
-  proof.jobs = request.jobs;
-  prove::expect_covered(proof, state.path);
-  return proof;
+  prove::ProofSubject subject;
+  subject.model = state.path;
+  subject.property = source.path;
+  if (source.path.empty() && !request.proof.file.empty()) subject.text = source.bytes();
+  subject.is_real = decide::semantics_of(request.compile, property) == bf_aot::Semantics::kReal;
+  subject.is_of_one = property.networks.size() <= 1;
+  subject.is_whole = !state.derivative && state.cut == ModelCut{};
+  subject.option = "proof";
+  return prove::proof_of(request, subject);
 }
 
 void report(const VerifyOptions& options, const decide::DecisionProgress& progress) {
@@ -131,21 +128,13 @@ Counterexample to_counterexample(const decide::Witness& witness) {
 }  // namespace
 
 decide::Request request_of(const Model& model, const VerifyOptions& options) {
-  check_jobs(options.jobs);
-  check_seconds("search_seconds", options.search_seconds.value_or(0));
-  check_seconds("branch_seconds", options.branch_seconds.value_or(0));
-  check_seconds("timeout_seconds", options.timeout_seconds);
-  const build::OptionValues values = values_of(options);
+  const build::OptionValues values = values_of(options, decision_of(options));
   decide::Request request;
+  static_cast<build::DecisionOptions&>(request) = values.decision;
   if (!values.compile.method_is_default && values.compile.planner.method != bf_aot::Method::kAuto)
     request.method = values.compile.planner.method;
   request.compile = compile_options(model, values);
   request.compiler = values.compiler;
-  request.search_seconds = options.search_seconds;
-  request.branch_seconds = options.branch_seconds;
-  request.keeps_tree = !options.checkpoint.empty();
-  request.timeout_seconds = options.timeout_seconds;
-  request.jobs = static_cast<std::size_t>(options.jobs);
   return request;
 }
 
@@ -182,22 +171,20 @@ struct Question {
 
 // A call that has begun, and when it ends.
 struct Start {
-  explicit Start(const VerifyOptions& options) : stop(options.stop, options.timeout_seconds) {}
-
   const system::Stop stop;
-  const system::Stopwatch stopwatch;
+  const system::Stopwatch stopwatch = {};
 };
 
 VerifyResult answer(const Question& question, const VerifyOptions& options,
                     const decide::Request& request, const Start& start) {
   const Property& property = question.property;
-  const auto keeper = make_keeper(question.model, options, request, question.source, property);
+  const auto keeper = make_keeper(question.model, request, question.source, property);
   decide::RequestCalls calls;
   calls.keeper = keeper.get();
   calls.stop = start.stop;
   if (options.progress)
     calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
-  auto proof = proof_of(question.model, options, request, question.source, property);
+  auto proof = proof_of(question.model, request, question.source, property);
   const decide::Outcome outcome =
       decide::decide_query(question.network, question.info, property, request, calls);
   VerifyResult result = to_result(outcome);
@@ -221,8 +208,8 @@ std::string to_give(const std::string& name) {
 
 VerifyResult decide(const Model& model, const VerifyOptions& options,
                     const PropertySource& source) {
-  const Start start(options);
   const decide::Request request = request_of(model, options);
+  const Start start{system::Stop(options.stop, request.timeout_seconds)};
   const Property property = source.read();
   if (is_float32(property)) check_semantics(model, bf_aot::Semantics::kFloat32);
   const Model::State& state = Library::state(model);
@@ -233,7 +220,6 @@ namespace {
 
 VerifyResult decide_networks(const Networks& networks, const VerifyOptions& options,
                              const PropertySource& source) {
-  const Start start(options);
   if (networks.empty()) refuse("BF3413", "networks", "no network is given", to_give("f"));
   std::vector<std::string> names;
   std::vector<const Model*> models;
@@ -242,6 +228,7 @@ VerifyResult decide_networks(const Networks& networks, const VerifyOptions& opti
     models.push_back(&model);
   }
   const decide::Request request = request_of(*models[0], options);
+  const Start start{system::Stop(options.stop, request.timeout_seconds)};
   const Property property = source.read();
   for (const Model* const model : models)
     check_semantics(*model, decide::semantics_of(request.compile, property));

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "aot/prove/prover.h"
@@ -79,6 +80,32 @@ void expect_covered(const ProofFile& proof, const std::string& where) {
          "decide it without a certificate; docs/reference/certificate.md has the tables");
   } catch (const std::bad_alloc&) {  // making it tells, with the answer
   }
+}
+
+std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
+                                  const ProofSubject& subject) {
+  if (options.proof.file.empty()) return std::nullopt;
+  const auto refuse = [&](const char* why) {
+    fail("BF3024", subject.option, why, "decide it without a certificate");
+  };
+  if (!subject.is_real) refuse("certificates are about exact real arithmetic, not float32");
+  if (!subject.is_of_one) refuse("certificates are about one network");
+  if (subject.model.empty() || !subject.is_whole)
+    refuse("certificates are about the whole model, as its file has it");
+  ProofFile proof;
+  proof.path = options.proof.file;
+  for (const std::string& input : {subject.model, subject.property}) {
+    std::error_code none;
+    if (!input.empty() && std::filesystem::equivalent(proof.path, input, none))
+      fail("BF3111", subject.option, "it would overwrite the model or the property",
+           "name another file");
+  }
+  proof.model = bytes_of(subject.model);
+  proof.property = subject.property.empty() ? subject.text : bytes_of(subject.property);
+  proof.seconds = options.proof.seconds;
+  proof.jobs = options.jobs;
+  expect_covered(proof, printable(subject.model));
+  return proof;
 }
 
 ProofReport write_proof_file(const ProofFile& proof, const std::vector<mpq_class>* point) {

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "aot/build/options/decision_options.h"
 #include "aot/system/stop.h"
 
 // Files of certificates: what they are about is read, and each is written whole or not at all.
@@ -22,6 +24,22 @@ struct ProofFile {
   std::size_t jobs = 0;  // threads that make it; 0: as many as there are cores
   system::Stop stop;     // asked by each of them; `seconds` begin when the certificate does
 };
+
+// A question that was read, whose answer may be proven.
+struct ProofSubject {
+  std::string model;     // file; empty: the model is none
+  std::string property;  // file; empty: `text` is the property
+  std::string text;
+  bool is_real = true;    // it is about exact real arithmetic
+  bool is_of_one = true;  // it is about one network
+  bool is_whole = true;   // the network is all that the file has
+  std::string option;     // of messages: "--proof"
+};
+
+// Reads what the certificate of an answer is made from; nothing where none is asked for. Throws:
+// BF3024 certificates are not about this question; BF3022; BF3111.
+std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
+                                  const ProofSubject& subject);
 
 // A certificate that was written, or why there is none.
 struct ProofReport {

@@ -1,6 +1,7 @@
 """Each front of a decision honours each option of `bf-aot verify`, or refuses it by name."""
 
 import csv
+import ctypes
 import json
 import os
 import re
@@ -8,7 +9,8 @@ import subprocess
 import sys
 import unittest
 
-from harness import CONTROLLER, MODELS, TINY, Case
+import decision_options
+from harness import CONTROLLER, MODELS, SOURCE, TINY, Case
 
 PROPERTIES = MODELS / "properties"
 HOLDS = (TINY, PROPERTIES / "tiny_holds.vnnlib")
@@ -93,6 +95,39 @@ class Run:
         self.folder, self.code, self.output, self.errors = folder, code, output, errors
 
 
+class Library:
+    """The C interface."""
+
+    def __init__(self, path):
+        self.lib = ctypes.CDLL(path)
+        for name in ("model_load", "options_make", "options_set", "verify"):
+            getattr(self.lib, f"bf_aot_{name}").restype = ctypes.c_void_p
+        self.lib.bf_aot_error_text.restype = ctypes.c_char_p
+        self.lib.bf_aot_result_seconds.restype = ctypes.c_double
+
+    def call(self, name, *arguments):
+        """Returns the error's text."""
+        error = ctypes.c_void_p(getattr(self.lib, f"bf_aot_{name}")(*arguments))
+        text = (self.lib.bf_aot_error_text(error) or b"").decode()
+        self.lib.bf_aot_error_free(error)
+        return text
+
+    def verify(self, folder, model, prop, given):
+        """Files are in the folder."""
+        network, options, result = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        error = self.call("model_load", str(MODELS / model).encode(), ctypes.byref(network))
+        error += self.call("options_make", ctypes.byref(options))
+        for name, value in given.items():
+            text = str(folder / value) if name in ("checkpoint", "proof") else value
+            error += self.call("options_set", options, name.encode(), text.encode())
+        error = error or self.call("verify", network, str(PROPERTIES / prop).encode(), options, ctypes.byref(result))
+        verdict = None if error else ("verified", "falsified", "unknown")[self.lib.bf_aot_result_verdict(result)]
+        answer = decision_options.Answer(folder, self.lib.bf_aot_result_seconds(result), verdict, error)
+        for name, handle in (("result", result), ("options", options), ("model", network)):
+            getattr(self.lib, f"bf_aot_{name}_free")(handle)
+        return answer
+
+
 class EachOption(Case):
     def ask(self, front, question, given):
         folder = self.work / f"{front}{len(list(self.work.iterdir()))}"
@@ -132,6 +167,35 @@ class EachOption(Case):
         self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                                 OMPI_MCA_plm_rsh_agent="false")
         self.expect("mpi")
+
+    def test_config(self):
+        """It takes the limits of decisions, but no files, which are of one question."""
+        given = self.write("limits.json", {"branch": 0, "search": 0, "jobs": 1})
+        output, _ = self.run_tool("verify", *SPLITS, "--config", given, code=4)
+        self.assertTrue(output.startswith("unknown\n"), output)
+        self.write("list.csv", ",".join(map(str, (*SPLITS, 60))) + "\n")
+        output, _ = self.run_tool("verify", "--instances", "list.csv", "--results", "results.csv", "--config", given)
+        self.assertIn("unknown  1", output)
+        for name in ("proof", "checkpoint"):
+            given = self.write("files.json", {name: "answer"})
+            self.assert_refused("BF3005", "verify", *HOLDS, "--config", given, says=(f"unknown key '{name}'",))
+
+    def test_c(self):
+        if "BF_AOT_LIBRARY" not in os.environ:
+            self.skipTest("no library that Python can load")
+        lib = Library(os.environ["BF_AOT_LIBRARY"])
+        taken, others = decision_options.of_the_table(SOURCE)
+        self.assertEqual(taken, set(decision_options.HONOURED))
+        self.assertEqual(others, {"part", "save-part", "proofs"})
+        for name, (question, given, honoured) in decision_options.HONOURED.items():
+            with self.subTest(option=name):
+                folder = self.work / name
+                folder.mkdir()
+                answer = lib.verify(folder, *question, given)
+                self.assertTrue(honoured(answer), f"{answer.verdict} {answer.error}")
+        for name in others:
+            with self.subTest(option=name):
+                self.assertIn(f"BF3501: {name}", lib.verify(self.work, *decision_options.HOLDS, {name: "0"}).error)
 
     def test_each_option_has_its_row(self):
         """A new option is honoured or refused by each front, and this table says which."""

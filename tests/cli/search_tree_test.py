@@ -270,7 +270,7 @@ class Mpi(TreeCase):
         for option in (("--proof", "answer.bfc"), ("--proof-seconds", "10")):
             made = self.launch(2, self.question(1), *option)
             self.assertEqual(made.returncode, 2, made.stderr)
-            self.assertIn("no --proof, no --proof-seconds", made.stderr)
+            self.assertIn(f"make no certificate: no {option[0]}\n", made.stderr)
             self.assertNotIn("verdict", made.stdout)
 
     def test_ranks_make_the_tree_of_one_process(self):

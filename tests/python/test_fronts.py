@@ -3,12 +3,19 @@
 import csv
 import json
 import os
+import pathlib
 import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
 
 import bf_aot
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests/cli"))
+import decision_options  # noqa: E402
 
 # Model, property, and options by their names in Python.
 QUESTIONS = [
@@ -113,6 +120,27 @@ def test_certificates_are_those_of_the_program(models, tmp_path):
     assert model.verify(question).proof is None
     with pytest.raises(bf_aot.Error, match="BF3024"):
         model.verify(question, proof=tmp_path / "none.bfc", semantics="float32")
+
+
+@pytest.mark.parametrize("name", decision_options.HONOURED)
+def test_each_option_of_decisions_is_honoured(name, models, tmp_path, monkeypatch):
+    (model, prop), given, honoured = decision_options.HONOURED[name]
+    monkeypatch.chdir(tmp_path)
+    start, verdict, error = time.monotonic(), None, ""
+    try:
+        verdict = str(bf_aot.load(models / model).verify(models / "properties" / prop, **given).verdict)
+    except bf_aot.Error as refused:
+        error = str(refused)
+    answer = decision_options.Answer(tmp_path, time.monotonic() - start, verdict, error)
+    assert honoured(answer), f"{verdict} {error}"
+
+
+def test_the_options_of_decisions_are_those_of_the_table(avoid):
+    taken, others = decision_options.of_the_table(SOURCE)
+    assert taken == set(decision_options.HONOURED)
+    for name in others:
+        with pytest.raises(TypeError, match="there is no option"):
+            avoid.verify("(assert (<= X_0 0))", **{name.replace("-", "_"): "0"})
 
 
 def test_options_that_there_are_not(avoid):

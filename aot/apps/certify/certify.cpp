@@ -407,10 +407,9 @@ class Certification {
         model_(value_of(api::Model::load(model_path, question.cut))) {
     prepare(model_path);
     answerer_.emplace(model_, question, data_);
-    if (!outputs.proofs.empty()) {
+    if (!outputs.proof.folder.empty()) {
       expect_provable();
-      proofs_.emplace(outputs.proofs, model_path, model_.input_count(), run_.outputs,
-                      outputs.proof_seconds);
+      proofs_.emplace(outputs.proof, model_path, model_.input_count(), run_.outputs);
     }
     if (!outputs.journal.empty()) resume(model_path, outputs);
   }

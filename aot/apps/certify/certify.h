@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aot/apps/certify/results.h"
+#include "aot/build/options/decision_options.h"
 #include "aot/input/dataset.h"
 #include "aot/library/bf_aot.h"
 #include "frontend/property/property.h"
@@ -38,10 +39,9 @@ struct CertifyQuestion {
 
 struct CertifyOutputs {
   std::string journal;  // file, or empty
-  // A folder for the properties and certificates of samples that are certified or falsified, as
-  // classes; or empty.
-  std::string proofs;
-  double proof_seconds = 0;  // most, to make each; 0: no limit
+  // The folder is for the properties and certificates of samples that are certified or falsified,
+  // as classes.
+  build::ProofOptions proof;
   // Does falsified samples of an earlier process again, since its file has no inputs.
   bool counterexamples = false;
 };

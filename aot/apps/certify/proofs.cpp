@@ -27,14 +27,14 @@ std::string robustness_text(const std::vector<float>& lower, const std::vector<f
   return text + "))\n";
 }
 
-SampleProofs::SampleProofs(std::filesystem::path folder, const std::filesystem::path& model,
-                           std::size_t inputs, std::size_t classes, double seconds)
-    : folder_(std::move(folder)), classes_(classes) {
+SampleProofs::SampleProofs(const build::ProofOptions& options, const std::filesystem::path& model,
+                           std::size_t inputs, std::size_t classes)
+    : folder_(options.folder), classes_(classes) {
   proof_.model = prove::bytes_of(model);
   const std::vector<float> zeros(inputs);
   proof_.property = robustness_text(zeros, zeros, 0, classes);
   prove::expect_covered(proof_, printable(model.string()));
-  proof_.seconds = seconds;
+  proof_.seconds = options.seconds;
   system::make_folder(folder_);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aot/apps/certify/results.h"
+#include "aot/build/options/decision_options.h"
 #include "aot/input/dataset.h"
 #include "aot/prove/proof_file.h"
 
@@ -20,8 +21,8 @@ std::string robustness_text(const std::vector<float>& lower, const std::vector<f
 class SampleProofs {
  public:
   // Throws: BF3022 the checker does not take the model; BF3101.
-  SampleProofs(std::filesystem::path folder, const std::filesystem::path& model, std::size_t inputs,
-               std::size_t classes, double seconds);
+  SampleProofs(const build::ProofOptions& options, const std::filesystem::path& model,
+               std::size_t inputs, std::size_t classes);
 
   // Writes both files of a sample that is certified or falsified; of others none. Returns why there
   // is no certificate, or an empty text. Throws: BF3101 to BF3103, Interrupted.

@@ -150,12 +150,12 @@ const AnswerText& text_of(InstanceAnswer answer) {
 class Runner {
  public:
   Runner(const InstanceFile& file, fs::path results, const InstanceSettings& settings)
-      : file_(file), results_(std::move(results)), settings_(settings), pool_(settings.jobs) {}
+      : file_(file), results_(std::move(results)), settings_(settings), pool_(settings.jobs()) {}
 
   InstancesRun run() {
     const system::Stopwatch stopwatch;
     read_earlier();
-    for (const fs::path& folder : {settings_.counterexamples, settings_.proofs})
+    for (const fs::path& folder : {settings_.counterexamples, proofs_})
       if (!folder.empty()) system::make_folder(folder);
     std::vector<std::size_t> asked;
     for (std::size_t i = 0; i < file_.instances.size(); ++i)
@@ -226,18 +226,17 @@ class Runner {
       return;
     }
     api::VerifyOptions options = settings_.options;
+    for (const char* const of_all : {"timeout", "jobs"}) options.more.erase(of_all);
+    const build::DecisionOptions& decision = settings_.decision;
     options.timeout_seconds =
-        settings_.timeout_seconds > 0 ? settings_.timeout_seconds : instance.timeout_seconds;
+        decision.timeout_seconds > 0 ? decision.timeout_seconds : instance.timeout_seconds;
     const fs::path property = file_.existing(instance.vnnlib);
-    if (!settings_.proofs.empty()) {
-      options.proof = settings_.proofs / (name_of(instance) + ".bfc");
-      options.proof_seconds = settings_.proof_seconds;
-    }
+    if (!proofs_.empty()) options.proof = proofs_ / (name_of(instance) + ".bfc");
     const bool has_end =
-        options.timeout_seconds > 0 && (options.proof.empty() || options.proof_seconds > 0);
+        options.timeout_seconds > 0 && (options.proof.empty() || decision.proof.seconds > 0);
     pool_.start(
         index, [&] { return decide_apart(**model_, property, options); },
-        has_end ? options.timeout_seconds + options.proof_seconds + kGraceSeconds : 0);
+        has_end ? options.timeout_seconds + decision.proof.seconds + kGraceSeconds : 0);
   }
 
   void finish(InstanceResult result) {
@@ -293,6 +292,7 @@ class Runner {
   const InstanceFile& file_;
   const fs::path results_;
   const InstanceSettings& settings_;
+  const fs::path proofs_ = settings_.decision.proof.folder;
   system::ProcessPool pool_;
   std::optional<api::Result<api::Model>> model_;
   std::string model_name_;
@@ -340,6 +340,10 @@ void drop_header(input::Table& table) {
 }
 
 }  // namespace
+
+int InstanceSettings::jobs() const {
+  return static_cast<int>(decision.jobs > 0 ? decision.jobs : system::core_count());
+}
 
 fs::path InstanceFile::existing(const std::string& name) const {
   const fs::path path = folder / name;

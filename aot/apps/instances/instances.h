@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot/artifacts/gate/gate.h"
+#include "aot/build/options/decision_options.h"
 #include "aot/library/bf_aot.h"
 
 // Runs over many questions, in the files of VNN-COMP: a line "onnx,vnnlib,timeout" for each, and a
@@ -48,14 +49,15 @@ struct InstanceResult {
 };
 
 struct InstanceSettings {
-  api::VerifyOptions options;        // for each instance; its own timeout is ignored
-  double timeout_seconds = 0;        // for each instance, in place of the file's; 0: the file's
-  int jobs = 1;                      // instances at once, each in a process of its own
-  std::optional<std::size_t> index;  // the only instance to decide
+  // Its timeout is for each instance, in place of the file's; 0: the file's. Its jobs are instances
+  // at once, each in a process of its own. Its folder is for certificates.
+  build::DecisionOptions decision;
+  api::VerifyOptions options;             // for each instance, but timeout and jobs
+  std::optional<std::size_t> index;       // the only instance to decide
   std::filesystem::path counterexamples;  // a folder for those of sat instances; or empty
   bool must_hold = false;                 // of reports: what is not proven has failed
-  std::filesystem::path proofs;           // a folder for certificates of the answers; or empty
-  double proof_seconds = 0;               // most, to make each; 0: no limit
+
+  int jobs() const;
 };
 
 struct InstanceTotals {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -26,6 +27,16 @@ constexpr char kNoName[] = "TEXT";
 template <class Field>
 using TypeOf =
     std::remove_reference_t<decltype(std::declval<Field>()(std::declval<OptionValues&>()))>;
+
+// The type of a number that may be absent.
+template <class Value>
+struct NumberIn {
+  using Type = Value;
+};
+template <class Value>
+struct NumberIn<std::optional<Value>> {
+  using Type = Value;
+};
 
 // The makers of rows: `row` has the members up to in_process; `field` gives the member of
 // OptionValues that the option sets.
@@ -53,10 +64,13 @@ OptionRow number_row(OptionRow row, const char* value_name, ValueRule rule, bool
   row.rule = std::move(rule);
   row.take = [field](OptionValues& values, const Words& words) {
     const std::string& text = words.back();
-    std::from_chars(text.data(), text.data() + text.size(), field(values));
+    typename NumberIn<TypeOf<Field>>::Type number = {};
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    field(values) = number;
   };
-  if (shows)
-    row.shown = [field](const OptionValues& values) { return fmt::format("{}", field(values)); };
+  if constexpr (std::is_same_v<typename NumberIn<TypeOf<Field>>::Type, TypeOf<Field>>)
+    if (shows)
+      row.shown = [field](const OptionValues& values) { return fmt::format("{}", field(values)); };
   return row;
 }
 
@@ -258,7 +272,7 @@ std::vector<OptionRow> method_rows() {
 }
 
 std::vector<OptionRow> other_rows() {
-  return {
+  std::vector<OptionRow> rows = {
       choice(
           {"norm", Set::kNorm, kMethodGroup,
            "linf: bounds hold for the box; l2, l1: for the ellipsoid or the cross-polytope in it "
@@ -292,6 +306,90 @@ std::vector<OptionRow> other_rows() {
            "background, once calls have taken a second), off, wait (after the first call)"},
           [](auto& values) -> auto& { return values.compiler.jit; }),
   };
+  // Several questions at once leave no processor free for a compiler.
+  for (OptionRow& row : rows) row.of_many = row.set != Set::kCompiler;
+  return rows;
+}
+
+// Seconds, from 0.
+template <class Field>
+OptionRow seconds(OptionRow row, Field field) {
+  return number_row(std::move(row), "S", number("0", "1e6"), false, field);
+}
+
+OptionRow flagged(OptionRow row, const char* flags) {
+  row.flags = flags;
+  return row;
+}
+
+// Makes a row of a file that is written, or of what belongs to it: of one question.
+template <class Field>
+OptionRow of_file(OptionRow row, const char* value_name, Field field) {
+  row = text(std::move(row), value_name, [field](OptionValues& values, const std::string& name) {
+    field(values.decision) = name;
+  });
+  row.writes = std::string_view(value_name) == "FILE";
+  row.of_many = false;
+  return row;
+}
+
+OptionRow alone(OptionRow row) {
+  row.of_company = false;
+  return row;
+}
+
+std::vector<OptionRow> decision_rows() {
+  return {
+      seconds(
+          {"timeout", Set::kDecide, kDecisionGroup,
+           "seconds until the answer is 'timeout', in the library 'unknown'"},
+          [](auto& values) -> auto& { return values.decision.timeout_seconds; }),
+      flagged(seconds(
+                  {"search-seconds", Set::kDecide, kDecisionGroup,
+                   "most seconds to search for a counterexample (default: 5, with a timeout as "
+                   "long as that allows)"},
+                  [](auto& values) -> auto& { return values.decision.search_seconds; }),
+              "--search"),
+      flagged(seconds(
+                  {"branch-seconds", Set::kDecide, kDecisionGroup,
+                   "most seconds to split boxes where few inputs vary, else neurons; 0: never "
+                   "(default: 20, with a timeout as long as that allows)"},
+                  [](auto& values) -> auto& { return values.decision.branch_seconds; }),
+              "--branch"),
+      flagged(number_row(
+                  {"jobs", Set::kDecide, kDecisionGroup,
+                   "threads that bound and split (default: as many as there are cores)"},
+                  "N", whole(1, 256), false,
+                  [](auto& values) -> auto& { return values.decision.jobs; }),
+              "-j,--jobs"),
+      of_file(
+          {"checkpoint", Set::kDecide, kTreeGroup,
+           "keeps the tree of a search in this file, written every minute and when the search "
+           "ends or is interrupted; a search whose file is there goes on from it"},
+          "FILE", [](auto& decision) -> auto& { return decision.checkpoint; }),
+      alone(of_file(
+          {"part", Set::kDecide, kTreeGroup,
+           "searches part I of N alone, from 0; 'bf-aot merge' joins the files of all", false},
+          "I/N", [](auto& decision) -> auto& { return decision.part; })),
+      alone(of_file(
+          {"save-part", Set::kDecide, kTreeGroup, "the part's file, as of --checkpoint", false},
+          "FILE", [](auto& decision) -> auto& { return decision.save_part; })),
+      alone(of_file(
+          {"proof", Set::kDecide, kProofGroup,
+           "write a certificate of the answer, verified or falsified, which bf-check "
+           "checks by itself; with --part its part, for 'bf-aot merge'"},
+          "FILE", [](auto& decision) -> auto& { return decision.proof.file; })),
+      alone(text({"proofs", Set::kProofs, kProofGroup,
+                  "folder for certificates of many answers, which bf-check checks", false},
+                 "FOLDER",
+                 [](OptionValues& values, const std::string& folder) {
+                   values.decision.proof.folder = folder;
+                 })),
+      alone(seconds(
+          {"proof-seconds", Set::kProofs, kProofGroup,
+           "most seconds to make a certificate, after deciding (default: no limit)"},
+          [](auto& values) -> auto& { return values.decision.proof.seconds; })),
+  };
 }
 
 std::string with(std::string_view name, char from, char to) {
@@ -300,8 +398,8 @@ std::string with(std::string_view name, char from, char to) {
   return text;
 }
 
-bool is_known(const OptionRow& row, bool compiler) {
-  return row.in_process && (compiler || std::string_view(row.group) != kCompilerGroup);
+bool is_known(const OptionRow& row, bool decisions) {
+  return row.in_process && (decisions || !row.of_decisions());
 }
 
 Words split(const std::string& text) {
@@ -329,10 +427,19 @@ void resolve_semantics(CompileOptions& options) {
 
 }  // namespace
 
+std::string OptionRow::flag() const {
+  const std::string_view all = flags;
+  return all.empty() ? fmt::format("--{}", name) : std::string(all.substr(all.find("--")));
+}
+
+bool OptionRow::of_decisions() const {
+  return set == Set::kDecide || set == Set::kProofs || std::string_view(group) == kCompilerGroup;
+}
+
 const std::vector<OptionRow>& option_rows() {
   static const std::vector<OptionRow> kRows = [] {
     std::vector<OptionRow> rows = model_rows();
-    for (auto* const more : {&method_rows, &other_rows})
+    for (auto* const more : {&method_rows, &other_rows, &decision_rows})
       for (OptionRow& row : (*more)()) rows.push_back(std::move(row));
     return rows;
   }();
@@ -347,18 +454,20 @@ const OptionRow* find_option_row(std::string_view name) {
 }
 
 void set_in_process(OptionValues& values, std::string_view name, const std::string& text,
-                    bool compiler) {
+                    bool decisions) {
   const OptionRow* const row = find_option_row(name);
   const std::string where = printable(with(name, '-', '_'));
-  if (row == nullptr || !is_known(*row, compiler)) {
+  if (row == nullptr || !is_known(*row, decisions)) {
     Words known;
     for (const OptionRow& each : option_rows())
-      if (is_known(each, compiler)) known.push_back(with(each.name, '-', '_'));
+      if (is_known(each, decisions)) known.push_back(with(each.name, '-', '_'));
     fail("BF3501", where, "there is no such option",
          fmt::format("there are {}", fmt::join(known, ", ")));
   }
-  // 0 leaves numbers that have no default of their own to the planner.
-  if (text == "0" && row->rule.read && row->shown(values).empty()) return;
+  // 0 leaves numbers that have no default of their own, and are not 0, as they are.
+  if (std::string zero = text;
+      text == "0" && row->rule.read && row->shown(values).empty() && !row->rule.read(zero).empty())
+    return;
   Words words = {text};
   if (row->form == Form::kList || row->form == Form::kWords) words = split(text);
   if (row->form == Form::kFlag && text != "true" && text != "false")

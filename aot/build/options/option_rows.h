@@ -7,10 +7,11 @@
 
 #include "aot/build/compile_options.h"
 #include "aot/build/library.h"
+#include "aot/build/options/decision_options.h"
 #include "aot/build/options/values.h"
 
-// The options of plans and of their compiler: one table, which the command line, --config, the
-// library and the Python package read.
+// The options of plans, of their compiler and of decisions: one table, which the command line,
+// --config, the library with its C interface, and the Python package read.
 
 namespace bf_aot::build {
 
@@ -20,6 +21,7 @@ struct OptionValues {
 
   CompileOptions compile;
   CompilerOptions compiler;
+  DecisionOptions decision;
   std::string target = "host";               // as it was asked for
   std::string tuning_log, profile;           // files; of a profile also a name
   std::vector<std::string> sample_boxes;     // files
@@ -29,13 +31,14 @@ struct OptionValues {
 struct OptionRow {
   enum class Form { kValue, kFlag, kWords, kList };  // kWords: may be repeated; kList: a list
   // The set of options that a command has together.
-  enum class Set { kModel, kMethod, kNorm, kArithmetic, kCompiler, kJit };
+  // kDecide: of a question; kProofs: of certificates of many answers.
+  enum class Set { kModel, kMethod, kNorm, kArithmetic, kCompiler, kJit, kDecide, kProofs };
 
-  const char* name;  // "row-tile"; in Python "row_tile"
+  const char* name;  // "row-tile"; in the library, C and Python "row_tile"
   Set set;
   const char* group;
   const char* help;
-  bool in_process = true;  // of plans that the engine carries out: the library and Python take it
+  bool in_process = true;  // of plans that the engine carries out: library, C and Python take it
 
   Form form = Form::kValue;
   const char* value_name = "";  // in help texts: "N"; "TEXT" where the rule tells choices
@@ -46,6 +49,15 @@ struct OptionRow {
   std::function<std::string(const OptionValues&)> shown = [](const OptionValues&) {
     return std::string();
   };
+
+  const char* flags = "";  // on the command line, "-j,--jobs"; empty: "--" and the name
+  bool writes = false;     // its value is a file that is written
+  bool of_many = true;     // where it is of decisions or in_process: --instances takes it
+  bool of_company = true;  // processes that search one tree take it
+
+  std::string flag() const;   // "--jobs"
+  bool of_decisions() const;  // of no verifier alone
+  bool goes_with_many() const { return of_many && (in_process || of_decisions()); }
 };
 
 // Returns the table, in the order in which help texts list it.
@@ -55,11 +67,11 @@ const std::vector<OptionRow>& option_rows();
 const OptionRow* find_option_row(std::string_view name);
 
 // Sets the option of plans in this process that has this name from a text as it would be typed;
-// kList and kWords: separated by commas; "0" leaves what the planner chooses. Throws: CompileError
-// BF3501 with the name in `where`, of an unknown one with those that there are, or what `take`
-// throws. compiler: --cxx and the like are known, too.
+// kList and kWords: separated by commas; a "0" that is no value of the option leaves its default.
+// Throws: CompileError BF3501 with the name in `where`, of an unknown one with those that there
+// are, or what `take` throws. decisions: options of decisions are known, too.
 void set_in_process(OptionValues& values, std::string_view name, const std::string& text,
-                    bool compiler);
+                    bool decisions);
 
 // Returns the options of a compilation, without the contents of files. Throws: CompileError BF3315
 // semantics that contradict each other, BF2102 an unknown pass.

@@ -15,9 +15,12 @@ struct ValueRule {
   std::vector<std::string> choices = {};
 };
 
-// Headings of help texts. Options of the first two may stand in a --config file.
+// Headings of help texts.
 inline constexpr char kMethodGroup[] = "Method and target";
 inline constexpr char kPlannerGroup[] = "Planner";
 inline constexpr char kCompilerGroup[] = "Compiler";
+inline constexpr char kDecisionGroup[] = "Decision";
+inline constexpr char kTreeGroup[] = "Long searches";
+inline constexpr char kProofGroup[] = "Certificates";
 
 }  // namespace bf_aot::build

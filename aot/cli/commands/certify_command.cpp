@@ -61,9 +61,8 @@ struct CertifyArguments {
   std::optional<std::size_t> count;
   bool decide = false;
   double decide_seconds = 5;
-  std::string csv, html, counterexamples, proofs;
+  std::string csv, html, counterexamples;
   GateFiles gate;
-  double proof_seconds = 0;  // 0: no limit
   bool json = false;
 };
 
@@ -204,16 +203,7 @@ void add_options(CommandLine& app, CertifyArguments& a) {
                  ".npz: arrays x, sample, label and eps of what --decide falsified")
       ->writes("FILE")
       ->group("Results");
-  app.add_option("--proofs", a.proofs,
-                 "folder for certificates of what is certified or falsified, each a property and "
-                 "a proof, which bf-check checks")
-      ->type_name("FOLDER")
-      ->group("Results");
-  app.add_option("--proof-seconds", a.proof_seconds,
-                 "most seconds to make a certificate (default: no limit)")
-      ->transform(number("0", "1e6"))
-      ->type_name("S")
-      ->group("Results");
+  add_rows(app, build::OptionRow::Set::kProofs, a.values, "Results");
   app.add_flag("--json", a.json, "print one JSON object")->group("Results");
   set_help(app, {kCertifyExamples, kCertifyNotes, "guide/certify.md"});
 }
@@ -391,10 +381,10 @@ int certify(const CertifyArguments& arguments) {
   apps::CertifyOutputs outputs;
   outputs.journal = arguments.csv;
   outputs.counterexamples = !arguments.counterexamples.empty();
-  outputs.proofs = arguments.proofs;
-  outputs.proof_seconds = arguments.proof_seconds;
+  outputs.proof = arguments.values.decision.proof;
   const apps::CertifyAnswer answer = apps::certify(arguments.model, question, outputs);
   const apps::CertifyRun& run = answer.run;
+  const bool proofs = !outputs.proof.folder.empty();
   write_gate(arguments.gate, apps::gate_of(run, arguments.model));
   if (!arguments.html.empty())
     system::publish_file(arguments.html, apps::certify_page(run, answer.data, answer.input_shape,
@@ -404,9 +394,9 @@ int certify(const CertifyArguments& arguments) {
   if (system::verbosity() != system::Verbosity::kQuiet)
     for (const std::string& remark : answer.remarks) fmt::print(stderr, "note: {}\n", remark);
   if (arguments.json)
-    fmt::print("{}\n", to_json(answer, !arguments.proofs.empty()).dump());
+    fmt::print("{}\n", to_json(answer, proofs).dump());
   else
-    print(answer, !arguments.proofs.empty());
+    print(answer, proofs);
   const std::vector<apps::Tally> all = apps::tallies(run);
   for (std::size_t i = 0; i < all.size(); ++i)
     if (!apps::passes(run, i, all[i])) return kMissed;

@@ -56,6 +56,10 @@ Option* Option::writes(const std::string& name) {
   is_written_ = true;
   return type_name(name);
 }
+Option* Option::of_many() {
+  is_of_many_ = true;
+  return this;
+}
 Option* Option::group(const std::string& name) {
   option_->group(name);
   return this;

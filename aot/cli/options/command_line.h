@@ -31,6 +31,7 @@ class Option {
   Option* writes(const std::string& name);
   Option* group(const std::string& name);
   Option* transform(const ValueRule& rule);
+  Option* of_many();  // an answer to many questions has it, too
   Option* capture_default_str();
   Option* default_str(const std::string& text);  // that the help text shows
   Option* required(bool value = true);
@@ -54,6 +55,7 @@ class Option {
   bool get_positional() const { return !nonpositional(); }
   bool is_flag() const;
   bool is_written() const { return is_written_; }
+  bool is_of_many() const { return is_of_many_; }
   bool takes_many() const;
   bool get_required() const;
   std::string get_group() const;
@@ -71,7 +73,7 @@ class Option {
  private:
   friend class CommandLine;
   CLI::Option* option_;
-  bool is_written_ = false;
+  bool is_written_ = false, is_of_many_ = false;
   IsElement is_element_;  // of lists
   std::size_t most_ = 0;
 };

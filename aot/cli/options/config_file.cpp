@@ -15,10 +15,18 @@ namespace {
 
 constexpr char kConfig[] = "--config";
 
-std::vector<std::string> planner_options(CommandLine& app) {
+// Options of plans and decisions. A file that one command writes is none of another's.
+bool is_in_config(const Option& option) {
+  const std::string group = option.get_group();
+  const bool of_decisions =
+      group == build::kDecisionGroup || (group == build::kProofGroup && !option.is_written());
+  return is_planner_option(option) || of_decisions;
+}
+
+std::vector<std::string> names_in_config(CommandLine& app) {
   std::vector<std::string> names;
   for (const Option* option : app.get_options())
-    if (is_planner_option(*option)) names.push_back(option->get_lnames().front());
+    if (is_in_config(*option)) names.push_back(option->get_lnames().front());
   return names;
 }
 
@@ -59,7 +67,8 @@ bool is_planner_option(const Option& option) {
 void add_config_option(CommandLine& app, std::string& path) {
   app.add_option(
          kConfig, path,
-         "JSON file of planner options, {\"row-tile\": 16}; what the command line gives wins")
+         "JSON file of options of plans and decisions, {\"row-tile\": 16}; what the command "
+         "line gives wins")
       ->type_name("FILE")
       ->group(kGeneralGroup);
 }
@@ -77,9 +86,9 @@ void apply_settings(CommandLine& app, const input::JsonAt& settings) {
   settings.expect_object();
   for (const auto& [key, unused] : settings.value->items()) {
     Option* const option = app.get_option_no_throw("--" + key);
-    if (option == nullptr || !is_planner_option(*option))
+    if (option == nullptr || !is_in_config(*option))
       fail("BF3005", settings.where, fmt::format("unknown key '{}'", key),
-           fmt::format("known keys: {}", fmt::join(planner_options(app), ", ")));
+           fmt::format("known keys: {}", fmt::join(names_in_config(app), ", ")));
     if (option->count() == 0) set(*option, settings.key(key));
   }
 }

@@ -126,7 +126,8 @@ std::vector<OptionSection> sections_of(const CommandLine& app, bool all) {
   };
   for (const Option* option : app.get_options())
     if (!option->nonpositional()) section(kArguments).options.push_back(describe(*option));
-  for (const char* title : {"Options", kMethodGroup, kPlannerGroup, kCompilerGroup, kGeneralGroup})
+  for (const char* title : {"Options", build::kDecisionGroup, kMethodGroup, kPlannerGroup,
+                            kCompilerGroup, kGeneralGroup})
     section(title);
   for (const Option* option : app.get_options()) {
     const std::string group = option->get_group();

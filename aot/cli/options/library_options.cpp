@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aot/cli/options/options.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "planner/plan/config.h"
@@ -43,12 +44,9 @@ void expect_float32(const build::OptionValues& values) {
 std::map<std::string, std::string> given_rows(const CommandLine& app) {
   std::map<std::string, std::string> given;
   for (const Option* const option : app.get_options()) {
-    if (option->count() == 0 || option->get_lnames().empty()) continue;
-    const std::string name = option->get_lnames().front();
-    // verify has a --search of its own, in another group.
-    const build::OptionRow* const row = build::find_option_row(name);
-    if (row != nullptr && option->get_group() == row->group)
-      given[name] = fmt::format("{}", fmt::join(option->results(), ","));
+    if (option->count() == 0) continue;
+    if (const build::OptionRow* const row = row_of(*option); row != nullptr && row->in_process)
+      given[row->name] = fmt::format("{}", fmt::join(option->results(), ","));
   }
   return given;
 }

@@ -17,8 +17,8 @@ api::Options library_options(const build::OptionValues& values);
 // Throws: BF3315 --flush-to-zero without --semantics float32.
 void expect_float32(const build::OptionValues& values);
 
-// Returns the options of the table that the command line or its --config gives, for `more` of the
-// library's structs.
+// Returns the options of the library that the command line or its --config gives, for `more` of its
+// structs.
 std::map<std::string, std::string> given_rows(const CommandLine& app);
 
 }  // namespace bf_aot::cli

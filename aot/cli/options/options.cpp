@@ -31,7 +31,8 @@ Option* add_row(CommandLine& app, std::string_view name, build::OptionValues& va
   const build::OptionRow* const row = build::find_option_row(name);
   BF_CHECK(row != nullptr);
   using Form = build::OptionRow::Form;
-  const std::string names = shown.names.empty() ? fmt::format("--{}", name) : shown.names;
+  const std::string own = *row->flags == 0 ? row->flag() : row->flags;
+  const std::string names = shown.names.empty() ? own : shown.names;
   const std::string help = shown.help == nullptr ? row->help : shown.help;
   const std::string group = shown.group == nullptr ? row->group : shown.group;
   if (row->form == Form::kFlag)
@@ -43,7 +44,11 @@ Option* add_row(CommandLine& app, std::string_view name, build::OptionValues& va
   Option* const option = app.add_option(
       names, [row, &values](const std::vector<std::string>& words) { row->take(values, words); },
       many, help);
-  option->type_name(row->value_name)->group(group);
+  option->group(group);
+  if (row->writes)
+    option->writes(row->value_name);
+  else
+    option->type_name(row->value_name);
   const build::ValueRule rule = shown.rule ? *shown.rule : row->rule;
   if (row->form == Form::kList)
     takes_names(option, rule);
@@ -54,9 +59,18 @@ Option* add_row(CommandLine& app, std::string_view name, build::OptionValues& va
   return option;
 }
 
-void add_rows(CommandLine& app, build::OptionRow::Set set, build::OptionValues& values) {
+void add_rows(CommandLine& app, build::OptionRow::Set set, build::OptionValues& values,
+              const char* group) {
   for (const build::OptionRow& row : build::option_rows())
-    if (row.set == set) add_row(app, row.name, values);
+    if (row.set == set) add_row(app, row.name, values, {.group = group});
+}
+
+const build::OptionRow* row_of(const Option& option) {
+  if (option.get_positional() || option.get_lnames().empty()) return nullptr;
+  const std::string flag = "--" + option.get_lnames().front();
+  for (const build::OptionRow& row : build::option_rows())
+    if (row.flag() == flag && option.get_group() == row.group) return &row;
+  return nullptr;
 }
 
 void add_method_option(CommandLine& app, ModelArguments& arguments) {

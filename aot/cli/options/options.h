@@ -33,8 +33,11 @@ struct Shown {
 };
 Option* add_row(CommandLine& app, std::string_view name, build::OptionValues& values,
                 const Shown& shown = {});
-// Adds all rows of a set.
-void add_rows(CommandLine& app, build::OptionRow::Set set, build::OptionValues& values);
+// Adds all rows of a set. group: in place of the table's.
+void add_rows(CommandLine& app, build::OptionRow::Set set, build::OptionValues& values,
+              const char* group = nullptr);
+// The row that was added as this option; null where it is none of the table.
+const build::OptionRow* row_of(const Option& option);
 
 // Adds MODEL and the options that decide the plan. reference: --lowering may be "reference".
 void add_model_options(CommandLine& app, ModelArguments& arguments, bool reference);

@@ -41,6 +41,7 @@ void add_instance_options(CommandLine& app, VerifyArguments& arguments) {
       app.add_option("--instances", arguments.instances,
                      "in place of MODEL and PROPERTY: lines onnx,vnnlib,timeout, as in VNN-COMP")
           ->type_name("FILE")
+          ->of_many()
           ->group(kInstances);
   Option* const results =
       app.add_option("--results", arguments.results,
@@ -48,72 +49,53 @@ void add_instance_options(CommandLine& app, VerifyArguments& arguments) {
                      "line are not decided again")
           ->needs(instances)
           ->writes("FILE")
+          ->of_many()
           ->group(kInstances);
   instances->needs(results);
   app.add_option("--index", arguments.index, "the only instance that is decided, from 0")
       ->transform(whole(0))
       ->needs(instances)
       ->type_name("K")
+      ->of_many()
       ->group(kInstances);
   app.add_option("--counterexamples", arguments.counterexamples,
                  "folder for the counterexamples, in the competitions' syntax")
       ->needs(instances)
       ->type_name("FOLDER")
+      ->of_many()
       ->group(kInstances);
   app.add_flag("--must-hold", arguments.must_hold,
                "a gate: falsified, unknown and timeout give the exit code that they give alone, "
                "and are failures in --junit and --sarif")
       ->needs(instances)
+      ->of_many()
       ->group(kInstances);
 }
 
-constexpr char kTree[] = "Long searches";
-
-void add_tree_options(CommandLine& app, VerifyArguments& arguments) {
-  Option* const checkpoint =
-      app.add_option("--checkpoint", arguments.checkpoint,
-                     "keeps the tree of a search in this file, written every minute and when the "
-                     "search ends or is interrupted; a search whose file is there goes on from it")
-          ->writes("FILE")
-          ->group(kTree);
-  Option* const part =
-      app.add_option("--part", arguments.part,
-                     "searches part I of N alone, from 0; 'bf-aot merge' joins the files of all")
-          ->excludes(checkpoint)
-          ->transform({[](std::string& text) {
-                         return decide::parse_part(text)
-                                    ? std::string()
-                                    : "expected I/N, I from 0 to N - 1: " + text;
-                       },
-                       ""})
-          ->type_name("I/N")
-          ->group(kTree);
-  Option* const saved =
-      app.add_option("--save-part", arguments.save_part, "the part's file, as of --checkpoint")
-          ->needs(part)
-          ->writes("FILE")
-          ->group(kTree);
-  part->needs(saved);
+void add_decision_options(CommandLine& app, VerifyArguments& arguments, const char* jobs) {
+  const build::ValueRule part = {[](std::string& text) {
+                                   return decide::parse_part(text)
+                                              ? std::string()
+                                              : "expected I/N, I from 0 to N - 1: " + text;
+                                 },
+                                 ""};
+  using Set = build::OptionRow::Set;
+  for (const build::OptionRow& row : build::option_rows()) {
+    if (row.set != Set::kDecide && row.set != Set::kProofs) continue;
+    Shown shown;
+    if (row.name == std::string_view("jobs")) shown.help = jobs;
+    if (row.name == std::string_view("part")) shown.rule = part;
+    add_row(app, row.name, arguments.model.values, shown);
+  }
 }
 
-void add_proof_options(CommandLine& app, VerifyArguments& arguments) {
-  constexpr char kProof[] = "Certificates";
-  app.add_option("--proof", arguments.proof,
-                 "write a certificate of the answer, verified or falsified, which bf-check "
-                 "checks by itself; with --part its part, for 'bf-aot merge'")
-      ->excludes(app.get_option("--instances"))
-      ->writes("FILE")
-      ->group(kProof);
-  app.add_option("--proofs", arguments.proofs,
-                 "folder for certificates of the answers to --instances, ONNX_VNNLIB.bfc")
-      ->needs(app.get_option("--instances"))
-      ->type_name("FOLDER")
-      ->group(kProof);
-  app.add_option("--proof-seconds", arguments.proof_seconds,
-                 "most seconds to make a certificate, after deciding (default: no limit)")
-      ->transform(number("0", "1e6"))
-      ->type_name("S")
-      ->group(kProof);
+void relate_files(CommandLine& app) {
+  Option* const part = app.get_option("--part");
+  Option* const saved = app.get_option("--save-part");
+  part->excludes("--checkpoint")->needs(saved);
+  saved->needs(part);
+  app.get_option("--proof")->excludes("--instances");
+  app.get_option("--proofs")->needs("--instances");
 }
 
 }  // namespace
@@ -136,33 +118,18 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs)
                  "VNN-LIB 2.0: the model of a declared network, once for each; MODEL is the query "
                  "then")
       ->type_name("NAME=FILE");
-  app.add_option("--timeout", arguments.timeout, "seconds until the answer is 'timeout'")
-      ->transform(number("0", "1e6"))
-      ->type_name("S");
-  app.add_option("--search", arguments.search,
-                 "most seconds to search for a counterexample (default: 5, with --timeout as long "
-                 "as that allows)")
-      ->transform(number("0", "1e6"))
-      ->type_name("S");
-  app.add_option("--branch", arguments.branch,
-                 "most seconds to split boxes where few inputs vary, else neurons; 0: never "
-                 "(default: 20, with "
-                 "--timeout as long as that allows)")
-      ->transform(number("0", "1e6"))
-      ->type_name("S");
-  app.add_option("-j,--jobs", arguments.jobs, jobs)->transform(whole(1, 256))->type_name("N");
+  add_decision_options(app, arguments, jobs);
   app.add_option("--counterexample", arguments.counterexample,
                  "write a counterexample to this file, in the competitions' syntax")
       ->writes("FILE");
   app.add_flag("--vnncomp", arguments.competition,
                "answer in the words of VNN-COMP: sat, unsat, unknown, timeout");
-  app.add_flag("--json", arguments.json, "print one JSON object");
-  add_tree_options(app, arguments);
+  app.add_flag("--json", arguments.json, "print one JSON object")->of_many();
   add_instance_options(app, arguments);
-  add_proof_options(app, arguments);
+  relate_files(app);
   add_gate_options(app, arguments.gate, "a test for the property, or for each instance", "Reports");
   for (const char* const report : {"--junit", "--sarif"})
-    app.get_option(report)->excludes(app.get_option("--part"));
+    app.get_option(report)->of_many()->excludes("--part");
   set_help(app, {kVerifyExamples, kVerifyNotes, "reference/properties.md"});
 }
 
@@ -199,29 +166,26 @@ std::vector<std::string> network_files(const VerifyArguments& arguments, const P
 
 decide::Request request_of(const VerifyArguments& arguments) {
   decide::Request request;
+  static_cast<build::DecisionOptions&>(request) = arguments.decision();
   request.compile = compile_options(arguments.model);
   Method& method = request.compile.planner.method;
   if (method != Method::kAuto) request.method = method;
   method = Method::kCrown;  // until a decision sets each
   request.compile.name = build::symbol_prefix(arguments.model.model, request.compile);
   request.compiler = arguments.model.values.compiler;
-  request.search_seconds = arguments.search;
-  request.branch_seconds = arguments.branch;
-  request.keeps_tree = !arguments.checkpoint.empty() || !arguments.part.empty();
-  request.timeout_seconds = arguments.timeout;
-  request.jobs = static_cast<std::size_t>(arguments.jobs);
   return request;
 }
 
 void expect_splits(const VerifyArguments& arguments) {
-  if (arguments.branch && *arguments.branch <= 0)
+  if (arguments.decision().branch_seconds.value_or(1) <= 0)
     fail("BF3020", "--branch", "with 0 nothing is split, so there is no tree to search");
 }
 
 std::unique_ptr<decide::TreeKeeper> make_keeper(const VerifyArguments& arguments,
                                                 const Property& property) {
-  const bool is_part = !arguments.part.empty();
-  if (!is_part && arguments.checkpoint.empty()) return nullptr;
+  const build::DecisionOptions& files = arguments.decision();
+  if (!files.keeps_tree()) return nullptr;
+  const bool is_part = !files.part.empty();
   expect_splits(arguments);
   if (property.networks.size() > 1)
     fail("BF3020", is_part ? "--part" : "--checkpoint", "a tree's file is about one network",
@@ -230,8 +194,8 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const VerifyArguments& arguments
     fail("BF3020", "--part", "a counterexample of float32-exact cannot be checked when parts meet",
          "use --semantics float32");
   return std::make_unique<decide::TreeKeeper>(
-      is_part ? arguments.save_part : arguments.checkpoint,
-      is_part ? *decide::parse_part(arguments.part) : decide::TreePart{},
+      is_part ? files.save_part : files.checkpoint,
+      is_part ? *decide::parse_part(files.part) : decide::TreePart{},
       question_of(arguments.model, arguments.property, property));
 }
 

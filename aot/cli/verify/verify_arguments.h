@@ -20,18 +20,15 @@ struct VerifyArguments {
   std::string property;
   std::vector<std::string> networks;
   std::string counterexample;
-  double timeout = 0;
-  std::optional<double> search, branch;  // seconds
   std::string instances, results, counterexamples;
   bool must_hold = false;
   GateFiles gate;
   std::optional<std::size_t> index;
-  std::string checkpoint, part, save_part;
-  std::string proof, proofs;
-  double proof_seconds = 0;  // 0: no limit
-  int jobs = 0;
   bool competition = false;
   bool json = false;
+
+  build::DecisionOptions& decision() { return model.values.decision; }
+  const build::DecisionOptions& decision() const { return model.values.decision; }
 
   Wording wording() const {
     return !networks.empty() ? Wording::kStandard

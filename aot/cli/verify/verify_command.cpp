@@ -68,25 +68,16 @@ artifacts::Gate gate_of(const VerifyArguments& arguments, decide::Answer answer,
 
 namespace {
 
-// Reads what the certificate of an answer is made from. Throws: BF3024 a question that certificates
-// are not about; BF3022.
-prove::ProofFile proof_of(const VerifyArguments& arguments, const Property& property) {
-  const auto refuse = [](const std::string& why) {
-    fail("BF3024", "--proof", why, "decide it without --proof");
-  };
-  if (semantics_of(arguments.model, property) != Semantics::kReal)
-    refuse("certificates are about exact real arithmetic, not float32");
-  if (property.networks.size() > 1) refuse("certificates are about one network");
-  if (!(arguments.model.values.compile.cut == ModelCut{}))
-    refuse("certificates are about the whole model, as its file has it");
-  prove::ProofFile proof;
-  proof.model = prove::bytes_of(arguments.model.model);
-  proof.property = prove::bytes_of(arguments.property);
-  proof.path = arguments.proof;
-  proof.seconds = arguments.proof_seconds;
-  proof.jobs = static_cast<std::size_t>(arguments.jobs);
-  prove::expect_covered(proof, printable(arguments.model.model));
-  return proof;
+std::optional<prove::ProofFile> proof_of(const VerifyArguments& arguments,
+                                         const Property& property) {
+  prove::ProofSubject subject;
+  subject.model = arguments.model.model;
+  subject.property = arguments.property;
+  subject.is_real = semantics_of(arguments.model, property) == Semantics::kReal;
+  subject.is_of_one = property.networks.size() <= 1;
+  subject.is_whole = arguments.model.values.compile.cut == ModelCut{};
+  subject.option = "--proof";
+  return prove::proof_of(arguments.decision(), subject);
 }
 
 // Writes the certificate of an answer, or of a part that is closed; nothing of others. Throws:
@@ -109,7 +100,7 @@ std::optional<prove::ProofReport> write_proof(const VerifyArguments& arguments,
     throw;
   }
   if (!report.missing.empty())
-    fail("BF3023", arguments.proof,
+    fail("BF3023", arguments.decision().proof.file,
          fmt::format("the answer is '{}', but there is no certificate: {}", answer, report.missing),
          "decide without --proof, or give --proof-seconds more");
   return report;
@@ -121,8 +112,7 @@ int run(const VerifyArguments& arguments, TimeLimit& limit) {
   if (system::tells_steps()) system::tell_step("read the property", reading.seconds());
   limit.set_property(property);
   check_networks(arguments, property);
-  std::optional<prove::ProofFile> proof;
-  if (!arguments.proof.empty()) proof = proof_of(arguments, property);
+  const std::optional<prove::ProofFile> proof = proof_of(arguments, property);
   const std::unique_ptr<decide::TreeKeeper> keeper = make_keeper(arguments, property);
   const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &limit);
   limit.end();
@@ -151,14 +141,16 @@ int verify_command(const Call& call) {
   if (const auto code = parse(app, call)) return *code;
   if (!arguments.instances.empty()) return verify_many(app, arguments);
   // A part's frontier is the same in all processes, whatever is compiled meanwhile.
-  if (!arguments.part.empty()) arguments.model.values.compiler.jit = build::JitMode::kOff;
+  if (!arguments.decision().part.empty())
+    arguments.model.values.compiler.jit = build::JitMode::kOff;
   if (!assign_files(arguments)) {
     return usage_error(app, "MODEL and PROPERTY are required, or a query and --network NAME=MODEL");
   }
   const int late = exit_code(decide::Answer::kTimeout, arguments.wording());
   // The watchdog ends the program at once: until there is an answer the files have a timeout's.
-  const artifacts::Gate late_gate = gate_of(arguments, decide::Answer::kTimeout, arguments.timeout);
-  if (arguments.timeout > 0) write_provisional_gate(arguments.gate, late_gate);
+  const double seconds = arguments.decision().timeout_seconds;
+  const artifacts::Gate late_gate = gate_of(arguments, decide::Answer::kTimeout, seconds);
+  if (seconds > 0) write_provisional_gate(arguments.gate, late_gate);
   TimeLimit limit(arguments, late);
   try {
     return with_gate(arguments.gate, late_gate, [&] { return run(arguments, limit); });

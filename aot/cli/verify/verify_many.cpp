@@ -18,21 +18,11 @@
 namespace bf_aot::cli {
 namespace {
 
-int jobs_of(const VerifyArguments& arguments) {
-  return arguments.jobs > 0 ? arguments.jobs : static_cast<int>(system::core_count());
-}
-
-// Options of this command that are about many questions, or about each. Of the table, plans in this
-// process have those that the library takes; the rest would be left out of what is answered.
-constexpr std::string_view kOfInstances[] = {
-    "instances", "results", "jobs",          "index", "counterexamples", "junit",  "sarif",
-    "must-hold", "proofs",  "proof-seconds", "json",  "timeout",         "search", "branch",
-    "quiet",     "verbose", "config",        "jit"};
-
-bool goes_with_instances(std::string_view name) {
-  const build::OptionRow* const row = build::find_option_row(name);
-  return std::ranges::find(kOfInstances, name) != std::end(kOfInstances) ||
-         (row != nullptr && row->in_process && row->group != std::string_view(kCompilerGroup));
+// Options of the table say whether they are about many questions, or about each. Others would be
+// left out of what is answered.
+bool goes_with_instances(const Option& option) {
+  if (const build::OptionRow* const row = row_of(option)) return row->goes_with_many();
+  return option.is_of_many() || option.get_group() == kGeneralGroup;
 }
 
 // Returns an option that was given and does not go with --instances; an empty text if there is
@@ -40,8 +30,7 @@ bool goes_with_instances(std::string_view name) {
 std::string option_of_one(const CommandLine& app) {
   for (const Option* const option : app.get_options()) {
     if (option->count() == 0 || option->get_positional()) continue;
-    const std::vector<std::string>& names = option->get_lnames();
-    if (names.empty() || !goes_with_instances(names.front())) return option->get_name();
+    if (!goes_with_instances(*option)) return option->get_name();
   }
   return {};
 }
@@ -87,26 +76,22 @@ int verify_many(const CommandLine& app, const VerifyArguments& arguments) {
   // Without --jit, calls of the engine stay as they are, since several instances at once leave no
   // processor free.
   expect_float32(arguments.model.values);
+  settings.decision = arguments.decision();
   settings.options.more = given_rows(app);
-  settings.options.search_seconds = arguments.search;
-  settings.options.branch_seconds = arguments.branch;
-  settings.timeout_seconds = arguments.timeout;
   for (const apps::Instance& instance : file.instances)
-    if (arguments.timeout <= 0 && instance.timeout_seconds <= 0)
+    if (arguments.decision().timeout_seconds <= 0 && instance.timeout_seconds <= 0)
       fail("BF3013", "--timeout", "the instances have no timeouts", "give --timeout S");
-  settings.jobs = jobs_of(arguments);
   settings.index = arguments.index;
   settings.counterexamples = arguments.counterexamples;
   settings.must_hold = arguments.must_hold;
-  settings.proofs = arguments.proofs;
-  settings.proof_seconds = arguments.proof_seconds;
   const apps::InstancesRun run = apps::run_instances(file, arguments.results, settings);
   write_gate(arguments.gate, run.gate);
   const apps::InstanceTotals& totals = run.totals;
+  const bool proofs = !arguments.decision().proof.folder.empty();
   if (arguments.json)
-    print_json(totals, !arguments.proofs.empty());
+    print_json(totals, proofs);
   else
-    print(totals, settings.jobs, !arguments.proofs.empty());
+    print(totals, settings.jobs(), proofs);
   if (totals.error > 0) return 1;
   if (!arguments.must_hold) return 0;
   return exit_code(totals.sat > 0       ? decide::Answer::kFalsified

@@ -153,12 +153,13 @@ void PhaseCounter::end() {
 
 TimeLimit::TimeLimit(const VerifyArguments& arguments, int code)
     : arguments_(arguments),
-      stop_(system::Stop({}, arguments.timeout).or_interrupt()),
-      watchdog_(arguments.timeout > 0 ? arguments.timeout + kGraceSeconds : 0, code),
+      seconds_(arguments.decision().timeout_seconds),
+      stop_(system::Stop({}, seconds_).or_interrupt()),
+      watchdog_(seconds_ > 0 ? seconds_ + kGraceSeconds : 0, code),
       property_(printable(std::filesystem::path(arguments.property).filename().string())),
       semantics_(to_string(arguments.model.values.compile.planner.semantics)) {
   outcome_.answer = decide::Answer::kTimeout;
-  outcome_.seconds = arguments.timeout;
+  outcome_.seconds = seconds_;
   write();
 }
 

@@ -63,6 +63,7 @@ class TimeLimit {
   void write();
 
   const VerifyArguments& arguments_;
+  const double seconds_;  // 0: no limit
   const system::Stop stop_;
   system::Watchdog watchdog_;
   std::string property_, semantics_, text_;

@@ -1,3 +1,9 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/verify/verify_run.h"
 #include "aot/system/files.h"
@@ -8,9 +14,10 @@ namespace {
 
 int run_together(VerifyArguments& arguments, decide::TreeCompany& company) {
   // No signal ends the processes: the time of splits is what both options leave.
-  const double timeout = arguments.timeout;
-  const bool until_timeout = timeout > 0 && arguments.branch.value_or(timeout) >= timeout;
-  if (until_timeout) arguments.branch = timeout;
+  build::DecisionOptions& asked = arguments.decision();
+  const double timeout = asked.timeout_seconds;
+  const bool until_timeout = timeout > 0 && asked.branch_seconds.value_or(timeout) >= timeout;
+  if (until_timeout) asked.branch_seconds = timeout;
   const Property property = read_property(arguments.property);
   check_networks(arguments, property);
   expect_splits(arguments);
@@ -26,19 +33,30 @@ int run_together(VerifyArguments& arguments, decide::TreeCompany& company) {
   return 0;
 }
 
+std::vector<std::string> options_of_one_process(const CommandLine& app) {
+  std::vector<std::string> names;
+  for (const Option* const option : app.get_options()) {
+    const build::OptionRow* const row = option->count() > 0 ? row_of(*option) : nullptr;
+    if (row != nullptr && !row->of_company) names.push_back(option->get_name());
+  }
+  return names;
+}
+
 }  // namespace
 
 int verify_together(const Call& call, decide::TreeCompany& company) {
   VerifyArguments arguments;
   CommandLine app("Decides a property by several processes, which search one tree together.",
                   "bf-aot-mpi");
-  arguments.jobs = 1;
+  arguments.decision().jobs = 1;
   add_options(app, arguments, "threads that split, of each process (default: 1)");
   if (const auto code = parse(app, call)) return *code;
-  if (!arguments.instances.empty() || !arguments.part.empty())
-    return usage_error(app, "the processes search one tree: no --instances, no --part");
-  if (!arguments.proof.empty() || app.get_option("--proof-seconds")->count() > 0)
-    return usage_error(app, "the processes make no certificate: no --proof, no --proof-seconds");
+  if (!arguments.instances.empty())
+    return usage_error(app, "the processes search one tree: no --instances");
+  if (const std::vector<std::string> alone = options_of_one_process(app); !alone.empty())
+    return usage_error(app,
+                       fmt::format("the processes search one tree and make no certificate: no {}",
+                                   fmt::join(alone, ", no ")));
   if (!assign_files(arguments)) return usage_error(app, "MODEL and PROPERTY are required");
   return run_together(arguments, company);
 }

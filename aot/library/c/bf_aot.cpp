@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <map>
 #include <new>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -98,75 +96,101 @@ void need(const void* pointer, const char* name) {
     api::refuse("BF3502", name, "the pointer is null", "give an object or an array");
 }
 
-// Options that are fields of the C++ interface, not rows of its table.
-constexpr auto kFields = std::to_array<std::string_view>(
-    {"threads", "timeout", "jobs", "search_seconds", "branch_seconds", "checkpoint",
-     "decide_seconds", "target", "arithmetic", "name", "property", "decide", "single_file",
-     "dispatch", "library"});
+// An option as it was given.
+struct Value {
+  const std::string& name;
+  const std::string& text;
 
-// Takes options one by one; what is left is for `more`.
-class Values {
- public:
-  explicit Values(const bf_aot_options* options) {
-    if (options != nullptr) left_ = options->values;
-  }
-
-  std::optional<std::string> text(const std::string& name) {
-    const auto found = left_.find(name);
-    if (found == left_.end()) return std::nullopt;
-    std::string value = std::move(found->second);
-    left_.erase(found);
-    return value;
-  }
-
-  std::optional<double> number(const std::string& name) {
-    const std::optional<std::string> value = text(name);
-    if (!value) return std::nullopt;
+  double number() const {
     double parsed = 0;
-    const char* const last = value->data() + value->size();
-    const auto [end, error] = std::from_chars(value->data(), last, parsed);  // in any locale
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, parsed);  // in any locale
     if (error != std::errc() || end != last || !std::isfinite(parsed))
-      api::refuse("BF3501", name, fmt::format("'{}' is no number", *value));
+      api::refuse("BF3501", name, fmt::format("'{}' is no number", text));
     return parsed;
   }
 
-  std::optional<int> whole(const std::string& name) {
-    const std::optional<double> value = number(name);
-    if (!value) return std::nullopt;
-    if (*value != std::floor(*value) || std::abs(*value) > 1e9)
-      api::refuse("BF3501", name, fmt::format("{} is no whole number", *value));
-    return static_cast<int>(*value);
+  int whole() const {
+    const double value = number();
+    if (value != std::floor(value) || std::abs(value) > 1e9)
+      api::refuse("BF3501", name, fmt::format("{} is no whole number", value));
+    return static_cast<int>(value);
   }
 
-  bool flag(const std::string& name) {
-    const std::optional<std::string> value = text(name);
-    if (!value || *value == "false") return false;
-    if (*value != "true")
-      api::refuse("BF3501", name, fmt::format("'{}' is neither true nor false", *value));
-    return true;
+  bool flag() const {
+    if (text != "true" && text != "false")
+      api::refuse("BF3501", name, fmt::format("'{}' is neither true nor false", text));
+    return text == "true";
   }
-
-  // The options that no field took. Those that are fields of another call are refused.
-  std::map<std::string, std::string> rest() {
-    for (const auto& [name, value] : left_)
-      if (std::ranges::find(kFields, name) != kFields.end())
-        api::refuse("BF3501", name, "this call has no such option");
-    return std::move(left_);
-  }
-
- private:
-  std::map<std::string, std::string> left_;
 };
 
+// An option that is a field of a call's struct, and no row of the library's table.
+template <class Made>
+struct Field {
+  std::string_view name;
+  void (*take)(Made& made, const Value& value);
+};
+
+struct VerifierOptions {
+  api::Options plan;
+  double timeout_seconds = 0;
+};
+constexpr Field<VerifierOptions> kOfVerifiers[] = {
+    {"threads", [](auto& made, const Value& value) { made.plan.threads = value.whole(); }},
+    {"timeout", [](auto& made, const Value& value) { made.timeout_seconds = value.number(); }}};
+
+constexpr Field<api::CertifyOptions> kOfCertify[] = {
+    {"threads", [](auto& made, const Value& value) { made.bounds.threads = value.whole(); }},
+    {"decide_seconds", [](auto& made, const Value& value) {
+       made.decide = true;
+       made.decide_seconds = value.number();
+     }}};
+
+void take_arithmetic(api::CodeOptions& made, const Value& value) {
+  const auto arithmetic = api::arithmetic_named(value.text);
+  if (!arithmetic) api::refuse("BF3501", value.name, "there is no such arithmetic");
+  made.arithmetic = *arithmetic;
+}
+
+constexpr Field<api::CodeOptions> kOfCode[] = {
+    {"threads", [](auto& made, const Value& value) { made.plan.threads = value.whole(); }},
+    {"target", [](auto& made, const Value& value) { made.target = value.text; }},
+    {"arithmetic", take_arithmetic},
+    {"name", [](auto& made, const Value& value) { made.name = value.text; }},
+    {"property", [](auto& made, const Value& value) { made.property_file = value.text; }},
+    {"decide", [](auto& made, const Value& value) { made.decide = value.flag(); }},
+    {"single_file", [](auto& made, const Value& value) { made.single_file = value.flag(); }},
+    {"dispatch", [](auto& made, const Value& value) { made.dispatch = value.flag(); }},
+    {"library", [](auto& made, const Value& value) { made.library = value.flag(); }}};
+
+template <class Made, std::size_t count>
+const Field<Made>* find_field(const Field<Made> (&fields)[count], std::string_view name) {
+  const auto* const found = std::ranges::find(fields, name, &Field<Made>::name);
+  return found == std::end(fields) ? nullptr : found;
+}
+
+bool is_field(std::string_view name) {
+  return find_field(kOfVerifiers, name) != nullptr || find_field(kOfCertify, name) != nullptr ||
+         find_field(kOfCode, name) != nullptr;
+}
+
+// Takes the fields; returns the other options, which the library's table has, or refuses.
+template <class Made, std::size_t count>
+std::map<std::string, std::string> take(const bf_aot_options* options,
+                                        const Field<Made> (&fields)[count], Made& made) {
+  std::map<std::string, std::string> rest;
+  if (options == nullptr) return rest;
+  for (const auto& [name, text] : options->values)
+    if (const Field<Made>* const field = find_field(fields, name))
+      field->take(made, {name, text});
+    else
+      rest.emplace(name, text);
+  return rest;
+}
+
 api::VerifyOptions verify_options(const bf_aot_options* options) {
-  Values values(options);
   api::VerifyOptions made;
-  made.search_seconds = values.number("search_seconds");
-  made.branch_seconds = values.number("branch_seconds");
-  made.timeout_seconds = values.number("timeout").value_or(0);
-  made.jobs = values.whole("jobs").value_or(0);
-  if (const auto path = values.text("checkpoint")) made.checkpoint = *path;
-  made.more = values.rest();
+  if (options != nullptr) made.more = options->values;
   return made;
 }
 
@@ -263,8 +287,7 @@ bf_aot_error* bf_aot_options_set(bf_aot_options* options, const char* name, cons
     std::string key = name;
     std::ranges::replace(key, '-', '_');
     const std::vector<api::OptionInfo> rows = api::option_infos();
-    if (std::ranges::find(kFields, key) == kFields.end() &&
-        std::ranges::find(rows, key, &api::OptionInfo::name) == rows.end())
+    if (!is_field(key) && std::ranges::find(rows, key, &api::OptionInfo::name) == rows.end())
       api::refuse("BF3501", name, "there is no such option",
                   "docs/reference/c-library.md lists the options of each call");
     options->values[key] = value;
@@ -333,11 +356,8 @@ bf_aot_error* bf_aot_verifier_make(const bf_aot_model* model, const bf_aot_optio
   return run("planning the verifier", [&] {
     need(model, "model");
     need(verifier, "verifier");
-    Values values(options);
-    api::Options made;
-    made.threads = values.whole("threads").value_or(1);
-    const double timeout = values.number("timeout").value_or(0);
-    made.more = values.rest();
+    VerifierOptions made;
+    made.plan.more = take(options, kOfVerifiers, made);
     api::Specification specification;
     if (count > 0) {
       need(rows, "rows");
@@ -345,8 +365,8 @@ bf_aot_error* bf_aot_verifier_make(const bf_aot_model* model, const bf_aot_optio
       specification.rows.assign(rows, rows + numbers);
       if (offsets != nullptr) specification.offsets.assign(offsets, offsets + count);
     }
-    *verifier =
-        new bf_aot_verifier{taken(api::Verifier::make(model->model, made, specification)), timeout};
+    *verifier = new bf_aot_verifier{
+        taken(api::Verifier::make(model->model, made.plan, specification)), made.timeout_seconds};
   });
 }
 
@@ -459,14 +479,8 @@ bf_aot_error* bf_aot_certify(const bf_aot_model* model, const bf_aot_options* op
     need(upper, "upper");
     need(labels, "labels");
     need(robustness, "robustness");
-    Values values(options);
     api::CertifyOptions made;
-    made.bounds.threads = values.whole("threads").value_or(1);
-    if (const auto seconds = values.number("decide_seconds")) {
-      made.decide = true;
-      made.decide_seconds = *seconds;
-    }
-    made.bounds.more = values.rest();
+    made.bounds.more = take(options, kOfCertify, made);
     const std::size_t numbers = numbers_of(samples, model->model.input_count(), "samples");
     numbers_of(samples, 1, "samples");
     const api::SampleBoxes boxes = {{points, numbers}, {lower, numbers}, {upper, numbers}};
@@ -498,22 +512,8 @@ bf_aot_error* bf_aot_compile(const bf_aot_model* model, const char* source,
   return run("compiling the model", [&] {
     need(model, "model");
     need(source, "source");
-    Values values(options);
     api::CodeOptions made;
-    made.plan.threads = values.whole("threads").value_or(1);
-    made.target = values.text("target").value_or("host");
-    if (const auto name = values.text("arithmetic")) {
-      const auto arithmetic = api::arithmetic_named(*name);
-      if (!arithmetic) api::refuse("BF3501", "arithmetic", "there is no such arithmetic");
-      made.arithmetic = *arithmetic;
-    }
-    made.name = values.text("name").value_or("");
-    if (const auto path = values.text("property")) made.property_file = *path;
-    made.decide = values.flag("decide");
-    made.single_file = values.flag("single_file");
-    made.dispatch = values.flag("dispatch");
-    made.library = values.flag("library");
-    made.plan.more = values.rest();
+    made.plan.more = take(options, kOfCode, made);
     static_cast<void>(taken(api::compile_to_files(model->model, std::string(source), made)));
   });
 }

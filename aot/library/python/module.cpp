@@ -250,20 +250,10 @@ const char* name_of(api::Phase phase) {
 template <class Subject>
 nb::dict verify(const Subject& subject, const std::string& text,
                 const std::optional<std::filesystem::path>& path, const Texts& more,
-                std::optional<double> search_seconds, std::optional<double> branch_seconds,
-                double timeout, int jobs, const std::optional<std::filesystem::path>& checkpoint,
-                const std::optional<std::filesystem::path>& proof, double proof_seconds,
                 nb::object progress, nb::object stop) {
   Watch watch(std::move(progress), std::move(stop));
   api::VerifyOptions options;
   options.more = more;
-  options.checkpoint = checkpoint.value_or(std::filesystem::path());
-  options.proof = proof.value_or(std::filesystem::path());
-  options.proof_seconds = proof_seconds;
-  options.search_seconds = search_seconds;
-  options.branch_seconds = branch_seconds;
-  options.jobs = jobs;
-  options.timeout_seconds = timeout;
   options.stop = watch.token();
   std::optional<api::Phase> phase;
   options.progress = [&](const api::Progress& at) {
@@ -458,9 +448,7 @@ NB_MODULE(_native, m) {
             return unlocked([&] { return api::Certifier::make(model, options); });
           },
           "options"_a, "decide"_a, "decide_seconds"_a)
-      .def("verify", &verify<api::Model>, "text"_a, "path"_a.none(), "more"_a,
-           "search_seconds"_a.none(), "branch_seconds"_a.none(), "timeout"_a, "jobs"_a,
-           "checkpoint"_a.none(), "proof"_a.none(), "proof_seconds"_a, "progress"_a.none(),
+      .def("verify", &verify<api::Model>, "text"_a, "path"_a.none(), "more"_a, "progress"_a.none(),
            "stop"_a.none())
       .def("compare", &compare, "other"_a, "lower"_a, "upper"_a, "more"_a, "within"_a.none(),
            "classes"_a, "seconds"_a, "jobs"_a, "stop"_a.none())
@@ -502,9 +490,7 @@ NB_MODULE(_native, m) {
           "options"_a, "rows"_a.none(), "offsets"_a.none(), "lower"_a.none(), "upper"_a.none());
 
   m.def("verify", &verify<api::Networks>, "networks"_a, "text"_a, "path"_a.none(), "more"_a,
-        "search_seconds"_a.none(), "branch_seconds"_a.none(), "timeout"_a, "jobs"_a,
-        "checkpoint"_a.none(), "proof"_a.none(), "proof_seconds"_a, "progress"_a.none(),
-        "stop"_a.none());
+        "progress"_a.none(), "stop"_a.none());
   m.def("hold_balls", &hold_balls, "lower"_a.noconvert(), "upper"_a.noconvert(), "norm"_a);
 
   // Names for the numbers that the calls above take and give.

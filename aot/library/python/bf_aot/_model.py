@@ -324,7 +324,7 @@ class Model:
                iterations: int = 20, alpha: str = "outputs", jit: str = "off",
                row_tile: int = 0, memory_budget: int = 0, jobs: int = 0,
                checkpoint: Union[None, str, "os.PathLike[str]"] = None,
-               proof: Union[None, str, "os.PathLike[str]"] = None, proof_seconds: float = 0,
+               proof: Union[None, str, "os.PathLike[str]"] = None,
                progress: Optional[Callable[[Progress], None]] = None,
                stop: Optional[StopEvent] = None, **options: Any) -> VerifyResult:
         """Decides a property: what must not happen.
@@ -348,7 +348,6 @@ class Model:
             proof: where a certificate of the answer is written, for the program bf-check. It is about
                 the bytes of the model's and of the property's file, or of the property's text. The
                 result's `proof` says whether it was.
-            proof_seconds: most, to make the certificate after deciding; 0 is no limit.
             progress: called with a Progress now and then, on this thread. What it raises ends the
                 call.
             stop: a threading.Event, or what has is_set(); ends the call with an unknown verdict.
@@ -371,11 +370,11 @@ class Model:
         text, path = self._property(property)
         given = texts({"method": method, "semantics": semantics, "alpha": alpha, "jit": jit,
                        "iterations": iterations, "row_tile": row_tile,
-                       "memory_budget": memory_budget, **options}, decisions=True)
-        found = self._native.verify(text, path, given, search_seconds, branch_seconds, timeout,
-                                    jobs, None if checkpoint is None else Path(checkpoint),
-                                    None if proof is None else Path(proof), proof_seconds,
-                                    told(progress), stop)
+                       "memory_budget": memory_budget, "timeout": timeout,
+                       "search_seconds": search_seconds, "branch_seconds": branch_seconds,
+                       "jobs": jobs, "checkpoint": checkpoint, "proof": proof, **options},
+                      decisions=True)
+        found = self._native.verify(text, path, given, told(progress), stop)
         shape = self._inputs[0][1] if len(self._inputs) == 1 else None
         return result_of(found, shape[:-1] if shape and self.token_sets else shape)
 

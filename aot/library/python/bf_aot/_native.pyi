@@ -15,8 +15,6 @@ OPTIONS: List[Tuple[str, List[str], bool]]
 __version__: str
 
 def verify(networks: Mapping[str, Model], text: str, path: Optional[Path], more: Dict[str, str],
-           search_seconds: Optional[float], branch_seconds: Optional[float], timeout: float, jobs: int,
-           checkpoint: Optional[Path], proof: Optional[Path], proof_seconds: float,
            progress: Optional[Callable[..., None]], stop: Any) -> Dict[str, Any]: ...
 def hold_balls(lower: npt.NDArray[np.float32], upper: npt.NDArray[np.float32], norm: str) -> None: ...
 
@@ -74,8 +72,6 @@ class Model:
                  offsets: Optional[npt.NDArray[np.float64]]) -> Verifier: ...
     def certifier(self, options: Options, decide: bool, decide_seconds: float) -> Certifier: ...
     def verify(self, text: str, path: Optional[Path], more: Dict[str, str],
-               search_seconds: Optional[float], branch_seconds: Optional[float], timeout: float,
-               jobs: int, checkpoint: Optional[Path], proof: Optional[Path], proof_seconds: float,
                progress: Optional[Callable[..., None]], stop: Any) -> Dict[str, Any]: ...
     def compare(self, other: Model, lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64],
                 more: Dict[str, str], within: Optional[float], classes: bool, seconds: float, jobs: int,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
@@ -33,6 +34,8 @@ def _text(value: Any) -> str:
     """A value as it would be typed."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
+    if isinstance(value, os.PathLike):
+        return str(os.fspath(value))
     if isinstance(value, (list, tuple)):
         return ",".join(_text(each) for each in value)
     return str(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Union
 
 from . import _native
@@ -16,7 +15,7 @@ def verify(networks: Mapping[str, Model], query: Union[str, "os.PathLike[str]"],
            method: Optional[str] = None, semantics: str = "real", timeout: float = 0,
            search_seconds: Optional[float] = None, branch_seconds: Optional[float] = None,
            jobs: int = 0, checkpoint: Union[None, str, "os.PathLike[str]"] = None,
-           proof: Union[None, str, "os.PathLike[str]"] = None, proof_seconds: float = 0,
+           proof: Union[None, str, "os.PathLike[str]"] = None,
            progress: Optional[Callable[[Progress], None]] = None,
            stop: Optional[StopEvent] = None, **options: Any) -> VerifyResult:
     """Decides a query of VNN-LIB 2.0, which says what must not happen, about one network or several.
@@ -25,7 +24,7 @@ def verify(networks: Mapping[str, Model], query: Union[str, "os.PathLike[str]"],
         networks: a Model for each network that the query declares, by its name. One that is
             `equal-to` another needs none.
         query: the path of a VNN-LIB file, or its text, which starts with a parenthesis or a comment.
-        checkpoint, proof, proof_seconds: as in Model.verify(); of a query about one network.
+        checkpoint, proof: as in Model.verify(); of a query about one network.
         method and all others: as in Model.verify().
 
     Returns:
@@ -43,9 +42,9 @@ def verify(networks: Mapping[str, Model], query: Union[str, "os.PathLike[str]"],
             of Model.verify().
     """
     text, path = text_or_path(query)
-    given = texts({"method": method, "semantics": semantics, **options}, decisions=True)
+    given = texts({"method": method, "semantics": semantics, "timeout": timeout,
+                   "search_seconds": search_seconds, "branch_seconds": branch_seconds, "jobs": jobs,
+                   "checkpoint": checkpoint, "proof": proof, **options}, decisions=True)
     found = _native.verify({name: model._native for name, model in networks.items()}, text, path,
-                           given, search_seconds, branch_seconds, timeout, jobs,
-                           None if checkpoint is None else Path(checkpoint),
-                           None if proof is None else Path(proof), proof_seconds, told(progress), stop)
+                           given, told(progress), stop)
     return result_of(found, None)

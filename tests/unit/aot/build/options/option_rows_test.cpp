@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -78,6 +79,28 @@ TEST(OptionRowsTest, ReadsTexts) {
   EXPECT_EQ(options.disabled_passes, std::vector<std::string>{"fold-scale"});
 }
 
+TEST(OptionRowsTest, ReadsDecisions) {
+  OptionValues values;
+  for (const auto& [name, text] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"timeout", "1/2"},
+                                                                  {"search_seconds", "0"},
+                                                                  {"jobs", "0"},
+                                                                  {"proof", "a,b.bfc"},
+                                                                  {"proof_seconds", "1e1"},
+                                                                  {"checkpoint", "tree.json"}})
+    set_in_process(values, name, text, true);
+  EXPECT_EQ(values.decision.timeout_seconds, 0.5);
+  EXPECT_EQ(values.decision.search_seconds, 0);
+  EXPECT_EQ(values.decision.branch_seconds, std::nullopt);
+  EXPECT_EQ(values.decision.jobs, 0u);
+  EXPECT_EQ(values.decision.proof.file, "a,b.bfc");
+  EXPECT_EQ(values.decision.proof.seconds, 10);
+  EXPECT_TRUE(values.decision.keeps_tree());
+  EXPECT_EQ(failure("timeout", "1"), "BF3501 timeout: there is no such option");
+  EXPECT_EQ(failure("part", "0/2", true), "BF3501 part: there is no such option");
+  EXPECT_EQ(failure("jobs", "257", true), "BF3501 jobs: 257 is no whole number from 1 to 256");
+}
+
 TEST(OptionRowsTest, NamesWhatIsWrong) {
   EXPECT_EQ(failure("norm", "l3"), "BF3501 norm: l3 not in {linf,l2,l1}");
   EXPECT_EQ(failure("row-tile", "1"), "BF3501 row_tile: 1 is no whole number from 2 to 1048576");
@@ -109,17 +132,22 @@ std::string values_of(const OptionRow& row) {
   return name + range_of(row.rule.told);
 }
 
+// "yes", or where library, C and Python take it, and its name there if it is another.
+std::string by_name(const OptionRow& row) {
+  if (!row.in_process) return "";
+  if (!row.of_decisions()) return "yes";
+  std::string name = row.name;
+  if (row.flag() == "--" + name) return "`verify`";
+  std::ranges::replace(name, '-', '_');
+  return fmt::format("`verify`, as `{}`", name);
+}
+
 std::string table() {
   std::string text = "| option | values | default | also by name | what |\n|---|---|---|---|---|\n";
   const OptionValues usual;
   for (const OptionRow& row : option_rows()) {
-    const bool compiler = std::string(row.group) == kCompilerGroup;
-    text +=
-        fmt::format("| `--{}` | {} | {} | {} | {} |\n", row.name, values_of(row), row.shown(usual),
-                    !row.in_process ? ""
-                    : compiler      ? "`verify`"
-                                    : "yes",
-                    row.help);
+    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.flag(), values_of(row),
+                        row.shown(usual), by_name(row), row.help);
   }
   return text;
 }
