@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 import unittest
 
 import decision_options
@@ -15,6 +17,11 @@ from harness import CONTROLLER, MODELS, SOURCE, TINY, Case
 PROPERTIES = MODELS / "properties"
 HOLDS = (TINY, PROPERTIES / "tiny_holds.vnnlib")
 VIOLATED = (TINY, PROPERTIES / "tiny_violated.vnnlib")
+# Neither is proven of any box, nor found.
+SLOW = """(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)(declare-const Y_1 Real)
+(assert (>= X_0 -1))(assert (<= X_0 1))(assert (>= X_1 -1))(assert (<= X_1 1))
+(assert (= Y_0 (- 0.85)))(assert (= Y_1 (- 0.6875)))
+"""
 SPLITS = (CONTROLLER, PROPERTIES / "collision_avoidance_6x50_wide.vnnlib")
 
 
@@ -112,18 +119,21 @@ class Library:
         self.lib.bf_aot_error_free(error)
         return text
 
-    def verify(self, folder, model, prop, given):
-        """Files are in the folder."""
+    def verify(self, folder, model, prop, given, stop=None):
+        """Files are in the folder. stop: called by another thread after half a second; it frees the options."""
         network, options, result = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
         error = self.call("model_load", str(MODELS / model).encode(), ctypes.byref(network))
         error += self.call("options_make", ctypes.byref(options))
         for name, value in given.items():
             text = str(folder / value) if name in ("checkpoint", "proof") else value
             error += self.call("options_set", options, name.encode(), text.encode())
+        if stop is not None:
+            threading.Timer(0.5, stop, [options]).start()
         error = error or self.call("verify", network, str(PROPERTIES / prop).encode(), options, ctypes.byref(result))
         verdict = None if error else ("verified", "falsified", "unknown")[self.lib.bf_aot_result_verdict(result)]
         answer = decision_options.Answer(folder, self.lib.bf_aot_result_seconds(result), verdict, error)
-        for name, handle in (("result", result), ("options", options), ("model", network)):
+        answer.stopped = self.lib.bf_aot_result_stopped(result)
+        for name, handle in (("result", result), ("options", None if stop else options), ("model", network)):
             getattr(self.lib, f"bf_aot_{name}_free")(handle)
         return answer
 
@@ -196,6 +206,24 @@ class EachOption(Case):
         for name in others:
             with self.subTest(option=name):
                 self.assertIn(f"BF3501: {name}", lib.verify(self.work, *decision_options.HOLDS, {name: "0"}).error)
+
+    def test_c_stops(self):
+        """One thread ends the call of another; the call's options may be freed while it runs."""
+        if "BF_AOT_LIBRARY" not in os.environ:
+            self.skipTest("no library that Python can load")
+        lib = Library(os.environ["BF_AOT_LIBRARY"])
+        slow = self.write("slow.vnnlib", SLOW)
+        given = {"search_seconds": "1000", "branch_seconds": "1000"}
+        begun = []
+
+        def stop(options):
+            begun.append(time.monotonic())
+            lib.lib.bf_aot_stop(options)
+            lib.lib.bf_aot_options_free(options)
+
+        answer = lib.verify(self.work, "tiny.onnx", slow, given, stop=stop)
+        self.assertLess(time.monotonic() - begun[0], 1)
+        self.assertEqual((answer.verdict, answer.stopped, answer.error), ("unknown", 1, ""))
 
     def test_each_option_has_its_row(self):
         """A new option is honoured or refused by each front, and this table says which."""

@@ -10,6 +10,7 @@
 #include <map>
 #include <new>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -29,6 +30,9 @@ struct bf_aot_error {
 
 struct bf_aot_options {
   std::map<std::string, std::string> values;  // names with '_'
+  std::stop_source stop = {};
+  bf_aot_progress_function progress = nullptr;
+  void* context = nullptr;
 };
 
 struct bf_aot_model {
@@ -38,6 +42,7 @@ struct bf_aot_model {
 struct bf_aot_verifier {
   api::Verifier verifier;
   double timeout_seconds = 0;
+  std::stop_token stop = {};
 };
 
 struct bf_aot_result {
@@ -188,10 +193,30 @@ std::map<std::string, std::string> take(const bf_aot_options* options,
   return rest;
 }
 
+bf_aot_phase to_phase(api::Phase phase) {
+  return phase == api::Phase::kBound    ? BF_AOT_BOUND
+         : phase == api::Phase::kSearch ? BF_AOT_SEARCH
+                                        : BF_AOT_SPLIT;
+}
+
 api::VerifyOptions verify_options(const bf_aot_options* options) {
   api::VerifyOptions made;
-  if (options != nullptr) made.more = options->values;
+  if (options == nullptr) return made;
+  made.more = options->values;
+  made.stop = options->stop.get_token();
+  if (options->progress != nullptr)
+    made.progress = [tell = options->progress,
+                     context = options->context](const api::Progress& at) {
+      const bf_aot_progress told = {to_phase(at.phase), at.cases_done, at.cases, at.boxes,
+                                    at.proven};
+      tell(&told, context);
+    };
   return made;
+}
+
+// The token of a call's options, which may be null: it is never asked then.
+std::stop_token stop_of(const bf_aot_options* options) {
+  return options == nullptr ? std::stop_token() : options->stop.get_token();
 }
 
 // The numbers of an array of rows. A product that leaves size_t is no array's size.
@@ -225,6 +250,7 @@ bf_aot_error* bounds_of(const bf_aot_verifier* verifier, const double* lower, co
     const std::span<const double> low(lower, numbers), high(upper, numbers);
     api::Call call;
     call.timeout_seconds = verifier->timeout_seconds;
+    call.stop = verifier->stop;
     const api::Bounds bounds = taken(rows ? verifier->verifier.spec_bounds(low, high, call)
                                           : verifier->verifier.bounds(low, high, call));
     std::ranges::copy(bounds.lower, out_lower);
@@ -298,6 +324,19 @@ void bf_aot_options_free(bf_aot_options* options) {
   delete options;
 }
 
+void bf_aot_stop(bf_aot_options* options) {
+  if (options != nullptr) options->stop.request_stop();
+}
+
+bf_aot_error* bf_aot_options_progress(bf_aot_options* options, bf_aot_progress_function function,
+                                      void* context) {
+  return run("setting an option", [&] {
+    need(options, "options");
+    options->progress = function;
+    options->context = context;
+  });
+}
+
 bf_aot_error* bf_aot_model_load(const char* path, bf_aot_model** model) {
   return run("reading the model", [&] {
     need(path, "path");
@@ -365,8 +404,9 @@ bf_aot_error* bf_aot_verifier_make(const bf_aot_model* model, const bf_aot_optio
       specification.rows.assign(rows, rows + numbers);
       if (offsets != nullptr) specification.offsets.assign(offsets, offsets + count);
     }
-    *verifier = new bf_aot_verifier{
-        taken(api::Verifier::make(model->model, made.plan, specification)), made.timeout_seconds};
+    *verifier =
+        new bf_aot_verifier{taken(api::Verifier::make(model->model, made.plan, specification)),
+                            made.timeout_seconds, stop_of(options)};
   });
 }
 
@@ -450,6 +490,15 @@ double bf_aot_result_seconds(const bf_aot_result* result) {
   return result == nullptr ? 0 : result->result.seconds;
 }
 
+int bf_aot_result_stopped(const bf_aot_result* result) {
+  return result != nullptr && result->result.stopped ? 1 : 0;
+}
+
+const char* bf_aot_result_no_proof(const bf_aot_result* result) {
+  if (result == nullptr || !result->result.proof) return nullptr;
+  return result->result.proof->missing.c_str();
+}
+
 const double* bf_aot_result_input(const bf_aot_result* result) {
   if (result == nullptr) return nullptr;
   const auto& found = result->result.counterexample;
@@ -481,6 +530,7 @@ bf_aot_error* bf_aot_certify(const bf_aot_model* model, const bf_aot_options* op
     need(robustness, "robustness");
     api::CertifyOptions made;
     made.bounds.more = take(options, kOfCertify, made);
+    made.stop = stop_of(options);
     const std::size_t numbers = numbers_of(samples, model->model.input_count(), "samples");
     numbers_of(samples, 1, "samples");
     const api::SampleBoxes boxes = {{points, numbers}, {lower, numbers}, {upper, numbers}};

@@ -61,6 +61,36 @@ BF_AOT_API bf_aot_error* bf_aot_options_set(bf_aot_options* options, const char*
                                             const char* value);
 BF_AOT_API void bf_aot_options_free(bf_aot_options* options);
 
+/** Ends the calls with these options, of whatever thread: those that run, soon, and those that are
+ * made later, at once. Bounds of a verifier that was made with them end with error BF3506; a
+ * decision with BF_AOT_UNKNOWN (bf_aot_result_stopped), without its certificate if that is at work;
+ * of bf_aot_certify, samples that are open stay BF_AOT_UNDECIDED. To plan and to compile go on.
+ *
+ * Any thread may call it, several at once as well, also within a progress function, as long as the
+ * options are not freed meanwhile. A signal handler must not. A call copies what options say when
+ * it begins: they may be freed while it runs, but not changed by one thread while another begins a
+ * call. */
+BF_AOT_API void bf_aot_stop(bf_aot_options* options);
+
+/** A decision bounds the property's cases, searches for a counterexample, or splits what is open.
+ */
+typedef enum bf_aot_phase { BF_AOT_BOUND = 0, BF_AOT_SEARCH = 1, BF_AOT_SPLIT = 2 } bf_aot_phase;
+
+/** How far a decision is. Later versions may add members at the end. */
+typedef struct bf_aot_progress {
+  bf_aot_phase phase;
+  size_t cases_done, cases; /* while it bounds or searches */
+  size_t boxes;             /* while it splits: boxes, or nodes of splits of neurons */
+  double proven;            /* while it splits: the proven part of all cases, 0 to 1 */
+} bf_aot_progress;
+
+/** Lets decisions with these options call a function now and then, on the thread that made the
+ * call, which waits for it; NULL: none. `progress` lives during the call alone; `context` is handed
+ * on as it is, and has to live as long as the decision. */
+typedef void (*bf_aot_progress_function)(const bf_aot_progress* progress, void* context);
+BF_AOT_API bf_aot_error* bf_aot_options_progress(bf_aot_options* options,
+                                                 bf_aot_progress_function function, void* context);
+
 /** A network as it was read. */
 typedef struct bf_aot_model bf_aot_model;
 
@@ -143,6 +173,13 @@ BF_AOT_API void bf_aot_result_free(bf_aot_result* result);
 
 BF_AOT_API bf_aot_verdict bf_aot_result_verdict(const bf_aot_result* result);
 BF_AOT_API double bf_aot_result_seconds(const bf_aot_result* result);
+
+/** 1 where the verdict is unknown because of bf_aot_stop() or the timeout; else 0. */
+BF_AOT_API int bf_aot_result_stopped(const bf_aot_result* result);
+
+/** "" where the certificate that option "proof" asks for was written; else why it was not; NULL
+ * where none was asked for, or the verdict is BF_AOT_UNKNOWN. */
+BF_AOT_API const char* bf_aot_result_no_proof(const bf_aot_result* result);
 
 /** The input that violates the property, [inputs], and its outputs, rounded; NULL where the verdict
  * is another. bf_aot_result_exact gives element `input` exactly: "0.25", "2.5e-12" or "1/3". */

@@ -118,6 +118,66 @@ static void decide(const char* models) {
   bf_aot_model_free(model);
 }
 
+/* Progress that ends its call in the given phase. */
+struct watched {
+  bf_aot_options* options;
+  bf_aot_phase last;
+  size_t told;
+};
+
+static void watch(const bf_aot_progress* progress, void* context) {
+  struct watched* at = (struct watched*)context;
+  if (progress->proven < 0 || progress->proven > 1 || progress->cases_done > progress->cases)
+    exit(1);
+  ++at->told;
+  if (progress->phase == at->last) bf_aot_stop(at->options);
+}
+
+static void stop(const char* models, const char* folder) {
+  bf_aot_model* model = NULL;
+  bf_aot_verifier* verifier = NULL;
+  bf_aot_result* result = NULL;
+  struct watched at = {NULL, BF_AOT_SPLIT, 0};
+  double x[2] = {0, 0};
+  float low[2], high[2];
+  FILE* file;
+  check(bf_aot_model_load(path(models, "tiny.onnx"), &model));
+  check(bf_aot_options_make(&at.options));
+  check(bf_aot_options_progress(at.options, watch, &at));
+  check(bf_aot_verifier_make(model, at.options, NULL, NULL, 0, &verifier));
+  check(bf_aot_options_set(at.options, "branch-seconds", "1000"));
+  /* No box is decided where both outputs have one value, which is attained nowhere. */
+  check(bf_aot_verify_text(
+      model,
+      "(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)"
+      "(declare-const Y_1 Real)(assert (>= X_0 -1))(assert (<= X_0 1))(assert (>= X_1 -1))"
+      "(assert (<= X_1 1))(assert (= Y_0 (- 0.85)))(assert (= Y_1 (- 0.6875)))",
+      at.options, &result));
+  if (bf_aot_result_verdict(result) != BF_AOT_UNKNOWN || !bf_aot_result_stopped(result) ||
+      at.told == 0 || bf_aot_result_no_proof(result) != NULL)
+    exit(1);
+  bf_aot_result_free(result);
+  refused(bf_aot_verifier_bounds(verifier, x, x, 1, low, high), "BF3506");
+  bf_aot_verifier_free(verifier);
+  bf_aot_options_free(at.options);
+  bf_aot_stop(NULL);
+
+  check(bf_aot_options_make(&at.options));
+  check(bf_aot_options_set(at.options, "proof", path(folder, "answer.bfc")));
+  check(bf_aot_verify(model, path(models, "properties/tiny_holds.vnnlib"), at.options, &result));
+  if (bf_aot_result_stopped(result) || strcmp(bf_aot_result_no_proof(result), "") != 0) exit(1);
+  bf_aot_result_free(result);
+  file = fopen(path(folder, "answer.bfc"), "rb");
+  if (file == NULL) exit(1);
+  fclose(file);
+  check(bf_aot_options_set(at.options, "proof_seconds", "1e-9"));
+  check(bf_aot_verify(model, path(models, "properties/tiny_holds.vnnlib"), at.options, &result));
+  printf("no certificate: %s\n", bf_aot_result_no_proof(result));
+  bf_aot_result_free(result);
+  bf_aot_options_free(at.options);
+  bf_aot_model_free(model);
+}
+
 static void certify(const char* models) {
   bf_aot_model* model = NULL;
   float points[2 * 2] = {0.5F, 0.5F, 0.25F, -0.5F}, lower[4], upper[4], margins[2];
@@ -171,7 +231,8 @@ static void nothing(const char* models) {
       bf_aot_model_tensor_shape(NULL, BF_AOT_INPUTS, 0, NULL, 4) != 0 ||
       bf_aot_result_verdict(NULL) != BF_AOT_UNKNOWN || bf_aot_result_seconds(NULL) != 0 ||
       bf_aot_result_input(NULL) != NULL || bf_aot_result_output(NULL) != NULL ||
-      bf_aot_result_exact(NULL, 0) != NULL)
+      bf_aot_result_exact(NULL, 0) != NULL || bf_aot_result_stopped(NULL) != 0 ||
+      bf_aot_result_no_proof(NULL) != NULL)
     exit(1);
   bf_aot_error_free(NULL);
   check(bf_aot_model_load(path(models, "digits_64x2.onnx"), &model));
@@ -190,6 +251,7 @@ int main(int argc, char** argv) {
   if (bf_aot_abi() != BF_AOT_ABI || strcmp(bf_aot_version(), BF_AOT_VERSION) != 0) return 1;
   bound(argv[1]);
   decide(argv[1]);
+  stop(argv[1], argv[2]);
   certify(argv[1]);
   compile(argv[1], argv[2]);
   nothing(argv[1]);
