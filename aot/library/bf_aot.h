@@ -380,7 +380,7 @@ struct VerifyOptions {
   std::filesystem::path proof;
   double proof_seconds = 0;  ///< most, to make the certificate after deciding; 0: no limit
 
-  /// Options by name, see Options::more; also "jit", "cxx" and "cxx_flags".
+  /// Options by name, see Options::more; also those of decisions: "timeout", "jit", "cxx", ...
   std::map<std::string, std::string> more = {};
 
   /// Called now and then, on the thread that called verify(). What it throws is error BF3505.
@@ -460,8 +460,8 @@ Result<VerifyResult> verify_text(const Networks& networks, std::string_view quer
                                  std::string_view name = "query.vnnlib");
 
 struct CompareOptions {
-  /// Semantics, method of the bounds (none: kAlphaCrown), jobs, stop, options by name. The times
-  /// and the file of a tree have no effect.
+  /// Semantics, method of the bounds (none: kAlphaCrown), jobs, stop, options by name. A timeout
+  /// and files of one decision are error BF3501.
   VerifyOptions verify = {};
   std::optional<double> within;  ///< decide whether every output differs by at most so much
   bool classes = false;          ///< decide whether both networks have the same largest output

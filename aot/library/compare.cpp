@@ -56,6 +56,16 @@ CompareResult result_of(const decide::Comparison& comparison) {
   return result;
 }
 
+// Options of one decision, which are none of the many that a comparison makes.
+void refuse_of_one(const build::DecisionOptions& asked) {
+  const char* const option = asked.timeout_seconds > 0   ? "timeout"
+                             : asked.keeps_tree()        ? "checkpoint"
+                             : !asked.proof.file.empty() ? "proof"
+                                                         : nullptr;
+  if (option != nullptr)
+    refuse("BF3501", option, "a comparison makes many decisions, and has no such option");
+}
+
 }  // namespace
 
 Result<CompareResult> compare(const Model& first, const Model& second,
@@ -67,9 +77,7 @@ Result<CompareResult> compare(const Model& first, const Model& second,
       [&] {
         const decide::CompareSettings settings = settings_of(options);
         const decide::Request request = request_of(first, options.verify);
-        if (request.keeps_tree() || !request.proof.file.empty())
-          refuse("BF3501", request.keeps_tree() ? "checkpoint" : "proof",
-                 "networks are compared without files of trees and certificates");
+        refuse_of_one(request);
         const decide::NetworkPair pair =
             decide::pair_of(a.network.graph(), a.info, b.network.graph(), b.info);
         decide::RequestCalls calls;

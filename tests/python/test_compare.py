@@ -36,6 +36,13 @@ def test_the_program_says_the_same(avoid, digits, models, program, tmp_path):
     assert json.loads(printed.stdout)["proven"] == pytest.approx(found.proven, rel=0.3)
 
 
+@pytest.mark.parametrize("name", ["checkpoint", "proof"])
+def test_files_of_one_decision_are_refused(name, tiny, tmp_path):
+    with pytest.raises(bf_aot.Error, match=f"BF3501: {name}"):
+        bf_aot.compare(tiny, tiny, [-1, -1], [1, 1], **{name: tmp_path / "file"})
+    assert not (tmp_path / "file").exists()
+
+
 def test_errors(tiny, avoid):
     with pytest.raises(bf_aot.Error, match="BF3416"):
         bf_aot.compare(tiny, avoid, [-1, -1], [1, 1])

@@ -1,10 +1,17 @@
 #include "aot/system/stop.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
+#include <thread>
+
+#include "aot/system/interrupt.h"
 
 namespace bf_aot::system {
 namespace {
@@ -43,6 +50,31 @@ TEST(Stop, TheEarliestTimeCounts) {
   source.request_stop();
   EXPECT_TRUE(both());
   EXPECT_FALSE(both.is_late());
+}
+
+// Ends the process by SIGALRM; the caller expects the exit code.
+void wait_for(double seconds, bool ended, bool cleans) {
+  install_interrupt_handlers();
+  Watchdog dog(seconds, 5);
+  dog.say("late\n");
+  if (ended) dog.end();
+  std::optional<CleanupPending> cleanup;
+  if (cleans) cleanup.emplace();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  try {
+    if (Stop().or_interrupt()()) _exit(1);
+  } catch (const Interrupted& interrupted) {
+    _exit(interrupted.signal == SIGALRM ? 7 : 1);
+  }
+  _exit(0);
+}
+
+TEST(WatchdogDeathTest, EndsWhatDoesNotAsk) {
+  EXPECT_EXIT(wait_for(0.05, false, false), testing::ExitedWithCode(5), "");
+  EXPECT_EXIT(wait_for(0.05, true, false), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(wait_for(0, false, false), testing::ExitedWithCode(0), "");
+  // What must be removed is, by who asks.
+  EXPECT_EXIT(wait_for(0.05, false, true), testing::ExitedWithCode(7), "");
 }
 
 }  // namespace
