@@ -284,6 +284,25 @@ void check_one_hot(const Graph& graph, const PlannerConfig& config, bool has_pro
          "leave cache-bounds out");
 }
 
+// Runs the passes and verifies the plan in the end. Entries take long to verify: unless the plan is
+// verified after `each` pass, these are verified in the end alone, and layers and domains before.
+void carry_out(PlanState state, bool each) {
+  const PlannerConfig& config = state.plan.config;
+  const bool integers = config.arithmetic == Arithmetic::kInteger;
+  for (const PlannerPass& pass : integers ? integer_passes() : planner_passes()) {
+    if (!is_enabled(config, pass.name)) continue;
+    const CheckScope scope(fmt::format("pass '{}'", pass.name));
+    const auto start = std::chrono::steady_clock::now();
+    pass.run(state);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    // Later passes do not change layers; at the end they are looked at once more.
+    if (each || pass.stage < PlanStage::kEntries)
+      verify(state.plan, pass.stage, pass.stage == PlanStage::kLayers);
+    if (state.options.after_pass) state.options.after_pass(pass.name, state.plan, seconds.count());
+  }
+  verify(state.plan);
+}
+
 }  // namespace
 
 std::span<const PlannerPass> planner_passes() {
@@ -311,26 +330,23 @@ Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, b
   check_disabled(config);
   check_norm(config, options.property);
   check_one_hot(graph, config, options.property);
-  Plan plan;
-  plan.name = name;
-  plan.model = model;
-  plan.config = config;
-  PlanState state{graph, has_spec, options, plan};
   BF_CHECK(config.arithmetic != Arithmetic::kAuto);
-  const bool integers = config.arithmetic == Arithmetic::kInteger;
-  const std::span<const PlannerPass> passes = integers ? integer_passes() : planner_passes();
-  for (const PlannerPass& pass : passes) {
-    if (!is_enabled(config, pass.name)) continue;
-    const CheckScope scope(fmt::format("pass '{}'", pass.name));
-    const auto start = std::chrono::steady_clock::now();
-    pass.run(state);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    // Later passes do not change layers; at the end they are looked at once more.
-    verify(plan, pass.stage, pass.stage == PlanStage::kLayers);
-    if (options.after_pass) options.after_pass(pass.name, plan, seconds.count());
+  Plan made;
+  made.name = name;
+  made.model = model;
+  made.config = config;
+  if (!options.after_pass) {
+    try {
+      const ThrowingChecks throwing;
+      Plan plan = made;
+      carry_out({graph, has_spec, options, plan}, false);
+      return plan;
+    } catch (const InternalError&) {
+      // Made anew below, so that the complaint names the pass that is wrong.
+    }
   }
-  verify(plan);
-  return plan;
+  carry_out({graph, has_spec, options, made}, true);
+  return made;
 }
 
 std::shared_ptr<const Lowered> lower(std::shared_ptr<const Plan> plan) {

@@ -18,8 +18,9 @@ namespace bf_aot {
 // Plans the verification of a normalised graph (see frontend/passes): which bounds for which layer,
 // in which steps, in how much memory, with which kernels.
 // With a spec, `graph` has one output more: the last one holds the spec rows.
-// Runs planner_passes() in order and verifies the plan after each.
-// Throws: CompileError (BF2xxx) for what cannot be planned, or configured.
+// Runs planner_passes() in order and verifies the plan after each stage. Where that fails, or a
+// pass is observed, it is verified after each pass, so that complaints name the pass. Throws:
+// CompileError (BF2xxx) for what cannot be planned, or configured.
 Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, bool has_spec,
           const PlannerConfig& config, const PlanOptions& options = {});
 

@@ -56,13 +56,13 @@ void list_rows(Lowering& l, const BackwardRows& step) {
   l.add({row_errors(l, step)});
 }
 
-// A worker's own.
+// A worker's own, in order.
 std::vector<BufferId> buffers_of_tile(const Lowering& l, const BackwardRows& step) {
-  std::vector<BufferId> buffers;
-  const Access access = access_of(step);
-  for (std::size_t i = 0; i < l.entry().buffers.size(); ++i)
-    if (l.entry().buffers[i].per_worker && std::ranges::count(access.writes, BufferId(i)) > 0)
-      buffers.push_back(BufferId(i));
+  std::vector<BufferId> buffers = access_of(step).writes;
+  std::erase_if(buffers, [&](BufferId id) { return !l.entry().buffer(id).per_worker; });
+  std::ranges::sort(buffers);
+  const auto repeated = std::ranges::unique(buffers);
+  buffers.erase(repeated.begin(), repeated.end());
   return buffers;
 }
 

@@ -142,30 +142,53 @@ std::vector<std::pair<BufferId, bool>> remade_of(const BackwardLink& link) {
   return used;
 }
 
+// The buffers of rows: several of each link.
+class RowsAccess {
+ public:
+  void reads(std::initializer_list<BufferId> ids) {
+    for (const BufferId id : ids)
+      if (is_new(id, read_)) made.reads.push_back(id);
+  }
+  void writes(std::initializer_list<BufferId> ids) {
+    for (const BufferId id : ids)
+      if (is_new(id, written_)) made.writes.push_back(id);
+  }
+
+  Access made;  // in the order in which they came first
+
+ private:
+  static bool is_new(BufferId id, std::vector<bool>& known) {
+    if (id == BufferId::kNone) return false;
+    const auto place = static_cast<std::size_t>(id);
+    if (place >= known.size()) known.resize(place + 1);
+    if (known[place]) return false;
+    known[place] = true;
+    return true;
+  }
+
+  std::vector<bool> read_, written_;
+};
+
 // The list of neurons, the coefficients and the sums are scratch: written, then read, inside.
 Access access(const BackwardRows& step) {
-  Access access = make_access(
-      {step.centre, step.below, step.above, step.row_slack, step.radius, step.input_radius},
-      {step.below, step.above, step.neurons, step.coefficients, step.sums});
-  add(access.reads, step.live_in);
-  for (const BackwardOut& out : step.starts) add(access.writes, out.coefficients);
+  RowsAccess access;
+  access.reads({step.centre, step.below, step.above, step.row_slack, step.radius, step.input_radius,
+                step.live_in});
+  access.writes({step.below, step.above, step.neurons, step.coefficients, step.sums});
+  for (const BackwardOut& out : step.starts) access.writes({out.coefficients});
   for (const BackwardLink& link : step.links) {
-    if (link.remake.empty()) add(access.reads, link.table);
-    for (const auto& [id, reads] : remade_of(link)) add(reads ? access.reads : access.writes, id);
-    for (const BufferId id : {link.slack, link.choice, link.live, link.live_out, link.live_in})
-      add(access.reads, id);
-    add(access.writes, link.coefficients_in);
-    add(access.writes, link.coefficients_out);
-    add(access.writes, link.sum);
-    for (const BackwardOut& out : link.outs) add(access.writes, out.coefficients);
-    add(access.reads, link.slopes.table);
-    for (const BufferId id :
-         {link.relaxed, link.slopes.slope, link.slopes.mean, link.slopes.square, link.values})
-      add(access.writes, id);
+    if (link.remake.empty()) access.reads({link.table});
+    for (const auto& [id, reads] : remade_of(link))
+      reads ? access.reads({id}) : access.writes({id});
+    access.reads({link.slack, link.choice, link.live, link.live_out, link.live_in});
+    access.writes({link.coefficients_in, link.coefficients_out, link.sum});
+    for (const BackwardOut& out : link.outs) access.writes({out.coefficients});
+    access.reads({link.slopes.table});
+    access.writes(
+        {link.relaxed, link.slopes.slope, link.slopes.mean, link.slopes.square, link.values});
   }
-  add(access.writes, step.input_coefficients);
-  add(access.writes, step.input_values);
-  return access;
+  access.writes({step.input_coefficients, step.input_values});
+  return std::move(access.made);
 }
 
 Access access(const WriteBounds& step) {

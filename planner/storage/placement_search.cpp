@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "planner/storage/placement.h"
@@ -17,6 +18,16 @@ namespace {
 // Elementary operations in all: a fraction of a second.
 constexpr std::int64_t kWork = 40'000'000;
 
+// Numbers the blocks such that equal ones have equal numbers, below their count.
+std::vector<std::size_t> kinds_of(const std::vector<Block>& blocks) {
+  std::map<std::tuple<std::int64_t, int, int>, std::size_t> known;
+  std::vector<std::size_t> kinds;
+  for (const Block& block : blocks)
+    kinds.push_back(
+        known.insert({{block.bytes, block.first, block.last}, known.size()}).first->second);
+  return kinds;
+}
+
 class Search {
  public:
   // Looks for arenas of at most `limit` bytes; with `first`, for the first one.
@@ -27,6 +38,8 @@ class Search {
         work_(work),
         top_(problem.live.size(), 0),
         missing_(problem.live),
+        lowest_(blocks_.size(), 0),
+        kinds_(kinds_of(blocks_)),
         placed_(blocks_.size(), false),
         offsets_(blocks_.size(), 0),
         order_(std::move(order)) {}
@@ -62,22 +75,18 @@ class Search {
   // The lowest place of each block that is left, lowest first; of equal blocks one stands for all.
   std::vector<Candidate> candidates(std::int64_t floor) {
     std::vector<Candidate> list;
+    std::vector<bool> seen(blocks_.size());
     std::int64_t lowest_end = std::numeric_limits<std::int64_t>::max();
     for (int index : order_) {
       const auto i = static_cast<std::size_t>(index);
       --work_;
       if (placed_[i]) continue;
       const Block& block = blocks_[i];
-      const bool seen = std::any_of(list.begin(), list.end(), [&](const Candidate& other) {
-        const Block& b = blocks_[other.block];
-        return b.bytes == block.bytes && b.first == block.first && b.last == block.last;
-      });
       work_ -= static_cast<std::int64_t>(list.size()) + block.last - block.first;
-      if (seen) continue;
-      const std::int64_t offset =
-          *std::max_element(top_.begin() + block.first, top_.begin() + block.last + 1);
-      lowest_end = std::min(lowest_end, offset + block.bytes);
-      if (offset >= floor) list.push_back({offset, i});
+      if (seen[kinds_[i]]) continue;
+      seen[kinds_[i]] = true;
+      lowest_end = std::min(lowest_end, lowest_[i] + block.bytes);
+      if (lowest_[i] >= floor) list.push_back({lowest_[i], i});
     }
     std::erase_if(list, [&](const Candidate& c) { return c.offset >= lowest_end; });
     std::ranges::stable_sort(list, {}, &Candidate::offset);
@@ -86,22 +95,27 @@ class Search {
 
   void try_block(const Candidate& candidate, std::size_t placed) {
     const Block& block = blocks_[candidate.block];
-    const auto first = static_cast<std::size_t>(block.first);
-    const auto last = static_cast<std::size_t>(block.last);
-    const std::vector<std::int64_t> saved(top_.begin() + block.first,
-                                          top_.begin() + block.last + 1);
-    for (std::size_t at = first; at <= last; ++at) {
-      top_[at] = candidate.offset + block.bytes;
-      missing_[at] -= block.bytes;
-    }
+    const std::int64_t end = candidate.offset + block.bytes;
+    const auto first = top_.begin() + block.first, last = top_.begin() + block.last + 1;
+    const std::vector<std::int64_t> saved(first, last), lowest = lowest_;
+    std::fill(first, last, end);
+    add_missing(block, -block.bytes);
+    // Whatever the lifetime held before ends at or below `end`.
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      if (blocks_[i].first <= block.last && block.first <= blocks_[i].last)
+        lowest_[i] = std::max(lowest_[i], end);
     placed_[candidate.block] = true;
     offsets_[candidate.block] = candidate.offset;
     if (fits(candidate.offset)) descend(placed + 1, candidate.offset);
     placed_[candidate.block] = false;
-    for (std::size_t at = first; at <= last; ++at) {
-      top_[at] = saved[at - first];
-      missing_[at] += block.bytes;
-    }
+    std::copy(saved.begin(), saved.end(), first);
+    add_missing(block, block.bytes);
+    lowest_ = lowest;
+  }
+
+  void add_missing(const Block& block, std::int64_t bytes) {
+    for (auto at = missing_.begin() + block.first; at <= missing_.begin() + block.last; ++at)
+      *at += bytes;
   }
 
   // Returns true if every op can end within the limit when blocks left go at or above `floor`.
@@ -121,6 +135,8 @@ class Search {
   std::int64_t work_;
   std::vector<std::int64_t> top_;      // per op: end of what is placed
   std::vector<std::int64_t> missing_;  // per op: bytes still to place
+  std::vector<std::int64_t> lowest_;   // per block: the largest top_ of its lifetime
+  const std::vector<std::size_t> kinds_;
   std::vector<bool> placed_;
   Offsets offsets_, found_;
   const Order order_;
