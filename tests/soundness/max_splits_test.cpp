@@ -16,7 +16,7 @@
 #include "aot/decide/neurons/propagation.h"
 #include "aot/decide/neurons/splitter.h"
 #include "aot/decide/neurons/tighten.h"
-#include "aot/decide/property/neurons.h"
+#include "aot/decide/search/neuron_search.h"
 #include "frontend/evaluate/evaluate_exact.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/soundness/engine_call.h"

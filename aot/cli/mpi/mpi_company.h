@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/decide/property/company.h"
+#include "aot/decide/search/company.h"
 #include "aot/system/progress.h"
 
 namespace bf_aot::cli {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "aot/decide/parts/tree_file.h"
-#include "aot/decide/property/split_search.h"
 #include "aot/decide/property/witness.h"
+#include "aot/decide/search/split_search.h"
 #include "aot/system/interrupt.h"
 
 namespace bf_aot::decide {

@@ -11,7 +11,7 @@
 
 #include "aot/decide/boxes/nearest_inside.h"
 #include "aot/decide/property/cases.h"
-#include "aot/decide/property/decide.h"
+#include "aot/decide/search/bounds_and_points.h"
 #include "aot/decide/tree/shared_stop.h"
 #include "aot/engine/run/pool.h"
 #include "aot/engine/run/recording.h"

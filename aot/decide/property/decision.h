@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "aot/decide/property/branch.h"
 #include "aot/decide/property/cases.h"
-#include "aot/decide/property/neurons.h"
 #include "aot/decide/property/sample.h"
 #include "aot/decide/property/stop.h"
 #include "aot/decide/property/witness.h"
+#include "aot/decide/search/box_search.h"
+#include "aot/decide/search/neuron_search.h"
 #include "aot/engine/verifier/verifier.h"
 #include "frontend/graph/graph.h"
 #include "frontend/property/fixed_inputs.h"

@@ -7,8 +7,8 @@
 #include <array>
 #include <random>
 
-#include "aot/decide/property/neurons.h"
 #include "aot/decide/property/sample.h"
+#include "aot/decide/search/neuron_search.h"
 #include "aot/engine/verifier/engine_verifier.h"
 #include "planner/network/split_network.h"
 #include "tests/support/decided.h"

@@ -1,4 +1,4 @@
-#include "aot/decide/property/branch.h"
+#include "aot/decide/search/box_search.h"
 
 #include <algorithm>
 #include <bit>

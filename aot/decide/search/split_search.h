@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "aot/decide/property/cases.h"
-#include "aot/decide/property/company.h"
 #include "aot/decide/property/stop.h"
 #include "aot/decide/property/witness.h"
+#include "aot/decide/search/company.h"
 #include "aot/decide/tree/tree_search.h"
 #include "aot/system/progress.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "aot/decide/property/cases.h"
-#include "aot/decide/property/split_search.h"
+#include "aot/decide/search/split_search.h"
 #include "aot/engine/verifier/verifier.h"
 #include "planner/plan/plan_fwd.h"
 

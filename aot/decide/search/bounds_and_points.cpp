@@ -1,4 +1,4 @@
-#include "aot/decide/property/decide.h"
+#include "aot/decide/search/bounds_and_points.h"
 
 #include <algorithm>
 #include <vector>

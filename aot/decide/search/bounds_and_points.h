@@ -6,9 +6,9 @@
 
 #include "aot/decide/boxes/exact_boxes.h"
 #include "aot/decide/property/cases.h"
-#include "aot/decide/property/search.h"
 #include "aot/decide/property/stop.h"
 #include "aot/decide/property/witness.h"
+#include "aot/decide/search/violation.h"
 #include "aot/engine/verifier/verifier.h"
 #include "frontend/property/property.h"
 

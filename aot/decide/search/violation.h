@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "aot/decide/property/gradient.h"
 #include "aot/decide/property/stop.h"
 #include "aot/decide/property/witness.h"
+#include "aot/decide/search/gradient.h"
 #include "aot/system/progress.h"
 
 namespace bf_aot::decide {

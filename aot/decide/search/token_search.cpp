@@ -1,4 +1,4 @@
-#include "aot/decide/property/tokens.h"
+#include "aot/decide/search/token_search.h"
 
 #include <fmt/format.h>
 

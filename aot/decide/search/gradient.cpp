@@ -1,4 +1,4 @@
-#include "aot/decide/property/gradient.h"
+#include "aot/decide/search/gradient.h"
 
 #include <algorithm>
 #include <cmath>

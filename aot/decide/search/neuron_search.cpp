@@ -1,4 +1,4 @@
-#include "aot/decide/property/neurons.h"
+#include "aot/decide/search/neuron_search.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "aot/decide/property/search.h"
+#include "aot/decide/search/violation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,10 +22,11 @@ constexpr std::size_t kFewInputs = 16;
 constexpr int kProofs = 20;
 constexpr double kFreeSeconds = 0.1;
 
-class Search {
+class ViolationSearch {
  public:
-  Search(const Property& property, std::size_t index, const Evaluation& evaluate,
-         const PointCheck& prove, double seconds, const StopAsked& stop, const SearchStart& start)
+  ViolationSearch(const Property& property, std::size_t index, const Evaluation& evaluate,
+                  const PointCheck& prove, double seconds, const StopAsked& stop,
+                  const SearchStart& start)
       : property_(property),
         case_(property.cases[index]),
         index_(index),
@@ -358,7 +359,7 @@ std::optional<Witness> search_violation(const Property& property, std::size_t in
                                         const Evaluation& evaluate, const PointCheck& prove,
                                         double seconds, const StopAsked& stop,
                                         const SearchStart& start) {
-  return Search(property, index, evaluate, prove, seconds, stop, start).run();
+  return ViolationSearch(property, index, evaluate, prove, seconds, stop, start).run();
 }
 
 }  // namespace bf_aot::decide

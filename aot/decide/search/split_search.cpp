@@ -1,4 +1,4 @@
-#include "aot/decide/property/split_search.h"
+#include "aot/decide/search/split_search.h"
 
 #include <algorithm>
 #include <exception>

@@ -8,7 +8,7 @@
 
 #include "aot/decide/boxes/exact_boxes.h"
 #include "aot/decide/property/cases.h"
-#include "aot/decide/property/split_search.h"
+#include "aot/decide/search/split_search.h"
 #include "aot/engine/verifier/verifier.h"
 #include "frontend/property/property.h"
 #include "planner/plan/plan_fwd.h"
