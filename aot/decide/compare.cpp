@@ -145,7 +145,7 @@ class Comparer {
       ++made_.parts;
       take_centre(part.box);
       DecisionProgress progress;
-      progress.phase = DecisionPhase::kSplit;
+      progress.phase = DecisionPhase::kDifferences;
       progress.nodes = made_.parts;
       calls_.progress(progress);
     };

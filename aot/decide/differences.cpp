@@ -47,6 +47,7 @@ std::pair<Box, Box> halves(const Box& box, const Box& root) {
   }
   const double middle = 0.5 * box.lower[widest] + 0.5 * box.upper[widest];
   std::pair<Box, Box> made = {box, box};
+  if (!(box.lower[widest] < middle && middle < box.upper[widest])) return made;
   made.first.upper[widest] = made.second.lower[widest] = middle;
   return made;
 }
@@ -150,7 +151,7 @@ void DifferenceBounds::bound(Part& part) const {
 std::vector<OutputDifference> split_differences(
     const DifferenceBounds& bounds, const Box& box,
     const std::function<bool(const std::vector<OutputDifference>&)>& enough,
-    const std::function<void(const DifferenceBounds::Part&)>& visit, const StopAsked& stop) {
+    const std::function<void(const DifferenceBounds::Part&)>& visit, const system::Stop& stop) {
   using Part = DifferenceBounds::Part;
   const auto less_urgent = [](const Part& a, const Part& b) {
     return largest(a.outputs) < largest(b.outputs);

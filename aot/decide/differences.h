@@ -48,6 +48,7 @@ class DifferenceBounds {
   void stop_by(engine::StoppedCalls& calls) const;
 
   std::size_t outputs() const { return output_count_; }
+  std::size_t slopes() const { return slopes_->size(); }
 
   // A box of x, with what is known there.
   struct Part {
@@ -78,6 +79,6 @@ class DifferenceBounds {
 std::vector<OutputDifference> split_differences(
     const DifferenceBounds& bounds, const Box& box,
     const std::function<bool(const std::vector<OutputDifference>&)>& enough,
-    const std::function<void(const DifferenceBounds::Part&)>& visit, const StopAsked& stop);
+    const std::function<void(const DifferenceBounds::Part&)>& visit, const system::Stop& stop);
 
 }  // namespace bf_aot::decide

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,27 +17,34 @@ bool speaks_of_one_output(const Property& property, const PropertyRow& row) {
          row.outputs[0].first < property.output_count;
 }
 
-class MixSearch final : public CaseSearch {
+class MixSearch final : public Search {
  public:
   MixSearch(MixedBounds bounds, const Property& property)
       : bounds_(std::move(bounds)), property_(property), own_(property) {}
 
-  void run(Cases& cases, double seconds, bool, const CaseCalls& calls) override {
-    engine::StoppedCalls stopped(calls.stop.within(seconds));
+  DecisionPhase phase() const override { return DecisionPhase::kMixes; }
+
+  std::optional<Witness> run(Cases& cases, const SearchBudget& budget,
+                             const SearchCalls& calls) override {
+    const system::Stopwatch stopwatch;
+    engine::StoppedCalls stopped(calls.stop.within(budget.seconds));
     stopped.include(bounds_.host());
     stopped.run([&] {
       for (; next_ < cases.count(); ++next_)
         if (!cases.is_verified(next_) && excludes(next_)) cases.mark_verified(next_);
     });
     next_ = cases.count();
+    totals_.seconds += stopwatch.seconds();
+    return std::nullopt;
   }
 
   bool is_over() const override { return next_ == own_.count(); }
 
-  PairTotals totals() const override { return {}; }
+  SearchTotals totals() const override { return totals_; }
 
  private:
-  bool excludes(std::size_t index) const {
+  bool excludes(std::size_t index) {
+    ++totals_.nodes;
     const engine::Bounds made = bounds_.bounds(own_.box(index));
     constexpr float kUnknown = std::numeric_limits<float>::infinity();
     std::vector<float> lower(property_.rows.size(), -kUnknown),
@@ -57,6 +65,7 @@ class MixSearch final : public CaseSearch {
   const Property& property_;
   const Cases own_;  // of the whole property: others may be without inputs that do not vary
   std::size_t next_ = 0;
+  SearchTotals totals_;
 };
 
 }  // namespace
@@ -94,8 +103,8 @@ engine::Bounds MixedBounds::bounds(const input::FloatBox& box) const {
   return made;
 }
 
-std::unique_ptr<CaseSearch> make_mix_search(const Graph& network, const ModelInfo& info,
-                                            const Property& property, const Request& request) {
+std::unique_ptr<Search> make_mix_search(const Graph& network, const ModelInfo& info,
+                                        const Property& property, const Request& request) {
   const bool speaks = std::ranges::any_of(
       property.rows, [&](const PropertyRow& row) { return speaks_of_one_output(property, row); });
   if (!speaks || with_mixes(network).mixes.empty()) return nullptr;

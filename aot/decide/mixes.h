@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "aot/decide/request.h"
+#include "aot/decide/search/search.h"
 #include "frontend/passes/specification/mixes.h"
 
 namespace bf_aot::decide {
@@ -27,7 +28,7 @@ class MixedBounds {
 
 // Bounds cases whose conditions are each on one output, and splits nothing. Null where no output is
 // a mix.
-std::unique_ptr<CaseSearch> make_mix_search(const Graph& network, const ModelInfo& info,
-                                            const Property& property, const Request& request);
+std::unique_ptr<Search> make_mix_search(const Graph& network, const ModelInfo& info,
+                                        const Property& property, const Request& request);
 
 }  // namespace bf_aot::decide

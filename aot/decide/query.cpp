@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "aot/decide/search/token_search.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/merge_graphs.h"
 #include "frontend/graph/model.h"
@@ -60,17 +61,15 @@ std::map<std::string, std::size_t> numbers_of(const Property& property,
   return given;
 }
 
-void show_all_inputs(const Property& property, Outcome& outcome) {
-  Witness& witness = *outcome.witness;
+// The witness with the inputs of all networks; none where a network reads an output that is beyond
+// the range of doubles.
+std::optional<Witness> with_all_inputs(const Property& property, Witness witness) {
   const bool reads_outputs = std::ranges::any_of(
       property.input_source, [&](std::int64_t i) { return i >= property.input_count; });
   const bool finite = std::ranges::all_of(witness.y, [](double y) { return std::isfinite(y); });
-  if (!reads_outputs || finite) {
-    witness.x = whole_inputs(property, witness.x, witness.y);
-  } else {
-    outcome.witness.reset();
-    outcome.answer = Answer::kUnknown;
-  }
+  if (reads_outputs && !finite) return std::nullopt;
+  witness.x = whole_inputs(property, witness.x, witness.y);
+  return witness;
 }
 
 }  // namespace
@@ -114,8 +113,23 @@ SubjectNetwork merge_networks(const Property& property,
 Outcome decide_query(const Sampler& network, const ModelInfo& info, const Property& property,
                      const Request& request, const RequestCalls& calls) {
   Outcome outcome = decide(network, info, property, request, calls);
-  if (outcome.witness) show_all_inputs(property, outcome);
+  if (outcome.witness) {
+    outcome.witness = with_all_inputs(property, std::move(*outcome.witness));
+    if (!outcome.witness) outcome.answer = Answer::kUnknown;
+  }
   return outcome;
+}
+
+std::optional<Witness> prove_again(const Sampler& network, const Property& property, bool real,
+                                   std::size_t property_case, const std::vector<double>& point) {
+  if (network.graph().one_hot.size > 0) {
+    const OneHotProperty tokens = property_of_one_hot(property, network.graph());
+    return violation_of_text(tokens, WitnessCheck(tokens.property, network), property_case, point);
+  }
+  const std::optional<Sampler> ordered = ordered_network(network, property, real);
+  const WitnessCheck check(property, network, ordered ? &*ordered : nullptr);
+  const std::optional<Witness> found = check.prove(property_case, point);
+  return found ? with_all_inputs(property, check.shortened(*found)) : std::nullopt;
 }
 
 }  // namespace bf_aot::decide

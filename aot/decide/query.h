@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ struct ReadModel {
 // token ids; what `read` throws.
 SubjectNetwork merge_networks(const Property& property,
                               const std::function<ReadModel(std::size_t)>& read);
+
+// Proves once more that a point violates a case, as a decision of the query does; none where that
+// fails. network: of the semantics of the decision. point: as Witness::point.
+std::optional<Witness> prove_again(const Sampler& network, const Property& property, bool real,
+                                   std::size_t property_case, const std::vector<double>& point);
 
 // Decides as decide() does. A counterexample to a query about several networks has the inputs of
 // all of them, one after the other; one that cannot be stated, since a network reads an output

@@ -8,6 +8,7 @@
 #include "aot/build/frontend_result.h"
 #include "aot/decide/mixes.h"
 #include "aot/decide/parts/tree_keeper.h"
+#include "aot/decide/search/box_search.h"
 #include "aot/decide/search/difference_search.h"
 #include "aot/decide/search/token_search.h"
 #include "aot/engine/run/watch.h"
@@ -21,9 +22,6 @@ namespace bf_aot::decide {
 namespace {
 
 constexpr double kEver = 1e6;
-
-using Decision = Outcome(const Sampler&, const Property&, const DecisionSettings&,
-                         const DecisionCalls&);
 
 std::size_t jobs_of(const Request& request) {
   return request.jobs > 0 ? request.jobs : system::core_count();
@@ -76,8 +74,9 @@ class VerifierMaker {
     options_.planner.alpha = asked.alpha;
     options_.planner.decide = asked.branches;
     // Where boxes are split, each thread bounds boxes of its own.
-    options_.planner.workers =
-        asked.branches ? 1 : engine::workers_of(request_.compile, jobs_of(request_));
+    options_.planner.workers = asked.branches || asked.by_threads
+                                   ? 1
+                                   : engine::workers_of(request_.compile, jobs_of(request_));
     const int batch = request_.compile.planner.batch;
     options_.planner.batch = asked.branches && batch == 1 ? kBranchBatch : batch;
     options_.max_as_relu = asked.max_as_relu;
@@ -120,16 +119,13 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
   return made;
 }
 
-// Throws: BF2117, BF3020, BF3410.
-void check_one_hot(const Property& property, Semantics semantics, const RequestCalls& calls) {
+// Throws: BF2117, BF3410.
+void check_one_hot(const Property& property, Semantics semantics) {
   if (semantics == Semantics::kFloat32Exact)
     fail("BF2117", "sets of token ids", "semantics float32-exact decides boxes alone",
          "--semantics real or float32");
   if (property.networks.size() > 1)
     fail("BF3410", property.file_name, "sets of token ids are decided for one network");
-  if (calls.keeper != nullptr || calls.company != nullptr)
-    fail("BF3020", property.file_name, "sets of token ids are split by one process",
-         "leave --checkpoint and --part out");
 }
 
 }  // namespace
@@ -176,7 +172,7 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   const std::optional<Sampler> checked = rounded(network, info, options);
   const DecisionSettings settings = settings_of(request, options.planner.semantics, calls);
   const bool of_tokens = network.graph().one_hot.size > 0;
-  if (of_tokens) check_one_hot(property, options.planner.semantics, calls);
+  if (of_tokens) check_one_hot(property, options.planner.semantics);
   options.spec =
       to_spec(of_tokens ? property_of_one_hot(property, network.graph()).property : property);
   build::check_derived(*options.spec, network.graph(), options.planner.semantics);
@@ -187,13 +183,14 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   try {
     DecisionCalls made = decision_calls(maker, calls);
     if (real && !of_tokens)
-      made.make_case_search = [&] {
-        return property.networks.size() == 2
-                   ? make_difference_search(network.graph(), info, property, request)
-                   : make_mix_search(network.graph(), info, property, request);
+      made.make_other_search = [&](const Cases& cases) -> std::unique_ptr<Search> {
+        if (property.networks.size() == 2)
+          return make_difference_search(network.graph(), info, property, request, cases,
+                                        settings.tree_only);
+        if (settings.tree_only) return nullptr;
+        return make_mix_search(network.graph(), info, property, request);
       };
-    outcome = (of_tokens ? decide_tokens : static_cast<Decision*>(decide))(
-        checked ? *checked : network, property, settings, made);
+    outcome = run_decision(checked ? *checked : network, property, settings, made);
   } catch (const system::Interrupted&) {
     if (calls.keeper != nullptr) calls.keeper->finish(std::nullopt);
     throw;

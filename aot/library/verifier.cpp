@@ -15,6 +15,7 @@
 #include "aot/input/directed.h"
 #include "aot/library/enums.h"
 #include "aot/library/state.h"
+#include "aot/system/progress.h"
 
 namespace bf_aot::api {
 

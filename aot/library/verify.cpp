@@ -21,7 +21,7 @@ constexpr char kDeciding[] = "deciding the property";
 
 Phase to_phase(decide::DecisionPhase phase) {
   return phase == decide::DecisionPhase::kBound    ? Phase::kBound
-         : phase == decide::DecisionPhase::kSearch ? Phase::kSearch
+         : phase == decide::DecisionPhase::kPoints ? Phase::kSearch
                                                    : Phase::kSplit;
 }
 
@@ -50,23 +50,25 @@ build::DecisionOptions decision_of(const VerifyOptions& options) {
 
 // Returns the keeper of a tree's file; null where no file is asked for. Throws: Failed BF3020,
 // CompileError of the file.
-std::unique_ptr<decide::TreeKeeper> make_keeper(const Model& model, const decide::Request& request,
+std::unique_ptr<decide::TreeKeeper> make_keeper(const std::vector<const Model*>& models,
+                                                const decide::Request& request,
                                                 const PropertySource& source,
                                                 const Property& property) {
   if (request.checkpoint.empty()) return nullptr;
-  if (property.networks.size() > 1)
-    refuse("BF3020", "checkpoint", "a tree's file is about one network", "leave it out");
-  const Model::State& state = Library::state(model);
-  if (state.derivative)
-    refuse("BF3501", "checkpoint", "a file of a tree does not say that it is of derivatives");
+  decide::TreeQuestion question;
+  for (const Model* const model : models) {
+    const Model::State& state = Library::state(*model);
+    if (state.derivative)
+      refuse("BF3501", "checkpoint", "a file of a tree does not say that it is of derivatives");
+    if (!(state.cut == Library::state(*models[0]).cut))
+      refuse("BF3501", "checkpoint", "a file of a tree is about models that are cut alike");
+    question.models.push_back({state.path, state.info.sha256});
+    question.cut = state.cut;
+  }
   if (request.branch_seconds && *request.branch_seconds <= 0)
     refuse("BF3020", "branch_seconds", "with 0 nothing is split, so there is no tree to search");
-  decide::TreeQuestion question;
-  question.model = state.path;
   question.property = source.path;
-  question.model_sha256 = state.info.sha256;
   question.property_sha256 = sha256(source.bytes());
-  question.cut = state.cut;
   question.semantics = to_string(decide::semantics_of(request.compile, property));
   question.flush_to_zero = request.compile.planner.flush_to_zero;
   return std::make_unique<decide::TreeKeeper>(request.checkpoint, decide::TreePart{},
@@ -149,10 +151,13 @@ VerifyResult to_result(const decide::Outcome& outcome) {
   result.verified_cases = outcome.verified_cases;
   for (const decide::DecisionMethod& each : outcome.methods)
     result.methods.push_back(*public_of<Method>(each.method));
-  result.boxes = outcome.branched.boxes;
-  result.points = outcome.branched.points;
-  result.nodes = outcome.neurons.nodes;
-  result.difference_boxes = outcome.pairs.boxes;
+  using decide::DecisionPhase;
+  const decide::SearchTotals& boxes = outcome.totals(DecisionPhase::kBoxes);
+  const decide::SearchTotals& tokens = outcome.totals(DecisionPhase::kTokens);
+  result.boxes = boxes.nodes + tokens.nodes;
+  result.points = boxes.points + tokens.points;
+  result.nodes = outcome.totals(DecisionPhase::kNeurons).nodes;
+  result.difference_boxes = outcome.totals(DecisionPhase::kDifferences).nodes;
   result.plan_seconds = outcome.make_seconds;
   return result;
 }
@@ -162,7 +167,7 @@ namespace {
 // A question, and what it is about: `network` is the model's, or that of all models that were
 // given.
 struct Question {
-  const Model& model;  // one of them
+  std::vector<const Model*> models;  // of each network, in their order
   const decide::Sampler& network;
   const ModelInfo& info;
   const PropertySource& source;
@@ -178,13 +183,13 @@ struct Start {
 VerifyResult answer(const Question& question, const VerifyOptions& options,
                     const decide::Request& request, const Start& start) {
   const Property& property = question.property;
-  const auto keeper = make_keeper(question.model, request, question.source, property);
+  const auto keeper = make_keeper(question.models, request, question.source, property);
   decide::RequestCalls calls;
   calls.keeper = keeper.get();
   calls.stop = start.stop;
   if (options.progress)
     calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
-  auto proof = proof_of(question.model, request, question.source, property);
+  auto proof = proof_of(*question.models[0], request, question.source, property);
   const decide::Outcome outcome =
       decide::decide_query(question.network, question.info, property, request, calls);
   VerifyResult result = to_result(outcome);
@@ -213,7 +218,7 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   const Property property = source.read();
   if (is_float32(property)) check_semantics(model, bf_aot::Semantics::kFloat32);
   const Model::State& state = Library::state(model);
-  return answer({model, state.network, state.info, source, property}, options, request, start);
+  return answer({{&model}, state.network, state.info, source, property}, options, request, start);
 }
 
 namespace {
@@ -233,15 +238,18 @@ VerifyResult decide_networks(const Networks& networks, const VerifyOptions& opti
   for (const Model* const model : models)
     check_semantics(*model, decide::semantics_of(request.compile, property));
   const std::vector<std::size_t> chosen = decide::models_of(property, names, {"networks", to_give});
-  const Model& first = *models[chosen[0]];
-  const Model::State& state = Library::state(first);
+  std::vector<const Model*> of_networks;
+  for (const std::size_t model : chosen) of_networks.push_back(models[model]);
+  const Model::State& state = Library::state(*of_networks[0]);
   if (chosen.size() == 1)
-    return answer({first, state.network, state.info, source, property}, options, request, start);
+    return answer({of_networks, state.network, state.info, source, property}, options, request,
+                  start);
   const decide::SubjectNetwork merged = decide::merge_networks(property, [&](std::size_t network) {
     const Model::State& one = Library::state(*models[chosen[network]]);
     return decide::ReadModel{one.network.graph(), one.info};
   });
-  return answer({first, merged.sampler, merged.info, source, property}, options, request, start);
+  return answer({of_networks, merged.sampler, merged.info, source, property}, options, request,
+                start);
 }
 
 PropertySource source_of(const std::filesystem::path& property) {

@@ -152,7 +152,6 @@ class Networks(Case):
         self.assert_refused("BF3410", "verify", TINY, query)
         self.assert_refused("BF3410", TINY, "--property", query, "-o", self.work / "v.cpp")
         both = ["--network", f"f={TINY}", "--network", f"g={self.changed(2)}"]
-        self.assert_refused("BF3020", "verify", query, *both, "--checkpoint", self.work / "tree")
         self.assert_refused("BF3415", "verify", self.query("true", "(equal-to f)"), *both)
         other = ["--network", f"f={TINY}", "--network", f"g={MODELS / 'digits_64x2.onnx'}"]
         self.assert_refused("BF3408", "verify", query, *other)

@@ -10,7 +10,9 @@ import time
 import unittest
 
 from harness import CONTROLLER, MODELS, Case
+from query_test import EQUAL, mlp
 from small_models import pooled_model, pooled_question, write_model
+from tokens_test import Classifier, claim
 
 MPIRUN = shutil.which("mpirun")
 BF_AOT_MPI = os.environ.get("BF_AOT_MPI", "")
@@ -247,7 +249,99 @@ class Checkpoint(TreeCase):
             self.assert_refused("BF3017", *ask, says=["state.open[0]: a box of another size"])
 
 
-class Mpi(TreeCase):
+class KindCase(TreeCase):
+    """Trees of other kinds of nodes: sets of token ids, and the difference of two networks."""
+
+    def tokens(self, limit):
+        """All texts of three ids of six: y_0 - y_1 is at least 10.98046875."""
+        network = write_model(self.work / "text.onnx", Classifier(6).text())
+        sets = self.write("sets.json", {"tokens": {"x": [list(range(6))] * 3}})
+        return (network, self.write("text.vnnlib", claim(limit)), "--tokens", sets)
+
+    def pair(self, limit):
+        """Two networks of one structure, whose outputs differ by at most 3/128 on the box."""
+        w = [[(i * 7 + j * 5) % 9 / 8 - 0.5 for j in range(2)] for i in range(8)]
+        moved = [[x + (-1) ** i / 64 for i, x in enumerate(row)] for row in w]
+        b, v = [i / 8 - 0.5 for i in range(8)], [[(-1) ** i * (i + 1) / 8 for i in range(8)]]
+        made = []
+        for name, weights in (("f", w), ("g", moved)):
+            path = write_model(self.work / f"{name}.onnx", mlp(name, weights, b, v, [0]))
+            made += ["--network", f"{name}={path}"]
+        tensors = "(declare-input X Real [1,2])(declare-output Y Real [1,1])"
+        box = "(assert (<= -1 f.X[0,0] 1))(assert (<= -1 f.X[0,1] 1))"
+        query = (f"(vnnlib-version <2.0>)(declare-network f {tensors})"
+                 f"(declare-network g (isomorphic-to f) {tensors}){box}{EQUAL}"
+                 f"(assert (>= (abs (- f.Y[0,0] g.Y[0,0])) {limit}))")
+        return (self.write("pair.vnnlib", query), *made)
+
+    # The questions whose trees are known to be large, with the count of their nodes.
+    def kinds(self):
+        return ((self.tokens("10.9803"), "boxes"), (self.pair(0.026), "difference_boxes"))
+
+
+class Kinds(KindCase):
+    def whole(self, asked, count, *more):
+        found = self.run_json("verify", *asked, *SAME_CODE, "--checkpoint",
+                              self.work / f"whole{len(self.names())}.json", *more)
+        self.assertEqual(found["verdict"], "verified")
+        self.assertGreater(found[count], 20)
+        return found[count]
+
+    def test_any_number_of_threads(self):
+        for asked, count in self.kinds():
+            nodes = self.whole(asked, count, "--jobs", "1")
+            self.assertEqual(self.whole(asked, count, "--jobs", "3"), nodes)
+
+    def test_parts(self):
+        for asked, count in self.kinds():
+            nodes = self.whole(asked, count)
+            made = [self.work / f"{count}-{i}.json" for i in range(2)]
+            for i, path in enumerate(made):
+                found = self.run_json("verify", *asked, "--part", f"{i}/2", "--save-part", path)
+                self.assertEqual(found["verdict"], "closed")
+            merged = self.run_json("merge", *made)
+            self.assertEqual((merged["verdict"], merged["nodes"]), ("verified", nodes))
+
+    def test_goes_on(self):
+        for asked, count in self.kinds():
+            nodes = self.whole(asked, count)
+            path = self.work / f"{count}.json"
+            for seconds in ("1e-9", "1e-4", "10"):
+                found = self.run_json("verify", *asked, *SAME_CODE, "--branch", seconds,
+                                      "--checkpoint", path, code=None)
+            self.assertEqual((found["verdict"], found[count]), ("verified", nodes))
+
+    def test_a_violation_of_a_part_is_proven_again(self):
+        for asked, inputs in ((self.tokens("10.98046875"), 3), (self.pair(0.02), 4)):
+            made = [self.work / f"part{inputs}-{i}.json" for i in range(2)]
+            for i, path in enumerate(made):
+                self.run_json("verify", *asked, "--part", f"{i}/2", "--save-part", path, code=None)
+            merged = self.run_json("merge", *made, code=3)
+            self.assertEqual(merged["verdict"], "falsified")
+            self.assertEqual(len(merged["counterexample"]["x"]), inputs)
+
+    def test_other_files_are_refused(self):
+        (text, *_), (pair, *_) = self.kinds()
+        path = self.work / "tree.json"
+        self.run_json("verify", *text, *SAME_CODE, "--checkpoint", path)
+        file = json.loads(path.read_text())
+        for state, says in (([2, 0, 1] + [1, 3], "sets of ids of other positions"),
+                            ([2, 0, 0] + [1, 3] * 2, "a set of ids beyond its case"),
+                            ([2, 0, 6] + [1, 3] * 2, "a set of ids beyond its case"),
+                            ([0] + [1, 3] * 2, "a set of ids beyond its case")):
+            file["state"]["roots"][0]["closed"] = []
+            file["state"]["open"] = [{"root": 0, "depth": 0,
+                                      "state": b"".join(i.to_bytes(4, "little") for i in state).hex()}]
+            path.write_text(json.dumps(file))
+            self.assert_refused("BF3017", "verify", *text, *SAME_CODE, "--checkpoint", path, says=[says])
+        other = self.write("other.json", {"tokens": {"x": [[0, 1]] * 3}})
+        self.assert_refused("BF3018", "verify", *text[:3], other, *SAME_CODE, "--checkpoint", path,
+                            says=["--tokens differs"])
+        self.assert_refused("BF3018", "verify", *pair, *SAME_CODE, "--checkpoint", path,
+                            says=["the model differs"])
+
+
+class Mpi(KindCase):
     def setUp(self):
         super().setUp()
         # Also as root, and with more ranks than cores.
@@ -283,6 +377,13 @@ class Mpi(TreeCase):
         self.assertEqual(found["verdict"], "verified")
         whole = self.run_json("verify", model, question, *more)
         self.assertEqual(found["neuron_nodes"], whole["neuron_nodes"])
+
+    def test_ranks_make_trees_of_other_kinds(self):
+        for asked, count in self.kinds():
+            whole = self.run_json("verify", *asked, *SAME_CODE, "--checkpoint",
+                                  self.work / f"{count}.json")
+            found = self.ranks(2, *asked[1:], model=asked[0])
+            self.assertEqual((found["verdict"], found[count]), ("verified", whole[count]))
 
     def test_a_violation_is_proven(self):
         found = self.ranks(3, self.question(0.6, 0.2))

@@ -72,6 +72,6 @@ def test_errors(tiny, avoid, models, tmp_path):
     with pytest.raises(bf_aot.Error, match="BF3024"):
         bf_aot.verify({"f": tiny, "g": tiny}, twice, proof=tmp_path / "none.bfc")
     with pytest.raises(bf_aot.Error, match="BF3020"):
-        bf_aot.verify({"f": tiny, "g": tiny}, twice, checkpoint=tmp_path / "none.json")
+        bf_aot.verify({"f": tiny, "g": tiny}, twice, branch_seconds=0, checkpoint=tmp_path / "none.json")
     with pytest.raises(TypeError, match="there is no option"):
         bf_aot.verify({"f": tiny, "g": tiny}, twice, tiles=3)

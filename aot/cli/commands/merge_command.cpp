@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,25 +41,26 @@ std::optional<decide::Witness> proven(const decide::NamedTreeFile& part) {
   const decide::TreeQuestion& asked = part.file.question;
   const ModelArguments arguments = arguments_of(asked);
   const Property property = read_property(asked.property);
-  decide::TreeQuestion now = question_of(arguments, asked.property, property);
+  std::vector<std::string> files;
+  for (const decide::TreeQuestion::Model& model : asked.models) files.push_back(model.path);
+  decide::TreeQuestion now = question_of(arguments, files, asked.property, property);
   now.nodes_sha256 = asked.nodes_sha256;
   decide::expect_same_question(part.file, part.name, now);
-  const Network imported = read_network(arguments);
+  if (files.size() != std::max<std::size_t>(property.networks.size(), 1))
+    fail("BF3017", part.name + ": question.model", "other networks than the property is about");
+  const Network imported = read_network(arguments, files, property);
   build::CompileOptions options = compile_options(arguments);
   options.planner.semantics = semantics_of(arguments, property);
   const std::optional<decide::Sampler> rounded =
       decide::rounded(imported.sampler, imported.info, options);
   const decide::Sampler& network = rounded ? *rounded : imported.sampler;
-  check_interface(property, network.graph());
   const decide::TreeWitness& witness = *part.file.witness;
+  if (network.graph().one_hot.size == 0) check_interface(property, network.graph());
   if (witness.property_case >= property.cases.size() ||
       witness.x.size() != static_cast<std::size_t>(property.input_count))
     fail("BF3017", part.name + ": witness", "no input of this network, or no case of the property");
-  const std::optional<decide::Sampler> ordered =
-      decide::ordered_network(network, property, options.planner.semantics == Semantics::kReal);
-  const decide::WitnessCheck check(property, network, ordered ? &*ordered : nullptr);
-  const std::optional<decide::Witness> found = check.prove(witness.property_case, witness.x);
-  return found ? std::optional(check.shortened(*found)) : std::nullopt;
+  return decide::prove_again(network, property, options.planner.semantics == Semantics::kReal,
+                             witness.property_case, witness.x);
 }
 
 struct Merged {
@@ -88,7 +92,7 @@ std::optional<prove::ProofReport> write_proof(const Merged& merged,
   prove::ProofReport report;
   if (merged.witness) {
     prove::ProofFile proof;
-    proof.model = prove::bytes_of(part.file.question.model);
+    proof.model = prove::bytes_of(part.file.question.models[0].path);
     proof.property = prove::bytes_of(part.file.question.property);
     proof.path = path;
     report = prove::write_proof_file(proof, &merged.witness->x);
@@ -152,8 +156,12 @@ int merge_command(const Call& call) {
   std::vector<decide::NamedTreeFile> parts;
   for (const std::string& file : files)
     parts.push_back({printable(file), decide::read_tree_file(file)});
-  for (const decide::NamedTreeFile& part : parts)
-    expect_apart(app, "PART", {part.file.question.model, part.file.question.property});
+  for (const decide::NamedTreeFile& part : parts) {
+    std::set<std::filesystem::path> read = {part.file.question.property};
+    for (const decide::TreeQuestion::Model& model : part.file.question.models)
+      read.insert(model.path);
+    expect_apart(app, "PART", read);
+  }
   const Merged merged = merge(parts);
   if (merged.witness && !counterexample.empty())
     system::publish_file(counterexample, competition_text(*merged.witness));

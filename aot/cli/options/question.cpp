@@ -20,20 +20,27 @@ Network read_network(const ModelArguments& arguments) {
           std::move(imported.info)};
 }
 
-Network read_networks(const ModelArguments& arguments, const std::vector<std::string>& files,
-                      const Property& property) {
+Network read_network(const ModelArguments& arguments, const std::vector<std::string>& files,
+                     const Property& property) {
+  if (files.size() == 1) {
+    ModelArguments one = arguments;
+    one.model = files[0];
+    return read_network(one);
+  }
   return decide::merge_networks(property, [&](std::size_t network) {
     ImportedModel imported = import_model(files[network], {}, {}, arguments.values.compile.cut);
     return decide::ReadModel{std::move(imported.graph), std::move(imported.info)};
   });
 }
 
-decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
-                                 const Property& property) {
+decide::TreeQuestion question_of(const ModelArguments& arguments,
+                                 const std::vector<std::string>& files,
+                                 const std::string& property_file, const Property& property) {
   decide::TreeQuestion question;
-  question.model = std::filesystem::absolute(arguments.model).string();
+  for (const std::string& file : files)
+    question.models.push_back(
+        {std::filesystem::absolute(file).string(), sha256(input::read_text(file, "model"))});
   question.property = std::filesystem::absolute(property_file).string();
-  question.model_sha256 = sha256(input::read_text(arguments.model, "model"));
   question.property_sha256 = sha256(input::read_text(property_file, "property"));
   question.cut = arguments.values.compile.cut;
   question.semantics = to_string(semantics_of(arguments, property));
@@ -43,7 +50,7 @@ decide::TreeQuestion question_of(const ModelArguments& arguments, const std::str
 
 ModelArguments arguments_of(const decide::TreeQuestion& question) {
   ModelArguments arguments;
-  arguments.model = question.model;
+  arguments.model = question.models[0].path;
   build::CompileOptions& options = arguments.values.compile;
   options.cut = question.cut;
   options.planner.semantics =

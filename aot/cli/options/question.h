@@ -13,15 +13,16 @@ Semantics semantics_of(const ModelArguments& arguments, const Property& property
 using Network = decide::SubjectNetwork;
 Network read_network(const ModelArguments& arguments);
 
-// Several networks of a query, merged into one. files: of the declared networks, in order. Throws:
-// as merge_networks().
-Network read_networks(const ModelArguments& arguments, const std::vector<std::string>& files,
-                      const Property& property);
+// The network of a query, or several that are merged into one. files: of the declared networks, in
+// order. Throws: as merge_networks().
+Network read_network(const ModelArguments& arguments, const std::vector<std::string>& files,
+                     const Property& property);
 
-// The question that a tree's file keeps, without nodes_sha256, which a search adds. Reads both
-// files to hash them.
-decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
-                                 const Property& property);
+// The question that a tree's file keeps, without nodes_sha256, which a search adds. Reads the
+// models' files and the property's to hash them.
+decide::TreeQuestion question_of(const ModelArguments& arguments,
+                                 const std::vector<std::string>& files,
+                                 const std::string& property_file, const Property& property);
 
 // The arguments of a command that asks a file's question.
 ModelArguments arguments_of(const decide::TreeQuestion& question);

@@ -187,16 +187,14 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const VerifyArguments& arguments
   if (!files.keeps_tree()) return nullptr;
   const bool is_part = !files.part.empty();
   expect_splits(arguments);
-  if (property.networks.size() > 1)
-    fail("BF3020", is_part ? "--part" : "--checkpoint", "a tree's file is about one network",
-         "leave it out");
   if (is_part && semantics_of(arguments.model, property) == Semantics::kFloat32Exact)
     fail("BF3020", "--part", "a counterexample of float32-exact cannot be checked when parts meet",
          "use --semantics float32");
   return std::make_unique<decide::TreeKeeper>(
       is_part ? files.save_part : files.checkpoint,
       is_part ? *decide::parse_part(files.part) : decide::TreePart{},
-      question_of(arguments.model, arguments.property, property));
+      question_of(arguments.model, network_files(arguments, property), arguments.property,
+                  property));
 }
 
 }  // namespace bf_aot::cli

@@ -23,9 +23,8 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
                             decide::TreeKeeper* keeper, TimeLimit* limit,
                             decide::TreeCompany* company) {
   const system::Stopwatch stopwatch;
-  const std::vector<std::string> files = network_files(arguments, property);
-  const Network network = files.size() > 1 ? read_networks(arguments.model, files, property)
-                                           : read_network(arguments.model);
+  const Network network =
+      read_network(arguments.model, network_files(arguments, property), property);
   PhaseCounter counter;
   decide::RequestCalls calls;
   calls.before_plan = [&](const decide::DecisionMethod&) { counter.end(); };

@@ -19,22 +19,44 @@ namespace {
 // After the timeout, for work that does not ask whether it is over.
 constexpr double kGraceSeconds = 0.5;
 
-const char* name_of(decide::DecisionPhase phase) {
-  return phase == decide::DecisionPhase::kBound    ? "bound"
-         : phase == decide::DecisionPhase::kSearch ? "search"
-         : phase == decide::DecisionPhase::kSplit  ? "split boxes"
-         : phase == decide::DecisionPhase::kPairs  ? "differences"
-                                                   : "split neurons";
+using decide::DecisionPhase;
+
+const char* name_of(DecisionPhase phase) {
+  switch (phase) {
+    case DecisionPhase::kBound:
+      return "bound";
+    case DecisionPhase::kPoints:
+      return "search";
+    case DecisionPhase::kBoxes:
+      return "split boxes";
+    case DecisionPhase::kNeurons:
+      return "split neurons";
+    case DecisionPhase::kTokens:
+      return "split sets of ids";
+    case DecisionPhase::kDifferences:
+      return "differences";
+    case DecisionPhase::kMixes:
+      return "mixes";
+  }
+  return "";
 }
 
 std::string text_of(const decide::DecisionProgress& progress) {
-  const bool counts_nodes = progress.phase == decide::DecisionPhase::kSplit ||
-                            progress.phase == decide::DecisionPhase::kPairs ||
-                            progress.phase == decide::DecisionPhase::kNeurons;
-  if (!counts_nodes) return fmt::format("{} of {} cases", progress.done, progress.count);
+  if (progress.phase == DecisionPhase::kBound || progress.phase == DecisionPhase::kPoints)
+    return fmt::format("{} of {} cases", progress.done, progress.count);
   return fmt::format("{} {}, {:.4f} % of the cases", progress.nodes,
-                     progress.phase == decide::DecisionPhase::kNeurons ? "nodes" : "boxes",
+                     progress.phase == DecisionPhase::kNeurons ? "nodes" : "boxes",
                      100 * progress.proven);
+}
+
+// The boxes that were split: of inputs, or sets of token ids.
+decide::SearchTotals box_totals(const decide::Outcome& outcome) {
+  decide::SearchTotals made = outcome.totals(DecisionPhase::kBoxes);
+  const decide::SearchTotals& tokens = outcome.totals(DecisionPhase::kTokens);
+  made.nodes += tokens.nodes;
+  made.points += tokens.points;
+  made.seconds += tokens.seconds;
+  return made;
 }
 
 std::vector<std::string> names_of(const std::vector<decide::DecisionMethod>& methods) {
@@ -64,13 +86,16 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const std::stri
   json["methods"] = names_of(outcome.methods);
   json["cases"] = outcome.cases;
   json["verified_cases"] = outcome.verified_cases;
-  json["boxes"] = outcome.branched.boxes;
-  json["points"] = outcome.branched.points;
-  json["branch_seconds"] = outcome.branched.seconds;
-  json["neuron_nodes"] = outcome.neurons.nodes;
-  json["neuron_seconds"] = outcome.neurons.seconds;
-  json["difference_boxes"] = outcome.pairs.boxes;
-  json["difference_seconds"] = outcome.pairs.seconds;
+  const decide::SearchTotals boxes = box_totals(outcome);
+  const decide::SearchTotals& neurons = outcome.totals(DecisionPhase::kNeurons);
+  const decide::SearchTotals& differences = outcome.totals(DecisionPhase::kDifferences);
+  json["boxes"] = boxes.nodes;
+  json["points"] = boxes.points;
+  json["branch_seconds"] = boxes.seconds;
+  json["neuron_nodes"] = neurons.nodes;
+  json["neuron_seconds"] = neurons.seconds;
+  json["difference_boxes"] = differences.nodes;
+  json["difference_seconds"] = differences.seconds;
   json["decide_seconds"] = outcome.decide_seconds;
   json["counterexample"] = nullptr;
   if (outcome.witness) json["counterexample"] = cli::to_json(*outcome.witness);
@@ -103,15 +128,17 @@ void print_plain(const decide::Outcome& outcome) {
     methods += (methods.empty() ? "" : ", ") + method;
   fmt::print("\ncases    {} of {} verified\n", outcome.verified_cases, outcome.cases);
   if (!methods.empty()) fmt::print("methods  {}\n", methods);
-  if (outcome.pairs.boxes > 0)
-    fmt::print("differ   {} boxes in {}\n", outcome.pairs.boxes,
-               engine::duration(outcome.pairs.seconds));
-  if (outcome.branched.boxes > 0)
-    fmt::print("split    {} boxes and {} points in {}\n", outcome.branched.boxes,
-               outcome.branched.points, engine::duration(outcome.branched.seconds));
-  if (outcome.neurons.nodes > 0)
-    fmt::print("neurons  {} nodes in {}\n", outcome.neurons.nodes,
-               engine::duration(outcome.neurons.seconds));
+  const decide::SearchTotals& differences = outcome.totals(DecisionPhase::kDifferences);
+  if (differences.nodes > 0)
+    fmt::print("differ   {} boxes in {}\n", differences.nodes,
+               engine::duration(differences.seconds));
+  const decide::SearchTotals boxes = box_totals(outcome);
+  if (boxes.nodes > 0)
+    fmt::print("split    {} boxes and {} points in {}\n", boxes.nodes, boxes.points,
+               engine::duration(boxes.seconds));
+  const decide::SearchTotals& neurons = outcome.totals(DecisionPhase::kNeurons);
+  if (neurons.nodes > 0)
+    fmt::print("neurons  {} nodes in {}\n", neurons.nodes, engine::duration(neurons.seconds));
   fmt::print("time     {}, of which {} compile\n", engine::duration(outcome.seconds),
              engine::duration(outcome.make_seconds));
 }
@@ -176,9 +203,7 @@ void TimeLimit::add(const decide::DecisionMethod& method) {
 }
 
 void TimeLimit::show(const decide::DecisionProgress& progress) {
-  if (progress.phase == decide::DecisionPhase::kSplit) outcome_.branched.boxes = progress.nodes;
-  if (progress.phase == decide::DecisionPhase::kPairs) outcome_.pairs.boxes = progress.nodes;
-  if (progress.phase == decide::DecisionPhase::kNeurons) outcome_.neurons.nodes = progress.nodes;
+  outcome_.searches[static_cast<std::size_t>(progress.phase)].nodes = progress.nodes;
   constexpr double kInterval = 0.1;
   if (stopwatch_.seconds() < next_) return;
   next_ = stopwatch_.seconds() + kInterval;

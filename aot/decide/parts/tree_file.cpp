@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -43,14 +44,26 @@ ordered_json to_json(const tree::TreeState& state) {
   return json;
 }
 
-// Inputs and shapes are there where the model is cut by them.
+// A text, or where there are several models a list of one for each.
+ordered_json of_models(const TreeQuestion& question, std::string TreeQuestion::Model::*text) {
+  if (question.models.size() == 1) return question.models[0].*text;
+  ordered_json made = ordered_json::array();
+  for (const TreeQuestion::Model& model : question.models) made.push_back(model.*text);
+  return made;
+}
+
+// Inputs, shapes and tokens are there where the models are cut by them.
 ordered_json identity_of(const TreeQuestion& question) {
-  ordered_json made = {
-      {"model_sha256", question.model_sha256}, {"property_sha256", question.property_sha256},
-      {"nodes_sha256", question.nodes_sha256}, {"outputs", question.cut.outputs},
-      {"semantics", question.semantics},       {"flush_to_zero", question.flush_to_zero}};
+  ordered_json made = {{"model_sha256", of_models(question, &TreeQuestion::Model::sha256)},
+                       {"property_sha256", question.property_sha256},
+                       {"nodes_sha256", question.nodes_sha256},
+                       {"outputs", question.cut.outputs},
+                       {"semantics", question.semantics},
+                       {"flush_to_zero", question.flush_to_zero}};
   if (!question.cut.inputs.empty()) made["inputs"] = question.cut.inputs;
   if (!question.cut.shapes.empty()) made["shapes"] = question.cut.shapes;
+  for (const auto& [name, input] : question.cut.tokens)
+    made["tokens"][name] = {{"sets", input.sets}, {"fixed", input.fixed}};
   return made;
 }
 
@@ -146,6 +159,20 @@ tree::TreeState state_at(const input::JsonAt& at) {
   return state;
 }
 
+// As of_models() writes them.
+std::vector<TreeQuestion::Model> models_at(const input::JsonAt& paths,
+                                           const input::JsonAt& digests) {
+  if (paths.value->is_string()) return {{text_at(paths), digest_at(digests)}};
+  std::vector<TreeQuestion::Model> models;
+  const std::size_t count = paths.expect_array();
+  if (digests.expect_array() != count)
+    fail("BF3017", digests.where, fmt::format("expected {}, one for each model", count));
+  if (count < 2) fail("BF3017", paths.where, "a list has two models or more");
+  for (std::size_t i = 0; i < count; ++i)
+    models.push_back({text_at(paths.at(i)), digest_at(digests.at(i))});
+  return models;
+}
+
 std::vector<std::string> texts_at(const input::JsonAt& at) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < at.expect_array(); ++i) texts.push_back(text_at(at.at(i)));
@@ -165,18 +192,38 @@ std::map<std::string, Shape> shapes_at(const input::JsonAt& at) {
   return shapes;
 }
 
+// Reads sets of token ids by their inputs' names.
+std::map<std::string, TokenInput> tokens_at(const input::JsonAt& at) {
+  constexpr std::uint64_t kMostId = std::uint64_t{1} << 40;
+  std::map<std::string, TokenInput> tokens;
+  at.expect_object();
+  for (const auto& [name, value] : at.value->items()) {
+    const input::JsonAt input = at.key(name);
+    input.allow_keys({"sets", "fixed"});
+    TokenInput& made = tokens[name];
+    made.fixed = flag_at(input.key("fixed"));
+    const input::JsonAt sets = input.key("sets");
+    for (std::size_t i = 0; i < sets.expect_array(); ++i) {
+      std::vector<std::int64_t>& set = made.sets.emplace_back();
+      for (std::size_t j = 0; j < sets.at(i).expect_array(); ++j)
+        set.push_back(static_cast<std::int64_t>(whole_number(sets.at(i).at(j), kMostId)));
+    }
+  }
+  return tokens;
+}
+
 TreeQuestion question_at(const input::JsonAt& at) {
   at.allow_keys({"model", "property", "model_sha256", "property_sha256", "nodes_sha256", "outputs",
-                 "inputs", "shapes", "semantics", "flush_to_zero"});
+                 "inputs", "shapes", "tokens", "semantics", "flush_to_zero"});
   TreeQuestion question;
-  question.model = text_at(at.key("model"));
+  question.models = models_at(at.key("model"), at.key("model_sha256"));
   question.property = text_at(at.key("property"));
-  question.model_sha256 = digest_at(at.key("model_sha256"));
   question.property_sha256 = digest_at(at.key("property_sha256"));
   question.nodes_sha256 = digest_at(at.key("nodes_sha256"));
   question.cut.outputs = texts_at(at.key("outputs"));
   if (at.has("inputs")) question.cut.inputs = texts_at(at.key("inputs"));
   if (at.has("shapes")) question.cut.shapes = shapes_at(at.key("shapes"));
+  if (at.has("tokens")) question.cut.tokens = tokens_at(at.key("tokens"));
   question.semantics = text_at(at.key("semantics"));
   question.flush_to_zero = flag_at(at.key("flush_to_zero"));
   return question;
@@ -206,11 +253,15 @@ void expect_sums(const TreeFile& file, const std::string& where) {
 }
 
 const char* name_of_difference(const TreeQuestion& one, const TreeQuestion& other) {
-  return one.model_sha256 != other.model_sha256         ? "the model"
-         : one.property_sha256 != other.property_sha256 ? "the property"
+  const auto same_model = [](const TreeQuestion::Model& a, const TreeQuestion::Model& b) {
+    return a.sha256 == b.sha256;
+  };
+  return !std::ranges::equal(one.models, other.models, same_model) ? "the model"
+         : one.property_sha256 != other.property_sha256            ? "the property"
          : one.nodes_sha256 != other.nodes_sha256
              ? "the model's data, or what is known of its neurons,"
          : one.cut.outputs != other.cut.outputs ? "--output-tensor"
+         : one.cut.tokens != other.cut.tokens   ? "--tokens"
          : one.cut != other.cut                 ? "--input-tensor or --shape"
          : one.semantics != other.semantics     ? "--semantics"
                                                 : "--flush-to-zero";
@@ -228,7 +279,7 @@ std::string to_text(const TreeFile& file) {
   json["digest"] = file.question.digest();
   json["summary"] = summary_of(file);
   json["question"] = identity_of(file.question);
-  json["question"]["model"] = file.question.model;
+  json["question"]["model"] = of_models(file.question, &TreeQuestion::Model::path);
   json["question"]["property"] = file.question.property;
   json["part"] = {{"index", file.part.index}, {"count", file.part.count}};
   if (file.part.count > 1) json["part"]["frontier"] = file.part.frontier;

@@ -16,10 +16,17 @@ namespace bf_aot::decide {
 
 // The question that a tree answers. A file may be resumed or joined only where it is the same.
 struct TreeQuestion {
-  std::string model, property;                // paths
-  std::string model_sha256, property_sha256;  // of the files' bytes
-  std::string nodes_sha256;  // SplitSearch::identity(): the meaning of nodes' states
-  ModelCut cut;              // what of the model is read
+  // The model of each network that the property is about, in their order.
+  struct Model {
+    std::string path;
+    std::string sha256;  // of the file's bytes
+    bool operator==(const Model&) const = default;
+  };
+  std::vector<Model> models;
+  std::string property;         // path
+  std::string property_sha256;  // of the file's bytes
+  std::string nodes_sha256;     // SplitSearch::identity(): the meaning of nodes' states
+  ModelCut cut;                 // what of the models is read
   std::string semantics;
   bool flush_to_zero = false;
 

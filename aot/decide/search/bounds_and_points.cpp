@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "aot/decide/boxes/nearest_inside.h"
+
 namespace bf_aot::decide {
 
 void verify_cases(const engine::HostVerifier& verifier, const ExactBoxes* exact, Cases& cases,
-                  const StopAsked& stop, const CaseProgress& progress) {
+                  const system::Stop& stop, const CaseProgress& progress) {
   const std::vector<std::size_t> open = cases.open();
   for (std::size_t k = 0; k < open.size(); ++k) {
     if (stop()) return;
@@ -25,9 +27,30 @@ void verify_cases(const engine::HostVerifier& verifier, const ExactBoxes* exact,
   progress(open.size(), open.size());
 }
 
+std::optional<Witness> decide_points(const Property& whole, const WitnessCheck& check, Cases& cases,
+                                     const system::Stop& stop) {
+  for (std::size_t i = 0; i < whole.cases.size() && !stop(); ++i) {
+    const PropertyCase& one = whole.cases[i];
+    if (!is_point(one) || cases.is_verified(i)) continue;
+    if (auto witness = check.prove(i, one.box.lower)) return witness;
+    if (check.refutes(i, one.box.lower)) cases.mark_verified(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<Witness> violation_at_corners(const Property& whole, const WitnessCheck& check,
+                                            const Cases& cases, const system::Stop& stop) {
+  for (std::size_t i = 0; i < whole.cases.size() && !stop(); ++i) {
+    if (cases.is_verified(i)) continue;
+    for (const std::vector<double>& corner : corners_that_no_double_is(whole.cases[i]))
+      if (auto witness = check.prove(i, corner)) return witness;
+  }
+  return std::nullopt;
+}
+
 std::optional<Witness> falsify(const Evaluation& evaluate, const Property& property,
                                const Cases& cases, const PointCheck& prove, double seconds,
-                               const StopAsked& stop, const CaseProgress& progress,
+                               const system::Stop& stop, const CaseProgress& progress,
                                const SearchStart& start) {
   const std::vector<std::size_t> open = cases.open();
   const system::Stopwatch stopwatch;

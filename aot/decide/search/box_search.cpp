@@ -20,8 +20,8 @@ bool is_branchable(const Property& property) {
   });
 }
 
-BranchSearch::BranchSearch(const engine::HostVerifier& verifier, const Plan& plan,
-                           const Cases& cases, std::size_t threads)
+BoxSearch::BoxSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
+                     std::size_t threads)
     : SplitSearch(cases, case_states(cases.boxes(), static_cast<std::size_t>(plan.input_count)),
                   threads),
       verifier_(verifier),
@@ -29,9 +29,9 @@ BranchSearch::BranchSearch(const engine::HostVerifier& verifier, const Plan& pla
       exact_(ExactBoxes::make(cases.property(), plan)),
       twins_(threads) {}
 
-BranchSearch::~BranchSearch() = default;
+BoxSearch::~BoxSearch() = default;
 
-std::unique_ptr<tree::TreeWorker> BranchSearch::make_worker(std::size_t thread) {
+std::unique_ptr<tree::TreeWorker> BoxSearch::make_worker(std::size_t thread) {
   const engine::HostVerifier* own = &verifier_;
   if (thread > 0) own = (twins_[thread] = verifier_.twin()).get();
   return make_box_worker({plan_, cases().tables(), cases().boxes(), exact_ ? &*exact_ : nullptr},
@@ -40,7 +40,7 @@ std::unique_ptr<tree::TreeWorker> BranchSearch::make_worker(std::size_t thread) 
 
 // The states of boxes speak of inputs alone. Sums of all weights tell networks apart, also where
 // their numbers lie in a file of their own.
-std::string BranchSearch::identity() {
+std::string BoxSearch::identity() {
   std::string bytes = "boxes";
   for (const float weight : plan_.split_weights)
     for (int i = 0; i < 4; ++i)
@@ -48,7 +48,7 @@ std::string BranchSearch::identity() {
   return sha256(bytes);
 }
 
-const char* BranchSearch::fault_of(const tree::Node& node) {
+const char* BoxSearch::fault_of(const tree::Node& node) {
   return box_fault(node, cases().boxes(), static_cast<std::size_t>(plan_.input_count));
 }
 

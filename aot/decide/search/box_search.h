@@ -22,24 +22,18 @@ constexpr int kBranchBatch = 64;
 // splitting boxes is worth a try.
 bool is_branchable(const Property& property);
 
-struct BranchTotals {
-  std::uint64_t boxes = 0, points = 0;
-  double seconds = 0;
-};
-
 // Splits the boxes of the property's cases; root k is case k. See docs/proofs/branch-and-bound.md.
 // Workers throw BF3306 when the verifier refuses a box.
-class BranchSearch final : public SplitSearch {
+class BoxSearch final : public SplitSearch {
  public:
   // The verifier runs the plan, which was made with `decide` and a batch. The thread that calls
   // run() uses it; each of at most threads - 1 others uses a twin of it. All arguments must outlive
   // this.
-  BranchSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
-               std::size_t threads);
-  ~BranchSearch() override;
+  BoxSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
+            std::size_t threads);
+  ~BoxSearch() override;
 
-  BranchTotals totals() const { return {state.nodes, state.points, seconds()}; }
-
+  DecisionPhase phase() const override { return DecisionPhase::kBoxes; }
   std::string identity() override;
   const char* fault_of(const tree::Node& node) override;
 

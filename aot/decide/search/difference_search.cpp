@@ -1,15 +1,16 @@
 #include "aot/decide/search/difference_search.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <cstdint>
-#include <tuple>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "aot/decide/boxes/row_bounds.h"
 #include "aot/decide/differences.h"
-#include "aot/engine/run/pool.h"
+#include "aot/decide/search/split_search.h"
 #include "aot/engine/verifier/stopped_calls.h"
 #include "aot/system/process.h"
 #include "aot/system/progress.h"
@@ -17,6 +18,7 @@
 #include "frontend/graph/merge_graphs.h"
 #include "frontend/passes/difference/difference_network.h"
 #include "frontend/property/clause_boxes.h"
+#include "frontend/sha256.h"
 #include "runtime/bf/core/rounding.h"
 
 namespace bf_aot::decide {
@@ -24,138 +26,174 @@ namespace {
 
 // The neurons of a box's slopes are bounded by two rows each, which pass the whole network.
 constexpr std::size_t kMostNeurons = 8192;
-// Slopes that the parts of all cases keep: 1 GB with their ends.
-constexpr std::size_t kMostKept = std::size_t{1} << 27;
+// Centres of boxes this many splits apart are proposed: a proof takes about as long as bounds.
+constexpr std::uint32_t kTried = 4;
+using Part = DifferenceBounds::Part;
 
-// The parts of a case's box that are not excluded. The last one is split next, so that few are
-// kept.
-struct CaseParts {
-  std::vector<DifferenceBounds::Part> open;
-  double closed = 0;  // of the box
-  bool started = false, over = false;
-};
-
-class DifferenceSearch final : public CaseSearch {
+// Writes and reads a part as the state of a node: the ends of its box, then those of the slopes,
+// then those of the outputs, each number's bytes from the lowest.
+class PartBytes {
  public:
-  DifferenceSearch(DifferenceBounds bounds, const Property& property, bool splits, std::size_t jobs)
-      : own_(property), splits_(splits), parts_(property.cases.size()) {
-    for (const PropertyCase& one : property.cases) roots_.push_back(box_of_case(property, one));
-    bounds_.push_back(std::move(bounds));
-    while (splits && bounds_.size() < jobs) bounds_.push_back(bounds_.front().twin());
+  PartBytes(std::size_t inputs, std::size_t slopes, std::size_t outputs)
+      : inputs_(inputs), slopes_(slopes), outputs_(outputs) {}
+
+  std::vector<std::byte> write(const Part& part) const {
+    std::vector<std::byte> state;
+    state.reserve(size());
+    for (const auto* ends : {&part.box.lower, &part.box.upper})
+      for (const double x : *ends) append(std::bit_cast<std::uint64_t>(x), 8, state);
+    for (const auto* ends : {&part.least, &part.most})
+      for (const float x : *ends) append(std::bit_cast<std::uint32_t>(x), 4, state);
+    for (const OutputDifference& output : part.outputs)
+      for (const double x : {output.lower, output.upper})
+        append(std::bit_cast<std::uint64_t>(x), 8, state);
+    return state;
   }
 
-  void run(Cases& cases, double seconds, bool splits, const CaseCalls& calls) override {
-    const system::Stopwatch stopwatch;
-    std::size_t open = 0;
-    const auto can_go_on = [&](std::size_t index) {
-      return !cases.is_verified(index) && !parts_[index].over;
+  // None where the state is of another size.
+  std::optional<Part> read(const std::vector<std::byte>& state) const {
+    if (state.size() != size()) return std::nullopt;
+    const std::byte* next = state.data();
+    const auto number = [&](std::size_t bytes) {
+      std::uint64_t bits = 0;
+      for (std::size_t i = 0; i < bytes; ++i)
+        bits |= std::to_integer<std::uint64_t>(*next++) << (8 * i);
+      return bits;
     };
-    for (std::size_t index = 0; index < parts_.size(); ++index) open += can_go_on(index) ? 1 : 0;
-    for (std::size_t index = 0; index < parts_.size(); ++index) {
-      if (!can_go_on(index)) continue;
-      // The cases that are open share the time that is left.
-      const double left = seconds - stopwatch.seconds();
-      if (calls.stop()) break;
-      run_case(index, splits, calls.stop.within(left / static_cast<double>(open--)));
-      if (is_closed(index)) cases.mark_verified(index);
-      calls.progress(totals_.boxes, closed());
+    const auto real = [&] { return std::bit_cast<double>(number(8)); };
+    Part part;
+    for (auto* const ends : {&part.box.lower, &part.box.upper})
+      for (std::size_t i = 0; i < inputs_; ++i) ends->push_back(real());
+    for (auto* const ends : {&part.least, &part.most})
+      for (std::size_t i = 0; i < slopes_; ++i)
+        ends->push_back(std::bit_cast<float>(static_cast<std::uint32_t>(number(4))));
+    for (std::size_t i = 0; i < outputs_; ++i) {
+      const double lower = real();
+      part.outputs.push_back({lower, real()});
     }
-    totals_.seconds += stopwatch.seconds();
+    return part;
   }
-
-  bool is_over() const override {
-    return std::ranges::all_of(parts_, [](const CaseParts& each) {
-      return each.started && (each.over || each.open.empty());
-    });
-  }
-
-  PairTotals totals() const override { return totals_; }
 
  private:
-  using Part = DifferenceBounds::Part;
-
-  bool is_closed(std::size_t index) const {
-    return parts_[index].started && parts_[index].open.empty() && !parts_[index].over;
+  std::size_t size() const { return 16 * inputs_ + 8 * slopes_ + 16 * outputs_; }
+  static void append(std::uint64_t bits, std::size_t bytes, std::vector<std::byte>& state) {
+    for (std::size_t i = 0; i < bytes; ++i)
+      state.push_back(static_cast<std::byte>(bits >> (8 * i)));
   }
 
-  double closed() const {
-    double sum = 0;
-    for (const CaseParts& each : parts_) sum += each.closed;
-    return sum / static_cast<double>(parts_.size());
+  std::size_t inputs_, slopes_, outputs_;
+};
+
+// Halves the boxes of cases. Root k is case k; a node is a box with the slopes and intervals that
+// hold in the box that it is a half of.
+class DifferenceSearch final : public SplitSearch {
+ public:
+  DifferenceSearch(DifferenceBounds bounds, const Property& property, const Cases& cases,
+                   bool splits, std::size_t threads)
+      : SplitSearch(cases, std::vector<std::vector<std::byte>>(property.cases.size()), threads),
+        own_(property),
+        splits_(splits),
+        bounds_(std::move(bounds)),
+        bytes_(static_cast<std::size_t>(property.input_count), bounds_.slopes(),
+               bounds_.outputs()) {
+    for (const PropertyCase& one : property.cases) roots_.push_back(box_of_case(property, one));
   }
 
-  // Calls the body, which a stop ends early. Throws what the stop throws.
-  template <class Body>
-  void bound(const StopAsked& stop, const Body& body) {
-    engine::StoppedCalls stopped(stop);
-    for (const DifferenceBounds& each : bounds_) each.stop_by(stopped);
-    stopped.run(body);
+  DecisionPhase phase() const override { return DecisionPhase::kDifferences; }
+
+  // Bounds of a box may take longer than all of the time: they end with it, and are made anew.
+  std::optional<Witness> run(Cases& cases, const SearchBudget& budget,
+                             const SearchCalls& calls) override {
+    SearchCalls timed = calls;
+    if (calls.company == nullptr) timed.stop = calls.stop.within(budget.seconds);
+    return SplitSearch::run(cases, budget, timed);
   }
 
-  void run_case(std::size_t index, bool splits, const StopAsked& stop) {
-    CaseParts& parts = parts_[index];
-    if (!parts.started) start(index, stop);
-    while (splits && parts.started && !parts.open.empty() && !parts.over && !stop())
-      split(index, stop);
+  std::string identity() override { return sha256("differences"); }
+
+  const char* fault_of(const tree::Node& node) override {
+    if (node.root >= roots_.size()) return "a case that the property does not have";
+    if (node.state.empty()) return nullptr;
+    const auto part = bytes_.read(node.state);
+    if (!part) return "a box of another network";
+    const Box& root = roots_[node.root];
+    for (std::size_t i = 0; i < root.lower.size(); ++i)
+      if (!(root.lower[i] <= part->box.lower[i] && part->box.lower[i] <= part->box.upper[i] &&
+            part->box.upper[i] <= root.upper[i]))
+        return "a box beyond its case";
+    return nullptr;
   }
 
-  void start(std::size_t index, const StopAsked& stop) {
-    CaseParts& parts = parts_[index];
-    Part root;
-    root.box = roots_[index];
-    bool whole = false;
-    bound(stop, [&] {
-      bounds_.front().bound_root(root);
-      whole = true;
-    });
-    if (!whole) return;
-    parts.started = true;
-    take(index, std::move(root), 1);
-    parts.over = !parts.open.empty() && !splits_;
-  }
+ private:
+  class Worker final : public tree::TreeWorker {
+   public:
+    Worker(const DifferenceSearch& search, DifferenceBounds bounds)
+        : search_(search), bounds_(std::move(bounds)) {}
 
-  // Halves the last parts, one for each thread.
-  void split(std::size_t index, const StopAsked& stop) {
-    CaseParts& parts = parts_[index];
-    const Box& root = roots_[index];
-    const std::size_t count = std::min(parts.open.size(), bounds_.size());
-    if (parts.open.size() * (parts.open.front().least.size() + 1) > kMostKept) {
-      parts.over = true;
-      return;
+    std::size_t lanes() const override { return 1; }
+
+    void expand(std::span<const tree::Node> nodes, std::vector<tree::Expansion>& out) override {
+      bool whole = false;
+      engine::StoppedCalls stopped([this] { return !goes_on(); });
+      bounds_.stop_by(stopped);
+      stopped.run([&] {
+        for (const tree::Node& node : nodes) out.push_back(expand(node));
+        whole = true;
+      });
+      if (!whole) throw tree::Abandoned();
     }
-    std::vector<Part> made;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Part& part = parts.open[parts.open.size() - count + i];
-      made.insert(made.end(), 2, part);
-      std::tie(made[2 * i].box, made[2 * i + 1].box) = halves(part.box, root);
-      parts.over = parts.over || made[2 * i].box == made[2 * i + 1].box;
-    }
-    if (parts.over) return;
-    bool whole = false;
-    bound(stop, [&] {
-      engine::share(bounds_.size(), made.size(),
-                    [&](std::size_t i, std::size_t worker) { bounds_[worker].bound(made[i]); });
-      whole = true;
-    });
-    if (!whole || stop()) return;
-    parts.open.resize(parts.open.size() - count);
-    for (Part& part : made) {
-      const double share = volume(part.box, root);
-      take(index, std::move(part), share);
-    }
-  }
 
-  static double volume(const Box& box, const Box& root) {
-    double share = 1;
-    for (std::size_t i = 0; i < box.lower.size(); ++i)
-      if (root.lower[i] < root.upper[i])
-        share *= (box.upper[i] - box.lower[i]) / (root.upper[i] - root.lower[i]);
-    return share;
-  }
+   private:
+    // Whether bounds of both boxes are the same: no float32 number lies between their ends.
+    static bool bounds_alike(const Box& one, const Box& other) {
+      const input::FloatBox a = float_box(one), b = float_box(other);
+      return a.lower == b.lower && a.upper == b.upper;
+    }
 
-  // A part stays open where its rows do not exclude each clause.
-  void take(std::size_t index, Part part, double share) {
-    ++totals_.boxes;
+    static std::vector<double> centre_of(const Box& box) {
+      std::vector<double> centre;
+      for (std::size_t i = 0; i < box.lower.size(); ++i)
+        centre.push_back(
+            std::clamp(0.5 * box.lower[i] + 0.5 * box.upper[i], box.lower[i], box.upper[i]));
+      return centre;
+    }
+
+    tree::Expansion expand(const tree::Node& node) const {
+      const Box& root = search_.roots_[node.root];
+      Part part;
+      if (node.state.empty()) {
+        part.box = root;
+        bounds_.bound_root(part);
+      } else {
+        part = *search_.bytes_.read(node.state);
+        bounds_.bound(part);
+      }
+      tree::Expansion made;
+      made.fate = search_.is_excluded(node.root, part) ? tree::Fate::kClosed : tree::Fate::kStuck;
+      if (made.fate == tree::Fate::kClosed || !search_.splits_) return made;
+      if (node.depth % kTried == 0) made.proposal = tree::Proposal{node.root, centre_of(part.box)};
+      auto [first, second] = halves(part.box, root);
+      if (bounds_alike(first, part.box) || bounds_alike(second, part.box)) return made;
+      made.fate = tree::Fate::kSplit;
+      part.box = std::move(first);
+      made.first = search_.bytes_.write(part);
+      part.box = std::move(second);
+      made.second = search_.bytes_.write(part);
+      return made;
+    }
+
+    const DifferenceSearch& search_;
+    const DifferenceBounds bounds_;
+  };
+
+  std::unique_ptr<tree::TreeWorker> make_worker(std::size_t) override {
+    return std::make_unique<Worker>(*this, bounds_.twin());
+  }
+  std::size_t case_of(std::uint32_t root) const override { return root; }
+  bool prepare(std::uint32_t) override { return true; }
+
+  // Whether the rows exclude each clause.
+  bool is_excluded(std::size_t index, const Part& part) const {
     std::vector<float> lower, upper;
     for (const OutputDifference& row : part.outputs) {
       lower.push_back(bf::float_down(row.lower));
@@ -163,39 +201,37 @@ class DifferenceSearch final : public CaseSearch {
     }
     const VerdictTables& tables = own_.tables();
     for (std::uint32_t j = tables.case_clauses[index]; j < tables.case_clauses[index + 1]; ++j)
-      if (!is_excluded(tables, j, {lower, upper})) {
-        parts_[index].open.push_back(std::move(part));
-        return;
-      }
-    parts_[index].closed += share;
+      if (!decide::is_excluded(tables, j, {lower, upper})) return false;
+    return true;
   }
 
-  const Cases own_;  // of the whole property: others may be without inputs that do not vary
+  const Cases own_;  // of the whole property
   const bool splits_;
-  std::vector<DifferenceBounds> bounds_;  // by thread
-  std::vector<Box> roots_;                // by case
-  std::vector<CaseParts> parts_;          // by case
-  PairTotals totals_;
+  const DifferenceBounds bounds_;
+  const PartBytes bytes_;
+  std::vector<Box> roots_;  // by case
 };
 
 }  // namespace
 
-std::unique_ptr<CaseSearch> make_difference_search(const Graph& merged, const ModelInfo& info,
-                                                   const Property& property,
-                                                   const Request& request) {
+std::unique_ptr<Search> make_difference_search(const Graph& merged, const ModelInfo& info,
+                                               const Property& property, const Request& request,
+                                               const Cases& cases, bool only_if_it_splits) {
   if (property.rows.empty()) return nullptr;
+  const bool splits = std::ranges::all_of(
+      property.cases, [](const PropertyCase& each) { return varying(each.box) <= kFewInputs; });
+  if (only_if_it_splits && !splits) return nullptr;
   const auto pair = merged_pair(merged);
   if (!pair || !are_isomorphic(pair->first, pair->second)) return nullptr;
   DifferenceNetwork network = difference_network(pair->first, pair->second);
   if (network.neurons.size() > kMostNeurons) return nullptr;
-  const bool splits = std::ranges::all_of(
-      property.cases, [](const PropertyCase& each) { return varying(each.box) <= kFewInputs; });
   const std::size_t jobs = request.jobs > 0 ? request.jobs : system::core_count();
   Request own = request;
   if (splits) own.jobs = 1;  // each thread has parts of its own
   try {
     DifferenceBounds bounds(with_rows(std::move(network), property), info, own);
-    return std::make_unique<DifferenceSearch>(std::move(bounds), property, splits, jobs);
+    return std::make_unique<DifferenceSearch>(std::move(bounds), property, cases, splits,
+                                              splits ? jobs : 1);
   } catch (const CompileError&) {  // bounds of both networks may exist where these do not
     return nullptr;
   }

@@ -160,10 +160,4 @@ const char* NeuronSearch::fault_of(const tree::Node& node) {
   return node_fault(node, shape_of(*network_, terms_of(cases().tables(), node.root).size()));
 }
 
-NeuronTotals NeuronSearch::totals() const {
-  NeuronTotals totals = {state.nodes, 0, seconds()};
-  for (const tree::RootLeaves& root : state.roots) totals.leaves += root.stuck.leaves();
-  return totals;
-}
-
 }  // namespace bf_aot::decide

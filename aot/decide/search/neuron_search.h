@@ -14,12 +14,6 @@ namespace bf_aot::decide {
 
 class BoxNetwork;
 
-struct NeuronTotals {
-  std::uint64_t nodes = 0;   // that were bounded
-  std::uint64_t leaves = 0;  // without a neuron left to split, whose bounds do not decide
-  double seconds = 0;
-};
-
 // Splits neurons: a ReLU's argument at zero, a function's at a point. Root k is clause k of the
 // cases' tables. See docs/proofs/neuron-splits.md.
 class NeuronSearch final : public SplitSearch {
@@ -30,8 +24,7 @@ class NeuronSearch final : public SplitSearch {
                std::size_t threads);
   ~NeuronSearch() override;
 
-  NeuronTotals totals() const;
-
+  DecisionPhase phase() const override { return DecisionPhase::kNeurons; }
   // Makes the networks of all cases, since nodes number the neurons that are open on their case's
   // box.
   std::string identity() override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <utility>
@@ -23,6 +24,7 @@ SplitSearch::SplitSearch(const Cases& cases, std::vector<std::vector<std::byte>>
                          std::size_t threads)
     : state(tree::start_of(std::move(roots))),
       cases_(cases),
+      full_(state.roots.size()),
       search_(threads, [this](std::size_t thread) { return make_worker(thread); }) {}
 
 SplitSearch::~SplitSearch() = default;
@@ -30,10 +32,11 @@ SplitSearch::~SplitSearch() = default;
 // Deals turns out to the roots that have open nodes; turns grow each time all have had one.
 class SplitSearch::Turns {
  public:
-  // The root of the next turn; none when no node of the state is open.
-  std::optional<std::uint32_t> next(const tree::TreeState& tree) {
+  // The root of the next turn; none when no node of the state is open but those of full roots.
+  std::optional<std::uint32_t> next(const tree::TreeState& tree, const std::vector<bool>& full) {
     if (waiting_.empty()) {
-      for (const tree::Node& node : tree.open) waiting_.push_back(node.root);
+      for (const tree::Node& node : tree.open)
+        if (!full[node.root]) waiting_.push_back(node.root);
       std::ranges::sort(waiting_, std::greater());
       waiting_.erase(std::unique(waiting_.begin(), waiting_.end()), waiting_.end());
       seconds_ = seconds_ > 0 ? seconds_ * kLonger : kRootTurn;
@@ -53,22 +56,28 @@ class SplitSearch::Turns {
 // One call of run().
 class SplitSearch::Running {
  public:
-  Running(SplitSearch& search, double seconds, const SplitCalls& calls)
+  Running(SplitSearch& search, const SearchBudget& budget, const SearchCalls& calls)
       : search_(search),
         company_(calls.company),
-        limit_(seconds),
+        limit_(budget.seconds),
+        roots_alone_(budget.roots_alone),
         before_(search.seconds_),
         calls_(calls) {}
 
   std::optional<Witness> run() {
-    if (search_.first_proposal_) prove(*std::exchange(search_.first_proposal_, {}));
+    const std::vector<tree::Proposal> first = std::exchange(search_.first_proposals_, {});
+    std::ranges::any_of(first, [this](const auto& each) { return prove(each); });
     if (company_ != nullptr) company_->begin(search_.state, search_.identity());
     try {
       if (company_ != nullptr)
         whole_ = search_.state;
       else
         expand_roots();
-      while (const auto root = next_root()) run_turn(*root);
+      while (!roots_alone_) {
+        const auto root = next_root();
+        if (!root) break;
+        run_turn(*root);
+      }
     } catch (...) {
       // The others of a company wait for this process, and end with it.
       if (company_ != nullptr) throw;
@@ -105,7 +114,8 @@ class SplitSearch::Running {
   }
 
   // Expands roots of the same case side by side: clauses have turns one after the other, and a tree
-  // has work for several threads only once its root is expanded.
+  // has work for several threads only once its root is expanded. By one thread where these roots
+  // alone are asked for.
   void expand_roots() {
     std::vector<std::uint32_t> roots;
     for (const tree::Node& node : search_.state.open)
@@ -117,7 +127,7 @@ class SplitSearch::Running {
           first, roots.end(), [&](std::uint32_t root) { return search_.case_of(root) != index; });
       const std::span<const std::uint32_t> together(first, end);
       first = end;
-      if (search_.threads() == 1 || together.size() == 1) continue;
+      if (!roots_alone_ && (search_.threads() == 1 || together.size() == 1)) continue;
       if (stopwatch_.seconds() >= limit_ || witness_ || is_stopped()) return;
       if (!search_.prepare(together.front())) return;
       tree::TreeCalls calls = tree_calls();
@@ -131,7 +141,7 @@ class SplitSearch::Running {
   std::optional<std::uint32_t> next_root() {
     std::optional<std::uint32_t> root;
     if (is_first() && !witness_ && stopwatch_.seconds() < limit_ && !is_stopped())
-      root = turns_.next(all());
+      root = turns_.next(all(), search_.full_);
     if (root && !search_.prepare(*root)) {
       search_.too_large_ = true;
       root.reset();
@@ -149,7 +159,7 @@ class SplitSearch::Running {
     {
       const tree::OneRoot one(search_.state, root);
       if (company_ == nullptr)
-        run_alone(std::max(0.0, end - now));
+        run_alone(root, std::max(0.0, end - now));
       else
         run_together(root, end);
     }
@@ -164,16 +174,21 @@ class SplitSearch::Running {
     tree::TreeCalls made;
     made.progress = [this](const tree::TreeProgress& progress) {
       search_.seconds_ = before_ + stopwatch_.seconds();
-      calls_.progress(progress.nodes, progress.closed);
+      DecisionProgress of;
+      of.phase = search_.phase();
+      of.nodes = progress.nodes;
+      of.proven = progress.closed;
+      calls_.progress(of);
     };
     return made;
   }
 
-  void run_alone(double seconds) {
+  void run_alone(std::uint32_t root, double seconds) {
     tree::TreeCalls calls = tree_calls();
     calls.prove = [this](const tree::Proposal& proposal) { return prove(proposal); };
     calls.stop = calls_.stop;
-    search_.search_.run(search_.state, {.seconds = seconds}, calls);
+    if (search_.search_.run(search_.state, {.seconds = seconds}, calls) == tree::TreeEnd::kMemory)
+      search_.full_[root] = true;
   }
 
   void run_together(std::uint32_t root, double end) {
@@ -190,8 +205,10 @@ class SplitSearch::Running {
 
   SplitSearch& search_;
   TreeCompany* const company_;
-  const double limit_, before_;
-  const SplitCalls& calls_;
+  const double limit_;
+  const bool roots_alone_;
+  const double before_;
+  const SearchCalls& calls_;
   const system::Stopwatch stopwatch_;
   Turns turns_;
   double next_save_ = kSaveSeconds;
@@ -200,9 +217,10 @@ class SplitSearch::Running {
   tree::TreeState whole_;
 };
 
-std::optional<Witness> SplitSearch::run(Cases& cases, double seconds, const SplitCalls& calls) {
+std::optional<Witness> SplitSearch::run(Cases& cases, const SearchBudget& budget,
+                                        const SearchCalls& calls) {
   close_verified();
-  std::optional<Witness> witness = Running(*this, seconds, calls).run();
+  std::optional<Witness> witness = Running(*this, budget, calls).run();
   mark(cases);
   return witness;
 }
@@ -222,11 +240,22 @@ void SplitSearch::mark(Cases& cases) const {
     if (closed[index]) cases.mark_verified(index);
 }
 
+bool SplitSearch::is_over() const {
+  return too_large_ || std::ranges::all_of(
+                           state.open, [this](const tree::Node& node) { return full_[node.root]; });
+}
+
+SearchTotals SplitSearch::totals() const {
+  SearchTotals made = {state.nodes, state.points, 0, seconds_};
+  for (const tree::RootLeaves& root : state.roots) made.leaves += root.stuck.leaves();
+  return made;
+}
+
 bool SplitSearch::propose_first(std::size_t property_case, const std::vector<double>& x) {
   for (std::uint32_t root = 0; root < state.roots.size(); ++root) {
     if (case_of(root) != property_case) continue;
     if (!cases_.fits(x.size())) return false;
-    first_proposal_ = tree::Proposal{root, x};
+    first_proposals_.push_back({root, x});
     return true;
   }
   return false;
@@ -240,7 +269,8 @@ void SplitSearch::expand_in_breadth(std::size_t least) {
       return;
     }
     const tree::OneRoot one(state, root);
-    tree::expand_in_breadth(state, least, *worker);
+    std::ranges::move(tree::expand_in_breadth(state, least, *worker),
+                      std::back_inserter(first_proposals_));
   }
 }
 

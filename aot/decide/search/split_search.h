@@ -2,41 +2,26 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "aot/decide/property/cases.h"
-#include "aot/decide/property/stop.h"
 #include "aot/decide/property/witness.h"
 #include "aot/decide/search/company.h"
+#include "aot/decide/search/search.h"
 #include "aot/decide/tree/tree_search.h"
-#include "aot/system/progress.h"
+#include "aot/system/stop.h"
 
 namespace bf_aot::decide {
-
-struct SplitCalls {
-  PointCheck prove;  // called on the thread that decides
-  StopAsked stop = [] { return false; };
-  // Called now and then with the nodes that were bounded, and the part of all roots that is closed.
-  std::function<void(std::uint64_t nodes, double closed)> progress = [](std::uint64_t, double) {};
-  // Called with the whole state about every minute, and at the end, without a company also when
-  // something was thrown. In a company it is called in the first process alone.
-  std::function<void(const tree::TreeState&)> save = [](const tree::TreeState&) {};
-  // The processes that search the trees together; null: this process alone.
-  TreeCompany* company = nullptr;
-};
 
 // Splits parts of a property's cases until each is closed or a case is violated. Derived classes
 // say what nodes are and what becomes of them. Open roots have turns, each longer than the one
 // before, so that none keeps the others from being looked at.
-class SplitSearch {
+class SplitSearch : public Search {
  public:
-  virtual ~SplitSearch();
-  SplitSearch(const SplitSearch&) = delete;
-  SplitSearch& operator=(const SplitSearch&) = delete;
+  ~SplitSearch() override;
 
   // The state of the search. It may be replaced by the state of another search of the same property
   // and identity().
@@ -45,16 +30,18 @@ class SplitSearch {
   // input.
   bool propose_first(std::size_t property_case, const std::vector<double>& x);
 
-  // Searches on for at most `seconds`; in a company the first process's seconds count. Marks cases
-  // as verified, in a company in the first process alone, whose state then is that of all
-  // processes. Throws what the verifier and `calls` throw; the state stays whole.
-  std::optional<Witness> run(Cases& cases, double seconds, const SplitCalls& calls);
+  // In a company the first process's seconds count, and cases are marked in the first process
+  // alone, whose state then is that of all processes. Throws what the verifier and `calls` throw;
+  // the state stays whole.
+  std::optional<Witness> run(Cases& cases, const SearchBudget& budget,
+                             const SearchCalls& calls) override;
 
   // Returns whether nothing is left to be split: no node is open, or what is open is too large.
-  bool is_over() const { return state.open.empty() || too_large_; }
-  double seconds() const { return seconds_; }
+  bool is_over() const override;
+  SearchTotals totals() const override;
 
-  // Splits the state's roots in breadth, each into at least `least` nodes.
+  // Splits the state's roots in breadth, each into at least `least` nodes. Inputs that are proposed
+  // on the way are tried before anything else.
   void expand_in_breadth(std::size_t least);
 
   // A fingerprint of everything besides the property that gives nodes' states their meaning, such
@@ -83,8 +70,9 @@ class SplitSearch {
   void mark(Cases& cases) const;
 
   const Cases& cases_;
+  std::vector<bool> full_;  // by root: its open nodes take the most memory that they may
   tree::TreeSearch search_;
-  std::optional<tree::Proposal> first_proposal_;
+  std::vector<tree::Proposal> first_proposals_;
   double seconds_ = 0;
   bool too_large_ = false;
 };

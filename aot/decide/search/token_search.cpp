@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
-#include <optional>
+#include <span>
 #include <utility>
 
 #include "aot/decide/boxes/row_bounds.h"
-#include "aot/decide/property/witness.h"
 #include "aot/engine/verifier/stopped_calls.h"
 #include "aot/input/json_io.h"
-#include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 #include "frontend/property/verdict_tables.h"
+#include "frontend/sha256.h"
 
 namespace bf_aot::decide {
 namespace {
@@ -34,11 +34,12 @@ LinearForm over_one_hot(const LinearForm& over_ids, const OneHot& one_hot) {
   return form;
 }
 
-// The box of the one-hot inputs whose ids lie in the case's box; none where a position has no such
+// The box of the one-hot inputs whose ids lie in the case's box. is_empty: a position has no such
 // id.
-std::optional<Box> box_of_one_hot(const PropertyCase& of_ids, const OneHot& one_hot) {
+Box box_of_one_hot(const PropertyCase& of_ids, const OneHot& one_hot, bool& is_empty) {
   const auto size = static_cast<std::size_t>(one_hot.size);
   Box box;
+  is_empty = false;
   box.lower.resize(size * one_hot.ids.size());
   box.upper.resize(box.lower.size());
   for (std::size_t p = 0; p < one_hot.ids.size(); ++p) {
@@ -49,7 +50,7 @@ std::optional<Box> box_of_one_hot(const PropertyCase& of_ids, const OneHot& one_
       box.upper[p * size + c] = 1;
       any = true;
     }
-    if (!any) return std::nullopt;
+    is_empty = is_empty || !any;
   }
   return box;
 }
@@ -71,271 +72,319 @@ void check_fits(const Property& property, const Graph& graph) {
          "it belongs to another network");
 }
 
-using Sets = std::vector<std::vector<std::size_t>>;  // by position: inputs of its group
+using Sets = std::vector<std::vector<std::uint32_t>>;  // by position: places in its group
 
-struct TextSets {
-  Sets sets;
-  double share = 0;  // of all cases
-};
+constexpr std::size_t kWord = 4;  // bytes of a number in a node's state
 
-bool is_text(const TextSets& node) {
-  return std::ranges::all_of(node.sets, [](const auto& set) { return set.size() == 1; });
+// A node's state: for each position the number of its ids, then their places in the group, each in
+// four bytes, the lowest first. The order of the ids counts: a text has the first of each.
+void append(std::uint32_t number, std::vector<std::byte>& state) {
+  for (std::size_t i = 0; i < kWord; ++i)
+    state.push_back(static_cast<std::byte>(number >> (8 * i)));
 }
 
-// The first of each position's inputs.
-std::vector<std::size_t> first_text(const TextSets& node) {
-  std::vector<std::size_t> text;
-  for (const std::vector<std::size_t>& set : node.sets) text.push_back(set.front());
-  return text;
+std::vector<std::byte> state_of(const Sets& sets) {
+  std::vector<std::byte> state;
+  for (const auto& set : sets) {
+    append(static_cast<std::uint32_t>(set.size()), state);
+    for (const std::uint32_t at : set) append(at, state);
+  }
+  return state;
 }
 
-class TokenSearch {
- public:
-  TokenSearch(const Sampler& network, const OneHotProperty& asked, const DecisionSettings& settings,
-              const DecisionCalls& calls)
-      : one_hot_(network.graph().one_hot),
-        asked_(asked),
-        settings_(settings),
-        calls_(calls),
-        tables_(verdict_tables(asked.property)),
-        check_(asked.property, network) {}
-
-  Outcome run();
-
- private:
-  bool search_case(std::size_t index);
-  bool is_proven(const TextSets& node) const;
-  bool is_late() const {
-    return calls_.stop() ||
-           stopwatch_.seconds() >= settings_.search_seconds + settings_.branch_seconds;
+// None where the state was not made for so many positions.
+std::optional<Sets> read_sets(const std::vector<std::byte>& state, std::size_t positions) {
+  if (state.size() % kWord != 0) return std::nullopt;
+  std::size_t next = 0;
+  const auto left = [&] { return state.size() / kWord - next; };
+  const auto word = [&] {
+    std::uint32_t number = 0;
+    for (std::size_t i = 0; i < kWord; ++i)
+      number |= std::to_integer<std::uint32_t>(state[kWord * next + i]) << (8 * i);
+    ++next;
+    return number;
+  };
+  Sets sets(positions);
+  for (auto& set : sets) {
+    if (left() == 0) return std::nullopt;
+    const std::uint32_t count = word();
+    if (count > left()) return std::nullopt;
+    for (std::uint32_t i = 0; i < count; ++i) set.push_back(word());
   }
-  std::size_t input_count() const {
-    return static_cast<std::size_t>(one_hot_.size) * one_hot_.ids.size();
-  }
-  Sets whole(const PropertyCase& one) const;
-  input::FloatBox box(const Sets& sets) const;
-  std::vector<float> point(const std::vector<std::size_t>& text) const;
-  double margin(const std::vector<std::size_t>& text);
-  bool prove(const std::vector<std::size_t>& text);
-  bool refutes(const std::vector<std::size_t>& text) const;
-  std::pair<TextSets, TextSets> split(const TextSets& node);
+  return left() == 0 ? std::optional(std::move(sets)) : std::nullopt;
+}
 
-  const OneHot one_hot_;
-  const OneHotProperty& asked_;
-  const DecisionSettings& settings_;
-  const DecisionCalls& calls_;
-  const VerdictTables tables_;
-  const WitnessCheck check_;
-  const system::Stopwatch stopwatch_;
-  engine::StoppedCalls stopped_calls_{calls_.stop};
-  DecisionVerifier verifier_;
-  std::size_t case_ = 0;
-  double proven_ = 0;  // part of all cases
-  Outcome outcome_;
-};
-
-Sets TokenSearch::whole(const PropertyCase& one) const {
-  const auto size = static_cast<std::size_t>(one_hot_.size);
-  Sets sets(one_hot_.ids.size());
+Sets sets_of_case(const OneHotProperty& tokens, std::size_t index) {
+  const auto size = static_cast<std::size_t>(tokens.one_hot.size);
+  const std::vector<double>& upper = tokens.property.cases[index].box.upper;
+  Sets sets(tokens.one_hot.ids.size());
   for (std::size_t p = 0; p < sets.size(); ++p)
-    for (std::size_t c = 0; c < one_hot_.ids[p].size(); ++c)
-      if (one.box.upper[p * size + c] > 0) sets[p].push_back(p * size + c);
+    for (std::size_t c = 0; c < tokens.one_hot.ids[p].size(); ++c)
+      if (upper[p * size + c] > 0) sets[p].push_back(static_cast<std::uint32_t>(c));
   return sets;
 }
 
-input::FloatBox TokenSearch::box(const Sets& sets) const {
-  input::FloatBox made{std::vector<float>(input_count(), 0), std::vector<float>(input_count(), 0)};
-  for (const std::vector<std::size_t>& set : sets)
-    for (const std::size_t at : set) {
-      made.upper[at] = 1;
-      if (set.size() == 1) made.lower[at] = 1;
-    }
-  return made;
+std::vector<std::vector<std::byte>> root_states(const OneHotProperty& tokens) {
+  std::vector<std::vector<std::byte>> states;
+  for (std::size_t i = 0; i < tokens.property.cases.size(); ++i)
+    states.push_back(state_of(sets_of_case(tokens, i)));
+  return states;
 }
 
-std::vector<float> TokenSearch::point(const std::vector<std::size_t>& text) const {
-  std::vector<float> x(input_count(), 0);
-  for (const std::size_t at : text) x[at] = 1;
-  return x;
+bool is_text(const Sets& sets) {
+  return std::ranges::all_of(sets, [](const auto& set) { return set.size() == 1; });
 }
 
-// How far the outputs of a text are from a violation, by plain float32: at most 0 where they seem
-// to violate the property. It chooses what is tried next, and proves nothing.
-double TokenSearch::margin(const std::vector<std::size_t>& text) {
-  ++outcome_.branched.points;
-  const std::vector<float> x = point(text), y = verifier_.host->evaluate(x);
-  double least = kFar;
-  for (const Clause& clause : asked_.property.cases[case_].clauses) {
-    double most = -kFar;
-    for (const Condition& condition : clause) {
-      const PropertyRow& row = asked_.property.row_of(condition);
-      double value = 0;
-      for (const auto& [output, factor] : row.outputs)
-        value += factor.get_d() * static_cast<double>(y[static_cast<std::size_t>(output)]);
-      for (const auto& [input, factor] : row.inputs)
-        value += factor.get_d() * static_cast<double>(x[static_cast<std::size_t>(input)]);
-      most = std::max(most, (condition.negated ? -value : value) - condition.limit.get_d());
-    }
-    least = std::min(least, most);
+using Text = std::vector<std::uint32_t>;  // a place in the group of each position
+
+// The first of each position's ids.
+Text first_text(const Sets& sets) {
+  Text text;
+  for (const auto& set : sets) text.push_back(set.front());
+  return text;
+}
+
+}  // namespace
+
+// Expands sets of ids, one node at a time, by a verifier of its own thread.
+class TokenSearch::Worker final : public tree::TreeWorker {
+ public:
+  Worker(const TokenSearch& search, std::unique_ptr<const engine::HostVerifier> twin)
+      : search_(search),
+        tokens_(search.tokens_),
+        twin_(std::move(twin)),
+        host_(twin_ != nullptr ? *twin_ : *search.verifier_.host) {}
+
+  std::size_t lanes() const override { return 1; }
+  std::uint64_t points() const override { return points_; }
+
+  void expand(std::span<const tree::Node> nodes, std::vector<tree::Expansion>& out) override {
+    bool whole = false;
+    engine::StoppedCalls stopped([this] { return !goes_on(); });
+    // The first thread's verifier is the decision's, which stops its calls.
+    if (twin_ != nullptr) stopped.include(*twin_);
+    stopped.run([&] {
+      for (const tree::Node& node : nodes) out.push_back(expand(node));
+      whole = true;
+    });
+    if (!whole) throw tree::Abandoned();
   }
-  return std::isnan(least) ? kFar : least;
-}
 
-// Returns true if the text is proven to violate the property, which ends the search.
-bool TokenSearch::prove(const std::vector<std::size_t>& text) {
-  const std::vector<float> x = point(text);
-  std::optional<Witness> found = check_.prove(case_, {x.begin(), x.end()});
-  if (!found) return false;
-  found->property_case = asked_.origin[case_];
-  found->x.clear();
-  const auto size = static_cast<std::size_t>(one_hot_.size);
-  for (const std::size_t at : text)
-    found->x.emplace_back(static_cast<double>(one_hot_.ids[at / size][at % size]));
-  outcome_.witness = std::move(found);
-  return true;
-}
+ private:
+  tree::Expansion expand(const tree::Node& node) {
+    case_ = node.root;
+    const auto sets = read_sets(node.state, tokens_.one_hot.ids.size());
+    BF_CHECK(sets.has_value());
+    tree::Expansion made;
+    if (is_excluded(*sets)) {
+      made.fate = tree::Fate::kClosed;
+    } else if (is_text(*sets)) {
+      ++points_;
+      std::vector<double> ids = ids_of(first_text(*sets));
+      made.fate = search_.refutes_(case_, ids) ? tree::Fate::kClosed : tree::Fate::kStuck;
+      if (made.fate == tree::Fate::kStuck)
+        made.proposal = tree::Proposal{node.root, std::move(ids)};
+    } else {
+      split(*sets, made);
+    }
+    return made;
+  }
 
-bool TokenSearch::refutes(const std::vector<std::size_t>& text) const {
-  const std::vector<float> x = point(text);
-  return check_.refutes(case_, {x.begin(), x.end()});
-}
+  std::size_t input(std::size_t position, std::uint32_t at) const {
+    return position * static_cast<std::size_t>(tokens_.one_hot.size) + at;
+  }
 
-bool TokenSearch::is_proven(const TextSets& node) const {
-  const engine::Bounds found = verifier_.host->spec_bounds(box(node.sets));
-  const std::vector<float> lower(found.lower.begin(), found.lower.end());
-  const std::vector<float> upper(found.upper.begin(), found.upper.end());
-  for (std::uint32_t j = tables_.case_clauses[case_]; j < tables_.case_clauses[case_ + 1]; ++j)
-    if (!is_excluded(tables_, j, {lower, upper})) return false;
-  return true;
-}
+  std::vector<double> ids_of(const Text& text) const {
+    std::vector<double> ids;
+    for (std::size_t p = 0; p < text.size(); ++p)
+      ids.push_back(static_cast<double>(tokens_.one_hot.ids[p][text[p]]));
+    return ids;
+  }
 
-// Halves the set of the position whose ids change the margin most, by the margins that they lead
-// to. On the way it walks to a text of a small margin, which it tries to prove: see
-// Outcome::witness.
-std::pair<TextSets, TextSets> TokenSearch::split(const TextSets& node) {
-  std::vector<std::size_t> text = first_text(node);
-  double best = margin(text), widest = -1;
-  std::size_t position = 0;
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t p = 0; p < node.sets.size(); ++p) {
-    if (node.sets[p].size() == 1) continue;
-    std::vector<std::pair<double, std::size_t>> margins;
-    const std::size_t before = text[p];
+  bool is_excluded(const Sets& sets) const {
+    const auto inputs = static_cast<std::size_t>(tokens_.property.input_count);
+    input::FloatBox box{std::vector<float>(inputs, 0), std::vector<float>(inputs, 0)};
+    for (std::size_t p = 0; p < sets.size(); ++p)
+      for (const std::uint32_t at : sets[p]) {
+        box.upper[input(p, at)] = 1;
+        if (sets[p].size() == 1) box.lower[input(p, at)] = 1;
+      }
+    const engine::Bounds found = host_.spec_bounds(box);
+    const std::vector<float> lower(found.lower.begin(), found.lower.end());
+    const std::vector<float> upper(found.upper.begin(), found.upper.end());
+    const VerdictTables& tables = search_.cases().tables();
+    for (std::uint32_t j = tables.case_clauses[case_]; j < tables.case_clauses[case_ + 1]; ++j)
+      if (!decide::is_excluded(tables, j, {lower, upper})) return false;
+    return true;
+  }
+
+  // How far the outputs of a text are from a violation, by plain float32: at most 0 where they seem
+  // to violate the property. It chooses what is tried next, and proves nothing.
+  double margin(const Text& text) {
+    ++points_;
+    std::vector<float> x(static_cast<std::size_t>(tokens_.property.input_count), 0);
+    for (std::size_t p = 0; p < text.size(); ++p) x[input(p, text[p])] = 1;
+    const std::vector<float> y = host_.evaluate(x);
+    double least = kFar;
+    for (const Clause& clause : tokens_.property.cases[case_].clauses) {
+      double most = -kFar;
+      for (const Condition& condition : clause) {
+        const PropertyRow& row = tokens_.property.row_of(condition);
+        double value = 0;
+        for (const auto& [output, factor] : row.outputs)
+          value += factor.get_d() * static_cast<double>(y[static_cast<std::size_t>(output)]);
+        for (const auto& [input, factor] : row.inputs)
+          value += factor.get_d() * static_cast<double>(x[static_cast<std::size_t>(input)]);
+        most = std::max(most, (condition.negated ? -value : value) - condition.limit.get_d());
+      }
+      least = std::min(least, most);
+    }
+    return std::isnan(least) ? kFar : least;
+  }
+
+  using Margins = std::vector<std::pair<double, std::uint32_t>>;  // of a position's ids
+
+  // The margins of the text with each of the position's ids. The text keeps the one of the least.
+  Margins margins_of(const Sets& sets, std::size_t position, Text& text, double& best) {
+    Margins margins;
+    const std::uint32_t before = text[position];
     const double at_before = best;
-    std::size_t taken = before;
-    for (const std::size_t at : node.sets[p]) {
-      text[p] = at;
+    std::uint32_t taken = before;
+    for (const std::uint32_t at : sets[position]) {
+      text[position] = at;
       margins.emplace_back(at == before ? at_before : margin(text), at);
       if (!(margins.back().first < best)) continue;
       best = margins.back().first;
       taken = at;
     }
-    text[p] = taken;
+    text[position] = taken;
     std::ranges::sort(margins);
-    const double width = margins.back().first - margins.front().first;
-    if (order.empty() || width > widest) {
+    return margins;
+  }
+
+  // Halves the set of the position whose ids change the margin most, by the margins that they lead
+  // to. On the way it walks to a text of a small margin, which it proposes.
+  void split(const Sets& sets, tree::Expansion& made) {
+    Text text = first_text(sets);
+    double best = margin(text), widest = -1;
+    std::size_t position = 0;
+    Margins order;
+    for (std::size_t p = 0; p < sets.size(); ++p) {
+      if (sets[p].size() == 1) continue;
+      Margins margins = margins_of(sets, p, text, best);
+      const double width = margins.back().first - margins.front().first;
+      if (!order.empty() && !(width > widest)) continue;
       widest = width;
       position = p;
       order = std::move(margins);
     }
+    if (best <= 0) made.proposal = tree::Proposal{static_cast<std::uint32_t>(case_), ids_of(text)};
+    made.fate = tree::Fate::kSplit;
+    const std::size_t half = order.size() / 2;
+    made.first = with_ids(sets, position, std::span(order).first(half));
+    made.second = with_ids(sets, position, std::span(order).subspan(half));
   }
-  std::pair<TextSets, TextSets> halves{node, node};
-  if (best <= 0 && prove(text)) return halves;
-  const std::size_t half = order.size() / 2;
-  const auto take = [&](TextSets& to, std::size_t from, std::size_t end) {
-    to.share = node.share / 2;
-    to.sets[position].clear();
-    for (std::size_t i = from; i < end; ++i) to.sets[position].push_back(order[i].second);
-  };
-  take(halves.first, 0, half);
-  take(halves.second, half, order.size());
-  return halves;
+
+  static std::vector<std::byte> with_ids(Sets sets, std::size_t position,
+                                         std::span<const Margins::value_type> ids) {
+    sets[position].clear();
+    for (const auto& [margin, at] : ids) sets[position].push_back(at);
+    return state_of(sets);
+  }
+
+  const TokenSearch& search_;
+  const OneHotProperty& tokens_;
+  const std::unique_ptr<const engine::HostVerifier> twin_;
+  const engine::HostVerifier& host_;
+  std::size_t case_ = 0;
+  std::uint64_t points_ = 0;
+};
+
+TokenSearch::TokenSearch(const DecisionVerifier& verifier, const OneHotProperty& tokens,
+                         const Cases& cases, Refutes refutes, std::size_t threads)
+    : SplitSearch(cases, root_states(tokens), threads),
+      verifier_(verifier),
+      tokens_(tokens),
+      refutes_(std::move(refutes)) {}
+
+TokenSearch::~TokenSearch() = default;
+
+std::unique_ptr<tree::TreeWorker> TokenSearch::make_worker(std::size_t thread) {
+  return std::make_unique<Worker>(*this, thread == 0 ? nullptr : verifier_.host->twin());
 }
 
-// Returns whether the case is verified. Ends where a witness is found or time is up.
-bool TokenSearch::search_case(std::size_t index) {
-  case_ = index;
-  const auto cases = static_cast<double>(asked_.property.cases.size());
-  std::vector<TextSets> open = {{whole(asked_.property.cases[index]), 1 / cases}};
-  bool all = true;
-  while (!open.empty()) {
-    if (is_late()) {
-      outcome_.stopped = true;
-      return false;
-    }
-    const TextSets node = std::move(open.back());
-    open.pop_back();
-    ++outcome_.branched.boxes;
-    calls_.progress({DecisionPhase::kSplit, 0, 0, outcome_.branched.boxes, proven_});
-    bool proven = is_proven(node);
-    if (!proven && is_text(node)) {
-      const std::vector<std::size_t> text = first_text(node);
-      ++outcome_.branched.points;
-      if (prove(text)) return false;
-      proven = refutes(text);
-      all = all && proven;
-    } else if (!proven) {
-      auto [first, second] = split(node);
-      if (outcome_.witness) return false;
-      open.push_back(std::move(second));
-      open.push_back(std::move(first));
-    }
-    if (proven) proven_ += node.share;
+// The states speak of places among the ids that the property's file allows at a position.
+std::string TokenSearch::identity() {
+  std::string text = "sets of token ids";
+  for (const auto& ids : tokens_.one_hot.ids) {
+    text += ";";
+    for (const std::int64_t id : ids) text += fmt::format(" {}", id);
   }
-  return all;
+  return sha256(text);
 }
 
-Outcome TokenSearch::run() {
-  const DecisionMethod method{settings_.method.value_or(Method::kCrown), settings_.alpha, false,
-                              false};
-  outcome_.cases = asked_.origin.size();
-  if (outcome_.cases == 0) {
-    outcome_.answer = Answer::kVerified;
-    return std::move(outcome_);
+const char* TokenSearch::fault_of(const tree::Node& node) {
+  if (node.root >= tokens_.property.cases.size()) return "a case that the property does not have";
+  auto sets = read_sets(node.state, tokens_.one_hot.ids.size());
+  if (!sets) return "sets of ids of other positions";
+  const Sets whole = sets_of_case(tokens_, node.root);
+  for (std::size_t p = 0; p < whole.size(); ++p) {
+    auto& set = (*sets)[p];
+    std::ranges::sort(set);
+    if (set.empty() || std::ranges::adjacent_find(set) != set.end() ||
+        !std::ranges::includes(whole[p], set))
+      return "a set of ids beyond its case";
   }
-  const system::Stopwatch stopwatch;
-  stopped_calls_.run([&] {
-    verifier_ = calls_.make_verifier(method, {});
-    stopped_calls_.include(*verifier_.host);
-    outcome_.make_seconds = stopwatch.seconds();
-    outcome_.methods.push_back(method);
-    for (std::size_t i = 0; i < outcome_.cases && !outcome_.witness && !outcome_.stopped; ++i)
-      if (search_case(i)) ++outcome_.verified_cases;
-  });
-  outcome_.decide_seconds = stopwatch.seconds() - outcome_.make_seconds;
-  outcome_.branched.seconds = outcome_.decide_seconds;
-  outcome_.answer = outcome_.witness                            ? Answer::kFalsified
-                    : outcome_.verified_cases == outcome_.cases ? Answer::kVerified
-                                                                : Answer::kUnknown;
-  // A call that was stopped leaves its case open, and planning all of them.
-  if (outcome_.answer == Answer::kUnknown && calls_.stop()) outcome_.stopped = true;
-  return std::move(outcome_);
+  return nullptr;
 }
 
-}  // namespace
+std::optional<std::vector<double>> OneHotProperty::inputs_of(const std::vector<double>& ids) const {
+  if (ids.size() != one_hot.ids.size()) return std::nullopt;
+  const auto size = static_cast<std::size_t>(one_hot.size);
+  std::vector<double> x(size * ids.size());
+  for (std::size_t p = 0; p < ids.size(); ++p) {
+    const auto at = std::ranges::find_if(
+        one_hot.ids[p], [&](std::int64_t id) { return static_cast<double>(id) == ids[p]; });
+    if (at == one_hot.ids[p].end()) return std::nullopt;
+    x[p * size + static_cast<std::size_t>(at - one_hot.ids[p].begin())] = 1;
+  }
+  return x;
+}
+
+DecisionMethod token_method(const DecisionSettings& settings) {
+  DecisionMethod made{settings.method.value_or(Method::kCrown), settings.alpha};
+  made.by_threads = settings.jobs > 1;
+  return made;
+}
+
+std::optional<Witness> violation_of_text(const OneHotProperty& tokens, const WitnessCheck& check,
+                                         std::size_t property_case,
+                                         const std::vector<double>& ids) {
+  const auto x = tokens.inputs_of(ids);
+  if (!x) return std::nullopt;
+  std::optional<Witness> found = check.prove(property_case, *x);
+  // A point that was moved, to where conditions on inputs hold, is no text.
+  if (!found || !std::ranges::equal(found->x, *x)) return std::nullopt;
+  found->x.assign(ids.begin(), ids.end());
+  found->point = ids;
+  return found;
+}
 
 OneHotProperty property_of_one_hot(const Property& of_ids, const Graph& graph) {
   check_fits(of_ids, graph);
   const OneHot& one_hot = graph.one_hot;
-  OneHotProperty made{of_ids, {}};
+  OneHotProperty made{of_ids, one_hot, std::vector<bool>(of_ids.cases.size())};
   const std::int64_t inputs = one_hot.size * static_cast<std::int64_t>(one_hot.ids.size());
   made.property.input_count = inputs;
   made.property.inputs = {{"X", of_ids.inputs.front().element_type, {inputs}, {}}};
   for (PropertyRow& row : made.property.rows) row.inputs = over_one_hot(row.inputs, one_hot);
-  made.property.cases.clear();
   for (std::size_t i = 0; i < of_ids.cases.size(); ++i) {
-    std::optional<Box> box = box_of_one_hot(of_ids.cases[i], one_hot);
-    if (!box) continue;
-    made.property.cases.push_back({*box, *box, {}, of_ids.cases[i].clauses});
-    made.origin.push_back(i);
+    bool is_empty = false;
+    const Box box = box_of_one_hot(of_ids.cases[i], one_hot, is_empty);
+    made.property.cases[i] = {box, box, {}, of_ids.cases[i].clauses};
+    made.is_empty[i] = is_empty;
   }
   return made;
-}
-
-Outcome decide_tokens(const Sampler& network, const Property& of_ids,
-                      const DecisionSettings& settings, const DecisionCalls& calls) {
-  const OneHotProperty asked = property_of_one_hot(of_ids, network.graph());
-  return TokenSearch(network, asked, settings, calls).run();
 }
 
 }  // namespace bf_aot::decide

@@ -25,7 +25,7 @@ constexpr double kFreeSeconds = 0.1;
 class ViolationSearch {
  public:
   ViolationSearch(const Property& property, std::size_t index, const Evaluation& evaluate,
-                  const PointCheck& prove, double seconds, const StopAsked& stop,
+                  const PointCheck& prove, double seconds, const system::Stop& stop,
                   const SearchStart& start)
       : property_(property),
         case_(property.cases[index]),
@@ -336,7 +336,7 @@ class ViolationSearch {
   const Evaluation& evaluate_;
   const PointCheck& prove_;
   const double seconds_;
-  const StopAsked& stop_;
+  const system::Stop& stop_;
   RowGradients* const gradients_;
   std::mt19937 random_;
   const system::Stopwatch stopwatch_;
@@ -357,7 +357,7 @@ class ViolationSearch {
 
 std::optional<Witness> search_violation(const Property& property, std::size_t index,
                                         const Evaluation& evaluate, const PointCheck& prove,
-                                        double seconds, const StopAsked& stop,
+                                        double seconds, const system::Stop& stop,
                                         const SearchStart& start) {
   return ViolationSearch(property, index, evaluate, prove, seconds, stop, start).run();
 }

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "aot/decide/property/stop.h"
 #include "aot/decide/property/witness.h"
 #include "aot/decide/search/gradient.h"
 #include "aot/system/progress.h"
+#include "aot/system/stop.h"
 
 namespace bf_aot::decide {
 
@@ -30,7 +30,7 @@ struct SearchStart {
 // time.
 std::optional<Witness> search_violation(const Property& property, std::size_t index,
                                         const Evaluation& evaluate, const PointCheck& prove,
-                                        double seconds, const StopAsked& stop,
+                                        double seconds, const system::Stop& stop,
                                         const SearchStart& start = {});
 
 }  // namespace bf_aot::decide

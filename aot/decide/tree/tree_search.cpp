@@ -474,7 +474,8 @@ bool TreeSearch::expand_roots(TreeState& state, std::span<const std::uint32_t> r
   return std::ranges::any_of(proposals, calls.prove);
 }
 
-void expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker) {
+std::vector<Proposal> expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker) {
+  std::vector<Proposal> proposals;
   std::deque<Node> open(std::make_move_iterator(state.open.rbegin()),
                         std::make_move_iterator(state.open.rend()));
   state.open.clear();
@@ -486,12 +487,14 @@ void expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker) 
     worker.expand({&node, 1}, expansions);
     BF_CHECK(expansions.size() == 1);
     ++state.nodes;
+    if (expansions[0].proposal) proposals.push_back(std::move(*expansions[0].proposal));
     settle(node, expansions[0], state.roots.at(node.root), [&](Node first, Node second) {
       open.push_back(std::move(first));
       open.push_back(std::move(second));
     });
   }
   state.open.assign(std::make_move_iterator(open.begin()), std::make_move_iterator(open.end()));
+  return proposals;
 }
 
 }  // namespace bf_aot::decide::tree

@@ -90,8 +90,8 @@ class TreeSearch {
 
 // Expands the state's nodes in breadth, in order, until at least `least` are open or none is. The
 // open nodes are left in the order in which they were made, the same on every machine whose workers
-// are the same. Proposals are dropped. Throws what the worker throws, after which the state is of
-// no use.
-void expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker);
+// are the same. Returns the proposals that were made, not proven. Throws what the worker throws,
+// after which the state is of no use.
+std::vector<Proposal> expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker);
 
 }  // namespace bf_aot::decide::tree

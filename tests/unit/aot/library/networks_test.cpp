@@ -134,6 +134,7 @@ TEST(LibraryNetworks, Errors) {
   EXPECT_EQ(code_of(verify_text(other, two_networks("true", "(equal-to f)"))), "BF3415");
   VerifyOptions options;
   options.checkpoint = "tree.json";
+  options.branch_seconds = 0;
   EXPECT_EQ(code_of(verify(twice(), kTwice, options)), "BF3020");
   options = {};
   options.proof = "answer.bfc";

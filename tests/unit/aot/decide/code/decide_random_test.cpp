@@ -297,11 +297,11 @@ TEST_P(DecideRandom, NeuronSplitsDecideTheProperty) {
   for (const std::size_t threads : {1U, 3U}) {
     Cases cases(question.property);
     NeuronSearch search(verifier, lowered->plan(), cases, threads);
-    SplitCalls calls;
+    SearchCalls calls;
     calls.prove = [&](std::size_t index, const std::vector<double>& x) {
       return check.prove(index, x);
     };
-    const auto witness = search.run(cases, 60, calls);
+    const auto witness = search.run(cases, {60}, calls);
     if (GetParam().margin > 0) {
       EXPECT_EQ(search.totals().leaves, 0U);
       EXPECT_FALSE(witness);

@@ -17,9 +17,8 @@ using nlohmann::ordered_json;
 
 TreeFile sample() {
   TreeFile file;
-  file.question = {"/m.onnx",
+  file.question = {{{"/m.onnx", std::string(64, 'a')}},
                    "/p.vnnlib",
-                   std::string(64, 'a'),
                    std::string(64, 'b'),
                    std::string(64, 'c'),
                    {{"y"}, {"e"}, {{"e", {1, 4}}}},
@@ -57,7 +56,7 @@ TEST(TreeFile, IsReadAsItWasWritten) {
   file.witness = TreeWitness{1, {0.1, -3}};
   const TreeFile read = parse_tree_file(to_text(file), "F");
   EXPECT_EQ(read.question.digest(), file.question.digest());
-  EXPECT_EQ(read.question.model, file.question.model);
+  EXPECT_EQ(read.question.models, file.question.models);
   EXPECT_EQ(read.state, file.state);
   EXPECT_EQ(read.part.count, 1u);
   ASSERT_TRUE(read.witness);
@@ -110,7 +109,7 @@ TEST(TreeFile, ThatIsDamagedIsRefusedByPlace) {
 TEST(TreeFile, OfAnotherQuestionSaysWhatDiffers) {
   const TreeFile file = sample();
   TreeQuestion other = file.question;
-  other.model = "/moved.onnx";
+  other.models[0].path = "/moved.onnx";
   EXPECT_EQ(complaint([&] { expect_same_question(file, "F", other); }), "none");
   other.property_sha256[0] = 'f';
   EXPECT_EQ(complaint([&] { expect_same_question(file, "F", other); }),

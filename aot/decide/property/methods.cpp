@@ -1,4 +1,8 @@
-#include "aot/decide/property/decision.h"
+#include "aot/decide/property/methods.h"
+
+#include <cstdint>
+
+#include "aot/decide/search/box_search.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::decide {

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aot/engine/verifier/verifier.h"
+#include "frontend/graph/graph.h"
+#include "frontend/property/fixed_inputs.h"
+#include "frontend/property/property.h"
+#include "planner/plan/config.h"
+#include "planner/plan/plan_fwd.h"
+
+namespace bf_aot::decide {
+
+struct DecisionSettings {
+  // None: crown, after ibp for many cases or large networks, and then alpha-crown where boxes are
+  // not split: first with slopes of the outputs' rows, then of all rows where the time allows it.
+  std::optional<Method> method;
+  AlphaRows alpha = AlphaRows::kOutputs;  // for a method that is given
+  double search_seconds = 5;              // most, to search for a counterexample
+  double branch_seconds = 20;  // most, to split boxes where few inputs vary, else neurons
+  double bound_seconds = 60;   // from the start, within which alpha-crown of all rows should end
+  std::size_t jobs = 1;        // threads that split
+  // Decides in real arithmetic, so that verifiers may be made of other networks, see NetworkForm.
+  bool real = false;
+  // Splits boxes or neurons at once, by the bounds of one method that does not depend on time: all
+  // parts of a tree must do the same.
+  bool tree_only = false;
+};
+
+// A verifier whose specification is the property's rows (see to_spec), and its plan.
+struct DecisionVerifier {
+  std::shared_ptr<const Plan> plan;
+  std::unique_ptr<const engine::HostVerifier> host;
+};
+
+// The method and the options by which a verifier bounds.
+struct DecisionMethod {
+  Method method = Method::kCrown;
+  AlphaRows alpha = AlphaRows::kOutputs;
+  bool branches = false;  // branch_and_bound calls it, too
+  // Threads call twins of it side by side; else they share the work of a call.
+  bool by_threads = false;
+  // Plans with CompileOptions::max_as_relu, which is asked for under real semantics alone.
+  bool max_as_relu = false;
+
+  std::string name() const;  // "alpha-crown", "alpha-crown all", "crown without maxima"
+};
+
+// A network that a verifier may be made of in place of the one that was asked about.
+struct NetworkForm {
+  const FixedInputs* fixed = nullptr;  // not null: CompileOptions::fixed
+  bool ordered = false;                // CompileOptions::ordered
+};
+
+// The inputs that verifiers of run_decision() are made without, since inputs that do not vary only
+// cost time. None where boxes are not split, nor outside of real arithmetic.
+std::optional<FixedInputs> inputs_to_fix(const Property& property,
+                                         const DecisionSettings& settings);
+
+// The methods that run_decision() bounds by, from fast to tight. branches: boxes are split, which
+// is worth more than optimised slopes.
+std::vector<DecisionMethod> methods_of(const DecisionSettings& settings, const Graph& graph,
+                                       std::size_t cases, bool branches);
+
+}  // namespace bf_aot::decide

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "aot/decide/property/methods.h"
+
+namespace bf_aot::decide {
+
+// The verifiers of one decision: of one method after the other, and one of its own where neurons
+// are split.
+class DecisionVerifiers {
+ public:
+  using Make = std::function<DecisionVerifier(const DecisionMethod&)>;
+
+  DecisionVerifiers(const DecisionSettings& settings, Make make)
+      : settings_(settings), make_(std::move(make)) {}
+
+  // The verifier of the last method that make() was called with. Another call replaces it.
+  const DecisionVerifier& last() const { return last_; }
+  void make(const DecisionMethod& method);
+
+  // Returns true if rows of the last method's plan pass layers whose lines they could choose: else
+  // alpha-crown gives the same bounds.
+  bool can_choose_lines() const;
+
+  // Predicts that optimising the rows of all layers ends in time: it takes as long as optimising
+  // the outputs' rows, times how many more tiles hidden layers have. That is an overestimate, since
+  // their rows pass fewer layers, and stable neurons have no rows. By the cost model, since a clock
+  // would choose another way on a machine that is busy.
+  bool has_time_for_all(std::size_t open_cases) const;
+
+  // Whether there are neurons to split, as far as the last method's plan says.
+  bool may_split_neurons() const;
+
+  // The verifier whose neurons are split. It is the last method's, or one of its own where that one
+  // has maxima, which are split as ReLUs, or split boxes: intervals of neurons are worth optimised
+  // slopes, which bounds of boxes are not. Its plan has none to split where the pass that writes
+  // maxima as ReLUs is left out.
+  const DecisionVerifier& of_neurons(bool of_boxes);
+
+  const std::vector<DecisionMethod>& methods() const { return methods_; }  // that were made
+  double seconds() const { return seconds_; }                              // that making them took
+
+ private:
+  void make_of_neurons(DecisionMethod& method);
+
+  const DecisionSettings& settings_;
+  const Make make_;
+  DecisionVerifier last_, of_neurons_;
+  std::vector<DecisionMethod> methods_;
+  double seconds_ = 0;
+};
+
+}  // namespace bf_aot::decide
