@@ -9,8 +9,15 @@ Interval square_root(double x) {
 }
 
 // ln(1 + e^x)
+// Beyond e^x of MPFR, x <= ln(1 + e^x) <= x + e^-x.
 Interval softplus_value(const Interval& x) {
-  return increasing(mpfr_log1p, increasing(mpfr_exp, x));
+  const Interval power = increasing(mpfr_exp, x);
+  Interval made = increasing(mpfr_log1p, power);
+  if (mpfr_inf_p(power.high) != 0) {
+    mpfr_max(made.low, made.low, x.low, MPFR_RNDD);
+    made.high = (Interval(x.high, x.high) + increasing(mpfr_exp, -Interval(x.high, x.high))).high;
+  }
+  return made;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -9,8 +11,26 @@
 namespace bf_aot {
 namespace {
 
-// Tables that were computed take up to a tenth of a second each.
+// Tables that were computed take up to some seconds each.
 constexpr std::size_t kMostKept = 64;
+
+struct KeptTable {
+  explicit KeptTable(const Function& f) : function(f) {}
+
+  const Function function;
+  std::once_flag made;  // by the first who asks; the others wait
+  FunctionTable table;
+};
+
+// Null where there is no place left.
+KeptTable* kept_table(const Function& function) {
+  static std::mutex mutex;
+  static std::deque<KeptTable> kept;
+  const std::lock_guard lock(mutex);
+  const auto found = std::ranges::find(kept, function, &KeptTable::function);
+  if (found != kept.end()) return &*found;
+  return kept.size() < kMostKept ? &kept.emplace_back(function) : nullptr;
+}
 
 template <class T>
 std::vector<T> list_of(std::span<const T> constants) {
@@ -54,17 +74,15 @@ std::optional<FunctionTable> find_known_table(const Function& function) {
 
 FunctionTable make_function_table(const Function& function) {
   if (auto known = find_known_table(function)) return *std::move(known);
-  static std::mutex mutex;
-  static std::vector<FunctionTable> kept;
-  {
-    const std::lock_guard lock(mutex);
-    for (const FunctionTable& table : kept)
-      if (table.function == function) return table;
-  }
-  FunctionTable made = compute_function_table(function);
-  const std::lock_guard lock(mutex);
-  if (kept.size() < kMostKept && made.function == function) kept.push_back(made);
-  return made;
+  Function anywhere = function;  // limits of the argument change nothing of a table
+  anywhere.least = -std::numeric_limits<double>::infinity();
+  anywhere.most = std::numeric_limits<double>::infinity();
+  KeptTable* const kept = kept_table(anywhere);
+  if (kept == nullptr) return compute_function_table(function);
+  std::call_once(kept->made, [&] { kept->table = compute_function_table(anywhere); });
+  FunctionTable table = kept->table;
+  table.function = function;
+  return table;
 }
 
 }  // namespace bf_aot

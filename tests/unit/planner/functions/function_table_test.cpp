@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/functions/composite/expression.h"
 #include "frontend/functions/function_facts.h"
 #include "planner/functions/cells.h"
 #include "planner/functions/enclosure.h"
+#include "planner/functions/formulas.h"
 #include "planner/functions/function_recipes.h"
 
 namespace bf_aot {
@@ -120,6 +122,24 @@ TEST(FunctionTables, CurvatureEnclosesTheSecondDerivative) {
   EXPECT_GE(double_above(sine), -std::sin(0.5));
   EXPECT_LE(double_above(sine), -std::sin(0.5) + 0.03);
   EXPECT_GE(double_below(sine), -std::sin(1.0) - 0.03);
+}
+
+// e^x is beyond MPFR's numbers from 2^30 ln 2 on; the table reaches further.
+TEST(FunctionTables, SoftplusHasAValueWhereItsPowerHasNone) {
+  for (const double x : {0x1p20, 0x1p40, 0x1p70}) {
+    const Interval value = softplus({Interval(x)})[0];
+    EXPECT_GE(double_below(value), std::nextafter(x, 0));
+    EXPECT_LE(double_above(value), std::nextafter(x, 2 * x));
+    EXPECT_GE(double_below(softplus({Interval(-1, x)})[0]), 0.3132);
+  }
+  Expression e;
+  const int product = e.product(0, *e.function({FunctionKind::kSoftplus}, 0));
+  Function f{FunctionKind::kComposite};
+  f.composite = Composite::of(e.parts(product).steps);
+  ASSERT_NE(f.composite, nullptr);
+  const FunctionTable table = make_function_table(f);
+  check_runs(table);
+  EXPECT_GT(table.starts.back(), 0x1p60);
 }
 
 TEST(FunctionTables, WhatCannotBeDoneClaimsNothing) {

@@ -46,5 +46,16 @@ TEST(KnownTables, OtherParametersAreOtherFunctions) {
   EXPECT_FALSE(find_known_table({FunctionKind::kTanh, 0, 0, 1}));
 }
 
+TEST(KnownTables, ThoseThatAreMadeHoldWithinLimits) {
+  Function limited = {FunctionKind::kElu, 0.625};
+  const FunctionTable all = make_function_table(limited);
+  limited.least = -1;
+  limited.most = 3;
+  const FunctionTable table = make_function_table(limited);
+  EXPECT_EQ(table.function, limited);
+  EXPECT_EQ(table, compute_function_table(limited));
+  EXPECT_EQ(table.coefficients, all.coefficients);
+}
+
 }  // namespace
 }  // namespace bf_aot
