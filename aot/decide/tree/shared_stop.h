@@ -1,9 +1,10 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <thread>
 #include <utility>
+
+#include "aot/system/stop.h"
 
 namespace bf_aot::decide::tree {
 
@@ -11,7 +12,7 @@ namespace bf_aot::decide::tree {
 // what was answered. A question that throws is a stop for all of them.
 class SharedStop {
  public:
-  explicit SharedStop(std::function<bool()> asked) : asked_(std::move(asked)) {}
+  explicit SharedStop(system::Stop asked) : asked_(std::move(asked)) {}
 
   // Returns whether to stop. Throws what the question throws, on the thread that asks.
   bool operator()() {
@@ -30,7 +31,7 @@ class SharedStop {
   bool is_asking_thread() const { return std::this_thread::get_id() == thread_; }
 
  private:
-  const std::function<bool()> asked_;
+  const system::Stop asked_;
   const std::thread::id thread_ = std::this_thread::get_id();
   std::atomic<bool> stopped_ = false;
 };

@@ -10,6 +10,7 @@
 
 #include "aot/decide/tree/tree_state.h"
 #include "aot/decide/tree/tree_worker.h"
+#include "aot/system/stop.h"
 
 namespace bf_aot::decide::tree {
 
@@ -49,7 +50,7 @@ struct TreeCalls {
   // Returns whether the proposal does violate the property. The search ends with the first that
   // does.
   std::function<bool(const Proposal&)> prove = [](const Proposal&) { return false; };
-  std::function<bool()> stop = [] { return false; };
+  system::Stop stop;
   std::function<void(const TreeProgress&)> progress = [](const TreeProgress&) {};
   // Called where other processes have parts of the tree: returns whether the search is over for all
   // of them. Null: it is over when this process has no open node.
