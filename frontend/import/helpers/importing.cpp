@@ -58,6 +58,12 @@ std::size_t checked_axis(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
+std::int64_t checked_index(std::int64_t index, std::int64_t dim) {
+  if (index < -dim || index >= dim)
+    fail("BF1014", "", fmt::format("index {} is out of range for a dimension of {}", index, dim));
+  return index < 0 ? index + dim : index;
+}
+
 std::optional<std::vector<std::int64_t>> read_axes(const NodeImport& node) {
   if (!node.has_input(1)) return node.ints_attribute("axes");
   if (node.has_attribute("axes")) fail("BF1012", "", "axes are both an attribute and an input");

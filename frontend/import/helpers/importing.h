@@ -16,6 +16,8 @@ std::optional<double> uniform_value(const Constant* constant);
 
 // The axis counted from the front. Throws: BF1014 when out of range.
 std::size_t checked_axis(std::int64_t axis, std::size_t rank);
+// An index counted from the front. Throws: BF1014.
+std::int64_t checked_index(std::int64_t index, std::int64_t dim);
 
 // The axes of a reduction, Squeeze or Unsqueeze: an attribute in old operator sets, input 1 in new
 // ones. nullopt: not given. Throws: BF1012 when both are, BF1014, BF1018.

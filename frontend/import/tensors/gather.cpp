@@ -110,13 +110,6 @@ std::vector<std::int64_t> split_lengths(NodeImport& node, std::int64_t dim) {
   return lengths;
 }
 
-// An index counted from the front. Throws: BF1014.
-std::int64_t checked_index(std::int64_t index, std::int64_t dim) {
-  if (index < -dim || index >= dim)
-    fail("BF1014", "", fmt::format("index {} is out of range for a dimension of {}", index, dim));
-  return index < 0 ? index + dim : index;
-}
-
 void expect_same_rest(const Shape& a, const Shape& b, std::size_t axis) {
   bool same = a.size() == b.size();
   for (std::size_t i = 0; same && i < a.size(); ++i) same = i == axis || a[i] == b[i];

@@ -98,12 +98,6 @@ void emit_scattered(NodeImport& node, const Targets& targets, const Shape& shape
   }
 }
 
-std::int64_t checked_index(std::int64_t index, std::int64_t dim) {
-  if (index < -dim || index >= dim)
-    fail("BF1014", "", fmt::format("index {} is out of range for a dimension of {}", index, dim));
-  return index < 0 ? index + dim : index;
-}
-
 void import_scatter_elements(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   const std::size_t axis = checked_axis(node.int_attribute("axis", 0), shape.size());
