@@ -21,10 +21,14 @@ using calls::Routine;
   BF_BROKEN(fmt::format("the engine has no code for {}", what));
 }
 
-bool relaxes(const calls::Call& call) {
+bool is_call_of(const calls::Call& call, Routine routine) {
   const auto* const which = std::get_if<Routine>(&call.callee);
-  return which != nullptr && (*which == Routine::kRelax || *which == Routine::kRelaxFunction ||
-                              *which == Routine::kRelaxBox);
+  return which != nullptr && *which == routine;
+}
+
+bool relaxes(const calls::Call& call) {
+  return is_call_of(call, Routine::kRelax) || is_call_of(call, Routine::kRelaxFunction) ||
+         is_call_of(call, Routine::kRelaxBox);
 }
 
 bool is_bent(const Layer& layer) {
@@ -132,6 +136,8 @@ class Assembler {
   void add(Operation operation) { to_->push_back(std::move(operation)); }
   Operations inside(const calls::Body& body);
   Operation call(const calls::Call& call);
+  NeuronRanges ranges_of(LayerId layer, BufferId centre, BufferId below, BufferId above) const;
+  std::vector<NeuronRanges> ranges_of(const calls::Call& call) const;
   Thunk routine(const calls::Call& call, Routine routine) const;
   Thunk kernel(const Kernel& kernel) const;
   bool is_double(const Argument& argument) const;
@@ -355,24 +361,46 @@ Operation Assembler::call(const calls::Call& call) {
   if (const auto* const which = std::get_if<Routine>(&call.callee))
     operands.resize(signature_of(*which).parameters.size());
   share_rows(call, made);
-  const auto* const relax = std::get_if<Relax>(&entry_.step(step_));
-  if (relax != nullptr && relaxes(call) && is_bent(plan_.layer(relax->layer))) {
-    made.relaxed = relax->layer.number();
-    made.relaxes_relu = plan_.layer(relax->layer).relu;
-  }
-  if (const auto* const product = std::get_if<RelaxProduct>(&entry_.step(step_));
-      product != nullptr && std::holds_alternative<Routine>(call.callee) &&
-      std::get<Routine>(call.callee) == Routine::kRelaxProduct)
-    for (std::size_t k = 0; k < 2; ++k) {
-      const LayerId factor = plan_.layer(product->layer).terms[k].input;
-      if (!factor.is_layer() || is_bent(plan_.layer(factor))) continue;
-      made.factors.at(k) = factor.number();
-      made.factor_sizes.at(k) = plan_.layer(factor).out;
-    }
+  made.ranges = ranges_of(call);
   made.first_operand = static_cast<std::uint32_t>(made_.operands.size());
   made.operands = static_cast<std::uint32_t>(operands.size());
   BF_CHECK(operands.size() <= kMostOperands);
   made_.operands.insert(made_.operands.end(), operands.begin(), operands.end());
+  return made;
+}
+
+NeuronRanges Assembler::ranges_of(LayerId layer, BufferId centre, BufferId below,
+                                  BufferId above) const {
+  NeuronRanges made;
+  made.layer = layer.number();
+  made.count = static_cast<std::size_t>(plan_.layer(layer).out);
+  made.centre = place(centre);
+  made.below = place(below);
+  made.above = place(above);
+  return made;
+}
+
+// Those of a relaxation, and of the factors of a product that nothing else relaxes.
+std::vector<NeuronRanges> Assembler::ranges_of(const calls::Call& call) const {
+  std::vector<NeuronRanges> made;
+  const auto* const relax = std::get_if<Relax>(&entry_.step(step_));
+  if (relax != nullptr && relaxes(call) && is_bent(plan_.layer(relax->layer))) {
+    made.push_back(ranges_of(relax->layer, relax->centre, relax->below, relax->above));
+    made.back().relaxes = true;
+    for (const Argument& argument : call.arguments)
+      if (const auto* const function = std::get_if<calls::FunctionOf>(&argument))
+        made.back().function = constants_.function(function->function);
+  }
+  const auto* const product = std::get_if<RelaxProduct>(&entry_.step(step_));
+  if (product == nullptr || !is_call_of(call, Routine::kRelaxProduct)) return made;
+  const std::pair<BufferId, BufferId> factors[] = {{product->centre_x, product->radius_x},
+                                                   {product->centre_y, product->radius_y}};
+  for (std::size_t k = 0; k < 2; ++k) {
+    const LayerId factor = plan_.layer(product->layer).terms[k].input;
+    const auto [centre, radius] = factors[k];
+    if (factor.is_layer() && !is_bent(plan_.layer(factor)))
+      made.push_back(ranges_of(factor, centre, radius, radius));
+  }
   return made;
 }
 

@@ -69,6 +69,15 @@ struct WindowRead {
   std::int32_t window = 0;  // the reader's
 };
 
+// Where the step of a call has the ranges [centre - below, centre + above] of a layer's z.
+struct NeuronRanges {
+  int layer = 0;
+  std::size_t count = 0;
+  BufferPlace centre, below, above;
+  bool relaxes = false;  // the layer's activation, so that neurons may be inexact; else a factor
+  const bf::FunctionView* function = nullptr;  // that is relaxed; null: ReLU
+};
+
 constexpr std::size_t kMostOperands = 20;
 
 struct Operation;
@@ -95,16 +104,13 @@ struct Operation {
   // The number of the call in its program, in kCall, kWhenInside, kDefineRows; see EntryOperations.
   std::uint32_t call = 0;
   std::uint32_t first_operand = 0, operands = 0;
-  int relaxed = -1;  // kCall: the layer whose activation the call relaxes; -1: none
-  bool relaxes_relu = false;
+  // kCall: the neurons whose ranges the call takes, as they are before it.
+  std::vector<NeuronRanges> ranges;
   // kCall: shapes that stand for operand `shape_operand`, each for some rows of the outputs, so
   // that workers share the call. Empty: nobody does.
   std::vector<const bf::KnownShape*> shares;
   std::uint32_t shape_operand = 0;
   Thunk own = nullptr;  // the code that takes such shapes
-  // Layers without activation whose elements the call multiplies, and their sizes, in kCall; -1:
-  // none.
-  std::array<int, 2> factors = {-1, -1}, factor_sizes = {};
 
   // A flag that says, in kWhenInside: inside; in kTiles: there are workers; in kDefineRows,
   // kDefineRowErrors, kRounds: several boxes.

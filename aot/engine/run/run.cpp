@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <utility>
 
 #include "aot/engine/run/recording.h"
@@ -84,7 +83,9 @@ class Runner {
   bf_status call(const Operation& operation, void* result);
   bool is_shared(const Operation& operation, Thunk code) const;
   bf_status call_by_shares(const Operation& operation, Thunk code, const Value* values);
-  void note(const Operation& operation, const Value* values);
+  int count_open(const NeuronRanges& of) const;
+  void note_ranges(const NeuronRanges& of, Ranges& ranges) const;
+  void keep_ranges(const Operation& operation) const;
   Value local(calls::Local which) const;
   void define_window(const Operation& operation);
   void define_row_errors(const Operation& operation);
@@ -110,7 +111,7 @@ class Runner {
   double absolute_[kMostBoxes] = {};
   bf::SlopeAscent ascent_;
   bool warm_ = false;
-  std::mutex* noting_ = nullptr;  // of workers, which note one after the other
+  bool in_tile_ = false;  // that workers share
   std::vector<bf::Window> windows_;
 };
 
@@ -148,33 +149,39 @@ Value Runner::local(calls::Local which) const {
   return made;
 }
 
-// Counts the neurons whose relaxation is not exact. `values` are the arguments of relax() and
-// relax_box() in the order of their declarations: n, relu or function, centre, below, above.
-int count_open(const Value* values, bool relu) {
-  const bf::AnyListed open = {
-      false, relu ? nullptr : static_cast<const bf::FunctionView*>(values[1].pointer),
-      static_cast<const double*>(values[2].pointer), static_cast<const float*>(values[3].pointer),
-      static_cast<const float*>(values[4].pointer)};
+// Counts the neurons whose relaxation is not exact.
+int Runner::count_open(const NeuronRanges& of) const {
+  const bf::AnyListed open = {false, of.function, at<double>(of.centre), at<float>(of.below),
+                              at<float>(of.above)};
   int count = 0;
-  for (int j = 0; j < static_cast<int>(values[0].integer); ++j) count += open(j) ? 1 : 0;
+  for (int j = 0; j < static_cast<int>(of.count); ++j) count += open(j) ? 1 : 0;
   return count;
 }
 
 // Notes the tightest ranges that any call knew, rounded outward.
-void note_ranges(std::size_t n, const void* centres, const void* belows, const void* aboves,
-                 Ranges& ranges) {
+void Runner::note_ranges(const NeuronRanges& of, Ranges& ranges) const {
   constexpr double kAll = std::numeric_limits<double>::infinity();
-  const auto* const centre = static_cast<const double*>(centres);
-  const auto* const below = static_cast<const float*>(belows);
-  const auto* const above = static_cast<const float*>(aboves);
-  ranges.lower.resize(n, -kAll);
-  ranges.upper.resize(n, kAll);
-  for (std::size_t j = 0; j < n; ++j) {
+  const auto* const centre = at<double>(of.centre);
+  const auto* const below = at<float>(of.below);
+  const auto* const above = at<float>(of.above);
+  ranges.lower.resize(of.count, -kAll);
+  ranges.upper.resize(of.count, kAll);
+  for (std::size_t j = 0; j < of.count; ++j) {
     const double lower = std::nextafter(centre[j] - static_cast<double>(below[j]), -kAll);
     const double upper = std::nextafter(centre[j] + static_cast<double>(above[j]), kAll);
     // NaN, which is no bound, fails these comparisons.
     if (lower > ranges.lower[j]) ranges.lower[j] = lower;
     if (upper < ranges.upper[j]) ranges.upper[j] = upper;
+  }
+}
+
+// Writes what is asked for of the neurons whose ranges the call takes. Only steps of their own have
+// such calls: none runs in a tile.
+void Runner::keep_ranges(const Operation& operation) const {
+  for (const NeuronRanges& of : operation.ranges) {
+    const auto layer = static_cast<std::size_t>(of.layer);
+    if (memory_.open != nullptr && of.relaxes) (*memory_.open)[layer] = count_open(of);
+    if (memory_.ranges != nullptr) note_ranges(of, (*memory_.ranges)[layer]);
   }
 }
 
@@ -238,7 +245,7 @@ bf_status Runner::call(const Operation& operation, void* result) {
       }
     }
   }
-  if (memory_.open != nullptr || memory_.ranges != nullptr) note(operation, values);
+  keep_ranges(operation);
   const Thunk code = entry_.code[operation.call].load(std::memory_order_relaxed);
   if (memory_.seconds == nullptr) {
     if (is_shared(operation, code)) return call_by_shares(operation, code, values);
@@ -255,7 +262,7 @@ bf_status Runner::call(const Operation& operation, void* result) {
 // Code that was compiled for the call has its shape as a constant, and is called as a whole. So is
 // a call within a tile that workers share.
 bool Runner::is_shared(const Operation& operation, Thunk code) const {
-  return memory_.helpers.workers > 1 && noting_ == nullptr && !operation.shares.empty() &&
+  return memory_.helpers.workers > 1 && !in_tile_ && !operation.shares.empty() &&
          code == operation.own;
 }
 
@@ -269,28 +276,6 @@ bf_status Runner::call_by_shares(const Operation& operation, Thunk code, const V
   };
   return bf::run_tiles(memory_.helpers, {nullptr, 0}, static_cast<int>(operation.shares.size()),
                        share);
-}
-
-// Notes what is asked for of the neurons that a call relaxes.
-void Runner::note(const Operation& operation, const Value* values) {
-  if (operation.relaxed < 0 && operation.factors[0] < 0 && operation.factors[1] < 0) return;
-  // Tiles make relaxations anew, each the same.
-  const auto lock =
-      noting_ != nullptr ? std::unique_lock(*noting_) : std::unique_lock<std::mutex>();
-  if (memory_.open != nullptr && operation.relaxed >= 0)
-    (*memory_.open)[static_cast<std::size_t>(operation.relaxed)] =
-        count_open(values, operation.relaxes_relu);
-  if (memory_.ranges != nullptr) {
-    if (operation.relaxed >= 0)
-      note_ranges(static_cast<std::size_t>(values[0].integer), values[2].pointer, values[3].pointer,
-                  values[4].pointer,
-                  (*memory_.ranges)[static_cast<std::size_t>(operation.relaxed)]);
-    for (std::size_t k = 0; k < 2; ++k)  // of relax_product()
-      if (const int factor = operation.factors.at(k); factor >= 0)
-        note_ranges(static_cast<std::size_t>(operation.factor_sizes.at(k)),
-                    values[3 + 2 * k].pointer, values[4 + 2 * k].pointer, values[4 + 2 * k].pointer,
-                    (*memory_.ranges)[static_cast<std::size_t>(factor)]);
-  }
 }
 
 void Runner::define_window(const Operation& operation) {
@@ -353,12 +338,11 @@ bf_status Runner::tiles(const Operation& operation) {
     }
     return BF_OK;
   }
-  std::mutex noting;
   RoundRecorder round(RoundKind::kTiles);
   const auto tile = [&](int index, unsigned char* own) {
     if (!goes_on(index * operation.neurons, count_)) return;  // the executor may be in C
     Runner worker = *this;
-    worker.noting_ = &noting;
+    worker.in_tile_ = true;
     worker.first_ = index * operation.neurons;
     worker.regions_[static_cast<std::size_t>(Region::kOwn)] = reinterpret_cast<std::byte*>(own);
     // No body of a tile has tiles, which alone can fail.
