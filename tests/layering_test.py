@@ -13,6 +13,7 @@ DIAGNOSTICS = ["frontend/diagnostic.h", "frontend/check_scope.h"]
 BYTES = ["frontend/read_bytes.h", "frontend/sha256.h", "frontend/gzip.h"]
 FRONTEND = DIAGNOSTICS + ["frontend/graph/graph.h", "frontend/property/property.h", "frontend/property/verdict_tables.h"]
 NETWORK = FRONTEND + CONTRACT + ["frontend/functions/", "frontend/graph/"]
+DECIDED = ["frontend/", "planner/", "runtime/", "aot/engine/", "aot/input/", "aot/system/"]
 PLAN = ["planner/plan/", "planner/machine/"] + CONTRACT
 ALLOWED = {
     "onnx_schema/": ["onnx_schema/"],
@@ -60,6 +61,11 @@ ALLOWED = {
     "aot/engine/": ["frontend/", "planner/", "runtime/", "bf/", "aot/build/", "aot/emit/", "aot/input/", "aot/system/"],
     "aot/engine/prebuilt/": ["planner/plan/", "bf/"],  # compiled for each instruction set: nothing that others share
     "aot/decide/": ["frontend/", "planner/", "runtime/", "aot/engine/", "aot/build/", "aot/input/", "aot/system/"],
+    "aot/decide/tree/": ["frontend/diagnostic.h", "frontend/check_scope.h", "aot/engine/run/", "aot/system/"],
+    "aot/decide/boxes/": DECIDED + ["aot/decide/tree/", "aot/decide/neurons/bounded_simplex.h"],
+    "aot/decide/neurons/": DECIDED + ["aot/decide/tree/", "aot/decide/neurons/"],
+    "aot/decide/property/": DECIDED + ["aot/decide/boxes/"],
+    "aot/decide/search/": DECIDED + ["aot/decide/property/", "aot/decide/boxes/", "aot/decide/neurons/", "aot/decide/tree/"],
     "aot/decide/neurons/lanes/": ["runtime/bf/functions/"],  # cloned for each instruction set
     "aot/check/": [],  # certificates: nothing of the rest of the project
     "aot/prove/": ["frontend/", "aot/check/", "aot/system/", "aot/build/options/decision_options.h"],
@@ -144,6 +150,9 @@ def self_test():
         ("planner/planner.cpp", '#include "planner/verify/verify_calls.h"'),
         ("aot/emit/interface/emit.cpp", '#include "tests/support/model_text.h"'),
         ("aot/system/files.cpp", '#include "planner/plan/plan.h"'),
+        ("aot/decide/tree/tree_search.cpp", '#include "aot/decide/search/search.h"'),
+        ("aot/decide/property/methods.cpp", '#include "aot/decide/search/box_search.h"'),
+        ("aot/decide/search/split_search.cpp", '#include "aot/decide/request.h"'),
         ("aot/engine/run/run.cpp", '#include "aot/decide/search/bounds_and_points.h"'),
         ("aot/decide/search/bounds_and_points.cpp", '#include "aot/cli/options/options.h"'),
         ("aot/library/python/module.cpp", '#include "aot/library/state.h"'),

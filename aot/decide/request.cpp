@@ -6,10 +6,10 @@
 
 #include "aot/build/compile.h"
 #include "aot/build/frontend_result.h"
+#include "aot/decide/difference_search.h"
 #include "aot/decide/mixes.h"
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/search/box_search.h"
-#include "aot/decide/search/difference_search.h"
 #include "aot/decide/search/token_search.h"
 #include "aot/engine/run/watch.h"
 #include "aot/engine/verifier/make_verifier.h"

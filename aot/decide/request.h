@@ -6,7 +6,7 @@
 #include "aot/build/compile_options.h"
 #include "aot/build/library.h"
 #include "aot/build/options/decision_options.h"
-#include "aot/decide/property/decision.h"
+#include "aot/decide/decision.h"
 #include "frontend/graph/model.h"
 #include "frontend/property/property.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "aot/decide/property/decision.h"
+#include "aot/decide/decision.h"
 #include "aot/decide/property/witness.h"
 #include "frontend/property/property.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "aot/cli/verify/verify_arguments.h"
+#include "aot/decide/decision.h"
 #include "aot/decide/parts/tree_keeper.h"
-#include "aot/decide/property/decision.h"
 #include "aot/prove/proof_file.h"
 #include "aot/system/interrupt.h"
 #include "aot/system/progress.h"

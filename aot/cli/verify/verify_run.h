@@ -2,7 +2,7 @@
 
 #include "aot/cli/verify/verify_arguments.h"
 #include "aot/cli/verify/verify_print.h"
-#include "aot/decide/property/decision.h"
+#include "aot/decide/decision.h"
 #include "aot/decide/search/company.h"
 
 namespace bf_aot::cli {

@@ -1,9 +1,10 @@
 #include "aot/decide/property/methods.h"
 
+#include <algorithm>
 #include <cstdint>
 
-#include "aot/decide/search/box_search.h"
 #include "planner/plan/plan.h"
+#include "planner/split_neurons.h"
 
 namespace bf_aot::decide {
 namespace {
@@ -27,6 +28,15 @@ std::string DecisionMethod::name() const {
   if (method == Method::kAlphaCrown && alpha == AlphaRows::kAll) text += " all";
   if (max_as_relu) text += " without maxima";
   return text;
+}
+
+bool is_branchable(const Property& property) {
+  return std::ranges::all_of(property.cases, [](const PropertyCase& one) {
+    std::size_t varying = 0;
+    for (std::size_t i = 0; i < one.box.lower.size(); ++i)
+      varying += one.inner.lower[i] < one.inner.upper[i] ? 1 : 0;
+    return varying <= kMostBranchedInputs;
+  });
 }
 
 std::optional<FixedInputs> inputs_to_fix(const Property& property,

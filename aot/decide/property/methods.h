@@ -57,6 +57,10 @@ struct NetworkForm {
   bool ordered = false;                // CompileOptions::ordered
 };
 
+// Returns whether at most kMostBranchedInputs inputs vary in the boxes of the property, so that
+// splitting boxes is worth a try.
+bool is_branchable(const Property& property);
+
 // The inputs that verifiers of run_decision() are made without, since inputs that do not vary only
 // cost time. None where boxes are not split, nor outside of real arithmetic.
 std::optional<FixedInputs> inputs_to_fix(const Property& property,

@@ -11,15 +11,6 @@
 
 namespace bf_aot::decide {
 
-bool is_branchable(const Property& property) {
-  return std::ranges::all_of(property.cases, [](const PropertyCase& one) {
-    std::size_t varying = 0;
-    for (std::size_t i = 0; i < one.box.lower.size(); ++i)
-      varying += one.inner.lower[i] < one.inner.upper[i] ? 1 : 0;
-    return varying <= kMostBranchedInputs;
-  });
-}
-
 BoxSearch::BoxSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
                      std::size_t threads)
     : SplitSearch(cases, case_states(cases.boxes(), static_cast<std::size_t>(plan.input_count)),

@@ -18,10 +18,6 @@ namespace bf_aot::decide {
 // The boxes of a round; fills the lanes of every target several times.
 constexpr int kBranchBatch = 64;
 
-// Returns whether at most kMostBranchedInputs inputs vary in the boxes of the property, so that
-// splitting boxes is worth a try.
-bool is_branchable(const Property& property);
-
 // Splits the boxes of the property's cases; root k is case k. See docs/proofs/branch-and-bound.md.
 // Workers throw BF3306 when the verifier refuses a box.
 class BoxSearch final : public SplitSearch {

@@ -1,4 +1,4 @@
-#include "aot/decide/property/verifiers.h"
+#include "aot/decide/verifiers.h"
 
 #include <algorithm>
 #include <cmath>

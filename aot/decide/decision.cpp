@@ -1,4 +1,4 @@
-#include "aot/decide/property/decision.h"
+#include "aot/decide/decision.h"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include <optional>
 #include <utility>
 
-#include "aot/decide/property/verifiers.h"
 #include "aot/decide/search/bounds_and_points.h"
 #include "aot/decide/search/box_search.h"
 #include "aot/decide/search/neuron_search.h"
 #include "aot/decide/search/point_search.h"
 #include "aot/decide/search/token_search.h"
 #include "aot/decide/search/turn.h"
+#include "aot/decide/verifiers.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/stopped_calls.h"
 #include "aot/system/progress.h"

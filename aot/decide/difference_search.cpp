@@ -1,4 +1,4 @@
-#include "aot/decide/search/difference_search.h"
+#include "aot/decide/difference_search.h"
 
 #include <algorithm>
 #include <bit>
