@@ -10,8 +10,10 @@
 #include "aot/check/exact.h"
 #include "aot/system/stop.h"
 
-// Makes certificates for the independent checker. What is written has been checked by the checker's
-// own arithmetic, part by part.
+// Makes certificates for the independent checker, by a search of its own: the decision's tree is
+// not looked at. Bounds of elements are made in doubles where they can be (fast_bounds.h), and
+// leaves are bounded by the checker's own arithmetic. Whether a certificate holds is said by the
+// checker alone.
 
 namespace bf_aot::prove {
 

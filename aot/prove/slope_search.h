@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "aot/check/bounds.h"
+#include "aot/prove/layer_weights.h"
 
 // Proposes choices for a bound of the checker, in doubles. What it says is no proof: the checker's
 // own arithmetic decides.
@@ -32,19 +32,15 @@ inline bool is_open(const bf_check::Network& network, const bf_check::Part& part
   return part.lower[element] < 0 && part.upper[element] > 0;
 }
 
-// The weights of an affine layer as doubles. By row: whether it reads elements one behind the
-// other, and whether ReLUs alone read it.
-struct LayerWeights {
-  std::vector<double> weight;
-  std::vector<unsigned char> in_a_run, for_relus_alone;
-};
-
 class SlopeSearch {
  public:
   // Bounds spend steps of `work`.
   SlopeSearch(const bf_check::Network& network, bf_check::Work& work);
   SlopeSearch(const SlopeSearch& other, bf_check::Work& work);
   SlopeSearch& operator=(const SlopeSearch&) = delete;
+
+  // All copies share them.
+  const NetworkWeights& weights() const { return weights_; }
 
   // Returns, by input, the sum over all paths to the outputs of the magnitudes of their weights'
   // products.
@@ -62,6 +58,9 @@ class SlopeSearch {
   double improve(const bf_check::Part& part, const bf_check::Sum& sum,
                  const std::vector<signed char>& side, Proposal& proposal, int steps,
                  double enough);
+
+  // The coefficients that arrived at the inputs in the last bound.
+  const std::vector<double>& input_coefficients() const { return at_inputs_; }
 
   // The coefficient of a neuron's ReLU in the last bound.
   double arrived(std::uint32_t neuron) const { return arrived_[neuron]; }
@@ -83,7 +82,7 @@ class SlopeSearch {
 
   const bf_check::Network& network_;
   bf_check::Work* work_;
-  std::shared_ptr<const std::vector<LayerWeights>> weights_;  // by layer; the same for all copies
+  const NetworkWeights weights_;
   double value_unit_;
   std::vector<double> sums_, values_;  // by element
   std::vector<double> arrived_;        // by neuron: the coefficient of its ReLU

@@ -24,6 +24,7 @@ TreeWriter::TreeWriter(const Question& question, Pieces& pieces, Tasks<OpenNode>
       frontier_(frontier),
       work_(UINT64_MAX, [this] { pause(); }),
       bounder_(question.network, question.coefficient_bits, work_),
+      fast_(question.network, question.slopes.weights(), work_),
       slopes_(question.slopes, work_),
       side_(question.network.argument.size()) {}
 
@@ -64,11 +65,46 @@ void TreeWriter::begin_node(std::uint64_t depth) {
 void TreeWriter::begin_root(OpenNode& node) {
   const Case& of_case = question_.property.cases[node.of_case];
   for (std::size_t i = 0; i < of_case.clauses.size(); ++i) node.clauses.push_back(i);
-  node.part = bounder_.whole(of_case.lower, of_case.upper);
+  static_cast<Part&>(node.part) = bounder_.whole(of_case.lower, of_case.upper);
   std::size_t varying = 0;
   for (std::uint32_t i = 0; i < network_.inputs; ++i)
     varying += node.part.lower[i] < node.part.upper[i] ? 1 : 0;
   node.boxes = varying <= kMostSplitInputs || network_.argument.empty();
+}
+
+void TreeWriter::derive(Bounds& part) {
+  put(kDerive);
+  nearly_ = false;
+  if (!fast_.derive(part)) bounder_.derive(part);
+}
+
+// Derives a part without splits of neurons by the checker's arithmetic, from its box alone.
+void TreeWriter::derive_exactly(Bounds& part) {
+  Bounds made;
+  static_cast<Part&>(made) = bounder_.whole(case_->lower, case_->upper);
+  std::copy_n(part.lower.begin(), network_.inputs, made.lower.begin());
+  std::copy_n(part.upper.begin(), network_.inputs, made.upper.begin());
+  bounder_.derive(made);
+  part = std::move(made);
+  nearly_ = false;
+}
+
+// Whether the checker excludes the part by the combination. Where bounds of elements may differ
+// from the checker's, so much must be left of the bound.
+bool TreeWriter::excludes(const Bounds& part, const Combination& combination,
+                          const Choices& choices) {
+  if (!part.derived) return false;
+  for (const unsigned bits : bounder_.bits()) {
+    const auto bound = bounder_.lower_bound(part, combination.sum, choices, bits);
+    if (!bound) continue;
+    if (combination.closed ? *bound < 0 : *bound <= 0) return false;
+    if (part.deviation.empty()) return true;
+    const double left = std::ldexp(static_cast<double>(*bound), -static_cast<int>(bits));
+    if (left > fast_.deviation_of(part, combination.sum)) return true;
+    nearly_ = true;
+    return false;
+  }
+  return false;
 }
 
 // Sets what the writer holds of the node that it writes.
@@ -98,8 +134,7 @@ void TreeWriter::walk(OpenNode& node) {
   node.root = false;
   enter(node);
   if (node.derives) {
-    put(kDerive);
-    bounder_.derive(node.part);
+    derive(node.part);
   }
   if (node.boxes) {
     box(node);
@@ -149,7 +184,7 @@ void TreeWriter::several(std::size_t count, std::uint64_t depth,
 }
 
 // The least value of a plane on the part's box.
-double TreeWriter::least(const Part& part, const Plane& plane) const {
+double TreeWriter::least(const Bounds& part, const Plane& plane) const {
   double sum = plane.constant;
   for (std::uint32_t x = 0; x < network_.inputs; ++x)
     sum += plane.slope[x] * static_cast<double>(plane.slope[x] > 0 ? part.lower[x] : part.upper[x]);
@@ -157,7 +192,7 @@ double TreeWriter::least(const Part& part, const Plane& plane) const {
 }
 
 // The plane of the last bound, which is `bound`.
-TreeWriter::Plane TreeWriter::plane_of(const Part& part, std::uint64_t atom, i128 bound) const {
+TreeWriter::Plane TreeWriter::plane_of(const Bounds& part, std::uint64_t atom, i128 bound) {
   Plane plane;
   plane.atom = atom;
   const double unit = std::ldexp(1.0, -static_cast<int>(bounder_.bits()[0]));
@@ -165,12 +200,15 @@ TreeWriter::Plane TreeWriter::plane_of(const Part& part, std::uint64_t atom, i12
     plane.slope.push_back(static_cast<double>(a) * unit);
   plane.constant = 0;
   plane.constant = static_cast<double>(bound) * unit - least(part, plane);
+  // Twice, as parts of the part may differ by a little more.
+  if (!part.deviation.empty())
+    plane.margin = 2 * fast_.deviation_of(part, atoms_[clauses_[0]][atom].sum);
   return plane;
 }
 
 // Writes a leaf where each clause has a condition that the part's bounds exclude. Else: planes of
 // the conditions, where there is one clause, and scores of the inputs.
-bool TreeWriter::leaf(const Part& part, std::vector<double>& scores, std::vector<Plane>& planes) {
+bool TreeWriter::leaf(const Bounds& part, std::vector<double>& scores, std::vector<Plane>& planes) {
   static const Choices rule;
   std::vector<std::uint64_t> chosen;
   bool all = true;
@@ -181,7 +219,8 @@ bool TreeWriter::leaf(const Part& part, std::vector<double>& scores, std::vector
     for (std::uint64_t i = 0; i < atoms_[k].size() && !found; ++i) {
       const Combination& atom = atoms_[k][i];
       const auto bound = bounder_.lower_bound(part, atom.sum, rule, bounder_.bits()[0]);
-      if (part.empty || bounder_.is_above(part, atom.sum, atom.closed, rule)) {
+      const bool open = bound && *bound < 0;
+      if (part.empty || (!open && excludes(part, atom, rule))) {
         found = i;
         continue;
       }
@@ -190,12 +229,13 @@ bool TreeWriter::leaf(const Part& part, std::vector<double>& scores, std::vector
       if (most && *bound <= *most) continue;
       most = bound;
       for (std::uint32_t x = 0; x < network_.inputs; ++x)
-        best[x] = std::abs(static_cast<double>(bounder_.input_coefficients()[x]));
+        best[x] = std::abs(std::ldexp(static_cast<double>(bounder_.input_coefficients()[x]),
+                                      -static_cast<int>(bounder_.bits()[0])));
       Sum negated = atom.sum;
       for (auto& term : negated.terms) term.second = -term.second;
-      if (bounder_.lower_bound(part, negated, rule, bounder_.bits()[0]))
-        for (std::uint32_t x = 0; x < network_.inputs; ++x)
-          best[x] += std::abs(static_cast<double>(bounder_.input_coefficients()[x]));
+      slopes_.bound(part, negated, side_, slopes_.rule(part));
+      for (std::uint32_t x = 0; x < network_.inputs; ++x)
+        best[x] += std::abs(slopes_.input_coefficients()[x]);
     }
     all = all && found;
     if (found) {
@@ -216,7 +256,7 @@ bool TreeWriter::leaf(const Part& part, std::vector<double>& scores, std::vector
 }
 
 // Adds an input's share of what all inputs do in the part's box, by these factors.
-void TreeWriter::add_share(const Part& part, const std::vector<double>& factors,
+void TreeWriter::add_share(const Bounds& part, const std::vector<double>& factors,
                            std::vector<double>& scores) const {
   double all = 0;
   const auto width = [&](std::uint32_t x) {
@@ -230,7 +270,7 @@ void TreeWriter::add_share(const Part& part, const std::vector<double>& factors,
 // Multipliers, from 0 to 255, by which the sum of the planes is positive on the part's box;
 // empty: none were found. The least value is concave in each multiplier.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> TreeWriter::combination(
-    const Part& part, const std::vector<Plane>& planes) const {
+    const Bounds& part, const std::vector<Plane>& planes) const {
   std::vector<double> weight(planes.size(), 1);
   const auto value = [&] {
     Plane sum;
@@ -268,13 +308,13 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> TreeWriter::combination(
 }
 
 // Writes a leaf by a combination of the clause's conditions where that excludes it.
-bool TreeWriter::combined_leaf(const Part& part, const std::vector<Plane>& planes) {
+bool TreeWriter::combined_leaf(const Bounds& part, const std::vector<Plane>& planes) {
   if (planes.size() < 2) return false;
   const auto weights = combination(part, planes);
   if (weights.empty()) return false;
   const Combination sum =
       combined(network_, question_.property, case_->clauses[clauses_[0]], weights);
-  if (!bounder_.is_above(part, sum.sum, sum.closed, {})) return false;
+  if (!excludes(part, sum, {})) return false;
   put(kLeafChoices);
   put(weights.size());
   for (const auto& [atom, weight] : weights) {
@@ -286,8 +326,19 @@ bool TreeWriter::combined_leaf(const Part& part, const std::vector<Plane>& plane
   return true;
 }
 
+// The same for a part whose bounds were derived just now: exactly, where that may close it.
+bool TreeWriter::derived_leaf(Bounds& part, std::vector<double>& scores,
+                              std::vector<Plane>& planes) {
+  if (leaf(part, scores, planes) || combined_leaf(part, planes)) return true;
+  if (!nearly_) return false;
+  derive_exactly(part);
+  scores.assign(network_.inputs, 0);
+  planes.clear();
+  return leaf(part, scores, planes) || combined_leaf(part, planes);
+}
+
 // The part's input whose halves are likely to be bounded best.
-std::uint32_t TreeWriter::widest(const Part& part, const std::vector<double>& scores) const {
+std::uint32_t TreeWriter::widest(const Bounds& part, const std::vector<double>& scores) const {
   std::optional<std::uint32_t> best;
   for (std::uint32_t x = 0; x < network_.inputs; ++x)
     if (part.upper[x] - part.lower[x] > 1 && (!best || scores[x] > scores[*best])) best = x;
@@ -310,21 +361,21 @@ void TreeWriter::halve(OpenNode& node, std::uint32_t input) {
 
 // Cuts off what a plane excludes of an input's range, where that is a part of it worth a record.
 // Returns the input; none where nothing is cut. away: what is cut off.
-std::optional<std::uint32_t> TreeWriter::clip(Part& part, const Plane& plane, Part& away) {
+std::optional<std::uint32_t> TreeWriter::clip(Bounds& part, const Plane& plane, Bounds& away) {
   constexpr double kWorth = 0.1;
   const double low = least(part, plane);
   if (low >= 0) return std::nullopt;
   for (std::uint32_t x = 0; x < network_.inputs; ++x) {
     const double a = plane.slope[x], width = static_cast<double>(part.upper[x] - part.lower[x]);
-    // plane > 0 where x_i is further than this from the end at which the plane is least.
-    const double room = -low / std::abs(a) + 2;
+    // plane > margin where x_i is further than this from the end at which the plane is least.
+    const double room = (plane.margin - low) / std::abs(a) + 2;
     if (!(room < (1 - kWorth) * width)) continue;
     const auto step = static_cast<std::int64_t>(room) + 1;
     away = part;
     const std::int64_t place = a > 0 ? part.lower[x] + step : part.upper[x] - step;
     (a > 0 ? away.lower : away.upper)[x] = place;
     const Combination& atom = atoms_[clauses_[0]][plane.atom];
-    if (!bounder_.is_above(away, atom.sum, atom.closed, {})) continue;
+    if (!excludes(away, atom, {})) continue;
     (a > 0 ? part.upper : part.lower)[x] = place;
     put(kCut);
     put(x);
@@ -337,11 +388,10 @@ std::optional<std::uint32_t> TreeWriter::clip(Part& part, const Plane& plane, Pa
 // Splits inputs. Bounds are derived for each part, and those of its halves start from them.
 void TreeWriter::box(OpenNode& node) {
   begin_node(node.depth);
-  put(kDerive);
-  bounder_.derive(node.part);
+  derive(node.part);
   std::vector<double> scores(network_.inputs);
   std::vector<Plane> planes;
-  if (leaf(node.part, scores, planes) || combined_leaf(node.part, planes)) return;
+  if (derived_leaf(node.part, scores, planes)) return;
   divide(node, scores, planes, 0, 1);
 }
 
@@ -349,12 +399,12 @@ void TreeWriter::box(OpenNode& node) {
 // of it is left.
 void TreeWriter::divide(OpenNode& node, std::vector<double>& scores,
                         const std::vector<Plane>& planes, std::size_t next, double share) {
-  Part& part = node.part;
+  Bounds& part = node.part;
   expect_depth(node.depth);
-  Part away;
+  Bounds away;
   for (; next < planes.size(); ++next) {
     const Combination& atom = atoms_[clauses_[0]][planes[next].atom];
-    if (least(part, planes[next]) > 0 && bounder_.is_above(part, atom.sum, atom.closed, {}))
+    if (least(part, planes[next]) > planes[next].margin && excludes(part, atom, {}))
       return put_leaf(planes[next].atom);
     const std::vector<std::int64_t> lower = part.lower, upper = part.upper;
     const std::optional<std::uint32_t> x = clip(part, planes[next], away);
@@ -379,11 +429,10 @@ void TreeWriter::divide(OpenNode& node, std::vector<double>& scores,
 // Splits neurons, by bounds that are derived once for a case.
 void TreeWriter::neurons(OpenNode& node) {
   begin_node(node.depth);
-  put(kDerive);
-  bounder_.derive(node.part);
+  derive(node.part);
   std::vector<double> scores(network_.inputs);
   std::vector<Plane> planes;
-  if (leaf(node.part, scores, planes)) return;
+  if (derived_leaf(node.part, scores, planes)) return;
   node.proposal = slopes_.rule(node.part);
   if (node.clauses.size() == 1) return split_neurons(node);
   put(kEach);
@@ -396,7 +445,7 @@ void TreeWriter::neurons(OpenNode& node) {
 }
 
 // The clause's condition whose bound is best. With `steps` steps of optimisation.
-TreeWriter::Best TreeWriter::best_of(const Part& part, const Proposal& start, int steps) {
+TreeWriter::Best TreeWriter::best_of(const Bounds& part, const Proposal& start, int steps) {
   Best best;
   best.bound = -HUGE_VAL;
   const std::vector<Combination>& atoms = atoms_[clauses_[0]];
@@ -409,7 +458,7 @@ TreeWriter::Best TreeWriter::best_of(const Part& part, const Proposal& start, in
 }
 
 // Writes a leaf with the proposal's choices where the checker's bound by them is good enough.
-bool TreeWriter::leaf_by(const Part& part, const Best& best) {
+bool TreeWriter::leaf_by(const Bounds& part, const Best& best) {
   Choices choices;
   const Combination& atom = atoms_[clauses_[0]][best.atom];
   const std::size_t count = network_.argument.size();
@@ -432,7 +481,7 @@ bool TreeWriter::leaf_by(const Part& part, const Best& best) {
   for (const std::uint32_t n : path_)
     choices.multiplier[n] = static_cast<std::int64_t>(std::clamp(
         std::ldexp(best.proposal.multiplier[n], static_cast<int>(bounder_.bits()[0])), 0.0, most));
-  if (!bounder_.is_above(part, atom.sum, atom.closed, choices)) return false;
+  if (!excludes(part, atom, choices)) return false;
   put(kLeafChoices);
   put(1);
   put(best.atom);
@@ -451,7 +500,7 @@ bool TreeWriter::leaf_by(const Part& part, const Best& best) {
 }
 
 // The candidate whose two sides have the best bounds.
-std::uint32_t TreeWriter::chosen_neuron(const Part& part, const Best& best,
+std::uint32_t TreeWriter::chosen_neuron(const Bounds& part, const Best& best,
                                         const std::vector<std::uint32_t>& candidates) {
   const Sum& sum = atoms_[clauses_[0]][best.atom].sum;
   std::uint32_t chosen = candidates[0];
@@ -459,7 +508,7 @@ std::uint32_t TreeWriter::chosen_neuron(const Part& part, const Best& best,
   for (const std::uint32_t n : candidates) {
     double lower = HUGE_VAL, total = 0;
     for (const int side : {1, -1}) {
-      Part half = part;
+      Bounds half = part;
       bounder_.split(half, n, side);
       side_[n] = static_cast<signed char>(side);
       const double bound = std::min(0.0, slopes_.bound(half, sum, side_, best.proposal));
@@ -478,7 +527,7 @@ std::uint32_t TreeWriter::chosen_neuron(const Part& part, const Best& best,
 void TreeWriter::split_neurons(OpenNode& node) {
   constexpr int kRootSteps = 60, kSteps = 15;
   constexpr std::size_t kCandidates = 4;
-  const Part& part = node.part;
+  const Bounds& part = node.part;
   begin_node(node.depth);
   if (part.empty) {
     put(kEmpty);

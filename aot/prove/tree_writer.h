@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "aot/check/certificate.h"
+#include "aot/prove/fast_bounds.h"
 #include "aot/prove/pieces.h"
 #include "aot/prove/prover.h"
 #include "aot/prove/slope_search.h"
 
-// Writes the trees of a certificate. What is written has been checked by the checker's arithmetic.
+// Writes the trees of a certificate. Its leaves are bounded by the checker's arithmetic.
 
 namespace bf_aot::prove {
 
@@ -36,7 +37,7 @@ struct OpenNode {
   bool boxes = false;                // boxes are split, else neurons
   bool derives = false;              // begins with bounds that are derived anew
   std::vector<std::size_t> clauses;  // that the tree is about
-  bf_check::Part part;
+  Bounds part;
   Proposal proposal;                                        // of neurons
   std::vector<std::pair<std::uint32_t, signed char>> path;  // neurons that are split, and sides
   std::uint64_t depth = 0;
@@ -68,6 +69,7 @@ class TreeWriter {
     std::uint64_t atom = 0;
     std::vector<double> slope;  // by input
     double constant = 0;        // in units of values, as slope times value is
+    double margin = 0;          // what the checker's plane may lack of it
   };
   // A condition of the clause, its bound, and the choices that it is by.
   struct Best {
@@ -82,30 +84,35 @@ class TreeWriter {
   void expect_depth(std::uint64_t depth) const;
   void begin_node(std::uint64_t depth);
   void begin_root(OpenNode& node);
+  void derive(Bounds& part);
+  void derive_exactly(Bounds& part);
+  bool excludes(const Bounds& part, const bf_check::Combination& combination,
+                const bf_check::Choices& choices);
   void enter(const OpenNode& node);
   void walk(OpenNode& node);
   void several(std::size_t count, std::uint64_t depth,
                const std::function<OpenNode(std::size_t)>& make);
 
-  double least(const bf_check::Part& part, const Plane& plane) const;
-  Plane plane_of(const bf_check::Part& part, std::uint64_t atom, bf_check::i128 bound) const;
-  bool leaf(const bf_check::Part& part, std::vector<double>& scores, std::vector<Plane>& planes);
-  void add_share(const bf_check::Part& part, const std::vector<double>& factors,
+  double least(const Bounds& part, const Plane& plane) const;
+  Plane plane_of(const Bounds& part, std::uint64_t atom, bf_check::i128 bound);
+  bool leaf(const Bounds& part, std::vector<double>& scores, std::vector<Plane>& planes);
+  void add_share(const Bounds& part, const std::vector<double>& factors,
                  std::vector<double>& scores) const;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> combination(
-      const bf_check::Part& part, const std::vector<Plane>& planes) const;
-  bool combined_leaf(const bf_check::Part& part, const std::vector<Plane>& planes);
-  std::uint32_t widest(const bf_check::Part& part, const std::vector<double>& scores) const;
-  std::optional<std::uint32_t> clip(bf_check::Part& part, const Plane& plane, bf_check::Part& away);
+      const Bounds& part, const std::vector<Plane>& planes) const;
+  bool combined_leaf(const Bounds& part, const std::vector<Plane>& planes);
+  bool derived_leaf(Bounds& part, std::vector<double>& scores, std::vector<Plane>& planes);
+  std::uint32_t widest(const Bounds& part, const std::vector<double>& scores) const;
+  std::optional<std::uint32_t> clip(Bounds& part, const Plane& plane, Bounds& away);
   void halve(OpenNode& node, std::uint32_t input);
   void box(OpenNode& node);
   void divide(OpenNode& node, std::vector<double>& scores, const std::vector<Plane>& planes,
               std::size_t next, double share);
 
-  Best best_of(const bf_check::Part& part, const Proposal& start, int steps);
-  bool leaf_by(const bf_check::Part& part, const Best& best);
+  Best best_of(const Bounds& part, const Proposal& start, int steps);
+  bool leaf_by(const Bounds& part, const Best& best);
   void neurons(OpenNode& node);
-  std::uint32_t chosen_neuron(const bf_check::Part& part, const Best& best,
+  std::uint32_t chosen_neuron(const Bounds& part, const Best& best,
                               const std::vector<std::uint32_t>& candidates);
   void split_neurons(OpenNode& node);
   void last_neuron(OpenNode& node, const Best& start);
@@ -117,6 +124,7 @@ class TreeWriter {
   const Frontier* frontier_;
   bf_check::Work work_;
   bf_check::Bounder bounder_;
+  FastBounds fast_;
   SlopeSearch slopes_;
   const bf_check::Case* case_ = nullptr;                   // of atoms_
   std::vector<std::vector<bf_check::Combination>> atoms_;  // by clause
@@ -124,6 +132,7 @@ class TreeWriter {
   std::vector<signed char> side_;                          // by neuron, of that node
   std::vector<std::uint32_t> path_;                        // neurons that are split there
   Pieces::At piece_;                                       // that is written
+  bool nearly_ = false;  // a leaf was close to the bound that the checker will have
   ProofTotals totals_;
 };
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "aot/decide/neurons/lanes/clones.h"
+#include "aot/system/clones.h"
 #include "frontend/functions/function.h"
 #include "frontend/functions/function_facts.h"
 #include "frontend/graph/conv_loops.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "aot/decide/neurons/lanes/clones.h"
+#include "aot/system/clones.h"
 
 namespace bf_aot::decide {
 namespace {

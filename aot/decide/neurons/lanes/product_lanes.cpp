@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "aot/decide/neurons/lanes/clones.h"
 #include "aot/decide/neurons/lanes/function_lanes.h"
+#include "aot/system/clones.h"
 
 namespace bf_aot::decide {
 namespace {

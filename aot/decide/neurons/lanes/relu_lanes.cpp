@@ -1,7 +1,7 @@
 #include "aot/decide/neurons/lanes/relu_lanes.h"
 
-#include "aot/decide/neurons/lanes/clones.h"
 #include "aot/decide/neurons/lanes/function_lanes.h"
+#include "aot/system/clones.h"
 
 namespace bf_aot::decide {
 namespace {
