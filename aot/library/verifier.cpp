@@ -223,15 +223,15 @@ struct Verifier::State {
     std::vector<bf_status> statuses(count);
     std::vector<float> lower(count * bounds.rows), upper(count * bounds.rows);
     engine::Arguments arguments;
-    arguments.count = count;
-    arguments.lower = boxes.lower.data() + first * inputs;
-    arguments.upper = boxes.upper.data() + first * inputs;
-    arguments.out_lower = lower.data();
-    arguments.out_upper = upper.data();
-    arguments.statuses = statuses.data();
+    arguments.boxes.count = count;
+    arguments.boxes.lower = boxes.lower.data() + first * inputs;
+    arguments.boxes.upper = boxes.upper.data() + first * inputs;
+    arguments.bounds.lower = lower.data();
+    arguments.bounds.upper = upper.data();
+    arguments.boxes.statuses = statuses.data();
     arguments.workspace = workspace.get();
     arguments.workspace_bytes = pool.bytes();
-    arguments.watch = watch;
+    arguments.notes.watch = watch;
     check_status(engine.call(signature, arguments));
     const auto at = static_cast<std::ptrdiff_t>(first * bounds.rows);
     std::ranges::copy(lower, bounds.lower.begin() + at);
@@ -429,8 +429,8 @@ Result<std::vector<float>> Verifier::evaluate(std::span<const float> x) const {
     arguments.workspace = workspace.get();
     arguments.workspace_bytes = state_->pool.bytes();
     for (std::size_t point = 0; point < x.size() / inputs; ++point) {
-      arguments.x = x.data() + point * inputs;
-      arguments.y = y.data() + point * outputs;
+      arguments.point.x = x.data() + point * inputs;
+      arguments.point.y = y.data() + point * outputs;
       check_status(state_->engine.call(signature, arguments));
     }
     return y;

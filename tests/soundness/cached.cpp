@@ -55,8 +55,8 @@ CachedVerifier::CachedVerifier(const Batch& batch, std::size_t net)
 
 engine::Arguments CachedVerifier::arguments() const {
   engine::Arguments a;
-  a.context = context_.data();
-  a.context_bytes = context_bytes();
+  a.context.memory = context_.data();
+  a.context.bytes = context_bytes();
   return a;
 }
 
@@ -76,7 +76,7 @@ Outcome CachedVerifier::plain(bool spec, const FloatBox& box) const {
 bf_cache_counters CachedVerifier::counters() {
   bf_cache_counters counters;
   engine::Arguments a = arguments();
-  a.counters = &counters;
+  a.context.counters = &counters;
   if (callee_({Purpose::kCacheCounters}, a) != BF_OK) throw std::logic_error("no counters");
   return counters;
 }
@@ -88,8 +88,8 @@ std::size_t CachedVerifier::blob_bytes() const {
 std::vector<unsigned char> CachedVerifier::save() {
   Arena blob(blob_bytes(), 1);
   engine::Arguments a = arguments();
-  a.blob = blob.data();
-  a.blob_bytes = blob_bytes();
+  a.context.blob = blob.data();
+  a.context.blob_bytes = blob_bytes();
   if (callee_({Purpose::kContextSave}, a) != BF_OK || !blob.guards_intact())
     throw std::logic_error("no blob");
   const auto* bytes = static_cast<const unsigned char*>(blob.data());
@@ -98,8 +98,8 @@ std::vector<unsigned char> CachedVerifier::save() {
 
 bf_status CachedVerifier::load(const std::vector<unsigned char>& blob) {
   engine::Arguments a = arguments();
-  a.from_blob = blob.data();
-  a.blob_bytes = blob.size();
+  a.context.from_blob = blob.data();
+  a.context.blob_bytes = blob.size();
   const bf_status status = callee_({Purpose::kContextLoad}, a);
   if (!context_.guards_intact()) throw std::logic_error("written outside the context");
   return status;

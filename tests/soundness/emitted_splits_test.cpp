@@ -57,11 +57,11 @@ class Subject {
     const auto bounds = [&](const float* low, const float* high, float* row_low, float* row_high,
                             float* ranges) {
       engine::Arguments a;
-      a.lower = low;
-      a.upper = high;
-      a.out_lower = row_low;
-      a.out_upper = row_high;
-      a.kept_ranges = ranges;
+      a.boxes.lower = low;
+      a.boxes.upper = high;
+      a.bounds.lower = row_low;
+      a.bounds.upper = row_high;
+      a.bounds.ranges = ranges;
       a.workspace =
           workspace.data() + (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64) % 64;
       a.workspace_bytes = static_cast<std::size_t>(plan_->arena_bytes());

@@ -386,9 +386,9 @@ void EngineBits::check_verdicts(std::size_t i, const Callee& engine, const Calle
       FloatBox box = {std::vector<float>(static_cast<std::size_t>(plan.input_count), 77.0F),
                       std::vector<float>(static_cast<std::size_t>(plan.input_count), 78.0F)};
       engine::Arguments a;
-      a.index = k;
-      a.case_lower = box.lower.data();
-      a.case_upper = box.upper.data();
+      a.of_case.index = k;
+      a.of_case.lower = box.lower.data();
+      a.of_case.upper = box.upper.data();
       EXPECT_EQ(callee({Purpose::kPropertyBox}, a),
                 k < property.cases.size() ? BF_OK : BF_NO_SUCH_CASE);
       found.push_back(box);

@@ -17,41 +17,41 @@ auto argument(const engine::Arguments& a) {
   constexpr Parameter parameter = parameters_of(kSignature)[kIndex];
   constexpr std::string_view name = parameter.name;
   if constexpr (name == "context")
-    return a.context;
+    return a.context.memory;
   else if constexpr (name == "context_bytes")
-    return a.context_bytes;
+    return a.context.bytes;
   else if constexpr (name == "lower" && parameter.written)
-    return a.case_lower;
+    return a.of_case.lower;
   else if constexpr (name == "upper" && parameter.written)
-    return a.case_upper;
+    return a.of_case.upper;
   else if constexpr (name == "count")
-    return a.count;
+    return a.boxes.count;
   else if constexpr (name == "lower")
-    return a.lower;
+    return a.boxes.lower;
   else if constexpr (name == "upper")
-    return a.upper;
+    return a.boxes.upper;
   else if constexpr (name == "out_lower")
-    return a.out_lower;
+    return a.bounds.lower;
   else if constexpr (name == "out_upper")
-    return a.out_upper;
+    return a.bounds.upper;
   else if constexpr (name == "coefficients")
-    return a.coefficients;
+    return a.bounds.coefficients;
   else if constexpr (name == "ranges")
-    return a.kept_ranges;
+    return a.bounds.ranges;
   else if constexpr (name == "x")
-    return a.x;
+    return a.point.x;
   else if constexpr (name == "y")
-    return a.y;
+    return a.point.y;
   else if constexpr (name == "index")
-    return a.index;
+    return a.of_case.index;
   else if constexpr (name == "result" || name == "results")
-    return a.results;
+    return a.decision.results;
   else if constexpr (name == "budget")
-    return a.budget;
+    return a.decision.budget;
   else if constexpr (name == "search")
-    return a.search;
+    return a.decision.search;
   else if constexpr (name == "statuses")
-    return a.statuses;
+    return a.boxes.statuses;
   else if constexpr (name == "workspace")
     return a.workspace;
   else if constexpr (name == "workspace_bytes")
@@ -59,13 +59,13 @@ auto argument(const engine::Arguments& a) {
   else if constexpr (name == "executor")
     return a.executor;
   else if constexpr (name == "counters")
-    return a.counters;
+    return a.context.counters;
   else if constexpr (name == "blob" && parameter.written)
-    return a.blob;
+    return a.context.blob;
   else if constexpr (name == "blob")
-    return a.from_blob;
+    return a.context.from_blob;
   else if constexpr (name == "blob_bytes")
-    return a.blob_bytes;
+    return a.context.blob_bytes;
 }
 
 template <Signature kSignature, std::size_t... kIndices>
@@ -219,19 +219,19 @@ Called call_bounds(const Plan& plan, const Callee& callee, const Signature& sign
     called.ranges.resize(2 * static_cast<std::size_t>(plan.decide.neurons), 7777.0F);
   engine::Arguments a;
   Arena arena = workspace_for(plan, signature, with, a.workspace_bytes);
-  a.count = boxes.size();
-  a.lower = lower.data();
-  a.upper = upper.data();
-  a.out_lower = out_lower.data();
-  a.out_upper = out_upper.data();
-  a.coefficients = signature.coefficients ? called.coefficients.data() : nullptr;
-  a.kept_ranges = signature.ranges ? called.ranges.data() : nullptr;
-  a.statuses = statuses.data();
+  a.boxes.count = boxes.size();
+  a.boxes.lower = lower.data();
+  a.boxes.upper = upper.data();
+  a.bounds.lower = out_lower.data();
+  a.bounds.upper = out_upper.data();
+  a.bounds.coefficients = signature.coefficients ? called.coefficients.data() : nullptr;
+  a.bounds.ranges = signature.ranges ? called.ranges.data() : nullptr;
+  a.boxes.statuses = statuses.data();
   a.workspace = arena.data();
   a.executor = with.executor;
   if (with.context != nullptr) {
-    a.context = with.context->data();
-    a.context_bytes = static_cast<std::size_t>(plan.context.bytes);
+    a.context.memory = with.context->data();
+    a.context.bytes = static_cast<std::size_t>(plan.context.bytes);
   }
   called.status = callee(signature, a);
   expect_guards(arena);
@@ -253,8 +253,8 @@ Outcome call_evaluate(const Plan& plan, const Callee& callee, const std::vector<
   outcome.lower.resize(static_cast<std::size_t>(plan.output_count), kLowerBefore);
   engine::Arguments a;
   Arena arena = workspace_for(plan, signature, {}, a.workspace_bytes);
-  a.x = x.data();
-  a.y = outcome.lower.data();
+  a.point.x = x.data();
+  a.point.y = outcome.lower.data();
   a.workspace = arena.data();
   outcome.status = callee(signature, a);
   expect_guards(arena);
@@ -267,8 +267,8 @@ Arena new_context(const Plan& plan, const Callee& callee) {
   Arena context(bytes, static_cast<std::size_t>(plan.config.target.align));
   context.fill(0xa5);
   engine::Arguments a;
-  a.context = context.data();
-  a.context_bytes = bytes;
+  a.context.memory = context.data();
+  a.context.bytes = bytes;
   if (callee({Purpose::kContextInit}, a) != BF_OK) throw std::logic_error("no context");
   return context;
 }

@@ -123,18 +123,18 @@ Verdicts call_verdicts(const Plan& plan, const Callee& callee, const Signature& 
   const bf_budget limit = {budget, nullptr, nullptr};
   engine::Arguments a;
   Arena arena = workspace_for(plan, signature, with, a.workspace_bytes);
-  a.count = boxes.size();
-  a.lower = lower.data();
-  a.upper = upper.data();
-  a.results = results.data();
-  a.statuses = statuses.data();
-  a.budget = &limit;
-  a.search = &made.search;
+  a.boxes.count = boxes.size();
+  a.boxes.lower = lower.data();
+  a.boxes.upper = upper.data();
+  a.decision.results = results.data();
+  a.boxes.statuses = statuses.data();
+  a.decision.budget = &limit;
+  a.decision.search = &made.search;
   a.workspace = arena.data();
   a.executor = with.executor;
   if (with.context != nullptr) {
-    a.context = with.context->data();
-    a.context_bytes = static_cast<std::size_t>(plan.context.bytes);
+    a.context.memory = with.context->data();
+    a.context.bytes = static_cast<std::size_t>(plan.context.bytes);
   }
   made.status = callee(signature, a);
   expect_guards(arena);

@@ -40,7 +40,7 @@ class EngineFunctions {
   bf_status verify(const float* lower, const float* upper, bf_result* result, void* workspace,
                    std::size_t bytes) const {
     engine::Arguments a = box(lower, upper, workspace, bytes);
-    a.results = result;
+    a.decision.results = result;
     return engine_.call({Purpose::kVerify}, a);
   }
 
@@ -48,26 +48,26 @@ class EngineFunctions {
                          bf_result* results, bf_status* statuses, void* workspace,
                          std::size_t bytes) const {
     engine::Arguments a = box(lower, upper, workspace, bytes);
-    a.count = count;
-    a.results = results;
-    a.statuses = statuses;
+    a.boxes.count = count;
+    a.decision.results = results;
+    a.boxes.statuses = statuses;
     return engine_.call({.purpose = Purpose::kVerify, .batch = true}, a);
   }
 
   bf_status property_box(std::size_t index, float* lower, float* upper) const {
     engine::Arguments a;
-    a.index = index;
-    a.case_lower = lower;
-    a.case_upper = upper;
+    a.of_case.index = index;
+    a.of_case.lower = lower;
+    a.of_case.upper = upper;
     return engine_.call({Purpose::kPropertyBox}, a);
   }
 
   bf_status decide(const float* lower, const float* upper, const bf_budget* budget,
                    bf_result* result, bf_search* search, void* workspace, std::size_t bytes) const {
     engine::Arguments a = box(lower, upper, workspace, bytes);
-    a.budget = budget;
-    a.results = result;
-    a.search = search;
+    a.decision.budget = budget;
+    a.decision.results = result;
+    a.decision.search = search;
     return engine_.call({Purpose::kDecide}, a);
   }
 
@@ -76,10 +76,10 @@ class EngineFunctions {
                          float* made, void* workspace, std::size_t bytes) const {
     engine::Arguments a = box(lower, upper, workspace, bytes);
     bf_status status = BF_OK;
-    a.out_lower = row_lower;
-    a.out_upper = row_upper;
-    a.coefficients = made;
-    a.statuses = &status;
+    a.bounds.lower = row_lower;
+    a.bounds.upper = row_upper;
+    a.bounds.coefficients = made;
+    a.boxes.statuses = &status;
     const bool batch = plan().config.batch > 1;
     return engine_.call({.spec = true, .coefficients = true, .batch = batch}, a);
   }
@@ -88,8 +88,8 @@ class EngineFunctions {
   static engine::Arguments box(const float* lower, const float* upper, void* workspace,
                                std::size_t bytes) {
     engine::Arguments a;
-    a.lower = lower;
-    a.upper = upper;
+    a.boxes.lower = lower;
+    a.boxes.upper = upper;
     a.workspace = workspace;
     a.workspace_bytes = bytes;
     return a;

@@ -68,7 +68,7 @@ bf_status Jit::call(const engine::Engine& engine, const Signature& signature,
   }
   engine::Arguments measured = arguments;
   std::vector<double> seconds(engine.calls(entry), 0.0);
-  measured.seconds = &seconds;
+  measured.notes.seconds = &seconds;
   // Calls are measured where workers do not share them.
   Signature alone = signature;
   alone.parallel = false;

@@ -40,24 +40,25 @@ std::size_t place_of(const Parameter& parameter) {
   const std::string_view name = parameter.name;
   const bool written = parameter.written;
   if (name == "lower")
-    return written ? offsetof(Arguments, case_lower) : offsetof(Arguments, lower);
+    return written ? offsetof(Arguments, of_case.lower) : offsetof(Arguments, boxes.lower);
   if (name == "upper")
-    return written ? offsetof(Arguments, case_upper) : offsetof(Arguments, upper);
-  if (name == "out_lower") return offsetof(Arguments, out_lower);
-  if (name == "out_upper") return offsetof(Arguments, out_upper);
+    return written ? offsetof(Arguments, of_case.upper) : offsetof(Arguments, boxes.upper);
+  if (name == "out_lower") return offsetof(Arguments, bounds.lower);
+  if (name == "out_upper") return offsetof(Arguments, bounds.upper);
   if (name == "workspace") return offsetof(Arguments, workspace);
-  if (name == "statuses") return offsetof(Arguments, statuses);
-  if (name == "coefficients") return offsetof(Arguments, coefficients);
-  if (name == "ranges") return offsetof(Arguments, kept_ranges);
-  if (name == "x") return offsetof(Arguments, x);
-  if (name == "y") return offsetof(Arguments, y);
-  if (name == "result" || name == "results") return offsetof(Arguments, results);
-  if (name == "budget") return offsetof(Arguments, budget);
-  if (name == "search") return offsetof(Arguments, search);
+  if (name == "statuses") return offsetof(Arguments, boxes.statuses);
+  if (name == "coefficients") return offsetof(Arguments, bounds.coefficients);
+  if (name == "ranges") return offsetof(Arguments, bounds.ranges);
+  if (name == "x") return offsetof(Arguments, point.x);
+  if (name == "y") return offsetof(Arguments, point.y);
+  if (name == "result" || name == "results") return offsetof(Arguments, decision.results);
+  if (name == "budget") return offsetof(Arguments, decision.budget);
+  if (name == "search") return offsetof(Arguments, decision.search);
   if (name == "executor") return offsetof(Arguments, executor);
-  if (name == "context") return offsetof(Arguments, context);
-  if (name == "counters") return offsetof(Arguments, counters);
-  if (name == "blob") return written ? offsetof(Arguments, blob) : offsetof(Arguments, from_blob);
+  if (name == "context") return offsetof(Arguments, context.memory);
+  if (name == "counters") return offsetof(Arguments, context.counters);
+  if (name == "blob")
+    return written ? offsetof(Arguments, context.blob) : offsetof(Arguments, context.from_blob);
   BF_BROKEN("a parameter of no argument");
 }
 
@@ -123,7 +124,7 @@ bool overlaps(const Plan& plan, const Signature& s, const std::vector<EnginePoin
   int count = 0, written = 0;
   for (const EnginePointer& each : pointers) {
     const std::size_t bytes =
-        each.workspace ? workspace : (each.per_box ? a.count : 1) * each.bytes;
+        each.workspace ? workspace : (each.per_box ? a.boxes.count : 1) * each.bytes;
     const void* const begin = pointer_at(a, each.place);
     if (begin == nullptr || bytes == 0) continue;
     spans[count++] = {begin, bytes};
@@ -132,30 +133,30 @@ bool overlaps(const Plan& plan, const Signature& s, const std::vector<EnginePoin
   if (bf::overlap(spans, count, written)) return true;
   if (s.purpose != Purpose::kVerify && s.purpose != Purpose::kDecide) return false;
   const std::size_t point = to_size(plan.input_count) * sizeof(float);
-  for (std::size_t i = 0; i < (s.batch ? a.count : 1); ++i)
-    if (bf::overlap(spans, count, {a.results[i].counterexample, point})) return true;
+  for (std::size_t i = 0; i < (s.batch ? a.boxes.count : 1); ++i)
+    if (bf::overlap(spans, count, {a.decision.results[i].counterexample, point})) return true;
   return false;
 }
 
 // The caller's arrays that steps read and write.
 CallMemory memory_of(const Signature& s, const Arguments& a) {
   CallMemory memory;
-  memory.lower = a.lower;
-  memory.upper = a.upper;
-  memory.out_lower = a.out_lower;
-  memory.out_upper = a.out_upper;
-  memory.x = a.x;
-  memory.y = a.y;
-  memory.coefficients = s.coefficients ? a.coefficients : nullptr;
-  memory.kept_ranges = s.ranges ? a.kept_ranges : nullptr;
+  memory.lower = a.boxes.lower;
+  memory.upper = a.boxes.upper;
+  memory.out_lower = a.bounds.lower;
+  memory.out_upper = a.bounds.upper;
+  memory.x = a.point.x;
+  memory.y = a.point.y;
+  memory.coefficients = s.coefficients ? a.bounds.coefficients : nullptr;
+  memory.kept_ranges = s.ranges ? a.bounds.ranges : nullptr;
   memory.workspace = a.workspace;
-  memory.context = s.cached ? a.context : nullptr;
-  memory.count = a.count;
-  memory.statuses = a.statuses;
-  memory.open = s.batch ? nullptr : a.open;
-  memory.ranges = s.batch ? nullptr : a.ranges;
-  memory.seconds = s.parallel ? nullptr : a.seconds;
-  memory.watch = s.cached ? nullptr : a.watch;
+  memory.context = s.cached ? a.context.memory : nullptr;
+  memory.count = a.boxes.count;
+  memory.statuses = a.boxes.statuses;
+  memory.open = s.batch ? nullptr : a.notes.open;
+  memory.ranges = s.batch ? nullptr : a.notes.ranges;
+  memory.seconds = s.parallel ? nullptr : a.notes.seconds;
+  memory.watch = s.cached ? nullptr : a.notes.watch;
   return memory;
 }
 
@@ -215,10 +216,11 @@ bf_status Engine::check(const ExportedFunction& function, const Arguments& a,
   const auto align = static_cast<std::size_t>(plan_->config.target.align);
   if (s.cached || s.purpose == Purpose::kCacheCounters || s.purpose == Purpose::kContextSave)
     if (const bf_status status =
-            bf::check_context(a.context, a.context_bytes, to_size(plan_->context.bytes), align,
-                              plan_->context.fingerprint))
+            bf::check_context(a.context.memory, a.context.bytes, to_size(plan_->context.bytes),
+                              align, plan_->context.fingerprint))
       return status;
-  if (s.batch && (a.count == 0 || a.count > static_cast<std::size_t>(plan_->config.batch)))
+  if (s.batch &&
+      (a.boxes.count == 0 || a.boxes.count > static_cast<std::size_t>(plan_->config.batch)))
     return BF_BAD_COUNT;
   if (s.parallel)
     if (const bf_status status =
@@ -253,7 +255,7 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
     case Purpose::kBounds:
       return bounds(*found, arguments, team, hook);
     case Purpose::kEvaluate: {
-      if (const bf_status status = check_box(arguments.x, arguments.x)) return status;
+      if (const bf_status status = check_box(arguments.point.x, arguments.point.x)) return status;
       return run(entry(EntryKind::kEvaluate), memory_of(signature, arguments), nullptr, {}, hook);
     }
     case Purpose::kVerify:
@@ -282,16 +284,17 @@ bf_status Engine::check_box(const float* lower, const float* upper) const {
 
 bf_status Engine::check_boxes(const Arguments& a) const {
   if (!is_in_float32(plan_->config.semantics))
-    return bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses);
-  return bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses,
-                         static_cast<float>(plan_->float32_reach));
+    return bf::check_boxes(a.boxes.count, a.boxes.lower, a.boxes.upper, plan_->input_count,
+                           a.boxes.statuses);
+  return bf::check_boxes(a.boxes.count, a.boxes.lower, a.boxes.upper, plan_->input_count,
+                         a.boxes.statuses, static_cast<float>(plan_->float32_reach));
 }
 
 bf_status Engine::bounds(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
                          TraceHook hook) const {
   const Signature& s = function.signature;
   if (s.batch) return batch(function, a, team, hook);
-  if (const bf_status status = check_box(a.lower, a.upper)) return status;
+  if (const bf_status status = check_box(a.boxes.lower, a.boxes.upper)) return status;
   if (s.cached) return cached_bounds(s, a, hook);
   CallMemory memory = memory_of(s, a);
   memory.team = memory.helpers = team;
@@ -305,16 +308,16 @@ bf_status Engine::bounds(const ExportedFunction& function, const Arguments& a, c
 
 bf_status Engine::cached_bounds(const Signature& s, const Arguments& a, TraceHook hook) const {
   const EntryOperations& of = entry(entry_kind(s));
-  auto& state = *static_cast<bf::Context*>(a.context);
+  auto& state = *static_cast<bf::Context*>(a.context.memory);
   const auto box = [&](std::string_view name) -> float* {
     const Buffer* const buffer = plan_->context.find(name);
     if (buffer == nullptr) return nullptr;
-    return reinterpret_cast<float*>(static_cast<std::byte*>(a.context) + buffer->offset);
+    return reinterpret_cast<float*>(static_cast<std::byte*>(a.context.memory) + buffer->offset);
   };
   const bf::KeptBoxes boxes = {box("last_lower"), box("last_upper"), box("anchor_lower"),
                                box("anchor_upper")};
-  const bf::CachedCall call =
-      bf::begin_call(state, boxes, a.lower, a.upper, plan_->input_count, s.spec ? 1 : 0);
+  const bf::CachedCall call = bf::begin_call(state, boxes, a.boxes.lower, a.boxes.upper,
+                                             plan_->input_count, s.spec ? 1 : 0);
   if (const bf_status status = run(of, memory_of(s, a), &state, call, hook)) return status;
   bf::end_call(state, boxes, call, of.improves);
   return BF_OK;
@@ -326,29 +329,29 @@ Arguments Engine::box_of(const Signature& s, const Arguments& a, std::size_t i) 
   const auto inputs = static_cast<std::size_t>(plan_->input_count);
   const auto rows = static_cast<std::size_t>(s.spec ? plan_->spec_rows : plan_->output_count);
   Arguments one = a;
-  one.lower = a.lower + i * inputs;
-  one.upper = a.upper + i * inputs;
+  one.boxes.lower = a.boxes.lower + i * inputs;
+  one.boxes.upper = a.boxes.upper + i * inputs;
   if (s.purpose == Purpose::kVerify) {
-    one.results = a.results + i;
+    one.decision.results = a.decision.results + i;
     return one;
   }
-  one.out_lower = a.out_lower + i * rows;
-  one.out_upper = a.out_upper + i * rows;
-  if (a.coefficients != nullptr)
-    one.coefficients = a.coefficients + i * rows * bf::lines_of_row(inputs);
+  one.bounds.lower = a.bounds.lower + i * rows;
+  one.bounds.upper = a.bounds.upper + i * rows;
+  if (a.bounds.coefficients != nullptr)
+    one.bounds.coefficients = a.bounds.coefficients + i * rows * bf::lines_of_row(inputs);
   return one;
 }
 
 bf_status Engine::batch_by_turns(const Signature& signature, const Arguments& a) const {
   Signature one = signature;
   one.batch = false;
-  for (std::size_t i = 0; i < a.count; ++i) {
-    a.statuses[i] = call(one, box_of(signature, a, i));
+  for (std::size_t i = 0; i < a.boxes.count; ++i) {
+    a.boxes.statuses[i] = call(one, box_of(signature, a, i));
     if (signature.parallel &&
-        (a.statuses[i] == BF_BAD_EXECUTOR || a.statuses[i] == BF_FLOAT_ENVIRONMENT))
-      return bf::fail_boxes(a.statuses[i], i, a.count, a.statuses);
+        (a.boxes.statuses[i] == BF_BAD_EXECUTOR || a.boxes.statuses[i] == BF_FLOAT_ENVIRONMENT))
+      return bf::fail_boxes(a.boxes.statuses[i], i, a.boxes.count, a.boxes.statuses);
   }
-  return bf::first_failure(a.count, a.statuses);
+  return bf::first_failure(a.boxes.count, a.boxes.statuses);
 }
 
 bf_status Engine::batch(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
@@ -368,7 +371,7 @@ bf_status Engine::batch(const ExportedFunction& function, const Arguments& a, co
 bf_status Engine::turns_of_workers(const ExportedFunction& function, const Arguments& a,
                                    const bf::Team& team) const {
   const Signature& s = function.signature;
-  if (a.count < team.workers && plan_->parallel.workers > 1) return batch_by_turns(s, a);
+  if (a.boxes.count < team.workers && plan_->parallel.workers > 1) return batch_by_turns(s, a);
   const std::size_t bytes = to_size(function.workspace.worker_bytes);
   const bf::Scratch scratch = {static_cast<unsigned char*>(a.workspace), bytes};
   Signature one = s;
@@ -378,12 +381,12 @@ bf_status Engine::turns_of_workers(const ExportedFunction& function, const Argum
     Arguments of = box_of(s, a, i);
     of.workspace = own;
     of.workspace_bytes = bytes;
-    of.watch = nullptr;  // nothing is thrown through an executor
-    a.statuses[i] = call(one, of);
+    of.notes.watch = nullptr;  // nothing is thrown through an executor
+    a.boxes.statuses[i] = call(one, of);
   };
-  if (const bf_status status = bf::run_tiles(team, scratch, static_cast<int>(a.count), box))
-    return bf::fail_boxes(status, 0, a.count, a.statuses);
-  return bf::first_failure(a.count, a.statuses);
+  if (const bf_status status = bf::run_tiles(team, scratch, static_cast<int>(a.boxes.count), box))
+    return bf::fail_boxes(status, 0, a.boxes.count, a.boxes.statuses);
+  return bf::first_failure(a.boxes.count, a.boxes.statuses);
 }
 
 // Deals groups of boxes out to workers, each of which has a workspace.
@@ -401,11 +404,12 @@ bf_status Engine::groups_of_workers(const ExportedFunction& function, const Argu
     mine.workspace = own;
     (void)run(of, mine, nullptr, {}, nullptr);  // an entry of several boxes has no workers
   };
-  const auto good = static_cast<std::size_t>(std::count(a.statuses, a.statuses + a.count, BF_OK));
+  const auto good = static_cast<std::size_t>(
+      std::count(a.boxes.statuses, a.boxes.statuses + a.boxes.count, BF_OK));
   const auto size = static_cast<std::size_t>(plan_->batch.side_by_side);
   if (const bf_status status =
           bf::run_tiles(team, scratch, static_cast<int>((good + size - 1) / size), group))
-    return bf::fail_boxes(status, 0, a.count, a.statuses);
+    return bf::fail_boxes(status, 0, a.boxes.count, a.boxes.statuses);
   return first;
 }
 
@@ -426,23 +430,23 @@ bf_status Engine::context_call(const Signature& signature, const Arguments& a) c
   const std::size_t blob_bytes = BF_BLOB_HEADER_BYTES + bytes;
   const char* const sha256 = plan_->model.sha256.c_str();
   if (signature.purpose == Purpose::kCacheCounters) {
-    *a.counters = static_cast<const bf::Context*>(a.context)->counters;
+    *a.context.counters = static_cast<const bf::Context*>(a.context.memory)->counters;
     return BF_OK;
   }
   if (signature.purpose == Purpose::kContextSave) {
-    if (a.blob_bytes < blob_bytes) return BF_BLOB_TOO_SMALL;
-    bf::save_blob(a.context, begin, bytes, sha256, a.blob);
+    if (a.context.blob_bytes < blob_bytes) return BF_BLOB_TOO_SMALL;
+    bf::save_blob(a.context.memory, begin, bytes, sha256, a.context.blob);
     return BF_OK;
   }
   const auto align = static_cast<std::size_t>(plan_->config.target.align);
   if (const bf_status status =
-          bf::check_room(a.context, a.context_bytes, to_size(context.bytes), align))
+          bf::check_room(a.context.memory, a.context.bytes, to_size(context.bytes), align))
     return status;
-  bf::init_context(a.context, context.fingerprint, begin, bytes);
+  bf::init_context(a.context.memory, context.fingerprint, begin, bytes);
   if (signature.purpose == Purpose::kContextInit) return BF_OK;
-  if (a.from_blob == nullptr) return BF_NULL_ARGUMENT;
-  if (a.blob_bytes < blob_bytes) return BF_BLOB_TOO_SMALL;
-  return bf::load_blob(a.context, begin, bytes, sha256, a.from_blob);
+  if (a.context.from_blob == nullptr) return BF_NULL_ARGUMENT;
+  if (a.context.blob_bytes < blob_bytes) return BF_BLOB_TOO_SMALL;
+  return bf::load_blob(a.context.memory, begin, bytes, sha256, a.context.from_blob);
 }
 
 }  // namespace bf_aot::engine

@@ -24,38 +24,67 @@ namespace bf_aot::engine {
 
 class PropertyMemory;
 
-// The arguments of all functions of a verifier. A function reads those that its signature names,
-// see parameters_of(). Shapes are those of the generated header.
+// The arguments of the functions of a verifier, by what they are for. A function reads those that
+// its signature names, see parameters_of(). Shapes are those of the generated header.
 struct Arguments {
-  void* context = nullptr;
-  std::size_t context_bytes = 0;
-  std::size_t count = 1;
-  const float *lower = nullptr, *upper = nullptr;      // [count, inputs]
-  float *out_lower = nullptr, *out_upper = nullptr;    // [count, outputs or spec rows]
-  float* coefficients = nullptr;                       // [count, spec rows, inputs]; may be null
-  float* kept_ranges = nullptr;                        // [2, neurons]; may be null
-  const float* x = nullptr;                            // [inputs]
-  float* y = nullptr;                                  // [outputs]
-  std::size_t index = 0;                               // the number of a case of the property
-  float *case_lower = nullptr, *case_upper = nullptr;  // [inputs], its box
-  bf_result* results = nullptr;                        // [count]
-  const bf_budget* budget = nullptr;                   // may be null
-  bf_search* search = nullptr;                         // may be null
-  bf_status* statuses = nullptr;                       // [count]
-  bf_cache_counters* counters = nullptr;
-  void* blob = nullptr;
-  const void* from_blob = nullptr;
-  std::size_t blob_bytes = 0;
+  // Bounds, verdicts and decisions read these.
+  struct Boxes {
+    std::size_t count = 1;
+    const float *lower = nullptr, *upper = nullptr;  // [count, inputs]
+    bf_status* statuses = nullptr;                   // [count]
+  };
+  // Bounds are written here.
+  struct Bounded {
+    float *lower = nullptr, *upper = nullptr;  // [count, outputs or spec rows]
+    float* coefficients = nullptr;             // [count, spec rows, inputs]; may be null
+    float* ranges = nullptr;                   // [2, neurons]; may be null
+  };
+  // Evaluation reads x and writes y.
+  struct Point {
+    const float* x = nullptr;  // [inputs]
+    float* y = nullptr;        // [outputs]
+  };
+  // The box of a property's case is written here.
+  struct Case {
+    std::size_t index = 0;
+    float *lower = nullptr, *upper = nullptr;  // [inputs], its box
+  };
+  // Verdicts and decisions are written here.
+  struct Decision {
+    bf_result* results = nullptr;       // [count]
+    const bf_budget* budget = nullptr;  // may be null
+    bf_search* search = nullptr;        // may be null
+  };
+  // Functions with a context keep in it what later calls take.
+  struct Kept {
+    void* memory = nullptr;
+    std::size_t bytes = 0;
+    bf_cache_counters* counters = nullptr;
+    void* blob = nullptr;
+    const void* from_blob = nullptr;
+    std::size_t blob_bytes = 0;
+  };
+  // The engine alone writes these, see CallMemory: generated functions have no such arguments.
+  struct Notes {
+    std::vector<int>* open = nullptr;
+    std::vector<Ranges>* ranges = nullptr;
+    // Functions without workers add to it, by call of the entry that entry_of() says.
+    std::vector<double>* seconds = nullptr;
+    // May end the call. Functions of bounds without a context ask it; not where boxes are shared
+    // among workers.
+    Watch* watch = nullptr;
+  };
+
+  Boxes boxes;
+  Bounded bounds;
+  Point point;
+  Case of_case;
+  Decision decision;
+  Kept context;
+  Notes notes;
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
   const bf_executor* executor = nullptr;
-  std::vector<int>* open = nullptr;       // see CallMemory
-  std::vector<Ranges>* ranges = nullptr;  // see CallMemory
-  // See CallMemory. Functions without workers add to it, by call of the entry that entry_of() says.
-  std::vector<double>* seconds = nullptr;
-  // May end the call. Functions of bounds without a context ask it; not where boxes are shared
-  // among workers.
-  Watch* watch = nullptr;
 };
 
 // A pointer among the parameters of a function.
@@ -91,7 +120,7 @@ class Engine {
   // Calls the function of the verifier with this signature, one of plan().functions, and returns
   // what the generated function would. NAME_info, which returns no status, cannot be called;
   // functions of a property can in engines that are made with it. hook: called before each part of
-  // a task of bounds, in engines made with_parts. Throws: Stopped, where arguments.watch ends the
+  // a task of bounds, in engines made with_parts. Throws: Stopped, where the notes' watch ends the
   // call.
   bf_status call(const Signature& signature, const Arguments& arguments,
                  TraceHook hook = nullptr) const;

@@ -25,12 +25,12 @@ float* float_at(void* workspace, std::size_t bytes) {
 Arguments bounds_in(const Arguments& a, std::size_t bytes, const float* low, const float* high,
                     float* row_low, float* row_high) {
   Arguments made;
-  made.context = a.context;
-  made.context_bytes = a.context_bytes;
-  made.lower = low;
-  made.upper = high;
-  made.out_lower = row_low;
-  made.out_upper = row_high;
+  made.context.memory = a.context.memory;
+  made.context.bytes = a.context.bytes;
+  made.boxes.lower = low;
+  made.boxes.upper = high;
+  made.bounds.lower = row_low;
+  made.bounds.upper = row_high;
   made.workspace = a.workspace;
   made.workspace_bytes = bytes;
   made.executor = a.executor;
@@ -46,7 +46,7 @@ const bf::PropertyTables& Engine::property() const {
 
 // A verifier with a context bounds points without it, since they would drive the box's state out.
 bf_status Engine::verify(const Signature& s, const Arguments& a, const bf::Team& team) const {
-  if (const bf_status status = check_box(a.lower, a.upper)) return status;
+  if (const bf_status status = check_box(a.boxes.lower, a.boxes.upper)) return status;
   const std::size_t bytes = static_cast<std::size_t>(plan_->arena_bytes()) +
                             (team.workers - 1) * static_cast<std::size_t>(plan_->worker_bytes());
   const auto bounds = [&](const float* low, const float* high, float* row_low, float* row_high) {
@@ -54,8 +54,8 @@ bf_status Engine::verify(const Signature& s, const Arguments& a, const bf::Team&
     of.cached = s.cached && low != high;
     return call(of, bounds_in(a, bytes, low, high, row_low, row_high));
   };
-  return bf::verify_property(property(), a.lower, a.upper, a.results, float_at(a.workspace, bytes),
-                             bounds);
+  return bf::verify_property(property(), a.boxes.lower, a.boxes.upper, a.decision.results,
+                             float_at(a.workspace, bytes), bounds);
 }
 
 bf_status Engine::verify_together(const Signature& s, const Arguments& a,
@@ -69,23 +69,23 @@ bf_status Engine::verify_together(const Signature& s, const Arguments& a,
   const auto together = [&](std::size_t count, const float* low, const float* high, float* row_low,
                             float* row_high, bf_status* statuses) {
     Arguments of = bounds_in(a, bytes, low, high, row_low, row_high);
-    of.count = count;
-    of.statuses = statuses;
+    of.boxes.count = count;
+    of.boxes.statuses = statuses;
     return call({.spec = true, .batch = true, .parallel = s.parallel}, of);
   };
-  if (const bf_status status =
-          bf::verify_boxes(property(), a.count, a.lower, a.upper, a.results, a.statuses,
-                           float_at(a.workspace, bytes), together, bounds))
+  if (const bf_status status = bf::verify_boxes(property(), a.boxes.count, a.boxes.lower,
+                                                a.boxes.upper, a.decision.results, a.boxes.statuses,
+                                                float_at(a.workspace, bytes), together, bounds))
     return status;
   return first;
 }
 
 bf_status Engine::property_box(const Arguments& a) const {
   const bf::PropertyTables& of = property();
-  if (a.index >= static_cast<std::size_t>(of.cases)) return BF_NO_SUCH_CASE;
+  if (a.of_case.index >= static_cast<std::size_t>(of.cases)) return BF_NO_SUCH_CASE;
   const auto inputs = static_cast<std::size_t>(of.inputs);
-  std::copy_n(of.lower + a.index * inputs, inputs, a.case_lower);
-  std::copy_n(of.upper + a.index * inputs, inputs, a.case_upper);
+  std::copy_n(of.lower + a.of_case.index * inputs, inputs, a.of_case.lower);
+  std::copy_n(of.upper + a.of_case.index * inputs, inputs, a.of_case.upper);
   return BF_OK;
 }
 
@@ -95,16 +95,16 @@ bf_status Engine::decide_by_neurons(const Arguments& a) const {
   const auto bounds = [&](const float* low, const float* high, float* row_low, float* row_high,
                           float* ranges) {
     Arguments of = bounds_in(a, bytes, low, high, row_low, row_high);
-    of.kept_ranges = ranges;
+    of.bounds.ranges = ranges;
     return call({.spec = true, .ranges = true}, of);
   };
-  return bf::decide_by_neurons(property(), tables.network(), a.lower, a.upper, a.budget, a.results,
-                               a.search, float_at(a.workspace, bytes), a.workspace_bytes - bytes,
-                               bounds);
+  return bf::decide_by_neurons(property(), tables.network(), a.boxes.lower, a.boxes.upper,
+                               a.decision.budget, a.decision.results, a.decision.search,
+                               float_at(a.workspace, bytes), a.workspace_bytes - bytes, bounds);
 }
 
 bf_status Engine::decide(const Arguments& a) const {
-  if (const bf_status status = check_box(a.lower, a.upper)) return status;
+  if (const bf_status status = check_box(a.boxes.lower, a.boxes.upper)) return status;
   if (plan_->config.splits == Splits::kNeurons) return decide_by_neurons(a);
   const bool batch = plan_->config.batch > 1;
   const bool kept = std::ranges::any_of(
@@ -113,15 +113,16 @@ bf_status Engine::decide(const Arguments& a) const {
   const auto together = [&](std::size_t count, const float* low, const float* high, float* row_low,
                             float* row_high, float* coefficients, bf_status* statuses) {
     Arguments of = bounds_in(a, bytes, low, high, row_low, row_high);
-    of.count = count;
-    of.coefficients = coefficients;
-    of.statuses = statuses;
+    of.boxes.count = count;
+    of.bounds.coefficients = coefficients;
+    of.boxes.statuses = statuses;
     return call({.spec = true, .coefficients = kept, .batch = batch}, of);
   };
   return bf::decide_property(
       property(), plan_->split_weights.empty() ? nullptr : plan_->split_weights.data(), kept,
-      a.lower, a.upper, static_cast<std::size_t>(plan_->config.batch), a.budget, a.results,
-      a.search, float_at(a.workspace, bytes), a.workspace_bytes - bytes, together);
+      a.boxes.lower, a.boxes.upper, static_cast<std::size_t>(plan_->config.batch),
+      a.decision.budget, a.decision.results, a.decision.search, float_at(a.workspace, bytes),
+      a.workspace_bytes - bytes, together);
 }
 
 }  // namespace bf_aot::engine

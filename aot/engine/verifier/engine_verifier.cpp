@@ -95,18 +95,17 @@ Signature EngineVerifier::one_box(bool spec) const {
 }
 
 Bounds EngineVerifier::call(const Signature& signature, const input::FloatBox& box,
-                            const Noted& noted, engine::TraceHook hook) const {
+                            const Arguments::Notes& notes, engine::TraceHook hook) const {
   const Plan& plan = engine_->plan();
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
   engine::Arguments arguments = in_workspace();
-  arguments.lower = box.lower.data();
-  arguments.upper = box.upper.data();
-  arguments.out_lower = lower.data();
-  arguments.out_upper = upper.data();
-  arguments.open = noted.open;
-  arguments.ranges = noted.ranges;
-  arguments.watch = watch_;
+  arguments.boxes.lower = box.lower.data();
+  arguments.boxes.upper = box.upper.data();
+  arguments.bounds.lower = lower.data();
+  arguments.bounds.upper = upper.data();
+  arguments.notes = notes;
+  arguments.notes.watch = watch_;
   if (workers_ > 1) arguments.executor = pool();
   expect_ok(run(signature, arguments, hook), signature);
   return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
@@ -154,8 +153,8 @@ std::optional<std::vector<int>> EngineVerifier::count_unstable(const input::Floa
 std::vector<float> EngineVerifier::evaluate(const std::vector<float>& x) const {
   std::vector<float> y(static_cast<std::size_t>(engine_->plan().output_count));
   engine::Arguments arguments = in_workspace();
-  arguments.x = x.data();
-  arguments.y = y.data();
+  arguments.point.x = x.data();
+  arguments.point.y = y.data();
   expect_ok(run(kEvaluate, arguments), kEvaluate);
   return y;
 }
@@ -164,14 +163,14 @@ bf_status EngineVerifier::batch(const Signature& signature, std::size_t count, c
                                 const float* upper, float* row_lower, float* row_upper,
                                 float* coefficients, bf_status* statuses) const {
   engine::Arguments arguments = in_workspace();
-  arguments.count = count;
-  arguments.lower = lower;
-  arguments.upper = upper;
-  arguments.out_lower = row_lower;
-  arguments.out_upper = row_upper;
-  arguments.coefficients = coefficients;
-  arguments.statuses = statuses;
-  arguments.watch = watch_;
+  arguments.boxes.count = count;
+  arguments.boxes.lower = lower;
+  arguments.boxes.upper = upper;
+  arguments.bounds.lower = row_lower;
+  arguments.bounds.upper = row_upper;
+  arguments.bounds.coefficients = coefficients;
+  arguments.boxes.statuses = statuses;
+  arguments.notes.watch = watch_;
   return run(signature, arguments);
 }
 
@@ -196,10 +195,10 @@ std::vector<double> EngineVerifier::sample_times(const input::FloatBox& box,
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
   engine::Arguments arguments = in_workspace();
-  arguments.lower = box.lower.data();
-  arguments.upper = box.upper.data();
-  arguments.out_lower = lower.data();
-  arguments.out_upper = upper.data();
+  arguments.boxes.lower = box.lower.data();
+  arguments.boxes.upper = box.upper.data();
+  arguments.bounds.lower = lower.data();
+  arguments.bounds.upper = upper.data();
   if (workers_ > 1) arguments.executor = pool();
   run(signature, arguments);  // what makes calls faster is not measured
   return system::sample_calls([&] { run(signature, arguments); }, limits);

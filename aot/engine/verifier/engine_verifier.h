@@ -68,12 +68,7 @@ class EngineVerifier final : public HostVerifier {
   bf_status batch(const Signature& signature, std::size_t count, const float* lower,
                   const float* upper, float* row_lower, float* row_upper, float* coefficients,
                   bf_status* statuses) const;
-  // Arrays for what a call notes about neurons; null: not asked for.
-  struct Noted {
-    std::vector<int>* open = nullptr;
-    std::vector<engine::Ranges>* ranges = nullptr;
-  };
-  Bounds call(const Signature& signature, const input::FloatBox& box, const Noted& noted,
+  Bounds call(const Signature& signature, const input::FloatBox& box, const Arguments::Notes& notes,
               engine::TraceHook hook = nullptr) const;
 
   bf_status run(const Signature& signature, const engine::Arguments& arguments,
