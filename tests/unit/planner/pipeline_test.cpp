@@ -9,6 +9,7 @@
 
 #include "frontend/diagnostic.h"
 #include "frontend/import/file/importer.h"
+#include "planner/manifest/plan_json.h"
 #include "planner/plan/pipeline.h"
 #include "planner/planner.h"
 #include "tests/paths.h"
@@ -52,6 +53,13 @@ TEST(PlannerPipeline, RunsTheTableInOrderAndOnce) {
   };
   plan_controller(generic(), options);
   EXPECT_EQ(seen, expected);
+}
+
+// Passes that are observed are verified one by one.
+TEST(PlannerPipeline, IsTheSameWhereEachPassIsVerified) {
+  PlanOptions observed;
+  observed.after_pass = [](std::string_view, const Plan&, double) {};
+  EXPECT_EQ(to_json(plan_controller(generic(), observed)), to_json(plan_controller(generic())));
 }
 
 TEST(PlannerPipeline, LeavesOutOptionalPassesAlone) {
