@@ -499,25 +499,23 @@ bool TreeWriter::leaf_by(const Bounds& part, const Best& best) {
   return true;
 }
 
-// The candidate whose two sides have the best bounds.
+// The candidate whose two sides have the best bounds together.
 std::uint32_t TreeWriter::chosen_neuron(const Bounds& part, const Best& best,
                                         const std::vector<std::uint32_t>& candidates) {
   const Sum& sum = atoms_[clauses_[0]][best.atom].sum;
   std::uint32_t chosen = candidates[0];
   double most = -HUGE_VAL;
   for (const std::uint32_t n : candidates) {
-    double lower = HUGE_VAL, total = 0;
+    double total = 0;
     for (const int side : {1, -1}) {
       Bounds half = part;
       bounder_.split(half, n, side);
       side_[n] = static_cast<signed char>(side);
-      const double bound = std::min(0.0, slopes_.bound(half, sum, side_, best.proposal));
-      lower = std::min(lower, bound);
-      total += bound;
+      total += std::min(0.0, slopes_.bound(half, sum, side_, best.proposal));
     }
     side_[n] = 0;
-    if (lower + 0.1 * total > most) {
-      most = lower + 0.1 * total;
+    if (total > most) {
+      most = total;
       chosen = n;
     }
   }
@@ -525,8 +523,8 @@ std::uint32_t TreeWriter::chosen_neuron(const Bounds& part, const Best& best,
 }
 
 void TreeWriter::split_neurons(OpenNode& node) {
-  constexpr int kRootSteps = 60, kSteps = 15;
-  constexpr std::size_t kCandidates = 4;
+  constexpr int kRootSteps = 60, kSteps = 8;
+  constexpr std::size_t kCandidates = 10;
   const Bounds& part = node.part;
   begin_node(node.depth);
   if (part.empty) {
