@@ -35,7 +35,7 @@ ALLOWED = {
     "planner/plan/": NETWORK + PLAN,
     "planner/manifest/": NETWORK + PLAN,
     "planner/functions/": NETWORK,
-    "planner/tables/": NETWORK + ["planner/functions/"],
+    "planner/tables/": NETWORK + ["planner/functions/", "planner/tables/"],
     "planner/tuning/": FRONTEND + PLAN,
     "planner/network/": NETWORK + PLAN,
     "planner/lowering/": NETWORK + PLAN + ["planner/network/", "planner/tuning/"],

@@ -8,11 +8,20 @@
 #include <optional>
 #include <vector>
 
+#include "planner/tables/usual_composites.h"
+
 namespace bf_aot {
 namespace {
 
 // Tables that were computed take up to some seconds each.
 constexpr std::size_t kMostKept = 64;
+
+// In usual_composites(), or behind them.
+double place_of(const Composite& composite) {
+  const std::vector<Function>& usual = usual_composites();
+  const auto found = std::ranges::find(usual, &composite, &Function::composite);
+  return static_cast<double>(found - usual.begin());
+}
 
 struct KeptTable {
   explicit KeptTable(const Function& f) : function(f) {}
@@ -64,10 +73,11 @@ FunctionTable table_of(const KnownTable& known, const Function& function) {
 }  // namespace
 
 std::optional<FunctionTable> find_known_table(const Function& function) {
-  if (function.c != 0 || function.slack != 0 || function.composite != nullptr) return std::nullopt;
+  if (function.c != 0 || function.slack != 0) return std::nullopt;
+  const double a = function.composite != nullptr ? place_of(*function.composite) : function.a;
   const std::span<const KnownTable> known = known_tables();
   const auto found = std::ranges::find_if(known, [&](const KnownTable& one) {
-    return one.kind == function.kind && one.a == function.a && one.b == function.b;
+    return one.kind == function.kind && one.a == a && one.b == function.b;
   });
   return found != known.end() ? std::optional(table_of(*found, function)) : std::nullopt;
 }

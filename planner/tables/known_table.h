@@ -13,7 +13,7 @@ namespace bf_aot {
 // A FunctionTable whose lists are constants.
 struct KnownTable {
   FunctionKind kind;
-  double a, b;  // the function's parameters
+  double a, b;  // the function's parameters; of a composite a is its place in usual_composites()
   FunctionForm form;
   int monotone, exponent, degree;
   std::span<const double> starts, coefficients;

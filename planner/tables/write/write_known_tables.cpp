@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -11,12 +12,13 @@
 
 #include "frontend/functions/function_facts.h"
 #include "planner/functions/function_table.h"
+#include "planner/tables/usual_composites.h"
 
 namespace bf_aot {
 namespace {
 
 // Those that take time to make: of smooth functions without parameters, or with the defaults of
-// their operators, and of roots and their inverses.
+// their operators, of roots and their inverses, and of usual composites.
 std::vector<Function> known_functions() {
   std::vector<Function> made;
   for (const FunctionFacts& facts : function_facts()) {
@@ -24,6 +26,7 @@ std::vector<Function> known_functions() {
       made.push_back({facts.kind, facts.from.a.otherwise, facts.from.b.otherwise});
   }
   for (const double exponent : {0.5, -0.5}) made.push_back({FunctionKind::kPower, exponent});
+  made.insert(made.end(), usual_composites().begin(), usual_composites().end());
   return made;
 }
 
@@ -56,12 +59,18 @@ std::string list(std::string_view type, std::string_view name, std::size_t numbe
   return fmt::format("{}{}", name, number);
 }
 
+double first_parameter(const Function& f) {
+  if (f.kind != FunctionKind::kComposite) return f.a;
+  return static_cast<double>(std::ranges::find(usual_composites(), f) - usual_composites().begin());
+}
+
 // The table as an element of kTables, and the definitions of its lists.
 std::string row(const FunctionTable& table, std::size_t number, std::string& definitions) {
-  std::string text = fmt::format("    {{FunctionKind{{{}}}, {}, {}, FunctionForm{{{}}}, {}, {}, {}",
-                                 static_cast<int>(table.function.kind), literal(table.function.a),
-                                 literal(table.function.b), static_cast<int>(table.form),
-                                 table.monotone, table.exponent, table.degree);
+  std::string text =
+      fmt::format("    {{FunctionKind{{{}}}, {}, {}, FunctionForm{{{}}}, {}, {}, {}",
+                  static_cast<int>(table.function.kind), literal(first_parameter(table.function)),
+                  literal(table.function.b), static_cast<int>(table.form), table.monotone,
+                  table.exponent, table.degree);
   text += ", " + list("double", "kStarts", number, table.starts, definitions);
   text += ", " + list("double", "kCoefficients", number, table.coefficients, definitions);
   text += ", " + list("float", "kErrors", number, table.errors, definitions);

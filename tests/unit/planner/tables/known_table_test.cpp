@@ -6,7 +6,9 @@
 
 #include <cmath>
 
+#include "frontend/functions/composite/expression.h"
 #include "frontend/functions/function_facts.h"
+#include "planner/tables/usual_composites.h"
 
 namespace bf_aot {
 namespace {
@@ -14,7 +16,9 @@ namespace {
 TEST(KnownTables, AreTheTablesThatAreComputed) {
   ASSERT_GT(known_tables().size(), 20U);
   for (const KnownTable& known : known_tables()) {
-    const Function function = {known.kind, known.a, known.b};
+    const bool composite = known.kind == FunctionKind::kComposite;
+    const Function function = composite ? usual_composites().at(static_cast<std::size_t>(known.a))
+                                        : Function{known.kind, known.a, known.b};
     SCOPED_TRACE(to_string(function));
     EXPECT_EQ(find_known_table(function), compute_function_table(function));
   }
@@ -36,6 +40,21 @@ TEST(KnownTables, HoldAllFunctionsWithoutParameters) {
     if (facts.parameters == 0 && facts.real != nullptr) {
       EXPECT_TRUE(find_known_table({facts.kind})) << facts.name;
     }
+}
+
+TEST(KnownTables, HoldUsualComposites) {
+  for (const Function& usual : usual_composites()) {
+    EXPECT_TRUE(find_known_table(usual));
+    Function limited = usual;
+    limited.most = 2;
+    EXPECT_TRUE(find_known_table(limited));
+  }
+  Expression e;
+  Function other{FunctionKind::kComposite};
+  other.composite =
+      Composite::of(e.parts(e.product(0, *e.function({FunctionKind::kErf}, 0))).steps);
+  ASSERT_NE(other.composite, nullptr);
+  EXPECT_FALSE(find_known_table(other));
 }
 
 TEST(KnownTables, OtherParametersAreOtherFunctions) {
