@@ -61,8 +61,7 @@ std::vector<BufferId> buffers_of_tile(const Lowering& l, const BackwardRows& ste
   std::vector<BufferId> buffers = access_of(step).writes;
   std::erase_if(buffers, [&](BufferId id) { return !l.entry().buffer(id).per_worker; });
   std::ranges::sort(buffers);
-  const auto repeated = std::ranges::unique(buffers);
-  buffers.erase(repeated.begin(), repeated.end());
+  buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
   return buffers;
 }
 
