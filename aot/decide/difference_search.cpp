@@ -85,15 +85,19 @@ class PartBytes {
 };
 
 // Halves the boxes of cases. Root k is case k; a node is a box with the slopes and intervals that
-// hold in the box that it is a half of.
+// hold in the box that it is a half of. Where no other search has turns, a verifier of both
+// networks bounds what differences leave open: alone, they never prove a limit that a difference of
+// slopes passes in each box around a point.
 class DifferenceSearch final : public SplitSearch {
  public:
-  DifferenceSearch(DifferenceBounds bounds, const Property& property, const Cases& cases,
-                   bool splits, std::size_t threads)
+  // merged: bounds the property's rows by both networks; may be null.
+  DifferenceSearch(DifferenceBounds bounds, std::unique_ptr<const engine::HostVerifier> merged,
+                   const Property& property, const Cases& cases, bool splits, std::size_t threads)
       : SplitSearch(cases, std::vector<std::vector<std::byte>>(property.cases.size()), threads),
         own_(property),
         splits_(splits),
         bounds_(std::move(bounds)),
+        merged_(std::move(merged)),
         bytes_(static_cast<std::size_t>(property.input_count), bounds_.slopes(),
                bounds_.outputs()) {
     for (const PropertyCase& one : property.cases) roots_.push_back(box_of_case(property, one));
@@ -127,8 +131,10 @@ class DifferenceSearch final : public SplitSearch {
  private:
   class Worker final : public tree::TreeWorker {
    public:
-    Worker(const DifferenceSearch& search, DifferenceBounds bounds)
-        : search_(search), bounds_(std::move(bounds)) {}
+    explicit Worker(const DifferenceSearch& search)
+        : search_(search),
+          bounds_(search.bounds_.twin()),
+          merged_(search.merged_ != nullptr ? search.merged_->twin() : nullptr) {}
 
     std::size_t lanes() const override { return 1; }
 
@@ -136,6 +142,7 @@ class DifferenceSearch final : public SplitSearch {
       bool whole = false;
       engine::StoppedCalls stopped([this] { return !goes_on(); });
       bounds_.stop_by(stopped);
+      if (merged_ != nullptr) stopped.include(*merged_);
       stopped.run([&] {
         for (const tree::Node& node : nodes) out.push_back(expand(node));
         whole = true;
@@ -168,6 +175,7 @@ class DifferenceSearch final : public SplitSearch {
         part = *search_.bytes_.read(node.state);
         bounds_.bound(part);
       }
+      if (merged_ != nullptr && !search_.is_excluded(node.root, part)) meet_merged(part);
       tree::Expansion made;
       made.fate = search_.is_excluded(node.root, part) ? tree::Fate::kClosed : tree::Fate::kStuck;
       if (made.fate == tree::Fate::kClosed || !search_.splits_) return made;
@@ -182,12 +190,22 @@ class DifferenceSearch final : public SplitSearch {
       return made;
     }
 
+    void meet_merged(Part& part) const {
+      const engine::Bounds made = merged_->spec_bounds(float_box(part.box));
+      for (std::size_t i = 0; i < part.outputs.size(); ++i) {
+        OutputDifference& row = part.outputs[i];
+        row = {std::max<double>(row.lower, made.lower[i]),
+               std::min<double>(row.upper, made.upper[i])};
+      }
+    }
+
     const DifferenceSearch& search_;
     const DifferenceBounds bounds_;
+    const std::unique_ptr<const engine::HostVerifier> merged_;
   };
 
   std::unique_ptr<tree::TreeWorker> make_worker(std::size_t) override {
-    return std::make_unique<Worker>(*this, bounds_.twin());
+    return std::make_unique<Worker>(*this);
   }
   std::size_t case_of(std::uint32_t root) const override { return root; }
   bool prepare(std::uint32_t) override { return true; }
@@ -208,6 +226,7 @@ class DifferenceSearch final : public SplitSearch {
   const Cases own_;  // of the whole property
   const bool splits_;
   const DifferenceBounds bounds_;
+  const std::unique_ptr<const engine::HostVerifier> merged_;
   const PartBytes bytes_;
   std::vector<Box> roots_;  // by case
 };
@@ -216,11 +235,11 @@ class DifferenceSearch final : public SplitSearch {
 
 std::unique_ptr<Search> make_difference_search(const Graph& merged, const ModelInfo& info,
                                                const Property& property, const Request& request,
-                                               const Cases& cases, bool only_if_it_splits) {
+                                               const Cases& cases, bool alone) {
   if (property.rows.empty()) return nullptr;
   const bool splits = std::ranges::all_of(
       property.cases, [](const PropertyCase& each) { return varying(each.box) <= kFewInputs; });
-  if (only_if_it_splits && !splits) return nullptr;
+  if (alone && !splits) return nullptr;
   const auto pair = merged_pair(merged);
   if (!pair || !are_isomorphic(pair->first, pair->second)) return nullptr;
   DifferenceNetwork network = difference_network(pair->first, pair->second);
@@ -230,8 +249,11 @@ std::unique_ptr<Search> make_difference_search(const Graph& merged, const ModelI
   if (splits) own.jobs = 1;  // each thread has parts of its own
   try {
     DifferenceBounds bounds(with_rows(std::move(network), property), info, own);
-    return std::make_unique<DifferenceSearch>(std::move(bounds), property, cases, splits,
-                                              splits ? jobs : 1);
+    std::unique_ptr<const engine::HostVerifier> both;
+    if (alone)
+      both = make_host(merged, info, own, own.method.value_or(Method::kCrown), to_spec(property));
+    return std::make_unique<DifferenceSearch>(std::move(bounds), std::move(both), property, cases,
+                                              splits, splits ? jobs : 1);
   } catch (const CompileError&) {  // bounds of both networks may exist where these do not
     return nullptr;
   }

@@ -280,11 +280,11 @@ class KindCase(TreeCase):
 
 
 class Kinds(KindCase):
-    def whole(self, asked, count, *more):
+    def whole(self, asked, count, *more, least=20):
         found = self.run_json("verify", *asked, *SAME_CODE, "--checkpoint",
                               self.work / f"whole{len(self.names())}.json", *more)
         self.assertEqual(found["verdict"], "verified")
-        self.assertGreater(found[count], 20)
+        self.assertGreater(found[count], least)
         return found[count]
 
     def test_any_number_of_threads(self):
@@ -301,6 +301,10 @@ class Kinds(KindCase):
                 self.assertEqual(found["verdict"], "closed")
             merged = self.run_json("merge", *made)
             self.assertEqual((merged["verdict"], merged["nodes"]), ("verified", nodes))
+
+    def test_differences_are_not_alone(self):
+        """A limit that slopes pass in each box around the line where a ReLU bends."""
+        self.assertLess(self.whole(self.pair(0.024), "difference_boxes", least=10), 10000)
 
     def test_goes_on(self):
         for asked, count in self.kinds():
