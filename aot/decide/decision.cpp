@@ -28,9 +28,11 @@ namespace bf_aot::decide {
 namespace {
 
 // A short search for points comes before tighter bounds, once bounds have taken kFirstSearch
-// seconds. It lasts as long, or this share of all seconds before it.
+// seconds. It lasts as long, or this share of all seconds before it; half of that where threads
+// wait meanwhile, since one of them searches.
 constexpr double kFirstSearch = 0.2;
 constexpr double kFirstShare = 0.25;
+constexpr double kFirstByOneOfMany = 0.5;
 constexpr double kCheapBounds = 0.05;
 // Seconds of the first round of turns, each round being twice as long as the one before; and the
 // search for points that follows a round as a share of it, by one thread and by several.
@@ -137,12 +139,16 @@ class Decision {
       // points of them are tried, too, and most properties need no more, unless each takes long.
       const bool cheap = outcome_.decide_seconds < kCheapBounds;
       const bool due = branches ? bounding_ > kFirstSearch : !cheap || &method == &methods.back();
-      if (!points_.has_run() && due)
-        search_points(std::min(settings_.search_seconds,
-                               std::max(kFirstSearch, kFirstShare * stopwatch_.seconds())));
+      if (!points_.has_run() && due) search_points(first_seconds());
     }
     begin_other();
     take_turns(branches);
+  }
+
+  double first_seconds() const {
+    const double alone = std::max(kFirstSearch, kFirstShare * stopwatch_.seconds());
+    return std::min(settings_.search_seconds,
+                    settings_.jobs > 1 ? kFirstByOneOfMany * alone : alone);
   }
 
   bool is_decided() const {
