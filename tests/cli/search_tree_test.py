@@ -371,6 +371,11 @@ class Mpi(KindCase):
             self.assertIn(f"make no certificate: no {option[0]}\n", made.stderr)
             self.assertNotIn("verdict", made.stdout)
 
+    def test_a_search_before_the_tree_is_refused(self):
+        made = self.launch(2, self.question(1), "--search", "1")
+        self.assertEqual(made.returncode, 2, made.stderr)
+        self.assertIn("no --search", made.stderr)
+
     def test_ranks_make_the_tree_of_one_process(self):
         found = self.ranks(4, self.question(1))
         self.assertEqual((found["verdict"], found["boxes"]), ("verified", self.search(1)["boxes"]))

@@ -57,6 +57,9 @@ int verify_together(const Call& call, decide::TreeCompany& company) {
     return usage_error(app,
                        fmt::format("the processes search one tree and make no certificate: no {}",
                                    fmt::join(alone, ", no ")));
+  if (arguments.decision().search_seconds.value_or(0) > 0)
+    return usage_error(app,
+                       "the processes search one tree, and try points of its nodes: no --search");
   if (!assign_files(arguments)) return usage_error(app, "MODEL and PROPERTY are required");
   return run_together(arguments, company);
 }
