@@ -74,9 +74,8 @@ class VerifierMaker {
     options_.planner.alpha = asked.alpha;
     options_.planner.decide = asked.branches;
     // Where boxes are split, each thread bounds boxes of its own.
-    options_.planner.workers = asked.branches || asked.by_threads
-                                   ? 1
-                                   : engine::workers_of(request_.compile, jobs_of(request_));
+    options_.planner.workers =
+        asked.branches ? 1 : engine::workers_of(request_.compile, jobs_of(request_));
     const int batch = request_.compile.planner.batch;
     options_.planner.batch = asked.branches && batch == 1 ? kBranchBatch : batch;
     options_.max_as_relu = asked.max_as_relu;

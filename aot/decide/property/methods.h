@@ -43,8 +43,6 @@ struct DecisionMethod {
   Method method = Method::kCrown;
   AlphaRows alpha = AlphaRows::kOutputs;
   bool branches = false;  // branch_and_bound calls it, too
-  // Threads call twins of it side by side; else they share the work of a call.
-  bool by_threads = false;
   // Plans with CompileOptions::max_as_relu, which is asked for under real semantics alone.
   bool max_as_relu = false;
 

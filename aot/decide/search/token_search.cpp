@@ -352,9 +352,7 @@ std::optional<std::vector<double>> OneHotProperty::inputs_of(const std::vector<d
 }
 
 DecisionMethod token_method(const DecisionSettings& settings) {
-  DecisionMethod made{settings.method.value_or(Method::kCrown), settings.alpha};
-  made.by_threads = settings.jobs > 1;
-  return made;
+  return {settings.method.value_or(Method::kCrown), settings.alpha};
 }
 
 std::optional<Witness> violation_of_text(const OneHotProperty& tokens, const WitnessCheck& check,

@@ -47,8 +47,9 @@ class TokenSearch final : public SplitSearch {
   // Returns whether a text is proven not to violate a case. May be called by any thread.
   using Refutes = std::function<bool(std::size_t property_case, const std::vector<double>& ids)>;
 
-  // The verifier is one by token_method(). The thread that calls run() uses it; each of at most
-  // threads - 1 others uses a twin of it. All arguments must outlive this.
+  // The verifier is one by token_method(), whose calls share the threads of the pool: a root keeps
+  // all of them busy. The thread that calls run() uses it; each of at most threads - 1 others uses
+  // a twin of it. All arguments must outlive this.
   TokenSearch(const DecisionVerifier& verifier, const OneHotProperty& tokens, const Cases& cases,
               Refutes refutes, std::size_t threads);
   ~TokenSearch() override;
