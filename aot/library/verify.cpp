@@ -75,7 +75,7 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const std::vector<const Model*>&
                                               std::move(question), decide::Signals::kOthers);
 }
 
-// What the certificate of an answer is made from; nothing where none is asked for. Throws:
+// Reads what a certificate is made from; nothing where none is asked for. Throws:
 // CompileError BF3024, BF3022, BF3111.
 std::optional<prove::ProofFile> proof_of(const Model& model, const decide::Request& request,
                                          const PropertySource& source, const Property& property) {

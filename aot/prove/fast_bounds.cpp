@@ -21,8 +21,9 @@ constexpr std::size_t kLanes = sizeof(Lanes) / sizeof(double);
 
 constexpr double kChordUnit = 1.0 / (1 << bf_check::kChordBits);
 constexpr double kMostValue = 0x1p54;  // of the checker
-// By how much bounds of the checker differ: rounding of what is added up, of coefficients times
-// what they meet, of slopes of chords, and of whole units.
+// These estimate the difference from the checker's bounds: kSumError for roundings of the terms of
+// a sum, kCoefficientError for those of coefficients, as shares of what they are multiplied with,
+// kChordError for those of the slopes of chords, and kUnits for those to whole units.
 constexpr double kSumError = 0x1p-44, kCoefficientError = 0x1p-39, kChordError = 0x1p-30;
 constexpr double kUnits = 4;
 // Coefficients from which on the checker may take a grid that is coarser by kCoarser, and another.
@@ -31,12 +32,13 @@ constexpr double kCoarser = 0x1p12;
 
 }  // namespace
 
-// What a backward pass has added up, by row. variance: of what comes of deviations.
+// The sums of a backward pass, by row: of the bound, of the magnitudes of its terms, and of the
+// squares of what deviations of earlier bounds change; and the largest coefficient.
 struct LaneTotals {
   Lanes constant = {}, size = {}, variance = {}, largest = {};
 
-  // By how much the row's bound may differ from the checker's. reach: the sum of the magnitudes of
-  // all that coefficients met.
+  // Estimates the difference of the row's bound from the checker's. reach: the sum of the
+  // magnitudes of all elements that coefficients were multiplied with.
   double deviation(std::size_t row, double reach) const {
     const double coarser = largest[row] < kLarge ? 1 : kCoarser;
     return kSumError * size[row] + kCoefficientError * coarser * reach + kUnits +
@@ -139,7 +141,7 @@ BF_CLONES void through_rows(const Layer& layer, const double* weight, const std:
   }
 }
 
-// The same for all rows, for one element that they read after the other.
+// Does the work of through_rows() for all rows of a layer, one source after the other.
 BF_CLONES void through_readers(const Layer& layer, const BoundsView& view, const double* weight,
                                double* sums) {
   const std::uint32_t *const start = layer.reader_start.data(), *const reader = layer.reader.data();

@@ -9,8 +9,8 @@
 
 namespace bf_aot::prove {
 
-// Estimates by how much an element's bounds may differ from the checker's, in units of values. It
-// is several times what was ever seen.
+// An estimate of how far an element's bounds may be from the checker's, in units of values. It is
+// measured and not proven: the largest difference that was seen is a quarter of it.
 struct Deviation {
   double low = 0, high = 0;
 };

@@ -326,7 +326,8 @@ bool TreeWriter::combined_leaf(const Bounds& part, const std::vector<Plane>& pla
   return true;
 }
 
-// The same for a part whose bounds were derived just now: exactly, where that may close it.
+// Writes a leaf for a part whose bounds were derived just now. They are derived once more, by the
+// checker's arithmetic, where the part misses a leaf by less than the estimate of their difference.
 bool TreeWriter::derived_leaf(Bounds& part, std::vector<double>& scores,
                               std::vector<Plane>& planes) {
   if (leaf(part, scores, planes) || combined_leaf(part, planes)) return true;

@@ -23,7 +23,7 @@ int held = 0;  // of the thread that asks for interrupts
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
 
-// What the watchdog prints, and the exit code then.
+// The watchdog prints this text and ends the program with this exit code.
 std::atomic<const std::string*> watchdog_text = nullptr;
 static_assert(std::atomic<const std::string*>::is_always_lock_free);
 int watchdog_code = 0;

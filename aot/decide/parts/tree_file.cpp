@@ -159,7 +159,7 @@ tree::TreeState state_at(const input::JsonAt& at) {
   return state;
 }
 
-// As of_models() writes them.
+// Reads the models as of_models() writes them.
 std::vector<TreeQuestion::Model> models_at(const input::JsonAt& paths,
                                            const input::JsonAt& digests) {
   if (paths.value->is_string()) return {{text_at(paths), digest_at(digests)}};
