@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -125,6 +126,10 @@ class DifferenceSearch final : public SplitSearch {
       if (!(root.lower[i] <= part->box.lower[i] && part->box.lower[i] <= part->box.upper[i] &&
             part->box.upper[i] <= root.upper[i]))
         return "a box beyond its case";
+    for (std::size_t i = 0; i < part->least.size(); ++i)
+      if (!(std::isfinite(part->least[i]) && std::isfinite(part->most[i]) &&
+            part->least[i] <= part->most[i]))
+        return "slopes that are no range";
     return nullptr;
   }
 

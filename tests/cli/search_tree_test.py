@@ -1,9 +1,11 @@
 """A hard property, searched by threads, in parts, by processes, and further after an interruption."""
 
 import json
+import math
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -343,6 +345,20 @@ class Kinds(KindCase):
                             says=["--tokens differs"])
         self.assert_refused("BF3018", "verify", *pair, *SAME_CODE, "--checkpoint", path,
                             says=["the model differs"])
+        path = self.work / "pair.json"
+        self.run_json("verify", *pair, *SAME_CODE, "--branch", "1e-9", "--checkpoint", path, code=None)
+        file = json.loads(path.read_text())
+        box = struct.pack("<4d", -1, -1, 1, 1)
+        slopes = [0.0] * 8 + [1.0] * 8
+        for state, says in ((box, "a box of another network"),
+                            (struct.pack("<4d", -2, -1, 1, 1) + struct.pack("<16f2d", *slopes, -9, 9),
+                             "a box beyond its case"),
+                            (box + struct.pack("<16f2d", *slopes[::-1], -9, 9), "slopes that are no range"),
+                            (box + struct.pack("<16f2d", *slopes[:15], math.nan, -9, 9), "slopes that are no range")):
+            file["state"]["roots"][0]["closed"] = []
+            file["state"]["open"] = [{"root": 0, "depth": 0, "state": state.hex()}]
+            path.write_text(json.dumps(file))
+            self.assert_refused("BF3017", "verify", *pair, *SAME_CODE, "--checkpoint", path, says=[says])
 
 
 class Mpi(KindCase):
