@@ -37,6 +37,8 @@ bf_add_test(verdict_code_test aot/decide/code/verdict_code_test.cpp aot/decide/c
 bf_add_test(decide_code_test aot/decide/code/decide_code_test.cpp aot/decide/code/decide_random_test.cpp
   LINK bf_decide ${CMAKE_DL_LIBS} LABELS cli TOGETHER DecideCodeContract)
 
+bf_add_room_test(reach FILES aot/reach/*/*.cpp)
+target_link_libraries(unit_reach PRIVATE PkgConfig::MPFR)
 bf_add_room_test(prove FILES aot/prove/*.cpp)
 target_link_libraries(unit_prove PRIVATE PkgConfig::MPFR)
 bf_add_room_test(artifacts FILES aot/artifacts/gate/*.cpp aot/artifacts/report/*.cpp aot/artifacts/sbom/*.cpp)

@@ -19,14 +19,14 @@ struct Formula {
   bool operator==(const Formula&) const = default;
 };
 
-// What is demanded of a state: a formula over values that are computed from elements of the state
-// now, of the control that is held now, and of the state at the start, one after the other.
+// Says what is demanded of a state: a formula over values that are computed from elements of the
+// state now, of the control that is held now, and of the state at the start, one after the other.
 struct Condition {
   ScalarProgram values;
   Formula formula;
   std::string text;  // as it was typed
 
-  // The same values with the opposite formula.
+  // Returns the same values with the opposite formula.
   Condition negated() const;
 };
 
@@ -37,9 +37,9 @@ struct ConditionNames {
 };
 
 // Parses VNN-LIB's terms: (and ..), (or ..), (not ..), (=> a b), comparisons < <= > >= = of terms
-// with + - * / min max abs sqrt sin cos exp tanh, decimals, and elements x[i] or X[0,i] of the state,
-// u[j] of the control, x0[i] of the state at the start, and names of state elements. `where`: for
-// messages. Throws: BF3610 syntax, BF3611 an element that does not exist.
+// with + - * / min max abs sqrt sin cos exp tanh, decimals, and elements x[i] or X[0,i] of the
+// state, u[j] of the control, x0[i] of the state at the start, and names of state elements.
+// `where`: for messages. Throws: BF3610 syntax, BF3611 an element that does not exist.
 Condition parse_condition(const std::string& text, const ConditionNames& names,
                           const std::string& where);
 

@@ -25,7 +25,7 @@ struct ReachSettings {
   std::size_t most_cells = 1u << 20;
   double seconds = 60;
   std::size_t jobs = 1;
-  // By which the controller is planned: method, semantics and so on.
+  // Options by which the controller is planned: method, semantics and so on.
   build::CompileOptions compile;
   build::CompilerOptions compiler;
 };
@@ -37,7 +37,7 @@ enum class ReachAnswer : std::uint8_t {
   kBounded,  // nothing is required: the tube is the answer
 };
 
-// What all cells' tubes hold at one time, or between two.
+// Holds the ranges of all cells' tubes at one time, or between two.
 struct TubePiece {
   std::size_t period = 0;
   mpq_class from, to;
@@ -47,10 +47,10 @@ struct TubePiece {
 // A trajectory that breaks a requirement: proven by its own tube, from the doubles it starts at.
 struct Violation {
   std::size_t requirement = 0;
-  mpq_class from, to;         // a time in [from, to]
-  std::vector<double> start;  // [states]
+  mpq_class from, to;                             // a time in [from, to]
+  std::vector<double> start;                      // [states]
   std::vector<std::vector<double>> disturbances;  // [periods][elements of all disturbances]
-  std::vector<TubePiece> trajectory;  // its tube, up to that time
+  std::vector<TubePiece> trajectory;              // its tube, up to that time
 };
 
 // Where the search for a proof ended.
@@ -67,11 +67,11 @@ struct ReachOutcome {
   ReachAnswer answer = ReachAnswer::kUnknown;
   std::optional<Violation> violation;
   std::optional<Obstacle> obstacle;  // of kUnknown, and of a tube that ended
-  std::vector<TubePiece> tube;       // hull of the closed cells; of unknown answers also of open ones
-  std::vector<Box> cells;            // the leaves, at most 4096 of them
+  std::vector<TubePiece> tube;  // hull of the closed cells; of unknown answers also of open ones
+  std::vector<Box> cells;       // the leaves, at most 4096 of them
   std::vector<std::vector<std::vector<double>>> samples;  // [trajectory][instant][state]
-  std::uint64_t cells_bounded = 0;   // tubes that were computed
-  double closed = 0;                 // share of the initial box that is proven, from 0 to 1
+  std::uint64_t cells_bounded = 0;                        // tubes that were computed
+  double closed = 0;  // share of the initial box that is proven, from 0 to 1
   double seconds = 0;
   std::size_t order = 0, substeps = 0, symbols = 0;  // as they were chosen
 };
