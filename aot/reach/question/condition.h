@@ -26,7 +26,7 @@ struct Condition {
   Formula formula;
   std::string text;  // as it was typed
 
-  // Returns the same values with the opposite formula.
+  // Returns the opposite formula. Values that it compares with the other sign are added.
   Condition negated() const;
 };
 
