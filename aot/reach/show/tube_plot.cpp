@@ -31,7 +31,7 @@ const char* answer_text(ReachAnswer answer) {
 }
 
 std::string head_text(const Question& question, const ReachOutcome& outcome) {
-  return fmt::format("{}: {} states, {} periods, {} {}", answer_text(outcome.answer),
+  return fmt::format("{}: {} states, {} periods, {:.6g} {}", answer_text(outcome.answer),
                      question.loop.states(), question.loop.steps, horizon(question).get_d(),
                      time_unit(question));
 }
@@ -63,8 +63,8 @@ std::string facts(const ReachOutcome& outcome) {
 }
 
 std::string window_text(const Question& question, const mpq_class& from, const mpq_class& to) {
-  if (from == to) return fmt::format("{} {}", from.get_d(), time_unit(question));
-  return fmt::format("{} to {} {}", from.get_d(), to.get_d(), time_unit(question));
+  if (from == to) return fmt::format("{:.6g} {}", from.get_d(), time_unit(question));
+  return fmt::format("{:.6g} to {:.6g} {}", from.get_d(), to.get_d(), time_unit(question));
 }
 
 const char* status_text(const ReachOutcome& outcome, std::size_t requirement) {
