@@ -195,6 +195,11 @@ bool holds_doubles(const JsonAt& object) {
   return true;
 }
 
+TypedBox typed_box_at(const JsonAt& object) {
+  object.allow_keys({"lower", "upper", "dtype"});
+  return box_at(object, holds_doubles(object));
+}
+
 std::string golden_key(Method method) {
   if (method == Method::kAlphaCrown) return "alpha_crown_fixed";
   std::string key(to_string(method));

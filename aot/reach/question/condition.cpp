@@ -24,7 +24,7 @@ using vnnlib::TokenKind;
 using Kind = ScalarStep::Kind;
 
 constexpr int kDeepest = 200;
-constexpr std::size_t kMostSteps = 20000;
+constexpr std::size_t kMostOperations = 20000;
 constexpr std::size_t kMostBits = 1 << 15;  // of a number that arithmetic makes
 
 constexpr std::pair<std::string_view, FunctionKind> kFunctions[] = {
@@ -291,8 +291,8 @@ class ConditionReader {
                                 step.function.kind);
     const auto [found, added] = known_.try_emplace(key, made_.values.steps.size());
     if (added) made_.values.add(step);
-    if (made_.values.steps.size() > kMostSteps)
-      fail_at(place_, fmt::format("the condition has more than {} operations", kMostSteps),
+    if (made_.values.steps.size() > kMostOperations)
+      fail_at(place_, fmt::format("the condition has more than {} operations", kMostOperations),
               "split it: each requirement has a condition of its own");
     return found->second;
   }

@@ -1,0 +1,153 @@
+#include "aot/reach/question/question_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "aot/input/exact_box.h"
+#include "aot/input/json/json_reader.h"
+#include "aot/input/json/read_text.h"
+#include "frontend/diagnostic.h"
+#include "frontend/graph/model.h"
+
+namespace bf_aot::reach {
+namespace {
+
+using input::JsonAt;
+
+std::string text_at(const JsonAt& value) {
+  if (!value.value->is_string())
+    fail("BF3004", value.where, "expected a string", "put it in quotes");
+  return value.value->get<std::string>();
+}
+
+bool flag_at(const JsonAt& value) {
+  if (!value.value->is_boolean())
+    fail("BF3004", value.where, "expected true or false", "without quotes");
+  return value.value->get<bool>();
+}
+
+std::size_t count_at(const JsonAt& value) {
+  const std::string_view text = value.number_text();
+  std::size_t count = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size())
+    fail("BF3004", value.where, fmt::format("{} is no whole number", printable(text)),
+         "write it with decimal digits alone");
+  return count;
+}
+
+// A number, or a text such as "1/3".
+std::string time_at(const JsonAt& value) {
+  return value.is_number() ? std::string(value.number_text()) : text_at(value);
+}
+
+PlantKind kind_at(const JsonAt& value) {
+  const std::string text = text_at(value);
+  if (text == "continuous") return PlantKind::kContinuous;
+  if (text == "euler") return PlantKind::kEuler;
+  if (text == "discrete") return PlantKind::kDiscrete;
+  fail("BF3004", value.where, fmt::format("'{}' is no kind of plant", printable(text)),
+       "kinds are continuous, euler and discrete");
+}
+
+BoxText box_at(const JsonAt& value) {
+  return {input::typed_box_at(value).file.box, value.where};
+}
+
+std::vector<DisturbanceText> disturbances_at(const JsonAt& object) {
+  object.expect_object();
+  std::vector<DisturbanceText> made;
+  for (const auto& [name, unused] : object.value->items()) {
+    const JsonAt each = object.key(name);
+    each.allow_keys({"lower", "upper", "dtype", "constant"});
+    nlohmann::json box = *each.value;
+    box.erase("constant");
+    made.push_back(
+        {name, box_at({&box, each.where}), each.has("constant") && flag_at(each.key("constant"))});
+  }
+  return made;
+}
+
+RequirementText requirement_at(const JsonAt& object) {
+  object.allow_keys({"always", "never", "at", "within", "holds"});
+  RequirementText made;
+  made.where = object.where;
+  const bool timed = object.has("at") || object.has("within");
+  if (object.has("always") + object.has("never") + timed != 1 || object.has("holds") != timed ||
+      (object.has("at") && object.has("within")))
+    fail("BF3605", object.where, "this is not one requirement",
+         R"(give {"always": C}, {"never": C}, {"at": T, "holds": C} or {"within": [A, B], )"
+         R"("holds": C})");
+  if (!timed) {
+    const char* const key = object.has("always") ? "always" : "never";
+    made.kind = object.has("always") ? Requirement::Kind::kAlways : Requirement::Kind::kNever;
+    made.condition = text_at(object.key(key));
+    return made;
+  }
+  made.condition = text_at(object.key("holds"));
+  if (object.has("at")) {
+    made.kind = Requirement::Kind::kAt;
+    made.from = made.to = time_at(object.key("at"));
+    return made;
+  }
+  made.kind = Requirement::Kind::kWithin;
+  const JsonAt window = object.key("within");
+  if (window.expect_array() != 2)
+    fail("BF3605", window.where, "a window has two ends", "give it as [0.5, 1]");
+  made.from = time_at(window.at(0));
+  made.to = time_at(window.at(1));
+  return made;
+}
+
+std::vector<std::string> texts_at(const JsonAt& array) {
+  std::vector<std::string> made;
+  const std::size_t count = array.expect_array();
+  for (std::size_t i = 0; i < count; ++i) made.push_back(text_at(array.at(i)));
+  return made;
+}
+
+QuestionText question_at(const JsonAt& root, const std::filesystem::path& folder) {
+  root.allow_keys({"controller", "observer", "plant", "kind", "period", "steps", "substeps",
+                   "delayed", "first_control", "initial", "state_names", "disturbances",
+                   "requirements", "note"});
+  QuestionText made;
+  made.where = root.where;
+  made.folder = folder;
+  made.plant = text_at(root.key("plant"));
+  if (root.has("controller")) made.controller = text_at(root.key("controller"));
+  if (root.has("observer")) made.observer = text_at(root.key("observer"));
+  if (root.has("kind")) made.kind = kind_at(root.key("kind"));
+  if (root.has("period")) made.period = time_at(root.key("period"));
+  made.steps = count_at(root.key("steps"));
+  if (root.has("substeps")) made.substeps = count_at(root.key("substeps"));
+  if (root.has("delayed")) made.delayed = flag_at(root.key("delayed"));
+  if (root.has("first_control")) made.first_control = root.key("first_control").numbers();
+  made.initial = box_at(root.key("initial"));
+  if (root.has("state_names")) made.state_names = texts_at(root.key("state_names"));
+  if (root.has("disturbances")) made.disturbances = disturbances_at(root.key("disturbances"));
+  if (root.has("requirements")) {
+    const JsonAt list = root.key("requirements");
+    const std::size_t count = list.expect_array();
+    for (std::size_t i = 0; i < count; ++i) made.requirements.push_back(requirement_at(list.at(i)));
+  }
+  return made;
+}
+
+}  // namespace
+
+QuestionText read_question(const std::filesystem::path& path) {
+  return parse_question(input::read_text(path, "question"), printable(path.string()),
+                        path.parent_path());
+}
+
+QuestionText parse_question(const std::string& text, const std::string& where,
+                            const std::filesystem::path& folder) {
+  const nlohmann::json json = input::parse_json_text(text, where);
+  return question_at({&json, where}, folder);
+}
+
+}  // namespace bf_aot::reach

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aot/reach/question/loop.h"
+#include "frontend/property/property.h"
+
+namespace bf_aot::reach {
+
+// A demand as it was typed.
+struct RequirementText {
+  Requirement::Kind kind = Requirement::Kind::kAlways;
+  std::string from, to;  // of kAt and kWithin: decimals, quotients, or "end"
+  std::string condition;
+  std::string where;  // for messages
+};
+
+// A box as it was typed, enclosed by doubles.
+struct BoxText {
+  Box box;
+  std::string where;
+};
+
+struct DisturbanceText {
+  std::string name;
+  BoxText box;
+  bool constant = false;
+};
+
+// A question as a file or a command line gives it, before its networks are read.
+struct QuestionText {
+  std::string where;             // the file; empty: options of a command line
+  std::filesystem::path folder;  // that the paths of networks start from
+  std::string plant;
+  std::optional<std::string> controller, observer;
+  PlantKind kind = PlantKind::kContinuous;
+  std::optional<std::string> period;  // a decimal or a quotient
+  std::optional<std::size_t> steps, substeps;
+  bool delayed = false;
+  std::vector<double> first_control;
+  BoxText initial;
+  std::vector<std::string> state_names;
+  std::vector<DisturbanceText> disturbances;
+  std::vector<RequirementText> requirements;
+
+  // Where a key was given: "reach.json: first_control" or "--first-control".
+  std::string place(const std::string& key) const;
+};
+
+// Reads the networks, and checks that all fits together. Disturbances are in the order of the
+// plant's inputs; the substeps of discrete plants are those of the period, and of Euler's method 1
+// where none are given.
+// Throws: BF10xx of a network; BF3007; BF3601 to BF3606, BF3610, BF3611.
+Question make_question(const QuestionText& text);
+
+}  // namespace bf_aot::reach
