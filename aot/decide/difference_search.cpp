@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kMostNeurons = 8192;
 // Centres of boxes this many splits apart are proposed: a proof takes about as long as bounds.
 constexpr std::uint32_t kTried = 4;
-using Part = DifferenceBounds::Part;
+using DifferencePart = DifferenceBounds::Part;
 
 // Writes and reads a part as the state of a node: the ends of its box, then those of the slopes,
 // then those of the outputs, each number's bytes from the lowest.
@@ -38,7 +38,7 @@ class PartBytes {
   PartBytes(std::size_t inputs, std::size_t slopes, std::size_t outputs)
       : inputs_(inputs), slopes_(slopes), outputs_(outputs) {}
 
-  std::vector<std::byte> write(const Part& part) const {
+  std::vector<std::byte> write(const DifferencePart& part) const {
     std::vector<std::byte> state;
     state.reserve(size());
     for (const auto* ends : {&part.box.lower, &part.box.upper})
@@ -52,7 +52,7 @@ class PartBytes {
   }
 
   // None where the state is of another size.
-  std::optional<Part> read(const std::vector<std::byte>& state) const {
+  std::optional<DifferencePart> read(const std::vector<std::byte>& state) const {
     if (state.size() != size()) return std::nullopt;
     const std::byte* next = state.data();
     const auto number = [&](std::size_t bytes) {
@@ -62,7 +62,7 @@ class PartBytes {
       return bits;
     };
     const auto real = [&] { return std::bit_cast<double>(number(8)); };
-    Part part;
+    DifferencePart part;
     for (auto* const ends : {&part.box.lower, &part.box.upper})
       for (std::size_t i = 0; i < inputs_; ++i) ends->push_back(real());
     for (auto* const ends : {&part.least, &part.most})
@@ -172,7 +172,7 @@ class DifferenceSearch final : public SplitSearch {
 
     tree::Expansion expand(const tree::Node& node) const {
       const Box& root = search_.roots_[node.root];
-      Part part;
+      DifferencePart part;
       if (node.state.empty()) {
         part.box = root;
         bounds_.bound_root(part);
@@ -195,7 +195,7 @@ class DifferenceSearch final : public SplitSearch {
       return made;
     }
 
-    void meet_merged(Part& part) const {
+    void meet_merged(DifferencePart& part) const {
       const engine::Bounds made = merged_->spec_bounds(float_box(part.box));
       for (std::size_t i = 0; i < part.outputs.size(); ++i) {
         OutputDifference& row = part.outputs[i];
@@ -216,7 +216,7 @@ class DifferenceSearch final : public SplitSearch {
   bool prepare(std::uint32_t) override { return true; }
 
   // Whether the rows exclude each clause.
-  bool is_excluded(std::size_t index, const Part& part) const {
+  bool is_excluded(std::size_t index, const DifferencePart& part) const {
     std::vector<float> lower, upper;
     for (const OutputDifference& row : part.outputs) {
       lower.push_back(bf::float_down(row.lower));
