@@ -10,6 +10,8 @@
 #include "aot/engine/verifier/call_watch.h"
 #include "aot/engine/verifier/timed_parts.h"
 #include "frontend/diagnostic.h"
+#include "runtime/bf/contract/workspace.h"
+#include "runtime/bf/core/parallel.h"
 
 namespace bf_aot::engine {
 namespace {
@@ -159,6 +161,24 @@ std::vector<float> EngineVerifier::evaluate(const std::vector<float>& x) const {
   return y;
 }
 
+// Plans without a batch have functions of one box.
+bf_status EngineVerifier::by_turns(const Signature& batch, const Arguments& arguments) const {
+  const auto inputs = static_cast<std::size_t>(engine_->plan().input_count);
+  const auto rows = static_cast<std::size_t>(engine_->plan().spec_rows);
+  Signature one = batch;
+  one.batch = false;
+  for (std::size_t i = 0; i < arguments.boxes.count; ++i) {
+    engine::Arguments box = arguments;
+    box.boxes.lower += i * inputs;
+    box.boxes.upper += i * inputs;
+    box.bounds.lower += i * rows;
+    box.bounds.upper += i * rows;
+    if (one.coefficients) box.bounds.coefficients += i * rows * bf::lines_of_row(inputs);
+    arguments.boxes.statuses[i] = run(one, box);
+  }
+  return bf::first_failure(arguments.boxes.count, arguments.boxes.statuses);
+}
+
 bf_status EngineVerifier::batch(const Signature& signature, std::size_t count, const float* lower,
                                 const float* upper, float* row_lower, float* row_upper,
                                 float* coefficients, bf_status* statuses) const {
@@ -171,7 +191,8 @@ bf_status EngineVerifier::batch(const Signature& signature, std::size_t count, c
   arguments.bounds.coefficients = coefficients;
   arguments.boxes.statuses = statuses;
   arguments.notes.watch = watch_;
-  return run(signature, arguments);
+  return engine_->plan().config.batch > 1 ? run(signature, arguments)
+                                          : by_turns(signature, arguments);
 }
 
 bf_status EngineVerifier::spec_bounds_batch(std::size_t count, const float* lower,

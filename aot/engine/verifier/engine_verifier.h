@@ -68,6 +68,7 @@ class EngineVerifier final : public HostVerifier {
   bf_status batch(const Signature& signature, std::size_t count, const float* lower,
                   const float* upper, float* row_lower, float* row_upper, float* coefficients,
                   bf_status* statuses) const;
+  bf_status by_turns(const Signature& batch, const engine::Arguments& arguments) const;
   Bounds call(const Signature& signature, const input::FloatBox& box, const Arguments::Notes& notes,
               engine::TraceHook hook = nullptr) const;
 

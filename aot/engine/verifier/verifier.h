@@ -72,7 +72,8 @@ class HostVerifier {
   }
 
   // NAME_spec_bounds_batch, in a verifier made with rows of a specification and a batch of at least
-  // `count`; and NAME_spec_coefficients_batch, in one that keeps coefficients.
+  // `count`, or, in this process, without a batch; and NAME_spec_coefficients_batch, in one that
+  // keeps coefficients.
   virtual bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
                                       float* row_lower, float* row_upper,
                                       bf_status* statuses) const = 0;
