@@ -155,6 +155,26 @@ TEST(TubePlot, zones_are_drawn_in_their_windows) {
   EXPECT_NE(panels[2].body.find("class=\"start\""), panels[2].body.npos);
 }
 
+TEST(TubePlot, typed_conditions_have_zones) {
+  Question question = question_of(2);
+  question.loop.state_names = {"angle", "speed"};
+  const auto typed = [&](const char* text) {
+    return parse_condition(text, {2, 1, question.loop.state_names}, "test");
+  };
+  Requirement chain = requirement_of(Requirement::Kind::kAlways, 0, 2, Kind::kAll);
+  chain.must = typed("(<= -0.5 angle (/ 3 4))");
+  Requirement never = requirement_of(Requirement::Kind::kNever, 0, 2, Kind::kAll);
+  never.must = typed("(and (<= 1 angle 2) (> (* 2 (- speed 1)) 4) (< u[0] 1))").negated();
+  Requirement box = never;
+  box.must = typed("(and (<= 1 angle 2) (> (* 2 (- speed 1)) 4))").negated();
+  question.requirements = {chain, never, box};
+  const std::vector<Zone> zones = forbidden_zones(question);
+  ASSERT_EQ(zones.size(), 3u);  // the second one speaks of the control
+  EXPECT_EQ(zones[0].limits, (std::map<std::size_t, Range>{{0, {-INFINITY, -0.5}}}));
+  EXPECT_EQ(zones[1].limits, (std::map<std::size_t, Range>{{0, {0.75, INFINITY}}}));
+  EXPECT_EQ(zones[2].limits, (std::map<std::size_t, Range>{{0, {1, 2}}, {1, {3, INFINITY}}}));
+}
+
 TEST(TubePlot, what_is_not_affine_in_one_state_has_no_zone) {
   Question question = question_of(3);
   Requirement sum = requirement_of(Requirement::Kind::kAlways, 0, 2, Kind::kAll);
