@@ -9,7 +9,7 @@
 #include "aot/reach/question/loop.h"
 #include "frontend/graph/graph.h"
 
-namespace bf_aot::testing {
+namespace bf_aot::test {
 
 // Writes a network as an expression of numbers: what a plant is.
 class PlantWriter {
@@ -158,4 +158,4 @@ inline std::vector<LinearDemand> between(std::size_t i, double low, double high)
   return {below, above};
 }
 
-}  // namespace bf_aot::testing
+}  // namespace bf_aot::test

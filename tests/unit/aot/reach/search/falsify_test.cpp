@@ -16,7 +16,7 @@
 namespace bf_aot::reach {
 namespace {
 
-using testing::PlantWriter;
+using test::PlantWriter;
 
 // A discrete loop of one step that keeps x, and the demand sum (x_i - place_i)^2 >= radius^2: a
 // ball of the initial box [-1, 1]^n is forbidden, far from its corners, faces and middle.
@@ -24,7 +24,7 @@ Question ball(std::size_t n, double place, double radius) {
   PlantWriter plant;
   const auto x = plant.input("x", static_cast<std::int64_t>(n));
   Question question;
-  question.loop.plant = testing::part_of(plant.finish(x));
+  question.loop.plant = test::part_of(plant.finish(x));
   question.loop.kind = PlantKind::kDiscrete;
   question.loop.initial = {std::vector<double>(n, -1), std::vector<double>(n, 1)};
   Requirement requirement;
@@ -113,13 +113,13 @@ TEST(Falsify, FindsDisturbances) {
   const auto w = plant.input("w", 1);
   const auto v = plant.input("v", 1);
   Question question;
-  question.loop.plant = testing::part_of(plant.finish({plant.add(x[0], plant.add(w[0], v[0]))}));
+  question.loop.plant = test::part_of(plant.finish({plant.add(x[0], plant.add(w[0], v[0]))}));
   question.loop.kind = PlantKind::kDiscrete;
   question.loop.steps = 30;
   question.loop.initial = {{0}, {1}};
   question.loop.disturbances = {{"w", {{-1}, {1}}, false}, {"v", {{-0.5}, {0.5}}, true}};
   question.requirements.push_back({Requirement::Kind::kAlways, 0, 30,
-                                   testing::linear_condition(testing::between(0, -100, 45.9), 1, 0),
+                                   test::linear_condition(test::between(0, -100, 45.9), 1, 0),
                                    "always"});
   const Falsified found = falsify(Simulation(question), {});
   ASSERT_FALSE(found.candidates.empty());
@@ -127,7 +127,7 @@ TEST(Falsify, FindsDisturbances) {
   EXPECT_GE(found.candidates[0].margin, -0.1 - 1e-9);
   EXPECT_EQ(found.candidates[0].time, 30);
   // Without the last step there is nothing.
-  question.requirements[0].must = testing::linear_condition(testing::between(0, -100, 46), 1, 0);
+  question.requirements[0].must = test::linear_condition(test::between(0, -100, 46), 1, 0);
   EXPECT_TRUE(falsify(Simulation(question), {}).candidates.empty());
 }
 
@@ -146,8 +146,8 @@ Question problem(const std::string& name) {
       nlohmann::json::parse(test::read_bytes(folder / "problems.json")).at(name);
   Question question;
   Loop& loop = question.loop;
-  loop.controller = testing::part_of(import_model(folder / json.at("controller")).graph);
-  loop.plant = testing::part_of(import_model(folder / json.at("plant")).graph);
+  loop.controller = test::part_of(import_model(folder / json.at("controller")).graph);
+  loop.plant = test::part_of(import_model(folder / json.at("plant")).graph);
   loop.initial = {json.at("initial").at("lower"), json.at("initial").at("upper")};
   loop.steps = json.at("steps");
   loop.period = mpq_class(std::lround(json.at("period").get<double>() * 100), 100);
@@ -155,7 +155,7 @@ Question problem(const std::string& name) {
   return question;
 }
 
-using Demands = std::vector<testing::LinearDemand>;
+using Demands = std::vector<test::LinearDemand>;
 
 Demands join(const std::vector<Demands>& parts) {
   Demands all;
@@ -181,8 +181,8 @@ TEST_P(FalsifyProblem, SaysWhatIsKnown) {
   requirement.kind = known.to > 0 ? Requirement::Kind::kWithin : Requirement::Kind::kAlways;
   requirement.from = mpq_class(known.from);
   requirement.to = mpq_class(known.to);
-  requirement.must = testing::linear_condition(known.demands, question.loop.states(),
-                                               question.loop.plant.graph.inputs.size() > 1 ? 6 : 0);
+  requirement.must = test::linear_condition(known.demands, question.loop.states(),
+                                            question.loop.plant.graph.inputs.size() > 1 ? 6 : 0);
   question.requirements = {requirement};
   const Simulation simulation(question, 1e-6);
   const Falsified found =
@@ -195,7 +195,7 @@ TEST_P(FalsifyProblem, SaysWhatIsKnown) {
 
 Demands all_between(std::size_t n, double low, double high) {
   Demands all;
-  for (std::size_t i = 0; i < n; ++i) all = join({all, testing::between(i, low, high)});
+  for (std::size_t i = 0; i < n; ++i) all = join({all, test::between(i, low, high)});
   return all;
 }
 
@@ -203,17 +203,17 @@ INSTANTIATE_TEST_SUITE_P(
     Loops, FalsifyProblem,
     ::testing::Values(Known{"double_pendulum_more", all_between(4, -1.5, 1.5), 0, 0, true},
                       Known{"airplane",
-                            join({testing::between(1, -1, 1), testing::between(6, -1, 1),
-                                  testing::between(7, -1, 1), testing::between(8, -1, 1)}),
+                            join({test::between(1, -1, 1), test::between(6, -1, 1),
+                                  test::between(7, -1, 1), test::between(8, -1, 1)}),
                             0, 0, true},
                       Known{"double_pendulum_less", all_between(4, -1.7, 2), 0, 0, false},
-                      Known{"single_pendulum", testing::between(0, 0, 1), 0.5, 1, false},
+                      Known{"single_pendulum", test::between(0, 0, 1), 0.5, 1, false},
                       Known{"acc", {{{-1, 0, 0, 1, 1.4, 0}, 10}}, 0, 0, false},
                       Known{"tora_remain", all_between(4, -2, 2), 0, 0, false},
                       Known{"tora_reach_sigmoid",
-                            join({testing::between(0, -0.1, 0.2), testing::between(1, -0.9, -0.6)}),
-                            5, 5, false},
-                      Known{"quad", testing::between(2, 0.94, 1.06), 5, 5, false},
+                            join({test::between(0, -0.1, 0.2), test::between(1, -0.9, -0.6)}), 5, 5,
+                            false},
+                      Known{"quad", test::between(2, 0.94, 1.06), 5, 5, false},
                       Known{"nav_set", all_between(2, -0.5, 0.5), 6, 6, false}),
     [](const auto& tested) { return std::string(tested.param.name); });
 

@@ -12,7 +12,7 @@
 namespace bf_aot::reach {
 namespace {
 
-using testing::PlantWriter;
+using test::PlantWriter;
 
 // x' = a x + u, where the control is `gain` x.
 Loop linear_loop(double a, double gain) {
@@ -20,8 +20,8 @@ Loop linear_loop(double a, double gain) {
   const auto x = plant.input("x", 1);
   const auto u = plant.input("u", 1);
   Loop loop;
-  loop.plant = testing::part_of(plant.finish({plant.add(plant.times(a, x[0]), u[0])}));
-  loop.controller = testing::part_of(testing::dense_network({{{{gain}}, {0}}}));
+  loop.plant = test::part_of(plant.finish({plant.add(plant.times(a, x[0]), u[0])}));
+  loop.controller = test::part_of(test::dense_network({{{{gain}}, {0}}}));
   loop.period = mpq_class(1, 4);
   loop.steps = 8;
   loop.initial = {{1}, {1}};
@@ -32,7 +32,7 @@ Loop oscillator() {
   PlantWriter plant;
   const auto x = plant.input("x", 2);
   Loop loop;
-  loop.plant = testing::part_of(plant.finish({x[1], plant.times(-1, x[0])}));
+  loop.plant = test::part_of(plant.finish({x[1], plant.times(-1, x[0])}));
   loop.period = mpq_class(1, 2);
   loop.steps = 20;
   loop.initial = {{1, 0}, {1, 0}};
@@ -106,9 +106,9 @@ Loop discrete_loop() {
   const auto x = plant.input("x", 1);
   const auto u = plant.input("u", 1);
   Loop loop;
-  loop.plant = testing::part_of(plant.finish(
+  loop.plant = test::part_of(plant.finish(
       {plant.add(plant.multiply(x[0], u[0]), plant.times(0.25, plant.multiply(w[0], w[1])))}));
-  loop.controller = testing::part_of(testing::dense_network({{{{-1}}, {0.5}}}));
+  loop.controller = test::part_of(test::dense_network({{{{-1}}, {0.5}}}));
   loop.kind = PlantKind::kDiscrete;
   loop.period = 2;
   loop.steps = 3;
@@ -147,7 +147,7 @@ TEST(Simulation, HoldsADelayedControlOnePeriodLater) {
 
 TEST(Simulation, ShowsTheControllerWhatTheObserverSees) {
   Question question{linear_loop(0, 0.5), {}};
-  question.loop.observer = testing::part_of(testing::dense_network({{{{2}}, {1}}}));
+  question.loop.observer = test::part_of(test::dense_network({{{{2}}, {1}}}));
   EXPECT_EQ(only_run(question).controls[0][0], 0.5 * (2 * 1 + 1));
 }
 
@@ -163,7 +163,7 @@ TEST(Simulation, RunsDoNotDependOnTheirCompany) {
 TEST(Simulation, FindsMarginsInTheirWindows) {
   Question question{oscillator(), {}};
   const auto demand = [](double low, double high) {
-    return testing::linear_condition(testing::between(0, low, high), 2, 0);
+    return test::linear_condition(test::between(0, low, high), 2, 0);
   };
   // cos is least in [0, 10] at pi and 3 pi, and 0.1 there; `at` times lie between steps.
   question.requirements.push_back({Requirement::Kind::kAlways, 0, 10, demand(-1.1, 2), "always"});
@@ -218,7 +218,7 @@ TEST(ScenarioSpace, KeepsTheEndsOfBoxes) {
 TEST(LaneProgram, ComputesWhatEvaluateDoes) {
   std::mt19937_64 random(7);
   const auto number = [&] { return 2 * random_share(random) - 1; };
-  testing::DenseLayer first, second;
+  test::DenseLayer first, second;
   for (std::size_t i = 0; i < 8; ++i) {
     first.weight.push_back({number(), i == 3 ? 0 : number()});
     first.bias.push_back(number());
@@ -229,7 +229,7 @@ TEST(LaneProgram, ComputesWhatEvaluateDoes) {
     second.bias.push_back(0);
   }
   for (const Op& hidden : {Op(Relu{}), Op(Unary{{FunctionKind::kTanh}})}) {
-    const Graph graph = testing::dense_network({first, second}, hidden);
+    const Graph graph = test::dense_network({first, second}, hidden);
     const LaneNetwork network(graph);
     std::vector<Lanes> inputs(2), outputs(2);
     for (Lanes& lanes : inputs)
