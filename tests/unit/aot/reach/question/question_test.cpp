@@ -57,7 +57,7 @@ std::string plant(bool disturbed) {
       (disturbed ? value("input", "w", 3) : "") + value("output", "dx", 2));
 }
 
-class ReachQuestion : public testing::Test {
+class ReachQuestion : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder = new test::TempFolder;
