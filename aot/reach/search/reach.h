@@ -13,6 +13,7 @@
 #include "aot/build/library.h"
 #include "aot/reach/numbers/interval.h"
 #include "aot/reach/question/loop.h"
+#include "aot/reach/tube/pieces.h"
 #include "aot/system/stop.h"
 #include "frontend/property/property.h"
 
@@ -35,13 +36,6 @@ enum class ReachAnswer : std::uint8_t {
   kFalsified,  // a trajectory that breaks one is proven
   kUnknown,
   kBounded,  // nothing is required: the tube is the answer
-};
-
-// Holds the ranges of all cells' tubes at one time, or between two.
-struct TubePiece {
-  std::size_t period = 0;
-  mpq_class from, to;
-  std::vector<Range> state, control;
 };
 
 // A trajectory that breaks a requirement: proven by its own tube, from the doubles it starts at.
