@@ -146,6 +146,12 @@ Range range_of(const Form& x) {
   return reach == 0 ? Range{x.centre, x.centre} : outward(x.centre - reach, x.centre + reach);
 }
 
+std::vector<Range> ranges_of(const std::vector<Form>& forms) {
+  std::vector<Range> made;
+  for (const Form& each : forms) made.push_back(range_of(each));
+  return made;
+}
+
 Form operator+(const Form& a, const Form& b) {
   return sum_of(a, b, 1);
 }

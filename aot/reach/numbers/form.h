@@ -29,6 +29,7 @@ Form form_of(const Range& x);
 
 // Encloses all values.
 Range range_of(const Form& x);
+std::vector<Range> ranges_of(const std::vector<Form>& forms);
 // >= sum_k |slope_k|.
 double reach_of(const Form& x);
 bool is_finite(const Form& x);

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "aot/reach/numbers/elementary.h"
 #include "frontend/functions/function_facts.h"
 #include "frontend/functions/function_range.h"
 
@@ -44,12 +45,25 @@ bool has_turn(const Range& x, double shift, int parity) {
 
 // sin has its largest value at (2 k + 1/2) pi and its least at (2 k - 1/2) pi; cos at 2 k pi and
 // (2 k + 1) pi: shift is -1/2 and 0.
-Range wave(MpfrRoutine routine, const Range& x, double shift) {
+Range wave(double (*at)(double), MpfrRoutine routine, const Range& x, double shift) {
   if (!(magnitude(x) < kMostTurns)) return {-1, 1};
-  Range made = hull_of_ends(routine, x);
+  Range made;
+  if (magnitude(x) <= kMostWave) {
+    const double low = at(x.low), high = x.low == x.high ? low : at(x.high);
+    made = outward(std::min(low, high) - kWaveError, std::max(low, high) + kWaveError);
+    made = meet(made, {-1, 1});
+  } else {
+    made = hull_of_ends(routine, x);
+  }
   if (has_turn(x, shift, 0)) made.high = 1;
   if (has_turn(x, shift, 1)) made.low = -1;
   return made;
+}
+
+Range exponential(const Range& x) {
+  if (!(magnitude(x) <= kMostPower)) return increasing(mpfr_exp, x);
+  const double low = power_of_e(x.low), high = x.low == x.high ? low : power_of_e(x.high);
+  return outward(low * (1 - 2 * kPowerError), high * (1 + 2 * kPowerError));
 }
 
 int mpfr_logistic(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t rounding) {
@@ -128,11 +142,11 @@ Range apply(const Function& f, const Range& x) {
   if (!(x.low <= x.high)) return kEverything;
   switch (f.kind) {
     case FunctionKind::kSin:
-      return wave(mpfr_sin, x, -0.5);
+      return wave(sine, mpfr_sin, x, -0.5);
     case FunctionKind::kCos:
-      return wave(mpfr_cos, x, 0);
+      return wave(cosine, mpfr_cos, x, 0);
     case FunctionKind::kExp:
-      return increasing(mpfr_exp, x);
+      return exponential(x);
     case FunctionKind::kTanh:
       return increasing(mpfr_tanh, x);
     case FunctionKind::kAtan:

@@ -11,12 +11,6 @@ void join(std::vector<Range>& to, const std::vector<Range>& ranges) {
 
 }  // namespace
 
-std::vector<Range> ranges_of(const std::vector<Form>& forms) {
-  std::vector<Range> made;
-  for (const Form& each : forms) made.push_back(range_of(each));
-  return made;
-}
-
 bool Pieces::visit(const Segment& segment, const std::vector<Form>&) {
   made.push_back({segment.period, segment.from, segment.to, ranges_of(segment.state),
                   ranges_of(segment.control)});

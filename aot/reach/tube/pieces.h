@@ -17,8 +17,6 @@ struct TubePiece {
   std::vector<Range> state, control;
 };
 
-std::vector<Range> ranges_of(const std::vector<Form>& forms);
-
 // The ranges of a tube.
 class Pieces : public SegmentVisitor {
  public:

@@ -50,12 +50,6 @@ void inflate(Ranges& ranges) {
   }
 }
 
-Ranges ranges_of(const std::vector<Form>& forms) {
-  Ranges made;
-  for (const Form& each : forms) made.push_back(range_of(each));
-  return made;
-}
-
 // The remainder h^(order + 1) times the next coefficient, anywhere in the ranges.
 Ranges next_coefficients(const ScalarProgram& plant, const Ranges& within, const Ranges& held,
                          std::size_t order) {
