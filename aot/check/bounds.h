@@ -60,6 +60,12 @@ class Bounder {
   // Throws NotProven: a value beyond the grid's range.
   void derive(Part& part);
 
+  // Steps of derive(): the bounds of an affine sum by intervals; those of a function, and its
+  // lines; and what is known of an element, met with other bounds.
+  void interval(Part& part, const Layer& layer, u32 row) const;
+  void function(Part& part, const Layer& layer, u32 row) const;
+  void meet(Part& part, u32 element, i128 lower, i128 upper) const;
+
   // Adds that a neuron's argument is >= 0 (side 1) or <= 0 (side -1).
   void split(Part& part, u32 neuron, int side) const;
 
@@ -83,10 +89,7 @@ class Bounder {
   bool sigmoid_row(const Part& part, const Layer& layer, u32 row, i128& constant);
   std::optional<i128> backward(const Part& part, std::size_t layers, const Choices& choices,
                                i128 constant);
-  void interval(Part& part, const Layer& layer, u32 row) const;
-  void meet(Part& part, u32 element, i128 lower, i128 upper) const;
   void tighten(Part& part, std::size_t layer, u32 row);
-  void function(Part& part, const Layer& layer, u32 row) const;
 
   const Network& network_;
   Work& work_;

@@ -1,6 +1,8 @@
 #include "aot/prove/layer_weights.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 namespace bf_aot::prove {
@@ -10,14 +12,36 @@ using bf_check::Layer;
 
 namespace {
 
+WeightDigits digits_of(const Layer& layer, double unit) {
+  constexpr std::int64_t kHalf = std::int64_t{1} << (kDigitBits - 1);
+  WeightDigits made;
+  for (std::size_t i = 0; i < layer.source.size(); ++i) {
+    double sum = 0;
+    for (std::uint32_t k = layer.reader_start[i]; k < layer.reader_start[i + 1]; ++k) {
+      const std::int64_t weight = layer.reader_weight[k];
+      const std::int64_t first = ((weight + kHalf) & (2 * kHalf - 1)) - kHalf;
+      made.first.push_back(static_cast<double>(first));
+      made.second.push_back(static_cast<double>((weight - first) >> kDigitBits));
+      made.most_second = std::max(made.most_second, std::fabs(made.second.back()));
+      sum += std::fabs(static_cast<double>(weight)) * unit;
+    }
+    made.most_column = std::max(made.most_column, sum);
+    made.most_readers =
+        std::max<double>(made.most_readers, layer.reader_start[i + 1] - layer.reader_start[i]);
+  }
+  return made;
+}
+
 LayerWeights weights_of(const Layer& layer, double unit) {
   LayerWeights made;
   if (layer.kind != Kind::kAffine) return made;
   for (const std::int64_t weight : layer.weight)
     made.weight.push_back(static_cast<double>(weight) * unit);
-  for (const std::int64_t weight : layer.reader_weight)
-    made.reader_weight.push_back(static_cast<double>(weight) * unit);
-  made.dense = layer.weight.size() == layer.source.size() * layer.count;
+  made.digits = digits_of(layer, unit);
+  for (const std::uint32_t element : layer.column) {
+    const auto at = std::lower_bound(layer.source.begin(), layer.source.end(), element);
+    made.place.push_back(static_cast<std::uint32_t>(at - layer.source.begin()));
+  }
   for (std::uint32_t row = 0; row < layer.count; ++row) {
     const std::uint32_t first = layer.start[row], end = layer.start[row + 1];
     bool run = first < end;

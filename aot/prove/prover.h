@@ -11,9 +11,8 @@
 #include "aot/system/stop.h"
 
 // Makes certificates for the independent checker, by a search of its own: the decision's tree is
-// not looked at. Bounds of elements are made in doubles where they can be (fast_bounds.h), and
-// leaves are bounded by the checker's own arithmetic. Whether a certificate holds is said by the
-// checker alone.
+// not looked at. Bounds of elements are those of the checker (fast_bounds.h), and leaves are
+// bounded by its own functions, so that what is written checks.
 
 namespace bf_aot::prove {
 

@@ -24,7 +24,7 @@ TreeWriter::TreeWriter(const Question& question, Pieces& pieces, Tasks<OpenNode>
       frontier_(frontier),
       work_(UINT64_MAX, [this] { pause(); }),
       bounder_(question.network, question.coefficient_bits, work_),
-      fast_(question.network, question.slopes.weights(), work_),
+      fast_(bounder_, question.slopes.weights(), work_),
       slopes_(question.slopes, work_),
       side_(question.network.argument.size()) {}
 
@@ -65,46 +65,22 @@ void TreeWriter::begin_node(std::uint64_t depth) {
 void TreeWriter::begin_root(OpenNode& node) {
   const Case& of_case = question_.property.cases[node.of_case];
   for (std::size_t i = 0; i < of_case.clauses.size(); ++i) node.clauses.push_back(i);
-  static_cast<Part&>(node.part) = bounder_.whole(of_case.lower, of_case.upper);
+  node.part = bounder_.whole(of_case.lower, of_case.upper);
   std::size_t varying = 0;
   for (std::uint32_t i = 0; i < network_.inputs; ++i)
     varying += node.part.lower[i] < node.part.upper[i] ? 1 : 0;
   node.boxes = varying <= kMostSplitInputs || network_.argument.empty();
 }
 
-void TreeWriter::derive(Bounds& part) {
+void TreeWriter::derive(Part& part) {
   put(kDerive);
-  nearly_ = false;
-  if (!fast_.derive(part)) bounder_.derive(part);
+  fast_.derive(part);
 }
 
-// Derives a part without splits of neurons by the checker's arithmetic, from its box alone.
-void TreeWriter::derive_exactly(Bounds& part) {
-  Bounds made;
-  static_cast<Part&>(made) = bounder_.whole(case_->lower, case_->upper);
-  std::copy_n(part.lower.begin(), network_.inputs, made.lower.begin());
-  std::copy_n(part.upper.begin(), network_.inputs, made.upper.begin());
-  bounder_.derive(made);
-  part = std::move(made);
-  nearly_ = false;
-}
-
-// Whether the checker excludes the part by the combination. Where bounds of elements may differ
-// from the checker's, so much must be left of the bound.
-bool TreeWriter::excludes(const Bounds& part, const Combination& combination,
+// Whether the checker excludes the part by the combination.
+bool TreeWriter::excludes(const Part& part, const Combination& combination,
                           const Choices& choices) {
-  if (!part.derived) return false;
-  for (const unsigned bits : bounder_.bits()) {
-    const auto bound = bounder_.lower_bound(part, combination.sum, choices, bits);
-    if (!bound) continue;
-    if (combination.closed ? *bound < 0 : *bound <= 0) return false;
-    if (part.deviation.empty()) return true;
-    const double left = std::ldexp(static_cast<double>(*bound), -static_cast<int>(bits));
-    if (left > fast_.deviation_of(part, combination.sum)) return true;
-    nearly_ = true;
-    return false;
-  }
-  return false;
+  return bounder_.is_above(part, combination.sum, combination.closed, choices);
 }
 
 // Sets what the writer holds of the node that it writes.
@@ -184,7 +160,7 @@ void TreeWriter::several(std::size_t count, std::uint64_t depth,
 }
 
 // The least value of a plane on the part's box.
-double TreeWriter::least(const Bounds& part, const Plane& plane) const {
+double TreeWriter::least(const Part& part, const Plane& plane) const {
   double sum = plane.constant;
   for (std::uint32_t x = 0; x < network_.inputs; ++x)
     sum += plane.slope[x] * static_cast<double>(plane.slope[x] > 0 ? part.lower[x] : part.upper[x]);
@@ -192,7 +168,7 @@ double TreeWriter::least(const Bounds& part, const Plane& plane) const {
 }
 
 // The plane of the last bound, which is `bound`.
-TreeWriter::Plane TreeWriter::plane_of(const Bounds& part, std::uint64_t atom, i128 bound) {
+TreeWriter::Plane TreeWriter::plane_of(const Part& part, std::uint64_t atom, i128 bound) {
   Plane plane;
   plane.atom = atom;
   const double unit = std::ldexp(1.0, -static_cast<int>(bounder_.bits()[0]));
@@ -200,15 +176,12 @@ TreeWriter::Plane TreeWriter::plane_of(const Bounds& part, std::uint64_t atom, i
     plane.slope.push_back(static_cast<double>(a) * unit);
   plane.constant = 0;
   plane.constant = static_cast<double>(bound) * unit - least(part, plane);
-  // Twice, as parts of the part may differ by a little more.
-  if (!part.deviation.empty())
-    plane.margin = 2 * fast_.deviation_of(part, atoms_[clauses_[0]][atom].sum);
   return plane;
 }
 
 // Writes a leaf where each clause has a condition that the part's bounds exclude. Else: planes of
 // the conditions, where there is one clause, and scores of the inputs.
-bool TreeWriter::leaf(const Bounds& part, std::vector<double>& scores, std::vector<Plane>& planes) {
+bool TreeWriter::leaf(const Part& part, std::vector<double>& scores, std::vector<Plane>& planes) {
   static const Choices rule;
   std::vector<std::uint64_t> chosen;
   bool all = true;
@@ -256,7 +229,7 @@ bool TreeWriter::leaf(const Bounds& part, std::vector<double>& scores, std::vect
 }
 
 // Adds an input's share of what all inputs do in the part's box, by these factors.
-void TreeWriter::add_share(const Bounds& part, const std::vector<double>& factors,
+void TreeWriter::add_share(const Part& part, const std::vector<double>& factors,
                            std::vector<double>& scores) const {
   double all = 0;
   const auto width = [&](std::uint32_t x) {
@@ -270,7 +243,7 @@ void TreeWriter::add_share(const Bounds& part, const std::vector<double>& factor
 // Multipliers, from 0 to 255, by which the sum of the planes is positive on the part's box;
 // empty: none were found. The least value is concave in each multiplier.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> TreeWriter::combination(
-    const Bounds& part, const std::vector<Plane>& planes) const {
+    const Part& part, const std::vector<Plane>& planes) const {
   std::vector<double> weight(planes.size(), 1);
   const auto value = [&] {
     Plane sum;
@@ -308,7 +281,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> TreeWriter::combination(
 }
 
 // Writes a leaf by a combination of the clause's conditions where that excludes it.
-bool TreeWriter::combined_leaf(const Bounds& part, const std::vector<Plane>& planes) {
+bool TreeWriter::combined_leaf(const Part& part, const std::vector<Plane>& planes) {
   if (planes.size() < 2) return false;
   const auto weights = combination(part, planes);
   if (weights.empty()) return false;
@@ -326,20 +299,8 @@ bool TreeWriter::combined_leaf(const Bounds& part, const std::vector<Plane>& pla
   return true;
 }
 
-// Writes a leaf for a part whose bounds were derived just now. They are derived once more, by the
-// checker's arithmetic, where the part misses a leaf by less than the estimate of their difference.
-bool TreeWriter::derived_leaf(Bounds& part, std::vector<double>& scores,
-                              std::vector<Plane>& planes) {
-  if (leaf(part, scores, planes) || combined_leaf(part, planes)) return true;
-  if (!nearly_) return false;
-  derive_exactly(part);
-  scores.assign(network_.inputs, 0);
-  planes.clear();
-  return leaf(part, scores, planes) || combined_leaf(part, planes);
-}
-
 // The part's input whose halves are likely to be bounded best.
-std::uint32_t TreeWriter::widest(const Bounds& part, const std::vector<double>& scores) const {
+std::uint32_t TreeWriter::widest(const Part& part, const std::vector<double>& scores) const {
   std::optional<std::uint32_t> best;
   for (std::uint32_t x = 0; x < network_.inputs; ++x)
     if (part.upper[x] - part.lower[x] > 1 && (!best || scores[x] > scores[*best])) best = x;
@@ -362,14 +323,14 @@ void TreeWriter::halve(OpenNode& node, std::uint32_t input) {
 
 // Cuts off what a plane excludes of an input's range, where that is a part of it worth a record.
 // Returns the input; none where nothing is cut. away: what is cut off.
-std::optional<std::uint32_t> TreeWriter::clip(Bounds& part, const Plane& plane, Bounds& away) {
+std::optional<std::uint32_t> TreeWriter::clip(Part& part, const Plane& plane, Part& away) {
   constexpr double kWorth = 0.1;
   const double low = least(part, plane);
   if (low >= 0) return std::nullopt;
   for (std::uint32_t x = 0; x < network_.inputs; ++x) {
     const double a = plane.slope[x], width = static_cast<double>(part.upper[x] - part.lower[x]);
-    // plane > margin where x_i is further than this from the end at which the plane is least.
-    const double room = (plane.margin - low) / std::abs(a) + 2;
+    // plane > 0 where x_i is further than this from the end at which the plane is least.
+    const double room = -low / std::abs(a) + 2;
     if (!(room < (1 - kWorth) * width)) continue;
     const auto step = static_cast<std::int64_t>(room) + 1;
     away = part;
@@ -392,7 +353,7 @@ void TreeWriter::box(OpenNode& node) {
   derive(node.part);
   std::vector<double> scores(network_.inputs);
   std::vector<Plane> planes;
-  if (derived_leaf(node.part, scores, planes)) return;
+  if (leaf(node.part, scores, planes) || combined_leaf(node.part, planes)) return;
   divide(node, scores, planes, 0, 1);
 }
 
@@ -400,12 +361,12 @@ void TreeWriter::box(OpenNode& node) {
 // of it is left.
 void TreeWriter::divide(OpenNode& node, std::vector<double>& scores,
                         const std::vector<Plane>& planes, std::size_t next, double share) {
-  Bounds& part = node.part;
+  Part& part = node.part;
   expect_depth(node.depth);
-  Bounds away;
+  Part away;
   for (; next < planes.size(); ++next) {
     const Combination& atom = atoms_[clauses_[0]][planes[next].atom];
-    if (least(part, planes[next]) > planes[next].margin && excludes(part, atom, {}))
+    if (least(part, planes[next]) > 0 && excludes(part, atom, {}))
       return put_leaf(planes[next].atom);
     const std::vector<std::int64_t> lower = part.lower, upper = part.upper;
     const std::optional<std::uint32_t> x = clip(part, planes[next], away);
@@ -433,7 +394,7 @@ void TreeWriter::neurons(OpenNode& node) {
   derive(node.part);
   std::vector<double> scores(network_.inputs);
   std::vector<Plane> planes;
-  if (derived_leaf(node.part, scores, planes)) return;
+  if (leaf(node.part, scores, planes) || combined_leaf(node.part, planes)) return;
   node.proposal = slopes_.rule(node.part);
   if (node.clauses.size() == 1) return split_neurons(node);
   put(kEach);
@@ -446,7 +407,7 @@ void TreeWriter::neurons(OpenNode& node) {
 }
 
 // The clause's condition whose bound is best. With `steps` steps of optimisation.
-TreeWriter::Best TreeWriter::best_of(const Bounds& part, const Proposal& start, int steps) {
+TreeWriter::Best TreeWriter::best_of(const Part& part, const Proposal& start, int steps) {
   Best best;
   best.bound = -HUGE_VAL;
   const std::vector<Combination>& atoms = atoms_[clauses_[0]];
@@ -459,7 +420,7 @@ TreeWriter::Best TreeWriter::best_of(const Bounds& part, const Proposal& start, 
 }
 
 // Writes a leaf with the proposal's choices where the checker's bound by them is good enough.
-bool TreeWriter::leaf_by(const Bounds& part, const Best& best) {
+bool TreeWriter::leaf_by(const Part& part, const Best& best) {
   Choices choices;
   const Combination& atom = atoms_[clauses_[0]][best.atom];
   const std::size_t count = network_.argument.size();
@@ -501,7 +462,7 @@ bool TreeWriter::leaf_by(const Bounds& part, const Best& best) {
 }
 
 // The candidate whose two sides have the best bounds together.
-std::uint32_t TreeWriter::chosen_neuron(const Bounds& part, const Best& best,
+std::uint32_t TreeWriter::chosen_neuron(const Part& part, const Best& best,
                                         const std::vector<std::uint32_t>& candidates) {
   const Sum& sum = atoms_[clauses_[0]][best.atom].sum;
   std::uint32_t chosen = candidates[0];
@@ -509,7 +470,7 @@ std::uint32_t TreeWriter::chosen_neuron(const Bounds& part, const Best& best,
   for (const std::uint32_t n : candidates) {
     double total = 0;
     for (const int side : {1, -1}) {
-      Bounds half = part;
+      Part half = part;
       bounder_.split(half, n, side);
       side_[n] = static_cast<signed char>(side);
       total += std::min(0.0, slopes_.bound(half, sum, side_, best.proposal));
@@ -526,7 +487,7 @@ std::uint32_t TreeWriter::chosen_neuron(const Bounds& part, const Best& best,
 void TreeWriter::split_neurons(OpenNode& node) {
   constexpr int kRootSteps = 60, kSteps = 8;
   constexpr std::size_t kCandidates = 10;
-  const Bounds& part = node.part;
+  const Part& part = node.part;
   begin_node(node.depth);
   if (part.empty) {
     put(kEmpty);

@@ -37,7 +37,7 @@ struct OpenNode {
   bool boxes = false;                // boxes are split, else neurons
   bool derives = false;              // begins with bounds that are derived anew
   std::vector<std::size_t> clauses;  // that the tree is about
-  Bounds part;
+  bf_check::Part part;
   Proposal proposal;                                        // of neurons
   std::vector<std::pair<std::uint32_t, signed char>> path;  // neurons that are split, and sides
   std::uint64_t depth = 0;
@@ -69,7 +69,6 @@ class TreeWriter {
     std::uint64_t atom = 0;
     std::vector<double> slope;  // by input
     double constant = 0;        // in units of values, as slope times value is
-    double margin = 0;          // what the checker's plane may lack of it
   };
   // A condition of the clause, its bound, and the choices that it is by.
   struct Best {
@@ -84,35 +83,33 @@ class TreeWriter {
   void expect_depth(std::uint64_t depth) const;
   void begin_node(std::uint64_t depth);
   void begin_root(OpenNode& node);
-  void derive(Bounds& part);
-  void derive_exactly(Bounds& part);
-  bool excludes(const Bounds& part, const bf_check::Combination& combination,
+  void derive(bf_check::Part& part);
+  bool excludes(const bf_check::Part& part, const bf_check::Combination& combination,
                 const bf_check::Choices& choices);
   void enter(const OpenNode& node);
   void walk(OpenNode& node);
   void several(std::size_t count, std::uint64_t depth,
                const std::function<OpenNode(std::size_t)>& make);
 
-  double least(const Bounds& part, const Plane& plane) const;
-  Plane plane_of(const Bounds& part, std::uint64_t atom, bf_check::i128 bound);
-  bool leaf(const Bounds& part, std::vector<double>& scores, std::vector<Plane>& planes);
-  void add_share(const Bounds& part, const std::vector<double>& factors,
+  double least(const bf_check::Part& part, const Plane& plane) const;
+  Plane plane_of(const bf_check::Part& part, std::uint64_t atom, bf_check::i128 bound);
+  bool leaf(const bf_check::Part& part, std::vector<double>& scores, std::vector<Plane>& planes);
+  void add_share(const bf_check::Part& part, const std::vector<double>& factors,
                  std::vector<double>& scores) const;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> combination(
-      const Bounds& part, const std::vector<Plane>& planes) const;
-  bool combined_leaf(const Bounds& part, const std::vector<Plane>& planes);
-  bool derived_leaf(Bounds& part, std::vector<double>& scores, std::vector<Plane>& planes);
-  std::uint32_t widest(const Bounds& part, const std::vector<double>& scores) const;
-  std::optional<std::uint32_t> clip(Bounds& part, const Plane& plane, Bounds& away);
+      const bf_check::Part& part, const std::vector<Plane>& planes) const;
+  bool combined_leaf(const bf_check::Part& part, const std::vector<Plane>& planes);
+  std::uint32_t widest(const bf_check::Part& part, const std::vector<double>& scores) const;
+  std::optional<std::uint32_t> clip(bf_check::Part& part, const Plane& plane, bf_check::Part& away);
   void halve(OpenNode& node, std::uint32_t input);
   void box(OpenNode& node);
   void divide(OpenNode& node, std::vector<double>& scores, const std::vector<Plane>& planes,
               std::size_t next, double share);
 
-  Best best_of(const Bounds& part, const Proposal& start, int steps);
-  bool leaf_by(const Bounds& part, const Best& best);
+  Best best_of(const bf_check::Part& part, const Proposal& start, int steps);
+  bool leaf_by(const bf_check::Part& part, const Best& best);
   void neurons(OpenNode& node);
-  std::uint32_t chosen_neuron(const Bounds& part, const Best& best,
+  std::uint32_t chosen_neuron(const bf_check::Part& part, const Best& best,
                               const std::vector<std::uint32_t>& candidates);
   void split_neurons(OpenNode& node);
   void last_neuron(OpenNode& node, const Best& start);
@@ -132,7 +129,6 @@ class TreeWriter {
   std::vector<signed char> side_;                          // by neuron, of that node
   std::vector<std::uint32_t> path_;                        // neurons that are split there
   Pieces::At piece_;                                       // that is written
-  bool nearly_ = false;  // a leaf was close to the bound that the checker will have
   ProofTotals totals_;
 };
 

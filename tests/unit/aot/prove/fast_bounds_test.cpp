@@ -1,9 +1,7 @@
 #include "aot/prove/fast_bounds.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -12,12 +10,16 @@
 #include <vector>
 
 #include "aot/check/certificate.h"
+#include "aot/check/value.h"
 #include "aot/prove/prover.h"
 #include "tests/paths.h"
 
 namespace bf_aot::prove {
 namespace {
 
+using bf_check::Kind;
+using bf_check::Network;
+using bf_check::Part;
 using bf_check::Rat;
 
 std::string read(const std::string& name) {
@@ -27,86 +29,182 @@ std::string read(const std::string& name) {
 
 // A network with both ways to its bounds.
 struct Both {
-  explicit Both(const std::string& name)
-      : network(bf_check::make_network(bf_check::read_onnx(read(name)), bf_check::Grid{}, work)),
+  explicit Both(Network made)
+      : network(std::move(made)),
         exact(network, 40, work),
-        fast(network, weights_of(network), work) {}
+        other(network, 40, work),
+        fast(other, weights_of(network), work) {}
 
-  Bounds whole(double radius) const {
-    Bounds part;
+  Part whole(double radius) const {
     const std::vector<Rat> lower(network.inputs, Rat(-radius)), upper(network.inputs, Rat(radius));
-    static_cast<bf_check::Part&>(part) = exact.whole(lower, upper);
-    return part;
+    return exact.whole(lower, upper);
   }
 
   bf_check::Work work;
-  const bf_check::Network network;
-  bf_check::Bounder exact;
+  const Network network;
+  bf_check::Bounder exact, other;
   FastBounds fast;
 };
 
-// Expects the bounds to differ by no more than was counted.
-void expect_near(const bf_check::Part& exact, const Bounds& fast) {
-  ASSERT_EQ(exact.empty, fast.empty);
-  for (std::size_t i = 0; i < exact.lower.size(); ++i) {
-    const double low = static_cast<double>(exact.lower[i] - fast.lower[i]);
-    const double high = static_cast<double>(exact.upper[i] - fast.upper[i]);
-    EXPECT_LE(std::fabs(low), fast.deviation[i].low) << i;
-    EXPECT_LE(std::fabs(high), fast.deviation[i].high) << i;
+Network network_of(const std::string& name) {
+  bf_check::Work work;
+  return bf_check::make_network(bf_check::read_onnx(read(name)), bf_check::Grid{}, work);
+}
+
+using Random = std::mt19937_64;
+
+double between(Random& random, double low, double high) {
+  return std::uniform_real_distribution<double>(low, high)(random);
+}
+
+std::size_t below(Random& random, std::size_t end) {
+  return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
+}
+
+// Weights up to `size`, now and then none, a power of two, or one that the grid does not hold.
+Rat weight(Random& random, double size) {
+  const double value = between(random, -size, size);
+  switch (below(random, 8)) {
+    case 0:
+      return 0;
+    case 1:
+      return Rat(std::ldexp(value > 0 ? 1.0 : -1.0, std::ilogb(value)));
+    case 2:
+      return Rat(value) / 3;
+    default:
+      return Rat(value);
   }
 }
 
-TEST(FastBounds, differ_from_the_checkers_by_no_more_than_they_say) {
-  std::mt19937 random(7);
-  for (const char* const name : {"collision_avoidance_6x50.onnx", "tiny.onnx"}) {
-    Both both(name);
-    for (int round = 0; round < 10; ++round) {
-      Bounds fast = both.whole(round % 2 == 0 ? 0.3 : 2);
-      bf_check::Part exact = fast;
-      for (int depth = 0; depth < 8; ++depth) {  // halves keep what was known
-        ASSERT_TRUE(both.fast.derive(fast));
-        both.exact.derive(exact);
-        expect_near(exact, fast);
-        const std::uint32_t input = random() % both.network.inputs;
-        const std::int64_t middle = (fast.lower[input] + fast.upper[input]) / 2;
-        const bool below = random() % 2 == 0;
-        (below ? fast.upper : fast.lower)[input] = middle;
-        (below ? exact.upper : exact.lower)[input] = middle;
-      }
+// Layers of sums, most of the layer before and some of earlier ones, each behind ReLUs or sigmoids.
+Network random_network(Random& random, double size, bool curved) {
+  bf_check::Work work;
+  bf_check::Builder builder(bf_check::Grid{}, work);
+  const std::size_t inputs = 1 + below(random, 6), layers = 2 + below(random, 4);
+  std::vector<std::uint32_t> from = builder.input({static_cast<std::int64_t>(inputs)}).ids;
+  std::vector<std::uint32_t> earlier = from;
+  for (std::size_t k = 0; k < layers; ++k) {
+    builder.begin(Kind::kAffine);
+    const double share = below(random, 3) == 0 ? 0.2 : 0.9;
+    for (std::size_t row = 0, rows = 1 + below(random, 24); row < rows; ++row) {
+      const auto read = [&](std::uint32_t element) {
+        const Rat w = weight(random, size);
+        if (w != 0) builder.term(element, builder.on_grid(w));
+      };
+      for (const std::uint32_t element : from)
+        if (between(random, 0, 1) < share) read(element);
+      if (below(random, 3) == 0) read(earlier[below(random, earlier.size())]);
+      builder.end_row(weight(random, 1));
     }
+    const std::vector<std::uint32_t> sums = builder.end();
+    earlier.insert(earlier.end(), sums.begin(), sums.end());
+    if (k + 1 == layers) return builder.finish(sums, {});
+    from =
+        builder.function_of(curved && below(random, 2) == 0 ? Kind::kSigmoid : Kind::kRelu, sums);
+    earlier.insert(earlier.end(), from.begin(), from.end());
+  }
+  return {};
+}
+
+void expect_same(const Part& exact, const Part& fast) {
+  EXPECT_EQ(exact.empty, fast.empty);
+  EXPECT_EQ(exact.derived, fast.derived);
+  EXPECT_EQ(exact.lower, fast.lower);
+  EXPECT_EQ(exact.upper, fast.upper);
+  EXPECT_EQ(exact.rough_lower, fast.rough_lower);
+  EXPECT_EQ(exact.rough_upper, fast.rough_upper);
+  EXPECT_EQ(exact.chord, fast.chord);
+  for (std::size_t i = 0; i < exact.below.size(); ++i) {
+    EXPECT_EQ(exact.below[i].slope, fast.below[i].slope);
+    EXPECT_EQ(exact.below[i].offset, fast.below[i].offset);
+    EXPECT_EQ(exact.above[i].slope, fast.above[i].slope);
+    EXPECT_EQ(exact.above[i].offset, fast.above[i].offset);
   }
 }
 
-TEST(FastBounds, tell_by_how_much_bounds_of_sums_differ) {
-  Both both("collision_avoidance_6x50.onnx");
-  Bounds fast = both.whole(0.3);
-  bf_check::Part exact = fast;
-  ASSERT_TRUE(both.fast.derive(fast));
-  both.exact.derive(exact);
-  for (const int sign : {1, -1}) {
-    bf_check::Sum sum;
-    sum.terms = {{both.network.outputs[0], sign}, {both.network.outputs[1], -sign}};
-    const auto of_exact = both.exact.lower_bound(exact, sum, {}, 40);
-    const auto of_fast = both.exact.lower_bound(fast, sum, {}, 40);
-    ASSERT_TRUE(of_exact && of_fast);
-    const double apart = std::ldexp(static_cast<double>(*of_exact - *of_fast), -40);
-    EXPECT_LE(std::fabs(apart), both.fast.deviation_of(fast, sum));
-    EXPECT_LT(both.fast.deviation_of(fast, sum), std::ldexp(1.0, 36 - 10));  // of 2^-36: little
+// How many parts were bounded by digits, and how many by the checker.
+struct Count {
+  std::size_t by_digits = 0, by_checker = 0;
+};
+
+// Derives a part and parts of it, each from what is known of the one before, by both.
+void expect_same_below(Both& both, double radius, int depth, Random& random, Count& count) {
+  Part fast = both.whole(radius);
+  Part exact = fast;
+  for (; depth > 0 && !exact.empty; --depth) {
+    try {
+      both.exact.derive(exact);
+    } catch (const bf_check::NotProven&) {
+      EXPECT_THROW(both.fast.derive(fast), bf_check::NotProven);
+      return;
+    }
+    const bool by_digits = both.fast.try_derive(fast);
+    ++(by_digits ? count.by_digits : count.by_checker);
+    if (!by_digits) both.fast.derive(fast);
+    ASSERT_NO_FATAL_FAILURE(expect_same(exact, fast));
+    if (below(random, 3) == 0 && !both.network.argument.empty()) {
+      const auto neuron = static_cast<std::uint32_t>(below(random, both.network.argument.size()));
+      for (const int side : {1, -1}) {  // by both sides its argument is 0
+        if (below(random, 3) == 0) continue;
+        both.exact.split(exact, neuron, side);
+        both.exact.split(fast, neuron, side);
+      }
+      continue;
+    }
+    const std::size_t input = below(random, both.network.inputs);
+    const std::int64_t middle = (fast.lower[input] + fast.upper[input]) / 2;
+    const bool is_below = below(random, 2) == 0;
+    (is_below ? fast.upper : fast.lower)[input] = middle;
+    (is_below ? exact.upper : exact.lower)[input] = middle;
   }
 }
 
-// A part whose numbers are beyond the grid is the checker's to refuse.
-TEST(FastBounds, leave_numbers_that_are_too_large_to_the_checker) {
-  Both both("collision_avoidance_6x50.onnx");
-  Bounds part = both.whole(200'000);
-  const Bounds before = part;
-  EXPECT_FALSE(both.fast.derive(part));
-  EXPECT_EQ(part.upper, before.upper);
-  EXPECT_FALSE(part.derived);
+TEST(FastBounds, are_the_checkers_of_models) {
+  Random random(7);
+  Count count;
+  for (const char* const name : {"collision_avoidance_6x50.onnx", "tiny.onnx", "tiny_scale.onnx"}) {
+    Both both(network_of(name));
+    for (int round = 0; round < 10; ++round)
+      expect_same_below(both, round % 2 == 0 ? 0.3 : 2, 8, random, count);
+  }
+  Both digits(network_of("digits_64x2.onnx"));
+  expect_same_below(digits, 0.05, 3, random, count);
+  EXPECT_GT(count.by_digits, 4 * count.by_checker);
 }
 
-// The bound of a leaf is exactly 0 at a corner: what is about 0 in doubles closes no leaf, and the
-// checker's own bounds do.
+TEST(FastBounds, are_the_checkers_of_random_networks) {
+  Random random(11);
+  Count count;
+  for (int round = 0; round < 400 && !HasFailure(); ++round) {
+    SCOPED_TRACE(round);
+    Both both(random_network(random, round % 3 == 0 ? 0.5 : 3, round % 4 == 0));
+    expect_same_below(both, between(random, 0.01, 2), 6, random, count);
+  }
+  EXPECT_GT(count.by_digits, 4 * count.by_checker);
+}
+
+// Coefficients that the checker takes on a coarser grid, or that need more than two digits.
+TEST(FastBounds, are_the_checkers_where_coefficients_are_large) {
+  Random random(13);
+  Count count;
+  for (int round = 0; round < 400 && !HasFailure(); ++round) {
+    SCOPED_TRACE(round);
+    Both both(random_network(random, round % 2 == 0 ? 40 : 300, false));
+    expect_same_below(both, between(random, 1e-6, 1e-3), 4, random, count);
+  }
+  EXPECT_GT(count.by_digits, 50u);
+  EXPECT_GT(count.by_checker, 50u);
+}
+
+// A part whose numbers are beyond the grid is refused as the checker refuses it.
+TEST(FastBounds, refuse_numbers_beyond_the_grid) {
+  Both both(network_of("collision_avoidance_6x50.onnx"));
+  Part part = both.whole(200'000), exact = part;
+  EXPECT_THROW(both.exact.derive(exact), bf_check::NotProven);
+  EXPECT_THROW(both.fast.derive(part), bf_check::NotProven);
+}
+
+// The bound of a leaf is exactly 0 at a corner, which closes it.
 TEST(FastBounds, close_leaves_that_meet_a_limit_exactly) {
   ProofRequest asked;
   std::string certificate;
