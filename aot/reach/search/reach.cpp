@@ -1,0 +1,159 @@
+#include "aot/reach/search/reach.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "aot/decide/tree/tree_search.h"
+#include "aot/reach/search/cells.h"
+#include "aot/reach/search/demands.h"
+#include "aot/reach/search/falsify.h"
+#include "aot/reach/search/simulate.h"
+#include "aot/reach/tube/flow.h"
+#include "aot/system/progress.h"
+
+namespace bf_aot::reach {
+namespace {
+
+namespace tree = decide::tree;
+
+// The shares of the time that simulations have: before cells are split, and behind them.
+constexpr double kFirstShare = 0.1, kLastShare = 0.2;
+constexpr std::size_t kSamples = 40;    // trajectories that are shown
+constexpr std::size_t kWorstCells = 8;  // where the last simulations begin
+constexpr std::size_t kFirstRuns = 2000;
+
+class ReachSearch {
+ public:
+  ReachSearch(const Question& question, const ReachSettings& settings, const ReachCalls& calls)
+      : question_(question),
+        settings_(settings),
+        calls_(calls),
+        stop_(calls.stop.within(settings.seconds)),
+        plan_(choose_plan(question.loop, question.loop.substeps, settings.order, settings.symbols)),
+        flow_(question.loop, plan_, settings.compile, settings.compiler),
+        simulation_(question) {
+    outcome_.order = plan_.order;
+    outcome_.substeps = plan_.substeps;
+    outcome_.symbols = plan_.symbols;
+  }
+
+  ReachOutcome run() {
+    if (question_.requirements.empty())
+      bound();
+    else
+      decide();
+    outcome_.samples = sample(simulation_, kSamples, 1);
+    outcome_.cells_bounded += results_.bounded();
+    outcome_.cells = results_.cells();
+    outcome_.seconds = stopwatch_.seconds();
+    return std::move(outcome_);
+  }
+
+ private:
+  // The tube of the whole box, as far as it goes.
+  void bound() {
+    Pieces pieces;
+    const std::optional<FlowEnd> end = flow_.run(question_.loop.initial, pieces);
+    ++outcome_.cells_bounded;
+    outcome_.tube = std::move(pieces.made);
+    outcome_.answer = end ? ReachAnswer::kUnknown : ReachAnswer::kBounded;
+    if (end)
+      outcome_.obstacle = Obstacle{
+          end->period, end->from, end->to, {}, end->reason, end->state, question_.loop.initial};
+  }
+
+  void decide() {
+    if (falsify({}, kFirstShare, kFirstRuns)) return;
+    split();
+    if (outcome_.answer == ReachAnswer::kVerified) return;
+    if (falsify(worst_cells(), kLastShare, 10 * kFirstRuns)) return;
+    outcome_.obstacle = results_.obstacle();
+    Pieces pieces;
+    (void)flow_.run(question_.loop.initial, pieces);
+    outcome_.tube = std::move(pieces.made);
+  }
+
+  void split() {
+    state_ = tree::start_of({bytes_of(question_.loop.initial)});
+    tree::TreeSearch search(settings_.jobs, [this](std::size_t) {
+      return std::make_unique<CellWorker>(question_, flow_.twin(), results_);
+    });
+    tree::TreeCalls calls;
+    calls.stop = stop_;
+    calls.progress = [this](const tree::TreeProgress& progress) {
+      calls_.progress({progress.nodes, progress.closed, 0});
+    };
+    tree::TreeLimits limits;
+    limits.seconds = (1 - kLastShare) * std::max(0.0, settings_.seconds - stopwatch_.seconds());
+    search.run(state_, limits, calls);
+    outcome_.closed = tree::closed_part(state_);
+    if (!tree::is_verified(state_)) return;
+    outcome_.answer = ReachAnswer::kVerified;
+    outcome_.tube = results_.tube();
+  }
+
+  std::vector<Box> worst_cells() const {
+    std::vector<Box> cells;
+    for (const tree::Node& node : state_.open)
+      if (cells.size() < kWorstCells) cells.push_back(cell_of(node.state));
+    if (results_.obstacle()) cells.push_back(results_.obstacle()->cell);
+    return cells;
+  }
+
+  // Searches a start that breaks a requirement, and proves that it does by the tube of that start.
+  bool falsify(std::vector<Box> cells, double share, std::size_t runs) {
+    FalsifySettings settings;
+    settings.cells = std::move(cells);
+    settings.most_runs = runs;
+    settings.stop = stop_.within(share * settings_.seconds);
+    const Falsified found = reach::falsify(
+        simulation_, settings, [this](const Candidate& candidate) { return prove(candidate); });
+    if (!found.violation) return false;
+    outcome_.answer = ReachAnswer::kFalsified;
+    outcome_.violation = found.violation;
+    Pieces pieces;
+    (void)flow_.run(question_.loop.initial, pieces);
+    outcome_.tube = std::move(pieces.made);
+    return true;
+  }
+
+  std::optional<Violation> prove(const Candidate& candidate) {
+    const Scenario& scenario = candidate.scenario;
+    Breaches breaches(question_.requirements);
+    Pieces pieces;
+    Together both(breaches, pieces);
+    (void)flow_.run({scenario.start, scenario.start}, both, &scenario.disturbances);
+    ++outcome_.cells_bounded;
+    if (!breaches.breach()) return std::nullopt;
+    Violation made;
+    made.requirement = breaches.breach()->requirement;
+    made.from = breaches.breach()->from;
+    made.to = breaches.breach()->to;
+    made.start = scenario.start;
+    made.disturbances = scenario.disturbances;
+    made.trajectory = std::move(pieces.made);
+    return made;
+  }
+
+  const system::Stopwatch stopwatch_;
+  const Question& question_;
+  const ReachSettings& settings_;
+  const ReachCalls& calls_;
+  const system::Stop stop_;
+  const FlowPlan plan_;
+  const Flow flow_;
+  const Simulation simulation_;
+  CellResults results_;
+  tree::TreeState state_;
+  ReachOutcome outcome_;
+};
+
+}  // namespace
+
+ReachOutcome reach(const Question& question, const ReachSettings& settings,
+                   const ReachCalls& calls) {
+  return ReachSearch(question, settings, calls).run();
+}
+
+}  // namespace bf_aot::reach
