@@ -320,7 +320,7 @@ class QuestionMaker {
 }  // namespace
 
 std::string QuestionText::place(const std::string& key) const {
-  if (!where.empty()) return where + ": " + key;
+  if (!where.empty() && !typed.contains(key)) return where + ": " + key;
   std::string option = "--" + key;
   std::ranges::replace(option, '_', '-');
   return option == "--disturbances" ? "--disturbance" : option;
