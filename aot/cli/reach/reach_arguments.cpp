@@ -10,7 +10,7 @@
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
 #include "aot/cli/options/values.h"
-#include "aot/input/json_io.h"
+#include "aot/input/exact_box.h"
 #include "aot/reach/question/question_file.h"
 #include "aot/system/process.h"
 #include "frontend/diagnostic.h"
@@ -203,9 +203,10 @@ void add_requirements(const std::vector<std::string>& conditions, reach::Require
 }
 
 reach::BoxText box_of(const std::string& file, std::optional<std::size_t> index) {
-  const input::BoxFile box = input::read_box(file, index);
-  if (box.ids) fail("BF3021", box.where, "ids stand where a box is needed", "give lower and upper");
-  return {box.box, box.where};
+  const input::TypedBox typed = input::read_typed_box(file, index);
+  if (typed.file.ids)
+    fail("BF3021", typed.file.where, "ids stand where a box is needed", "give lower and upper");
+  return {typed.file.box, typed.inner, typed.file.where};
 }
 
 reach::QuestionText typed_question(const ReachArguments& arguments) {

@@ -21,9 +21,10 @@ struct RequirementText {
   std::string where;  // for messages
 };
 
-// A box as it was typed, enclosed by doubles.
+// A box as it was typed.
 struct BoxText {
-  Box box;
+  Box box;    // encloses it
+  Box inner;  // the doubles in it
   std::string where;
 };
 
