@@ -16,15 +16,39 @@ constexpr double kUnit = 0x1p-53;  // of rounding to nearest
 constexpr double kUnderflow = 0x1p-960;
 
 // >= the exact sum of numbers of at least 0 whose sum, of `terms` of them and rounded in each
-// addition, is `sum`: (1 + (terms + 2) 2^-52) (1 - 2^-53)^(terms + 2) > 1.
+// addition, is `sum`: (1 + (terms + 2) 2^-52) (1 - 2^-53)^(terms + 2) > 1. Of sums by lanes
+// `terms` is at least the number of additions that a term goes through.
 double inflated(double sum, std::size_t terms) {
   return sum * (1 + static_cast<double>(terms + 2) * 0x1p-52);
 }
 
+// Sums of numbers of at least 0, by lanes: any order of a sum has the same bound of its roundings.
+struct Lanes {
+  static constexpr std::size_t kCount = 8;
+  double sums[kCount] = {};
+
+  double sum() const {
+    double made = 0;
+    for (const double each : sums) made += each;
+    return made;
+  }
+};
+
+// Calls work(k, lane) for k = 0 .. count - 1.
+template <class Work>
+void for_each_lane(std::size_t count, const Work& work) {
+  std::size_t k = 0;
+  for (; k + Lanes::kCount <= count; k += Lanes::kCount)
+    for (std::size_t lane = 0; lane < Lanes::kCount; ++lane) work(k + lane, lane);
+  for (; k < count; ++k) work(k, k % Lanes::kCount);
+}
+
 double sum_of_slopes(const Form& x) {
-  double sum = 0;
-  for (const double each : x.slope) sum += std::fabs(each);
-  return sum;
+  Lanes lanes;
+  const double* const slope = x.slope.data();
+  for_each_lane(x.slope.size(),
+                [&](std::size_t k, std::size_t lane) { lanes.sums[lane] += std::fabs(slope[k]); });
+  return lanes.sum();
 }
 
 const Form kNothing = {0, std::numeric_limits<double>::infinity(), {}};
@@ -41,11 +65,14 @@ Form sum_of(const Form& a, const Form& b, double sign) {
   made.centre = centre.high;
   made.slope.resize(std::max(a.slope.size(), b.slope.size()));
   const std::size_t both = std::min(a.slope.size(), b.slope.size());
-  double rounded = 0;  // of what may have been rounded
-  for (std::size_t k = 0; k < both; ++k) {
-    made.slope[k] = a.slope[k] + sign * b.slope[k];
-    rounded += std::fabs(made.slope[k]);
-  }
+  Lanes lanes;  // of what may have been rounded
+  const double *const left = a.slope.data(), *const right = b.slope.data();
+  double* const to = made.slope.data();
+  for_each_lane(both, [&](std::size_t k, std::size_t lane) {
+    to[k] = left[k] + sign * right[k];
+    lanes.sums[lane] += std::fabs(to[k]);
+  });
+  const double rounded = lanes.sum();
   for (std::size_t k = both; k < a.slope.size(); ++k) made.slope[k] = a.slope[k];
   for (std::size_t k = both; k < b.slope.size(); ++k) made.slope[k] = sign * b.slope[k];
   // A rounded sum misses the exact one by at most 2^-53 of itself; sums do not underflow. The
@@ -164,11 +191,14 @@ Form times(const Form& a, const Bounded& factor) {
   Form made;
   made.centre = a.centre * factor.value;
   made.slope.resize(a.slope.size());
-  double rounded = 0;
-  for (std::size_t k = 0; k < a.slope.size(); ++k) {
-    made.slope[k] = a.slope[k] * factor.value;
-    rounded += std::fabs(a.slope[k]);
-  }
+  Lanes lanes;
+  const double* const from = a.slope.data();
+  double* const to = made.slope.data();
+  for_each_lane(a.slope.size(), [&](std::size_t k, std::size_t lane) {
+    to[k] = from[k] * factor.value;
+    lanes.sums[lane] += std::fabs(from[k]);
+  });
+  const double rounded = lanes.sum();
   const double size = std::fabs(factor.value);
   // A slope misses by 2^-53 of its product; the products with `rounded` have that of all.
   made.radius = a.radius * size + product_error(a.centre, factor.value, made.centre) +
@@ -185,13 +215,16 @@ Form operator*(const Form& a, const Form& b) {
   Form made;
   made.slope.resize(std::max(a.slope.size(), b.slope.size()));
   const std::size_t both = std::min(a.slope.size(), b.slope.size());
-  double diagonal = 0, sizes = 0;  // sum a_k b_k, and of magnitudes
-  for (std::size_t k = 0; k < both; ++k) {
-    made.slope[k] = a.centre * b.slope[k] + b.centre * a.slope[k];
-    const double product = a.slope[k] * b.slope[k];
-    diagonal += product;
-    sizes += std::fabs(product);
-  }
+  Lanes products, magnitudes;  // sum a_k b_k, and of magnitudes
+  const double *const left = a.slope.data(), *const right = b.slope.data();
+  double* const to = made.slope.data();
+  for_each_lane(both, [&](std::size_t k, std::size_t lane) {
+    to[k] = a.centre * right[k] + b.centre * left[k];
+    const double product = left[k] * right[k];
+    products.sums[lane] += product;
+    magnitudes.sums[lane] += std::fabs(product);
+  });
+  const double diagonal = products.sum(), sizes = magnitudes.sum();
   for (std::size_t k = both; k < a.slope.size(); ++k) made.slope[k] = b.centre * a.slope[k];
   for (std::size_t k = both; k < b.slope.size(); ++k) made.slope[k] = a.centre * b.slope[k];
   const double product = a.centre * b.centre;
@@ -222,11 +255,12 @@ Form over(const Form& a, double exact) {
   Form made;
   made.centre = a.centre / exact;
   made.slope.resize(a.slope.size());
-  double rounded = 0;
-  for (std::size_t k = 0; k < a.slope.size(); ++k) {
+  Lanes lanes;
+  for_each_lane(a.slope.size(), [&](std::size_t k, std::size_t lane) {
     made.slope[k] = a.slope[k] / exact;
-    rounded += std::fabs(made.slope[k]);
-  }
+    lanes.sums[lane] += std::fabs(made.slope[k]);
+  });
+  const double rounded = lanes.sum();
   made.radius = a.radius / std::fabs(exact);
   // Quotients miss by 2^-53 of themselves, or by 2^-1075.
   if (rounded > 0 || made.centre != 0 || a.centre != 0)

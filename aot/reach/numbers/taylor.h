@@ -117,7 +117,7 @@ class TaylorSeries {
 
   // y' = g x': y_k = (1 / k) sum_{j = 1 .. k} j x_j g_{k - j}.
   static Number chain(const Series& x, const Series& g, std::size_t k) {
-    Number sum = A::multiply(A::times(x[1], 1), g[k - 1]);
+    Number sum = A::multiply(x[1], g[k - 1]);
     for (std::size_t j = 2; j <= k; ++j)
       sum = A::add(sum, A::multiply(A::times(x[j], static_cast<double>(j)), g[k - j]));
     return A::over(sum, static_cast<double>(k));

@@ -20,7 +20,7 @@ namespace bf_aot::reach {
 std::vector<std::byte> bytes_of(const Box& cell);
 Box cell_of(const std::vector<std::byte>& bytes);
 
-// What the workers of a search have found, for all threads.
+// Keeps what the workers of a search have found, for all threads.
 class CellResults {
  public:
   void add_closed(const Box& cell, const std::vector<TubePiece>& tube);
@@ -41,8 +41,8 @@ class CellResults {
   std::atomic<std::uint64_t> bounded_ = 0;
 };
 
-// Computes the tube of a cell: closes it where all requirements are proven, else halves it along the
-// element of the start that the failure depends on most.
+// Computes the tube of a cell: closes it where all requirements are proven, else halves it along
+// the element of the start that the failure depends on most.
 class CellWorker : public decide::tree::TreeWorker {
  public:
   CellWorker(const Question& question, Flow flow, CellResults& results)
