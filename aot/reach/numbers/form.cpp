@@ -83,6 +83,10 @@ Form sum_of(const Form& a, const Form& b, double sign) {
   return made;
 }
 
+bool is_zero(const Form& x) {
+  return x.centre == 0 && x.radius == 0 && sum_of_slopes(x) == 0;
+}
+
 // |exact product - rounded product|, at most.
 double product_error(double a, double b, double product) {
   if (a == 0 || b == 0) return 0;
@@ -239,7 +243,8 @@ Form operator*(const Form& a, const Form& b) {
   // Each slope: two products and their sum. The centre: a product, the diagonal, and their sum.
   radius += 4 * kUnit * (std::fabs(a.centre) * reach_b + std::fabs(b.centre) * reach_a);
   radius += (terms + 4) * 2 * kUnit * (std::fabs(product) + sizes);
-  if (radius != 0 || product != 0) radius += kUnderflow;
+  // A result below the least normal number has no part that the terms above know of.
+  if (!is_zero(a) && !is_zero(b)) radius += kUnderflow;
   made.radius = inflated(radius, 24);
   return made;
 }
@@ -263,8 +268,7 @@ Form over(const Form& a, double exact) {
   const double rounded = lanes.sum();
   made.radius = a.radius / std::fabs(exact);
   // Quotients miss by 2^-53 of themselves, or by 2^-1075.
-  if (rounded > 0 || made.centre != 0 || a.centre != 0)
-    made.radius += 2 * kUnit * (rounded + std::fabs(made.centre)) + kUnderflow;
+  if (!is_zero(a)) made.radius += 2 * kUnit * (rounded + std::fabs(made.centre)) + kUnderflow;
   made.radius = inflated(made.radius, a.slope.size() + 8);
   return made;
 }
