@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,10 +20,9 @@ struct RequirementText {
   std::string where;  // for messages
 };
 
-// A box as it was typed.
+// A box as it was typed, enclosed by doubles.
 struct BoxText {
-  Box box;    // encloses it
-  Box inner;  // the doubles in it
+  Box box;
   std::string where;
 };
 
@@ -37,7 +35,6 @@ struct DisturbanceText {
 // A question as a file or a command line gives it, before its networks are read.
 struct QuestionText {
   std::string where;             // the file; empty: options of a command line
-  std::set<std::string> typed;   // keys that options give, beside a file
   std::filesystem::path folder;  // that the paths of networks start from
   std::string plant;
   std::optional<std::string> controller, observer;
