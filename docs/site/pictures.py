@@ -47,6 +47,8 @@ def main(bf_aot, root):
              "0.005,0.01,0.02,0.03,0.04,0.06,0.08,0.1", "--html", str(page))
         take("memory.svg", "map", "models/collision_avoidance_6x50.onnx", "-o", f"{folder}/avoid.cpp",
              "--report", str(page))
+        subprocess.run([bf_aot, "reach", "models/examples/loops/reach.json", "--plot", "docs/pictures/pendulum.svg"],
+                       cwd=root, check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ using artifacts::PlotPoint;
 
 constexpr std::size_t kMostStates = 24, kMostPairs = 4;
 constexpr std::size_t kMostPieces = 4000, kMostPoints = 16000;  // of all panels together
-constexpr std::size_t kMostSamples = 48;                        // trajectories
+constexpr std::size_t kMostSamples = 32;                        // trajectories
 constexpr double kLeast = 2;                                    // pixels of what has no width
 
 // What all panels show.
@@ -111,9 +111,9 @@ Range axis_of(const Shown& shown, std::size_t state) {
   over_samples(shown, [&](const Trajectory& trajectory, std::size_t k, bool) {
     seen.add(trajectory[k][state]);
   });
-  if (seen.span() > 0 && all.span() > 12 * seen.span()) {
-    all.low = std::max(all.low, seen.low - 2 * seen.span());
-    all.high = std::min(all.high, seen.high + 2 * seen.span());
+  if (seen.span() > 0 && all.span() > 8 * seen.span()) {
+    all.low = std::max(all.low, seen.low - seen.span());
+    all.high = std::min(all.high, seen.high + seen.span());
   }
   all.add(seen.low);
   all.add(seen.high);
