@@ -32,6 +32,7 @@ FILES = [
     "share/doc/bf-aot/docs/start/verify.md",
     "share/doc/bf-aot/docs/reference/manifest-schema.json",
     "share/doc/bf-aot/docs/reference/trace-schema.json",
+    "share/doc/bf-aot/docs/reference/reach-schema.json",
     "share/doc/bf-aot/models/collision_avoidance_6x50.onnx",
     "share/doc/bf-aot/models/boxes/collision_avoidance_6x50.json",
     "share/doc/bf-aot/models/properties/collision_avoidance_6x50.vnnlib",

@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"compare", "bf-aot compare", "bound how far apart two networks are on a box", compare_command},
     {"invariant", "bf-aot invariant", "search states that no step of a network leaves",
      invariant_command},
+    {"reach", "bf-aot reach", "prove where a controlled plant goes in time", reach_command},
     {"check", "bf-aot check", "compare bounds with reference bounds", check_command},
     {"inspect", "bf-aot inspect", "show the network, the plan, its kernels", inspect_command},
     {"bench", "bf-aot bench", "time a verifier on this machine", bench_command},

@@ -24,6 +24,7 @@ int merge_command(const Call& call);
 int certify_command(const Call& call);
 int compare_command(const Call& call);
 int invariant_command(const Call& call);
+int reach_command(const Call& call);
 int supports_command(const Call& call);
 int check_command(const Call& call);
 int inspect_command(const Call& call);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/reach/numbers/interval.h"
 #include "aot/reach/question/condition.h"
 #include "frontend/graph/graph.h"
 #include "frontend/graph/model.h"
@@ -28,11 +29,17 @@ enum class PlantKind : std::uint8_t {
   kDiscrete,    // (x, u, w..) -> the next x, or x -> the next x with the controller inside
 };
 
+// The number of an interval as it was typed that x, a double of its enclosure `box`, stands for:
+// the double in the interval next to x; of an interval without doubles, all that it may be. inner:
+// the doubles of the typed intervals; empty: those of `box`.
+Range typed_value(const Box& box, const Box& inner, std::size_t i, double x);
+
 // A further input of the plant. Its elements take any value of the box.
 struct Disturbance {
   std::string name;  // of the plant's input
   Box box;
   bool constant = false;  // one value for all time; else one in each period, held during it
+  Box inner = {};         // see typed_value()
 };
 
 // A controller in its plant. The state x has n elements, the control u m.
@@ -44,12 +51,13 @@ struct Loop {
   // The control is computed at the beginning of each period of so many seconds. Of discrete plants
   // it is the number of the plant's steps that it is held for.
   mpq_class period = 1;
-  std::size_t steps = 1;    // periods that are looked ahead
+  std::size_t steps = 1;     // periods that are looked ahead
   std::size_t substeps = 0;  // of a period: Euler steps, plant steps, or validated steps; 0: chosen
   bool delayed = false;      // the control that is computed in a period is held in the next one
   std::vector<double> first_control;  // [m], held in the first period where delayed
   std::vector<Disturbance> disturbances;
-  Box initial;                        // [n]
+  Box initial;                           // [n]
+  Box inner;                             // see typed_value()
   std::vector<std::string> state_names;  // [n] or empty
 
   std::size_t states() const { return initial.lower.size(); }
@@ -60,9 +68,9 @@ struct Loop {
 struct Requirement {
   enum class Kind : std::uint8_t { kAlways, kNever, kAt, kWithin };
   Kind kind = Kind::kAlways;
-  mpq_class from, to;   // the window, whole horizon for kAlways and kNever
-  Condition must;       // of kNever already negated
-  std::string text;     // "never (and (<= x[0] 2) ..)"
+  mpq_class from, to;  // the window, whole horizon for kAlways and kNever
+  Condition must;      // of kNever already negated
+  std::string text;    // "never (and (<= x[0] 2) ..)"
 };
 
 struct Question {

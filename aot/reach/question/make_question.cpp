@@ -44,6 +44,7 @@ class QuestionMaker {
     set_control();
     set_disturbances();
     loop_.initial = checked_box(text_.initial, states_, "the state");
+    loop_.inner = text_.initial.inner;
     set_state_names();
     for (const RequirementText& each : text_.requirements)
       made_.requirements.push_back(requirement_of(each));
@@ -211,7 +212,7 @@ class QuestionMaker {
       loop_.disturbances.push_back({name,
                                     checked_box(found->box, elements(graph, graph.inputs[i]),
                                                 "the input " + printable(name)),
-                                    found->constant});
+                                    found->constant, found->box.inner});
     }
     for (std::size_t i = 0; i < used.size(); ++i)
       if (!used[i])
@@ -319,8 +320,15 @@ class QuestionMaker {
 
 }  // namespace
 
+Range typed_value(const Box& box, const Box& inner, std::size_t i, double x) {
+  if (inner.lower.empty()) return {x, x};
+  if (inner.lower[i] > inner.upper[i]) return {box.lower[i], box.upper[i]};
+  const double value = std::clamp(x, inner.lower[i], inner.upper[i]);
+  return {value, value};
+}
+
 std::string QuestionText::place(const std::string& key) const {
-  if (!where.empty()) return where + ": " + key;
+  if (!where.empty() && !typed.contains(key)) return where + ": " + key;
   std::string option = "--" + key;
   std::ranges::replace(option, '_', '-');
   return option == "--disturbances" ? "--disturbance" : option;

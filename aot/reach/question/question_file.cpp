@@ -6,6 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "aot/input/exact_box.h"
 #include "aot/input/json/json_reader.h"
@@ -55,7 +56,8 @@ PlantKind kind_at(const JsonAt& value) {
 }
 
 BoxText box_at(const JsonAt& value) {
-  return {input::typed_box_at(value).file.box, value.where};
+  input::TypedBox typed = input::typed_box_at(value);
+  return {std::move(typed.file.box), std::move(typed.inner), value.where};
 }
 
 std::vector<DisturbanceText> disturbances_at(const JsonAt& object) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,9 +21,10 @@ struct RequirementText {
   std::string where;  // for messages
 };
 
-// A box as it was typed, enclosed by doubles.
+// A box as it was typed.
 struct BoxText {
-  Box box;
+  Box box;    // encloses it
+  Box inner;  // the doubles in it
   std::string where;
 };
 
@@ -35,6 +37,7 @@ struct DisturbanceText {
 // A question as a file or a command line gives it, before its networks are read.
 struct QuestionText {
   std::string where;             // the file; empty: options of a command line
+  std::set<std::string> typed;   // keys that options give, beside a file
   std::filesystem::path folder;  // that the paths of networks start from
   std::string plant;
   std::optional<std::string> controller, observer;

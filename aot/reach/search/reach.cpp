@@ -118,20 +118,42 @@ class ReachSearch {
     return true;
   }
 
+  Box typed_start(const Scenario& scenario) const {
+    const Loop& loop = question_.loop;
+    Box made;
+    for (std::size_t i = 0; i < scenario.start.size(); ++i) {
+      const Range value = typed_value(loop.initial, loop.inner, i, scenario.start[i]);
+      made.lower.push_back(value.low);
+      made.upper.push_back(value.high);
+    }
+    return made;
+  }
+
+  std::vector<std::vector<double>> typed_disturbances(const Scenario& scenario) const {
+    std::vector<std::vector<double>> made = scenario.disturbances;
+    for (std::vector<double>& period : made) {
+      std::size_t place = 0;
+      for (const Disturbance& each : question_.loop.disturbances)
+        for (std::size_t i = 0; i < each.box.lower.size(); ++i, ++place)
+          period[place] = typed_value(each.box, each.inner, i, period[place]).low;
+    }
+    return made;
+  }
+
   std::optional<Violation> prove(const Candidate& candidate) {
     const Scenario& scenario = candidate.scenario;
     Breaches breaches(question_.requirements);
     Pieces pieces;
     Together both(breaches, pieces);
-    (void)flow_.run({scenario.start, scenario.start}, both, &scenario.disturbances);
+    (void)flow_.run(typed_start(scenario), both, &scenario.disturbances);
     ++outcome_.cells_bounded;
     if (!breaches.breach()) return std::nullopt;
     Violation made;
     made.requirement = breaches.breach()->requirement;
     made.from = breaches.breach()->from;
     made.to = breaches.breach()->to;
-    made.start = scenario.start;
-    made.disturbances = scenario.disturbances;
+    made.start = typed_start(scenario).lower;
+    made.disturbances = typed_disturbances(scenario);
     made.trajectory = std::move(pieces.made);
     return made;
   }

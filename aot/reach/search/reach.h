@@ -39,6 +39,7 @@ enum class ReachAnswer : std::uint8_t {
 };
 
 // A trajectory that breaks a requirement: proven by its own tube, from the doubles it starts at.
+// Where the typed box has no double, the number below stands for all that is typed.
 struct Violation {
   std::size_t requirement = 0;
   mpq_class from, to;                             // a time in [from, to]

@@ -126,10 +126,11 @@ class Flow::Running {
     for (std::size_t d = 0; d < loop_.disturbances.size(); ++d) {
       const Disturbance& each = loop_.disturbances[d];
       for (std::size_t i = 0; i < each.box.lower.size(); ++i, ++place)
-        made.push_back(given_ != nullptr ? form_of(Bounded{(*given_)[period_][place], 0})
-                       : each.constant
-                           ? constant_[d][i]
-                           : symbols_.form_over_own(Range{each.box.lower[i], each.box.upper[i]}));
+        made.push_back(
+            given_ != nullptr
+                ? form_of(typed_value(each.box, each.inner, i, (*given_)[period_][place]))
+            : each.constant ? constant_[d][i]
+                            : symbols_.form_over_own(Range{each.box.lower[i], each.box.upper[i]}));
     }
     return made;
   }

@@ -45,7 +45,8 @@ class Flow {
 
   // Computes the tube of all starts in the cell, whose sides are the first symbols, and tells it
   // to the visitor, until that or the tube ends. Where `disturbances` are given,
-  // [periods][elements], the disturbances are these numbers. Returns why it ended early, if the
+  // [periods][elements], the disturbances are what these stand for, see
+  // typed_value(). Returns why it ended early, if the
   // visitor did not end it.
   std::optional<FlowEnd> run(const Box& cell, SegmentVisitor& visitor,
                              const std::vector<std::vector<double>>* disturbances = nullptr) const;

@@ -128,6 +128,19 @@ TEST_F(ReachQuestion, ALoop) {
   EXPECT_EQ(made.requirements[3].text, "within [1/3, 0.4] (<= x0[1] 2)");
 }
 
+TEST_F(ReachQuestion, StartsLieInTheTypedBox) {
+  const Loop loop = read(R"q("plant": "step.onnx", "kind": "discrete", "steps": 5,
+               "initial": {"lower": [0.1, 0.2], "upper": [0.1, 0.5]})q")
+                        .loop;
+  const double above = loop.initial.upper[0];
+  // [0.1, 0.1] has no double: all of the enclosure stands for it.
+  EXPECT_EQ(typed_value(loop.initial, loop.inner, 0, above), (Range{loop.initial.lower[0], above}));
+  const Range low = typed_value(loop.initial, loop.inner, 1, loop.initial.lower[1]);
+  EXPECT_EQ(low.low, low.high);
+  EXPECT_GE(mpq_class(low.low), mpq_class(1, 5));
+  EXPECT_EQ(typed_value(loop.initial, loop.inner, 1, 0.5), (Range{0.5, 0.5}));
+}
+
 TEST_F(ReachQuestion, DiscreteAndEulerPlantsHaveSteps) {
   EXPECT_EQ(read(kStep).loop.substeps, 1u);
   EXPECT_EQ(read(kStep + R"q(, "period": 3)q").loop.substeps, 3u);

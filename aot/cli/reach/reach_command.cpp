@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "aot/cli/commands/commands.h"
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/options.h"
+#include "aot/cli/reach/reach_arguments.h"
+#include "aot/cli/reach/reach_print.h"
+#include "aot/reach/search/reach.h"
+#include "aot/reach/show/tube_plot.h"
+#include "aot/system/files.h"
+#include "aot/system/interrupt.h"
+#include "aot/system/progress.h"
+#include "frontend/graph/model.h"
+
+namespace bf_aot::cli {
+namespace {
+
+reach::Question read_loop(const ReachArguments& arguments) {
+  const system::Stopwatch stopwatch;
+  reach::Question question = reach::make_question(question_of(arguments));
+  if (system::tells_steps()) system::tell_step("read the loop", stopwatch.seconds());
+  return question;
+}
+
+reach::ReachOutcome answer(const ReachArguments& arguments, const reach::Question& question) {
+  const system::Stopwatch stopwatch;
+  system::ShareBar bar;
+  reach::ReachCalls calls;
+  calls.stop = system::Stop().or_interrupt();
+  calls.progress = [&](const reach::ReachProgress& progress) {
+    bar.show(progress.closed, fmt::format("period {} of {}, {} tubes", progress.period,
+                                          question.loop.steps, progress.cells));
+  };
+  reach::ReachOutcome outcome = reach::reach(question, settings_of(arguments), calls);
+  system::throw_if_interrupted();
+  if (system::tells_steps())
+    system::tell_step(fmt::format("reach: {}", word(outcome.answer)), stopwatch.seconds());
+  return outcome;
+}
+
+void write_plots(const ReachArguments& arguments, const reach::Question& question,
+                 const reach::ReachOutcome& outcome) {
+  for (const std::string& file : arguments.plots)
+    system::publish_file(file, file.ends_with(".svg") ? reach::tube_svg(question, outcome)
+                                                      : reach::tube_html(question, outcome));
+}
+
+int exit_code(reach::ReachAnswer answer) {
+  switch (answer) {
+    case reach::ReachAnswer::kVerified:
+    case reach::ReachAnswer::kBounded:
+      return 0;
+    case reach::ReachAnswer::kFalsified:
+      return 3;
+    case reach::ReachAnswer::kUnknown:
+      return 4;
+  }
+  return 4;
+}
+
+}  // namespace
+
+int reach_command(const Call& call) {
+  ReachArguments arguments;
+  CommandLine app("Bounds a controller in its plant for so many periods, and decides requirements.",
+                  "bf-aot reach");
+  add_options(app, arguments);
+  if (const auto code = parse(app, call)) return *code;
+  if (arguments.question.empty() && !(arguments.plant && arguments.box && arguments.steps))
+    return usage_error(app, "QUESTION is required, or --plant, --box and --steps");
+  const reach::Question question = read_loop(arguments);
+  const reach::ReachOutcome outcome = answer(arguments, question);
+  write_plots(arguments, question, outcome);
+  const std::string& file = arguments.question.empty() ? *arguments.plant : arguments.question;
+  const std::string name = printable(std::filesystem::path(file).filename().string());
+  if (arguments.json)
+    fmt::print("{}\n", to_json(name, question, outcome).dump());
+  else
+    fmt::print("{}", text_of(question, outcome));
+  return exit_code(outcome.answer);
+}
+
+}  // namespace bf_aot::cli
