@@ -93,20 +93,30 @@ std::string list_text(const std::vector<double>& numbers) {
   return text;
 }
 
+std::string violation_part(const Question& question, const Violation& broken) {
+  return fmt::format(
+      "<p>The trajectory from <span class=\"mono\">[{}]</span> breaks <span "
+      "class=\"mono\">{}</span> at {}.</p>\n",
+      list_text(broken.start), escape(question.requirements[broken.requirement].text),
+      window_text(question, broken.from, broken.to));
+}
+
+std::string obstacle_part(const Question& question, const Obstacle& end) {
+  const std::string what = end.requirement
+                               ? fmt::format("<span class=\"mono\">{}</span> is not decided",
+                                             escape(question.requirements[*end.requirement].text))
+                               : "The tube ended";
+  return fmt::format(
+      "<p>{} in period {}, at {}{}{}, for starts from <span class=\"mono\">[{}]</span> to <span "
+      "class=\"mono\">[{}]</span>.</p>\n",
+      what, end.period, window_text(question, end.from, end.to), end.reason.empty() ? "" : ": ",
+      escape(end.reason), list_text(end.cell.lower), list_text(end.cell.upper));
+}
+
 std::string ending_part(const Question& question, const ReachOutcome& outcome) {
   std::string text;
-  if (const auto& broken = outcome.violation)
-    text += fmt::format(
-        "<p>The trajectory from <span class=\"mono\">[{}]</span> breaks <span "
-        "class=\"mono\">{}</span> at {}.</p>\n",
-        list_text(broken->start), escape(question.requirements[broken->requirement].text),
-        window_text(question, broken->from, broken->to));
-  if (const auto& end = outcome.obstacle)
-    text += fmt::format(
-        "<p>Period {}, {}: {}. The cell is <span class=\"mono\">[{}]</span> to <span "
-        "class=\"mono\">[{}]</span>.</p>\n",
-        end->period, window_text(question, end->from, end->to), escape(end->reason),
-        list_text(end->cell.lower), list_text(end->cell.upper));
+  if (outcome.violation) text += violation_part(question, *outcome.violation);
+  if (outcome.obstacle) text += obstacle_part(question, *outcome.obstacle);
   return text;
 }
 

@@ -117,6 +117,11 @@ TEST(TubePlot, drawings_and_pages_are_well_formed) {
   const std::string page = tube_html(question, outcome);
   EXPECT_NE(page.find("x &lt; y &amp; z"), page.npos);
   EXPECT_NE(page.find("[0.25, -0.5]"), page.npos);
+  EXPECT_NE(page.find("is not decided in period 1, at 0 to 1 s: x &lt;"), page.npos);
+  outcome.obstacle->reason.clear();
+  EXPECT_NE(tube_html(question, outcome).find("at 0 to 1 s, for starts from"), page.npos);
+  outcome.obstacle->requirement.reset();
+  EXPECT_NE(tube_html(question, outcome).find("<p>The tube ended in period 1"), page.npos);
   EXPECT_EQ(page.find("<script"), page.npos);
   EXPECT_FALSE(is_well_formed("<a><b></a></b>"));
   EXPECT_FALSE(is_well_formed("<a title=\"x<y\"></a>"));
