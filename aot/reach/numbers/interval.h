@@ -42,8 +42,12 @@ inline Range range_of(const Bounded& x) {
 inline Range operator-(const Range& a) {
   return {-a.high, -a.low};
 }
+// A sum of doubles is rounded to 0 only where it is 0: such an end stays, and with it what is known
+// of signs.
 inline Range operator+(const Range& a, const Range& b) {
-  return outward(a.low + b.low, a.high + b.high);
+  const double low = a.low + b.low, high = a.high + b.high;
+  if (!(low <= high)) return kEverything;
+  return {low == 0 ? 0 : bf::next_down(low), high == 0 ? 0 : bf::next_up(high)};
 }
 inline Range operator-(const Range& a, const Range& b) {
   return a + -b;

@@ -64,7 +64,7 @@ class ReachSearch {
   }
 
   void decide() {
-    if (falsify({}, kFirstShare, kFirstRuns)) return;
+    if (is_proven_whole() || falsify({}, kFirstShare, kFirstRuns)) return;
     split();
     if (outcome_.answer == ReachAnswer::kVerified) return;
     if (falsify(worst_cells(), kLastShare, 10 * kFirstRuns)) return;
@@ -72,6 +72,21 @@ class ReachSearch {
     Pieces pieces;
     (void)flow_.run(question_.loop.initial, pieces);
     outcome_.tube = std::move(pieces.made);
+  }
+
+  // One tube often is enough.
+  bool is_proven_whole() {
+    Demands demands(question_.requirements);
+    Pieces pieces;
+    Together both(demands, pieces);
+    const std::optional<FlowEnd> end = flow_.run(question_.loop.initial, both);
+    results_.count();
+    if (end || demands.failure()) return false;
+    results_.add_closed(question_.loop.initial, pieces.made);
+    outcome_.answer = ReachAnswer::kVerified;
+    outcome_.closed = 1;
+    outcome_.tube = std::move(pieces.made);
+    return true;
   }
 
   void split() {
