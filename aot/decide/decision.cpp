@@ -186,10 +186,10 @@ class Decision {
     const DecisionVerifier& made = verifiers_.last();
     const system::Stopwatch deciding;
     const auto exact = ExactBoxes::make(property_, *made.plan);
-    verify_cases(*made.host, exact ? &*exact : nullptr, cases_, calls_.stop,
-                 [this](std::size_t done, std::size_t count) {
-                   calls_.progress({DecisionPhase::kBound, done, count});
-                 });
+    verifiers_.leave(verify_cases(*made.host, exact ? &*exact : nullptr, cases_, calls_.stop,
+                                  [this](std::size_t done, std::size_t count) {
+                                    calls_.progress({DecisionPhase::kBound, done, count});
+                                  }));
     bounding_ = deciding.seconds();
     if (made.plan->config.semantics == Semantics::kReal)
       outcome_.witness = decide_points(whole_, check_, cases_, calls_.stop);
@@ -211,7 +211,7 @@ class Decision {
   std::unique_ptr<Search> neurons(bool of_boxes) {
     const DecisionVerifier& made = verifiers_.of_neurons(of_boxes);
     if (!can_split_neurons(*made.plan)) return nullptr;
-    return begun(std::make_unique<NeuronSearch>(*made.host, *made.plan, cases_, settings_.jobs));
+    return begun(std::make_unique<NeuronSearch>(made, cases_, settings_.jobs));
   }
 
   SearchCalls search_calls() {

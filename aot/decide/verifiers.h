@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ class DecisionVerifiers {
   // The verifier of the last method that make() was called with. Another call replaces it.
   const DecisionVerifier& last() const { return last_; }
   void make(const DecisionMethod& method);
+  // Keeps the ranges of a case that the last verifier left open.
+  void leave(std::optional<CaseRanges> ranges) { last_.left = std::move(ranges); }
 
   // Returns true if rows of the last method's plan pass layers whose lines they could choose: else
   // alpha-crown gives the same bounds.

@@ -51,7 +51,8 @@ std::optional<Subject> make_subject(const Net& net, const FloatBox& box, Form fo
   made.box = box;
   made.network = network_on(made.plan, box);
   if (made.network == nullptr) return std::nullopt;
-  made.ranges = engine::EngineVerifier(lower(made.plan), false).spec_ranges({box.lower, box.upper});
+  made.ranges =
+      engine::EngineVerifier(lower(made.plan), false).spec_ranges({box.lower, box.upper}).ranges;
   return made;
 }
 

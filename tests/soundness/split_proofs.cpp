@@ -23,7 +23,7 @@ std::unique_ptr<const BoxNetwork> network_on(const std::shared_ptr<const Plan>& 
   if (!can_split_neurons(*plan)) return nullptr;
   const engine::EngineVerifier verifier(lower(plan), false);
   auto made = BoxNetwork::make(*plan, split_network_of(*plan), box.lower, box.upper,
-                               verifier.spec_ranges({box.lower, box.upper}), kMostBytes);
+                               verifier.spec_ranges({box.lower, box.upper}).ranges, kMostBytes);
   return made != nullptr && made->open() > 0 ? std::move(made) : nullptr;
 }
 

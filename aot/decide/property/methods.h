@@ -32,10 +32,17 @@ struct DecisionSettings {
   bool tree_only = false;
 };
 
+// The ranges of neurons on the box of a case.
+struct CaseRanges {
+  std::size_t index = 0;
+  std::vector<engine::Ranges> ranges;
+};
+
 // A verifier whose specification is the property's rows (see to_spec), and its plan.
 struct DecisionVerifier {
   std::shared_ptr<const Plan> plan;
   std::unique_ptr<const engine::HostVerifier> host;
+  std::optional<CaseRanges> left = {};  // of the last case that it has bounded and left open
 };
 
 // The method and the options by which a verifier bounds.

@@ -1,30 +1,36 @@
 #include "aot/decide/search/bounds_and_points.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "aot/decide/boxes/nearest_inside.h"
 
 namespace bf_aot::decide {
 
-void verify_cases(const engine::HostVerifier& verifier, const ExactBoxes* exact, Cases& cases,
-                  const system::Stop& stop, const CaseProgress& progress) {
+std::optional<CaseRanges> verify_cases(const engine::HostVerifier& verifier,
+                                       const ExactBoxes* exact, Cases& cases,
+                                       const system::Stop& stop, const CaseProgress& progress) {
+  std::optional<CaseRanges> left;
   const std::vector<std::size_t> open = cases.open();
   for (std::size_t k = 0; k < open.size(); ++k) {
-    if (stop()) return;
+    if (stop()) return left;
     progress(k, open.size());
     const std::size_t index = open[k];
     const input::FloatBox box = cases.box(index);
-    const engine::Bounds made = verifier.spec_bounds(box);
-    const std::vector<float> lower(made.lower.begin(), made.lower.end());
-    const std::vector<float> upper(made.upper.begin(), made.upper.end());
+    engine::RangedBounds made = verifier.spec_ranges(box);
+    const std::vector<float> lower(made.rows.lower.begin(), made.rows.lower.end());
+    const std::vector<float> upper(made.rows.upper.begin(), made.rows.upper.end());
     const RowBounds rows = {lower, upper};
     cases.judge(index, rows);
     if (exact != nullptr && !cases.is_verified(index) &&
         is_near_limit(cases.tables(), index, rows) && exact->exclude(index, box.lower, box.upper))
       cases.mark_verified(index);
+    if (!cases.is_verified(index) && !made.ranges.empty())
+      left = CaseRanges{index, std::move(made.ranges)};
   }
   progress(open.size(), open.size());
+  return left;
 }
 
 std::optional<Witness> decide_points(const Property& whole, const WitnessCheck& check, Cases& cases,

@@ -6,6 +6,7 @@
 
 #include "aot/decide/boxes/exact_boxes.h"
 #include "aot/decide/property/cases.h"
+#include "aot/decide/property/methods.h"
 #include "aot/decide/property/witness.h"
 #include "aot/decide/search/violation.h"
 #include "aot/engine/verifier/verifier.h"
@@ -18,9 +19,11 @@ namespace bf_aot::decide {
 using CaseProgress = std::function<void(std::size_t done, std::size_t count)>;
 
 // Bounds every open case by the verifier, and by `exact` (of the same plan, or null) where a limit
-// is near, until a stop is asked for.
-void verify_cases(const engine::HostVerifier& verifier, const ExactBoxes* exact, Cases& cases,
-                  const system::Stop& stop, const CaseProgress& progress);
+// is near, until a stop is asked for. Returns the ranges on the last case that is left open, if the
+// verifier says any.
+std::optional<CaseRanges> verify_cases(const engine::HostVerifier& verifier,
+                                       const ExactBoxes* exact, Cases& cases,
+                                       const system::Stop& stop, const CaseProgress& progress);
 
 // Decides open cases of one point there, in exact arithmetic: bounds of floats enclose a limit that
 // the point meets, and plain evaluation may be beyond a jump. `whole`: the property that `check` is

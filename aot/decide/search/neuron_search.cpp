@@ -101,14 +101,14 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
   std::uint64_t points_ = 0;
 };
 
-NeuronSearch::NeuronSearch(const engine::HostVerifier& verifier, const Plan& plan,
-                           const Cases& cases, std::size_t threads)
+NeuronSearch::NeuronSearch(const DecisionVerifier& verifier, const Cases& cases,
+                           std::size_t threads)
     : SplitSearch(cases, std::vector<std::vector<std::byte>>(clauses_of(cases.tables())), threads),
       verifier_(verifier),
-      plan_(plan),
-      planned_(std::make_unique<SplitNetworkPlan>(split_network_of(plan))),
+      plan_(*verifier.plan),
+      planned_(std::make_unique<SplitNetworkPlan>(split_network_of(plan_))),
       network_case_(cases.count()) {
-  verify_split_network(plan, *planned_);
+  verify_split_network(plan_, *planned_);
 }
 
 NeuronSearch::~NeuronSearch() = default;
@@ -123,12 +123,18 @@ std::size_t NeuronSearch::case_of(std::uint32_t root) const {
   return static_cast<std::size_t>(after - cases().tables().case_clauses.begin()) - 1;
 }
 
+std::vector<engine::Ranges> NeuronSearch::ranges_on(std::size_t index,
+                                                    const input::FloatBox& box) const {
+  if (verifier_.left && verifier_.left->index == index) return verifier_.left->ranges;
+  return verifier_.host->spec_ranges(box).ranges;
+}
+
 // The network of the clause's case.
 bool NeuronSearch::prepare(std::uint32_t root) {
   const std::size_t index = case_of(root);
   if (network_case_ == index && network_ != nullptr) return true;
   const input::FloatBox box = cases().box(index);
-  const auto ranges = verifier_.spec_ranges(box);
+  const std::vector<engine::Ranges> ranges = ranges_on(index, box);
   network_ = nullptr;
   if (!ranges.empty())
     network_ = BoxNetwork::make(plan_, *planned_, box.lower, box.upper, ranges, kMostBytes);

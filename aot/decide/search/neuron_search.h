@@ -6,8 +6,8 @@
 #include <string>
 
 #include "aot/decide/property/cases.h"
+#include "aot/decide/property/methods.h"
 #include "aot/decide/search/split_search.h"
-#include "aot/engine/verifier/verifier.h"
 #include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::decide {
@@ -18,10 +18,9 @@ class BoxNetwork;
 // cases' tables. See docs/proofs/neuron-splits.md.
 class NeuronSearch final : public SplitSearch {
  public:
-  // The verifier is the plan's, whose neurons can be split; where neurons lie is asked of its
-  // spec_bounds. All must outlive this.
-  NeuronSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
-               std::size_t threads);
+  // The neurons of the verifier's plan can be split; where they lie is what it has left, or asked
+  // of it. Both must outlive this.
+  NeuronSearch(const DecisionVerifier& verifier, const Cases& cases, std::size_t threads);
   ~NeuronSearch() override;
 
   DecisionPhase phase() const override { return DecisionPhase::kNeurons; }
@@ -37,7 +36,9 @@ class NeuronSearch final : public SplitSearch {
   std::size_t case_of(std::uint32_t root) const override;
   bool prepare(std::uint32_t root) override;
 
-  const engine::HostVerifier& verifier_;
+  std::vector<engine::Ranges> ranges_on(std::size_t index, const input::FloatBox& box) const;
+
+  const DecisionVerifier& verifier_;
   const Plan& plan_;
   const std::unique_ptr<const SplitNetworkPlan> planned_;
   // The case that `network_` was made for, so that it is made anew only when the case changes.

@@ -127,16 +127,14 @@ Bounds EngineVerifier::bounds(const input::FloatBox& box) const {
 }
 
 Bounds EngineVerifier::spec_bounds(const input::FloatBox& box) const {
-  last_spec_ = {};
-  ranges_.assign(engine_->plan().layers.size(), {});
-  Bounds made = call(one_box(true), box, {.ranges = &ranges_});
-  last_spec_ = box;
-  return made;
+  return call(one_box(true), box, {});
 }
 
-std::vector<engine::Ranges> EngineVerifier::spec_ranges(const input::FloatBox& box) const {
-  if (!(last_spec_.lower == box.lower && last_spec_.upper == box.upper)) spec_bounds(box);
-  return ranges_;
+RangedBounds EngineVerifier::spec_ranges(const input::FloatBox& box) const {
+  RangedBounds made;
+  made.ranges.resize(engine_->plan().layers.size());
+  made.rows = call(one_box(true), box, {.ranges = &made.ranges});
+  return made;
 }
 
 std::optional<std::vector<int>> EngineVerifier::count_unstable(const input::FloatBox& box) const {

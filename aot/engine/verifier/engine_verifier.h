@@ -44,7 +44,7 @@ class EngineVerifier final : public HostVerifier {
   // Counts neurons in plans that relax each layer with an activation; none in plans of intervals
   // alone.
   std::optional<std::vector<int>> count_unstable(const input::FloatBox& box) const override;
-  std::vector<engine::Ranges> spec_ranges(const input::FloatBox& box) const override;
+  RangedBounds spec_ranges(const input::FloatBox& box) const override;
   bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
                               float* row_lower, float* row_upper,
                               bf_status* statuses) const override;
@@ -84,9 +84,6 @@ class EngineVerifier final : public HostVerifier {
   // The box of the last call of bounds(), and its neurons by layer, see engine::CallMemory.
   mutable input::FloatBox last_;
   mutable std::vector<int> open_;
-  // The box of the last call of spec_bounds(), and its ranges by layer.
-  mutable input::FloatBox last_spec_;
-  mutable std::vector<engine::Ranges> ranges_;
 };
 
 }  // namespace bf_aot::engine

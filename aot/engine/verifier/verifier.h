@@ -22,6 +22,13 @@ struct Bounds {
 
 double mean_width(const Bounds& bounds);
 
+// The rows' bounds on a box, and by layer the ranges of the neurons that they relax; none where the
+// verifier does not say.
+struct RangedBounds {
+  Bounds rows;
+  std::vector<engine::Ranges> ranges;
+};
+
 // A part of a task (see TaskPart), as measured in one call of a verifier.
 struct TimedPart {
   int task = 0;
@@ -64,11 +71,9 @@ class HostVerifier {
     return std::nullopt;
   }
 
-  // The ranges on the box, by layer, of the neurons that spec_bounds() relaxes. They are those of
-  // the last call if that was for the same box. Empty where the verifier does not say.
-  virtual std::vector<engine::Ranges> spec_ranges(const input::FloatBox& box) const {
-    (void)box;
-    return {};
+  // spec_bounds(), with ranges.
+  virtual RangedBounds spec_ranges(const input::FloatBox& box) const {
+    return {spec_bounds(box), {}};
   }
 
   // NAME_spec_bounds_batch, in a verifier made with rows of a specification and a batch of at least

@@ -290,13 +290,14 @@ TEST_P(DecideRandom, NeuronSplitsDecideTheProperty) {
   options.max_as_relu = GetParam().activation == std::string("Max");
   const auto lowered = build::plan_model(question.model, options);
   ASSERT_TRUE(can_split_neurons(lowered->plan()));
-  const engine::EngineVerifier verifier(lowered, false);
+  const DecisionVerifier verifier = {lowered->shared_plan(),
+                                     std::make_unique<engine::EngineVerifier>(lowered, false)};
   const Sampler network(question.model);
   const WitnessCheck check(question.property, network);
   std::vector<std::uint64_t> nodes;
   for (const std::size_t threads : {1U, 3U}) {
     Cases cases(question.property);
-    NeuronSearch search(verifier, lowered->plan(), cases, threads);
+    NeuronSearch search(verifier, cases, threads);
     SearchCalls calls;
     calls.prove = [&](std::size_t index, const std::vector<double>& x) {
       return check.prove(index, x);

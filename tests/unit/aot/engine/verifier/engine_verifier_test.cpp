@@ -50,7 +50,8 @@ TEST(EngineVerifier, WorkersChangeNoBit) {
   EXPECT_EQ(made.upper, rows.upper);
   EXPECT_EQ(several->bounds(kBox).lower, alone->bounds(kBox).lower);
   EXPECT_EQ(several->count_unstable(kBox), alone->count_unstable(kBox));
-  const auto expected = alone->spec_ranges(kBox), ranges = several->spec_ranges(kBox);
+  const auto expected = alone->spec_ranges(kBox).ranges;
+  const auto ranges = several->spec_ranges(kBox).ranges;
   ASSERT_EQ(ranges.size(), expected.size());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     EXPECT_EQ(ranges[i].lower, expected[i].lower);
