@@ -3,7 +3,9 @@
 import json
 import math
 import random
+import signal
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -179,6 +181,20 @@ class Reach(ReachCase):
         self.assertIn("<html", (self.work / "tube.html").read_text())
         _, errors = self.run_tool("reach", "reach.json", "--plot", "tube.png", code=2)
         self.assertIn(".svg or .html", errors)
+
+    def test_signals_and_the_end_of_the_time(self):
+        path = self.loop({"at": 0, "holds": "(<= x[0] 1.1)"})
+        begin = time.monotonic()
+        found = self.ask(path, "--timeout", "1", code=4)
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertLess(found["seconds"], 5)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start("reach", path, "--timeout", "1000", "--plot", "tube.svg")
+            time.sleep(1)
+            process.send_signal(number)
+            self.assertEqual(process.communicate(timeout=30), ("", ""))
+            self.assertEqual(process.returncode, 128 + number)
+            self.assertNotIn("tube.svg", self.names())
 
     def test_delays_and_observers(self):
         eye = tensor("E", (2, 2), (1, 0, 0, 1))

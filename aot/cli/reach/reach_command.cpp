@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
@@ -31,8 +32,10 @@ reach::ReachOutcome answer(const ReachArguments& arguments, const reach::Questio
   reach::ReachCalls calls;
   calls.stop = system::Stop().or_interrupt();
   calls.progress = [&](const reach::ReachProgress& progress) {
-    bar.show(progress.closed, fmt::format("period {} of {}, {} tubes", progress.period,
-                                          question.loop.steps, progress.cells));
+    std::string what = fmt::format("{} tubes", progress.cells);
+    if (progress.period > 0)
+      what = fmt::format("period {} of {}, {}", progress.period, question.loop.steps, what);
+    bar.show(progress.closed, what);
   };
   reach::ReachOutcome outcome = reach::reach(question, settings_of(arguments), calls);
   system::throw_if_interrupted();
