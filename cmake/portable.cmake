@@ -18,7 +18,7 @@ function(bf_portable_of target)
   bf_portable(${target} PORTABLE ${BF_AOT_PORTABLE} PARTS ${files} ARCHIVES ${arg_ARCHIVES} SHARED ${arg_SHARED})
 endfunction()
 
-set(engine bf_library bf_artifacts bf_prove bf_check bf_decide bf_engine bf_build bf_emit bf_input bf_prebuilt
+set(engine bf_library bf_reach bf_artifacts bf_prove bf_check bf_decide bf_engine bf_build bf_emit bf_input bf_prebuilt
     bf_system bf_planner bf_frontend bf_onnx_schema bf_runtime)
 set(readers libprotobuf-lite.a libfmt.a libz.a)
 set(pictures libzip.a libpng16.a)

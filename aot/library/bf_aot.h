@@ -489,6 +489,50 @@ Result<CompareResult> compare(const Model& first, const Model& second,
                               std::span<const double> lower, std::span<const double> upper,
                               const CompareOptions& options = {});
 
+/// The answer to a question about a closed loop. kBounded: nothing is required, and the tube holds
+/// every trajectory.
+enum class ReachAnswer : std::uint8_t { kVerified, kFalsified, kUnknown, kBounded };
+
+const char* to_string(ReachAnswer answer) noexcept;
+
+struct ReachProgress {
+  std::uint64_t tubes = 0;  ///< that were computed
+  double proven = 0;        ///< part of the initial box, 0 to 1
+};
+
+struct ReachOptions {
+  /// Networks by the paths that the question names them by; others are read from files.
+  std::map<std::string, Model> networks = {};
+  Semantics semantics = Semantics::kReal;  ///< of the controller
+  Method method = Method::kCrown;          ///< of the controller's bounds
+  double seconds = 60;                     ///< most; then the answer is kUnknown
+  int jobs = 0;                            ///< threads, at most 256; 0: as many as there are cores
+  int order = 0;                           ///< of Taylor polynomials in time, at most 32; 0 chooses
+  int symbols = 0;                         ///< that states keep in common, at most 4096; 0 chooses
+  bool drawing = false;                    ///< also draw the tube
+  /// Called now and then, on the thread that called reach(). What it throws is error BF3505.
+  std::function<void(const ReachProgress&)> progress = {};
+  std::stop_token stop = {};  ///< ends reach() with kUnknown
+};
+
+struct ReachResult {
+  ReachAnswer answer = ReachAnswer::kUnknown;
+  std::string json;  ///< all of it, as `bf-aot reach --json` prints it: docs/reference/json.md
+  std::string svg;   ///< the drawing, where there is one
+  double seconds = 0;
+};
+
+/// Bounds a controller in its plant over time, and decides what the question requires:
+/// docs/guide/loops.md. The result is that of `bf-aot reach`.
+/// Errors: BF30xx the file; BF36xx what does not fit together; BF3501 an option; those of reading
+/// and planning networks.
+Result<ReachResult> reach(const std::filesystem::path& question, const ReachOptions& options = {});
+
+/// Answers a question that is given as text. folder: that paths of networks start from.
+Result<ReachResult> reach_text(std::string_view question, const ReachOptions& options = {},
+                               const std::filesystem::path& folder = {},
+                               std::string_view name = "reach.json");
+
 /// The arithmetic that compiled code computes with.
 enum class Arithmetic : std::uint8_t { kFloat, kInteger, kAuto };
 

@@ -9,6 +9,7 @@
 #include "aot/cli/options/options.h"
 #include "aot/cli/reach/reach_arguments.h"
 #include "aot/cli/reach/reach_print.h"
+#include "aot/reach/answer/answer_json.h"
 #include "aot/reach/search/reach.h"
 #include "aot/reach/show/tube_plot.h"
 #include "aot/system/files.h"
@@ -40,7 +41,7 @@ reach::ReachOutcome answer(const ReachArguments& arguments, const reach::Questio
   reach::ReachOutcome outcome = reach::reach(question, settings_of(arguments), calls);
   system::throw_if_interrupted();
   if (system::tells_steps())
-    system::tell_step(fmt::format("reach: {}", word(outcome.answer)), stopwatch.seconds());
+    system::tell_step(fmt::format("reach: {}", reach::word(outcome.answer)), stopwatch.seconds());
   return outcome;
 }
 
@@ -80,7 +81,7 @@ int reach_command(const Call& call) {
   const std::string& file = arguments.question.empty() ? *arguments.plant : arguments.question;
   const std::string name = printable(std::filesystem::path(file).filename().string());
   if (arguments.json)
-    fmt::print("{}\n", to_json(name, question, outcome).dump());
+    fmt::print("{}\n", reach::answer_json(name, question, outcome).dump());
   else
     fmt::print("{}", text_of(question, outcome));
   return exit_code(outcome.answer);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "aot/engine/verifier/report.h"
@@ -13,7 +12,6 @@
 namespace bf_aot::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using reach::Question;
 using reach::Range;
 using reach::ReachAnswer;
@@ -23,55 +21,6 @@ constexpr std::size_t kMostRows = 24;  // of a table that people read
 
 double number_of(const mpq_class& time) {
   return vnnlib::nearest_double(time);
-}
-
-Json ranges_json(const std::vector<Range>& ranges) {
-  Json made = Json::array();
-  for (const Range& each : ranges)
-    made.push_back({engine::number_json(each.low), engine::number_json(each.high)});
-  return made;
-}
-
-Json tube_json(const std::vector<reach::TubePiece>& tube) {
-  Json made = Json::array();
-  for (const reach::TubePiece& piece : tube)
-    made.push_back({{"period", piece.period},
-                    {"from", number_of(piece.from)},
-                    {"to", number_of(piece.to)},
-                    {"state", ranges_json(piece.state)},
-                    {"control", ranges_json(piece.control)}});
-  return made;
-}
-
-Json box_json(const Box& box) {
-  return {{"lower", box.lower}, {"upper", box.upper}};
-}
-
-Json violation_json(const reach::Violation& found) {
-  return {{"requirement", found.requirement},   {"from", number_of(found.from)},
-          {"to", number_of(found.to)},          {"start", found.start},
-          {"disturbances", found.disturbances}, {"trajectory", tube_json(found.trajectory)}};
-}
-
-Json obstacle_json(const reach::Obstacle& found) {
-  return {{"period", found.period},
-          {"from", number_of(found.from)},
-          {"to", number_of(found.to)},
-          {"requirement", found.requirement ? Json(*found.requirement) : Json(nullptr)},
-          {"reason", found.reason},
-          {"state", ranges_json(found.state)},
-          {"cell", box_json(found.cell)}};
-}
-
-Json leaves_json(const std::vector<Box>& cells) {
-  Json made = Json::array();
-  for (const Box& each : cells) made.push_back(box_json(each));
-  return made;
-}
-
-const char* kind_of(reach::PlantKind kind) {
-  static constexpr const char* kNames[] = {"continuous", "euler", "discrete"};
-  return kNames[static_cast<std::size_t>(kind)];
 }
 
 const char* headline(ReachAnswer answer) {
@@ -150,33 +99,6 @@ std::string proof_text(const ReachOutcome& outcome) {
 }
 
 }  // namespace
-
-const char* word(ReachAnswer answer) {
-  static constexpr const char* kWords[] = {"verified", "falsified", "unknown", "bounded"};
-  return kWords[static_cast<std::size_t>(answer)];
-}
-
-Json to_json(const std::string& name, const Question& question, const ReachOutcome& outcome) {
-  Json json;
-  json["question"] = name;
-  json["answer"] = word(outcome.answer);
-  json["kind"] = kind_of(question.loop.kind);
-  json["requirements"] = Json::array();
-  for (const reach::Requirement& each : question.requirements)
-    json["requirements"].push_back(each.text);
-  json["violation"] = outcome.violation ? violation_json(*outcome.violation) : Json(nullptr);
-  json["obstacle"] = outcome.obstacle ? obstacle_json(*outcome.obstacle) : Json(nullptr);
-  json["cells"] = outcome.cells_bounded;
-  json["closed"] = outcome.closed;
-  json["order"] = outcome.order;
-  json["substeps"] = outcome.substeps;
-  json["symbols"] = outcome.symbols;
-  json["seconds"] = outcome.seconds;
-  json["tube"] = tube_json(outcome.tube);
-  json["leaves"] = leaves_json(outcome.cells);
-  json["samples"] = outcome.samples;
-  return json;
-}
 
 std::string text_of(const Question& question, const ReachOutcome& outcome) {
   std::string made = std::string(headline(outcome.answer)) + "\n";

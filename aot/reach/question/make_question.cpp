@@ -31,7 +31,7 @@ std::string tensors_of(const Graph& graph, const std::vector<ValueId>& ids) {
 
 class QuestionMaker {
  public:
-  explicit QuestionMaker(const QuestionText& text) : text_(text) {}
+  QuestionMaker(const QuestionText& text, const GivenParts& given) : text_(text), given_(given) {}
 
   Question make() {
     loop_.plant = read_part(text_.plant);
@@ -53,6 +53,7 @@ class QuestionMaker {
 
  private:
   Part read_part(const std::string& typed) const {
+    if (const auto found = given_.find(typed); found != given_.end()) return found->second;
     ImportedModel imported = import_model(text_.folder / typed);
     return {std::move(imported.graph), std::move(imported.info), typed};
   }
@@ -311,6 +312,7 @@ class QuestionMaker {
   }
 
   const QuestionText& text_;
+  const GivenParts& given_;
   Question made_;
   Loop& loop_ = made_.loop;
   std::size_t states_ = 0, controls_ = 0;
@@ -334,8 +336,8 @@ std::string QuestionText::place(const std::string& key) const {
   return option == "--disturbances" ? "--disturbance" : option;
 }
 
-Question make_question(const QuestionText& text) {
-  return QuestionMaker(text).make();
+Question make_question(const QuestionText& text, const GivenParts& given) {
+  return QuestionMaker(text, given).make();
 }
 
 }  // namespace bf_aot::reach

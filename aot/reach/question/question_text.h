@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -55,10 +56,13 @@ struct QuestionText {
   std::string place(const std::string& key) const;
 };
 
-// Reads the networks, and checks that all fits together. Disturbances are in the order of the
-// plant's inputs; the substeps of discrete plants are those of the period, and of Euler's method 1
-// where none are given.
-// Throws: BF10xx of a network; BF3007; BF3601 to BF3606, BF3610, BF3611.
-Question make_question(const QuestionText& text);
+// Networks that stand for files, by the path that a question names them by.
+using GivenParts = std::map<std::string, Part>;
+
+// Reads the networks that are not given, and checks that all fits together. Disturbances are in the
+// order of the plant's inputs; the substeps of discrete plants are those of the period, and of
+// Euler's method 1 where none are given. Throws: BF10xx of a network; BF3007; BF3601 to BF3606,
+// BF3610, BF3611.
+Question make_question(const QuestionText& text, const GivenParts& given = {});
 
 }  // namespace bf_aot::reach
