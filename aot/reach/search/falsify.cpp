@@ -14,6 +14,7 @@ constexpr std::size_t kMostCorners = 64;
 constexpr std::size_t kRandomPoints = 64;
 constexpr std::size_t kMostDifferences = 64;  // axes whose slopes one round asks for
 constexpr double kLeastSigma = 1e-5;
+constexpr double kProgress = 1e-3;  // of a margin, below which steps become shorter
 
 using Point = std::vector<double>;
 
@@ -43,7 +44,7 @@ class Falsifier {
     for (std::size_t r = 0; r < order.size(); ++r) order[r] = r;
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return made_.least[a] < made_.least[b]; });
-    for (std::size_t turn = 0; !is_over(); ++turn)
+    for (std::size_t turn = 0; turn < settings_.most_descents && !is_over(); ++turn)
       for (const std::size_t r : order)
         if (is_open(r)) descend(r, turn);
     std::stable_sort(made_.candidates.begin(), made_.candidates.end(),
@@ -191,28 +192,29 @@ class Falsifier {
     if (!std::isfinite(now.margin)) return;
     for (double sigma = 0.25; sigma > kLeastSigma && !made_.violation;) {
       if (made_.runs >= settings_.most_runs || settings_.stop() || !is_open(r)) return;
-      const bool moved = slope_round(r, now) | random_round(r, now, sigma);
-      sigma *= moved ? 1.2 : 0.4;
+      const double before = now.margin;
+      slope_round(r, now);
+      random_round(r, now, sigma);
+      sigma *= before - now.margin > kProgress * std::fabs(before) ? 1.2 : 0.4;
       ask(r, 2);
     }
     ask(r, 1);
   }
 
   // Takes the best of the points if it is better.
-  bool take(std::size_t r, Tried& now, std::vector<Point> points) {
+  void take(std::size_t r, Tried& now, std::vector<Point> points) {
     const std::vector<double> margins = tries(points, r);
     const auto least = std::min_element(margins.begin(), margins.end());
-    if (!(*least < now.margin)) return false;
-    now = {std::move(points[static_cast<std::size_t>(least - margins.begin())]), *least};
-    return true;
+    if (*least < now.margin)
+      now = {std::move(points[static_cast<std::size_t>(least - margins.begin())]), *least};
   }
 
   // Steps of several lengths down the slope, which differences say, and along its signs.
-  bool slope_round(std::size_t r, Tried& now) {
+  void slope_round(std::size_t r, Tried& now) {
     const Point slope = slope_at(r, now);
     double largest = 0;
     for (const double s : slope) largest = std::max(largest, std::fabs(s));
-    if (!(largest > 0) || !std::isfinite(largest)) return false;
+    if (!(largest > 0) || !std::isfinite(largest)) return;
     std::vector<Point> points;
     for (const double length : {1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001}) {
       Point point = now.point;
@@ -223,7 +225,7 @@ class Falsifier {
     points.push_back(now.point);
     for (std::size_t k = 0; k < slope.size(); ++k)
       if (slope[k] != 0) points.back()[k] = slope[k] > 0 ? 0 : 1;
-    return take(r, now, std::move(points));
+    take(r, now, std::move(points));
   }
 
   // Of many axes a random share, the others are 0.
@@ -249,14 +251,14 @@ class Falsifier {
     return slope;
   }
 
-  bool random_round(std::size_t r, Tried& now, double sigma) {
+  void random_round(std::size_t r, Tried& now, double sigma) {
     std::normal_distribution<double> normal(0, sigma);
     std::vector<Point> points;
     for (std::size_t l = 0; l < kLanes; ++l) {
       points.push_back(now.point);
       for (double& share : points.back()) share = std::clamp(share + normal(random_), 0.0, 1.0);
     }
-    return take(r, now, std::move(points));
+    take(r, now, std::move(points));
   }
 
   const Simulation& simulation_;

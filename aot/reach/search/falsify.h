@@ -24,7 +24,8 @@ struct Candidate {
 struct FalsifySettings {
   std::vector<Box> cells;         // of the initial box: these are tried first, the worst one first
   std::size_t most_runs = 20000;  // simulations
-  std::size_t most_kept = 8;      // candidates of each requirement
+  std::size_t most_descents = 1000;  // of each requirement
+  std::size_t most_kept = 8;         // candidates of each requirement
   std::uint64_t seed = 1;
   system::Stop stop;
 };

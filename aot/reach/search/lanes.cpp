@@ -1,8 +1,11 @@
+// Compiled without contraction, so that a search is the same on all machines.
+
 #include "aot/reach/search/lanes.h"
 
 #include <algorithm>
 #include <optional>
 
+#include "aot/system/clones.h"
 #include "frontend/diagnostic.h"
 #include "frontend/evaluate/evaluate.h"
 
@@ -130,6 +133,10 @@ class LaneCompiler {
       case ScalarStep::Kind::kLarger:
         return binary(i, Kind::kLarger);
       case ScalarStep::Kind::kFunction:
+        if (step.function.kind == FunctionKind::kPower && step.function.a == 2) {
+          const std::uint32_t x = place(step.a);
+          return put(i, {Kind::kMultiply, 0, x, x, 0});
+        }
         to_.functions_.push_back(step.function);
         return put(i, {Kind::kFunction, 0, place(step.a),
                        static_cast<std::uint32_t>(to_.functions_.size() - 1), 0});
@@ -188,16 +195,13 @@ LaneProgram::LaneProgram(const ScalarProgram& program) {
   LaneCompiler(program, *this).compile();
 }
 
-void LaneProgram::run(std::span<const Lanes> inputs, std::span<Lanes> outputs) const {
+BF_CLONES void LaneProgram::run(std::span<const Lanes> inputs, std::span<Lanes> outputs) const {
+  using Vector [[gnu::vector_size(sizeof(Lanes))]] = double;
   std::vector<Lanes> values(places_);
-  const auto each = [](const auto& f) {
-    for (std::size_t l = 0; l < kLanes; ++l) f(l);
+  const auto at = [&](std::uint32_t place) -> Vector& {
+    return reinterpret_cast<Vector&>(values[place]);
   };
   for (const Operation& op : operations_) {
-    double* const to = values[op.to].data();
-    // Of an input, a constant and a function some of these are not places.
-    const double* const a = values[op.kind == Kind::kInput ? 0 : op.a].data();
-    const double* const b = values[op.kind == Kind::kFunction ? 0 : op.b].data();
     switch (op.kind) {
       case Kind::kInput:
         values[op.to] = inputs[op.a];
@@ -206,31 +210,32 @@ void LaneProgram::run(std::span<const Lanes> inputs, std::span<Lanes> outputs) c
         values[op.to].fill(op.c);
         break;
       case Kind::kAdd:
-        each([&](std::size_t l) { to[l] = a[l] + b[l]; });
+        at(op.to) = at(op.a) + at(op.b);
         break;
       case Kind::kSubtract:
-        each([&](std::size_t l) { to[l] = a[l] - b[l]; });
+        at(op.to) = at(op.a) - at(op.b);
         break;
       case Kind::kMultiply:
-        each([&](std::size_t l) { to[l] = a[l] * b[l]; });
+        at(op.to) = at(op.a) * at(op.b);
         break;
       case Kind::kDivide:
-        each([&](std::size_t l) { to[l] = a[l] / b[l]; });
+        at(op.to) = at(op.a) / at(op.b);
         break;
       case Kind::kRelu:
-        each([&](std::size_t l) { to[l] = std::max(a[l], 0.0); });
+        at(op.to) = at(op.a) > 0 ? at(op.a) : Vector{};
         break;
       case Kind::kLarger:
-        each([&](std::size_t l) { to[l] = a[l] < b[l] ? b[l] : a[l]; });
+        at(op.to) = at(op.a) < at(op.b) ? at(op.b) : at(op.a);
         break;
       case Kind::kFunction:
-        each([&](std::size_t l) { to[l] = evaluate(functions_[op.b], a[l]); });
+        for (std::size_t l = 0; l < kLanes; ++l)
+          values[op.to][l] = evaluate(functions_[op.b], values[op.a][l]);
         break;
       case Kind::kScale:
-        each([&](std::size_t l) { to[l] = op.c * a[l]; });
+        at(op.to) = op.c * at(op.a);
         break;
       case Kind::kAddScaled:
-        each([&](std::size_t l) { to[l] = a[l] + op.c * b[l]; });
+        at(op.to) = at(op.a) + op.c * at(op.b);
         break;
     }
   }

@@ -13,7 +13,7 @@ namespace bf_aot::reach {
 
 // Holds the same number of so many trajectories side by side, in double: nothing is claimed of it.
 inline constexpr std::size_t kLanes = 8;
-using Lanes = std::array<double, kLanes>;
+struct alignas(64) Lanes : std::array<double, kLanes> {};
 
 // Computes a scalar program in double for several points at once, each operation rounded to nearest
 // in the program's order. Numbers that nobody reads any more give their places to others, so that

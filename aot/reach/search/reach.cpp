@@ -21,7 +21,11 @@ namespace tree = decide::tree;
 constexpr double kFirstShare = 0.1, kLastShare = 0.2;
 constexpr std::size_t kSamples = 40;    // trajectories that are shown
 constexpr std::size_t kWorstCells = 8;  // where the last simulations begin
-constexpr std::size_t kFirstRuns = 2000;
+// Simulations before cells are split, and descents of each requirement: where one of those ends
+// above 0, the others mostly do.
+constexpr std::size_t kFirstRuns = 2000, kFirstDescents = 2;
+constexpr std::size_t kLastRuns = 20000, kLastDescents = 100;
+constexpr double kAccuracy = 1e-6;  // of simulations
 
 class ReachSearch {
  public:
@@ -32,7 +36,7 @@ class ReachSearch {
         stop_(calls.stop.within(settings.seconds)),
         plan_(choose_plan(question.loop, question.loop.substeps, settings.order, settings.symbols)),
         flow_(question.loop, plan_, settings.compile, settings.compiler),
-        simulation_(question) {
+        simulation_(question, kAccuracy) {
     outcome_.order = plan_.order;
     outcome_.substeps = plan_.substeps;
     outcome_.symbols = plan_.symbols;
@@ -64,10 +68,10 @@ class ReachSearch {
   }
 
   void decide() {
-    if (is_proven_whole() || falsify({}, kFirstShare, kFirstRuns)) return;
+    if (is_proven_whole() || falsify({}, kFirstShare, kFirstRuns, kFirstDescents)) return;
     split();
     if (outcome_.answer == ReachAnswer::kVerified) return;
-    if (falsify(worst_cells(), kLastShare, 10 * kFirstRuns)) return;
+    if (falsify(worst_cells(), kLastShare, kLastRuns, kLastDescents)) return;
     outcome_.obstacle = results_.obstacle();
     Pieces pieces;
     (void)flow_.run(question_.loop.initial, pieces);
@@ -117,10 +121,11 @@ class ReachSearch {
   }
 
   // Searches a start that breaks a requirement, and proves that it does by the tube of that start.
-  bool falsify(std::vector<Box> cells, double share, std::size_t runs) {
+  bool falsify(std::vector<Box> cells, double share, std::size_t runs, std::size_t descents) {
     FalsifySettings settings;
     settings.cells = std::move(cells);
     settings.most_runs = runs;
+    settings.most_descents = descents;
     settings.stop = stop_.within(share * settings_.seconds);
     const Falsified found = reach::falsify(
         simulation_, settings, [this](const Candidate& candidate) { return prove(candidate); });

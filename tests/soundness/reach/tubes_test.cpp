@@ -198,32 +198,31 @@ int rounds(int n) {
 }
 
 TEST(Tubes, HoldRunsOfContinuousLoops) {
-  const Counted made = count<RealArithmetic>({PlantKind::kContinuous, false}, seed(), rounds(60));
+  const Counted made = count<RealArithmetic>({PlantKind::kContinuous, false}, seed(), rounds(40));
   EXPECT_GT(made.all.checks, made.loops * 50);
   EXPECT_LT(made.ended * 4, made.loops);
 }
 
 TEST(Tubes, HoldRunsOfEulerLoopsWithFunctions) {
-  const Counted made =
-      count<RealArithmetic>({PlantKind::kEuler, false}, seed() + 1000, rounds(100));
+  const Counted made = count<RealArithmetic>({PlantKind::kEuler, false}, seed() + 1000, rounds(40));
   EXPECT_GT(made.all.checks, made.loops * 50);
 }
 
 TEST(Tubes, HoldRunsOfDiscreteLoopsWithFunctions) {
   const Counted made =
-      count<RealArithmetic>({PlantKind::kDiscrete, false}, seed() + 2000, rounds(100));
+      count<RealArithmetic>({PlantKind::kDiscrete, false}, seed() + 2000, rounds(40));
   EXPECT_GT(made.all.checks, made.loops * 50);
 }
 
 TEST(Tubes, HoldExactRunsOfEulerLoops) {
   const Counted made =
-      count<RationalArithmetic>({PlantKind::kEuler, true}, seed() + 3000, rounds(60));
+      count<RationalArithmetic>({PlantKind::kEuler, true}, seed() + 3000, rounds(40));
   EXPECT_GT(made.all.checks, made.loops * 30);
 }
 
 TEST(Tubes, HoldExactRunsOfDiscreteLoops) {
   const Counted made =
-      count<RationalArithmetic>({PlantKind::kDiscrete, true}, seed() + 4000, rounds(60));
+      count<RationalArithmetic>({PlantKind::kDiscrete, true}, seed() + 4000, rounds(40));
   EXPECT_GT(made.all.checks, made.loops * 30);
 }
 

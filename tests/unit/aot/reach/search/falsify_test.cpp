@@ -186,7 +186,7 @@ TEST_P(FalsifyProblem, SaysWhatIsKnown) {
   question.requirements = {requirement};
   const Simulation simulation(question, 1e-6);
   const Falsified found =
-      falsify(simulation, {{}, 4000, 8, 1, system::Stop({}, known.broken ? 10 : 2)});
+      falsify(simulation, {{}, 4000, 1000, 8, 1, system::Stop({}, known.broken ? 10 : 2)});
   EXPECT_EQ(!found.candidates.empty(), known.broken) << found.least[0];
   if (known.broken) {
     EXPECT_LE(found.runs, 200U);
