@@ -36,7 +36,8 @@ class PlantWriter {
   Number multiply(Number a, Number b) { return binary(Binary::Kind::kMul, a, b); }
   Number divide(Number a, Number b) { return binary(Binary::Kind::kDiv, a, b); }
   Number times(double factor, Number a) { return multiply(constant(factor), a); }
-  Number apply(FunctionKind kind, Number a) { return node(Unary{{kind}}, {a}, 1); }
+  Number apply(const Function& f, Number a) { return node(Unary{f}, {a}, 1); }
+  Number apply(FunctionKind kind, Number a) { return apply(Function{kind}, a); }
   Number relu(Number a) { return node(Relu{}, {a}, 1); }
 
   // The network whose one output has these elements.

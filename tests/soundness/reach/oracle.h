@@ -73,6 +73,18 @@ struct RealArithmetic {
         return unary(mpfr_cos, x);
       case FunctionKind::kTanh:
         return unary(mpfr_tanh, x);
+      case FunctionKind::kTan:
+        return unary(mpfr_tan, x);
+      case FunctionKind::kSinh:
+        return unary(mpfr_sinh, x);
+      case FunctionKind::kCosh:
+        return unary(mpfr_cosh, x);
+      case FunctionKind::kErf:
+        return unary(mpfr_erf, x);
+      case FunctionKind::kPower:
+        return power(x, f.a);
+      case FunctionKind::kSoftplus:
+        return unary(mpfr_log1p, unary(mpfr_exp, x));
       case FunctionKind::kExp:
         return unary(mpfr_exp, x);
       case FunctionKind::kAtan:
@@ -94,6 +106,11 @@ struct RealArithmetic {
   }
 
  private:
+  static Real power(const Real& x, double exponent) {
+    Real made;
+    mpfr_pow_si(made, x, static_cast<long>(exponent), MPFR_RNDN);
+    return made;
+  }
   static Real binary(Binary routine, const Real& a, const Real& b) {
     Real made;
     routine(made, a, b, MPFR_RNDN);

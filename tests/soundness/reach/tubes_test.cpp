@@ -44,7 +44,7 @@ struct Shape {
 ValueId random_term(Random& random, PlantWriter& plant, const std::vector<ValueId>& x,
                     bool rational) {
   const ValueId a = x[below(random, x.size())], b = x[below(random, x.size())];
-  switch (below(random, rational ? 4 : 10)) {
+  switch (below(random, rational ? 4 : 18)) {
     case 0:
       return plant.multiply(a, b);
     case 1:
@@ -66,6 +66,23 @@ ValueId random_term(Random& random, PlantWriter& plant, const std::vector<ValueI
     case 9:
       return plant.apply(FunctionKind::kSqrt,
                          plant.add(plant.constant(1.25), plant.multiply(a, a)));
+    case 10:
+      return plant.apply(FunctionKind::kAtan, plant.subtract(a, b));
+    case 11:
+      return plant.apply(FunctionKind::kSigmoid, a);
+    case 12:
+      return plant.apply(FunctionKind::kLog, plant.add(plant.constant(1.5), plant.multiply(a, b)));
+    case 13:
+      return plant.apply(FunctionKind::kTan, plant.times(0.25, a));
+    case 14:
+      return plant.apply(FunctionKind::kSinh, plant.times(0.5, b));
+    case 15:
+      return plant.apply(FunctionKind::kCosh, plant.times(0.5, b));
+    case 16:
+      return plant.apply(Function{FunctionKind::kPower, below(random, 2) == 0 ? 3.0 : 4.0}, a);
+    case 17:
+      return plant.apply(FunctionKind::kReciprocal,
+                         plant.add(plant.constant(2), plant.apply(FunctionKind::kCos, a)));
   }
   return a;
 }
