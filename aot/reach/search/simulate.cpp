@@ -148,7 +148,8 @@ Simulation::Grid Simulation::grid(std::size_t steps) const {
 }
 
 // Doubles the steps until they change states at the beginnings of periods by less than 15 times the
-// accuracy, which is how much further from the truth the coarser ones are.
+// accuracy, which is how much further from the truth the coarser ones are; or until that is no
+// help, as where states grow beyond all bounds.
 std::size_t Simulation::steps_for(double accuracy, std::size_t coarsest) const {
   Simulation trial = *this;
   const std::vector<Scenario> scenarios = typical_scenarios(question_.loop, kLanes, 1);
@@ -160,13 +161,19 @@ std::size_t Simulation::steps_for(double accuracy, std::size_t coarsest) const {
         states.push_back(std::move(state));
     return states;
   };
+  constexpr std::size_t kLeastTried = 16;
   std::vector<std::vector<double>> before = states_by(coarsest);
-  for (std::size_t steps = 2 * coarsest; steps <= kMostSteps; steps *= 2) {
+  double far = std::numeric_limits<double>::infinity();
+  std::size_t steps = coarsest;
+  while (steps < kMostSteps) {
+    steps *= 2;
     std::vector<std::vector<double>> now = states_by(steps);
-    if (distance(before, now) <= 15 * accuracy) return steps;
+    const double change = distance(before, now);
+    if (change <= 15 * accuracy || (steps > kLeastTried && !(change < far / 2))) break;
+    far = change;
     before = std::move(now);
   }
-  return kMostSteps;
+  return steps;
 }
 
 void Simulation::find_windows(const Grid& grid) {

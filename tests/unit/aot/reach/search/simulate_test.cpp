@@ -82,6 +82,24 @@ TEST(Simulation, FollowsAnOscillator) {
   }
 }
 
+// x' = x^2 from 1 has no value at 1: no step is short enough.
+TEST(Simulation, DoesNotRefineWhatGrowsBeyondAllBounds) {
+  PlantWriter plant;
+  const auto x = plant.input("x", 1);
+  Question question;
+  question.loop.plant = test::part_of(plant.finish({plant.multiply(x[0], x[0])}));
+  question.loop.period = mpq_class(1, 2);
+  question.loop.steps = 8;
+  question.loop.initial = {{1}, {1}};
+  const Simulation simulation(question);
+  EXPECT_LE(simulation.moments().size(), 8U * 64 + 1);
+  question.requirements.push_back({Requirement::Kind::kAlways, 0, 4,
+                                   test::linear_condition(test::between(0, -1, 1e6), 1, 0), ""});
+  const auto margins =
+      Simulation(question).margins(std::vector<Scenario>{only_scenario(question.loop)});
+  EXPECT_LT(margins[0][0].value, 0);
+}
+
 TEST(Simulation, TakesEulerStepsAsTheLoopSays) {
   Question question{linear_loop(-0.7, 0.4), {}};
   question.loop.kind = PlantKind::kEuler;
