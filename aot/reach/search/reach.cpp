@@ -34,19 +34,19 @@ class ReachSearch {
         settings_(settings),
         calls_(calls),
         stop_(calls.stop.within(settings.seconds)),
-        plan_(choose_plan(question.loop, question.loop.substeps, settings.order, settings.symbols)),
-        flow_(question.loop, plan_, settings.compile, settings.compiler),
-        simulation_(question, kAccuracy) {
-    outcome_.order = plan_.order;
-    outcome_.substeps = plan_.substeps;
-    outcome_.symbols = plan_.symbols;
-  }
+        flow_(question.loop,
+              choose_plan(question.loop, question.loop.substeps, settings.order, settings.symbols),
+              settings.compile, settings.compiler),
+        simulation_(question, kAccuracy) {}
 
   ReachOutcome run() {
     if (question_.requirements.empty())
       bound();
     else
       decide();
+    outcome_.order = flow_.plan().order;
+    outcome_.substeps = flow_.plan().substeps;
+    outcome_.symbols = flow_.plan().symbols;
     outcome_.samples = sample(simulation_, kSamples, 1);
     outcome_.cells_bounded += results_.bounded();
     outcome_.cells = results_.cells();
@@ -57,6 +57,7 @@ class ReachSearch {
  private:
   // The tube of the whole box, as far as it goes.
   void bound() {
+    choose_better_plan();
     Pieces pieces;
     const std::optional<FlowEnd> end = flow_.run(question_.loop.initial, pieces);
     ++outcome_.cells_bounded;
@@ -69,6 +70,7 @@ class ReachSearch {
 
   void decide() {
     if (is_proven_whole() || falsify({}, kFirstShare, kFirstRuns, kFirstDescents)) return;
+    choose_better_plan();
     split();
     if (outcome_.answer == ReachAnswer::kVerified) return;
     if (falsify(worst_cells(), kLastShare, kLastRuns, kLastDescents)) return;
@@ -76,6 +78,11 @@ class ReachSearch {
     Pieces pieces;
     (void)flow_.run(question_.loop.initial, pieces);
     outcome_.tube = std::move(pieces.made);
+  }
+
+  void choose_better_plan() {
+    const bool any = question_.loop.kind == PlantKind::kContinuous && question_.loop.substeps == 0;
+    flow_ = flow_.twin(best_plan(flow_, any));
   }
 
   // One tube often is enough.
@@ -183,8 +190,7 @@ class ReachSearch {
   const ReachSettings& settings_;
   const ReachCalls& calls_;
   const system::Stop stop_;
-  const FlowPlan plan_;
-  const Flow flow_;
+  Flow flow_;
   const Simulation simulation_;
   CellResults results_;
   tree::TreeState state_;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "aot/reach/numbers/taylor.h"
-#include "aot/reach/tube/symbols.h"
 #include "aot/reach/tube/validated_step.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/merge_graphs.h"
@@ -16,7 +15,7 @@
 namespace bf_aot::reach {
 namespace {
 
-constexpr std::size_t kKeptByState = 10;        // symbols of remainders that are kept
+constexpr std::size_t kKeptByState = 8;         // symbols of remainders that are kept
 constexpr std::size_t kMostPlantSteps = 20000;  // of a plant that is computed number by number
 
 std::int64_t element_count_of(const Graph& graph, const std::vector<ValueId>& ids) {
@@ -56,7 +55,7 @@ class Flow::Running {
         loop_(*flow.loop_),
         visitor_(visitor),
         given_(disturbances),
-        symbols_(flow.plan_.all_symbols) {
+        symbols_(flow.plan_.all_symbols, flow.plan_.reduction) {
     state_ = forms_of(cell);
     initial_ = state_;
     if (given_ == nullptr) add_constant_disturbances();
@@ -230,11 +229,12 @@ Flow::Flow(const Loop& loop, const FlowPlan& plan, const build::CompileOptions& 
 
 Flow::~Flow() = default;
 Flow::Flow(Flow&&) noexcept = default;
+Flow& Flow::operator=(Flow&&) noexcept = default;
 
-Flow Flow::twin() const {
+Flow Flow::twin(const FlowPlan& plan) const {
   Flow made;
   made.loop_ = loop_;
-  made.plan_ = plan_;
+  made.plan_ = plan;
   made.plant_ = plant_;
   if (controller_) made.controller_.emplace(controller_->twin());
   return made;
@@ -245,23 +245,147 @@ std::optional<FlowEnd> Flow::run(const Box& cell, SegmentVisitor& visitor,
   return Running(*this, cell, visitor, disturbances).run();
 }
 
+namespace {
+
+std::size_t controls_of(const Loop& loop) {
+  return loop.controller ? static_cast<std::size_t>(element_count_of(
+                               loop.controller->graph, loop.controller->graph.outputs))
+                         : 0;
+}
+
+// Elements of disturbances that are drawn in each period.
+std::size_t drawn_of(const Loop& loop) {
+  std::size_t count = 0;
+  for (const Disturbance& each : loop.disturbances)
+    if (!each.constant) count += each.box.lower.size();
+  return count;
+}
+
+// The symbols that come within a period: disturbances, what is left of the control, and of the
+// state at its beginning and after each step.
+std::size_t all_symbols(const Loop& loop, const FlowPlan& plan) {
+  return plan.symbols + drawn_of(loop) + 2 * controls_of(loop) +
+         loop.states() * (plan.substeps + 2);
+}
+
+// Sums the widths at the end of a tube, in units of another; infinite where it ends early.
+class EndWidths : public SegmentVisitor {
+ public:
+  bool visit(const Segment& segment, const std::vector<Form>&) override {
+    if (segment.from == segment.to) last_ = ranges_of(segment.state);
+    return true;
+  }
+  std::vector<double> widths() const {
+    std::vector<double> made;
+    for (const Range& each : last_) made.push_back(width(each));
+    return made;
+  }
+
+ private:
+  std::vector<Range> last_;
+};
+
+std::vector<double> end_widths(const Flow& flow, const Box& cell) {
+  EndWidths end;
+  if (flow.run(cell, end)) return {};
+  return end.widths();
+}
+
+// How much wider than `than`, in the mean of the states.
+double ratio(const std::vector<double>& widths, const std::vector<double>& than) {
+  double sum = 0;
+  for (std::size_t i = 0; i < widths.size(); ++i)
+    sum += than[i] > 0 ? widths[i] / than[i] : widths[i] > 0 ? 2 : 1;
+  return sum / static_cast<double>(widths.size());
+}
+
+Box middle_of(const Box& box, double share) {
+  Box made = box;
+  for (std::size_t i = 0; i < box.lower.size(); ++i) {
+    const double middle = std::midpoint(box.lower[i], box.upper[i]);
+    made.lower[i] = std::max(box.lower[i], middle - share / 2 * (box.upper[i] - box.lower[i]));
+    made.upper[i] = std::min(box.upper[i], middle + share / 2 * (box.upper[i] - box.lower[i]));
+  }
+  return made;
+}
+
+}  // namespace
+
 FlowPlan choose_plan(const Loop& loop, std::size_t substeps, std::size_t order,
                      std::size_t symbols) {
   FlowPlan plan;
   plan.substeps = substeps > 0 ? substeps : loop.kind == PlantKind::kContinuous ? 4 : 1;
-  plan.order = order > 0 ? order : 4;
-  const std::size_t states = loop.states();
-  std::size_t drawn = 0, first = states;
+  if (order > 0) plan.order = order;
+  std::size_t first = loop.states();
   for (const Disturbance& each : loop.disturbances)
-    (each.constant ? first : drawn) += each.box.lower.size();
-  plan.symbols = symbols > 0 ? std::max(symbols, first + drawn + states)
-                             : first + drawn + kKeptByState * states;
-  std::size_t controls = 0;
-  if (loop.controller)
-    controls = static_cast<std::size_t>(
-        element_count_of(loop.controller->graph, loop.controller->graph.outputs));
-  plan.all_symbols = plan.symbols + drawn + 2 * controls + states * (plan.substeps + 1);
+    if (each.constant) first += each.box.lower.size();
+  const std::size_t least = first + drawn_of(loop) + 2 * loop.states();
+  plan.symbols = symbols > 0 ? std::max(symbols, least) : least + kKeptByState * loop.states();
+  plan.all_symbols = all_symbols(loop, plan);
   return plan;
+}
+
+namespace {
+
+// Tries plans on a cell, and keeps the best.
+class PlanTrials {
+ public:
+  PlanTrials(const Flow& flow, Box cell) : flow_(flow), cell_(std::move(cell)), best_(flow.plan()) {
+    widths_ = end_widths(flow, cell_);
+    try_plan([](FlowPlan& plan) { plan.reduction = Reduction::kAxes; }, kPays);
+  }
+
+  // Whether some tube came to its end.
+  bool is_known() const { return !widths_.empty(); }
+  const FlowPlan& best() const { return best_; }
+
+  // Changes the best plan, and keeps the change where the tube's end is at most so much wider.
+  template <class Change>
+  bool try_plan(const Change& change, double limit) {
+    FlowPlan tried = best_;
+    change(tried);
+    tried.all_symbols = all_symbols(flow_.loop(), tried);
+    std::vector<double> widths = end_widths(flow_.twin(tried), cell_);
+    if (widths.empty() || (is_known() && ratio(widths, widths_) > limit)) return false;
+    best_ = tried;
+    widths_ = std::move(widths);
+    return true;
+  }
+
+  void try_substeps() {
+    bool fewer = false;
+    while (best_.substeps > 1 && try_plan([](FlowPlan& plan) { plan.substeps /= 2; }, 1 / kPays))
+      fewer = true;
+    while (!fewer && best_.substeps < kMostSubsteps &&
+           try_plan([](FlowPlan& plan) { plan.substeps *= 2; }, kPays)) {
+    }
+  }
+
+ private:
+  static constexpr double kPays = 0.97;  // of the width, from which on another reduction pays
+  static constexpr double kCheaper = 1.1, kDearer = 0.8;
+  static constexpr std::size_t kMostSubsteps = 32;
+
+  const Flow& flow_;
+  const Box cell_;
+  FlowPlan best_;
+  std::vector<double> widths_;
+};
+
+}  // namespace
+
+FlowPlan best_plan(const Flow& flow, bool any_substeps) {
+  constexpr double kShares[] = {0.25, 1.0 / 16, 1.0 / 128, 1.0 / 1024};
+  for (const double share : kShares) {
+    PlanTrials trials(flow, middle_of(flow.loop().initial, share));
+    if (!trials.is_known()) continue;
+    if (any_substeps) trials.try_steps();
+    return trials.best();
+  }
+  FlowPlan more = flow.plan();
+  if (any_substeps) more.substeps *= 4;
+  more.all_symbols = all_symbols(flow.loop(), more);
+  return more;
 }
 
 }  // namespace bf_aot::reach

@@ -11,6 +11,7 @@
 #include "aot/reach/question/loop.h"
 #include "aot/reach/tube/network_lines.h"
 #include "aot/reach/tube/segment.h"
+#include "aot/reach/tube/symbols.h"
 
 namespace bf_aot::reach {
 
@@ -19,7 +20,8 @@ struct FlowPlan {
   std::size_t symbols = 0;      // of forms that networks read, those of the start included
   std::size_t all_symbols = 0;  // and those that come within a period
   std::size_t substeps = 1;     // of a period
-  std::size_t order = 4;        // of Taylor polynomials in time
+  std::size_t order = 6;        // of Taylor polynomials in time
+  Reduction reduction = Reduction::kBox;
 };
 
 // Why a tube ended before its last period.
@@ -39,9 +41,13 @@ class Flow {
        const build::CompilerOptions& compiler);
   ~Flow();
   Flow(Flow&&) noexcept;
+  Flow& operator=(Flow&&) noexcept;
 
-  Flow twin() const;
+  // `plan`: with as many symbols that networks read.
+  Flow twin(const FlowPlan& plan) const;
+  Flow twin() const { return twin(plan_); }
   const FlowPlan& plan() const { return plan_; }
+  const Loop& loop() const { return *loop_; }
 
   // Computes the tube of all starts in the cell, whose sides are the first symbols, and tells it
   // to the visitor, until that or the tube ends. Where `disturbances` are given,
@@ -64,5 +70,9 @@ class Flow {
 // The plan for a loop, where 0 stands for what is to be chosen.
 FlowPlan choose_plan(const Loop& loop, std::size_t substeps, std::size_t order,
                      std::size_t symbols);
+
+// The plan whose tube is narrowest at its end, of a cell in the middle of the initial box: of both
+// reductions, and, where `any_substeps`, of as many substeps as pay.
+FlowPlan best_plan(const Flow& flow, bool any_substeps);
 
 }  // namespace bf_aot::reach

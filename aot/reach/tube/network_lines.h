@@ -27,7 +27,7 @@ class NetworkLines {
   NetworkLines(const NetworkLines& other, std::unique_ptr<const engine::HostVerifier> host);
   ~NetworkLines();
   NetworkLines(NetworkLines&&) = default;
-  NetworkLines& operator=(NetworkLines&&) = delete;
+  NetworkLines& operator=(NetworkLines&&) = default;
 
   NetworkLines twin() const;
 

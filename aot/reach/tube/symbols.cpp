@@ -18,20 +18,136 @@ double spread(const std::vector<Form>& state, std::size_t symbol) {
   return sum - most;
 }
 
-// Makes a part of the radius of what is not kept.
-void keep_slopes(Form& form, const std::vector<bool>& kept) {
-  std::vector<double> slope;
-  double lost = 0;
-  for (std::size_t k = 0; k < kept.size(); ++k) {
-    if (kept[k])
-      slope.push_back(form.slope_of(k));
-    else
-      lost += std::fabs(form.slope_of(k));
+// The slopes of all forms over symbols that are given up: [row][symbol].
+using Slopes = std::vector<std::vector<double>>;
+
+// A square matrix, [row][column], whose columns are a basis.
+using Basis = std::vector<std::vector<double>>;
+
+// One rotation of Jacobi's method, in rows and columns p and q of a symmetric matrix, and in the
+// columns of the basis.
+void rotate(Basis& matrix, Basis& basis, std::size_t p, std::size_t q) {
+  if (matrix[p][q] == 0) return;
+  const double theta = (matrix[q][q] - matrix[p][p]) / (2 * matrix[p][q]);
+  const double t = (theta >= 0 ? 1 : -1) / (std::fabs(theta) + std::hypot(theta, 1.0));
+  const double c = 1 / std::hypot(t, 1.0), s = t * c;
+  const std::size_t n = matrix.size();
+  for (std::size_t k = 0; k < n; ++k) {
+    const double a = matrix[k][p], b = matrix[k][q];
+    matrix[k][p] = c * a - s * b;
+    matrix[k][q] = s * a + c * b;
   }
+  for (std::size_t k = 0; k < n; ++k) {
+    const double a = matrix[p][k], b = matrix[q][k];
+    matrix[p][k] = c * a - s * b;
+    matrix[q][k] = s * a + c * b;
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    const double a = basis[k][p], b = basis[k][q];
+    basis[k][p] = c * a - s * b;
+    basis[k][q] = s * a + c * b;
+  }
+}
+
+// About the principal axes of the rows, each row in the unit of its own size: eigenvectors of D D^T
+// by Jacobi's method. What it finds need not be exact, see enclose().
+Basis principal_axes(const Slopes& rows, const std::vector<double>& unit) {
+  constexpr int kSweeps = 12;
+  const std::size_t n = rows.size();
+  Basis matrix(n, std::vector<double>(n, 0)), basis = matrix;
+  for (std::size_t i = 0; i < n; ++i) {
+    basis[i][i] = 1;
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t k = 0; k < rows[i].size(); ++k)
+        matrix[i][j] += rows[i][k] / unit[i] * (rows[j][k] / unit[j]);
+  }
+  for (int sweep = 0; sweep < kSweeps; ++sweep)
+    for (std::size_t p = 0; p < n; ++p)
+      for (std::size_t q = p + 1; q < n; ++q) rotate(matrix, basis, p, q);
+  return basis;
+}
+
+// A parallelotope that holds what the symbols that are given up may be: rows = axes z + rest, z in
+// [-1, 1]^n, |rest| <= rest.
+struct Parallelotope {
+  Basis axes;
+  std::vector<double> rest;
+};
+
+// For Y = B^T D, whatever it is rounded to, D e = B (Y e) + (D - B Y) e for e in [-1, 1]^k: Y e is
+// in the box of the sums of |Y|'s rows, and the second term is at most what rounding left, which
+// ranges enclose.
+Parallelotope enclose(const Slopes& rows, const std::vector<double>& unit, const Basis& basis) {
+  const std::size_t n = rows.size(), count = rows.front().size();
+  Parallelotope made{Basis(n, std::vector<double>(n, 0)), std::vector<double>(n, 0)};
+  std::vector<double> sums(n, 0);
+  std::vector<std::vector<Range>> left(n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < count; ++k) left[i].push_back({rows[i][k], rows[i][k]});
+  for (std::size_t axis = 0; axis < n; ++axis)
+    for (std::size_t k = 0; k < count; ++k) {
+      double y = 0;
+      for (std::size_t i = 0; i < n; ++i) y += basis[i][axis] * (rows[i][k] / unit[i]);
+      sums[axis] = bf::next_up(sums[axis] + std::fabs(y));
+      for (std::size_t i = 0; i < n; ++i) {
+        const double at = basis[i][axis] * unit[i];
+        left[i][k] = left[i][k] - Range{at, at} * Range{y, y};
+      }
+    }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t axis = 0; axis < n; ++axis) {
+      const double at = basis[i][axis] * unit[i];
+      made.axes[i][axis] = at * sums[axis];
+      // at e sums = (at sums) e, but for the product's rounding.
+      made.rest[i] += magnitude(Range{at, at} * Range{sums[axis], sums[axis]} -
+                                Range{made.axes[i][axis], made.axes[i][axis]});
+    }
+    for (const Range& each : left[i]) made.rest[i] += magnitude(each);
+    made.rest[i] *= 1 + static_cast<double>(n + count + 2) * 0x1p-52;
+  }
+  return made;
+}
+
+// The box of the rows, in their own axes.
+Parallelotope box_of(const Slopes& rows) {
+  const std::size_t n = rows.size();
+  Parallelotope made{Basis(n, std::vector<double>(n, 0)), std::vector<double>(n, 0)};
+  for (std::size_t i = 0; i < n; ++i) {
+    double sum = 0;
+    for (const double each : rows[i]) sum += std::fabs(each);
+    made.axes[i][i] = sum * (1 + static_cast<double>(rows[i].size() + 2) * 0x1p-52);
+  }
+  return made;
+}
+
+// Sizes of the rows, by which axes of rows of unlike sizes are found.
+std::vector<double> sizes_of(const Slopes& rows) {
+  std::vector<double> made;
+  for (const std::vector<double>& row : rows) {
+    double size = 0;
+    for (const double each : row) size += std::fabs(each);
+    made.push_back(size > 0 ? size : 1);
+  }
+  return made;
+}
+
+Parallelotope enclose(const Slopes& rows, Reduction reduction) {
+  if (reduction == Reduction::kBox) return box_of(rows);
+  const std::vector<double> unit = sizes_of(rows);
+  return enclose(rows, unit, principal_axes(rows, unit));
+}
+
+// Takes the slopes over symbols that are not kept out of a form.
+std::vector<double> take_slopes(Form& form, const std::vector<bool>& kept) {
+  std::vector<double> slope, taken;
+  for (std::size_t k = 0; k < kept.size(); ++k)
+    (kept[k] ? slope : taken).push_back(form.slope_of(k));
   form.slope = std::move(slope);
-  // Sums of numbers of at least 0, each addition of which may lose 2^-53.
-  if (lost > 0)
-    form.radius = (form.radius + lost) * (1 + static_cast<double>(kept.size() + 4) * 0x1p-52);
+  return taken;
+}
+
+bool all_zero(const std::vector<double>& numbers) {
+  return std::ranges::all_of(numbers, [](double x) { return x == 0; });
 }
 
 }  // namespace
@@ -56,16 +172,33 @@ void Symbols::add_remainders(std::vector<Form>& forms) {
 
 void Symbols::make_room(const std::vector<std::vector<Form>*>& forms, std::size_t left) {
   if (next_ <= left) return;
-  const std::size_t keep = std::max(first_, left);
+  std::vector<Form*> rows;
+  for (std::vector<Form>* const some : forms)
+    for (Form& each : *some) rows.push_back(&each);
+  const std::size_t keep = std::max(first_, left - std::min(left, rows.size()));
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t k = first_; k < next_; ++k) order.emplace_back(-spread(*forms.front(), k), k);
   std::ranges::sort(order);
   std::vector<bool> kept(next_, false);
   for (std::size_t k = 0; k < first_; ++k) kept[k] = true;
-  for (std::size_t i = 0; first_ + i < keep; ++i) kept[order[i].second] = true;
-  for (std::vector<Form>* const some : forms)
-    for (Form& each : *some) keep_slopes(each, kept);
-  next_ = keep;
+  for (std::size_t i = 0; first_ + i < keep && i < order.size(); ++i) kept[order[i].second] = true;
+  Slopes taken;
+  std::vector<Form*> changed;
+  for (Form* const each : rows) {
+    std::vector<double> slopes = take_slopes(*each, kept);
+    if (all_zero(slopes)) continue;
+    taken.push_back(std::move(slopes));
+    changed.push_back(each);
+  }
+  next_ = static_cast<std::size_t>(std::ranges::count(kept, true));
+  if (taken.empty()) return;
+  const Parallelotope room = enclose(taken, reduction_);
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    changed[i]->slope.resize(next_, 0);
+    for (const double at : room.axes[i]) changed[i]->slope.push_back(at);
+    changed[i]->radius = bf::next_up(changed[i]->radius + room.rest[i]);
+  }
+  next_ += changed.size();
 }
 
 }  // namespace bf_aot::reach
