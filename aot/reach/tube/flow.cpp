@@ -285,10 +285,18 @@ class EndWidths : public SegmentVisitor {
   std::vector<Range> last_;
 };
 
+// None where the tube ends early, or so wide that it says nothing.
 std::vector<double> end_widths(const Flow& flow, const Box& cell) {
+  constexpr double kBeyond = 1e6;
   EndWidths end;
   if (flow.run(cell, end)) return {};
-  return end.widths();
+  std::vector<double> widths = end.widths();
+  double first = 1e-3;
+  for (std::size_t i = 0; i < cell.lower.size(); ++i)
+    first = std::max(first, cell.upper[i] - cell.lower[i]);
+  for (const double each : widths)
+    if (!(each < kBeyond * first)) return {};
+  return widths;
 }
 
 // How much wider than `than`, in the mean of the states.
@@ -352,12 +360,15 @@ class PlanTrials {
     return true;
   }
 
-  void try_substeps() {
+  // Less work is done where tubes get a little wider by it, and more where they get much narrower:
+  // halves of cells are narrower, too.
+  void try_steps() {
+    try_plan([](FlowPlan& plan) { plan.order -= 2; }, kCheaper);
     bool fewer = false;
-    while (best_.substeps > 1 && try_plan([](FlowPlan& plan) { plan.substeps /= 2; }, 1 / kPays))
+    while (best_.substeps > 1 && try_plan([](FlowPlan& plan) { plan.substeps /= 2; }, kCheaper))
       fewer = true;
     while (!fewer && best_.substeps < kMostSubsteps &&
-           try_plan([](FlowPlan& plan) { plan.substeps *= 2; }, kPays)) {
+           try_plan([](FlowPlan& plan) { plan.substeps *= 2; }, kDearer)) {
     }
   }
 
