@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "aot/input/json/json_reader.h"
 #include "aot/input/json_io.h"
 #include "frontend/numbers/numbers.h"
 #include "frontend/property/property.h"
@@ -45,8 +44,5 @@ struct TypedBox {
 
 // Reads a box as read_box() does.
 TypedBox read_typed_box(const std::filesystem::path& path, std::optional<std::size_t> index);
-
-// Reads {"lower": [..], "upper": [..]} that stands in a file of something else.
-TypedBox typed_box_at(const JsonAt& object);
 
 }  // namespace bf_aot::input

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "aot/input/exact_box.h"
 #include "aot/input/json/json_reader.h"
 #include "aot/input/json/read_text.h"
+#include "aot/input/json/typed_box.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 
