@@ -510,6 +510,8 @@ struct ReachOptions {
   int order = 0;                           ///< of Taylor polynomials in time, at most 32; 0 chooses
   int symbols = 0;                         ///< that states keep in common, at most 4096; 0 chooses
   bool drawing = false;                    ///< also draw the tube
+  /// Options of the plan of the controller, by name, see Options::more.
+  std::map<std::string, std::string> more = {};
   /// Called now and then, on the thread that called reach(). What it throws is error BF3505.
   std::function<void(const ReachProgress&)> progress = {};
   std::stop_token stop = {};  ///< ends reach() with kUnknown

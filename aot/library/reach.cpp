@@ -26,6 +26,7 @@ reach::ReachSettings settings_of(const ReachOptions& options) {
   Options plan;
   plan.method = options.method;
   plan.semantics = options.semantics;
+  plan.more = options.more;
   reach::ReachSettings made;
   made.order = checked("order", options.order, 32);
   made.symbols = checked("symbols", options.symbols, 4096);

@@ -299,6 +299,34 @@ nb::dict compare(const api::Model& first, const api::Model& second, const Double
   return made;
 }
 
+// tubes: seconds, jobs, order, symbols, drawing.
+nb::dict reach(const std::string& text, const std::optional<std::filesystem::path>& path,
+               const std::map<std::string, api::Model>& networks, const Texts& more,
+               const nb::dict& tubes, nb::object progress, nb::object stop) {
+  Watch watch(std::move(progress), std::move(stop));
+  api::ReachOptions options;
+  options.networks = networks;
+  options.more = more;
+  options.stop = watch.token();
+  const auto take = [&tubes](const char* key, auto& field) {
+    field = nb::cast<std::remove_reference_t<decltype(field)>>(tubes[key]);
+  };
+  take("seconds", options.seconds);
+  take("jobs", options.jobs);
+  take("order", options.order);
+  take("symbols", options.symbols);
+  take("drawing", options.drawing);
+  options.progress = [&](const api::ReachProgress& at) {
+    watch.tick(false, [&](const nb::object& told) { told(at.tubes, at.proven); });
+  };
+  const api::ReachResult result = watched(
+      watch, [&] { return path ? api::reach(*path, options) : api::reach_text(text, options); });
+  nb::dict made;
+  made["json"] = result.json;
+  made["svg"] = result.svg;
+  return made;
+}
+
 struct Code {
   api::CodeOptions options;
   api::Specification specification;
@@ -490,6 +518,8 @@ NB_MODULE(_native, m) {
           "options"_a, "rows"_a.none(), "offsets"_a.none(), "lower"_a.none(), "upper"_a.none());
 
   m.def("verify", &verify<api::Networks>, "networks"_a, "text"_a, "path"_a.none(), "more"_a,
+        "progress"_a.none(), "stop"_a.none());
+  m.def("reach", &reach, "text"_a, "path"_a.none(), "networks"_a, "more"_a, "tubes"_a,
         "progress"_a.none(), "stop"_a.none());
   m.def("hold_balls", &hold_balls, "lower"_a.noconvert(), "upper"_a.noconvert(), "norm"_a);
 

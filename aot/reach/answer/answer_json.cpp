@@ -77,6 +77,7 @@ Json answer_json(const std::string& name, const Question& question, const ReachO
   json["question"] = name;
   json["answer"] = word(outcome.answer);
   json["kind"] = kind_of(question.loop.kind);
+  json["state_names"] = question.loop.state_names;
   json["requirements"] = Json::array();
   for (const Requirement& each : question.requirements) json["requirements"].push_back(each.text);
   json["violation"] = outcome.violation ? violation_json(*outcome.violation) : Json(nullptr);

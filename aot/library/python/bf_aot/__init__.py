@@ -18,11 +18,12 @@ from ._load import include, load
 from ._model import Model
 from ._native import __version__
 from ._property import Condition, Linear, Property, inputs, outputs
+from ._reach import Reach, reach
 from ._report import Report
 from ._verdict import Progress, Proof, Verdict, VerifyResult
 from ._verifier import Bounds, Verifier
 from ._verify import verify
 
 __all__ = ["Bounds", "Certified", "Comparison", "Condition", "Curve", "Error", "Linear", "Model", "Progress",
-           "Proof", "Property", "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "box", "certify", "compare",
-           "include", "inputs", "load", "outputs", "verify"]
+           "Proof", "Property", "Reach", "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "box", "certify",
+           "compare", "include", "inputs", "load", "outputs", "reach", "verify"]

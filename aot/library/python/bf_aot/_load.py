@@ -13,8 +13,8 @@ from . import _native
 from ._model import Model, names_of, set_of
 
 
-def _exported(module: Any, example: Any) -> bytes:
-    """A torch.nn.Module as ONNX, exported in memory."""
+def exported(module: Any, example: Any, inputs: Optional[Sequence[str]] = None) -> bytes:
+    """A torch.nn.Module as ONNX, exported in memory. inputs: their names; None: the exporter's."""
     import inspect
     import io
     import warnings
@@ -32,7 +32,7 @@ def _exported(module: Any, example: Any) -> bytes:
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            torch.onnx.export(module, arguments, buffer, **older)
+            torch.onnx.export(module, arguments, buffer, input_names=inputs, **older)
     finally:
         module.train(was_training)
     return buffer.getvalue()
@@ -88,7 +88,7 @@ def load(source: Any, *, name: Optional[str] = None, example: Any = None,
         return Model(_native.Model.load(Path(path), cut), name or os.path.basename(path), path, cut)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(source, torch.nn.Module):
-        data = _exported(source, example)
+        data = exported(source, example)
         name = name or f"{type(source).__name__}.onnx"
     elif hasattr(source, "SerializeToString"):
         data = source.SerializeToString()
