@@ -1,7 +1,9 @@
 #include "aot/reach/search/reach.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "aot/decide/tree/tree_search.h"
@@ -19,6 +21,7 @@ namespace tree = decide::tree;
 
 // The shares of the time that simulations have: before cells are split, and behind them.
 constexpr double kFirstShare = 0.1, kLastShare = 0.2;
+constexpr double kTubeShare = 0.1;      // and the tube that is shown with an answer
 constexpr std::size_t kSamples = 40;    // trajectories that are shown
 constexpr std::size_t kWorstCells = 8;  // where the last simulations begin
 // Simulations before cells are split, and descents of each requirement: where one of those ends
@@ -26,6 +29,29 @@ constexpr std::size_t kWorstCells = 8;  // where the last simulations begin
 constexpr std::size_t kFirstRuns = 2000, kFirstDescents = 2;
 constexpr std::size_t kLastRuns = 20000, kLastDescents = 100;
 constexpr double kAccuracy = 1e-6;  // of simulations
+
+// Passes a tube on while nothing asks for an end, and says how far it is.
+class Watched : public SegmentVisitor {
+ public:
+  Watched(SegmentVisitor& to, system::Stop stop, std::function<void(std::size_t period)> tell)
+      : to_(to), stop_(std::move(stop)), tell_(std::move(tell)) {}
+
+  bool visit(const Segment& segment, const std::vector<Form>& initial) override {
+    tell_(segment.period);
+    if (stop_()) {
+      stopped_at_ = segment.period;
+      return false;
+    }
+    return to_.visit(segment, initial);
+  }
+  std::optional<std::size_t> stopped_at() const { return stopped_at_; }
+
+ private:
+  SegmentVisitor& to_;
+  const system::Stop stop_;
+  const std::function<void(std::size_t)> tell_;
+  std::optional<std::size_t> stopped_at_;
+};
 
 class ReachSearch {
  public:
@@ -55,17 +81,35 @@ class ReachSearch {
   }
 
  private:
+  // Computes a tube of the whole box, unless something asks for an end.
+  std::optional<FlowEnd> run_whole(SegmentVisitor& visitor, const system::Stop& stop) {
+    Watched watched(visitor, stop, [this](std::size_t period) { calls_.progress({1, 0, period}); });
+    std::optional<FlowEnd> end = flow_.run(question_.loop.initial, watched);
+    results_.count();
+    if (const auto period = watched.stopped_at(); period && !end) {
+      const mpq_class time = question_.loop.period * mpq_class(*period);
+      end = FlowEnd{*period, time, time, "the time is over, or an end was asked for", {}};
+    }
+    return end;
+  }
+
   // The tube of the whole box, as far as it goes.
   void bound() {
     choose_better_plan();
     Pieces pieces;
-    const std::optional<FlowEnd> end = flow_.run(question_.loop.initial, pieces);
-    ++outcome_.cells_bounded;
+    const std::optional<FlowEnd> end = run_whole(pieces, stop_);
     outcome_.tube = std::move(pieces.made);
     outcome_.answer = end ? ReachAnswer::kUnknown : ReachAnswer::kBounded;
     if (end)
       outcome_.obstacle = Obstacle{
           end->period, end->from, end->to, {}, end->reason, end->state, question_.loop.initial};
+  }
+
+  // The same beside an answer, in little time more.
+  void show_tube() {
+    Pieces pieces;
+    (void)run_whole(pieces, calls_.stop.within(1 + kTubeShare * settings_.seconds));
+    outcome_.tube = std::move(pieces.made);
   }
 
   void decide() {
@@ -75,9 +119,7 @@ class ReachSearch {
     if (outcome_.answer == ReachAnswer::kVerified) return;
     if (falsify(worst_cells(), kLastShare, kLastRuns, kLastDescents)) return;
     outcome_.obstacle = results_.obstacle();
-    Pieces pieces;
-    (void)flow_.run(question_.loop.initial, pieces);
-    outcome_.tube = std::move(pieces.made);
+    show_tube();
   }
 
   void choose_better_plan() {
@@ -90,8 +132,7 @@ class ReachSearch {
     Demands demands(question_.requirements);
     Pieces pieces;
     Together both(demands, pieces);
-    const std::optional<FlowEnd> end = flow_.run(question_.loop.initial, both);
-    results_.count();
+    const std::optional<FlowEnd> end = run_whole(both, stop_);
     if (end || demands.failure()) return false;
     results_.add_closed(question_.loop.initial, pieces.made);
     outcome_.answer = ReachAnswer::kVerified;
@@ -139,9 +180,7 @@ class ReachSearch {
     if (!found.violation) return false;
     outcome_.answer = ReachAnswer::kFalsified;
     outcome_.violation = found.violation;
-    Pieces pieces;
-    (void)flow_.run(question_.loop.initial, pieces);
-    outcome_.tube = std::move(pieces.made);
+    show_tube();
     return true;
   }
 
