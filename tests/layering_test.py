@@ -87,6 +87,7 @@ ALLOWED = {
     "runtime/bf/conv/": ["bf.h", "bf/contract/", "bf/core/", "bf/sums/"],
     "runtime/bf/dense/": ["bf.h", "bf/contract/", "bf/core/", "bf/sums/"],
     "runtime/bf/functions/": ["bf.h", "bf/contract/", "bf/core/", "bf/sums/"],
+    "runtime/bf/loops/": ["bf.h", "bf/contract/", "bf/core/"],
     "runtime/bf/integer/": ["bf.h", "bf/contract/", "bf/integer/"],
     "runtime/bf/search/": ["bf.h", "bf/contract/", "bf/core/", "bf/sums/terms.h"],
 }

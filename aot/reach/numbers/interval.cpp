@@ -2,9 +2,10 @@
 
 #include <mpfr.h>
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
-#include "aot/reach/numbers/elementary.h"
 #include "frontend/functions/function_facts.h"
 #include "frontend/functions/function_range.h"
 
@@ -30,40 +31,16 @@ Range hull_of_ends(MpfrRoutine routine, const Range& x) {
               {rounded(routine, x.high, MPFR_RNDD), rounded(routine, x.high, MPFR_RNDU)});
 }
 
-constexpr double kPi = 3.14159265358979323846;
-constexpr double kMostTurns = 0x1p30;
-
-// Returns whether an integer of the same parity as `parity` may lie in x / pi + shift. The quotient
-// of a double below 2^32 by the double next to pi is off by less than 2^-19 turns, for which the
-// range is made longer: a turn too many only makes the result wider.
-bool has_turn(const Range& x, double shift, int parity) {
-  constexpr double kMiss = 0x1p-18;
-  const double from = (x.low / kPi + shift - kMiss - parity) / 2;
-  const double to = (x.high / kPi + shift + kMiss - parity) / 2;
-  return std::floor(to) >= std::ceil(from);
-}
-
-// sin has its largest value at (2 k + 1/2) pi and its least at (2 k - 1/2) pi; cos at 2 k pi and
-// (2 k + 1) pi: shift is -1/2 and 0.
+// sin or cos, whose values at doubles are `at` and `routine`.
 Range wave(double (*at)(double), MpfrRoutine routine, const Range& x, double shift) {
-  if (!(magnitude(x) < kMostTurns)) return {-1, 1};
-  Range made;
-  if (magnitude(x) <= kMostWave) {
-    const double low = at(x.low), high = x.low == x.high ? low : at(x.high);
-    made = outward(std::min(low, high) - kWaveError, std::max(low, high) + kWaveError);
-    made = meet(made, {-1, 1});
-  } else {
-    made = hull_of_ends(routine, x);
-  }
-  if (has_turn(x, shift, 0)) made.high = 1;
-  if (has_turn(x, shift, 1)) made.low = -1;
-  return made;
+  if (!(magnitude(x) < bf::loops::kMostTurns)) return {-1, 1};
+  if (magnitude(x) <= bf::loops::kMostWave) return bf::loops::wave(at, x, shift);
+  return bf::loops::with_turns(hull_of_ends(routine, x), x, shift);
 }
 
-Range exponential(const Range& x) {
-  if (!(magnitude(x) <= kMostPower)) return increasing(mpfr_exp, x);
-  const double low = power_of_e(x.low), high = x.low == x.high ? low : power_of_e(x.high);
-  return outward(low * (1 - 2 * kPowerError), high * (1 + 2 * kPowerError));
+Range power_of_e(const Range& x) {
+  return magnitude(x) <= bf::loops::kMostPower ? bf::loops::exponential(x)
+                                               : increasing(mpfr_exp, x);
 }
 
 int mpfr_logistic(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t rounding) {
@@ -85,11 +62,7 @@ int mpfr_logistic(mpfr_ptr to, mpfr_srcptr x, mpfr_rnd_t rounding) {
 Range power(const Range& x, double exponent) {
   const auto n = static_cast<int>(exponent);
   if (exponent != n || n < 1 || n > 64) return kEverything;
-  if (n % 2 == 0) {
-    const Range half = power(x, exponent / 2);
-    return square(half);
-  }
-  return n == 1 ? x : x * square(power(x, (exponent - 1) / 2));
+  return bf::loops::power(x, n);
 }
 
 // What the table of functions says, in rational arithmetic.
@@ -105,48 +78,15 @@ Range by_facts(const Function& f, const Range& x) {
 
 }  // namespace
 
-Range operator*(const Range& a, const Range& b) {
-  const double products[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
-  double low = products[0], high = products[0];
-  for (const double each : products) {
-    if (std::isnan(each)) return kEverything;
-    low = std::min(low, each);
-    high = std::max(high, each);
-  }
-  if (low == 0 && high == 0 && ((a.low == 0 && a.high == 0) || (b.low == 0 && b.high == 0)))
-    return {0, 0};
-  return outward(low, high);
-}
-
-Range operator/(const Range& a, const Range& b) {
-  if (b.low <= 0 && b.high >= 0) return kEverything;
-  const double quotients[] = {a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high};
-  double low = quotients[0], high = quotients[0];
-  for (const double each : quotients) {
-    if (std::isnan(each)) return kEverything;
-    low = std::min(low, each);
-    high = std::max(high, each);
-  }
-  return a.low == 0 && a.high == 0 ? Range{0, 0} : outward(low, high);
-}
-
-Range square(const Range& a) {
-  const double most = magnitude(a);
-  const double least = a.low > 0 ? a.low : a.high < 0 ? -a.high : 0;
-  if (std::isnan(most)) return kEverything;
-  const double low = least * least;
-  return {low == 0 ? 0 : bf::next_down(low), most == 0 ? 0 : bf::next_up(most * most)};
-}
-
 Range apply(const Function& f, const Range& x) {
   if (!(x.low <= x.high)) return kEverything;
   switch (f.kind) {
     case FunctionKind::kSin:
-      return wave(sine, mpfr_sin, x, -0.5);
+      return wave(bf::loops::sine, mpfr_sin, x, bf::loops::kShiftOfSine);
     case FunctionKind::kCos:
-      return wave(cosine, mpfr_cos, x, 0);
+      return wave(bf::loops::cosine, mpfr_cos, x, bf::loops::kShiftOfCosine);
     case FunctionKind::kExp:
-      return exponential(x);
+      return power_of_e(x);
     case FunctionKind::kTanh:
       return increasing(mpfr_tanh, x);
     case FunctionKind::kAtan:

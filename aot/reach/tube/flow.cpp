@@ -212,19 +212,27 @@ class Flow::Running {
 Flow::Flow(const Loop& loop, const FlowPlan& plan, const build::CompileOptions& compile,
            const build::CompilerOptions& compiler)
     : loop_(&loop), plan_(plan) {
-  if (!loop.controller && loop.kind == PlantKind::kDiscrete) {
-    controller_.emplace(loop.plant.graph, loop.plant.info, plan.symbols, compile, compiler);
-    return;
-  }
-  plant_ = std::make_shared<const ScalarProgram>(scalar_program(loop.plant.graph, kMostPlantSteps));
-  if (loop.kind == PlantKind::kContinuous)
-    if (const std::optional<std::string> kink = not_differentiable(*plant_))
-      fail("BF3620", loop.plant.path,
-           fmt::format("the plant has {}, which has no Taylor series here", *kink),
-           "kind euler or discrete takes every operator");
-  if (!loop.controller) return;
-  const Part controller = controller_of(loop);
-  controller_.emplace(controller.graph, controller.info, plan.symbols, compile, compiler);
+  if (std::optional<ScalarProgram> program = plant_program(loop))
+    plant_ = std::make_shared<const ScalarProgram>(std::move(*program));
+  if (const std::optional<Part> network = network_of(loop))
+    controller_.emplace(network->graph, network->info, plan.symbols, compile, compiler);
+}
+
+std::optional<Part> network_of(const Loop& loop) {
+  if (loop.controller) return controller_of(loop);
+  if (loop.kind == PlantKind::kDiscrete) return loop.plant;
+  return std::nullopt;
+}
+
+std::optional<ScalarProgram> plant_program(const Loop& loop) {
+  if (!loop.controller && loop.kind == PlantKind::kDiscrete) return std::nullopt;
+  ScalarProgram made = scalar_program(loop.plant.graph, kMostPlantSteps);
+  if (loop.kind != PlantKind::kContinuous) return made;
+  if (const std::optional<std::string> kink = not_differentiable(made))
+    fail("BF3620", loop.plant.path,
+         fmt::format("the plant has {}, which has no Taylor series here", *kink),
+         "kind euler or discrete takes every operator");
+  return made;
 }
 
 Flow::~Flow() = default;

@@ -67,6 +67,14 @@ class Flow {
   std::optional<NetworkLines> controller_;      // or the step
 };
 
+// The network of a loop that verifiers bound: the controller, behind what observes the state, or
+// the whole step of a discrete plant without one. None where the plant has no control.
+std::optional<Part> network_of(const Loop& loop);
+
+// The program of a loop's plant; none where the network is the whole step. Throws: CompileError
+// BF3620 a plant that has no tubes.
+std::optional<ScalarProgram> plant_program(const Loop& loop);
+
 // The plan for a loop, where 0 stands for what is to be chosen.
 FlowPlan choose_plan(const Loop& loop, std::size_t substeps, std::size_t order,
                      std::size_t symbols);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aot/build/compile_options.h"
+#include "aot/build/frontend_result.h"
 #include "aot/build/library.h"
 #include "aot/engine/verifier/verifier.h"
 #include "aot/reach/numbers/form.h"
@@ -44,6 +45,11 @@ class NetworkLines {
   bool has_lines_ = false;  // of the plan's rows; else outputs are ranges
   std::unique_ptr<const engine::HostVerifier> host_;
 };
+
+// The front half of the verifier that NetworkLines asks, and what `options` need for it: rows of
+// all outputs, whose coefficients its plan keeps where it can.
+build::FrontendResult front_of_lines(Graph network, const ModelInfo& info, std::size_t symbols,
+                                     build::CompileOptions& options);
 
 // f(c + G z + d r) as a network of the one input (z, r, c, G, d), which has symbols + inputs +
 // inputs + inputs symbols + inputs elements. Requires: the network's inputs vary freely.

@@ -7,17 +7,6 @@
 namespace bf_aot::reach {
 namespace {
 
-// The sum of a symbol's slopes less the largest: what a box of it is too large by, about.
-double spread(const std::vector<Form>& state, std::size_t symbol) {
-  double sum = 0, most = 0;
-  for (const Form& each : state) {
-    const double slope = std::fabs(each.slope_of(symbol));
-    sum += slope;
-    most = std::max(most, slope);
-  }
-  return sum - most;
-}
-
 // The slopes of all forms over symbols that are given up: [row][symbol].
 using Slopes = std::vector<std::vector<double>>;
 
@@ -108,18 +97,6 @@ Parallelotope enclose(const Slopes& rows, const std::vector<double>& unit, const
   return made;
 }
 
-// The box of the rows, in their own axes.
-Parallelotope box_of(const Slopes& rows) {
-  const std::size_t n = rows.size();
-  Parallelotope made{Basis(n, std::vector<double>(n, 0)), std::vector<double>(n, 0)};
-  for (std::size_t i = 0; i < n; ++i) {
-    double sum = 0;
-    for (const double each : rows[i]) sum += std::fabs(each);
-    made.axes[i][i] = sum * (1 + static_cast<double>(rows[i].size() + 2) * 0x1p-52);
-  }
-  return made;
-}
-
 // Sizes of the rows, by which axes of rows of unlike sizes are found.
 std::vector<double> sizes_of(const Slopes& rows) {
   std::vector<double> made;
@@ -131,17 +108,10 @@ std::vector<double> sizes_of(const Slopes& rows) {
   return made;
 }
 
-Parallelotope enclose(const Slopes& rows, Reduction reduction) {
-  if (reduction == Reduction::kBox) return box_of(rows);
-  const std::vector<double> unit = sizes_of(rows);
-  return enclose(rows, unit, principal_axes(rows, unit));
-}
-
 // Takes the slopes over symbols that are not kept out of a form.
-std::vector<double> take_slopes(Form& form, const std::vector<bool>& kept) {
+std::vector<double> take_slopes(Form& form, const bool* kept, std::size_t count) {
   std::vector<double> slope, taken;
-  for (std::size_t k = 0; k < kept.size(); ++k)
-    (kept[k] ? slope : taken).push_back(form.slope_of(k));
+  for (std::size_t k = 0; k < count; ++k) (kept[k] ? slope : taken).push_back(form.slope_of(k));
   form.slope = std::move(slope);
   return taken;
 }
@@ -152,53 +122,37 @@ bool all_zero(const std::vector<double>& numbers) {
 
 }  // namespace
 
-Form Symbols::form_over_own(const Range& range) {
-  Form made = form_of(range);
-  if (made.radius == 0 || next_ >= most_) return made;
-  made.slope.resize(next_ + 1);
-  made.slope[next_++] = made.radius;
-  made.radius = 0;
-  return made;
-}
-
-void Symbols::add_remainders(std::vector<Form>& forms) {
-  for (Form& each : forms) {
-    if (each.radius == 0 || !std::isfinite(each.radius) || next_ >= most_) continue;
-    each.slope.resize(next_ + 1);
-    each.slope[next_++] = each.radius;
-    each.radius = 0;
-  }
-}
-
 void Symbols::make_room(const std::vector<std::vector<Form>*>& forms, std::size_t left) {
-  if (next_ <= left) return;
-  std::vector<Form*> rows;
-  for (std::vector<Form>* const some : forms)
-    for (Form& each : *some) rows.push_back(&each);
-  const std::size_t keep = std::max(first_, left - std::min(left, rows.size()));
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t k = first_; k < next_; ++k) order.emplace_back(-spread(*forms.front(), k), k);
-  std::ranges::sort(order);
-  std::vector<bool> kept(next_, false);
-  for (std::size_t k = 0; k < first_; ++k) kept[k] = true;
-  for (std::size_t i = 0; first_ + i < keep && i < order.size(); ++i) kept[order[i].second] = true;
+  std::vector<bf::loops::FormGroup<Form>> groups;
+  for (std::vector<Form>* const some : forms) groups.push_back({some->data(), some->size()});
+  if (reduction_ == Reduction::kBox)
+    of_.make_room(groups.data(), groups.size(), left);
+  else if (of_.in_use() > left)
+    make_room_along_axes(groups, left);
+}
+
+void Symbols::make_room_along_axes(const std::vector<bf::loops::FormGroup<Form>>& groups,
+                                   std::size_t left) {
+  const std::size_t count = of_.in_use();
+  const std::size_t keep = of_.choose_kept(groups.data(), groups.size(), left);
   Slopes taken;
   std::vector<Form*> changed;
-  for (Form* const each : rows) {
-    std::vector<double> slopes = take_slopes(*each, kept);
-    if (all_zero(slopes)) continue;
-    taken.push_back(std::move(slopes));
-    changed.push_back(each);
-  }
-  next_ = static_cast<std::size_t>(std::ranges::count(kept, true));
+  for (const bf::loops::FormGroup<Form>& group : groups)
+    for (std::size_t i = 0; i < group.count; ++i) {
+      std::vector<double> slopes = take_slopes(group.first[i], kept_.get(), count);
+      if (all_zero(slopes)) continue;
+      taken.push_back(std::move(slopes));
+      changed.push_back(group.first + i);
+    }
+  of_.set_in_use(keep + changed.size());
   if (taken.empty()) return;
-  const Parallelotope room = enclose(taken, reduction_);
+  const std::vector<double> unit = sizes_of(taken);
+  const Parallelotope room = enclose(taken, unit, principal_axes(taken, unit));
   for (std::size_t i = 0; i < changed.size(); ++i) {
-    changed[i]->slope.resize(next_, 0);
+    changed[i]->slope.resize(keep, 0);
     for (const double at : room.axes[i]) changed[i]->slope.push_back(at);
     changed[i]->radius = bf::next_up(changed[i]->radius + room.rest[i]);
   }
-  next_ += changed.size();
 }
 
 }  // namespace bf_aot::reach

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "aot/reach/numbers/form.h"
+#include "runtime/bf/loops/symbols.h"
 
 namespace bf_aot::reach {
 
@@ -14,31 +16,30 @@ enum class Reduction : std::uint8_t {
   kAxes,  // a parallelotope along their principal axes: less is lost later where states contract
 };
 
-// Gives out the symbols of forms, of which there are at most so many.
+// The runtime's symbols, with room of their own. In the place of symbols that are given up comes a
+// box, or a parallelotope that holds what they may be, along their principal axes.
 class Symbols {
  public:
-  Symbols(std::size_t most, Reduction reduction) : most_(most), reduction_(reduction) {}
+  Symbols(std::size_t most, Reduction reduction)
+      : spreads_(most),
+        kept_(std::make_unique<bool[]>(most)),
+        of_(most, spreads_.data(), kept_.get()),
+        reduction_(reduction) {}
 
-  // A number of the range over a symbol of its own; over none where the range is one number.
-  Form form_over_own(const Range& range);
+  Form form_over_own(const Range& range) { return of_.form_over_own(range); }
+  void keep_first() { of_.keep_first(); }
+  void add_remainders(std::vector<Form>& forms) { of_.add_remainders(forms.data(), forms.size()); }
 
-  // The symbols so far are those of the start: they are never taken back.
-  void keep_first() { first_ = next_; }
-
-  // Makes of each form's radius a symbol of its own, as long as there are any: remainders that
-  // forms have in common from now on cancel.
-  void add_remainders(std::vector<Form>& forms);
-
-  // Takes back symbols until at most `left` are in use, or those of the start and one for each
-  // form: those that add least to the ranges beyond what one box of them would (Girard,
-  // Reachability of Uncertain Linear Systems Using Zonotopes, 2005). In their place comes a
-  // parallelotope that holds what they may be, along their principal axes or those of the forms.
-  // The others get new numbers. `forms`: all forms whose symbols are still wanted; the first ones
-  // are the state.
+  // forms: all whose symbols are still wanted; the first ones are the state.
   void make_room(const std::vector<std::vector<Form>*>& forms, std::size_t left);
 
  private:
-  std::size_t most_ = 0, first_ = 0, next_ = 0;
+  void make_room_along_axes(const std::vector<bf::loops::FormGroup<Form>>& groups,
+                            std::size_t left);
+
+  std::vector<double> spreads_;
+  std::unique_ptr<bool[]> kept_;
+  bf::loops::Symbols<Form> of_;
   Reduction reduction_;
 };
 

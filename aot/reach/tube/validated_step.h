@@ -26,9 +26,4 @@ std::optional<ValidatedStep> validated_step(const ScalarProgram& plant,
                                             const std::vector<Form>& held, const Bounded& seconds,
                                             std::size_t order, std::size_t time_symbol);
 
-// Ranges in which every solution stays that begins in `state`, up to `seconds`; none as above.
-std::optional<std::vector<Range>> picard_ranges(const ScalarProgram& plant,
-                                                const std::vector<Range>& state,
-                                                const std::vector<Range>& held, double seconds);
-
 }  // namespace bf_aot::reach

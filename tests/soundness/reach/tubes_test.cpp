@@ -15,6 +15,7 @@
 
 #include "aot/reach/numbers/taylor.h"
 #include "aot/reach/tube/validated_step.h"
+#include "runtime/bf/loops/series.h"
 #include "tests/seed.h"
 #include "tests/soundness/reach/random_loops.h"
 
@@ -144,7 +145,11 @@ TEST(TubesSpoiled, StepsWithoutRemaindersAreRefuted) {
     const Integrated end = integrate(program, {Real(1)}, {}, Real(0.25));
     EXPECT_LT(end.error, 0x1p-100);
     EXPECT_TRUE(holds<RealArithmetic>(step->end[0], {}, end.state[0], 0x1p-90));
-    reach::TaylorSeries<reach::FormArithmetic, reach::Form> series(program, start, {});
+    const reach::ProgramView view(program);
+    const std::vector<std::size_t> places = reach::series_places(program);
+    std::vector<reach::Form> numbers((places.back() + 1) * (order + 1));
+    bf::loops::TaylorSeries<reach::FormArithmetic, reach::Form, reach::ProgramView> series(
+        view, places, 1, start.data(), nullptr, numbers.data(), order + 1);
     while (series.order() < order) series.extend();
     reach::Form without = series.at(0, order);
     for (std::size_t k = order; k-- > 0;)

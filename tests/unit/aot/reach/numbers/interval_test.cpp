@@ -1,5 +1,6 @@
 #include "aot/reach/numbers/interval.h"
 
+#include <gmpxx.h>
 #include <gtest/gtest.h>
 #include <mpfr.h>
 
