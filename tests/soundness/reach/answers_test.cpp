@@ -75,9 +75,7 @@ reach::ReachSettings settings() {
   reach::ReachSettings made;
   made.seconds = 0.5;
   made.most_cells = 64;
-  made.compile.planner.method = Method::kCrown;
-  made.compile.planner.lowering = Lowering::kPrebuilt;
-  made.compile.planner.target = find_target("host");
+  made.compile = host_options();
   return made;
 }
 

@@ -12,14 +12,16 @@
 
 #include "aot/reach/numbers/form.h"
 #include "aot/reach/search/simulate.h"
+#include "aot/reach/tube/network_lines.h"
 #include "tests/seed.h"
 #include "tests/soundness/reach/oracle.h"
+#include "tests/soundness/reach/random_loops.h"
+#include "tests/support/loops.h"
 
 namespace bf_aot::soundness {
 namespace {
 
 using reach::Form;
-using Random = std::mt19937_64;
 
 constexpr std::size_t kSymbols = 4;
 
@@ -235,6 +237,52 @@ TEST(FormFunctions, RadiiAreNeeded) {
     EXPECT_GT(refuted, 20U) << operation.name;
   }
 }
+
+// ---- Networks of forms.
+
+class NetworkForms : public ::testing::TestWithParam<int> {};
+
+// The parameter: magnitudes of inputs, down to what float32 has no numbers for.
+TEST_P(NetworkForms, HoldExactOutputs) {
+  const int scale = GetParam();
+  const std::uint64_t seed = testing::seed_from_environment(23);
+  Random random(seed + static_cast<std::uint64_t>(scale + 2000));
+  std::size_t finite = 0, refuted = 0;
+  for (int network = 0; network < 4 * testing::rounds_from_environment(); ++network) {
+    const Graph graph =
+        test::dense_network({random_layer(random, 3, 6), random_layer(random, 6, 2)});
+    const reach::NetworkLines lines(graph, {}, kSymbols, host_options(), {});
+    const ScalarProgram program = scalar_program(graph);
+    for (int round = 0; round < 60; ++round) {
+      std::vector<Form> inputs;
+      for (int i = 0; i < 3; ++i) inputs.push_back(random_form(random, scale));
+      const std::vector<Form> made = lines.bound(inputs);
+      for (int k = 0; k < 6; ++k) {
+        const Point point(random);
+        std::vector<mpq_class> x;
+        for (const Form& each : inputs) x.push_back(point.value(each, random));
+        const std::vector<mpq_class> y = outputs_of(program, x, RationalArithmetic());
+        for (std::size_t j = 0; j < y.size(); ++j) {
+          if (!reach::is_finite(made[j])) continue;
+          ++finite;
+          ASSERT_TRUE(point.holds(made[j], y[j])) << "round " << round << ", BF_SEED=" << seed;
+          Form spoiled = made[j];
+          spoiled.radius = 0;
+          if (!point.holds(spoiled, y[j])) ++refuted;
+        }
+      }
+    }
+  }
+  EXPECT_GT(finite, 500U);
+  EXPECT_GT(refuted, finite / 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scales, NetworkForms,
+                         ::testing::Values(0, 10, -20, -120, -140, -160, -1060, 100),
+                         [](const auto& tested) {
+                           return (tested.param < 0 ? "minus_" : "plus_") +
+                                  std::to_string(std::abs(tested.param));
+                         });
 
 }  // namespace
 }  // namespace bf_aot::soundness

@@ -87,6 +87,8 @@ Graph random_plant(Random& random, const Shape& shape, std::int64_t states, std:
   return plant.finish(outputs);
 }
 
+}  // namespace
+
 test::DenseLayer random_layer(Random& random, std::size_t inputs, std::size_t outputs) {
   test::DenseLayer made;
   const bool floats = below(random, 4) > 0;
@@ -102,7 +104,13 @@ test::DenseLayer random_layer(Random& random, std::size_t inputs, std::size_t ou
   return made;
 }
 
-}  // namespace
+build::CompileOptions host_options() {
+  build::CompileOptions made;
+  made.planner.method = Method::kCrown;
+  made.planner.lowering = Lowering::kPrebuilt;
+  made.planner.target = find_target("host");
+  return made;
+}
 
 double in_range(Random& random, double low, double high) {
   return low + (high - low) * reach::random_share(random);

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <random>
 
+#include "aot/build/compile_options.h"
 #include "aot/reach/question/loop.h"
+#include "tests/support/loops.h"
 
 // Random small loops: plants of 2 to 4 states, controllers of 8 neurons, observers, delays,
 // disturbances, starts that are points, thin or wide.
@@ -22,5 +24,11 @@ struct Shape {
 };
 
 reach::Loop random_loop(Random& random, const Shape& shape);
+
+// Rows of weights and biases below 1; three of four have float32 numbers alone.
+test::DenseLayer random_layer(Random& random, std::size_t inputs, std::size_t outputs);
+
+// Of networks that are bounded by prebuilt code of this machine.
+build::CompileOptions host_options();
 
 }  // namespace bf_aot::soundness

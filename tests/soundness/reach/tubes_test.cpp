@@ -27,12 +27,8 @@ using reach::PlantKind;
 using test::PlantWriter;
 
 std::unique_ptr<reach::Flow> flow_of(Random& random, const Loop& loop) {
-  build::CompileOptions options;
-  options.planner.method = Method::kCrown;
-  options.planner.lowering = Lowering::kPrebuilt;
-  options.planner.target = find_target("host");
   const reach::FlowPlan plan = reach::choose_plan(loop, loop.substeps, 1 + below(random, 6), 0);
-  return std::make_unique<reach::Flow>(loop, plan, options, build::CompilerOptions());
+  return std::make_unique<reach::Flow>(loop, plan, host_options(), build::CompilerOptions());
 }
 
 std::vector<reach::Scenario> scenarios_of(Random& random, const Loop& loop) {
