@@ -46,7 +46,8 @@ struct ScalarProgram {
 ScalarProgram scalar_program(const Graph& graph, std::size_t most = 200000);
 
 // Calls a class with a Number for each step, in order, and returns all steps' numbers. Arithmetic:
-// constant(Bounded), add, subtract, multiply, square, divide, relu, larger, apply(Function, Number).
+// constant(Bounded), add, subtract, multiply, square, divide, relu, larger, apply(Function,
+// Number).
 template <class Arithmetic, class Number>
 std::vector<Number> run(const ScalarProgram& program, const std::vector<Number>& inputs,
                         Arithmetic&& on) {

@@ -18,8 +18,8 @@ bool holds(const Formula& formula, const std::vector<Form>& values);
 std::vector<Form> values_of(const Condition& condition, const Segment& segment,
                             const std::vector<Form>& initial);
 
-// Returns whether the piece holds a time of the requirement's window. What lies between two instants
-// meets a window that has more in common with it than an end.
+// Returns whether the piece holds a time of the requirement's window. What lies between two
+// instants meets a window that has more in common with it than an end.
 bool is_demanded(const Requirement& requirement, const Segment& segment);
 
 // A requirement that is not proven for a piece of a tube.
@@ -30,8 +30,8 @@ struct Failure {
   Form value;  // of the comparison that comes closest to being proven
 };
 
-// Asks for each piece of a tube whether all requirements are proven. Ends the tube at the first that
-// is not.
+// Asks for each piece of a tube whether all requirements are proven. Ends the tube at the first
+// that is not.
 class Demands : public SegmentVisitor {
  public:
   explicit Demands(const std::vector<Requirement>& requirements) : requirements_(requirements) {}
@@ -44,7 +44,8 @@ class Demands : public SegmentVisitor {
   std::optional<Failure> failure_;
 };
 
-// Asks whether some requirement is proven to be broken at a time of its window. Ends the tube there.
+// Asks whether some requirement is proven to be broken at a time of its window. Ends the tube
+// there.
 class Breaches : public SegmentVisitor {
  public:
   explicit Breaches(const std::vector<Requirement>& requirements);

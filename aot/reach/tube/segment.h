@@ -17,8 +17,8 @@ struct Segment {
   std::vector<Form> control;  // that is held
 };
 
-// Is told of a cell's tube, piece after piece, in order of time: an instant, the time up to the next
-// one (of continuous plants), an instant, and so on. Returns whether to go on.
+// Is told of a cell's tube, piece after piece, in order of time: an instant, the time up to the
+// next one (of continuous plants), an instant, and so on. Returns whether to go on.
 class SegmentVisitor {
  public:
   virtual ~SegmentVisitor() = default;
