@@ -1,4 +1,4 @@
-#include "aot/reach/numbers/elementary.h"
+#include "runtime/bf/loops/elementary.h"
 
 #include <gtest/gtest.h>
 #include <mpfr.h>
@@ -12,6 +12,7 @@
 namespace bf_aot::reach {
 namespace {
 
+using namespace bf::loops;
 using Routine = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 
 // |computed - exact|, by 300 bits; over |exact| where it is asked for.
