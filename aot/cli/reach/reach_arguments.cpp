@@ -218,7 +218,7 @@ reach::QuestionText typed_question(const ReachArguments& arguments) {
   made.delayed = arguments.delayed;
   for (const std::string& text : arguments.first_control)
     made.first_control.push_back(
-        vnnlib::nearest_double(exact(exact_number(text, "--first-control"))));
+        vnnlib::round_to_double(exact(exact_number(text, "--first-control"))));
   made.state_names = arguments.state_names;
   for (const bool constant : {false, true})
     for (const std::string& each : constant ? arguments.constants : arguments.disturbances) {

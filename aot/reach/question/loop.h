@@ -12,6 +12,7 @@
 #include "aot/reach/question/condition.h"
 #include "frontend/graph/graph.h"
 #include "frontend/graph/model.h"
+#include "frontend/numbers/exact_arithmetic.h"
 #include "frontend/property/property.h"
 
 namespace bf_aot::reach {
@@ -54,7 +55,7 @@ struct Loop {
   std::size_t steps = 1;     // periods that are looked ahead
   std::size_t substeps = 0;  // of a period: Euler steps, plant steps, or validated steps; 0: chosen
   bool delayed = false;      // the control that is computed in a period is held in the next one
-  std::vector<double> first_control;  // [m], held in the first period where delayed
+  std::vector<Bounded> first_control;  // [m], held in the first period where delayed
   std::vector<Disturbance> disturbances;
   Box initial;                           // [n]
   Box inner;                             // see typed_value()

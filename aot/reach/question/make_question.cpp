@@ -184,8 +184,12 @@ class QuestionMaker {
 
   void set_control() {
     loop_.delayed = text_.delayed;
-    loop_.first_control = text_.first_control;
     const std::string where = text_.place("first_control");
+    for (const vnnlib::Rounded& each : text_.first_control) {
+      if (!std::isfinite(each.error))
+        fail("BF3007", where, "a number is beyond the range of doubles", "scale the control");
+      loop_.first_control.push_back({each.value, each.error});
+    }
     if (loop_.delayed && !loop_.controller)
       fail("BF3604", text_.place("delayed"), "the control is delayed, but there is no controller",
            "leave it out");

@@ -127,7 +127,9 @@ QuestionText question_at(const JsonAt& root, const std::filesystem::path& folder
   made.steps = count_at(root.key("steps"));
   if (root.has("substeps")) made.substeps = count_at(root.key("substeps"));
   if (root.has("delayed")) made.delayed = flag_at(root.key("delayed"));
-  if (root.has("first_control")) made.first_control = root.key("first_control").numbers();
+  if (root.has("first_control"))
+    for (const vnnlib::Number& each : root.key("first_control").decimals())
+      made.first_control.push_back(vnnlib::round_to_double(exact(each)));
   made.initial = box_at(root.key("initial"));
   if (root.has("state_names")) made.state_names = texts_at(root.key("state_names"));
   if (root.has("disturbances")) made.disturbances = disturbances_at(root.key("disturbances"));

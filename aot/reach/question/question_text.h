@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aot/reach/question/loop.h"
+#include "frontend/numbers/numbers.h"
 #include "frontend/property/property.h"
 
 namespace bf_aot::reach {
@@ -46,7 +47,7 @@ struct QuestionText {
   std::optional<std::string> period;  // a decimal or a quotient
   std::optional<std::size_t> steps, substeps;
   bool delayed = false;
-  std::vector<double> first_control;
+  std::vector<vnnlib::Rounded> first_control;
   BoxText initial;
   std::vector<std::string> state_names;
   std::vector<DisturbanceText> disturbances;

@@ -248,7 +248,7 @@ void Simulation::walk(std::span<const Scenario> scenarios, const Visit& visit) c
   for (std::size_t i = 0; i < states_; ++i)
     for (std::size_t l = 0; l < kLanes; ++l) inputs[i][l] = scenario(l).start[i];
   for (std::size_t i = 0; loop.delayed && i < controls_; ++i)
-    computed[i].fill(loop.first_control[i]);
+    computed[i].fill(loop.first_control[i].value);
   const double euler =
       loop.kind == PlantKind::kEuler ? mpq_class(loop.period / steps_of_period(loop)).get_d() : 0;
   for (std::size_t m = 0; m < moments_.size(); ++m) {

@@ -67,7 +67,7 @@ class Flow::Running {
 
   std::optional<FlowEnd> run() {
     if (loop_.delayed)
-      for (const double each : loop_.first_control) control_.push_back(form_of(Bounded{each, 0}));
+      for (const Bounded& each : loop_.first_control) control_.push_back(form_of(each));
     for (period_ = 0; period_ < loop_.steps && !ended_ && goes_on_; ++period_) run_period();
     if (goes_on_ && !ended_) visit(time_, time_, state_);
     return ended_;

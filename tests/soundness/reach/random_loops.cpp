@@ -138,7 +138,7 @@ Loop random_loop(Random& random, const Shape& shape) {
         {random_layer(random, seen, 8), random_layer(random, 8, controls)}, hidden));
     loop.delayed = below(random, 3) == 0;
     for (std::size_t i = 0; loop.delayed && i < controls; ++i)
-      loop.first_control.push_back(in_range(random, -0.3, 0.3));
+      loop.first_control.push_back({in_range(random, -0.3, 0.3), 0});
   }
   loop.steps = 2 + below(random, 2);
   loop.substeps = 1 + below(random, 2);

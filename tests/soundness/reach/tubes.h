@@ -56,7 +56,7 @@ class Run {
     if (loop.controller) controller_ = scalar_program(loop.controller->graph);
     if (loop.observer) observer_ = scalar_program(loop.observer->graph);
     for (const double x : scenario.start) state_.push_back(A::number(x));
-    for (const double u : loop.first_control) computed_.push_back(A::number(u));
+    for (const Bounded& u : loop.first_control) computed_.push_back(A::number(u.value));
     know_start();
     // What 160 bits may lose, and the integration; no double is that near to another one.
     if (!std::is_same_v<Number, mpq_class>) slack_ = 0x1p-70;

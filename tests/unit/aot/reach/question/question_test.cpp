@@ -152,14 +152,17 @@ TEST_F(ReachQuestion, DiscreteAndEulerPlantsHaveSteps) {
 
 TEST_F(ReachQuestion, DisturbancesAreInThePlantsOrder) {
   const Question made = read(R"q("controller": "c3.onnx", "observer": "o.onnx", "plant": "fw.onnx",
-    "period": "1/3", "steps": 5, "delayed": true, "first_control": [0.25], "disturbances": {"w":
+    "period": "1/3", "steps": 5, "delayed": true, "first_control": [0.1], "disturbances": {"w":
     {"lower": [0, 0, 0], "upper": [1, 1, 1], "constant": true}}, )q" +
                              kBox);
   ASSERT_EQ(made.loop.disturbances.size(), 1u);
   EXPECT_TRUE(made.loop.disturbances[0].constant);
   EXPECT_EQ(made.loop.disturbances[0].box.upper.size(), 3u);
   EXPECT_EQ(made.loop.period, mpq_class(1, 3));
-  EXPECT_EQ(made.loop.first_control, std::vector<double>{0.25});
+  ASSERT_EQ(made.loop.first_control.size(), 1u);
+  const Bounded first = made.loop.first_control[0];
+  EXPECT_LE(abs(mpq_class(first.value) - mpq_class(1, 10)), mpq_class(first.error));
+  EXPECT_LT(first.error, 1e-16);
 }
 
 std::string requirement(const std::string& text) {
@@ -268,7 +271,7 @@ TEST_F(ReachQuestion, WhatDoesNotFitIsRefused) {
 
 TEST_F(ReachQuestion, OptionsAreNamedAsTyped) {
   QuestionText text = parse_question("{" + kLoop + "}", "", folder->path());
-  text.first_control = {1};
+  text.first_control = {{1, 0}};
   try {
     make_question(text);
     ADD_FAILURE();

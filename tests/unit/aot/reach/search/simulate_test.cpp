@@ -157,7 +157,7 @@ TEST(Simulation, HoldsADelayedControlOnePeriodLater) {
   Question question{linear_loop(-0.7, 0.4), {}};
   question.loop.kind = PlantKind::kEuler;
   question.loop.delayed = true;
-  question.loop.first_control = {0.25};
+  question.loop.first_control = {{0.25, 0}};
   const Trajectory run = only_run(question);
   EXPECT_EQ(run.controls[0][0], 0.25);
   for (std::size_t p = 1; p < 8; ++p) EXPECT_EQ(run.controls[p][0], 0.4 * run.states[p - 1][0]);
