@@ -394,7 +394,7 @@ class PlanTrials {
 }  // namespace
 
 FlowPlan best_plan(const Flow& flow, bool any_substeps) {
-  constexpr double kShares[] = {0.25, 1.0 / 16, 1.0 / 128, 1.0 / 1024};
+  constexpr double kShares[] = {1.0 / 8, 1.0 / 32, 1.0 / 128, 1.0 / 1024};
   for (const double share : kShares) {
     PlanTrials trials(flow, middle_of(flow.loop().initial, share));
     if (!trials.is_known()) continue;
