@@ -27,7 +27,10 @@ using reach::PlantKind;
 using test::PlantWriter;
 
 std::unique_ptr<reach::Flow> flow_of(Random& random, const Loop& loop) {
-  const reach::FlowPlan plan = reach::choose_plan(loop, loop.substeps, 1 + below(random, 6), 0);
+  // With as few symbols as there may be, which a quarter has, some are given up in each period.
+  reach::FlowPlan plan =
+      reach::choose_plan(loop, loop.substeps, 1 + below(random, 6), below(random, 4) == 0 ? 1 : 0);
+  plan.reduction = below(random, 2) == 0 ? reach::Reduction::kBox : reach::Reduction::kAxes;
   return std::make_unique<reach::Flow>(loop, plan, host_options(), build::CompilerOptions());
 }
 
@@ -72,7 +75,7 @@ int rounds(int n) {
 TEST(Tubes, HoldRunsOfContinuousLoops) {
   const Counted made = count<RealArithmetic>({PlantKind::kContinuous, false}, seed(), rounds(40));
   EXPECT_GT(made.all.checks, made.loops * 50);
-  EXPECT_LT(made.ended * 4, made.loops);
+  EXPECT_LT(made.ended * 2, made.loops);
 }
 
 TEST(Tubes, HoldRunsOfEulerLoopsWithFunctions) {
@@ -103,7 +106,7 @@ TEST(Tubes, HoldExactRunsOfDiscreteLoops) {
 TEST(TubesSpoiled, TubesWithoutRadiiAreRefuted) {
   for (const PlantKind kind : {PlantKind::kContinuous, PlantKind::kEuler, PlantKind::kDiscrete}) {
     const Counted made = count<RealArithmetic>({kind, false}, seed() + 5000, 12, Spoiled::kYes);
-    EXPECT_GT(made.missing * 10, made.loops * 9) << static_cast<int>(kind);
+    EXPECT_GT(made.missing * 2, made.loops) << static_cast<int>(kind);
   }
   const Counted made =
       count<RationalArithmetic>({PlantKind::kEuler, true}, seed() + 5000, 12, Spoiled::kYes);
