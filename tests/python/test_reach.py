@@ -1,7 +1,10 @@
 """bf_aot.reach: closed loops."""
 
+import contextlib
 import json
 import subprocess
+import sys
+import types
 from fractions import Fraction
 
 import numpy as np
@@ -81,6 +84,34 @@ def test_modules_of_torch():
     found = bf_aot.reach(controller, Mass(), ([0.9, -0.1], [1.1, 0.1]), period=0.1, steps=10, always=["(<= -1 x[0] 1.3)"],
                          disturbances={"wind": ([-0.1], [0.1])})
     assert found.verified
+
+
+def test_what_modules_are_exported_with(loops, monkeypatch):
+    """A stand-in for torch: sizes and names of the examples, from which its exporter makes files."""
+    class Module:
+        training = False
+
+        def __init__(self, name):
+            self.name = name
+
+        eval = train = lambda self, *_: self
+
+    calls = {}
+
+    def export(module, arguments, to, input_names=None, **_):
+        calls[module.name] = (arguments, input_names)
+        to.write((loops / module.name).read_bytes())
+
+    torch = types.SimpleNamespace(nn=types.SimpleNamespace(Module=Module), zeros=lambda *shape: shape,
+                                  no_grad=contextlib.nullcontext, onnx=types.SimpleNamespace(export=export))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    found = bf_aot.reach(Module("controller.onnx"), Module("plant.onnx"), BOX, period=0.05, steps=10, always=[UPRIGHT])
+    assert found.verified
+    assert calls == {"controller.onnx": (((1, 2),), ["x"]), "plant.onnx": (((1, 2), (1, 1)), ["x", "u"])}
+    with pytest.raises(bf_aot.Error, match="BF3602"):  # this plant has no such input
+        bf_aot.reach(Module("controller.onnx"), Module("plant.onnx"), BOX, period=0.05, steps=10,
+                     constants={"wind": ([0, 0, 0], [1, 1, 1])})
+    assert calls["plant.onnx"] == (((1, 2), (1, 1), (1, 3)), ["x", "u", "wind"])
 
 
 def test_stop_and_errors(pendulum, loops):

@@ -4,8 +4,10 @@
 #include <gmpxx.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -332,6 +334,36 @@ TEST(ReachCondition, DeepNestsAreRefused) {
   std::string digits = "(<= (*";
   for (int i = 0; i < 30; ++i) digits += " 1e-1999";
   EXPECT_NE(error_of(digits + " x[0]) 1)").find("too many digits"), std::string::npos);
+}
+
+// Pieces of conditions in any order: each text has a meaning or a diagnostic, and what has a
+// meaning says the opposite where it is negated.
+TEST(ReachCondition, DamagedTextsAreRefused) {
+  std::mt19937_64 random(testing::seed_from_environment(41));
+  static const char* const kPieces[] = {
+      "(",    ")",   " ",      "and", "or",    "not", "=>",    "<=",    "!=",   "=",
+      "+",    "-",   "*",      "/",   "min",   "max", "abs",   "sqrt",  "x",    "x0",
+      "u",    "[0]", "[0,1",   "]",   "1",     "0.1", "-1e-3", "1e999", "true", "nan",
+      "\"",   ";",   "height", "\n",  "(<= x", "[",   "(+ 1 ", "0)",    "\xff", "(and (< x[0] 1) ",
+      "(not "};
+  int read = 0;
+  for (int trial = 0; trial < 30000; ++trial) {
+    std::string text = trial % 2 == 0 ? "" : "(and (<= x[0] (* 2 u[0])) (or (< speed 1) true))";
+    for (std::size_t n = random() % 6; n > 0; --n)
+      text.insert(random() % (text.size() + 1), kPieces[random() % std::size(kPieces)]);
+    try {
+      const Condition made = parse_condition(text, kNames, "condition");
+      ++read;
+      const std::vector<double> point = {0.5, -0.25, 1, 0.5, 3};
+      const Condition opposite = made.negated();
+      const std::vector<double> values = outputs_of(opposite.values, point, Doubles{});
+      if (std::ranges::any_of(values, [](double x) { return std::isnan(x); })) continue;
+      EXPECT_NE(holds(made.formula, values), holds(opposite.formula, values)) << text;
+    } catch (const CompileError& error) {
+      EXPECT_TRUE(error.diagnostics()[0].code.starts_with("BF361")) << error.what();
+    }
+  }
+  EXPECT_GT(read, 1000);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 #include <gmpxx.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "aot/reach/question/question_file.h"
 #include "frontend/diagnostic.h"
 #include "tests/paths.h"
+#include "tests/seed.h"
 #include "tests/support/error_cases.h"
 #include "tests/support/model_text.h"
 
@@ -283,6 +286,33 @@ TEST_F(ReachQuestion, OptionsAreNamedAsTyped) {
 TEST_F(ReachQuestion, FilesFindTheirNetworks) {
   test::write_bytes(folder->path() / "reach.json", "{" + kLoop + "}");
   EXPECT_EQ(make_question(read_question(folder->path() / "reach.json")).loop.states(), 2u);
+}
+
+TEST_F(ReachQuestion, DamagedFilesAreRefused) {
+  const std::string good = "{" + kLoop + R"q(, "kind": "euler", "substeps": 2, "state_names":
+    ["h", "v"], "requirements": [{"always": "(<= h 2)"}, {"at": "end", "holds": "(<= u[0] 2)"},
+    {"within": ["1/3", 0.4], "holds": "(<= x0[1] 2)"}]})q";
+  static const char* const kPieces[] = {"{",    "}",  "[",   "]",    ",",     ":",
+                                        "\"",   "1",  "-",   "null", "1e400", "\"end\"",
+                                        "true", "{}", "0.5", "1/0"};
+  std::mt19937_64 random(testing::seed_from_environment(43));
+  int read = 0;
+  for (int trial = 0; trial < 4000; ++trial) {
+    std::string text = good;
+    for (std::size_t n = 1 + random() % 3; n > 0; --n) {
+      const std::size_t at = random() % text.size();
+      if (random() % 2 == 0) text.erase(at, 1 + random() % 8);
+      if (random() % 2 == 0) text.insert(std::min(at, text.size()), kPieces[random() % 16]);
+      if (text.empty()) break;
+    }
+    try {
+      make_question(parse_question(text, "reach.json", folder->path()));
+      ++read;
+    } catch (const CompileError& error) {
+      EXPECT_FALSE(error.diagnostics().empty());
+    }
+  }
+  EXPECT_GT(read, 10);
 }
 
 }  // namespace
