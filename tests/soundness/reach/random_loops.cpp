@@ -140,7 +140,8 @@ Loop random_loop(Random& random, const Shape& shape) {
     for (std::size_t i = 0; loop.delayed && i < controls; ++i)
       loop.first_control.push_back({in_range(random, -0.3, 0.3), 0});
   }
-  loop.steps = 2 + below(random, 2);
+  // Rational numbers become longer by each step.
+  loop.steps = 2 + below(random, shape.rational ? 2 : 5);
   loop.substeps = 1 + below(random, 2);
   loop.period = loop.kind == PlantKind::kDiscrete
                     ? mpq_class(static_cast<unsigned long>(loop.substeps))

@@ -27,9 +27,9 @@ using reach::PlantKind;
 using test::PlantWriter;
 
 std::unique_ptr<reach::Flow> flow_of(Random& random, const Loop& loop) {
-  // With as few symbols as there may be, which a quarter has, some are given up in each period.
+  // Half of the plans have as few symbols as there may be, so that some are given up.
   reach::FlowPlan plan =
-      reach::choose_plan(loop, loop.substeps, 1 + below(random, 6), below(random, 4) == 0 ? 1 : 0);
+      reach::choose_plan(loop, loop.substeps, 1 + below(random, 6), below(random, 2));
   plan.reduction = below(random, 2) == 0 ? reach::Reduction::kBox : reach::Reduction::kAxes;
   return std::make_unique<reach::Flow>(loop, plan, host_options(), build::CompilerOptions());
 }
