@@ -216,6 +216,22 @@ TEST(Simulation, MarginsFollowFormulas) {
   EXPECT_EQ(margin_of(low, std::vector<double>{NAN}), INFINITY);
 }
 
+TEST(Simulation, SamplesCornersAndOthersAtInstants) {
+  Question question{oscillator(), {}};
+  question.loop.initial = {{0.5, -0.25}, {1, 0.25}};
+  const auto samples = sample(Simulation(question), 40, 1);
+  ASSERT_EQ(samples.size(), 40U);
+  std::size_t corners = 0;
+  for (const auto& states : samples) {
+    ASSERT_EQ(states.size(), 21U);
+    const double x = states[0][0], y = states[0][1];
+    EXPECT_TRUE(0.5 <= x && x <= 1 && -0.25 <= y && y <= 0.25);
+    corners += (x == 0.5 || x == 1) && std::fabs(y) == 0.25 ? 1 : 0;
+    EXPECT_NEAR(states[20][0], x * std::cos(10.0) + y * std::sin(10.0), 1e-7);
+  }
+  EXPECT_EQ(corners, 4U);
+}
+
 TEST(ScenarioSpace, KeepsTheEndsOfBoxes) {
   Loop loop = discrete_loop();
   loop.initial = {{0.1}, {0.3}};
