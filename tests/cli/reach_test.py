@@ -164,6 +164,32 @@ class Reach(ReachCase):
         self.assertEqual(leaves[0], leaves[1])
         self.assertGreater(len(leaves[0]), 3)
 
+    def test_cells_are_kept_and_parts_meet(self):
+        path = self.loop({"always": "(<= x[0] 1.1)"}, initial={"lower": [-1, -1], "upper": [1, 0.5]})
+        whole = self.ask(path)
+        first = self.ask(path, "--checkpoint", "cells.json", "--most-cells", "3", code=4)
+        self.assertGreater(first["open_cells"], 0)
+        rest = self.ask(path, "--checkpoint", "cells.json")
+        self.assertEqual((rest["answer"], rest["open_cells"], rest["tube"]), ("verified", 0, []))
+        again = self.ask(path, "--checkpoint", "cells.json")
+        self.assertEqual(again["leaves"], [])
+        closed = [sorted(json.dumps(leaf) for leaf in each["leaves"]) for each in (first, rest, whole)]
+        self.assertEqual(sorted(closed[0] + closed[1]), closed[2])
+        self.assert_refused("BF3018", "reach", path, "--steps", "5", "--checkpoint", "cells.json", says=["demands"])
+        # So small a tree is done before parts are dealt out: the first has all of it.
+        for part in range(3):
+            self.ask(path, "--part", f"{part}/3", "--save-part", f"part{part}.json", code=4 if part else 0)
+        output, _ = self.run_tool("merge", "part0.json", "part1.json", "part2.json")
+        self.assertTrue(output.startswith("verified"), output)
+        self.assert_refused("BF3019", "merge", "part0.json", "part1.json")
+        self.change("cells.json", lambda file: file["state"]["roots"].append(file["state"]["roots"][0]))
+        self.assert_refused("BF3017", "reach", path, "--checkpoint", "cells.json")
+
+    def change(self, name, edit):
+        file = json.loads((self.work / name).read_text())
+        edit(file)
+        self.write(name, file)
+
     def test_text(self):
         path = self.loop({"always": "(<= x[0] 2)"}, state_names=["place", "speed"])
         output, _ = self.run_tool("reach", path)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -10,11 +11,13 @@
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
 #include "aot/cli/options/values.h"
+#include "aot/decide/parts/tree_keeper.h"
 #include "aot/input/exact_box.h"
 #include "aot/reach/question/question_file.h"
 #include "aot/system/process.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
+#include "frontend/sha256.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -228,6 +231,48 @@ reach::QuestionText typed_question(const ReachArguments& arguments) {
   return made;
 }
 
+std::optional<reach::CellFile> kept_cells(const ReachArguments& arguments,
+                                          const reach::Question& question) {
+  if (arguments.checkpoint.empty() && arguments.part.empty()) return std::nullopt;
+  reach::CellFile made;
+  made.path = arguments.part.empty() ? arguments.checkpoint : arguments.save_part;
+  if (!arguments.part.empty()) made.part = *decide::parse_part(arguments.part);
+  const reach::Loop& loop = question.loop;
+  for (const reach::Part* const part : {&loop.plant, loop.controller ? &*loop.controller : nullptr,
+                                        loop.observer ? &*loop.observer : nullptr})
+    if (part != nullptr)
+      made.question.models.push_back(
+          {std::filesystem::absolute(part->path).string(), part->info.sha256});
+  made.question.property = arguments.question;
+  made.question.property_sha256 = sha256("a loop");  // demands are part of what cells mean
+  made.question.semantics = to_string(arguments.values.compile.planner.semantics);
+  return made;
+}
+
+void add_tree_options(CommandLine& app, ReachArguments& arguments) {
+  app.add_option("--checkpoint", arguments.checkpoint,
+                 "keep the cells in this file; go on from it if it exists")
+      ->type_name("FILE")
+      ->group(kTubes);
+  const ValueRule rule = {[](std::string& text) {
+                            return decide::parse_part(text)
+                                       ? std::string()
+                                       : "expected I/N, part I of N, counted from 0: " + text;
+                          },
+                          ""};
+  Option* const part = app.add_option("--part", arguments.part,
+                                      "bound one part of the cells: I/N; 'bf-aot merge' joins them")
+                           ->transform(rule)
+                           ->type_name("I/N")
+                           ->group(kTubes);
+  Option* const saved =
+      app.add_option("--save-part", arguments.save_part, "the part's file, as of --checkpoint")
+          ->type_name("FILE")
+          ->group(kTubes);
+  part->excludes("--checkpoint")->needs(saved);
+  saved->needs(part);
+}
+
 }  // namespace
 
 void add_options(CommandLine& app, ReachArguments& arguments) {
@@ -240,6 +285,7 @@ void add_options(CommandLine& app, ReachArguments& arguments) {
   add_time_options(app, arguments);
   add_requirement_options(app, arguments);
   add_tube_options(app, arguments);
+  add_tree_options(app, arguments);
   set_help(app, {kReachExamples, kReachNotes, "guide/loops.md"});
 }
 
@@ -266,7 +312,7 @@ reach::QuestionText question_of(const ReachArguments& arguments) {
   return made;
 }
 
-reach::ReachSettings settings_of(const ReachArguments& arguments) {
+reach::ReachSettings settings_of(const ReachArguments& arguments, const reach::Question& question) {
   reach::ReachSettings made;
   made.order = arguments.order;
   made.symbols = arguments.symbols;
@@ -275,6 +321,7 @@ reach::ReachSettings settings_of(const ReachArguments& arguments) {
   made.jobs = arguments.jobs != 0 ? arguments.jobs : system::core_count();
   made.compile = build::resolved(arguments.values);
   made.compiler = arguments.values.compiler;
+  made.kept = kept_cells(arguments, question);
   return made;
 }
 

@@ -21,6 +21,7 @@ struct ReachArguments {
   std::vector<std::string> disturbances, constants;  // NAME:FILE
   std::vector<std::string> always, never, at, within;
   std::vector<std::string> plots;  // .svg or .html
+  std::string checkpoint, part, save_part;
   std::uint64_t order = 0, symbols = 0, most_cells = 1U << 20, jobs = 0;
   double timeout = 60;
   bool json = false;
@@ -33,6 +34,7 @@ void add_options(CommandLine& app, ReachArguments& arguments);
 // and those about requirements are added. Throws: BF30xx, BF3602, BF3605.
 reach::QuestionText question_of(const ReachArguments& arguments);
 
-reach::ReachSettings settings_of(const ReachArguments& arguments);
+// Throws: BF1001 a network's file that cannot be read again, to be known by its bytes.
+reach::ReachSettings settings_of(const ReachArguments& arguments, const reach::Question& question);
 
 }  // namespace bf_aot::cli

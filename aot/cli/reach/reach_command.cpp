@@ -38,7 +38,7 @@ reach::ReachOutcome answer(const ReachArguments& arguments, const reach::Questio
       what = fmt::format("period {} of {}, {}", progress.period, question.loop.steps, what);
     bar.show(progress.closed, what);
   };
-  reach::ReachOutcome outcome = reach::reach(question, settings_of(arguments), calls);
+  reach::ReachOutcome outcome = reach::reach(question, settings_of(arguments, question), calls);
   system::throw_if_interrupted();
   if (system::tells_steps())
     system::tell_step(fmt::format("reach: {}", reach::word(outcome.answer)), stopwatch.seconds());

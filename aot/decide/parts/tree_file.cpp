@@ -258,13 +258,13 @@ const char* name_of_difference(const TreeQuestion& one, const TreeQuestion& othe
   };
   return !std::ranges::equal(one.models, other.models, same_model) ? "the model"
          : one.property_sha256 != other.property_sha256            ? "the property"
-         : one.nodes_sha256 != other.nodes_sha256
-             ? "the model's data, or what is known of its neurons,"
-         : one.cut.outputs != other.cut.outputs ? "--output-tensor"
-         : one.cut.tokens != other.cut.tokens   ? "--tokens"
-         : one.cut != other.cut                 ? "--input-tensor or --shape"
-         : one.semantics != other.semantics     ? "--semantics"
-                                                : "--flush-to-zero";
+         : one.nodes_sha256 != other.nodes_sha256 ? "what nodes of the tree mean (the model's "
+                                                    "data, ranges of its neurons, a loop's demands)"
+         : one.cut.outputs != other.cut.outputs   ? "--output-tensor"
+         : one.cut.tokens != other.cut.tokens     ? "--tokens"
+         : one.cut != other.cut                   ? "--input-tensor or --shape"
+         : one.semantics != other.semantics       ? "--semantics"
+                                                  : "--flush-to-zero";
 }
 
 }  // namespace

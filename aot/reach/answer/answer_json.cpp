@@ -84,6 +84,7 @@ Json answer_json(const std::string& name, const Question& question, const ReachO
   json["obstacle"] = outcome.obstacle ? obstacle_json(*outcome.obstacle) : Json(nullptr);
   json["cells"] = outcome.cells_bounded;
   json["closed"] = outcome.closed;
+  json["open_cells"] = outcome.open_cells;
   json["order"] = outcome.order;
   json["substeps"] = outcome.substeps;
   json["symbols"] = outcome.symbols;

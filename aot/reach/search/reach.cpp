@@ -1,5 +1,7 @@
 #include "aot/reach/search/reach.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -13,6 +15,7 @@
 #include "aot/reach/search/simulate.h"
 #include "aot/reach/tube/flow.h"
 #include "aot/system/progress.h"
+#include "frontend/sha256.h"
 
 namespace bf_aot::reach {
 namespace {
@@ -28,7 +31,8 @@ constexpr std::size_t kWorstCells = 8;  // where the last simulations begin
 // above 0, the others mostly do.
 constexpr std::size_t kFirstRuns = 2000, kFirstDescents = 2;
 constexpr std::size_t kLastRuns = 20000, kLastDescents = 100;
-constexpr double kAccuracy = 1e-6;  // of simulations
+constexpr double kKeepSeconds = 10;  // between two writes of a file that keeps the cells
+constexpr double kAccuracy = 1e-6;   // of simulations
 
 // Passes a tube on while nothing asks for an end, and says how far it is.
 class Watched : public SegmentVisitor {
@@ -113,7 +117,9 @@ class ReachSearch {
   }
 
   void decide() {
-    if (is_proven_whole() || falsify({}, kFirstShare, kFirstRuns, kFirstDescents)) return;
+    // Parts and files are about a tree, which begins with the whole box.
+    if (!settings_.kept && is_proven_whole()) return;
+    if (falsify({}, kFirstShare, kFirstRuns, kFirstDescents)) return;
     choose_better_plan();
     split();
     if (outcome_.answer == ReachAnswer::kVerified) return;
@@ -141,23 +147,72 @@ class ReachSearch {
     return true;
   }
 
+  std::unique_ptr<CellWorker> make_worker() {
+    return std::make_unique<CellWorker>(question_, flow_.twin(), results_);
+  }
+
   void split() {
-    state_ = tree::start_of({bytes_of(question_.loop.initial)});
-    tree::TreeSearch search(settings_.jobs, [this](std::size_t) {
-      return std::make_unique<CellWorker>(question_, flow_.twin(), results_);
-    });
+    const std::vector<std::byte> root = bytes_of(question_.loop.initial);
+    state_ = tree::start_of({root});
+    std::optional<KeptCells> kept;
+    if (settings_.kept) {
+      kept.emplace(*settings_.kept, identity(), root, *make_worker());
+      state_ = kept->state();
+      kept->save(state_);
+    }
+    run_tree(kept);
+    outcome_.closed = tree::closed_part(state_);
+    outcome_.open_cells = state_.open.size();
+    if (!tree::is_verified(state_)) return;
+    outcome_.answer = ReachAnswer::kVerified;
+    // Cells that were closed in an earlier run have no tubes here.
+    if (!kept || !kept->goes_on()) outcome_.tube = results_.tube();
+  }
+
+  // A tree that is kept is searched for some seconds at a time, and written between.
+  void run_tree(std::optional<KeptCells>& kept) {
+    tree::TreeSearch search(settings_.jobs, [this](std::size_t) { return make_worker(); });
     tree::TreeCalls calls;
-    calls.stop = stop_;
+    calls.stop =
+        system::Stop([this] { return stop_() || results_.bounded() >= settings_.most_cells; });
     calls.progress = [this](const tree::TreeProgress& progress) {
       calls_.progress({progress.nodes, progress.closed, 0});
     };
-    tree::TreeLimits limits;
-    limits.seconds = (1 - kLastShare) * std::max(0.0, settings_.seconds - stopwatch_.seconds());
-    search.run(state_, limits, calls);
-    outcome_.closed = tree::closed_part(state_);
-    if (!tree::is_verified(state_)) return;
-    outcome_.answer = ReachAnswer::kVerified;
-    outcome_.tube = results_.tube();
+    const double seconds =
+        (1 - kLastShare) * std::max(0.0, settings_.seconds - stopwatch_.seconds());
+    const system::Stopwatch stopwatch;
+    for (;;) {
+      tree::TreeLimits limits;
+      limits.seconds = std::max(0.0, seconds - stopwatch.seconds());
+      if (kept) limits.seconds = std::min(limits.seconds, kKeepSeconds);
+      const tree::TreeEnd end = search.run(state_, limits, calls);
+      if (kept) kept->save(state_);
+      if (end != tree::TreeEnd::kTime || calls.stop() || stopwatch.seconds() >= seconds) return;
+    }
+  }
+
+  // What a cell's fate depends on besides the question: the demands as they were typed, and the
+  // plan.
+  std::string identity() const {
+    const FlowPlan& plan = flow_.plan();
+    std::string text = fmt::format("cells of {} states, order {}, substeps {}, symbols {}, {}",
+                                   question_.loop.states(), plan.order, plan.substeps, plan.symbols,
+                                   static_cast<int>(plan.reduction));
+    const Loop& loop = question_.loop;
+    text += fmt::format("; {} periods of {}, kind {}, delayed {}", loop.steps,
+                        loop.period.get_str(), static_cast<int>(loop.kind), loop.delayed);
+    for (std::size_t i = 0; i < loop.states(); ++i)
+      text += fmt::format("; {:a} {:a}", loop.initial.lower[i], loop.initial.upper[i]);
+    for (const Disturbance& each : loop.disturbances) {
+      text += "; " + each.name + (each.constant ? " constant" : "");
+      for (std::size_t i = 0; i < each.box.lower.size(); ++i)
+        text += fmt::format(" {:a} {:a}", each.box.lower[i], each.box.upper[i]);
+    }
+    for (const Bounded& each : loop.first_control)
+      text += fmt::format("; {:a} {:a}", each.value, each.error);
+    for (const Requirement& each : question_.requirements)
+      text += "; " + each.text + " from " + each.from.get_str() + " to " + each.to.get_str();
+    return sha256(text);
   }
 
   std::vector<Box> worst_cells() const {

@@ -13,6 +13,7 @@
 #include "aot/build/library.h"
 #include "aot/reach/numbers/interval.h"
 #include "aot/reach/question/loop.h"
+#include "aot/reach/search/kept_cells.h"
 #include "aot/reach/tube/pieces.h"
 #include "aot/system/stop.h"
 #include "frontend/property/property.h"
@@ -26,6 +27,8 @@ struct ReachSettings {
   std::size_t most_cells = 1u << 20;
   double seconds = 60;
   std::size_t jobs = 1;
+  // Keeps the cells, from which a later run goes on; of a part, the answer is about that alone.
+  std::optional<CellFile> kept;
   // Options by which the controller is planned: method, semantics and so on.
   build::CompileOptions compile;
   build::CompilerOptions compiler;
@@ -66,6 +69,7 @@ struct ReachOutcome {
   std::vector<Box> cells;       // the leaves, at most 4096 of them
   std::vector<std::vector<std::vector<double>>> samples;  // [trajectory][instant][state]
   std::uint64_t cells_bounded = 0;                        // tubes that were computed
+  std::size_t open_cells = 0;                             // that are left to be bounded
   double closed = 0;  // share of the initial box that is proven, from 0 to 1
   double seconds = 0;
   std::size_t order = 0, substeps = 0, symbols = 0;  // as they were chosen
