@@ -185,6 +185,16 @@ class Reach(ReachCase):
         self.change("cells.json", lambda file: file["state"]["roots"].append(file["state"]["roots"][0]))
         self.assert_refused("BF3017", "reach", path, "--checkpoint", "cells.json")
 
+    def test_more_cells_make_narrower_tubes(self):
+        def width(found):
+            return sum(high - low for low, high in found["tube"][-1]["state"])
+        for requirements in ([], [{"always": "(<= x[0] 2)"}]):
+            path = self.loop(*requirements, initial={"lower": [-1, -1], "upper": [1, 0.5]})
+            one, more = self.ask(path), self.ask(path, "--cells", "6")
+            self.assertEqual(one["answer"], more["answer"])
+            self.assertEqual(len(more["leaves"]), 8)
+            self.assertLess(width(more), width(one))
+
     def change(self, name, edit):
         file = json.loads((self.work / name).read_text())
         edit(file)

@@ -152,6 +152,11 @@ void add_tube_options(CommandLine& app, ReachArguments& arguments) {
       ->transform(whole(1, 4096))
       ->type_name("N")
       ->group(kTubes);
+  app.add_option("--cells", arguments.least_cells,
+                 "split into at least so many cells: the tube is narrower")
+      ->transform(whole(1, 1U << 20))
+      ->type_name("N")
+      ->group(kTubes);
   app.add_option("--most-cells", arguments.most_cells, "most cells that the box is split into")
       ->transform(whole(1, 1U << 30))
       ->type_name("N")
@@ -317,6 +322,7 @@ reach::ReachSettings settings_of(const ReachArguments& arguments, const reach::Q
   made.order = arguments.order;
   made.symbols = arguments.symbols;
   made.most_cells = arguments.most_cells;
+  made.least_cells = arguments.least_cells;
   made.seconds = arguments.timeout;
   made.jobs = arguments.jobs != 0 ? arguments.jobs : system::core_count();
   made.compile = build::resolved(arguments.values);

@@ -22,7 +22,7 @@ struct ReachArguments {
   std::vector<std::string> always, never, at, within;
   std::vector<std::string> plots;  // .svg or .html
   std::string checkpoint, part, save_part;
-  std::uint64_t order = 0, symbols = 0, most_cells = 1U << 20, jobs = 0;
+  std::uint64_t order = 0, symbols = 0, least_cells = 1, most_cells = 1U << 20, jobs = 0;
   double timeout = 60;
   bool json = false;
   build::OptionValues values;

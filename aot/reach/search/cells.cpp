@@ -66,6 +66,33 @@ std::optional<std::size_t> side_to_halve(const std::optional<Failure>& failure, 
   return best;
 }
 
+// Keeps the last instant of a tube.
+class LastInstant : public SegmentVisitor {
+ public:
+  bool visit(const Segment& segment, const std::vector<Form>&) override {
+    if (segment.from == segment.to) state_ = segment.state;
+    return true;
+  }
+  const std::vector<Form>& state() const { return state_; }
+
+ private:
+  std::vector<Form> state_;
+};
+
+// The side that the states depend on most, each in the unit of its own range.
+std::optional<std::size_t> side_to_halve(const std::vector<Form>& state, const Box& cell) {
+  std::vector<double> weight(cell.lower.size(), 0);
+  for (const Form& each : state) {
+    const std::vector<double> part = influence(each, cell);
+    const double reach = reach_of(each) + each.radius;
+    for (std::size_t i = 0; reach > 0 && i < part.size(); ++i) weight[i] += part[i] / reach;
+  }
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < weight.size(); ++i)
+    if (can_halve(cell, i) && (!best || weight[i] > weight[*best])) best = i;
+  return best;
+}
+
 Obstacle obstacle_of(const std::optional<Failure>& failure, const std::optional<FlowEnd>& end,
                      const Box& cell) {
   Obstacle made;
@@ -128,18 +155,23 @@ Expansion CellWorker::expand(const decide::tree::Node& node) {
   const Box cell = cell_of(node.state);
   Demands demands(question_.requirements);
   Pieces pieces;
-  Together both(demands, pieces);
+  LastInstant last;
+  Together seen(pieces, last), both(demands, seen);
   const std::optional<FlowEnd> end = flow_.run(cell, both);
   results_.count();
   Expansion made;
-  if (!end && !demands.failure()) {
+  const bool proven = !end && !demands.failure();
+  std::optional<std::size_t> side;
+  if (proven && node.depth < least_depth_) side = side_to_halve(last.state(), cell);
+  if (proven && !side) {
     results_.add_closed(cell, pieces.made);
     made.fate = Fate::kClosed;
     return made;
   }
-  results_.add_failure(obstacle_of(demands.failure(), end, cell));
-  const std::optional<std::size_t> side =
-      side_to_halve(demands.failure(), cell, question_.loop.initial);
+  if (!proven) {
+    results_.add_failure(obstacle_of(demands.failure(), end, cell));
+    side = side_to_halve(demands.failure(), cell, question_.loop.initial);
+  }
   if (!side) return made;  // stuck
   Box low = cell, high = cell;
   low.upper[*side] = high.lower[*side] = middle(cell, *side);

@@ -45,8 +45,9 @@ class CellResults {
 // the element of the start that the failure depends on most.
 class CellWorker : public decide::tree::TreeWorker {
  public:
-  CellWorker(const Question& question, Flow flow, CellResults& results)
-      : question_(question), flow_(std::move(flow)), results_(results) {}
+  CellWorker(const Question& question, Flow flow, CellResults& results,
+             std::uint32_t least_depth = 0)
+      : question_(question), flow_(std::move(flow)), results_(results), least_depth_(least_depth) {}
 
   std::size_t lanes() const override { return 1; }
   void expand(std::span<const decide::tree::Node> nodes,
@@ -58,6 +59,7 @@ class CellWorker : public decide::tree::TreeWorker {
   const Question& question_;
   const Flow flow_;
   CellResults& results_;
+  const std::uint32_t least_depth_;
 };
 
 }  // namespace bf_aot::reach

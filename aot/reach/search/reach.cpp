@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -100,6 +101,11 @@ class ReachSearch {
   // The tube of the whole box, as far as it goes.
   void bound() {
     choose_better_plan();
+    if (settings_.least_cells > 1) {
+      split();
+      if (outcome_.answer == ReachAnswer::kVerified) outcome_.answer = ReachAnswer::kBounded;
+      if (outcome_.answer != ReachAnswer::kUnknown) return;
+    }
     Pieces pieces;
     const std::optional<FlowEnd> end = run_whole(pieces, stop_);
     outcome_.tube = std::move(pieces.made);
@@ -118,7 +124,7 @@ class ReachSearch {
 
   void decide() {
     // Parts and files are about a tree, which begins with the whole box.
-    if (!settings_.kept && is_proven_whole()) return;
+    if (!settings_.kept && settings_.least_cells <= 1 && is_proven_whole()) return;
     if (falsify({}, kFirstShare, kFirstRuns, kFirstDescents)) return;
     choose_better_plan();
     split();
@@ -148,7 +154,9 @@ class ReachSearch {
   }
 
   std::unique_ptr<CellWorker> make_worker() {
-    return std::make_unique<CellWorker>(question_, flow_.twin(), results_);
+    const int depth = std::bit_width(std::max<std::size_t>(settings_.least_cells, 1) - 1);
+    return std::make_unique<CellWorker>(question_, flow_.twin(), results_,
+                                        static_cast<std::uint32_t>(depth));
   }
 
   void split() {

@@ -25,6 +25,8 @@ struct ReachSettings {
   std::size_t order = 0;    // of Taylor polynomials in time
   std::size_t symbols = 0;  // of forms: those of the start, and what is kept of the remainders
   std::size_t most_cells = 1u << 20;
+  // Splits at least into so many cells, halved to one depth: the tube is narrower. 1: where needed.
+  std::size_t least_cells = 1;
   double seconds = 60;
   std::size_t jobs = 1;
   // Keeps the cells, from which a later run goes on; of a part, the answer is about that alone.
