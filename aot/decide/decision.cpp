@@ -81,13 +81,31 @@ class Decision {
  private:
   // Searches one tree, which does not depend on time. Throws: BF3020.
   void decide_by_tree() {
-    Turn turn = tokens_ != nullptr ? turn_of_tokens() : turn_of_tree();
+    Turn turn;
+    if (!begin_tree(turn)) return;
     double seconds = settings_.branch_seconds;
     if (tokens_ != nullptr)
       seconds += settings_.search_seconds;
     else if (settings_.search_seconds > 0)
       search_points(std::min(settings_.search_seconds, kFirstRound));
-    run(turn, {seconds});
+    if (calls_.company != nullptr)
+      run(*turn.search, {seconds});
+    else
+      run(turn, {seconds});
+  }
+
+  // Makes the search. Returns false where the time was over before: of processes that decide
+  // together, for any of them.
+  bool begin_tree(Turn& turn) {
+    bool ready = true;
+    try {
+      turn = tokens_ != nullptr ? turn_of_tokens() : turn_of_tree();
+      if (turn.make) turn.search = std::exchange(turn.make, nullptr)();
+    } catch (const engine::Stopped&) {
+      if (calls_.company == nullptr) throw;
+      ready = false;
+    }
+    return calls_.company == nullptr || calls_.company->is_so_for_all(ready);
   }
 
   Turn turn_of_tokens() {

@@ -49,8 +49,8 @@ DecisionSettings settings_of(const Request& request, Semantics semantics,
   return settings;
 }
 
-// Makes the verifiers of one decision. A stop ends planning between two passes by engine::Stopped,
-// but where processes decide together, which stop together.
+// Makes the verifiers of one decision. A stop ends planning between two passes by engine::Stopped;
+// where processes decide together, the end of their time alone, which a signal need not be.
 class VerifierMaker {
  public:
   VerifierMaker(const Sampler& network, const ModelInfo& info, const Request& request,
@@ -60,9 +60,8 @@ class VerifierMaker {
         request_(request),
         calls_(calls),
         options_(std::move(options)) {
-    if (calls.company != nullptr) return;
-    const auto ask = [stop = calls.stop] {
-      if (stop()) throw engine::Stopped();
+    const auto ask = [stop = calls.stop, together = calls.company != nullptr] {
+      if (together ? stop.is_late() : stop()) throw engine::Stopped();
     };
     options_.after_pass = [ask](std::string_view, const Graph&, double) { ask(); };
     options_.planning.after_pass = [ask](std::string_view, const Plan&, double) { ask(); };

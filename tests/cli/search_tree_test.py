@@ -415,12 +415,19 @@ class Mpi(KindCase):
         self.assertEqual(found["verdict"], "falsified")
         self.assertTrue(all(abs(float(x)) <= 0.2 for x in found["counterexample"]["x"]))
 
+    def test_a_timeout_is_of_the_whole_run(self):
+        found = self.ranks(3, self.question(0.7), "--timeout", "0.0001")
+        self.assertEqual((found["verdict"], found["boxes"]), ("timeout", 0))  # it is over while all plan
+        found = self.ranks(2, self.question(0.7), "--timeout", "0.5")
+        self.assertIn(found["verdict"], ("timeout", "verified"))
+        self.assertLess(found["seconds"], 5)
+
     def test_goes_on_with_any_number_of_ranks(self):
         path = self.work / "tree.json"
-        found, rounds = {"verdict": "timeout"}, 0
-        while found["verdict"] == "timeout":
+        found, rounds = {"verdict": "unknown"}, 0
+        while found["verdict"] == "unknown":
             found = self.ranks(2 + rounds % 2, self.question(0.7), "--checkpoint", path,
-                               "--timeout", "0.05")
+                               "--branch", "0.05")
             rounds += 1
         self.assertGreater(rounds, 1)
         self.assertEqual((found["verdict"], found["boxes"]),

@@ -66,6 +66,13 @@ MpiCompany::MpiCompany() {
   next_ = static_cast<unsigned>(rank_);
 }
 
+bool MpiCompany::is_so_for_all(bool here) {
+  const int own = here ? 1 : 0;
+  int all = 0;
+  MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all != 0;
+}
+
 void MpiCompany::begin(decide::tree::TreeState& state, const std::string& identity) {
   std::string first = identity;
   MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_BYTE, 0, MPI_COMM_WORLD);

@@ -22,6 +22,7 @@ class MpiCompany final : public decide::TreeCompany {
   MpiCompany();
 
   bool is_first() const override { return rank_ == 0; }
+  bool is_so_for_all(bool here) override;
   void begin(decide::tree::TreeState& state, const std::string& identity) override;
   std::optional<std::uint32_t> agree(std::optional<std::uint32_t> root) override;
   bool share(decide::tree::SharedNodes& nodes, std::uint32_t root, const Proof& prove,

@@ -20,7 +20,7 @@
 namespace bf_aot::cli {
 
 decide::Outcome decide_with(const VerifyArguments& arguments, const Property& property,
-                            decide::TreeKeeper* keeper, TimeLimit* limit,
+                            decide::TreeKeeper* keeper, TimeLimit* limit, const system::Stop& stop,
                             decide::TreeCompany* company) {
   const system::Stopwatch stopwatch;
   const Network network =
@@ -36,7 +36,7 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
     counter.show(progress);
     if (limit != nullptr) limit->show(progress);
   };
-  calls.stop = limit != nullptr ? limit->stop() : system::Stop().or_interrupt();
+  calls.stop = stop;
   calls.keeper = keeper;
   calls.company = company;
   decide::Outcome outcome =
@@ -113,7 +113,8 @@ int run(const VerifyArguments& arguments, TimeLimit& limit) {
   check_networks(arguments, property);
   const std::optional<prove::ProofFile> proof = proof_of(arguments, property);
   const std::unique_ptr<decide::TreeKeeper> keeper = make_keeper(arguments, property);
-  const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &limit);
+  const decide::Outcome outcome =
+      decide_with(arguments, property, keeper.get(), &limit, limit.stop());
   limit.end();
   if (system::tells_steps())
     system::tell_step(fmt::format("decide: {}", word(outcome.answer, Wording::kPlain)),

@@ -7,9 +7,9 @@
 
 namespace bf_aot::cli {
 
-// Decides with counters on a terminal. limit: null where nothing ends it but a signal.
+// Decides with counters on a terminal, until a stop. limit: what the watchdog says; or null.
 decide::Outcome decide_with(const VerifyArguments& arguments, const Property& property,
-                            decide::TreeKeeper* keeper, TimeLimit* limit,
+                            decide::TreeKeeper* keeper, TimeLimit* limit, const system::Stop& stop,
                             decide::TreeCompany* company = nullptr);
 
 // The gate of one question, which has this answer.

@@ -13,19 +13,16 @@ namespace bf_aot::cli {
 namespace {
 
 int run_together(VerifyArguments& arguments, decide::TreeCompany& company) {
-  // No signal ends the processes: the time of splits is what both options leave.
-  build::DecisionOptions& asked = arguments.decision();
-  const double timeout = asked.timeout_seconds;
-  const bool until_timeout = timeout > 0 && asked.branch_seconds.value_or(timeout) >= timeout;
-  if (until_timeout) asked.branch_seconds = timeout;
+  const system::Stop stop({}, arguments.decision().timeout_seconds);
   const Property property = read_property(arguments.property);
   check_networks(arguments, property);
   expect_splits(arguments);
   const auto keeper = company.is_first() ? make_keeper(arguments, property) : nullptr;
-  decide::Outcome outcome = decide_with(arguments, property, keeper.get(), nullptr, &company);
+  // Signals are for the first process, which ends the search of all.
+  const decide::Outcome outcome =
+      decide_with(arguments, property, keeper.get(), nullptr,
+                  company.is_first() ? stop.or_interrupt() : stop, &company);
   if (!company.is_first()) return 0;
-  if (outcome.answer == decide::Answer::kUnknown && until_timeout)
-    outcome.answer = decide::Answer::kTimeout;
   if (outcome.witness && !arguments.counterexample.empty())
     system::publish_file(arguments.counterexample, competition_text(*outcome.witness));
   write_gate(arguments.gate, gate_of(arguments, outcome.answer, outcome.seconds));

@@ -22,6 +22,9 @@ class TreeCompany {
 
   virtual bool is_first() const = 0;
 
+  // Returns whether it is so in all processes.
+  virtual bool is_so_for_all(bool here) = 0;
+
   // Called before the first turn. The first process keeps the state's nodes and leaves, the others
   // lose theirs. identity: that of the search, see SplitSearch. Throws: BF3018 where the first has
   // another.
