@@ -121,9 +121,10 @@ void DifferenceBounds::learn_slopes(const engine::Bounds& bounds, Part& part) co
     const double lower = bounds.lower[z], upper = bounds.upper[z];
     const double low = lower + std::min<double>(bounds.lower[d], 0);
     const double high = upper + std::max<double>(bounds.upper[d], 0);
-    const bool relu = (*slopes_)[j].kind == SlopeNeuron::Kind::kRelu;
-    const SlopeNeuron slopes = between((*slopes_)[j], relu ? low : std::nextafter(low, -kInfinity),
-                                       relu ? high : std::nextafter(high, kInfinity));
+    const bool by_sides = (*slopes_)[j].kind == SlopeNeuron::Kind::kOther;
+    const SlopeNeuron slopes =
+        between((*slopes_)[j], by_sides ? low : std::nextafter(low, -kInfinity),
+                by_sides ? high : std::nextafter(high, kInfinity));
     const float least = std::max(part.least[j], bf::float_down(slopes.least));
     const float most = std::min(part.most[j], bf::float_up(slopes.most));
     // Where some d is not 0, its slope lies in both ranges. So each d is 0, and any slope will do.

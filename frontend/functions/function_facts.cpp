@@ -9,6 +9,7 @@
 #include "frontend/functions/composite/far.h"
 #include "frontend/functions/composite/values.h"
 #include "frontend/functions/function_values.h"
+#include "frontend/functions/interval.h"
 #include "frontend/functions/long_real.h"
 #include "frontend/numbers/exact_arithmetic.h"
 
@@ -120,9 +121,48 @@ std::optional<SecantSlopes> unknown(const Function&) {
   return std::nullopt;
 }
 
+std::optional<SecantSlopes> everywhere(SlopeRange range) {
+  return SecantSlopes{range, range};
+}
+
 template <int kLeast, int kMost, int kDenominator = 1>
 std::optional<SecantSlopes> within(const Function&) {
-  return SecantSlopes{kLeast, static_cast<double>(kMost) / kDenominator};
+  return everywhere({kLeast, static_cast<double>(kMost) / kDenominator});
+}
+
+std::optional<SecantSlopes> abs(const Function&) {
+  return SecantSlopes{{-1, -1}, {1, 1}};
+}
+
+std::optional<SecantSlopes> leaky_relu(const Function& f) {
+  return SecantSlopes{{f.a, f.a}, {1, 1}};
+}
+
+std::optional<SecantSlopes> hard_sigmoid(const Function& f) {
+  return everywhere({std::min(0.0, f.a), std::max(0.0, f.a)});
+}
+
+// a e^x on the left.
+std::optional<SecantSlopes> elu(const Function& f) {
+  return SecantSlopes{{std::min(0.0, f.a), std::max(0.0, f.a)}, {1, 1}};
+}
+
+// e^(x / a) on the left.
+std::optional<SecantSlopes> celu(const Function& f) {
+  if (f.a <= 0) return std::nullopt;
+  return SecantSlopes{{0, 1}, {1, 1}};
+}
+
+// a b e^x on the left.
+std::optional<SecantSlopes> selu(const Function& f) {
+  const Interval left = Interval(f.a) * Interval(f.b);
+  return SecantSlopes{{std::min(0.0, double_below(left)), std::max(0.0, double_above(left))},
+                      {f.b, f.b}};
+}
+
+// 2 / sqrt(pi) at 0.
+std::optional<SecantSlopes> erf(const Function&) {
+  return everywhere({0, 0x1.20dd750429b6ep0});
 }
 
 }  // namespace slopes
@@ -149,7 +189,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kZero,
      .lipschitz = one_or_a,
      .derivative = derivative::leaky_relu,
-     .shape = {branches::leaky_relu, far::none, slopes::unknown},
+     .shape = {branches::leaky_relu, far::none, slopes::leaky_relu},
      .float32 = {float32::roundings<2>, float32::most::leaky_relu},
      .sample = {-4, 4, 0.01}},
     {.kind = kAbs,
@@ -163,7 +203,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .lipschitz = slope<1>,
      .magnitude = [](F, double m) { return m; },
      .derivative = [](T t, F) { return t.unary(kSign, t.x()); },
-     .shape = {branches::abs, far::none, slopes::within<-1, 1>},
+     .shape = {branches::abs, far::none, slopes::abs},
      .float32 = {float32::exact, float32::most::same}},
     {.kind = kClip,
      .name = "clip",
@@ -175,7 +215,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .breaks = Breaks::kAB,
      .magnitude = [](F f, double) { return std::max(std::abs(f.a), std::abs(f.b)); },
      .derivative = [](T t, F f) { return f.a < f.b ? t.between(t.x(), f.a, f.b) : t.number(0); },
-     .shape = {branches::clip, far::none, slopes::unknown},
+     .shape = {branches::clip, far::none, slopes::within<0, 1>},
      .float32 = {float32::exact, float32::most::clip},
      .sample = {-4, 4, -1, 2}},
     {.kind = kHardSigmoid,
@@ -188,7 +228,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises_or_falls_with_a,
      .breaks = Breaks::kUnit,
      .derivative = derivative::hard_sigmoid,
-     .shape = {branches::none, far::none, slopes::unknown},
+     .shape = {branches::none, far::none, slopes::hard_sigmoid},
      .float32 = {float32::hard_sigmoid, float32::most::hard_sigmoid},
      .sample = {-5, 5, 0.2, 0.5}},
     {.kind = kThresholdedRelu,
@@ -386,7 +426,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .strict = true,
      .lipschitz = one_or_a,
      .derivative = derivative::elu,
-     .shape = {branches::elu, far::elu, slopes::unknown},
+     .shape = {branches::elu, far::elu, slopes::elu},
      .float32 = {float32::elu, float32::most::elu},
      .sample = {-8, 6, 1}},
     {.kind = kCelu,
@@ -400,7 +440,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = [](F f) { return f.a > 0 ? Monotony::kRises : Monotony::kNone; },
      .strict = true,
      .derivative = derivative::celu,
-     .shape = {branches::celu, far::celu, slopes::unknown},
+     .shape = {branches::celu, far::celu, slopes::celu},
      .float32 = {float32::celu, float32::most::celu},
      .sample = {-6, 6, 0.5}},
     {.kind = kSelu,
@@ -416,7 +456,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = [](F f) { return f.a >= 0 && f.b >= 0 ? Monotony::kRises : Monotony::kNone; },
      .strict = true,
      .derivative = derivative::selu,
-     .shape = {branches::selu, far::none, slopes::unknown},
+     .shape = {branches::selu, far::none, slopes::selu},
      .float32 = {float32::selu, float32::most::selu},
      .sample = {-6, 6, 1.67, 1.05}},
     {.kind = kHardSwish,
@@ -481,7 +521,7 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
      .monotony = rises,
      .strict = true,
      .derivative = derivative::erf,
-     .shape = {branches::smooth, far::erf, slopes::unknown},
+     .shape = {branches::smooth, far::erf, slopes::erf},
      .float32 = {float32::by_library, one},
      .sample = {-5, 5}},
     {.kind = kExp,

@@ -2,6 +2,7 @@
 
 #include <gmpxx.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -79,9 +80,17 @@ struct Float32Facts {
   double (*most)(const Function&, double most) = nullptr;
 };
 
-// (f(y) - f(x)) / (y - x) lies in [least, most] for all x < y.
-struct SecantSlopes {
+// (f(y) - f(x)) / (y - x) lies between these for some x < y.
+struct SlopeRange {
   double least = 0, most = 1;
+};
+
+// The slopes where y <= 0, and where x >= 0. Those of all x < y are means of both.
+struct SecantSlopes {
+  SlopeRange below, above;
+
+  double least() const { return std::min(below.least, above.least); }
+  double most() const { return std::max(below.most, above.most); }
 };
 
 // Facts for bounds of composites and of differences of networks. Each row states them, if only that

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <variant>
 
 #include "frontend/evaluate/evaluate_exact.h"
@@ -92,11 +93,11 @@ Point slopes_at(const DifferenceNetwork& network, const Point& x) {
     Point next = slopes;
     for (std::size_t j = 0; j < neurons; ++j) {
       const mpq_class &z = y[first + j], &d = y[first + neurons + j];
+      const SlopeNeuron& neuron = network.neurons[j];
       const auto value = [&](const mpq_class& at) -> mpq_class {
-        return network.neurons[j].kind == SlopeNeuron::Kind::kRelu ? (at > 0 ? at : mpq_class(0))
-                                                                   : abs(at);
+        return at * mpq_class(at > 0 ? neuron.above.least : neuron.below.least);
       };
-      next[j] = d == 0 ? mpq_class(0) : mpq_class((value(z + d) - value(z)) / d);
+      next[j] = d == 0 ? mpq_class(neuron.least) : mpq_class((value(z + d) - value(z)) / d);
     }
     if (next == slopes) return slopes;
     slopes = next;
@@ -115,7 +116,7 @@ TEST(Differences, AreThoseOfTheNetworks) {
     ASSERT_TRUE(are_isomorphic(first, second));
     const DifferenceNetwork difference = difference_network(first, second);
     const bool known = std::ranges::all_of(difference.neurons, [](const SlopeNeuron& neuron) {
-      return neuron.kind == SlopeNeuron::Kind::kRelu || neuron.least == -1;
+      return neuron.below.least == neuron.below.most && neuron.above.least == neuron.above.most;
     });
     if (!is_piecewise(first) || !known) continue;
     ++tried;
@@ -191,7 +192,7 @@ TEST(Differences, RowsAreThoseOfBothNetworks) {
     const Graph second = changed(random, first);
     const DifferenceNetwork difference = difference_network(first, second);
     const bool known = std::ranges::all_of(difference.neurons, [](const SlopeNeuron& neuron) {
-      return neuron.kind == SlopeNeuron::Kind::kRelu || neuron.least == -1;
+      return neuron.below.least == neuron.below.most && neuron.above.least == neuron.above.most;
     });
     if (!is_piecewise(first) || !known) continue;
     ++tried;
@@ -220,17 +221,27 @@ TEST(Differences, RowsAreThoseOfBothNetworks) {
 // Slopes of secants, of numbers near to each other and apart, lie in the range of their interval,
 // which is no wider than the derivatives at its ends, and at 0, say.
 TEST(Differences, SecantsLieBetween) {
-  const Function functions[] = {{FunctionKind::kSigmoid}, {FunctionKind::kTanh}};
-  const SlopeNeuron neurons[] = {{SlopeNeuron::Kind::kSigmoid, 0, 0.25},
-                                 {SlopeNeuron::Kind::kTanh, 0, 1}};
+  using Kind = SlopeNeuron::Kind;
+  const Function functions[] = {{FunctionKind::kSigmoid},
+                                {FunctionKind::kTanh},
+                                {FunctionKind::kErf},
+                                {FunctionKind::kLeakyRelu, 0.3},
+                                {FunctionKind::kElu, 0.5}};
+  const SlopeNeuron neurons[] = {{Kind::kSigmoid, 0, 0.25, {}, {}},
+                                 {Kind::kTanh, 0, 1, {}, {}},
+                                 {Kind::kErf, 0, 1.13, {}, {}},
+                                 {Kind::kOther, 0.3, 1, {0.3, 0.3}, {1, 1}},
+                                 {Kind::kOther, 0, 1, {0, 0.5}, {1, 1}}};
   for (unsigned round = 0; round < 3000; ++round) {
     Random random(first_seed + round);
     SCOPED_TRACE(first_seed + round);
-    const std::size_t which = round % 2;
-    const double size = std::ldexp(1.0, pick(random, -30, 5));
+    const std::size_t which = round % std::size(functions);
+    // Far from 0 an error function is 1 to all digits of its exact values.
+    const double size =
+        std::ldexp(1.0, pick(random, -30, neurons[which].kind == Kind::kErf ? 2 : 5));
     const auto number = [&] { return size * (pick(random, -1000, 1000) / 1000.0); };
     double ends[2] = {number(), round % 3 == 0 ? 0.0 : number()};
-    if (round % 5 == 0) ends[1] = std::nextafter(ends[0], 1e9);
+    if (round % 7 == 0) ends[1] = std::nextafter(ends[0], 1e9);
     if (ends[0] > ends[1]) std::swap(ends[0], ends[1]);
     if (ends[0] == ends[1]) continue;
     const SlopeNeuron range = between(neurons[which], ends[0], ends[1]);

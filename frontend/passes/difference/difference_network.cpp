@@ -12,6 +12,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/functions/function_bounded.h"
 #include "frontend/functions/function_facts.h"
+#include "frontend/functions/interval.h"
 #include "frontend/graph/merge_graphs.h"
 #include "frontend/graph/rounding.h"
 #include "frontend/graph/shapes.h"
@@ -20,28 +21,45 @@
 namespace bf_aot {
 namespace {
 
-// A sigmoid's and a tanh's slopes lie between those of their tangents, as between() has them.
+// Slopes of these lie between those of their tangents, as between() has them.
 SlopeNeuron::Kind kind_of(FunctionKind function) {
   return function == FunctionKind::kSigmoid ? SlopeNeuron::Kind::kSigmoid
          : function == FunctionKind::kTanh  ? SlopeNeuron::Kind::kTanh
+         : function == FunctionKind::kErf   ? SlopeNeuron::Kind::kErf
                                             : SlopeNeuron::Kind::kOther;
 }
 
 std::optional<SlopeNeuron> slopes_of(const Op& op) {
-  if (std::holds_alternative<Relu>(op)) return SlopeNeuron{SlopeNeuron::Kind::kRelu, 0, 1};
+  if (std::holds_alternative<Relu>(op))
+    return SlopeNeuron{SlopeNeuron::Kind::kOther, 0, 1, {0, 0}, {1, 1}};
   const auto* const unary = std::get_if<Unary>(&op);
   if (unary == nullptr) return std::nullopt;
   const auto slopes = facts_of(unary->function.kind).shape.slopes(unary->function);
   if (!slopes) return std::nullopt;
-  return SlopeNeuron{kind_of(unary->function.kind), slopes->least, slopes->most};
+  return SlopeNeuron{kind_of(unary->function.kind), slopes->least(), slopes->most(), slopes->below,
+                     slopes->above};
 }
 
-// The derivative of the function of a sigmoid or tanh at x, enclosed: v (1 - v), or 1 - v^2.
-SlopeNeuron tangent(SlopeNeuron::Kind kind, double x) {
+// 2 / sqrt(pi) e^-x^2, enclosed; `most` where that is not known to be less.
+SlopeNeuron tangent_of_erf(double x, double most) {
+  if (!std::isfinite(x)) return {SlopeNeuron::Kind::kErf, 0, most, {}, {}};
+  const Interval decay = increasing(mpfr_exp, -(Interval(x) * Interval(x)));
+  const Interval least = decay * Interval(0x1.20dd750429b6dp0);
+  const Interval largest = decay * Interval(0x1.20dd750429b6ep0);
+  return {SlopeNeuron::Kind::kErf,
+          std::max(0.0, double_below(least)),
+          std::min(most, double_above(largest)),
+          {},
+          {}};
+}
+
+// The derivative of a function at x, enclosed: of a sigmoid v (1 - v), of tanh 1 - v^2.
+SlopeNeuron tangent(SlopeNeuron::Kind kind, double x, double limit) {
+  if (kind == SlopeNeuron::Kind::kErf) return tangent_of_erf(x, limit);
   const bool sigmoid = kind == SlopeNeuron::Kind::kSigmoid;
   const Function function{sigmoid ? FunctionKind::kSigmoid : FunctionKind::kTanh};
   const std::optional<Bounded> v = bounded_function(function, {x, 0});
-  SlopeNeuron made = {kind, 0, sigmoid ? 0.25 : 1};
+  SlopeNeuron made = {kind, 0, sigmoid ? 0.25 : 1, {}, {}};
   if (!v) return made;
   // Both factors of v (1 - v) and of (1 - v)(1 + v), which are never negative.
   const Bounded a = sigmoid ? *v : Bounded{1 - v->value, v->error};
@@ -233,7 +251,7 @@ class Differencer {
     const ValueId largest = apply(a, {d}, made, f.origin);
     const ValueId least = negated(apply(a, {negated(d)}, made, f.origin));
     const ValueId between = apply(Binary{Binary::Kind::kSub}, {largest, least}, f.origin);
-    const SlopeNeuron share = {SlopeNeuron::Kind::kMaximum, 0, 1};
+    const SlopeNeuron share = {SlopeNeuron::Kind::kOther, 0, 1, {0, 1}, {0, 1}};
     return sum(least, scaled(value(f.output), between, share, f.origin), f.origin);
   }
 
@@ -342,22 +360,22 @@ class Differencer {
 SlopeNeuron between(const SlopeNeuron& neuron, double lower, double upper) {
   SlopeNeuron made = neuron;
   switch (neuron.kind) {
-    case SlopeNeuron::Kind::kRelu:
-      if (lower >= 0)
-        made.least = 1;
-      else if (upper <= 0)
-        made.most = 0;
-      break;
     case SlopeNeuron::Kind::kSigmoid:
-    case SlopeNeuron::Kind::kTanh: {  // derivatives fall with the distance from 0
-      const SlopeNeuron low = tangent(neuron.kind, lower), high = tangent(neuron.kind, upper);
+    case SlopeNeuron::Kind::kTanh:
+    case SlopeNeuron::Kind::kErf: {  // derivatives fall with the distance from 0
+      const SlopeNeuron low = tangent(neuron.kind, lower, neuron.most);
+      const SlopeNeuron high = tangent(neuron.kind, upper, neuron.most);
       made.least = std::max(made.least, std::min(low.least, high.least));
       if (lower > 0) made.most = std::min(made.most, low.most);
       if (upper < 0) made.most = std::min(made.most, high.most);
       break;
     }
     case SlopeNeuron::Kind::kOther:
-    case SlopeNeuron::Kind::kMaximum:
+      if (lower >= 0 || upper <= 0) {
+        const SlopeRange& side = lower >= 0 ? neuron.above : neuron.below;
+        made.least = std::max(made.least, side.least);
+        made.most = std::min(made.most, side.most);
+      }
       break;
   }
   return made;

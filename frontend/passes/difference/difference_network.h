@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "frontend/functions/function_facts.h"
 #include "frontend/graph/graph.h"
 #include "frontend/property/property.h"
 
@@ -11,9 +12,10 @@ namespace bf_aot {
 // A pair of neurons, one of each network, that apply one function to z and to z + d; or a pair of
 // maxima, whose d is the largest less the least difference of a candidate.
 struct SlopeNeuron {
-  enum class Kind : std::uint8_t { kRelu, kSigmoid, kTanh, kOther, kMaximum };
+  enum class Kind : std::uint8_t { kSigmoid, kTanh, kErf, kOther };
   Kind kind = Kind::kOther;
   double least = 0, most = 1;  // slopes of secants of the function
+  SlopeRange below, above;     // kOther: those where z and z + d are <= 0, and >= 0
 };
 
 // The slopes of secants of the neuron's function between z and z + d, which are at least and at

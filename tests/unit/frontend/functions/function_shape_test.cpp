@@ -24,6 +24,23 @@ mpq_class miss_of(const mpq_class& value) {
   return error;
 }
 
+// Expects exact values of the function to lie within what its slopes allow.
+void expect_secants(const Function& f, const SecantSlopes& slopes, double low, double high,
+                    std::mt19937& random) {
+  std::uniform_real_distribution<double> number(low, high);
+  for (int trial = 0; trial < 200; ++trial) {
+    const mpq_class x = number(random);
+    const mpq_class step = std::fabs(number(random)) * (trial % 2 == 0 ? 1 : 0x1p-10) + 0x1p-20;
+    const mpq_class first = *find_exact(f, x), last = *find_exact(f, x + step);
+    const mpq_class error = miss_of(first) + miss_of(last);
+    const SlopeRange range = x >= 0          ? slopes.above
+                             : x + step <= 0 ? slopes.below
+                                             : SlopeRange{slopes.least(), slopes.most()};
+    EXPECT_GE(last - first + error, range.least * step) << to_string(f) << " at " << x.get_d();
+    EXPECT_LE(last - first - error, range.most * step) << to_string(f) << " at " << x.get_d();
+  }
+}
+
 TEST(FunctionShape, SecantsHaveTheSlopesOfTheRow) {
   std::mt19937 random(20261129);
   int known = 0;
@@ -32,17 +49,43 @@ TEST(FunctionShape, SecantsHaveTheSlopesOfTheRow) {
     const auto slopes = row.shape.slopes(f);
     if (!slopes) continue;
     ++known;
-    std::uniform_real_distribution<double> number(2 * row.sample.low, 2 * row.sample.high);
-    for (int trial = 0; trial < 200; ++trial) {
-      const mpq_class x = number(random);
-      const mpq_class step = std::fabs(number(random)) * (trial % 2 == 0 ? 1 : 0x1p-10) + 0x1p-20;
-      const mpq_class low = *find_exact(f, x), high = *find_exact(f, x + step);
-      const mpq_class error = miss_of(low) + miss_of(high);
-      EXPECT_GE(high - low + error, slopes->least * step) << row.name << " at " << x.get_d();
-      EXPECT_LE(high - low - error, slopes->most * step) << row.name << " at " << x.get_d();
-    }
+    expect_secants(f, *slopes, 2 * row.sample.low, 2 * row.sample.high, random);
   }
-  EXPECT_GE(known, 8);
+  EXPECT_GE(known, 15);
+}
+
+TEST(FunctionShape, SecantsHaveTheSlopesOfOtherParameters) {
+  std::mt19937 random(20261201);
+  const auto slopes_of = [](const Function& f) { return facts_of(f.kind).shape.slopes(f); };
+  for (const FunctionKind kind : {FunctionKind::kLeakyRelu, FunctionKind::kElu, FunctionKind::kCelu,
+                                  FunctionKind::kSelu, FunctionKind::kHardSigmoid})
+    for (const double a : {-2.5, -0.3, 0.1, 1.7})
+      for (const double b : {-1.3, 0.7, 2.9}) {
+        const Function f = {kind, a, b};
+        const auto slopes = slopes_of(f);
+        EXPECT_EQ(slopes.has_value(), kind != FunctionKind::kCelu || a > 0);
+        if (slopes) expect_secants(f, *slopes, -3, 3, random);
+      }
+}
+
+// Each limit is attained, or nearly: a tangent of the function has it.
+TEST(FunctionShape, SlopesAreNoWiderThanTangents) {
+  const auto slope_at = [](const Function& f, double x) {
+    const mpq_class step = mpq_class(0x1p-30);
+    return mpq_class((*find_exact(f, x + step) - *find_exact(f, x - step)) / (2 * step)).get_d();
+  };
+  const auto expect_limits = [&](const Function& f, double least_at, double most_at) {
+    const auto slopes = facts_of(f.kind).shape.slopes(f);
+    ASSERT_TRUE(slopes);
+    EXPECT_NEAR(slope_at(f, least_at), slopes->least(), 1e-5) << to_string(f);
+    EXPECT_NEAR(slope_at(f, most_at), slopes->most(), 1e-5) << to_string(f);
+  };
+  expect_limits({FunctionKind::kLeakyRelu, 0.01}, -1, 1);
+  expect_limits({FunctionKind::kLeakyRelu, 3}, 1, -1);
+  expect_limits({FunctionKind::kElu, 0.5}, -20, 1);
+  expect_limits({FunctionKind::kElu, 2.5}, -20, -0x1p-25);
+  expect_limits({FunctionKind::kElu, -2.5}, -0x1p-25, 1);
+  expect_limits({FunctionKind::kErf}, 20, 0);
 }
 
 // The line's distance from the function at v.
