@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "aot/decide/neurons/bounded_simplex.h"
+#include "aot/decide/neurons/programs/bounded_simplex.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::decide {

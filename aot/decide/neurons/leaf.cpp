@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "aot/decide/neurons/bounded_simplex.h"
+#include "aot/decide/neurons/programs/bounded_simplex.h"
 
 namespace bf_aot::decide {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "aot/decide/neurons/leaf.h"
-#include "aot/decide/neurons/term_program.h"
+#include "aot/decide/neurons/programs/term_program.h"
 
 namespace bf_aot::decide {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "aot/decide/neurons/term_program.h"
+#include "aot/decide/neurons/programs/term_program.h"
 #include "aot/engine/run/pool.h"
 
 namespace bf_aot::decide {

@@ -9,7 +9,7 @@
 
 #include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
-#include "planner/entries/plan_cache.h"
+#include "planner/entries/cache/plan_cache.h"
 #include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 #include "tests/paths.h"

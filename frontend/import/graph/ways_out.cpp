@@ -1,4 +1,4 @@
-#include "frontend/import/file/ways_out.h"
+#include "frontend/import/graph/ways_out.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <vector>
 
-#include "planner/verify/verify_steps.h"
+#include "planner/verify/steps/verify_steps.h"
 
 // Tables that rows make anew: the same steps as those that made them first, from the same numbers.
 namespace bf_aot {

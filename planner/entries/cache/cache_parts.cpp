@@ -1,4 +1,4 @@
-#include "planner/entries/cache_parts.h"
+#include "planner/entries/cache/cache_parts.h"
 
 #include <fmt/format.h>
 

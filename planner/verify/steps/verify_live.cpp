@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "planner/verify/verify_steps.h"
+#include "planner/verify/steps/verify_steps.h"
 
 // Rows that pass by dead neurons, docs/proofs/live-pixels.md: who reads a layer's
 // coefficients knows which are there. Written apart from live_pixels.cpp.

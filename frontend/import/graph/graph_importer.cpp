@@ -1,4 +1,4 @@
-#include "frontend/import/file/graph_importer.h"
+#include "frontend/import/graph/graph_importer.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@
 #include "frontend/import/file/bodies.h"
 #include "frontend/import/file/names.h"
 #include "frontend/import/file/node_import.h"
-#include "frontend/import/file/node_order.h"
-#include "frontend/import/file/ways_out.h"
+#include "frontend/import/graph/node_order.h"
+#include "frontend/import/graph/ways_out.h"
 #include "frontend/import/helpers/integer_types.h"
 #include "frontend/import/helpers/masked.h"
 #include "frontend/import/operators/operators.h"

@@ -2,8 +2,8 @@
 #include <map>
 #include <set>
 
+#include "planner/verify/steps/verify_steps.h"
 #include "planner/verify/verify_layer.h"
-#include "planner/verify/verify_steps.h"
 
 // BackwardRows: coefficients flow from the rows' layer down to the network's input through the
 // graph of layers that it stands on.

@@ -1,4 +1,4 @@
-#include "planner/verify/verify_steps.h"
+#include "planner/verify/steps/verify_steps.h"
 
 #include "planner/network/max_groups.h"
 #include "runtime/bf/contract/chains.h"

@@ -1,4 +1,4 @@
-#include "aot/decide/neurons/term_program.h"
+#include "aot/decide/neurons/programs/term_program.h"
 
 #include <algorithm>
 #include <cmath>

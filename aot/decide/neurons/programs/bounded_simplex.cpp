@@ -1,4 +1,4 @@
-#include "aot/decide/neurons/bounded_simplex.h"
+#include "aot/decide/neurons/programs/bounded_simplex.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "planner/entries/plan_cache.h"
+#include "planner/entries/cache/plan_cache.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "planner/entries/cache_parts.h"
+#include "planner/entries/cache/cache_parts.h"
 #include "planner/manifest/plan_hash.h"
 #include "runtime/bf/contract/workspace.h"
 

@@ -2,7 +2,7 @@
 #include <map>
 #include <vector>
 
-#include "planner/verify/verify_steps.h"
+#include "planner/verify/steps/verify_steps.h"
 
 // Windows of backward rows, docs/proofs/windows.md: what is outside of a
 // tensor's window must have coefficients of zero. Written apart from row_images.cpp.

@@ -1,4 +1,4 @@
-#include "frontend/import/file/node_order.h"
+#include "frontend/import/graph/node_order.h"
 
 #include <algorithm>
 #include <functional>

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "aot/decide/neurons/bounded_simplex.h"
 #include "aot/decide/neurons/lanes.h"
+#include "aot/decide/neurons/programs/bounded_simplex.h"
 
 namespace bf_aot::decide {
 
