@@ -27,6 +27,7 @@ constexpr char kReachExamples[] =
     "bf-aot reach reach.json --plot tube.html --steps 100\n"
     "bf-aot reach --controller c.onnx --plant f.onnx --period 0.1 --steps 50 \\\n"
     "    --box start.json --always '(<= -1 x[0] 1)'\n"
+    "bf-aot reach reach.json -o monitor.cpp --target cortex-m7\n"
     "bf-aot reach --plant step.onnx --kind discrete --steps 20 --box start.json \\\n"
     "    --at 'end:(<= x[0] 0.1)'";
 
@@ -44,6 +45,7 @@ constexpr char kReachNotes[] =
 constexpr char kLoop[] = "Loop";
 constexpr char kRequirements[] = "Requirements";
 constexpr char kTubes[] = "Tubes";
+constexpr char kMonitor[] = "Monitor";
 
 // A value of the form NAME:REST with both parts.
 ValueRule pair_rule(std::string form) {
@@ -192,6 +194,29 @@ void add_output_options(CommandLine& app, ReachArguments& arguments) {
   app.add_flag("--json", arguments.json, "print one JSON object");
 }
 
+void add_monitor_options(CommandLine& app, ReachArguments& arguments) {
+  const ValueRule source = {[](std::string& text) {
+                              const std::filesystem::path path(text);
+                              if (path.extension() == ".cpp" && !path.stem().empty())
+                                return std::string();
+                              return "the name of the C++ file must end in .cpp: " + text;
+                            },
+                            ""};
+  Option* const output =
+      app.add_option("-o,--output", arguments.monitor,
+                     "write a monitor that looks so many periods ahead from any box of states, "
+                     "and what it includes, instead of an answer")
+          ->transform(source)
+          ->writes("FILE.cpp")
+          ->group(kMonitor);
+  add_row(app, "target", arguments.values, {.group = kMonitor})->needs(output);
+  app.add_option("--name", arguments.values.compile.name,
+                 "prefix of the monitor's symbols (default: made from the file name)")
+      ->type_name("NAME")
+      ->group(kMonitor)
+      ->needs(output);
+}
+
 void add_requirements(const std::vector<std::string>& conditions, reach::Requirement::Kind kind,
                       const char* option, reach::QuestionText& to) {
   using Kind = reach::Requirement::Kind;
@@ -291,6 +316,7 @@ void add_options(CommandLine& app, ReachArguments& arguments) {
   add_requirement_options(app, arguments);
   add_tube_options(app, arguments);
   add_tree_options(app, arguments);
+  add_monitor_options(app, arguments);
   set_help(app, {kReachExamples, kReachNotes, "guide/loops.md"});
 }
 
@@ -328,6 +354,16 @@ reach::ReachSettings settings_of(const ReachArguments& arguments, const reach::Q
   made.compile = build::resolved(arguments.values);
   made.compiler = arguments.values.compiler;
   made.kept = kept_cells(arguments, question);
+  return made;
+}
+
+reach::MonitorSettings monitor_settings_of(const ReachArguments& arguments) {
+  reach::MonitorSettings made;
+  made.stem = std::filesystem::path(arguments.monitor).stem().string();
+  made.order = arguments.order;
+  made.symbols = arguments.symbols;
+  made.compile = build::resolved(arguments.values);
+  made.compile.planner.lowering = PlannerConfig().lowering;
   return made;
 }
 

@@ -6,6 +6,7 @@
 
 #include "aot/build/options/option_rows.h"
 #include "aot/cli/options/command_line.h"
+#include "aot/reach/monitor/monitor_plan.h"
 #include "aot/reach/question/question_text.h"
 #include "aot/reach/search/reach.h"
 
@@ -24,6 +25,7 @@ struct ReachArguments {
   std::string checkpoint, part, save_part;
   std::uint64_t order = 0, symbols = 0, least_cells = 1, most_cells = 1U << 20, jobs = 0;
   double timeout = 60;
+  std::string monitor;  // a C++ file to write instead of an answer
   bool json = false;
   build::OptionValues values;
 };
@@ -36,5 +38,6 @@ reach::QuestionText question_of(const ReachArguments& arguments);
 
 // Throws: BF1001 a network's file that cannot be read again, to be known by its bytes.
 reach::ReachSettings settings_of(const ReachArguments& arguments, const reach::Question& question);
+reach::MonitorSettings monitor_settings_of(const ReachArguments& arguments);
 
 }  // namespace bf_aot::cli

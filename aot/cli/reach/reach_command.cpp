@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
@@ -10,6 +12,7 @@
 #include "aot/cli/reach/reach_arguments.h"
 #include "aot/cli/reach/reach_print.h"
 #include "aot/reach/answer/answer_json.h"
+#include "aot/reach/monitor/monitor_text.h"
 #include "aot/reach/search/reach.h"
 #include "aot/reach/show/tube_plot.h"
 #include "aot/system/files.h"
@@ -52,6 +55,25 @@ void write_plots(const ReachArguments& arguments, const reach::Question& questio
                                                       : reach::tube_html(question, outcome));
 }
 
+// The monitor's files, and those of the runtime that they include.
+void write_monitor(const ReachArguments& arguments, const reach::Question& question) {
+  const reach::MonitorSettings settings = monitor_settings_of(arguments);
+  const reach::MonitorPlan plan = reach::plan_monitor(question, settings);
+  const std::vector<emit::EmittedFile> files = reach::monitor_files(plan, question);
+  system::Staging staging(std::filesystem::path(arguments.monitor).parent_path());
+  std::vector<std::string> names;
+  for (const emit::EmittedFile& file : files) {
+    names.push_back(settings.stem + file.suffix);
+    staging.write(names.back(), file.bytes);
+  }
+  fmt::print("written    {}\n", fmt::join(names, ", "));
+  staging.publish(names);
+  fmt::print("workspace  {} bytes\n", plan.sizes.bytes());
+  fmt::print(
+      "work       at most {} operations on doubles, and {} calls of the network's verifier\n",
+      plan.operations, plan.network_calls());
+}
+
 int exit_code(reach::ReachAnswer answer) {
   switch (answer) {
     case reach::ReachAnswer::kVerified:
@@ -76,6 +98,10 @@ int reach_command(const Call& call) {
   if (arguments.question.empty() && !(arguments.plant && arguments.box && arguments.steps))
     return usage_error(app, "QUESTION is required, or --plant, --box and --steps");
   const reach::Question question = read_loop(arguments);
+  if (!arguments.monitor.empty()) {
+    write_monitor(arguments, question);
+    return 0;
+  }
   const reach::ReachOutcome outcome = answer(arguments, question);
   write_plots(arguments, question, outcome);
   const std::string& file = arguments.question.empty() ? *arguments.plant : arguments.question;

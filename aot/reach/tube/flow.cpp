@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "aot/reach/numbers/taylor.h"
+#include "aot/reach/numbers/used_steps.h"
 #include "aot/reach/tube/validated_step.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/merge_graphs.h"
@@ -226,7 +227,7 @@ std::optional<Part> network_of(const Loop& loop) {
 
 std::optional<ScalarProgram> plant_program(const Loop& loop) {
   if (!loop.controller && loop.kind == PlantKind::kDiscrete) return std::nullopt;
-  ScalarProgram made = scalar_program(loop.plant.graph, kMostPlantSteps);
+  ScalarProgram made = used_steps(scalar_program(loop.plant.graph, kMostPlantSteps));
   if (loop.kind != PlantKind::kContinuous) return made;
   if (const std::optional<std::string> kink = not_differentiable(made))
     fail("BF3620", loop.plant.path,

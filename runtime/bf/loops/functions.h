@@ -204,6 +204,10 @@ struct RangesOf {
   static Range apply(const Function& f, const Range& x) {
     return Values::value(f, x);
   }
+  template <class Constant>
+  static Range scaled(const Range& a, const Constant& factor) {
+    return a * constant(factor);
+  }
   static Range times(const Range& a, double exact) { return a * Range{exact, exact}; }
   static Range over(const Range& a, double exact) { return a / Range{exact, exact}; }
 };
@@ -230,6 +234,10 @@ struct FormsOf {
   template <class Function>
   static Form apply(const Function& f, const Form& x) {
     return loops::apply<Values>(f, x);
+  }
+  template <class Constant>
+  static Form scaled(const Form& a, const Constant& factor) {
+    return loops::times(a, factor.value, factor.error);
   }
   static Form times(const Form& a, double exact) { return loops::times(a, exact, 0); }
   static Form over(const Form& a, double exact) { return loops::over(a, exact); }

@@ -140,13 +140,18 @@ class TaylorSeries {
         y[k] = k == 0 ? A::constant(step.constant) : A::number(0);
         break;
       case Kind::kAdd:
-        y[k] = A::add(of(step.a)[k], of(step.b)[k]);
+        y[k] = is_zero(step.a)   ? of(step.b)[k]
+               : is_zero(step.b) ? of(step.a)[k]
+                                 : A::add(of(step.a)[k], of(step.b)[k]);
         break;
       case Kind::kSubtract:
-        y[k] = A::subtract(of(step.a)[k], of(step.b)[k]);
+        y[k] = is_zero(step.b) ? of(step.a)[k] : A::subtract(of(step.a)[k], of(step.b)[k]);
         break;
       case Kind::kMultiply:
-        y[k] = step.a == step.b ? square(of(step.a)) : product(of(step.a), of(step.b));
+        y[k] = is_constant(step.a)   ? A::scaled(of(step.b)[k], program_.steps[step.a].constant)
+               : is_constant(step.b) ? A::scaled(of(step.a)[k], program_.steps[step.b].constant)
+               : step.a == step.b    ? square(of(step.a))
+                                     : product(of(step.a), of(step.b));
         break;
       case Kind::kDivide:
         quotient(of(step.a), of(step.b), y);
@@ -158,6 +163,17 @@ class TaylorSeries {
       case Kind::kLarger:
         break;  // have no series: series_of_step()
     }
+  }
+
+  bool is_constant(size_t i) const {
+    const auto& step = program_.steps[i];
+    return step.kind == decltype(step.kind)::kConstant;
+  }
+  // Whether the coefficient is 0 because the step does not change in time.
+  bool is_zero(size_t i) const {
+    const auto& step = program_.steps[i];
+    return order_ > 0 &&
+           (is_constant(i) || (step.kind == decltype(step.kind)::kInput && step.a >= states_));
   }
 
   Number input(size_t i) const {
