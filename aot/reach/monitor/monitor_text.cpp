@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -58,33 +59,16 @@ std::string_view name_of_step(Kind kind) {
   return "";
 }
 
-// Of the functions that has_values() takes.
-std::string_view name_of_function(FunctionKind kind) {
-  switch (kind) {
-    case FunctionKind::kLeakyRelu:
-      return "kLeakyRelu";
-    case FunctionKind::kAbs:
-      return "kAbs";
-    case FunctionKind::kClip:
-      return "kClip";
-    case FunctionKind::kSin:
-      return "kSin";
-    case FunctionKind::kCos:
-      return "kCos";
-    case FunctionKind::kExp:
-      return "kExp";
-    case FunctionKind::kTanh:
-      return "kTanh";
-    case FunctionKind::kSigmoid:
-      return "kSigmoid";
-    case FunctionKind::kReciprocal:
-      return "kReciprocal";
-    case FunctionKind::kPower:
-      return "kPower";
-    default:
-      BF_CHECK(false);
-      return "";
+// "kLeakyRelu" of leaky_relu.
+std::string name_of_function(FunctionKind kind) {
+  std::string made = "k";
+  bool first = true;
+  for (const char c : name_of(kind)) {
+    if (c != '_')
+      made += first ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    first = c == '_';
   }
+  return made;
 }
 
 std::string step_text(const ScalarStep& step) {
