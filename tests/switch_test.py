@@ -15,6 +15,7 @@ ALLOWED = {
     "frontend/import/file/node_import.cpp": "attribute types of the ONNX schema",
     "frontend/import/file/tensors.cpp": "element types of the ONNX schema, as integers",
     "aot/artifacts/report/html.cpp": "characters",
+    "aot/reach/numbers/interval.cpp": "functions with ranges of their own; the table of facts bounds all others",
 }
 DEFAULT = re.compile(r"^\s*default\s*:", re.MULTILINE)
 CATCH_ALL = re.compile(r"\[[^\]\n]*\]\s*\((const\s+)?auto\s*(&|&&)?\s*\)")  # an unnamed parameter

@@ -84,9 +84,14 @@ std::string step_text(const ScalarStep& step) {
       return kind + fmt::format("{}, 0, {{}}, {{MonitorFunction::Kind::{}, {}, {}}}}},\n", step.a,
                                 name_of_function(step.function.kind), number(step.function.a),
                                 number(step.function.b));
-    default:
-      return kind + fmt::format("{}, {}, {{}}, {{}}}},\n", step.a, step.b);
+    case Kind::kAdd:
+    case Kind::kSubtract:
+    case Kind::kMultiply:
+    case Kind::kDivide:
+    case Kind::kLarger:
+      break;
   }
+  return kind + fmt::format("{}, {}, {{}}, {{}}}},\n", step.a, step.b);
 }
 
 template <class List>
@@ -217,9 +222,8 @@ using namespace bf::loops;
   template <class Form>
   static bool holds(std::size_t i, const Form* v) {
     switch (i) {
-@formulas@      default:
-        return false;
-    }
+@formulas@    }
+    return false;
   }
 
 @bound@};

@@ -77,9 +77,8 @@ struct Loop {
     switch (i) {
       case 0:
         return (at_most_zero(v[2]) && at_most_zero(v[4]));
-      default:
-        return false;
     }
+    return false;
   }
 
   static bool bound(const float* lower, const float* upper, float* low, float* high, float* lines,

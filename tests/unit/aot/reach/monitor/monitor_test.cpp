@@ -285,7 +285,7 @@ TEST(Monitor, RefusesWhatItCannotDo) {
 
   loop = controlled_loop();
   loop.delayed = true;
-  loop.first_control = {0};
+  loop.first_control = {Bounded{0, 0}};
   expect_refused(asked(std::move(loop)), "delay");
 }
 
