@@ -68,6 +68,9 @@ void write_monitor(const ReachArguments& arguments, const reach::Question& quest
   }
   fmt::print("written    {}\n", fmt::join(names, ", "));
   staging.publish(names);
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (!files[i].flags.empty())
+      fmt::print("flags      {} of {}\n", fmt::join(files[i].flags, " "), names[i]);
   fmt::print("workspace  {} bytes\n", plan.sizes.bytes());
   fmt::print(
       "work       at most {} operations on doubles, and {} calls of the network's verifier\n",
