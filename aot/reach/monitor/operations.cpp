@@ -14,8 +14,8 @@ struct Prices {
   std::uint64_t add, multiply, square, divide, piece, function, exact;
 };
 constexpr Prices kRanges = {20, 40, 30, 40, 10, 600, 40};
-constexpr Prices kForms = {60, 200, 300, 2500, 600, 2500, 80};
-constexpr Prices kSlopes = {5, 20, 26, 56, 40, 60, 6};
+constexpr Prices kForms = {60, 200, 300, 2800, 600, 2500, 80};
+constexpr Prices kSlopes = {5, 20, 26, 84, 40, 60, 6};
 constexpr std::uint64_t kRangeOfForm = 20, kRangeOfSlope = 4;
 
 Prices of_forms(std::size_t slopes) {
