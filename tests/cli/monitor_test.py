@@ -50,6 +50,12 @@ class Monitors(Case):
         self.compile("cc", *objects, "-o", "main")  # no library of C++
         self.assertEqual(self.compile("./main").split(), ["20"])
 
+    def test_verifiers_of_few_symbols_compile_without_warnings(self):
+        self.emit("--target", "generic", "--symbols", 8, "--method", "crown")
+        for level in ("-O2", "-O3"):
+            self.compile(os.environ.get("CXX", "c++"), "-std=c++17", level, *WARNINGS, f"-I{SOURCE / 'runtime'}", "-c",
+                         "watch_network.cpp")
+
     def test_the_text_stays_as_it_was(self):
         self.emit("--target", "generic", "--order", 2, "--substeps", 1, "--symbols", 10)
         for name in ("watch.cpp", "watch.h"):

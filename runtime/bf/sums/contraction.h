@@ -283,7 +283,7 @@ static inline void contract_rows(int batch, int m, int n, int k, bool first, Sou
     for (int i = 0; i < m; ++i) {
       int l = 0;
       for (; l + kTile <= k; l += kTile) sum(Count<kTile>{}, b, i, l);
-      for (; l < k; ++l) sum(Count<1>{}, b, i, l);
+      for (int rest = k % kTile; rest > 0; --rest) sum(Count<1>{}, b, i, k - rest);
     }
 }
 
