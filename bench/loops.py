@@ -154,7 +154,7 @@ def question_of(name, problem, reading, loops, out):
         add_disturbance(plant, element)
         path = out / f"{name}_disturbed_plant.onnx"
         path.write_bytes(onnx.encode("Model", plant))
-        question["disturbances"] = {"w": {"lower": [-size], "upper": [size]}}
+        question["disturbances"] = {"w": {"lower": [-size], "upper": [size], "changing": True}}
     question["plant"] = str(path)
     return question, Network(plant)
 

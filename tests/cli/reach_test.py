@@ -136,6 +136,22 @@ class Reach(ReachCase):
         push["w"]["constant"] = True
         constant = self.ask(self.loop({"always": "(<= x[0] 1.5)"}, plant="pushed.onnx", disturbances=push))
         self.assert_tube_holds(constant, question, 0.05)
+        push["w"] = {"lower": [-0.05], "upper": [0.05], "changing": True}
+        changing = self.ask(self.loop({"always": "(<= x[0] 1.5)"}, plant="pushed.onnx", disturbances=push))
+        self.assert_tube_holds(changing, question, 0.05)
+        self.assertEqual(changing["answer"], "verified")
+        self.assertGreater(changing["tube"][-1]["state"][0][1], constant["tube"][-1]["state"][0][1])
+        self.write("w.json", {"lower": [-0.05], "upper": [0.05]})
+        self.write("box.json", {"lower": [0.9, -0.1], "upper": [1.1, 0.1]})
+        typed = self.ask("--plant", "pushed.onnx", "--controller", "c.onnx", "--period", "0.1", "--steps", "20", "--box",
+                         "box.json", "--always", "(<= x[0] 1.5)", "--changing", "w:w.json")
+        self.assertEqual(typed["tube"], changing["tube"])
+        push["w"]["constant"] = True
+        path = self.loop({"always": "(<= x[0] 1.5)"}, plant="pushed.onnx", disturbances=push)
+        self.assert_refused("BF3004", "reach", path, says=["constant and changing"])
+        del push["w"]["constant"]
+        path = self.loop({"always": "(<= x[0] 1.5)"}, plant="pushed.onnx", disturbances=push)
+        self.assert_refused("BF3630", "reach", path, "-o", "monitor.cpp", says=["any time"])
 
     def test_options_and_the_file_give_the_same(self):
         first = self.ask(self.loop({"always": "(<= x[0] 1.5)"}, {"at": "1/2", "holds": "(<= x[0] 1.2)"},

@@ -91,6 +91,7 @@ void add_network_options(CommandLine& app, ReachArguments& arguments) {
               "NAME:FILE: box of a further input of the plant, which has another value in "
               "each period");
   disturbance("--constant", arguments.constants, "the same, with one value for all time");
+  disturbance("--changing", arguments.changing, "the same, with any value at any time");
   app.add_option("--state-names", arguments.state_names, "names of the state's elements")
       ->type_name("NAME")
       ->group(kLoop)
@@ -253,11 +254,16 @@ reach::QuestionText typed_question(const ReachArguments& arguments) {
     made.first_control.push_back(
         vnnlib::round_to_double(exact(exact_number(text, "--first-control"))));
   made.state_names = arguments.state_names;
-  for (const bool constant : {false, true})
-    for (const std::string& each : constant ? arguments.constants : arguments.disturbances) {
+  using Changes = reach::Disturbance::Changes;
+  const auto add = [&](const std::vector<std::string>& disturbances, Changes changes) {
+    for (const std::string& each : disturbances) {
       const auto [name, file] = split(each, ':');
-      made.disturbances.push_back({name, box_of(file, {}), constant});
+      made.disturbances.push_back({name, box_of(file, {}), changes});
     }
+  };
+  add(arguments.disturbances, Changes::kEachPeriod);
+  add(arguments.constants, Changes::kNever);
+  add(arguments.changing, Changes::kAnyTime);
   return made;
 }
 

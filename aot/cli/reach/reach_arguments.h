@@ -19,7 +19,7 @@ struct ReachArguments {
   std::optional<std::uint64_t> index, steps, substeps;
   bool delayed = false;
   std::vector<std::string> first_control, state_names;
-  std::vector<std::string> disturbances, constants;  // NAME:FILE
+  std::vector<std::string> disturbances, constants, changing;  // NAME:FILE
   std::vector<std::string> always, never, at, within;
   std::vector<std::string> plots;  // .svg or .html
   std::string checkpoint, part, save_part;

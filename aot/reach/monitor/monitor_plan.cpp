@@ -77,6 +77,12 @@ void check_loop(const Loop& loop) {
   if (loop.delayed)
     fail(kNoMonitor, loop.plant.path, "the monitor of a loop with a delay is not made",
          "put the delay into a discrete plant, as one more state");
+  for (const Disturbance& each : loop.disturbances)
+    if (!each.is_held())
+      fail(kNoMonitor, loop.plant.path,
+           fmt::format("the monitor of a disturbance that changes at any time is not made: {}",
+                       printable(each.name)),
+           "let it change with each period, of a shorter one");
 }
 
 void count_network(const Loop& loop, bf::loops::TubeSizes& sizes) {

@@ -388,7 +388,7 @@ class MonitorText {
       for (std::size_t i = 0; i < each.box.lower.size(); ++i) {
         ranges +=
             fmt::format("    {{{}, {}}},\n", number(each.box.lower[i]), number(each.box.upper[i]));
-        constants += fmt::format("{}{}", constants.empty() ? "" : ", ", each.constant);
+        constants += fmt::format("{}{}", constants.empty() ? "" : ", ", each.is_constant());
       }
     return "constexpr Range disturbances[] = {\n" + ranges + "};\nconstexpr bool constant[] = {" +
            constants + "};\n\n";

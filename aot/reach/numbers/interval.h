@@ -1,11 +1,14 @@
 #pragma once
 
-#include "frontend/functions/function.h"
 #include "frontend/numbers/exact_arithmetic.h"
 #include "runtime/bf/loops/functions.h"
 
 // Ranges of real numbers: their arithmetic is the runtime's, which monitors on devices have, too.
 // Functions that the runtime does not have are MPFR's.
+
+namespace bf_aot {
+struct Function;
+}
 
 namespace bf_aot::reach {
 

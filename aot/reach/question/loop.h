@@ -39,8 +39,16 @@ Range typed_value(const Box& box, const Box& inner, std::size_t i, double x);
 struct Disturbance {
   std::string name;  // of the plant's input
   Box box;
-  bool constant = false;  // one value for all time; else one in each period, held during it
-  Box inner = {};         // see typed_value()
+  enum class Changes : std::uint8_t {
+    kNever,       // one value for all time
+    kEachPeriod,  // one in each period, held during it
+    kAnyTime,     // any value at any time: of continuous plants a measurable function
+  };
+  Changes changes = Changes::kEachPeriod;
+  Box inner = {};  // see typed_value()
+
+  bool is_constant() const { return changes == Changes::kNever; }
+  bool is_held() const { return changes != Changes::kAnyTime; }
 };
 
 // A controller in its plant. The state x has n elements, the control u m.

@@ -217,7 +217,7 @@ class QuestionMaker {
       loop_.disturbances.push_back({name,
                                     checked_box(found->box, elements(graph, graph.inputs[i]),
                                                 "the input " + printable(name)),
-                                    found->constant, found->box.inner});
+                                    found->changes, found->box.inner});
     }
     for (std::size_t i = 0; i < used.size(); ++i)
       if (!used[i])

@@ -60,16 +60,26 @@ BoxText box_at(const JsonAt& value) {
   return {std::move(typed.file.box), std::move(typed.inner), value.where};
 }
 
+Disturbance::Changes changes_at(const JsonAt& object) {
+  const auto says = [&](const char* key) { return object.has(key) && flag_at(object.key(key)); };
+  const bool constant = says("constant"), changing = says("changing");
+  if (constant && changing)
+    fail("BF3004", object.where, "a disturbance is constant and changing", "leave one of them out");
+  return constant   ? Disturbance::Changes::kNever
+         : changing ? Disturbance::Changes::kAnyTime
+                    : Disturbance::Changes::kEachPeriod;
+}
+
 std::vector<DisturbanceText> disturbances_at(const JsonAt& object) {
   object.expect_object();
   std::vector<DisturbanceText> made;
   for (const auto& [name, unused] : object.value->items()) {
     const JsonAt each = object.key(name);
-    each.allow_keys({"lower", "upper", "dtype", "constant"});
+    each.allow_keys({"lower", "upper", "dtype", "constant", "changing"});
     nlohmann::json box = *each.value;
     box.erase("constant");
-    made.push_back(
-        {name, box_at({&box, each.where}), each.has("constant") && flag_at(each.key("constant"))});
+    box.erase("changing");
+    made.push_back({name, box_at({&box, each.where}), changes_at(each)});
   }
   return made;
 }

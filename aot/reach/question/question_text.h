@@ -33,7 +33,7 @@ struct BoxText {
 struct DisturbanceText {
   std::string name;
   BoxText box;
-  bool constant = false;
+  Disturbance::Changes changes = Disturbance::Changes::kEachPeriod;
 };
 
 // A question as a file or a command line gives it, before its networks are read.

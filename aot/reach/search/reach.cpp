@@ -212,7 +212,7 @@ class ReachSearch {
     for (std::size_t i = 0; i < loop.states(); ++i)
       text += fmt::format("; {:a} {:a}", loop.initial.lower[i], loop.initial.upper[i]);
     for (const Disturbance& each : loop.disturbances) {
-      text += "; " + each.name + (each.constant ? " constant" : "");
+      text += "; " + each.name + fmt::format(" changes {}", static_cast<int>(each.changes));
       for (std::size_t i = 0; i < each.box.lower.size(); ++i)
         text += fmt::format(" {:a} {:a}", each.box.lower[i], each.box.upper[i]);
     }

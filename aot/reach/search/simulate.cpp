@@ -322,8 +322,8 @@ ScenarioSpace::ScenarioSpace(const Loop& loop) : loop_(loop) {
       const std::size_t element = values.size();
       values.push_back(std::clamp(lower / 2 + upper / 2, lower, upper));
       if (lower == upper) continue;
-      if (w.constant) axes_.push_back({lower, upper, element, {}});
-      for (std::size_t p = 0; !w.constant && p < loop.steps; ++p)
+      if (w.is_constant()) axes_.push_back({lower, upper, element, {}});
+      for (std::size_t p = 0; !w.is_constant() && p < loop.steps; ++p)
         axes_.push_back({lower, upper, element, p});
     }
   middle_.disturbances.assign(loop.steps, values);

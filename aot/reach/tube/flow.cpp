@@ -84,7 +84,7 @@ class Flow::Running {
 
   void add_constant_disturbances() {
     for (const Disturbance& each : loop_.disturbances)
-      if (each.constant)
+      if (each.is_constant())
         constant_.push_back(forms_of(each.box));
       else
         constant_.emplace_back();
@@ -114,7 +114,7 @@ class Flow::Running {
   void make_room() {
     std::size_t coming = state_.size();
     for (const Disturbance& each : loop_.disturbances)
-      if (!each.constant) coming += each.box.lower.size();
+      if (!each.is_constant()) coming += each.box.lower.size();
     const std::size_t most = flow_.plan_.symbols;
     symbols_.make_room({&state_, &control_, &disturbed_}, most - std::min(most, coming));
     symbols_.add_remainders(state_);
@@ -129,9 +129,29 @@ class Flow::Running {
         made.push_back(
             given_ != nullptr
                 ? form_of(typed_value(each.box, each.inner, i, (*given_)[period_][place]))
-            : each.constant ? constant_[d][i]
-                            : symbols_.form_over_own(Range{each.box.lower[i], each.box.upper[i]}));
+            : each.is_constant() ? constant_[d][i]
+                                 : disturbance(each, Range{each.box.lower[i], each.box.upper[i]}));
     }
+    return made;
+  }
+
+  // What changes at any time is a number for the steps of a continuous plant, see changing(), and a
+  // radius for others, which no step has in common with another.
+  Form disturbance(const Disturbance& of, const Range& range) {
+    if (of.is_held()) return symbols_.form_over_own(range);
+    return loop_.kind == PlantKind::kContinuous ? form_of(Bounded{range.middle(), 0})
+                                                : form_of(range);
+  }
+
+  // The ranges of all that is held, where some of it changes at any time.
+  std::vector<Range> changing() const {
+    if (given_ != nullptr || std::ranges::all_of(loop_.disturbances, &Disturbance::is_held))
+      return {};
+    std::vector<Range> made = ranges_of(held());
+    std::size_t place = control_.size();
+    for (const Disturbance& each : loop_.disturbances)
+      for (std::size_t i = 0; i < each.box.lower.size(); ++i, ++place)
+        if (!each.is_held()) made[place] = {each.box.lower[i], each.box.upper[i]};
     return made;
   }
 
@@ -176,8 +196,9 @@ class Flow::Running {
   }
 
   void continuous_step(const mpq_class& end) {
-    const std::optional<ValidatedStep> step = validated_step(
-        *flow_.plant_, state_, held(), seconds_, flow_.plan_.order, flow_.plan_.all_symbols);
+    const std::optional<ValidatedStep> step =
+        validated_step(*flow_.plant_, state_, held(), seconds_, flow_.plan_.order,
+                       flow_.plan_.all_symbols, changing());
     if (!step)
       return stop(fmt::format("no enclosure of {:.3g} seconds: states may grow without end",
                               seconds_.value),
@@ -266,7 +287,7 @@ std::size_t controls_of(const Loop& loop) {
 std::size_t drawn_of(const Loop& loop) {
   std::size_t count = 0;
   for (const Disturbance& each : loop.disturbances)
-    if (!each.constant) count += each.box.lower.size();
+    if (!each.is_constant()) count += each.box.lower.size();
   return count;
 }
 
@@ -335,7 +356,7 @@ FlowPlan choose_plan(const Loop& loop, std::size_t substeps, std::size_t order,
   if (order > 0) plan.order = order;
   std::size_t first = loop.states();
   for (const Disturbance& each : loop.disturbances)
-    if (each.constant) first += each.box.lower.size();
+    if (each.is_constant()) first += each.box.lower.size();
   const std::size_t least = first + drawn_of(loop) + 2 * loop.states();
   plan.symbols = symbols > 0 ? std::max(symbols, least) : least + kKeptByState * loop.states();
   plan.all_symbols = all_symbols(loop, plan);

@@ -21,9 +21,12 @@ struct ValidatedStep {
 // remainder of Lagrange, on ranges that Picard's iteration proves. time_symbol: which no form has.
 // Nothing where no such ranges were found: solutions may grow beyond all bounds within the step.
 // Proof: docs/proofs/closed-loops.md.
+// changing: none, or ranges of all that is held. What changes at any time within its range has the
+// form of one number of it; the range of what does not is that of its form.
 std::optional<ValidatedStep> validated_step(const ScalarProgram& plant,
                                             const std::vector<Form>& state,
                                             const std::vector<Form>& held, const Bounded& seconds,
-                                            std::size_t order, std::size_t time_symbol);
+                                            std::size_t order, std::size_t time_symbol,
+                                            const std::vector<Range>& changing = {});
 
 }  // namespace bf_aot::reach

@@ -32,6 +32,9 @@ struct StepPlan {
   double seconds, seconds_error;  // the step lasts `seconds`, to within the error
   size_t order;
   size_t time_symbol;  // which no form has
+  // Ranges that what is held is in while it changes, for the ranges of solutions; null: those of
+  // its forms.
+  const Range* changing = nullptr;
 };
 
 // to = state + [0, seconds] f(ranges, held).
@@ -84,9 +87,11 @@ static inline bool validated_step(const StepPlan<Program>& plan, const StepRoom<
   const Range step = range_about(plan.seconds, plan.seconds_error);
   const size_t order = plan.order;
   Range* const start = room.range_series;  // until the series is made
-  for (size_t i = 0; i < plan.held; ++i) room.held[i] = range_of(held[i]);
+  for (size_t i = 0; i < plan.held; ++i)
+    room.held[i] = plan.changing == nullptr ? range_of(held[i]) : plan.changing[i];
   for (size_t i = 0; i < plan.states; ++i) start[i] = range_of(state[i]);
   if (!picard_ranges<Values>(plan, room, start, step.high)) return false;
+  for (size_t i = 0; i < plan.held; ++i) room.held[i] = range_of(held[i]);
   TaylorSeries<FormsOf<Values, Form>, Form, Program> series(
       plan.plant, plan.places, plan.states, state, held, room.form_series, order + 1);
   while (series.order() < order) series.extend();

@@ -122,8 +122,9 @@ Loop random_loop(Random& random, const Shape& shape) {
   const std::size_t states = 2 + below(random, 3), controls = below(random, 3);
   for (std::size_t d = 0; d < below(random, 3); ++d) {
     const double size = in_range(random, 0, 0.1);
-    loop.disturbances.push_back(
-        {fmt::format("w{}", d), {{-size}, {size / 2}}, below(random, 2) == 0});
+    loop.disturbances.push_back({fmt::format("w{}", d),
+                                 {{-size}, {size / 2}},
+                                 static_cast<reach::Disturbance::Changes>(below(random, 3))});
   }
   loop.plant = test::part_of(random_plant(random, shape, static_cast<std::int64_t>(states),
                                           static_cast<std::int64_t>(controls), loop.disturbances));

@@ -95,7 +95,8 @@ class Run {
     std::size_t element = 0;
     for (const reach::Disturbance& w : loop_.disturbances)
       for (std::size_t i = 0; i < w.box.lower.size(); ++i, ++element)
-        if (w.constant) know(w.box.lower[i], w.box.upper[i], scenario_.disturbances[0][element]);
+        if (w.is_constant())
+          know(w.box.lower[i], w.box.upper[i], scenario_.disturbances[0][element]);
   }
 
   void check(const reach::Form& form, const KnownSymbols<Number>& symbols, const Number& value) {

@@ -140,7 +140,8 @@ def reach(controller: Any, plant: Any = None, box: Optional[Ends] = None, *,
           substeps: Optional[int] = None, always: Sequence[str] = (), never: Sequence[str] = (),
           at: Sequence[Tuple[Time, str]] = (), within: Sequence[Tuple[Time, Time, str]] = (),
           disturbances: Optional[Mapping[str, Ends]] = None,
-          constants: Optional[Mapping[str, Ends]] = None, observer: Any = None,
+          constants: Optional[Mapping[str, Ends]] = None,
+          changing: Optional[Mapping[str, Ends]] = None, observer: Any = None,
           delayed: bool = False, first_control: Any = None,
           state_names: Optional[Sequence[str]] = None, timeout: float = 60,
           method: Optional[str] = None, semantics: str = "real", jobs: int = 0, order: int = 0,
@@ -165,7 +166,8 @@ def reach(controller: Any, plant: Any = None, box: Optional[Ends] = None, *,
         at: pairs of a time, or "end", and a condition that holds then.
         within: two times and a condition that holds from one to the other.
         disturbances: boxes of further inputs of the plant, by their names, which have another value
-            in each period; `constants` have one value. A torch.nn.Module takes them in this order.
+            in each period; `constants` have one value, `changing` any one at any time. A
+            torch.nn.Module takes them in this order.
         observer: a network from the state to what the controller reads.
         delayed, first_control: the control of a period is held in the next one.
         state_names: that conditions may use.
@@ -195,14 +197,15 @@ def reach(controller: Any, plant: Any = None, box: Optional[Ends] = None, *,
         return _result(_native.reach("", Path(os.path.abspath(os.fspath(controller))), {}, more, tubes, progress, stop))
     if box is None or steps is None:
         raise TypeError("a loop needs a box, and the number of its steps")
-    further = {**(disturbances or {}), **(constants or {})}
+    further = {**(disturbances or {}), **(constants or {}), **(changing or {})}
     networks = _networks(controller, plant, observer, len(_floats(box[0])), further)
     question: Dict[str, Any] = {
         "kind": kind, "steps": steps, "substeps": substeps, "initial": _box(box),
         "period": None if period is None else _time(period), "delayed": delayed or None,
         "first_control": None if first_control is None else _floats(first_control),
         "state_names": None if state_names is None else list(state_names),
-        "disturbances": {name: {**_box(ends), "constant": name in (constants or {})}
+        "disturbances": {name: {**_box(ends), "constant": name in (constants or {}),
+                                 "changing": name in (changing or {})}
                          for name, ends in further.items()},
         "requirements": _requirements(always, never, at, within),
         **{role: f"{role} {model.name}" for role, model in networks.items()}}

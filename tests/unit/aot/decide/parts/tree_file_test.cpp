@@ -118,8 +118,8 @@ TEST(TreeFile, OfAnotherQuestionSaysWhatDiffers) {
   other.nodes_sha256[0] = 'f';
   EXPECT_EQ(
       complaint([&] { expect_same_question(file, "F", other); }),
-      "BF3018 F: the file is about another question: the model's data, or what is known of its "
-      "neurons, differs");
+      "BF3018 F: the file is about another question: what nodes of the tree mean (the model's "
+      "data, ranges of its neurons, a loop's demands) differs");
 }
 
 std::vector<NamedTreeFile> parts_of(std::size_t count) {

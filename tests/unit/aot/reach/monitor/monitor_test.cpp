@@ -58,7 +58,8 @@ Loop smooth_loop() {
   loop.plant =
       test::part_of(plant.finish({plant.add(plant.add(x[1], decay), plant.times(0.125, v[0])),
                                   plant.add(plant.subtract(w[0], pull), bend)}));
-  loop.disturbances = {{"v", {{-0.5}, {0.5}}, true}, {"w", {{-0.0625}, {0.0625}}, false}};
+  loop.disturbances = {{"v", {{-0.5}, {0.5}}, Disturbance::Changes::kNever},
+                       {"w", {{-0.0625}, {0.0625}}}};
   return loop;
 }
 
@@ -73,7 +74,7 @@ Loop kinked_loop() {
   loop.plant =
       test::part_of(plant.finish({plant.subtract(plant.apply(FunctionKind::kAbs, x[1]), x[0]),
                                   plant.subtract(rise, plant.multiply(w[0], x[1]))}));
-  loop.disturbances = {{"w", {{0.5}, {1.5}}, false}};
+  loop.disturbances = {{"w", {{0.5}, {1.5}}}};
   return loop;
 }
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "frontend/functions/function.h"
 #include "tests/seed.h"
 
 namespace bf_aot::reach {

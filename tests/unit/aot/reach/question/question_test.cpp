@@ -159,7 +159,7 @@ TEST_F(ReachQuestion, DisturbancesAreInThePlantsOrder) {
     {"lower": [0, 0, 0], "upper": [1, 1, 1], "constant": true}}, )q" +
                              kBox);
   ASSERT_EQ(made.loop.disturbances.size(), 1u);
-  EXPECT_TRUE(made.loop.disturbances[0].constant);
+  EXPECT_TRUE(made.loop.disturbances[0].is_constant());
   EXPECT_EQ(made.loop.disturbances[0].box.upper.size(), 3u);
   EXPECT_EQ(made.loop.period, mpq_class(1, 3));
   ASSERT_EQ(made.loop.first_control.size(), 1u);

@@ -117,7 +117,8 @@ TEST(Falsify, FindsDisturbances) {
   question.loop.kind = PlantKind::kDiscrete;
   question.loop.steps = 30;
   question.loop.initial = {{0}, {1}};
-  question.loop.disturbances = {{"w", {{-1}, {1}}, false}, {"v", {{-0.5}, {0.5}}, true}};
+  question.loop.disturbances = {{"w", {{-1}, {1}}},
+                                {"v", {{-0.5}, {0.5}}, Disturbance::Changes::kNever}};
   question.requirements.push_back({Requirement::Kind::kAlways, 0, 30,
                                    test::linear_condition(test::between(0, -100, 45.9), 1, 0),
                                    "always"});

@@ -131,7 +131,7 @@ Loop discrete_loop() {
   loop.period = 2;
   loop.steps = 3;
   loop.initial = {{0}, {1}};
-  loop.disturbances = {{"w", {{-1, 2}, {1, 2}}, false}};
+  loop.disturbances = {{"w", {{-1, 2}, {1, 2}}}};
   return loop;
 }
 
@@ -244,7 +244,7 @@ TEST(ScenarioSpace, KeepsTheEndsOfBoxes) {
   const Scenario high = space.at(std::vector<double>{2, 1, 0.5, 1});
   EXPECT_EQ(high.start, std::vector<double>{0.3});
   EXPECT_EQ(high.disturbances, (std::vector<std::vector<double>>{{1, 2}, {0, 2}, {1, 2}}));
-  loop.disturbances[0].constant = true;
+  loop.disturbances[0].changes = Disturbance::Changes::kNever;
   EXPECT_EQ(ScenarioSpace(loop).size(), 2U);
 }
 
