@@ -201,6 +201,13 @@ class Reach(ReachCase):
         self.change("cells.json", lambda file: file["state"]["roots"].append(file["state"]["roots"][0]))
         self.assert_refused("BF3017", "reach", path, "--checkpoint", "cells.json")
 
+    def test_what_is_given_is_not_chosen(self):
+        path = self.loop({"always": "(<= x[0] 1.1)"}, initial={"lower": [-1, -1], "upper": [1, 0.5]})
+        for order, substeps in ((1, 8), (3, 2)):
+            found = self.ask(path, "--order", str(order), "--substeps", str(substeps))
+            self.assertEqual((found["answer"], found["order"], found["substeps"]), ("verified", order, substeps))
+        self.assertEqual(self.ask(path, "--order", "1", "--timeout", "10", code=None)["order"], 1)
+
     def test_more_cells_make_narrower_tubes(self):
         def width(found):
             return sum(high - low for low, high in found["tube"][-1]["state"])

@@ -135,8 +135,10 @@ class ReachSearch {
   }
 
   void choose_better_plan() {
-    const bool any = question_.loop.kind == PlantKind::kContinuous && question_.loop.substeps == 0;
-    flow_ = flow_.twin(best_plan(flow_, any));
+    const bool continuous = question_.loop.kind == PlantKind::kContinuous;
+    const FreePlan free{continuous && question_.loop.substeps == 0,
+                        continuous && settings_.order == 0};
+    flow_ = flow_.twin(best_plan(flow_, free));
   }
 
   // One tube often is enough.

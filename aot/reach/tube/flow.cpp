@@ -392,8 +392,10 @@ class PlanTrials {
 
   // Less work is done where tubes get a little wider by it, and more where they get much narrower:
   // halves of cells are narrower, too.
-  void try_steps() {
-    try_plan([](FlowPlan& plan) { plan.order -= 2; }, kCheaper);
+  void try_order() {
+    if (best_.order > 2) try_plan([](FlowPlan& plan) { plan.order -= 2; }, kCheaper);
+  }
+  void try_substeps() {
     bool fewer = false;
     while (best_.substeps > 1 && try_plan([](FlowPlan& plan) { plan.substeps /= 2; }, kCheaper))
       fewer = true;
@@ -415,16 +417,17 @@ class PlanTrials {
 
 }  // namespace
 
-FlowPlan best_plan(const Flow& flow, bool any_substeps) {
+FlowPlan best_plan(const Flow& flow, const FreePlan& free) {
   constexpr double kShares[] = {1.0 / 8, 1.0 / 32, 1.0 / 128, 1.0 / 1024};
   for (const double share : kShares) {
     PlanTrials trials(flow, middle_of(flow.loop().initial, share));
     if (!trials.is_known()) continue;
-    if (any_substeps) trials.try_steps();
+    if (free.order) trials.try_order();
+    if (free.substeps) trials.try_substeps();
     return trials.best();
   }
   FlowPlan more = flow.plan();
-  if (any_substeps) more.substeps *= 4;
+  if (free.substeps) more.substeps *= 4;
   more.all_symbols = all_symbols(flow.loop(), more);
   return more;
 }

@@ -79,8 +79,13 @@ std::optional<ScalarProgram> plant_program(const Loop& loop);
 FlowPlan choose_plan(const Loop& loop, std::size_t substeps, std::size_t order,
                      std::size_t symbols);
 
+// What of a plan is free to be chosen, besides the reduction.
+struct FreePlan {
+  bool substeps = false, order = false;
+};
+
 // The plan whose tube is narrowest at its end, of a cell in the middle of the initial box: of both
-// reductions, and, where `any_substeps`, of as many substeps as pay.
-FlowPlan best_plan(const Flow& flow, bool any_substeps);
+// reductions, and of as many substeps and as high an order as pay, where those are free.
+FlowPlan best_plan(const Flow& flow, const FreePlan& free);
 
 }  // namespace bf_aot::reach
