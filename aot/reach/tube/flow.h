@@ -79,7 +79,7 @@ std::optional<ScalarProgram> plant_program(const Loop& loop);
 FlowPlan choose_plan(const Loop& loop, std::size_t substeps, std::size_t order,
                      std::size_t symbols);
 
-// What of a plan is free to be chosen, besides the reduction.
+// Says what of a plan is free to be chosen, besides the reduction.
 struct FreePlan {
   bool substeps = false, order = false;
 };
