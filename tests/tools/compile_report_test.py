@@ -15,7 +15,7 @@ def run(source, program, *arguments):
 def main():
     source, program = pathlib.Path(sys.argv[1]), sys.argv[2]
     tiny = source / "models" / "tiny.onnx"
-    good = run(source, program, source / "models")
+    good = run(source, program, "--worst", "50", source / "models")
     few_bytes = run(source, program, "--most-code", "100", tiny)
     no_time = run(source, program, "--most", "0", tiny)
     relative = run(source, os.path.relpath(program), tiny)
