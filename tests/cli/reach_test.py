@@ -192,6 +192,22 @@ class Reach(ReachCase):
         closed = [sorted(json.dumps(leaf) for leaf in each["leaves"]) for each in (first, rest, whole)]
         self.assertEqual(sorted(closed[0] + closed[1]), closed[2])
         self.assert_refused("BF3018", "reach", path, "--steps", "5", "--checkpoint", "cells.json", says=["demands"])
+        # The same text may mean another state, and float32 another arithmetic.
+        for name in ("a", "b"):
+            self.loop({"always": "(<= a 1.1)"}, initial={"lower": [-1, -1], "upper": [1, 0.5]},
+                      state_names=[name, "a" if name == "b" else "b"])
+            if name == "a":
+                self.ask(path, "--checkpoint", "names.json", "--most-cells", "3", code=4)
+        self.assert_refused("BF3018", "reach", path, "--checkpoint", "names.json", says=["demands"])
+        path = self.loop({"always": "(<= x[0] 1.1)"}, initial={"lower": [-1, -1], "upper": [1, 0.5]})
+        self.ask(path, "--semantics", "float32", "--checkpoint", "float.json", "--most-cells", "3", code=4)
+        for option in (("--flush-to-zero",), ("--libm-ulps", "2")):
+            self.assert_refused("BF3018", "reach", path, "--semantics", "float32", *option, "--checkpoint", "float.json")
+        self.assert_refused("BF3018", "reach", path, "--checkpoint", "float.json", says=["--semantics"])
+        nothing = self.loop()
+        self.assert_refused("BF3020", "reach", nothing, "--checkpoint", "none.json", says=["nothing to keep"])
+        self.assertNotIn("none.json", self.names())
+        path = self.loop({"always": "(<= x[0] 1.1)"}, initial={"lower": [-1, -1], "upper": [1, 0.5]})
         # So small a tree is done before parts are dealt out: the first has all of it.
         for part in range(3):
             self.ask(path, "--part", f"{part}/3", "--save-part", f"part{part}.json", code=4 if part else 0)
@@ -247,6 +263,11 @@ class Reach(ReachCase):
         found = self.ask(path, "--timeout", "1", code=4)
         self.assertLess(time.monotonic() - begin, 10)
         self.assertLess(found["seconds"], 5)
+        # A horizon whose tubes and simulations take far longer, each by itself.
+        path = self.loop({"always": "(<= x[0] 1.2)"}, steps=300000)
+        begin = time.monotonic()
+        self.run_tool("reach", path, "--timeout", "1", code=4)
+        self.assertLess(time.monotonic() - begin, 15)
         for number in (signal.SIGINT, signal.SIGTERM):
             process = self.start("reach", path, "--timeout", "1000", "--plot", "tube.svg")
             time.sleep(1)

@@ -270,6 +270,10 @@ reach::QuestionText typed_question(const ReachArguments& arguments) {
 std::optional<reach::CellFile> kept_cells(const ReachArguments& arguments,
                                           const reach::Question& question) {
   if (arguments.checkpoint.empty() && arguments.part.empty()) return std::nullopt;
+  if (question.requirements.empty())
+    fail("BF3020", arguments.part.empty() ? "--checkpoint" : "--part",
+         "without requirements no cells are split, so there is nothing to keep",
+         "require something by --always, --never, --at or --within");
   reach::CellFile made;
   made.path = arguments.part.empty() ? arguments.checkpoint : arguments.save_part;
   if (!arguments.part.empty()) made.part = *decide::parse_part(arguments.part);
@@ -282,6 +286,7 @@ std::optional<reach::CellFile> kept_cells(const ReachArguments& arguments,
   made.question.property = arguments.question;
   made.question.property_sha256 = sha256("a loop");  // demands are part of what cells mean
   made.question.semantics = to_string(arguments.values.compile.planner.semantics);
+  made.question.flush_to_zero = arguments.values.compile.planner.flush_to_zero;
   return made;
 }
 

@@ -8,8 +8,8 @@
 namespace bf_aot::reach {
 namespace {
 
-// What operations on numbers cost: so many operations, and so many for each slope of a form. They
-// are read off runtime/bf/loops/, and rounded up.
+// Prices of operations on numbers: each costs so many operations, and so many for each slope of a
+// form. They are read off runtime/bf/loops/, and rounded up.
 struct Prices {
   std::uint64_t add, multiply, square, divide, piece, function, exact;
 };

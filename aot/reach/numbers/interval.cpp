@@ -65,7 +65,7 @@ Range power(const Range& x, double exponent) {
   return bf::loops::power(x, n);
 }
 
-// What the table of functions says, in rational arithmetic.
+// Encloses the values by what the table of functions says, in rational arithmetic.
 Range by_facts(const Function& f, const Range& x) {
   if (!x.is_finite()) return kEverything;
   const std::optional<ExactRange> exact = exact_range(f, mpq_class(x.low), mpq_class(x.high));

@@ -93,6 +93,20 @@ std::optional<std::size_t> side_to_halve(const std::vector<Form>& state, const B
   return best;
 }
 
+// Abandons a tube where the search does not go on.
+class Asked : public SegmentVisitor {
+ public:
+  Asked(SegmentVisitor& to, const std::function<bool()>& goes_on) : to_(to), goes_on_(goes_on) {}
+  bool visit(const Segment& segment, const std::vector<Form>& initial) override {
+    if (!goes_on_()) throw decide::tree::Abandoned();
+    return to_.visit(segment, initial);
+  }
+
+ private:
+  SegmentVisitor& to_;
+  const std::function<bool()>& goes_on_;
+};
+
 Obstacle obstacle_of(const std::optional<Failure>& failure, const std::optional<FlowEnd>& end,
                      const Box& cell) {
   Obstacle made;
@@ -157,7 +171,8 @@ Expansion CellWorker::expand(const decide::tree::Node& node) {
   Pieces pieces;
   LastInstant last;
   Together seen(pieces, last), both(demands, seen);
-  const std::optional<FlowEnd> end = flow_.run(cell, both);
+  Asked asked(both, goes_on);
+  const std::optional<FlowEnd> end = flow_.run(cell, asked);
   results_.count();
   Expansion made;
   const bool proven = !end && !demands.failure();

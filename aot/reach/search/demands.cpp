@@ -156,7 +156,7 @@ Breaches::Breaches(const std::vector<Requirement>& requirements) : requirements_
   for (const Requirement& each : requirements) opposite_.push_back(each.must.negated());
 }
 
-// What is proven of all times between two instants holds at one of the window, too.
+// A formula that is proven of all times between two instants holds at one of the window, too.
 bool Breaches::visit(const Segment& segment, const std::vector<Form>& initial) {
   for (std::size_t i = 0; i < requirements_.size(); ++i) {
     if (!is_demanded(requirements_[i], segment)) continue;

@@ -228,7 +228,7 @@ class Falsifier {
     take(r, now, std::move(points));
   }
 
-  // Of many axes a random share, the others are 0.
+  // Where there are many axes, a random share of them changes; the others stay 0.
   Point slope_at(std::size_t r, const Tried& now) {
     constexpr double kDifference = 1e-4;
     std::vector<std::size_t> axes;

@@ -34,6 +34,7 @@ constexpr std::size_t kFirstRuns = 2000, kFirstDescents = 2;
 constexpr std::size_t kLastRuns = 20000, kLastDescents = 100;
 constexpr double kKeepSeconds = 10;  // between two writes of a file that keeps the cells
 constexpr double kAccuracy = 1e-6;   // of simulations
+constexpr std::size_t kCoarsest = 4;
 
 // Passes a tube on while nothing asks for an end, and says how far it is.
 class Watched : public SegmentVisitor {
@@ -67,8 +68,7 @@ class ReachSearch {
         stop_(calls.stop.within(settings.seconds)),
         flow_(question.loop,
               choose_plan(question.loop, question.loop.substeps, settings.order, settings.symbols),
-              settings.compile, settings.compiler),
-        simulation_(question, kAccuracy) {}
+              settings.compile, settings.compiler) {}
 
   ReachOutcome run() {
     if (question_.requirements.empty())
@@ -78,7 +78,7 @@ class ReachSearch {
     outcome_.order = flow_.plan().order;
     outcome_.substeps = flow_.plan().substeps;
     outcome_.symbols = flow_.plan().symbols;
-    outcome_.samples = sample(simulation_, kSamples, 1);
+    add_samples();
     outcome_.cells_bounded += results_.bounded();
     outcome_.cells = results_.cells();
     outcome_.seconds = stopwatch_.seconds();
@@ -115,7 +115,7 @@ class ReachSearch {
           end->period, end->from, end->to, {}, end->reason, end->state, question_.loop.initial};
   }
 
-  // The same beside an answer, in little time more.
+  // Computes that tube beside an answer, in little time more.
   void show_tube() {
     Pieces pieces;
     (void)run_whole(pieces, calls_.stop.within(1 + kTubeShare * settings_.seconds));
@@ -127,18 +127,32 @@ class ReachSearch {
     if (!settings_.kept && settings_.least_cells <= 1 && is_proven_whole()) return;
     if (falsify({}, kFirstShare, kFirstRuns, kFirstDescents)) return;
     choose_better_plan();
-    split();
+    if (!stop_()) split();
     if (outcome_.answer == ReachAnswer::kVerified) return;
     if (falsify(worst_cells(), kLastShare, kLastRuns, kLastDescents)) return;
     outcome_.obstacle = results_.obstacle();
     show_tube();
   }
 
+  // Ends a little after the time that the answer has: what is shown beside it is simulated then.
+  const Simulation& simulation() {
+    if (!simulation_) simulation_.emplace(question_, kAccuracy, kCoarsest, late_);
+    return *simulation_;
+  }
+
+  void add_samples() {
+    try {
+      outcome_.samples = sample(simulation(), kSamples, 1);
+    } catch (const Simulation::Stopped&) {
+      // The answer is shown without them.
+    }
+  }
+
   void choose_better_plan() {
     const bool continuous = question_.loop.kind == PlantKind::kContinuous;
     const FreePlan free{continuous && question_.loop.substeps == 0,
                         continuous && settings_.order == 0};
-    flow_ = flow_.twin(best_plan(flow_, free));
+    flow_ = flow_.twin(best_plan(flow_, free, stop_));
   }
 
   // One tube often is enough.
@@ -201,13 +215,15 @@ class ReachSearch {
     }
   }
 
-  // What a cell's fate depends on besides the question: the demands as they were typed, and the
-  // plan.
+  // Names all that a cell's fate depends on besides the models: times, boxes, the demands as they
+  // were typed, and the plan.
   std::string identity() const {
     const FlowPlan& plan = flow_.plan();
     std::string text = fmt::format("cells of {} states, order {}, substeps {}, symbols {}, {}",
                                    question_.loop.states(), plan.order, plan.substeps, plan.symbols,
                                    static_cast<int>(plan.reduction));
+    text += fmt::format("; libm {:a}", settings_.compile.float32.libm_ulps);
+    for (const std::string& name : question_.loop.state_names) text += "; " + name;
     const Loop& loop = question_.loop;
     text += fmt::format("; {} periods of {}, kind {}, delayed {}", loop.steps,
                         loop.period.get_str(), static_cast<int>(loop.kind), loop.delayed);
@@ -240,11 +256,16 @@ class ReachSearch {
     settings.most_runs = runs;
     settings.most_descents = descents;
     settings.stop = stop_.within(share * settings_.seconds);
-    const Falsified found = reach::falsify(
-        simulation_, settings, [this](const Candidate& candidate) { return prove(candidate); });
-    if (!found.violation) return false;
+    std::optional<Violation> violation;
+    try {
+      const auto proves = [this](const Candidate& candidate) { return prove(candidate); };
+      violation = reach::falsify(simulation(), settings, proves).violation;
+    } catch (const Simulation::Stopped&) {
+      return false;
+    }
+    if (!violation) return false;
     outcome_.answer = ReachAnswer::kFalsified;
-    outcome_.violation = found.violation;
+    outcome_.violation = std::move(violation);
     show_tube();
     return true;
   }
@@ -276,7 +297,8 @@ class ReachSearch {
     Breaches breaches(question_.requirements);
     Pieces pieces;
     Together both(breaches, pieces);
-    (void)flow_.run(typed_start(scenario), both, &scenario.disturbances);
+    Watched watched(both, late_, [](std::size_t) {});
+    (void)flow_.run(typed_start(scenario), watched, &scenario.disturbances);
     ++outcome_.cells_bounded;
     if (!breaches.breach()) return std::nullopt;
     Violation made;
@@ -295,7 +317,8 @@ class ReachSearch {
   const ReachCalls& calls_;
   const system::Stop stop_;
   Flow flow_;
-  const Simulation simulation_;
+  const system::Stop late_ = calls_.stop.within(1 + (1 + kTubeShare) * settings_.seconds);
+  std::optional<Simulation> simulation_;
   CellResults results_;
   tree::TreeState state_;
   ReachOutcome outcome_;

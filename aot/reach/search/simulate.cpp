@@ -103,8 +103,10 @@ double margin_of(const Formula& formula, std::span<const double> values) {
   return lane_margin(formula, lanes, 0);
 }
 
-Simulation::Simulation(const Question& question, double accuracy, std::size_t coarsest)
+Simulation::Simulation(const Question& question, double accuracy, std::size_t coarsest,
+                       system::Stop stop)
     : question_(question),
+      stop_(std::move(stop)),
       plant_(question.loop.plant.graph),
       states_(question.loop.states()),
       disturbances_(elements_of_disturbances(question.loop)) {
@@ -237,6 +239,8 @@ void Simulation::step(std::vector<Lanes>& inputs, double length) const {
       inputs[i][l] = x[i][l] + length / 6 * (k1[i][l] + 2 * k2[i][l] + 2 * k3[i][l] + k4[i][l]);
 }
 
+constexpr std::size_t kAsks = 64;  // moments between two questions whether to end
+
 // Requires at most kLanes scenarios and at least one, which stands for those that are missing.
 void Simulation::walk(std::span<const Scenario> scenarios, const Visit& visit) const {
   const Loop& loop = question_.loop;
@@ -252,6 +256,7 @@ void Simulation::walk(std::span<const Scenario> scenarios, const Visit& visit) c
   const double euler =
       loop.kind == PlantKind::kEuler ? mpq_class(loop.period / steps_of_period(loop)).get_d() : 0;
   for (std::size_t m = 0; m < moments_.size(); ++m) {
+    if (m % kAsks == 0 && stop_()) throw Stopped{};
     const bool last = m + 1 == moments_.size();
     if (moments_[m].instant && !last) {
       if (loop.delayed) std::copy(computed.begin(), computed.end(), held.begin());

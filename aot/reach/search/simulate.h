@@ -10,6 +10,7 @@
 
 #include "aot/reach/question/loop.h"
 #include "aot/reach/search/lanes.h"
+#include "aot/system/stop.h"
 
 namespace bf_aot::reach {
 
@@ -39,7 +40,12 @@ class Simulation {
  public:
   // The question must outlive it. accuracy: of continuous plants' states, relative where they are
   // above 1 and aimed at alone. coarsest: the fewest steps a period of such plants.
-  explicit Simulation(const Question& question, double accuracy = 1e-9, std::size_t coarsest = 4);
+  // stop: ends this and every run by Stopped.
+  explicit Simulation(const Question& question, double accuracy = 1e-9, std::size_t coarsest = 4,
+                      system::Stop stop = {});
+
+  // Thrown where a run was told to end.
+  struct Stopped {};
 
   // A time at which states are known: the beginnings of periods, the steps between them, and the
   // ends of the requirements' windows.
@@ -76,6 +82,7 @@ class Simulation {
   bool is_stepped() const { return question_.loop.kind != PlantKind::kContinuous; }
 
   const Question& question_;
+  const system::Stop stop_;
   std::optional<LaneNetwork> controller_, observer_;
   LaneNetwork plant_;
   std::vector<std::size_t> plant_inputs_;  // elements of x, u and w, one after the other

@@ -21,7 +21,7 @@ constexpr std::size_t kMostPieces = 4000, kMostPoints = 16000;  // of all panels
 constexpr std::size_t kMostSamples = 32;                        // trajectories
 constexpr double kLeast = 2;                                    // pixels of what has no width
 
-// What all panels show.
+// Holds what all panels show.
 struct Shown {
   const Question& question;
   const ReachOutcome& outcome;
@@ -99,8 +99,8 @@ struct Extent {
   double span() const { return empty() ? 0 : high - low; }
 };
 
-// What of a state is shown: the tube, unless the samples would then be a line, and edges of zones
-// that lie near.
+// The part of a state that is shown: the tube, unless the samples would then be a line, and edges
+// of zones that lie near.
 Range axis_of(const Shown& shown, std::size_t state) {
   Extent all, seen;
   for (const TubePiece& piece : shown.tube) all.add(piece.state[state]);

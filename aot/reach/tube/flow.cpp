@@ -301,10 +301,13 @@ std::size_t all_symbols(const Loop& loop, const FlowPlan& plan) {
 // Sums the widths at the end of a tube, in units of another; infinite where it ends early.
 class EndWidths : public SegmentVisitor {
  public:
+  explicit EndWidths(const system::Stop& stop) : stop_(stop) {}
   bool visit(const Segment& segment, const std::vector<Form>&) override {
     if (segment.from == segment.to) last_ = ranges_of(segment.state);
-    return true;
+    stopped_ = stop_();
+    return !stopped_;
   }
+  bool is_stopped() const { return stopped_; }
   std::vector<double> widths() const {
     std::vector<double> made;
     for (const Range& each : last_) made.push_back(width(each));
@@ -312,14 +315,16 @@ class EndWidths : public SegmentVisitor {
   }
 
  private:
+  const system::Stop& stop_;
+  bool stopped_ = false;
   std::vector<Range> last_;
 };
 
-// None where the tube ends early, or so wide that it says nothing.
-std::vector<double> end_widths(const Flow& flow, const Box& cell) {
+// None where the tube ends early, or is stopped, or so wide that it says nothing.
+std::vector<double> end_widths(const Flow& flow, const Box& cell, const system::Stop& stop) {
   constexpr double kBeyond = 1e6;
-  EndWidths end;
-  if (flow.run(cell, end)) return {};
+  EndWidths end(stop);
+  if (flow.run(cell, end) || end.is_stopped()) return {};
   std::vector<double> widths = end.widths();
   double first = 1e-3;
   for (std::size_t i = 0; i < cell.lower.size(); ++i)
@@ -368,8 +373,9 @@ namespace {
 // Tries plans on a cell, and keeps the best.
 class PlanTrials {
  public:
-  PlanTrials(const Flow& flow, Box cell) : flow_(flow), cell_(std::move(cell)), best_(flow.plan()) {
-    widths_ = end_widths(flow, cell_);
+  PlanTrials(const Flow& flow, Box cell, const system::Stop& stop)
+      : flow_(flow), stop_(stop), cell_(std::move(cell)), best_(flow.plan()) {
+    widths_ = end_widths(flow, cell_, stop_);
     try_plan([](FlowPlan& plan) { plan.reduction = Reduction::kAxes; }, kPays);
   }
 
@@ -383,7 +389,7 @@ class PlanTrials {
     FlowPlan tried = best_;
     change(tried);
     tried.all_symbols = all_symbols(flow_.loop(), tried);
-    std::vector<double> widths = end_widths(flow_.twin(tried), cell_);
+    std::vector<double> widths = end_widths(flow_.twin(tried), cell_, stop_);
     if (widths.empty() || (is_known() && ratio(widths, widths_) > limit)) return false;
     best_ = tried;
     widths_ = std::move(widths);
@@ -410,6 +416,7 @@ class PlanTrials {
   static constexpr std::size_t kMostSubsteps = 32;
 
   const Flow& flow_;
+  const system::Stop& stop_;
   const Box cell_;
   FlowPlan best_;
   std::vector<double> widths_;
@@ -417,17 +424,17 @@ class PlanTrials {
 
 }  // namespace
 
-FlowPlan best_plan(const Flow& flow, const FreePlan& free) {
+FlowPlan best_plan(const Flow& flow, const FreePlan& free, const system::Stop& stop) {
   constexpr double kShares[] = {1.0 / 8, 1.0 / 32, 1.0 / 128, 1.0 / 1024};
   for (const double share : kShares) {
-    PlanTrials trials(flow, middle_of(flow.loop().initial, share));
+    PlanTrials trials(flow, middle_of(flow.loop().initial, share), stop);
     if (!trials.is_known()) continue;
     if (free.order) trials.try_order();
     if (free.substeps) trials.try_substeps();
     return trials.best();
   }
   FlowPlan more = flow.plan();
-  if (free.substeps) more.substeps *= 4;
+  if (free.substeps && !stop()) more.substeps *= 4;
   more.all_symbols = all_symbols(flow.loop(), more);
   return more;
 }

@@ -12,6 +12,7 @@
 #include "aot/reach/tube/network_lines.h"
 #include "aot/reach/tube/segment.h"
 #include "aot/reach/tube/symbols.h"
+#include "aot/system/stop.h"
 
 namespace bf_aot::reach {
 
@@ -86,6 +87,7 @@ struct FreePlan {
 
 // The plan whose tube is narrowest at its end, of a cell in the middle of the initial box: of both
 // reductions, and of as many substeps and as high an order as pay, where those are free.
-FlowPlan best_plan(const Flow& flow, const FreePlan& free);
+// Tries no more plans once `stop` says so.
+FlowPlan best_plan(const Flow& flow, const FreePlan& free, const system::Stop& stop);
 
 }  // namespace bf_aot::reach
