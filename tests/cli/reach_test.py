@@ -224,6 +224,13 @@ class Reach(ReachCase):
             self.assertEqual((found["answer"], found["order"], found["substeps"]), ("verified", order, substeps))
         self.assertEqual(self.ask(path, "--order", "1", "--timeout", "10", code=None)["order"], 1)
 
+    def test_a_monitor_has_no_answer(self):
+        path = self.loop({"always": "(<= x[0] 1.5)"})
+        for option in (["--json"], ["--plot", "t.svg"], ["--checkpoint", "c.json"], ["--cells", "4"]):
+            _, errors = self.run_tool("reach", path, "-o", "monitor.cpp", *option, code=2)
+            self.assertIn(option[0], errors)
+        self.assertNotIn("monitor.cpp", self.names())
+
     def test_more_cells_make_narrower_tubes(self):
         def width(found):
             return sum(high - low for low, high in found["tube"][-1]["state"])

@@ -328,6 +328,9 @@ void add_options(CommandLine& app, ReachArguments& arguments) {
   add_tube_options(app, arguments);
   add_tree_options(app, arguments);
   add_monitor_options(app, arguments);
+  // A monitor has no answer.
+  for (const char* const name : {"--plot", "--json", "--checkpoint", "--part", "--cells"})
+    app.get_option("--output")->excludes(name);
   set_help(app, {kReachExamples, kReachNotes, "guide/loops.md"});
 }
 
