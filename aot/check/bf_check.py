@@ -767,9 +767,9 @@ class Walk:
 
 def check(model, text, data, steps=2**23):
     walk = Walk(data)
-    walk.require(walk.text(4) == b"BFC1", "this is no certificate")
-    statement, weight_bits, value_bits, coefficient_bits = walk.text(4)
-    walk.require(statement in (1, 2) and 8 <= weight_bits <= 50 and 8 <= value_bits <= 48 and
+    walk.require(walk.text(4) == b"BFC2", "this is no certificate")
+    statement, semantics, weight_bits, value_bits, coefficient_bits, models = walk.text(6)
+    walk.require(statement in (1, 2) and (semantics, models) == (0, 1) and 8 <= weight_bits <= 50 and 8 <= value_bits <= 48 and
                  8 <= coefficient_bits <= 48, "no such statement or grid")
     walk.require(walk.text(32) == hashlib.sha256(model).digest(), "the certificate is about another model")
     walk.require(walk.text(32) == hashlib.sha256(text).digest(), "the certificate is about another property")

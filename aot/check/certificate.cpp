@@ -41,11 +41,14 @@ class Input {
 };
 
 Header read_header(Input& in) {
-  if (in.text(4) != kMagic) in.fail("this is no certificate");
+  const std::string magic = in.text(4);
+  if (magic == "BFC1") in.fail("this is a certificate of version 1: make it anew");
+  if (magic != kMagic) in.fail("this is no certificate");
   Header header;
   const unsigned statement = in.byte();
   if (statement != kHolds && statement != kViolated) in.fail("no such statement");
   header.statement = static_cast<Statement>(statement);
+  if (in.byte() != 0) in.fail("no such semantics");
   header.grid.weight_bits = in.byte();
   header.grid.value_bits = in.byte();
   header.coefficient_bits = in.byte();
@@ -53,7 +56,7 @@ Header read_header(Input& in) {
   if (outside(header.grid.weight_bits, 50) || outside(header.grid.value_bits, 48) ||
       outside(header.coefficient_bits, 48))
     in.fail("no such grid");
-  header.model = in.text(32);
+  for (u64 left = in.number(); left > 0; --left) header.models.push_back(in.text(32));
   header.property = in.text(32);
   header.tool = in.text(in.number());
   return header;
@@ -216,13 +219,17 @@ void expect_fit(const Network& network, const Property& property) {
   expect_shapes(network.shapes, property);
 }
 
-Statement check(const std::string& model, const std::string& property,
+Statement check(const std::vector<std::string>& models, const std::string& property,
                 const std::string& certificate, Work& work) {
   Input in(certificate);
   const Header header = read_header(in);
-  if (header.model != sha256(model)) in.fail("the certificate is about another model");
+  if (header.models.size() != models.size())
+    in.fail("the certificate is about another number of models");
+  for (std::size_t i = 0; i < models.size(); ++i)
+    if (header.models[i] != sha256(models[i])) in.fail("the certificate is about another model");
   if (header.property != sha256(property)) in.fail("the certificate is about another property");
-  const Model read = read_onnx(model);
+  if (models.size() != 1) refuse("the property declares another number of networks");
+  const Model read = read_onnx(models[0]);
   const Property asked = read_property(property);
   if (header.statement == kViolated) {
     std::vector<Rat> point;

@@ -9,7 +9,7 @@
 
 namespace bf_check {
 
-constexpr char kMagic[] = "BFC1";
+constexpr char kMagic[] = "BFC2";
 constexpr u64 kDeepestTree = 4096;
 constexpr u64 kMostKept = u64{1} << 25;  // depth times elements: the memory of a walk
 
@@ -30,8 +30,9 @@ struct Header {
   Statement statement = kHolds;
   Grid grid;
   unsigned coefficient_bits = 40;
-  std::string model, property;  // SHA-256 of the files
-  std::string tool;             // who made it; for readers alone
+  std::vector<std::string> models;  // SHA-256 of the files, as the property declares networks
+  std::string property;             // SHA-256 of the file
+  std::string tool;                 // who made it; for readers alone
 };
 
 // A nonnegative combination of a clause's atoms: a violation has sum <= 0, and < 0 where `closed`.
@@ -54,10 +55,11 @@ void expect_shapes(const std::vector<std::vector<i64>>& shapes, const Property& 
 // Throws Refused where the property is about another number of inputs or outputs.
 void expect_fit(const Network& network, const Property& property);
 
-// Checks a certificate of these files. Returns what it proves. Throws Refused: a file that the
-// checker does not take; NotProven: a certificate that proves nothing, with the place, or
-// that takes more steps than `work` has.
-Statement check(const std::string& model, const std::string& property,
+// Checks a certificate of these files, which are expanded; the n-th model is the n-th network that
+// the property declares. Returns what it proves. Throws Refused: a file that the checker does not
+// take; NotProven: a certificate that proves nothing, with the place, or that takes more steps than
+// `work` has.
+Statement check(const std::vector<std::string>& models, const std::string& property,
                 const std::string& certificate, Work& work);
 
 }  // namespace bf_check

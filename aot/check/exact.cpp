@@ -1,6 +1,5 @@
 #include "aot/check/exact.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <new>
 
@@ -10,18 +9,6 @@ std::string shown(const std::string& text) {
   std::string out;
   for (const char c : text.substr(0, 60)) out += c >= 0x20 && c < 0x7f ? c : '?';
   return out;
-}
-
-std::string read_file(const std::string& path) {
-  std::FILE* const file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) refuse("cannot open " + shown(path));
-  std::string bytes;
-  char block[1 << 16];
-  while (const std::size_t n = std::fread(block, 1, sizeof block, file)) bytes.append(block, n);
-  const bool failed = std::ferror(file) != 0;
-  std::fclose(file);
-  if (failed) refuse("cannot read " + shown(path));
-  return bytes;
 }
 
 namespace {

@@ -65,6 +65,8 @@ std::string shown(const std::string& text);
 // Lets GMP throw std::bad_alloc where it would end the program for lack of memory.
 void throw_without_memory();
 
+// The bytes of a file; of one that is compressed by gzip what they expand to, of at most 2^32
+// bytes.
 std::string read_file(const std::string& path);
 std::string sha256(const std::string& bytes);  // 32 bytes
 

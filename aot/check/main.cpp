@@ -26,7 +26,7 @@ int run(const std::string& model, const std::string& property, const std::string
   try {
     const std::string bytes = read_file(certificate);
     Work work(steps.empty() ? most_steps(bytes) : std::stoull(steps));
-    const bool holds = check(read_file(model), read_file(property), bytes, work) == kHolds;
+    const bool holds = check({read_file(model)}, read_file(property), bytes, work) == kHolds;
     std::puts(holds ? "checked: verified" : "checked: falsified");
     return holds ? 0 : 3;
   } catch (const NotProven& why) {

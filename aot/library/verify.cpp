@@ -81,7 +81,7 @@ std::optional<prove::ProofFile> proof_of(const Model& model, const decide::Reque
                                          const PropertySource& source, const Property& property) {
   const Model::State& state = Library::state(model);
   prove::ProofSubject subject;
-  subject.model = state.path;
+  subject.models = {state.path};
   subject.property = source.path;
   if (source.path.empty() && !request.proof.file.empty()) subject.text = source.bytes();
   subject.is_real = decide::semantics_of(request.compile, property) == bf_aot::Semantics::kReal;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <new>
 #include <system_error>
@@ -46,7 +47,7 @@ ProofReport write_whole(const std::filesystem::path& path, const Make& make) {
 
 ProofRequest request_of(const ProofFile& proof, std::function<void(const std::string&)> write) {
   ProofRequest request;
-  request.model = proof.model;
+  request.models = proof.models;
   request.property = proof.property;
   request.tool = "bf-aot " + with_source_state(BF_AOT_VERSION);
   request.jobs = proof.jobs > 0 ? proof.jobs : system::core_count();
@@ -73,7 +74,7 @@ std::string bytes_of(const std::filesystem::path& path) {
 void expect_covered(const ProofFile& proof, const std::string& where) {
   bf_check::throw_without_memory();
   try {
-    expect_covered(proof.model, proof.property);
+    expect_covered(proof.models, proof.property);
   } catch (const bf_check::Refused& why) {
     fail("BF3022", where,
          fmt::format("the checker of certificates does not take this question: {}", why.what()),
@@ -90,21 +91,26 @@ std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
   };
   if (!subject.is_real) refuse("certificates are about exact real arithmetic, not float32");
   if (!subject.is_of_one) refuse("certificates are about one network");
-  if (subject.model.empty() || !subject.is_whole)
+  const auto& models = subject.models;
+  const bool are_files =
+      std::none_of(models.begin(), models.end(), std::mem_fn(&std::string::empty));
+  if (!are_files || models.empty() || !subject.is_whole)
     refuse("certificates are about the whole model, as its file has it");
   ProofFile proof;
   proof.path = options.proof.file;
-  for (const std::string& input : {subject.model, subject.property}) {
+  std::vector<std::string> inputs = models;
+  inputs.push_back(subject.property);
+  for (const std::string& input : inputs) {
     std::error_code none;
     if (!input.empty() && std::filesystem::equivalent(proof.path, input, none))
       fail("BF3111", subject.option, "it would overwrite the model or the property",
            "name another file");
   }
-  proof.model = bytes_of(subject.model);
+  for (const std::string& model : models) proof.models.push_back(bytes_of(model));
   proof.property = subject.property.empty() ? subject.text : bytes_of(subject.property);
   proof.seconds = options.proof.seconds;
   proof.jobs = options.jobs;
-  expect_covered(proof, printable(subject.model));
+  expect_covered(proof, printable(models[0]));
   return proof;
 }
 

@@ -18,7 +18,8 @@ namespace bf_aot::prove {
 
 // The files of a question whose answer is to be proven, and where its certificate goes.
 struct ProofFile {
-  std::string model, property;  // the files' bytes, expanded
+  std::vector<std::string> models;  // the files' bytes, expanded
+  std::string property;
   std::filesystem::path path;
   double seconds = 0;    // most, to make the certificate; 0: no limit
   std::size_t jobs = 0;  // threads that make it; 0: as many as there are cores
@@ -27,7 +28,8 @@ struct ProofFile {
 
 // A question that was read, whose answer may be proven.
 struct ProofSubject {
-  std::string model;     // file; empty: the model is none
+  std::vector<std::string>
+      models;  // files, as the property declares networks; one that is empty: the model is none
   std::string property;  // file; empty: `text` is the property
   std::string text;
   bool is_real = true;    // it is about exact real arithmetic

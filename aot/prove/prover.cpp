@@ -27,10 +27,14 @@ std::string number_text(std::uint64_t number) {
 
 std::string header_of(const ProofRequest& request, const Header& header) {
   std::string text = kMagic;
-  for (const unsigned number : {static_cast<unsigned>(header.statement), header.grid.weight_bits,
-                                header.grid.value_bits, header.coefficient_bits})
+  constexpr unsigned kReal = 0;
+  for (const unsigned number :
+       {static_cast<unsigned>(header.statement), kReal, header.grid.weight_bits,
+        header.grid.value_bits, header.coefficient_bits})
     text += static_cast<char>(number);
-  text += sha256(request.model) + sha256(request.property);
+  text += number_text(request.models.size());
+  for (const std::string& model : request.models) text += sha256(model);
+  text += sha256(request.property);
   const std::string tool = request.tool.substr(0, 127);
   return text + static_cast<char>(tool.size()) + tool;
 }
@@ -177,9 +181,9 @@ class PartReader {
 
 }  // namespace
 
-void expect_covered(const std::string& model, const std::string& property) {
+void expect_covered(const std::vector<std::string>& models, const std::string& property) {
   Work work;
-  const Network network = make_network(read_onnx(model), Grid{}, work);
+  const Network network = make_network(read_onnx(models.at(0)), Grid{}, work);
   expect_fit(network, read_property(property));
   const Bounder bounder(network, Header{}.coefficient_bits, work);
 }
@@ -203,7 +207,7 @@ ProofTotals with_grid(const ProofRequest& request, const Write& write,
                       const std::function<bool()>& is_written) {
   const std::function<void()> pause = pause_of(request);
   Work work(UINT64_MAX, pause);
-  const Model model = read_onnx(request.model);
+  const Model model = read_onnx(request.models.at(0));
   const Property property = read_property(request.property);
   for (const unsigned value_bits : {Grid{}.value_bits, 28u, 20u}) {
     Header header;
@@ -283,7 +287,7 @@ std::uint64_t join_proof_parts(const std::vector<std::string>& parts,
 
 ProofTotals write_violation(const ProofRequest& request, const std::vector<Rat>& point) {
   Work work(UINT64_MAX, pause_of(request));
-  const Model model = read_onnx(request.model);
+  const Model model = read_onnx(request.models.at(0));
   const Property property = read_property(request.property);
   std::string words;
   for (const Rat& number : point) {

@@ -4,6 +4,7 @@ BF_CHECK: the program bf-check.
 """
 
 import csv
+import gzip
 import hashlib
 import json
 import math
@@ -407,7 +408,7 @@ class Records(Case):
 
     def header(self, question, statement=1, grid=(44, 36, 40)):
         digests = [hashlib.sha256(pathlib.Path(path).read_bytes()).digest() for path in (self.network, question)]
-        return b"BFC1" + bytes([statement, *grid]) + b"".join(digests) + b"\x04hand"
+        return b"BFC2" + bytes([statement, 0, *grid, 1]) + b"".join(digests) + b"\x04hand"
 
     def checked(self, question, records, code, **header):
         path = self.work / "hand.bfc"
@@ -730,6 +731,34 @@ class Records(Case):
             self.checked(question, [DERIVE, LEAF, 0], 4, grid=grid)
         self.checked(question, [DERIVE, LEAF, 0], 4, statement=3)
         self.checked(question, [DERIVE, LEAF, 0], 0)
+        path, body = self.work / "hand.bfc", bytes([DERIVE, LEAF, 0])
+        right = self.header(question)
+        for at in range(len(right)):
+            for change in (1, 2, 128):
+                header = bytearray(right)
+                header[at] ^= change
+                path.write_bytes(bytes(header) + body)
+                # Statement 2 reads a point, a grid may be another one, and so may the tool's name.
+                twin_too = 4 if at in (3, 9, 10) and change == 1 else None
+                self.assertIn(check((self.network, question, path), twin_too), (0, 1, 4) if at in (4, 6, 7, 8) or at > 74 else (4,),
+                              (at, change))
+        path.write_bytes(b"BFC1" + right[4:] + body)
+        ended = subprocess.run([BF_CHECK, self.network, question, path], capture_output=True, text=True)
+        self.assertIn("a certificate of version 1: make it anew", ended.stdout)
+
+    def test_compressed_files(self):
+        question, path = self.question("(>= Y_0 3.5)"), self.work / "packed.bfc"
+        whole = self.header(question) + bytes([DERIVE, LEAF, 0])
+        packed = gzip.compress(whole)
+        self.network = pathlib.Path(shutil.copy(self.network, self.work / "packed.onnx"))
+        for data, code in ((packed, 0), (gzip.compress(whole[:50]) + gzip.compress(whole[50:]), 0), (packed[:-9], 1),
+                           (packed + b"x", 1), (packed[:40] + b"~~~~" + packed[44:], 1), (gzip.compress(packed), 4)):
+            path.write_bytes(data)
+            self.assertEqual(check((self.network, question, path)), code, data)
+        path.write_bytes(packed)
+        for file in (self.network, question):
+            file.write_bytes(gzip.compress(file.read_bytes()))
+        self.assertEqual(check((self.network, question, path)), 0)
 
     def test_other_files_are_no_part_of_the_statement(self):
         holds, other = self.question("(>= Y_0 3.5)"), self.work / "other.vnnlib"
@@ -785,8 +814,8 @@ class Mutations(Case):
             path.write_bytes(data)
             code = check((network, question, path))
             self.assertIn(code, (statement, 1, 4))
-            # What names the statement is read: magic, statement and digests.
-            if at in (0, 1, 2, 3, 4) or 8 <= at < 72:
+            # What names the statement is read: magic, statement, semantics and digests.
+            if at < 6 or 9 <= at < 74:
                 self.assertEqual(code, 4)
             if code == statement:
                 accepted += 1
@@ -812,7 +841,7 @@ class Mutations(Case):
         question = MODELS / "properties" / "tiny_holds.vnnlib"
         rng, proof = random.Random(4), self.work / "p.bfc"
         self.run_tool("verify", TINY, question, "--proof", proof, "--jit", "off")
-        records = proof.read_bytes()[72:]
+        records = proof.read_bytes()[74:]
         for k in range(1200):
             files = [bytearray(TINY.read_bytes()), bytearray(question.read_bytes())]
             data = files[k % 2]
@@ -821,7 +850,7 @@ class Mutations(Case):
             paths = [self.work / "m.onnx", self.work / "p.vnnlib", self.work / "m.bfc"]
             for path, each in zip(paths, files):
                 path.write_bytes(each)
-            paths[2].write_bytes(b"BFC1\x01\x2c\x24\x28" + b"".join(hashlib.sha256(x).digest() for x in files) + records)
+            paths[2].write_bytes(b"BFC2\x01\x00\x2c\x24\x28\x01" + b"".join(hashlib.sha256(x).digest() for x in files) + records)
             self.assertIn(check(paths), (0, 1, 4))
 
 
@@ -843,8 +872,8 @@ class Independence(unittest.TestCase):
         folder = SOURCE / "aot" / "check"
         count = lambda path, mark: sum(1 for line in path.read_text().splitlines()  # noqa: E731
                                        if line.strip() and not line.strip().startswith(mark))
-        self.assertLessEqual(sum(count(path, "//") for path in folder.glob("*.[ch]*")), 2710)
-        self.assertLessEqual(count(folder / "bf_check.py", "#"), 675)
+        self.assertLessEqual(sum(count(path, "//") for path in folder.glob("*.[ch]*")), 4000)
+        self.assertLessEqual(count(folder / "bf_check.py", "#"), 1000)
 
     def test_usage(self):
         ended = subprocess.run([BF_CHECK, "--help"], capture_output=True, text=True)

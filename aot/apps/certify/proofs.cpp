@@ -30,7 +30,7 @@ std::string robustness_text(const std::vector<float>& lower, const std::vector<f
 SampleProofs::SampleProofs(const build::ProofOptions& options, const std::filesystem::path& model,
                            std::size_t inputs, std::size_t classes)
     : folder_(options.folder), classes_(classes) {
-  proof_.model = prove::bytes_of(model);
+  proof_.models = {prove::bytes_of(model)};
   const std::vector<float> zeros(inputs);
   proof_.property = robustness_text(zeros, zeros, 0, classes);
   prove::expect_covered(proof_, printable(model.string()));

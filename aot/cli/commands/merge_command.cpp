@@ -92,7 +92,7 @@ std::optional<prove::ProofReport> write_proof(const Merged& merged,
   prove::ProofReport report;
   if (merged.witness) {
     prove::ProofFile proof;
-    proof.model = prove::bytes_of(part.file.question.models[0].path);
+    proof.models = {prove::bytes_of(part.file.question.models[0].path)};
     proof.property = prove::bytes_of(part.file.question.property);
     proof.path = path;
     report = prove::write_proof_file(proof, &merged.witness->x);

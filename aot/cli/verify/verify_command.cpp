@@ -70,7 +70,7 @@ namespace {
 std::optional<prove::ProofFile> proof_of(const VerifyArguments& arguments,
                                          const Property& property) {
   prove::ProofSubject subject;
-  subject.model = arguments.model.model;
+  subject.models = {arguments.model.model};
   subject.property = arguments.property;
   subject.is_real = semantics_of(arguments.model, property) == Semantics::kReal;
   subject.is_of_one = property.networks.size() <= 1;

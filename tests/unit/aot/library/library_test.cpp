@@ -425,7 +425,7 @@ TEST(LibraryVerify, certificates_are_written) {
     const std::string certificate = read(options.proof);
     EXPECT_EQ(of_file->proof->bytes, certificate.size());
     bf_check::Work work;
-    EXPECT_EQ(bf_check::check(read(kModels + "tiny.onnx"), text, certificate, work),
+    EXPECT_EQ(bf_check::check({read(kModels + "tiny.onnx")}, text, certificate, work),
               of_file->verdict == Verdict::kVerified ? bf_check::kHolds : bf_check::kViolated);
     const auto of_text = verify_text(model, text, options);
     ASSERT_TRUE(of_text.ok()) << of_text.error().text();

@@ -208,7 +208,7 @@ TEST(FastBounds, refuse_numbers_beyond_the_grid) {
 TEST(FastBounds, close_leaves_that_meet_a_limit_exactly) {
   ProofRequest asked;
   std::string certificate;
-  asked.model = read("tiny.onnx");
+  asked.models = {read("tiny.onnx")};
   asked.property =
       "(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)"
       "(declare-const Y_1 Real)(assert (<= -1 X_0 1))(assert (<= -1 X_1 1))(assert (> Y_0 3.5))";
@@ -217,7 +217,7 @@ TEST(FastBounds, close_leaves_that_meet_a_limit_exactly) {
   asked.write = [&](const std::string& bytes) { certificate += bytes; };
   EXPECT_LT(write_proof(asked).leaves, 100u);
   bf_check::Work work;
-  EXPECT_EQ(bf_check::check(asked.model, asked.property, certificate, work), bf_check::kHolds);
+  EXPECT_EQ(bf_check::check(asked.models, asked.property, certificate, work), bf_check::kHolds);
   asked.property.replace(asked.property.find("> Y_0"), 5, ">= Y_0");
   asked.stop = system::Stop().within(0.5);
   EXPECT_THROW(write_proof(asked), NoCertificate);

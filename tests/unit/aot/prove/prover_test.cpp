@@ -35,7 +35,7 @@ std::string question(const std::string& violation, double radius = 0.05) {
 
 ProofRequest request(const std::string& property, std::string& certificate) {
   ProofRequest made;
-  made.model = read(kModels + "collision_avoidance_6x50.onnx");
+  made.models = {read(kModels + "collision_avoidance_6x50.onnx")};
   made.property = property;
   made.tool = "test";
   made.write = [&](const std::string& bytes) { certificate += bytes; };
@@ -44,7 +44,7 @@ ProofRequest request(const std::string& property, std::string& certificate) {
 
 bf_check::Statement checked(const ProofRequest& asked, const std::string& certificate) {
   bf_check::Work work;
-  return bf_check::check(asked.model, asked.property, certificate, work);
+  return bf_check::check(asked.models, asked.property, certificate, work);
 }
 
 TEST(Prover, bytes_do_not_depend_on_threads_or_parts) {
@@ -136,7 +136,7 @@ TEST(Prover, false_properties_have_no_certificate) {
     violated.write = [&](const std::string& bytes) { header += bytes; };
     write_violation(violated, middle);
     EXPECT_EQ(checked(asked, header), bf_check::kViolated);
-    constexpr std::size_t kHeader = 8 + 64 + 1 + 4;  // up to the body
+    constexpr std::size_t kHeader = 10 + 64 + 1 + 4;  // up to the body
     std::string forged = header.substr(0, kHeader) + other.substr(kHeader);
     forged[4] = bf_check::kHolds;
     EXPECT_THROW(checked(asked, forged), bf_check::NotProven);
