@@ -624,10 +624,10 @@ class Project(Case):
         self.run_tool(TINY, "--project", "demo")
         demo = self.work / "demo"
         files = {str(path.relative_to(demo)) for path in demo.rglob("*") if path.is_file()}
-        runtime = {name for name in files if name.startswith("bf")}
+        runtime = {name for name in files if name.startswith(("bf.", "bf/"))}
         self.assertEqual(files - runtime, {
-            ".bf-aot.sha256", "CMakeLists.txt", "README.md", "example.c", "libtiny.a", "tiny.cpp",
-            "tiny.h", "tiny.json", "verifier.cmake"})
+            ".bf-aot.sha256", "CMakeLists.txt", "README.md", "bf_monitor.c", "bf_monitor.h", "example.c", "libtiny.a",
+            "tiny.cpp", "tiny.h", "tiny.json", "verifier.cmake"})
         # What is included, and nothing else.
         included = {"bf.cpp"}
         for name in files:
@@ -651,7 +651,7 @@ class Project(Case):
             output, _ = self.run_tool(TINY, "--project", "demo", "--no-library", "--name", "tiny", *more)
             self.assertRegex(output, rf"^covers    .*{covered}")
             demo = self.work / "demo"
-            for name, lines in (("README.md", 8), ("tiny.h", 10), ("tiny.cpp", 10), ("example.c", 4)):
+            for name, lines in (("README.md", 8), ("tiny.h", 10), ("tiny.cpp", 10), ("example.c", 5)):
                 head = "\n".join((demo / name).read_text().splitlines()[:lines])
                 self.assertIn(covered, head, name)
                 self.assertEqual("--semantics float32 covers" in (demo / name).read_text(), semantics != "float32")
@@ -662,8 +662,8 @@ class Project(Case):
         demo = self.work / "demo"
         files = {path.name for path in demo.iterdir() if path.is_file()}
         self.assertEqual({name for name in files if not name.startswith("bf.")}, {
-            ".bf-aot.sha256", "CMakeLists.txt", "README.md", "example.c", "tiny.cpp", "tiny.h",
-            "tiny.json", "toolchain.cmake", "verifier.cmake", "board.h", "board.c", "console.c",
+            ".bf-aot.sha256", "CMakeLists.txt", "README.md", "bf_monitor.c", "bf_monitor.h", "example.c", "tiny.cpp",
+            "tiny.h", "tiny.json", "toolchain.cmake", "verifier.cmake", "board.h", "board.c", "console.c",
             "board.ld", "library.json", "library.properties"} | {"bf_aot.tiny.pdsc"})
         readme = (demo / "README.md").read_text()
         for text in ("arm-none-eabi-g++ $flags -I. -c tiny.cpp", "-mcpu=cortex-m7", "mps2-an500",
@@ -674,7 +674,7 @@ class Project(Case):
         self.assertNotIn("stdio", (demo / "example.c").read_text())
 
     def test_names_of_its_own(self):
-        for name in ("bf", "board", "console", "example", "library", "run"):
+        for name in ("bf", "bf_monitor", "board", "console", "example", "library", "run"):
             _, errors = self.run_tool(TINY, "--project", "demo", "--no-library", "-o",
                                       f"{name}.cpp", code=2)
             self.assertIn(f"called '{name}'", errors)
@@ -686,9 +686,10 @@ class Project(Case):
                              set(self.names()))
         folder = self.work / "demo"
         compiler = os.environ.get("CXX", "c++")
-        subprocess.run([compiler, "-x", "c", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-                        "-c", "example.c", "-o", "example.o"], cwd=folder, check=True)
-        subprocess.run([compiler, "example.o", "libnet.a", "-o", "example"], cwd=folder,
+        for name in ("example", "bf_monitor"):
+            subprocess.run([compiler, "-x", "c", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                            "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder, check=True)
+        subprocess.run([compiler, "example.o", "bf_monitor.o", "libnet.a", "-o", "example"], cwd=folder,
                        check=True)
         output = subprocess.run([folder / "example"], check=True, capture_output=True, text=True)
         self.assertEqual(output.stdout.count("output "), 5)
@@ -702,9 +703,10 @@ class Project(Case):
         self.assertIn("`NET_BATCH`", readme)
         self.assertNotIn("@", readme + (folder / "example.c").read_text())
         compiler = os.environ.get("CXX", "c++")
-        subprocess.run([compiler, "-x", "c", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-                        "-c", "example.c", "-o", "example.o"], cwd=folder, check=True)
-        subprocess.run([compiler, "example.o", "libnet.a", "-o", "example"], cwd=folder,
+        for name in ("example", "bf_monitor"):
+            subprocess.run([compiler, "-x", "c", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                            "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder, check=True)
+        subprocess.run([compiler, "example.o", "bf_monitor.o", "libnet.a", "-o", "example"], cwd=folder,
                        check=True)
         output = subprocess.run([folder / "example"], check=True, capture_output=True, text=True)
         self.assertIn("2 calls with a context, 1 of them on the box of the call before",

@@ -84,12 +84,13 @@ std::string commands(const build::Verifier& verifier, const std::string& stem,
   compile("bf.cpp", {});
   add(fmt::format("{}ar rcs lib{}.a{}", prefix, stem, objects));
   if (has_board(target)) {
-    add(fmt::format(
-        "{}{} {} -I. {} example.c board.c console.c lib{}.a -T board.ld -lgcc -o example", c,
-        machine, kBoardFlags, kBoardLinking, stem));
+    add(
+        fmt::format("{}{} {} -I. {} example.c bf_monitor.c board.c console.c lib{}.a -T board.ld "
+                    "-lgcc -o example",
+                    c, machine, kBoardFlags, kBoardLinking, stem));
     add(emulator_of(target) + " example");
   } else {
-    add(fmt::format("{} -std=c99 -O2 -I. example.c lib{}.a {}-o example", c, stem,
+    add(fmt::format("{} -std=c99 -O2 -I. example.c bf_monitor.c lib{}.a {}-o example", c, stem,
                     target.gnu_system.empty() ? "" : "-static "));
     add(target.gnu_system.empty() ? "./example" : emulator_of(target) + " example");
   }

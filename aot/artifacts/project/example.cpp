@@ -19,7 +19,7 @@ bool decides_property(const Plan& plan) {
   });
 }
 
-// Values for ask() and react(): the variables of their answer, and how the first answer is printed.
+// Values for ask() and judge(): the variables of their answer, and how the first answer is printed.
 emit::Arguments question_of(const Plan& plan, const emit::Arguments& names) {
   const auto printed = [&](std::string count, std::string what, std::string array) {
     return emit::fill_in(
@@ -36,13 +36,13 @@ emit::Arguments question_of(const Plan& plan, const emit::Arguments& names) {
             {"box", kPropertyBox},
             {"print", ""}};
   const bool rows = plan.spec_rows > 0;
-  const std::string_view react = plan.output_count == 1 ? kReactSign : kReactLargest;
+  const std::string_view judge = plan.output_count == 1 ? kJudgeSign : kJudgeLargest;
   return {
       {"WORKSPACE", upper + "_WORKSPACE_BYTES"},
       {"results", emit::fill_in(rows ? kSpecResults : kOutputs, {}, names)},
       {"judge",
        rows ? emit::fill_in(kJudgeSpec, {}, names)
-            : emit::fill_in(kAskBounds, {}, names) + "\n" + emit::fill_in(react, {}, names)},
+            : emit::fill_in(kAskBounds, {}, names) + "\n" + emit::fill_in(judge, {}, names)},
       {"base", ""},
       {"box", kBox},
       {"print", rows ? printed("SPEC_ROWS", "row", "row") : printed("OUTPUTS", "output", "out")}};

@@ -7,30 +7,37 @@
 namespace bf_aot::artifacts {
 
 inline constexpr std::string_view kExample =
-    R"(/* A monitor: reads a sensor and asks the verifier what holds for every input that the reading may
- * stand for. Yours to change and ship, without attribution.
+    R"(/* A monitor beside a learned controller: in each period it reads a sensor, asks the verifier what
+ * holds for every input that the reading may stand for, and switches (bf_monitor.h). Yours to change
+ * and ship, without attribution.
  * Bounds hold for @covers@ */
 #include <stdint.h>
 @console@
+#include "bf_monitor.h"
 #include "@stem@.h"
 @printers@
 enum { kReadings = 10, kBrokenReading = 7 };
 
+/* The fall-back takes over with the first answer that is not proven, and lasts until two answers in
+ * a row are. What suits the plant is yours to argue. */
+static const bf_monitor_settings settings = {2, 1, 2, 0, 0};
+
 /* Room to align the workspace: C99 has no way to ask for an alignment. */
 static unsigned char memory[@WORKSPACE@ + @NAME@_WORKSPACE_ALIGN];
+static float value[@NAME@_INPUTS], error[@NAME@_INPUTS]; /* what the sensor says, and how surely */
 static float lower[@NAME@_INPUTS], upper[@NAME@_INPUTS];
 @results@@context_memory@
-/* A simulated sensor: the box of what reading `step` may stand for. Yours goes here. Its error
- * triples with each reading, and one reading is no number. */
+/* A simulated sensor: yours goes here. Its error triples with each reading, and one reading is no
+ * number. */
 static void read_sensor(int step) {
   static const uint32_t not_a_number = 0x7fc00000;
   static uint32_t state = 1;
-  float error = 0.0001f;
+  float most = 0.0001f;
   int i;
-  for (i = 1; i < step; ++i) error *= 3;
+  for (i = 1; i < step; ++i) most *= 3;
 @base@  for (i = 0; i < @NAME@_INPUTS; ++i) {
     /* From -1 to 1; reading 0 is zero. */
-    const float value = step == 0 ? 0.0f : (float)(state >> 8) * 0x1p-23f - 1;
+    const float number = step == 0 ? 0.0f : (float)(state >> 8) * 0x1p-23f - 1;
     state = state * 1664525u + 1013904223u;
 @box@  }
   if (step == kBrokenReading) {
@@ -38,34 +45,50 @@ static void read_sensor(int step) {
       uint32_t bits;
       float number;
     } broken = {not_a_number};
-    lower[0] = broken.number;
+    value[0] = broken.number;
   }
 }
 
-/* What the controlled machine does when nothing is proven: yours goes here. */
-static void fall_back(const char *reason) {
+/* What is not proven, and why. */
+static bf_monitor_answer fall_back(bf_monitor_answer answer, const char *reason) {
   put_text("falls back: ");
   put_text(reason);
-  put_text("\n");
+  return answer;
+}
+
+static bf_monitor_answer proven(const char *what) {
+  put_text("proven: ");
+  put_text(what);
+  return BF_MONITOR_PROVEN;
 }
 
 @judge@
 int main(void) {
   const uintptr_t misaligned = (uintptr_t)memory % @NAME@_WORKSPACE_ALIGN;
   unsigned char *workspace = memory + (misaligned ? @NAME@_WORKSPACE_ALIGN - misaligned : 0);
+  bf_monitor monitor;
   int step;@variables@
 
+  if (bf_monitor_init(&monitor, &settings) != BF_OK) return 1;
   for (step = 0; step < kReadings; ++step) {
+    bf_monitor_answer answer;
     bf_status status;
     read_sensor(step);
-@before_call@    status = ask(workspace);
+    /* With the sensor's scale and offset in place of the null pointers. */
+    status = bf_monitor_box(value, error, NULL, NULL, @NAME@_INPUTS, lower, upper);
+@before_call@    if (status == BF_OK) status = ask(workspace);
 @after_call@    put_text("reading ");
     put_number((float)step);
     put_text(": ");
     if (status == BF_OK)
-      react();
+      answer = judge();
     else /* the outputs were not written */
-      fall_back(bf_status_text(status));
+      answer = fall_back(BF_MONITOR_REFUSED, bf_status_text(status));
+    /* With a clock: answer = bf_monitor_in_time(answer, begin, now, most). */
+    if (bf_monitor_step(&monitor, answer) == BF_MONITOR_LEARNED)
+      put_text("; the learned controller acts\n"); /* yours goes here */
+    else
+      put_text("; the fall-back acts\n"); /* what the controlled machine does: yours goes here */
     if (step == 0 && status != BF_OK) return 1;
 @print@  }
 @context_calls@@report@  return 0;
@@ -82,19 +105,16 @@ static void put_number(float number) { printf("%.9g", (double)number); }
 inline constexpr std::string_view kBoardConsole = R"(
 #include "board.h")";
 
-// A reading becomes this box; with a property it is a box around a point of the property's first
-// case.
-inline constexpr std::string_view kBox = R"(    lower[i] = value - error;
-    upper[i] = value + error;
+// These lines say what a reading is; with a property it lies around a point of its first case.
+inline constexpr std::string_view kBox = R"(    value[i] = number;
+    error[i] = most;
 )";
 inline constexpr std::string_view kPropertyBase =
     R"(  @name@_property_box(0, lower, upper); /* the property's: large errors leave it */
 )";
 inline constexpr std::string_view kPropertyBox =
-    R"(    const float middle = lower[i] + (upper[i] - lower[i]) * (0.5f + 0.25f * value);
-    const float radius = (upper[i] - lower[i]) * error;
-    lower[i] = middle - radius;
-    upper[i] = middle + radius;
+    R"(    value[i] = lower[i] + (upper[i] - lower[i]) * (0.5f + 0.25f * number);
+    error[i] = (upper[i] - lower[i]) * most;
 )";
 
 inline constexpr std::string_view kOutputs =
@@ -105,7 +125,7 @@ inline constexpr std::string_view kAskBounds = R"(static bf_status ask(void *wor
 }
 )";
 
-inline constexpr std::string_view kReactLargest =
+inline constexpr std::string_view kJudgeLargest =
     R"(/* The output that is the largest for every input of the box; -1: not known, bounds overlap. */
 static int largest_output(void) {
   int best = 0, i;
@@ -116,27 +136,21 @@ static int largest_output(void) {
   return best;
 }
 
-static void react(void) {
+static bf_monitor_answer judge(void) {
   const int best = largest_output();
-  if (best < 0) {
-    fall_back("unknown");
-    return;
-  }
-  put_text("proven: the largest is number ");
+  if (best < 0) return fall_back(BF_MONITOR_UNKNOWN, "unknown");
+  (void)proven("the largest is number ");
   put_number((float)best);
-  put_text("\n");
+  return BF_MONITOR_PROVEN;
 }
 )";
 
-inline constexpr std::string_view kReactSign =
+inline constexpr std::string_view kJudgeSign =
     R"(/* The sign of the output, where it is one for every input of the box. */
-static void react(void) {
-  if (out_lower[0] > 0)
-    put_text("proven: above zero\n");
-  else if (out_upper[0] < 0)
-    put_text("proven: below zero\n");
-  else
-    fall_back("unknown");
+static bf_monitor_answer judge(void) {
+  if (out_lower[0] > 0) return proven("above zero");
+  if (out_upper[0] < 0) return proven("below zero");
+  return fall_back(BF_MONITOR_UNKNOWN, "unknown");
 }
 )";
 
@@ -148,14 +162,11 @@ inline constexpr std::string_view kJudgeSpec = R"(static bf_status ask(void *wor
 }
 
 /* Whether every row of the specification is above zero for every input of the box. */
-static void react(void) {
+static bf_monitor_answer judge(void) {
   int i;
   for (i = 0; i < @NAME@_SPEC_ROWS; ++i)
-    if (!(row_lower[i] > 0)) {
-      fall_back("unknown");
-      return;
-    }
-  put_text("proven: all rows are above zero\n");
+    if (!(row_lower[i] > 0)) return fall_back(BF_MONITOR_UNKNOWN, "unknown");
+  return proven("all rows are above zero");
 }
 )";
 
@@ -165,11 +176,10 @@ inline constexpr std::string_view kJudgeProperty = R"(static bf_status ask(void 
   return @name@_verify(lower, upper, &result, workspace, @NAME@_VERIFY_WORKSPACE_BYTES);
 }
 
-static void react(void) {
-  if (result.verdict == BF_VERIFIED)
-    put_text("proven: the property holds\n");
-  else
-    fall_back(bf_verdict_text(result.verdict)); /* also outside of the property's region */
+static bf_monitor_answer judge(void) {
+  if (result.verdict == BF_VERIFIED) return proven("the property holds");
+  /* Also outside of the property's region. */
+  return fall_back(BF_MONITOR_UNKNOWN, bf_verdict_text(result.verdict));
 }
 )";
 
@@ -215,12 +225,14 @@ inline constexpr std::string_view kContextCalls = R"(
     bf_cache_counters counters;
     bf_status status = @name@_context_init(context, @NAME@_CONTEXT_BYTES);
     read_sensor(0);
+    if (status == BF_OK)
+      status = bf_monitor_box(value, error, NULL, NULL, @NAME@_INPUTS, lower, upper);
     for (step = 0; step < 2 && status == BF_OK; ++step)
       status = @name@_bounds_cached(context, @NAME@_CONTEXT_BYTES, lower, upper, low, high,
                                    workspace, @NAME@_WORKSPACE_BYTES);
     if (status == BF_OK) status = @name@_cache_counters(context, @NAME@_CONTEXT_BYTES, &counters);
     if (status != BF_OK) {
-      fall_back(bf_status_text(status));
+      put_text(bf_status_text(status));
       return 1;
     }
     put_number((float)(int)counters.calls);

@@ -195,6 +195,9 @@ std::vector<emit::EmittedFile> project_files(const build::Verifier& verifier,
       {"CMakeLists.txt", cmake_lists(verifier.plan(), stem)},
       {"verifier.cmake", verifier_cmake(verifier, stem, flags)},
       {"README.md", readme(verifier, stem, flags, toolchain, footprint, names)}};
+  for (const char* const name : {"bf_monitor.h", "bf_monitor.c"})
+    files.push_back(
+        {name, read_file(build::runtime_folder() / "monitor" / name, kMaxBytes, "runtime source")});
   for (emit::EmittedFile& file : machine_files(verifier.plan().config.target))
     files.push_back(std::move(file));
   for (emit::EmittedFile& file : package_files(verifier, stem, flags))

@@ -75,14 +75,14 @@ set(verifier_flags "@flags@")
 
 inline constexpr std::string_view kHostExample = R"(set(verifier_board FALSE)
 set(verifier_parallel @parallel@)
-set(example_sources example.c)
+set(example_sources example.c bf_monitor.c)
 )";
 
 inline constexpr std::string_view kBoardExample =
     R"(# The example on QEMU's board @board@: start-up and linker script are the board's.
 set(verifier_board TRUE)
 set(verifier_parallel FALSE)
-set(example_sources example.c board.c console.c)
+set(example_sources example.c bf_monitor.c board.c console.c)
 set(example_flags @board_flags@)
 set(example_link_flags @link_flags@
   -T ${CMAKE_CURRENT_LIST_DIR}/board.ld)
@@ -142,6 +142,8 @@ Bounds hold for @covers@
 
 `example.c` is a monitor: it reads a simulated sensor, asks the verifier what holds for every input
 that a reading may stand for, and falls back where nothing is proven or a reading is refused.
+`bf_monitor.c` makes the box of a reading, and switches: a latch, K of N answers, a deadline, a request
+from an interrupt. `bf_monitor.h` says what each does.
 @how_built@
 Without CMake, in this folder:
 

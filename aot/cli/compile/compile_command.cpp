@@ -76,30 +76,12 @@ bool is_plain_stem(const std::string& stem) {
 // Names of a project's own files and of its CMake targets, of targets that CMake has, and of
 // libraries that programs are linked with.
 bool is_taken_in_project(const std::string& stem) {
-  constexpr std::string_view kTaken[] = {"bf",
-                                         "board",
-                                         "console",
-                                         "example",
-                                         "example_parallel",
-                                         "library",
-                                         "run",
-                                         "all",
-                                         "clean",
-                                         "edit_cache",
-                                         "help",
-                                         "install",
-                                         "package",
-                                         "test",
-                                         "preinstall",
-                                         "rebuild_cache",
-                                         "thread_executor",
-                                         "c",
-                                         "dl",
-                                         "gcc",
-                                         "m",
-                                         "pthread",
-                                         "rt",
-                                         "stdc++"};
+  constexpr std::string_view kTaken[] = {
+      "bf",      "bf_monitor", "board", "console",    "example",       "example_parallel",
+      "library", "run",        "all",   "clean",      "edit_cache",    "help",
+      "install", "package",    "test",  "preinstall", "rebuild_cache", "thread_executor",
+      "c",       "dl",         "gcc",   "m",          "pthread",       "rt",
+      "stdc++"};
   return std::ranges::find(kTaken, stem) != std::end(kTaken);
 }
 

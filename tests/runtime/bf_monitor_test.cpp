@@ -1,0 +1,205 @@
+// The switch beside a verifier against a model of its contract, and its boxes against rationals.
+#include "runtime/monitor/bf_monitor.h"
+
+#include <gmpxx.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace {
+
+constexpr bf_monitor_settings kAtOnce = {4, 1, 4, 0, 0};
+
+bf_monitor begun(const bf_monitor_settings& settings) {
+  bf_monitor monitor;
+  EXPECT_EQ(bf_monitor_init(&monitor, &settings), BF_OK);
+  return monitor;
+}
+
+// The contract of bf_monitor_step(), of all answers so far.
+class Model {
+ public:
+  explicit Model(const bf_monitor_settings& settings) : settings_(settings) {}
+
+  bf_monitor_mode step(bf_monitor_answer answer) {
+    answers_.push_back(answer);
+    int proven = 0;
+    for (std::size_t i = 0; i < settings_.window && i < answers_.size(); ++i)
+      proven += answers_[answers_.size() - 1 - i] == BF_MONITOR_PROVEN;
+    const bool falls = answer == BF_MONITOR_REFUSED || answer == BF_MONITOR_LATE || requested ||
+                       settings_.window - proven >= settings_.falls_at;
+    if (learned_ && falls) {
+      learned_ = false, periods_ = 0;
+      latched = latched || (settings_.most_falls > 0 && ++falls_ >= settings_.most_falls);
+    } else if (!learned_ && !falls && !latched && answer == BF_MONITOR_PROVEN &&
+               proven >= settings_.returns_at && periods_ >= settings_.least_steps) {
+      learned_ = true, periods_ = 0;
+    }
+    ++periods_;
+    return learned_ ? BF_MONITOR_LEARNED : BF_MONITOR_FALL_BACK;
+  }
+
+  void release() {
+    requested = latched = false;
+    falls_ = 0;
+  }
+
+  bool requested = false, latched = false;
+
+ private:
+  bf_monitor_settings settings_;
+  std::vector<bf_monitor_answer> answers_;
+  bool learned_ = false;
+  int falls_ = 0, periods_ = 0;
+};
+
+TEST(Monitor, DoesWhatItsContractSays) {
+  std::mt19937 random(7);
+  const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  int learned = 0, latched = 0;
+  for (int run = 0; run < 2000; ++run) {
+    bf_monitor_settings settings;
+    settings.window = static_cast<std::uint8_t>(1 + below(run % 2 == 0 ? 4 : 32));
+    settings.falls_at = static_cast<std::uint8_t>(1 + below(settings.window));
+    settings.returns_at = static_cast<std::uint8_t>(settings.window - settings.falls_at + 1 +
+                                                    below(settings.falls_at));
+    settings.least_steps = static_cast<std::uint16_t>(below(4));
+    settings.most_falls = static_cast<std::uint16_t>(below(4));
+    bf_monitor monitor = begun(settings);
+    Model model(settings);
+    const unsigned doubt = 2 + below(20);
+    for (int step = 0; step < 200; ++step) {
+      auto answer = BF_MONITOR_PROVEN;
+      if (below(doubt) == 0) answer = static_cast<bf_monitor_answer>(1 + below(3));
+      if (below(80) == 0) {
+        model.requested = true;
+        bf_monitor_request(&monitor);
+        EXPECT_EQ(bf_monitor_controls(&monitor), BF_MONITOR_FALL_BACK);
+      } else if (below(20) == 0) {
+        model.release();
+        bf_monitor_release(&monitor);
+      }
+      const bf_monitor_mode mode = bf_monitor_step(&monitor, answer);
+      ASSERT_EQ(mode, model.step(answer)) << "run " << run << ", step " << step;
+      ASSERT_EQ(monitor.latched != 0, model.latched);
+      learned += mode == BF_MONITOR_LEARNED;
+      latched += model.latched;
+    }
+  }
+  EXPECT_GT(learned, 1000);
+  EXPECT_GT(latched, 1000);
+}
+
+TEST(Monitor, BeginsWithTheFallBack) {
+  bf_monitor monitor = begun(kAtOnce);
+  EXPECT_EQ(bf_monitor_controls(&monitor), BF_MONITOR_FALL_BACK);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(bf_monitor_step(&monitor, BF_MONITOR_PROVEN), BF_MONITOR_FALL_BACK);
+  EXPECT_EQ(bf_monitor_step(&monitor, BF_MONITOR_PROVEN), BF_MONITOR_LEARNED);
+  EXPECT_EQ(bf_monitor_step(&monitor, BF_MONITOR_UNKNOWN), BF_MONITOR_FALL_BACK);
+}
+
+TEST(Monitor, FallsBackWhenAnAnswerIsLate) {
+  bf_monitor monitor = begun({1, 1, 1, 0, 0});
+  EXPECT_EQ(bf_monitor_step(&monitor, BF_MONITOR_PROVEN), BF_MONITOR_LEARNED);
+  EXPECT_EQ(bf_monitor_step(&monitor, BF_MONITOR_LATE), BF_MONITOR_FALL_BACK);
+  EXPECT_EQ(monitor.counts[BF_MONITOR_LATE], 1u);
+  EXPECT_EQ(bf_monitor_step(nullptr, BF_MONITOR_PROVEN), BF_MONITOR_FALL_BACK);
+  EXPECT_EQ(bf_monitor_controls(nullptr), BF_MONITOR_FALL_BACK);
+}
+
+TEST(Monitor, RefusesSettingsThatContradict) {
+  bf_monitor monitor = begun(kAtOnce);
+  const bf_monitor_settings wrong[] = {{0, 1, 1, 0, 0}, {33, 1, 33, 0, 0}, {4, 0, 4, 0, 0},
+                                       {4, 5, 4, 0, 0}, {4, 1, 5, 0, 0},   {4, 2, 2, 0, 0}};
+  for (const bf_monitor_settings& settings : wrong)
+    EXPECT_EQ(bf_monitor_init(&monitor, &settings), BF_BAD_COUNT);
+  EXPECT_EQ(monitor.settings.window, kAtOnce.window);
+  EXPECT_EQ(bf_monitor_init(nullptr, &kAtOnce), BF_NULL_ARGUMENT);
+  EXPECT_EQ(bf_monitor_init(&monitor, nullptr), BF_NULL_ARGUMENT);
+}
+
+TEST(Monitor, MeasuresTimeOverTheCountersEnd) {
+  const std::uint32_t begin = 0xfffffff0u;
+  EXPECT_EQ(bf_monitor_in_time(BF_MONITOR_PROVEN, begin, 0x10u, 32), BF_MONITOR_PROVEN);
+  EXPECT_EQ(bf_monitor_in_time(BF_MONITOR_PROVEN, begin, 0x11u, 32), BF_MONITOR_LATE);
+}
+
+// Floats of all magnitudes, and those at the ends of the range.
+float any_float(std::mt19937& random) {
+  for (;;) {
+    const auto number = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    if (std::isfinite(number)) return number;
+  }
+}
+
+float near_one(std::mt19937& random) {
+  return std::ldexp(static_cast<float>(static_cast<int>(random() % 20001) - 10000), -13);
+}
+
+void expect_box(float value, float error, float scale, float offset, int& boxes) {
+  float lower = 0, upper = 0;
+  const bf_status status = bf_monitor_box(&value, &error, &scale, &offset, 1, &lower, &upper);
+  const mpq_class radius = abs(mpq_class(scale)) * error;
+  const mpq_class centre = mpq_class(scale) * value + offset;
+  const mpq_class low = centre - radius, high = centre + radius;
+  const mpq_class most = std::numeric_limits<float>::max();
+  if (status == BF_INFINITE_BOX) {
+    const mpq_class nearly = most * mpq_class(4503599627370495, 4503599627370496);
+    ASSERT_TRUE(high > nearly || low < -nearly);
+    return;
+  }
+  ASSERT_EQ(status, BF_OK);
+  ASSERT_LE(mpq_class(lower), low);
+  ASSERT_GE(mpq_class(upper), high);
+  // No wider than two floats and the margin that is stated.
+  const mpq_class margin = (abs(mpq_class(scale) * value) + radius + abs(mpq_class(offset))) /
+                           mpq_class(mpz_class(1) << 50);
+  ASSERT_LE(mpq_class(std::nextafter(upper, -INFINITY)), high + margin);
+  ASSERT_GE(mpq_class(std::nextafter(lower, INFINITY)), low - margin);
+  ++boxes;
+}
+
+TEST(Monitor, RoundsBoxesOutward) {
+  std::mt19937 random(11);
+  int boxes = 0;
+  for (int i = 0; i < 200000; ++i) {
+    const auto draw = [&] { return i % 2 == 0 ? any_float(random) : near_one(random); };
+    const float value = draw(), error = std::fabs(draw()), scale = draw(), offset = draw();
+    expect_box(value, error, scale, offset, boxes);
+    expect_box(value, error, 1, 0, boxes);
+    if (HasFatalFailure()) FAIL() << value << " " << error << " " << scale << " " << offset;
+  }
+  EXPECT_GT(boxes, 200000);
+}
+
+TEST(Monitor, TakesOneAndZeroWhereNothingIsGiven) {
+  const float value = 1.5f, error = 0.25f;
+  float lower = 0, upper = 0;
+  EXPECT_EQ(bf_monitor_box(&value, &error, nullptr, nullptr, 1, &lower, &upper), BF_OK);
+  EXPECT_LE(lower, 1.25f);
+  EXPECT_GT(lower, 1.2499f);
+  EXPECT_GE(upper, 1.75f);
+}
+
+TEST(Monitor, RefusesReadingsThatAreNoNumbers) {
+  const float one = 1, infinite = INFINITY, most = std::numeric_limits<float>::max();
+  const float none = std::numeric_limits<float>::quiet_NaN(), negative = -1;
+  float lower = 0, upper = 0;
+  const auto box = [&](const float& value, const float& error, const float* scale) {
+    return bf_monitor_box(&value, &error, scale, nullptr, 1, &lower, &upper);
+  };
+  EXPECT_EQ(box(none, one, nullptr), BF_NAN_INPUT);
+  EXPECT_EQ(box(one, none, nullptr), BF_NAN_INPUT);
+  EXPECT_EQ(box(infinite, one, nullptr), BF_INFINITE_BOX);
+  EXPECT_EQ(box(one, negative, nullptr), BF_EMPTY_BOX);
+  EXPECT_EQ(box(most, most, nullptr), BF_INFINITE_BOX);
+  EXPECT_EQ(box(most, one, &most), BF_INFINITE_BOX);
+  EXPECT_EQ(bf_monitor_box(nullptr, &one, nullptr, nullptr, 1, &lower, &upper), BF_NULL_ARGUMENT);
+}
+
+}  // namespace
