@@ -175,7 +175,7 @@ class Model:
         expect(get(7, None) is not None, "the model's file has no graph")
         sets = [fields(x, "1b 2v") for x in get(8)]
         sets = [x(2, 0) for x in sets if x(1, b"") in (b"", b"ai.onnx")]
-        expect(len(sets) == 1 and 1 <= sets[0] <= 22, f"operator set {sets} is not in the checker's table")
+        expect(len(sets) == 1 and 1 <= sets[0] <= 28, f"operator set {sets} is not in the checker's table")
         self.opset, graph = sets[0], fields(get(7, b""), "1B 2b 5B 10b 11B 12B 13B 14B 16B")
         self.nodes = [Node(x) for x in graph(1)]
         self.constants = table(map(tensor, graph(5)), "two initializers have the same name")

@@ -6,31 +6,6 @@
 namespace bf_check {
 namespace {
 
-// Numpy's broadcasting: the shape of both, and for each of its elements that of `shape`.
-std::vector<i64> joined(const std::vector<i64>& a, const std::vector<i64>& b) {
-  std::vector<i64> shape(std::max(a.size(), b.size()), 1);
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const i64 x = i < a.size() ? a[a.size() - 1 - i] : 1;
-    const i64 y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1) refuse("shapes do not fit");
-    shape[shape.size() - 1 - i] = x == 1 ? y : x;
-  }
-  expect_work(shape, 1);
-  return shape;
-}
-
-std::vector<std::size_t> spread(const std::vector<i64>& shape, const std::vector<i64>& to) {
-  std::vector<i64> step(to.size(), 0);
-  i64 next = 1;
-  for (std::size_t i = 1; i <= std::min(shape.size(), to.size()); ++i) {
-    const i64 extent = shape[shape.size() - i];
-    step[to.size() - i] = extent == 1 ? 0 : next;
-    next *= extent;
-  }
-  const std::vector<i64> places = strided(to, step);
-  return {places.begin(), places.end()};
-}
-
 u64 limbs_of(const Rat& x) {
   return mpz_size(x.get_num_mpz_t()) + mpz_size(x.get_den_mpz_t());
 }

@@ -106,6 +106,17 @@ Rat from_ieee(u64 bits, int exponent_bits, int fraction_bits) {
   return (bits >> (exponent_bits + fraction_bits) & 1) != 0 ? Rat(-value) : value;
 }
 
+bool is_ieee(const Rat& x, int exponent_bits, int fraction_bits) {
+  if (x == 0) return true;
+  const int most = (1 << (exponent_bits - 1)) - 1;  // exponent of the largest numbers
+  const mpz_srcptr number = x.get_num_mpz_t(), divisor = x.get_den_mpz_t();
+  const int size = static_cast<int>(mpz_sizeinbase(number, 2));
+  const int zeros = static_cast<int>(mpz_scan1(number, 0));
+  const int power = static_cast<int>(mpz_sizeinbase(divisor, 2)) - 1;
+  return mpz_popcount(divisor) == 1 && size - zeros <= fraction_bits + 1 &&
+         power <= most + fraction_bits - 1 && size - 1 - power <= most;
+}
+
 Rat from_decimal(const std::string& text) {
   const std::string bad = "'" + shown(text) + "' is not a number";
   if (text.size() > 2000) refuse(bad);

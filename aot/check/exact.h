@@ -74,6 +74,9 @@ std::string sha256(const std::string& bytes);  // 32 bytes
 // infinity, or NaN.
 Rat from_ieee(u64 bits, int exponent_bits, int fraction_bits);
 
+// Whether a number is the value of an IEEE number with so many bits.
+bool is_ieee(const Rat& x, int exponent_bits, int fraction_bits);
+
 // A decimal such as -1, .5 or 1e-05. Throws Refused: any other text.
 Rat from_decimal(const std::string& text);
 // [-]DIGITS or [-]DIGITS/DIGITS.

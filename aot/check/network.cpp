@@ -181,19 +181,32 @@ std::vector<i64> integers_of(const Value& value) {
 
 namespace {
 
-const Operator* operator_of(const std::string& name, bool& computes) {
-  for (const auto* table : {&moving_operators(), &computing_operators()})
-    for (const Operator& row : *table)
-      if (name == row.name) {
-        computes = table == &computing_operators();
-        return &row;
-      }
-  return nullptr;
+// Throws Refused: an operator, a number of inputs or an attribute that no table has.
+const Operator& operator_of(const Operands& o) {
+  const std::string where = "operator " + shown(o.node.op);
+  bool constants = true, integers = false;
+  for (const Value* const each : o.inputs) {
+    constants = constants && (each == nullptr || each->constant);
+    integers = integers || (each != nullptr && each->type != 0);
+  }
+  const auto& arithmetic = integers ? integer_operators() : computing_operators();
+  for (const auto* table : {&moving_operators(), &shape_operators(), &arithmetic})
+    for (const Operator& row : *table) {
+      if (o.node.op != row.name || o.inputs.size() > row.inputs) continue;
+      if (table == &arithmetic && integers && !constants)
+        refuse(where + ": arithmetic of integers is not in the checker's table");
+      for (const auto& [name, attribute] : o.node.attributes)
+        if (name.empty() || name.find(' ') != std::string::npos ||
+            std::string(row.attributes).find(" " + name + " ") == std::string::npos)
+          refuse(where + ": attribute " + shown(name) + " is not in the checker's table");
+      return row;
+    }
+  refuse(where + " is not in the checker's table");
 }
 
 // Carries the nodes out in the file's order. Returns the outputs' values, one after the other.
 std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Builder& builder) {
-  if (model.opset < 1 || model.opset > 22)
+  if (model.opset < 1 || model.opset > 28)
     refuse("operator set " + std::to_string(model.opset) + " is not in the checker's table");
   std::map<std::string, Value> values;
   for (const auto& [name, tensor] : model.constants) {
@@ -202,35 +215,27 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
   for (std::size_t i = 0; i < inputs.size(); ++i) values.emplace(model.inputs[i].name, inputs[i]);
   for (const Node& node : model.nodes) {
     const std::string where = "operator " + shown(node.op);
-    bool computes = false;
-    const Operator* const row = operator_of(node.op, computes);
-    if (row == nullptr || node.outputs.empty() || node.inputs.size() > row->inputs)
-      refuse(where + " is not in the checker's table");
-    for (const auto& [name, attribute] : node.attributes)
-      if (name.empty() || name.find(' ') != std::string::npos ||
-          std::string(row->attributes).find(" " + name + " ") == std::string::npos)
-        refuse(where + ": attribute " + shown(name) + " is not in the checker's table");
     Operands operands{node, {}, builder, model.opset};
     for (const std::string& name : node.inputs) {
       const auto found = values.find(name);
       if (!name.empty() && found == values.end())
         refuse(where + " reads " + shown(name) + ", which no earlier node makes");
       operands.inputs.push_back(name.empty() ? nullptr : &found->second);
-      if (computes && !name.empty() && found->second.integral)
-        refuse(where + ": arithmetic of integers is not in the checker's table");
     }
-    Value result;
-    try {
-      result = row->rule(operands);
-    } catch (const Refused& refused) {
-      const std::string why = refused.what();
-      refuse(why.rfind("operator ", 0) == 0 ? why : where + ": " + why);
-    }
-    for (std::size_t i = 1; i < node.outputs.size(); ++i)
-      if (!node.outputs[i].empty())
+    const Operator& row = operator_of(operands);
+    for (; operands.output < node.outputs.size(); ++operands.output) {
+      const std::string& name = node.outputs[operands.output];
+      if (name.empty()) continue;
+      if (operands.output >= row.outputs)
         refuse(where + " has an output that is not in the checker's table");
-    if (!node.outputs[0].empty() && !values.emplace(node.outputs[0], std::move(result)).second)
-      refuse("two values have the same name");
+      try {
+        if (!values.emplace(name, row.rule(operands)).second)
+          refuse("two values have the same name");
+      } catch (const Refused& refused) {
+        const std::string why = refused.what();
+        refuse(why.rfind("operator ", 0) == 0 ? why : where + ": " + why);
+      }
+    }
   }
   std::vector<Value> outputs;
   for (const GraphValue& output : model.outputs) {

@@ -134,25 +134,33 @@ class Message {
 struct ElementType {
   u64 type, field;
 };
-constexpr ElementType kElementTypes[] = {{1, 4}, {6, 5}, {7, 7}, {11, 10}};
+constexpr ElementType kElementTypes[] = {{1, 4}, {2, 5}, {3, 5}, {6, 5}, {7, 7}, {9, 5}, {11, 10}};
 
 unsigned width_of(u64 type) {
+  if (type == 2 || type == 3 || type == 9) return 1;
   return type == 7 || type == 11 ? 8 : 4;
 }
 
 Rat element(u64 type, u64 bits) {
   if (type == 1) return from_ieee(bits, 8, 23);
   if (type == 11) return from_ieee(bits, 11, 52);
+  if (type == 3) return Rat(static_cast<std::int8_t>(bits));
   return Rat(
-      static_cast<long>(type == 6 ? static_cast<std::int32_t>(bits) : static_cast<i64>(bits)));
+      static_cast<long>(type == 7 ? static_cast<i64>(bits) : static_cast<std::int32_t>(bits)));
 }
 
-// Throws Refused: an infinity, or NaN; more bits than the type has.
-void expect_element(u64 type, u64 bits) {
+// Throws Refused: an infinity, or NaN; more bits than the type has. raw: one of raw_data.
+void expect_element(u64 type, u64 bits, bool raw) {
   if ((type == 1 && (bits >> 23 & 255) == 255) || (type == 11 && (bits >> 52 & 2047) == 2047))
     refuse("a number of the model is infinite, or none");
-  const u64 value = static_cast<u64>(static_cast<i64>(static_cast<std::int32_t>(bits)));
-  if (type == 6 && bits >> 32 != 0 && value != bits) refuse("a number of 32 bits has more");
+  const i64 value = static_cast<std::int32_t>(bits);
+  const bool wide = type == 1 || type == 7 || type == 11;
+  if (!wide && bits >> 32 != 0 && static_cast<u64>(value) != bits)
+    refuse("a number of 32 bits has more");
+  const bool is_signed = type == 3 && !raw;
+  const i64 most = type == 9 ? 1 : is_signed ? 127 : 255;
+  if (width_of(type) == 1 && (value > most || value < (is_signed ? -128 : 0)))
+    refuse("a number of 8 bits, or a truth value, is another");
 }
 
 Tensor read_tensor(const Message& m) {
@@ -167,7 +175,7 @@ Tensor read_tensor(const Message& m) {
     if (m.has(field) && field != row->field && (field != 9 || m.has(row->field)))
       refuse("a tensor has its data twice, or in a field of another type");
   tensor.shape = m.integers(1);
-  tensor.integral = row->type == 6 || row->type == 7;
+  tensor.type = row->type;
   const std::size_t size =
       m.has(9) ? m.bytes(9).size() / width_of(row->type) : m.values(row->field).size();
   if (static_cast<i64>(size) != size_of(tensor.shape) ||
@@ -288,7 +296,7 @@ Numbers::Numbers(u64 type, const std::vector<u64>& bits)
 }
 
 void Numbers::expect_numbers() const {
-  for (std::size_t i = 0; i < size(); ++i) expect_element(type_, bits(i));
+  for (std::size_t i = 0; i < size(); ++i) expect_element(type_, bits(i), bits_ == nullptr);
 }
 
 std::size_t Numbers::size() const {

@@ -46,8 +46,8 @@ class Numbers {
 
 struct Tensor {
   std::vector<i64> shape;
-  Numbers data;           // as many as the shape's product
-  bool integral = false;  // of an integer type
+  Numbers data;  // as many as the shape's product
+  u64 type = 0;  // of its elements, as in TensorProto
 };
 
 // The product of the extents. Throws Refused: a negative one, or more than kMostElements.

@@ -10,9 +10,12 @@
 
 namespace bf_check {
 
+constexpr u64 kTruth = 9, kIndex = 7;  // types of TensorProto
+
 struct Value {
   std::vector<i64> shape;
-  bool constant = true, integral = false;
+  bool constant = true;
+  u64 type = 0;          // 0: real numbers; else that of TensorProto
   Numbers data;          // where it is constant
   std::vector<u32> ids;  // else the elements
 
@@ -20,16 +23,21 @@ struct Value {
 };
 
 inline Value value_of(const Tensor& tensor) {
-  return {tensor.shape, true, tensor.integral, tensor.data, {}};
+  return {
+      tensor.shape, true, tensor.type == 1 || tensor.type == 11 ? 0 : tensor.type, tensor.data, {}};
 }
 inline Value constant_of(const std::vector<i64>& shape, const std::vector<Rat>& data) {
-  return {shape, true, false, data, {}};
+  return {shape, true, 0, data, {}};
 }
 
 // Elements of a tensor, in another order. filler: of which element 0 is taken for source -1; or
 // null. Throws Refused: a source that is no element.
 Value moved(const Value& from, const std::vector<i64>& shape, const std::vector<i64>& source,
             const Value* filler = nullptr);
+
+// Numpy's broadcasting: the shape of both; and for each of its elements, that of `shape`.
+std::vector<i64> joined(const std::vector<i64>& a, const std::vector<i64>& b);
+std::vector<std::size_t> spread(const std::vector<i64>& shape, const std::vector<i64>& to);
 
 // For each index of a shape, in row-major order, the sum of its positions times their steps.
 std::vector<i64> strided(const std::vector<i64>& shape, const std::vector<i64>& step);
@@ -80,6 +88,7 @@ struct Operands {
   std::vector<const Value*> inputs;
   Builder& builder;
   i64 opset;
+  std::size_t output = 0;  // that is asked for
 
   const Value& in(std::size_t i) const;
   const Value* optional(std::size_t i) const { return i < inputs.size() ? inputs[i] : nullptr; }
@@ -93,6 +102,9 @@ struct Operands {
   Rat real(const char* name, const Rat& otherwise) const {
     return attribute(name, 1) != nullptr ? attribute(name, 1)->real : otherwise;
   }
+  std::string text(const char* name, const std::string& otherwise) const {
+    return attribute(name, 3) != nullptr ? attribute(name, 3)->text : otherwise;
+  }
   std::vector<i64> numbers(const char* name, const std::vector<i64>& otherwise) const {
     return attribute(name, 7) != nullptr ? attribute(name, 7)->numbers : otherwise;
   }
@@ -102,15 +114,19 @@ struct Operands {
 std::size_t axis_of(i64 axis, std::size_t rank);
 std::vector<i64> integers_of(const Value& value);
 
-using Rule = Value (*)(const Operands&);  // of the first output; others are refused
+using Rule = Value (*)(const Operands&);  // of one output
 struct Operator {
   const char* name;
   std::size_t inputs;      // at most
   const char* attributes;  // that it may have, between spaces
   Rule rule;
+  std::size_t outputs = 1;  // at most
 };
-// Operators that move data, and those that compute.
+// Operators that move data; those that read shapes, or constants alone, also of integers;
+// arithmetic of constant integers; and all that compute with real numbers.
 const std::vector<Operator>& moving_operators();
+const std::vector<Operator>& shape_operators();
+const std::vector<Operator>& integer_operators();
 const std::vector<Operator>& computing_operators();
 
 }  // namespace bf_check

@@ -495,7 +495,7 @@ class Records(Case):
         for changed, code in ((as_input(2), 0), (as_input(3), 1),
                               (text.replace('dim_value: 2', 'dim_param: "n"', 1), 1),  # one input
                               (text.replace('output { name: "y"', 'output { name: "y" doc_string: "y"'), 0),
-                              (text.replace("version: 13", "version: 0"), 1), (text.replace("version: 13", "version: 23"), 1),
+                              (text.replace("version: 13", "version: 0"), 1), (text.replace("version: 13", "version: 29"), 1),
                               (text.replace(last, last + node("Identity", ["r"], "r")), 1),
                               (text.replace(w, w + w), 1),
                               (text.replace(v, v.replace("float_data: 1 ", "float_data: 1 int32_data: 1 ")), 1),

@@ -1,0 +1,220 @@
+"""Tests of the operators of bf-check against NumPy, at points. Run as proof_test.py is."""
+
+import fractions
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+try:
+    import numpy
+except ImportError:
+    print("skipped: no NumPy")
+    sys.exit(0)
+
+sys.dont_write_bytecode = True
+from harness import Case  # noqa: E402
+from small_models import ints, model, node, tensor, write_model  # noqa: E402
+
+BF_CHECK = os.environ["BF_CHECK"]
+DERIVE, LEAF = 6, 0
+LITTLE = fractions.Fraction(1, 2 ** 20)
+
+
+def decimal(number):
+    """A multiple of a power of two, as a decimal."""
+    number = fractions.Fraction(number)
+    digits = number.denominator.bit_length() - 1
+    assert number.denominator == 1 << digits, number
+    whole = abs(number.numerator) * 5 ** digits
+    text = str(whole).zfill(digits + 1)
+    return ("-" if number < 0 else "") + text[:len(text) - digits] + ("." + text[-digits:] if digits else "")
+
+
+def text(value):
+    return f'"{value}"'
+
+
+def number(name, value):
+    kind = {int: "INT i", float: "FLOAT f", str: "STRING s"}[type(value)].split()
+    return f'attribute {{ name: "{name}" type: {kind[0]} {kind[1]}: {text(value) if kind[1] == "s" else value} }}'
+
+
+def whole(name, dims, values, kind=7):
+    """A tensor of integers: int64, or another type of TensorProto, as int32_data."""
+    field = "int64_data" if kind == 7 else "int32_data"
+    return (f'initializer {{{"".join(f" dims: {d}" for d in dims)} data_type: {kind} name: "{name}"' +
+            "".join(f" {field}: {v}" for v in values) + " }")
+
+
+def value(dims, values, kind=7):
+    """The same, as an attribute."""
+    return 'attribute { name: "value" type: TENSOR t {' + whole("", dims, values, kind)[13:] + " }"
+
+
+def exact(rng, shape):
+    """Multiples of 1/8 in [-2, 2]."""
+    flat = [fractions.Fraction(int(n), 8) for n in rng.integers(-16, 17, int(numpy.prod(shape)))]
+    return numpy.array(flat, dtype=object).reshape(shape)
+
+
+class Networks(Case):
+    """Networks with input x and output y, at points."""
+
+    def question(self, x, outputs, last):
+        names = [f"X_{i}" for i in range(len(x))] + [f"Y_{i}" for i in range(outputs)]
+        ends = [f"(assert (= X_{i} {decimal(v)}))" for i, v in enumerate(x)]
+        return self.write("p.vnnlib", "".join(f"(declare-const {n} Real)" for n in names) + "".join(ends) + last)
+
+    def check(self, question, statement, body, semantics=b"\x00"):
+        path = self.work / "hand.bfc"
+        digests = [hashlib.sha256(pathlib.Path(each).read_bytes()).digest() for each in (self.network, question)]
+        path.write_bytes(b"BFC2" + bytes([statement]) + semantics + bytes([44, 36, 40, 1]) + b"".join(digests) +
+                         b"\x04hand" + body)
+        return subprocess.run([BF_CHECK, self.network, question, path], capture_output=True, text=True)
+
+    def make(self, nodes, initializers, inputs, outputs, opset=13):
+        text = model("m", nodes, initializers, inputs, outputs).replace("version: 13", f"version: {opset}")
+        self.network = write_model(self.work / "m.onnx", text)
+
+    def holds(self, nodes, initializers, x, y, opset=13):
+        """The network is y at x: by its operators over numbers, and by bounds of its elements."""
+        y = numpy.array(y, dtype=object)
+        self.make(nodes, initializers, x.shape, y.shape, opset)
+        x, y = list(x.flat), list(y.flat)
+        point = b"".join(bytes([len(each)]) + each for each in (str(v).encode() for v in x))
+        for change, code in ((0, 3), (LITTLE, 4)):
+            wanted = " ".join(f"(= Y_{i} {decimal(v + (change if i == 0 else 0))})" for i, v in enumerate(y))
+            found = self.check(self.question(x, len(y), f"(assert (and {wanted} true))"), 2, point)
+            self.assertEqual(found.returncode, code, (found.stdout, found.stderr))
+        parts = [f"(>= Y_{i} {decimal(v + LITTLE)})(<= Y_{i} {decimal(v - LITTLE)})" for i, v in enumerate(y)]
+        found = self.check(self.question(x, len(y), f"(assert (or {' '.join(parts)}))"), 1,
+                           bytes([DERIVE, LEAF] + [0] * (2 * len(y))))
+        self.assertEqual(found.returncode, 0, (found.stdout, found.stderr))
+        for last in (f"(>= Y_0 {decimal(y[0] - LITTLE)})", f"(<= Y_0 {decimal(y[0] + LITTLE)})"):
+            found = self.check(self.question(x, len(y), f"(assert {last})"), 1, bytes([DERIVE, LEAF, 0]))
+            self.assertEqual(found.returncode, 4, (found.stdout, found.stderr))
+
+    def refused(self, nodes, initializers, inputs, outputs, opset=13, says="the checker's table"):
+        self.make(nodes, initializers, inputs, outputs, opset)
+        found = self.check(self.question([0] * int(numpy.prod(inputs)), int(numpy.prod(outputs)),
+                                         "(assert (>= Y_0 0))"), 1, bytes([DERIVE, LEAF, 0]))
+        self.assertEqual((found.returncode, found.stdout), (1, ""))
+        self.assertIn(says, found.stderr)
+
+
+class Moving(Networks):
+    def setUp(self):
+        super().setUp()
+        self.rng = numpy.random.default_rng(3)
+
+    def test_gather_and_split(self):
+        x = exact(self.rng, (2, 3, 4))
+        places = [[2, -1], [0, 2]]
+        self.holds([node("Gather", ["x", "i"], "y", "", number("axis", 1))],
+                   [whole("i", (2, 2), numpy.array(places).flat)], x, x[:, places])
+        self.holds([node("Gather", ["x", "i"], "y", "", number("axis", -1))], [whole("i", (), [1])], x, x[:, :, 1])
+        self.refused([node("Gather", ["x", "i"], "y")], [whole("i", (), [-1])], (2, 3), (3,), 10, "outside of its")
+        self.refused([node("Gather", ["x", "i"], "y")], [whole("i", (), [2])], (2, 3), (3,), 13, "outside of its")
+        self.refused([node("Gather", ["c", "x"], "y")], [tensor("c", (3,), (1, 2, 3))], (1,), (1,))
+        halves = 'node { input: "x" %s output: "a" output: "b" op_type: "Split" %s }'
+        order = node("Concat", ["b", "a"], "y", "", number("axis", 2))
+        turned = numpy.concatenate([x[:, :, 2:], x[:, :, :2]], axis=2)
+        self.holds([halves % ("", number("axis", 2)), order], [], x, turned)
+        self.holds([halves % ("", number("axis", 2) + number("num_outputs", 2)), order], [], x, turned, 18)
+        turned = numpy.concatenate([x[:, :, 1:], x[:, :, :1]], axis=2)
+        self.holds([halves % ("", number("axis", 2) + ints("split", (1, 3))), order], [], x, turned, 11)
+        self.holds([halves % ('input: "n"', number("axis", 2)), order], [whole("n", (2,), (1, 3))], x, turned)
+        thirds = numpy.concatenate([x[:, 2:], x[:, :2]], axis=1)
+        order = node("Concat", ["b", "a"], "y", "", number("axis", 1))
+        self.holds([halves % ("", number("axis", 1) + number("num_outputs", 2)), order], [], x, thirds, 18)
+        self.refused([halves % ("", number("axis", 1)), order], [], (2, 3, 4), (2, 3, 4), 13, "shapes do not fit")
+
+    def test_copies(self):
+        x = exact(self.rng, (2, 1, 3))
+        self.holds([node("Expand", ["x", "s"], "y")], [whole("s", (3,), (1, 2, 1))], x, numpy.repeat(x, 2, axis=1))
+        self.holds([node("Tile", ["x", "s"], "y")], [whole("s", (3,), (2, 1, 2))], x, numpy.tile(x, (2, 1, 2)))
+        truth = [[1, 0, 1], [0, 0, 1]]
+        c = exact(self.rng, (2, 2, 3))
+        for inputs, y in ((["c", "x", "d"], numpy.where(truth, x, c)), (["c", "d", "x"], numpy.where(truth, c, x))):
+            self.holds([node("Where", inputs, "y")],
+                       [whole("c", (2, 3), numpy.array(truth).flat, 9), tensor("d", (2, 2, 3), map(float, c.flat))], x, y)
+        self.refused([node("Where", ["c", "x", "x"], "y")], [whole("c", (1,), (1,))], (1,), (1,), says="no truth value")
+
+    def test_padding(self):
+        x = exact(self.rng, (1, 3, 4))
+        for mode in ("constant", "edge", "reflect"):
+            self.holds([node("Pad", ["x", "p"], "y", "", number("mode", mode))], [whole("p", (6,), (0, 1, 2, 0, 0, 3))],
+                       x, numpy.pad(x, ((0, 0), (1, 0), (2, 3)), mode))
+        self.holds([node("Pad", ["x", "p", "", "a"], "y")],
+                   [whole("p", (4,), (1, -1, 2, -1)), whole("a", (2,), (2, -2))], x,
+                   numpy.pad(x[:, 1:2], ((0, 0), (0, 0), (1, 2))), 18)
+        for mode, pads in (("wrap", (0, 1)), ("reflect", (0, 2)), ("edge", (-1, 0)), ("constant", (-2, -1))):
+            self.refused([node("Pad", ["x", "p"], "y", "", number("mode", mode))], [whole("p", (2,), pads)], (2,), (1,),
+                         19, says="")
+
+    def test_blocks(self):
+        x = exact(self.rng, (1, 8, 2, 3))
+        size = number("blocksize", 2)
+        wide = x.reshape(1, 2, 2, 2, 2, 3).transpose(0, 3, 4, 1, 5, 2).reshape(1, 2, 4, 6)
+        self.holds([node("DepthToSpace", ["x"], "y", "", size)], [], x, wide)
+        self.holds([node("SpaceToDepth", ["x"], "y", "", size)], [], wide, x)
+        other = x.reshape(1, 2, 2, 2, 2, 3).transpose(0, 1, 4, 2, 5, 3).reshape(1, 2, 4, 6)
+        self.holds([node("DepthToSpace", ["x"], "y", "", size + number("mode", "CRD"))], [], x, other)
+
+    def test_enlarging(self):
+        x = exact(self.rng, (1, 2, 2, 3))
+        wide = x.repeat(2, axis=2).repeat(3, axis=3)
+        factors = tensor("s", (4,), (1, 1, 2, 3))
+        self.holds([node("Upsample", ["x", "s"], "y", "", number("mode", "nearest"))], [factors], x, wide, 9)
+        self.holds([node("Resize", ["x", "s"], "y")], [factors], x, wide, 10)
+        floor = number("coordinate_transformation_mode", "asymmetric") + number("nearest_mode", "floor")
+        for attributes in ("", floor, number("coordinate_transformation_mode", "pytorch_half_pixel")):
+            self.holds([node("Resize", ["x", "", "s"], "y", "", attributes)], [factors], x, wide)
+        self.holds([node("Resize", ["x", "", "", "s"], "y")], [whole("s", (4,), (1, 2, 4, 9))], x, wide)
+        for attributes in (number("mode", "linear"), number("coordinate_transformation_mode", "align_corners"),
+                           number("nearest_mode", "ceil"), number("coordinate_transformation_mode", "asymmetric")):
+            self.refused([node("Resize", ["x", "", "s"], "y", "", attributes)], [factors], x.shape, wide.shape)
+        self.refused([node("Resize", ["x", "", "s"], "y")], [tensor("s", (1,), (1.5,))], (2,), (3,), says="no integer")
+
+    def test_shapes_are_computed(self):
+        x = exact(self.rng, (2, 3, 4))
+        nodes = [node("Shape", ["x"], "s"), node("Gather", ["s", "one"], "three"), node("Size", ["x"], "all"),
+                 node("Div", ["all", "three"], "eight"), node("Sub", ["eight", "two"], "six"),
+                 node("Range", ["zero", "six", "two"], "even"), node("Cast", ["even"], "e", "", number("to", 1)),
+                 node("Mul", ["even", "four"], "f"), node("Less", ["f", "eight"], "is"),  # 0, 8, 16; true, false, false
+                 node("Where", ["is", "f", "minus"], "shape"),  # 0, -1, -1
+                 node("Equal", ["shape", "minus"], "open"), node("Add", ["even", "two"], "i"),  # 2, 4, 6
+                 node("Where", ["open", "i", "minus"], "to"),  # -1, 4, 6
+                 node("Slice", ["to", "zeros", "twos"], "t"), node("Reshape", ["x", "t"], "r"),
+                 node("ConstantOfShape", ["t4"], "o", "", value((1,), (3,))),
+                 node("Cast", ["o"], "p", "", number("to", 1)), node("Add", ["r", "p"], "u"),
+                 node("Concat", ["u", "e4"], "v", "", number("axis", 0)), node("Cast", ["v"], "y", "", number("to", 1))]
+        constants = [whole(n, (), (v,)) for n, v in (("zero", 0), ("one", 1), ("two", 2), ("four", 4), ("minus", -1))]
+        constants += [whole("zeros", (1,), (0,)), whole("twos", (1,), (2,)), whole("t4", (1,), (4,)),
+                      tensor("e4", (1, 4), (0, 2, 4, 0.5))]
+        y = numpy.concatenate([x.reshape(6, 4) + 3, numpy.array([[0, 2, 4, fractions.Fraction(1, 2)]], dtype=object)])
+        self.holds(nodes, constants, x, y)
+
+    def test_integers_that_may_wrap_or_round_are_refused(self):
+        huge = whole("c", (), (2 ** 31,))
+        for nodes, says in (([node("Add", ["c", "c"], "d")], "too large"), ([node("Neg", ["c"], "d")], "table"),
+                            ([node("Div", ["m", "two"], "d")], "negative integers"),
+                            ([node("Cast", ["odd"], "d", "", number("to", 1))], "a cast would round"),
+                            ([node("Cast", ["h"], "d", "", number("to", 7))], "a cast would round"),
+                            ([node("Cast", ["x"], "d", "", number("to", 7))], "this cast"),
+                            ([node("Cast", ["h"], "d", "", number("to", 10))], "this cast"),
+                            ([node("Add", ["x", "two"], "d")], "arithmetic of integers"),
+                            ([node("Add", ["byte", "byte"], "d")], "arithmetic of these types"),
+                            ([node("Equal", ["two", "byte"], "d")], "arithmetic of these types")):
+            self.refused([*nodes, node("Identity", ["x"], "y")],
+                         [huge, whole("m", (), (-3,)), whole("two", (), (2,)), whole("odd", (), (2 ** 24 + 1,)),
+                          whole("byte", (), (200,), 2), tensor("h", (), (0.5,))], (1,), (1,), says=says)
+        for kind, value in ((2, 256), (2, -1), (3, 128), (3, -129), (9, 2)):
+            self.refused([node("Identity", ["x"], "y")], [whole("c", (), (value,), kind)], (1,), (1,), says="8 bits")
+
+
+if __name__ == "__main__":
+    unittest.main()
