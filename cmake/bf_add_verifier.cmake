@@ -32,7 +32,7 @@ endfunction()
 # _bf_cross_target(<variable> <flag>...): the --target of the machine that is compiled for.
 function(_bf_cross_target variable)
   set(says "${ARGN} ${CMAKE_SYSTEM_PROCESSOR}")
-  if(says MATCHES "cortex-(m[0-9]+[a-z]*|a53)")
+  if(says MATCHES "cortex-(m[0-9]+[a-z]*|a53|a7|a9)")
     set(found ${CMAKE_MATCH_0})
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)")
     set(found aarch64)

@@ -41,7 +41,7 @@ import run_embedded
 # bf-aot's --target for each CPU.
 TARGETS = {cpu: cpu for cpu in machine.CPUS if cpu != "host"}
 VECTORS = ("aarch64", "cortex-a53")  # targets whose code holds them
-SOFT = ("cortex-m0plus", "cortex-m3", "riscv32")  # floats are libgcc's
+SOFT = ("cortex-m0plus", "cortex-m23", "cortex-m3", "riscv32")  # floats are libgcc's
 SOFT_DOUBLES = ("cortex-m4", "cortex-m33")  # of backward methods
 NO_CONTRACTION = "--flag=-ffp-contract=off"
 

@@ -39,6 +39,12 @@ bool set_float_mode(FloatMode mode) {
   fpcr = (fpcr & ~0x1000000ul) | (mode == FloatMode::kFlushSubnormals ? 0x1000000ul : 0ul);
   __asm__ volatile("msr fpcr, %0" ::"r"(fpcr));
   return true;
+#elif defined(__arm__) && defined(__ARM_FP)
+  unsigned fpscr;
+  __asm__ volatile("vmrs %0, fpscr" : "=r"(fpscr));
+  fpscr = (fpscr & ~0x1000000u) | (mode == FloatMode::kFlushSubnormals ? 0x1000000u : 0u);
+  __asm__ volatile("vmsr fpscr, %0" ::"r"(fpscr));
+  return true;
 #else
   return mode != FloatMode::kFlushSubnormals;
 #endif

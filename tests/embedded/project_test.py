@@ -19,7 +19,7 @@ import embedded_verifier_test
 import machine
 from embedded_verifier_test import check
 
-TOOLS = {"cortex-m": "arm-none-eabi", "cortex-a": "aarch64-linux-gnu", "aarch64": "aarch64-linux-gnu",
+TOOLS = {"cortex-m": "arm-none-eabi", "cortex-a53": "aarch64-linux-gnu", "cortex-a": "arm-linux-gnueabihf", "aarch64": "aarch64-linux-gnu",
          "riscv64": "riscv64-linux-gnu", "riscv32": "riscv64-unknown-elf"}
 
 

@@ -21,7 +21,7 @@ import machine
 import run_embedded
 
 STAND_IN = machine.HERE / "stand_in"
-SOFT = ("cortex-m0plus", "cortex-m3", "riscv32")  # floats are libgcc's
+SOFT = ("cortex-m0plus", "cortex-m23", "cortex-m3", "riscv32")  # floats are libgcc's
 
 # What is broken in the stand-in's source (old text, new text), and what the harness must say.
 BROKEN = [
