@@ -276,7 +276,9 @@ ProcessPool::Ended ProcessPool::wait() {
 }
 
 std::size_t core_count() {
-  return std::max(1U, std::thread::hardware_concurrency());
+  // The library reads files of /sys for it.
+  static const std::size_t count = std::max(1U, std::thread::hardware_concurrency());
+  return count;
 }
 
 std::optional<std::string> find_program(const std::string& name) {

@@ -1,9 +1,11 @@
 """Runs what the pages show of pipelines: the action and the hooks of the tree, by what pages give them."""
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
+import zipfile
 
 try:
     import yaml
@@ -29,24 +31,51 @@ def action_problems(text, source, folder, environment):
         inputs = {name: each.get("default") for name, each in action["inputs"].items()}
         for name in set(step["with"]) - set(inputs):
             yield f"the action has no input {name}"
-        inputs.update(step["with"], install="")
+        inputs.update(step["with"], wheel="")  # bf-aot is in the path
         yield from (f"the action asks for {name}" for name, value in inputs.items() if value is None)
-        code = run_action(action, inputs, folder, environment)
+        code, said = run_action(action, inputs, folder, environment)
         if code != 0:
             yield f"the action ends with {code}"
         for file in (inputs["junit"], inputs["sarif"]):
             if not (folder / file).exists():
                 yield f"the action does not write {file}"
+        if "verified" not in (folder / "summary.md").read_text(encoding="utf-8"):
+            yield "the action's summary does not say the verdict"
         bad = dict(inputs, run=inputs["run"].replace("tiny_holds", "tiny_violated"))
-        if bad == inputs or run_action(action, bad, folder, environment) != 3:
+        code, said = run_action(action, bad, folder, environment)
+        if bad == inputs or code != 3 or "::error title=bf-aot::ended with 3" not in said:
             yield "the action passes where the property is violated"
+        yield from wheel_problems(action, inputs, folder, environment)
+
+
+def wheel_problems(action, inputs, folder, environment):
+    """A wheel is installed by its digest alone. This one has a program that says what it is asked."""
+    wheel = folder / "bf_aot-0.2.0-py3-none-any.whl"
+    files = {"bf_aot.py": "def main():\n    import sys\n    print('asked', *sys.argv[1:3])\n",
+             "bf_aot-0.2.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: bf-aot\nVersion: 0.2.0\n",
+             "bf_aot-0.2.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+             "bf_aot-0.2.0.dist-info/entry_points.txt": "[console_scripts]\nbf-aot = bf_aot:main\n"}
+    record = "".join(f"{name},,\n" for name in [*files, "bf_aot-0.2.0.dist-info/RECORD"])
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in {**files, "bf_aot-0.2.0.dist-info/RECORD": record}.items():
+            archive.writestr(name, text)
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    for given, expected in (("", 1), ("0" * 64, 1), (digest, 0)):
+        code, said = run_action(action, dict(inputs, wheel=str(wheel), sha256=given), folder, environment)
+        if (code != 0) != (expected != 0) or (expected == 0 and "asked verify" not in said):
+            yield f"the action ends with {code} for a wheel by digest '{given}': {said}"
 
 
 def run_action(action, inputs, folder, environment):
-    """The exit code of the first step that fails, else 0."""
+    """The exit code of the first step that fails, else 0, and what the steps print."""
     def filled(value):
         return EXPRESSION.sub(lambda name: str(inputs[name[1]]), str(value))
 
+    files = {"GITHUB_PATH": folder / "path.txt", "GITHUB_STEP_SUMMARY": folder / "summary.md"}
+    for file in files.values():
+        file.write_text("", encoding="utf-8")
+    runner = {"RUNNER_TEMP": str(folder / "runner"), **{name: str(file) for name, file in files.items()}}
+    said = ""
     for step in action["runs"]["steps"]:
         condition = step.get("if")
         if condition is not None:
@@ -55,11 +84,15 @@ def run_action(action, inputs, folder, environment):
                 continue
         assert step["shell"] == "bash" and "${{" not in step["run"], "inputs go through env"
         more = {name: filled(value) for name, value in step.get("env", {}).items()}
-        code = run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], folder,
-                   {**environment, **more})
-        if code != 0:
-            return code
-    return 0
+        first = "".join(f"{line}:" for line in files["GITHUB_PATH"].read_text(encoding="utf-8").split())
+        done = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], cwd=folder,
+                              env={**environment, **runner, **more, "PATH": first + environment["PATH"]},
+                              capture_output=True, text=True, check=False, timeout=500)
+        print(done.stdout, done.stderr, sep="", flush=True)
+        said += done.stdout
+        if done.returncode != 0:
+            return done.returncode, said
+    return 0, said
 
 
 def hook_problems(text, source, folder, environment):

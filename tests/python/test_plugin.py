@@ -1,5 +1,6 @@
 """The fixtures of pytest, and their report, in a run of pytest of its own."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -68,6 +69,32 @@ def test_gates(tmp_path):
     assert rows[0]["test"] == "test_gates.py::test_certified" and rows[0]["samples"] == 40
     assert rows[0]["certified"] >= 36 and len(rows[0]["sha256"]) == 64
     assert rows[-1]["verdict"] == "falsified"
+
+
+def test_checks_of_several_processes(tmp_path):
+    if importlib.util.find_spec("xdist") is None:
+        pytest.skip("pytest-xdist is not installed")
+    done = run(tmp_path, "-n", "2", "--bf-aot-report", "r.json")
+    assert "bf-aot: 4 of 7 checks passed, report in r.json" in done.stdout
+    rows = json.loads((tmp_path / "r.json").read_text())["checks"]
+    assert len(rows) == 7 and sum(row["passed"] for row in rows) == 4
+
+
+def test_errors_are_rows(tmp_path):
+    (tmp_path / "test_errors.py").write_text("""
+def test_no_model(bf_aot_verify):
+    bf_aot_verify("none.onnx", "none.vnnlib")
+
+
+def test_no_data(bf_aot_certify):
+    bf_aot_certify("none.onnx", [[0.0]], [0], 0.1)
+""")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_errors.py",
+                           "--bf-aot-report", "r.json"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "bf-aot: 0 of 2 checks passed" in done.stdout
+    rows = json.loads((tmp_path / "r.json").read_text())["checks"]
+    assert [row["model"] for row in rows] == ["none.onnx"] * 2
+    assert all("BF1001" in row["error"] and not row["passed"] for row in rows)
 
 
 def test_the_report_as_a_page(tmp_path):

@@ -8,13 +8,15 @@ pytest finds this by itself where the package is installed:
     def test_never_weak_left(bf_aot_verify):
         bf_aot_verify("avoid.onnx", "head_on.vnnlib", timeout=60)
 
-`pytest --bf-aot-report FILE.json` (or FILE.html) writes what was asked and answered.
+`pytest --bf-aot-report FILE.json` (or FILE.html) writes what was asked and answered, also by the processes of
+pytest-xdist, and what could not be asked.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from contextlib import contextmanager
 from fractions import Fraction
 from html import escape
 from pathlib import Path
@@ -23,6 +25,7 @@ from typing import Any, Dict, Generator, List, Union
 import pytest
 
 _ROWS = pytest.StashKey[List[Dict[str, Any]]]()
+_REPORTED = "bf_aot_checks"  # an attribute of a test's report, which pytest-xdist hands on
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,6 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if path is not None and Path(path).suffix not in (".json", ".html"):
         raise pytest.UsageError("--bf-aot-report: the file's name must end in .json or .html")
     config.stash[_ROWS] = []
+    config.pluginmanager.register(_Collector(config))
 
 
 def _loaded(model: Any, example: Any) -> Any:
@@ -48,9 +52,38 @@ def _loaded(model: Any, example: Any) -> Any:
 
 def _row(request: pytest.FixtureRequest, kind: str, model: Any, start: float, passed: bool,
          **more: Any) -> None:
-    request.config.stash[_ROWS].append({
-        "test": request.node.nodeid, "kind": kind, "model": model.name, "sha256": model.sha256,
-        **more, "passed": passed, "seconds": round(time.monotonic() - start, 3)})
+    row = {"test": request.node.nodeid, "kind": kind, "model": getattr(model, "name", str(model)),
+           "sha256": getattr(model, "sha256", ""), **more, "passed": passed,
+           "seconds": round(time.monotonic() - start, 3)}
+    request.node.stash.setdefault(_ROWS, []).append(row)
+
+
+@contextmanager
+def _errors_in_report(request: pytest.FixtureRequest, kind: str, model: Any) -> Generator[None, None, None]:
+    """A check that ends by an error, of a model that cannot be read for example, is a row of it."""
+    start = time.monotonic()
+    try:
+        yield
+    except Exception as error:
+        _row(request, kind, model, start, False, error=str(error))
+        raise
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, Any, None]:
+    outcome = yield
+    if call.when == "call":
+        setattr(outcome.get_result(), _REPORTED, item.stash.get(_ROWS, []))
+
+
+class _Collector:
+    """Takes the rows of each test's report, in the process that writes the report of them all."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._rows = config.stash[_ROWS]
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self._rows.extend(getattr(report, _REPORTED, []))
 
 
 @pytest.fixture
@@ -66,8 +99,9 @@ def bf_aot_certify(request: pytest.FixtureRequest) -> Any:
     def certify(model: Any, X: Any, y: Any, eps: Any, *, at_least: Any = 1, **options: Any
                 ) -> Union["bf_aot.Certified", "bf_aot.Curve"]:
         start = time.monotonic()
-        network = _loaded(model, X[:1])
-        found = bf_aot.certify(network, X, y, eps, **options)
+        with _errors_in_report(request, "certify", model):
+            network = _loaded(model, X[:1])
+            found = bf_aot.certify(network, X, y, eps, **options)
         results = found.results if isinstance(found, bf_aot.Curve) else [found]
         radii = found.eps if isinstance(found, bf_aot.Curve) else [eps]
         shares = list(at_least) if isinstance(at_least, (list, tuple)) else [at_least] * len(radii)
@@ -100,8 +134,9 @@ def bf_aot_verify(request: pytest.FixtureRequest) -> Any:
 
     def verify(model: Any, property: Any, *, example: Any = None, **options: Any) -> Any:
         start = time.monotonic()
-        network = _loaded(model, example)
-        result = network.verify(property, **options)
+        with _errors_in_report(request, "verify", model):
+            network = _loaded(model, example)
+            result = network.verify(property, **options)
         text = property if isinstance(property, str) and "(" not in property else repr(property)
         _row(request, "verify", network, start, result.verified, property=str(text),
              verdict=str(result.verdict))
@@ -125,7 +160,7 @@ def _exact(share: Any) -> Fraction:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     path = session.config.getoption("--bf-aot-report")
-    if path is None:
+    if path is None or hasattr(session.config, "workerinput"):  # a process of pytest-xdist
         return
     rows = session.config.stash[_ROWS]
     if Path(path).suffix == ".json":
