@@ -6,7 +6,6 @@ namespace bf_check {
 namespace {
 
 constexpr i64 kMostValue = (i64{1} << kValueSize) - 1;
-constexpr u64 kSigmoidSteps = 1 << 16;  // of its bounds and both lines
 
 bool fits(i128 value, unsigned bits) {
   return value < static_cast<i128>(1) << bits && value > -(static_cast<i128>(1) << bits);
@@ -37,6 +36,10 @@ i128 sum_of_readers(const Layer& layer, std::size_t i, const i64* factors) {
   return sum;
 }
 
+unsigned char chosen(const Choices& choices, u32 relaxation) {
+  return choices.slope.empty() ? kRuleSlope : choices.slope[relaxation];
+}
+
 i64 in_range(i128 value) {
   if (!fits(value, kValueSize))
     throw NotProven("a value is beyond the range of the certificate's grid");
@@ -60,7 +63,7 @@ Part Bounder::whole(const std::vector<Rat>& lower, const std::vector<Rat>& upper
   Part part;
   for (auto* each : {&part.rough_lower, &part.rough_upper, &part.chord})
     each->assign(network_.elements, 0);
-  part.below.resize(network_.sigmoids), part.above.resize(network_.sigmoids);
+  part.below.resize(network_.functions), part.above.resize(network_.functions);
   part.lower.assign(network_.elements, -kMostValue);
   part.upper.assign(network_.elements, kMostValue);
   for (u32 i = 0; i < network_.inputs; ++i) {
@@ -79,7 +82,7 @@ void Bounder::meet(Part& part, u32 element, i128 lower, i128 upper) const {
 }
 
 // |weight| < 2^56, |value| < 2^54, and a row has at most 2^16 terms: the sums fit in 128 bits.
-void Bounder::interval(Part& part, const Layer& layer, u32 row) const {
+void Bounder::affine(Part& part, const Layer& layer, u32 row) const {
   const unsigned bits = network_.grid.weight_bits;
   const u32 element = layer.first + row;
   work_.spend(2 * (layer.start[row + 1] - layer.start[row]) + 1);
@@ -106,7 +109,7 @@ void Bounder::interval(Part& part, const Layer& layer, u32 row) const {
 // as it may be of either sign.
 void Bounder::tighten(Part& part, std::size_t layer, u32 row) {
   const u32 element = network_.layers[layer].first + row;
-  const bool curved = (network_.layers[layer].functions[row] & kReadBySigmoid) != 0;
+  const bool curved = (network_.layers[layer].read_by[row] & kReadByOther) != 0;
   static const Choices rule;
   for (const int sign : {1, -1}) {
     if (part.lower[element] >= (curved ? part.upper[element] : 0)) return;
@@ -122,43 +125,60 @@ void Bounder::tighten(Part& part, std::size_t layer, u32 row) {
   }
 }
 
+void Bounder::relu(Part& part, const Layer& layer, u32 row) const {
+  const u32 argument = layer.column[row];
+  const i64 low = part.lower[argument], high = part.upper[argument];
+  if (low < 0 && high > 0)
+    part.chord[argument] = static_cast<i64>((static_cast<i128>(high) << kChordBits) / (high - low));
+  meet(part, layer.first + row, std::max<i64>(low, 0), std::max<i64>(high, 0));
+}
+
 // Bounds a function's value by those of its argument, and makes the lines of its rule.
 void Bounder::function(Part& part, const Layer& layer, u32 row) const {
-  const Grid& grid = network_.grid;
-  const u32 argument = layer.column[row], element = layer.first + row;
-  const i64 low = part.lower[argument], high = part.upper[argument];
-  if (layer.kind == Kind::kRelu) {
-    if (low < 0 && high > 0)
-      part.chord[argument] =
-          static_cast<i64>((static_cast<i128>(high) << kChordBits) / (high - low));
-    return meet(part, element, std::max<i64>(low, 0), std::max<i64>(high, 0));
-  }
-  work_.spend(kSigmoidSteps);
-  part.below[layer.first_number + row] = line_below(low, high, grid);
-  part.above[layer.first_number + row] = line_above(low, high, grid);
-  const Int least = sigmoid(low, grid).low >> grid.weight_bits;
-  const Int most = (sigmoid(high, grid).high >> grid.weight_bits) + 1;
-  meet(part, element, least.get_si(), most.get_si());
+  const u32 line = layer.first_line + row;
+  const Relaxation known = relaxation(part, layer, row);
+  meet(part, layer.first + row, known.least(), known.most());
+  part.below[line] = known.line(-1, kRulePlace);
+  part.above[line] = known.line(1, kRulePlace);
+}
+
+Relaxation Bounder::relaxation(const Part& part, const Layer& layer, u32 row) const {
+  const u32 argument = layer.column[row];
+  work_.spend(Relaxation::kPieces * layer.program[row]->cost());
+  return {*layer.program[row], part.lower[argument], part.upper[argument], network_.grid};
+}
+
+// A product is least, and greatest, at corners of its factors' box.
+void Bounder::product(Part& part, const Layer& layer, u32 row) const {
+  const u32 x = layer.column[2 * row], y = layer.column[2 * row + 1];
+  const auto at = [&](i64 a, i64 b) { return static_cast<i128>(a) * b; };
+  const i128 corners[] = {at(part.lower[x], part.lower[y]), at(part.lower[x], part.upper[y]),
+                          at(part.upper[x], part.lower[y]), at(part.upper[x], part.upper[y])};
+  const auto [least, most] = std::minmax_element(std::begin(corners), std::end(corners));
+  const unsigned bits = network_.grid.value_bits;
+  meet(part, layer.first + row, *least >> bits, ceil_shifted(*most, bits));
+}
+
+void Bounder::interval(Part& part, const Layer& layer, u32 row) const {
+  if (layer.kind == Kind::kAffine) return affine(part, layer, row);
+  if (layer.kind == Kind::kRelu) return relu(part, layer, row);
+  if (layer.kind == Kind::kFunction) return function(part, layer, row);
+  if (layer.kind == Kind::kProduct) return product(part, layer, row);
 }
 
 void Bounder::derive(Part& part) {
   part.derived = true;
   for (std::size_t k = 0; k < network_.layers.size() && !part.empty; ++k) {
     const Layer& layer = network_.layers[k];
-    for (u32 row = 0; row < layer.count && layer.kind != Kind::kInput; ++row) {
-      if (layer.kind == Kind::kAffine) {
-        interval(part, layer, row);
-      } else {
-        function(part, layer, row);
-      }
-    }
+    for (u32 row = 0; row < layer.count; ++row) interval(part, layer, row);
     for (u32 row = 0; row < layer.count && !part.empty && layer.kind == Kind::kAffine; ++row)
-      if (layer.functions[row] != 0) tighten(part, k, row);
+      if (layer.read_by[row] != 0) tighten(part, k, row);
   }
 }
 
-void Bounder::split(Part& part, u32 neuron, int side) const {
-  meet(part, network_.argument[neuron], side > 0 ? 0 : -kMostValue, side > 0 ? kMostValue : 0);
+void Bounder::split(Part& part, u32 relaxation, int side) const {
+  meet(part, network_.relaxations[relaxation].argument, side > 0 ? 0 : -kMostValue,
+       side > 0 ? kMostValue : 0);
 }
 
 // Takes an element's coefficient, rounded down: what that drops is a factor in [0, 1) of it. False:
@@ -223,7 +243,7 @@ bool Bounder::relu_row(const Part& part, const Layer& layer, u32 row, const Choi
   if (open && a < 0) {
     kept = static_cast<i128>(a) * part.chord[argument] >> kChordBits;
   } else if (open) {
-    const unsigned char slope = choices.slope.empty() ? kRuleSlope : choices.slope[neuron];
+    const unsigned char slope = chosen(choices, neuron);
     kept = slope != kRuleSlope              ? static_cast<i128>(a) * slope >> kSlopeBits
            : 64 * (low + high) > high - low ? a
                                             : 0;
@@ -238,13 +258,47 @@ bool Bounder::relu_row(const Part& part, const Layer& layer, u32 row, const Choi
   return true;
 }
 
-// A s(z) >= A (slope z + offset), of the line below s for A >= 0, else of that above.
-bool Bounder::sigmoid_row(const Part& part, const Layer& layer, u32 row, i128& constant) {
+// A f(z) >= A (slope z + offset), of the line below f for A >= 0, else of that above.
+bool Bounder::function_row(const Part& part, const Layer& layer, u32 row, const Choices& choices,
+                           i128& constant) {
   i64 a = 0;
   if (!take(part, layer.first + row, constant, a)) return false;
-  const Line& line = (a < 0 ? part.above : part.below)[layer.first_number + row];
+  Line line = (a < 0 ? part.above : part.below)[layer.first_line + row];
+  const unsigned char place = chosen(choices, layer.first_number + row);
+  if (place != kRuleSlope) line = relaxation(part, layer, row).line(a < 0 ? 1 : -1, place);
   constant += static_cast<i128>(a) * line.offset;
   sums_[layer.column[row]] += static_cast<i128>(a) * line.slope;
+  return true;
+}
+
+// A x y >= B x + C y + min over the corners of A x y - B x - C y, which is linear in x and in y.
+// B and C are A times the other factor at a place between its bounds.
+bool Bounder::product_row(const Part& part, const Layer& layer, u32 row, const Choices& choices,
+                          i128& constant) {
+  i64 a = 0;
+  if (!take(part, layer.first + row, constant, a)) return false;
+  const u32 x = layer.column[2 * row], y = layer.column[2 * row + 1];
+  const unsigned bits = network_.grid.value_bits;
+  unsigned char place = chosen(choices, layer.first_number + row);
+  if (place == kRuleSlope) place = kRulePlace;
+  const auto offset = [&](u32 e) {
+    return (static_cast<i128>(part.upper[e]) - part.lower[e]) * place >> kSlopeBits;
+  };
+  const i128 p = part.lower[x] + offset(x);
+  const i128 q = a < 0 ? part.upper[y] - offset(y) : part.lower[y] + offset(y);
+  const i128 of_x = a * q >> bits, of_y = a * p >> bits;
+  if (!fits(of_x, kCoefficientSize) || !fits(of_y, kCoefficientSize)) return false;
+  std::optional<i128> least;
+  for (const i128 at_x : {part.lower[x], part.upper[x]})
+    for (const i128 at_y : {part.lower[y], part.upper[y]}) {
+      const i128 value = a < 0 ? ceil_shifted(at_x * at_y, bits) : at_x * at_y >> bits;
+      if (!fits(value, kValueSize)) return false;
+      const i128 rest = a * value - of_x * at_x - of_y * at_y;
+      least = least ? std::min(*least, rest) : rest;
+    }
+  constant += *least;
+  sums_[x] += of_x << network_.grid.weight_bits;
+  sums_[y] += of_y << network_.grid.weight_bits;
   return true;
 }
 
@@ -266,8 +320,9 @@ std::optional<i128> Bounder::backward(const Part& part, std::size_t layers, cons
       if (sums_[layer.first + row] == 0 &&
           !(relu && !choices.side.empty() && choices.multiplier[layer.first_number + row] != 0))
         continue;
-      ok = relu ? relu_row(part, layer, row, choices, constant)
-                : sigmoid_row(part, layer, row, constant);
+      ok = relu                            ? relu_row(part, layer, row, choices, constant)
+           : layer.kind == Kind::kFunction ? function_row(part, layer, row, choices, constant)
+                                           : product_row(part, layer, row, choices, constant);
     }
   }
   if (!ok) {

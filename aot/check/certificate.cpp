@@ -74,7 +74,7 @@ class Walk {
         property_(property),
         case_(of_case),
         end_(of_case.clauses.size()),
-        side_(network_.argument.size()) {}
+        side_(network_.relaxations.size()) {}
 
   void node(Part& part, u64 depth) {
     work_.spend(network_.elements);
@@ -121,7 +121,8 @@ class Walk {
 
   void split(Part& part, u64 depth) {
     const u64 neuron = in_.number();
-    if (neuron >= network_.argument.size()) in_.fail("no such neuron");
+    if (neuron >= network_.relaxations.size() || network_.relaxations[neuron].kind != Kind::kRelu)
+      in_.fail("no such neuron");
     if (!part.derived) in_.fail("a neuron is split before its bounds are derived");
     if (side_[neuron] != 0) in_.fail("a neuron is split twice");
     path_.push_back(static_cast<u32>(neuron));
@@ -150,11 +151,11 @@ class Walk {
       if (flags > (kHasSlopes | kHasMultipliers)) in_.fail("no such flags");
       Choices choices;
       if ((flags & kHasSlopes) != 0) {
-        choices.slope.assign(network_.argument.size(), kRuleSlope);
-        u64 next = 0;  // a slope's neuron is told by its distance from the one before
+        choices.slope.assign(network_.relaxations.size(), kRuleSlope);
+        u64 next = 0;  // a slope's relaxation is told by its distance from the one before
         for (u64 left = in_.number(); left > 0; --left) {
           const u64 gap = in_.number();
-          if (gap >= choices.slope.size() - next) in_.fail("no such neuron");
+          if (gap >= choices.slope.size() - next) in_.fail("no such relaxation");
           const unsigned slope = in_.byte();
           if (slope > 1u << kSlopeBits) in_.fail("no such slope");
           choices.slope[next + gap] = static_cast<unsigned char>(slope);
@@ -163,7 +164,7 @@ class Walk {
       }
       if ((flags & kHasMultipliers) != 0) {
         choices.side = side_;
-        choices.multiplier.assign(network_.argument.size(), 0);
+        choices.multiplier.assign(network_.relaxations.size(), 0);
         for (const u32 n : path_) {
           const u64 multiplier = in_.number();
           if (multiplier >> kCoefficientSize != 0) in_.fail("a multiplier is too large");
@@ -183,7 +184,7 @@ class Walk {
   const Property& property_;
   const Case& case_;
   std::size_t begin_ = 0, end_;    // the clauses that the part is about
-  std::vector<signed char> side_;  // by neuron, of the part that is walked
+  std::vector<signed char> side_;  // by relaxation, of the part that is walked
   std::vector<u32> path_;          // neurons that are split, from the root
 };
 

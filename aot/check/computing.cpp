@@ -10,7 +10,7 @@ u64 limbs_of(const Rat& x) {
   return mpz_size(x.get_num_mpz_t()) + mpz_size(x.get_den_mpz_t());
 }
 
-// A weight, and what the grid has of it.
+// A weight, 0 where it is irrational, and what the grid has of it.
 struct Weight {
   Rat exact;
   GridWeight grid;
@@ -29,7 +29,7 @@ struct Weights {
 class Rows {
  public:
   Rows(Builder& builder, bool constant, i64 terms = 0) : builder_(builder), constant_(constant) {
-    if (!constant) builder.begin(Kind::kAffine, static_cast<u64>(terms));
+    if (!constant) builder.begin(static_cast<u64>(terms));
   }
 
   Weight weight(const Rat& number) const {
@@ -46,15 +46,16 @@ class Rows {
   void add(const Value& x, std::size_t at, const Weight& by) {
     if (x.constant) {
       add(x.data[at], by.exact);
-    } else {
-      builder_.term(x.ids[at], by.grid);
+    } else if (builder_.term(x.ids[at], by.grid) && builder_.row_terms() == 1) {
+      single_ = by.exact;
     }
   }
   void add(const Value& x, std::size_t at, const Weights& by, std::size_t i) {
     if (x.constant) {
       add(x.data[at], by.exact(i));
-    } else {
-      builder_.term(x.ids[at], by.grid.empty() ? weight(by.exact(i)).grid : by.grid[i]);
+    } else if (builder_.term(x.ids[at], by.grid.empty() ? weight(by.exact(i)).grid : by.grid[i]) &&
+               builder_.row_terms() == 1) {
+      single_ = by.exact(i);
     }
   }
 
@@ -63,7 +64,7 @@ class Rows {
     if (constant_) {
       data_.push_back(bias_);
     } else {
-      builder_.end_row(bias_);
+      builder_.end_row(bias_, builder_.row_terms() == 1 ? single_ : Rat(0));
     }
     bias_ = 0;
   }
@@ -81,7 +82,7 @@ class Rows {
 
   Builder& builder_;
   bool constant_;
-  Rat bias_ = 0;
+  Rat bias_ = 0, single_ = 0;  // of the row; single_: the exact weight of its first term
   std::vector<Rat> data_;
 };
 
@@ -116,22 +117,36 @@ Value computed(Builder& builder, const Value& x) {
   return {x.shape, false, false, {}, builder.elements_of(x)};
 }
 
-// 1 / (1 + e^-x), which is irrational at all rationals but 0.
-Value sigmoid(Builder& builder, const Value& x) {
+// A function of each element. Numbers stay numbers where it is rational.
+Value applied(Builder& builder, const Value& x, const Program& function) {
+  if (x.constant && function.is_rational()) {
+    std::vector<Rat> numbers = x.data.all();
+    for (Rat& number : numbers) number = function.exact(number);
+    return constant_of(x.shape, numbers);
+  }
   Value result = computed(builder, x);
-  result.ids = builder.function_of(Kind::kSigmoid, result.ids);
+  result.ids = builder.functions_of(function, result.ids);
   return result;
+}
+
+// 1 / (1 + e^-x).
+Value sigmoid(const Operands& o) {
+  Program program;
+  program.ends_with(program.add(Op::kSigmoid, 0));
+  return applied(o.builder, o.in(0), program);
 }
 
 // 2 sigmoid(2 x) - 1.
 Value tanh(const Operands& o) {
-  const Value zero = constant_of({}, {0}), minus_one = constant_of({}, {-1});
-  return sum(o.builder, minus_one, sigmoid(o.builder, sum(o.builder, zero, o.in(0), 2)), 2);
+  Program program;
+  program = program.scaled(2, 0);
+  program.ends_with(program.add(Op::kSigmoid, program.result()));
+  return applied(o.builder, o.in(0), program.scaled(2, -1));
 }
 
 // max(x, 0).
 Value positive(Builder& builder, Value x) {
-  if (!x.constant) x.ids = builder.function_of(Kind::kRelu, x.ids);
+  if (!x.constant) x.ids = builder.relus_of(x.ids);
   std::vector<Rat> numbers = x.data.all();
   for (Rat& number : numbers)
     if (number < 0) number = 0;
@@ -415,7 +430,7 @@ const std::vector<Operator>& computing_operators() {
        max_pool},
       {"Mul", 2, " ", mul},
       {"Relu", 1, " ", [](const Operands& o) { return positive(o.builder, o.in(0)); }},
-      {"Sigmoid", 1, " ", [](const Operands& o) { return sigmoid(o.builder, o.in(0)); }},
+      {"Sigmoid", 1, " ", sigmoid},
       {"Sub", 2, " ", [](const Operands& o) { return sum(o.builder, o.in(0), o.in(1), -1); }},
       {"Tanh", 1, " ", tanh},
   };

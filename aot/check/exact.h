@@ -21,6 +21,14 @@ using u64 = std::uint64_t;
 using u32 = std::uint32_t;
 __extension__ typedef __int128 i128;
 
+// Weights are multiples of 2^-weight_bits and values of 2^-value_bits. Any grid gives a sound
+// checker; which one is a choice of the certificate.
+struct Grid {
+  unsigned weight_bits = 44, value_bits = 36;
+};
+constexpr unsigned kWeightSize = 56;  // |weight| < 2^56, in units of the grid
+constexpr unsigned kValueSize = 54;   // |value| < 2^54
+
 // The input cannot be handled: a file that is damaged, or holds what the checker has no rule for.
 struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -43,6 +43,7 @@ Value Builder::input(const std::vector<i64>& shape) {
   for (i64 i = 0; i < size; ++i) value.ids.push_back(network_.elements++);
   network_.inputs = network_.layers[0].count = network_.elements;
   readers_.resize(network_.elements);
+  layer_of_.resize(network_.elements, 0);
   return value;
 }
 
@@ -68,6 +69,8 @@ void Builder::begin(Kind kind, u64 terms) {
   layer_.column.reserve(terms), layer_.weight.reserve(terms);
   layer_.kind = kind;
   layer_.first = network_.elements;
+  layer_.first_number = static_cast<u32>(network_.relaxations.size());
+  layer_.first_line = network_.functions;
   layer_.start.push_back(0);
   layer_.rough_start.push_back(0);
 }
@@ -77,19 +80,22 @@ void Builder::argument(u32 element) {
   layer_.column.push_back(element);
 }
 
-void Builder::term(u32 element, const GridWeight& weight) {
-  if (weight.value == 0 && !weight.rough) return;
+bool Builder::term(u32 element, const GridWeight& weight) {
+  if (weight.value == 0 && !weight.rough) return false;
   argument(element);
   layer_.weight.push_back(weight.value);
   if (weight.rough) layer_.rough.push_back(element);
+  return true;
 }
 
-void Builder::end_row(const Rat& bias) {
+void Builder::end_row(const Rat& bias, const Rat& single) {
   bool rough = false;
   const Int down = floor_shifted(bias, network_.grid.value_bits, &rough);
   layer_.bias.push_back(to_i64(down, kValueSize, "a constant of the network"));
   layer_.rough_bias.push_back(rough);
-  spend(kRationalSteps + layer_.column.size() - layer_.start.back());
+  spend(kRationalSteps + row_terms());
+  if (single != 0)
+    links_[layer_.first + layer_.count] = {layer_.column.back(), nullptr, single, bias};
   layer_.start.push_back(static_cast<u32>(layer_.column.size()));
   layer_.rough_start.push_back(static_cast<u32>(layer_.rough.size()));
   if (layer_.column.size() > kMostTerms ||
@@ -101,41 +107,108 @@ void Builder::end_row(const Rat& bias) {
 std::vector<u32> Builder::end() {
   layer_.column.shrink_to_fit(), layer_.weight.shrink_to_fit();
   if (layer_.kind == Kind::kAffine) fill_readers(layer_);
-  layer_.functions.resize(layer_.count);
+  layer_.read_by.resize(layer_.count);
+  std::vector<u32> ids(layer_.count);
+  for (u32 row = 0; row < layer_.count; ++row) ids[row] = layer_.first + row;
   if (layer_.kind != Kind::kAffine) {
-    const bool relu = layer_.kind == Kind::kRelu;
-    std::vector<u32>& argument = network_.argument;
-    layer_.first_number = relu ? static_cast<u32>(argument.size()) : network_.sigmoids;
-    if (relu) argument.insert(argument.end(), layer_.column.begin(), layer_.column.end());
-    if (!relu) network_.sigmoids += layer_.count;
-    for (const u32 element : layer_.column)
-      for (Layer& layer : network_.layers)
-        if (layer.kind == Kind::kAffine && element >= layer.first &&
-            element - layer.first < layer.count)
-          layer.functions[element - layer.first] |= relu ? kReadByRelu : kReadBySigmoid;
+    for (u32 row = 0; row < layer_.count; ++row)
+      network_.relaxations.push_back({layer_.kind, ids[row], layer_.column[layer_.start[row]]});
+    read_by(layer_.kind == Kind::kRelu ? kReadByRelu : kReadByOther, layer_.column);
+    if (layer_.kind == Kind::kFunction) network_.functions += layer_.count;
   }
   network_.elements += layer_.count;
   readers_.resize(network_.elements);
-  std::vector<u32> ids(layer_.count);
-  for (u32 row = 0; row < layer_.count; ++row) ids[row] = layer_.first + row;
+  layer_of_.resize(network_.elements, static_cast<u32>(network_.layers.size()));
   if (layer_.count > 0) network_.layers.push_back(std::move(layer_));
   return ids;
 }
 
+void Builder::read_by(ReadBy reader, const std::vector<u32>& ids) {
+  for (const u32 id : ids) {
+    Layer& layer = network_.layers[layer_of_.at(id)];
+    if (layer.kind == Kind::kAffine) layer.read_by[id - layer.first] |= reader;
+  }
+}
+
 std::vector<u32> Builder::elements_of(const Value& value) {
   if (!value.constant) return value.ids;
-  begin(Kind::kAffine);
+  begin();
   for (std::size_t i = 0; i < value.data.size(); ++i) end_row(value.data[i]);
   return end();
 }
 
-std::vector<u32> Builder::function_of(Kind kind, const std::vector<u32>& ids) {
-  begin(kind);
+// The element and the program of it that an element is.
+std::pair<u32, Program> Builder::form_of(u32 element) const {
+  std::vector<const Link*> path;
+  Program program;
+  for (auto found = links_.find(element); found != links_.end(); found = links_.find(element)) {
+    element = found->second.element;
+    if (found->second.program) {
+      program = *found->second.program;
+      break;
+    }
+    path.push_back(&found->second);
+  }
+  for (; !path.empty(); path.pop_back())
+    program = program.scaled(path.back()->weight, path.back()->bias);
+  return {element, program};
+}
+
+// Ends the layer that is made where it is of another kind, and begins one of this kind.
+void Builder::turn_to(Kind kind, std::vector<u32>& ids) {
+  if (layer_.kind == kind) return;
+  const std::vector<u32> made = end();
+  ids.insert(ids.end(), made.begin(), made.end());
+  begin(kind, 0);
+}
+
+void Builder::function_row(u32 element, const Program& program) {
+  std::shared_ptr<const Program>& shared = programs_[program];
+  if (!shared) shared = std::make_shared<const Program>(program);
+  spend(kRationalSteps * program.steps().size());
+  links_[layer_.first + layer_.count] = {element, shared, 0, 0};
+  layer_.program.push_back(shared);
+  argument(element);
+  end_row(0);
+}
+
+std::vector<u32> Builder::relus_of(const std::vector<u32>& ids) {
+  begin(Kind::kRelu, 0);
   for (const u32 id : ids) {
     argument(id);
     end_row(0);
   }
   return end();
+}
+
+std::vector<u32> Builder::functions_of(const Program& function, const std::vector<u32>& ids) {
+  begin(Kind::kFunction, 0);
+  for (const u32 id : ids) {
+    auto [element, program] = form_of(id);
+    const u32 result = program.add(function, program.result());
+    function_row(element, program.ends_with(result));
+  }
+  return end();
+}
+
+std::vector<u32> Builder::products_of(const std::vector<u32>& ids, const std::vector<u32>& others) {
+  std::vector<u32> made;
+  begin(Kind::kProduct, 0);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    auto [element, program] = form_of(ids[i]);
+    const auto [other, factor] = form_of(others.at(i));
+    turn_to(element == other ? Kind::kFunction : Kind::kProduct, made);
+    if (element == other) {
+      const u32 a = program.result(), b = program.add(factor, 0);
+      const u32 result = program.add(Op::kMul, a, b);
+      function_row(element, program.ends_with(result));
+    } else {
+      argument(ids[i]), argument(others[i]);
+      end_row(0);
+    }
+  }
+  turn_to(Kind::kAffine, made);
+  return made;
 }
 
 Network Builder::finish(const std::vector<u32>& outputs, std::vector<std::vector<i64>> shapes) {
@@ -283,8 +356,7 @@ Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& 
   }
   if (at != point.size()) refuse("the point has another number of inputs than the model");
   const std::vector<Value> outputs = run(model, inputs, builder);
-  for (const Value& output : outputs)  // which are bounded backwards as arguments are
-    builder.function_of(Kind::kSigmoid, output.ids);
+  for (const Value& output : outputs) builder.read_by(kReadByOther, output.ids);
   const Network network = builder.finish({}, {});  // of what is behind irrational numbers
   Bounder bounder(network, coefficient_bits, work);
   Part part = bounder.whole({}, {});

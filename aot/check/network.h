@@ -1,30 +1,26 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "aot/check/onnx.h"
+#include "aot/check/program.h"
 
 // The network as the checker sees it: elements, each an input, an affine sum of earlier elements,
-// or the ReLU or sigmoid of one. Operators that only move data make no elements.
+// the ReLU or another function of one, or the product of two. Operators that only move data make no
+// elements.
 
 namespace bf_check {
 
-// Weights are multiples of 2^-weight_bits and values of 2^-value_bits. Any grid gives a sound
-// checker; which one is a choice of the certificate.
-struct Grid {
-  unsigned weight_bits = 44, value_bits = 36;
-};
-constexpr unsigned kWeightSize = 56;  // |weight| < 2^56, in units of the grid
-constexpr unsigned kValueSize = 54;   // |value| < 2^54
 constexpr u32 kMostElementsOfNetwork = 1u << 18;
 constexpr u32 kMostReaders = 1u << 16;  // of an element, and most elements that one reads
 
-enum class Kind { kInput, kAffine, kRelu, kSigmoid };
-enum ReadBy : unsigned char { kReadByRelu = 1, kReadBySigmoid = 2 };
+enum class Kind { kInput, kAffine, kRelu, kFunction, kProduct };
+enum ReadBy : unsigned char { kReadByRelu = 1, kReadByOther = 2 };  // functions and products
 
 // Elements first .. first + count - 1. What row r reads is column[start[r]] .. column[start[r+1]-1]
-// (kInput: nothing; kRelu, kSigmoid: one element each).
+// (kInput: nothing; kRelu, kFunction: one element each; kProduct: two).
 //
 // kAffine: the element is  sum of (weight[k] + d_k) 2^-P column[k]  +  (bias + d) 2^-T,  where
 // 0 <= d < 1 for a weight or bias that is no multiple of the grid, and d = 0 for all others.
@@ -40,17 +36,26 @@ struct Layer {
   // with reader_weight[...].
   std::vector<u32> source, reader_start, reader;
   std::vector<i64> reader_weight;
-  u32 first_number = 0;                  // of its first among all ReLUs, or among all sigmoids
-  std::vector<unsigned char> functions;  // by element: those that read it, as bits of ReadBy
+  u32 first_number = 0;                                 // of its first among all relaxations
+  std::vector<std::shared_ptr<const Program>> program;  // by element of kFunction
+  u32 first_line = 0;                                   // of its first among all functions
+  std::vector<unsigned char> read_by;                   // by element: bits of ReadBy
+};
+
+// An element that is bounded by choices: a ReLU, function or product, and the first element that it
+// reads.
+struct Relaxed {
+  Kind kind;
+  u32 element, argument;
 };
 
 struct Network {
   Grid grid;
   std::vector<Layer> layers;  // the first is the inputs
-  u32 inputs = 0, elements = 0, sigmoids = 0;
+  u32 inputs = 0, elements = 0, functions = 0;
   std::vector<u32> outputs;              // elements
   std::vector<std::vector<i64>> shapes;  // of the inputs, then of the outputs
-  std::vector<u32> argument;             // of neuron n: the element whose ReLU it is
+  std::vector<Relaxed> relaxations;      // in the order of elements
 };
 
 // Throws Refused: an operator, attribute or shape that is not in the table of

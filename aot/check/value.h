@@ -60,26 +60,49 @@ class Builder {
   // on_grid(scale / sqrt(square)), for a positive square.
   GridWeight on_grid(const Rat& scale, const Rat& square) const;
 
-  // terms: about as many as the rows of kAffine will have.
-  void begin(Kind kind, u64 terms = 0);
-  void term(u32 element, const GridWeight& weight);  // of a row of kAffine
-  void argument(u32 element);                        // of a row of kRelu or kSigmoid
-  void end_row(const Rat& bias);
+  // Begins a layer of affine sums, of about so many terms.
+  void begin(u64 terms = 0) { begin(Kind::kAffine, terms); }
+  // Returns whether the row has the term, which it has not where the weight is 0.
+  bool term(u32 element, const GridWeight& weight);
+  std::size_t row_terms() const { return layer_.column.size() - layer_.start.back(); }
+  // single: the exact weight of a row's only term; 0: there is no such.
+  void end_row(const Rat& bias, const Rat& single = 0);
   std::vector<u32> end();  // returns the layer's elements
 
   // The elements of a value; those of a constant are affine sums of nothing.
   std::vector<u32> elements_of(const Value& value);
-  std::vector<u32> function_of(Kind kind, const std::vector<u32>& ids);
+  std::vector<u32> relus_of(const std::vector<u32>& ids);
+  // A function of elements, and the products of pairs of them, by their forms: what depends on one
+  // element alone is a function of it.
+  std::vector<u32> functions_of(const Program& function, const std::vector<u32>& ids);
+  std::vector<u32> products_of(const std::vector<u32>& ids, const std::vector<u32>& others);
+  // Has affine sums bounded as arguments of functions are.
+  void read_by(ReadBy reader, const std::vector<u32>& ids);
 
   Network finish(const std::vector<u32>& outputs, std::vector<std::vector<i64>> shapes);
 
   void spend(u64 steps) { work_.spend(steps); }
 
  private:
+  // An element that is a function of another: its program, or else weight times it plus bias.
+  struct Link {
+    u32 element;
+    std::shared_ptr<const Program> program;
+    Rat weight, bias;
+  };
+
+  void begin(Kind kind, u64 terms);
+  void argument(u32 element);
+  std::pair<u32, Program> form_of(u32 element) const;
+  void turn_to(Kind kind, std::vector<u32>& ids);
+  void function_row(u32 element, const Program& program);
+
   Work& work_;
   Network network_;
   Layer layer_;
-  std::vector<u32> readers_;
+  std::vector<u32> readers_, layer_of_;  // by element
+  std::map<u32, Link> links_;            // of elements that have one
+  std::map<Program, std::shared_ptr<const Program>> programs_;
 };
 
 // A node with its inputs; null for one that is left out.

@@ -116,10 +116,10 @@ BF_CLONES void through_relus(const Layer& layer, const Part& part, std::int64_t*
   }
 }
 
-// Carries coefficients of sigmoids to their arguments, as the checker's sigmoid_row() does.
-void through_sigmoids(const Layer& layer, const Part& part, std::int64_t* sums, LanePass& pass) {
+// Carries coefficients of functions to their arguments, as the checker's function_row() does.
+void through_functions(const Layer& layer, const Part& part, std::int64_t* sums, LanePass& pass) {
   for (std::uint32_t row = 0; row < layer.count; ++row) {
-    const std::uint32_t element = layer.first + row, number = layer.first_number + row;
+    const std::uint32_t element = layer.first + row, number = layer.first_line + row;
     LongLanes a;
     take(sums, element, part, pass, a);
     for (std::size_t j = 0; j < kLanes; ++j) {
@@ -268,13 +268,8 @@ bool FastBounds::try_derive(Part& part) {
   made_.derived = true;
   for (std::size_t k = 0; k < network_.layers.size(); ++k) {
     const Layer& layer = network_.layers[k];
-    for (std::uint32_t row = 0; row < layer.count && layer.kind != Kind::kInput; ++row) {
-      if (layer.kind == Kind::kAffine) {
-        bounder_.interval(made_, layer, row);
-      } else {
-        bounder_.function(made_, layer, row);
-      }
-    }
+    if (layer.kind == Kind::kProduct) return false;
+    for (std::uint32_t row = 0; row < layer.count; ++row) bounder_.interval(made_, layer, row);
     if (made_.empty) return false;
     if (layer.kind == Kind::kAffine && !tighten(k)) return false;
   }
@@ -286,8 +281,8 @@ bool FastBounds::try_derive(Part& part) {
 // sign.
 bool FastBounds::is_open(const Layer& layer, std::uint32_t row) const {
   const std::int64_t low = made_.lower[layer.first + row], high = made_.upper[layer.first + row];
-  const bool curved = (layer.functions[row] & bf_check::kReadBySigmoid) != 0;
-  return layer.functions[row] != 0 && (curved ? low < high : low < 0 && high > 0);
+  const bool curved = (layer.read_by[row] & bf_check::kReadByOther) != 0;
+  return layer.read_by[row] != 0 && (curved ? low < high : low < 0 && high > 0);
 }
 
 // Bounds the arguments of functions backwards, from below and then from above; or by both at once
@@ -356,7 +351,7 @@ void FastBounds::backward(std::size_t layer, LanePass& pass) {
     else if (each.kind == Kind::kRelu)
       through_relus(each, made_, sums_.data(), pass);
     else
-      through_sigmoids(each, made_, sums_.data(), pass);
+      through_functions(each, made_, sums_.data(), pass);
   }
   if (pass.exact) at_inputs(network_.inputs, made_, sums_.data(), pass);
   if (!pass.exact) std::fill(sums_.begin(), sums_.end(), 0);

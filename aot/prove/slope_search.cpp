@@ -65,7 +65,7 @@ SlopeSearch::SlopeSearch(const bf_check::Network& network, bf_check::Work& work)
       value_unit_(std::ldexp(1.0, -static_cast<int>(network.grid.value_bits))),
       sums_(network.elements),
       values_(network.elements),
-      arrived_(network.argument.size()),
+      arrived_(network.relaxations.size()),
       at_inputs_(network.inputs) {}
 
 SlopeSearch::SlopeSearch(const SlopeSearch& other, bf_check::Work& work) : SlopeSearch(other) {
@@ -93,22 +93,37 @@ std::vector<double> SlopeSearch::input_weights() const {
 
 Proposal SlopeSearch::rule(const Part& part) const {
   Proposal proposal;
-  const std::size_t count = network_.argument.size();
+  const std::size_t count = network_.relaxations.size();
   proposal.slope.resize(count);
   proposal.multiplier.resize(count);
   for (std::size_t n = 0; n < count; ++n) {
-    const auto element = network_.argument[n];
+    const auto element = network_.relaxations[n].argument;
     proposal.slope[n] = rule_is_one(part, element) ? 1.0 : 0.0;
   }
   return proposal;
 }
 
-// The line by which the checker bounds a sigmoid with a coefficient.
-SlopeSearch::Line SlopeSearch::line_of(const Part& part, std::uint32_t sigmoid,
+// The line by which the checker bounds a function with a coefficient.
+SlopeSearch::Line SlopeSearch::line_of(const Part& part, std::uint32_t function,
                                        double coefficient) const {
-  const bf_check::Line line = (coefficient < 0 ? part.above : part.below)[sigmoid];
+  const bf_check::Line line = (coefficient < 0 ? part.above : part.below)[function];
   return {std::ldexp(static_cast<double>(line.slope), -static_cast<int>(network_.grid.weight_bits)),
           static_cast<double>(line.offset) * value_unit_};
+}
+
+// The plane of the checker's rule below, or above, a product: of_x x + of_y y + constant.
+SlopeSearch::Planes SlopeSearch::planes_of(const Part& part, const Layer& layer, std::uint32_t row,
+                                           double coefficient) const {
+  const std::uint32_t x = layer.column[2 * row], y = layer.column[2 * row + 1];
+  const auto low = [&](std::uint32_t e) {
+    return static_cast<double>(part.lower[e]) * value_unit_;
+  };
+  const auto high = [&](std::uint32_t e) {
+    return static_cast<double>(part.upper[e]) * value_unit_;
+  };
+  const double p = (low(x) + high(x)) / 2, q = (low(y) + high(y)) / 2;
+  const double loss = (high(x) - low(x)) * (high(y) - low(y)) / 4;
+  return {x, y, q, p, -p * q + (coefficient < 0 ? loss : -loss)};
 }
 
 double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
@@ -125,10 +140,15 @@ double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
         if (a == 0) continue;
         total += a * static_cast<double>(layer.bias[row]) * value_unit_;
         add_row(layer, (*weights_)[k - 1], row, a, sums_.data());
-      } else if (layer.kind == Kind::kSigmoid) {
-        const Line line = line_of(part, layer.first_number + row, a);
+      } else if (layer.kind == Kind::kFunction) {
+        const Line line = line_of(part, layer.first_line + row, a);
         total += a * line.offset;
         sums_[layer.column[row]] += a * line.slope;
+      } else if (layer.kind == Kind::kProduct) {
+        const Planes planes = planes_of(part, layer, row, a);
+        total += a * planes.constant;
+        sums_[planes.x] += a * planes.of_x;
+        sums_[planes.y] += a * planes.of_y;
       } else {
         const std::uint32_t n = layer.first_number + row, z = layer.column[row];
         const double low = static_cast<double>(part.lower[z]) * value_unit_;
@@ -158,8 +178,11 @@ double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
 void SlopeSearch::forward(const Part& part, const std::vector<signed char>& side,
                           const Proposal& proposal) {
   std::vector<unsigned char> idle(network_.elements);  // what ReLUs that are 0 read
-  for (std::size_t n = 0; n < side.size(); ++n)
-    idle[network_.argument[n]] = side[n] == 0 && part.upper[network_.argument[n]] <= 0;
+  for (std::size_t n = 0; n < side.size(); ++n) {
+    const bf_check::Relaxed& relaxed = network_.relaxations[n];
+    idle[relaxed.argument] =
+        relaxed.kind == Kind::kRelu && side[n] == 0 && part.upper[relaxed.argument] <= 0;
+  }
 
   for (std::uint32_t i = 0; i < network_.inputs; ++i)
     values_[i] =
@@ -173,9 +196,12 @@ void SlopeSearch::forward(const Part& part, const std::vector<signed char>& side
         if (idle[layer.first + row] != 0 && (*weights_)[k].for_relus_alone[row] != 0) continue;
         value = static_cast<double>(layer.bias[row]) * value_unit_ +
                 row_sum(layer, (*weights_)[k], row, values_.data());
-      } else if (layer.kind == Kind::kSigmoid) {
-        const Line line = line_of(part, layer.first_number + row, sums_[layer.first + row]);
+      } else if (layer.kind == Kind::kFunction) {
+        const Line line = line_of(part, layer.first_line + row, sums_[layer.first + row]);
         value = line.slope * values_[layer.column[row]] + line.offset;
+      } else if (layer.kind == Kind::kProduct) {
+        const Planes planes = planes_of(part, layer, row, sums_[layer.first + row]);
+        value = planes.of_x * values_[planes.x] + planes.of_y * values_[planes.y] + planes.constant;
       } else if (layer.kind == Kind::kRelu) {
         const std::uint32_t n = layer.first_number + row, z = layer.column[row];
         const double low = static_cast<double>(part.lower[z]);
@@ -197,7 +223,7 @@ double SlopeSearch::improve(const Part& part, const bf_check::Sum& sum,
                             const std::vector<signed char>& side, Proposal& proposal, int steps,
                             double enough) {
   constexpr double kSlopeRate = 0.1, kMultiplierRate = 0.05, kDecay = 0.97;
-  const std::size_t count = network_.argument.size();
+  const std::size_t count = network_.relaxations.size();
   std::vector<std::uint32_t> open, split;
   for (std::uint32_t n = 0; n < count; ++n) {
     if (is_open(network_, part, n)) open.push_back(n);
@@ -213,7 +239,7 @@ double SlopeSearch::improve(const Part& part, const bf_check::Sum& sum,
     for (std::size_t i = 0; i < mean.size(); ++i) {
       const bool slope = i < open.size();
       const std::uint32_t n = slope ? open[i] : split[i - open.size()];
-      const double z = values_[network_.argument[n]];
+      const double z = values_[network_.relaxations[n].argument];
       const double gradient = !slope ? -side[n] * z : arrived_[n] > 0 ? arrived_[n] * z : 0;
       mean[i] = 0.9 * mean[i] + 0.1 * gradient;
       square[i] = 0.999 * square[i] + 0.001 * gradient * gradient;
@@ -238,11 +264,13 @@ double SlopeSearch::improve(const Part& part, const bf_check::Sum& sum,
 }
 
 std::vector<double> SlopeSearch::losses(const Part& part) const {
-  std::vector<double> losses(network_.argument.size());
+  std::vector<double> losses(network_.relaxations.size());
   for (std::uint32_t n = 0; n < losses.size(); ++n) {
     if (!is_open(network_, part, n)) continue;
-    const double low = static_cast<double>(part.lower[network_.argument[n]]) * value_unit_;
-    const double high = static_cast<double>(part.upper[network_.argument[n]]) * value_unit_;
+    const double low =
+        static_cast<double>(part.lower[network_.relaxations[n].argument]) * value_unit_;
+    const double high =
+        static_cast<double>(part.upper[network_.relaxations[n].argument]) * value_unit_;
     const double gap = -low * high / (high - low);
     losses[n] = gap * (arrived_[n] < 0 ? -arrived_[n] : 0.1 * arrived_[n]);
   }

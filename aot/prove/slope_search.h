@@ -26,10 +26,12 @@ inline bool rule_is_one(const bf_check::Part& part, std::uint32_t element) {
   return 64 * (low + high) > high - low;
 }
 
-// Whether neuron n's argument may be of either sign.
+// Whether relaxation n is a ReLU whose argument may be of either sign.
 inline bool is_open(const bf_check::Network& network, const bf_check::Part& part, std::uint32_t n) {
-  const std::uint32_t element = network.argument[n];
-  return part.lower[element] < 0 && part.upper[element] > 0;
+  const bf_check::Relaxed& relaxed = network.relaxations[n];
+  const std::uint32_t element = relaxed.argument;
+  return relaxed.kind == bf_check::Kind::kRelu && part.lower[element] < 0 &&
+         part.upper[element] > 0;
 }
 
 class SlopeSearch {
@@ -76,7 +78,15 @@ class SlopeSearch {
     double slope, offset;
   };
 
-  Line line_of(const bf_check::Part& part, std::uint32_t sigmoid, double coefficient) const;
+  // x_i of a product's factors, and what its planes take for the other one.
+  struct Planes {
+    std::uint32_t x, y;
+    double of_x, of_y, constant;
+  };
+
+  Line line_of(const bf_check::Part& part, std::uint32_t function, double coefficient) const;
+  Planes planes_of(const bf_check::Part& part, const bf_check::Layer& layer, std::uint32_t row,
+                   double coefficient) const;
   void forward(const bf_check::Part& part, const std::vector<signed char>& side,
                const Proposal& proposal);
 

@@ -26,7 +26,7 @@ TreeWriter::TreeWriter(const Question& question, Pieces& pieces, Tasks<OpenNode>
       bounder_(question.network, question.coefficient_bits, work_),
       fast_(bounder_, question.slopes.weights(), work_),
       slopes_(question.slopes, work_),
-      side_(question.network.argument.size()) {}
+      side_(question.network.relaxations.size()) {}
 
 void TreeWriter::write(OpenNode node) {
   piece_ = node.piece;
@@ -69,7 +69,7 @@ void TreeWriter::begin_root(OpenNode& node) {
   std::size_t varying = 0;
   for (std::uint32_t i = 0; i < network_.inputs; ++i)
     varying += node.part.lower[i] < node.part.upper[i] ? 1 : 0;
-  node.boxes = varying <= kMostSplitInputs || network_.argument.empty();
+  node.boxes = varying <= kMostSplitInputs || network_.relaxations.empty();
 }
 
 void TreeWriter::derive(Part& part) {
@@ -423,7 +423,7 @@ TreeWriter::Best TreeWriter::best_of(const Part& part, const Proposal& start, in
 bool TreeWriter::leaf_by(const Part& part, const Best& best) {
   Choices choices;
   const Combination& atom = atoms_[clauses_[0]][best.atom];
-  const std::size_t count = network_.argument.size();
+  const std::size_t count = network_.relaxations.size();
   choices.slope.assign(count, kRuleSlope);
   choices.multiplier.assign(count, 0);
   choices.side = side_;
@@ -432,7 +432,7 @@ bool TreeWriter::leaf_by(const Part& part, const Best& best) {
   std::vector<std::uint32_t> chosen;
   for (std::uint32_t n = 0; n < count; ++n) {
     if (!is_open(network_, part, n) || slopes_.arrived(n) <= 0) continue;
-    const std::uint32_t z = network_.argument[n];
+    const std::uint32_t z = network_.relaxations[n].argument;
     const long slope =
         std::lround(std::ldexp(best.proposal.slope[n], static_cast<int>(kSlopeBits)));
     if (slope == (rule_is_one(part, z) ? 1 << kSlopeBits : 0)) continue;
