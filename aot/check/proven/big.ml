@@ -16,6 +16,11 @@ let integer at_zero above below x =
   let s = sign x in
   if s = 0 then at_zero () else if s > 0 then above x else below (neg x)
 
+(* Of natural numbers: less than 0 is 0. *)
+let before x = max zero (pred x)
+let less a b = max zero (sub a b)
+let half x = shift_right x 1
+
 let quotient a b = if equal b zero then zero else fdiv a b
 let remainder a b = if equal b zero then a else sub a (mul b (fdiv a b))
 let shifted_left a n = if sign n >= 0 then shift_left a (to_int n) else shift_right a (to_int (neg n))

@@ -4,7 +4,12 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
-cp "$here"/*.v "$here"/*.ml .
-for file in Network Certificate Extract; do
-  if [ ! "$file.vo" -nt "$here/$file.v" ]; then coqc -q "$file.v"; fi
+changed=0
+for file in Network Certificate Table Bounds Check Extract; do
+  cmp -s "$here/$file.v" "$file.v" || changed=1
+  cp "$here/$file.v" .
+  if [ $changed = 1 ] || [ ! -f "$file.vo" ]; then
+    coqc -q "$file.v" || { rm "$file.v"; exit 1; }
+  fi
 done
+cp "$here"/*.ml .

@@ -1,0 +1,226 @@
+(* Tables by numbers, as trees of search, and sparse sums. What is proven needs no order of keys:
+   a table that is out of order finds less. *)
+
+From Coq Require Import Reals ZArith NArith List Lra Lia.
+Import ListNotations.
+
+Inductive table (A : Type) :=
+  | Nothing
+  | Fork (left : table A) (key : N) (value : A) (right : table A).
+Arguments Nothing {A}.
+Arguments Fork {A}.
+
+Fixpoint get {A} (k : N) (t : table A) : option A :=
+  match t with
+  | Nothing => None
+  | Fork l j x r =>
+    if N.ltb k j then get k l else if N.eqb k j then Some x else get k r
+  end.
+
+(* Replaces what the key has; a key that is not there stays away. *)
+Fixpoint set {A} (k : N) (y : A) (t : table A) : table A :=
+  match t with
+  | Nothing => Nothing
+  | Fork l j x r =>
+    if N.ltb k j then Fork (set k y l) j x r
+    else if N.eqb k j then Fork l j y r
+    else Fork l j x (set k y r)
+  end.
+
+(* All of first .. first + count - 1 with one value. The depth is at most that of `fuel`. *)
+Fixpoint filled {A} (fuel : nat) (first count : N) (x : A) : table A :=
+  match fuel with
+  | O => Nothing
+  | S less =>
+    if N.eqb count 0 then Nothing
+    else
+      let half := N.div2 count in
+      let middle := N.add first half in
+      Fork (filled less first half x) middle x
+        (filled less (N.succ middle) (N.sub count (N.succ half)) x)
+  end.
+Definition deepest : nat := 40.
+
+Lemma get_set A k (y : A) t j z :
+  get j (set k y t) = Some z -> (j = k /\ z = y) \/ get j t = Some z.
+Proof.
+  induction t as [|l IHl i x r IHr]; simpl; [discriminate|].
+  destruct (N.ltb_spec k i) as [H|H]; simpl.
+  - destruct (N.ltb_spec j i); auto.
+  - destruct (N.eqb_spec k i) as [E|E]; simpl.
+    + destruct (N.ltb_spec j i); auto.
+      destruct (N.eqb_spec j i); auto.
+      intros [= <-]. left. split; congruence.
+    + destruct (N.ltb_spec j i); auto.
+      destruct (N.eqb_spec j i); auto.
+Qed.
+
+Lemma get_filled A fuel first count (x : A) k y : get k (filled fuel first count x) = Some y -> y = x.
+Proof.
+  revert first count; induction fuel as [|fuel IH]; simpl; intros first count; [discriminate|].
+  destruct (N.eqb count 0); simpl; [discriminate|].
+  destruct (N.ltb k _); [apply IH|].
+  destruct (N.eqb k _); [congruence|apply IH].
+Qed.
+
+(* Sums of integers times elements. The order of elements is descending; no proof needs it. *)
+Inductive sparse :=
+  | End
+  | Term (element : N) (coefficient : Z) (rest : sparse).
+
+Fixpoint value (s : sparse) (v : N -> R) : R :=
+  match s with
+  | End => 0
+  | Term i a rest => IZR a * v i + value rest v
+  end.
+
+Fixpoint scaled (a : Z) (s : sparse) : sparse :=
+  match s with
+  | End => End
+  | Term i w rest => Term i (a * w) (scaled a rest)
+  end.
+
+Fixpoint added (s : sparse) : sparse -> sparse :=
+  match s with
+  | End => fun t => t
+  | Term i a s' =>
+    fix go (t : sparse) : sparse :=
+      match t with
+      | End => s
+      | Term j b t' =>
+        if N.eqb i j then Term i (a + b) (added s' t')
+        else if N.ltb j i then Term i a (added s' t)
+        else Term j b (go t')
+      end
+  end.
+
+(* a s + t. *)
+Fixpoint added_scaled (a : Z) (s : sparse) : sparse -> sparse :=
+  match s with
+  | End => fun t => t
+  | Term i w s' =>
+    fix go (t : sparse) : sparse :=
+      match t with
+      | End => scaled a s
+      | Term j b t' =>
+        if N.eqb i j then Term i (a * w + b) (added_scaled a s' t')
+        else if N.ltb j i then Term i (a * w) (added_scaled a s' t)
+        else Term j b (go t')
+      end
+  end.
+
+Lemma value_scaled a s v : value (scaled a s) v = (IZR a * value s v)%R.
+Proof.
+  induction s as [|i w s IH]; simpl; [lra|].
+  rewrite IH, mult_IZR. lra.
+Qed.
+
+Lemma value_added s t v : value (added s t) v = (value s v + value t v)%R.
+Proof.
+  revert t; induction s as [|i a s IH]; intros t; [simpl; lra|].
+  induction t as [|j b t IHt]; [simpl; lra|].
+  change (added (Term i a s) (Term j b t)) with
+    (if N.eqb i j then Term i (a + b) (added s t)
+     else if N.ltb j i then Term i a (added s (Term j b t))
+     else Term j b (added (Term i a s) t)).
+  destruct (N.eqb_spec i j) as [->|_].
+  - simpl. rewrite IH, plus_IZR. lra.
+  - destruct (N.ltb j i).
+    + cbn [value]. rewrite IH. cbn [value]. lra.
+    + cbn [value] in *. rewrite IHt. lra.
+Qed.
+
+Lemma value_added_scaled a s t v :
+  value (added_scaled a s t) v = (IZR a * value s v + value t v)%R.
+Proof.
+  revert t; induction s as [|i w s IH]; intros t; [simpl; lra|].
+  induction t as [|j b t IHt].
+  - change (added_scaled a (Term i w s) End) with (scaled a (Term i w s)).
+    rewrite value_scaled. simpl. lra.
+  - change (added_scaled a (Term i w s) (Term j b t)) with
+      (if N.eqb i j then Term i (a * w + b) (added_scaled a s t)
+       else if N.ltb j i then Term i (a * w) (added_scaled a s (Term j b t))
+       else Term j b (added_scaled a (Term i w s) t)).
+    destruct (N.eqb_spec i j) as [->|_].
+    + simpl. rewrite IH, plus_IZR, mult_IZR. lra.
+    + destruct (N.ltb j i).
+      * cbn [value]. rewrite IH, mult_IZR. cbn [value]. lra.
+      * cbn [value] in *. rewrite IHt. lra.
+Qed.
+
+(* A sum of sparse sums, the newest first; each is about twice as long as the one before it, so that
+   a term is moved a logarithmic number of times. *)
+Definition sums := list sparse.
+Definition total (st : sums) (v : N -> R) : R := fold_right (fun s x => value s v + x)%R 0%R st.
+
+(* Whether s has at most twice as many terms as t. *)
+Fixpoint no_longer (s t : sparse) : bool :=
+  match s, t with
+  | End, _ => true
+  | Term _ _ End, _ => true
+  | Term _ _ (Term _ _ s'), Term _ _ t' => no_longer s' t'
+  | _, End => false
+  end.
+
+Fixpoint settled (s : sparse) (st : sums) : sums :=
+  match st with
+  | [] => [s]
+  | top :: rest => if no_longer top s then settled (added s top) rest else s :: st
+  end.
+
+(* st + a s. *)
+Definition push_scaled (a : Z) (s : sparse) (st : sums) : sums :=
+  match st with
+  | [] => [scaled a s]
+  | top :: rest =>
+    if no_longer top s then settled (added_scaled a s top) rest else scaled a s :: st
+  end.
+Definition push (i : N) (a : Z) (st : sums) : sums := settled (Term i a End) st.
+
+(* The coefficient of an element at the heads, and what is left. *)
+Fixpoint pop (e : N) (st : sums) : Z * sums :=
+  match st with
+  | [] => (0%Z, [])
+  | s :: rest =>
+    let (a, left) := pop e rest in
+    match s with
+    | End => (a, left)
+    | Term i b s' =>
+      if N.eqb i e then ((a + b)%Z, match s' with End => left | Term _ _ _ => s' :: left end)
+      else (a, s :: left)
+    end
+  end.
+
+Lemma total_settled s st v : total (settled s st) v = (value s v + total st v)%R.
+Proof.
+  revert s; induction st as [|top rest IH]; intros s; simpl; [lra|].
+  destruct (no_longer top s); simpl; [|lra].
+  rewrite IH, value_added. simpl. lra.
+Qed.
+
+Lemma total_push_scaled a s st v :
+  total (push_scaled a s st) v = (IZR a * value s v + total st v)%R.
+Proof.
+  destruct st as [|top rest]; unfold push_scaled.
+  - simpl. rewrite value_scaled. lra.
+  - destruct (no_longer top s); simpl.
+    + rewrite total_settled, value_added_scaled. lra.
+    + rewrite value_scaled. lra.
+Qed.
+
+Lemma total_push i a st v : total (push i a st) v = (IZR a * v i + total st v)%R.
+Proof. unfold push. rewrite total_settled. simpl. lra. Qed.
+
+Lemma total_pop e st v a left :
+  pop e st = (a, left) -> total st v = (IZR a * v e + total left v)%R.
+Proof.
+  revert a left; induction st as [|s rest IH]; simpl; intros a left.
+  - intros [= <- <-]. simpl. lra.
+  - destruct (pop e rest) as [b l]. specialize (IH b l eq_refl). rewrite IH.
+    destruct s as [|i c s'].
+    + intros [= <- <-]. simpl. lra.
+    + destruct (N.eqb_spec i e) as [->|_].
+      * intros [= <- <-]. rewrite plus_IZR.
+        destruct s'; simpl; lra.
+      * intros [= <- <-]. simpl. lra.
+Qed.
