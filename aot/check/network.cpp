@@ -254,27 +254,39 @@ std::vector<i64> integers_of(const Value& value) {
 
 namespace {
 
-// Throws Refused: an operator, a number of inputs or an attribute that no table has.
+const Operator* found(const std::string& name,
+                      std::initializer_list<const std::vector<Operator>*> tables) {
+  for (const auto* const table : tables)
+    for (const Operator& row : *table)
+      if (name == row.name) return &row;
+  return nullptr;
+}
+
+// Throws Refused: an operator, a number or type of inputs, or an attribute that no table has.
 const Operator& operator_of(const Operands& o) {
   const std::string where = "operator " + shown(o.node.op);
-  bool constants = true, integers = false;
-  for (const Value* const each : o.inputs) {
-    constants = constants && (each == nullptr || each->constant);
-    integers = integers || (each != nullptr && each->type != 0);
+  const Operator* row = found(o.node.op, {&moving_operators(), &shape_operators()});
+  if (row == nullptr) {
+    const bool integers = o.optional(0) != nullptr && o.inputs[0]->type != 0;
+    row = integers
+              ? found(o.node.op, {&integer_operators()})
+              : found(o.node.op, {&computing_operators(), &sum_operators(), &window_operators()});
+    bool fits = true;
+    for (std::size_t i = integers ? o.inputs.size() : 1; i < o.inputs.size(); ++i)
+      fits = fits && (o.inputs[i] == nullptr || o.inputs[i]->type == 0 ||
+                      (row != nullptr && row->has_axes));
+    for (const Value* const each : o.inputs)
+      fits = fits && (!integers || each == nullptr || each->constant);
+    if (!fits || (row == nullptr && integers))
+      refuse(where + ": arithmetic of integers is not in the checker's table");
   }
-  const auto& arithmetic = integers ? integer_operators() : computing_operators();
-  for (const auto* table : {&moving_operators(), &shape_operators(), &arithmetic})
-    for (const Operator& row : *table) {
-      if (o.node.op != row.name || o.inputs.size() > row.inputs) continue;
-      if (table == &arithmetic && integers && !constants)
-        refuse(where + ": arithmetic of integers is not in the checker's table");
-      for (const auto& [name, attribute] : o.node.attributes)
-        if (name.empty() || name.find(' ') != std::string::npos ||
-            std::string(row.attributes).find(" " + name + " ") == std::string::npos)
-          refuse(where + ": attribute " + shown(name) + " is not in the checker's table");
-      return row;
-    }
-  refuse(where + " is not in the checker's table");
+  if (row == nullptr || o.inputs.size() > row->inputs)
+    refuse(where + " is not in the checker's table");
+  for (const auto& [name, attribute] : o.node.attributes)
+    if (name.empty() || name.find(' ') != std::string::npos ||
+        std::string(row->attributes).find(" " + name + " ") == std::string::npos)
+      refuse(where + ": attribute " + shown(name) + " is not in the checker's table");
+  return *row;
 }
 
 // Carries the nodes out in the file's order. Returns the outputs' values, one after the other.

@@ -11,6 +11,7 @@
 namespace bf_check {
 
 constexpr u64 kTruth = 9, kIndex = 7;  // types of TensorProto
+constexpr std::size_t kMostOperands = 4096;
 
 struct Value {
   std::vector<i64> shape;
@@ -144,6 +145,7 @@ struct Operator {
   const char* attributes;  // that it may have, between spaces
   Rule rule;
   std::size_t outputs = 1;  // at most
+  bool has_axes = false;    // whether the second input is of integers
 };
 // Operators that move data; those that read shapes, or constants alone, also of integers;
 // arithmetic of constant integers; and all that compute with real numbers.
@@ -151,5 +153,7 @@ const std::vector<Operator>& moving_operators();
 const std::vector<Operator>& shape_operators();
 const std::vector<Operator>& integer_operators();
 const std::vector<Operator>& computing_operators();
+const std::vector<Operator>& sum_operators();
+const std::vector<Operator>& window_operators();
 
 }  // namespace bf_check

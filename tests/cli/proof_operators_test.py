@@ -216,5 +216,119 @@ class Moving(Networks):
             self.refused([node("Identity", ["x"], "y")], [whole("c", (), (value,), kind)], (1,), (1,), says="8 bits")
 
 
+def images(x, kernel, strides, pads, steps, bias=None, groups=1):
+    """A convolution of images of any number of axes."""
+    axes = len(strides)
+    x = numpy.pad(x, [(0, 0), (0, 0)] + [(pads[i], pads[i + axes]) for i in range(axes)])
+    sizes = [(x.shape[i + 2] - (kernel.shape[i + 2] - 1) * steps[i] - 1) // strides[i] + 1 for i in range(axes)]
+    depth, outs = kernel.shape[1], kernel.shape[0] // groups
+    y = numpy.empty((x.shape[0], kernel.shape[0], *sizes), dtype=object)
+    for n, out, *place in numpy.ndindex(y.shape):
+        window = tuple(slice(p * s, p * s + (k - 1) * d + 1, d)
+                       for p, s, k, d in zip(place, strides, kernel.shape[2:], steps))
+        y[(n, out, *place)] = (x[n, out // outs * depth:out // outs * depth + depth][(slice(None), *window)] *
+                               kernel[out]).sum() + (bias[out] if bias is not None else 0)
+    return y
+
+
+def spread_images(x, kernel, strides, pads, steps, more, groups=1):
+    """Its transpose: each number adds the kernel, times itself, to a window of the result."""
+    axes, depth, outs = len(strides), x.shape[1] // groups, kernel.shape[1]
+    full = [(x.shape[i + 2] - 1) * strides[i] + (kernel.shape[i + 2] - 1) * steps[i] + 1 + more[i] for i in range(axes)]
+    y = numpy.full((x.shape[0], outs * groups, *full), fractions.Fraction(0), dtype=object)
+    for n, c, *place in numpy.ndindex(x.shape):
+        window = tuple(slice(p * s, p * s + (k - 1) * d + 1, d)
+                       for p, s, k, d in zip(place, strides, kernel.shape[2:], steps))
+        y[(n, slice(c // depth * outs, (c // depth + 1) * outs), *window)] += x[(n, c, *place)] * kernel[c]
+    return y[(slice(None), slice(None), *(slice(pads[i], full[i] - pads[i + axes]) for i in range(axes)))]
+
+
+class Windows(Networks):
+    def setUp(self):
+        super().setUp()
+        self.rng = numpy.random.default_rng(4)
+
+    def attributes(self, strides, pads, steps, groups=1):
+        return ints("strides", strides) + ints("pads", pads) + ints("dilations", steps) + number("group", groups)
+
+    def test_convolutions_of_one_to_three_axes(self):
+        for size, kernel, strides, pads, steps, groups in (
+                ((2, 2, 7), (4, 1, 3), [2], [1, 2], [2], 2), ((1, 2, 4, 5), (2, 2, 2, 3), [1, 2], [0, 1, 1, 0], [1, 1], 1),
+                ((1, 1, 3, 2, 4), (2, 1, 2, 2, 2), [1, 1, 2], [0, 1, 0, 1, 0, 0], [2, 1, 1], 1)):
+            x, k, b = exact(self.rng, size), exact(self.rng, kernel), exact(self.rng, kernel[:1])
+            weights = [tensor("k", kernel, map(float, k.flat)), tensor("b", kernel[:1], map(float, b))]
+            attributes = self.attributes(strides, pads, steps, groups)
+            self.holds([node("Conv", ["x", "k", "b"], "y", "", attributes)], weights, x,
+                       images(x, k, strides, pads, steps, b, groups))
+
+    def test_padding_that_keeps_sizes(self):
+        x, k = exact(self.rng, (1, 1, 5, 4)), exact(self.rng, (1, 1, 2, 3))
+        weights = [tensor("k", (1, 1, 2, 3), map(float, k.flat))]
+        for mode, pads in (("SAME_UPPER", [0, 0, 1, 1]), ("SAME_LOWER", [1, 1, 0, 0]), ("VALID", [0, 0, 0, 0])):
+            attributes = number("auto_pad", mode) + ints("strides", [2, 2])
+            self.holds([node("Conv", ["x", "k"], "y", "", attributes)], weights, x, images(x, k, [2, 2], pads, [1, 1]))
+        self.refused([node("Conv", ["x", "k"], "y", "", number("auto_pad", "SAME_UPPER") + ints("pads", [0] * 4))],
+                     weights, (1, 1, 5, 4), (1, 1, 5, 4))
+
+    def test_transposed_convolutions(self):
+        for size, kernel, strides, pads, steps, more, groups in (
+                ((2, 4, 3), (4, 1, 3), [2], [1, 0], [2], [1], 2),
+                ((1, 2, 2, 3), (2, 2, 3, 2), [1, 3], [0, 1, 1, 0], [1, 1], [0, 2], 1)):
+            x, k = exact(self.rng, size), exact(self.rng, kernel)
+            attributes = self.attributes(strides, pads, steps, groups) + ints("output_padding", more)
+            y = spread_images(x, k, strides, pads, steps, more, groups)
+            weights = [tensor("k", kernel, map(float, k.flat)), tensor("b", y.shape[1:2], [0.5] * y.shape[1])]
+            self.holds([node("ConvTranspose", ["x", "k", "b"], "y", "", attributes)], weights, x,
+                       y + fractions.Fraction(1, 2))
+        for attributes in (ints("output_shape", [9]), number("auto_pad", "SAME_UPPER"), ints("output_padding", [1])):
+            self.refused([node("ConvTranspose", ["x", "k"], "y", "", attributes)], [tensor("k", (1, 1, 2), (1, 1))],
+                         (1, 1, 3), (1, 1, 4))
+
+    def test_pooling(self):
+        x = exact(self.rng, (1, 2, 4, 4))
+        for mode, of in (("Average", numpy.mean), ("Max", numpy.max)):
+            self.holds([node(f"Global{mode}Pool", ["x"], "y")], [], x, of(x, axis=(2, 3), keepdims=True))
+            line = x.reshape(1, 2, 16)
+            windows = numpy.stack([line[:, :, :-4], line[:, :, 2:-2], line[:, :, 4:]] if mode == "Max" else
+                                  [line[:, :, 0:15:1], line[:, :, 1:]])
+            attributes = ints("kernel_shape", [len(windows)]) + (ints("dilations", [2]) if mode == "Max" else "")
+            self.holds([node(f"{mode}Pool", ["x"], "y", "", attributes)], [], line, of(windows, axis=0))
+
+
+class Sums(Networks):
+    def setUp(self):
+        super().setUp()
+        self.rng = numpy.random.default_rng(5)
+
+    def test_sums_of_tensors(self):
+        x, c = exact(self.rng, (2, 1, 2)), exact(self.rng, (3, 1))
+        constants = [tensor("c", (3, 1), map(float, c.flat))]
+        for op, y in (("Sum", x + x + c + c), ("Mean", (x + x + c + c) / 4), ("Max", numpy.maximum(x, c)),
+                      ("Min", numpy.minimum(x, c))):
+            self.holds([node(op, ["x", "c", "x", "c"], "y")], constants, x, y)
+        self.holds([node("Neg", ["x"], "y")], [], x, -x)
+        self.holds([node("Abs", ["x"], "y")], [], x, abs(x))
+        self.holds([node("LeakyRelu", ["x"], "y", "", number("alpha", 0.25))], [], x, numpy.where(x < 0, x / 4, x))
+        slope = exact(self.rng, (1, 2))
+        self.holds([node("PRelu", ["x", "s"], "y")], [tensor("s", (1, 2), map(float, slope.flat))], x,
+                   numpy.where(x < 0, x * slope, x))
+        self.holds([node("LeakyRelu", ["x"], "y")], [], x,
+                   numpy.where(x < 0, x * fractions.Fraction(float(numpy.float32(0.01))), x))
+
+    def test_reductions(self):
+        x = exact(self.rng, (2, 4, 2))
+        for op, of in (("ReduceSum", numpy.sum), ("ReduceMean", numpy.mean), ("ReduceMax", numpy.max),
+                       ("ReduceMin", numpy.min)):
+            early = 11
+            self.holds([node(op, ["x"], "y")], [], x, of(x, keepdims=True), early)
+            self.holds([node(op, ["x"], "y", "", ints("axes", [-2]) + number("keepdims", 0))], [], x, of(x, axis=1), early)
+            self.holds([node(op, ["x", "a"], "y")], [whole("a", (2,), (0, 2))], x, of(x, axis=(0, 2), keepdims=True), 18)
+            self.holds([node(op, ["x"], "y", "", number("noop_with_empty_axes", 1))], [], x, x, 18)
+            self.refused([node(op, ["x", "a"], "y")], [whole("a", (1,), (0,))], (2,), (1,), early, "another operator set")
+            self.refused([node(op, ["x"], "y", "", ints("axes", [0]))], [], (2,), (1,), 18, "another operator set")
+            self.refused([node(op, ["x", "a"], "y")], [whole("a", (2,), (0, -1))], (2,), (1,), 18, "given twice")
+            self.refused([node(op, ["x", "a"], "y")], [tensor("a", (1,), (0.5,))], (2,), (1,), 18, "no integer")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -6,8 +6,6 @@
 
 namespace bf_check {
 
-constexpr std::size_t kMostParts = 4096;
-
 Value moved(const Value& from, const std::vector<i64>& shape, const std::vector<i64>& source,
             const Value* filler) {
   Value to{shape, from.constant, from.type, {}, {}};
@@ -433,7 +431,7 @@ Value slice(const Operands& o) {
 
 const std::vector<Operator>& moving_operators() {
   static const std::vector<Operator> table = {
-      {"Concat", kMostParts, " axis ", concat},
+      {"Concat", kMostOperands, " axis ", concat},
       {"Constant", 0, " value ", constant},
       {"DepthToSpace", 1, " blocksize mode ", [](const Operands& o) { return blocks(o, true); }},
       {"Dropout", 2, " ratio seed ", dropout},
@@ -449,7 +447,7 @@ const std::vector<Operator>& moving_operators() {
        enlarged},
       {"Slice", 5, " axes ends starts ", slice},
       {"SpaceToDepth", 1, " blocksize ", [](const Operands& o) { return blocks(o, false); }},
-      {"Split", 2, " axis num_outputs split ", split, kMostParts},
+      {"Split", 2, " axis num_outputs split ", split, kMostOperands},
       {"Squeeze", 2, " axes ", [](const Operands& o) { return other_axes(o, false); }},
       {"Tile", 2, " ", tile},
       {"Transpose", 1, " perm ", transpose},
