@@ -461,7 +461,8 @@ Proof.
 Qed.
 
 Lemma left_out_true A l x : IZR l <= x ->
-  W * IZR (left_out A (Z.shiftr A weight_bits) l) + W * (IZR (Z.shiftr A weight_bits) * x) <= IZR A * x.
+  W * IZR (left_out A (Z.shiftr A weight_bits) l) + W * (IZR (Z.shiftr A weight_bits) * x) <=
+  IZR A * x.
 Proof.
   intros H. unfold left_out. pose proof W_positive as WP.
   destruct (shiftr_true A weight_bits weight_bits_natural) as [S1 S2]. fold W in S1, S2.
@@ -575,7 +576,8 @@ Proof.
 Qed.
 
 Lemma derived_entry_true en done p :
-  true_of en -> (forall d, In d done -> true_of d) -> in_part p -> in_part (derived_entry en done p).
+  true_of en -> (forall d, In d done -> true_of d) -> in_part p ->
+  in_part (derived_entry en done p).
 Proof.
   intros E D H. destruct en as [e r]. unfold derived_entry. cbn [fst snd].
   pose proof W_positive as WP.

@@ -665,8 +665,9 @@ Proof.
   destruct (entries_true wb vb WN VN v _ _ _ _ _ _ K E D) as [Y T].
   assert (T' : forall en, In en down -> true_of wb vb (X vb v) Y en).
   { intros en IE. destruct (T en IE) as [[]|[Q _]]. exact Q. }
-  assert (UP : forall en, In en (rev_append (rev_append (inputs_of 0 (lower c)) []) (rev_append down []))
-    -> true_of wb vb (X vb v) Y en).
+  assert (UP : forall en,
+    In en (rev_append (rev_append (inputs_of 0 (lower c)) []) (rev_append down [])) ->
+    true_of wb vb (X vb v) Y en).
   { intros en IE. rewrite !rev_append_rev, !app_nil_r, rev_involutive in IE.
     apply in_app_or in IE. destruct IE as [IE|IE].
     - apply inputs_of_true in IE. destruct en as [e r]. simpl in IE. subst r. exact I.

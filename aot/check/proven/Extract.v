@@ -1,10 +1,10 @@
 (* The checker as OCaml. Trusted: Rocq's extraction, and the lines below, which say that integers
    are those of Zarith (big.ml), and that these functions of it do what Rocq's of the same name do:
-   Z, N and positive: succ, pred, add, mul, sub, opp, min, max, div2, eqb, ltb, leb;
+   Z, N and positive: succ, pred, add, mul, sub, opp, min, max, div2, eqb, ltb, leb, gcd, to_pos;
    Z: div and modulo (rounded down; of nothing by 0), shiftl, shiftr (rounded down; by >= 0).
    Basic types (bool, option, list, pairs) are those of OCaml. *)
 
-Require Import Network Certificate Check.
+Require Import Network Certificate Check Point.
 From Coq Require Import ZArith NArith Extraction ExtrOcamlBasic.
 
 Extract Inductive positive => "Big.t" [ "Big.doubled_up" "Big.doubled" "Big.one" ] "Big.positive".
@@ -26,6 +26,8 @@ Extract Inlined Constant Z.div => "Big.quotient".
 Extract Inlined Constant Z.modulo => "Big.remainder".
 Extract Inlined Constant Z.shiftl => "Big.shifted_left".
 Extract Inlined Constant Z.shiftr => "Big.shifted_right".
+Extract Inlined Constant Z.gcd => "Big.gcd".
+Extract Inlined Constant Z.to_pos => "Big.to_positive".
 Extract Inlined Constant Z.of_N => "".
 Extract Inlined Constant N.succ => "Big.succ".
 Extract Inlined Constant N.pred => "Big.before".
@@ -41,4 +43,4 @@ Extract Inlined Constant Pos.add => "Big.add".
 Extract Inlined Constant Pos.mul => "Big.mul".
 Extract Inlined Constant Pos.eqb => "Big.equal".
 
-Extraction "checker.ml" check uses.
+Extraction "checker.ml" check uses violates.

@@ -40,6 +40,7 @@ Fixpoint filled {A} (fuel : nat) (first count : N) (x : A) : table A :=
         (filled less (N.succ middle) (N.sub count (N.succ half)) x)
   end.
 Definition deepest : nat := 40.
+#[global] Opaque deepest.   (* So that no proof makes a table of it. *)
 
 Lemma get_set A k (y : A) t j z :
   get j (set k y t) = Some z -> (j = k /\ z = y) \/ get j t = Some z.
@@ -55,7 +56,8 @@ Proof.
       destruct (N.eqb_spec j i); auto.
 Qed.
 
-Lemma get_filled A fuel first count (x : A) k y : get k (filled fuel first count x) = Some y -> y = x.
+Lemma get_filled A fuel first count (x : A) k y :
+  get k (filled fuel first count x) = Some y -> y = x.
 Proof.
   revert first count; induction fuel as [|fuel IH]; simpl; intros first count; [discriminate|].
   destruct (N.eqb count 0); simpl; [discriminate|].

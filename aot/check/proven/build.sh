@@ -5,7 +5,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
 changed=0
-for file in Network Certificate Table Bounds Check Extract; do
+for file in Network Certificate Table Bounds Check Point Extract; do
   cmp -s "$here/$file.v" "$file.v" || changed=1
   cp "$here/$file.v" .
   if [ $changed = 1 ] || [ ! -f "$file.vo" ]; then
@@ -13,3 +13,6 @@ for file in Network Certificate Table Bounds Check Extract; do
   fi
 done
 cp "$here"/*.ml .
+rm -f checker.mli
+ocamlfind ocamlopt -inline 200 -w -a -package zarith,str -linkpkg -o bf-check-proven \
+  big.ml checker.ml exact.ml onnx.ml property.ml network.ml operators.ml certificate.ml main.ml
