@@ -3,6 +3,7 @@ include(CMakePackageConfigHelpers)
 
 add_library(bf_aot::runtime ALIAS bf_runtime)
 add_executable(bf_aot::bf-aot ALIAS bf-aot)
+add_executable(bf_aot::bf-check ALIAS bf-check)
 
 # bf.h, for programs with verifiers: their libraries hold its functions.
 add_library(bf_headers INTERFACE)
@@ -13,8 +14,7 @@ set_target_properties(bf_headers PROPERTIES EXPORT_NAME headers)
 target_include_directories(bf_runtime INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/bf_aot>)
 set_target_properties(bf_runtime PROPERTIES EXPORT_NAME runtime)
 
-install(TARGETS bf-check RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)
-install(TARGETS bf-aot bf_headers EXPORT bf_aot-targets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS bf-aot bf-check bf_headers EXPORT bf_aot-targets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Apart: it is of this machine. Optional: a build of bf-aot alone installs, too.
 if(TARGET bf-aot-mpi)
   install(TARGETS bf-aot-mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL COMPONENT mpi)

@@ -6,6 +6,8 @@ set(bf_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/bf-aot)
 install(DIRECTORY docs DESTINATION ${bf_documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.json"
   PATTERN site EXCLUDE)
 install(FILES README.md DESIGN.md CHANGELOG.md CONTRIBUTING.md LICENSE.runtime DESTINATION ${bf_documents})
+# A script of its own, which an assessor reads.
+install(PROGRAMS aot/check/check_set.py DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME bf-check-set)
 # What the pages' examples name.
 install(DIRECTORY models DESTINATION ${bf_documents} FILES_MATCHING PATTERN "*.onnx" PATTERN "*.json"
   PATTERN "*.vnnlib" PATTERN README.md PATTERN examples EXCLUDE

@@ -44,11 +44,16 @@ endfunction()
 bf_portable_program(bf-aot-portable ARCHIVES ${pictures} ${readers} ${numbers})
 bf_portable_program(bf-aot-wheel ARCHIVES ${pictures} ${readers} SHARED ${objects})
 
-add_executable(bf-check-portable ${PROJECT_SOURCE_DIR}/aot/check/main.cpp)
-bf_target_defaults(bf-check-portable)
-set_target_properties(bf-check-portable PROPERTIES CXX_STANDARD 17 RUNTIME_OUTPUT_DIRECTORY ${out})
-bf_portable_of(bf-check-portable PARTS bf_check ARCHIVES libgmp.a)
-target_link_options(bf-check-portable PRIVATE -static-libgcc)
+# bf_portable_checker(TARGET ARCHIVES file... SHARED file...): bf-check.
+function(bf_portable_checker target)
+  add_executable(${target} ${PROJECT_SOURCE_DIR}/aot/check/main.cpp)
+  bf_target_defaults(${target})
+  set_target_properties(${target} PROPERTIES CXX_STANDARD 17 RUNTIME_OUTPUT_DIRECTORY ${out})
+  bf_portable_of(${target} PARTS bf_check ${ARGN})
+  target_link_options(${target} PRIVATE -static-libgcc)
+endfunction()
+bf_portable_checker(bf-check-portable ARCHIVES libgmp.a libz.a)
+bf_portable_checker(bf-check-wheel ARCHIVES libz.a SHARED ${BF_GMP_OBJECT})
 
 add_library(bf_aot_portable SHARED $<TARGET_OBJECTS:bf_library> $<TARGET_OBJECTS:bf_source_state>)
 bf_portable_of(bf_aot_portable PARTS ${engine} ARCHIVES ${readers} SHARED ${objects})
@@ -57,4 +62,4 @@ target_link_options(bf_aot_portable PRIVATE
   LINKER:--version-script=${PROJECT_SOURCE_DIR}/aot/library/c/bf_aot.map)
 set_target_properties(bf_aot_portable PROPERTIES OUTPUT_NAME bf_aot SOVERSION ${abi} SKIP_BUILD_RPATH OFF
   BUILD_RPATH "$ORIGIN" LIBRARY_OUTPUT_DIRECTORY ${out}/library/lib)
-add_custom_target(portable DEPENDS bf-aot-portable bf-check-portable bf-aot-wheel bf_aot_portable)
+add_custom_target(portable DEPENDS bf-aot-portable bf-check-portable bf-aot-wheel bf-check-wheel bf_aot_portable)

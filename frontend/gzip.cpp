@@ -69,6 +69,13 @@ std::uint64_t size_said(std::string_view bytes) {
   return std::min(size, kMostRatio * bytes.size());
 }
 
+constexpr std::size_t kPacked = std::size_t{1} << 16;  // bytes that are made at a time
+
+void end_deflate(z_stream* stream) {
+  deflateEnd(stream);
+  delete stream;
+}
+
 }  // namespace
 
 bool is_gzip(std::string_view bytes) {
@@ -93,6 +100,43 @@ Unpacked unpack_gzip(std::string_view bytes, std::uint64_t most_bytes) {
     return true;
   });
   return result;
+}
+
+GzipPacker::GzipPacker() : stream_(nullptr, end_deflate) {
+  constexpr int kGzip = 16 + MAX_WBITS, kMemory = 8;
+  auto stream = std::make_unique<z_stream>();
+  if (deflateInit2(stream.get(), Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, kMemory,
+                   Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
+  stream_.reset(stream.release());
+}
+
+std::string GzipPacker::add(std::string_view bytes) {
+  std::string packed;
+  while (!bytes.empty()) {
+    packed += pack(bytes.substr(0, kPacked), Z_NO_FLUSH);
+    bytes.remove_prefix(std::min(bytes.size(), kPacked));
+  }
+  return packed;
+}
+
+std::string GzipPacker::end() {
+  return pack({}, Z_FINISH);
+}
+
+std::string GzipPacker::pack(std::string_view bytes, int flush) {
+  std::string packed;
+  stream_->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream_->avail_in = static_cast<uInt>(bytes.size());
+  do {
+    const std::size_t before = packed.size();
+    packed.resize(before + kPacked);
+    stream_->next_out = reinterpret_cast<Bytef*>(packed.data() + before);
+    stream_->avail_out = static_cast<uInt>(kPacked);
+    deflate(stream_.get(), flush);
+    packed.resize(packed.size() - stream_->avail_out);
+  } while (stream_->avail_out == 0);
+  return packed;
 }
 
 }  // namespace bf_aot

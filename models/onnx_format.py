@@ -91,7 +91,7 @@ def encode(message, fields):
     """The wire format of `fields`, in the order of the field numbers, as protoc writes it."""
     out = bytearray()
     for name, (number, kind, repeated) in SCHEMA[message].items():
-        if name not in fields:
+        if name not in fields or (repeated and len(fields[name]) == 0):
             continue
         if repeated == "packed":
             data = b"".join(_scalar(kind, v)[1] for v in fields[name])

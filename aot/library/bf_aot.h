@@ -373,10 +373,11 @@ struct VerifyOptions {
   /// damaged, or about another question; BF3020 where nothing is split.
   std::filesystem::path checkpoint;
 
-  /// Where a certificate of the answer is written, for the program bf-check; empty: none is. What
-  /// it is about are the bytes of the model's and of the property's file, or of the property's
-  /// text. Errors, before anything is decided: BF3022 the checker takes no such model or property;
-  /// BF3024 a model from memory, float32, several networks, or a model of which a part is read.
+  /// Where a certificate of the answer is written, for the program bf-check, compressed where the
+  /// name ends in ".gz"; "-": VerifyResult::proof has its bytes; empty: none is made. What it is
+  /// about are the bytes of the model's and of the property's file, or of the property's text.
+  /// Errors, before anything is decided: BF3022 the checker takes no such model or property; BF3024
+  /// a model from memory, float32, several networks, or a model of which a part is read.
   std::filesystem::path proof;
   double proof_seconds = 0;  ///< most, to make the certificate after deciding; 0: no limit
 
@@ -413,9 +414,10 @@ struct Counterexample {
 
 /// A certificate of an answer: see VerifyOptions::proof.
 struct Proof {
-  std::uint64_t bytes = 0, leaves = 0;
-  double seconds = 0;   ///< that it took, after deciding
-  std::string missing;  ///< why none was written, in words; empty: it was
+  std::uint64_t bytes = 0, leaves = 0;  ///< not compressed
+  double seconds = 0;                   ///< that it took, after deciding
+  std::string missing;                  ///< why none was made, in words; empty: it was
+  std::string certificate;              ///< where VerifyOptions::proof is "-"
 };
 
 struct VerifyResult {

@@ -197,9 +197,10 @@ VerifyResult answer(const Question& question, const VerifyOptions& options,
     result.counterexample->networks = shares_of(property);
   if (proof && result.verdict != Verdict::kUnknown) {
     proof->stop = system::Stop(options.stop);
-    const prove::ProofReport made =
+    prove::ProofReport made =
         prove::write_proof_file(*proof, outcome.witness ? &outcome.witness->x : nullptr);
-    result.proof = {made.bytes, made.leaves, made.seconds, made.missing};
+    result.proof = {made.bytes, made.leaves, made.seconds, std::move(made.missing),
+                    std::move(made.certificate)};
   }
   result.seconds = start.stopwatch.seconds();
   return result;

@@ -23,16 +23,42 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 
-// Writes a file by make(write), whole or not at all; not where make() has no certificate.
+// Where the bytes of a certificate go, as ProofFile::path says.
+class Destination {
+ public:
+  explicit Destination(const std::filesystem::path& path) {
+    if (!path.empty()) file_.emplace(path);
+    if (path.extension() == ".gz") packer_.emplace();
+  }
+  void write(const std::string& bytes) {
+    if (!file_)
+      kept_ += bytes;
+    else
+      file_->write(packer_ ? packer_->add(bytes) : bytes);
+  }
+  // Returns what no file has.
+  std::string publish() {
+    if (packer_) file_->write(packer_->end());
+    if (file_) file_->publish();
+    return std::move(kept_);
+  }
+
+ private:
+  std::optional<system::OutputFile> file_;
+  std::optional<GzipPacker> packer_;
+  std::string kept_;
+};
+
+// Writes a certificate by make(write), whole or not at all; not where make() has none.
 template <class Make>
 ProofReport write_whole(const std::filesystem::path& path, const Make& make) {
   const system::Stopwatch stopwatch;
-  system::OutputFile file(path);
+  Destination destination(path);
   ProofReport report;
   bf_check::throw_without_memory();
   try {
-    const ProofTotals totals = make([&](const std::string& bytes) { file.write(bytes); });
-    report = {totals.bytes, totals.leaves, 0, {}};
+    const ProofTotals totals = make([&](const std::string& bytes) { destination.write(bytes); });
+    report = {totals.bytes, totals.leaves, 0, {}, {}};
   } catch (const NoCertificate& why) {
     report.missing = why.what();
   } catch (const bf_check::Refused& why) {
@@ -40,7 +66,7 @@ ProofReport write_whole(const std::filesystem::path& path, const Make& make) {
   } catch (const std::bad_alloc&) {
     report.missing = "out of memory";
   }
-  if (report.missing.empty()) file.publish();
+  if (report.missing.empty()) report.certificate = destination.publish();
   report.seconds = stopwatch.seconds();
   return report;
 }
@@ -97,7 +123,7 @@ std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
   if (!are_files || models.empty() || !subject.is_whole)
     refuse("certificates are about the whole model, as its file has it");
   ProofFile proof;
-  proof.path = options.proof.file;
+  if (options.proof.file != build::ProofOptions::kKept) proof.path = options.proof.file;
   std::vector<std::string> inputs = models;
   inputs.push_back(subject.property);
   for (const std::string& input : inputs) {
@@ -127,12 +153,9 @@ ProofReport write_proof_part(const ProofFile& proof, std::size_t index, std::siz
   });
 }
 
-ProofReport join_proof_files(const std::vector<std::string>& parts,
-                             const std::filesystem::path& path) {
-  std::vector<std::string> texts;
-  for (const std::string& part : parts) texts.push_back(bytes_of(part));
+ProofReport join_proofs(const std::vector<std::string>& parts, const std::filesystem::path& path) {
   return write_whole(path, [&](const std::function<void(const std::string&)>& write) {
-    return ProofTotals{0, 0, join_proof_parts(texts, write)};
+    return ProofTotals{0, 0, join_proof_parts(parts, write)};
   });
 }
 

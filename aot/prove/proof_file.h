@@ -20,6 +20,7 @@ namespace bf_aot::prove {
 struct ProofFile {
   std::vector<std::string> models;  // the files' bytes, expanded
   std::string property;
+  // ".gz" at its end: compressed. Empty: the report keeps the certificate.
   std::filesystem::path path;
   double seconds = 0;    // most, to make the certificate; 0: no limit
   std::size_t jobs = 0;  // threads that make it; 0: as many as there are cores
@@ -38,16 +39,18 @@ struct ProofSubject {
   std::string option;     // of messages: "--proof"
 };
 
-// Reads what the certificate of an answer is made from; nothing where none is asked for. Throws:
+// Reads what the certificate of an answer is made from; nothing where none is asked for. A file "-"
+// is none: the report keeps the certificate. Throws:
 // BF3024 certificates are not about this question; BF3022; BF3111.
 std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
                                   const ProofSubject& subject);
 
-// A certificate that was written, or why there is none.
+// A certificate that was made, or why there is none.
 struct ProofReport {
-  std::uint64_t bytes = 0, leaves = 0;
+  std::uint64_t bytes = 0, leaves = 0;  // not compressed
   double seconds = 0;
-  std::string missing;  // empty: it was written
+  std::string missing;      // empty: it was made
+  std::string certificate;  // where no file was named
 };
 
 // The bytes of a file that certificates are about, expanded. Throws: BF3022.
@@ -65,9 +68,7 @@ ProofReport write_proof_file(const ProofFile& proof, const std::vector<mpq_class
 // BF3103.
 ProofReport write_proof_part(const ProofFile& proof, std::size_t index, std::size_t count);
 
-// Joins files of all parts to the certificate. Throws: BF3001, BF3022 a file cannot be read; BF3101
-// to BF3103.
-ProofReport join_proof_files(const std::vector<std::string>& parts,
-                             const std::filesystem::path& path);
+// Joins the bytes of all parts to the certificate; path: as of ProofFile. Throws: BF3101 to BF3103.
+ProofReport join_proofs(const std::vector<std::string>& parts, const std::filesystem::path& path);
 
 }  // namespace bf_aot::prove

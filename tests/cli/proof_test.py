@@ -11,6 +11,7 @@ import math
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import struct
@@ -18,6 +19,8 @@ import subprocess
 import sys
 import time
 import unittest
+import zipfile
+from xml.etree import ElementTree
 
 sys.dont_write_bytecode = True
 from harness import BF_AOT, MODELS, SOURCE, TINY, Case  # noqa: E402
@@ -26,6 +29,8 @@ from small_models import ints, model, node, tensor, write_model  # noqa: E402
 BF_CHECK = os.environ["BF_CHECK"]
 sys.path.insert(0, str(SOURCE / "aot" / "check"))
 import bf_check as twin  # noqa: E402
+
+CHECK_SET = SOURCE / "aot" / "check" / "check_set.py"
 
 LEAF, LEAF_CHOICES, EMPTY, HALVE, CUT, NEURON, DERIVE, EACH = range(8)
 CHECKED = {0: "checked: verified\n", 3: "checked: falsified\n"}
@@ -53,6 +58,10 @@ def check(files, statement=None):
         found = subprocess.run([sys.executable, "-B", twin.__file__, *map(str, files)], capture_output=True, text=True)
         assert found.returncode == statement, (found.returncode, statement, found.stdout, found.stderr)
     return ended.returncode
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 # Messages of ONNX: fields that are messages of a kind, and fields that repeat.
@@ -341,10 +350,106 @@ class Fronts(Case):
         for name, code in (("holds", 0), ("violated", 3)):
             self.assertEqual(check((folder / "tiny.onnx", folder / f"{name}.vnnlib",
                                     self.work / "proofs" / f"tiny_{name}.bfc"), code), code)
+        self.run_tool(*command[:-3], "again.csv", "--proofs", "proofs.zip")
+        for proofs in ("proofs", "proofs.zip"):
+            self.assertEqual(self.check_set(proofs, folder / "tiny.onnx"), (
+                0, "checked 2 of 3 answers: 1 verified, 1 falsified; 1 have no certificate, 0 fail\n"))
         output, errors = self.run_tool("verify", "--instances", "set/instances.csv", "--results", "late.csv",
                                        "--proofs", "late", "--proof-seconds", "1e-9", "--index", "0")
         self.assertIn("\nproofs   0\n", output)
         self.assertIn("no certificate: the certificate could not be made within its time", errors)
+
+    def check_set(self, *files):
+        done = subprocess.run([sys.executable, "-B", CHECK_SET, *files], cwd=self.work, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False, env=dict(os.environ, BF_CHECK=BF_CHECK))
+        return done.returncode, done.stdout
+
+    def test_a_set_is_checked_as_a_whole(self):
+        folder = MODELS / "examples" / "robustness"
+        network = folder / "digits_cnn.onnx"
+        asked = ("certify", network, "--data", folder / "digits_test.npz", "--scale", "16", "--clip", "0,1", "--eps",
+                 "0.01,0.3", "--count", "3", "--proofs")
+        self.run_tool(*asked, "digits.zip")
+        whole = (self.work / "digits.zip").read_bytes()
+        self.run_tool(*asked, "digits.zip")
+        self.assertEqual((self.work / "digits.zip").read_bytes(), whole)
+        code, said = self.check_set("digits.zip", network)
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, r"^checked 3 of 6 answers: 3 verified, 0 falsified; 3 have no certificate, 0 fail\n$")
+        with zipfile.ZipFile(self.work / "digits.zip") as archive:
+            archive.extractall(self.work / "set")
+        manifest = json.loads((self.work / "set/manifest.json").read_text())
+        self.assertEqual(manifest["models"], [{"file": "digits_cnn.onnx", "sha256": sha256(network)}])
+        self.assertEqual(manifest["data"]["sha256"], sha256(folder / "digits_test.npz"))
+        self.assertEqual(manifest["inputs"], {"scale": "16", "clip": ["0", "1"]})
+        self.assertEqual([answer["answer"] for answer in manifest["answers"]], 3 * ["verified"] + 3 * ["unknown"])
+        self.assertEqual(self.check_set("set", TINY)[0], 4)
+        self.assertEqual(self.check_set("set"), (2, self.check_set("set")[1]))
+        # What was changed since fails by its name.
+        for name, change in (("sample_1_eps_0.01.bfc", lambda data: data[:-1]),
+                             ("sample_1_eps_0.01.vnnlib", lambda data: data + b"\n"),
+                             ("manifest.json", lambda data: data.replace(b"verified", b"falsified", 1))):
+            path = self.work / "set" / name
+            data = path.read_bytes()
+            path.write_bytes(change(data))
+            code, said = self.check_set("set", network)
+            self.assertEqual(code, 4)
+            self.assertRegex(said, r"^sample_[01]_eps_0.01.bfc: .*\nchecked 2 of 6 answers: .*, 1 fail\n$")
+            path.write_bytes(data)
+        (self.work / "set/manifest.json").write_text("{}")
+        self.assertEqual(self.check_set("set", network)[0], 1)
+
+    def test_trees_are_shown(self):
+        def shown(name, *more):
+            done = subprocess.run([sys.executable, "-B", CHECK_SET.parent / "show_tree.py", question, name, *more],
+                                  cwd=self.work, stdout=subprocess.PIPE, check=True)
+            return json.loads(done.stdout)
+
+        network, question = MODELS / "digits_64x2.onnx", MODELS / "properties" / "digits_64x2.vnnlib"
+        made = self.run_json("verify", network, question, "--proof", "answer.bfc")["proof"]
+        found = shown("answer.bfc", "tree.svg")
+        self.assertEqual((found["statement"], found["bytes"], found["leaves"]), ("verified", made["bytes"], made["leaves"]))
+        self.assertEqual((found["models"], found["property"]), ([sha256(network)], sha256(question)))
+        self.assertEqual(found["leaves"], sum(found["records"].get(kind, 0) for kind in
+                                              ("leaf", "leaf with choices", "empty")))
+        picture = (self.work / "tree.svg").read_text(encoding="utf-8")
+        bars = [int(re.search(r"(\d+) leaves", each.text).group(1)) for each in ElementTree.fromstring(picture).iter()
+                if each.tag.endswith("title")]
+        self.assertEqual(max(bars), found["leaves"])
+        network, question = TINY, MODELS / "properties" / "tiny_violated.vnnlib"
+        self.run_tool("verify", network, question, "--proof", "point.bfc.gz", code=3)
+        self.assertEqual(shown("point.bfc.gz")["statement"], "falsified")
+        (self.work / "cut.bfc").write_bytes((self.work / "answer.bfc").read_bytes()[:-1])
+        done = subprocess.run([sys.executable, "-B", CHECK_SET.parent / "show_tree.py", question, "cut.bfc"],
+                              cwd=self.work, capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+
+    def test_loops_are_written_out(self):
+        """A cart, x' = x + v / 10 and v' = v + u / 10, under the controller of the example."""
+        loops = MODELS / "examples" / "loops"
+        tensors = [tensor("a", (2, 2), (1, 0, 0.1, 1)), tensor("b", (1, 2), (0, 0.1))]
+        nodes = [node("MatMul", ["x", "a"], "free"), node("MatMul", ["u", "b"], "pushed"), node("Add", ["free", "pushed"], "y")]
+        pushed = "dim { dim_value: 1 } dim { dim_value: 1 }"
+        write_model(self.work / "cart.onnx", model("cart", nodes, tensors, (1, 2), (1, 2))[:-1] +
+                    f'input {{ name: "u" type {{ tensor_type {{ elem_type: 1 shape {{ {pushed} }} }} }} }} }}')
+        subprocess.run([sys.executable, loops / "unroll.py", loops / "controller.onnx", "cart.onnx", "10", "1", "loop.onnx"],
+                       cwd=self.work, check=True)
+        for limit, code in (("0.5", 0), ("0.41", 3)):
+            reached = " ".join(f"(>= Y_{2 * k} {limit})" for k in range(10))
+            question = self.write("loop.vnnlib", asserts(2, 20, f"(or {reached})", 0.2, 0.4))
+            self.run_tool("verify", "loop.onnx", question, "--proof", "loop.bfc", code=code)
+            self.assertEqual(check((self.work / "loop.onnx", question, self.work / "loop.bfc")), code)
+
+    def test_certificates_are_compressed(self):
+        for name, code in (("holds", 0), ("violated", 3)):
+            files = TINY, MODELS / "properties" / f"tiny_{name}.vnnlib"
+            self.run_tool("verify", *files, "--proof", "plain.bfc", code=code)
+            found = self.run_json("verify", *files, "--proof", "packed.bfc.gz", code=code)
+            packed = (self.work / "packed.bfc.gz").read_bytes()
+            self.assertEqual(gzip.decompress(packed), (self.work / "plain.bfc").read_bytes())
+            self.assertEqual(found["proof"]["bytes"], len(gzip.decompress(packed)))
+            self.assertEqual(check((*files, self.work / "packed.bfc.gz")), code)
+        self.run_tool("verify", TINY, MODELS / "properties" / "tiny_holds.vnnlib", "--proof", "-", code=2)
 
     def test_parts_make_the_certificate_of_one_process(self):
         for network, question in (("collision_avoidance_6x50.onnx", "collision_avoidance_6x50_wide"),

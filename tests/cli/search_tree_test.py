@@ -380,12 +380,19 @@ class Mpi(KindCase):
         self.assertEqual(made.returncode, 0, made.stderr)
         return json.loads(made.stdout)
 
-    def test_certificates_are_refused(self):
-        for option in (("--proof", "answer.bfc"), ("--proof-seconds", "10")):
-            made = self.launch(2, self.question(1), *option)
-            self.assertEqual(made.returncode, 2, made.stderr)
-            self.assertIn(f"make no certificate: no {option[0]}\n", made.stderr)
-            self.assertNotIn("verdict", made.stdout)
+    def test_ranks_make_the_certificate_of_one_process(self):
+        for name, verdict, asked in (("holds", "verified", self.question(1)),
+                                     ("violated", "falsified", self.question(0.6, 0.2))):
+            self.run_tool("verify", CONTROLLER, asked, "--proof", f"{name}.bfc", code=None)
+            found = self.ranks(3, asked, "--proof", f"{name}-3.bfc")
+            whole, joined = ((self.work / each).read_bytes() for each in (f"{name}.bfc", f"{name}-3.bfc"))
+            self.assertEqual((found["verdict"], found["proof"]["bytes"]), (verdict, len(joined)))
+            if verdict == "verified":  # points may be others
+                self.assertEqual(joined, whole)
+        late = self.launch(2, self.question(1), "--proof", "late.bfc", "--proof-seconds", "1e-9")
+        self.assertEqual(late.returncode, 1, late.stderr)
+        self.assertIn("the answer is 'verified', but there is no certificate", late.stderr)
+        self.assertFalse((self.work / "late.bfc").exists())
 
     def test_a_search_before_the_tree_is_refused(self):
         made = self.launch(2, self.question(1), "--search", "1")

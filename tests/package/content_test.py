@@ -10,6 +10,7 @@ import tempfile
 FILES = [
     "bin/bf-aot",
     "bin/bf-check",
+    "bin/bf-check-set",
     "include/bf_aot/bf.h",
     "include/bf_aot/bf.cpp",
     "lib*/**/libbf_runtime.a",
@@ -37,7 +38,7 @@ FILES = [
     "share/doc/bf-aot/models/boxes/collision_avoidance_6x50.json",
     "share/doc/bf-aot/models/properties/collision_avoidance_6x50.vnnlib",
 ]
-ALLOWED = re.compile(r"(bin/bf-(aot(-mpi)?|check)|include/bf_aot(/.*|\.h)|lib[^/]*/(.*/)?(lib(bf_aot|bf_runtime)\.a|libbf_aot\.so[.0-9]*"
+ALLOWED = re.compile(r"(bin/bf-(aot(-mpi)?|check(-set)?)|include/bf_aot(/.*|\.h)|lib[^/]*/(.*/)?(lib(bf_aot|bf_runtime)\.a|libbf_aot\.so[.0-9]*"
                      r"|pkgconfig/bf_aot.*\.pc)|share/(man/man1/bf-aot.*|cmake/bf_aot/.*|doc/bf-aot/.*"
                      r"|bash-completion/completions/bf-aot|zsh/vendor-completions/_bf-aot))")
 

@@ -36,6 +36,10 @@ def main():
         assert said == run(pathlib.Path(sys.executable).parent / "bf-aot", "--version", cwd=folder)
         property_ = models / "properties/collision_avoidance_6x50.vnnlib"
         assert "verified" in run(*program, "verify", models / "collision_avoidance_6x50.onnx", property_, cwd=folder)
+        assert model.verify(property_, proof=folder / "answer.bfc").proof.missing == ""
+        asked = models / "collision_avoidance_6x50.onnx", property_, folder / "answer.bfc"
+        for checker in ([sys.executable, "-m", "bf_aot.check"], [pathlib.Path(sys.executable).parent / "bf-check"]):
+            assert run(*checker, *asked, cwd=folder) == "checked: verified\n"
         run(*program, "run", folder / "none.onnx", code=2)
         # Its pages are with it.
         page = pathlib.Path(run(*program, "run", "--help", cwd=folder).rsplit("More: ", 1)[1].strip())

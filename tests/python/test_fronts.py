@@ -1,6 +1,8 @@
 """The same question by every front: the program, its runs over many instances, and the package."""
 
 import csv
+import gzip
+import hashlib
 import json
 import os
 import pathlib
@@ -115,8 +117,21 @@ def test_certificates_are_those_of_the_program(models, tmp_path):
     assert found.verified and found.proof.missing == ""
     assert found.proof.bytes == (tmp_path / "ours.bfc").stat().st_size
     assert (tmp_path / "ours.bfc").read_bytes() == (tmp_path / "theirs.bfc").read_bytes()
+    packed = model.verify(question, proof=str(tmp_path / "packed.bfc.gz")).proof
+    kept = model.verify(question, proof=True).proof
+    kept.save(tmp_path / "saved.bfc")
+    kept.save(tmp_path / "saved.bfc.gz")
+    for each in (found.proof, packed, kept):
+        assert each.certificate == (tmp_path / "theirs.bfc").read_bytes() and each.bytes == len(each.certificate)
+        assert each.sha256 == hashlib.sha256(each.certificate).hexdigest() and each.leaves == kept.leaves
+    assert (packed.path, kept.path) == (tmp_path / "packed.bfc.gz", None)
+    assert (tmp_path / "saved.bfc").read_bytes() == kept.certificate
+    assert gzip.decompress((tmp_path / "saved.bfc.gz").read_bytes()) == kept.certificate
     late = model.verify(question, proof=tmp_path / "late.bfc", proof_seconds=1e-9)
     assert late.verified and "time" in late.proof.missing and not (tmp_path / "late.bfc").exists()
+    with pytest.raises(ValueError, match="no certificate"):
+        print(late.proof.certificate)
+    assert model.verify(question, proof=False).proof is None
     assert model.verify(question).proof is None
     with pytest.raises(bf_aot.Error, match="BF3024"):
         model.verify(question, proof=tmp_path / "none.bfc", semantics="float32")

@@ -420,6 +420,7 @@ class Certification {
     for (std::size_t radius = 0; radius < run_.radii.size(); ++radius) run_radius(radius, bar);
     if (journal_) journal_->finish();
     summarise();
+    if (proofs_) proofs_->publish(run_, question_.files, question_.normalisation);
     return std::move(answer_);
   }
 
@@ -517,9 +518,7 @@ class Certification {
   // Writes the certificates of a round's samples.
   void prove(const std::vector<SampleResult>& results) {
     for (const SampleResult& result : results) {
-      const std::string& eps = run_.radii[result.radius];
-      const std::string name =
-          fmt::format("sample_{}{}{}", run_.first + result.sample, eps.empty() ? "" : "_eps_", eps);
+      const std::string name = SampleProofs::name_of(run_, result);
       const std::string missing =
           proofs_->write(name, box_of(result.sample, result.radius),
                          static_cast<std::size_t>(data_.labels[result.sample]), result);

@@ -39,8 +39,8 @@ struct CertifyQuestion {
 
 struct CertifyOutputs {
   std::string journal;  // file, or empty
-  // The folder is for the properties and certificates of samples that are certified or falsified,
-  // as classes.
+  // The folder or archive is for the properties and certificates of samples that are certified or
+  // falsified, as classes.
   build::ProofOptions proof;
   // Does falsified samples of an earlier process again, since its file has no inputs.
   bool counterexamples = false;

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "aot/apps/certify/results.h"
+#include "aot/apps/proofs/proof_set.h"
 #include "aot/build/options/decision_options.h"
 #include "aot/input/dataset.h"
 #include "aot/prove/proof_file.h"
@@ -17,23 +19,33 @@ namespace bf_aot::apps {
 std::string robustness_text(const std::vector<float>& lower, const std::vector<float>& upper,
                             std::size_t label, std::size_t classes);
 
-// A folder of certificates of samples: NAME.vnnlib, what is proven, and NAME.bfc.
+// The certificates of samples.
 class SampleProofs {
  public:
   // Throws: BF3022 the checker does not take the model; BF3101.
   SampleProofs(const build::ProofOptions& options, const std::filesystem::path& model,
                std::size_t inputs, std::size_t classes);
 
+  // The name of a sample's files.
+  static std::string name_of(const CertifyRun& run, const SampleResult& result);
+
   // Writes both files of a sample that is certified or falsified; of others none. Returns why there
   // is no certificate, or an empty text. Throws: BF3101 to BF3103, Interrupted.
   std::string write(const std::string& name, const input::SampleBox& box, std::size_t label,
                     const SampleResult& result);
 
-  std::size_t written() const { return written_; }
+  std::size_t written() const { return written_.size(); }
+
+  // Ends the set: its manifest says what was asked, and the answer of every sample. Throws: BF3022,
+  // BF3101 to BF3103.
+  void publish(const CertifyRun& run, const input::DataFiles& files,
+               const input::Normalisation& normalisation);
 
  private:
-  std::filesystem::path folder_;
-  std::size_t classes_, written_ = 0;
+  ProofSet set_;
+  std::filesystem::path model_;
+  std::size_t classes_;
+  std::set<std::string> written_;  // names
   prove::ProofFile proof_;
 };
 

@@ -10,8 +10,10 @@
 #include <set>
 #include <system_error>
 
+#include "aot/apps/proofs/proof_set.h"
 #include "aot/input/array.h"
 #include "aot/input/table.h"
+#include "aot/prove/proof_file.h"
 #include "aot/system/files.h"
 #include "aot/system/process.h"
 #include "aot/system/progress.h"
@@ -155,8 +157,8 @@ class Runner {
   InstancesRun run() {
     const system::Stopwatch stopwatch;
     read_earlier();
-    for (const fs::path& folder : {settings_.counterexamples, proofs_})
-      if (!folder.empty()) system::make_folder(folder);
+    if (!settings_.counterexamples.empty()) system::make_folder(settings_.counterexamples);
+    if (!settings_.decision.proof.folder.empty()) proofs_.emplace(settings_.decision.proof.folder);
     std::vector<std::size_t> asked;
     for (std::size_t i = 0; i < file_.instances.size(); ++i)
       if ((!settings_.index || *settings_.index == i) && !done_.contains(i)) asked.push_back(i);
@@ -171,6 +173,8 @@ class Runner {
       start(index);
     }
     while (!pool_.is_empty()) wait();
+    std::ranges::sort(kept_, {}, &InstanceResult::index);
+    if (proofs_) proofs_->publish(manifest());
     totals_.seconds = stopwatch.seconds();
     return {totals_, gate()};
   }
@@ -231,7 +235,7 @@ class Runner {
     options.timeout_seconds =
         decision.timeout_seconds > 0 ? decision.timeout_seconds : instance.timeout_seconds;
     const fs::path property = file_.existing(instance.vnnlib);
-    if (!proofs_.empty()) options.proof = proofs_ / (name_of(instance) + ".bfc");
+    if (proofs_) options.proof = proofs_->folder() / (name_of(instance) + ".bfc");
     const bool has_end =
         options.timeout_seconds > 0 && (options.proof.empty() || decision.proof.seconds > 0);
     pool_.start(
@@ -252,7 +256,11 @@ class Runner {
     if (!result.no_proof.empty() && system::verbosity() != system::Verbosity::kQuiet)
       fmt::print(stderr, "{} {}: no certificate: {}\n", printable(instance.onnx),
                  printable(instance.vnnlib), first_line(result.no_proof));
-    if (result.has_proof) ++totals_.proofs;
+    if (result.has_proof) {
+      system::publish_file(proofs_->folder() / (name_of(instance) + ".vnnlib"),
+                           prove::bytes_of(file_.existing(instance.vnnlib)));
+      ++totals_.proofs;
+    }
     std::ofstream stream(results_, std::ios::binary | std::ios::app);
     stream << fmt::format("{},{},{},{:.3f},{},{:.3f}\n", input::table_cell(file_.category),
                           input::table_cell(instance.onnx), input::table_cell(instance.vnnlib),
@@ -267,24 +275,47 @@ class Runner {
     kept_.push_back(std::move(result));
   }
 
+  // What the certificates are about, and the answers of all instances that have one.
+  nlohmann::ordered_json manifest() const {
+    nlohmann::ordered_json manifest = {{"models", nlohmann::ordered_json::array()},
+                                       {"answers", nlohmann::ordered_json::array()}};
+    std::map<std::string, nlohmann::ordered_json> models;
+    for (const InstanceResult& each : kept_) {
+      const Instance& instance = file_.instances[each.index];
+      const std::string name = name_of(instance);
+      std::error_code error;  // a set in a folder has certificates of earlier processes
+      const bool has_proof =
+          each.has_proof || fs::exists(proofs_->folder() / (name + ".bfc"), error);
+      nlohmann::ordered_json answer = {{"onnx", instance.onnx},
+                                       {"vnnlib", instance.vnnlib},
+                                       {"answer", text_of(each.answer).word},
+                                       {"model", nullptr}};
+      if (has_proof && !models.contains(instance.onnx)) {
+        models[instance.onnx] = named_digest(file_.existing(instance.onnx));
+        manifest["models"].push_back(models[instance.onnx]);
+      }
+      if (has_proof) answer["model"] = models[instance.onnx]["sha256"];
+      add_files(answer, name, has_proof);
+      manifest["answers"].push_back(std::move(answer));
+    }
+    return manifest;
+  }
+
   artifacts::Gate gate() const {
     artifacts::Gate gate{"verify " + printable(file_.category), {}, 0};
-    std::vector<const InstanceResult*> order;
-    for (const InstanceResult& each : kept_) order.push_back(&each);
-    std::ranges::sort(order, {}, &InstanceResult::index);
-    for (const InstanceResult* const each : order) {
-      const Instance& instance = file_.instances[each->index];
-      const AnswerText& text = text_of(each->answer);
-      gate.seconds += each->run_seconds;
+    for (const InstanceResult& each : kept_) {
+      const Instance& instance = file_.instances[each.index];
+      const AnswerText& text = text_of(each.answer);
+      gate.seconds += each.run_seconds;
       gate.cases.push_back({printable(instance.onnx), printable(instance.vnnlib),
                             file_.existing(instance.vnnlib).string(),
-                            settings_.must_hold && each->answer != InstanceAnswer::kError &&
-                                    each->answer != InstanceAnswer::kUnsat
+                            settings_.must_hold && each.answer != InstanceAnswer::kError &&
+                                    each.answer != InstanceAnswer::kUnsat
                                 ? artifacts::GateOutcome::kFailed
                                 : text.outcome,
                             text.word,
-                            each->message.empty() ? text.message : first_line(each->message), "",
-                            each->run_seconds});
+                            each.message.empty() ? text.message : first_line(each.message), "",
+                            each.run_seconds});
     }
     return gate;
   }
@@ -292,7 +323,7 @@ class Runner {
   const InstanceFile& file_;
   const fs::path results_;
   const InstanceSettings& settings_;
-  const fs::path proofs_ = settings_.decision.proof.folder;
+  std::optional<ProofSet> proofs_;
   system::ProcessPool pool_;
   std::optional<api::Result<api::Model>> model_;
   std::string model_name_;

@@ -8,6 +8,8 @@ namespace bf_aot::build {
 
 // Certificates of answers.
 struct ProofOptions {
+  static constexpr char kKept[] = "-";  // in place of a file: the result has the certificate
+
   std::string file, folder;  // for one question; for many. Empty: none is made
   double seconds = 0;        // most, to make one, after deciding; 0: no limit
 };

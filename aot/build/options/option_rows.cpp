@@ -374,21 +374,24 @@ std::vector<OptionRow> decision_rows() {
       alone(of_file(
           {"save-part", Set::kDecide, kTreeGroup, "the part's file, as of --checkpoint", false},
           "FILE", [](auto& decision) -> auto& { return decision.save_part; })),
-      alone(of_file(
+      of_file(
           {"proof", Set::kDecide, kProofGroup,
            "write a certificate of the answer, verified or falsified, which bf-check "
-           "checks by itself; with --part its part, for 'bf-aot merge'"},
-          "FILE", [](auto& decision) -> auto& { return decision.proof.file; })),
+           "checks by itself, compressed where FILE ends in '.gz'; with --part its part, for "
+           "'bf-aot merge'"},
+          "FILE", [](auto& decision) -> auto& { return decision.proof.file; }),
       alone(text({"proofs", Set::kProofs, kProofGroup,
-                  "folder for certificates of many answers, which bf-check checks", false},
+                  "certificates of many answers, which bf-check checks: a folder, or an archive "
+                  "where the name ends in '.zip'",
+                  false},
                  "FOLDER",
                  [](OptionValues& values, const std::string& folder) {
                    values.decision.proof.folder = folder;
                  })),
-      alone(seconds(
+      seconds(
           {"proof-seconds", Set::kProofs, kProofGroup,
            "most seconds to make a certificate, after deciding (default: no limit)"},
-          [](auto& values) -> auto& { return values.decision.proof.seconds; })),
+          [](auto& values) -> auto& { return values.decision.proof.seconds; }),
   };
 }
 

@@ -84,7 +84,8 @@ Merged merge(const std::vector<decide::NamedTreeFile>& parts) {
   return merged;
 }
 
-// Writes the certificate of the verdict, if there is one. Throws: BF3022, BF3023; BF3101 to BF3103.
+// Writes the certificate of the verdict, if there is one. Throws: BF3001, BF3022, BF3023; BF3101 to
+// BF3103.
 std::optional<prove::ProofReport> write_proof(const Merged& merged,
                                               const decide::NamedTreeFile& part,
                                               const std::vector<std::string>& parts,
@@ -97,7 +98,9 @@ std::optional<prove::ProofReport> write_proof(const Merged& merged,
     proof.path = path;
     report = prove::write_proof_file(proof, &merged.witness->x);
   } else if (merged.answer == decide::Answer::kVerified) {
-    report = prove::join_proof_files(parts, path);
+    std::vector<std::string> bytes;
+    for (const std::string& each : parts) bytes.push_back(prove::bytes_of(each));
+    report = prove::join_proofs(bytes, path);
   } else {
     return std::nullopt;
   }

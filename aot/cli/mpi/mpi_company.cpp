@@ -1,5 +1,6 @@
 #include "aot/cli/mpi/mpi_company.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +17,8 @@ constexpr std::size_t kMostNodes = 64;
 // Seconds between two questions for nodes, and between two messages with leaves.
 constexpr double kAskSeconds = 0.001;
 constexpr double kLeavesSeconds = 0.02;
+// Bytes of a message: MPI counts in int.
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
 std::string text_of(std::vector<decide::tree::Node> nodes, std::size_t roots) {
   decide::tree::TreeState state;
@@ -147,6 +150,8 @@ void MpiCompany::receive_all(decide::tree::SharedNodes& nodes, const Proof& prov
       case kEnd:
         over_ = true;
         break;
+      case kText:  // between searches alone
+        break;
     }
   }
 }
@@ -253,6 +258,39 @@ decide::tree::TreeState MpiCompany::gather(decide::tree::TreeState& state, const
   has_leaves_ = false;
   over_ = false;
   return whole;
+}
+
+decide::TreeCompany::Place MpiCompany::place() const {
+  return {static_cast<std::size_t>(rank_), static_cast<std::size_t>(size_)};
+}
+
+std::vector<std::string> MpiCompany::collect(const std::string& text) {
+  std::vector<std::string> texts = {text};
+  // pass(bytes, count) sends or receives a block.
+  const auto in_blocks = [](char* bytes, std::size_t size, const auto& pass) {
+    for (std::size_t at = 0; at < size; at += kMostBytes)
+      pass(bytes + at, static_cast<int>(std::min(kMostBytes, size - at)));
+  };
+  std::uint64_t size = text.size();
+  if (!is_first()) {
+    MPI_Send(&size, 1, MPI_UINT64_T, 0, kText, MPI_COMM_WORLD);
+    in_blocks(texts[0].data(), size, [](char* bytes, int count) {
+      MPI_Send(bytes, count, MPI_BYTE, 0, kText, MPI_COMM_WORLD);
+    });
+    return {};
+  }
+  for (int rank = 1; rank < size_; ++rank) {
+    MPI_Recv(&size, 1, MPI_UINT64_T, rank, kText, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    std::string& other = texts.emplace_back(size, '\0');
+    in_blocks(other.data(), size, [&](char* bytes, int count) {
+      MPI_Recv(bytes, count, MPI_BYTE, rank, kText, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    });
+  }
+  return texts;
+}
+
+void MpiCompany::abandon(int code) {
+  MPI_Abort(MPI_COMM_WORLD, code);
 }
 
 }  // namespace bf_aot::cli

@@ -29,9 +29,12 @@ class MpiCompany final : public decide::TreeCompany {
              bool ask_for_end) override;
   void tell(const decide::tree::Proposal& proposal) override;
   decide::tree::TreeState gather(decide::tree::TreeState& state, const Proof& prove) override;
+  Place place() const override;
+  std::vector<std::string> collect(const std::string& text) override;
+  void abandon(int code) override;
 
  private:
-  enum Tag : int { kAsk, kNodes, kLeaves, kFound, kEnd };
+  enum Tag : int { kAsk, kNodes, kLeaves, kFound, kEnd, kText };
 
   struct Sending {
     std::string text;

@@ -79,12 +79,18 @@ void add_decision_options(CommandLine& app, VerifyArguments& arguments, const ch
                                               : "expected I/N, I from 0 to N - 1: " + text;
                                  },
                                  ""};
+  const build::ValueRule file = {
+      [](std::string& text) {
+        return text == build::ProofOptions::kKept ? "expected the name of a file" : std::string();
+      },
+      ""};
   using Set = build::OptionRow::Set;
   for (const build::OptionRow& row : build::option_rows()) {
     if (row.set != Set::kDecide && row.set != Set::kProofs) continue;
     Shown shown;
     if (row.name == std::string_view("jobs")) shown.help = jobs;
     if (row.name == std::string_view("part")) shown.rule = part;
+    if (row.name == std::string_view("proof")) shown.rule = file;
     add_row(app, row.name, arguments.model.values, shown);
   }
 }

@@ -65,8 +65,6 @@ artifacts::Gate gate_of(const VerifyArguments& arguments, decide::Answer answer,
   return gate;
 }
 
-namespace {
-
 std::optional<prove::ProofFile> proof_of(const VerifyArguments& arguments,
                                          const Property& property) {
   prove::ProofSubject subject;
@@ -79,20 +77,11 @@ std::optional<prove::ProofFile> proof_of(const VerifyArguments& arguments,
   return prove::proof_of(arguments.decision(), subject);
 }
 
-// Writes the certificate of an answer, or of a part that is closed; nothing of others. Throws:
-// BF3023 there is none, with the answer; BF3101 to BF3103.
-std::optional<prove::ProofReport> write_proof(const VerifyArguments& arguments,
-                                              const prove::ProofFile& proof,
-                                              const decide::Outcome& outcome,
-                                              const decide::TreeKeeper* part) {
-  const bool decided = outcome.witness || outcome.answer == decide::Answer::kVerified;
-  if (part != nullptr ? !part->is_closed() : !decided) return std::nullopt;
-  const char* const answer = part != nullptr ? "closed" : word(outcome.answer, Wording::kPlain);
+prove::ProofReport proven(const VerifyArguments& arguments, const char* answer,
+                          const std::function<prove::ProofReport()>& make) {
   prove::ProofReport report;
   try {
-    report = part != nullptr
-                 ? prove::write_proof_part(proof, part->file().part.index, part->file().part.count)
-                 : prove::write_proof_file(proof, outcome.witness ? &outcome.witness->x : nullptr);
+    report = make();
   } catch (const system::Interrupted&) {
     fmt::print(stderr, "the answer is '{}'; a signal ended the making of its certificate\n",
                answer);
@@ -103,6 +92,24 @@ std::optional<prove::ProofReport> write_proof(const VerifyArguments& arguments,
          fmt::format("the answer is '{}', but there is no certificate: {}", answer, report.missing),
          "decide without --proof, or give --proof-seconds more");
   return report;
+}
+
+namespace {
+
+// Writes the certificate of an answer, or of a part that is closed; nothing of others. Throws as
+// proven(); BF3101 to BF3103.
+std::optional<prove::ProofReport> write_proof(const VerifyArguments& arguments,
+                                              const prove::ProofFile& proof,
+                                              const decide::Outcome& outcome,
+                                              const decide::TreeKeeper* part) {
+  const bool decided = outcome.witness || outcome.answer == decide::Answer::kVerified;
+  if (part != nullptr ? !part->is_closed() : !decided) return std::nullopt;
+  const char* const answer = part != nullptr ? "closed" : word(outcome.answer, Wording::kPlain);
+  return proven(arguments, answer, [&] {
+    return part != nullptr
+               ? prove::write_proof_part(proof, part->file().part.index, part->file().part.count)
+               : prove::write_proof_file(proof, outcome.witness ? &outcome.witness->x : nullptr);
+  });
 }
 
 int run(const VerifyArguments& arguments, TimeLimit& limit) {
@@ -122,12 +129,11 @@ int run(const VerifyArguments& arguments, TimeLimit& limit) {
   if (outcome.witness && !arguments.counterexample.empty())
     system::publish_file(arguments.counterexample, competition_text(*outcome.witness));
   const bool is_part = keeper != nullptr && keeper->is_part() && !outcome.witness;
-  std::optional<prove::ProofReport> proven;
-  if (proof) proven = write_proof(arguments, *proof, outcome, is_part ? keeper.get() : nullptr);
-  if (is_part)
-    return print_part(arguments, *keeper, property, outcome, proven ? &*proven : nullptr);
+  std::optional<prove::ProofReport> made;
+  if (proof) made = write_proof(arguments, *proof, outcome, is_part ? keeper.get() : nullptr);
+  if (is_part) return print_part(arguments, *keeper, property, outcome, made ? &*made : nullptr);
   write_gate(arguments.gate, gate_of(arguments, outcome.answer, outcome.seconds));
-  print(arguments, property, outcome, proven ? &*proven : nullptr);
+  print(arguments, property, outcome, made ? &*made : nullptr);
   return exit_code(outcome.answer, arguments.wording());
 }
 

@@ -221,14 +221,16 @@ void TimeLimit::write() {
 namespace {
 
 void add_proof(nlohmann::ordered_json& json, const prove::ProofReport* proof) {
-  if (proof != nullptr)
-    json["proof"] = {
-        {"bytes", proof->bytes}, {"leaves", proof->leaves}, {"seconds", proof->seconds}};
+  if (proof == nullptr) return;
+  json["proof"]["bytes"] = proof->bytes;
+  if (proof->leaves > 0) json["proof"]["leaves"] = proof->leaves;
+  json["proof"]["seconds"] = proof->seconds;
 }
 
 void print_proof(const prove::ProofReport* proof) {
   if (proof != nullptr)
-    fmt::print("proof    {} bytes, {} leaves, made in {}\n", proof->bytes, proof->leaves,
+    fmt::print("proof    {} bytes, {}made in {}\n", proof->bytes,
+               proof->leaves > 0 ? fmt::format("{} leaves, ", proof->leaves) : "",
                engine::duration(proof->seconds));
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "aot/decide/tree/tree_search.h"
 
@@ -47,6 +48,16 @@ class TreeCompany {
   // Called after a turn. Nodes that were on their way between processes are put into the receiver's
   // state; the first process gets the state of all processes together.
   virtual tree::TreeState gather(tree::TreeState& state, const Proof& prove) = 0;
+
+  // Between searches: the place of this process in the order of all, from 0, and their number.
+  struct Place {
+    std::size_t index = 0, count = 1;
+  };
+  virtual Place place() const = 0;
+  // Gives the first process the texts of all, in that order; the others get none.
+  virtual std::vector<std::string> collect(const std::string& text) = 0;
+  // Ends all processes, whatever they do.
+  virtual void abandon(int code) = 0;
 };
 
 }  // namespace bf_aot::decide

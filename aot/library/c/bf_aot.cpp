@@ -499,6 +499,13 @@ const char* bf_aot_result_no_proof(const bf_aot_result* result) {
   return result->result.proof->missing.c_str();
 }
 
+const void* bf_aot_result_proof(const bf_aot_result* result, size_t* bytes) {
+  const bool is_kept =
+      result != nullptr && result->result.proof && !result->result.proof->certificate.empty();
+  if (bytes != nullptr) *bytes = is_kept ? result->result.proof->certificate.size() : 0;
+  return is_kept ? result->result.proof->certificate.data() : nullptr;
+}
+
 const double* bf_aot_result_input(const bf_aot_result* result) {
   if (result == nullptr) return nullptr;
   const auto& found = result->result.counterexample;

@@ -177,9 +177,12 @@ BF_AOT_API double bf_aot_result_seconds(const bf_aot_result* result);
 /** 1 where the verdict is unknown because of bf_aot_stop() or the timeout; else 0. */
 BF_AOT_API int bf_aot_result_stopped(const bf_aot_result* result);
 
-/** "" where the certificate that option "proof" asks for was written; else why it was not; NULL
+/** "" where the certificate that option "proof" asks for was made; else why it was not; NULL
  * where none was asked for, or the verdict is BF_AOT_UNKNOWN. */
 BF_AOT_API const char* bf_aot_result_no_proof(const bf_aot_result* result);
+
+/** The certificate itself, where option "proof" is "-"; else NULL. Writes its size to `bytes`. */
+BF_AOT_API const void* bf_aot_result_proof(const bf_aot_result* result, size_t* bytes);
 
 /** The input that violates the property, [inputs], and its outputs, rounded; NULL where the verdict
  * is another. bf_aot_result_exact gives element `input` exactly: "0.25", "2.5e-12" or "1/3". */

@@ -140,6 +140,7 @@ static void stop(const char* models, const char* folder) {
   struct watched at = {NULL, BF_AOT_SPLIT, 0};
   double x[2] = {0, 0};
   float low[2], high[2];
+  size_t bytes = 0;
   FILE* file;
   check(bf_aot_model_load(path(models, "tiny.onnx"), &model));
   check(bf_aot_options_make(&at.options));
@@ -170,9 +171,17 @@ static void stop(const char* models, const char* folder) {
   file = fopen(path(folder, "answer.bfc"), "rb");
   if (file == NULL) exit(1);
   fclose(file);
+  check(bf_aot_options_set(at.options, "proof", "-"));
+  check(bf_aot_verify(model, path(models, "properties/tiny_holds.vnnlib"), at.options, &result));
+  if (bf_aot_result_proof(result, &bytes) == NULL || bytes < 80 ||
+      memcmp(bf_aot_result_proof(result, NULL), "BFC2", 4) != 0)
+    exit(1);
+  bf_aot_result_free(result);
+  check(bf_aot_options_set(at.options, "proof", path(folder, "late.bfc")));
   check(bf_aot_options_set(at.options, "proof_seconds", "1e-9"));
   check(bf_aot_verify(model, path(models, "properties/tiny_holds.vnnlib"), at.options, &result));
   printf("no certificate: %s\n", bf_aot_result_no_proof(result));
+  if (bf_aot_result_proof(result, &bytes) != NULL || bytes != 0) exit(1);
   bf_aot_result_free(result);
   bf_aot_options_free(at.options);
   bf_aot_model_free(model);
@@ -232,7 +241,7 @@ static void nothing(const char* models) {
       bf_aot_result_verdict(NULL) != BF_AOT_UNKNOWN || bf_aot_result_seconds(NULL) != 0 ||
       bf_aot_result_input(NULL) != NULL || bf_aot_result_output(NULL) != NULL ||
       bf_aot_result_exact(NULL, 0) != NULL || bf_aot_result_stopped(NULL) != 0 ||
-      bf_aot_result_no_proof(NULL) != NULL)
+      bf_aot_result_no_proof(NULL) != NULL || bf_aot_result_proof(NULL, NULL) != NULL)
     exit(1);
   bf_aot_error_free(NULL);
   check(bf_aot_model_load(path(models, "digits_64x2.onnx"), &model));

@@ -20,7 +20,8 @@ from ._errors import Error
 from ._options import Rows, batch_of, choice, choices_of, groups_of_rows, texts
 from ._property import Number, Property
 from ._report import Report
-from ._verdict import Progress, StopEvent, VerifyResult, result_of, text_or_path, told
+from ._verdict import (AsksForProof, Progress, StopEvent, VerifyResult, proof_option, result_of, text_or_path,
+                       told)
 from ._verifier import Bounds, Floats, Verifier, bounded, joined
 
 _ARITHMETIC = ["float", "integer", "auto"]
@@ -324,7 +325,7 @@ class Model:
                iterations: int = 20, alpha: str = "outputs", jit: str = "off",
                row_tile: int = 0, memory_budget: int = 0, jobs: int = 0,
                checkpoint: Union[None, str, "os.PathLike[str]"] = None,
-               proof: Union[None, str, "os.PathLike[str]"] = None,
+               proof: AsksForProof = None,
                progress: Optional[Callable[[Progress], None]] = None,
                stop: Optional[StopEvent] = None, **options: Any) -> VerifyResult:
         """Decides a property: what must not happen.
@@ -345,9 +346,10 @@ class Model:
             jobs: threads that bound and split; 0 is as many as there are cores.
             checkpoint: a file that keeps the tree of the search, written every minute and at the end;
                 where it is there, the search goes on from it. That of the program's --checkpoint.
-            proof: where a certificate of the answer is written, for the program bf-check. It is about
+            proof: True, or where a certificate of the answer is written, for the program bf-check
+                (``python -m bf_aot.check``), compressed where the name ends in ".gz". It is about
                 the bytes of the model's and of the property's file, or of the property's text. The
-                result's `proof` says whether it was.
+                result's `proof` has it, or says why there is none.
             progress: called with a Progress now and then, on this thread. What it raises ends the
                 call.
             stop: a threading.Event, or what has is_set(); ends the call with an unknown verdict.
@@ -372,11 +374,11 @@ class Model:
                        "iterations": iterations, "row_tile": row_tile,
                        "memory_budget": memory_budget, "timeout": timeout,
                        "search_seconds": search_seconds, "branch_seconds": branch_seconds,
-                       "jobs": jobs, "checkpoint": checkpoint, "proof": proof, **options},
+                       "jobs": jobs, "checkpoint": checkpoint, "proof": proof_option(proof), **options},
                       decisions=True)
         found = self._native.verify(text, path, given, told(progress), stop)
         shape = self._inputs[0][1] if len(self._inputs) == 1 else None
-        return result_of(found, shape[:-1] if shape and self.token_sets else shape)
+        return result_of(found, shape[:-1] if shape and self.token_sets else shape, proof)
 
     def certify(self, samples: Boxes, labels: npt.ArrayLike, radius: Any, *,
                 clip: Union[None, str, Tuple[Number, Number]] = None, method: str = "crown",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import enum
+import gzip
+import hashlib
 import os
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -47,15 +50,42 @@ class Proof:
     """A certificate of an answer, for the program bf-check.
 
     Attributes:
-        bytes, leaves: of the certificate.
+        bytes, leaves: of the certificate, not compressed.
         seconds: that it took, after deciding.
-        missing: why none was written, in words; empty: it was.
+        missing: why none was made, in words; empty: it was.
+        path: where it was written; None: it is kept here.
     """
 
     bytes: int
     leaves: int
     seconds: float
     missing: str
+    kept: builtins.bytes = field(default=b"", repr=False)
+    path: Optional[Path] = None
+
+    @property
+    def certificate(self) -> builtins.bytes:
+        """The certificate itself, not compressed.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if self.missing:
+            raise ValueError(f"there is no certificate: {self.missing}")
+        if self.path is None:
+            return self.kept
+        written = self.path.read_bytes()
+        return gzip.decompress(written) if written[:2] == b"\x1f\x8b" else written
+
+    @property
+    def sha256(self) -> str:
+        """The digest of `certificate`."""
+        return hashlib.sha256(self.certificate).hexdigest()
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the certificate, compressed where the name ends in ".gz"."""
+        packs = os.fspath(path).endswith(".gz")
+        Path(path).write_bytes(gzip.compress(self.certificate, mtime=0) if packs else self.certificate)
 
 
 @dataclass(frozen=True)
@@ -133,6 +163,10 @@ class VerifyResult(Shown):
         return text + f", {self.seconds:.3g} s>"
 
 
+#: What a certificate is asked for by: True, or the file that it is written to.
+AsksForProof = Union[None, bool, str, "os.PathLike[str]"]
+
+
 def told(progress: Optional[Callable[[Progress], None]]) -> Optional[Callable[..., None]]:
     """What the extension module calls for a function of the caller's."""
     return None if progress is None else lambda *at: progress(Progress(*at))
@@ -145,11 +179,19 @@ def text_or_path(property: Union[str, "os.PathLike[str]"]) -> Tuple[str, Optiona
     return property, None
 
 
-def result_of(found: Dict[str, Any], shape: Optional[Tuple[int, ...]]) -> VerifyResult:
-    """Of what the extension module says. shape: of a witness; None: flat."""
+KEPT = "-"  # of the option proof: the result has the certificate
+
+
+def proof_option(proof: AsksForProof) -> Union[None, str, "os.PathLike[str]"]:
+    return (KEPT if proof else None) if isinstance(proof, bool) else proof
+
+
+def result_of(found: Dict[str, Any], shape: Optional[Tuple[int, ...]], proof: AsksForProof = None) -> VerifyResult:
+    """Of what the extension module says. shape: of a witness; None: flat. proof: what was asked for."""
     example = found.pop("counterexample")
     if found["proof"] is not None:
-        found["proof"] = Proof(**found["proof"])
+        asked = proof_option(proof)
+        found["proof"] = Proof(**found["proof"], path=None if asked in (None, KEPT) else Path(asked).absolute())
     found["verdict"] = Verdict(found["verdict"])
     if example is None:
         return VerifyResult(**found)

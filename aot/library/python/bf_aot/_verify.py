@@ -8,14 +8,15 @@ from typing import Any, Callable, Mapping, Optional, Union
 from . import _native
 from ._model import Model
 from ._options import texts
-from ._verdict import Progress, StopEvent, VerifyResult, result_of, text_or_path, told
+from ._verdict import (AsksForProof, Progress, StopEvent, VerifyResult, proof_option, result_of, text_or_path,
+                       told)
 
 
 def verify(networks: Mapping[str, Model], query: Union[str, "os.PathLike[str]"], *,
            method: Optional[str] = None, semantics: str = "real", timeout: float = 0,
            search_seconds: Optional[float] = None, branch_seconds: Optional[float] = None,
            jobs: int = 0, checkpoint: Union[None, str, "os.PathLike[str]"] = None,
-           proof: Union[None, str, "os.PathLike[str]"] = None,
+           proof: AsksForProof = None,
            progress: Optional[Callable[[Progress], None]] = None,
            stop: Optional[StopEvent] = None, **options: Any) -> VerifyResult:
     """Decides a query of VNN-LIB 2.0, which says what must not happen, about one network or several.
@@ -44,7 +45,7 @@ def verify(networks: Mapping[str, Model], query: Union[str, "os.PathLike[str]"],
     text, path = text_or_path(query)
     given = texts({"method": method, "semantics": semantics, "timeout": timeout,
                    "search_seconds": search_seconds, "branch_seconds": branch_seconds, "jobs": jobs,
-                   "checkpoint": checkpoint, "proof": proof, **options}, decisions=True)
+                   "checkpoint": checkpoint, "proof": proof_option(proof), **options}, decisions=True)
     found = _native.verify({name: model._native for name, model in networks.items()}, text, path,
                            given, told(progress), stop)
-    return result_of(found, None)
+    return result_of(found, None, proof)
