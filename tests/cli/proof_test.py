@@ -557,7 +557,8 @@ class Records(Case):
         files = self.network, question, self.work / "bytes.bfc"
         files[2].write_bytes(self.header(question) + bytes(records))
         try:
-            other = {1: 0, 2: 3}[twin.check(*(path.read_bytes() for path in files))]
+            model, *others = (path.read_bytes() for path in files)
+            other = {1: 0, 2: 3}[twin.check([model], *others)]
         except twin.NotProven:
             other = 4
         except Exception:  # whatever goes wrong is a refusal
