@@ -306,6 +306,10 @@ def test_balls(avoid):
         avoid.bounds(x, x, method="ibp", norm="l2")
     with pytest.raises(ValueError, match="norm"):
         avoid.bounds(x, x, norm="l0")
+    for number, name in ((1, l1), (2.0, l2), (np.inf, box)):
+        assert np.array_equal(avoid.bounds(x - radius, x + radius, norm=number).lower, name.lower)
+    with pytest.raises(ValueError, match="norm 3"):
+        avoid.bounds(x, x, norm=3)
     header = avoid.code("v", norm="l1")["v.h"]
     assert b"cross-polytope" in header
 

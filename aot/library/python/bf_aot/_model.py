@@ -48,6 +48,7 @@ class Model:
         self._count: int = native.input_count
         self._arrays = Arrays(self._inputs, self._count)
         self._verifiers: "OrderedDict[Any, Verifier]" = collections.OrderedDict()
+        self._last: Tuple[Any, Any] = ((), None)  # options without rows, and their verifier
         self._inner: Dict[Tuple[str, ...], "Model"] = {}  # cut at tensors that were asked for
         self._certified: Optional[Tuple[Any, "_native.Certifier"]] = None  # the last one
         self._lock = threading.Lock()
@@ -152,7 +153,7 @@ class Model:
                C: Optional[npt.ArrayLike] = None, d: Optional[npt.ArrayLike] = None,
                semantics: str = "real", iterations: int = 20, row_tile: int = 0,
                memory_budget: int = 0, batch: Optional[int] = None, threads: int = 1,
-               norm: str = "linf", timeout: float = 0,
+               norm: Union[str, float] = "linf", timeout: float = 0,
                progress: Optional[Callable[[int, int], None]] = None, **options: Any) -> Bounds:
         """Bounds of the outputs y, or of the rows C y - d, on boxes { x : lower <= x <= upper }.
 
@@ -184,7 +185,7 @@ class Model:
             batch: boxes that are bounded together, 1 to 65536; by default 16 for "ibp", "crown-ibp"
                 and "forward", else 1, as for one box.
             threads: most that share the boxes of a call, 1 to 256; with the same bits.
-            norm: "linf": bounds hold for the box. "l2", "l1": for the ball in it, that is with its
+            norm: "linf", or inf: bounds hold for the box. "l2", "l1", or 2, 1: for the ball in it, that is with its
                 centre c and half widths r for all x of which ((x - c) / r)**2, or |x - c| / r, sum
                 up to 1 at most; by "crown-ibp", "crown" and "alpha-crown".
             timeout: seconds after which no box is bounded by `method`; 0 is never. All boxes are
@@ -279,12 +280,17 @@ class Model:
     def verifier(self, *, method: str = "crown", C: Optional[npt.ArrayLike] = None,
                  d: Optional[npt.ArrayLike] = None, semantics: str = "real", iterations: int = 20,
                  row_tile: int = 0, memory_budget: int = 0, batch: int = 1, threads: int = 1,
-                 norm: str = "linf", **options: Any) -> Verifier:
+                 norm: Union[str, float] = "linf", **options: Any) -> Verifier:
         """The verifier that bounds() uses with these options; it is made when it is not there.
 
         The model keeps the last 16. Arguments and errors as in bounds().
         """
         rows = Rows(C, d, self.output_count) if C is not None or d is not None else None
+        asked = (method, semantics, iterations, row_tile, memory_budget, batch, threads, norm) if not (
+            rows or options) else None
+        with self._lock:
+            if asked is not None and asked == self._last[0]:
+                return self._last[1]
         given = texts({"method": method, "semantics": semantics, "iterations": iterations,
                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
                        "norm": norm, **options})
@@ -293,6 +299,7 @@ class Model:
             found = self._verifiers.get(key)
             if found is not None:
                 self._verifiers.move_to_end(key)
+                self._last = (asked, found)
                 return found
         native = self._native.verifier(_native.Options(given, threads), rows.rows if rows else None,
                                        rows.offsets if rows else None)
@@ -384,7 +391,7 @@ class Model:
                 clip: Union[None, str, Tuple[Number, Number]] = None, method: str = "crown",
                 semantics: str = "real", decide: bool = False, decide_seconds: float = 5,
                 iterations: int = 20, memory_budget: int = 0, batch: Optional[int] = None,
-                threads: int = 1, norm: str = "linf",
+                threads: int = 1, norm: Union[str, float] = "linf",
                 progress: Optional[Callable[[int, int], None]] = None,
                 **options: Any) -> Certified:
         """Around which samples a classifier keeps the right answer.
@@ -475,7 +482,7 @@ class Model:
                 memory_budget: int = 0, batch: int = 1, workers: int = 1,
                 arithmetic: str = "float", name: Optional[str] = None, decide: bool = False,
                 single_file: bool = False, dispatch: bool = False, library: bool = False,
-                cxx: str = "", cxx_flags: Sequence[str] = (), norm: str = "linf",
+                cxx: str = "", cxx_flags: Sequence[str] = (), norm: Union[str, float] = "linf",
                 **options: Any) -> List[Path]:
         """Writes a verifier in C++: PATH.cpp, its header, its manifest, tables of large networks.
 
@@ -517,7 +524,7 @@ class Model:
              semantics: str = "real", iterations: int = 20, row_tile: int = 0,
              memory_budget: int = 0, batch: int = 1, workers: int = 1, arithmetic: str = "float",
              name: Optional[str] = None, decide: bool = False, single_file: bool = False,
-             dispatch: bool = False, norm: str = "linf", **options: Any) -> Dict[str, bytes]:
+             dispatch: bool = False, norm: Union[str, float] = "linf", **options: Any) -> Dict[str, bytes]:
         """What compile() writes, as {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}."""
         given = texts({"method": method, "semantics": semantics, "iterations": iterations,
                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,

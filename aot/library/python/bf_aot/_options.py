@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
@@ -20,7 +21,12 @@ _OF_DECISIONS = {name for name, _, of_decisions in _native.OPTIONS if of_decisio
 _BATCH = {"ibp": 16, "crown-ibp": 16, "forward": 16, "crown": 1, "alpha-crown": 1}
 
 
+_NORMS = {1: "l1", 2: "l2", math.inf: "linf"}  # as numpy.linalg.norm has them
+
+
 def choice(choices: Sequence[str], name: Any, what: str) -> str:
+    if what == "norm" and isinstance(name, (int, float)):
+        name = _NORMS.get(name, name)
     plain = name.lower().replace("_", "-") if isinstance(name, str) else name
     if plain == "crown-optimized":  # as auto_LiRPA has it
         plain = "alpha-crown"

@@ -99,7 +99,11 @@ def bounded(verifier: "Verifier", low: npt.NDArray[Any], high: npt.NDArray[Any],
              timeout: float) -> Bounds:
     native = verifier._native
     boxes = max(1, low.size // max(1, native.input_count))
-    line = _Line(verifier, boxes, timeout)
+    seconds = verifier._predicted * boxes
+    if progress is None and 100 * seconds < _LONG_SECONDS:  # it is over before a line would be shown
+        lower, upper, methods = native.bounds(verifier._rows, low, high, shape, None, timeout)
+        return _made(lower, upper, _names_of(methods, shape))
+    line = _Line(verifier._method, seconds, timeout)
 
     def told(done: int, count: int, share: float, method: int) -> None:
         line.show(share, _native.METHODS[method])
@@ -110,22 +114,26 @@ def bounded(verifier: "Verifier", low: npt.NDArray[Any], high: npt.NDArray[Any],
         lower, upper, methods = native.bounds(verifier._rows, low, high, shape, told, timeout)
     finally:
         line.end()
-    return _made(lower, upper,
-                 np.array([_native.METHODS[each] for each in methods]).reshape(shape))
+    return _made(lower, upper, _names_of(methods, shape))
+
+
+def _names_of(methods: Sequence[int], shape: Tuple[int, ...]) -> npt.NDArray[np.str_]:
+    if not shape:
+        return np.array(_native.METHODS[methods[0]])
+    return np.array([_native.METHODS[each] for each in methods]).reshape(shape)
 
 
 class _Line:
     """A line on stderr before a call that takes long, on a terminal also while it runs."""
 
-    def __init__(self, verifier: "Verifier", boxes: int, timeout: float) -> None:
+    def __init__(self, method: str, seconds: float, timeout: float) -> None:
         self._start = self._shown = time.monotonic()
-        seconds = verifier._native.predicted_seconds * boxes / verifier._threads
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._written = False
         if seconds >= _LONG_SECONDS and sys.stderr is not None:
             limit = ("" if timeout > 0 else
                      "; timeout=SECONDS limits it, methods crown-ibp and ibp take less")
-            sys.stderr.write(f"bf_aot: {verifier._method} is predicted to take "
+            sys.stderr.write(f"bf_aot: {method} is predicted to take "
                              f"{_duration(seconds)}{limit}\n")
             sys.stderr.flush()
 
@@ -166,7 +174,8 @@ class Verifier:
     def __init__(self, arrays: Arrays, native: "_native.Verifier", rows: bool, method: str,
                  threads: int) -> None:
         self._arrays, self._native, self._rows = arrays, native, rows
-        self._method, self._threads = method, threads
+        self._method = method
+        self._predicted = native.predicted_seconds / threads  # of a box
 
     def bounds(self, lower: Boxes, upper: Boxes, *, timeout: float = 0,
                progress: Optional[Callable[[int, int], None]] = None) -> Bounds:
