@@ -77,17 +77,6 @@ def test_the_command_line(tmp_path):
     done = subprocess.run([sys.executable, "-m", "bf_aot", "--version"], stdout=subprocess.PIPE, text=True, check=True,
                           env=dict(os.environ, PATH=path), cwd=tmp_path)
     assert done.stdout.startswith(f"bf-aot {bf_aot.__version__}")
-
-
-def test_the_checker_of_certificates(models, tmp_path):
-    """`python -m bf_aot.check` is the program that came with the package."""
-    assert (FOLDER / "bin/bf-check").exists()
-    network, question = models / "tiny.onnx", models / "properties/tiny_holds.vnnlib"
-    bf_aot.load(network).verify(question, proof=tmp_path / "answer.bfc.gz")
-    for start in ([sys.executable, "-m", "bf_aot.check"], [pathlib.Path(sys.executable).parent / "bf-check"]):
-        done = subprocess.run([*start, network, question, tmp_path / "answer.bfc.gz"], stdout=subprocess.PIPE, text=True,
-                              check=True, cwd=tmp_path)
-        assert done.stdout == "checked: verified\n"
     code = subprocess.run([sys.executable, "-m", "bf_aot", "run", "none.onnx"], capture_output=True, check=False,
                           env=dict(os.environ, PATH=path), cwd=tmp_path).returncode
     assert code == 2
@@ -101,3 +90,14 @@ def test_the_checker_of_certificates(models, tmp_path):
         done = subprocess.run([sys.executable, "-m", "bf_aot"], capture_output=True, text=True, check=False,
                               env=dict(os.environ, PATH=str(tmp_path)), cwd=tmp_path)
         assert done.returncode == 1 and "built without the program" in done.stderr
+
+
+def test_the_checker_of_certificates(models, tmp_path):
+    """`python -m bf_aot.check` is the program that came with the package."""
+    assert (FOLDER / "bin/bf-check").exists()
+    network, question = models / "tiny.onnx", models / "properties/tiny_holds.vnnlib"
+    bf_aot.load(network).verify(question, proof=tmp_path / "answer.bfc.gz")
+    for start in ([sys.executable, "-m", "bf_aot.check"], [pathlib.Path(sys.executable).parent / "bf-check"]):
+        done = subprocess.run([*start, network, question, tmp_path / "answer.bfc.gz"], stdout=subprocess.PIPE, text=True,
+                              check=True, cwd=tmp_path)
+        assert done.stdout == "checked: verified\n"

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import json
 import os
 import pkgutil
 from fractions import Fraction
@@ -223,3 +224,33 @@ def test_examples_in_docstrings(monkeypatch):
         tried += done.attempted
     assert tried >= 8
     assert os.getcwd() == str(SOURCE)
+
+
+def test_results_as_json(network, samples):
+    """Each result, as a program of another language reads it."""
+    x, y = samples
+    avoid = bf_aot.load(MODELS / "collision_avoidance_6x50.onnx")
+    point = np.array([0.234, -0.007, 0.496, 0.545, 0.5])
+    results = {
+        "bounds": avoid.bounds(point, point + 0.001),
+        "certified": network.certify(x[:4], y[:4], "0.3", clip=(0, 1)),
+        "curve": bf_aot.certify(network, x[:4], y[:4], [0.01, 0.3], clip=(0, 1)),
+        "verdict": bf_aot.load(MODELS / "tiny.onnx").verify(MODELS / "properties/tiny_violated.vnnlib"),
+        "comparison": bf_aot.compare(avoid, avoid, point, point + 0.001)}
+    for name, result in results.items():
+        again = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+        assert again, name
+    bounds = results["bounds"].to_dict()
+    assert bounds["lower"] == results["bounds"].lower.tolist() and bounds["methods"] == "crown"
+    verdict = results["verdict"].to_dict()
+    assert verdict["verdict"] == "falsified" and verdict["proof"] is None
+    assert [Fraction(each) for each in verdict["exact_witness"]] == results["verdict"].exact_witness
+    empty = bf_aot.Bounds(np.array([-np.inf], np.float32), np.array([np.inf], np.float32))
+    empty.methods = np.array("ibp")
+    assert empty.to_dict() == {"lower": ["-inf"], "upper": ["inf"], "methods": "ibp"}
+
+
+def test_errors_have_the_package_s_name():
+    with pytest.raises(bf_aot.Error) as raised:
+        bf_aot.load("none.onnx")
+    assert type(raised.value).__module__ == "bf_aot"

@@ -12,11 +12,12 @@ import numpy.typing as npt
 from ._arrays import Boxes
 from ._model import Model
 from ._options import texts
+from ._show import Plain
 from ._verdict import StopEvent, Verdict
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Plain):
     """Statements about ``second - first`` for every input of a box.
 
     Attributes:

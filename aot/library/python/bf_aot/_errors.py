@@ -31,3 +31,6 @@ class Error(Exception):
         if self.hint:
             text += f"\n  hint: {self.hint}"
         return "\n".join([text, *map(str, self.others)])
+
+
+Error.__module__ = "bf_aot"  # as tracebacks name it

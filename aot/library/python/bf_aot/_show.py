@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import importlib
+import math
+from collections.abc import Mapping
 from html import escape
 from typing import Any, Dict, List
 
@@ -11,7 +15,37 @@ import numpy as np
 _MOST_LINES = 20  # that a notebook shows
 
 
-class Shown:
+class Plain:
+    """A result whose fields can be told as JSON."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The fields as JSON has them: lists for arrays, text for exact fractions and for numbers that are infinite."""
+        names = ([each.name for each in dataclasses.fields(self) if not each.name.startswith("_")]
+                 if dataclasses.is_dataclass(self) else [*getattr(self, "_fields", ()), "methods"])
+        return {name: _plain(getattr(self, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, Plain):
+        return value.to_dict()
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return str(value)
+
+
+class Shown(Plain):
     """A result that is a table of columns."""
 
     __slots__ = ()

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tu
 import numpy as np
 import numpy.typing as npt
 
-from ._show import Shown
+from ._show import Plain, Shown
 
 
 class Verdict(str, enum.Enum):
@@ -46,7 +46,7 @@ class Progress(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Proof:
+class Proof(Plain):
     """A certificate of an answer, for the program bf-check.
 
     Attributes:
