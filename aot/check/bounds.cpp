@@ -46,6 +46,17 @@ i64 in_range(i128 value) {
   return static_cast<i64>(value);
 }
 
+// relative size + absolute + a unit of the grid, which is more than what underflows.
+i64 losing(const Loss& loss, i64 size, const Grid& grid) {
+  const i128 absolute = static_cast<i128>(loss.absolute) << grid.value_bits;
+  return in_range(ceil_shifted(static_cast<i128>(loss.relative) * size + absolute, kLossBits) + 1);
+}
+
+// The least that a times what is left out of an element may be.
+i128 left_out(const Part& part, u32 element, i64 a) {
+  return static_cast<i128>(a) * (a > 0 ? part.rough_lower : part.rough_upper)[element];
+}
+
 }  // namespace
 
 Bounder::Bounder(const Network& network, unsigned coefficient_bits, Work& work)
@@ -64,6 +75,7 @@ Part Bounder::whole(const std::vector<Rat>& lower, const std::vector<Rat>& upper
   for (auto* each : {&part.rough_lower, &part.rough_upper, &part.chord})
     each->assign(network_.elements, 0);
   part.below.resize(network_.functions), part.above.resize(network_.functions);
+  if (network_.grid.float32) part.size.assign(network_.elements, 0);
   part.lower.assign(network_.elements, -kMostValue);
   part.upper.assign(network_.elements, kMostValue);
   for (u32 i = 0; i < network_.inputs; ++i) {
@@ -98,8 +110,9 @@ void Bounder::affine(Part& part, const Layer& layer, u32 row) const {
     below += std::min<i64>(0, part.lower[layer.rough[k]]);
     above += std::max<i64>(0, part.upper[layer.rough[k]]);
   }
-  below >>= bits;
-  above = ceil_shifted(above, bits) + layer.rough_bias[row];
+  const i64 loss = lost(part, layer, row);
+  below = (below >> bits) - loss;
+  above = ceil_shifted(above, bits) + layer.rough_bias[row] + loss;
   part.rough_lower[element] = in_range(below);
   part.rough_upper[element] = in_range(above);
   meet(part, element, (lower >> bits) + below, ceil_shifted(upper, bits) + above);
@@ -125,6 +138,34 @@ void Bounder::tighten(Part& part, std::size_t layer, u32 row) {
   }
 }
 
+// What an affine sum loses: of the magnitudes of all that it adds, and of what those add.
+i64 Bounder::lost(Part& part, const Layer& layer, u32 row) const {
+  if (layer.loss.empty() || layer.loss[row].relative == 0) return 0;
+  const auto size = [&](u32 element) {
+    const i64 own = std::max(-part.lower[element], part.upper[element]);
+    return layer.merges && part.size[element] > 0 ? part.size[element] : own;
+  };
+  const unsigned bits = network_.grid.weight_bits;
+  i128 sum = static_cast<i128>(std::abs(layer.bias[row]) + layer.rough_bias[row]) << bits;
+  for (u32 k = layer.start[row]; k < layer.start[row + 1]; ++k)
+    sum += static_cast<i128>(std::abs(layer.weight[k])) * size(layer.column[k]);
+  for (u32 k = layer.rough_start[row]; k < layer.rough_start[row + 1]; ++k)
+    sum += size(layer.rough[k]);
+  part.size[layer.first + row] = in_range(ceil_shifted(sum, bits));
+  return losing(layer.loss[row], part.size[layer.first + row], network_.grid);
+}
+
+// What a function or a product loses whose exact values lie between these. That is kept as what the
+// grid leaves out.
+i64 Bounder::lost(Part& part, const Layer& layer, u32 row, i128 least, i128 most) const {
+  const u32 element = layer.first + row;
+  if (layer.loss.empty() || (layer.loss[row].relative == 0 && layer.loss[row].absolute == 0))
+    return 0;
+  const i64 loss = losing(layer.loss[row], in_range(std::max(-least, most)), network_.grid);
+  part.rough_lower[element] = -loss, part.rough_upper[element] = loss;
+  return loss;
+}
+
 void Bounder::relu(Part& part, const Layer& layer, u32 row) const {
   const u32 argument = layer.column[row];
   const i64 low = part.lower[argument], high = part.upper[argument];
@@ -137,7 +178,8 @@ void Bounder::relu(Part& part, const Layer& layer, u32 row) const {
 void Bounder::function(Part& part, const Layer& layer, u32 row) const {
   const u32 line = layer.first_line + row;
   const Relaxation known = relaxation(part, layer, row);
-  meet(part, layer.first + row, known.least(), known.most());
+  const i64 loss = lost(part, layer, row, known.least(), known.most());
+  meet(part, layer.first + row, known.least() - loss, known.most() + loss);
   part.below[line] = known.line(-1, kRulePlace);
   part.above[line] = known.line(1, kRulePlace);
 }
@@ -156,7 +198,9 @@ void Bounder::product(Part& part, const Layer& layer, u32 row) const {
                           at(part.upper[x], part.lower[y]), at(part.upper[x], part.upper[y])};
   const auto [least, most] = std::minmax_element(std::begin(corners), std::end(corners));
   const unsigned bits = network_.grid.value_bits;
-  meet(part, layer.first + row, *least >> bits, ceil_shifted(*most, bits));
+  const i128 low = *least >> bits, high = ceil_shifted(*most, bits);
+  const i64 loss = lost(part, layer, row, low, high);
+  meet(part, layer.first + row, low - loss, high + loss);
 }
 
 void Bounder::interval(Part& part, const Layer& layer, u32 row) const {
@@ -203,8 +247,8 @@ bool Bounder::affine_layer(const Part& part, const Layer& layer, i128& constant)
     const u32 element = layer.first + row;
     if (sums_[element] == 0) continue;
     if (!take(part, element, constant, factors_[row])) return false;
-    const i128 a = factors_[row];
-    constant += a * layer.bias[row] + a * (a > 0 ? part.rough_lower : part.rough_upper)[element];
+    const i64 a = factors_[row];
+    constant += static_cast<i128>(a) * layer.bias[row] + left_out(part, element, a);
     ++used;
   }
   if (used * 4 < layer.count) {
@@ -266,7 +310,7 @@ bool Bounder::function_row(const Part& part, const Layer& layer, u32 row, const 
   Line line = (a < 0 ? part.above : part.below)[layer.first_line + row];
   const unsigned char place = chosen(choices, layer.first_number + row);
   if (place != kRuleSlope) line = relaxation(part, layer, row).line(a < 0 ? 1 : -1, place);
-  constant += static_cast<i128>(a) * line.offset;
+  constant += static_cast<i128>(a) * line.offset + left_out(part, layer.first + row, a);
   sums_[layer.column[row]] += static_cast<i128>(a) * line.slope;
   return true;
 }
@@ -296,14 +340,14 @@ bool Bounder::product_row(const Part& part, const Layer& layer, u32 row, const C
       const i128 rest = a * value - of_x * at_x - of_y * at_y;
       least = least ? std::min(*least, rest) : rest;
     }
-  constant += *least;
+  constant += *least + left_out(part, layer.first + row, a);
   sums_[x] += of_x << network_.grid.weight_bits;
   sums_[y] += of_y << network_.grid.weight_bits;
   return true;
 }
 
 // Carries the coefficients of sums_ back to the inputs through the first `layers` layers, and
-// leaves sums_ zero. Of at most 2^18 elements each adds at most three numbers below 2^106, and the
+// leaves sums_ zero. Of at most 2^18 elements each adds at most four numbers below 2^106, and the
 // sum that is given is below 2^124.
 std::optional<i128> Bounder::backward(const Part& part, std::size_t layers, const Choices& choices,
                                       i128 constant) {

@@ -22,8 +22,9 @@ constexpr unsigned kRulePlace = 64;        // that of lines and planes without a
 // have the sign of their side.
 struct Part {
   std::vector<i64> lower, upper;  // by element
-  // Bounds, by element of an affine sum, of what the grid's weights leave out of it.
+  // Bounds, by element, of what the grid's weights leave out of it, and of what float32 loses.
   std::vector<i64> rough_lower, rough_upper;
+  std::vector<i64> size;           // in float32, by element of a rounded sum: of all its addends
   std::vector<i64> chord;          // by element that a ReLU reads: upper / (upper - lower) in 2^-30
   std::vector<Line> below, above;  // by function: lines that it lies between
   bool derived = false;            // whether more than the inputs is known
@@ -95,6 +96,8 @@ class Bounder {
                                i128 constant);
   void tighten(Part& part, std::size_t layer, u32 row);
   void affine(Part& part, const Layer& layer, u32 row) const;
+  i64 lost(Part& part, const Layer& layer, u32 row) const;
+  i64 lost(Part& part, const Layer& layer, u32 row, i128 least, i128 most) const;
   void relu(Part& part, const Layer& layer, u32 row) const;
   void function(Part& part, const Layer& layer, u32 row) const;
   void product(Part& part, const Layer& layer, u32 row) const;

@@ -48,7 +48,10 @@ Header read_header(Input& in) {
   const unsigned statement = in.byte();
   if (statement != kHolds && statement != kViolated) in.fail("no such statement");
   header.statement = static_cast<Statement>(statement);
-  if (in.byte() != 0) in.fail("no such semantics");
+  const unsigned semantics = in.byte();
+  if (semantics > kFloat32) in.fail("no such semantics");
+  header.grid.float32 = semantics == kFloat32;
+  if (header.grid.float32) header.grid.ulps = in.byte();
   header.grid.weight_bits = in.byte();
   header.grid.value_bits = in.byte();
   header.coefficient_bits = in.byte();

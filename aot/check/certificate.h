@@ -14,6 +14,7 @@ constexpr u64 kDeepestTree = 4096;
 constexpr u64 kMostKept = u64{1} << 25;  // depth times elements: the memory of a walk
 
 enum Statement : unsigned char { kHolds = 1, kViolated = 2 };
+enum Semantics : unsigned char { kReal = 0, kFloat32 = 1 };  // behind kFloat32: ulps
 enum Tag : unsigned char {
   kLeaf = 0,         // per clause: atom
   kLeafChoices = 1,  // per clause: count, (atom, multiplier)..., flags, slopes, multipliers

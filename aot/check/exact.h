@@ -22,9 +22,13 @@ using u32 = std::uint32_t;
 __extension__ typedef __int128 i128;
 
 // Weights are multiples of 2^-weight_bits and values of 2^-value_bits. Any grid gives a sound
-// checker; which one is a choice of the certificate.
+// checker; which one is a choice of the certificate. float32: the certificate is about every
+// evaluation in float32, in which functions of the library are off by at most `ulps` units in the
+// last place (docs/proofs/float32.md); else about exact arithmetic.
 struct Grid {
   unsigned weight_bits = 44, value_bits = 36;
+  bool float32 = false;
+  unsigned ulps = 0;
 };
 constexpr unsigned kWeightSize = 56;  // |weight| < 2^56, in units of the grid
 constexpr unsigned kValueSize = 54;   // |value| < 2^54

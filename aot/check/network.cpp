@@ -44,6 +44,7 @@ Value Builder::input(const std::vector<i64>& shape) {
   network_.inputs = network_.layers[0].count = network_.elements;
   readers_.resize(network_.elements);
   layer_of_.resize(network_.elements, 0);
+  addends_.resize(network_.elements, 1);
   return value;
 }
 
@@ -61,6 +62,13 @@ GridWeight Builder::on_grid(const Rat& scale, const Rat& square) const {
   rough = rough || root * root != q;
   if (scale < 0) root = -root - (rough ? 1 : 0);
   return {to_i64(root, kWeightSize, "a weight of the network"), rough};
+}
+
+void Builder::begin(u64 terms, const Rounding& rounding) {
+  if (network_.grid.float32 && rounding.how == Rounded::kUncovered) take(std::nullopt);
+  begin(Kind::kAffine, terms);
+  rounding_ = rounding;
+  layer_.merges = rounding.how == Rounded::kMerged;
 }
 
 void Builder::begin(Kind kind, u64 terms) {
@@ -94,6 +102,7 @@ void Builder::end_row(const Rat& bias, const Rat& single) {
   layer_.bias.push_back(to_i64(down, kValueSize, "a constant of the network"));
   layer_.rough_bias.push_back(rough);
   spend(kRationalSteps + row_terms());
+  if (network_.grid.float32 && layer_.kind != Kind::kRelu) layer_.loss.push_back(row_loss());
   if (single != 0)
     links_[layer_.first + layer_.count] = {layer_.column.back(), nullptr, single, bias};
   layer_.start.push_back(static_cast<u32>(layer_.column.size()));
@@ -102,6 +111,28 @@ void Builder::end_row(const Rat& bias, const Rat& single) {
       network_.elements + ++layer_.count > kMostElementsOfNetwork ||
       layer_.start.back() - layer_.start[layer_.start.size() - 2] > kMostReaders)
     refuse("the network is too large");
+}
+
+void Builder::take(const std::optional<Loss>& loss) {
+  if (network_.grid.float32 && !loss)
+    refuse("its roundings in float32 are not in the checker's table");
+  loss_ = loss.value_or(Loss());
+}
+
+// A term of a sum of n addends meets at most n roundings, those of its product and of the others'
+// additions. What merges is off by so much, and so are the sums that it reads, by themselves.
+Loss Builder::row_loss() {
+  if (layer_.kind != Kind::kAffine) return loss_;
+  if (rounding_.how == Rounded::kExact) return {};
+  u64 count = rounding_.more + 1 + (layer_.merges ? 0 : row_terms());
+  for (u32 k = layer_.start.back(); k < layer_.column.size() && layer_.merges; ++k)
+    count += addends_[layer_.column[k]];
+  if (count >= u64{1} << 20) refuse("a sum of float32 has too many terms");
+  addends_.resize(layer_.first + layer_.count + 1, 1);
+  addends_.back() = static_cast<u32>(count);
+  const u64 rest = (u64{1} << 24) - count;  // count u / (1 - count u), rounded up
+  const i64 gamma = static_cast<i64>(((count << kLossBits) + rest - 1) / rest);
+  return {layer_.merges ? 2 * gamma : gamma, 0};
 }
 
 std::vector<u32> Builder::end() {
@@ -118,6 +149,7 @@ std::vector<u32> Builder::end() {
   }
   network_.elements += layer_.count;
   readers_.resize(network_.elements);
+  addends_.resize(network_.elements, 1);
   layer_of_.resize(network_.elements, static_cast<u32>(network_.layers.size()));
   if (layer_.count > 0) network_.layers.push_back(std::move(layer_));
   return ids;
@@ -132,15 +164,16 @@ void Builder::read_by(ReadBy reader, const std::vector<u32>& ids) {
 
 std::vector<u32> Builder::elements_of(const Value& value) {
   if (!value.constant) return value.ids;
-  begin();
+  begin(0, {Rounded::kExact});
   for (std::size_t i = 0; i < value.data.size(); ++i) end_row(value.data[i]);
   return end();
 }
 
-// The element and the program of it that an element is.
+// The element and the program of it that an element is; where each is rounded, itself.
 std::pair<u32, Program> Builder::form_of(u32 element) const {
   std::vector<const Link*> path;
   Program program;
+  if (network_.grid.float32) return {element, program};
   for (auto found = links_.find(element); found != links_.end(); found = links_.find(element)) {
     element = found->second.element;
     if (found->second.program) {
@@ -181,7 +214,9 @@ std::vector<u32> Builder::relus_of(const std::vector<u32>& ids) {
   return end();
 }
 
-std::vector<u32> Builder::functions_of(const Program& function, const std::vector<u32>& ids) {
+std::vector<u32> Builder::functions_of(const Program& function, const std::vector<u32>& ids,
+                                       const std::optional<Loss>& loss) {
+  take(loss);
   begin(Kind::kFunction, 0);
   for (const u32 id : ids) {
     auto [element, program] = form_of(id);
@@ -191,8 +226,10 @@ std::vector<u32> Builder::functions_of(const Program& function, const std::vecto
   return end();
 }
 
-std::vector<u32> Builder::products_of(const std::vector<u32>& ids, const std::vector<u32>& others) {
+std::vector<u32> Builder::products_of(const std::vector<u32>& ids, const std::vector<u32>& others,
+                                      const std::optional<Loss>& loss) {
   std::vector<u32> made;
+  take(loss);
   begin(Kind::kProduct, 0);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     auto [element, program] = form_of(ids[i]);
@@ -289,10 +326,21 @@ const Operator& operator_of(const Operands& o) {
   return *row;
 }
 
+void expect_float32(const Model& model) {
+  bool wide = false;
+  for (const GraphValue& input : model.inputs) wide = wide || input.type != 1;
+  for (const auto& [name, tensor] : model.constants) wide = wide || tensor.type == 11;
+  for (const Node& node : model.nodes)
+    for (const auto& [name, attribute] : node.attributes)
+      wide = wide || attribute.tensor.type == 11;
+  if (wide) refuse("doubles are not in the checker's table of float32");
+}
+
 // Carries the nodes out in the file's order. Returns the outputs' values, one after the other.
 std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Builder& builder) {
   if (model.opset < 1 || model.opset > 28)
     refuse("operator set " + std::to_string(model.opset) + " is not in the checker's table");
+  if (builder.grid().float32) expect_float32(model);
   std::map<std::string, Value> values;
   for (const auto& [name, tensor] : model.constants) {
     values.emplace(name, value_of(tensor));
@@ -352,6 +400,13 @@ Network make_network(const Model& model, const Grid& grid, Work& work) {
   return builder.finish(outputs, std::move(shapes));
 }
 
+// Elements of float32 numbers, from which on each operation may round.
+static Value rounded_from(const Value& x, Builder& builder) {
+  for (std::size_t i = 0; i < x.data.size(); ++i)
+    if (!is_ieee(x.data[i], 8, 23)) throw NotProven("the point is none of float32 numbers");
+  return {x.shape, false, 0, {}, builder.elements_of(x)};
+}
+
 Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& grid,
                  unsigned coefficient_bits, Work& work) {
   Builder builder(grid, work);
@@ -364,6 +419,7 @@ Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& 
     if (size > point.size() - at) refuse("the point has another number of inputs than the model");
     const auto begin = point.begin() + static_cast<std::ptrdiff_t>(at);
     inputs.push_back(constant_of(input.shape, {begin, begin + static_cast<std::ptrdiff_t>(size)}));
+    if (grid.float32) inputs.back() = rounded_from(inputs.back(), builder);
     at += size;
   }
   if (at != point.size()) refuse("the point has another number of inputs than the model");

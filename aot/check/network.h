@@ -19,6 +19,14 @@ constexpr u32 kMostReaders = 1u << 16;  // of an element, and most elements that
 enum class Kind { kInput, kAffine, kRelu, kFunction, kProduct };
 enum ReadBy : unsigned char { kReadByRelu = 1, kReadByOther = 2 };  // functions and products
 
+// An evaluation in float32 loses at most `relative` of a row's size, and `absolute`, both in 2^-40,
+// and a unit of the grid for what underflows; nothing where both are 0.
+struct Loss {
+  i64 relative = 0, absolute = 0;
+};
+constexpr unsigned kLossBits = 40;
+constexpr i64 kRoundingUnit = i64{1} << (kLossBits - 24);  // 2^-24
+
 // Elements first .. first + count - 1. What row r reads is column[start[r]] .. column[start[r+1]-1]
 // (kInput: nothing; kRelu, kFunction: one element each; kProduct: two).
 //
@@ -40,6 +48,8 @@ struct Layer {
   std::vector<std::shared_ptr<const Program>> program;  // by element of kFunction
   u32 first_line = 0;                                   // of its first among all functions
   std::vector<unsigned char> read_by;                   // by element: bits of ReadBy
+  std::vector<Loss> loss;  // by row; empty: none. Where the row merges, of all sums that it reads
+  bool merges = false;
 };
 
 // An element that is bounded by choices: a ReLU, function or product, and the first element that it

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,15 @@ struct GridWeight {
   bool rough = false;
 };
 
+// How the sums of a layer are evaluated in float32: not in the table; exactly; as sums of products
+// in any order; or as elementwise operations, each of which may be merged into the sums that it
+// reads. more: roundings besides those of products and additions, at most.
+enum class Rounded { kUncovered, kExact, kSum, kMerged };
+struct Rounding {
+  Rounded how = Rounded::kUncovered;
+  u64 more = 0;
+};
+
 // Appends elements to a network.
 class Builder {
  public:
@@ -62,7 +72,7 @@ class Builder {
   GridWeight on_grid(const Rat& scale, const Rat& square) const;
 
   // Begins a layer of affine sums, of about so many terms.
-  void begin(u64 terms = 0) { begin(Kind::kAffine, terms); }
+  void begin(u64 terms, const Rounding& rounding);
   // Returns whether the row has the term, which it has not where the weight is 0.
   bool term(u32 element, const GridWeight& weight);
   std::size_t row_terms() const { return layer_.column.size() - layer_.start.back(); }
@@ -74,15 +84,19 @@ class Builder {
   std::vector<u32> elements_of(const Value& value);
   std::vector<u32> relus_of(const std::vector<u32>& ids);
   // A function of elements, and the products of pairs of them, by their forms: what depends on one
-  // element alone is a function of it.
-  std::vector<u32> functions_of(const Program& function, const std::vector<u32>& ids);
-  std::vector<u32> products_of(const std::vector<u32>& ids, const std::vector<u32>& others);
+  // element alone is a function of it. In float32 each is an operation of its own, with a loss;
+  // none: it is not in the table.
+  std::vector<u32> functions_of(const Program& function, const std::vector<u32>& ids,
+                                const std::optional<Loss>& loss = std::nullopt);
+  std::vector<u32> products_of(const std::vector<u32>& ids, const std::vector<u32>& others,
+                               const std::optional<Loss>& loss = std::nullopt);
   // Has affine sums bounded as arguments of functions are.
   void read_by(ReadBy reader, const std::vector<u32>& ids);
 
   Network finish(const std::vector<u32>& outputs, std::vector<std::vector<i64>> shapes);
 
   void spend(u64 steps) { work_.spend(steps); }
+  const Grid& grid() const { return network_.grid; }
 
  private:
   // An element that is a function of another: its program, or else weight times it plus bias.
@@ -97,12 +111,16 @@ class Builder {
   std::pair<u32, Program> form_of(u32 element) const;
   void turn_to(Kind kind, std::vector<u32>& ids);
   void function_row(u32 element, const Program& program);
+  void take(const std::optional<Loss>& loss);
+  Loss row_loss();
 
   Work& work_;
   Network network_;
   Layer layer_;
-  std::vector<u32> readers_, layer_of_;  // by element
-  std::map<u32, Link> links_;            // of elements that have one
+  Rounding rounding_;                              // of the layer, if it is of sums
+  Loss loss_;                                      // of its rows, else
+  std::vector<u32> readers_, layer_of_, addends_;  // by element; addends_: of a float32 sum
+  std::map<u32, Link> links_;                      // of elements that have one
   std::map<Program, std::shared_ptr<const Program>> programs_;
 };
 

@@ -124,7 +124,8 @@ void through_functions(const Layer& layer, const Part& part, std::int64_t* sums,
     take(sums, element, part, pass, a);
     for (std::size_t j = 0; j < kLanes; ++j) {
       const bf_check::Line& line = (a[j] < 0 ? part.above : part.below)[number];
-      pass.constant[j] += static_cast<i128>(a[j]) * line.offset;
+      const std::int64_t left_out = (a[j] < 0 ? part.rough_upper : part.rough_lower)[element];
+      pass.constant[j] += static_cast<i128>(a[j]) * (line.offset + left_out);
       add_product(sum_of(sums, layer.column[row]), j, static_cast<i128>(a[j]) * line.slope);
     }
   }

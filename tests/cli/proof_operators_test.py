@@ -330,5 +330,173 @@ class Sums(Networks):
             self.refused([node(op, ["x", "a"], "y")], [tensor("a", (1,), (0.5,))], (2,), (1,), 18, "no integer")
 
 
+class Float32(Networks):
+    """Evaluations in float32, in many orders, are never outside of what a certificate about them proves."""
+
+    ULPS = 4
+
+    def setUp(self):
+        super().setUp()
+        self.rng = numpy.random.default_rng(6)
+
+    def sum(self, terms):
+        """In a random order, from a random tree; a factor of a term is fused into its addition, or is not."""
+        terms = list(terms)
+        while len(terms) > 1:
+            a, b = (terms.pop(self.rng.integers(len(terms))) for _ in range(2))
+            if isinstance(a, tuple) and isinstance(b, tuple):
+                a = self.product(a)
+            if isinstance(b, tuple):
+                a, b = b, a
+            exact_a = numpy.longdouble(a[0]) * numpy.longdouble(a[1]) if isinstance(a, tuple) else numpy.longdouble(a)
+            if isinstance(a, tuple) and self.rng.random() < 0.5:
+                exact_a = numpy.longdouble(self.product(a))
+            terms.append(numpy.float32(exact_a + numpy.longdouble(b)))
+        return self.product(terms[0]) if isinstance(terms[0], tuple) else terms[0]
+
+    def product(self, pair):
+        return numpy.float32(pair[0]) * numpy.float32(pair[1])
+
+    def rows(self, x, w, more=None):
+        """x w, each sum of which takes in more[j], a list."""
+        return [self.sum([*zip(x, w[:, j])] + (more[j] if more else [])) for j in range(w.shape[1])]
+
+    def claim(self, x, radius, last, semantics):
+        names = [f"X_{i}" for i in range(len(x))] + ["Y_0"]
+        ends = [f"(assert (and (>= X_{i} {decimal(v - radius)}) (<= X_{i} {decimal(v + radius)})))"
+                for i, v in enumerate(map(fractions.Fraction, map(float, x)))]
+        text = "".join(f"(declare-const {n} Real)" for n in names) + "".join(ends) + f"(assert {last})"
+        return self.check(self.write("p.vnnlib", text), 1, bytes([DERIVE, LEAF, 0]), semantics)
+
+    def encloses(self, x, evaluate, count=40):
+        """Whether a certificate about real numbers would exclude an evaluation. One about float32 excludes none."""
+        found = [fractions.Fraction(float(evaluate(x))) for _ in range(count)]
+        misses = []
+        for value, sign in ((max(found), ">="), (min(found), "<=")):
+            last = f"({sign} Y_0 {decimal(value)})"
+            said = self.claim(x, 0, last, bytes([1, self.ULPS]))
+            self.assertEqual(said.returncode, 4, (said.stdout, said.stderr))
+            misses.append(self.claim(x, 0, last, b"\x00").returncode == 0)
+        near = max(abs(v) for v in found) / 512 + fractions.Fraction(1, 512)
+        near = fractions.Fraction(int(near * 2 ** 20), 2 ** 20)
+        for last in (f"(>= Y_0 {decimal(max(found) + near)})", f"(<= Y_0 {decimal(min(found) - near)})"):
+            self.assertEqual(self.claim(x, 0, last, bytes([1, self.ULPS])).returncode, 0)
+        return any(misses)
+
+    def numbers(self, *shape):
+        return self.rng.uniform(-2, 2, shape).astype(numpy.float32)
+
+    def constants(self, **named):
+        return [tensor(name, value.shape, map(float, value.flat)) for name, value in named.items()]
+
+    def test_layers_and_what_is_merged_into_them(self):
+        """A dense layer, a bias, a normalisation, a ReLU, a dense layer and a residual sum."""
+        bitten = 0
+        for _ in range(6):
+            w, v, b, r = self.numbers(24, 6), self.numbers(6, 1), self.numbers(6), self.numbers(24, 1)
+            scale, shift, mean, variance = (self.numbers(6) for _ in range(4))
+            variance = abs(variance) + numpy.float32(0.5)
+            named = dict(w=w, v=v, b=b, r=r, scale=scale, shift=shift, mean=mean, variance=variance)
+            nodes = [node("MatMul", ["x", "w"], "a"), node("Add", ["a", "b"], "c"),
+                     node("BatchNormalization", ["c", "scale", "shift", "mean", "variance"], "d", "",
+                          number("epsilon", 0.001)),
+                     node("Relu", ["d"], "e"), node("MatMul", ["e", "v"], "f"), node("MatMul", ["x", "r"], "g"),
+                     node("Add", ["f", "g"], "h"), node("Mul", ["h", "third"], "i"), node("Sub", ["i", "half"], "y")]
+            self.make(nodes, self.constants(**named, third=numpy.float32([1 / 3]), half=numpy.float32([0.5])),
+                      (1, 24), (1, 1))
+            factor = scale / numpy.sqrt(variance + numpy.float32(0.001))
+
+            def evaluate(x):
+                form = self.rng.integers(4)
+                if form == 0:  # as the operators stand
+                    c = numpy.float32(self.rows(x, w)) + b
+                    d = (c - mean) * factor + shift
+                elif form == 1:  # a bias in the sum; another form of the normalisation
+                    c = numpy.float32(self.rows(x, w, [[each] for each in b]))
+                    d = c * factor + (shift - mean * factor)
+                else:  # folded into the weights
+                    d = numpy.float32(self.rows(x, w * factor, [[each] for each in (b - mean) * factor + shift]))
+                e = numpy.maximum(d, numpy.float32(0))
+                if form == 3:
+                    h = self.rows(e, v, [self.rows(x, r)])[0]
+                else:
+                    h = self.rows(e, v)[0] + self.rows(x, r)[0]
+                return h * numpy.float32(1 / 3) - numpy.float32(0.5)
+
+            bitten += self.encloses(self.numbers(24), evaluate)
+        self.assertGreaterEqual(bitten, 4)
+
+    def test_windows_and_functions(self):
+        bitten = 0
+        for _ in range(6):
+            k, b, w = self.numbers(2, 1, 3, 3), self.numbers(2), self.numbers(8, 1)
+            nodes = [node("Conv", ["x", "k", "b"], "a"), node("Tanh", ["a"], "t"),
+                     node("AveragePool", ["t"], "p", "", ints("kernel_shape", [3, 3])),
+                     node("MaxPool", ["a"], "m", "", ints("kernel_shape", [3, 3])), node("Sigmoid", ["m"], "s"),
+                     node("Concat", ["s", "p"], "c", "", number("axis", 1)), node("Flatten", ["c"], "f"),
+                     node("ReduceSum", ["f", "one"], "z"), node("MatMul", ["f", "w"], "y0"), node("Add", ["y0", "z"], "y")]
+            self.make(nodes, self.constants(k=k, b=b, w=w[:4]) + [whole("one", (1,), (1,))], (1, 1, 5, 5), (1, 1))
+
+            def library(x):
+                """Some float32 number near the exact one."""
+                return numpy.float32(x) * (1 + numpy.float32(2.0 ** -23) * self.rng.integers(-3, 4))
+
+            def evaluate(flat):
+                x = numpy.array(flat).reshape(5, 5)
+                a = numpy.empty((2, 3, 3), dtype=numpy.float32)
+                for c, i, j in numpy.ndindex(a.shape):
+                    a[c, i, j] = self.sum([*zip(x[i:i + 3, j:j + 3].flat, k[c, 0].flat), b[c]])
+                t = [library(numpy.tanh(numpy.float64(each))) for each in a.flat]
+                ninth = numpy.float32(1) / numpy.float32(9)
+                means = [self.sum(t[n * 9:n * 9 + 9]) / numpy.float32(9) if self.rng.random() < 0.5 else
+                         self.sum([(each, ninth) for each in t[n * 9:n * 9 + 9]]) for n in range(2)]
+                s = [numpy.float32(1) / (numpy.float32(1) + library(numpy.exp(-numpy.float64(a[n].max()))))
+                     for n in range(2)]
+                f = [*s, *means]
+                return self.rows(f, w[:4], [[self.sum(f)]])[0]
+
+            bitten += self.encloses(self.numbers(25), evaluate)
+        self.assertGreaterEqual(bitten, 4)
+
+    def test_what_cancels(self):
+        """Real numbers add up to 2^-9; float32 numbers to 0, in an order."""
+        self.make([node("Conv", ["x", "k"], "y")], [tensor("k", (1, 3, 1), (1, 1, 1))], (1, 3, 1), (1, 1, 1))
+        x = numpy.float32([2 ** 16, 2 ** -9, -2 ** 16])
+        self.assertEqual(x[0] + x[1] + x[2], 0)
+        for last, real in (("(>= Y_0 0.002)", 0), ("(<= Y_0 0.001)", 0), ("(<= Y_0 0.002)", 4)):
+            self.assertEqual(self.claim(x, 0, last, b"\x00").returncode, real)
+            self.assertEqual(self.claim(x, 0, last, b"\x01\x04").returncode, 4)
+        self.assertEqual(self.claim(x, 0, "(>= Y_0 0.125)", b"\x01\x04").returncode, 0)
+
+    def test_points(self):
+        self.make([node("MatMul", ["x", "w"], "y")], [tensor("w", (2, 1), (1, 1))], (1, 2), (1, 1))
+        def said(x, limit, semantics):
+            point = b"".join(bytes([len(each)]) + each for each in (str(fractions.Fraction(v)).encode() for v in x))
+            text = ("(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)(assert (<= 0 X_0 1))"
+                    f"(assert (<= 0 X_1 1))(assert (>= Y_0 {limit}))")
+            return self.check(self.write("p.vnnlib", text), 2, point, semantics).returncode
+        self.assertEqual(said(("1/2", "1/4"), 0.75, b"\x00"), 3)
+        self.assertEqual(said(("1/2", "1/4"), 0.75, b"\x01\x04"), 4)  # it may be a little less
+        self.assertEqual(said(("1/2", "1/4"), 0.7499, b"\x01\x04"), 3)
+        self.assertEqual(said(("1/2", "1/3"), 0.75, b"\x00"), 3)
+        self.assertEqual(said(("1/2", "1/3"), 0.75, b"\x01\x04"), 4)  # 1/3 is no float32 number
+        self.assertEqual(said(("1/2", "1/4"), 0.7, b"\x02\x04"), 4)  # no such semantics
+
+    def test_what_is_not_covered_is_refused(self):
+        half = tensor("h", (1,), (0.5,))
+        double = 'initializer { dims: 1 data_type: 11 name: "h" double_data: 0.5 }'
+        for nodes, constants, says in (
+                ([node("Add", ["x", "h"], "y")], [double], "doubles"),
+                ([node("Cast", ["x"], "y", "", number("to", 11))], [half], "doubles"),
+                ([node("Div", ["h", "three"], "t"), node("Add", ["x", "t"], "y")],
+                 [half, tensor("three", (1,), (3,))], "rounds"),
+                ([node("MatMul", ["h", "h"], "t"), node("Add", ["x", "t"], "y")], [half], "rounds")):
+            self.make(nodes, constants, (1,), (1,))
+            said = self.claim([1], 0, "(>= Y_0 5)", b"\x01\x04")
+            self.assertEqual(said.returncode, 1)
+            self.assertIn(says, said.stderr)
+            self.assertEqual(self.claim([1], 0, "(>= Y_0 5)", b"\x00").returncode, 0)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -6,11 +6,20 @@
 namespace bf_check {
 namespace {
 
+// Roundings of a quotient made by the inverse, of both factors of a Gemm, and of the statistics of
+// a normalisation in any of its forms, besides those of a sum.
+constexpr u64 kOfQuotients = 4, kOfFactors = 4, kOfNormalizations = 10;
+
+// A unit in the last place is at most two units of rounding.
+i64 ulps(const Operands& o) {
+  return o.builder.grid().ulps;
+}
+
 // 1 / (1 + e^-x).
 Value sigmoid(const Operands& o) {
   Program program;
   program.ends_with(program.add(Op::kSigmoid, 0));
-  return applied(o.builder, o.in(0), program);
+  return applied(o.builder, o.in(0), program, Loss{(2 * ulps(o) + 6) * kRoundingUnit});
 }
 
 // 2 sigmoid(2 x) - 1.
@@ -18,12 +27,12 @@ Value tanh(const Operands& o) {
   Program program;
   program = program.scaled(2, 0);
   program.ends_with(program.add(Op::kSigmoid, program.result()));
-  return applied(o.builder, o.in(0), program.scaled(2, -1));
+  return applied(o.builder, o.in(0), program.scaled(2, -1), Loss{2 * ulps(o) * kRoundingUnit});
 }
 
 Value mul(const Operands& o) {
-  return o.in(1).constant ? scaled(o.builder, o.in(0), o.in(1))
-                          : scaled(o.builder, o.in(1), o.constant(0));
+  return o.in(1).constant ? scaled(o.builder, o.in(0), o.in(1), {Rounded::kMerged})
+                          : scaled(o.builder, o.in(1), o.constant(0), {Rounded::kMerged});
 }
 
 Value div(const Operands& o) {
@@ -32,7 +41,8 @@ Value div(const Operands& o) {
     if (number == 0) refuse("a division by 0");
     number = 1 / number;
   }
-  return scaled(o.builder, o.in(0), constant_of(o.in(1).shape, inverse));
+  return scaled(o.builder, o.in(0), constant_of(o.in(1).shape, inverse),
+                {Rounded::kMerged, kOfQuotients});
 }
 
 // The products of matrices a [rows, inner] and b [inner, columns], one of which is constant, plus
@@ -43,6 +53,7 @@ struct Product {
   const Value& b;
   bool a_transposed, b_transposed;
   Rat scale;
+  u64 more = 0;  // roundings, as Rounding has them
 
   std::size_t a_at(i64 i, i64 k) const {
     return static_cast<std::size_t>(a_transposed ? k * rows + i : i * inner + k);
@@ -64,7 +75,8 @@ Value multiplied(Builder& builder, const Product& p, const std::vector<i64>& sha
   if (!p.a.constant && !p.b.constant)
     refuse("a product of two computed tensors is not in the checker's table");
   const bool a_moves = !p.a.constant || p.b.constant;
-  Rows rows(builder, p.a.constant && p.b.constant, p.rows * p.columns * p.inner);
+  Rows rows(builder, p.a.constant && p.b.constant, {Rounded::kSum, p.more},
+            p.rows * p.columns * p.inner);
   const Weights weights =
       rows.weights((a_moves ? p.b : p.a).data, p.scale, (a_moves ? p.rows : p.columns) == 1);
   for (i64 i = 0; i < p.rows; ++i)
@@ -101,8 +113,10 @@ Value gemm(const Operands& o) {
   if (has_bias) numbers = o.constant(2).data.all();
   for (Rat& number : numbers) number *= o.real("beta", 1);
   const Value bias = constant_of(has_bias ? o.in(2).shape : std::vector<i64>(), numbers);
-  return multiplied(o.builder, {rows, inner, columns, a, b, ta, tb, o.real("alpha", 1)},
-                    {rows, columns}, has_bias ? &bias : nullptr);
+  const Rat alpha = o.real("alpha", 1);
+  const u64 more = alpha != 1 || o.real("beta", 1) != 1 ? kOfFactors : 0;
+  return multiplied(o.builder, {rows, inner, columns, a, b, ta, tb, alpha, more}, {rows, columns},
+                    has_bias ? &bias : nullptr);
 }
 
 // (x - mean) scale / sqrt(variance + epsilon) + shift, per channel.
@@ -118,9 +132,9 @@ Value batch_normalization(const Operands& o) {
   std::vector<i64> wide(x.shape.size() - 1, 1);
   wide[0] = x.shape[1];
   const auto of_channels = [&](std::size_t i) { return constant_of(wide, o.in(i).data.all()); };
-  const Value centred = sum(o.builder, x, of_channels(3), -1);
+  const Value centred = sum(o.builder, x, of_channels(3), -1, {Rounded::kMerged});
   const std::vector<std::size_t> channel = spread(wide, x.shape);
-  Rows rows(o.builder, false);
+  Rows rows(o.builder, false, {Rounded::kMerged, kOfNormalizations});
   for (std::size_t i = 0; i < channel.size(); ++i) {
     const std::size_t c = channel[i];
     const Rat square = o.in(4).data[c] + epsilon;
@@ -135,7 +149,8 @@ Value batch_normalization(const Operands& o) {
 
 const std::vector<Operator>& computing_operators() {
   static const std::vector<Operator> table = {
-      {"Add", 2, " ", [](const Operands& o) { return sum(o.builder, o.in(0), o.in(1), 1); }},
+      {"Add", 2, " ",
+       [](const Operands& o) { return sum(o.builder, o.in(0), o.in(1), 1, {Rounded::kMerged}); }},
       {"BatchNormalization", 5, " epsilon momentum training_mode ", batch_normalization},
       {"Div", 2, " ", div},
       {"Gemm", 3, " alpha beta transA transB ", gemm},
@@ -143,7 +158,8 @@ const std::vector<Operator>& computing_operators() {
       {"Mul", 2, " ", mul},
       {"Relu", 1, " ", [](const Operands& o) { return positive(o.builder, o.in(0)); }},
       {"Sigmoid", 1, " ", sigmoid},
-      {"Sub", 2, " ", [](const Operands& o) { return sum(o.builder, o.in(0), o.in(1), -1); }},
+      {"Sub", 2, " ",
+       [](const Operands& o) { return sum(o.builder, o.in(0), o.in(1), -1, {Rounded::kMerged}); }},
       {"Tanh", 1, " ", tanh},
   };
   return table;

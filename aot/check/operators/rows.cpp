@@ -1,5 +1,7 @@
 #include "aot/check/operators/rows.h"
 
+#include <algorithm>
+
 namespace bf_check {
 namespace {
 
@@ -42,6 +44,7 @@ void Rows::add(const Rat& x, const Rat& by) {
   const u64 size = limbs_of(bias_) + limbs_of(x);
   builder_.spend(kRationalSteps + size * size);
   bias_ += x * by;
+  most_ = std::max(most_, ++numbers_);
 }
 
 void Rows::end(const Rat& bias) {
@@ -51,17 +54,23 @@ void Rows::end(const Rat& bias) {
   } else {
     builder_.end_row(bias_, builder_.row_terms() == 1 ? single_ : Rat(0));
   }
-  bias_ = 0;
+  bias_ = 0, numbers_ = 0;
 }
 
+// One operation on float32 numbers whose exact result is one rounds nothing.
 Value Rows::finish(const std::vector<i64>& shape) {
+  const bool one = rounding_.how == Rounded::kMerged && rounding_.more == 0 && most_ <= 2;
+  if (constant_ && builder_.grid().float32 && rounding_.how != Rounded::kExact)
+    for (const Rat& number : data_)
+      if (!one || !is_ieee(number, 8, 23))
+        refuse("arithmetic of constants that rounds is not in the checker's table");
   return {shape, constant_, false, data_, constant_ ? std::vector<u32>() : builder_.end()};
 }
 
-Value sum(Builder& builder, const Value& a, const Value& b, int factor) {
+Value sum(Builder& builder, const Value& a, const Value& b, int factor, const Rounding& rounding) {
   const std::vector<i64> shape = joined(a.shape, b.shape);
   const std::vector<std::size_t> at = spread(a.shape, shape), bt = spread(b.shape, shape);
-  Rows rows(builder, a.constant && b.constant);
+  Rows rows(builder, a.constant && b.constant, rounding);
   const Weight one{1, builder.on_grid(1)}, other{factor, builder.on_grid(factor)};
   for (std::size_t i = 0; i < at.size(); ++i) {
     rows.add(a, at[i], one);
@@ -71,10 +80,10 @@ Value sum(Builder& builder, const Value& a, const Value& b, int factor) {
   return rows.finish(shape);
 }
 
-Value scaled(Builder& builder, const Value& x, const Value& factor) {
+Value scaled(Builder& builder, const Value& x, const Value& factor, const Rounding& rounding) {
   const std::vector<i64> shape = joined(x.shape, factor.shape);
   const std::vector<std::size_t> at = spread(x.shape, shape), bt = spread(factor.shape, shape);
-  Rows rows(builder, x.constant);
+  Rows rows(builder, x.constant, rounding);
   for (std::size_t i = 0; i < at.size(); ++i) {
     rows.add(x, at[i], rows.weight(factor.data[bt[i]]));
     rows.end(0);
@@ -85,14 +94,15 @@ Value computed(Builder& builder, const Value& x) {
   return {x.shape, false, false, {}, builder.elements_of(x)};
 }
 
-Value applied(Builder& builder, const Value& x, const Program& function) {
-  if (x.constant && function.is_rational()) {
+Value applied(Builder& builder, const Value& x, const Program& function,
+              const std::optional<Loss>& loss) {
+  if (x.constant && function.is_rational() && !builder.grid().float32) {
     std::vector<Rat> numbers = x.data.all();
     for (Rat& number : numbers) number = function.exact(number);
     return constant_of(x.shape, numbers);
   }
   Value result = computed(builder, x);
-  result.ids = builder.functions_of(function, result.ids);
+  result.ids = builder.functions_of(function, result.ids, loss);
   return result;
 }
 

@@ -6,6 +6,8 @@
 
 namespace bf_check {
 
+constexpr u64 kOfMeans = 4;  // roundings of a mean besides those of a sum
+
 // A weight, 0 where it is irrational, and what the grid has of it.
 struct Weight {
   Rat exact;
@@ -24,8 +26,10 @@ struct Weights {
 // Affine sums: numbers where nothing that they read is computed, else the rows of a new layer.
 class Rows {
  public:
-  Rows(Builder& builder, bool constant, i64 terms = 0) : builder_(builder), constant_(constant) {
-    if (!constant) builder.begin(static_cast<u64>(terms));
+  // terms: about as many as the rows will have.
+  Rows(Builder& builder, bool constant, const Rounding& rounding = {}, i64 terms = 0)
+      : builder_(builder), constant_(constant), rounding_(rounding) {
+    if (!constant) builder.begin(static_cast<u64>(terms), rounding);
   }
 
   Weight weight(const Rat& number) const;
@@ -41,18 +45,22 @@ class Rows {
 
   Builder& builder_;
   bool constant_;
-  Rat bias_ = 0, single_ = 0;  // of the row; single_: the exact weight of its first term
+  Rounding rounding_;
+  std::size_t numbers_ = 0, most_ = 0;  // that are added up, in this row of constants, and in any
+  Rat bias_ = 0, single_ = 0;           // of the row; single_: the exact weight of its first term
   std::vector<Rat> data_;
 };
 
 // a + factor b, with broadcasting.
-Value sum(Builder& builder, const Value& a, const Value& b, int factor);
+Value sum(Builder& builder, const Value& a, const Value& b, int factor,
+          const Rounding& rounding = {});
 // x times a constant.
-Value scaled(Builder& builder, const Value& x, const Value& factor);
+Value scaled(Builder& builder, const Value& x, const Value& factor, const Rounding& rounding = {});
 // Elements of the values of a tensor, also of those that are numbers.
 Value computed(Builder& builder, const Value& x);
 // A function of each element. Numbers stay numbers where it is rational.
-Value applied(Builder& builder, const Value& x, const Program& function);
+Value applied(Builder& builder, const Value& x, const Program& function,
+              const std::optional<Loss>& loss = std::nullopt);
 // max(x, 0).
 Value positive(Builder& builder, Value x);
 // The greatest of tensors (sign 1), or the least (sign -1): of neighbours, until one is left.

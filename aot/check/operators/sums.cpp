@@ -6,12 +6,15 @@
 
 namespace bf_check {
 
+// Both sums are of what is compared alone, so that nothing is rounded.
 Value extreme(Builder& builder, std::vector<Value> left, int sign) {
+  const Rounding exact{Rounded::kExact};
   while (left.size() > 1) {
     std::vector<Value> pairs;
     for (std::size_t i = 0; i + 1 < left.size(); i += 2) {
       const Value &a = left[i + (sign > 0 ? 0 : 1)], &b = left[i + (sign > 0 ? 1 : 0)];
-      pairs.push_back(sum(builder, left[i], positive(builder, sum(builder, b, a, -1)), sign));
+      pairs.push_back(
+          sum(builder, left[i], positive(builder, sum(builder, b, a, -1, exact)), sign, exact));
     }
     if (left.size() % 2 == 1) pairs.push_back(left.back());
     left = std::move(pairs);
@@ -31,7 +34,7 @@ Value joint_sum(const Operands& o, bool mean) {
   }
   std::vector<std::vector<std::size_t>> at;
   for (std::size_t k = 0; k < o.inputs.size(); ++k) at.push_back(spread(o.in(k).shape, shape));
-  Rows rows(o.builder, constant);
+  Rows rows(o.builder, constant, {Rounded::kMerged, mean ? kOfMeans : 0});
   const Weight weight = rows.weight(mean ? Rat(1, o.inputs.size()) : Rat(1));
   for (std::size_t i = 0; i < at[0].size(); ++i) {
     for (std::size_t k = 0; k < at.size(); ++k) rows.add(o.in(k), at[k][i], weight);
@@ -73,7 +76,7 @@ Groups groups_of(const Operands& o, i64 axes_are_input) {
 
 Value reduced_sum(const Operands& o, bool mean) {
   const Groups groups = groups_of(o, mean ? 18 : 13);
-  Rows rows(o.builder, o.in(0).constant);
+  Rows rows(o.builder, o.in(0).constant, {Rounded::kSum, mean ? kOfMeans : 0});
   const Weight weight = rows.weight(mean ? Rat(1, groups.members.size()) : Rat(1));
   for (const i64 start : groups.starts) {
     for (const i64 member : groups.members)
@@ -102,12 +105,12 @@ Value extreme_of(const Operands& o, int sign) {
 }
 
 // slope x + (1 - slope) max(x, 0), where slopes have the shape of x, or are spread to it.
-Value leaky(const Operands& o, const Value& slope) {
+Value leaky(const Operands& o, const Value& slope, const Rounding& rounding) {
   const Value& x = o.in(0);
   if (joined(x.shape, slope.shape) != x.shape || o.opset < 7) refuse("shapes do not fit");
   const Value above = positive(o.builder, x);
   const std::vector<std::size_t> at = spread(slope.shape, x.shape);
-  Rows rows(o.builder, x.constant);
+  Rows rows(o.builder, x.constant, rounding);
   for (std::size_t i = 0; i < at.size(); ++i) {
     rows.add(x, i, rows.weight(slope.data[at[i]]));
     rows.add(above, i, rows.weight(1 - slope.data[at[i]]));
@@ -121,16 +124,18 @@ Value leaky(const Operands& o, const Value& slope) {
 const std::vector<Operator>& sum_operators() {
   using O = const Operands&;
   static const std::vector<Operator> table = {
-      {"Abs", 1, " ", [](O o) { return leaky(o, constant_of({}, {-1})); }},
+      {"Abs", 1, " ", [](O o) { return leaky(o, constant_of({}, {-1}), {Rounded::kExact}); }},
       {"LeakyRelu", 1, " alpha ",
        [](O o) {
-         return leaky(o, constant_of({}, {o.real("alpha", from_ieee(0x3c23d70a, 8, 23))}));
+         const Rat alpha = o.real("alpha", from_ieee(0x3c23d70a, 8, 23));
+         return leaky(o, constant_of({}, {alpha}), {Rounded::kMerged});
        }},
       {"Max", kMostOperands, " ", [](O o) { return extreme_of(o, 1); }},
       {"Mean", kMostOperands, " ", [](O o) { return joint_sum(o, true); }},
       {"Min", kMostOperands, " ", [](O o) { return extreme_of(o, -1); }},
-      {"Neg", 1, " ", [](O o) { return scaled(o.builder, o.in(0), constant_of({}, {-1})); }},
-      {"PRelu", 2, " ", [](O o) { return leaky(o, o.constant(1)); }},
+      {"Neg", 1, " ",
+       [](O o) { return scaled(o.builder, o.in(0), constant_of({}, {-1}), {Rounded::kMerged}); }},
+      {"PRelu", 2, " ", [](O o) { return leaky(o, o.constant(1), {Rounded::kMerged}); }},
       {"ReduceMax", 2, " axes keepdims noop_with_empty_axes ",
        [](O o) { return reduced_extreme(o, 1); }, 1, true},
       {"ReduceMean", 2, " axes keepdims noop_with_empty_axes ",

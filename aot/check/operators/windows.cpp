@@ -133,7 +133,7 @@ Value conv(const Operands& o) {
   const i64 area = size_of(w.image), places = size_of(w.places);
   const std::vector<i64> shape = images(x.shape[0], outs, w.places), at = w.positions();
   expect_work(shape, size_of({depth, k.taps}));
-  Rows rows(o.builder, x.constant, size_of(shape) * depth * k.taps);
+  Rows rows(o.builder, x.constant, {Rounded::kSum}, size_of(shape) * depth * k.taps);
   const Weights weights = rows.weights(k.weight.data, 1, false);
   for (i64 n = 0; n < x.shape[0]; ++n)
     for (i64 out = 0; out < outs; ++out)
@@ -178,7 +178,7 @@ Value conv_transpose(const Operands& o) {
       readers[static_cast<std::size_t>(at[i])].emplace_back(static_cast<i64>(i) / k.taps,
                                                             static_cast<i64>(i) % k.taps);
   expect_work(shape, size_of({depth, k.taps}));
-  Rows rows(o.builder, x.constant);
+  Rows rows(o.builder, x.constant, {Rounded::kSum});
   const Weights weights = rows.weights(k.weight.data, 1, false);
   for (i64 n = 0; n < x.shape[0]; ++n)
     for (i64 out = 0; out < outs; ++out)
@@ -222,7 +222,7 @@ Value average_pool(const Operands& o) {
   i64 taps = 0;
   std::vector<i64> shape;
   const auto windows = pooled(o, taps, shape);
-  Rows rows(o.builder, o.in(0).constant);
+  Rows rows(o.builder, o.in(0).constant, {Rounded::kSum, kOfMeans});
   for (const std::vector<std::size_t>& from : windows) {
     const bool all = o.number("count_include_pad", 0) != 0;
     const Weight weight = rows.weight(Rat(1, all ? static_cast<unsigned long>(taps) : from.size()));
