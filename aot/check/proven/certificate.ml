@@ -37,36 +37,38 @@ let finish reader =
   require reader (reader.at = String.length reader.bytes) "the certificate goes on behind its end"
 
 let point reader inputs =
-  let fraction () = of_fraction (text reader (count reader 2000)) in
-  let point = times inputs fraction in
+  let point = times inputs (fun () -> of_fraction (text reader (count reader 2000))) in
   finish reader;
   point
 
-(* A leaf's choice for a clause of so many conditions. split: how many neurons are split above. *)
-let choice reader chooses split conditions : Checker.choice =
+(* A leaf's choice for a clause of so many conditions, in a network of so many relaxations. split:
+   how many neurons are split above. *)
+let choice reader relaxations chooses split conditions : Checker.choice =
   let factor () =
     let condition = number reader in
     (condition, if chooses then number reader else Z.one)
   in
   let factors = times (if chooses then count reader conditions else 1) factor in
-  let flags = if chooses then byte reader else 0 and next = ref Z.zero in
+  let flags = if chooses then byte reader else 0 and next = ref 0 in
   require reader (flags < 4) "no such flags";
   let slope () =
-    let relaxation = Z.add !next (number reader) in
-    next := Z.succ relaxation;
-    (relaxation, Z.of_int (byte reader))
+    let relaxation = !next + count reader (relaxations - 1 - !next) in
+    let slope = byte reader in
+    require reader (slope <= 128) "no such slope";
+    next := relaxation + 1;
+    (Z.of_int relaxation, Z.of_int slope)
   in
-  let slopes = if flags land 1 = 0 then [] else times (count reader (1 lsl 18)) slope in
-  let multipliers = times (if flags land 2 = 0 then 0 else split) (fun () -> number reader) in
-  { factors; slopes; multipliers }
+  let slopes = times (if flags land 1 = 0 then 0 else count reader relaxations) slope in
+  let multiplier () = Z.of_int (count reader ((1 lsl 52) - 1)) in
+  { factors; slopes; multipliers = times (if flags land 2 = 0 then 0 else split) multiplier }
 
 (* The tree of clauses, each of so many conditions. *)
-let rec tree reader clauses split depth : Checker.tree =
+let rec tree reader relaxations clauses split depth : Checker.tree =
   require reader (depth <= 4096) "the tree is too deep";
-  let below split = tree reader clauses split (depth + 1) in
+  let below split = tree reader relaxations clauses split (depth + 1) in
   let both split = let first = below split in (first, below split) in
   match byte reader with
-  | (0 | 1) as record -> Leaf (List.map (choice reader (record = 1) split) clauses)
+  | (0 | 1) as record -> Leaf (List.map (choice reader relaxations (record = 1) split) clauses)
   | 2 -> Empty
   | 3 ->
       let element = number reader in
@@ -83,10 +85,13 @@ let rec tree reader clauses split depth : Checker.tree =
       let active, inactive = both (split + 1) in
       Neuron (relaxation, active, inactive)
   | 6 -> Derive (below split)
-  | 7 -> Each (List.map (fun clause -> tree reader [ clause ] split (depth + 1)) clauses)
+  | 7 ->
+      let part clause = tree reader relaxations [ clause ] split (depth + 1) in
+      Each (List.map part clauses)
   | _ -> raise (reader.fail reader.at "no such record")
 
-let trees reader cases =
-  let trees = List.map (fun clauses -> tree reader (List.map List.length clauses) 0 0) cases in
+let trees reader relaxations cases =
+  let of_case clauses = tree reader relaxations (List.map List.length clauses) 0 0 in
+  let trees = List.map of_case cases in
   finish reader;
   trees

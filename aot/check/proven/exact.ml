@@ -14,7 +14,10 @@ let shown text =
 let read_file path =
   try
     let file = open_in_bin path in
-    really_input_string file (in_channel_length file)
+    let bytes = really_input_string file (in_channel_length file) in
+    let packed = String.length bytes > 1 && String.sub bytes 0 2 = "\x1f\x8b" in
+    expect (not packed) (shown path ^ " is compressed: expand it first");
+    bytes
   with Sys_error _ | End_of_file -> refuse ("cannot read " ^ shown path)
 
 (* Bytes that are being read. fail: raises what tells why they cannot be. minimal: whether numbers

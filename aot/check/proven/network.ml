@@ -114,8 +114,12 @@ let rec form (network : t) e : int * formula =
   | Function (g, z) -> (z, g)
   | Affine ([ (e, w) ], b) ->
       let z, g = form network e in
-      let product emit z = emit (Checker.Multiply (emit (Constant (rational w)), g emit z)) in
-      (z, fun emit z -> emit (Add (product emit z, emit (Constant (rational b)))))
+      let constant emit x = emit (Checker.Constant (rational x)) in
+      let scaled emit z =
+        if Q.equal w Q.one then g emit z else emit (Multiply (constant emit w, g emit z))
+      in
+      let shifted emit z = emit (Checker.Add (scaled emit z, constant emit b)) in
+      (z, if Q.sign b = 0 then scaled else shifted)
   | _ -> (e, fun _ z -> z)
 
 let applied network (h : formula) x =

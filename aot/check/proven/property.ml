@@ -115,9 +115,11 @@ let rec formula variables negated expression =
 let rec alternatives = function
   | Atom condition -> [ [ condition ] ]
   | Any parts ->
-      let all = List.concat_map alternatives parts in
-      limited (List.compare_length_with all (1 lsl 16) <= 0);
-      all
+      let join all part =
+        limited (List.compare_length_with all (1 lsl 16) <= 0);
+        List.rev_append (alternatives part) all
+      in
+      List.rev (List.fold_left join [] parts)
   | All parts ->
       let join all part =
         limited (List.length all * List.length part <= 1 lsl 16);
@@ -178,10 +180,7 @@ let cases_of inputs alternatives =
 let shape_of word =
   let fits = Str.string_match (Str.regexp "\\[\\([0-9,]*\\)\\]$") word 0 in
   expect fits "a shape of the property is not in the grammar";
-  let extent word =
-    limited (String.length word < 8);
-    Z.to_int (Q.num (of_decimal word))
-  in
+  let extent word = limited (String.length word < 8); Z.to_int (Q.num (of_decimal word)) in
   let inner = Str.matched_group 1 word in
   let shape = if inner = "" then [] else List.map extent (String.split_on_char ',' inner) in
   let within size extent = limited (size * extent <= most_variables); size * extent in
