@@ -299,15 +299,22 @@ const Operator* found(const std::string& name,
   return nullptr;
 }
 
+}  // namespace
+
+const Operator* real_operator(const std::string& name) {
+  return found(name, {&computing_operators(), &sum_operators(), &window_operators()});
+}
+
+namespace {
+
 // Throws Refused: an operator, a number or type of inputs, or an attribute that no table has.
 const Operator& operator_of(const Operands& o) {
   const std::string where = "operator " + shown(o.node.op);
-  const Operator* row = found(o.node.op, {&moving_operators(), &shape_operators()});
+  const Operator* row =
+      found(o.node.op, {&moving_operators(), &shape_operators(), &quantised_operators()});
   if (row == nullptr) {
     const bool integers = o.optional(0) != nullptr && o.inputs[0]->type != 0;
-    row = integers
-              ? found(o.node.op, {&integer_operators()})
-              : found(o.node.op, {&computing_operators(), &sum_operators(), &window_operators()});
+    row = integers ? found(o.node.op, {&integer_operators()}) : real_operator(o.node.op);
     bool fits = true;
     for (std::size_t i = integers ? o.inputs.size() : 1; i < o.inputs.size(); ++i)
       fits = fits && (o.inputs[i] == nullptr || o.inputs[i]->type == 0 ||

@@ -173,5 +173,9 @@ const std::vector<Operator>& integer_operators();
 const std::vector<Operator>& computing_operators();
 const std::vector<Operator>& sum_operators();
 const std::vector<Operator>& window_operators();
+// Operators of integers of 8 bits, and of their scales.
+const std::vector<Operator>& quantised_operators();
+// One that computes with real numbers; null where there is none.
+const Operator* real_operator(const std::string& name);
 
 }  // namespace bf_check

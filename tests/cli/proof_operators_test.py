@@ -330,6 +330,91 @@ class Sums(Networks):
             self.refused([node(op, ["x", "a"], "y")], [tensor("a", (1,), (0.5,))], (2,), (1,), 18, "no integer")
 
 
+def codes(x, low, high, zero=0):
+    """round() of Python is half to even, as ONNX has it."""
+    return numpy.vectorize(lambda v: fractions.Fraction(min(max(round(v) + zero, low), high)), otypes=[object])(x)
+
+
+class Integers(Networks):
+    """Quantised networks, in exact arithmetic."""
+
+    def setUp(self):
+        super().setUp()
+        self.rng = numpy.random.default_rng(7)
+
+    def whole_numbers(self, low, high, *shape):
+        return numpy.vectorize(fractions.Fraction, otypes=[object])(self.rng.integers(low, high + 1, shape))
+
+    def test_codes_and_scales(self):
+        x = exact(self.rng, (2, 3))  # multiples of 1/8 in [-2, 2]: ties, and beyond the limits
+        scales = [fractions.Fraction(1, n) for n in (4, 2, 128)]
+        for kind, zero, low, high in ((2, 3, 0, 255), (3, -5, -128, 127)):
+            y = codes(x / fractions.Fraction(1, 64), low, high, zero)
+            constants = [tensor("s", (), (1 / 64,)), whole("z", (), (zero,), kind)]
+            self.holds([node("QuantizeLinear", ["x", "s", "z"], "q"), node("DequantizeLinear", ["q", "s", "z"], "y")],
+                       constants, x, (y - zero) / 64)
+            self.holds([node("QuantizeLinear", ["x", "s", "z"], "q"), node("Cast", ["q"], "y", "", number("to", 1))],
+                       constants, x, y)
+            wide = [tensor("s", (3,), map(float, scales)), whole("z", (3,), [zero] * 3, kind)]
+            y = codes(x / numpy.array(scales), low, high, zero)
+            self.holds([node("QuantizeLinear", ["x", "s", "z"], "q"), node("DequantizeLinear", ["q", "s", "z"], "y", "",
+                        number("axis", -1))], wide, x, (y - zero) * numpy.array(scales))
+        y = codes(x * 4, 0, 255)
+        self.holds([node("QuantizeLinear", ["x", "s"], "q"), node("DequantizeLinear", ["q", "s"], "y")],
+                   [tensor("s", (1,), (0.25,))], x, y / 4)
+
+    def test_dense_layers(self):
+        x, w = exact(self.rng, (2, 4)), self.whole_numbers(-128, 127, 4, 3)
+        zeros = self.whole_numbers(-9, 9, 3)
+        q = codes(x * 64, -128, 127, 3)
+        constants = [tensor("s", (), (1 / 64,)), whole("z", (), (3,), 3), whole("w", (4, 3), w.flat, 3),
+                     whole("v", (3,), zeros, 3), tensor("t", (3,), (0.5, 0.25, 0.75)), tensor("u", (), (4,)),
+                     whole("k", (), (100,), 2)]
+        first = node("QuantizeLinear", ["x", "s", "z"], "q")
+        sums = (q - 3).dot(w - zeros)
+        self.holds([first, node("MatMulInteger", ["q", "w", "z", "v"], "i"), node("Cast", ["i"], "y", "", number("to", 1))],
+                   constants, x, sums)
+        scale = numpy.array([fractions.Fraction(n, 4) for n in (2, 1, 3)]) / 64 / 4
+        y = codes(sums * scale, 0, 255, 100)
+        self.holds([first, node("QLinearMatMul", ["q", "s", "z", "w", "t", "v", "u", "k"], "r"),
+                    node("DequantizeLinear", ["r", "u", "k"], "y")], constants, x, (y - 100) * 4)
+
+    def test_convolutions(self):
+        x, w = exact(self.rng, (1, 2, 3, 3)), self.whole_numbers(0, 255, 2, 2, 2, 2)
+        b = self.whole_numbers(-3000, 3000, 2)
+        q = codes(x * 32, 0, 255, 100)
+        constants = [tensor("s", (), (1 / 32,)), whole("z", (), (100,), 2), whole("w", (2, 2, 2, 2), w.flat, 2),
+                     whole("v", (2,), (120, 130), 2), whole("b", (2,), b, 6), tensor("t", (2,), (0.5, 0.25)),
+                     tensor("u", (), (16,)), whole("k", (), (-4,), 3)]
+        first = node("QuantizeLinear", ["x", "s", "z"], "q")
+        shifted = w - numpy.array([120, 130]).reshape(2, 1, 1, 1)
+        form = ints("pads", [1, 0, 0, 1]) + ints("strides", [1, 2])
+        sums = images(q - 100, shifted, [1, 2], [1, 0, 0, 1], [1, 1])
+        self.holds([first, node("ConvInteger", ["q", "w", "z", "v"], "i", "", form),
+                    node("Cast", ["i"], "y", "", number("to", 1))], constants, x, sums)
+        sums = sums + b.reshape(2, 1, 1)
+        scale = numpy.array([fractions.Fraction(1, n) for n in (2, 4)]).reshape(2, 1, 1) / 32 / 16
+        y = codes(sums * scale, -128, 127, -4)
+        self.holds([first, node("QLinearConv", ["q", "s", "z", "w", "t", "v", "u", "k", "b"], "r", "", form),
+                    node("DequantizeLinear", ["r", "u", "k"], "y")], constants, x, (y + 4) * 16)
+
+    def test_what_is_not_covered_is_refused(self):
+        q = node("QuantizeLinear", ["x", "s", "z"], "q")
+        back = node("DequantizeLinear", ["q", "s", "z"], "y")
+        scale, zero = tensor("s", (), (0.5,)), whole("z", (), (1,), 2)
+        for nodes, constants, says in (
+                ([q, back], [tensor("s", (), (-0.5,)), zero], "not positive"),
+                ([q, back], [scale, whole("z", (), (1,), 6)], "this type"),
+                ([q, back], [scale, whole("z", (2,), (1, 2), 2)], "shapes do not fit"),
+                ([node("QuantizeLinear", ["x", "s", "z"], "q"), node("DequantizeLinear", ["q", "s"], "y")],
+                 [tensor("s", (3,), (1, 2, 4)), whole("z", (3,), (1, 2, 3), 2)], "several zero points"),
+                ([q, node("DequantizeLinear", ["q", "s", "k"], "y")], [scale, zero, whole("k", (), (1,), 3)], "different types"),
+                ([q, node("Add", ["q", "q"], "y")], [scale, zero], "arithmetic of integers"),
+                ([q, node("Relu", ["q"], "y")], [scale, zero], "arithmetic of integers"),
+                ([node("QuantizeLinear", ["x", "s", "z"], "q", "", number("block_size", 1)), back], [scale, zero], "block_size")):
+            self.refused(nodes, constants, (1, 3), (1, 3), says=says)
+
+
 class Float32(Networks):
     """Evaluations in float32, in many orders, are never outside of what a certificate about them proves."""
 

@@ -67,7 +67,7 @@ Value cast(const Operands& o) {
   const i64 to = o.number("to", 0);
   const bool real = to == 1 || to == 11;
   if (to == 11 && o.builder.grid().float32) refuse("doubles are not in the checker's table");
-  if ((!real && to != 6 && to != 7 && to != 9) || (!x.constant && (!real || x.type != 0)))
+  if ((!real && to != 6 && to != 7 && to != 9) || (!x.constant && !real))
     refuse("this cast is not in the checker's table");
   std::vector<Rat> numbers = x.data.all();
   for (Rat& number : numbers) {
