@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "aot/check/bounds.h"
+#include "aot/check/input.h"
 
 // Certificates, as docs/reference/certificate.md has them.
 
@@ -19,8 +20,8 @@ enum Tag : unsigned char {
   kLeaf = 0,         // per clause: atom
   kLeafChoices = 1,  // per clause: count, (atom, multiplier)..., flags, slopes, multipliers
   kEmpty = 2,
-  kHalve = 3,   // input
-  kCut = 4,     // input, place
+  kHalve = 3,   // element
+  kCut = 4,     // element, place
   kNeuron = 5,  // neuron: first its argument >= 0, then <= 0
   kDerive = 6,
   kEach = 7,  // a tree for each clause
@@ -34,6 +35,16 @@ struct Header {
   std::vector<std::string> models;  // SHA-256 of the files, as the property declares networks
   std::string property;             // SHA-256 of the file
   std::string tool;                 // who made it; for readers alone
+};
+
+// The header that a certificate begins with. Throws NotProven.
+Header read_header(Input& in);
+
+// How trees are walked. The answer does not depend on it.
+struct Checking {
+  std::size_t jobs = 1;  // threads
+  // Called now and then with the bytes of the trees that are walked, by one thread at a time.
+  std::function<void(std::size_t bytes)> tell;
 };
 
 // A nonnegative combination of a clause's atoms: a violation has sum <= 0, and < 0 where `closed`.
@@ -50,10 +61,14 @@ inline u64 most_steps(const std::string& certificate) {
   return (u64{1} << 33) + (u64{1} << 20) * certificate.size();
 }
 
-// Throws Refused where the property declares shapes, and others than these.
-void expect_shapes(const std::vector<std::vector<i64>>& shapes, const Property& property);
+// Reads files of models. Throws Refused: as read_onnx(); models that are not as many as the
+// networks of the property, or not alike where it says that these are.
+std::vector<Model> read_models(const std::vector<std::string>& models, const Property& property);
 
-// Throws Refused where the property is about another number of inputs or outputs.
+// Throws Refused where the property declares shapes, and others than these.
+void expect_shapes(const Shapes& shapes, const Property& property);
+
+// Throws Refused where the property is about another number of outputs, or other shapes.
 void expect_fit(const Network& network, const Property& property);
 
 // Checks a certificate of these files, which are expanded; the n-th model is the n-th network that
@@ -61,6 +76,6 @@ void expect_fit(const Network& network, const Property& property);
 // take; NotProven: a certificate that proves nothing, with the place, or that takes more steps than
 // `work` has.
 Statement check(const std::vector<std::string>& models, const std::string& property,
-                const std::string& certificate, Work& work);
+                const std::string& certificate, Work& work, const Checking& way = {});
 
 }  // namespace bf_check

@@ -61,6 +61,9 @@ class Work {
     pause_();
   }
 
+  u64 left() const { return left_; }
+  void set_pause(std::function<void()> pause) { pause_ = std::move(pause); }
+
  private:
   u64 most_, left_, since_pause_ = 0;
   std::function<void()> pause_;

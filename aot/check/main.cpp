@@ -1,36 +1,125 @@
+#include <unistd.h>
+
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "aot/check/certificate.h"
 
 namespace {
 
+using namespace bf_check;
+
 constexpr char kHelp[] =
-    "Usage: bf-check MODEL PROPERTY CERTIFICATE [STEPS]\n"
+    "Usage: bf-check [OPTIONS] MODEL... PROPERTY CERTIFICATE\n"
     "\n"
     "Checks a certificate that bf-aot verify --proof wrote, by itself and without floating point.\n"
+    "The n-th MODEL is the n-th network that the property declares. Files may be compressed by "
+    "gzip.\n"
     "The answer is 'checked: verified' (no input violates the property), 'checked: falsified' (an\n"
     "input does), or 'not proven' and why.\n"
-    "STEPS: most steps of arithmetic; without it 2^33, and 2^20 for each byte of the certificate.\n"
+    "\n"
+    "  --jobs N    threads that check; the answer does not depend on it (default: 1)\n"
+    "  --steps N   most steps of arithmetic; without it 2^33, and 2^20 for each byte of the\n"
+    "              certificate\n"
+    "  --quiet     no progress, and no answer but the exit code\n"
     "\n"
     "Exit code: 0 checked: verified, 3 checked: falsified, 4 not proven, 1 a file cannot be "
     "handled,\n"
     "2 wrong usage.\n";
 
-int run(const std::string& model, const std::string& property, const std::string& certificate,
-        const std::string& steps) {
-  using namespace bf_check;
+struct Arguments {
+  bool helps = false, quiet = false, wrong = false;
+  u64 steps = 0, jobs = 1;
+  bool has_steps = false;
+  std::vector<std::string> files;
+};
+
+// A number of at most 18 digits.
+bool read_number(const char* word, u64& number) {
+  const std::string text = word == nullptr ? "" : word;
+  if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != text.npos)
+    return false;
+  number = std::stoull(text);
+  return true;
+}
+
+Arguments read_arguments(char** words) {
+  constexpr u64 kMostJobs = 1024;
+  Arguments read, wrong;
+  wrong.wrong = true;
+  for (; *words != nullptr; ++words) {
+    const std::string word = *words;
+    if (word == "--help" || word == "-h") {
+      read.helps = true;
+    } else if (word == "--quiet") {
+      read.quiet = true;
+    } else if (word == "--steps" || word == "--jobs") {
+      const bool right = read_number(words[1], word == "--steps" ? read.steps : read.jobs);
+      if (!right || read.jobs == 0 || read.jobs > kMostJobs) return wrong;
+      read.has_steps = read.has_steps || word == "--steps";
+      ++words;
+    } else if (word.rfind("--", 0) == 0) {
+      return wrong;
+    } else {
+      read.files.push_back(word);
+    }
+  }
+  read.wrong = !read.helps && read.files.size() < 3;
+  return read;
+}
+
+// Tells on a terminal how much of the trees is walked, and how long the rest may take.
+class Progress {
+ public:
+  Progress(std::size_t bytes, bool quiet) : bytes_(bytes), tells_(!quiet && isatty(2) != 0) {}
+  ~Progress() {
+    if (told_) std::fputs("\r\33[K", stderr);
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void tell(std::size_t walked) {
+    using Milliseconds = std::chrono::milliseconds;
+    const auto now = std::chrono::steady_clock::now();
+    if (!tells_ || now - last_ < Milliseconds(200) || walked == 0) return;
+    last_ = now;
+    told_ = true;
+    const auto passed = std::chrono::duration_cast<Milliseconds>(now - begin_).count();
+    const auto size = static_cast<std::int64_t>(bytes_), done = static_cast<std::int64_t>(walked);
+    std::fprintf(stderr, "\rbf-check: %d %%, %lld s left\33[K", static_cast<int>(100 * done / size),
+                 static_cast<long long>(passed * (size - done) / done / 1000));
+  }
+
+ private:
+  const std::size_t bytes_;
+  const bool tells_;
+  bool told_ = false;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_ = begin_;
+};
+
+int run(const Arguments& asked) {
   throw_without_memory();
   try {
-    const std::string bytes = read_file(certificate);
-    Work work(steps.empty() ? most_steps(bytes) : std::stoull(steps));
-    const bool holds = check({read_file(model)}, read_file(property), bytes, work) == kHolds;
-    std::puts(holds ? "checked: verified" : "checked: falsified");
+    std::vector<std::string> files;
+    for (const std::string& path : asked.files) files.push_back(read_file(path));
+    const std::string certificate = std::move(files.back()), property = std::move(files.end()[-2]);
+    files.resize(files.size() - 2);
+    Work work(asked.has_steps ? asked.steps : most_steps(certificate));
+    bool holds = false;
+    {
+      Progress progress(certificate.size(), asked.quiet);
+      const Checking way{asked.jobs, [&](std::size_t walked) { progress.tell(walked); }};
+      holds = check(files, property, certificate, work, way) == kHolds;
+    }
+    if (!asked.quiet) std::puts(holds ? "checked: verified" : "checked: falsified");
     return holds ? 0 : 3;
   } catch (const NotProven& why) {
-    std::printf("not proven: %s\n", why.what());
+    if (!asked.quiet) std::printf("not proven: %s\n", why.what());
     return 4;
   } catch (const std::bad_alloc&) {
     std::fputs("bf-check: out of memory\n", stderr);
@@ -50,12 +139,8 @@ int with_output(int code) {
 }  // namespace
 
 int main(int count, char** words) {
-  const std::string first = count > 1 ? words[1] : "";
-  const bool helps = count == 2 && (first == "--help" || first == "-h");
-  const std::string steps = count == 5 ? words[4] : "";
-  const bool counts = steps.size() < 19 && steps.find_first_not_of("0123456789") == steps.npos;
-  if (count == 4 || (count == 5 && counts && !steps.empty()))
-    return with_output(run(first, words[2], words[3], steps));
-  std::fputs(kHelp, helps ? stdout : stderr);
-  return helps ? with_output(0) : 2;
+  const Arguments asked = read_arguments(words + (count > 0 ? 1 : 0));
+  if (!asked.wrong && !asked.helps) return with_output(run(asked));
+  std::fputs(kHelp, asked.wrong ? stderr : stdout);
+  return asked.wrong ? 2 : with_output(0);
 }

@@ -248,7 +248,7 @@ std::vector<u32> Builder::products_of(const std::vector<u32>& ids, const std::ve
   return made;
 }
 
-Network Builder::finish(const std::vector<u32>& outputs, std::vector<std::vector<i64>> shapes) {
+Network Builder::finish(const std::vector<u32>& outputs, Shapes shapes) {
   network_.outputs = outputs, network_.shapes = std::move(shapes);
   return std::move(network_);
 }
@@ -387,22 +387,85 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
   return outputs;
 }
 
+// Numbers or elements, one after the other.
+struct Wire {
+  bool constant;
+  Rat number;
+  u32 id;
+};
+
+void append(const Value& value, std::vector<Wire>& wires) {
+  for (i64 i = 0; i < value.size(); ++i) {
+    const std::size_t at = static_cast<std::size_t>(i);
+    wires.push_back(value.constant ? Wire{true, value.data[at], 0} : Wire{false, 0, value.ids[at]});
+  }
+}
+
+// The tensor of some of them: constant where all are.
+Value wired(const std::vector<i64>& shape, const std::vector<Wire>& wires, Builder& builder) {
+  std::vector<Rat> numbers;
+  for (const Wire& wire : wires)
+    if (wire.constant) numbers.push_back(wire.number);
+  if (numbers.size() == wires.size()) return constant_of(shape, numbers);
+  Value value;
+  value.shape = shape, value.constant = false;
+  value.ids = builder.elements_of(constant_of({static_cast<i64>(numbers.size())}, numbers));
+  std::size_t made = 0;
+  std::vector<u32> ids;
+  for (const Wire& wire : wires) ids.push_back(wire.constant ? value.ids[made++] : wire.id);
+  value.ids = std::move(ids);
+  return value;
+}
+
+// Carries out the models, one behind the other. inputs: numbers or elements. Returns the outputs'
+// values, one after the other.
+std::vector<Value> run_all(const std::vector<Model>& models, const Wiring& wiring,
+                           const Value& inputs, Builder& builder, Shapes& shapes) {
+  std::vector<Wire> wires;
+  append(inputs, wires);
+  std::vector<Value> outputs;
+  std::size_t at = 0;
+  for (const Model& model : models) {
+    std::vector<Value> values;
+    shapes.emplace_back();
+    for (const GraphValue& input : model.inputs) {
+      shapes.back().push_back(input.shape);
+      std::vector<Wire> own;
+      for (i64 i = size_of(input.shape); i > 0; --i, ++at) {
+        if (at >= wiring.source.size()) refuse("the models have more inputs than the property");
+        own.push_back(wires.at(wiring.source[at]));
+      }
+      values.push_back(wired(input.shape, own, builder));
+    }
+    if (values.empty()) refuse("the model has no input");
+    for (Value& output : run(model, values, builder)) {
+      append(output, wires);
+      shapes.back().push_back(output.shape);
+      outputs.push_back(std::move(output));
+    }
+  }
+  if (at != wiring.source.size()) refuse("the models have fewer inputs than the property");
+  return outputs;
+}
+
 }  // namespace
 
-Network make_network(const Model& model, const Grid& grid, Work& work) {
+Network make_network(const std::vector<Model>& models, const Wiring& wiring, const Grid& grid,
+                     Work& work) {
   Builder builder(grid, work);
-  std::vector<Value> inputs;
-  std::vector<std::vector<i64>> shapes;
-  for (const GraphValue& input : model.inputs) {
-    inputs.push_back(builder.input(input.shape));
-    shapes.push_back(input.shape);
-  }
-  if (inputs.empty()) refuse("the model has no input");
+  const Value inputs = builder.input({wiring.inputs});
   std::vector<u32> outputs;
-  for (const Value& output : run(model, inputs, builder)) {
+  Shapes shapes;
+  for (const Value& output : run_all(models, wiring, inputs, builder, shapes)) {
     const std::vector<u32> ids = builder.elements_of(output);
     outputs.insert(outputs.end(), ids.begin(), ids.end());
-    shapes.push_back(output.shape);
+  }
+  std::vector<u32> variables = inputs.ids;
+  variables.insert(variables.end(), outputs.begin(), outputs.end());
+  for (const auto& [a, b] : wiring.products) {
+    const u32 product = builder.products_of({variables.at(a)}, {variables.at(b)}).at(0);
+    variables.push_back(product);
+    outputs.push_back(product);
   }
   return builder.finish(outputs, std::move(shapes));
 }
@@ -414,23 +477,16 @@ static Value rounded_from(const Value& x, Builder& builder) {
   return {x.shape, false, 0, {}, builder.elements_of(x)};
 }
 
-Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& grid,
-                 unsigned coefficient_bits, Work& work) {
+Outputs evaluate(const std::vector<Model>& models, const Wiring& wiring,
+                 const std::vector<Rat>& point, const Grid& grid, unsigned coefficient_bits,
+                 Work& work) {
   Builder builder(grid, work);
-  std::vector<Value> inputs;
-  std::size_t at = 0;
+  if (point.size() != wiring.inputs) refuse("the point has another number of inputs");
   Outputs results;
-  for (const GraphValue& input : model.inputs) {
-    results.shapes.push_back(input.shape);
-    const std::size_t size = static_cast<std::size_t>(size_of(input.shape));
-    if (size > point.size() - at) refuse("the point has another number of inputs than the model");
-    const auto begin = point.begin() + static_cast<std::ptrdiff_t>(at);
-    inputs.push_back(constant_of(input.shape, {begin, begin + static_cast<std::ptrdiff_t>(size)}));
-    if (grid.float32) inputs.back() = rounded_from(inputs.back(), builder);
-    at += size;
-  }
-  if (at != point.size()) refuse("the point has another number of inputs than the model");
-  const std::vector<Value> outputs = run(model, inputs, builder);
+  const Value inputs = constant_of({static_cast<i64>(point.size())}, point);
+  const std::vector<Value> outputs =
+      run_all(models, wiring, grid.float32 ? rounded_from(inputs, builder) : inputs, builder,
+              results.shapes);
   for (const Value& output : outputs) builder.read_by(kReadByOther, output.ids);
   const Network network = builder.finish({}, {});  // of what is behind irrational numbers
   Bounder bounder(network, coefficient_bits, work);
@@ -438,7 +494,6 @@ Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& 
   bounder.derive(part);
   const Rat unit(1, u64{1} << grid.value_bits);
   for (const Value& output : outputs) {
-    results.shapes.push_back(output.shape);
     for (const u32 id : output.ids) {
       results.lower.push_back(part.lower[id] * unit);
       results.upper.push_back(part.upper[id] * unit);

@@ -6,6 +6,7 @@
 
 #include "aot/check/onnx.h"
 #include "aot/check/program.h"
+#include "aot/check/property.h"
 
 // The network as the checker sees it: elements, each an input, an affine sum of earlier elements,
 // the ReLU or another function of one, or the product of two. Operators that only move data make no
@@ -59,26 +60,32 @@ struct Relaxed {
   u32 element, argument;
 };
 
+// By model: the shapes of its inputs, then of its outputs.
+using Shapes = std::vector<std::vector<std::vector<i64>>>;
+
 struct Network {
   Grid grid;
   std::vector<Layer> layers;  // the first is the inputs
   u32 inputs = 0, elements = 0, functions = 0;
-  std::vector<u32> outputs;              // elements
-  std::vector<std::vector<i64>> shapes;  // of the inputs, then of the outputs
-  std::vector<Relaxed> relaxations;      // in the order of elements
+  std::vector<u32> outputs;  // elements: those of all models, then products of a property
+  Shapes shapes;
+  std::vector<Relaxed> relaxations;  // in the order of elements
 };
 
-// Throws Refused: an operator, attribute or shape that is not in the table of
-// docs/reference/certificate.md, or a number beyond the grid's range; as work does.
-Network make_network(const Model& model, const Grid& grid, Work& work);
+// The network of models, one behind the other. Throws Refused: an operator, attribute or shape that
+// is not in the table of docs/reference/certificate.md, a number beyond the grid's range, or models
+// with another number of inputs or outputs than are wired; as work does.
+Network make_network(const std::vector<Model>& models, const Wiring& wiring, const Grid& grid,
+                     Work& work);
 
 // Bounds of the outputs at a point; equal where no number on the way to the output is irrational.
 struct Outputs {
   std::vector<Rat> lower, upper;
-  std::vector<std::vector<i64>> shapes;  // of the inputs, then of the outputs
+  Shapes shapes;
 };
 // Throws as make_network(); NotProven: a value beyond the grid's range.
-Outputs evaluate(const Model& model, const std::vector<Rat>& point, const Grid& grid,
-                 unsigned coefficient_bits, Work& work);
+Outputs evaluate(const std::vector<Model>& models, const Wiring& wiring,
+                 const std::vector<Rat>& point, const Grid& grid, unsigned coefficient_bits,
+                 Work& work);
 
 }  // namespace bf_check

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,7 +11,8 @@
 
 namespace bf_check {
 
-// sum of coefficient * variable + constant <= 0, or < 0. Variables: inputs from 0, then outputs.
+// sum of coefficient * variable + constant <= 0, or < 0. Variables: input elements from 0, then the
+// outputs of all networks, then products.
 struct Condition {
   std::vector<std::pair<u32, Rat>> terms;  // by variable; none is 0
   Rat constant;
@@ -40,9 +42,27 @@ struct Case {
   std::vector<Clause> clauses;
 };
 
-struct Property {
-  u32 inputs = 0, outputs = 0;
+// A network that the property declares.
+struct Declared {
+  std::string name;
+  u32 inputs = 0, outputs = 0;           // elements
   std::vector<std::vector<i64>> shapes;  // of inputs, then of outputs; or none: they are not said
+  std::optional<std::size_t> equal, isomorphic;  // to which earlier network
+};
+
+// How networks that are one behind the other are one network.
+struct Wiring {
+  u32 inputs = 0;  // elements
+  // By input of all networks: the element that it is, or `inputs` and the number of the output of
+  // an earlier network.
+  std::vector<u32> source;
+  std::vector<std::pair<u32, u32>> products;  // of two variables each
+};
+
+struct Property {
+  u32 inputs = 0, outputs = 0;  // elements; outputs of all networks
+  std::vector<Declared> networks;
+  Wiring wiring;
   std::vector<Condition> conditions;
   Formula violation;  // what must not happen
   // The alternatives of the violation: it happens only in one of them. In the order in which they
@@ -54,9 +74,9 @@ struct Property {
 // without a lower and an upper bound in an alternative.
 Property read_property(const std::string& text);
 
-// Whether the violation happens at a point for all outputs that are not below `lower` and not above
-// `upper`.
-bool is_violated(const Property& property, const std::vector<Rat>& inputs,
-                 const std::vector<Rat>& lower, const std::vector<Rat>& upper);
+// Whether the violation happens at a point, given by input element, for all outputs that are not
+// below `lower` and not above `upper`.
+bool is_violated(const Property& property, const std::vector<Rat>& inputs, std::vector<Rat> lower,
+                 std::vector<Rat> upper);
 
 }  // namespace bf_check

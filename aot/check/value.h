@@ -93,7 +93,7 @@ class Builder {
   // Has affine sums bounded as arguments of functions are.
   void read_by(ReadBy reader, const std::vector<u32>& ids);
 
-  Network finish(const std::vector<u32>& outputs, std::vector<std::vector<i64>> shapes);
+  Network finish(const std::vector<u32>& outputs, Shapes shapes);
 
   void spend(u64 steps) { work_.spend(steps); }
   const Grid& grid() const { return network_.grid; }

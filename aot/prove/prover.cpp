@@ -183,8 +183,9 @@ class PartReader {
 
 void expect_covered(const std::vector<std::string>& models, const std::string& property) {
   Work work;
-  const Network network = make_network(read_onnx(models.at(0)), Grid{}, work);
-  expect_fit(network, read_property(property));
+  const Property asked = read_property(property);
+  const Network network = make_network(read_models(models, asked), asked.wiring, Grid{}, work);
+  expect_fit(network, asked);
   const Bounder bounder(network, Header{}.coefficient_bits, work);
 }
 
@@ -207,12 +208,12 @@ ProofTotals with_grid(const ProofRequest& request, const Write& write,
                       const std::function<bool()>& is_written) {
   const std::function<void()> pause = pause_of(request);
   Work work(UINT64_MAX, pause);
-  const Model model = read_onnx(request.models.at(0));
   const Property property = read_property(request.property);
+  const std::vector<Model> models = read_models(request.models, property);
   for (const unsigned value_bits : {Grid{}.value_bits, 28u, 20u}) {
     Header header;
     header.grid.value_bits = value_bits;
-    const Network network = make_network(model, header.grid, work);
+    const Network network = make_network(models, property.wiring, header.grid, work);
     expect_fit(network, property);
     const SlopeSearch slopes(network, work);
     const Question question = {
@@ -287,8 +288,8 @@ std::uint64_t join_proof_parts(const std::vector<std::string>& parts,
 
 ProofTotals write_violation(const ProofRequest& request, const std::vector<Rat>& point) {
   Work work(UINT64_MAX, pause_of(request));
-  const Model model = read_onnx(request.models.at(0));
   const Property property = read_property(request.property);
+  const std::vector<Model> models = read_models(request.models, property);
   std::string words;
   for (const Rat& number : point) {
     const std::string digits = number.get_str();
@@ -301,7 +302,8 @@ ProofTotals write_violation(const ProofRequest& request, const std::vector<Rat>&
     header.statement = kViolated;
     header.grid.value_bits = value_bits;
     try {
-      const Outputs outputs = evaluate(model, point, header.grid, header.coefficient_bits, work);
+      const Outputs outputs =
+          evaluate(models, property.wiring, point, header.grid, header.coefficient_bits, work);
       if (is_violated(property, point, outputs.lower, outputs.upper)) {
         const std::string text = header_of(request, header) + words;
         request.write(text);

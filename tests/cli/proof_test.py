@@ -825,11 +825,13 @@ class Records(Case):
                               ([HALVE, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 0], 0)):
             path.write_bytes(self.header(question) + bytes(records))
             files = [str(file) for file in (self.network, question, path)]
-            for program in ([BF_CHECK], [sys.executable, "-B", twin.__file__]):
-                ended = subprocess.run([*program, *files, "3000"], capture_output=True, text=True)
+            for program in ([BF_CHECK, "--steps"], [sys.executable, "-B", twin.__file__]):
+                run = lambda steps: subprocess.run(  # noqa: E731
+                    [*program, steps, *files] if program[0] == BF_CHECK else [*program, *files, steps],
+                    capture_output=True, text=True)
+                ended = run("3000")
                 self.assertEqual((ended.returncode, "3000 steps" in ended.stdout), (code, code == 4), ended)
-                self.assertEqual(subprocess.run([*program, *files, "-1"], capture_output=True).returncode, 2)
-                self.assertEqual(subprocess.run([*program, *files, ""], capture_output=True).returncode, 2)
+                self.assertEqual((run("-1").returncode, run("").returncode), (2, 2))
 
     def test_headers(self):
         question = self.question("(>= Y_0 3.5)")
@@ -986,6 +988,8 @@ class Independence(unittest.TestCase):
         self.assertEqual((ended.returncode, ended.stdout[:16]), (0, "Usage: bf-check "))
         self.assertEqual(subprocess.run([BF_CHECK], capture_output=True).returncode, 2)
         self.assertEqual(subprocess.run([BF_CHECK, "a", "b", "c"], capture_output=True).returncode, 1)
+        for words in (("--jobs", "0"), ("--jobs", "x"), ("--jobs",), ("--steps",), ("--verbose",), ("--jobs", "9999")):
+            self.assertEqual(subprocess.run([BF_CHECK, "a", "b", "c", *words], capture_output=True).returncode, 2)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,13 @@ struct Both {
 
 Network network_of(const std::string& name) {
   bf_check::Work work;
-  return bf_check::make_network(bf_check::read_onnx(read(name)), bf_check::Grid{}, work);
+  const std::string file = read(name);
+  const std::vector<bf_check::Model> models = {bf_check::read_onnx(file)};
+  bf_check::Wiring wiring;
+  for (const bf_check::GraphValue& input : models[0].inputs)
+    for (bf_check::i64 i = bf_check::size_of(input.shape); i > 0; --i)
+      wiring.source.push_back(wiring.inputs++);
+  return bf_check::make_network(models, wiring, bf_check::Grid{}, work);
 }
 
 using Random = std::mt19937_64;

@@ -110,10 +110,12 @@ TEST(Prover, parts_that_are_damaged_are_no_certificate) {
 TEST(Prover, false_properties_have_no_certificate) {
   // Each happens at the middle of the box, where the outputs are these within 1e-6.
   const std::string file = read(kModels + "collision_avoidance_6x50.onnx");
-  const bf_check::Model model = bf_check::read_onnx(file);
+  const std::vector<bf_check::Model> models = {bf_check::read_onnx(file)};
+  const bf_check::Wiring wiring = bf_check::read_property(question("(>= Y_0 0)")).wiring;
   const std::vector<bf_check::Rat> middle(5, 0);
   bf_check::Work work;
-  const bf_check::Outputs outputs = bf_check::evaluate(model, middle, bf_check::Grid{}, 40, work);
+  const bf_check::Outputs outputs =
+      bf_check::evaluate(models, wiring, middle, bf_check::Grid{}, 40, work);
   const std::vector<bf_check::Rat>& y = outputs.lower;
   EXPECT_EQ(y, outputs.upper);  // as all numbers are rational
   for (int k = 0; k < 2; ++k) {

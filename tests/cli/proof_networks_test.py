@@ -1,0 +1,188 @@
+"""Tests of certificates of several networks and of conditions that are not linear. Run as cli_test.py is.
+
+BF_CHECK: the program bf-check.
+"""
+
+import hashlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from harness import TINY, Case  # noqa: E402
+from proof_test import CUT, DERIVE, HALVE, LEAF, LEAF_CHOICES, check  # noqa: E402
+from small_models import model, node, tensor, write_model  # noqa: E402
+
+
+class Hand(Case):
+    """Certificates that are written by hand."""
+
+    def network(self, name, first, second, function="Relu"):
+        """y = second f(first x), of matrices that are given by rows."""
+        nodes = [node("MatMul", ["x", "w"], "z"), node(function, ["z"], "r"), node("MatMul", ["r", "v"], "y")]
+        weights = [tensor(letter, (len(rows), len(rows[0])), sum(rows, ())) for letter, rows in
+                   (("w", first), ("v", second))]
+        return write_model(self.work / f"{name}.onnx", model(name, nodes, weights, (1, len(first)),
+                                                             (1, len(second[0]))))
+
+    def certificate(self, networks, question, records, statement=1):
+        digests = [hashlib.sha256(path.read_bytes()).digest() for path in (*networks, question)]
+        path = self.work / "hand.bfc"
+        path.write_bytes(b"BFC2" + bytes([statement, 0, 44, 36, 40, len(networks)]) + b"".join(digests) + b"\x04hand" +
+                         bytes(records))
+        return path
+
+    def checked(self, networks, question, records, code, statement=1):
+        path = self.certificate(networks, question, records, statement)
+        self.assertEqual(check((*networks, question, path)), code, (question.read_text(), records))
+
+    def point(self, *words):
+        return [x for word in words for x in (len(word), *word.encode())]
+
+
+class ProofNetworks(Hand):
+    """f: y = relu(x) - relu(-x) = x, and g: v = relu(u)."""
+
+    def setUp(self):
+        super().setUp()
+        self.f = self.network("f", ((1, -1),), ((1,), (-1,)))
+        self.g = self.network("g", ((1,),), ((1,),))
+
+    def question(self, last, between="(= X[0,0] U[0,0])", relation=""):
+        return self.write("p.vnnlib", f"""(vnnlib-version <2.0>)
+            (declare-network f (declare-input X Real [1,1]) (declare-output Y Real [1,1]))
+            (declare-network g {relation} (declare-input U Real [1,1]) (declare-output V Real [1,1]))
+            (assert (<= -1 X[0,0] 1)) (assert {between}) (assert {last})""")
+
+    def test_equal_inputs_are_one(self):
+        networks = self.f, self.g
+        # v >= y everywhere, met exactly where x >= 0; v > y + 1 never is.
+        self.checked(networks, self.question("(> Y[0,0] V[0,0])"), [CUT, 0, 0, DERIVE, LEAF, 2, DERIVE, LEAF, 2], 0)
+        self.checked(networks, self.question("(>= Y[0,0] V[0,0])"), [CUT, 0, 0, DERIVE, LEAF, 2, DERIVE, LEAF, 2], 4)
+        self.checked(networks, self.question("(>= V[0,0] (+ Y[0,0] 1.001))"),
+                     [HALVE, 0, DERIVE, LEAF, 2, DERIVE, LEAF, 2], 0)
+        self.checked(networks, self.question("(>= V[0,0] (+ Y[0,0] 0.999))"),
+                     [HALVE, 0, DERIVE, LEAF, 2, DERIVE, LEAF, 2], 4)
+        # The equation itself is 0 <= 0 twice, which excludes nothing; there is one input.
+        self.checked(networks, self.question("(> Y[0,0] V[0,0])"), [CUT, 0, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 2], 4)
+        self.checked(networks, self.question("(> Y[0,0] V[0,0])"), [CUT, 1, 0, DERIVE, LEAF, 2, DERIVE, LEAF, 2], 4)
+
+    def test_ways_to_write_equations(self):
+        records = [CUT, 0, 0, DERIVE, LEAF, 2, DERIVE, LEAF, 2]
+        for equation in ("(and (<= X[0,0] U[0,0]) (<= U[0,0] X[0,0]))", "(not (or (< X[0,0] U[0,0]) (> X[0,0] U[0,0])))",
+                         "(= (* 2 f.X[0,0]) (+ g.U[0,0] U[0,0]))", "(or (= 0 (- X[0,0] U[0,0])))"):
+            self.checked((self.f, self.g), self.question("(> Y[0,0] V[0,0])", equation), records, 0)
+        # Without a bound of U there is no box.
+        for equation in ("(<= X[0,0] U[0,0])", "(or (= X[0,0] U[0,0]) (= X[0,0] U[0,0]))", "(= X[0,0] (- U[0,0]))",
+                         "(= X[0,0] (+ U[0,0] 1))", "(and (<= X[0,0] U[0,0]) (< U[0,0] X[0,0]))"):
+            self.checked((self.f, self.g), self.question("(> Y[0,0] V[0,0])", equation), records, 1)
+
+    def test_conditions_between_inputs(self):
+        between = "(and (<= -1 U[0,0] 1) (>= X[0,0] (+ U[0,0] 0.5)))"
+        networks = self.f, self.g
+        # y - v = x - relu(u) >= x - 1; with x >= u + 0.5 also y - v >= u + 0.5 - relu(u), at least -0.5.
+        question = self.question("(<= Y[0,0] (- V[0,0] 0.75))", between)
+        halves = lambda records: [CUT, 1, 0] + ([CUT, 0, 0] + records * 2) * 2  # noqa: E731
+        self.checked(networks, question, halves([DERIVE, LEAF_CHOICES, 2, 0, 1, 1, 1, 0]), 0)
+        self.checked(networks, question, halves([DERIVE, LEAF, 1]), 4)
+        self.checked(networks, self.question("(<= Y[0,0] (- V[0,0] 0.49))", between),
+                     halves([DERIVE, LEAF_CHOICES, 2, 0, 1, 1, 1, 0]), 4)
+
+    def test_one_behind_the_other(self):
+        # u = y = x: v = relu(x).
+        behind = "(= U[0,0] Y[0,0])"
+        networks = self.f, self.g
+        for last, code in (("(>= V[0,0] 1.001)", 0), ("(>= V[0,0] 1)", 4), ("(< V[0,0] 0)", 0), ("(<= V[0,0] 0)", 4),
+                           ("(>= (* 2 V[0,0]) (+ 1.001 X[0,0]))", 0), ("(>= (* 2 V[0,0]) (+ 0.999 X[0,0]))", 4)):
+            self.checked(networks, self.question(last, behind), [CUT, 0, 0, DERIVE, LEAF, 2, DERIVE, LEAF, 2], code)
+        self.checked(networks, self.question("(>= V[0,0] 1)", behind), self.point("1"), 3, statement=2)
+        self.checked(networks, self.question("(>= V[0,0] 1)", behind), self.point("1/2"), 4, statement=2)
+        self.checked(networks, self.question("(>= V[0,0] 1)", behind), self.point("1", "1"), 4, statement=2)
+        # An earlier network does not read a later one's output.
+        self.checked(networks, self.question("(>= V[0,0] 1)", "(and (<= 0 U[0,0] 1) (= X[0,0] V[0,0]))"),
+                     self.point("1", "1"), 3, statement=2)
+        self.checked(networks, self.question("(>= V[0,0] 1)", "(and (<= 0 U[0,0] 1) (= X[0,0] V[0,0]))"),
+                     self.point("1/2", "1"), 4, statement=2)
+
+    def test_points(self):
+        networks, question = (self.f, self.g), self.question("(>= V[0,0] (+ Y[0,0] 1))")
+        self.checked(networks, question, self.point("-1"), 3, statement=2)
+        self.checked(networks, question, self.point("-99/100"), 4, statement=2)
+        self.checked(networks, question, self.point("-1", "-1"), 4, statement=2)
+        between = "(and (<= -1 U[0,0] 1) (<= X[0,0] U[0,0]))"
+        question = self.question("(>= V[0,0] (+ Y[0,0] 2))", between)
+        self.checked(networks, question, self.point("-1", "1"), 3, statement=2)
+        self.checked(networks, question, self.point("-1", "-1"), 4, statement=2)
+
+    def test_models_in_their_order(self):
+        question, records = self.question("(> Y[0,0] V[0,0])"), [CUT, 0, 0, DERIVE, LEAF, 2, DERIVE, LEAF, 2]
+        self.checked((self.f, self.g), question, records, 0)
+        path = self.certificate((self.f, self.g), question, records)
+        for networks, code in (((self.g, self.f), 4), ((self.f, self.f), 4), ((self.f,), 4), ((self.f, self.g, self.g), 4),
+                               ((self.f, self.g), 0)):
+            self.assertEqual(check((*networks, question, path)), code)
+        self.checked((self.g, self.f), question, records, 4)  # relu(x) > x is possible
+        for networks in ((self.f,), (self.f, self.g, self.g)):
+            self.checked(networks, question, records, 1)
+
+    def test_relations(self):
+        records, last = [CUT, 0, 0, DERIVE, LEAF, 2, DERIVE, LEAF, 2], "(> Y[0,0] V[0,0])"
+        other = self.network("other", ((1, -2),), ((1,), (-1,)))
+        for relation, networks, code in (("(isomorphic-to f)", (self.f, other), 4), ("(isomorphic-to f)", (self.f, self.g), 0),
+                                         ("(equal-to f)", (self.f, self.f), 0), ("(equal-to f)", (self.f, other), 1),
+                                         ("(equal-to g)", (self.f, self.f), 1), ("(equal-to f) (equal-to f)", (self.f, self.f), 1),
+                                         ("(isomorphic-to f)", (self.f, TINY), 1)):
+            self.checked(networks, self.question(last, relation=relation), records, code)
+        sigmoid = self.network("sigmoid", ((1, -1),), ((1,), (-1,)), "Sigmoid")
+        self.checked((self.f, sigmoid), self.question(last, relation="(isomorphic-to f)"), records, 1)
+
+    def test_names_of_tensors(self):
+        text = """(declare-network f (declare-input X Real [1,1]) (declare-output Y Real [1,1]))
+            (declare-network g (declare-input X Real [1,1]) (declare-output V Real [1,1]))
+            (assert (<= -1 f.X[0,0] 1)) (assert (= f.X[0,0] g.X[0,0])) (assert (> Y[0,0] V[0,0]))"""
+        records = [CUT, 0, 0, DERIVE, LEAF, 2, DERIVE, LEAF, 2]
+        for changed, code in ((text, 0), (text.replace("f.X[0,0]", "X[0,0]"), 1), (text.replace("g.X[0,0]", "h.X[0,0]"), 1),
+                              (text.replace("network g", "network f"), 1), (text.replace("> Y[0,0]", "> f.Y[0,0]"), 0),
+                              (text.replace("> Y[0,0]", "> Y[00,0]"), 1), (text.replace("> Y[0,0]", "> Y[0,1]"), 1),
+                              (text.replace("> Y[0,0]", "> Y[0]"), 1), (text.replace("> Y[0,0]", "> Y"), 1),
+                              ("(assert true)" + text, 1), ("(declare-const X_0 Real)" + text, 1)):
+            self.checked((self.f, self.g), self.write("p.vnnlib", changed), records, code)
+
+
+class ProofConditions(Hand):
+    """Of y = relu(x0 + x1) + relu(x0 - x1), with x in [-1, 1]^2."""
+
+    def setUp(self):
+        super().setUp()
+        self.y = self.network("three", ((1, 1), (1, -1)), ((1,), (1,)))
+
+    def question(self, last):
+        return self.write("p.vnnlib", "(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)" +
+                          f"(assert (and (<= -1 X_0 1) (<= -1 X_1 1)))(assert {last})")
+
+    def test_maxima_are_cases(self):
+        halves = [HALVE, 0, DERIVE, LEAF, 1, 1, DERIVE, LEAF, 1, 1]
+        for last, code in (("(>= (max Y_0 (* -3 Y_0)) 2.75)", 0), ("(>= (max Y_0 X_0) 1.9)", 4),
+                           ("(not (< (abs Y_0) 2.75))", 0), ("(not (< (abs Y_0) 1.9))", 4),
+                           ("(<= (min (- Y_0) Y_0) -2.75)", 0), ("(<= (min (- Y_0) Y_0) -1.9)", 4)):
+            self.checked((self.y,), self.question(last), halves, code)
+        for last, point, code in (("(>= (abs (- X_0 X_1)) 2)", ("1", "-1"), 3), ("(>= (abs (- X_0 X_1)) 2)", ("-1", "1"), 3),
+                                  ("(>= (abs (- X_0 X_1)) 2)", ("1", "-99/100"), 4), ("(<= (max X_0 X_1 Y_0) 0)", ("-1", "0"), 3),
+                                  ("(<= (max X_0 X_1 Y_0) 0)", ("-1", "1/9"), 4), ("(= (min X_0 X_1) -1)", ("0", "-1"), 3),
+                                  ("(= (min X_0 X_1) -1)", ("0", "-1/2"), 4), ("(< (+ (abs X_0) (abs X_1)) 1)", ("-1/2", "1/3"), 3),
+                                  ("(< (+ (abs X_0) (abs X_1)) 1)", ("-1/2", "1/2"), 4)):
+            self.checked((self.y,), self.question(last), self.point(*point), code, statement=2)
+        self.checked((self.y,), self.question("(>= (abs X_0 X_1) 2)"), [], 1)
+        many = "(+ " + "(abs X_0) " * 11 + ")"
+        self.checked((self.y,), self.question(f"(>= {many} 2)"), [], 1)
+
+    def test_products_at_points(self):
+        for last, point, code in (("(>= (* X_0 X_1) 1)", ("1", "1"), 3), ("(>= (* X_0 X_1) 1)", ("1", "99/100"), 4),
+                                  ("(= (* X_0 Y_0 Y_0) 4)", ("1", "0"), 3), ("(= (* X_0 Y_0 Y_0) 4)", ("1/2", "0"), 4),
+                                  ("(<= (* (- X_0 1) (- X_0 1)) 0)", ("1", "0"), 3),
+                                  ("(<= (* (- X_0 1) (- X_0 1)) 0)", ("999/1000", "0"), 4),
+                                  ("(= (- (* X_0 X_1) (* X_1 X_0)) 0)", ("1/3", "1/7"), 3)):
+            self.checked((self.y,), self.question(last), self.point(*point), code, statement=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
