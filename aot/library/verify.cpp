@@ -77,16 +77,18 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const std::vector<const Model*>&
 
 // Reads what a certificate is made from; nothing where none is asked for. Throws:
 // CompileError BF3024, BF3022, BF3111.
-std::optional<prove::ProofFile> proof_of(const Model& model, const decide::Request& request,
+std::optional<prove::ProofFile> proof_of(const std::vector<const Model*>& models,
+                                         const decide::Request& request,
                                          const PropertySource& source, const Property& property) {
-  const Model::State& state = Library::state(model);
   prove::ProofSubject subject;
-  subject.models = {state.path};
+  for (const Model* const model : models) {
+    const Model::State& state = Library::state(*model);
+    subject.models.push_back(state.path);
+    subject.is_whole = subject.is_whole && !state.derivative && state.cut == ModelCut{};
+  }
   subject.property = source.path;
   if (source.path.empty() && !request.proof.file.empty()) subject.text = source.bytes();
   subject.is_real = decide::semantics_of(request.compile, property) == bf_aot::Semantics::kReal;
-  subject.is_of_one = property.networks.size() <= 1;
-  subject.is_whole = !state.derivative && state.cut == ModelCut{};
   subject.option = "proof";
   return prove::proof_of(request, subject);
 }
@@ -189,7 +191,7 @@ VerifyResult answer(const Question& question, const VerifyOptions& options,
   calls.stop = start.stop;
   if (options.progress)
     calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
-  auto proof = proof_of(*question.models[0], request, question.source, property);
+  auto proof = proof_of(question.models, request, question.source, property);
   const decide::Outcome outcome =
       decide::decide_query(question.network, question.info, property, request, calls);
   VerifyResult result = to_result(outcome);

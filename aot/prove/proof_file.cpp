@@ -116,7 +116,6 @@ std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
     fail("BF3024", subject.option, why, "decide it without a certificate");
   };
   if (!subject.is_real) refuse("certificates are about exact real arithmetic, not float32");
-  if (!subject.is_of_one) refuse("certificates are about one network");
   const auto& models = subject.models;
   const bool are_files =
       std::none_of(models.begin(), models.end(), std::mem_fn(&std::string::empty));

@@ -33,10 +33,9 @@ struct ProofSubject {
       models;  // files, as the property declares networks; one that is empty: the model is none
   std::string property;  // file; empty: `text` is the property
   std::string text;
-  bool is_real = true;    // it is about exact real arithmetic
-  bool is_of_one = true;  // it is about one network
-  bool is_whole = true;   // the network is all that the file has
-  std::string option;     // of messages: "--proof"
+  bool is_real = true;   // it is about exact real arithmetic
+  bool is_whole = true;  // the networks are all that the files have
+  std::string option;    // of messages: "--proof"
 };
 
 // Reads what the certificate of an answer is made from; nothing where none is asked for. A file "-"

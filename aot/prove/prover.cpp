@@ -286,10 +286,16 @@ std::uint64_t join_proof_parts(const std::vector<std::string>& parts,
   return bytes;
 }
 
-ProofTotals write_violation(const ProofRequest& request, const std::vector<Rat>& point) {
+ProofTotals write_violation(const ProofRequest& request, const std::vector<Rat>& inputs) {
   Work work(UINT64_MAX, pause_of(request));
   const Property property = read_property(request.property);
   const std::vector<Model> models = read_models(request.models, property);
+  const Wiring& wiring = property.wiring;
+  if (inputs.size() != wiring.source.size())
+    throw NoCertificate("the point has another number of inputs than the property");
+  std::vector<Rat> point(wiring.inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (wiring.source[i] < wiring.inputs) point[wiring.source[i]] = inputs[i];
   std::string words;
   for (const Rat& number : point) {
     const std::string digits = number.get_str();

@@ -57,8 +57,9 @@ ProofTotals write_proof_part(const ProofRequest& request, const ProofPart& part)
 std::uint64_t join_proof_parts(const std::vector<std::string>& parts,
                                const std::function<void(const std::string&)>& write);
 
-// Writes the certificate that the property is violated at a point. Throws bf_check::Refused;
-// NoCertificate: the point does not violate it in the checker's arithmetic.
-ProofTotals write_violation(const ProofRequest& request, const std::vector<bf_check::Rat>& point);
+// Writes the certificate that the property is violated at a point, given by the inputs of all
+// networks, of which those that equal earlier ones or outputs are not read. Throws
+// bf_check::Refused; NoCertificate: the point does not violate it in the checker's arithmetic.
+ProofTotals write_violation(const ProofRequest& request, const std::vector<bf_check::Rat>& inputs);
 
 }  // namespace bf_aot::prove

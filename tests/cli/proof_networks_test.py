@@ -4,12 +4,14 @@ BF_CHECK: the program bf-check.
 """
 
 import hashlib
+import random
+import subprocess
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from harness import TINY, Case  # noqa: E402
-from proof_test import CUT, DERIVE, HALVE, LEAF, LEAF_CHOICES, check  # noqa: E402
+from harness import MODELS, TINY, Case  # noqa: E402
+from proof_test import BF_CHECK, CUT, DERIVE, HALVE, LEAF, LEAF_CHOICES, check  # noqa: E402
 from small_models import model, node, tensor, write_model  # noqa: E402
 
 
@@ -182,6 +184,41 @@ class ProofConditions(Hand):
                                   ("(<= (* (- X_0 1) (- X_0 1)) 0)", ("999/1000", "0"), 4),
                                   ("(= (- (* X_0 X_1) (* X_1 X_0)) 0)", ("1/3", "1/7"), 3)):
             self.checked((self.y,), self.question(last), self.point(*point), code, statement=2)
+
+
+class ProofJobs(Hand):
+    def said(self, files, *options):
+        ended = subprocess.run([BF_CHECK, *map(str, files), *map(str, options)], capture_output=True, text=True)
+        return ended.returncode, ended.stdout, ended.stderr
+
+    def test_answers_do_not_depend_on_threads(self):
+        network = MODELS / "collision_avoidance_6x50.onnx"
+        question, proof = MODELS / "properties" / "collision_avoidance_6x50_wide.vnnlib", self.work / "p.bfc"
+        self.run_tool("verify", network, question, "--proof", proof)
+        files = network, question, proof
+        for jobs in (1, 2, 4):
+            self.assertEqual(self.said(files, "--jobs", jobs), (0, "checked: verified\n", ""))
+        self.assertEqual(self.said(files, "--jobs", 4, "--quiet"), (0, "", ""))
+        # The steps that it takes, by bisection with one thread; more threads take as many.
+        least, most = 1, 1 << 33
+        while least < most:
+            middle = (least + most) // 2
+            least, most = (least, middle) if self.said(files, "--steps", middle)[0] == 0 else (middle + 1, most)
+        for jobs in (2, 4):
+            self.assertEqual(self.said(files, "--jobs", jobs, "--steps", least)[0], 0)
+            self.assertEqual(self.said(files, "--jobs", jobs, "--steps", least - 1),
+                             (4, f"not proven: checking takes more than {least - 1} steps\n", ""))
+        rng, data, reasons = random.Random(9), proof.read_bytes(), set()
+        for _ in range(60):
+            changed = bytearray(data)
+            for _ in range(rng.randrange(1, 4)):
+                changed[rng.randrange(80, len(data))] ^= rng.randrange(1, 256)
+            proof.write_bytes(changed[:rng.choice((len(data), len(data), rng.randrange(len(data))))])
+            steps = "--steps", rng.choice((1 << 33, least, least // 2))
+            said = self.said(files, *steps)
+            self.assertEqual(self.said(files, "--jobs", 4, *steps), said)
+            reasons.add(said[1].split(": ")[-1])
+        self.assertGreater(len(reasons), 4, reasons)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,8 @@ std::optional<prove::ProofReport> write_proof(const Merged& merged,
   prove::ProofReport report;
   if (merged.witness) {
     prove::ProofFile proof;
-    proof.models = {prove::bytes_of(part.file.question.models[0].path)};
+    for (const auto& model : part.file.question.models)
+      proof.models.push_back(prove::bytes_of(model.path));
     proof.property = prove::bytes_of(part.file.question.property);
     proof.path = path;
     report = prove::write_proof_file(proof, &merged.witness->x);

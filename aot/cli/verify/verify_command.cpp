@@ -68,10 +68,9 @@ artifacts::Gate gate_of(const VerifyArguments& arguments, decide::Answer answer,
 std::optional<prove::ProofFile> proof_of(const VerifyArguments& arguments,
                                          const Property& property) {
   prove::ProofSubject subject;
-  subject.models = {arguments.model.model};
+  subject.models = network_files(arguments, property);
   subject.property = arguments.property;
   subject.is_real = semantics_of(arguments.model, property) == Semantics::kReal;
-  subject.is_of_one = property.networks.size() <= 1;
   subject.is_whole = arguments.model.values.compile.cut == ModelCut{};
   subject.option = "--proof";
   return prove::proof_of(arguments.decision(), subject);
