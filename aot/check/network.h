@@ -60,7 +60,7 @@ struct Relaxed {
   u32 element, argument;
 };
 
-// By model: the shapes of its inputs, then of its outputs.
+// Holds, for each model, the shapes of its inputs, then of its outputs.
 using Shapes = std::vector<std::vector<std::vector<i64>>>;
 
 struct Network {

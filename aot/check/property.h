@@ -53,8 +53,8 @@ struct Declared {
 // How networks that are one behind the other are one network.
 struct Wiring {
   u32 inputs = 0;  // elements
-  // By input of all networks: the element that it is, or `inputs` and the number of the output of
-  // an earlier network.
+  // Holds, for each input of all networks, the element that it is, or `inputs` and the number of
+  // the output of an earlier network.
   std::vector<u32> source;
   std::vector<std::pair<u32, u32>> products;  // of two variables each
 };
