@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "aot/system/clones.h"
@@ -14,268 +13,154 @@ using bf_check::Kind;
 using bf_check::Layer;
 using bf_check::Part;
 
-// One number of each row that is bounded.
-typedef double Lanes __attribute__((vector_size(64), aligned(8), may_alias));
-typedef std::int64_t LongLanes __attribute__((vector_size(64), aligned(8), may_alias));
-constexpr std::size_t kLanes = sizeof(Lanes) / sizeof(double);
-
-// The rows that are bounded at once, with F = bits.
-struct LanePass {
-  unsigned bits = 0;
-  i128 constant[kLanes] = {};            // in 2^-(F+T)
-  unsigned char too_large[kLanes] = {};  // whether a coefficient is, as the checker says
-  LongLanes users = {};                  // rows of the last layer that have a coefficient
-  bool exact = true;                     // whether digits sufficed
-};
-
 namespace {
 
-constexpr unsigned kWeightBits = bf_check::Grid{}.weight_bits;
-constexpr std::int64_t kRestMask = (std::int64_t{1} << kWeightBits) - 1;
-constexpr std::int64_t kMostFactor = std::int64_t{1} << bf_check::kCoefficientSize;
 constexpr std::int64_t kMostValue = (std::int64_t{1} << bf_check::kValueSize) - 1;
-constexpr double kWeightUnit = 1.0 / (kRestMask + 1.0);
 
-// A coefficient of each row: whole 2^-F + rest 2^-(F+P), with 0 <= rest < 2^P.
-struct Sum {
-  LongLanes& whole;
-  LongLanes& rest;
+// What eight or fewer values at a time add to a sum, by pairs of digits.
+struct RunSums {
+  Lanes low = {}, middle = {}, high = {};
+
+  [[gnu::always_inline]] void add(const Lanes& w0, const Lanes& w1, const double* first,
+                                  const double* second) {
+    const Lanes v0 = *reinterpret_cast<const Lanes*>(first);
+    const Lanes v1 = *reinterpret_cast<const Lanes*>(second);
+    low += w0 * v0;
+    middle += w0 * v1 + w1 * v0;
+    high += w1 * v1;
+  }
+
+  i128 all() const {
+    i128 sum = 0;
+    for (std::size_t j = 0; j < kLanes; ++j)
+      sum += static_cast<std::int64_t>(low[j]) +
+             (static_cast<i128>(static_cast<std::int64_t>(middle[j])) << kDigitBits) +
+             (static_cast<i128>(static_cast<std::int64_t>(high[j])) << (2 * kDigitBits));
+    return sum;
+  }
 };
 
-[[gnu::always_inline]] inline Sum sum_of(std::int64_t* sums, std::size_t element) {
-  std::int64_t* const at = sums + element * 2 * kLanes;
-  return {*reinterpret_cast<LongLanes*>(at), *reinterpret_cast<LongLanes*>(at + kLanes)};
-}
-
-[[gnu::always_inline]] inline bool any(const LongLanes& lanes) {
-  std::int64_t bits = 0;
-  for (std::size_t j = 0; j < kLanes; ++j) bits |= lanes[j];
-  return bits != 0;
-}
-
-// The largest magnitude of them.
-[[gnu::always_inline]] inline std::int64_t largest(const LongLanes& lanes) {
-  std::int64_t most = 0;
-  for (std::size_t j = 0; j < kLanes; ++j) most = std::max(most, std::abs(lanes[j]));
-  return most;
-}
-
-// Adds the products of a row's coefficient and a number of 128 bits to a coefficient.
-void add_product(Sum to, std::size_t lane, i128 product) {
-  const i128 sum = product + to.rest[lane];
-  to.whole[lane] += static_cast<std::int64_t>(sum >> kWeightBits);
-  to.rest[lane] = static_cast<std::int64_t>(sum) & kRestMask;
-}
-
-// Takes the coefficients of an element, as the checker's take() does.
-[[gnu::always_inline]] inline void take(std::int64_t* sums, std::size_t element, const Part& part,
-                                        LanePass& pass, LongLanes& taken) {
-  const std::int64_t lower = part.lower.data()[element];
-  const Sum sum = sum_of(sums, element);
-  taken = sum.whole;
-  const LongLanes rest = sum.rest;
-  sum.whole = LongLanes{};
-  sum.rest = LongLanes{};
-  for (std::size_t j = 0; j < kLanes && largest(taken) >= kMostFactor; ++j) {
-    if (std::abs(taken[j]) < kMostFactor) continue;
-    pass.too_large[j] = 1;
-    taken[j] = 0;
+// The sum of weights times `sums`, and that of their magnitudes times `widths`, of a row whose
+// weights are padded with zeros.
+BF_CLONES void interval_sums(const double* first, const double* second, std::uint32_t count,
+                             const ValueDigits& sums, const ValueDigits& widths,
+                             std::uint32_t column, i128& sum, i128& width) {
+  RunSums of_sums, of_widths;
+  for (std::uint32_t i = 0; i < count; i += kLanes) {
+    const Lanes w0 = *reinterpret_cast<const Lanes*>(first + i);
+    const Lanes w1 = *reinterpret_cast<const Lanes*>(second + i);
+    of_sums.add(w0, w1, sums.first.data() + column + i, sums.second.data() + column + i);
+    const Lanes whole = w0 + w1 * static_cast<double>(1 << kDigitBits);
+    const LongLanes sign = reinterpret_cast<LongLanes>(whole) & INT64_MIN;
+    of_widths.add(reinterpret_cast<Lanes>(reinterpret_cast<LongLanes>(w0) ^ sign),
+                  reinterpret_cast<Lanes>(reinterpret_cast<LongLanes>(w1) ^ sign),
+                  widths.first.data() + column + i, widths.second.data() + column + i);
   }
-  for (std::size_t j = 0; j < kLanes && lower < 0; ++j)
-    if (rest[j] != 0) pass.constant[j] += lower;
-}
-
-// Carries coefficients of ReLUs to their arguments, as the checker's relu_row() does by its rule.
-BF_CLONES void through_relus(const Layer& layer, const Part& part, std::int64_t* sums,
-                             LanePass& pass) {
-  const std::uint32_t* const column = layer.column.data();
-  const std::int64_t *const lower = part.lower.data(), *const upper = part.upper.data();
-  for (std::uint32_t row = 0; row < layer.count; ++row) {
-    const std::uint32_t element = layer.first + row, z = column[row];
-    const std::int64_t low = lower[z], high = upper[z];
-    LongLanes a;
-    take(sums, element, part, pass, a);
-    if (low < 0 && high <= 0) continue;
-    LongLanes& to = sum_of(sums, z).whole;
-    if (low >= 0) {
-      to += a;
-      continue;
-    }
-    const bool rule_is_one = 64 * (low + high) > high - low;
-    const std::int64_t chord = part.chord[z];
-    for (std::size_t j = 0; j < kLanes; ++j) {
-      if (a[j] >= 0) {
-        to[j] += rule_is_one ? a[j] : 0;
-        continue;
-      }
-      const i128 kept = static_cast<i128>(a[j]) * chord >> bf_check::kChordBits;
-      const i128 least = std::min(-kept * low, (static_cast<i128>(a[j]) - kept) * high);
-      pass.constant[j] += std::min<i128>(least, 0);
-      to[j] += static_cast<std::int64_t>(kept);
-    }
-  }
-}
-
-// Carries coefficients of functions to their arguments, as the checker's function_row() does.
-void through_functions(const Layer& layer, const Part& part, std::int64_t* sums, LanePass& pass) {
-  for (std::uint32_t row = 0; row < layer.count; ++row) {
-    const std::uint32_t element = layer.first + row, number = layer.first_line + row;
-    LongLanes a;
-    take(sums, element, part, pass, a);
-    for (std::size_t j = 0; j < kLanes; ++j) {
-      const bf_check::Line& line = (a[j] < 0 ? part.above : part.below)[number];
-      const std::int64_t left_out = (a[j] < 0 ? part.rough_upper : part.rough_lower)[element];
-      pass.constant[j] += static_cast<i128>(a[j]) * (line.offset + left_out);
-      add_product(sum_of(sums, layer.column[row]), j, static_cast<i128>(a[j]) * line.slope);
-    }
-  }
-}
-
-// How large the coefficients of rows are: the largest magnitude, and the sum over rows of the
-// largest of each. Both are above.
-struct Sizes {
-  double largest = 0, all = 0;
-};
-
-// Takes the coefficients of an affine layer's rows, as digits, and adds what the rows add besides
-// what they read. Lists the rows that have one.
-BF_CLONES Sizes take_rows(const Layer& layer, const Part& part, std::int64_t* sums, double* digits,
-                          std::vector<std::uint32_t>& used, LanePass& pass) {
-  Sizes sizes;
-  pass.users = LongLanes{};
-  used.clear();
-  for (std::uint32_t row = 0; row < layer.count; ++row) {
-    const std::uint32_t element = layer.first + row;
-    const Sum sum = sum_of(sums, element);
-    Lanes* const digit = reinterpret_cast<Lanes*>(digits + row * 2 * kLanes);
-    if (!any(sum.whole | sum.rest)) {
-      digit[0] = digit[1] = Lanes{};
-      continue;
-    }
-    used.push_back(row);
-    pass.users -= (sum.whole | sum.rest) != 0;
-    LongLanes a;
-    take(sums, element, part, pass, a);
-    const std::int64_t bias = layer.bias[row];
-    const std::int64_t below = bias + part.rough_lower[element];
-    const std::int64_t above = bias + part.rough_upper[element];
-    for (std::size_t j = 0; j < kLanes; ++j)
-      pass.constant[j] += static_cast<i128>(a[j]) * (a[j] > 0 ? below : above);
-    const auto size = static_cast<double>(largest(a));
-    sizes.largest = std::max(sizes.largest, size);
-    sizes.all += size;
-    constexpr std::int64_t kHalf = std::int64_t{1} << (kDigitBits - 1);
-    const LongLanes first = ((a + kHalf) & (2 * kHalf - 1)) - kHalf;
-    digit[0] = __builtin_convertvector(first, Lanes);
-    digit[1] = __builtin_convertvector((a - first) >> kDigitBits, Lanes);
-  }
-  return sizes;
-}
-
-// Adds the coefficients of the rows that read a source times their weights to the source's: exact,
-// as all sums of a block are integers below 2^53.
-BF_CLONES void through_readers(const Layer& layer, const WeightDigits& weight,
-                               const std::vector<std::uint32_t>& sources, std::uint32_t block,
-                               const double* digits, std::int64_t* sums) {
-  constexpr unsigned kRest = kWeightBits - kDigitBits;
-  constexpr std::int64_t kLow = (std::int64_t{1} << kRest) - 1;
-  static_assert(2 * kDigitBits >= kWeightBits);
-  const std::uint32_t* const reader = layer.reader.data();
-  const double *const w0 = weight.first.data(), *const w1 = weight.second.data();
-  for (const std::uint32_t source : sources) {
-    const std::uint32_t end = layer.reader_start[source + 1];
-    const Sum to = sum_of(sums, layer.source[source]);
-    LongLanes whole = to.whole, rest = to.rest;
-    for (std::uint32_t k = layer.reader_start[source]; k < end;) {
-      Lanes low = {}, middle = {}, other = {}, high = {};
-      for (const std::uint32_t stop = std::min(end, k + block); k < stop; ++k) {
-        const Lanes* const a = reinterpret_cast<const Lanes*>(digits + reader[k] * 2 * kLanes);
-        low += a[0] * w0[k];
-        middle += a[0] * w1[k];
-        other += a[1] * w0[k];
-        high += a[1] * w1[k];
-      }
-      const LongLanes by_digit = __builtin_convertvector(middle + other, LongLanes);
-      rest += __builtin_convertvector(low, LongLanes) + ((by_digit & kLow) << kDigitBits);
-      whole += (rest >> kWeightBits) + (by_digit >> kRest) +
-               (__builtin_convertvector(high, LongLanes) << (2 * kDigitBits - kWeightBits));
-      rest &= kRestMask;
-    }
-    to.whole = whole;
-    to.rest = rest;
-  }
-}
-
-void at_inputs(std::uint32_t inputs, const Part& part, std::int64_t* sums, LanePass& pass) {
-  for (std::uint32_t i = 0; i < inputs; ++i) {
-    LongLanes a;
-    take(sums, i, part, pass, a);
-    for (std::size_t j = 0; j < kLanes; ++j)
-      pass.constant[j] += static_cast<i128>(a[j]) * (a[j] < 0 ? part.upper[i] : part.lower[i]);
-  }
+  sum = of_sums.all();
+  width = of_widths.all();
 }
 
 bool is_zero(const Part& part, std::uint32_t element) {
   return part.lower[element] == 0 && part.upper[element] == 0;
 }
 
-// Whether the checker takes a layer row by row, and so what is always 0 as well, where so many rows
-// have a coefficient.
-bool is_few(std::int64_t rows, const Layer& layer) {
-  return rows * 4 < layer.count;
-}
-
-// Clears the digits of lanes that leave out what is always 0. False: these are all.
-bool keep_few(const Layer& layer, const LongLanes& users, const std::vector<std::uint32_t>& used,
-              double* digits) {
-  bool any = false;
-  for (std::size_t j = 0; j < kLanes; ++j) {
-    const bool keeps = users[j] > 0 && is_few(users[j], layer);
-    any = any || keeps;
-    for (std::size_t i = 0; i < used.size() && !keeps; ++i)
-      for (const std::size_t digit : {0, 1}) digits[(used[i] * 2 + digit) * kLanes + j] = 0;
-  }
-  return any;
-}
-
-// The largest number of affine layers that read an element.
-double most_layers(const bf_check::Network& network) {
-  std::vector<std::uint32_t> count(network.elements);
-  std::uint32_t most = 1;
+// Whether a ReLU or a product reads an input: what it is bounded by changes with the box.
+bool is_input_curved(const bf_check::Network& network) {
   for (const Layer& layer : network.layers)
-    for (const std::uint32_t element : layer.source) most = std::max(most, ++count[element]);
-  return most;
+    for (const std::uint32_t element : layer.column)
+      if (element < network.inputs && (layer.kind == Kind::kRelu || layer.kind == Kind::kProduct))
+        return true;
+  return false;
+}
+
+// What the inputs add to a bound on a part, as the checker's backward() ends.
+i128 of_inputs(const SumBound& bound, const Part& part) {
+  i128 sum = 0;
+  for (std::size_t i = 0; i < bound.coefficient.size(); ++i) {
+    const i128 a = bound.coefficient[i];
+    sum += a * (a < 0 ? part.upper[i] : part.lower[i]);
+    if (bound.rounded[i] != 0) sum += std::min<std::int64_t>(0, part.lower[i]);
+  }
+  return sum;
 }
 
 }  // namespace
+
+i128 value_on(const SumBound& bound, const Part& part) {
+  return bound.inner + of_inputs(bound, part);
+}
 
 FastBounds::FastBounds(bf_check::Bounder& bounder, NetworkWeights weights, bf_check::Work& work)
     : bounder_(bounder),
       network_(bounder.network()),
       weights_(std::move(weights)),
       work_(work),
-      layers_(most_layers(network_)),
-      sums_(network_.elements * 2 * kRows) {
-  static_assert(kRows == kLanes);
-}
+      lanes_(network_, weights_),
+      has_inputs_(!is_input_curved(network_)),
+      sums_(network_.elements),
+      widths_(network_.elements) {}
 
 void FastBounds::derive(Part& part) {
   if (!try_derive(part)) bounder_.derive(part);
 }
 
 bool FastBounds::try_derive(Part& part) {
-  if (network_.grid.weight_bits != kWeightBits) return false;
+  if (network_.grid.weight_bits != kLaneWeightBits) return false;
   made_ = part;
   made_.derived = true;
+  most_second_ = 0;
   for (std::size_t k = 0; k < network_.layers.size(); ++k) {
     const Layer& layer = network_.layers[k];
-    if (layer.kind == Kind::kProduct) return false;
-    for (std::uint32_t row = 0; row < layer.count; ++row) bounder_.interval(made_, layer, row);
+    if (layer.kind == Kind::kAffine) {
+      intervals(k);
+    } else {
+      for (std::uint32_t row = 0; row < layer.count; ++row) bounder_.interval(made_, layer, row);
+    }
     if (made_.empty) return false;
     if (layer.kind == Kind::kAffine && !tighten(k)) return false;
+    take_values(layer);
   }
   std::swap(part, made_);
   return true;
+}
+
+// Bounds affine sums by intervals, where digits suffice: with s the sums of the bounds of what a
+// row reads, and d their differences, twice its bounds are  sum of w s -+ sum of |w| d.
+void FastBounds::intervals(std::size_t layer) {
+  const Layer& of = network_.layers[layer];
+  const RowDigits& digits = (*weights_)[layer].rows;
+  const unsigned bits = network_.grid.weight_bits;
+  const double pairs = digits.width / static_cast<double>(kLanes) + 1;
+  const double half = std::ldexp(1.0, kDigitBits - 1), most = most_second_ + 1;
+  const bool exact = digits.width > 0 && of.loss.empty() &&
+                     pairs * half * (most + digits.most_second) <= 0x1p53 &&
+                     pairs * most * digits.most_second <= 0x1p53 && pairs * half * half <= 0x1p53;
+  for (std::uint32_t row = 0; row < of.count; ++row) {
+    if (!exact || of.rough_start[row] != of.rough_start[row + 1]) {
+      bounder_.interval(made_, of, row);
+      continue;
+    }
+    const std::uint32_t element = of.first + row, count = of.start[row + 1] - of.start[row];
+    work_.spend(2 * count + 1);
+    i128 sum = 0, width = 0;
+    interval_sums(digits.first.data() + row * digits.width,
+                  digits.second.data() + row * digits.width, count, sums_, widths_,
+                  of.column[of.start[row]], sum, width);
+    const i128 bias = static_cast<i128>(of.bias[row]) << bits;
+    made_.rough_lower[element] = 0;
+    made_.rough_upper[element] = of.rough_bias[row];
+    bounder_.meet(made_, element, ((sum - width) / 2 + bias) >> bits,
+                  -(-((sum + width) / 2 + bias) >> bits) + of.rough_bias[row]);
+  }
+}
+
+// Takes the bounds of a layer's elements for the intervals of layers above.
+void FastBounds::take_values(const Layer& layer) {
+  for (std::uint32_t element = layer.first; element < layer.first + layer.count; ++element) {
+    const std::int64_t low = made_.lower[element], high = made_.upper[element];
+    most_second_ =
+        std::max({most_second_, sums_.set(element, low + high), widths_.set(element, high - low)});
+  }
 }
 
 // Whether the checker bounds a row backwards: the argument of a ReLU as long as it may be of either
@@ -312,8 +197,13 @@ bool FastBounds::bound(std::size_t layer, std::vector<Row>& rows, unsigned bits)
     LanePass pass;
     pass.bits = bits;
     for (std::size_t j = 0; j < count; ++j) begin(layer, rows[i + j], j, pass);
-    backward(layer, pass);
-    if (!pass.exact) return false;
+    spend(layer);
+    lanes_.to_inputs(made_, layer, pass);
+    if (!pass.exact) {
+      lanes_.clear();
+      return false;
+    }
+    lanes_.end(made_, pass);
     for (std::size_t j = 0; j < count; ++j) {
       const auto [row, sign] = rows[i + j];
       if (pass.too_large[j] != 0) {
@@ -338,64 +228,76 @@ void FastBounds::begin(std::size_t layer, const Row& begun, std::size_t lane, La
   pass.constant[lane] =
       a * (of.bias[row] + (sign > 0 ? made_.rough_lower : made_.rough_upper)[element]);
   for (std::uint32_t k = of.start[row]; k < of.start[row + 1]; ++k)
-    if (is_few(1, of) || !is_zero(made_, of.column[k]))
-      add_product(sum_of(sums_.data(), of.column[k]), lane, a * of.weight[k]);
+    if (4 < of.count || !is_zero(made_, of.column[k]))
+      add_product(lane_sum(lanes_.sums(), of.column[k]), lane, a * of.weight[k]);
 }
 
-// Carries coefficients from the layers below `layer` back to the inputs, and leaves sums_ 0.
-void FastBounds::backward(std::size_t layer, LanePass& pass) {
-  for (std::size_t k = layer - 1; k > 0 && pass.exact; --k) {
-    const Layer& each = network_.layers[k];
-    work_.spend(kRows * (each.count + each.column.size()));
-    if (each.kind == Kind::kAffine)
-      affine(k, pass);
-    else if (each.kind == Kind::kRelu)
-      through_relus(each, made_, sums_.data(), pass);
-    else
-      through_functions(each, made_, sums_.data(), pass);
+void FastBounds::spend(std::size_t layers) {
+  for (std::size_t k = 1; k < layers; ++k)
+    work_.spend(kRows * (network_.layers[k].count + network_.layers[k].column.size()));
+}
+
+// Begins with a sum. False: the checker alone can.
+bool FastBounds::begin(const bf_check::Sum& sum, std::size_t lane, LanePass& pass) {
+  constexpr std::size_t kMostTerms = 1024;
+  const bf_check::Int constant =
+      bf_check::floor_shifted(sum.constant, pass.bits + network_.grid.value_bits);
+  if (mpz_sizeinbase(constant.get_mpz_t(), 2) > 124 || sum.terms.size() > kMostTerms) return false;
+  for (const auto& term : sum.terms)
+    if (mpz_sizeinbase(term.second.get_mpz_t(), 2) + pass.bits > bf_check::kCoefficientSize)
+      return false;
+  for (const auto& [element, coefficient] : sum.terms)
+    lane_sum(lanes_.sums(), element).whole[lane] +=
+        std::int64_t{coefficient.get_si()} * (std::int64_t{1} << pass.bits);
+  pass.constant[lane] = bf_check::to_i128(constant, 124, "a constant");
+  return true;
+}
+
+SumBound FastBounds::by_checker(const Part& part, const bf_check::Sum& sum) {
+  static const bf_check::Choices rule;
+  SumBound made;
+  const auto value = bounder_.lower_bound(part, sum, rule, bounder_.bits()[0]);
+  made.has = value.has_value();
+  made.value = value.value_or(0);
+  made.coefficient = bounder_.input_coefficients();
+  return made;
+}
+
+std::vector<SumBound> FastBounds::lower_bounds(const Part& part,
+                                               const std::vector<bf_check::Sum>& sums) {
+  std::vector<SumBound> made(sums.size());
+  for (std::size_t first = 0; first < sums.size(); first += kRows) {
+    const std::size_t count = std::min(kRows, sums.size() - first);
+    LanePass pass;
+    pass.bits = bounder_.bits()[0];
+    pass.exact = network_.grid.weight_bits == kLaneWeightBits;
+    bool begun[kRows] = {};
+    for (std::size_t j = 0; j < count && pass.exact; ++j)
+      begun[j] = begin(sums[first + j], j, pass);
+    spend(network_.layers.size());
+    lanes_.to_inputs(part, network_.layers.size(), pass);
+    for (std::size_t j = 0; j < count && pass.exact; ++j) {
+      made[first + j].inner = pass.constant[j];
+      for (std::uint32_t i = 0; i < network_.inputs; ++i) {
+        const LaneSum sum = lane_sum(lanes_.sums(), i);
+        made[first + j].coefficient.push_back(sum.whole[j]);
+        made[first + j].rounded.push_back(sum.rest[j] != 0);
+      }
+    }
+    if (pass.exact) lanes_.end(part, pass);
+    if (!pass.exact) lanes_.clear();
+    for (std::size_t j = 0; j < count; ++j) {
+      SumBound& each = made[first + j];
+      if (!pass.exact || !begun[j] || pass.too_large[j] != 0) {
+        each = by_checker(part, sums[first + j]);
+        continue;
+      }
+      each.has = true;
+      each.has_inputs = has_inputs_;
+      each.value = pass.constant[j];
+    }
   }
-  if (pass.exact) at_inputs(network_.inputs, made_, sums_.data(), pass);
-  if (!pass.exact) std::fill(sums_.begin(), sums_.end(), 0);
-}
-
-// Carries coefficients through an affine layer, where digits suffice for them.
-void FastBounds::affine(std::size_t layer, LanePass& pass) {
-  const Layer& of = network_.layers[layer];
-  const WeightDigits& weight = (*weights_)[layer].digits;
-  digits_.resize(std::max<std::size_t>(digits_.size(), of.count * 2 * kRows));
-  const Sizes sizes = take_rows(of, made_, sums_.data(), digits_.data(), used_, pass);
-  const double first = std::ldexp(1.0, kDigitBits - 1), second = weight.most_second;
-  const double digit = sizes.largest / (2 * first) + 1;
-  // So many products have sums below 2^53, by each pair of digits.
-  const double block = std::min(
-      {0x1p8, 0x1p53 / (first * (digit + second)), 0x1p53 / (digit * std::max(second, 1.0))});
-  const double reach = layers_ * std::min(sizes.largest * weight.most_column,
-                                          sizes.all * (second + 1) * 2 * first * kWeightUnit);
-  pass.exact =
-      pass.exact && block >= 1 && reach <= 0x1p60 && digit * second * weight.most_readers <= 0x1p60;
-  if (!pass.exact || used_.empty()) return;
-  list_sources(layer);
-  const auto go = [&](const std::vector<std::uint32_t>& sources) {
-    through_readers(of, weight, sources, static_cast<std::uint32_t>(block), digits_.data(),
-                    sums_.data());
-  };
-  go(sources_);
-  if (!zeros_.empty() && keep_few(of, pass.users, used_, digits_.data())) go(zeros_);
-}
-
-// Lists what the used rows read, and what of it is always 0.
-void FastBounds::list_sources(std::size_t layer) {
-  const Layer& of = network_.layers[layer];
-  const bool few = used_.size() * 4 < of.count;
-  touched_.assign(of.source.size(), few ? 0 : 1);
-  const std::vector<std::uint32_t>& place = (*weights_)[layer].place;
-  for (std::size_t i = 0; i < used_.size() && few; ++i)
-    for (std::uint32_t k = of.start[used_[i]]; k < of.start[used_[i] + 1]; ++k)
-      touched_[place[k]] = 1;
-  sources_.clear();
-  zeros_.clear();
-  for (std::uint32_t i = 0; i < of.source.size(); ++i)
-    if (touched_[i] != 0) (is_zero(made_, of.source[i]) ? zeros_ : sources_).push_back(i);
+  return made;
 }
 
 }  // namespace bf_aot::prove

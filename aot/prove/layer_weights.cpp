@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 namespace bf_aot::prove {
 
@@ -12,16 +13,26 @@ using bf_check::Layer;
 
 namespace {
 
+BiasDigits digits_of(const std::vector<std::int64_t>& biases) {
+  BiasDigits made;
+  for (const std::int64_t bias : biases) {
+    made.small = made.small && std::abs(bias) < std::int64_t{1} << (2 * kDigitBits);
+    made.any = made.any || bias != 0;
+    made.first.push_back(static_cast<double>(first_digit(bias)));
+    made.second.push_back(second_digit(bias));
+    made.most_second = std::max(made.most_second, std::fabs(made.second.back()));
+  }
+  return made.small ? made : BiasDigits{{}, {}, 0, false, true};
+}
+
 WeightDigits digits_of(const Layer& layer, double unit) {
-  constexpr std::int64_t kHalf = std::int64_t{1} << (kDigitBits - 1);
   WeightDigits made;
   for (std::size_t i = 0; i < layer.source.size(); ++i) {
     double sum = 0;
     for (std::uint32_t k = layer.reader_start[i]; k < layer.reader_start[i + 1]; ++k) {
       const std::int64_t weight = layer.reader_weight[k];
-      const std::int64_t first = ((weight + kHalf) & (2 * kHalf - 1)) - kHalf;
-      made.first.push_back(static_cast<double>(first));
-      made.second.push_back(static_cast<double>((weight - first) >> kDigitBits));
+      made.first.push_back(static_cast<double>(first_digit(weight)));
+      made.second.push_back(second_digit(weight));
       made.most_second = std::max(made.most_second, std::fabs(made.second.back()));
       sum += std::fabs(static_cast<double>(weight)) * unit;
     }
@@ -32,12 +43,42 @@ WeightDigits digits_of(const Layer& layer, double unit) {
   return made;
 }
 
+// Whether each row reads each source once.
+bool all_read_all(const Layer& layer) {
+  if (layer.reader.size() != layer.source.size() * layer.count) return false;
+  for (std::size_t k = 0; k < layer.reader.size(); ++k)
+    if (layer.reader[k] != k % layer.count) return false;
+  return true;
+}
+
+RowDigits digits_of_rows(const Layer& layer, const std::vector<unsigned char>& in_a_run) {
+  constexpr std::uint32_t kLeast = 5;  // below it, integers do as well
+  RowDigits made;
+  const std::uint32_t size = layer.count > 0 ? layer.start[1] : 0;
+  for (std::uint32_t row = 0; row < layer.count; ++row)
+    if (in_a_run[row] == 0 || layer.start[row + 1] - layer.start[row] != size) return made;
+  if (size < kLeast) return made;
+  made.width = (size + 7) / 8 * 8;
+  for (std::uint32_t row = 0; row < layer.count; ++row)
+    for (std::uint32_t i = 0; i < made.width; ++i) {
+      const std::int64_t weight = i < size ? layer.weight[layer.start[row] + i] : 0;
+      made.first.push_back(static_cast<double>(first_digit(weight)));
+      made.second.push_back(second_digit(weight));
+      made.most_second = std::max(made.most_second, std::fabs(made.second.back()));
+    }
+  return made;
+}
+
 LayerWeights weights_of(const Layer& layer, double unit) {
   LayerWeights made;
   if (layer.kind != Kind::kAffine) return made;
   for (const std::int64_t weight : layer.weight)
     made.weight.push_back(static_cast<double>(weight) * unit);
   made.digits = digits_of(layer, unit);
+  made.bias = digits_of(layer.bias);
+  made.all_read_all = all_read_all(layer);
+  made.all_one = std::all_of(layer.weight.begin(), layer.weight.end(),
+                             [&](std::int64_t weight) { return weight * unit == 1; });
   for (const std::uint32_t element : layer.column) {
     const auto at = std::lower_bound(layer.source.begin(), layer.source.end(), element);
     made.place.push_back(static_cast<std::uint32_t>(at - layer.source.begin()));
@@ -49,6 +90,7 @@ LayerWeights weights_of(const Layer& layer, double unit) {
       run = run && layer.column[i] == layer.column[first] + (i - first);
     made.in_a_run.push_back(run);
   }
+  made.rows = digits_of_rows(layer, made.in_a_run);
   return made;
 }
 

@@ -12,13 +12,36 @@ namespace bf_aot::prove {
 
 constexpr unsigned kDigitBits = 23;
 
-// The weights of an affine layer in the order of what they read, each a sum of two whole numbers:
-// first + second 2^kDigitBits, with |first| <= 2^(kDigitBits - 1).
+// A number is first + second 2^kDigitBits, with |first| <= 2^(kDigitBits - 1).
+inline std::int64_t first_digit(std::int64_t number) {
+  constexpr std::int64_t kHalf = std::int64_t{1} << (kDigitBits - 1);
+  return ((number + kHalf) & (2 * kHalf - 1)) - kHalf;
+}
+inline double second_digit(std::int64_t number) {
+  return static_cast<double>((number - first_digit(number)) >> kDigitBits);
+}
+
+// The weights of an affine layer in the order of what they read, by digits.
 struct WeightDigits {
   std::vector<double> first, second;
   double most_second = 0;   // the largest magnitude of a second digit
   double most_column = 0;   // of a source: the largest sum of the magnitudes of its weights
   double most_readers = 0;  // of a source
+};
+
+// The biases of an affine layer's rows, in digits as its weights are where they are small enough.
+struct BiasDigits {
+  std::vector<double> first, second;
+  double most_second = 0;
+  bool small = true, any = false;  // any: is not 0
+};
+
+// The weights of a layer whose rows each read the same number of elements one behind the other, by
+// row: `width` of each row, the last ones 0. width: 0 for other layers.
+struct RowDigits {
+  std::uint32_t width = 0;
+  std::vector<double> first, second;
+  double most_second = 0;
 };
 
 // The weights of an affine layer in the order of its rows, and which of the layer's sources each
@@ -28,6 +51,9 @@ struct LayerWeights {
   std::vector<double> weight;
   std::vector<std::uint32_t> place;
   WeightDigits digits;
+  BiasDigits bias;
+  RowDigits rows;
+  bool all_read_all = false, all_one = false;  // rows read all sources; weights are 1
   std::vector<unsigned char> in_a_run, for_relus_alone;
 };
 

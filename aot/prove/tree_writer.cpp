@@ -167,65 +167,89 @@ double TreeWriter::least(const Part& part, const Plane& plane) const {
   return sum;
 }
 
-// The plane of the last bound, which is `bound`.
-TreeWriter::Plane TreeWriter::plane_of(const Part& part, std::uint64_t atom, i128 bound) {
+std::vector<double> TreeWriter::slopes_of(const SumBound& bound) const {
+  const double unit = std::ldexp(1.0, -static_cast<int>(bounder_.bits()[0]));
+  std::vector<double> slopes;
+  for (const std::int64_t a : bound.coefficient) slopes.push_back(static_cast<double>(a) * unit);
+  return slopes;
+}
+
+TreeWriter::Plane TreeWriter::plane_of(const Part& part, std::uint64_t atom, SumBound bound) const {
   Plane plane;
   plane.atom = atom;
-  const double unit = std::ldexp(1.0, -static_cast<int>(bounder_.bits()[0]));
-  for (const std::int64_t a : bounder_.input_coefficients())
-    plane.slope.push_back(static_cast<double>(a) * unit);
-  plane.constant = 0;
-  plane.constant = static_cast<double>(bound) * unit - least(part, plane);
+  plane.slope = slopes_of(bound);
+  plane.constant =
+      std::ldexp(static_cast<double>(bound.value), -static_cast<int>(bounder_.bits()[0])) -
+      least(part, plane);
+  plane.bound = std::move(bound);
   return plane;
+}
+
+// Whether the checker excludes a part, of which the box of inputs alone is another than that of
+// which the plane is, by the plane's condition.
+bool TreeWriter::excludes(const Part& part, const Plane& plane) {
+  const Combination& atom = atoms_[clauses_[0]][plane.atom];
+  if (!plane.bound.has_inputs) return excludes(part, atom, {});
+  const i128 value = value_on(plane.bound, part);
+  return atom.closed ? value >= 0 : value > 0;
 }
 
 // Writes a leaf where each clause has a condition that the part's bounds exclude. Else: planes of
 // the conditions, where there is one clause, and scores of the inputs.
-bool TreeWriter::leaf(const Part& part, std::vector<double>& scores, std::vector<Plane>& planes) {
-  static const Choices rule;
-  std::vector<std::uint64_t> chosen;
-  bool all = true;
-  for (const std::size_t k : clauses_) {
-    std::optional<std::uint64_t> found;
-    std::optional<i128> most;
-    std::vector<double> best(network_.inputs);
-    for (std::uint64_t i = 0; i < atoms_[k].size() && !found; ++i) {
-      const Combination& atom = atoms_[k][i];
-      const auto bound = bounder_.lower_bound(part, atom.sum, rule, bounder_.bits()[0]);
-      const bool open = bound && *bound < 0;
-      if (part.empty || (!open && excludes(part, atom, rule))) {
-        found = i;
-        continue;
-      }
-      if (!bound) continue;
-      if (clauses_.size() == 1) planes.push_back(plane_of(part, i, *bound));
-      if (most && *bound <= *most) continue;
-      most = bound;
-      for (std::uint32_t x = 0; x < network_.inputs; ++x)
-        best[x] = std::abs(std::ldexp(static_cast<double>(bounder_.input_coefficients()[x]),
-                                      -static_cast<int>(bounder_.bits()[0])));
-      Sum negated = atom.sum;
-      for (auto& term : negated.terms) term.second = -term.second;
-      slopes_.bound(part, negated, side_, slopes_.rule(part));
-      for (std::uint32_t x = 0; x < network_.inputs; ++x)
-        best[x] += std::abs(slopes_.input_coefficients()[x]);
-    }
-    all = all && found;
-    if (found) {
-      chosen.push_back(*found);
-    } else {
-      add_share(part, best, scores);
-    }
-  }
-  if (!all) return false;
+bool TreeWriter::leaf(const Part& part, std::vector<double>* scores, std::vector<Plane>& planes) {
   if (part.empty) {
     put(kEmpty);
-  } else {
+    ++totals_.leaves;
+    return true;
+  }
+  std::vector<Sum> sums;
+  const auto add = [&](const Combination& atom, int sign) {
+    sums.push_back(atom.sum);
+    for (auto& term : sums.back().terms) term.second *= sign;
+  };
+  for (const std::size_t k : clauses_)
+    for (const Combination& atom : atoms_[k]) add(atom, 1);
+  std::vector<SumBound> bounds = fast_.lower_bounds(part, sums);
+  std::vector<std::uint64_t> chosen;
+  std::vector<std::vector<double>> factors;  // of the best condition of each clause that is open
+  sums.clear();
+  std::size_t at = 0;
+  for (const std::size_t k : clauses_) {
+    std::optional<std::uint64_t> found;
+    std::optional<std::size_t> best;  // of bounds
+    const std::size_t begin = at;
+    at += atoms_[k].size();
+    for (std::size_t i = begin; i < at && !found; ++i) {
+      const Combination& atom = atoms_[k][i - begin];
+      const SumBound& bound = bounds[i];
+      if (bound.has ? (atom.closed ? bound.value >= 0 : bound.value > 0) : excludes(part, atom, {}))
+        found = i - begin;
+      if (bound.has && (!best || bound.value > bounds[*best].value)) best = i;
+    }
+    if (found) {
+      chosen.push_back(*found);
+    } else if (best) {
+      factors.push_back(slopes_of(bounds[*best]));
+      add(atoms_[k][*best - begin], -1);
+    }
+  }
+  if (chosen.size() == clauses_.size()) {
     put(kLeaf);
     for (const std::uint64_t atom : chosen) put(atom);
+    ++totals_.leaves;
+    return true;
   }
-  ++totals_.leaves;
-  return true;
+  for (std::size_t i = 0; i < bounds.size() && clauses_.size() == 1; ++i)
+    if (bounds[i].has) planes.push_back(plane_of(part, i, std::move(bounds[i])));
+  if (scores == nullptr) return false;
+  const std::vector<SumBound> above = fast_.lower_bounds(part, sums);
+  for (std::size_t i = 0; i < above.size(); ++i) {
+    const std::vector<double> other = slopes_of(above[i]);
+    for (std::uint32_t x = 0; x < network_.inputs; ++x)
+      factors[i][x] = std::abs(factors[i][x]) + std::abs(other[x]);
+    add_share(part, factors[i], *scores);
+  }
+  return false;
 }
 
 // Adds an input's share of what all inputs do in the part's box, by these factors.
@@ -336,8 +360,7 @@ std::optional<std::uint32_t> TreeWriter::clip(Part& part, const Plane& plane, Pa
     away = part;
     const std::int64_t place = a > 0 ? part.lower[x] + step : part.upper[x] - step;
     (a > 0 ? away.lower : away.upper)[x] = place;
-    const Combination& atom = atoms_[clauses_[0]][plane.atom];
-    if (!excludes(away, atom, {})) continue;
+    if (!excludes(away, plane)) continue;
     (a > 0 ? part.upper : part.lower)[x] = place;
     put(kCut);
     put(x);
@@ -353,7 +376,7 @@ void TreeWriter::box(OpenNode& node) {
   derive(node.part);
   std::vector<double> scores(network_.inputs);
   std::vector<Plane> planes;
-  if (leaf(node.part, scores, planes) || combined_leaf(node.part, planes)) return;
+  if (leaf(node.part, &scores, planes) || combined_leaf(node.part, planes)) return;
   divide(node, scores, planes, 0, 1);
 }
 
@@ -365,8 +388,7 @@ void TreeWriter::divide(OpenNode& node, std::vector<double>& scores,
   expect_depth(node.depth);
   Part away;
   for (; next < planes.size(); ++next) {
-    const Combination& atom = atoms_[clauses_[0]][planes[next].atom];
-    if (least(part, planes[next]) > 0 && excludes(part, atom, {}))
+    if (least(part, planes[next]) > 0 && excludes(part, planes[next]))
       return put_leaf(planes[next].atom);
     const std::vector<std::int64_t> lower = part.lower, upper = part.upper;
     const std::optional<std::uint32_t> x = clip(part, planes[next], away);
@@ -392,9 +414,8 @@ void TreeWriter::divide(OpenNode& node, std::vector<double>& scores,
 void TreeWriter::neurons(OpenNode& node) {
   begin_node(node.depth);
   derive(node.part);
-  std::vector<double> scores(network_.inputs);
   std::vector<Plane> planes;
-  if (leaf(node.part, scores, planes) || combined_leaf(node.part, planes)) return;
+  if (leaf(node.part, nullptr, planes) || combined_leaf(node.part, planes)) return;
   node.proposal = slopes_.rule(node.part);
   if (node.clauses.size() == 1) return split_neurons(node);
   put(kEach);
@@ -494,9 +515,8 @@ void TreeWriter::split_neurons(OpenNode& node) {
     ++totals_.leaves;
     return;
   }
-  std::vector<double> scores(network_.inputs);
   std::vector<Plane> planes;
-  if (path_.empty() && leaf(part, scores, planes)) return;
+  if (path_.empty() && leaf(part, nullptr, planes)) return;
   const Best best = best_of(part, node.proposal, path_.empty() ? kRootSteps : kSteps);
   if (best.bound > 0 && leaf_by(part, best)) return;
   slopes_.bound(part, atoms_[clauses_[0]][best.atom].sum, side_, best.proposal);

@@ -67,6 +67,7 @@ class TreeWriter {
   // A plane below a clause's condition on a part: the violation has plane(x) <= 0.
   struct Plane {
     std::uint64_t atom = 0;
+    SumBound bound;
     std::vector<double> slope;  // by input
     double constant = 0;        // in units of values, as slope times value is
   };
@@ -92,8 +93,10 @@ class TreeWriter {
                const std::function<OpenNode(std::size_t)>& make);
 
   double least(const bf_check::Part& part, const Plane& plane) const;
-  Plane plane_of(const bf_check::Part& part, std::uint64_t atom, bf_check::i128 bound);
-  bool leaf(const bf_check::Part& part, std::vector<double>& scores, std::vector<Plane>& planes);
+  std::vector<double> slopes_of(const SumBound& bound) const;
+  Plane plane_of(const bf_check::Part& part, std::uint64_t atom, SumBound bound) const;
+  bool excludes(const bf_check::Part& part, const Plane& plane);
+  bool leaf(const bf_check::Part& part, std::vector<double>* scores, std::vector<Plane>& planes);
   void add_share(const bf_check::Part& part, const std::vector<double>& factors,
                  std::vector<double>& scores) const;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> combination(

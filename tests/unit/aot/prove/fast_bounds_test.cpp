@@ -82,20 +82,38 @@ Rat weight(Random& random, double size) {
   }
 }
 
-bf_check::Program sigmoid() {
+bf_check::Program program_of(bf_check::Op op) {
   bf_check::Program program;
-  return program.ends_with(program.add(bf_check::Op::kSigmoid, 0));
+  return program.ends_with(program.add(op, 0));
 }
 
-// Layers of sums, most of the layer before and some of earlier ones, each behind ReLUs or sigmoids.
+// Elements of functions of sums, or of their products with earlier elements.
+std::vector<std::uint32_t> curved_of(bf_check::Builder& builder, Random& random,
+                                     const std::vector<std::uint32_t>& sums,
+                                     const std::vector<std::uint32_t>& earlier) {
+  constexpr bf_check::Loss kLoss = {5 * bf_check::kRoundingUnit};
+  if (below(random, 2) == 0)
+    return builder.functions_of(
+        program_of(below(random, 2) == 0 ? bf_check::Op::kSigmoid : bf_check::Op::kFloor), sums,
+        kLoss);
+  std::vector<std::uint32_t> others;
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    others.push_back(earlier[below(random, earlier.size())]);
+  return builder.products_of(sums, others, kLoss);
+}
+
+// Layers of sums, most of the layer before and some of earlier ones, each behind ReLUs, or where
+// `curved` behind others as well. Of these, every other one loses what float32 does.
 Network random_network(Random& random, double size, bool curved) {
   bf_check::Work work;
-  bf_check::Builder builder(bf_check::Grid{}, work);
+  bf_check::Grid grid;
+  grid.float32 = curved && below(random, 2) == 0;
+  bf_check::Builder builder(grid, work);
   const std::size_t inputs = 1 + below(random, 6), layers = 2 + below(random, 4);
   std::vector<std::uint32_t> from = builder.input({static_cast<std::int64_t>(inputs)}).ids;
   std::vector<std::uint32_t> earlier = from;
   for (std::size_t k = 0; k < layers; ++k) {
-    builder.begin();
+    builder.begin(0, {bf_check::Rounded::kSum});
     const double share = below(random, 3) == 0 ? 0.2 : 0.9;
     for (std::size_t row = 0, rows = 1 + below(random, 24); row < rows; ++row) {
       const auto read = [&](std::uint32_t element) {
@@ -110,7 +128,7 @@ Network random_network(Random& random, double size, bool curved) {
     const std::vector<std::uint32_t> sums = builder.end();
     earlier.insert(earlier.end(), sums.begin(), sums.end());
     if (k + 1 == layers) return builder.finish(sums, {});
-    from = curved && below(random, 2) == 0 ? builder.functions_of(sigmoid(), sums)
+    from = curved && below(random, 2) == 0 ? curved_of(builder, random, sums, earlier)
                                            : builder.relus_of(sums);
     earlier.insert(earlier.end(), from.begin(), from.end());
   }
@@ -129,10 +147,42 @@ void expect_same(const Part& exact, const Part& fast) {
   EXPECT_EQ(exact.above, fast.above);
 }
 
-// How many parts were bounded by digits, and how many by the checker.
+// How many parts, and sums, were bounded by digits, and how many by the checker.
 struct Count {
-  std::size_t by_digits = 0, by_checker = 0;
+  std::size_t by_digits = 0, by_checker = 0, sums = 0, other_sums = 0;
 };
+
+// Bounds sums of inputs and outputs by both, on a part and on a half of its box.
+void expect_same_sums(Both& both, const Part& part, Random& random, Count& count) {
+  std::vector<bf_check::Sum> sums(1 + below(random, 10));
+  for (bf_check::Sum& sum : sums) {
+    for (std::size_t i = 0, terms = 1 + below(random, 3); i < terms; ++i) {
+      const bool of_inputs = below(random, 3) == 0;
+      const std::uint32_t element =
+          of_inputs ? static_cast<std::uint32_t>(below(random, both.network.inputs))
+                    : both.network.outputs[below(random, both.network.outputs.size())];
+      sum.terms.emplace_back(element, std::lround(between(random, -9, 9)));
+    }
+    sum.constant = weight(random, 5);
+  }
+  const std::vector<SumBound> fast = both.fast.lower_bounds(part, sums);
+  Part half = part;
+  const std::size_t input = below(random, both.network.inputs);
+  half.upper[input] = (half.lower[input] + half.upper[input]) / 2;
+  const unsigned bits = both.exact.bits()[0];
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto exact = both.exact.lower_bound(part, sums[i], {}, bits);
+    ASSERT_EQ(fast[i].has, exact.has_value());
+    if (!exact) continue;
+    EXPECT_TRUE(fast[i].value == *exact);
+    ASSERT_EQ(fast[i].coefficient, both.exact.input_coefficients());
+    ++(fast[i].has_inputs ? count.sums : count.other_sums);
+    if (!fast[i].has_inputs) continue;
+    const auto of_half = both.exact.lower_bound(half, sums[i], {}, bits);
+    ASSERT_TRUE(of_half);
+    EXPECT_TRUE(value_on(fast[i], half) == *of_half);
+  }
+}
 
 // Derives a part and parts of it, each from what is known of the one before, by both.
 void expect_same_below(Both& both, double radius, int depth, Random& random, Count& count) {
@@ -149,6 +199,7 @@ void expect_same_below(Both& both, double radius, int depth, Random& random, Cou
     ++(by_digits ? count.by_digits : count.by_checker);
     if (!by_digits) both.fast.derive(fast);
     ASSERT_NO_FATAL_FAILURE(expect_same(exact, fast));
+    if (!fast.empty) expect_same_sums(both, fast, random, count);
     if (below(random, 3) == 0 && !both.network.relaxations.empty()) {
       const auto neuron =
           static_cast<std::uint32_t>(below(random, both.network.relaxations.size()));
@@ -186,10 +237,23 @@ TEST(FastBounds, are_the_checkers_of_random_networks) {
   Count count;
   for (int round = 0; round < 400 && !HasFailure(); ++round) {
     SCOPED_TRACE(round);
-    Both both(random_network(random, round % 3 == 0 ? 0.5 : 3, round % 4 == 0));
+    Both both(random_network(random, round % 3 == 0 ? 0.5 : 3, false));
     expect_same_below(both, between(random, 0.01, 2), 6, random, count);
   }
   EXPECT_GT(count.by_digits, 4 * count.by_checker);
+  EXPECT_GT(count.sums, 4 * count.other_sums);
+}
+
+TEST(FastBounds, are_the_checkers_of_functions_and_products) {
+  Random random(17);
+  Count count;
+  for (int round = 0; round < 200 && !HasFailure(); ++round) {
+    SCOPED_TRACE(round);
+    Both both(random_network(random, round % 3 == 0 ? 3 : 0.5, true));
+    expect_same_below(both, between(random, 0.01, 2), 4, random, count);
+  }
+  EXPECT_GT(count.by_digits, count.by_checker);
+  EXPECT_GT(count.sums, 0u);
 }
 
 // Coefficients that the checker takes on a coarser grid, or that need more than two digits.

@@ -318,7 +318,7 @@ TEST(Program, composes_by_forms) {
   Builder builder(Grid{}, work);
   const std::vector<u32> x = builder.input({2}).ids;
   const auto affine = [&](u32 element, const Rat& weight, const Rat& bias) {
-    builder.begin();
+    builder.begin(0, {});
     builder.term(element, builder.on_grid(weight));
     builder.end_row(bias, weight);
     return builder.end()[0];
@@ -348,7 +348,7 @@ Network random_network(Random& random, std::size_t inputs) {
   Builder builder(Grid{}, work);
   std::vector<u32> ids = builder.input({static_cast<i64>(inputs)}).ids;
   for (const std::size_t width : {5, 4, 2}) {
-    builder.begin();
+    builder.begin(0, {});
     for (std::size_t row = 0; row < width; ++row) {
       for (const u32 id : ids)
         builder.term(id, builder.on_grid(Rat(between(random, -3 << 20, 3 << 20), 1 << 20)));
