@@ -226,12 +226,14 @@ gelu = lambda x: mul(scaled(Fraction(1, 2), x), scaled(  # noqa: E731
 
 
 def power(x, exponent):
-    if exponent == 0:
-        return number(1)
-    if exponent.denominator == 1 and abs(exponent) <= 64:
-        whole = mul(*[x] * abs(exponent.numerator))
-        return whole if exponent > 0 else step("reciprocal", whole)
-    return step("exp", scaled(exponent, step("log", x)))
+    if exponent.denominator > 1 or abs(exponent) > 1024:
+        return step("exp", scaled(exponent, step("log", x)))
+    if exponent < 0:
+        return step("reciprocal", power(x, -exponent))
+    if exponent < 2:
+        return x if exponent else number(1)
+    whole = mul(*[power(x, exponent // 2)] * 2)
+    return mul(x, whole) if exponent % 2 else whole
 
 
 @functools.lru_cache(maxsize=None)
@@ -259,7 +261,6 @@ def value_of(program, x):
         if at and op not in RATIONAL:
             return None
         read = [values[i] if isinstance(i, int) else i for i in what]
-        expect(op != "reciprocal" or read[0], "a divisor is 0")
         values[at] = RATIONAL[op](*read) if at else x
         expect(sum(n.bit_length() for n in values[at].as_integer_ratio()) < 2**17, "a number of too many digits")
     return values[program]
@@ -356,8 +357,7 @@ def cosine(low, high):
     return -ONE if meets(Fraction(1, 2)) else min(ends), ONE if meets(0) else max(ends)
 
 
-HALF_PI = PI[0] // (2 * FINE * ONE)
-sine = lambda low, high: cosine(low - HALF_PI - 1, high - HALF_PI)  # noqa: E731
+sine = lambda low, high: cosine(low - PI[0] // (2 * FINE * ONE) - 1, high - PI[0] // (2 * FINE * ONE))  # noqa: E731
 
 
 def erf(x):
@@ -598,7 +598,7 @@ class Network:
         shape, rows = together(*read)
         return self.sums(shape, [(list(zip(row, factors)), Fraction(0)) for row in rows], not any(x.computed for x in read))
 
-    Add, Sub = Sum, lambda self, n, a, b: self.Sum(n, a, b, factors=(1, -1))
+    Add, Sub = (lambda self, n, a, b: self.Sum(n, a, b)), lambda self, n, a, b: self.Sum(n, a, b, factors=(1, -1))
 
     def Mul(self, n, a, b):
         if a.computed and b.computed:
@@ -611,9 +611,8 @@ class Network:
     Neg = lambda self, n, a: self.scale(a, Tensor([], [Fraction(-1)]))  # noqa: E731
 
     def Clip(self, n, a, *ends):
-        expect(not any(end and (end.computed or len(end.data) != 1) for end in ends), "such a Clip")
-        given = [end and end.data[0] for end in ends] or [n.get("min"), n.get("max")]
-        ends = [number(end) if end is not None else 0 for end in (given + [None])[:2]]
+        expect(len(ends) <= 2 and not any(x and (x.computed or len(x.data) != 1) for x in ends), "such a Clip")
+        ends = [end and number(end.data[0]) for end in (*ends, None, None)[:2]]
         above = lambda x: step("max", x, ends[0]) if ends[0] else x
         return self.unary(lambda x: step("min", above(x), ends[1]) if ends[1] else above(x), a)
 
@@ -635,6 +634,7 @@ class Network:
         expect(0 <= axis < len(a.shape) and (self.opset >= 13 or axis == len(a.shape) - 1), "such a Softmax")
         count, inner, x = a.shape[axis], math.prod(a.shape[axis + 1:]), self.elements_of(a)
         expect_work(a.shape, count)
+        expect(count > 1, "a Softmax of single numbers is not in the twin's table")
         self.curved.update(x)
         firsts = [i - i // inner % count * inner for i in range(len(x))]
         others = [(i, first + k * inner) for i, first in enumerate(firsts) for k in range(count)]
@@ -835,7 +835,7 @@ def run(network, model, inputs, is_box):
 # A formula is ("and", formulas), ("or", formulas) or (coefficients, constant, strict): their sum is <= 0, or < 0.
 
 def expressions(text):
-    words = re.findall(r"[()]|[^\s();\[]+(?:\[[^\]]*\])?|\[[^\]]*\]", re.sub(r";[^\n]*", "", text))
+    words = re.findall(r"[()]|(?=[^\s();])[^\s();\[]*(?:\[[^\]]*\])?[^\s();\[]*", re.sub(r";[^\n]*", "", text))
     stack = [[]]
     for word in words:
         if word == "(":
