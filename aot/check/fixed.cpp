@@ -16,7 +16,12 @@ using Series = std::array<i128, kMostTerms>;
 constexpr i128 fine(u64 high, u64 low) {
   return static_cast<i128>(static_cast<u128>(high) << 64 | low);
 }
-constexpr i128 kLog2 = fine(0xb17217f7d1cf, 0x79abc9e3b39803f2);  // floor(2^112 log 2)
+// floor(2^112 x) for x = log 2, pi / 2 and 2 / sqrt(pi).
+constexpr i128 kLog2 = fine(0xb17217f7d1cf, 0x79abc9e3b39803f2);
+constexpr i128 kHalfPi = fine(0x1921fb54442d1, 0x8469898cc51701b8);
+constexpr i128 kTwoOverRootPi = fine(0x120dd750429b6, 0xd11ae3a914fed7fd);
+constexpr i128 kFiner = static_cast<i128>(1) << (kFine - kPlaces);
+constexpr i128 kFineOne = static_cast<i128>(1) << kFine;
 
 u128 size_of(i128 x) {
   return x < 0 ? -static_cast<u128>(x) : static_cast<u128>(x);
@@ -42,12 +47,39 @@ i128 sum_of(const Series& c, unsigned count, i128 x) {
   return sum;
 }
 
-// floor(2^112 / k!).
-Series inverse_factorials() {
+// floor(2^112 / (2 k + 1)), and floor(2^112 / (step k + first)!) for first <= 1.
+Series inverse_odds() {
   Series c;
-  c[0] = static_cast<i128>(1) << kFine;
-  for (unsigned k = 1; k < kMostTerms; ++k) c[k] = c[k - 1] / k;
+  for (unsigned k = 0; k < kMostTerms; ++k) c[k] = kFineOne / (2 * k + 1);
   return c;
+}
+Series inverse_factorials(unsigned step, unsigned first) {
+  Series c;
+  i128 number = kFineOne;
+  for (unsigned k = 0, n = 0; k < kMostTerms; ++k) {
+    for (; n < step * k + first; ++n) number /= n + 1;
+    c[k] = number;
+  }
+  return c;
+}
+
+// A number within `error` of x, both in 2^-112.
+Range narrowed(i128 x, i128 error) {
+  constexpr int kBy = kFine - kPlaces;
+  return {shifted(x - error, kBy), -shifted(-x - error, kBy)};
+}
+
+// floor(sqrt(x 2^shift)).
+i128 root(i128 x, unsigned shift, bool* rest = nullptr) {
+  const u128 low = size_of(x) << shift, high = size_of(x) >> (128 - shift);
+  const mp_limb_t square[4] = {static_cast<u64>(low), static_cast<u64>(low >> 64),
+                               static_cast<u64>(high), static_cast<u64>(high >> 64)};
+  mp_limb_t result[2] = {0, 0}, left[4];
+  mp_size_t size = 4;
+  while (size > 0 && square[size - 1] == 0) --size;
+  const bool rough = size > 0 && mpn_sqrtrem(result, left, square, size) != 0;
+  if (rest != nullptr) *rest = rough;
+  return static_cast<i128>(static_cast<u128>(result[1]) << 64 | result[0]);
 }
 
 // A number between low and high times 2^(power - 112).
@@ -58,12 +90,30 @@ struct Scaled {
 
 // e^x for |x| <= 64. With x = n log 2 + r, |r| < 0.36, the series of e^r is cut behind r^24.
 Scaled power_of_e(i128 x) {
-  static const Series c = inverse_factorials();
+  static const Series c = inverse_factorials(1, 0);
   constexpr i64 kStep = static_cast<i64>(kLog2 >> 62);  // in 2^-50
   const i64 n = (static_cast<i64>(x >> 30) + kStep / 2 + 100 * kStep) / kStep - 100;
-  const i128 r = x * (static_cast<i128>(1) << (kFine - kPlaces)) - n * kLog2;
-  const i128 sum = sum_of(c, 25, r);
+  const i128 sum = sum_of(c, 25, x * kFiner - n * kLog2);
   return {sum - 160, sum + 160, static_cast<int>(n)};
+}
+
+// An integer near x / (pi / 2), for |x| <= 2^14.
+i64 quarters_in(i128 x) {
+  constexpr i64 kStep = static_cast<i64>(kHalfPi >> 66), kAll = 1 << 14;  // in 2^-46
+  return (static_cast<i64>(x >> 34) + kStep / 2 + kAll * kStep) / kStep - kAll;
+}
+
+// sin(x + quarters pi / 2) for |x| <= 2^14. With x = n pi / 2 + r, |r| < 0.79, the series of sin r
+// or cos r in r^2 is cut behind 15 terms.
+Range sine(i128 x, i64 quarters) {
+  static const Series of_sine = inverse_factorials(2, 1), of_cosine = inverse_factorials(2, 0);
+  const i64 n = quarters_in(x), place = n + quarters;
+  const i128 r = x * kFiner - n * kHalfPi;
+  const bool odd = (place & 1) != 0;
+  i128 value = sum_of(odd ? of_cosine : of_sine, 15, -product(r, r, kFine));
+  if (!odd) value = product(value, r, kFine);
+  const Range range = narrowed((place & 2) != 0 ? -value : value, 1 << 15);
+  return {std::max(range.low, -kOne), std::min(range.high, kOne)};
 }
 
 }  // namespace
@@ -149,11 +199,92 @@ Range exponential(i128 x) {
   return {shifted(e.low, by), -shifted(-e.high, by)};
 }
 
+// With x = c 2^n (1 + s) / (1 - s), |s| < 0.172, log x = n log 2 + 2 (s + s^3 / 3 + ..), cut behind
+// 23 terms.
+Range logarithm(i128 x) {
+  static const Series c = inverse_odds();
+  if (x <= 0) throw NotProven("a function has no value");
+  int length = 0;
+  while (x >> length != 0) ++length;
+  const i128 m = shifted(x, length - static_cast<int>(kFine) - 1);
+  const bool upper = m > kFineOne / 128 * 181;
+  const i128 one = upper ? 2 * kFineOne : kFineOne;
+  const i128 s = quotient(m - one, m + one, kFine);
+  const i128 sum = 2 * product(s, sum_of(c, 23, product(s, s, kFine)), kFine);
+  const int n = length - 1 - static_cast<int>(kPlaces) + (upper ? 1 : 0);
+  return narrowed(sum + n * kLog2, 128);
+}
+
+Range square_root(i128 x) {
+  if (x < 0) throw NotProven("a function has no value");
+  bool rest = false;
+  const i128 low = root(x, kPlaces, &rest);
+  return {low, low + (rest ? 1 : 0)};
+}
+
+// atan(1 / x) = pi / 2 - atan x, and atan t = 2 atan(t / (1 + sqrt(1 + t^2))), twice; then |t| <
+// 0.2 and the series in t^2 is cut behind 25 terms.
+Range arctangent(i128 x) {
+  static const Series c = inverse_odds();
+  if (x < 0) return -arctangent(-x);
+  i128 t = x > kOne ? quotient(kOne, x, kFine) : x * kFiner;
+  for (int i = 0; i < 2; ++i)
+    t = quotient(t, kFineOne + root(kFineOne + product(t, t, kFine), kFine), kFine);
+  const i128 value = 4 * product(t, sum_of(c, 25, -product(t, t, kFine)), kFine);
+  return narrowed(x > kOne ? kHalfPi - value : value, 32);
+}
+
+// erf x = 2 / sqrt(pi) e^(-x^2) x (1 + u / 3 + u^2 / (3 5) + ..), u = 2 x^2; for 0 <= x <= 6, and
+// beyond it is between erf 6 and 1.
+Range error_function(i128 x) {
+  constexpr unsigned kSum = 72;  // places of the sum, which is below 2^50
+  if (x < 0) return -error_function(-x);
+  if (x > 6 * kOne) return {error_function(6 * kOne).low, kOne};
+  const i128 u = product(x, x, kPlaces - 1);
+  i128 term = static_cast<i128>(1) << kSum, sum = 0;
+  for (unsigned k = 1; term > 0; ++k) {
+    sum += term;
+    term = product(term, u) / (2 * k + 1);
+  }
+  const Scaled e = power_of_e(-(u >> 1));
+  const auto times = [&](i128 by, i128 exponential, i128 scale) {
+    return product(product(product(by, exponential, kFine), x), scale, kFine);
+  };
+  const int by = -static_cast<int>(kPlaces - kSum) - e.power;
+  const i128 low = times(sum, e.low - (e.low >> kPlaces) - 1, kTwoOverRootPi);
+  const i128 high = times(sum + (sum >> 60) + 1, e.high, kTwoOverRootPi + 1) + 16;
+  return {shifted(low, by), std::min(-shifted(-high, by), kOne)};
+}
+
 // With e = e^-|x|, s(|x|) = 1 / (1 + e), and s(-x) = 1 - s(x).
 Range sigmoid(i128 x) {
   const Range e = exponential(x < 0 ? x : -x);
   const Range s = {quotient(kOne, kOne + e.high), -quotient(-kOne, kOne + e.low)};
   return x >= 0 ? s : Range{kOne - s.high, kOne - s.low};
+}
+
+// The extremes are at the multiples of pi / 2 that may lie in x.
+Range sine(const Range& x, i64 quarters) {
+  constexpr i128 kFar = kOne << 14;
+  if (x.low < -kFar || x.high > kFar || x.high - x.low > 7 * kOne) return {-kOne, kOne};
+  Range all = hull(sine(x.low, quarters), sine(x.high, quarters));
+  for (i64 n = quarters_in(x.low) - 1; n <= quarters_in(x.high) + 1; ++n) {
+    const i128 place = n * kHalfPi, error = n < 0 ? -n : n;
+    if (place + error < x.low * kFiner || place - error > x.high * kFiner) continue;
+    if (((n + quarters) & 3) == 1) all.high = kOne;
+    if (((n + quarters) & 3) == 3) all.low = -kOne;
+  }
+  return all;
+}
+
+Range bell(const Range& x) {
+  const Range square = squared(x), scale = narrowed(kTwoOverRootPi, 1);
+  return scale * Range{exponential(-square.high).low, exponential(-square.low).high};
+}
+
+Range reciprocal(const Range& x) {
+  if (x.low <= 0 && x.high >= 0) throw NotProven("a function has no value on all of a part");
+  return {reciprocal(x.high).low, reciprocal(x.low).high};
 }
 
 }  // namespace bf_check

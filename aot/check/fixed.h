@@ -39,6 +39,15 @@ Range squared(const Range& x);  // of one number in x
 // large.
 Range reciprocal(i128 x);
 Range exponential(i128 x);
+Range logarithm(i128 x);
+Range square_root(i128 x);
+Range arctangent(i128 x);
+Range error_function(i128 x);
 Range sigmoid(i128 x);
+
+// Bounds on an interval: of sin(x + quarters pi / 2), e^(-x^2) 2 / sqrt(pi), and 1 / x.
+Range sine(const Range& x, i64 quarters);
+Range bell(const Range& x);
+Range reciprocal(const Range& x);
 
 }  // namespace bf_check

@@ -135,7 +135,7 @@ Loss Builder::row_loss() {
   return {layer_.merges ? 2 * gamma : gamma, 0};
 }
 
-std::vector<u32> Builder::end() {
+std::vector<u32> Builder::end(bool bounds) {
   layer_.column.shrink_to_fit(), layer_.weight.shrink_to_fit();
   if (layer_.kind == Kind::kAffine) fill_readers(layer_);
   layer_.read_by.resize(layer_.count);
@@ -144,7 +144,7 @@ std::vector<u32> Builder::end() {
   if (layer_.kind != Kind::kAffine) {
     for (u32 row = 0; row < layer_.count; ++row)
       network_.relaxations.push_back({layer_.kind, ids[row], layer_.column[layer_.start[row]]});
-    read_by(layer_.kind == Kind::kRelu ? kReadByRelu : kReadByOther, layer_.column);
+    if (bounds) read_by(layer_.kind == Kind::kRelu ? kReadByRelu : kReadByOther, layer_.column);
     if (layer_.kind == Kind::kFunction) network_.functions += layer_.count;
   }
   network_.elements += layer_.count;
@@ -215,7 +215,7 @@ std::vector<u32> Builder::relus_of(const std::vector<u32>& ids) {
 }
 
 std::vector<u32> Builder::functions_of(const Program& function, const std::vector<u32>& ids,
-                                       const std::optional<Loss>& loss) {
+                                       const std::optional<Loss>& loss, bool bounds) {
   take(loss);
   begin(Kind::kFunction, 0);
   for (const u32 id : ids) {
@@ -223,7 +223,7 @@ std::vector<u32> Builder::functions_of(const Program& function, const std::vecto
     const u32 result = program.add(function, program.result());
     function_row(element, program.ends_with(result));
   }
-  return end();
+  return end(bounds);
 }
 
 std::vector<u32> Builder::products_of(const std::vector<u32>& ids, const std::vector<u32>& others,
@@ -302,7 +302,8 @@ const Operator* found(const std::string& name,
 }  // namespace
 
 const Operator* real_operator(const std::string& name) {
-  return found(name, {&computing_operators(), &sum_operators(), &window_operators()});
+  return found(
+      name, {&computing_operators(), &function_operators(), &sum_operators(), &window_operators()});
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace bf_check {
 namespace {
@@ -15,13 +16,19 @@ bool is_smooth(Op op) {
   return op >= Op::kReciprocal;
 }
 
-// The value of a smooth step at a number.
-Range smooth_at(Op op, i128 x) {
+// The value at a number of a smooth step that rises everywhere.
+Range rising_at(Op op, i128 x) {
   switch (op) {
-    case Op::kReciprocal:
-      return reciprocal(x);
     case Op::kExp:
       return exponential(x);
+    case Op::kLog:
+      return logarithm(x);
+    case Op::kSqrt:
+      return square_root(std::max<i128>(x, 0));
+    case Op::kAtan:
+      return arctangent(x);
+    case Op::kErf:
+      return error_function(x);
     default:
       return sigmoid(x);
   }
@@ -34,7 +41,7 @@ class Recent {
     for (const auto& [argument, value] : known_)
       if (argument == x && value.low <= value.high) return value;
     auto& [argument, value] = known_[next_++ % known_.size()];
-    value = smooth_at(op, x);
+    value = rising_at(op, x);
     argument = x;
     return value;
   }
@@ -45,30 +52,40 @@ class Recent {
   unsigned next_ = 0;
 };
 
-// The values of a smooth step on an interval.
+// The values of a smooth step on an interval. Numbers at which it has none do not count.
 Range image(Op op, const Range& x, Recent& recent) {
-  if (op == Op::kReciprocal) {
-    if (x.low <= 0 && x.high >= 0) throw NotProven("a function has no value on all of a part");
-    return {recent.at(op, x.high).low, recent.at(op, x.low).high};
-  }
+  if (op == Op::kReciprocal) return reciprocal(x);
+  if (op == Op::kSin || op == Op::kCos) return sine(x, op == Op::kSin ? 0 : 1);
+  if (op == Op::kSqrt && x.high < 0) throw NotProven("a function has no value");
   return {recent.at(op, x.low).low, recent.at(op, x.high).high};
 }
 
-// The derivative of a smooth step on an interval on which its values are y. Returns whether it is
-// known.
-bool derivative(Op op, const Range& y, Range& slope) {
+// The derivative of a smooth step on an interval x on which its values are y; none where it is not
+// bounded.
+std::optional<Range> derivative(Op op, const Range& x, const Range& y) {
+  const Range one = {kOne, kOne};
   switch (op) {
     case Op::kReciprocal:
-      slope = -squared(y);
-      return true;
+      return -squared(y);
     case Op::kExp:
-      slope = y;
-      return true;
+      return y;
+    case Op::kLog:
+      return reciprocal(x);
+    case Op::kSqrt:
+      return x.low > 0 && y.low > 0 ? std::optional(reciprocal(y + y)) : std::nullopt;
+    case Op::kSin:
+      return sine(x, 1);
+    case Op::kCos:
+      return sine(x, 2);
+    case Op::kAtan:
+      return reciprocal(one + squared(x));
+    case Op::kErf:
+      return bell(x);
     default: {
-      const Range one = {kOne, kOne}, low = {y.low, y.low}, high = {y.high, y.high};
-      slope = hull(low * (one - low), high * (one - high));
+      const Range low = {y.low, y.low}, high = {y.high, y.high};
+      Range slope = hull(low * (one - low), high * (one - high));
       if (y.low < kOne / 2 && y.high > kOne / 2) slope.high = kOne / 4;
-      return true;
+      return slope;
     }
   }
 }
@@ -127,19 +144,16 @@ Enclosure jumping(Op op, const Enclosure& x) {
 // h(g + n) = h(g) + h'(somewhere) n.
 Enclosure smooth(Op op, const Enclosure& x, Recent& recent) {
   Enclosure e = fixed_at(image(op, x.value, recent));
-  e.has_slope = x.has_slope;
-  Range slope;
-  if (is_zero(x.jump)) {
-    e.has_slope = derivative(op, e.value, slope) && e.has_slope;
-    if (e.has_slope) e.slope = slope * x.slope;
-    return e;
-  }
+  e.has_slope = false;
+  if (!x.has_slope) return e;
   Recent other;
-  const Range g = x.value - x.jump;
-  e.has_slope = derivative(op, image(op, g, other), slope) && e.has_slope;
-  if (e.has_slope) e.slope = slope * x.slope;
-  e.has_slope = derivative(op, image(op, hull(g, x.value), other), slope) && e.has_slope;
-  if (e.has_slope) e.jump = slope * x.jump;
+  const Range g = x.value - x.jump, all = hull(g, x.value);
+  const bool jumps = !is_zero(x.jump);
+  const auto slope = jumps ? derivative(op, g, image(op, g, other)) : derivative(op, g, e.value);
+  const auto at_jump = jumps ? derivative(op, all, image(op, all, other)) : slope;
+  e.has_slope = slope && at_jump;
+  if (e.has_slope) e.slope = *slope * x.slope;
+  if (e.has_slope && jumps) e.jump = *at_jump * x.jump;
   return e;
 }
 

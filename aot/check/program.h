@@ -20,8 +20,14 @@ enum class Op : unsigned char {
   kFloor,
   kRound,  // half to even
   kSign,
-  kReciprocal,  // this and those behind it are smooth
+  kReciprocal,  // this and those behind it are smooth, and those behind it irrational
   kExp,
+  kLog,
+  kSqrt,
+  kSin,
+  kCos,
+  kAtan,
+  kErf,
   kSigmoid,
 };
 

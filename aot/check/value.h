@@ -78,16 +78,17 @@ class Builder {
   std::size_t row_terms() const { return layer_.column.size() - layer_.start.back(); }
   // single: the exact weight of a row's only term; 0: there is no such.
   void end_row(const Rat& bias, const Rat& single = 0);
-  std::vector<u32> end();  // returns the layer's elements
+  // Returns the layer's elements. bounds: whether what they read is bounded backwards.
+  std::vector<u32> end(bool bounds = true);
 
   // The elements of a value; those of a constant are affine sums of nothing.
   std::vector<u32> elements_of(const Value& value);
   std::vector<u32> relus_of(const std::vector<u32>& ids);
   // A function of elements, and the products of pairs of them, by their forms: what depends on one
   // element alone is a function of it. In float32 each is an operation of its own, with a loss;
-  // none: it is not in the table.
+  // none: it is not in the table. bounds: whether arguments are bounded backwards.
   std::vector<u32> functions_of(const Program& function, const std::vector<u32>& ids,
-                                const std::optional<Loss>& loss = std::nullopt);
+                                const std::optional<Loss>& loss = std::nullopt, bool bounds = true);
   std::vector<u32> products_of(const std::vector<u32>& ids, const std::vector<u32>& others,
                                const std::optional<Loss>& loss = std::nullopt);
   // Has affine sums bounded as arguments of functions are.
@@ -171,6 +172,7 @@ const std::vector<Operator>& moving_operators();
 const std::vector<Operator>& shape_operators();
 const std::vector<Operator>& integer_operators();
 const std::vector<Operator>& computing_operators();
+const std::vector<Operator>& function_operators();
 const std::vector<Operator>& sum_operators();
 const std::vector<Operator>& window_operators();
 // Operators of integers of 8 bits, and of their scales.

@@ -10,39 +10,19 @@ namespace {
 // a normalisation in any of its forms, besides those of a sum.
 constexpr u64 kOfQuotients = 4, kOfFactors = 4, kOfNormalizations = 10;
 
-// A unit in the last place is at most two units of rounding.
-i64 ulps(const Operands& o) {
-  return o.builder.grid().ulps;
-}
-
-// 1 / (1 + e^-x).
-Value sigmoid(const Operands& o) {
-  Program program;
-  program.ends_with(program.add(Op::kSigmoid, 0));
-  return applied(o.builder, o.in(0), program, Loss{(2 * ulps(o) + 6) * kRoundingUnit});
-}
-
-// 2 sigmoid(2 x) - 1.
-Value tanh(const Operands& o) {
-  Program program;
-  program = program.scaled(2, 0);
-  program.ends_with(program.add(Op::kSigmoid, program.result()));
-  return applied(o.builder, o.in(0), program.scaled(2, -1), Loss{2 * ulps(o) * kRoundingUnit});
-}
-
-Value mul(const Operands& o) {
-  return o.in(1).constant ? scaled(o.builder, o.in(0), o.in(1), {Rounded::kMerged})
-                          : scaled(o.builder, o.in(1), o.constant(0), {Rounded::kMerged});
-}
-
-Value div(const Operands& o) {
-  std::vector<Rat> inverse = o.constant(1).data.all();
+Value quotient(const Operands& o) {
+  if (!o.in(1).constant) {
+    Program program;
+    program.ends_with(program.add(Op::kReciprocal, 0));
+    return product(o.builder, o.in(0), applied(o.builder, o.in(1), program));
+  }
+  std::vector<Rat> inverse = o.in(1).data.all();
   for (Rat& number : inverse) {
     if (number == 0) refuse("a division by 0");
     number = 1 / number;
   }
-  return scaled(o.builder, o.in(0), constant_of(o.in(1).shape, inverse),
-                {Rounded::kMerged, kOfQuotients});
+  return product(o.builder, o.in(0), constant_of(o.in(1).shape, inverse),
+                 {Rounded::kMerged, kOfQuotients});
 }
 
 // The products of matrices a [rows, inner] and b [inner, columns], one of which is constant, plus
@@ -73,7 +53,7 @@ Value multiplied(Builder& builder, const Product& p, const std::vector<i64>& sha
   if (size_of(grid) != size_of(shape)) refuse("shapes do not fit");
   expect_work(grid, p.inner);
   if (!p.a.constant && !p.b.constant)
-    refuse("a product of two computed tensors is not in the checker's table");
+    refuse("such a product of two computed tensors is not in the checker's table");
   const bool a_moves = !p.a.constant || p.b.constant;
   Rows rows(builder, p.a.constant && p.b.constant, {Rounded::kSum, p.more},
             p.rows * p.columns * p.inner);
@@ -92,6 +72,7 @@ Value multiplied(Builder& builder, const Product& p, const std::vector<i64>& sha
 
 Value matmul(const Operands& o) {
   const Value &a = o.in(0), &b = o.in(1);
+  if (!a.constant && !b.constant) return matrix_product(o.builder, a, b);
   if (b.shape.size() > 2 || b.shape.empty() || a.shape.empty())
     refuse("a product of several matrices is not in the checker's table");
   const i64 inner = b.shape[0], columns = b.shape.size() == 2 ? b.shape[1] : 1;
@@ -152,15 +133,14 @@ const std::vector<Operator>& computing_operators() {
       {"Add", 2, " ",
        [](const Operands& o) { return sum(o.builder, o.in(0), o.in(1), 1, {Rounded::kMerged}); }},
       {"BatchNormalization", 5, " epsilon momentum training_mode ", batch_normalization},
-      {"Div", 2, " ", div},
+      {"Div", 2, " ", quotient},
       {"Gemm", 3, " alpha beta transA transB ", gemm},
       {"MatMul", 2, " ", matmul},
-      {"Mul", 2, " ", mul},
+      {"Mul", 2, " ",
+       [](const Operands& o) { return product(o.builder, o.in(0), o.in(1), {Rounded::kMerged}); }},
       {"Relu", 1, " ", [](const Operands& o) { return positive(o.builder, o.in(0)); }},
-      {"Sigmoid", 1, " ", sigmoid},
       {"Sub", 2, " ",
        [](const Operands& o) { return sum(o.builder, o.in(0), o.in(1), -1, {Rounded::kMerged}); }},
-      {"Tanh", 1, " ", tanh},
   };
   return table;
 }

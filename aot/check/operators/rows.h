@@ -61,6 +61,10 @@ Value computed(Builder& builder, const Value& x);
 // A function of each element. Numbers stay numbers where it is rational.
 Value applied(Builder& builder, const Value& x, const Program& function,
               const std::optional<Loss>& loss = std::nullopt);
+// a b with broadcasting; rounding: of the sums that it is where one factor is constant.
+Value product(Builder& builder, const Value& a, const Value& b, const Rounding& rounding = {});
+// The products of matrices of computed numbers, whose axes before the last two are spread.
+Value matrix_product(Builder& builder, const Value& a, const Value& b);
 // max(x, 0).
 Value positive(Builder& builder, Value x);
 // The greatest of tensors (sign 1), or the least (sign -1): of neighbours, until one is left.

@@ -101,6 +101,24 @@ Real carried(const Step& step, Real x, Real y) {
     case Op::kExp:
       mpfr_exp(to, x.get(), MPFR_RNDN);
       break;
+    case Op::kLog:
+      mpfr_log(to, x.get(), MPFR_RNDN);
+      break;
+    case Op::kSqrt:
+      mpfr_sqrt(to, x.get(), MPFR_RNDN);
+      break;
+    case Op::kSin:
+      mpfr_sin(to, x.get(), MPFR_RNDN);
+      break;
+    case Op::kCos:
+      mpfr_cos(to, x.get(), MPFR_RNDN);
+      break;
+    case Op::kAtan:
+      mpfr_atan(to, x.get(), MPFR_RNDN);
+      break;
+    case Op::kErf:
+      mpfr_erf(to, x.get(), MPFR_RNDN);
+      break;
     case Op::kSigmoid:
       mpfr_neg(to, x.get(), MPFR_RNDN);
       mpfr_exp(to, to, MPFR_RNDN);
@@ -139,6 +157,20 @@ struct Smooth {
 const Smooth kSmooth[] = {
     {Op::kReciprocal, reciprocal, -kOne << 45, kOne << 45, 2},
     {Op::kExp, exponential, -kOne << 45, 31 * kOne, 2},
+    {Op::kLog, logarithm, 1, kOne << 45, 2},
+    {Op::kSqrt, square_root, 0, kOne << 45, 1},
+    {Op::kSin,
+     [](i128 x) {
+       return sine(Range{x, x}, 0);
+     },
+     -kOne << 14, kOne << 14, 2},
+    {Op::kCos,
+     [](i128 x) {
+       return sine(Range{x, x}, 1);
+     },
+     -kOne << 14, kOne << 14, 2},
+    {Op::kAtan, arctangent, -kOne << 45, kOne << 45, 2},
+    {Op::kErf, error_function, -kOne << 45, kOne << 45, 1 << 26},  // beyond 6 it is 2^-54
     {Op::kSigmoid, sigmoid, -kOne << 45, kOne << 45, 4},
 };
 
@@ -179,8 +211,9 @@ std::pair<i64, i64> interval(Random& random, i64 most) {
 
 // Steps that read any others.
 Program random_program(Random& random) {
-  constexpr Op kAll[] = {Op::kAdd,   Op::kMul,  Op::kMax,        Op::kMin, Op::kFloor,
-                         Op::kRound, Op::kSign, Op::kReciprocal, Op::kExp, Op::kSigmoid};
+  constexpr Op kAll[] = {Op::kAdd,  Op::kMul,        Op::kMax, Op::kMin,    Op::kFloor, Op::kRound,
+                         Op::kSign, Op::kReciprocal, Op::kExp, Op::kLog,    Op::kSqrt,  Op::kSin,
+                         Op::kCos,  Op::kAtan,       Op::kErf, Op::kSigmoid};
   Program program;
   u32 last = 0;
   for (std::size_t k = 0, count = 1 + random() % 6; k < count; ++k) {
@@ -248,7 +281,8 @@ TEST(Program, holds_on_intervals) {
   std::size_t known = 0;
   for (int round = 0; round < 3000 && !::testing::Test::HasFailure(); ++round) {
     SCOPED_TRACE(round);
-    const Program program = random_program(random);
+    const Program program = round % 2 == 0 ? random_program(random)
+                                           : program_of(kSmooth[random() % std::size(kSmooth)].op);
     const Grid& grid = kGrids[random() % std::size(kGrids)];
     const auto [low, high] = interval(random, std::min(kMostValue, i64{64} << grid.value_bits));
     known += expect_holds(program, low, high, grid, random) ? 1 : 0;
