@@ -200,6 +200,32 @@ class Run {
   std::vector<Recent> recent_;
 };
 
+Rat exact_at(const Step& step, const Rat& a, const Rat& b) {
+  switch (step.op) {
+    case Op::kConstant:
+      return step.number;
+    case Op::kAdd:
+      return a + b;
+    case Op::kMul:
+      return a * b;
+    case Op::kMax:
+      return a < b ? b : a;
+    case Op::kMin:
+      return a < b ? a : b;
+    case Op::kSign:
+      return sgn(a);
+    case Op::kFloor:
+      return floor_shifted(a, 0);
+    case Op::kRound: {
+      const Int up = floor_shifted(a + Rat(1, 2), 0);
+      return up - a == Rat(1, 2) && mpz_odd_p(up.get_mpz_t()) ? Int(up - 1) : up;
+    }
+    default:
+      if (a == 0) refuse("a division by 0");
+      return 1 / a;
+  }
+}
+
 }  // namespace
 
 u64 Program::cost() const {
@@ -262,46 +288,8 @@ bool Program::is_rational() const {
 
 Rat Program::exact(const Rat& x) const {
   std::vector<Rat> made;
-  for (const Step& step : steps_) {
-    const Rat a = step.a < made.size() ? made[step.a] : x,
-              b = step.b < made.size() ? made[step.b] : x;
-    Rat value;
-    switch (step.op) {
-      case Op::kArgument:
-        value = x;
-        break;
-      case Op::kConstant:
-        value = step.number;
-        break;
-      case Op::kAdd:
-        value = a + b;
-        break;
-      case Op::kMul:
-        value = a * b;
-        break;
-      case Op::kMax:
-        value = a < b ? b : a;
-        break;
-      case Op::kMin:
-        value = a < b ? a : b;
-        break;
-      case Op::kSign:
-        value = sgn(a);
-        break;
-      case Op::kFloor:
-        value = floor_shifted(a, 0);
-        break;
-      case Op::kRound: {
-        const Int up = floor_shifted(a + Rat(1, 2), 0);
-        value = up - a == Rat(1, 2) && mpz_odd_p(up.get_mpz_t()) ? Int(up - 1) : up;
-        break;
-      }
-      default:
-        if (a == 0) refuse("a division by 0");
-        value = 1 / a;
-    }
-    made.push_back(value);
-  }
+  for (const Step& step : steps_)
+    made.push_back(made.empty() ? x : exact_at(step, made[step.a], made[step.b]));
   return made[result_];
 }
 

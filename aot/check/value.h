@@ -72,7 +72,7 @@ class Builder {
   GridWeight on_grid(const Rat& scale, const Rat& square) const;
 
   // Begins a layer of affine sums, of about so many terms.
-  void begin(u64 terms, const Rounding& rounding);
+  void begin(u64 terms = 0, const Rounding& rounding = {});
   // Returns whether the row has the term, which it has not where the weight is 0.
   bool term(u32 element, const GridWeight& weight);
   std::size_t row_terms() const { return layer_.column.size() - layer_.start.back(); }
