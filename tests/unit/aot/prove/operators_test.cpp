@@ -65,11 +65,18 @@ Model model_of(const std::string& op, const std::vector<Input>& inputs,
   return model;
 }
 
+Wiring wiring_of(const Model& model) {
+  Wiring wiring;
+  for (const GraphValue& input : model.inputs)
+    for (i64 i = size_of(input.shape); i > 0; --i) wiring.source.push_back(wiring.inputs++);
+  return wiring;
+}
+
 // Bounds at points, and on boxes around them, hold the values, and those at points are near them.
 void expect_values(const Model& model, Random& random, double low, double high,
                    const std::function<Numbers1(const Numbers1&)>& right) {
   Work work;
-  const Network network = make_network(model, Grid{}, work);
+  const Network network = make_network({model}, wiring_of(model), Grid{}, work);
   Bounder bounder(network, 40, work);
   const double slack = 1e-7;
   for (int round = 0; round < 20; ++round) {
@@ -97,7 +104,7 @@ void expect_values(const Model& model, Random& random, double low, double high,
         exact.emplace_back(point.back());
       }
       const Numbers1 values = right(point);
-      const Outputs outputs = evaluate(model, exact, Grid{}, 40, work);
+      const Outputs outputs = evaluate({model}, wiring_of(model), exact, Grid{}, 40, work);
       ASSERT_EQ(outputs.lower.size(), values.size());
       for (std::size_t j = 0; j < values.size(); ++j) {
         const double scale = slack * std::max(1.0, std::fabs(values[j]));
@@ -273,7 +280,8 @@ TEST(Operators, of_a_tensors_axis) {
 TEST(Operators, refuse_what_they_have_no_rule_for) {
   const auto refused = [](const Model& model) {
     Work work;
-    EXPECT_THROW(make_network(model, Grid{}, work), Refused) << model.nodes[0].op;
+    EXPECT_THROW(make_network({model}, wiring_of(model), Grid{}, work), Refused)
+        << model.nodes[0].op;
   };
   refused(model_of("Pow", {{{2}, {}}, {{2}, {}}}, {}, 15));
   refused(model_of("Pow", {{{2}, {}}, {{2}, {1, 2}}}, {}, 15));
