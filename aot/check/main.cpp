@@ -1,6 +1,3 @@
-#include <unistd.h>
-
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -8,6 +5,7 @@
 #include <vector>
 
 #include "aot/check/certificate.h"
+#include "aot/check/show/show.h"
 
 namespace {
 
@@ -27,6 +25,11 @@ constexpr char kHelp[] =
     "              certificate\n"
     "  --quiet     no progress, and no answer but the exit code\n"
     "\n"
+    "Instead of checking, these say what is in the files; the exit code is 0 then:\n"
+    "  --print       what is understood of them: models, network, cases of the property\n"
+    "  --tree        the records of the certificate, one a line\n"
+    "  --statistics  how many records there are of each kind\n"
+    "\n"
     "Exit code: 0 checked: verified, 3 checked: falsified, 4 not proven, 1 a file cannot be "
     "handled,\n"
     "2 wrong usage.\n";
@@ -35,6 +38,7 @@ struct Arguments {
   bool helps = false, quiet = false, wrong = false;
   u64 steps = 0, jobs = 1;
   bool has_steps = false;
+  std::string show;  // what is said instead of checking
   std::vector<std::string> files;
 };
 
@@ -62,6 +66,9 @@ Arguments read_arguments(char** words) {
       if (!right || read.jobs == 0 || read.jobs > kMostJobs) return wrong;
       read.has_steps = read.has_steps || word == "--steps";
       ++words;
+    } else if (word == "--print" || word == "--tree" || word == "--statistics") {
+      if (!read.show.empty()) return wrong;
+      read.show = word;
     } else if (word.rfind("--", 0) == 0) {
       return wrong;
     } else {
@@ -72,36 +79,6 @@ Arguments read_arguments(char** words) {
   return read;
 }
 
-// Tells on a terminal how much of the trees is walked, and how long the rest may take.
-class Progress {
- public:
-  Progress(std::size_t bytes, bool quiet) : bytes_(bytes), tells_(!quiet && isatty(2) != 0) {}
-  ~Progress() {
-    if (told_) std::fputs("\r\33[K", stderr);
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void tell(std::size_t walked) {
-    using Milliseconds = std::chrono::milliseconds;
-    const auto now = std::chrono::steady_clock::now();
-    if (!tells_ || now - last_ < Milliseconds(200) || walked == 0) return;
-    last_ = now;
-    told_ = true;
-    const auto passed = std::chrono::duration_cast<Milliseconds>(now - begin_).count();
-    const auto size = static_cast<std::int64_t>(bytes_), done = static_cast<std::int64_t>(walked);
-    std::fprintf(stderr, "\rbf-check: %d %%, %lld s left\33[K", static_cast<int>(100 * done / size),
-                 static_cast<long long>(passed * (size - done) / done / 1000));
-  }
-
- private:
-  const std::size_t bytes_;
-  const bool tells_;
-  bool told_ = false;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point last_ = begin_;
-};
-
 int run(const Arguments& asked) {
   throw_without_memory();
   try {
@@ -109,10 +86,18 @@ int run(const Arguments& asked) {
     for (const std::string& path : asked.files) files.push_back(read_file(path));
     const std::string certificate = std::move(files.back()), property = std::move(files.end()[-2]);
     files.resize(files.size() - 2);
+    if (!asked.show.empty()) {
+      const std::string text = asked.show == "--print"
+                                   ? show::understood(files, property, certificate)
+                               : asked.show == "--tree" ? show::records(property, certificate)
+                                                        : show::statistics(property, certificate);
+      std::fputs(text.c_str(), stdout);
+      return 0;
+    }
     Work work(asked.has_steps ? asked.steps : most_steps(certificate));
     bool holds = false;
     {
-      Progress progress(certificate.size(), asked.quiet);
+      show::Progress progress(certificate.size(), asked.quiet);
       const Checking way{asked.jobs, [&](std::size_t walked) { progress.tell(walked); }};
       holds = check(files, property, certificate, work, way) == kHolds;
     }

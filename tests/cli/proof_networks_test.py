@@ -11,7 +11,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 from harness import MODELS, TINY, Case  # noqa: E402
-from proof_test import BF_CHECK, CUT, DERIVE, HALVE, LEAF, LEAF_CHOICES, check  # noqa: E402
+from proof_test import BF_CHECK, CUT, DERIVE, EACH, HALVE, LEAF, LEAF_CHOICES, NEURON, check  # noqa: E402
 from small_models import model, node, tensor, write_model  # noqa: E402
 
 
@@ -219,6 +219,156 @@ class ProofJobs(Hand):
             self.assertEqual(self.said(files, "--jobs", 4, *steps), said)
             reasons.add(said[1].split(": ")[-1])
         self.assertGreater(len(reasons), 4, reasons)
+
+
+class ProofShow(Hand):
+    """What bf-check says of files without checking them."""
+
+    def shown(self, *words, code=0):
+        ended = subprocess.run([BF_CHECK, *map(str, words)], capture_output=True, text=True)
+        self.assertEqual(ended.returncode, code, ended)
+        return ended.stdout
+
+    def test_what_is_understood(self):
+        networks = self.network("f", ((1, -1),), ((0.5,), (-1,))), self.network("g", ((1,),), ((1,),))
+        question = self.write("p.vnnlib", """(declare-network f (declare-input X Real [1,1]) (declare-output Y Real [1,1]))
+            (declare-network g (declare-input U Real [1,1]) (declare-output V Real [1,1]))
+            (assert (and (<= -0.25 X[0,0] 1) (= U[0,0] X[0,0])))
+            (assert (or (< (* 3 V[0,0]) (+ (* 2 (* Y[0,0] U[0,0])) 0.1)) (>= Y[0,0] 5)))""")
+        proof = self.certificate(networks, question, [DERIVE, LEAF, 2, 2])
+        digest = lambda data: hashlib.sha256(data).hexdigest()  # noqa: E731
+        files = [digest(path.read_bytes()) for path in (*networks, question)]
+        model = lambda k, wide, w, v: f"""model {files[k]}
+  operator-set 13
+  input x float [1,1]
+  output y float [1,1]
+  operator MatMul 2
+  operator Relu 1
+  constant v float [{wide},1] {digest(v)}
+  constant w float [1,{wide}] {digest(w)}
+"""  # noqa: E731
+        self.assertEqual(self.shown("--print", *networks, question, proof), f"""certificate BFC2
+  statement verified
+  semantics real
+  grid 44 36 40
+  model {files[0]}
+  model {files[1]}
+  property {files[2]}
+  tool hand
+""" + model(0, 2, b"1\n-1\n", b"1/2\n-1\n") + model(1, 1, b"1\n", b"1\n") + f"""network
+  elements 10
+  inputs 1
+  sums 5
+  terms 6
+  relus 3
+  functions 0
+  products 1
+property {files[2]}
+  network f 1 1 [1,1] [1,1]
+  network g 1 1 [1,1] [1,1]
+  reads X_0
+  reads X_0
+  product P_0 X_0 Y_0
+  case
+    X_0 -1/4 1
+    clause
+      0 <= 0
+      0 <= 0
+      3 Y_1 + -2 P_0 + -1/10 < 0
+    clause
+      0 <= 0
+      0 <= 0
+      -1 Y_0 + 5 <= 0
+""")
+
+    def test_records(self):
+        network = self.network("f", ((1, -1),), ((1,), (-1,)))
+        question = self.write("p.vnnlib", "(declare-const X_0 Real)(declare-const Y_0 Real)(assert (<= -1 X_0 1))"
+                              "(assert (or (> Y_0 1) (< Y_0 -1)))")
+        records = [CUT, 0, 1, DERIVE, LEAF, 0, 0, DERIVE, EACH, NEURON, 1, LEAF, 0, LEAF_CHOICES, 1, 0, 2, 3, 1, 1, 7, 9, LEAF, 0]
+        proof = self.certificate((network,), question, records)
+        self.assertEqual(self.shown("--tree", network, question, proof), """case 0
+  cut 0 -1
+    derive
+    leaf 0
+    leaf 0
+    derive
+    each
+      neuron 1
+        leaf 0
+        choices 0*2 slope 1=7 multiplier 9
+      leaf 0
+""")
+        found = dict(line.split() for line in self.shown("--statistics", network, question, proof).splitlines())
+        self.assertEqual({name: int(count) for name, count in found.items()}, {
+            "bytes": proof.stat().st_size, "nodes": 7, "leaves": 4, "depth": 4, "most-children": 2, "most-split-neurons": 1,
+            "halve": 0, "cut": 1, "neuron": 1, "each": 1, "derive": 2, "leaf": 3, "leaf-with-choices": 1, "empty": 0,
+            "factors": 1, "slopes": 1, "multipliers": 1})
+        point = self.certificate((network,), question, self.point("-5/4"), statement=2)
+        self.assertEqual(self.shown("--tree", network, question, point), "input 0 -5/4\n")
+        proof.write_bytes(proof.read_bytes()[:-1])
+        for option in ("--tree", "--statistics"):
+            self.assertIn("ends too early", self.shown(option, network, question, proof, code=4))
+        self.shown("--print", "--tree", network, question, proof, code=2)
+
+
+class ProofVerify(Hand):
+    """Questions about several networks, and of products, that bf-aot decides."""
+
+    def decided(self, networks, text, code, *more):
+        question, proof = self.write("q.vnnlib", text), self.work / "q.bfc"
+        proof.unlink(missing_ok=True)
+        names = [word for name, path in zip("fgh", networks) for word in ("--network", f"{name}={path}")]
+        files = (question, *names) if "declare-network" in text else (networks[0], question)
+        found = self.run_json("verify", *files, "--proof", proof, "--jit", "off", *more, code=None)
+        self.assertEqual(found["verdict"], {0: "verified", 3: "falsified"}[code], text)
+        self.assertEqual(check((*networks, question, proof)), code, text)
+        return proof
+
+    def test_of_the_models_that_are_shipped(self):
+        text = (MODELS / "properties" / "tiny_twice.vnnlib").read_text()
+        whole = self.decided((TINY, TINY), text, 0).read_bytes()
+        self.decided((TINY, TINY), text.replace("isomorphic-to", "equal-to"), 0)
+        self.decided((TINY, TINY), text.replace("(= x[0,1] u[0,1])", "(<= -1 u[0,1] 1)"), 3)
+        for part in range(2):
+            self.run_tool("verify", MODELS / "properties" / "tiny_twice.vnnlib", "--network", f"f={TINY}", "--network",
+                          f"g={TINY}", "--part", f"{part}/2", "--save-part", f"{part}.json", "--proof", f"{part}.bfp",
+                          "--search", "0", "--jit", "off")
+        self.run_tool("merge", "0.json", "1.json", "--proof-part", "0.bfp", "--proof-part", "1.bfp", "--proof", "joined.bfc")
+        question = MODELS / "properties" / "tiny_twice.vnnlib"
+        self.assertEqual(check((TINY, TINY, question, self.work / "joined.bfc")), 0)
+        self.assertEqual((self.work / "joined.bfc").read_bytes()[-100:], whole[-100:])
+
+    def test_a_student_and_its_teacher(self):
+        rng = random.Random(4)
+        first, second = ([tuple(rng.randint(-8, 8) / 8 for _ in range(columns)) for _ in range(rows)]
+                         for rows, columns in ((2, 6), (6, 1)))
+        teacher = self.network("teacher", first, second)
+        near = [tuple(w + rng.choice((-1, 0, 1)) / 64 for w in row) for row in second]
+        student = self.network("student", first, near)
+        for limit, code in ((0.2, 0), (0.001, 3)):
+            self.decided((teacher, student), f"""(declare-network f (declare-input X Real [1,2]) (declare-output Y Real [1,1]))
+                (declare-network g (declare-input U Real [1,2]) (declare-output V Real [1,1]))
+                (assert (and (<= -1 X[0,0] 1) (<= -1 X[0,1] 1) (= X[0,0] U[0,0]) (= X[0,1] U[0,1])))
+                (assert (>= (abs (- Y[0,0] V[0,0])) {limit}))""", code)
+
+    def test_one_behind_the_other(self):
+        f, g = self.network("f", ((1, -1), (1, 1)), ((1, 1), (0, -1))), self.network("g", ((1, 0.5), (0, 1)), ((1,), (1,)))
+        text = """(declare-network f (declare-input X Real [1,2]) (declare-output Y Real [1,2]))
+            (declare-network g (declare-input U Real [1,2]) (declare-output V Real [1,1]))
+            (assert (and (<= -1 X[0,0] 1) (<= -1 X[0,1] 1) (= U[0,0] Y[0,1]) (= U[0,1] Y[0,0])))
+            (assert (>= V[0,0] %s))"""
+        self.decided((f, g), text % 9, 0)
+        self.decided((f, g), text % 4.9, 3)
+
+    def test_conditions_that_multiply(self):
+        old = """(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)
+            (assert (and (<= -1 X_0 1) (<= -1 X_1 1)))(assert %s)"""
+        y = self.network("three", ((1, 1), (1, -1)), ((1,), (1,)))  # y = 2 max(x0, |x1|) - |x1| or 0, at most 2
+        for condition, code in (("(>= (* Y_0 Y_0) 4.001)", 0), ("(>= (* Y_0 Y_0) 3.999)", 3),
+                                ("(<= (* X_0 Y_0) -1.001)", 0), ("(<= (* X_0 X_1 Y_0) -2.001)", 0),
+                                ("(>= (* X_0 Y_0) 1.999)", 3), ("(<= (* (- Y_0 X_0) (- Y_0 X_0)) -0.3)", 0)):
+            self.decided((y,), old % condition, code)
 
 
 if __name__ == "__main__":

@@ -980,7 +980,8 @@ class Independence(unittest.TestCase):
         folder = SOURCE / "aot" / "check"
         count = lambda path, mark: sum(1 for line in path.read_text().splitlines()  # noqa: E731
                                        if line.strip() and not line.strip().startswith(mark))
-        self.assertLessEqual(sum(count(path, "//") for path in folder.rglob("*.[ch]*")), 5400)
+        self.assertLessEqual(sum(count(path, "//") for path in folder.rglob("*.[ch]*")
+                                 if path.parent.name != "show"), 5400)
         self.assertLessEqual(count(folder / "bf_check.py", "#"), 1000)
 
     def test_usage(self):
