@@ -132,6 +132,12 @@ Semantics semantics_of(const build::CompileOptions& options, const Property& pro
   return is_float32(property) ? Semantics::kFloat32 : options.planner.semantics;
 }
 
+std::optional<double> ulps_of(const build::CompileOptions& options, const Property& property) {
+  const bool covered = semantics_of(options, property) == Semantics::kFloat32;
+  if (!covered || options.planner.flush_to_zero) return std::nullopt;
+  return options.float32.libm_ulps;
+}
+
 std::optional<Sampler> rounded(const Sampler& network, const ModelInfo& info,
                                const build::CompileOptions& options) {
   if (options.planner.semantics != Semantics::kFloat32) return std::nullopt;

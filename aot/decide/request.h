@@ -45,6 +45,10 @@ struct RequestCalls {
 // The semantics of a decision: float32 for a query about float32, else those of the options.
 Semantics semantics_of(const build::CompileOptions& options, const Property& property);
 
+// Returns by how many units in the last place functions of the library are off, where a decision is
+// about every evaluation in float32 with subnormals; else none.
+std::optional<double> ulps_of(const build::CompileOptions& options, const Property& property);
+
 // The network as float32 evaluation gives it, where options.planner.semantics asks for it; else
 // none, and counterexamples are checked on `network` itself. Throws: BF2110, BF2111.
 std::optional<Sampler> rounded(const Sampler& network, const ModelInfo& info,

@@ -89,6 +89,7 @@ std::optional<prove::ProofFile> proof_of(const std::vector<const Model*>& models
   subject.property = source.path;
   if (source.path.empty() && !request.proof.file.empty()) subject.text = source.bytes();
   subject.is_real = decide::semantics_of(request.compile, property) == bf_aot::Semantics::kReal;
+  subject.libm_ulps = decide::ulps_of(request.compile, property);
   subject.option = "proof";
   return prove::proof_of(request, subject);
 }

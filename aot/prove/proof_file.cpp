@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <new>
 #include <system_error>
@@ -21,6 +22,7 @@
 namespace bf_aot::prove {
 namespace {
 
+constexpr double kMostUlps = 255;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 
 // Where the bytes of a certificate go, as ProofFile::path says.
@@ -75,6 +77,7 @@ ProofRequest request_of(const ProofFile& proof, std::function<void(const std::st
   ProofRequest request;
   request.models = proof.models;
   request.property = proof.property;
+  request.ulps = proof.ulps;
   request.tool = "bf-aot " + with_source_state(BF_AOT_VERSION);
   request.jobs = proof.jobs > 0 ? proof.jobs : system::core_count();
   request.stop = proof.stop.or_interrupt();
@@ -84,6 +87,14 @@ ProofRequest request_of(const ProofFile& proof, std::function<void(const std::st
 }
 
 }  // namespace
+
+std::optional<unsigned> whole_ulps(const std::optional<double>& libm_ulps) {
+  if (!libm_ulps) return std::nullopt;
+  if (*libm_ulps > kMostUlps)
+    fail("BF3024", "--libm-ulps", "certificates are about functions that are off by at most 255",
+         "decide it without a certificate");
+  return static_cast<unsigned>(std::ceil(*libm_ulps));
+}
 
 std::string bytes_of(const std::filesystem::path& path) {
   const std::string where = printable(path.string());
@@ -100,7 +111,7 @@ std::string bytes_of(const std::filesystem::path& path) {
 void expect_covered(const ProofFile& proof, const std::string& where) {
   bf_check::throw_without_memory();
   try {
-    expect_covered(proof.models, proof.property);
+    expect_covered(proof.models, proof.property, proof.ulps);
   } catch (const bf_check::Refused& why) {
     fail("BF3022", where,
          fmt::format("the checker of certificates does not take this question: {}", why.what()),
@@ -115,7 +126,8 @@ std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
   const auto refuse = [&](const char* why) {
     fail("BF3024", subject.option, why, "decide it without a certificate");
   };
-  if (!subject.is_real) refuse("certificates are about exact real arithmetic, not float32");
+  if (!subject.is_real && !subject.libm_ulps)
+    refuse("certificates are about exact real arithmetic, or about float32 with subnormals");
   const auto& models = subject.models;
   const bool are_files =
       std::none_of(models.begin(), models.end(), std::mem_fn(&std::string::empty));
@@ -135,6 +147,7 @@ std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
   proof.property = subject.property.empty() ? subject.text : bytes_of(subject.property);
   proof.seconds = options.proof.seconds;
   proof.jobs = options.jobs;
+  proof.ulps = whole_ulps(subject.is_real ? std::nullopt : subject.libm_ulps);
   expect_covered(proof, printable(models[0]));
   return proof;
 }

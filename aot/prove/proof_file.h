@@ -22,9 +22,10 @@ struct ProofFile {
   std::string property;
   // ".gz" at its end: compressed. Empty: the report keeps the certificate.
   std::filesystem::path path;
-  double seconds = 0;    // most, to make the certificate; 0: no limit
-  std::size_t jobs = 0;  // threads that make it; 0: as many as there are cores
-  system::Stop stop;     // asked by each of them; `seconds` begin when the certificate does
+  double seconds = 0;            // most, to make the certificate; 0: no limit
+  std::size_t jobs = 0;          // threads that make it; 0: as many as there are cores
+  system::Stop stop;             // asked by each of them; `seconds` begin when the certificate does
+  std::optional<unsigned> ulps;  // as ProofRequest has it
 };
 
 // A question that was read, whose answer may be proven.
@@ -33,7 +34,10 @@ struct ProofSubject {
       models;  // files, as the property declares networks; one that is empty: the model is none
   std::string property;  // file; empty: `text` is the property
   std::string text;
-  bool is_real = true;   // it is about exact real arithmetic
+  bool is_real = true;  // it is about exact real arithmetic
+  // If not: it is about every evaluation in float32 with subnormals, in which functions of the
+  // library are off by at most so many units in the last place; or none: about something else.
+  std::optional<double> libm_ulps;
   bool is_whole = true;  // the networks are all that the files have
   std::string option;    // of messages: "--proof"
 };
@@ -51,6 +55,9 @@ struct ProofReport {
   std::string missing;      // empty: it was made
   std::string certificate;  // where no file was named
 };
+
+// Returns units as a certificate has them, rounded up. Throws: BF3024 it has no place for so many.
+std::optional<unsigned> whole_ulps(const std::optional<double>& libm_ulps);
 
 // The bytes of a file that certificates are about, expanded. Throws: BF3022.
 std::string bytes_of(const std::filesystem::path& path);

@@ -25,12 +25,21 @@ std::string number_text(std::uint64_t number) {
   return text + static_cast<char>(number);
 }
 
+Grid grid_of(const std::optional<unsigned>& ulps, unsigned value_bits) {
+  Grid grid;
+  grid.value_bits = value_bits;
+  grid.float32 = ulps.has_value();
+  grid.ulps = ulps.value_or(0);
+  return grid;
+}
+
 std::string header_of(const ProofRequest& request, const Header& header) {
   std::string text = kMagic;
-  constexpr unsigned kReal = 0;
+  text += static_cast<char>(header.statement);
+  text += static_cast<char>(request.ulps ? bf_check::kFloat32 : bf_check::kReal);
+  if (request.ulps) text += static_cast<char>(*request.ulps);
   for (const unsigned number :
-       {static_cast<unsigned>(header.statement), kReal, header.grid.weight_bits,
-        header.grid.value_bits, header.coefficient_bits})
+       {header.grid.weight_bits, header.grid.value_bits, header.coefficient_bits})
     text += static_cast<char>(number);
   text += number_text(request.models.size());
   for (const std::string& model : request.models) text += sha256(model);
@@ -181,10 +190,12 @@ class PartReader {
 
 }  // namespace
 
-void expect_covered(const std::vector<std::string>& models, const std::string& property) {
+void expect_covered(const std::vector<std::string>& models, const std::string& property,
+                    const std::optional<unsigned>& ulps) {
   Work work;
   const Property asked = read_property(property);
-  const Network network = make_network(read_models(models, asked), asked.wiring, Grid{}, work);
+  const Network network = make_network(read_models(models, asked), asked.wiring,
+                                       grid_of(ulps, Grid{}.value_bits), work);
   expect_fit(network, asked);
   const Bounder bounder(network, Header{}.coefficient_bits, work);
 }
@@ -212,7 +223,7 @@ ProofTotals with_grid(const ProofRequest& request, const Write& write,
   const std::vector<Model> models = read_models(request.models, property);
   for (const unsigned value_bits : {Grid{}.value_bits, 28u, 20u}) {
     Header header;
-    header.grid.value_bits = value_bits;
+    header.grid = grid_of(request.ulps, value_bits);
     const Network network = make_network(models, property.wiring, header.grid, work);
     expect_fit(network, property);
     const SlopeSearch slopes(network, work);
@@ -306,7 +317,7 @@ ProofTotals write_violation(const ProofRequest& request, const std::vector<Rat>&
   for (const unsigned value_bits : kGrids) {
     Header header;
     header.statement = kViolated;
-    header.grid.value_bits = value_bits;
+    header.grid = grid_of(request.ulps, value_bits);
     try {
       const Outputs outputs =
           evaluate(models, property.wiring, point, header.grid, header.coefficient_bits, work);

@@ -25,8 +25,11 @@ struct ProofRequest {
   std::vector<std::string> models;  // the files' bytes, as the property declares networks
   std::string property;             // the file's bytes
   std::string tool;                 // "bf-aot 0.2.0"
-  std::size_t jobs = 1;             // threads; the bytes are the same for any number
-  system::Stop stop;                // asked by all of them
+  // It is about every evaluation in float32, in which functions of the library are off by at most
+  // so many units in the last place; none: about exact arithmetic.
+  std::optional<unsigned> ulps;
+  std::size_t jobs = 1;  // threads; the bytes are the same for any number
+  system::Stop stop;     // asked by all of them
   // Called with bytes of the certificate, in their order, by one thread at a time.
   std::function<void(const std::string&)> write;
 };
@@ -37,7 +40,8 @@ struct ProofTotals {
 
 // Throws bf_check::Refused where the checker does not take one of the files, as its table and
 // grammar say. To be called before a decision that is to be proven.
-void expect_covered(const std::vector<std::string>& models, const std::string& property);
+void expect_covered(const std::vector<std::string>& models, const std::string& property,
+                    const std::optional<unsigned>& ulps = std::nullopt);
 
 // Writes the certificate that the property holds. Throws bf_check::Refused; NoCertificate: a stop
 // was asked for or its time is over, or a part can be split no more.

@@ -220,8 +220,22 @@ class Certificates(Case):
         self.assert_refused("BF3022", "verify", network, question, "--proof", "x.bfc",
                             says=("operator Sin is not in the checker's table",))
         self.assert_refused("BF3022", "verify", TINY, MODELS / "properties" / "tiny_energy.vnnlib", "--proof", "x.bfc")
-        self.assert_refused("BF3024", "verify", TINY, MODELS / "properties" / "tiny_holds.vnnlib", "--proof", "x.bfc",
-                            "--semantics", "float32")
+        for options in (("float32-exact",), ("float32", "--flush-to-zero"), ("float32", "--libm-ulps", "256")):
+            self.assert_refused("BF3024", "verify", TINY, MODELS / "properties" / "tiny_holds.vnnlib", "--proof", "x.bfc",
+                                "--semantics", *options)
+
+    def test_answers_about_float32(self):
+        """The grid of an answer about float32 follows another byte, of units in the last place."""
+        float32 = ("--semantics", "float32", "--libm-ulps", "2.5")
+        for name, code in (("tiny_holds", 0), ("tiny_violated", 3)):
+            question, proof = MODELS / "properties" / f"{name}.vnnlib", self.work / "answer.bfc"
+            self.run_tool("verify", TINY, question, "--proof", proof, "--jit", "off", *float32, code=code)
+            self.assertEqual(check((TINY, question, proof)), code)
+            self.assertEqual(proof.read_bytes()[5:8], b"\x01\x03\x2c")
+        network, question = MODELS / "digits_64x2.onnx", MODELS / "properties" / "digits_64x2.vnnlib"
+        proof = self.work / "digits.bfc"
+        self.run_tool("verify", network, question, "--proof", proof, *float32)
+        self.assertEqual(check((network, question, proof)), 0)
 
     def test_a_certificate_that_takes_too_long_is_not_written(self):
         self.assert_refused("BF3023", "verify", MODELS / "collision_avoidance_6x50.onnx",

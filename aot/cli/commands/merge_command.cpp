@@ -97,6 +97,9 @@ std::optional<prove::ProofReport> write_proof(const Merged& merged,
       proof.models.push_back(prove::bytes_of(model.path));
     proof.property = prove::bytes_of(part.file.question.property);
     proof.path = path;
+    const Property property = read_property(part.file.question.property);
+    proof.ulps = prove::whole_ulps(
+        decide::ulps_of(build::resolved(arguments_of(part.file.question).values), property));
     report = prove::write_proof_file(proof, &merged.witness->x);
   } else if (merged.answer == decide::Answer::kVerified) {
     std::vector<std::string> bytes;

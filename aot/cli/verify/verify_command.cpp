@@ -71,6 +71,7 @@ std::optional<prove::ProofFile> proof_of(const VerifyArguments& arguments,
   subject.models = network_files(arguments, property);
   subject.property = arguments.property;
   subject.is_real = semantics_of(arguments.model, property) == Semantics::kReal;
+  subject.libm_ulps = decide::ulps_of(build::resolved(arguments.model.values), property);
   subject.is_whole = arguments.model.values.compile.cut == ModelCut{};
   subject.option = "--proof";
   return prove::proof_of(arguments.decision(), subject);
