@@ -74,6 +74,18 @@ Definition left_out (A a l : Z) : Z := if Z.shiftl a weight_bits =? A then 0 els
 
 Definition push_some (i : N) (a : Z) (st : sums) : sums := if a =? 0 then st else push i a st.
 
+(* Bounds a function's values for arguments in [l, u], and its lines there, with slopes that place t
+   of 128 has. *)
+Variable enclosed : Z -> program -> Z -> Z -> option (Z * Z * more).
+
+(* The lines of a function: those that are known, or those of a place that is chosen. *)
+Definition lines_of (t : facts) (f : program) (z : N) (what : more) (slope : option Z) : more :=
+  match slope, get z t with
+  | Some place, Some (Known l u _) =>
+    match enclosed place f l u with Some (_, _, chosen) => chosen | None => what end
+  | _, _ => what
+  end.
+
 (* One element with coefficient a, of which [l, u] and `what` are known, goes backwards. *)
 Definition step_back (t : facts) (r : rule) (a l u : Z) (what : more) (slope : option Z) (m : Z)
     (st : sums) : option (sums * Z) :=
@@ -92,8 +104,8 @@ Definition step_back (t : facts) (r : rule) (a l u : Z) (what : more) (slope : o
       Some (push_some z (Z.shiftl b weight_bits) st, ramp_least a b zl zu)
     | _ => None
     end
-  | Curve _ _ z =>
-    match what with
+  | Curve _ f z =>
+    match lines_of t f z what slope with
     | Lines k c k' c' =>
       if 0 <=? a then Some (push_some z (a * k) st, Z.shiftr (a * c) weight_bits)
       else Some (push_some z (a * k') st, Z.shiftr (a * c') weight_bits)
@@ -204,9 +216,6 @@ Definition tightened (sign : Z) (e : N) (how : use) (done : list entry) (p : par
   | _ => p
   end.
 
-(* Bounds a function's values for arguments in [l, u], and its lines there. *)
-Variable enclosed : program -> Z -> Z -> option (Z * Z * more).
-
 Definition derived_entry (en : entry) (done : list entry) (p : part) : part :=
   let t := known_of p in
   match snd en with
@@ -229,7 +238,7 @@ Definition derived_entry (en : entry) (done : list entry) (p : part) : part :=
   | Curve _ f z =>
     match get z t with
     | Some (Known l u _) =>
-      match enclosed f l u with
+      match enclosed 64 f l u with
       | Some (low, high, what) => meet (fst en) low high what p
       | None => p
       end
@@ -283,7 +292,7 @@ Definition true_of (en : entry) : Prop :=
     if exact then d = 0 else lows ts <= d <= highs ts
   | Ramp _ z => X e = Rmax (X z) 0
   | Curve _ p z =>
-    Y e = X z /\ steps_defined p (X z / V) [] /\ X e = V * program_value p (X z / V)
+    Y e = X z /\ X e = V * program_value p (X z / V)
   | Pair _ x y => X e * V = X x * X y
   end.
 
@@ -298,8 +307,8 @@ Definition facts_true (t : facts) : Prop :=
   IZR l <= X e <= IZR u /\ more_true e what.
 Definition in_part (p : part) : Prop := facts_true (known_of p) /\ is_empty p = false.
 
-Hypothesis enclosed_true : forall p l u low high what z,
-  enclosed p l u = Some (low, high, what) -> IZR l <= z <= IZR u -> steps_defined p (z / V) [] ->
+Hypothesis enclosed_true : forall place p l u low high what z,
+  enclosed place p l u = Some (low, high, what) -> IZR l <= z <= IZR u ->
   let y := V * program_value p (z / V) in
   IZR low <= y <= IZR high /\
   match what with
@@ -442,10 +451,17 @@ Proof.
     { intros k c [= <- <-] H. rewrite total_push_some, mult_IZR.
       destruct (shiftr_true (a * c) weight_bits weight_bits_natural) as [S _].
       fold W in S. rewrite mult_IZR in S. destruct E as [E _]. simpl in E. rewrite <- E. nra. }
-    destruct what as [|rl rh|k c k' c0].
+    assert (M' : more_true e (lines_of t p z what slope)).
+    { unfold lines_of. destruct slope as [place|]; [|exact M].
+      destruct (get z t) as [[|zl zu w]|] eqn:G; try exact M.
+      destruct (enclosed place p zl zu) as [[[low high] chosen]|] eqn:C; [|exact M].
+      destruct (T _ _ _ _ G) as [Bz _].
+      destruct (enclosed_true _ _ _ _ _ _ _ _ C Bz) as [_ Q]. destruct E as [Ez Ev].
+      cbn [fst] in *. destruct chosen; simpl; [exact I|contradiction|]. rewrite Ez, Ev. exact Q. }
+    clear M. destruct (lines_of t p z what slope) as [|rl rh|k c k' c0].
     + intros [= <- <-]. pose proof (ends_least a l u (X e) B). nra.
     + intros [= <- <-]. pose proof (ends_least a l u (X e) B). nra.
-    + simpl in M. destruct (Z.leb_spec 0 a) as [A|A]; intros H; apply (K _ _ H).
+    + simpl in M'. destruct (Z.leb_spec 0 a) as [A|A]; intros H; apply (K _ _ H).
       * apply IZR_le in A. nra.
       * apply IZR_lt in A. nra.
   - destruct (get x t) as [[|xl xu w]|] eqn:Gx; try discriminate.
@@ -600,9 +616,9 @@ Proof.
     apply meet_true; simpl; auto. rewrite E, !IZR_max.
     unfold Rmax. repeat destruct Rle_dec; lra.
   - destruct (get z (known_of p)) as [[|l u w]|] eqn:G; auto.
-    destruct (enclosed f l u) as [[[low high] what]|] eqn:C; auto.
-    destruct (proj1 H _ _ _ _ G) as [B _]. destruct E as [Ez [Ed Ev]]. cbn [fst] in *.
-    destruct (enclosed_true _ _ _ _ _ _ _ C B Ed) as [Q M].
+    destruct (enclosed 64 f l u) as [[[low high] what]|] eqn:C; auto.
+    destruct (proj1 H _ _ _ _ G) as [B _]. destruct E as [Ez Ev]. cbn [fst] in *.
+    destruct (enclosed_true _ _ _ _ _ _ _ _ C B) as [Q M].
     apply meet_true; auto.
     + rewrite Ev. exact Q.
     + destruct what; simpl in *; auto; [contradiction|]. rewrite Ez, Ev. exact M.
@@ -640,3 +656,30 @@ Qed.
 
 End Proofs.
 End Bounds.
+
+(* A rational times 2^bits, rounded. *)
+Definition floor_of (q : rational) (bits : Z) : Z := Z.shiftl (fst q) bits / Zpos (snd q).
+Definition ceil_of (q : rational) (bits : Z) : Z := - (Z.shiftl (- fst q) bits / Zpos (snd q)).
+
+Section Rounded.
+Local Open Scope R_scope.
+
+Lemma floor_of_true q bits : (0 <= bits)%Z -> IZR (floor_of q bits) <= real q * IZR (2 ^ bits).
+Proof.
+  intros B. unfold floor_of, real. destruct q as [n d]; simpl.
+  assert (D : 0 < IZR (Zpos d)) by (apply IZR_lt; lia).
+  apply Rmult_le_reg_l with (1 := D).
+  replace (IZR (Zpos d) * (IZR n / IZR (Zpos d) * IZR (2 ^ bits))) with (IZR n * IZR (2 ^ bits))
+    by (field; apply Rgt_not_eq; exact D).
+  rewrite <- !mult_IZR. apply IZR_le. rewrite <- Z.shiftl_mul_pow2 by assumption.
+  apply Z.mul_div_le. lia.
+Qed.
+Lemma ceil_of_true q bits : (0 <= bits)%Z -> real q * IZR (2 ^ bits) <= IZR (ceil_of q bits).
+Proof.
+  intros B. pose proof (floor_of_true (- fst q, snd q)%Z bits B) as H.
+  unfold ceil_of. rewrite opp_IZR.
+  assert (E : real (- fst q, snd q)%Z = - real q).
+  { unfold real. cbn [fst snd]. rewrite opp_IZR. unfold Rdiv. ring. }
+  rewrite E in H. unfold floor_of in H. cbn [fst snd] in H. lra.
+Qed.
+End Rounded.

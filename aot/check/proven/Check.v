@@ -1,13 +1,9 @@
 (* The checker of certificates, and what is proven of it: `check_sound`, the last theorem. *)
 
 From Coq Require Import Reals ZArith NArith List Lra Lia Bool.
-Require Import Network Certificate Table Bounds.
+Require Import Network Certificate Table Bounds Lines.
 Import ListNotations.
 Local Open Scope Z_scope.
-
-(* A rational times 2^bits, rounded. *)
-Definition floor_of (q : rational) (bits : Z) : Z := Z.shiftl (fst q) bits / Zpos (snd q).
-Definition ceil_of (q : rational) (bits : Z) : Z := - (Z.shiftl (- fst q) bits / Zpos (snd q)).
 
 (* ---- The network in integers ---- *)
 
@@ -72,12 +68,6 @@ Fixpoint argument_of (n : N) (es : list entry) : option N :=
 
 (* ---- The tree ---- *)
 
-Fixpoint at_index {A} (i : N) (l : list A) : option A :=
-  match l with
-  | [] => None
-  | x :: rest => if N.eqb i 0 then Some x else at_index (N.pred i) rest
-  end.
-
 Fixpoint inserted (n : N) (x : Z) (l : choices) : choices :=
   match l with
   | [] => [(n, x)]
@@ -94,7 +84,7 @@ Fixpoint sided (path : list (N * Z)) (ms : list Z) : choices :=
 Section Check.
 
 Variables weight_bits value_bits coefficient_bits : Z.
-Variable enclosed : program -> Z -> Z -> option (Z * Z * more).
+Variable enclosed : Z -> program -> Z -> Z -> option (Z * Z * more).
 Variables rows_up rows_down : list entry.
 
 Fixpoint pushed (k : Z) (ts : list (Z * N)) (st : sums) : sums :=
@@ -126,7 +116,7 @@ Definition refuted (p : part) (path : list (N * Z)) (cl : clause) (ch : choice) 
   | Some (st, c, closed) =>
     let slopes := rev_append (slopes ch) [] in
     let weights := sided (rev_append path []) (multipliers ch) in
-    match walk weight_bits value_bits (known_of p) rows_down slopes weights st c with
+    match walk weight_bits value_bits enclosed (known_of p) rows_down slopes weights st c with
     | Some bound => if closed then 0 <=? bound else 0 <? bound
     | None => false
     end
@@ -198,8 +188,8 @@ Variable v : N -> R.   (* The elements' values. *)
 Variable Y : N -> R.
 Definition X (i : N) : R := V * v i.
 
-Hypothesis enclosed_true : forall p l u low high what z,
-  enclosed p l u = Some (low, high, what) -> IZR l <= z <= IZR u -> steps_defined p (z / V) [] ->
+Hypothesis enclosed_true : forall place p l u low high what z,
+  enclosed place p l u = Some (low, high, what) -> IZR l <= z <= IZR u ->
   let y := V * program_value p (z / V) in
   IZR low <= y <= IZR high /\
   match what with
@@ -211,35 +201,10 @@ Hypothesis up_true : forall en, In en rows_up -> true_of weight_bits value_bits 
 Hypothesis down_true : forall en, In en rows_down -> true_of weight_bits value_bits X Y en.
 Notation in_part := (in_part weight_bits X Y).
 
-Lemma floor_of_true q bits : (0 <= bits)%Z -> IZR (floor_of q bits) <= real q * IZR (2 ^ bits).
-Proof.
-  intros B. unfold floor_of, real. destruct q as [n d]; simpl.
-  assert (D : 0 < IZR (Zpos d)) by (apply IZR_lt; lia).
-  apply Rmult_le_reg_l with (1 := D).
-  replace (IZR (Zpos d) * (IZR n / IZR (Zpos d) * IZR (2 ^ bits))) with (IZR n * IZR (2 ^ bits))
-    by (field; apply Rgt_not_eq; exact D).
-  rewrite <- !mult_IZR. apply IZR_le. rewrite <- Z.shiftl_mul_pow2 by assumption.
-  apply Z.mul_div_le. lia.
-Qed.
-Lemma ceil_of_true q bits : (0 <= bits)%Z -> real q * IZR (2 ^ bits) <= IZR (ceil_of q bits).
-Proof.
-  intros B. pose proof (floor_of_true (- fst q, snd q)%Z bits B) as H.
-  unfold ceil_of. rewrite opp_IZR.
-  assert (E : real (- fst q, snd q)%Z = - real q).
-  { unfold real. cbn [fst snd]. rewrite opp_IZR. unfold Rdiv. ring. }
-  rewrite E in H. unfold floor_of in H. cbn [fst snd] in H. lra.
-Qed.
-
 Lemma total_pushed k ts st : total (pushed k ts st) X = IZR k * V * integer_sum ts v + total st X.
 Proof.
   revert st; induction ts as [|[a i] ts IH]; intros st; simpl; [lra|].
   rewrite IH, total_push, mult_IZR. unfold X. unfold integer_sum. simpl. lra.
-Qed.
-
-Lemma at_index_in A i (l : list A) x : at_index i l = Some x -> In x l.
-Proof.
-  revert i; induction l as [|y l IH]; simpl; intros i; [discriminate|].
-  destruct (N.eqb i 0); [intros [= ->]; auto|]. intros H. right. apply (IH _ H).
 Qed.
 
 Lemma combined_true fs cl st c closed st' c' closed' :
@@ -294,8 +259,8 @@ Proof.
   destruct combined as [[[st c] closed]|] eqn:C; [|discriminate].
   apply (combined_true _ _ _ _ _ _ _ _ H) in C. simpl in C. destruct C as [C1 C2].
   destruct walk as [bound|] eqn:K; [|discriminate].
-  apply (walk_true weight_bits value_bits weight_bits_natural value_bits_natural X Y) in K;
-    [|apply P|exact down_true].
+  apply (walk_true weight_bits value_bits enclosed weight_bits_natural value_bits_natural X Y
+    enclosed_true) in K; [|apply P|exact down_true].
   pose proof (W_positive weight_bits weight_bits_natural) as WP.
   destruct closed.
   - apply Z.leb_le, IZR_le in R. destruct (C2 eq_refl) as [?|?]; [discriminate|]. nra.
@@ -479,7 +444,7 @@ Proof.
   - destruct (N.ltb z e); [|discriminate]. revert R. intros [= <-].
     exists (X z). intros Y YE. unfold Bounds.true_of. cbn [fst snd].
     assert (Q : X z / V = v z) by (unfold Check.X; field; apply Rgt_not_eq; exact VP).
-    rewrite Q. split; [assumption|]. split; [assumption|]. unfold Check.X. rewrite E. reflexivity.
+    rewrite Q. split; [assumption|]. unfold Check.X. rewrite E. reflexivity.
   - destruct (_ && _); [|discriminate]. revert R. intros [= <-].
     exists 0. intros Y _. unfold Bounds.true_of. cbn [fst snd]. unfold Check.X. rewrite E. ring.
 Qed.
@@ -575,8 +540,8 @@ Definition case_checked (g : grid) (net : network) (up : list entry) (c : case) 
   N.eqb (count_of (lower c) 0) (inputs net) &&
   match boxed bits 0 (lower c) (upper c) (nothing_known (count_of (rows net) (inputs net))) with
   | Some p =>
-    accepted (Z.of_N (weight_bits g)) bits (Z.of_N (coefficient_bits g)) (fun _ _ _ => None)
-      up (rev_append up []) t p [] (clauses c)
+    accepted (Z.of_N (weight_bits g)) bits (Z.of_N (coefficient_bits g))
+      (enclosed (Z.of_N (weight_bits g)) bits) up (rev_append up []) t p [] (clauses c)
   | None => false
   end.
 
@@ -680,7 +645,7 @@ Proof.
     assert (i < length high)%nat by (apply nth_error_Some; rewrite G; discriminate). lia. }
   refine (accepted_true wb vb _ _ _ _ WN VN _ v Y _ UP _ t p [] (clauses c) cl _ A IC).
   - apply N2Z.is_nonneg.
-  - discriminate.
+  - intros place f l u low high what z H Z. apply (enclosed_true wb vb place f l u); auto.
   - intros en IE. apply UP. rewrite rev_append_rev, app_nil_r in IE. apply in_rev in IE. exact IE.
   - refine (boxed_true wb vb VN v Y _ _ _ _ _ _ _ _ B).
     + intros i q G. rewrite IN by (apply (S (lower c) eq_refl _ _ G)). apply (L _ _ G).

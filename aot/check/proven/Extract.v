@@ -1,6 +1,7 @@
 (* The checker as OCaml. Trusted: Rocq's extraction, and the lines below, which say that integers
    are those of Zarith (big.ml), and that these functions of it do what Rocq's of the same name do:
    Z, N and positive: succ, pred, add, mul, sub, opp, min, max, div2, eqb, ltb, leb, gcd, to_pos;
+   Z: log2 (of numbers above 0) and sqrt (rounded down);
    Z: div and modulo (rounded down; of nothing by 0), shiftl, shiftr (rounded down; by >= 0).
    Basic types (bool, option, list, pairs) are those of OCaml. *)
 
@@ -28,6 +29,8 @@ Extract Inlined Constant Z.shiftl => "Big.shifted_left".
 Extract Inlined Constant Z.shiftr => "Big.shifted_right".
 Extract Inlined Constant Z.gcd => "Big.gcd".
 Extract Inlined Constant Z.to_pos => "Big.to_positive".
+Extract Inlined Constant Z.log2 => "Big.logarithm".
+Extract Inlined Constant Z.sqrt => "Big.root".
 Extract Inlined Constant Z.of_N => "".
 Extract Inlined Constant N.succ => "Big.succ".
 Extract Inlined Constant N.pred => "Big.before".

@@ -226,3 +226,15 @@ Proof.
         destruct s'; simpl; lra.
       * intros [= <- <-]. simpl. lra.
 Qed.
+
+Fixpoint at_index {A} (i : N) (l : list A) : option A :=
+  match l with
+  | [] => None
+  | x :: rest => if N.eqb i 0 then Some x else at_index (N.pred i) rest
+  end.
+
+Lemma at_index_in A i (l : list A) x : at_index i l = Some x -> In x l.
+Proof.
+  revert i; induction l as [|y l IH]; simpl; intros i; [discriminate|].
+  destruct (N.eqb i 0); [intros [= ->]; auto|]. intros H. right. apply (IH _ H).
+Qed.

@@ -23,6 +23,9 @@ let half x = shift_right x 1
 
 let to_positive x = if sign x > 0 then x else one
 
+let logarithm x = if sign x > 0 then of_int (Stdlib.pred (numbits x)) else zero
+let root x = if sign x > 0 then sqrt x else zero
+
 let quotient a b = if equal b zero then zero else fdiv a b
 let remainder a b = if equal b zero then a else sub a (mul b (fdiv a b))
 let shifted_left a n = if sign n >= 0 then shift_left a (to_int n) else shift_right a (to_int (neg n))

@@ -5,7 +5,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
 changed=0
-for file in Network Certificate Table Bounds Check Point Extract; do
+for file in Network Certificate Table Bounds Functions Lines Check Point Extract; do
   cmp -s "$here/$file.v" "$file.v" || changed=1
   cp "$here/$file.v" .
   if [ $changed = 1 ] || [ ! -f "$file.vo" ]; then
