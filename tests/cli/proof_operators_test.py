@@ -2,6 +2,7 @@
 
 import fractions
 import hashlib
+import math
 import os
 import pathlib
 import subprocess
@@ -522,26 +523,83 @@ class Float32(Networks):
                      node("ReduceSum", ["f", "one"], "z"), node("MatMul", ["f", "w"], "y0"), node("Add", ["y0", "z"], "y")]
             self.make(nodes, self.constants(k=k, b=b, w=w[:4]) + [whole("one", (1,), (1,))], (1, 1, 5, 5), (1, 1))
 
-            def library(x):
-                """Some float32 number near the exact one."""
-                return numpy.float32(x) * (1 + numpy.float32(2.0 ** -23) * self.rng.integers(-3, 4))
-
             def evaluate(flat):
                 x = numpy.array(flat).reshape(5, 5)
                 a = numpy.empty((2, 3, 3), dtype=numpy.float32)
                 for c, i, j in numpy.ndindex(a.shape):
                     a[c, i, j] = self.sum([*zip(x[i:i + 3, j:j + 3].flat, k[c, 0].flat), b[c]])
-                t = [library(numpy.tanh(numpy.float64(each))) for each in a.flat]
+                t = [self.library(numpy.tanh(numpy.float64(each))) for each in a.flat]
                 ninth = numpy.float32(1) / numpy.float32(9)
                 means = [self.sum(t[n * 9:n * 9 + 9]) / numpy.float32(9) if self.rng.random() < 0.5 else
                          self.sum([(each, ninth) for each in t[n * 9:n * 9 + 9]]) for n in range(2)]
-                s = [numpy.float32(1) / (numpy.float32(1) + library(numpy.exp(-numpy.float64(a[n].max()))))
+                s = [numpy.float32(1) / (numpy.float32(1) + self.library(numpy.exp(-numpy.float64(a[n].max()))))
                      for n in range(2)]
                 f = [*s, *means]
                 return self.rows(f, w[:4], [[self.sum(f)]])[0]
 
             bitten += self.encloses(self.numbers(25), evaluate)
         self.assertGreaterEqual(bitten, 4)
+
+    def library(self, exact):
+        """Some float32 number that is at most so many units in the last place from the exact one."""
+        near = numpy.float32(exact)
+        for _ in range(self.rng.integers(0, self.ULPS)):
+            near = numpy.nextafter(near, numpy.float32(self.rng.choice((-9e9, 9e9))))
+        return near
+
+    def test_functions_in_their_forms(self):
+        f, one, half = numpy.float32, numpy.float32(1), numpy.float32(0.5)
+        erf = numpy.vectorize(math.erf)
+        exp, log, tanh = (lambda x: self.library(numpy.exp(numpy.float64(x))), lambda x: self.library(numpy.log(numpy.float64(x))),
+                          lambda x: self.library(numpy.tanh(numpy.float64(x))))
+        softplus = lambda x: max(x, f(0)) + log(one + exp(-abs(x)))  # noqa: E731
+        alpha = number("alpha", 1.5)
+        forms = {
+            ("Exp", ""): exp, ("Erf", ""): lambda x: self.library(erf(numpy.float64(x))),
+            ("Sin", ""): lambda x: self.library(numpy.sin(numpy.float64(x))), ("Softplus", ""): softplus,
+            ("Softsign", ""): lambda x: x / (one + abs(x)) if self.rng.random() < 0.5 else x * (one / (one + abs(x))),
+            ("Elu", alpha): lambda x: x if x > 0 else f(1.5) * (exp(x) - one),
+            ("Celu", alpha): lambda x: x if x > 0 else f(1.5) * (exp(x / f(1.5)) - one),
+            ("Selu", alpha + number("gamma", 2.0)): lambda x: f(2) * (x if x > 0 else f(1.5) * exp(x) - f(1.5)),
+            ("Gelu", ""): lambda x: half * x * (one + self.library(erf(numpy.float64(x / numpy.sqrt(f(2)))))),
+            ("Mish", ""): lambda x: x * tanh(softplus(x)), ("Abs", ""): abs,
+            ("HardSigmoid", number("alpha", 0.3)): lambda x: max(f(0), min(one, f(0.3) * x + half)),
+            ("HardSwish", ""): lambda x: x * max(f(0), min(one, x * (one / f(6)) + half)),
+            ("Reciprocal", ""): lambda x: one / x, ("Floor", ""): numpy.floor}
+        for (op, attributes), form in forms.items():
+            self.make([node(op, ["x"], "y", "", attributes)], [], (1,), (1,), 20)
+            for _ in range(3):
+                self.encloses(self.numbers(1), lambda x: form(x[0]), 20)
+        positive = {("Sqrt", ""): lambda x: self.library(numpy.sqrt(numpy.float64(x))), ("Log", ""): log}
+        for (op, attributes), form in positive.items():
+            self.make([node(op, ["x"], "y", "", attributes)], [], (1,), (1,), 20)
+            self.encloses(abs(self.numbers(1)) + f(0.01), lambda x: form(x[0]), 20)
+
+    def test_products_quotients_and_softmax(self):
+        nodes = [node("Slice", ["x", "n0", "n3", "n1"], "a"), node("Slice", ["x", "n3", "n6", "n1"], "b"),
+                 node("Mul", ["a", "b"], "m"), node("Add", ["b", "five"], "c"), node("Div", ["m", "c"], "d"),
+                 node("Softmax", ["d"], "s"), node("LogSoftmax", ["b"], "l"), node("Transpose", ["l"], "t"),
+                 node("MatMul", ["s", "t"], "p"), node("Pow", ["p", "three"], "y")]
+        self.make(nodes, [whole(f"n{k}", (1,), (k,)) for k in (0, 1, 3, 6)] +
+                  [tensor("five", (1,), (5,)), tensor("three", (), (3,))], (1, 6), (1, 1))
+
+        def powers(z):
+            shift = max(z) if self.rng.random() < 0.5 else numpy.float32(0)
+            e = [self.library(numpy.exp(numpy.float64(v - shift))) for v in z]
+            return shift, e, self.sum(e)
+
+        def evaluate(x):
+            a, b = x[:3], x[3:]
+            d = a * b / (b + numpy.float32(5))
+            _, e, total = powers(d)
+            s = [v / total if self.rng.random() < 0.5 else v * (numpy.float32(1) / total) for v in e]
+            shift, _, total = powers(b)
+            l = [(v - shift) - self.library(numpy.log(numpy.float64(total))) for v in b]
+            p = self.sum(zip(s, l))
+            return p * p * p if self.rng.random() < 0.5 else self.library(numpy.float64(p) ** 3)
+
+        for _ in range(6):
+            self.encloses(self.numbers(6), evaluate)
 
     def test_what_cancels(self):
         """Real numbers add up to 2^-9; float32 numbers to 0, in an order."""

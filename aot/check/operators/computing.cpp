@@ -14,7 +14,8 @@ Value quotient(const Operands& o) {
   if (!o.in(1).constant) {
     Program program;
     program.ends_with(program.add(Op::kReciprocal, 0));
-    return product(o.builder, o.in(0), applied(o.builder, o.in(1), program));
+    return product(o.builder, o.in(0), applied(o.builder, o.in(1), program, Loss{}),
+                   {Rounded::kMerged, kOfQuotients});
   }
   std::vector<Rat> inverse = o.in(1).data.all();
   for (Rat& number : inverse) {

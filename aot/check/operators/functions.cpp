@@ -54,19 +54,30 @@ Program program_of(const Make& make) {
 
 using O = const Operands&;
 
-// The function of each element that make(argument, operands) makes.
-// loss: in float32; none where it is not in the table.
-template <Term (*make)(Term, O)>
-Value function(O o, const std::optional<Loss>& loss) {
-  return applied(o.builder, o.in(0), program_of([&](Term x) { return make(x, o); }), loss);
+// Limits of what parameters of a function multiply its absolute error by.
+i64 magnitude(O o) {
+  Int size = 1;
+  for (const char* const name : {"alpha", "beta", "gamma"}) {
+    const Rat x = abs(o.real(name, 1));
+    if (x > 1) size *= x.get_num() / x.get_den() + 1;
+  }
+  return to_i64(size, 20, "a parameter");
 }
-template <Term (*make)(Term, O)>
-Value function(O o) {
-  return function<make>(o, std::nullopt);
-}
+
 // A unit in the last place is at most two units of rounding.
-Loss loss_of(O o, i64 more) {
-  return Loss{(2 * o.builder.grid().ulps + more) * kRoundingUnit};
+Loss loss_of(O o, i64 times, i64 more, i64 absolute_times = 0, i64 absolute_more = 0) {
+  const i64 units = 2 * static_cast<i64>(o.builder.grid().ulps);
+  return {(times * units + more) * kRoundingUnit,
+          (absolute_times * units + absolute_more) * magnitude(o) * kRoundingUnit};
+}
+
+// The function of each element that make(argument, operands) makes. In float32 it loses
+// times units + more of the result, and an absolute error; times < 0: it is not in the table.
+template <Term (*make)(Term, O), i64 times = -1, i64... rest>
+Value function(O o) {
+  std::optional<Loss> loss;
+  if constexpr (times >= 0) loss = loss_of(o, times, rest...);
+  return applied(o.builder, o.in(0), program_of([&](Term x) { return make(x, o); }), loss);
 }
 template <Op op>
 Term plain(Term x, O) {
@@ -146,7 +157,8 @@ Value clip(O o) {
   return applied(o.builder, o.in(0), program_of([&](Term x) {
                    if (ends[0]) x = max(x, *ends[0]);
                    return ends[1] ? min(x, *ends[1]) : x;
-                 }));
+                 }),
+                 Loss{});
 }
 
 Term power(Term x, long n) {
@@ -167,19 +179,34 @@ Value pow(O o) {
                    if (a.get_den() != 1) return of(Op::kExp, a * of(Op::kLog, x));
                    const long n = a.get_num().get_si();
                    return n < 0 ? of(Op::kReciprocal, power(x, -n)) : power(x, n);
-                 }));
+                 }),
+                 loss_of(o, 1, 8));
 }
 
 // Sums of `count` neighbours in a tensor of elements, times a weight, plus a bias.
 Value group_sums(Builder& builder, const Value& x, i64 count, const Rat& by, const Rat& bias,
-                 const std::vector<i64>& shape) {
-  Rows rows(builder, x.constant, {}, x.size());
+                 const std::vector<i64>& shape, Rounded how = Rounded::kUncovered) {
+  Rows rows(builder, x.constant, {how}, x.size());
   const Weight weight = rows.weight(by);
   for (std::size_t i = 0; i < static_cast<std::size_t>(x.size());) {
     for (i64 k = 0; k < count; ++k) rows.add(x, i++, weight);
     rows.end(bias);
   }
   return rows.finish(shape);
+}
+
+// What a softmax of so many elements, or its logarithm, loses as a whole, by
+// docs/proofs/float32.md. log: at least ln count. All is below 2^17 units, so that a 64th and a
+// unit pay for products of errors.
+Loss softmax_loss(O o, i64 count, bool of_log) {
+  const i64 units = 2 * static_cast<i64>(o.builder.grid().ulps);
+  i64 log = 1;
+  while (count >> log != 0) ++log;
+  if (count > 1 << 16) refuse("a softmax of float32 has too many terms");
+  const auto all = [](i64 sum) { return (sum + sum / 64 + 1) * kRoundingUnit; };
+  const i64 of_sum = units + count + log + 2;
+  if (of_log) return {all(units + 2), all(of_sum + units * (1 + log))};
+  return {all(of_sum + units), all(units + 3)};
 }
 
 // 1 / sum over j of e^(x_j - x_i), or -log of the sum; that of j = i is 1.
@@ -197,7 +224,7 @@ Value softmax(O o, bool log) {
   if (count == 1)
     return constant_of(x.shape, std::vector<Rat>(static_cast<std::size_t>(x.size()), log ? 0 : 1));
   const Value from = computed(o.builder, x);
-  Rows rows(o.builder, false, {}, 2 * x.size() * (count - 1));
+  Rows rows(o.builder, false, {Rounded::kExact}, 2 * x.size() * (count - 1));
   const Weight one = rows.weight(1), minus = rows.weight(-1);
   for (i64 i = 0; i < x.size(); ++i)
     for (i64 j = i / (inner * count) * (inner * count) + i % inner, k = 0; k < count;
@@ -211,10 +238,11 @@ Value softmax(O o, bool log) {
   // Differences are too many to be bounded as arguments; what they are made of is.
   o.builder.read_by(kReadByOther, from.ids);
   made.ids = o.builder.functions_of(program_of([](Term y) { return of(Op::kExp, y); }), made.ids,
-                                    std::nullopt, false);
+                                    Loss{}, false);
   return applied(
-      o.builder, group_sums(o.builder, made, count - 1, 1, 1, x.shape),
-      program_of([&](Term y) { return log ? Rat(-1) * of(Op::kLog, y) : of(Op::kReciprocal, y); }));
+      o.builder, group_sums(o.builder, made, count - 1, 1, 1, x.shape, Rounded::kExact),
+      program_of([&](Term y) { return log ? Rat(-1) * of(Op::kLog, y) : of(Op::kReciprocal, y); }),
+      softmax_loss(o, count, log));
 }
 
 // (x - mean) / sqrt(variance + epsilon) scale + shift, over the axes from one on.
@@ -256,7 +284,10 @@ Value product(Builder& builder, const Value& a, const Value& b, const Rounding& 
   std::vector<u32> ids, others;
   for (const std::size_t i : spread(a.shape, shape)) ids.push_back(a.ids[i]);
   for (const std::size_t i : spread(b.shape, shape)) others.push_back(b.ids[i]);
-  return {shape, false, 0, {}, builder.products_of(ids, others)};
+  const i64 count = 1 + static_cast<i64>(rounding.more);
+  std::optional<Loss> loss;
+  if (rounding.how == Rounded::kMerged) loss = Loss{count * kRoundingUnit};
+  return {shape, false, 0, {}, builder.products_of(ids, others, loss)};
 }
 
 Value matrix_product(Builder& builder, const Value& a, const Value& b) {
@@ -280,41 +311,41 @@ Value matrix_product(Builder& builder, const Value& a, const Value& b) {
           others.push_back(b.ids[static_cast<std::size_t>((other + k) * width + j)]);
         }
   const i64 count = static_cast<i64>(ids.size());
-  const Value products = {{count}, false, 0, {}, builder.products_of(ids, others)};
-  return group_sums(builder, products, inner, 1, 0, shape);
+  const Value products = {{count}, false, 0, {}, builder.products_of(ids, others, Loss{})};
+  return group_sums(builder, products, inner, 1, 0, shape, Rounded::kSum);
 }
 
 const std::vector<Operator>& function_operators() {
   static const std::vector<Operator> table = {
-      {"Atan", 1, " ", function<plain<Op::kAtan>>},
-      {"Ceil", 1, " ", function<ceil>},
-      {"Celu", 1, " alpha ", function<celu>},
+      {"Atan", 1, " ", function<plain<Op::kAtan>, 1, 0>},
+      {"Ceil", 1, " ", function<ceil, 0, 0>},
+      {"Celu", 1, " alpha ", function<celu, 1, 2, 1, 3>},
       {"Clip", 3, " min max ", clip},
-      {"Cos", 1, " ", function<plain<Op::kCos>>},
-      {"Elu", 1, " alpha ", function<elu>},
-      {"Erf", 1, " ", function<plain<Op::kErf>>},
-      {"Exp", 1, " ", function<plain<Op::kExp>>},
-      {"Floor", 1, " ", function<plain<Op::kFloor>>},
-      {"Gelu", 1, " approximate ", function<gelu>},
-      {"HardSigmoid", 1, " alpha beta ", function<hard_sigmoid>},
-      {"HardSwish", 1, " ", function<hard_swish>},
+      {"Cos", 1, " ", function<plain<Op::kCos>, 1, 0>},
+      {"Elu", 1, " alpha ", function<elu, 1, 2, 1, 2>},
+      {"Erf", 1, " ", function<plain<Op::kErf>, 1, 0>},
+      {"Exp", 1, " ", function<plain<Op::kExp>, 1, 0>},
+      {"Floor", 1, " ", function<plain<Op::kFloor>, 0, 0>},
+      {"Gelu", 1, " approximate ", function<gelu, 2, 8, 5, 14>},
+      {"HardSigmoid", 1, " alpha beta ", function<hard_sigmoid, 0, 0, 0, 8>},
+      {"HardSwish", 1, " ", function<hard_swish, 0, 3, 0, 20>},
       {"LayerNormalization", 3, " axis epsilon ", layer_normalization},
-      {"Log", 1, " ", function<plain<Op::kLog>>},
+      {"Log", 1, " ", function<plain<Op::kLog>, 1, 0>},
       {"LogSoftmax", 1, " axis ", [](O o) { return softmax(o, true); }},
-      {"Mish", 1, " ", function<mish>},
+      {"Mish", 1, " ", function<mish, 2, 6, 18, 90>},
       {"Pow", 2, " ", pow, 1, true},
-      {"Reciprocal", 1, " ", function<plain<Op::kReciprocal>>},
-      {"Round", 1, " ", function<plain<Op::kRound>>},
-      {"Selu", 1, " alpha gamma ", function<selu>},
-      {"Sigmoid", 1, " ", [](O o) { return function<plain<Op::kSigmoid>>(o, loss_of(o, 6)); }},
-      {"Sign", 1, " ", function<plain<Op::kSign>>},
-      {"Sin", 1, " ", function<plain<Op::kSin>>},
+      {"Reciprocal", 1, " ", function<plain<Op::kReciprocal>, 1, 2>},
+      {"Round", 1, " ", function<plain<Op::kRound>, 0, 0>},
+      {"Selu", 1, " alpha gamma ", function<selu, 1, 4, 2, 10>},
+      {"Sigmoid", 1, " ", function<plain<Op::kSigmoid>, 1, 6>},
+      {"Sign", 1, " ", function<plain<Op::kSign>, 0, 0>},
+      {"Sin", 1, " ", function<plain<Op::kSin>, 1, 0>},
       {"Softmax", 1, " axis ", [](O o) { return softmax(o, false); }},
-      {"Softplus", 1, " ", function<softplus>},
-      {"Softsign", 1, " ", function<softsign>},
-      {"Sqrt", 1, " ", function<plain<Op::kSqrt>>},
+      {"Softplus", 1, " ", function<softplus, 1, 2, 1, 3>},
+      {"Softsign", 1, " ", function<softsign, 0, 4>},
+      {"Sqrt", 1, " ", function<plain<Op::kSqrt>, 1, 2>},
       {"Swish", 1, " alpha ", function<swish>},
-      {"Tanh", 1, " ", [](O o) { return function<tanh>(o, loss_of(o, 0)); }},
+      {"Tanh", 1, " ", function<tanh, 1, 0>},
   };
   return table;
 }
