@@ -59,7 +59,7 @@ def asked_of_twin(data, text, certificate):
 def at_point(data, text, values):
     words = [str(value).encode() for value in values]
     digests = b"".join(hashlib.sha256(x).digest() for x in (data, text))
-    return (b"BFC2" + bytes([2, 0, 44, 46, 40, 1]) + digests + b"\0" +
+    return (b"BFC2" + bytes([2, 0, 44, 36, 40, 1]) + digests + b"\0" +
             b"".join(bytes([len(word)]) + word for word in words))
 
 
