@@ -1,11 +1,13 @@
 """Claims that are false by little, and changes of certificates, models and properties, none of which may be accepted.
 
-BF_CHECK_MANY: the program check_many, which asks bf-check's library. BF_ATTACKS: how many changes.
+BF_CHECK_MANY: the program check_many, which asks bf-check's library. BF_ATTACKS: how many changes. BF_PROVEN: a folder
+where the proven checker may be, which is asked then, too.
 """
 
 import hashlib
 import math
 import os
+import pathlib
 import random
 import struct
 import subprocess
@@ -65,6 +67,9 @@ def asked_of_twin(models, text, certificate):
         return 4
     except Exception:  # whatever goes wrong is a refusal
         return 1
+
+
+PROVEN = pathlib.Path(os.environ.get("BF_PROVEN", "none")) / "bf-check-proven"
 
 
 def tree(depth, leaf, axis=0):
@@ -211,6 +216,15 @@ class Attacks(Case):
                 self.assertTrue(held, name + kind)
                 yield Claim(name + kind, models, held[0].decode(), 2, [point(witness)])
 
+    def asked_of_proven(self, models, text, certificate):
+        files = [self.work / f"asked_{i}" for i in range(len(models) + 2)]
+        for path, content in zip(files, (*models, text, certificate)):
+            path.write_bytes(content)
+        return subprocess.run([PROVEN, *files], capture_output=True, timeout=600).returncode
+
+    def asked_of_others(self, *files):
+        return [asked_of_twin(*files)] + ([self.asked_of_proven(*files)] if PROVEN.is_file() else [])
+
     def attack(self, count):
         rng = random.Random(int(os.environ.get("BF_SEED", 1)))
         claims, asked, both, start = list(self.claims()), 0, 0, time.monotonic()
@@ -230,10 +244,11 @@ class Attacks(Case):
             self.assertNotEqual(code, accepted, (claim.name, claim.statement, certificate.hex()))
             asked += 1
             if k % max(1, count // 100) == 0:
-                self.assertNotEqual(asked_of_twin(claim.models, claim.text, certificate), accepted,
-                                    (claim.name, claim.statement, certificate.hex()))
+                self.assertNotIn(accepted, self.asked_of_others(claim.models, claim.text, certificate),
+                                 (claim.name, claim.statement, certificate.hex()))
                 both += 1
-        return f"{asked} of {len(claims)} claims, {both} by the twin, {time.monotonic() - start:.0f} s"
+        others = "the twin and the proven checker" if PROVEN.is_file() else "the twin"
+        return f"{asked} of {len(claims)} claims, {both} by {others}, {time.monotonic() - start:.0f} s"
 
     def files(self, count):
         """Changes of the model and the property: what is proven of them and what is found must not contradict."""
