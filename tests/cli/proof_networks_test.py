@@ -4,6 +4,8 @@ BF_CHECK: the program bf-check.
 """
 
 import hashlib
+import os
+import pty
 import random
 import subprocess
 import sys
@@ -191,6 +193,49 @@ class ProofConditions(Hand):
             self.checked((self.y,), self.question(last), self.point(*point), code, statement=2)
 
 
+class ProofLies(Hand):
+    """Trees of every shape, at random, of claims that are false by little."""
+
+    def tree(self, rng, elements, clauses, depth=0):
+        kind = rng.choice([DERIVE, LEAF, LEAF_CHOICES, HALVE, CUT, NEURON, EACH]) if depth < 5 else LEAF
+        below = lambda count=2, left=clauses: sum((self.tree(rng, elements, left, depth + 1) for _ in range(count)), [])  # noqa: E731
+        if kind == DERIVE or depth == 0:
+            return [DERIVE] + below(1)
+        if kind == EACH and clauses > 1:
+            return [EACH] + below(clauses, 1)
+        if kind in (HALVE, NEURON):
+            return [kind, rng.randrange(elements if kind == HALVE else 3)] + below()
+        if kind == CUT:
+            return [CUT, rng.randrange(elements), rng.randrange(128)] + below()
+        if kind == LEAF_CHOICES:
+            weights = [rng.randrange(4), rng.randrange(9), rng.randrange(4), rng.randrange(9)]
+            return [LEAF_CHOICES] + [2, *weights, 1, 1, rng.randrange(3), rng.randrange(129)] * clauses
+        return [LEAF] + [rng.randrange(4) for _ in range(clauses)]
+
+    def lie(self, networks, text, clauses, count=150):
+        question, rng, reasons = self.write("p.vnnlib", text), random.Random(7), set()
+        for _ in range(count):
+            path = self.certificate(networks, question, self.tree(rng, 8, clauses))
+            ended = subprocess.run([BF_CHECK, "--jobs", rng.choice("12"), *networks, question, path], capture_output=True, text=True)
+            self.assertEqual(ended.returncode, 4, (text, path.read_bytes()))
+            reasons.add(ended.stdout.split(": ")[-1])
+        self.assertGreater(len(reasons), 2, reasons)
+
+    def test_of_several_networks(self):
+        f, g = self.network("f", ((1, -1),), ((1,), (-1,))), self.network("g", ((1,),), ((1,),))
+        for between, last in (("(= X[0,0] U[0,0])", "(>= V[0,0] (+ Y[0,0] 0.999999))"), ("(= X[0,0] U[0,0])", "(>= Y[0,0] V[0,0])"),
+                              ("(= U[0,0] Y[0,0])", "(>= V[0,0] 0.999999)"), ("(= U[0,0] Y[0,0])", "(<= V[0,0] (* 0.999999 X[0,0]))")):
+            self.lie((f, g), f"""(declare-network f (declare-input X Real [1,1]) (declare-output Y Real [1,1]))
+                (declare-network g (declare-input U Real [1,1]) (declare-output V Real [1,1]))
+                (assert (<= -1 X[0,0] 1)) (assert {between}) (assert {last})""", 1)
+
+    def test_of_products_and_maxima(self):
+        y = self.network("three", ((1, 1), (1, -1)), ((1,), (1,)))
+        for last, clauses in (("(>= (* Y_0 Y_0) 3.999999)", 1), ("(<= (* X_1 Y_0) -0.999999)", 1), ("(>= (abs (* X_0 X_1)) 0.999999)", 2)):
+            self.lie((y,), "(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)" +
+                     f"(assert (and (<= -1 X_0 1) (<= -1 X_1 1)))(assert {last})", clauses)
+
+
 class ProofJobs(Hand):
     def said(self, files, *options):
         ended = subprocess.run([BF_CHECK, *map(str, files), *map(str, options)], capture_output=True, text=True)
@@ -224,6 +269,33 @@ class ProofJobs(Hand):
             self.assertEqual(self.said(files, "--jobs", 4, *steps), said)
             reasons.add(said[1].split(": ")[-1])
         self.assertGreater(len(reasons), 4, reasons)
+
+
+    def test_progress_is_told_on_a_terminal(self):
+        network = MODELS / "collision_avoidance_6x50.onnx"
+        question, proof = MODELS / "properties" / "collision_avoidance_6x50.vnnlib", self.work / "p.bfc"
+        self.run_tool("verify", network, question, "--proof", proof)
+        data = proof.read_bytes()
+        body = 10 + 64 + 1 + data[74]
+        proof.write_bytes(data[:body] + bytes([DERIVE] * 3000) + data[body:])  # bounds may be derived anew
+
+        def told(*options):
+            ours, theirs = pty.openpty()
+            with subprocess.Popen([BF_CHECK, *options, network, question, proof], stdout=subprocess.PIPE, stderr=theirs) as run:
+                os.close(theirs)
+                with open(ours, "rb", buffering=0) as terminal:
+                    text = b""
+                    try:
+                        while block := terminal.read(4096):
+                            text += block
+                    except OSError:  # the other end is closed
+                        pass
+                return run.stdout.read(), text
+
+        answer, text = told("--jobs", "2")
+        self.assertEqual(answer, b"checked: verified\n")
+        self.assertRegex(text, rb"^(\rbf-check: \d+ %, \d+ s left\x1b\[K)+\r\x1b\[K$")
+        self.assertEqual(told("--quiet"), (b"", b""))
 
 
 class ProofShow(Hand):
