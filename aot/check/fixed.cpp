@@ -9,7 +9,6 @@ namespace {
 __extension__ typedef unsigned __int128 u128;
 static_assert(GMP_LIMB_BITS == 64);
 
-constexpr unsigned kFine = 112;  // places of reduced arguments, and of series
 constexpr unsigned kMostTerms = 32;
 using Series = std::array<i128, kMostTerms>;
 
@@ -63,12 +62,6 @@ Series inverse_factorials(unsigned step, unsigned first) {
   return c;
 }
 
-// A number within `error` of x, both in 2^-112.
-Range narrowed(i128 x, i128 error) {
-  constexpr int kBy = kFine - kPlaces;
-  return {shifted(x - error, kBy), -shifted(-x - error, kBy)};
-}
-
 // floor(sqrt(x 2^shift)).
 i128 root(i128 x, unsigned shift, bool* rest = nullptr) {
   const u128 low = size_of(x) << shift, high = size_of(x) >> (128 - shift);
@@ -82,38 +75,10 @@ i128 root(i128 x, unsigned shift, bool* rest = nullptr) {
   return static_cast<i128>(static_cast<u128>(result[1]) << 64 | result[0]);
 }
 
-// A number between low and high times 2^(power - 112).
-struct Scaled {
-  i128 low, high;
-  int power;
-};
-
-// e^x for |x| <= 64. With x = n log 2 + r, |r| < 0.36, the series of e^r is cut behind r^24.
-Scaled power_of_e(i128 x) {
-  static const Series c = inverse_factorials(1, 0);
-  constexpr i64 kStep = static_cast<i64>(kLog2 >> 62);  // in 2^-50
-  const i64 n = (static_cast<i64>(x >> 30) + kStep / 2 + 100 * kStep) / kStep - 100;
-  const i128 sum = sum_of(c, 25, x * kFiner - n * kLog2);
-  return {sum - 160, sum + 160, static_cast<int>(n)};
-}
-
 // An integer near x / (pi / 2), for |x| <= 2^14.
 i64 quarters_in(i128 x) {
   constexpr i64 kStep = static_cast<i64>(kHalfPi >> 66), kAll = 1 << 14;  // in 2^-46
   return (static_cast<i64>(x >> 34) + kStep / 2 + kAll * kStep) / kStep - kAll;
-}
-
-// sin(x + quarters pi / 2) for |x| <= 2^14. With x = n pi / 2 + r, |r| < 0.79, the series of sin r
-// or cos r in r^2 is cut behind 15 terms.
-Range sine(i128 x, i64 quarters) {
-  static const Series of_sine = inverse_factorials(2, 1), of_cosine = inverse_factorials(2, 0);
-  const i64 n = quarters_in(x), place = n + quarters;
-  const i128 r = x * kFiner - n * kHalfPi;
-  const bool odd = (place & 1) != 0;
-  i128 value = sum_of(odd ? of_cosine : of_sine, 15, -product(r, r, kFine));
-  if (!odd) value = product(value, r, kFine);
-  const Range range = narrowed((place & 2) != 0 ? -value : value, 1 << 15);
-  return {std::max(range.low, -kOne), std::min(range.high, kOne)};
 }
 
 }  // namespace
@@ -191,16 +156,49 @@ Range reciprocal(i128 x) {
   return {quotient(kOne, x), -quotient(-kOne, x)};
 }
 
+Range narrowed(const Range& fine) {
+  constexpr int kBy = kFine - kPlaces;
+  return {shifted(fine.low, kBy), -shifted(-fine.high, kBy)};
+}
+
+// Errors below are in 2^-112. A coefficient and a product lose less than 1 each, so a series in t
+// loses less than 2 / (1 - |t|), besides what is cut off.
+//
+// With x = n log 2 + r, |n| <= 94 and |r| < 0.36, r is off by 94 at most, and so e^r by 135. The
+// series loses 4, and what is behind r^24 is less than 1.
+Power power_of_e(i128 x) {
+  static const Series c = inverse_factorials(1, 0);
+  constexpr i64 kStep = static_cast<i64>(kLog2 >> 62);  // in 2^-50
+  const i64 n = (static_cast<i64>(x >> 30) + kStep / 2 + 100 * kStep) / kStep - 100;
+  const i128 sum = sum_of(c, 25, x * kFiner - n * kLog2);
+  return {sum - 160, sum + 160, static_cast<int>(n)};
+}
+
+// With x = n pi / 2 + r, |n| < 2^14 and |r| < 0.79, r is off by 2^14 at most, and so its sine and
+// cosine. The series in r^2 loses 8, and what is behind 15 terms is less than 1.
+Range sine(i128 x, i64 quarters) {
+  static const Series of_sine = inverse_factorials(2, 1), of_cosine = inverse_factorials(2, 0);
+  const i64 n = quarters_in(x), place = n + quarters;
+  const i128 r = x * kFiner - n * kHalfPi;
+  const bool odd = (place & 1) != 0;
+  i128 value = sum_of(odd ? of_cosine : of_sine, 15, -product(r, r, kFine));
+  if (!odd) value = product(value, r, kFine);
+  if ((place & 2) != 0) value = -value;
+  constexpr i128 kError = (1 << 14) + 16;
+  return {std::max(value - kError, -kFineOne), std::min(value + kError, kFineOne)};
+}
+
 // Beyond 64 e^-x is between 0 and 2^-80.
 Range exponential(i128 x) {
   if (x < -64 * kOne) return {0, 1};
-  const Scaled e = power_of_e(std::min(x, 64 * kOne));
+  const Power e = power_of_e(std::min(x, 64 * kOne));
   const int by = static_cast<int>(kFine - kPlaces) - e.power;
   return {shifted(e.low, by), -shifted(-e.high, by)};
 }
 
-// With x = c 2^n (1 + s) / (1 - s), |s| < 0.172, log x = n log 2 + 2 (s + s^3 / 3 + ..), cut behind
-// 23 terms.
+// With x = c 2^n (1 + s) / (1 - s), |s| < 0.172, log x = n log 2 + 2 (s + s^3 / 3 + ..), |n| <= 81.
+// The digits of x that are cut are 1, s is off by 1 and so its double by 3; the series loses 3,
+// what is behind 23 terms is less than 1, and n log 2 is off by 81.
 Range logarithm(i128 x) {
   static const Series c = inverse_odds();
   if (x <= 0) throw NotProven("a function has no value");
@@ -212,7 +210,7 @@ Range logarithm(i128 x) {
   const i128 s = quotient(m - one, m + one, kFine);
   const i128 sum = 2 * product(s, sum_of(c, 23, product(s, s, kFine)), kFine);
   const int n = length - 1 - static_cast<int>(kPlaces) + (upper ? 1 : 0);
-  return narrowed(sum + n * kLog2, 128);
+  return {sum + n * kLog2 - 96, sum + n * kLog2 + 96};
 }
 
 Range square_root(i128 x) {
@@ -222,8 +220,9 @@ Range square_root(i128 x) {
   return {low, low + (rest ? 1 : 0)};
 }
 
-// atan(1 / x) = pi / 2 - atan x, and atan t = 2 atan(t / (1 + sqrt(1 + t^2))), twice; then |t| <
-// 0.2 and the series in t^2 is cut behind 25 terms.
+// atan(1 / x) = pi / 2 - atan x, and atan t = 2 atan(t / (1 + sqrt(1 + t^2))), twice: |t| < 0.2.
+// Each step halves the error of t and adds 1.4, so that it is 1, then 1.9 and 2.4. The series loses
+// 2, what is behind 25 terms is less than 1; four times all that, and 1 of pi / 2, is below 24.
 Range arctangent(i128 x) {
   static const Series c = inverse_odds();
   if (x < 0) return -arctangent(-x);
@@ -231,11 +230,15 @@ Range arctangent(i128 x) {
   for (int i = 0; i < 2; ++i)
     t = quotient(t, kFineOne + root(kFineOne + product(t, t, kFine), kFine), kFine);
   const i128 value = 4 * product(t, sum_of(c, 25, -product(t, t, kFine)), kFine);
-  return narrowed(x > kOne ? kHalfPi - value : value, 32);
+  const i128 whole = x > kOne ? kHalfPi - value : value;
+  return {whole - 24, whole + 24};
 }
 
-// erf x = 2 / sqrt(pi) e^(-x^2) x (1 + u / 3 + u^2 / (3 5) + ..), u = 2 x^2; for 0 <= x <= 6, and
-// beyond it is between erf 6 and 1.
+// erf x = 2 / sqrt(pi) e^(-x^2) x S, S = 1 + u / 3 + u^2 / (3 5) + .., u = 2 x^2; for 0 <= x <= 6,
+// and beyond it is between erf 6 and 1. Of K < 256 terms each loses less than 2 in 2^-72 besides
+// what the one before lost times u / (2 k + 1); so all lose less than 2 K S. The first that is 0
+// here is less than that, and those behind it halve at least. So S is off by less than 2^-60 of
+// itself, with what is cut of u.
 Range error_function(i128 x) {
   constexpr unsigned kSum = 72;  // places of the sum, which is below 2^50
   if (x < 0) return -error_function(-x);
@@ -246,7 +249,7 @@ Range error_function(i128 x) {
     sum += term;
     term = product(term, u) / (2 * k + 1);
   }
-  const Scaled e = power_of_e(-(u >> 1));
+  const Power e = power_of_e(-(u >> 1));
   const auto times = [&](i128 by, i128 exponential, i128 scale) {
     return product(product(product(by, exponential, kFine), x), scale, kFine);
   };
@@ -267,7 +270,7 @@ Range sigmoid(i128 x) {
 Range sine(const Range& x, i64 quarters) {
   constexpr i128 kFar = kOne << 14;
   if (x.low < -kFar || x.high > kFar || x.high - x.low > 7 * kOne) return {-kOne, kOne};
-  Range all = hull(sine(x.low, quarters), sine(x.high, quarters));
+  Range all = narrowed(hull(sine(x.low, quarters), sine(x.high, quarters)));
   for (i64 n = quarters_in(x.low) - 1; n <= quarters_in(x.high) + 1; ++n) {
     const i128 place = n * kHalfPi, error = n < 0 ? -n : n;
     if (place + error < x.low * kFiner || place - error > x.high * kFiner) continue;
@@ -278,7 +281,7 @@ Range sine(const Range& x, i64 quarters) {
 }
 
 Range bell(const Range& x) {
-  const Range square = squared(x), scale = narrowed(kTwoOverRootPi, 1);
+  const Range square = squared(x), scale = narrowed({kTwoOverRootPi, kTwoOverRootPi + 1});
   return scale * Range{exponential(-square.high).low, exponential(-square.low).high};
 }
 

@@ -39,11 +39,23 @@ Range squared(const Range& x);  // of one number in x
 // large.
 Range reciprocal(i128 x);
 Range exponential(i128 x);
-Range logarithm(i128 x);
 Range square_root(i128 x);
-Range arctangent(i128 x);
 Range error_function(i128 x);
 Range sigmoid(i128 x);
+
+// Finer bounds, in 2^-112: of log x, atan x, and sin(x + quarters pi / 2) for |x| <= 2^14.
+constexpr unsigned kFine = 112;
+Range logarithm(i128 x);
+Range arctangent(i128 x);
+Range sine(i128 x, i64 quarters);
+Range narrowed(const Range& fine);  // bounds in 2^-80
+
+// e^x for |x| <= 64 lies between low and high times 2^(power - 112).
+struct Power {
+  i128 low, high;
+  int power;
+};
+Power power_of_e(i128 x);
 
 // Bounds on an interval: of sin(x + quarters pi / 2), e^(-x^2) 2 / sqrt(pi), and 1 / x.
 Range sine(const Range& x, i64 quarters);

@@ -22,11 +22,11 @@ Range rising_at(Op op, i128 x) {
     case Op::kExp:
       return exponential(x);
     case Op::kLog:
-      return logarithm(x);
+      return narrowed(logarithm(x));
     case Op::kSqrt:
       return square_root(std::max<i128>(x, 0));
     case Op::kAtan:
-      return arctangent(x);
+      return narrowed(arctangent(x));
     case Op::kErf:
       return error_function(x);
     default:
