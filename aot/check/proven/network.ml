@@ -101,10 +101,12 @@ let sums network computed shape row =
   { shape; cells = Array.init (size_of shape) make; computed; integral = false }
 
 (* Elements of the values of a tensor, also of those that are numbers. *)
-let elements network x =
+let element_cells network x =
   let sum i = ([ (x.cells.(i), Q.one) ], Q.zero) in
-  let ids = if x.computed then x else sums network true x.shape sum in
-  Array.map (function Element e -> e | Number _ -> assert false) ids.cells
+  if x.computed then x.cells else (sums network true x.shape sum).cells
+
+let elements network x =
+  Array.map (function Element e -> e | Number _ -> assert false) (element_cells network x)
 
 let computed shape cells = { shape; cells; computed = true; integral = false }
 

@@ -54,8 +54,8 @@ let message name known bytes =
   ignore (all_of bytes read);
   fun number -> List.rev (Option.value (Hashtbl.find_opt found number) ~default:[])
 
-let numbers = List.map (function Bits n -> n | Bytes _ -> assert false)
-let texts = List.map (function Bytes b -> b | Bits _ -> assert false)
+let numbers fields = List.rev (List.rev_map (function Bits n -> n | Bytes _ -> assert false) fields)
+let texts fields = List.map (function Bytes b -> b | Bits _ -> assert false) fields
 let number fields = match numbers fields with [] -> 0L | first :: _ -> first
 let bytes_of fields = match texts fields with [] -> "" | first :: _ -> first
 

@@ -163,6 +163,24 @@ let transpose o =
   let x = input o 0 in
   transposed x (list o "perm" (List.rev (List.init (List.length x.shape) Fun.id)))
 
+(* A number around a tensor. *)
+let pad o =
+  let x = input o 0 and value = real o "value" Q.zero and given = o.opset >= 11 in
+  let others = List.exists (fun (name, _) -> name <> "mode") o.node.attributes in
+  let known = if given then not others else List.length o.given = 1 in
+  let known = known && word o "mode" "constant" = "constant" && not x.integral in
+  let filler = Option.value (optional o 2) ~default:(numbers [] [| Number value |]) in
+  let pads = if given then integers (input o 1) else list o "pads" [] in
+  let pads = Array.of_list pads and rank = List.length x.shape in
+  expect (known && Array.for_all (fun p -> p >= 0 && p <= 1 lsl 20) pads) "such a padding";
+  same (Array.length pads = 2 * rank && Array.length filler.cells = 1 && not filler.computed);
+  let shape = List.mapi (fun i extent -> pads.(i) + extent + pads.(rank + i)) x.shape in
+  let filler = if x.computed then computed [] (element_cells o.network filler) else filler in
+  let padded = moved filler shape (Array.make (size_of shape) 0) and steps = steps_of shape in
+  let first = List.fold_left ( + ) 0 (List.mapi (fun i step -> pads.(i) * step) steps) in
+  Array.iteri (fun i at -> padded.cells.(first + at) <- x.cells.(i)) (strided x.shape steps);
+  padded
+
 let constant o =
   match List.assoc_opt "value" o.node.attributes with
   | Some (Tensor found) -> found
@@ -229,6 +247,7 @@ let table =
     ("MaxPool", 1, "storage_order" :: pool, true, max_pool);
     ("Mul", 2, [], true, fun o -> times o.network (input o 0) (input o 1));
     ("Relu", 1, [], true, fun o -> relu o.network (input o 0));
+    ("Pad", 3, [ "mode"; "pads"; "value" ], false, pad);
     ("Reshape", 2, [ "allowzero" ], false, reshape);
     ("Sub", 2, [], true, sum Q.minus_one);
     ("Transpose", 1, [ "perm" ], false, transpose);

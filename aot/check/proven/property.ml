@@ -180,7 +180,11 @@ let cases_of inputs alternatives =
 let shape_of word =
   let fits = Str.string_match (Str.regexp "\\[\\([0-9,]*\\)\\]$") word 0 in
   expect fits "a shape of the property is not in the grammar";
-  let extent word = limited (String.length word < 8); Z.to_int (Q.num (of_decimal word)) in
+  let extent word =
+    match int_of_string_opt word with
+    | Some extent when string_of_int extent = word -> extent
+    | _ -> refuse "an extent of the property is not in the grammar"
+  in
   let inner = Str.matched_group 1 word in
   let shape = if inner = "" then [] else List.map extent (String.split_on_char ',' inner) in
   let within size extent = limited (size * extent <= most_variables); size * extent in
