@@ -14,5 +14,5 @@ for file in Network Certificate Table Bounds Functions Lines Check Point Extract
 done
 cp "$here"/*.ml .
 rm -f checker.mli
-ocamlfind ocamlopt -inline 200 -w -a -package zarith,str -linkpkg -o bf-check-proven \
+ocamlfind ocamlopt -inline 200 -w -a -package zarith,str,unix -linkpkg -o bf-check-proven \
   big.ml checker.ml exact.ml onnx.ml property.ml network.ml operators.ml certificate.ml main.ml

@@ -84,7 +84,7 @@ let rec tree reader relaxations clauses split depth : Checker.tree =
       let relaxation = number reader in
       let active, inactive = both (split + 1) in
       Neuron (relaxation, active, inactive)
-  | 6 -> Derive (below split)
+  | 6 -> Derive (tree reader relaxations clauses split depth)
   | 7 ->
       let part clause = tree reader relaxations [ clause ] split (depth + 1) in
       Each (List.map part clauses)

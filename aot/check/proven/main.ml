@@ -1,4 +1,4 @@
-(* bf-check-proven MODEL PROPERTY CERTIFICATE: reads the files, and asks the proven checker. *)
+(* bf-check-proven MODEL PROPERTY CERTIFICATE [SECONDS]: reads the files, and asks the proven checker. *)
 open Exact
 
 (* The conditions of a clause, of elements. *)
@@ -45,18 +45,25 @@ let run model property certificate =
   require (proves header asked network outputs) ("the statement is not proven" ^ why);
   if header.statement = 1 then (0, "checked: verified") else (3, "checked: falsified")
 
+(* A byte of a certificate may ask for all bounds of a large network. *)
+let end_after seconds =
+  let stop _ = raise (Not_proven ("checking takes more than " ^ seconds ^ " s")) in
+  Sys.set_signal Sys.sigalrm (Sys.Signal_handle stop);
+  ignore (Unix.alarm (int_of_string seconds))
+
 let () =
   let code, say, words =
-    match Sys.argv with
-    | [| _; model; property; certificate |] -> (
+    match Array.to_list Sys.argv with
+    | _ :: model :: property :: certificate :: (([] | [ _ ]) as limit) -> (
         try
+          end_after (match limit with [] -> "3600" | seconds :: _ -> seconds);
           let code, answer = run (read_file model) (read_file property) (read_file certificate) in
           (code, print_endline, answer)
         with
         | Not_proven why -> (4, print_endline, "not proven: " ^ why)
         | Refused why -> (1, prerr_endline, "bf-check-proven: " ^ why)
         | why -> (1, prerr_endline, "bf-check-proven: " ^ Printexc.to_string why))
-    | _ -> (2, prerr_endline, "Usage: bf-check-proven MODEL PROPERTY CERTIFICATE")
+    | _ -> (2, prerr_endline, "Usage: bf-check-proven MODEL PROPERTY CERTIFICATE [SECONDS]")
   in
   say words;
   exit code
