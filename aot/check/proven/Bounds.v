@@ -43,7 +43,9 @@ Definition chosen (n : N) (l : choices) : option Z :=
   | [] => None
   end.
 
-Record part := { known_of : facts; is_empty : bool }.
+(* The points that the checker looks at. `rows_of` are the rows, the last first, without elements that
+   are 0 at all of them. *)
+Record part := { known_of : facts; is_empty : bool; rows_of : list entry }.
 
 Section Bounds.
 
@@ -162,9 +164,11 @@ Definition meet (e : N) (l u : Z) (what : more) (p : part) : part :=
   | Some (Known l0 u0 _) =>
     let l' := Z.max l l0 in
     let u' := Z.min u u0 in
-    {| known_of := set e (Known l' u' what) (known_of p); is_empty := is_empty p || (u' <? l') |}
+    {| known_of := set e (Known l' u' what) (known_of p); is_empty := is_empty p || (u' <? l');
+       rows_of := rows_of p |}
   | Some Unknown =>
-    {| known_of := set e (Known l u what) (known_of p); is_empty := is_empty p || (u <? l) |}
+    {| known_of := set e (Known l u what) (known_of p); is_empty := is_empty p || (u <? l);
+       rows_of := rows_of p |}
   | None => p
   end.
 Definition above (e : N) (l : Z) (p : part) : part :=
@@ -254,13 +258,31 @@ Definition derived_entry (en : entry) (done : list entry) (p : part) : part :=
     end
   end.
 
+Fixpoint without_zeros (t : facts) (ts : sparse) : sparse :=
+  match ts with
+  | End => End
+  | Term i w rest =>
+    let rest := without_zeros t rest in
+    match get i t with
+    | Some (Known l u _) => if (l =? 0) && (u =? 0) then rest else Term i w rest
+    | _ => Term i w rest
+    end
+  end.
+Definition pruned (t : facts) (en : entry) : entry :=
+  match en with
+  | (e, Sum ts exact low high how) => (e, Sum (without_zeros t ts) exact low high how)
+  | _ => en
+  end.
+
 (* The rows in their order; `done` are those before, the last first. *)
 Fixpoint derived (rs done : list entry) (p : part) : part :=
   match rs with
-  | [] => p
+  | [] => {| known_of := known_of p; is_empty := is_empty p; rows_of := done |}
   | en :: rest =>
     if is_empty p then p
-    else derived rest (en :: done) (derived_entry en (en :: done) p)
+    else
+      let done := pruned (known_of p) en :: done in
+      derived rest done (derived_entry (pruned (known_of p) en) done p)
   end.
 
 (* What is proven of it. *)
@@ -305,7 +327,8 @@ Definition more_true (e : N) (what : more) : Prop :=
 Definition facts_true (t : facts) : Prop :=
   forall e l u what, get e t = Some (Known l u what) ->
   IZR l <= X e <= IZR u /\ more_true e what.
-Definition in_part (p : part) : Prop := facts_true (known_of p) /\ is_empty p = false.
+Definition in_part (p : part) : Prop :=
+  facts_true (known_of p) /\ is_empty p = false /\ forall en, In en (rows_of p) -> true_of en.
 
 Hypothesis enclosed_true : forall place p l u low high what z,
   enclosed place p l u = Some (low, high, what) -> IZR l <= z <= IZR u ->
@@ -515,15 +538,15 @@ Qed.
 Lemma meet_true e l u what p :
   in_part p -> IZR l <= X e <= IZR u -> more_true e what -> in_part (meet e l u what p).
 Proof.
-  intros [F N] B M. unfold meet.
+  intros (F & N & D) B M. unfold meet.
   assert (S : forall l' u', IZR l' <= X e <= IZR u' ->
     in_part {| known_of := set e (Known l' u' what) (known_of p);
-               is_empty := is_empty p || (u' <? l')%Z |}).
-  { intros l' u' H. split; simpl.
+               is_empty := is_empty p || (u' <? l')%Z; rows_of := rows_of p |}).
+  { intros l' u' H. split; [|split]; simpl; [| |exact D].
     - intros j lj uj wj G. apply get_set in G. destruct G as [[-> [= -> -> ->]]|G]; [auto|].
       apply (F _ _ _ _ G).
     - rewrite N. simpl. apply Z.ltb_ge. apply le_IZR. lra. }
-  destruct (get e (known_of p)) as [[|l0 u0 w0]|] eqn:G; [| |split; assumption].
+  destruct (get e (known_of p)) as [[|l0 u0 w0]|] eqn:G; [| |split; auto].
   - apply S. assumption.
   - apply S. destruct (F _ _ _ _ G) as [B0 _]. rewrite IZR_min, IZR_max.
     split; [apply Rmax_lub; lra|apply Rmin_glb; lra].
@@ -641,17 +664,35 @@ Proof.
       revert U0 U1 U2. clear. unfold Rmin, Rmax. repeat destruct Rle_dec; lra.
 Qed.
 
+Lemma pruned_true t en : facts_true t -> true_of en -> true_of (pruned t en).
+Proof.
+  intros T. destruct en as [e [|ts exact low high how|n z|n f z|n x y]]; auto.
+  assert (Z : value (without_zeros t ts) X = value ts X /\
+    lows (without_zeros t ts) = lows ts /\ highs (without_zeros t ts) = highs ts).
+  { induction ts as [|i w ts (IV & IL & IH)]; simpl; [auto|].
+    destruct (get i t) as [[|l u m]|] eqn:G; simpl; rewrite ?IV, ?IL, ?IH; auto.
+    destruct (T _ _ _ _ G) as [B _].
+    destruct (Z.eqb_spec l 0) as [->|]; simpl; rewrite ?IV, ?IL, ?IH; auto.
+    destruct (Z.eqb_spec u 0) as [->|]; simpl; rewrite ?IV, ?IL, ?IH; auto.
+    assert (E : X i = 0) by lra. rewrite E. rewrite Rmin_left, Rmax_left by lra.
+    repeat split; lra. }
+  destruct Z as (V0 & L & H). unfold true_of. cbn [fst snd pruned]. rewrite V0, L, H. auto.
+Qed.
+
 Lemma derived_true rs done p :
   (forall en, In en rs -> true_of en) -> (forall en, In en done -> true_of en) ->
   in_part p -> in_part (derived rs done p).
 Proof.
-  revert done p. induction rs as [|en rs IH]; intros done p R D H; simpl; auto.
-  destruct (is_empty p) eqn:N; auto.
-  assert (D' : forall d, In d (en :: done) -> true_of d).
-  { intros d [<-|I]; [apply R; left; reflexivity|auto]. }
-  apply IH; auto.
-  - intros; apply R; right; assumption.
-  - apply derived_entry_true; auto. apply R; left; reflexivity.
+  revert done p. induction rs as [|en rs IH]; intros done p R D H; simpl.
+  - split; [apply H|split; [apply H|exact D]].
+  - destruct (is_empty p) eqn:N; auto.
+    assert (E : true_of (pruned (known_of p) en)).
+    { apply pruned_true; [apply H|apply R; left; reflexivity]. }
+    assert (D' : forall d, In d (pruned (known_of p) en :: done) -> true_of d).
+    { intros d [<-|I]; auto. }
+    apply IH; auto.
+    + intros; apply R; right; assumption.
+    + apply derived_entry_true; auto.
 Qed.
 
 End Proofs.

@@ -85,7 +85,7 @@ Section Check.
 
 Variables weight_bits value_bits coefficient_bits : Z.
 Variable enclosed : Z -> program -> Z -> Z -> option (Z * Z * more).
-Variables rows_up rows_down : list entry.
+Variable rows_up : list entry.   (* All rows, in their order. *)
 
 Fixpoint pushed (k : Z) (ts : list (Z * N)) (st : sums) : sums :=
   match ts with
@@ -116,7 +116,7 @@ Definition refuted (p : part) (path : list (N * Z)) (cl : clause) (ch : choice) 
   | Some (st, c, closed) =>
     let slopes := rev_append (slopes ch) [] in
     let weights := sided (rev_append path []) (multipliers ch) in
-    match walk weight_bits value_bits enclosed (known_of p) rows_down slopes weights st c with
+    match walk weight_bits value_bits enclosed (known_of p) (rows_of p) slopes weights st c with
     | Some bound => if closed then 0 <=? bound else 0 <? bound
     | None => false
     end
@@ -148,7 +148,7 @@ Fixpoint accepted (t : tree) (p : part) (path : list (N * Z)) (cls : list clause
     | Cut e place first second =>
       accepted first (below e place p) path cls && accepted second (above e place p) path cls
     | Neuron n first second =>
-      match argument_of n rows_down with
+      match argument_of n rows_up with
       | Some z =>
         accepted first (above z 0 p) ((n, 1) :: path) cls &&
         accepted second (below z 0 p) ((n, -1) :: path) cls
@@ -198,8 +198,7 @@ Hypothesis enclosed_true : forall place p l u low high what z,
   | Plain => True
   end.
 Hypothesis up_true : forall en, In en rows_up -> true_of weight_bits value_bits X Y en.
-Hypothesis down_true : forall en, In en rows_down -> true_of weight_bits value_bits X Y en.
-Notation in_part := (in_part weight_bits X Y).
+Notation in_part := (in_part weight_bits value_bits X Y).
 
 Lemma total_pushed k ts st : total (pushed k ts st) X = IZR k * V * integer_sum ts v + total st X.
 Proof.
@@ -260,7 +259,7 @@ Proof.
   apply (combined_true _ _ _ _ _ _ _ _ H) in C. simpl in C. destruct C as [C1 C2].
   destruct walk as [bound|] eqn:K; [|discriminate].
   apply (walk_true weight_bits value_bits enclosed weight_bits_natural value_bits_natural X Y
-    enclosed_true) in K; [|apply P|exact down_true].
+    enclosed_true) in K; [|apply P|apply P].
   pose proof (W_positive weight_bits weight_bits_natural) as WP.
   destruct closed.
   - apply Z.leb_le, IZR_le in R. destruct (C2 eq_refl) as [?|?]; [discriminate|]. nra.
@@ -319,7 +318,7 @@ Qed.
 Lemma accepted_true t : right_of t.
 Proof.
   induction t as [chs| |e a b Ta Tb|e place a b Ta Tb|n a b Ta Tb|ts Ts|t T] using tree_induction;
-    intros p path cls cl P A I H; simpl in A; rewrite (proj2 P) in A.
+    intros p path cls cl P A I H; simpl in A; rewrite (proj1 (proj2 P)) in A.
   - apply (all_refuted_true _ _ _ _ _ P A I H).
   - discriminate.
   - destruct get as [[|l u w]|]; try discriminate.
@@ -530,18 +529,19 @@ Fixpoint count_of {A} (l : list A) (n : N) : N :=
   | _ :: rest => count_of rest (N.succ n)
   end.
 
-Definition nothing_known (elements : N) : part :=
-  {| known_of := filled deepest 0 elements Unknown; is_empty := false |}.
+Definition nothing_known (elements : N) (rs : list entry) : part :=
+  {| known_of := filled deepest 0 elements Unknown; is_empty := false; rows_of := rs |}.
 
 Definition case_checked (g : grid) (net : network) (up : list entry) (c : case) (t : tree) : bool :=
   let ins := inputs_of 0 (lower c) in
   let up := rev_append (rev_append ins []) up in
   let bits := Z.of_N (value_bits g) in
   N.eqb (count_of (lower c) 0) (inputs net) &&
-  match boxed bits 0 (lower c) (upper c) (nothing_known (count_of (rows net) (inputs net))) with
+  let nothing := nothing_known (count_of (rows net) (inputs net)) (rev_append up []) in
+  match boxed bits 0 (lower c) (upper c) nothing with
   | Some p =>
     accepted (Z.of_N (weight_bits g)) bits (Z.of_N (coefficient_bits g))
-      (enclosed (Z.of_N (weight_bits g)) bits) up (rev_append up []) t p [] (clauses c)
+      (enclosed (Z.of_N (weight_bits g)) bits) up t p [] (clauses c)
   | None => false
   end.
 
@@ -598,9 +598,11 @@ Proof.
   - intros H [<-|I]; apply andb_prop in H; destruct H as [H1 H2]; eauto.
 Qed.
 
-Lemma nothing_true wb X Y elements : in_part wb X Y (nothing_known elements).
+Lemma nothing_true wb vb X Y elements rs : (forall en, In en rs -> true_of wb vb X Y en) ->
+  in_part wb vb X Y (nothing_known elements rs).
 Proof.
-  unfold nothing_known. generalize deepest. intros depth. split; [|reflexivity].
+  intros R. unfold nothing_known. generalize deepest. intros depth.
+  split; [|split; [reflexivity|exact R]].
   intros e l u w G. cbn [known_of] in G. apply get_filled in G. discriminate.
 Qed.
 
@@ -643,13 +645,13 @@ Proof.
     nth_error high i = Some q -> (0 + N.of_nat i < inputs net)%N).
   { intros high Q i q G.
     assert (i < length high)%nat by (apply nth_error_Some; rewrite G; discriminate). lia. }
-  refine (accepted_true wb vb _ _ _ _ WN VN _ v Y _ UP _ t p [] (clauses c) cl _ A IC).
+  refine (accepted_true wb vb _ _ _ WN VN _ v Y _ UP t p [] (clauses c) cl _ A IC).
   - apply N2Z.is_nonneg.
   - intros place f l u low high what z H Z. apply (enclosed_true wb vb place f l u); auto.
-  - intros en IE. apply UP. rewrite rev_append_rev, app_nil_r in IE. apply in_rev in IE. exact IE.
   - refine (boxed_true wb vb VN v Y _ _ _ _ _ _ _ _ B).
     + intros i q G. rewrite IN by (apply (S (lower c) eq_refl _ _ G)). apply (L _ _ G).
     + intros i q G. apply boxed_length in B.
       rewrite IN by (apply (S (upper c) (eq_sym B) _ _ G)). apply (U _ _ G).
-    + apply nothing_true.
+    + apply nothing_true. intros en IE. apply UP.
+      rewrite rev_append_rev, app_nil_r in IE. apply in_rev in IE. exact IE.
 Qed.

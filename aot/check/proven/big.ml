@@ -2,6 +2,14 @@
 
 include Z
 
+(* The same as Zarith's, but faster for numbers that are not blocks. *)
+let is_small x = Obj.is_int (Obj.repr x)
+let lt (x : t) (y : t) =
+  if is_small x && is_small y then (Obj.magic x : int) < (Obj.magic y : int) else lt x y
+let leq (x : t) (y : t) =
+  if is_small x && is_small y then (Obj.magic x : int) <= (Obj.magic y : int) else leq x y
+let equal (x : t) (y : t) = if is_small x || is_small y then x == y else equal x y
+
 let doubled x = shift_left x 1
 let doubled_up x = succ (shift_left x 1)
 
