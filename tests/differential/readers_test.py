@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""readers_test.py BF_AOT CHECK_MANY SOURCE COUNT: how five programs understand one file.
+"""readers_test.py BF_AOT BF_CHECK CHECK_MANY SOURCE COUNT: how five programs understand one file.
 
 Models and properties whose bytes and messages are changed are read by the package onnx, ONNX Runtime, bf-aot, bf-check's
 library and the twin. Where a checker takes a model, its outputs at a point must be those of onnx's reference evaluator
-or of ONNX Runtime; where both checkers take a property, they must find the same points in it.
+or of ONNX Runtime; where both checkers take a property, they must find the same points and the same cases in it.
 
 Needs the Python packages numpy, onnx and onnxruntime, which BF_RUNTIMES_PYTHON may have. BF_SEED=n repeats a run."""
 
@@ -27,7 +27,7 @@ import onnxruntime  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-BF_AOT, CHECK_MANY, SOURCE, COUNT = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), int(sys.argv[4])
+BF_AOT, BF_CHECK, CHECK_MANY, SOURCE, COUNT = *sys.argv[1:4], pathlib.Path(sys.argv[4]), int(sys.argv[5])
 sys.path.insert(0, str(SOURCE / "aot" / "check"))
 import bf_check as twin  # noqa: E402
 
@@ -272,6 +272,32 @@ def changed_text(text):
     return text
 
 
+def cases_of_twin(text):
+    """As bf-check --print has them."""
+    def shown(v):
+        return f"P_{v - 2**32}" if v >= 2**32 else f"X_{v}" if v >= 0 else f"Y_{~v}"
+
+    lines, order = [], lambda v: (v < 0, v if v >= 0 else ~v) if v < 2**32 else (2, v)  # noqa: E731
+    for ends, clauses in twin.Property(text.decode("latin-1")).cases.items():
+        lines += ["case"] + [f"X_{i} {low} {high}" for i, (low, high) in enumerate(ends)]
+        for clause in clauses:
+            lines.append("clause")
+            for terms, constant, strict in clause:
+                words = [f"{terms[v]} {shown(v)}" for v in sorted(terms, key=order)] + [str(constant)]
+                lines.append(" + ".join(words) + (" < 0" if strict else " <= 0"))
+    return lines
+
+
+def cases_of_bf_check(data, text):
+    with tempfile.TemporaryDirectory() as folder:
+        files = [os.path.join(folder, name) for name in ("m.onnx", "p.vnnlib", "c.bfc")]
+        for path, content in zip(files, (data, text, at_point(data, text, [0, 0]))):
+            pathlib.Path(path).write_bytes(content)
+        lines = subprocess.run([BF_CHECK, "--print", *files], capture_output=True, text=True).stdout.splitlines()
+    lines = [line.strip() for line in lines]
+    return lines[lines.index("case"):] if "case" in lines else []
+
+
 def compare_properties(check, counts):
     data = next(models())
     for k in range(COUNT):
@@ -287,6 +313,11 @@ def compare_properties(check, counts):
                 fail("a property that nobody changed is refused", data, text)
             counts["properties that one checker alone takes"] += codes.count(1) == 1
         counts["properties taken by both"] += 1 not in found
+        if 1 not in found and k % 10 < 2:
+            cases = cases_of_twin(text), cases_of_bf_check(data, text)
+            if cases[0] != cases[1]:
+                fail(f"bf-check and the twin find other cases: {cases}", data, text)
+            counts["properties whose cases are the same"] += 1
 
 
 def fail(why, data, text):
