@@ -251,6 +251,110 @@ def compare_bf_aot(data, point, texts, counts):
         fail(f"bf-aot understands a model otherwise: {codes}", data, texts[0])
 
 
+# ---- Operators -------------------------------------------------------------------------------------------------------
+
+def ones_in(shape):
+    return [rng.choice((1, extent)) for extent in shape]
+
+
+def windows(axes):
+    """Attributes of a window, and its shape."""
+    if axes < 1:
+        raise ValueError("no axes")
+    attributes, shape = {}, [rng.randrange(1, 4) for _ in range(axes)]
+    for name in ("strides", "dilations"):
+        if rng.randrange(2):
+            attributes[name] = [rng.randrange(1, 3) for _ in range(axes)]
+    if rng.randrange(2):
+        attributes["pads"] = [rng.randrange(2) for _ in range(2 * axes)]
+    elif "dilations" not in attributes:
+        attributes["auto_pad"] = rng.choice(("SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"))
+    return attributes, shape
+
+
+def a_node(shape, opset):
+    """The operator, its inputs, its attributes and its constants; or what x becomes before it, too."""
+    axes, axis, number = len(shape), rng.randrange(-len(shape), len(shape)), rng.choice((0.25, -0.5, 2.0))
+    some_axes = rng.sample(range(axes), rng.randrange(1, axes + 1))
+    op = rng.choice(OPERATORS)
+    if op in ("Conv", "ConvTranspose"):
+        attributes, kernel = windows(axes - 2)
+        if op == "ConvTranspose":
+            attributes.pop("auto_pad", None)
+        return op, ["x", "k"], attributes, {"k": some_of(2, shape[1], *kernel) if op == "Conv" else some_of(shape[1], 2, *kernel)}
+    if op in ("MaxPool", "AveragePool"):
+        attributes, kernel = windows(axes - 2)
+        if op == "AveragePool":
+            attributes.pop("dilations", None)
+        return op, ["x"], {"kernel_shape": kernel, **attributes}, {}
+    if op in ("Add", "Sub", "Mul", "Div", "Max", "Min", "PRelu"):
+        other = some_of(*ones_in(shape))
+        return op, ["x", "k"], {}, {"k": np.where(other == 0, 1, other).astype(np.float32)}
+    if op == "Pow":
+        return op, ["x", "k"], {}, {"k": np.float32(rng.randrange(8))}
+    if op == "MatMul":
+        return op, ["x", "k"], {}, {"k": some_of(shape[-1], 2)}
+    if op in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"):
+        as_input = opset >= (13 if op == "ReduceSum" else 18)
+        return (op, ["x", "a"], {"keepdims": rng.randrange(2)}, {"a": np.array(some_axes)}) if as_input else (
+            op, ["x"], {"axes": some_axes, "keepdims": rng.randrange(2)}, {})
+    if op in ("Softmax", "LogSoftmax", "Flatten"):
+        return op, ["x"], {"axis": axis}, {}
+    if op == "LayerNormalization":
+        return op, ["x", "k"], {"axis": axis, "epsilon": 0.125}, {"k": some_of(*shape[axis:])}
+    if op == "Transpose":
+        return op, ["x"], {"perm": rng.sample(range(axes), axes)}, {}
+    if op == "Gather":
+        indices = [rng.randrange(-shape[axis], shape[axis]) for _ in range(rng.randrange(1, 4))]
+        return op, ["x", "i"], {"axis": axis}, {"i": np.array(indices)}
+    if op == "Slice":
+        ends = [np.array([rng.randrange(-4, 5) for _ in some_axes]) for _ in range(2)]
+        return op, ["x", "s", "e", "a"], {}, {"s": ends[0], "e": ends[1], "a": np.array(some_axes)}
+    if op == "Concat":
+        return op, rng.choice((["x", "k"], ["k", "x", "x"])), {"axis": axis}, {"k": some_of(*shape)}
+    if op == "Pad":
+        pads = np.array([rng.randrange(2) for _ in range(2 * axes)])
+        return op, ["x", "p"], {"mode": rng.choice(("constant", "edge"))}, {"p": pads}
+    if op == "Where":
+        mask = np.array([rng.randrange(2) for _ in range(int(np.prod(shape)))], bool).reshape(shape)
+        return op, ["m", *rng.choice((["x", "k"], ["k", "x"]))], {}, {"m": mask, "k": some_of(*ones_in(shape))}
+    if op in ("LeakyRelu", "Elu"):
+        return op, ["x"], {"alpha": number}, {}
+    return op, ["x"], {}, {}
+
+
+OPERATORS = ("Abs Add Atan AveragePool Ceil Concat Conv ConvTranspose Cos Div Elu Erf Exp Flatten Floor Gather "
+             "GlobalAveragePool HardSigmoid HardSwish LayerNormalization LeakyRelu LogSoftmax MatMul Max MaxPool Min Mish Mul "
+             "Neg PRelu Pad Pow ReduceMax ReduceMean ReduceMin ReduceSum Round Selu Sigmoid Sign Sin Slice Softmax Softplus "
+             "Softsign Sub Tanh Transpose Where").split()
+
+
+def some_of(*shape):
+    return np.array(some(*shape), np.float32).reshape(shape)
+
+
+def compare_operators(check, counts):
+    for k in range(COUNT):
+        opset, axes = rng.choice((11, 13, 17, 18, 21)), rng.randrange(1, 5)
+        shape = [rng.randrange(1, 4) for _ in range(axes)]
+        try:
+            op, inputs, attributes, constants = a_node(shape, opset)
+        except (IndexError, ValueError):  # an operator that needs more axes
+            continue
+        value = lambda name, dims: helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)  # noqa: E731
+        graph = helper.make_graph([helper.make_node(op, inputs, ["y"], **attributes)], "g", [value("x", shape)],
+                                  [value("y", None)], [numpy_helper.from_array(x, n) for n, x in constants.items()])
+        opset = max(opset, {"Mish": 18, "HardSwish": 14, "LayerNormalization": 17}.get(op, 1))
+        data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8).SerializeToString()
+        point = [Fraction(rng.randrange(-127, 128), 64) for _ in range(int(np.prod(shape)))]
+        others = outputs_by_others(data, np.array([float(x) for x in point], np.float32))
+        for name, ask in (("bf-check", check), ("twin", asked_of_twin)):
+            codes = [ask(data, text, at_point(data, text, point)) for text in (near(len(point), y) for y in others)]
+            if codes and 3 not in codes and set(codes) != {1}:
+                fail(f"{name} evaluates {op} {attributes} {shape} otherwise: {codes}, {others}", data, near(len(point), others[0]))
+            counts[f"{name}: operators evaluated"] += 3 in codes
+
+
 # ---- Properties ------------------------------------------------------------------------------------------------------
 
 TEXTS = [
@@ -328,6 +432,7 @@ def fail(why, data, text):
 def main():
     check, counts = Checker(), collections.Counter()
     compare_models(check, counts)
+    compare_operators(check, counts)
     compare_properties(check, counts)
     print("; ".join(f"{name} {count}" for name, count in sorted(counts.items())))
     if min(counts[f"{name}: models taken"] for name in ("bf-check", "twin", "bf-aot")) * 100 < COUNT // 20:
