@@ -224,6 +224,28 @@ class Certificates(Case):
             self.assert_refused("BF3024", "verify", TINY, MODELS / "properties" / "tiny_holds.vnnlib", "--proof", "x.bfc",
                                 "--semantics", *options)
 
+    def test_quantised_networks(self):
+        rng = random.Random(3)
+        whole = lambda name, dims, values: (  # noqa: E731
+            f'initializer {{{"".join(f" dims: {d}" for d in dims)} data_type: 3 name: "{name}"' +
+            "".join(f" int32_data: {v}" for v in values) + " }")
+        codes = lambda count: [rng.randint(-127, 127) for _ in range(count)]  # noqa: E731
+        nodes = [node("QuantizeLinear", ["x", "s", "z"], "q"), node("DequantizeLinear", ["q", "s", "z"], "a"),
+                 node("DequantizeLinear", ["w", "t", "z"], "wd"), node("MatMul", ["a", "wd"], "b"),
+                 node("Relu", ["b"], "r"), node("QuantizeLinear", ["r", "u", "z"], "q2"),
+                 node("DequantizeLinear", ["q2", "u", "z"], "c"), node("DequantizeLinear", ["v", "t", "z"], "vd"),
+                 node("MatMul", ["c", "vd"], "y")]
+        network = write_model(self.work / "codes.onnx", model("codes", nodes, [
+            tensor("s", (), (1 / 64,)), whole("z", (), (0,)), whole("w", (4, 8), codes(32)), tensor("t", (), (1 / 128,)),
+            tensor("u", (), (1 / 40,)), whole("v", (8, 1), codes(8))], (1, 4), (1, 1)))
+        verdicts = set()
+        for limit in (-3, 0.3, 3):
+            question, proof = self.write("p.vnnlib", asserts(4, 1, f"(>= Y_0 {limit})", 0.1, 0.6)), self.work / "p.bfc"
+            found = self.run_json("verify", network, question, "--proof", proof, "--jit", "off", code=None)
+            verdicts.add(found["verdict"])
+            self.assertEqual(check((network, question, proof)), {"verified": 0, "falsified": 3}[found["verdict"]])
+        self.assertEqual(verdicts, {"verified", "falsified"})
+
     def test_answers_about_float32(self):
         """The grid of an answer about float32 follows another byte, of units in the last place."""
         float32 = ("--semantics", "float32", "--libm-ulps", "2.5")
