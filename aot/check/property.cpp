@@ -14,6 +14,7 @@ constexpr std::size_t kMostEnds = 1u << 24;  // inputs by alternatives
 constexpr std::size_t kMostBits = 1u << 17;  // of a number that a product makes
 constexpr std::size_t kMostProducts = 1u << 16;
 constexpr std::size_t kMostWays = 1u << 10;
+constexpr std::size_t kMostCopied = 1u << 20;  // terms that all ways have together
 constexpr int kDeepest = 200;
 
 // A word, or a list of expressions.
@@ -104,6 +105,12 @@ struct Linear {
 struct Way {
   std::vector<Formula> guards;
   std::vector<Linear> values;
+
+  std::size_t size() const {
+    std::size_t size = 1 + guards.size() + values.size();
+    for (const Linear& value : values) size += value.terms.size();
+    return size;
+  }
 };
 
 // A tensor that is declared, or a variable of VNN-LIB 1.0, which has no axes.
@@ -260,11 +267,13 @@ class Parser {
       std::vector<Way> of_term = term(e.parts[i]), longer;
       if (all.size() * of_term.size() > kMostWays) refuse("the property has too many alternatives");
       if (of_term.size() == 1 && of_term[0].guards.empty()) {
+        if (all.size() > 1) count_copies(all.size() * of_term[0].size());
         for (Way& way : all) way.values.push_back(of_term[0].values[0]);
         continue;
       }
       for (const Way& way : all)
         for (const Way& more : of_term) {
+          count_copies(way.size() + more.size());
           longer.push_back(way);
           longer.back().values.push_back(more.values[0]);
           longer.back().guards.insert(longer.back().guards.end(), more.guards.begin(),
@@ -290,15 +299,22 @@ class Parser {
         extremes(way, true, result);
       } else {
         result.push_back({std::move(way.guards), {arithmetic(name, way.values)}});
+        if (all.size() > 1) count_copies(result.back().size());
       }
     }
     if (result.size() > kMostWays) refuse("the property has too many alternatives");
     return result;
   }
 
+  // Bounds the memory of ways.
+  void count_copies(std::size_t terms) {
+    if ((copied_ += terms) > kMostCopied) refuse("the property has too many alternatives");
+  }
+
   // Adds the ways in which each of the values is the greatest, or the least.
   void extremes(const Way& way, bool greatest, std::vector<Way>& result) {
     for (std::size_t i = 0; i < way.values.size(); ++i) {
+      count_copies(way.size() + way.values.size() * way.values[i].terms.size());
       Way one{way.guards, {way.values[i]}};
       for (std::size_t j = 0; j < way.values.size(); ++j)
         if (j != i)
@@ -418,6 +434,7 @@ class Parser {
         if (!less) chain.parts.push_back(comparison(b, a, strict, negated));
       }
       if (all.size() == 1) return chain;
+      count_copies(way.size());
       Formula& one = result.parts.emplace_back();
       one.parts = way.guards;
       one.parts.push_back(std::move(chain));
@@ -428,6 +445,7 @@ class Parser {
 
   Property property_;
   bool has_networks_ = false, ended_ = false;
+  std::size_t copied_ = 0;
   std::map<std::string, Declaration> variables_;  // tensors, by name
   std::map<std::pair<u32, u32>, u32> products_;   // by their factors
 };

@@ -9,6 +9,7 @@ import pty
 import random
 import subprocess
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -183,6 +184,21 @@ class ProofConditions(Hand):
         self.checked((self.y,), self.question("(>= (abs X_0 X_1) 2)"), [], 1)
         many = "(+ " + "(abs X_0) " * 11 + ")"
         self.checked((self.y,), self.question(f"(>= {many} 2)"), [], 1)
+
+    def test_what_multiplies_is_refused(self):
+        """Texts of up to a megabyte whose alternatives or products would take gigabytes."""
+        many = " ".join(f"X_{i % 2}" for i in range(20000))
+        tens = "(abs X_0) " * 10
+        sums = "(+ " + " ".join(f"(* X_0 {i})" for i in range(20000)) + ")"
+        squares = "(* " + "(+ X_0 X_1 Y_0) " * 40 + ")"
+        for last in (f"(>= (max {many}) 2)", f"(>= (+ {tens} {'0 ' * 200000}) 2)", f"(>= (+ {tens} {sums} {many}) 2)",
+                     f"(>= {squares} 2)", f"(>= (* {tens} {squares}) 2)", f"(>= (max {many}) (min {many}))"):
+            question = self.question(last)
+            path, start = self.certificate((self.y,), question, []), time.monotonic()
+            ended = subprocess.run(["sh", "-c", 'ulimit -v 400000; exec "$0" "$@"', BF_CHECK, self.y, question, path],
+                                   capture_output=True, text=True, timeout=60)
+            self.assertIn("too many ", ended.stderr, last[:60])
+            self.assertLess(time.monotonic() - start, 20)
 
     def test_products_at_points(self):
         for last, point, code in (("(>= (* X_0 X_1) 1)", ("1", "1"), 3), ("(>= (* X_0 X_1) 1)", ("1", "99/100"), 4),
