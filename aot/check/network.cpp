@@ -464,7 +464,7 @@ Network make_network(const std::vector<Model>& models, const Wiring& wiring, con
   std::vector<u32> variables = inputs.ids;
   variables.insert(variables.end(), outputs.begin(), outputs.end());
   for (const auto& [a, b] : wiring.products) {
-    const u32 product = builder.products_of({variables.at(a)}, {variables.at(b)}).at(0);
+    const u32 product = builder.products_of({variables.at(a)}, {variables.at(b)}, Loss{}).at(0);
     variables.push_back(product);
     outputs.push_back(product);
   }

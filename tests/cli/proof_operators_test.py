@@ -625,6 +625,17 @@ class Float32(Networks):
         self.assertEqual(said(("1/2", "1/3"), 0.75, b"\x01\x04"), 4)  # 1/3 is no float32 number
         self.assertEqual(said(("1/2", "1/4"), 0.7, b"\x02\x04"), 4)  # no such semantics
 
+    def test_conditions_are_exact(self):
+        """Products of outputs in a property round nothing, nor do elements that are repeated."""
+        nodes = [node("Upsample", ["x", "s"], "y", "", number("mode", "nearest"))]
+        for factor, code in ((2, 0), (4, 0), (3, 1), (5, 1)):
+            self.make(nodes, [tensor("s", (1,), (factor,))], (1,), (factor,), 9)
+            outputs = "".join(f"(declare-const Y_{k} Real)" for k in range(factor))
+            question = self.write("p.vnnlib", "(declare-const X_0 Real)" + outputs +
+                                  "(assert (= X_0 0.5))(assert (>= (* Y_0 Y_1) 0.2500001))")
+            self.assertEqual(self.check(question, 1, bytes([DERIVE, LEAF, 0]), b"\x01\x04").returncode, code)
+            self.assertEqual(self.check(question, 1, bytes([DERIVE, LEAF, 0])).returncode, 0)
+
     def test_what_is_not_covered_is_refused(self):
         half = tensor("h", (1,), (0.5,))
         double = 'initializer { dims: 1 data_type: 11 name: "h" double_data: 0.5 }'

@@ -358,8 +358,8 @@ Value enlarged(const Operands& o) {
   const std::string nearest = o.text("nearest_mode", "round_prefer_floor");
   const bool centred = places == "half_pixel" || places == "pytorch_half_pixel";
   const bool first = places == "asymmetric" && nearest == "floor";
-  const bool rounds = nearest == "round_prefer_floor" || nearest == "round_prefer_ceil";
-  if (o.text("mode", "nearest") != "nearest" || (wide && !first && !(centred && rounds)) ||
+  const bool nearer = nearest == "round_prefer_floor" || nearest == "round_prefer_ceil";
+  if (o.text("mode", "nearest") != "nearest" || (wide && !first && !(centred && nearer)) ||
       o.opset < 9 || (!resize && o.opset > 9))
     refuse("this form is not in the checker's table");
   const bool sizes = wide && o.optional(3) != nullptr;
@@ -367,10 +367,13 @@ Value enlarged(const Operands& o) {
   if (factors.size() != x.shape.size()) refuse("shapes do not fit");
   for (std::size_t axis = 0; axis < factors.size(); ++axis) {
     const i64 extent = x.shape[axis], size = size_of({sizes ? 1 : extent, factors[axis]});
-    if (extent == 0 || size == 0 || size % extent != 0)
+    const i64 factor = extent == 0 ? 0 : size / extent;
+    // Other positions are rounded in float32 before they are cut.
+    const bool rounds = o.builder.grid().float32 && (factor & (factor - 1)) != 0;
+    if (factor == 0 || size % extent != 0 || rounds)
       refuse("this form is not in the checker's table");
     std::vector<i64> indices;
-    for (i64 i = 0; i < size; ++i) indices.push_back(i / (size / extent));
+    for (i64 i = 0; i < size; ++i) indices.push_back(i / factor);
     x = taken(x, axis, indices);
   }
   return x;
