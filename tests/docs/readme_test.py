@@ -57,7 +57,7 @@ def main():
     problems = [] if blocks else [f"{sys.argv[3]}: no block is marked"]
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        for name in ("models", "runtime"):
+        for name in ("models", "runtime", "aot"):
             (folder / name).symlink_to(source / name)
         (folder / "build/demo").mkdir(parents=True)
         (folder / "build/demo/aot").symlink_to(program.parent)

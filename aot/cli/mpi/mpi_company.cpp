@@ -1,12 +1,15 @@
 #include "aot/cli/mpi/mpi_company.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include "aot/decide/parts/tree_file.h"
+#include "aot/system/interrupt.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {
@@ -17,6 +20,7 @@ constexpr std::size_t kMostNodes = 64;
 // Seconds between two questions for nodes, and between two messages with leaves.
 constexpr double kAskSeconds = 0.001;
 constexpr double kLeavesSeconds = 0.02;
+constexpr std::chrono::milliseconds kTestTime(1);
 // Bytes of a message: MPI counts in int.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
@@ -150,8 +154,6 @@ void MpiCompany::receive_all(decide::tree::SharedNodes& nodes, const Proof& prov
       case kEnd:
         over_ = true;
         break;
-      case kText:  // between searches alone
-        break;
     }
   }
 }
@@ -264,6 +266,22 @@ decide::TreeCompany::Place MpiCompany::place() const {
   return {static_cast<std::size_t>(rank_), static_cast<std::size_t>(size_)};
 }
 
+namespace {
+
+// Receives a part of a text without keeping a processor busy. Throws: Interrupted.
+void receive_or_throw(void* bytes, int count, int rank) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(bytes, count, MPI_BYTE, rank, MpiCompany::kText, MPI_COMM_WORLD, &request);
+  for (int done = 0;;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return;
+    system::throw_if_interrupted();
+    std::this_thread::sleep_for(kTestTime);
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> MpiCompany::collect(const std::string& text) {
   std::vector<std::string> texts = {text};
   // pass(bytes, count) sends or receives a block.
@@ -273,18 +291,17 @@ std::vector<std::string> MpiCompany::collect(const std::string& text) {
   };
   std::uint64_t size = text.size();
   if (!is_first()) {
-    MPI_Send(&size, 1, MPI_UINT64_T, 0, kText, MPI_COMM_WORLD);
+    MPI_Send(&size, sizeof size, MPI_BYTE, 0, kText, MPI_COMM_WORLD);
     in_blocks(texts[0].data(), size, [](char* bytes, int count) {
       MPI_Send(bytes, count, MPI_BYTE, 0, kText, MPI_COMM_WORLD);
     });
     return {};
   }
   for (int rank = 1; rank < size_; ++rank) {
-    MPI_Recv(&size, 1, MPI_UINT64_T, rank, kText, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    receive_or_throw(&size, sizeof size, rank);
     std::string& other = texts.emplace_back(size, '\0');
-    in_blocks(other.data(), size, [&](char* bytes, int count) {
-      MPI_Recv(bytes, count, MPI_BYTE, rank, kText, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    });
+    in_blocks(other.data(), size,
+              [&](char* bytes, int count) { receive_or_throw(bytes, count, rank); });
   }
   return texts;
 }

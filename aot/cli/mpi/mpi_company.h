@@ -33,8 +33,10 @@ class MpiCompany final : public decide::TreeCompany {
   std::vector<std::string> collect(const std::string& text) override;
   void abandon(int code) override;
 
+  static constexpr int kText = 100;  // the tag of what is collected
+
  private:
-  enum Tag : int { kAsk, kNodes, kLeaves, kFound, kEnd, kText };
+  enum Tag : int { kAsk, kNodes, kLeaves, kFound, kEnd };
 
   struct Sending {
     std::string text;

@@ -44,6 +44,7 @@ std::optional<prove::ProofReport> write_proof(const VerifyArguments& arguments,
   if (!holds && !(first && outcome.witness)) return std::nullopt;
   const char* const answer = holds ? "verified" : "falsified";
   const system::Stopwatch stopwatch;
+  const system::CleanupPending pending;  // a signal ends the making, and is told
   try {
     prove::ProofReport report = proven(arguments, answer, [&] {
       return holds ? prove_together(proof, company)

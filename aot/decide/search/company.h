@@ -54,7 +54,8 @@ class TreeCompany {
     std::size_t index = 0, count = 1;
   };
   virtual Place place() const = 0;
-  // Gives the first process the texts of all, in that order; the others get none.
+  // Gives the first process the texts of all, in that order; the others get none. Throws:
+  // Interrupted, in the first.
   virtual std::vector<std::string> collect(const std::string& text) = 0;
   // Ends all processes, whatever they do.
   virtual void abandon(int code) = 0;

@@ -23,6 +23,7 @@
 #include "aot/library/bf_aot.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
+#include "frontend/gzip.h"
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
 
@@ -427,10 +428,23 @@ TEST(LibraryVerify, certificates_are_written) {
     bf_check::Work work;
     EXPECT_EQ(bf_check::check({read(kModels + "tiny.onnx")}, text, certificate, work),
               of_file->verdict == Verdict::kVerified ? bf_check::kHolds : bf_check::kViolated);
-    const auto of_text = verify_text(model, text, options);
-    ASSERT_TRUE(of_text.ok()) << of_text.error().text();
-    if (of_text->verdict == Verdict::kVerified) {
-      EXPECT_EQ(read(options.proof), certificate);
+    EXPECT_EQ(of_file->proof->certificate, "");
+    VerifyOptions packs = options;
+    packs.proof = folder / "packed.bfc.gz";
+    VerifyOptions keeps = options;
+    keeps.proof = "-";
+    keeps.more["jobs"] = "3";
+    const auto kept = verify_text(model, text, keeps);
+    const auto packed = verify_text(model, text, packs);
+    ASSERT_TRUE(kept.ok() && packed.ok());
+    const std::string expanded = unpack_gzip(read(packs.proof), certificate.size()).bytes;
+    std::filesystem::remove(packs.proof);
+    EXPECT_EQ(packed->proof->bytes, expanded.size());
+    EXPECT_EQ(kept->proof->bytes, kept->proof->certificate.size());
+    EXPECT_FALSE(std::filesystem::exists("-"));
+    if (of_file->verdict == Verdict::kVerified) {
+      EXPECT_EQ(expanded, certificate);
+      EXPECT_EQ(kept->proof->certificate, certificate);
     }
   }
   std::filesystem::remove(options.proof);
