@@ -7,7 +7,6 @@ as wide as the leaves below it. Nothing is checked, and no model is read.
 
 import collections
 import gzip
-import html
 import json
 import pathlib
 import sys
@@ -94,9 +93,9 @@ def read(text, data):
 def bars(node, left, width, level):
     """The bars of a node and of those below it that are wide enough to be seen."""
     if width >= 0.25:
+        said = node.name if node.kind == "neuron" else f"{node.kind} {node.name}".strip()
         yield (f'<rect x="{left:.2f}" y="{TOP + ROW * level}" width="{max(width - 0.3, 0.2):.2f}" height="{ROW - 1}" '
-               f'fill="{COLOURS[node.kind]}"><title>{html.escape(f"{node.kind} {node.name}".strip())}, '
-               f'{node.leaves} leaves</title></rect>')
+               f'fill="{COLOURS[node.kind]}"><title>{said}, {node.leaves} leaves</title></rect>')
         for child in node.children:
             share = width * child.leaves / node.leaves
             yield from bars(child, left, share, level + 1)

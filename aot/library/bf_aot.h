@@ -375,9 +375,9 @@ struct VerifyOptions {
 
   /// Where a certificate of the answer is written, for the program bf-check, compressed where the
   /// name ends in ".gz"; "-": VerifyResult::proof has its bytes; empty: none is made. What it is
-  /// about are the bytes of the model's and of the property's file, or of the property's text.
-  /// Errors, before anything is decided: BF3022 the checker takes no such model or property; BF3024
-  /// a model from memory, float32, several networks, or a model of which a part is read.
+  /// about are the bytes of models and property, of their files or as they were given. Errors,
+  /// before anything is decided: BF3022 the checker takes no such model or property; BF3024
+  /// float32, or a model of which a part is read.
   std::filesystem::path proof;
   double proof_seconds = 0;  ///< most, to make the certificate after deciding; 0: no limit
 

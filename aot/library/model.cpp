@@ -56,7 +56,8 @@ std::string chosen_by(const std::vector<OnnxNode>& nodes, std::string name) {
   return {};
 }
 
-Model model_of(ImportedModel imported, std::string path, const Cut& cut, bool derivative = false) {
+Model model_of(ImportedModel imported, std::string path, const Cut& cut,
+               std::shared_ptr<const std::string> bytes) {
   auto state = std::make_shared<Model::State>(
       Model::State{decide::Sampler(std::move(imported.graph)), std::move(imported.info), {}, {}});
   const Graph& graph = state->network.graph();
@@ -66,10 +67,11 @@ Model model_of(ImportedModel imported, std::string path, const Cut& cut, bool de
     if (const auto* const literal = std::get_if<Literal>(&node.op))
       state->numbers += literal->value.data.size();
   state->token_sets = graph.one_hot.ids;
-  state->derivative = derivative;
+  state->derivative = path.empty() && bytes == nullptr;  // it has no origin of its own
   if (state->output_count == 1)
     state->chosen_by = chosen_by(imported.nodes, state->outputs[0].name);
   state->path = std::move(path);
+  state->bytes = std::move(bytes);
   state->cut = read_as(cut);
   return Library::model(std::move(state));
 }
@@ -79,7 +81,7 @@ Model model_of(ImportedModel imported, std::string path, const Cut& cut, bool de
 Result<Model> Model::load(const std::filesystem::path& path, const Cut& cut) {
   return guarded<Model>(kReading, [&] {
     return model_of(import_model(path, {}, {}, read_as(cut)),
-                    std::filesystem::absolute(path).string(), cut);
+                    std::filesystem::absolute(path).string(), cut, nullptr);
   });
 }
 
@@ -87,7 +89,8 @@ Result<Model> Model::from_bytes(std::span<const std::byte> bytes, std::string_vi
                                 const Cut& cut) {
   return guarded<Model>(kReading, [&] {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return model_of(import_model_bytes(text, std::string(name), {}, {}, {}, read_as(cut)), {}, cut);
+    return model_of(import_model_bytes(text, std::string(name), {}, {}, {}, read_as(cut)), {}, cut,
+                    std::make_shared<const std::string>(text));
   });
 }
 
@@ -96,7 +99,7 @@ Result<Model> Model::derivative(std::span<const std::size_t> inputs) const {
       "differentiating the model",
       [&] {
         return model_of({derivative_graph(state_->network.graph(), inputs), state_->info, {}}, {},
-                        {}, true);
+                        {}, nullptr);
       },
       state_->numbers);
 }

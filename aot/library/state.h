@@ -33,6 +33,7 @@ struct Model::State {
   std::size_t numbers = 0;  // elements of all constants
   bool derivative = false;  // made by derivative(): bounded in exact real arithmetic alone
   std::string path = {};    // of the file; empty: read from memory
+  std::shared_ptr<const std::string> bytes = {};  // that were read from memory
   // The tensor whose largest element the only output counts, as of ArgMax; empty: it does not.
   std::string chosen_by = {};
   ModelCut cut = {};  // what of the file was read

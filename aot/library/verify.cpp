@@ -83,7 +83,7 @@ std::optional<prove::ProofFile> proof_of(const std::vector<const Model*>& models
   prove::ProofSubject subject;
   for (const Model* const model : models) {
     const Model::State& state = Library::state(*model);
-    subject.models.push_back(state.path);
+    subject.models.push_back({state.path, state.bytes});
     subject.is_whole = subject.is_whole && !state.derivative && state.cut == ModelCut{};
   }
   subject.property = source.path;

@@ -73,6 +73,14 @@ ProofReport write_whole(const std::filesystem::path& path, const Make& make) {
   return report;
 }
 
+std::string expanded(std::string bytes, const std::string& where) {
+  if (!is_gzip(bytes)) return bytes;
+  Unpacked unpacked = unpack_gzip(bytes, kMostBytes);
+  if (unpacked.state != Unpacked::State::kWhole)
+    fail("BF3022", where, "its compression is damaged, or it is too large", "expand it");
+  return std::move(unpacked.bytes);
+}
+
 ProofRequest request_of(const ProofFile& proof, std::function<void(const std::string&)> write) {
   ProofRequest request;
   request.models = proof.models;
@@ -101,11 +109,7 @@ std::string bytes_of(const std::filesystem::path& path) {
   ReadBytes read = read_bytes(path, kMostBytes, Sources::kFiles);
   if (!read.problem.empty())
     fail("BF3022", where, "a certificate is about a file: " + read.problem, "name a file");
-  if (!is_gzip(read.bytes)) return std::move(read.bytes);
-  Unpacked unpacked = unpack_gzip(read.bytes, kMostBytes);
-  if (unpacked.state != Unpacked::State::kWhole)
-    fail("BF3022", where, "its compression is damaged, or it is too large", "expand it");
-  return std::move(unpacked.bytes);
+  return expanded(std::move(read.bytes), where);
 }
 
 void expect_covered(const ProofFile& proof, const std::string& where) {
@@ -128,27 +132,25 @@ std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
   };
   if (!subject.is_real && !subject.libm_ulps)
     refuse("certificates are about exact real arithmetic, or about float32 with subnormals");
-  const auto& models = subject.models;
-  const bool are_files =
-      std::none_of(models.begin(), models.end(), std::mem_fn(&std::string::empty));
-  if (!are_files || models.empty() || !subject.is_whole)
-    refuse("certificates are about the whole model, as its file has it");
+  if (!subject.is_whole) refuse("certificates are about the whole model, as its file has it");
   ProofFile proof;
   if (options.proof.file != build::ProofOptions::kKept) proof.path = options.proof.file;
-  std::vector<std::string> inputs = models;
-  inputs.push_back(subject.property);
-  for (const std::string& input : inputs) {
+  const auto read = [&](const std::string& input) {
     std::error_code none;
-    if (!input.empty() && std::filesystem::equivalent(proof.path, input, none))
+    if (std::filesystem::equivalent(proof.path, input, none))
       fail("BF3111", subject.option, "it would overwrite the model or the property",
            "name another file");
-  }
-  for (const std::string& model : models) proof.models.push_back(bytes_of(model));
-  proof.property = subject.property.empty() ? subject.text : bytes_of(subject.property);
+    return bytes_of(input);
+  };
+  for (const ProofSubject::Model& model : subject.models)
+    proof.models.push_back(model.file.empty() ? expanded(*model.bytes, "the model")
+                                              : read(model.file));
+  proof.property = subject.property.empty() ? subject.text : read(subject.property);
   proof.seconds = options.proof.seconds;
   proof.jobs = options.jobs;
   proof.ulps = whole_ulps(subject.is_real ? std::nullopt : subject.libm_ulps);
-  expect_covered(proof, printable(models[0]));
+  const std::string& first = subject.models.at(0).file;
+  expect_covered(proof, first.empty() ? "the model" : printable(first));
   return proof;
 }
 

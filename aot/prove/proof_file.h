@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,9 +31,12 @@ struct ProofFile {
 
 // A question that was read, whose answer may be proven.
 struct ProofSubject {
-  std::vector<std::string>
-      models;  // files, as the property declares networks; one that is empty: the model is none
-  std::string property;  // file; empty: `text` is the property
+  struct Model {
+    std::string file;                          // empty: the model is none
+    std::shared_ptr<const std::string> bytes;  // of a model that was read from memory
+  };
+  std::vector<Model> models;  // as the property declares networks
+  std::string property;       // file; empty: `text` is the property
   std::string text;
   bool is_real = true;  // it is about exact real arithmetic
   // If not: it is about every evaluation in float32 with subnormals, in which functions of the

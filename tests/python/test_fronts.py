@@ -127,6 +127,8 @@ def test_certificates_are_those_of_the_program(models, tmp_path):
     assert (packed.path, kept.path) == (tmp_path / "packed.bfc.gz", None)
     assert (tmp_path / "saved.bfc").read_bytes() == kept.certificate
     assert gzip.decompress((tmp_path / "saved.bfc.gz").read_bytes()) == kept.certificate
+    of_memory = bf_aot.load(model.onnx).verify(question, proof=True).proof
+    assert of_memory.certificate == kept.certificate
     late = model.verify(question, proof=tmp_path / "late.bfc", proof_seconds=1e-9)
     assert late.verified and "time" in late.proof.missing and not (tmp_path / "late.bfc").exists()
     with pytest.raises(ValueError, match="no certificate"):

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/question.h"
@@ -68,7 +69,8 @@ artifacts::Gate gate_of(const VerifyArguments& arguments, decide::Answer answer,
 std::optional<prove::ProofFile> proof_of(const VerifyArguments& arguments,
                                          const Property& property) {
   prove::ProofSubject subject;
-  subject.models = network_files(arguments, property);
+  for (std::string& file : network_files(arguments, property))
+    subject.models.push_back({std::move(file), nullptr});
   subject.property = arguments.property;
   subject.is_real = semantics_of(arguments.model, property) == Semantics::kReal;
   subject.libm_ulps = decide::ulps_of(build::resolved(arguments.model.values), property);

@@ -103,6 +103,11 @@ class Model:
         return self._native.parameter_count
 
     @property
+    def onnx(self) -> bytes:
+        """The bytes that were read, or what a torch.nn.Module was exported to; see proof of verify()."""
+        return self._source if isinstance(self._source, bytes) else Path(self._source).read_bytes()
+
+    @property
     def sha256(self) -> str:
         """The SHA-256 of the bytes that were read, in hexadecimal."""
         return self._native.sha256
@@ -263,8 +268,7 @@ class Model:
         if cut is None:
             if self._derived:
                 raise TypeError("a network of derivatives has no tensors of the file")
-            data = self._source if isinstance(self._source, bytes) else Path(self._source).read_bytes()
-            cut = _again(data, self._name, self.sha256, (names, *self._cut[1:]), ())
+            cut = _again(self.onnx, self._name, self.sha256, (names, *self._cut[1:]), ())
             with self._lock:
                 self._inner[tuple(names)] = cut
         found = cut.bounds(lower, upper, **options)
@@ -355,8 +359,8 @@ class Model:
                 where it is there, the search goes on from it. That of the program's --checkpoint.
             proof: True, or where a certificate of the answer is written, for the program bf-check
                 (``python -m bf_aot.check``), compressed where the name ends in ".gz". It is about
-                the bytes of the model's and of the property's file, or of the property's text. The
-                result's `proof` has it, or says why there is none.
+                the bytes of `onnx` and of the property's file or text. The result's `proof` has
+                it, or says why there is none.
             progress: called with a Progress now and then, on this thread. What it raises ends the
                 call.
             stop: a threading.Event, or what has is_set(); ends the call with an unknown verdict.
@@ -577,10 +581,7 @@ class Model:
     # ---- pickling
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        data = self._source
-        if isinstance(data, str):
-            data = Path(data).read_bytes()
-        return _again, (data, self._name, self.sha256, self._cut, self._derived)
+        return _again, (self.onnx, self._name, self.sha256, self._cut, self._derived)
 
 
 def _again(data: bytes, name: str, sha256: str, cut: _Cut,

@@ -25,7 +25,7 @@ def verify(networks: Mapping[str, Model], query: Union[str, "os.PathLike[str]"],
         networks: a Model for each network that the query declares, by its name. One that is
             `equal-to` another needs none.
         query: the path of a VNN-LIB file, or its text, which starts with a parenthesis or a comment.
-        checkpoint, proof: as in Model.verify(); of a query about one network.
+        proof: as in Model.verify(). checkpoint: too, of a query about one network.
         method and all others: as in Model.verify().
 
     Returns:
@@ -39,7 +39,7 @@ def verify(networks: Mapping[str, Model], query: Union[str, "os.PathLike[str]"],
 
     Raises:
         Error: BF3413 other names than the query declares; BF3415 networks that are not as equal as
-            the query says; BF3020, BF3024 a checkpoint or a certificate of several networks; those
+            the query says; BF3020 a checkpoint of several networks; those
             of Model.verify().
     """
     text, path = text_or_path(query)

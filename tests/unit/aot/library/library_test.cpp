@@ -429,12 +429,14 @@ TEST(LibraryVerify, certificates_are_written) {
     EXPECT_EQ(bf_check::check({read(kModels + "tiny.onnx")}, text, certificate, work),
               of_file->verdict == Verdict::kVerified ? bf_check::kHolds : bf_check::kViolated);
     EXPECT_EQ(of_file->proof->certificate, "");
+    const std::string bytes = read(kModels + "tiny.onnx");
+    const Model from_memory = Model::from_bytes(std::as_bytes(std::span(bytes))).value();
     VerifyOptions packs = options;
     packs.proof = folder / "packed.bfc.gz";
     VerifyOptions keeps = options;
     keeps.proof = "-";
     keeps.more["jobs"] = "3";
-    const auto kept = verify_text(model, text, keeps);
+    const auto kept = verify_text(from_memory, text, keeps);
     const auto packed = verify_text(model, text, packs);
     ASSERT_TRUE(kept.ok() && packed.ok());
     const std::string expanded = unpack_gzip(read(packs.proof), certificate.size()).bytes;
@@ -461,9 +463,8 @@ TEST(LibraryVerify, certificates_are_written) {
   options.semantics = Semantics::kFloat32;
   EXPECT_EQ(code(verify_text(model, holds, options)), "BF3024");
   options.semantics = Semantics::kReal;
-  std::string squares = holds;
-  squares += "(assert (<= (* Y_0 Y_0) 9))";
-  EXPECT_EQ(code(verify_text(model, squares, options)), "BF3022");
+  const std::string chosen = holds + "(assert (<= (ite (> Y_0 0) Y_0 0) 9))";
+  EXPECT_EQ(code(verify_text(model, chosen, options)), "BF3022");
   std::filesystem::remove_all(folder);
 }
 
