@@ -377,7 +377,7 @@ struct VerifyOptions {
   /// name ends in ".gz"; "-": VerifyResult::proof has its bytes; empty: none is made. What it is
   /// about are the bytes of models and property, of their files or as they were given. Errors,
   /// before anything is decided: BF3022 the checker takes no such model or property; BF3024
-  /// float32, or a model of which a part is read.
+  /// float32 with subnormals flushed or as the verifier has it, or a model of which a part is read.
   std::filesystem::path proof;
   double proof_seconds = 0;  ///< most, to make the certificate after deciding; 0: no limit
 

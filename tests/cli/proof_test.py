@@ -214,11 +214,11 @@ class Certificates(Case):
         self.assertEqual(check((network, question, proof)), 3)  # the twin has no BatchNormalization
 
     def test_what_the_checker_does_not_take_is_refused_at_once(self):
-        nodes = [node("Sin", ["x"], "s"), node("MatMul", ["s", "w"], "y")]
+        nodes = [node("Sinh", ["x"], "s"), node("MatMul", ["s", "w"], "y")]
         network = write_model(self.work / "s.onnx", model("s", nodes, [tensor("w", (2, 1), (1, 1))], (1, 2), (1, 1)))
         question = self.write("p.vnnlib", asserts(2, 1, "(>= Y_0 5)"))
         self.assert_refused("BF3022", "verify", network, question, "--proof", "x.bfc",
-                            says=("operator Sin is not in the checker's table",))
+                            says=("operator Sinh is not in the checker's table",))
         self.assert_refused("BF3022", "verify", TINY, MODELS / "properties" / "tiny_energy.vnnlib", "--proof", "x.bfc")
         for options in (("float32-exact",), ("float32", "--flush-to-zero"), ("float32", "--libm-ulps", "256")):
             self.assert_refused("BF3024", "verify", TINY, MODELS / "properties" / "tiny_holds.vnnlib", "--proof", "x.bfc",
@@ -371,7 +371,7 @@ class Fronts(Case):
         folder = self.work / "set"
         folder.mkdir()
         (folder / "tiny.onnx").symlink_to(TINY)
-        nodes = [node("Sin", ["x"], "s"), node("MatMul", ["s", "w"], "y")]
+        nodes = [node("Sinh", ["x"], "s"), node("MatMul", ["s", "w"], "y")]
         write_model(folder / "sine.onnx", model("s", nodes, [tensor("w", (2, 1), (1, 1))], (1, 2), (1, 1)))
         for name in ("holds", "violated"):
             (folder / f"{name}.vnnlib").symlink_to(MODELS / "properties" / f"tiny_{name}.vnnlib")
@@ -531,8 +531,12 @@ class Fronts(Case):
             self.assertEqual(check((folder / "digits_cnn.onnx", *files)), code)
         self.assertEqual(answers, {0, 3})
         for more in (("--norm", "l2", "--eps", "0.1"), ("--eps", "0.1", "--within", "1"),
-                     ("--eps", "0.1", "--semantics", "float32")):
+                     ("--eps", "0.1", "--semantics", "float32-exact")):
             self.assert_refused("BF3024", *asked, *more, "--proofs", "none", says=("certificates",))
+        self.run_tool(*asked, "--eps", "0.001", "--count", "1", "--semantics", "float32", "--proofs", "float32")
+        files = [self.work / "float32" / f"sample_0_eps_0.001{end}" for end in (".vnnlib", ".bfc")]
+        self.assertEqual(files[1].read_bytes()[5], 1)  # the semantics that it is about
+        self.assertEqual(check((folder / "digits_cnn.onnx", *files)), 0)
 
 
 class Records(Case):

@@ -408,8 +408,9 @@ class Certification {
     prepare(model_path);
     answerer_.emplace(model_, question, data_);
     if (!outputs.proof.folder.empty()) {
-      expect_provable();
-      proofs_.emplace(outputs.proof, model_path, model_.input_count(), run_.outputs);
+      expect_provable(outputs.libm_ulps);
+      proofs_.emplace(outputs.proof, outputs.libm_ulps, model_path, model_.input_count(),
+                      run_.outputs);
     }
     if (!outputs.journal.empty()) resume(model_path, outputs);
   }
@@ -501,15 +502,15 @@ class Certification {
   }
 
   // Throws: BF3024 a question that certificates are not about.
-  void expect_provable() const {
+  void expect_provable(const std::optional<double>& libm_ulps) const {
     const auto refuse = [](const char* why) {
       fail("BF3024", "--proofs", why, "certify without certificates");
     };
     if (run_.task != CertifyTask::kClasses) refuse("certificates of samples are about classes");
     if (question_.options.bounds.norm != api::Norm::kLinf)
       refuse("certificates are about boxes, not balls");
-    if (question_.options.bounds.semantics != api::Semantics::kReal)
-      refuse("certificates are about exact real arithmetic, not float32");
+    if (question_.options.bounds.semantics != api::Semantics::kReal && !libm_ulps)
+      refuse("certificates are about exact real arithmetic, or about float32 with subnormals");
     if (!question_.cut.inputs.empty() || !question_.cut.outputs.empty() ||
         !question_.cut.shapes.empty() || !question_.cut.fixed.empty())
       refuse("certificates are about the whole model, as its file has it");

@@ -42,6 +42,7 @@ struct CertifyOutputs {
   // The folder or archive is for the properties and certificates of samples that are certified or
   // falsified, as classes.
   build::ProofOptions proof;
+  std::optional<double> libm_ulps;  // of certificates about float32
   // Does falsified samples of an earlier process again, since its file has no inputs.
   bool counterexamples = false;
 };

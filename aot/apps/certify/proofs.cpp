@@ -27,10 +27,13 @@ std::string robustness_text(const std::vector<float>& lower, const std::vector<f
   return text + "))\n";
 }
 
-SampleProofs::SampleProofs(const build::ProofOptions& options, const std::filesystem::path& model,
-                           std::size_t inputs, std::size_t classes)
+SampleProofs::SampleProofs(const build::ProofOptions& options,
+                           const std::optional<double>& libm_ulps,
+                           const std::filesystem::path& model, std::size_t inputs,
+                           std::size_t classes)
     : set_(options.folder), model_(model), classes_(classes) {
   proof_.models = {prove::bytes_of(model)};
+  proof_.ulps = prove::whole_ulps(libm_ulps);
   const std::vector<float> zeros(inputs);
   proof_.property = robustness_text(zeros, zeros, 0, classes);
   prove::expect_covered(proof_, printable(model.string()));

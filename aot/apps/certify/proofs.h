@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,9 +23,10 @@ std::string robustness_text(const std::vector<float>& lower, const std::vector<f
 // The certificates of samples.
 class SampleProofs {
  public:
-  // Throws: BF3022 the checker does not take the model; BF3101.
-  SampleProofs(const build::ProofOptions& options, const std::filesystem::path& model,
-               std::size_t inputs, std::size_t classes);
+  // libm_ulps: as of ProofSubject, where they are about float32. Throws: BF3022 the checker does
+  // not take the model; BF3024; BF3101.
+  SampleProofs(const build::ProofOptions& options, const std::optional<double>& libm_ulps,
+               const std::filesystem::path& model, std::size_t inputs, std::size_t classes);
 
   // The name of a sample's files.
   static std::string name_of(const CertifyRun& run, const SampleResult& result);

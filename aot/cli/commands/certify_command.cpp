@@ -382,6 +382,9 @@ int certify(const CertifyArguments& arguments) {
   outputs.journal = arguments.csv;
   outputs.counterexamples = !arguments.counterexamples.empty();
   outputs.proof = arguments.values.decision.proof;
+  const build::CompileOptions compile = build::resolved(arguments.values);
+  if (compile.planner.semantics == Semantics::kFloat32 && !compile.planner.flush_to_zero)
+    outputs.libm_ulps = compile.float32.libm_ulps;
   const apps::CertifyAnswer answer = apps::certify(arguments.model, question, outputs);
   const apps::CertifyRun& run = answer.run;
   const bool proofs = !outputs.proof.folder.empty();

@@ -460,7 +460,7 @@ TEST(LibraryVerify, certificates_are_written) {
   options.proof_seconds = -1;
   EXPECT_EQ(code(verify_text(model, holds, options)), "BF3501");
   options.proof_seconds = 0;
-  options.semantics = Semantics::kFloat32;
+  options.semantics = Semantics::kFloat32Exact;
   EXPECT_EQ(code(verify_text(model, holds, options)), "BF3024");
   options.semantics = Semantics::kReal;
   const std::string chosen = holds + "(assert (<= (ite (> Y_0 0) Y_0 0) 9))";
