@@ -118,7 +118,7 @@ class Skip {
 
   void node(std::size_t clauses, std::size_t splits, u64 depth) {
     unsigned tag = in_.byte();
-    while (tag == kDerive) tag = in_.byte();
+    while (tag == kDerive && in_.at() <= last_) tag = in_.byte();
     if (depth > kDeepestTree || in_.at() > last_) in_.fail("the subtree is too large");
     const std::size_t children = tag == kEach ? clauses : 2;
     if (tag > kEach || (tag == kEach && clauses < 2)) in_.fail("no such record");
