@@ -11,6 +11,12 @@ using bf_check::Part;
 
 namespace {
 
+constexpr std::uint64_t kPieceSteps = 64;  // of a line
+
+unsigned place_of(double place) {
+  return static_cast<unsigned>(std::lround(std::ldexp(place, bf_check::kSlopeBits)));
+}
+
 // Both loops take most of the time. Pointers, since vectors would check each index.
 
 // Adds a times a row's weights to the sums of what it reads.
@@ -66,7 +72,14 @@ SlopeSearch::SlopeSearch(const bf_check::Network& network, bf_check::Work& work)
       sums_(network.elements),
       values_(network.elements),
       arrived_(network.relaxations.size()),
-      at_inputs_(network.inputs) {}
+      curves_(network),
+      at_inputs_(network.inputs) {
+  for (std::uint32_t k = 0; k < network.layers.size(); ++k)
+    if (network.layers[k].kind != Kind::kInput && network.layers[k].kind != Kind::kAffine)
+      layer_.insert(layer_.end(), network.layers[k].count, k);
+  has_curves_ = std::any_of(network.relaxations.begin(), network.relaxations.end(),
+                            [](const auto& each) { return each.kind != Kind::kRelu; });
+}
 
 SlopeSearch::SlopeSearch(const SlopeSearch& other, bf_check::Work& work) : SlopeSearch(other) {
   work_ = &work;
@@ -98,32 +111,53 @@ Proposal SlopeSearch::rule(const Part& part) const {
   proposal.multiplier.resize(count);
   for (std::size_t n = 0; n < count; ++n) {
     const auto element = network_.relaxations[n].argument;
-    proposal.slope[n] = rule_is_one(part, element) ? 1.0 : 0.0;
+    proposal.slope[n] = network_.relaxations[n].kind != Kind::kRelu ? kNoChoice
+                        : rule_is_one(part, element)                ? 1.0
+                                                                    : 0.0;
   }
   return proposal;
 }
 
+// The checker's line of a function at a place that is chosen.
+bf_check::Line SlopeSearch::checkers_line(const Part& part, std::uint32_t n, double coefficient,
+                                          unsigned place) {
+  const Layer& layer = network_.layers[layer_[n]];
+  work_->spend(kPieceSteps);
+  return curves_.line(part, layer, n - layer.first_number, coefficient < 0 ? 1 : -1, place);
+}
+
 // The line by which the checker bounds a function with a coefficient.
-SlopeSearch::Line SlopeSearch::line_of(const Part& part, std::uint32_t function,
-                                       double coefficient) const {
-  const bf_check::Line line = (coefficient < 0 ? part.above : part.below)[function];
+SlopeSearch::Line SlopeSearch::line_of(const Part& part, std::uint32_t n, double coefficient,
+                                       double place) {
+  const Layer& layer = network_.layers[layer_[n]];
+  const bf_check::Line line =
+      place == kNoChoice
+          ? (coefficient < 0 ? part.above : part.below)[layer.first_line + n - layer.first_number]
+          : checkers_line(part, n, coefficient, place_of(place));
   return {std::ldexp(static_cast<double>(line.slope), -static_cast<int>(network_.grid.weight_bits)),
           static_cast<double>(line.offset) * value_unit_};
 }
 
-// The plane of the checker's rule below, or above, a product: of_x x + of_y y + constant.
-SlopeSearch::Planes SlopeSearch::planes_of(const Part& part, const Layer& layer, std::uint32_t row,
-                                           double coefficient) const {
+SlopeSearch::Factors SlopeSearch::factors_of(const Part& part, const Layer& layer,
+                                             std::uint32_t row) const {
   const std::uint32_t x = layer.column[2 * row], y = layer.column[2 * row + 1];
   const auto low = [&](std::uint32_t e) {
     return static_cast<double>(part.lower[e]) * value_unit_;
   };
-  const auto high = [&](std::uint32_t e) {
-    return static_cast<double>(part.upper[e]) * value_unit_;
+  const auto width = [&](std::uint32_t e) {
+    return static_cast<double>(part.upper[e] - part.lower[e]) * value_unit_;
   };
-  const double p = (low(x) + high(x)) / 2, q = (low(y) + high(y)) / 2;
-  const double loss = (high(x) - low(x)) * (high(y) - low(y)) / 4;
-  return {x, y, q, p, -p * q + (coefficient < 0 ? loss : -loss)};
+  return {x, y, low(x), width(x), low(y), width(y)};
+}
+
+// The plane of the checker below, or above, a product: of_x x + of_y y + constant.
+SlopeSearch::Planes SlopeSearch::planes_of(const Factors& of, double coefficient,
+                                           double place) const {
+  const double t = place == kNoChoice ? 0.5 : place;
+  const double p = of.x_low + t * of.x_width;
+  const double q = of.y_low + (coefficient < 0 ? 1 - t : t) * of.y_width;
+  const double loss = t * (1 - t) * of.x_width * of.y_width;
+  return {q, p, -p * q + (coefficient < 0 ? loss : -loss)};
 }
 
 double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
@@ -141,14 +175,21 @@ double SlopeSearch::bound(const Part& part, const bf_check::Sum& sum,
         total += a * static_cast<double>(layer.bias[row]) * value_unit_;
         add_row(layer, (*weights_)[k - 1], row, a, sums_.data());
       } else if (layer.kind == Kind::kFunction) {
-        const Line line = line_of(part, layer.first_line + row, a);
+        const std::uint32_t n = layer.first_number + row;
+        arrived_[n] = a;
+        if (a == 0) continue;
+        const Line line = line_of(part, n, a, proposal.slope[n]);
         total += a * line.offset;
         sums_[layer.column[row]] += a * line.slope;
       } else if (layer.kind == Kind::kProduct) {
-        const Planes planes = planes_of(part, layer, row, a);
+        const std::uint32_t n = layer.first_number + row;
+        arrived_[n] = a;
+        if (a == 0) continue;
+        const Factors factors = factors_of(part, layer, row);
+        const Planes planes = planes_of(factors, a, proposal.slope[n]);
         total += a * planes.constant;
-        sums_[planes.x] += a * planes.of_x;
-        sums_[planes.y] += a * planes.of_y;
+        sums_[factors.x] += a * planes.of_x;
+        sums_[factors.y] += a * planes.of_y;
       } else {
         const std::uint32_t n = layer.first_number + row, z = layer.column[row];
         const double low = static_cast<double>(part.lower[z]) * value_unit_;
@@ -197,11 +238,15 @@ void SlopeSearch::forward(const Part& part, const std::vector<signed char>& side
         value = static_cast<double>(layer.bias[row]) * value_unit_ +
                 row_sum(layer, (*weights_)[k], row, values_.data());
       } else if (layer.kind == Kind::kFunction) {
-        const Line line = line_of(part, layer.first_line + row, sums_[layer.first + row]);
+        const std::uint32_t n = layer.first_number + row;
+        const Line line = line_of(part, n, arrived_[n], proposal.slope[n]);
         value = line.slope * values_[layer.column[row]] + line.offset;
       } else if (layer.kind == Kind::kProduct) {
-        const Planes planes = planes_of(part, layer, row, sums_[layer.first + row]);
-        value = planes.of_x * values_[planes.x] + planes.of_y * values_[planes.y] + planes.constant;
+        const std::uint32_t n = layer.first_number + row;
+        const Factors factors = factors_of(part, layer, row);
+        const Planes planes = planes_of(factors, arrived_[n], proposal.slope[n]);
+        value =
+            planes.of_x * values_[factors.x] + planes.of_y * values_[factors.y] + planes.constant;
       } else if (layer.kind == Kind::kRelu) {
         const std::uint32_t n = layer.first_number + row, z = layer.column[row];
         const double low = static_cast<double>(part.lower[z]);
@@ -219,38 +264,68 @@ void SlopeSearch::forward(const Part& part, const std::vector<signed char>& side
   }
 }
 
+// Lists what may be improved.
+void SlopeSearch::list_open(const Part& part, const std::vector<signed char>& side) {
+  choices_.clear();
+  for (std::uint32_t n = 0; n < side.size(); ++n)
+    if (is_open(network_, part, n) || is_curved(network_, part, n)) choices_.push_back({n, false});
+  for (std::uint32_t n = 0; n < side.size(); ++n)
+    if (side[n] != 0) choices_.push_back({n, true});
+}
+
+// How the last bound grows with the slope of a ReLU or the place of a product. Of a function: with
+// a place that goes towards that at which the point touches it.
+double SlopeSearch::gradient(const Part& part, std::uint32_t n, double place) const {
+  const bf_check::Relaxed& relaxed = network_.relaxations[n];
+  const double z = values_[relaxed.argument], a = arrived_[n];
+  if (relaxed.kind == Kind::kRelu) return a > 0 ? a * z : 0;
+  const Layer& layer = network_.layers[layer_[n]];
+  if (relaxed.kind == Kind::kFunction) {
+    const double low = static_cast<double>(part.lower[relaxed.argument]) * value_unit_;
+    const double high = static_cast<double>(part.upper[relaxed.argument]) * value_unit_;
+    return std::abs(a) * ((z - low) / (high - low) - place);
+  }
+  const Factors of = factors_of(part, layer, n - layer.first_number);
+  const double x = z - of.x_low, y = values_[of.y] - of.y_low;
+  return a * (a < 0 ? of.x_width * y - of.y_width * x
+                    : of.x_width * y + of.y_width * x - of.x_width * of.y_width);
+}
+
+// A step of Adam from the point of the last bound.
+void SlopeSearch::advance(const Part& part, const std::vector<signed char>& side, int step,
+                          double rate, Proposal& proposal) {
+  constexpr double kSlopeRate = 0.1, kMultiplierRate = 0.05;
+  const double mean_scale = 1 / (1 - std::pow(0.9, step));
+  const double square_scale = 1 / (1 - std::pow(0.999, step));
+  for (Choice& choice : choices_) {
+    const std::uint32_t n = choice.relaxation;
+    double& slope = proposal.slope[n];
+    if (!choice.is_multiplier && slope == kNoChoice) slope = 0.5;
+    const double gradient = choice.is_multiplier
+                                ? -side[n] * values_[network_.relaxations[n].argument]
+                                : this->gradient(part, n, slope);
+    choice.mean = 0.9 * choice.mean + 0.1 * gradient;
+    choice.square = 0.999 * choice.square + 0.001 * gradient * gradient;
+    const double change =
+        rate * choice.mean * mean_scale / (std::sqrt(choice.square * square_scale) + 1e-12);
+    if (choice.is_multiplier) {
+      proposal.multiplier[n] = std::max(0.0, proposal.multiplier[n] + kMultiplierRate * change);
+    } else {
+      slope = std::clamp(slope + kSlopeRate * change, 0.0, 1.0);
+    }
+  }
+}
+
 double SlopeSearch::improve(const Part& part, const bf_check::Sum& sum,
                             const std::vector<signed char>& side, Proposal& proposal, int steps,
                             double enough) {
-  constexpr double kSlopeRate = 0.1, kMultiplierRate = 0.05, kDecay = 0.97;
-  const std::size_t count = network_.relaxations.size();
-  std::vector<std::uint32_t> open, split;
-  for (std::uint32_t n = 0; n < count; ++n) {
-    if (is_open(network_, part, n)) open.push_back(n);
-    if (side[n] != 0) split.push_back(n);
-  }
-  std::vector<double> mean(open.size() + split.size()), square(mean.size());
+  constexpr double kDecay = 0.97;
+  list_open(part, side);
   Proposal best = proposal;
   double most = bound(part, sum, side, proposal), rate = 1;
-  for (int step = 1; step <= steps && most <= enough && !mean.empty(); ++step) {
+  for (int step = 1; step <= steps && most <= enough && !choices_.empty(); ++step) {
     forward(part, side, proposal);
-    const double mean_scale = 1 / (1 - std::pow(0.9, step));
-    const double square_scale = 1 / (1 - std::pow(0.999, step));
-    for (std::size_t i = 0; i < mean.size(); ++i) {
-      const bool slope = i < open.size();
-      const std::uint32_t n = slope ? open[i] : split[i - open.size()];
-      const double z = values_[network_.relaxations[n].argument];
-      const double gradient = !slope ? -side[n] * z : arrived_[n] > 0 ? arrived_[n] * z : 0;
-      mean[i] = 0.9 * mean[i] + 0.1 * gradient;
-      square[i] = 0.999 * square[i] + 0.001 * gradient * gradient;
-      const double change =
-          rate * mean[i] * mean_scale / (std::sqrt(square[i] * square_scale) + 1e-12);
-      if (slope) {
-        proposal.slope[n] = std::clamp(proposal.slope[n] + kSlopeRate * change, 0.0, 1.0);
-      } else {
-        proposal.multiplier[n] = std::max(0.0, proposal.multiplier[n] + kMultiplierRate * change);
-      }
-    }
+    advance(part, side, step, rate, proposal);
     rate *= kDecay;
     const double now = bound(part, sum, side, proposal);
     if (now > most) {
@@ -263,16 +338,33 @@ double SlopeSearch::improve(const Part& part, const bf_check::Sum& sum,
   return most;
 }
 
-std::vector<double> SlopeSearch::losses(const Part& part) const {
+bool SlopeSearch::is_choice(const Part& part, std::uint32_t n, unsigned place) {
+  if (network_.relaxations[n].kind == Kind::kProduct) return place != bf_check::kRulePlace;
+  const Layer& layer = network_.layers[layer_[n]];
+  const std::uint32_t line = layer.first_line + n - layer.first_number;
+  return !(checkers_line(part, n, arrived_[n], place) ==
+           (arrived_[n] < 0 ? part.above : part.below)[line]);
+}
+
+std::vector<double> SlopeSearch::losses(const Part& part, const std::vector<signed char>& side,
+                                        const Proposal& proposal) {
   std::vector<double> losses(network_.relaxations.size());
+  if (has_curves_) forward(part, side, proposal);
   for (std::uint32_t n = 0; n < losses.size(); ++n) {
-    if (!is_open(network_, part, n)) continue;
-    const double low =
-        static_cast<double>(part.lower[network_.relaxations[n].argument]) * value_unit_;
-    const double high =
-        static_cast<double>(part.upper[network_.relaxations[n].argument]) * value_unit_;
-    const double gap = -low * high / (high - low);
-    losses[n] = gap * (arrived_[n] < 0 ? -arrived_[n] : 0.1 * arrived_[n]);
+    const bf_check::Relaxed& relaxed = network_.relaxations[n];
+    const double z = values_[relaxed.argument];
+    if (is_open(network_, part, n)) {
+      const double low = static_cast<double>(part.lower[relaxed.argument]) * value_unit_;
+      const double high = static_cast<double>(part.upper[relaxed.argument]) * value_unit_;
+      const double gap = -low * high / (high - low);
+      losses[n] = gap * (arrived_[n] < 0 ? -arrived_[n] : 0.1 * arrived_[n]);
+    } else if (relaxed.kind == Kind::kFunction && is_curved(network_, part, n)) {
+      const Line below = line_of(part, n, 1, kNoChoice), above = line_of(part, n, -1, kNoChoice);
+      losses[n] = std::abs(arrived_[n]) / 2 *
+                  std::max(0.0, (above.slope - below.slope) * z + above.offset - below.offset);
+    } else if (relaxed.kind == Kind::kProduct && is_curved(network_, part, n)) {
+      losses[n] = std::abs(arrived_[n] * (values_[relaxed.element] - z * values_[other_factor(n)]));
+    }
   }
   return losses;
 }

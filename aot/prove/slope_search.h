@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aot/check/bounds.h"
+#include "aot/prove/curves.h"
 #include "aot/prove/layer_weights.h"
 
 // Proposes choices for a bound of the checker, in doubles. What it says is no proof: the checker's
@@ -13,10 +14,12 @@
 
 namespace bf_aot::prove {
 
-// The choices of a sum's bound: a slope for each open neuron whose coefficient is positive, and a
-// multiplier for each neuron that is split.
+constexpr double kNoChoice = -1;
+
+// The choices of a sum's bound: a slope for each open neuron whose coefficient is positive, a place
+// for each function and product, and a multiplier for each neuron that is split.
 struct Proposal {
-  std::vector<double> slope;       // by neuron, from 0 to 1
+  std::vector<double> slope;       // by relaxation, from 0 to 1; kNoChoice: the rule's place
   std::vector<double> multiplier;  // by neuron that is split, >= 0
 };
 
@@ -32,6 +35,14 @@ inline bool is_open(const bf_check::Network& network, const bf_check::Part& part
   const std::uint32_t element = relaxed.argument;
   return relaxed.kind == bf_check::Kind::kRelu && part.lower[element] < 0 &&
          part.upper[element] > 0;
+}
+
+// Whether relaxation n is a function or a product that bounds lose something by.
+inline bool is_curved(const bf_check::Network& network, const bf_check::Part& part,
+                      std::uint32_t n) {
+  const bf_check::Relaxed& relaxed = network.relaxations[n];
+  return relaxed.kind != bf_check::Kind::kRelu &&
+         part.lower[relaxed.argument] < part.upper[relaxed.argument];
 }
 
 class SlopeSearch {
@@ -64,12 +75,22 @@ class SlopeSearch {
   // The coefficients that arrived at the inputs in the last bound.
   const std::vector<double>& input_coefficients() const { return at_inputs_; }
 
-  // The coefficient of a neuron's ReLU in the last bound.
-  double arrived(std::uint32_t neuron) const { return arrived_[neuron]; }
+  // The coefficient of a relaxation in the last bound.
+  double arrived(std::uint32_t n) const { return arrived_[n]; }
 
-  // How much the relaxation of each neuron takes away from the last bound; 0 for those that are not
-  // open.
-  std::vector<double> losses(const bf_check::Part& part) const;
+  // About how much each relaxation takes away from the last bound, which was by these.
+  std::vector<double> losses(const bf_check::Part& part, const std::vector<signed char>& side,
+                             const Proposal& proposal);
+
+  // The second factor of a product.
+  std::uint32_t other_factor(std::uint32_t n) const {
+    const bf_check::Layer& layer = network_.layers[layer_[n]];
+    return layer.column[2 * (n - layer.first_number) + 1];
+  }
+
+  // Whether a place, by 128, is another choice than none is, of a function or product whose
+  // coefficient has the sign of the last bound.
+  bool is_choice(const bf_check::Part& part, std::uint32_t n, unsigned place);
 
  private:
   SlopeSearch(const SlopeSearch&) = default;
@@ -78,24 +99,45 @@ class SlopeSearch {
     double slope, offset;
   };
 
-  // x_i of a product's factors, and what its planes take for the other one.
-  struct Planes {
+  // The bounds of a product's factors.
+  struct Factors {
     std::uint32_t x, y;
+    double x_low, x_width, y_low, y_width;
+  };
+  struct Planes {
     double of_x, of_y, constant;
   };
 
-  Line line_of(const bf_check::Part& part, std::uint32_t function, double coefficient) const;
-  Planes planes_of(const bf_check::Part& part, const bf_check::Layer& layer, std::uint32_t row,
-                   double coefficient) const;
+  bf_check::Line checkers_line(const bf_check::Part& part, std::uint32_t n, double coefficient,
+                               unsigned place);
+  Line line_of(const bf_check::Part& part, std::uint32_t n, double coefficient, double place);
+  Factors factors_of(const bf_check::Part& part, const bf_check::Layer& layer,
+                     std::uint32_t row) const;
+  Planes planes_of(const Factors& factors, double coefficient, double place) const;
+  void list_open(const bf_check::Part& part, const std::vector<signed char>& side);
+  double gradient(const bf_check::Part& part, std::uint32_t n, double place) const;
+  void advance(const bf_check::Part& part, const std::vector<signed char>& side, int step,
+               double rate, Proposal& proposal);
   void forward(const bf_check::Part& part, const std::vector<signed char>& side,
                const Proposal& proposal);
+
+  // A choice that is improved, and the means of its gradient and of the square of that.
+  struct Choice {
+    std::uint32_t relaxation;
+    bool is_multiplier;
+    double mean = 0, square = 0;
+  };
 
   const bf_check::Network& network_;
   bf_check::Work* work_;
   const NetworkWeights weights_;
   double value_unit_;
   std::vector<double> sums_, values_;  // by element
-  std::vector<double> arrived_;        // by neuron: the coefficient of its ReLU
+  std::vector<double> arrived_;        // by relaxation: its coefficient
+  std::vector<std::uint32_t> layer_;   // by relaxation
+  std::vector<Choice> choices_;        // that are improved
+  bool has_curves_ = false;
+  Curves curves_;
   std::vector<double> at_inputs_;
 };
 

@@ -44,6 +44,10 @@ void TreeWriter::put(std::uint64_t number) {
   piece_->bytes += static_cast<char>(number);
 }
 
+void TreeWriter::put_place(std::int64_t place) {
+  put(static_cast<std::uint64_t>(place) << 1 ^ static_cast<std::uint64_t>(place >> 63));
+}
+
 void TreeWriter::put_leaf(std::uint64_t atom) {
   put(kLeaf);
   put(atom);
@@ -364,7 +368,7 @@ std::optional<std::uint32_t> TreeWriter::clip(Part& part, const Plane& plane, Pa
     (a > 0 ? part.upper : part.lower)[x] = place;
     put(kCut);
     put(x);
-    put(static_cast<std::uint64_t>(place) << 1 ^ static_cast<std::uint64_t>(place >> 63));
+    put_place(place);
     return x;
   }
   return std::nullopt;
@@ -452,12 +456,16 @@ bool TreeWriter::leaf_by(const Part& part, const Best& best) {
   slopes_.bound(part, atom.sum, side_, best.proposal);
   std::vector<std::uint32_t> chosen;
   for (std::uint32_t n = 0; n < count; ++n) {
-    if (!is_open(network_, part, n) || slopes_.arrived(n) <= 0) continue;
+    const double slope = best.proposal.slope[n], a = slopes_.arrived(n);
+    const bool open = is_open(network_, part, n) && a > 0;
+    if (!open && !(is_curved(network_, part, n) && a != 0 && slope != kNoChoice)) continue;
+    const auto place =
+        static_cast<unsigned char>(std::lround(std::ldexp(slope, static_cast<int>(kSlopeBits))));
     const std::uint32_t z = network_.relaxations[n].argument;
-    const long slope =
-        std::lround(std::ldexp(best.proposal.slope[n], static_cast<int>(kSlopeBits)));
-    if (slope == (rule_is_one(part, z) ? 1 << kSlopeBits : 0)) continue;
-    choices.slope[n] = static_cast<unsigned char>(slope);
+    if (open ? place == (rule_is_one(part, z) ? 1 << kSlopeBits : 0)
+             : !slopes_.is_choice(part, n, place))
+      continue;
+    choices.slope[n] = place;
     chosen.push_back(n);
   }
   const double most = std::ldexp(1.0, static_cast<int>(kCoefficientSize)) - 1;
@@ -482,24 +490,68 @@ bool TreeWriter::leaf_by(const Part& part, const Best& best) {
   return true;
 }
 
-// The candidate whose two sides have the best bounds together.
-std::uint32_t TreeWriter::chosen_neuron(const Part& part, const Best& best,
-                                        const std::vector<std::uint32_t>& candidates) {
-  const Sum& sum = atoms_[clauses_[0]][best.atom].sum;
-  std::uint32_t chosen = candidates[0];
+// The split of a relaxation: of a ReLU by its argument's sign, else of the argument or wider factor
+// in halves, or where they are not too unequal, by its sign, which sigmoids bend by.
+TreeWriter::Split TreeWriter::split_of(const Part& part, std::uint32_t n) const {
+  const Relaxed& relaxed = network_.relaxations[n];
+  Split split = {n, relaxed.argument, 0, relaxed.kind == Kind::kRelu};
+  if (split.is_neuron) return split;
+  const auto width = [&](std::uint32_t e) { return part.upper[e] - part.lower[e]; };
+  if (relaxed.kind == Kind::kProduct) {
+    const std::uint32_t other = slopes_.other_factor(n);
+    if (width(other) > width(split.element)) split.element = other;
+  }
+  const std::int64_t low = part.lower[split.element], high = part.upper[split.element];
+  const bool by_sign = low < 0 && high > 0 && std::min(-low, high) > (high - low) / 5;
+  split.place = by_sign ? 0 : low + (high - low) / 2;
+  return split;
+}
+
+// A half of a node's part: the one at the greater values first for neurons, as their record has it.
+OpenNode TreeWriter::half_of(const OpenNode& node, const Split& split, std::size_t i) const {
+  OpenNode half = node;
+  half.derives = false;
+  ++half.depth;
+  if (split.is_neuron) {
+    const int side = i == 0 ? 1 : -1;
+    bounder_.split(half.part, split.relaxation, side);
+    half.path.emplace_back(split.relaxation, static_cast<signed char>(side));
+    return half;
+  }
+  half.is_cut = true;
+  half.derives = true;
+  (i == 0 ? half.part.upper : half.part.lower)[split.element] = split.place;
+  // Without a choice, a line is that of the whole.
+  double& place = half.proposal.slope[split.relaxation];
+  if (place == kNoChoice) place = 0.5;
+  return half;
+}
+
+void TreeWriter::put_split(const Split& split) {
+  put(split.is_neuron ? kNeuron : kCut);
+  put(split.is_neuron ? split.relaxation : split.element);
+  if (!split.is_neuron) put_place(split.place);
+}
+
+// The candidate whose two halves have the best bounds together. The node has the last bound's
+// proposal.
+TreeWriter::Split TreeWriter::chosen_split(const OpenNode& node, std::uint64_t atom,
+                                           const std::vector<std::uint32_t>& candidates) {
+  const Sum& sum = atoms_[clauses_[0]][atom].sum;
+  Split chosen = split_of(node.part, candidates[0]);
   double most = -HUGE_VAL;
   for (const std::uint32_t n : candidates) {
+    const Split split = split_of(node.part, n);
     double total = 0;
-    for (const int side : {1, -1}) {
-      Part half = part;
-      bounder_.split(half, n, side);
-      side_[n] = static_cast<signed char>(side);
-      total += std::min(0.0, slopes_.bound(half, sum, side_, best.proposal));
+    for (const std::size_t i : {0, 1}) {
+      const OpenNode half = half_of(node, split, i);
+      if (split.is_neuron) side_[n] = half.path.back().second;
+      total += std::min(0.0, slopes_.bound(half.part, sum, side_, half.proposal));
     }
-    side_[n] = 0;
+    if (split.is_neuron) side_[n] = 0;
     if (total > most) {
       most = total;
-      chosen = n;
+      chosen = split;
     }
   }
   return chosen;
@@ -515,33 +567,32 @@ void TreeWriter::split_neurons(OpenNode& node) {
     ++totals_.leaves;
     return;
   }
+  const bool is_first = path_.empty() && !node.is_cut;
   std::vector<Plane> planes;
-  if (path_.empty() && leaf(part, nullptr, planes)) return;
-  const Best best = best_of(part, node.proposal, path_.empty() ? kRootSteps : kSteps);
+  if (is_first && leaf(part, nullptr, planes)) return;
+  const Best best = best_of(part, node.proposal, is_first ? kRootSteps : kSteps);
   if (best.bound > 0 && leaf_by(part, best)) return;
   slopes_.bound(part, atoms_[clauses_[0]][best.atom].sum, side_, best.proposal);
-  const std::vector<double> losses = slopes_.losses(part);
+  const std::vector<double> losses = slopes_.losses(part, side_, best.proposal);
   std::vector<std::uint32_t> candidates;
   for (std::uint32_t n = 0; n < losses.size(); ++n)
-    if (is_open(network_, part, n) && side_[n] == 0) candidates.push_back(n);
+    if (side_[n] == 0 && (is_open(network_, part, n) || (losses[n] > 0 && is_wide(part, n))))
+      candidates.push_back(n);
   std::sort(candidates.begin(), candidates.end(), [&](std::uint32_t a, std::uint32_t b) {
     return losses[a] != losses[b] ? losses[a] > losses[b] : a < b;
   });
   if (candidates.empty()) return last_neuron(node, best);
   if (candidates.size() > kCandidates) candidates.resize(kCandidates);
-  const std::uint32_t chosen = chosen_neuron(part, best, candidates);
-  put(kNeuron);
-  put(chosen);
-  several(2, node.depth, [&](std::size_t i) {
-    const int side = i == 0 ? 1 : -1;
-    OpenNode half = node;
-    half.derives = false;
-    half.proposal = best.proposal;
-    bounder_.split(half.part, chosen, side);
-    half.path.emplace_back(chosen, static_cast<signed char>(side));
-    ++half.depth;
-    return half;
-  });
+  node.proposal = best.proposal;
+  const Split chosen = chosen_split(node, best.atom, candidates);
+  put_split(chosen);
+  several(2, node.depth, [&](std::size_t i) { return half_of(node, chosen, i); });
+}
+
+// Whether the argument or a factor of a function or product can be halved.
+bool TreeWriter::is_wide(const Part& part, std::uint32_t n) const {
+  const std::uint32_t element = split_of(part, n).element;
+  return part.upper[element] - part.lower[element] > 1;
 }
 
 // A part whose neurons all have a side: a linear program, whose multipliers are looked for longer,

@@ -40,6 +40,7 @@ struct OpenNode {
   bf_check::Part part;
   Proposal proposal;                                        // of neurons
   std::vector<std::pair<std::uint32_t, signed char>> path;  // neurons that are split, and sides
+  bool is_cut = false;                                      // elements are cut above it
   std::uint64_t depth = 0;
 };
 
@@ -78,8 +79,16 @@ class TreeWriter {
     Proposal proposal;
   };
 
+  // A split of a relaxation: of a neuron by its side, else of the element at a place.
+  struct Split {
+    std::uint32_t relaxation, element;
+    std::int64_t place;
+    bool is_neuron;
+  };
+
   void pause();
   void put(std::uint64_t number);
+  void put_place(std::int64_t place);
   void put_leaf(std::uint64_t atom);
   void expect_depth(std::uint64_t depth) const;
   void begin_node(std::uint64_t depth);
@@ -112,8 +121,12 @@ class TreeWriter {
   Best best_of(const bf_check::Part& part, const Proposal& start, int steps);
   bool leaf_by(const bf_check::Part& part, const Best& best);
   void neurons(OpenNode& node);
-  std::uint32_t chosen_neuron(const bf_check::Part& part, const Best& best,
-                              const std::vector<std::uint32_t>& candidates);
+  Split split_of(const bf_check::Part& part, std::uint32_t n) const;
+  OpenNode half_of(const OpenNode& node, const Split& split, std::size_t i) const;
+  void put_split(const Split& split);
+  Split chosen_split(const OpenNode& node, std::uint64_t atom,
+                     const std::vector<std::uint32_t>& candidates);
+  bool is_wide(const bf_check::Part& part, std::uint32_t n) const;
   void split_neurons(OpenNode& node);
   void last_neuron(OpenNode& node, const Best& start);
 

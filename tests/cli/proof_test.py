@@ -94,6 +94,18 @@ def doubled(data, kind="file"):
                 yield before + varint(key) + varint(len(changed)) + changed + behind, repeats
 
 
+def curved_network(case):
+    """Products of functions of sums of 20 inputs, and a property that takes splits of what they read."""
+    rng = random.Random(4)
+    nodes = [node("MatMul", ["x", "w"], "a"), node("Tanh", ["a"], "b"), node("MatMul", ["x", "v"], "c"),
+             node("Sigmoid", ["c"], "d"), node("Mul", ["b", "d"], "e"), node("Mul", ["e", "a"], "f"),
+             node("MatMul", ["f", "u"], "y")]
+    constants = [tensor("w", (20, 5), numbers(rng, 100)), tensor("v", (20, 5), numbers(rng, 100)),
+                 tensor("u", (5, 1), numbers(rng, 5))]
+    network = write_model(case.work / "curved.onnx", model("curved", nodes, constants, (1, 20), (1, 1)))
+    return network, case.write("curved.vnnlib", asserts(20, 1, "(>= Y_0 1)", low=-0.1, high=0.1))
+
+
 class Certificates(Case):
     def proven(self, network, question, code, *more):
         """Decides with a certificate, and checks that by both checkers."""
@@ -199,6 +211,9 @@ class Certificates(Case):
             verdicts.append(self.run_json("verify", network, question, code=None)["verdict"])
             self.proven(network, question, {"verified": 0, "falsified": 3}[verdicts[-1]])
         self.assertEqual(set(verdicts), {"verified", "falsified"}, verdicts)
+
+    def test_what_functions_and_products_read_is_cut(self):
+        self.assertGreater(len(self.proven(*curved_network(self), 0)), 300)
 
     def test_points_behind_irrational_numbers(self):
         nodes = [node("Conv", ["x", "k"], "c"),
@@ -488,9 +503,10 @@ class Fronts(Case):
         self.run_tool("verify", TINY, MODELS / "properties" / "tiny_holds.vnnlib", "--proof", "-", code=2)
 
     def test_parts_make_the_certificate_of_one_process(self):
-        for network, question in (("collision_avoidance_6x50.onnx", "collision_avoidance_6x50_wide"),
-                                  ("digits_64x2.onnx", "digits_64x2")):
-            files = MODELS / network, MODELS / "properties" / f"{question}.vnnlib"
+        shipped = [(MODELS / f"{network}.onnx", MODELS / "properties" / f"{question}.vnnlib") for network, question in
+                   (("collision_avoidance_6x50", "collision_avoidance_6x50_wide"), ("digits_64x2", "digits_64x2"))]
+        for files in (*shipped, curved_network(self)):
+            question = files[1].stem
             self.run_tool("verify", *files, "--proof", "whole.bfc", "--jobs", "1")
             trees, parts = [], []
             for i in range(3):
