@@ -43,8 +43,8 @@ Definition chosen (n : N) (l : choices) : option Z :=
   | [] => None
   end.
 
-(* The points that the checker looks at. `rows_of` are the rows, the last first, without elements that
-   are 0 at all of them. *)
+(* The points that the checker looks at. `rows_of` are the rows, the last first, without elements
+   that are 0 at all of them. *)
 Record part := { known_of : facts; is_empty : bool; rows_of : list entry }.
 
 Section Bounds.

@@ -82,33 +82,53 @@ Fixpoint scaled (a : Z) (s : sparse) : sparse :=
   | Term i w rest => Term i (a * w) (scaled a rest)
   end.
 
-Fixpoint added (s : sparse) : sparse -> sparse :=
-  match s with
-  | End => fun t => t
-  | Term i a s' =>
-    fix go (t : sparse) : sparse :=
-      match t with
-      | End => s
-      | Term j b t' =>
-        if N.eqb i j then Term i (a + b) (added s' t')
-        else if N.ltb j i then Term i a (added s' t)
-        else Term j b (go t')
-      end
+(* The terms of t above element i, and then what f makes of the others. *)
+Fixpoint above_first (i : N) (f : sparse -> sparse) (t : sparse) : sparse :=
+  match t with
+  | End => f End
+  | Term j b t' => if N.ltb i j then Term j b (above_first i f t') else f t
   end.
 
 (* a s + t. *)
-Fixpoint added_scaled (a : Z) (s : sparse) : sparse -> sparse :=
+Fixpoint added_scaled (a : Z) (s t : sparse) : sparse :=
   match s with
-  | End => fun t => t
+  | End => t
   | Term i w s' =>
-    fix go (t : sparse) : sparse :=
-      match t with
-      | End => scaled a s
-      | Term j b t' =>
-        if N.eqb i j then Term i (a * w + b) (added_scaled a s' t')
-        else if N.ltb j i then Term i (a * w) (added_scaled a s' t)
-        else Term j b (go t')
-      end
+    match t with
+    | End => scaled a s
+    | Term j b t' =>
+      if N.eqb i j then Term i (a * w + b) (added_scaled a s' t')
+      else if N.ltb j i then Term i (a * w) (added_scaled a s' t)
+      else
+        above_first i
+          (fun t =>
+            match t with
+            | End => Term i (a * w) (added_scaled a s' End)
+            | Term j b t' =>
+              if N.eqb i j then Term i (a * w + b) (added_scaled a s' t')
+              else Term i (a * w) (added_scaled a s' t)
+            end) t
+    end
+  end.
+(* s + t, which needs no products. *)
+Fixpoint added (s t : sparse) : sparse :=
+  match s with
+  | End => t
+  | Term i w s' =>
+    match t with
+    | End => s
+    | Term j b t' =>
+      if N.eqb i j then Term i (w + b) (added s' t')
+      else if N.ltb j i then Term i w (added s' t)
+      else
+        above_first i
+          (fun t =>
+            match t with
+            | End => Term i w (added s' End)
+            | Term j b t' =>
+              if N.eqb i j then Term i (w + b) (added s' t') else Term i w (added s' t)
+            end) t
+    end
   end.
 
 Lemma value_scaled a s v : value (scaled a s) v = (IZR a * value s v)%R.
@@ -117,37 +137,38 @@ Proof.
   rewrite IH, mult_IZR. lra.
 Qed.
 
-Lemma value_added s t v : value (added s t) v = (value s v + value t v)%R.
+Lemma value_above_first i f x v : (forall t, value (f t) v = (x + value t v)%R) ->
+  forall t, value (above_first i f t) v = (x + value t v)%R.
 Proof.
-  revert t; induction s as [|i a s IH]; intros t; [simpl; lra|].
-  induction t as [|j b t IHt]; [simpl; lra|].
-  change (added (Term i a s) (Term j b t)) with
-    (if N.eqb i j then Term i (a + b) (added s t)
-     else if N.ltb j i then Term i a (added s (Term j b t))
-     else Term j b (added (Term i a s) t)).
+  intros F. induction t as [|j b t IH]; simpl; [apply F|].
+  destruct (N.ltb i j); [|apply F]. simpl. rewrite IH. lra.
+Qed.
+
+Lemma value_added_scaled a s v :
+  forall t, value (added_scaled a s t) v = (IZR a * value s v + value t v)%R.
+Proof.
+  induction s as [|i w s IH]; intros t; simpl; [lra|].
+  destruct t as [|j b t]; [simpl; rewrite value_scaled, mult_IZR; lra|].
+  destruct (N.eqb_spec i j) as [->|_].
+  - simpl. rewrite IH, plus_IZR, mult_IZR. lra.
+  - destruct (N.ltb j i).
+    + simpl. rewrite IH, mult_IZR. simpl. lra.
+    + rewrite (value_above_first i _ (IZR a * (IZR w * v i + value s v)) v); [simpl; lra|].
+      clear - IH. intros [|j b t]; [simpl; rewrite IH, mult_IZR; simpl; lra|].
+      destruct (N.eqb_spec i j) as [->|_]; simpl; rewrite IH, ?plus_IZR, mult_IZR; simpl; lra.
+Qed.
+
+Lemma value_added s v : forall t, value (added s t) v = (value s v + value t v)%R.
+Proof.
+  induction s as [|i w s IH]; intros t; simpl; [lra|].
+  destruct t as [|j b t]; [simpl; lra|].
   destruct (N.eqb_spec i j) as [->|_].
   - simpl. rewrite IH, plus_IZR. lra.
   - destruct (N.ltb j i).
-    + cbn [value]. rewrite IH. cbn [value]. lra.
-    + cbn [value] in *. rewrite IHt. lra.
-Qed.
-
-Lemma value_added_scaled a s t v :
-  value (added_scaled a s t) v = (IZR a * value s v + value t v)%R.
-Proof.
-  revert t; induction s as [|i w s IH]; intros t; [simpl; lra|].
-  induction t as [|j b t IHt].
-  - change (added_scaled a (Term i w s) End) with (scaled a (Term i w s)).
-    rewrite value_scaled. simpl. lra.
-  - change (added_scaled a (Term i w s) (Term j b t)) with
-      (if N.eqb i j then Term i (a * w + b) (added_scaled a s t)
-       else if N.ltb j i then Term i (a * w) (added_scaled a s (Term j b t))
-       else Term j b (added_scaled a (Term i w s) t)).
-    destruct (N.eqb_spec i j) as [->|_].
-    + simpl. rewrite IH, plus_IZR, mult_IZR. lra.
-    + destruct (N.ltb j i).
-      * cbn [value]. rewrite IH, mult_IZR. cbn [value]. lra.
-      * cbn [value] in *. rewrite IHt. lra.
+    + simpl. rewrite IH. simpl. lra.
+    + rewrite (value_above_first i _ (IZR w * v i + value s v) v); [simpl; lra|].
+      clear - IH. intros [|j b t]; [simpl; rewrite IH; simpl; lra|].
+      destruct (N.eqb_spec i j) as [->|_]; simpl; rewrite IH, ?plus_IZR; simpl; lra.
 Qed.
 
 (* A sum of sparse sums, the newest first; each is about twice as long as the one before it, so that
