@@ -611,6 +611,25 @@ class Float32(Networks):
             self.assertEqual(self.claim(x, 0, last, b"\x01\x04").returncode, 4)
         self.assertEqual(self.claim(x, 0, "(>= Y_0 0.125)", b"\x01\x04").returncode, 0)
 
+    def test_what_is_merged_is_off_by_all_that_it_adds(self):
+        """y = (z + c) - z is c in real numbers, and 0 where c is added to z within its sum."""
+        nodes = [node("MatMul", ["x", "w"], "z"), node("MatMul", ["x", "v"], "c"), node("Add", ["z", "c"], "s"),
+                 node("Sub", ["s", "z"], "y")]
+        self.make(nodes, self.constants(w=numpy.float32([[1], [-1], [0]]), v=numpy.float32([[0], [0], [1]])), (1, 3), (1, 1))
+        x = numpy.float32([2 ** 16, 2 ** 16, 2 ** -9])
+        z = x[0] - x[1]
+        self.assertEqual((((x[2] + x[0]) - x[1]) - z, (x[2] + z) - z), (0, 2 ** -9))
+        self.make_sure(x, "(<= Y_0 0.001)")
+        # An addition of its own rounds, too.
+        self.make([node("Add", ["x", "c"], "y")], self.constants(c=numpy.float32([2 ** -9])), (1,), (1,))
+        self.assertEqual(x[0] + numpy.float32(2 ** -9), x[0])
+        self.make_sure(x[:1], "(<= Y_0 65536)")
+
+    def make_sure(self, x, last):
+        """What float32 violates is proven of real numbers alone."""
+        self.assertEqual(self.claim(x, 0, last, b"\x00").returncode, 0)
+        self.assertEqual(self.claim(x, 0, last, b"\x01\x04").returncode, 4)
+
     def test_points(self):
         self.make([node("MatMul", ["x", "w"], "y")], [tensor("w", (2, 1), (1, 1))], (1, 2), (1, 1))
         def said(x, limit, semantics):
