@@ -1,11 +1,18 @@
 // Queries about several networks.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "aot/check/certificate.h"
 #include "aot/library/bf_aot.h"
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
@@ -15,6 +22,11 @@ namespace {
 
 const std::string kFolder = BF_SOURCE_DIR "/models/";
 const std::string kTwice = kFolder + "properties/tiny_twice.vnnlib";
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
 
 Model load_network(const std::string& name) {
   auto model = Model::load(kFolder + name);
@@ -139,6 +151,24 @@ TEST(LibraryNetworks, Errors) {
   options = {};
   options.proof = "-";
   EXPECT_EQ(verify(twice(), kTwice, options).value().proof.value().missing, "");
+}
+
+TEST(LibraryNetworks, HaveCertificates) {
+  const std::string tiny = read(kFolder + "tiny.onnx");
+  VerifyOptions options;
+  options.proof = std::filesystem::temp_directory_path() / fmt::format("bf-aot-{}.bfc", getpid());
+  for (const auto& [text, statement] :
+       {std::pair(read(kTwice), bf_check::kHolds),
+        {two_networks("(>= f.Y[0,0] (+ g.Y[0,0] 0))"), bf_check::kViolated},
+        {two_networks("(> f.Y[0,0] (+ g.Y[0,0] 0.5))", "(equal-to f)"), bf_check::kHolds}}) {
+    const auto found = verify_text(twice(), text, options);
+    ASSERT_TRUE(found.ok()) << found.error().text();
+    ASSERT_TRUE(found->proof);
+    EXPECT_EQ(found->proof->missing, "");
+    bf_check::Work work;
+    EXPECT_EQ(bf_check::check({tiny, tiny}, text, read(options.proof), work), statement);
+  }
+  std::filesystem::remove(options.proof);
 }
 
 }  // namespace
