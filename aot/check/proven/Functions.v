@@ -975,6 +975,22 @@ Proof.
     apply (floor_at_true x _ a b X).
 Qed.
 
+Lemma steps_true_next es vs e s a b : steps_true es vs a b ->
+  enclosure_true e (fun z => step_value s z (vs z)) a b ->
+  steps_true (es ++ [e]) (fun z => vs z ++ [step_value s z (vs z)]) a b.
+Proof.
+  intros [L T] E. split.
+  - intros z. rewrite !app_length, L. reflexivity.
+  - intros n x G. destruct (Nat.lt_ge_cases n (length es)) as [K|K].
+    + rewrite nth_error_app1 in G by exact K. apply T in G.
+      apply enclosure_same with (2 := G). intros z _. rewrite app_nth1; [reflexivity|].
+      rewrite L. exact K.
+    + rewrite nth_error_app2 in G by exact K.
+      destruct (n - length es)%nat as [|k] eqn:Q; simpl in G; [|destruct k; discriminate].
+      injection G as <-. apply enclosure_same with (2 := E). intros z _.
+      rewrite app_nth2 by (rewrite L; exact K). rewrite L, Q. reflexivity.
+Qed.
+
 Lemma steps_enclosed_true p ze a b : enclosure_true ze (fun z => z) a b ->
   forall es vs l, steps_true es vs a b -> steps_enclosed p ze es = Some l ->
   steps_true l (fun z => run_steps p z (vs z)) a b.
@@ -984,29 +1000,56 @@ Proof.
   - destruct (step_enclosed s ze es) as [e|] eqn:E; [|discriminate].
     apply (step_enclosed_true s ze es vs a b e Z T) in E.
     apply (IH (es ++ [e]) (fun z => vs z ++ [step_value s z (vs z)])).
-    destruct T as [L T]. split.
-    + intros z. rewrite !app_length, L. reflexivity.
-    + intros n x G. destruct (Nat.lt_ge_cases n (length es)) as [K|K].
-      * rewrite nth_error_app1 in G by exact K. apply T in G.
-        apply enclosure_same with (2 := G). intros z _. rewrite app_nth1; [reflexivity|].
-        rewrite L. exact K.
-      * rewrite nth_error_app2 in G by exact K.
-        destruct (n - length es)%nat as [|k] eqn:Q; simpl in G; [|destruct k; discriminate].
-        injection G as <-. apply enclosure_same with (2 := E). intros z _.
-        rewrite app_nth2 by (rewrite L; exact K). rewrite L, Q. reflexivity.
+    apply steps_true_next; assumption.
+Qed.
+
+(* Where a program without roots is enclosed, its steps have values. *)
+Definition is_root (s : step) : bool := match s with Sqrt _ => true | _ => false end.
+Lemma steps_enclosed_defined p ze a b z : enclosure_true ze (fun z => z) a b -> a <= z <= b ->
+  existsb is_root p = false ->
+  forall es vs l, steps_true es vs a b -> steps_enclosed p ze es = Some l ->
+  steps_defined p z (vs z).
+Proof.
+  intros Z ZI. pose proof S_positive as SP.
+  induction p as [|s p IH]; simpl; intros R es vs l T; [auto|].
+  apply orb_false_elim in R. destruct R as [R1 R2].
+  destruct (step_enclosed s ze es) as [e|] eqn:E; [|discriminate]. intros H.
+  pose proof (step_enclosed_true s ze es vs a b e Z T E) as TE. split.
+  - destruct s as [|q|i j|i j|i j|i j|i|i|i|i|i|i|i|i|i|i|i]; simpl; auto; try discriminate;
+      simpl in E; destruct (at_index i es) as [x|] eqn:X; try discriminate;
+      apply (index_true _ _ _ _ _ _ T) in X; pose proof (proj1 X z ZI) as W; cbv beta in W.
+    + destruct (reciprocal_at (span x)) as [y|] eqn:Y; [|discriminate].
+      destruct (reciprocal_at_true _ _ _ Y W) as [N _]. intros Q. apply N. rewrite Q. ring.
+    + destruct (log_at (span x)) as [y|] eqn:Y; [|discriminate].
+      destruct (log_at_true _ _ _ Y W) as [N _]. nra.
+  - apply (IH R2 (es ++ [e]) (fun z => vs z ++ [step_value s z (vs z)]) l); auto.
+    apply steps_true_next; assumption.
+Qed.
+
+Lemma argument_true a b : enclosure_true {| span := (a, b); slope := Some (one, one) |}
+  (fun z => z) (IZR a / S) (IZR b / S).
+Proof.
+  pose proof S_positive as SP. split; cbn [span slope].
+  - intros z [A B]. unfold within. cbn [fst snd].
+    assert (Fa : forall z, S * (z / S) = z) by (intros y; field; apply Rgt_not_eq; exact SP).
+    split; [rewrite <- (Fa (IZR a))|rewrite <- (Fa (IZR b))]; apply Rmult_le_compat_l; lra.
+  - intros d [= <-] x y _ _. exists S. unfold within. cbn [fst snd]. rewrite one_true. lra.
+Qed.
+
+Lemma program_on_defined p a b e z : program_on p a b = Some e -> existsb is_root p = false ->
+  IZR a / S <= z <= IZR b / S -> steps_defined p z [].
+Proof.
+  unfold program_on. pose proof (argument_true a b) as Z.
+  destruct steps_enclosed as [l|] eqn:E; [|discriminate]. intros _ R ZI.
+  apply (steps_enclosed_defined p _ _ _ z Z ZI R [] (fun _ => []) l); [|exact E].
+  split; [reflexivity|]. intros [|n] x; discriminate.
 Qed.
 
 Lemma program_on_true p a b e : program_on p a b = Some e ->
   enclosure_true e (program_value p) (IZR a / S) (IZR b / S).
 Proof.
-  pose proof S_positive as SP. unfold program_on.
-  set (ze := {| span := (a, b); slope := Some (one, one) |}).
-  assert (Z : enclosure_true ze (fun z => z) (IZR a / S) (IZR b / S)).
-  { split; unfold ze; cbn [span slope].
-    - intros z [A B]. unfold within. cbn [fst snd].
-      assert (Fa : forall z, S * (z / S) = z) by (intros y; field; apply Rgt_not_eq; exact SP).
-      split; [rewrite <- (Fa (IZR a))|rewrite <- (Fa (IZR b))]; apply Rmult_le_compat_l; lra.
-    - intros d [= <-] x y _ _. exists S. unfold within. cbn [fst snd]. rewrite one_true. lra. }
+  unfold program_on. set (ze := {| span := (a, b); slope := Some (one, one) |}).
+  pose proof (argument_true a b) as Z. fold ze in Z.
   destruct (steps_enclosed p ze []) as [l|] eqn:E; [|discriminate].
   apply (steps_enclosed_true p ze _ _ Z [] (fun _ => [])) in E.
   2:{ split; [reflexivity|]. intros [|n] x; discriminate. }

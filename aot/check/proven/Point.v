@@ -1,7 +1,8 @@
-(* Points that violate a property, by exact rational numbers: `violates_sound`, the last theorem. *)
+(* Points that violate a property, by rational numbers, or by intervals where a function is
+   irrational: `violates_sound`, the last theorem. *)
 
 From Coq Require Import Reals ZArith NArith List Lra Lia Bool.
-Require Import Network Certificate Table Bounds Check.
+Require Import Network Certificate Table Bounds Functions Lines Check.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -88,6 +89,55 @@ Fixpoint point_at (e : N) (x : list rational) (t : exact) : exact :=
   | q :: rest => point_at (N.succ e) rest (set e (Some q) t)
   end.
 
+(* Values as intervals; None where they are not known. *)
+Definition ranges := table (option range).
+Definition range_at (i : N) (t : ranges) : option range :=
+  match get i t with Some (Some r) => Some r | _ => None end.
+Definition range_of (q : rational) : range := (floor_of q bits, ceil_of q bits).
+Fixpoint sum_within (ts : list (rational * N)) (t : ranges) (s : range) : option range :=
+  match ts with
+  | [] => Some s
+  | (w, i) :: rest =>
+    match range_at i t with
+    | Some r => sum_within rest t (sum_of s (product (range_of w) r))
+    | None => None
+    end
+  end.
+Definition row_within (r : row) (t : ranges) : option range :=
+  match r with
+  | Affine ts b => sum_within ts t (range_of b)
+  | Relu z =>
+    match range_at z t with Some (l, h) => Some (Z.max l 0, Z.max h 0) | None => None end
+  | Function p z =>
+    match range_at z t with
+    | Some (l, h) =>
+      if existsb is_root p then None
+      else match program_on p l h with Some e => Some (span e) | None => None end
+    | None => None
+    end
+  | Product i j => both product (range_at i t) (range_at j t)
+  end.
+Fixpoint rows_within (rs : list row) (e : N) (t : ranges) : option ranges :=
+  match rs with
+  | [] => Some t
+  | r :: rest =>
+    match row_within r t with
+    | Some q => rows_within rest (N.succ e) (set e (Some q) t)
+    | None => None
+    end
+  end.
+Fixpoint point_within (e : N) (x : list rational) (t : ranges) : ranges :=
+  match x with
+  | [] => t
+  | q :: rest => point_within (N.succ e) rest (set e (Some (range_of q)) t)
+  end.
+Definition holds_within (t : ranges) (a : condition) : bool :=
+  match sum_within (map (fun u => ((fst u, 1%positive), snd u)) (terms a)) t
+          (range_of (constant a)) with
+  | Some (_, h) => if strict a then h <? 0 else h <=? 0
+  | None => false
+  end.
+
 Fixpoint all_ends (f : rational -> rational -> bool) (ends x : list rational) : bool :=
   match ends, x with
   | [], _ => true
@@ -110,7 +160,12 @@ Definition violates (g : grid) (net : network) (c : case) (x : list rational) : 
   match rows_at (rows net) (inputs net)
           (point_at 0 x (filled deepest 0 (count_of (rows net) (inputs net)) None)) with
   | Some t => existsb (fun cl => forallb (holds_at t) cl) (clauses c)
-  | None => false
+  | None =>
+    match rows_within (rows net) (inputs net)
+            (point_within 0 x (filled deepest 0 (count_of (rows net) (inputs net)) None)) with
+    | Some t => existsb (fun cl => forallb (holds_within t) cl) (clauses c)
+    | None => false
+    end
   end.
 
 (* ---- The proof ---- *)
@@ -193,7 +248,7 @@ Proof.
   destruct (N.eqb_spec i 0) as [->|N0].
   - intros [= ->]. reflexivity.
   - intros H. apply IH in H. unfold at_step in *. rewrite <- H.
-    replace (N.to_nat i) with (S (N.to_nat (N.pred i))) by lia. reflexivity.
+    replace (N.to_nat i) with (Datatypes.S (N.to_nat (N.pred i))) by lia. reflexivity.
 Qed.
 
 Lemma step_at_true s z done x : step_at s z done = Some x ->
@@ -306,23 +361,119 @@ Proof.
   apply IH.
   - intros i y G. apply get_set in G. destruct G as [[-> [= ->]]|G]; auto.
     symmetry. specialize (P O q eq_refl). rewrite N.add_0_r in P. exact P.
-  - intros i y G. replace (N.succ e + N.of_nat i)%N with (e + N.of_nat (S i))%N by lia.
+  - intros i y G. replace (N.succ e + N.of_nat i)%N with (e + N.of_nat (Datatypes.S i))%N by lia.
     apply P. exact G.
+Qed.
+
+Lemma sum_of_integers ts :
+  sum (map (fun u : Z * N => ((fst u, 1%positive), snd u)) ts) v = integer_sum ts v.
+Proof.
+  induction ts as [|[c i] ts IH]; [reflexivity|].
+  change (real (c, 1%positive) * v i +
+    sum (map (fun u : Z * N => (fst u, 1%positive, snd u)) ts) v =
+    IZR c * v i + integer_sum ts v).
+  rewrite IH. unfold real. cbn [fst snd]. lra.
 Qed.
 
 Lemma holds_at_true t a : exact_true t -> holds_at t a = true -> holds v a.
 Proof.
   intros T. unfold holds_at, holds, left_side. destruct sum_at as [q|] eqn:S; [|discriminate].
   apply sum_at_true in S; auto.
-  assert (E : forall ts, sum (map (fun u : Z * N => ((fst u, 1%positive), snd u)) ts) v =
-    integer_sum ts v).
-  { induction ts as [|[c i] ts IH]; [reflexivity|].
-    change (real (c, 1%positive) * v i +
-      sum (map (fun u : Z * N => (fst u, 1%positive, snd u)) ts) v =
-      IZR c * v i + integer_sum ts v).
-    rewrite IH. unfold real. cbn [fst snd]. lra. }
-  rewrite E in S. rewrite S. destruct (sign_true q) as (S1 & _ & S3).
+  rewrite sum_of_integers in S. rewrite S. destruct (sign_true q) as (S1 & _ & S3).
   destruct (strict a); auto.
+Qed.
+
+Definition ranges_true (t : ranges) : Prop :=
+  forall i r, get i t = Some (Some r) -> within r (S * v i).
+
+Lemma range_at_true t i r : ranges_true t -> range_at i t = Some r -> within r (S * v i).
+Proof.
+  unfold range_at. intros T. destruct (get i t) as [[x|]|] eqn:G; try discriminate.
+  intros [= <-]. apply T, G.
+Qed.
+
+#[local] Opaque product sum_of.
+Lemma range_of_true q : within (range_of q) (S * real q).
+Proof.
+  unfold within, range_of. cbn [fst snd]. rewrite Rmult_comm.
+  split; [apply floor_of_true|apply ceil_of_true]; apply bits_natural.
+Qed.
+
+Lemma product_within a b x y : within a (S * x) -> within b (S * y) ->
+  within (product a b) (S * (x * y)).
+Proof.
+  intros A B. replace (S * (x * y)) with (S * x * (S * y) / S).
+  - apply product_true; assumption.
+  - field. apply Rgt_not_eq, S_positive.
+Qed.
+
+Lemma sum_within_true t : ranges_true t -> forall ts s x r, within s (S * x) ->
+  sum_within ts t s = Some r -> within r (S * (sum ts v + x)).
+Proof.
+  intros T. induction ts as [|[w i] ts IH]; simpl; intros s x r H.
+  - intros [= <-]. rewrite Rplus_0_l. exact H.
+  - destruct (range_at i t) as [q|] eqn:K; [|discriminate]. intros G.
+    apply (IH _ (x + real w * v i)) in G.
+    + replace (real w * v i + sum ts v + x) with (sum ts v + (x + real w * v i)) by ring. exact G.
+    + rewrite Rmult_plus_distr_l. apply sum_of_true; [exact H|].
+      apply product_within; [apply range_of_true|apply (range_at_true _ _ _ T K)].
+Qed.
+
+Lemma row_within_true t r q : ranges_true t -> row_within r t = Some q ->
+  row_defined r v /\ within q (S * row_value r v).
+Proof.
+  intros T. pose proof S_positive as SP. destruct r as [ts b|z|p z|i j]; simpl.
+  - intros H. split; [exact I|]. apply (sum_within_true t T _ _ _ _ (range_of_true b) H).
+  - destruct (range_at z t) as [[l h]|] eqn:K; [|discriminate]. intros [= <-]. split; [exact I|].
+    apply (range_at_true _ _ _ T) in K. unfold within in *. cbn [fst snd] in *.
+    rewrite !IZR_max. unfold Rmax. repeat destruct Rle_dec; nra.
+  - destruct (range_at z t) as [[l h]|] eqn:K; [|discriminate].
+    destruct (existsb is_root p) eqn:R; [discriminate|].
+    destruct (program_on p l h) as [e|] eqn:E; [|discriminate]. intros [= <-].
+    apply (range_at_true _ _ _ T) in K. unfold within in K. cbn [fst snd] in K.
+    assert (Z : IZR l / S <= v z <= IZR h / S).
+    { pose proof (scaled_le _ _ (proj1 K)) as A. pose proof (scaled_le _ _ (proj2 K)) as B.
+      rewrite back_scaled in A, B. lra. }
+    split; [apply (program_on_defined _ _ _ _ _ E R Z)|].
+    apply program_on_true in E. apply E, Z.
+  - unfold both. destruct (range_at i t) as [a|] eqn:A; [|discriminate].
+    destruct (range_at j t) as [b|] eqn:B; [|discriminate]. intros [= <-]. split; [exact I|].
+    apply product_within; [apply (range_at_true _ _ _ T A)|apply (range_at_true _ _ _ T B)].
+Qed.
+
+Lemma rows_within_true rs : forall e t t', ranges_true t -> rows_within rs e t = Some t' ->
+  equations v rs e -> ranges_true t' /\ (forall r, In r rs -> row_defined r v).
+Proof.
+  induction rs as [|r rs IH]; simpl; intros e t t' T.
+  - intros [= <-] _. split; [exact T|]. intros r [].
+  - destruct (row_within r t) as [q|] eqn:Q; [|discriminate]. intros H [E Es].
+    apply row_within_true in Q; auto. destruct Q as [D Q]. rewrite <- E in Q.
+    apply IH in H; auto.
+    + destruct H as [H1 H2]. split; [exact H1|]. intros s [<-|I]; auto.
+    + intros i x G. apply get_set in G. destruct G as [[-> [= ->]]|G]; auto.
+Qed.
+
+Lemma point_within_true x : forall e t, ranges_true t ->
+  (forall i q, nth_error x i = Some q -> v (e + N.of_nat i)%N = real q) ->
+  ranges_true (point_within e x t).
+Proof.
+  induction x as [|q x IH]; simpl; intros e t T P; auto.
+  apply IH.
+  - intros i y G. apply get_set in G. destruct G as [[-> [= ->]]|G]; auto.
+    specialize (P O q eq_refl). rewrite N.add_0_r in P. rewrite P. apply range_of_true.
+  - intros i y G. replace (N.succ e + N.of_nat i)%N with (e + N.of_nat (Datatypes.S i))%N by lia.
+    apply P. exact G.
+Qed.
+
+Lemma holds_within_true t a : ranges_true t -> holds_within t a = true -> holds v a.
+Proof.
+  intros T. unfold holds_within, holds, left_side. pose proof S_positive as SP.
+  destruct sum_within as [[l h]|] eqn:H; [|discriminate].
+  apply (sum_within_true t T _ _ _ _ (range_of_true (constant a))) in H.
+  rewrite sum_of_integers in H. unfold within in H. cbn [fst snd] in H.
+  destruct (strict a); intros K.
+  - apply Z.ltb_lt, IZR_lt in K. nra.
+  - apply Z.leb_le, IZR_le in K. nra.
 Qed.
 End At.
 
@@ -349,19 +500,26 @@ Proof.
   assert (E : equations v (rows net) (inputs net)).
   { unfold is_ordered in O. destruct entries_of eqn:K; [|discriminate].
     apply (equations_true _ _ _ _ _ _ _ _ y K). }
-  destruct rows_at as [t|] eqn:T; [|discriminate].
-  apply (rows_at_true v) in T; auto.
-  - destruct T as [T D]. apply existsb_exists in M. destruct M as [cl [I M]].
-    rewrite forallb_forall in M.
-    exists y. split; [|split; [exact D|]].
-    + split; intros i q G.
-      * destruct (all_ends_true _ _ _ L _ _ G) as [z [Gz P]]. rewrite (Y _ _ Gz).
-        apply at_most_true, P.
-      * destruct (all_ends_true _ _ _ U _ _ G) as [z [Gz P]]. rewrite (Y _ _ Gz).
-        apply at_most_true, P.
-    + exists cl. split; [exact I|]. intros a Ia. apply (holds_at_true v t a T (M a Ia)).
-  - apply point_at_true.
-    + intros i q G. apply get_filled in G. discriminate.
-    + intros i q G. simpl. unfold v, values. rewrite run_before; [apply (Y _ _ G)|].
-      assert (i < length x)%nat by (apply nth_error_Some; rewrite G; discriminate). lia.
+  assert (B : inside c y).
+  { split; intros i q G.
+    - destruct (all_ends_true _ _ _ L _ _ G) as [z [Gz P]]. rewrite (Y _ _ Gz).
+      apply at_most_true, P.
+    - destruct (all_ends_true _ _ _ U _ _ G) as [z [Gz P]]. rewrite (Y _ _ Gz).
+      apply at_most_true, P. }
+  assert (VX : forall i q, nth_error x i = Some q -> v (0 + N.of_nat i)%N = real q).
+  { intros i q G. simpl. unfold v, values. rewrite run_before; [apply (Y _ _ G)|].
+    assert (i < length x)%nat by (apply nth_error_Some; rewrite G; discriminate). lia. }
+  revert M. generalize deepest. intros depth M.
+  destruct rows_at as [t|] eqn:T.
+  - apply (rows_at_true v) in T; auto.
+    + destruct T as [T D]. apply existsb_exists in M. destruct M as [cl [I M]].
+      rewrite forallb_forall in M. exists y. split; [exact B|]. split; [exact D|].
+      exists cl. split; [exact I|]. intros a Ia. apply (holds_at_true v t a T (M a Ia)).
+    + apply point_at_true; [|exact VX]. intros i q G. apply get_filled in G. discriminate.
+  - clear T. destruct rows_within as [t|] eqn:T; [|discriminate].
+    apply (rows_within_true v) in T; auto.
+    + destruct T as [T D]. apply existsb_exists in M. destruct M as [cl [I M]].
+      rewrite forallb_forall in M. exists y. split; [exact B|]. split; [exact D|].
+      exists cl. split; [exact I|]. intros a Ia. apply (holds_within_true v t a T (M a Ia)).
+    + apply point_within_true; [|exact VX]. intros i q G. apply get_filled in G. discriminate.
 Qed.
