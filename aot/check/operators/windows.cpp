@@ -171,13 +171,14 @@ Value conv_transpose(const Operands& o) {
   const i64 channels = k.weight.shape[0], outs = k.weight.shape[1] * k.groups;
   k.expect(channels, x.shape[1], outs);
   const i64 depth = channels / k.groups, area = size_of(w.image), places = size_of(w.places);
+  const std::vector<i64> shape = images(x.shape[0], outs, w.image);
+  expect_work(shape, size_of({depth, k.taps}));
   std::vector<std::vector<std::pair<i64, i64>>> readers(static_cast<std::size_t>(area));
-  const std::vector<i64> at = w.positions(), shape = images(x.shape[0], outs, w.image);
+  const std::vector<i64> at = w.positions();
   for (std::size_t i = 0; i < at.size(); ++i)
     if (at[i] >= 0)
       readers[static_cast<std::size_t>(at[i])].emplace_back(static_cast<i64>(i) / k.taps,
                                                             static_cast<i64>(i) % k.taps);
-  expect_work(shape, size_of({depth, k.taps}));
   Rows rows(o.builder, x.constant, {Rounded::kSum});
   const Weights weights = rows.weights(k.weight.data, 1, false);
   for (i64 n = 0; n < x.shape[0]; ++n)
