@@ -97,7 +97,8 @@ text_of = lambda value: value.decode("latin-1")  # noqa: E731
 
 
 def size_of(shape):
-    expect(all(0 <= extent <= 2**26 for extent in shape) and math.prod(shape) <= 2**26, "a tensor has too many elements")
+    places = math.prod(max(1, extent) for extent in shape)  # loops run over the others where one is 0
+    expect(all(0 <= extent <= 2**26 for extent in shape) and places <= 2**26, "a tensor has too many elements")
     return math.prod(shape)
 
 

@@ -344,6 +344,16 @@ void expect_float32(const Model& model) {
   if (wide) refuse("doubles are not in the checker's table of float32");
 }
 
+// Steps that count for a tensor which an operator makes. Loops run over the other extents where one
+// is 0.
+u64 steps_of(const Value& value) {
+  constexpr u64 kOfNumber = 512, kOfElement = 4;
+  size_of(value.shape);  // refuses what is beyond the limits
+  u64 places = 1;
+  for (const i64 extent : value.shape) places *= static_cast<u64>(extent > 0 ? extent : 1);
+  return places * (value.constant ? kOfNumber : kOfElement);
+}
+
 // Carries the nodes out in the file's order. Returns the outputs' values, one after the other.
 std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Builder& builder) {
   if (model.opset < 1 || model.opset > 28)
@@ -370,8 +380,9 @@ std::vector<Value> run(const Model& model, const std::vector<Value>& inputs, Bui
       if (operands.output >= row.outputs)
         refuse(where + " has an output that is not in the checker's table");
       try {
-        if (!values.emplace(name, row.rule(operands)).second)
-          refuse("two values have the same name");
+        const auto [made, is_new] = values.emplace(name, row.rule(operands));
+        if (!is_new) refuse("two values have the same name");
+        builder.spend(steps_of(made->second));
       } catch (const Refused& refused) {
         const std::string why = refused.what();
         refuse(why.rfind("operator ", 0) == 0 ? why : where + ": " + why);

@@ -6,11 +6,12 @@
 namespace bf_check {
 
 i64 size_of(const std::vector<i64>& shape) {
-  i64 size = 1;
+  i64 size = 1, places = 1;  // loops run over the other extents where one is 0
   for (const i64 extent : shape) {
     if (extent < 0) refuse("a tensor's extent is negative");
-    if (extent > kMostElements || (size *= extent) > kMostElements)
+    if (extent > kMostElements || (places *= extent > 0 ? extent : 1) > kMostElements)
       refuse("a tensor has too many elements");
+    size *= extent;
   }
   return size;
 }

@@ -678,7 +678,7 @@ class Records(Case):
                 ([node("MaxPool", ["x"], "y", "", kernel + pads)], [], (1, 1, 1, 1)),
                 ([node("Add", ["p", "q"], "s"), node("MatMul", ["s", "s"], "u"), node("Identity", ["x"], "y")], big, (1, 1)),
                 ([node("MatMul", ["p", "q"], "s"), node("Identity", ["x"], "y")], big, (1, 1)),
-                ([node("Identity", ["x"], "y")], [], (8192, 8192))):
+                ([node("Identity", ["x"], "y")], [], (8192, 8192)), ([node("Identity", ["x"], "y")], [], (0, 1 << 26, 1 << 26))):
             data = write_model(self.work / "big.onnx", model("big", nodes, initializers, shape, shape)).read_bytes()
             self.assertEqual(self.bound_to_files(data, question), (1, 1))
 
@@ -888,6 +888,16 @@ class Records(Case):
                 ended = run("3000")
                 self.assertEqual((ended.returncode, "3000 steps" in ended.stdout), (code, code == 4), ended)
                 self.assertEqual((run("-1").returncode, run("").returncode), (2, 2))
+
+    def test_numbers_that_operators_make_are_counted(self):
+        nodes = [node("Add", ["p", "q"], "s"), node("Identity", ["x"], "y")]
+        sides = [tensor("p", (64, 1), range(64)), tensor("q", (1, 64), range(64))]
+        self.network = write_model(self.work / "m.onnx", model("m", nodes, sides, (1, 2), (1, 2)))
+        question, path = self.write("p.vnnlib", asserts(2, 2, "(>= Y_0 2)")), self.work / "hand.bfc"
+        path.write_bytes(self.header(question) + bytes([DERIVE, LEAF, 0]))
+        for steps, code in (("4000000", 0), ("1000000", 4)):
+            ended = subprocess.run([BF_CHECK, "--steps", steps, self.network, question, path], capture_output=True, text=True)
+            self.assertEqual((ended.returncode, f"{steps} steps" in ended.stdout), (code, code == 4), ended)
 
     def test_headers(self):
         question = self.question("(>= Y_0 3.5)")
