@@ -178,8 +178,11 @@ void Bounder::relu(Part& part, const Layer& layer, u32 row) const {
 void Bounder::function(Part& part, const Layer& layer, u32 row) const {
   const u32 line = layer.first_line + row;
   const Relaxation known = relaxation(part, layer, row);
-  const i64 loss = lost(part, layer, row, known.least(), known.most());
-  meet(part, layer.first + row, known.least() - loss, known.most() + loss);
+  if (network_.inputs == 0 && !known.is_defined())  // a point, of which all values are claimed
+    throw NotProven("a function may have no value");
+  const i128 low = known.least(), high = known.most();
+  const i64 loss = lost(part, layer, row, low, high);
+  meet(part, layer.first + row, low - loss, high + loss);
   part.below[line] = known.line(-1, kRulePlace);
   part.above[line] = known.line(1, kRulePlace);
 }

@@ -190,14 +190,18 @@ class Run {
       made_[i] = step.op == Op::kArgument ? Enclosure{argument, {kOne, kOne}, {0, 0}, true}
                  : step.fixed             ? fixed_at(step.value)
                                           : made(step, made_[step.a], made_[step.b], recent_[i]);
+      if (step.op == Op::kSqrt && made_[step.a].value.low < 0) defined_ = false;
     }
     return made_[program_.result()];
   }
+
+  bool is_defined() const { return defined_; }
 
  private:
   const Program& program_;
   std::vector<Enclosure> made_;
   std::vector<Recent> recent_;
+  bool defined_ = true;
 };
 
 Rat exact_at(const Step& step, const Rat& a, const Rat& b) {
@@ -307,6 +311,7 @@ Relaxation::Relaxation(const Program& program, i64 low, i64 high, const Grid& gr
     pieces_.push_back({begin, end, at_begin, at_end, run.on({begin * unit, end * unit})});
     begin = end, at_begin = at_end;
   }
+  defined_ = run.is_defined();
 }
 
 // slope place, rounded down.

@@ -107,6 +107,10 @@ class Relaxation {
   // Throws NotProven: the program has no value somewhere, or one beyond the range.
   Relaxation(const Program& program, i64 low, i64 high, const Grid& grid);
 
+  // Whether the program surely has a value at all numbers of the interval: roots, which bounds are
+  // of where there are some, may have none.
+  bool is_defined() const { return defined_; }
+
   // Bounds of the values, in 2^-T.
   i128 least() const { return -ceiling(offset(0, -1)); }
   i128 most() const { return ceiling(offset(0, 1)); }
@@ -130,6 +134,7 @@ class Relaxation {
   i64 edge(int sign, i64 at) const;
 
   Grid grid_;
+  bool defined_ = true;
   std::vector<Piece> pieces_;
 };
 

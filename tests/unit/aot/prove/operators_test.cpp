@@ -277,6 +277,24 @@ TEST(Operators, of_a_tensors_axis) {
       random, -2, 2, layer);
 }
 
+// A box may hold points at which a root has no value; what is said of a point says that it has one.
+TEST(Operators, have_a_value_at_points) {
+  const Model model = model_of("Sqrt", {{{1}, {}}}, {}, 13);
+  Work work;
+  const Network network = make_network({model}, wiring_of(model), Grid{}, work);
+  Bounder bounder(network, 40, work);
+  Part part = bounder.whole({-1}, {4});
+  bounder.derive(part);
+  EXPECT_EQ(part.upper[network.outputs[0]], i64{2} << 36);
+  EXPECT_EQ(part.lower[network.outputs[0]], 0);
+  const auto at = [&](const Rat& x) {
+    return evaluate({model}, wiring_of(model), {x}, Grid{}, 40, work);
+  };
+  EXPECT_EQ(at(0).upper[0], 0);
+  EXPECT_THROW(at(Rat(-1, 1000)), NotProven);
+  EXPECT_THROW(at(from_decimal("-1e-30")), NotProven);
+}
+
 TEST(Operators, refuse_what_they_have_no_rule_for) {
   const auto refused = [](const Model& model) {
     Work work;
