@@ -134,23 +134,35 @@ Definition relaxation (r : rule) : option N :=
   | _ => None
   end.
 
+Definition advanced (r : rule) (l : choices) : choices :=
+  match l, relaxation r with
+  | [], _ => []
+  | _, Some n => from n l
+  | _, None => l
+  end.
+Definition chosen_for (r : rule) (l : choices) : option Z :=
+  match l, relaxation r with
+  | [], _ => None
+  | _, Some n => chosen n l
+  | _, None => None
+  end.
+
 (* Carries a sum back through the rows, the last first, to a bound below of it. *)
 Fixpoint walk (t : facts) (rs : list entry) (slopes weights : choices) (st : sums) (c : Z)
     : option Z :=
   match rs with
   | [] => match st with [] => Some c | _ => None end
   | (e, r) :: rest =>
-    let (A, st) := pop e st in
-    let slopes := match relaxation r with Some n => from n slopes | None => slopes end in
-    let weights := match relaxation r with Some n => from n weights | None => weights end in
-    let of l := match relaxation r with Some n => chosen n l | None => None end in
-    let m := match of weights with Some m => m | None => 0 end in
+    let (A, st) := take e st in
+    let weights := advanced r weights in
+    let m := match chosen_for r weights with Some m => m | None => 0 end in
     if (A =? 0) && (m =? 0) then walk t rest slopes weights st c
     else
       match get e t with
       | Some (Known l u what) =>
+        let slopes := advanced r slopes in
         let a := Z.shiftr A weight_bits in
-        match step_back t r a l u what (of slopes) m st with
+        match step_back t r a l u what (chosen_for r slopes) m st with
         | Some (st', c') => walk t rest slopes weights st' (c + left_out A a l + c')
         | None => None
         end
@@ -518,7 +530,7 @@ Proof.
   intros T. revert slopes weights st c.
   induction rs as [|[e r] rs IH]; intros slopes weights st c E; simpl.
   - destruct st; [|discriminate]. intros [= ->]. simpl. lra.
-  - destruct (pop e st) as [A st1] eqn:P. rewrite (total_pop _ _ X _ _ P).
+  - destruct (take e st) as [A st1] eqn:P. rewrite (total_take _ _ X _ _ P).
     assert (E' : forall en, In en rs -> true_of en) by (intros; apply E; right; assumption).
     set (m := match _ with Some m => m | None => 0%Z end).
     destruct (Z.eqb_spec A 0) as [->|NA]; [destruct (Z.eqb m 0)|]; simpl.

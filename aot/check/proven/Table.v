@@ -193,9 +193,10 @@ Fixpoint settled (s : sparse) (st : sums) : sums :=
 
 (* st + a s. *)
 Definition push_scaled (a : Z) (s : sparse) (st : sums) : sums :=
-  match st with
-  | [] => [scaled a s]
-  | top :: rest =>
+  match s, st with
+  | End, _ => st
+  | _, [] => [scaled a s]
+  | _, top :: rest =>
     if no_longer top s then settled (added_scaled a s top) rest else scaled a s :: st
   end.
 Definition push (i : N) (a : Z) (st : sums) : sums := settled (Term i a End) st.
@@ -214,6 +215,15 @@ Fixpoint pop (e : N) (st : sums) : Z * sums :=
     end
   end.
 
+Fixpoint is_head (e : N) (st : sums) : bool :=
+  match st with
+  | [] => false
+  | End :: rest => is_head e rest
+  | Term i _ _ :: rest => if N.eqb i e then true else is_head e rest
+  end.
+(* The same, for elements that are no head most of the time. *)
+Definition take (e : N) (st : sums) : Z * sums := if is_head e st then pop e st else (0%Z, st).
+
 Lemma total_settled s st v : total (settled s st) v = (value s v + total st v)%R.
 Proof.
   revert s; induction st as [|top rest IH]; intros s; simpl; [lra|].
@@ -224,11 +234,18 @@ Qed.
 Lemma total_push_scaled a s st v :
   total (push_scaled a s st) v = (IZR a * value s v + total st v)%R.
 Proof.
-  destruct st as [|top rest]; unfold push_scaled.
-  - simpl. rewrite value_scaled. lra.
-  - destruct (no_longer top s); simpl.
-    + rewrite total_settled, value_added_scaled. lra.
-    + rewrite value_scaled. lra.
+  assert (H : forall s, total
+    match st with
+    | [] => [scaled a s]
+    | top :: rest =>
+      if no_longer top s then settled (added_scaled a s top) rest else scaled a s :: st
+    end v = (IZR a * value s v + total st v)%R).
+  { intros u. destruct st as [|top rest].
+    - simpl. rewrite value_scaled. lra.
+    - destruct (no_longer top u); simpl.
+      + rewrite total_settled, value_added_scaled. lra.
+      + rewrite value_scaled. lra. }
+  destruct s as [|i w s]; [simpl; lra|]. exact (H (Term i w s)).
 Qed.
 
 Lemma total_push i a st v : total (push i a st) v = (IZR a * v i + total st v)%R.
@@ -246,6 +263,12 @@ Proof.
       * intros [= <- <-]. rewrite plus_IZR.
         destruct s'; simpl; lra.
       * intros [= <- <-]. simpl. lra.
+Qed.
+
+Lemma total_take e st v a left :
+  take e st = (a, left) -> total st v = (IZR a * v e + total left v)%R.
+Proof.
+  unfold take. destruct (is_head e st); [apply total_pop|]. intros [= <- <-]. lra.
 Qed.
 
 Fixpoint at_index {A} (i : N) (l : list A) : option A :=
