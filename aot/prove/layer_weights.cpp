@@ -52,13 +52,16 @@ bool all_read_all(const Layer& layer) {
 }
 
 RowDigits digits_of_rows(const Layer& layer, const std::vector<unsigned char>& in_a_run) {
-  constexpr std::uint32_t kLeast = 5;  // below it, integers do as well
+  constexpr std::uint32_t kLeast = 5;   // below it, integers do as well
+  constexpr std::uint32_t kMost = 512;  // above it, memory counts
   RowDigits made;
   const std::uint32_t size = layer.count > 0 ? layer.start[1] : 0;
   for (std::uint32_t row = 0; row < layer.count; ++row)
     if (in_a_run[row] == 0 || layer.start[row + 1] - layer.start[row] != size) return made;
-  if (size < kLeast) return made;
+  if (size < kLeast || size > kMost) return made;
   made.width = (size + 7) / 8 * 8;
+  made.first.reserve(std::size_t{made.width} * layer.count);
+  made.second.reserve(std::size_t{made.width} * layer.count);
   for (std::uint32_t row = 0; row < layer.count; ++row)
     for (std::uint32_t i = 0; i < made.width; ++i) {
       const std::int64_t weight = i < size ? layer.weight[layer.start[row] + i] : 0;
