@@ -73,9 +73,9 @@ Value multiplied(Builder& builder, const Product& p, const std::vector<i64>& sha
 
 Value matmul(const Operands& o) {
   const Value &a = o.in(0), &b = o.in(1);
-  if (!a.constant && !b.constant) return matrix_product(o.builder, a, b);
-  if (b.shape.size() > 2 || b.shape.empty() || a.shape.empty())
-    refuse("a product of several matrices is not in the checker's table");
+  if (b.shape.size() > 2 || (!a.constant && !b.constant))
+    return matrix_product(o.builder, computed(o.builder, a), computed(o.builder, b));
+  if (b.shape.empty() || a.shape.empty()) refuse("a factor is no matrix");
   const i64 inner = b.shape[0], columns = b.shape.size() == 2 ? b.shape[1] : 1;
   if (a.shape.back() != inner) refuse("shapes do not fit");
   std::vector<i64> shape(a.shape.begin(), a.shape.end() - 1);

@@ -232,6 +232,20 @@ TEST(Operators, of_two_tensors) {
                 });
 }
 
+// Several matrices on both sides, also at points, where both are numbers, and by a constant.
+TEST(Operators, of_several_matrices) {
+  Random random(8);
+  const auto right = [](const Numbers1& x) {
+    return Numbers1{x[0] * x[4] + x[1] * x[5], x[2] * x[6] + x[3] * x[7]};
+  };
+  expect_values(model_of("MatMul", {{{2, 1, 2}, {}}, {{2, 2, 1}, {}}}, {}, 14), random, -2, 2,
+                right);
+  expect_values(model_of("MatMul", {{{2, 1, 2}, {}}, {{2, 2, 1}, {1, -2, 3, 4}}}, {}, 14), random,
+                -2, 2, [&](const Numbers1& x) {
+                  return right({x[0], x[1], x[2], x[3], 1, -2, 3, 4});
+                });
+}
+
 // Softmax of groups of `count` numbers that are `inner` apart.
 Numbers1 softmax(const Numbers1& x, std::size_t count, std::size_t inner, bool log) {
   Numbers1 y;
