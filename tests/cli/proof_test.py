@@ -3,6 +3,7 @@
 BF_CHECK: the program bf-check.
 """
 
+import ast
 import csv
 import gzip
 import hashlib
@@ -1040,6 +1041,13 @@ class Independence(unittest.TestCase):
         floats = ("%xmm", "%ymm", "%zmm", "%st", "\tfld", "\tfst") if os.uname().machine == "x86_64" else \
             ("\tfmov", "\tfadd", "\tfmul", "\tfdiv", "\tscvtf", "\tfcvt")
         self.assertEqual([line for line in lines if any(each in line for each in floats)], [])
+
+    def test_the_twin_has_no_float(self):
+        known = list(ast.walk(ast.parse(pathlib.Path(twin.__file__).read_text())))
+        self.assertEqual([x.value for x in known if isinstance(x, ast.Constant) and isinstance(x.value, (float, complex))], [])
+        self.assertEqual([x.lineno for x in known if isinstance(x, ast.Name) and x.id == "float"], [])
+        used = {x.attr for x in known if isinstance(x, ast.Attribute) and isinstance(x.value, ast.Name) and x.value.id == "math"}
+        self.assertLessEqual(used, {"ceil", "floor", "gcd", "isqrt", "lcm", "prod"})
 
     def test_sizes(self):
         """What an assessor reads: lines that are neither empty nor comments alone."""
