@@ -110,7 +110,7 @@ class Proven(Case):
         """The first questions of some benchmarks that have a certificate within 20 s."""
         corpus = pathlib.Path(os.environ.get("BF_SHARED", SOURCE.parent / "shared")) / "corpus"
         if not corpus.is_dir():
-            self.skipTest("skipped: no corpus beside the sources")
+            self.skipTest("no corpus beside the sources")
         for benchmark in ("acasxu", "mnist_fc", "test", "reach_prob_density", "rl_benchmarks", "verivital"):
             with open(corpus / benchmark / "instances.csv", encoding="utf-8") as file:
                 lines = [line[:2] for line in csv.reader(file)]
