@@ -114,15 +114,18 @@ Network random_network(Random& random, double size, bool curved) {
   std::vector<std::uint32_t> earlier = from;
   for (std::size_t k = 0; k < layers; ++k) {
     builder.begin(0, {bf_check::Rounded::kSum});
-    const double share = below(random, 3) == 0 ? 0.2 : 0.9;
+    // Some layers read all of the one before, and some have no weight but 1.
+    const bool dense = below(random, 3) == 0, ones = !dense && below(random, 3) == 0;
+    const double share = dense ? 2 : ones || below(random, 3) == 0 ? 0.2 : 0.9;
     for (std::size_t row = 0, rows = 1 + below(random, 24); row < rows; ++row) {
       const auto read = [&](std::uint32_t element) {
-        const Rat w = weight(random, size);
+        const double on_grid = std::ldexp(std::round(between(random, -size, size) * 0x1p30), -30);
+        const Rat w = ones ? Rat(1) : dense ? Rat(on_grid) : weight(random, size);
         if (w != 0) builder.term(element, builder.on_grid(w));
       };
       for (const std::uint32_t element : from)
         if (between(random, 0, 1) < share) read(element);
-      if (below(random, 3) == 0) read(earlier[below(random, earlier.size())]);
+      if (!dense && below(random, 3) == 0) read(earlier[below(random, earlier.size())]);
       builder.end_row(weight(random, 1));
     }
     const std::vector<std::uint32_t> sums = builder.end();
