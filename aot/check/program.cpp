@@ -16,6 +16,11 @@ bool is_smooth(Op op) {
   return op >= Op::kReciprocal;
 }
 
+// A step that is not of the kind that a function is about.
+[[noreturn]] void refuse_step() {
+  refuse("a function has a step out of place");
+}
+
 // The value at a number of a smooth step that rises everywhere.
 Range rising_at(Op op, i128 x) {
   switch (op) {
@@ -29,9 +34,23 @@ Range rising_at(Op op, i128 x) {
       return narrowed(arctangent(x));
     case Op::kErf:
       return error_function(x);
-    default:
+    case Op::kSigmoid:
       return sigmoid(x);
+    case Op::kArgument:
+    case Op::kConstant:
+    case Op::kAdd:
+    case Op::kMul:
+    case Op::kMax:
+    case Op::kMin:
+    case Op::kFloor:
+    case Op::kRound:
+    case Op::kSign:
+    case Op::kReciprocal:
+    case Op::kSin:
+    case Op::kCos:
+      break;
   }
+  refuse_step();
 }
 
 // Values of a smooth step that were made last: the ends of neighbours are the same.
@@ -80,13 +99,24 @@ std::optional<Range> derivative(Op op, const Range& x, const Range& y) {
       return reciprocal(one + squared(x));
     case Op::kErf:
       return bell(x);
-    default: {
+    case Op::kSigmoid: {
       const Range low = {y.low, y.low}, high = {y.high, y.high};
       Range slope = hull(low * (one - low), high * (one - high));
       if (y.low < kOne / 2 && y.high > kOne / 2) slope.high = kOne / 4;
       return slope;
     }
+    case Op::kArgument:
+    case Op::kConstant:
+    case Op::kAdd:
+    case Op::kMul:
+    case Op::kMax:
+    case Op::kMin:
+    case Op::kFloor:
+    case Op::kRound:
+    case Op::kSign:
+      break;
   }
+  refuse_step();
 }
 
 Enclosure fixed_at(const Range& value) {
@@ -172,9 +202,24 @@ Enclosure made(const Step& step, const Enclosure& x, const Enclosure& y, Recent&
       return greater(x, y);
     case Op::kMin:
       return -greater(-x, -y);
-    default:
+    case Op::kFloor:
+    case Op::kRound:
+    case Op::kSign:
       return jumping(step.op, x);
+    case Op::kArgument:
+    case Op::kConstant:
+    case Op::kReciprocal:
+    case Op::kExp:
+    case Op::kLog:
+    case Op::kSqrt:
+    case Op::kSin:
+    case Op::kCos:
+    case Op::kAtan:
+    case Op::kErf:
+    case Op::kSigmoid:
+      break;
   }
+  refuse_step();
 }
 
 // Carries a program out on intervals, one after the other.
@@ -223,10 +268,21 @@ Rat exact_at(const Step& step, const Rat& a, const Rat& b) {
       const Int up = floor_shifted(a + Rat(1, 2), 0);
       return up - a == Rat(1, 2) && mpz_odd_p(up.get_mpz_t()) ? Int(up - 1) : up;
     }
-    default:
+    case Op::kReciprocal:
       if (a == 0) refuse("a division by 0");
       return 1 / a;
+    case Op::kArgument:
+    case Op::kExp:
+    case Op::kLog:
+    case Op::kSqrt:
+    case Op::kSin:
+    case Op::kCos:
+    case Op::kAtan:
+    case Op::kErf:
+    case Op::kSigmoid:
+      break;
   }
+  refuse_step();
 }
 
 }  // namespace
