@@ -1119,7 +1119,7 @@ class Walk:
 
     def node(self, part, clauses, depth=0):
         elements = self.checker.network.elements
-        self.require(depth <= 4096, "the tree is too deep")
+        self.require(depth <= 2048, "the tree is too deep")
         self.checker.spend(len(elements))
         while (tag := self.byte()) == 6:
             self.checker.derive(part)

@@ -11,7 +11,7 @@
 namespace bf_check {
 
 constexpr char kMagic[] = "BFC2";
-constexpr u64 kDeepestTree = 4096;
+constexpr u64 kDeepestTree = 2048;
 constexpr u64 kMostKept = u64{1} << 25;  // depth times elements: the memory of a walk
 
 enum Statement : unsigned char { kHolds = 1, kViolated = 2 };

@@ -64,7 +64,7 @@ let choice reader relaxations chooses split conditions : Checker.choice =
 
 (* The tree of clauses, each of so many conditions. *)
 let rec tree reader relaxations clauses split depth : Checker.tree =
-  require reader (depth <= 4096) "the tree is too deep";
+  require reader (depth <= 2048) "the tree is too deep";
   let below split = tree reader relaxations clauses split (depth + 1) in
   let both split = let first = below split in (first, below split) in
   match byte reader with
