@@ -138,7 +138,8 @@ void Bounder::tighten(Part& part, std::size_t layer, u32 row) {
   }
 }
 
-// What an affine sum loses: of the magnitudes of all that it adds, and of what those add.
+// Returns what an affine sum loses: a share of the magnitudes of all that it adds, and of what
+// those add.
 i64 Bounder::lost(Part& part, const Layer& layer, u32 row) const {
   if (layer.loss.empty() || layer.loss[row].relative == 0) return 0;
   const auto size = [&](u32 element) {
@@ -155,8 +156,8 @@ i64 Bounder::lost(Part& part, const Layer& layer, u32 row) const {
   return losing(layer.loss[row], part.size[layer.first + row], network_.grid);
 }
 
-// What a function or a product loses whose exact values lie between these. That is kept as what the
-// grid leaves out.
+// Returns what a function or a product loses whose exact values lie between these. The part keeps
+// it as what the grid leaves out.
 i64 Bounder::lost(Part& part, const Layer& layer, u32 row, i128 least, i128 most) const {
   const u32 element = layer.first + row;
   if (layer.loss.empty() || (layer.loss[row].relative == 0 && layer.loss[row].absolute == 0))

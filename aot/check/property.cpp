@@ -494,7 +494,7 @@ class Wires {
       const auto [less, more] = ordered(class_of(a), class_of(b));
       first_[more] = less;
     }
-    // By the outputs' order: the least one takes a class's place.
+    // The pairs are in the order of the outputs: the least one takes a class's place.
     for (const auto& [a, b] : at_most)
       if (a >= kMostVariables && b < kMostVariables && at_most.count({b, a}) != 0 &&
           network_of(a) < network_of(class_of(b)))

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostValue = (std::int64_t{1} << bf_check::kValueSize) - 1;
 
-// What eight or fewer values at a time add to a sum, by pairs of digits.
+// These are sums of products of eight or fewer values at a time, by pairs of digits.
 struct RunSums {
   Lanes low = {}, middle = {}, high = {};
 
@@ -73,7 +73,7 @@ bool is_input_curved(const bf_check::Network& network) {
   return false;
 }
 
-// What the inputs add to a bound on a part, as the checker's backward() ends.
+// Returns what the inputs add to a bound on a part, as the checker's backward() ends.
 i128 of_inputs(const SumBound& bound, const Part& part) {
   i128 sum = 0;
   for (std::size_t i = 0; i < bound.coefficient.size(); ++i) {

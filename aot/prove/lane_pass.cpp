@@ -327,7 +327,7 @@ struct DigitSums {
   }
 };
 
-// What carries the coefficients of a layer's rows to a source: exact, as all sums of a block are
+// Carries the coefficients of a layer's rows to a source: exact, as all sums of a block are
 // integers below 2^53.
 struct Readers {
   const Layer& layer;

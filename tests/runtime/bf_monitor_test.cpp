@@ -112,6 +112,20 @@ TEST(Monitor, FallsBackWhenAnAnswerIsLate) {
   EXPECT_EQ(bf_monitor_controls(nullptr), BF_MONITOR_FALL_BACK);
 }
 
+TEST(Monitor, KeepsTheLargestCounts) {
+  constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+  bf_monitor monitor = begun({1, 1, 1, 0, 5});
+  EXPECT_EQ(bf_monitor_step(&monitor, BF_MONITOR_PROVEN), BF_MONITOR_LEARNED);
+  monitor.counts[BF_MONITOR_UNKNOWN] = monitor.falls = kMost;
+  EXPECT_EQ(bf_monitor_step(&monitor, BF_MONITOR_UNKNOWN), BF_MONITOR_FALL_BACK);
+  EXPECT_EQ(monitor.counts[BF_MONITOR_UNKNOWN], kMost);
+  EXPECT_EQ(monitor.falls, kMost);
+  EXPECT_NE(monitor.latched, 0);
+  monitor.steps_in_mode = kMost;
+  EXPECT_EQ(bf_monitor_step(&monitor, BF_MONITOR_UNKNOWN), BF_MONITOR_FALL_BACK);
+  EXPECT_EQ(monitor.steps_in_mode, kMost);
+}
+
 TEST(Monitor, RefusesSettingsThatContradict) {
   bf_monitor monitor = begun(kAtOnce);
   const bf_monitor_settings wrong[] = {{0, 1, 1, 0, 0}, {33, 1, 33, 0, 0}, {4, 0, 4, 0, 0},

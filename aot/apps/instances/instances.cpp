@@ -275,7 +275,7 @@ class Runner {
     kept_.push_back(std::move(result));
   }
 
-  // What the certificates are about, and the answers of all instances that have one.
+  // Returns what the certificates are about, and the answers of all instances that have one.
   nlohmann::ordered_json manifest() const {
     nlohmann::ordered_json manifest = {{"models", nlohmann::ordered_json::array()},
                                        {"answers", nlohmann::ordered_json::array()}};

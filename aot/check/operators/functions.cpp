@@ -195,7 +195,7 @@ Value group_sums(Builder& builder, const Value& x, i64 count, const Rat& by, con
   return rows.finish(shape);
 }
 
-// What a softmax of so many elements, or its logarithm, loses as a whole, by
+// Returns what a softmax of so many elements, or its logarithm, loses as a whole, by
 // docs/proofs/float32.md. log: at least ln count. All is below 2^17 units, so that a 64th and a
 // unit pay for products of errors.
 Loss softmax_loss(O o, i64 count, bool of_log) {

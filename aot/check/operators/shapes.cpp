@@ -81,7 +81,7 @@ Value cast(const Operands& o) {
   return x;
 }
 
-// What becomes of each pair of integers, whose type is that of the first, or a truth value.
+// Applies `of` to each pair of integers. The type is that of the first, or `type` where given.
 Value elementwise(const Operands& o, i64 (*of)(i64 a, i64 b), u64 type = 0) {
   const Value &a = o.constant(0), &b = o.constant(1);
   if (a.type != b.type || (type == 0 && a.type != 6 && a.type != kIndex))

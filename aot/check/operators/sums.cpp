@@ -43,7 +43,7 @@ Value joint_sum(const Operands& o, bool mean) {
   return rows.finish(shape);
 }
 
-// What is gathered along axes: the elements of each result, and the shape of all.
+// The elements that each result gathers along axes, and the shape of all results.
 struct Groups {
   std::vector<i64> shape, starts, members;
 };

@@ -12,7 +12,7 @@ namespace {
 struct Windows {
   std::vector<i64> image, window, stride, step, before, places;
 
-  // By place, and tap: the position in the image that the tap reads; -1: in the padding.
+  // Returns, by place and tap, the position in the image that the tap reads, or -1 in the padding.
   std::vector<i64> positions() const {
     std::vector<i64> all;
     const i64 taps = size_of(window);

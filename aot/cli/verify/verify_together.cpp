@@ -14,7 +14,8 @@
 namespace bf_aot::cli {
 namespace {
 
-// What a process says of its part of a certificate: a letter, and the part, or why there is none.
+// Returns what a process says of its part of a certificate: a sign, and the part, or why there is
+// none.
 std::string said_of(const prove::ProofReport& part) {
   return part.missing.empty() ? "+" + part.certificate : "-" + part.missing;
 }
