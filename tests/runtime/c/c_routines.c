@@ -1,0 +1,17 @@
+/* The routines of runtime/bf/c as functions that C++ tests link: compiled as C99 with the warnings
+ * that generated verifiers are compiled with. */
+
+#include <float.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bf.h"
+
+#define static
+#define inline
+
+#include "bf/c/bounds.h"
+#include "bf/c/core.h"
+#include "bf/c/relax.h"
+#include "bf/c/spans.h"
