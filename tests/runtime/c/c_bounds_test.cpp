@@ -45,32 +45,36 @@ namespace bf_test {
 namespace {
 
 TEST(CRounding, OfDoubles) {
-  for_seeds([](Edges& edges) {
-    const double a = edges.doubles(1)[0], b = edges.doubles(1)[0];
-    EXPECT_TRUE(same_bits(c_next_up(a), bf::next_up(a)));
-    EXPECT_TRUE(same_bits(c_next_down(a), bf::next_down(a)));
-    EXPECT_TRUE(same_bits(c_add_up(a, b), bf::add_up(a, b)));
-    EXPECT_TRUE(same_bits(c_add_down(a, b), bf::add_down(a, b)));
-    EXPECT_TRUE(same_bits(c_sub_up(a, b), bf::sub_up(a, b)));
-    EXPECT_TRUE(same_bits(c_sub_down(a, b), bf::sub_down(a, b)));
-    EXPECT_TRUE(same_bits(c_mul_up(a, b), bf::mul_up(a, b)));
-    EXPECT_TRUE(same_bits(c_mul_down(a, b), bf::mul_down(a, b)));
-    EXPECT_TRUE(same_bits(c_div_up(a, b), bf::div_up(a, b)));
-    EXPECT_TRUE(same_bits(c_div_down(a, b), bf::div_down(a, b)));
-    EXPECT_TRUE(same_bits(c_exact_sum_up(a, b), bf::exact_sum_up(a, b)));
-    EXPECT_TRUE(same_bits(c_exact_sum_down(a, b), bf::exact_sum_down(a, b)));
-  });
+  for_seeds(
+      [](Edges& edges) {
+        const double a = edges.doubles(1)[0], b = edges.doubles(1)[0];
+        EXPECT_TRUE(same_bits(c_next_up(a), bf::next_up(a)));
+        EXPECT_TRUE(same_bits(c_next_down(a), bf::next_down(a)));
+        EXPECT_TRUE(same_bits(c_add_up(a, b), bf::add_up(a, b)));
+        EXPECT_TRUE(same_bits(c_add_down(a, b), bf::add_down(a, b)));
+        EXPECT_TRUE(same_bits(c_sub_up(a, b), bf::sub_up(a, b)));
+        EXPECT_TRUE(same_bits(c_sub_down(a, b), bf::sub_down(a, b)));
+        EXPECT_TRUE(same_bits(c_mul_up(a, b), bf::mul_up(a, b)));
+        EXPECT_TRUE(same_bits(c_mul_down(a, b), bf::mul_down(a, b)));
+        EXPECT_TRUE(same_bits(c_div_up(a, b), bf::div_up(a, b)));
+        EXPECT_TRUE(same_bits(c_div_down(a, b), bf::div_down(a, b)));
+        EXPECT_TRUE(same_bits(c_exact_sum_up(a, b), bf::exact_sum_up(a, b)));
+        EXPECT_TRUE(same_bits(c_exact_sum_down(a, b), bf::exact_sum_down(a, b)));
+      },
+      20000);
 }
 
 TEST(CRounding, OfFloats) {
-  for_seeds([](Edges& edges) {
-    const float x = edges.floats(1)[0];
-    const double y = edges.doubles(1)[0];
-    EXPECT_TRUE(same_bits(c_next_up_float(x), bf::next_up(x)));
-    EXPECT_TRUE(same_bits(c_next_down_float(x), bf::next_down(x)));
-    EXPECT_TRUE(same_bits(c_float_up(y), bf::float_up(y)));
-    EXPECT_TRUE(same_bits(c_float_down(y), bf::float_down(y)));
-  });
+  for_seeds(
+      [](Edges& edges) {
+        const float x = edges.floats(1)[0];
+        const double y = edges.doubles(1)[0];
+        EXPECT_TRUE(same_bits(c_next_up_float(x), bf::next_up(x)));
+        EXPECT_TRUE(same_bits(c_next_down_float(x), bf::next_down(x)));
+        EXPECT_TRUE(same_bits(c_float_up(y), bf::float_up(y)));
+        EXPECT_TRUE(same_bits(c_float_down(y), bf::float_down(y)));
+      },
+      20000);
 }
 
 TEST(CChecks, OfBoxes) {

@@ -12,6 +12,9 @@
 #define inline
 
 #include "bf/c/bounds.h"
+#include "bf/c/conv.h"
 #include "bf/c/core.h"
+#include "bf/c/intervals.h"
 #include "bf/c/relax.h"
 #include "bf/c/spans.h"
+#include "bf/c/terms.h"

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -99,7 +100,7 @@ class Edges : public Random {
   bool wild_;
 };
 
-constexpr unsigned kRounds = 400;
+constexpr unsigned kRounds = 100;
 
 // Calls test(edges) with so many seeds.
 template <class Test>
@@ -119,11 +120,24 @@ void for_seeds(const Test& test, unsigned rounds = kRounds) {
 namespace declared {
 // NOLINTBEGIN: C
 #include "bf/c/bounds.h"
+#include "bf/c/conv.h"
 #include "bf/c/core.h"
+#include "bf/c/intervals.h"
 #include "bf/c/relax.h"
 #include "bf/c/spans.h"
+#include "bf/c/terms.h"
 // NOLINTEND
 }  // namespace declared
+
+namespace bf_test {
+
+// The same shape: fields are in the same order.
+inline declared::bf_conv_shape c_shape(const bf::ConvShape& shape) {
+  static_assert(sizeof(declared::bf_conv_shape) == sizeof shape);
+  return std::bit_cast<declared::bf_conv_shape>(shape);
+}
+
+}  // namespace bf_test
 
 // c_NAME: the function bf_NAME of c_routines.c. A pointer, so that the one declared above is not
 // found by its arguments' types.

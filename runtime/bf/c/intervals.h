@@ -1,0 +1,223 @@
+#pragma once
+
+#include "bf/c/terms.h"
+
+// The interval pass through sum and max layers in float32: bf/sums/intervals.h in C99. Activations
+// are (centre, radius), where the radius also holds gamma |centre|: docs/proofs/interval-pass.md.
+
+// Constants of a layer, in the order of IntervalErrors.
+typedef struct bf_interval_errors {
+  float inflate;
+  float relative;
+  float absolute;
+} bf_interval_errors;
+
+// The ends of an interval.
+typedef struct bf_ends {
+  float low;
+  float high;
+} bf_ends;
+
+static inline void bf_give(bool add, float value, float* to) {
+  *to = add ? *to + value : value;
+}
+
+static inline void bf_sparse_interval(bool add, int rows, const int32_t* row_start,
+                                      const int32_t* column, const float* weight,
+                                      const float* centre_in, const float* radius_in,
+                                      float* centre_out, float* radius_out) {
+  for (int i = 0; i < rows; ++i) {
+    double centre = 0.0;
+    double radius = 0.0;
+    for (int32_t k = row_start[i]; k < row_start[i + 1]; ++k) {
+      const double w = (double)weight[k];
+      centre += w * (double)centre_in[column[k]];
+      radius += bf_magnitude_double(w) * (double)radius_in[column[k]];
+    }
+    bf_give(add, (float)centre, centre_out + i);
+    bf_give(add, (float)radius, radius_out + i);
+  }
+}
+
+static inline void bf_gather_interval(bool add, int rows, bf_sources source, const float* centre_in,
+                                      const float* radius_in, float* centre_out,
+                                      float* radius_out) {
+  for (int i = 0; i < rows; ++i) {
+    const int k = bf_source_of(&source, i);
+    bf_give(add, k < 0 ? 0.0f : centre_in[k], centre_out + i);
+    bf_give(add, k < 0 ? 0.0f : radius_in[k], radius_out + i);
+  }
+}
+
+// z - S and z + S, where z = sum + bias and S is the spread of the sums.
+static inline bf_ends bf_interval_of(float sum, float reach, float bias,
+                                     const bf_interval_errors* errors) {
+  const float z = sum + bias;
+  const float spread =
+      bf_magnitude_float(z) * errors->relative + (reach * errors->inflate + errors->absolute);
+  const bf_ends made = {z - spread, z + spread};
+  return made;
+}
+
+// Sums of n neurons -> their activations, in place. bias: null for zeros; `run` neurons side by
+// side share each. ReLU hands on what is no number.
+static inline void bf_finish_interval(int n, bool relu, const float* bias, int run,
+                                      const bf_interval_errors* errors, float gamma, float* centre,
+                                      float* radius) {
+  for (int j = 0; j < n; ++j) {
+    const float shift = bias == NULL ? 0.0f : bias[j / run];
+    bf_ends ends = bf_interval_of(centre[j], radius[j], shift, errors);
+    if (relu) {
+      ends.low = bf_larger_float(0.0f, ends.low);
+      ends.high = bf_larger_float(0.0f, ends.high);
+    }
+    const float c = 0.5f * (ends.low + ends.high);
+    const float width = ends.high - ends.low;
+    const float size = relu ? c : bf_magnitude_float(c);
+    centre[j] = c;
+    radius[j] = width * 0x1.000004p-1f + size * gamma;
+  }
+}
+
+// Sums of n head neurons -> the caller's bounds.
+static inline void bf_write_interval(int n, bool relu, const float* bias, int run,
+                                     const bf_interval_errors* errors, const float* centre,
+                                     const float* radius, float* lower, float* upper) {
+  for (int j = 0; j < n; ++j) {
+    const float shift = bias == NULL ? 0.0f : bias[j / run];
+    const bf_ends ends = bf_interval_of(centre[j], radius[j], shift, errors);
+    const float low = ends.low <= ends.high ? ends.low : -BF_INFINITY;
+    const float high = ends.high >= low ? ends.high : BF_INFINITY;
+    lower[j] = relu && !(low > 0.0f) ? 0.0f : low;
+    upper[j] = relu && !(high > 0.0f) ? 0.0f : high;
+  }
+}
+
+// The ends of a maximum: the largest of its candidates' ends, and the sum of their distances, which
+// is no finite float if one of them is none.
+typedef struct bf_max_ends {
+  float low;
+  float high;
+  float spread;
+} bf_max_ends;
+
+static inline bf_max_ends bf_no_ends(void) {
+  const bf_max_ends made = {-FLT_MAX, -FLT_MAX, 0.0f};
+  return made;
+}
+
+static inline void bf_take_ends(float low, float high, float spread, bf_max_ends* ends) {
+  ends->low = low > ends->low ? low : ends->low;
+  ends->high = high > ends->high ? high : ends->high;
+  ends->spread += spread;
+}
+
+static inline void bf_take_candidate(float centre, float radius, bf_max_ends* ends) {
+  const float below = centre - radius;
+  const float above = centre + radius;
+  bf_take_ends(below, above, above - below, ends);
+}
+
+static inline void bf_give_ends(const bf_max_ends* ends, float* low, float* high) {
+  *low = ends->low;
+  *high = ends->spread <= FLT_MAX ? ends->high : BF_INFINITY;
+}
+
+// Ends of n maxima -> their activations, in place.
+static inline void bf_finish_max(int n, const bf_interval_errors* errors, float* centre,
+                                 float* radius) {
+  for (int j = 0; j < n; ++j) {
+    const float low = centre[j];
+    const float high = radius[j];
+    const bool finite = high <= FLT_MAX;
+    const float c = finite ? 0.5f * low + 0.5f * high : 0.0f;
+    const float distance = bf_larger_float(high - c, c - low);
+    const float reach =
+        distance * errors->inflate + (bf_magnitude_float(c) * errors->relative + errors->absolute);
+    centre[j] = c;
+    radius[j] = finite ? reach : BF_INFINITY;
+  }
+}
+
+// z_i = the largest a_k, k = column[row_start[i]] to column[row_start[i + 1] - 1].
+static inline void bf_max_interval(int rows, const int32_t* row_start, const int32_t* column,
+                                   const float* centre_in, const float* radius_in,
+                                   const bf_interval_errors* errors, float* centre_out,
+                                   float* radius_out) {
+  for (int i = 0; i < rows; ++i) {
+    bf_max_ends ends = bf_no_ends();
+    for (int32_t k = row_start[i]; k < row_start[i + 1]; ++k)
+      bf_take_candidate(centre_in[column[k]], radius_in[column[k]], &ends);
+    bf_give_ends(&ends, centre_out + i, radius_out + i);
+  }
+  bf_finish_max(rows, errors, centre_out, radius_out);
+}
+
+// Groups of equal form, in the order of MaxGroups.
+typedef struct bf_max_groups {
+  int first;
+  int count[4];
+  int stride[4];
+  int taps[4];
+  int tap_stride[4];
+} bf_max_groups;
+
+// The most candidates side by side: kMaxLine in bf/contract/lists.h.
+#define BF_MAX_LINE 256
+
+// The ends of the candidates of one group at the last tap's place p, over all other taps.
+static inline bf_max_ends bf_column_ends(const bf_max_groups* groups, const float* centre,
+                                         const float* radius, int p) {
+  bf_max_ends ends = bf_no_ends();
+  for (int a = 0; a < groups->taps[0]; ++a)
+    for (int b = 0; b < groups->taps[1]; ++b)
+      for (int c = 0; c < groups->taps[2]; ++c) {
+        const int at =
+            a * groups->tap_stride[0] + b * groups->tap_stride[1] + c * groups->tap_stride[2] + p;
+        bf_take_candidate(centre[at], radius[at], &ends);
+      }
+  return ends;
+}
+
+// The ends of every two neighbours, then of theirs, until one is left.
+static inline bf_max_ends bf_join_ends(bf_max_ends* ends, int count) {
+  for (int half = count / 2; half > 0; half /= 2)
+    for (int p = 0; p < half; ++p) {
+      const bf_max_ends a = ends[2 * p];
+      const bf_max_ends b = ends[2 * p + 1];
+      ends[p].low = bf_larger_float(a.low, b.low);
+      ends[p].high = bf_larger_float(a.high, b.high);
+      ends[p].spread = a.spread + b.spread;
+    }
+  return ends[0];
+}
+
+// The ends of the group whose first candidate is given.
+static inline bf_max_ends bf_group_ends(const bf_max_groups* groups, const float* centre,
+                                        const float* radius) {
+  const int last = groups->taps[3];
+  bf_max_ends columns[BF_MAX_LINE];
+  for (int p = 0; p < last; ++p) columns[p] = bf_column_ends(groups, centre, radius, p);
+  if (groups->stride[3] == last && ((unsigned)last & ((unsigned)last - 1u)) == 0u)
+    return bf_join_ends(columns, last);
+  bf_max_ends ends = bf_no_ends();
+  for (int p = 0; p < last; ++p)
+    bf_take_ends(columns[p].low, columns[p].high, columns[p].spread, &ends);
+  return ends;
+}
+
+static inline void bf_max_interval_groups(const bf_max_groups* groups, const float* centre_in,
+                                          const float* radius_in, const bf_interval_errors* errors,
+                                          float* centre_out, float* radius_out) {
+  int made = 0;
+  for (int a = 0; a < groups->count[0]; ++a)
+    for (int b = 0; b < groups->count[1]; ++b)
+      for (int c = 0; c < groups->count[2]; ++c)
+        for (int d = 0; d < groups->count[3]; ++d, ++made) {
+          const int at = groups->first + a * groups->stride[0] + b * groups->stride[1] +
+                         c * groups->stride[2] + d * groups->stride[3];
+          const bf_max_ends ends = bf_group_ends(groups, centre_in + at, radius_in + at);
+          bf_give_ends(&ends, centre_out + made, radius_out + made);
+        }
+  bf_finish_max(made, errors, centre_out, radius_out);
+}
