@@ -116,6 +116,36 @@ def hook_problems(text, source, folder, environment):
             yield f"no hook is for {name}"
 
 
+def gitlab_problems(text, source, folder, environment):
+    """Of jobs of GitLab: their scripts, and the reports that they name. before_script installs."""
+    for name, job in yaml.safe_load(text).items():
+        unknown = set(job) - {"image", "before_script", "script", "artifacts"}
+        yield from (f"{name} has {each}" for each in unknown)
+        yield from gate_problems(job["script"], job["artifacts"]["reports"]["junit"], folder, environment)
+
+
+def jenkins_problems(text, source, folder, environment):
+    """Of a declarative pipeline of Jenkins: its steps `sh` and its report. Braces must match."""
+    if text.count("{") != text.count("}"):
+        yield "braces do not match"
+    yield from gate_problems(re.findall(r"\bsh '([^']*)'", text), re.search(r"\bjunit '([^']*)'", text)[1],
+                             folder, environment)
+
+
+def gate_problems(script, report, folder, environment):
+    """Of lines for a shell that must pass, write a report, and fail where the property is violated."""
+    if not any("tiny_holds" in line for line in script):
+        yield "the script asks nothing about tiny_holds"
+    for bad, expected in ((False, 0), (True, 3)):
+        (folder / report).unlink(missing_ok=True)
+        lines = [line.replace("tiny_holds", "tiny_violated") if bad else line for line in script]
+        code = run(["bash", "-euo", "pipefail", "-c", "\n".join(lines)], folder, environment)
+        if code != expected:
+            yield f"{lines}: ends with {code}"
+        if not (folder / report).exists():
+            yield f"{lines}: no {report}"
+
+
 def by_pre_commit(hook, args, source, folder, environment):
     program = environment.get("BF_PRE_COMMIT") or shutil.which("pre-commit")
     if not program:
@@ -141,3 +171,6 @@ def by_pre_commit(hook, args, source, folder, environment):
                    {**environment, "PRE_COMMIT_HOME": str(folder / "pre-commit"), "HOME": os.fspath(folder)})
         if (code != 0) != bad:
             yield f"pre-commit ends with {code} for {' '.join(asked)}"
+
+
+KINDS = {"action": action_problems, "gitlab": gitlab_problems, "hooks": hook_problems, "jenkins": jenkins_problems}

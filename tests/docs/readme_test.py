@@ -3,8 +3,8 @@
 A block after `<!-- test: shell -->` is run; one after `<!-- test: python -->` by the interpreter $BF_PYTHON, which has
 the package bf_aot, and one after `<!-- test: pytest -->` by its pytest; exit code 77 where there is none. One after
 `<!-- test: cross -->` is run where the compiler and the emulator of a board are installed; one after `<!-- test: c -->`
-or `<!-- test: cpp -->` becomes main.c or main.cpp; `<!-- test: action -->` and `<!-- test: hooks -->` are for pipelines:
-gates.py; and each run of lines (parted by `...`) of one after `<!-- test: tiny -->` must occur in the verifier of
+or `<!-- test: cpp -->` becomes main.c or main.cpp; those of gates.py (`action`, `gitlab`, `hooks`, `jenkins`) are for
+pipelines; and each run of lines (parted by `...`) of one after `<!-- test: tiny -->` must occur in the verifier of
 tiny.onnx.
 """
 
@@ -81,13 +81,12 @@ def main():
                 (folder / "test_page.py").write_text(text, encoding="utf-8")
                 run([os.environ["BF_PYTHON"], "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page.py"],
                     folder, environment)
-            elif kind in ("action", "hooks"):
+            elif kind in gates.KINDS:
                 if gates.yaml is None:
                     print(f"not run, without PyYAML:\n{text}")
                     continue
                 known = {**environment, "PATH": f"{program.parent}{os.pathsep}{environment['PATH']}"}
-                check = gates.action_problems if kind == "action" else gates.hook_problems
-                problems += check(text, source, folder, known)
+                problems += gates.KINDS[kind](text, source, folder, known)
             elif kind in ("shell", "cross"):
                 run(["bash", "-euo", "pipefail", "-c", shell + text], folder, environment)
                 shell += "".join(KEPT.findall(text))

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import venv
 
-NEEDED = ["numpy", "pytest", "pytest-xdist", "scikit-build-core>=0.10", "nanobind>=2.4"]
+NEEDED = ["numpy", "mypy", "pytest", "pytest-xdist", "scikit-build-core>=0.10", "nanobind>=2.4"]
 PIP = ["-m", "pip", "--quiet", "--disable-pip-version-check"]
 SKIPPED = 77
 

@@ -55,6 +55,26 @@ def test_one_answer_whatever_the_groups(digits, samples):
     assert one.margin == all_of_them.margin[3:4]
 
 
+def test_boxes_of_balls_hold_them():
+    """The ball in the box, with its centre and half widths, holds the exact one: by fractions."""
+    x = np.random.default_rng(2).uniform(-1, 1, (20, 3))
+    eps = Fraction(1, 10)
+    for norm, power in (("l1", 1), (2, 2)):
+        lower, upper = bf_aot.box(x, eps, norm=norm)
+        for sample, low, high in zip(x, lower, upper):
+            centres = [(Fraction(float(a)) + Fraction(float(b))) / 2 for a, b in zip(low, high)]
+            widths = [(Fraction(float(b)) - Fraction(float(a))) / 2 for a, b in zip(low, high)]
+            assert all(w < eps * Fraction(1001, 1000) for w in widths)
+            for axis in range(3):
+                for sign in (-1, 1):
+                    point = [Fraction(float(each)) + (sign * eps if i == axis else 0)
+                             for i, each in enumerate(sample)]
+                    sum_of = sum((abs(p - c) / w) ** power for p, c, w in zip(point, centres, widths))
+                    assert sum_of <= 1
+    with pytest.raises(ValueError, match="a ball is not clipped"):
+        bf_aot.box(x, eps, clip=(0, 1), norm="l2")
+
+
 def test_boxes_hold_the_exact_ones():
     generator = np.random.default_rng(6)
     x = generator.normal(0, 1, (100, 3))

@@ -8,11 +8,12 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import typing
 
 import pytest
 
 import bf_aot
-from bf_aot import _native
+from bf_aot import _native, _types
 
 FOLDER = pathlib.Path(bf_aot.__file__).parent
 
@@ -47,12 +48,38 @@ def test_the_stub_names_what_the_module_has():
         assert stub - {"__init__"} == real, name
 
 
+USER = """import bf_aot
+model = bf_aot.load("m")
+model.bounds(0, 1, method="nonsense")
+model.bounds(0, 1, granularity="steps")
+model.bounds(0, 1, nothing=1)
+model.verify("p", norm="l2", cxx="g++", method="CROWN")
+"""
+
+
 def test_types_hold(tmp_path):
+    """Of the package, and of a program that has wrong options in its lines 3 to 5."""
     pytest.importorskip("mypy", reason="mypy is not installed")
     # Beside other installed packages mypy would take those for the project's, too.
-    shutil.copytree(FOLDER, tmp_path / "bf_aot")
-    subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", "bf_aot"],
-                   check=True, cwd=tmp_path)
+    shutil.copytree(FOLDER, tmp_path / "bf_aot", ignore=shutil.ignore_patterns("compat"))
+    (tmp_path / "user.py").write_text(USER)
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", "bf_aot", "user.py"],
+                          cwd=tmp_path, capture_output=True, text=True, check=False)
+    errors = [line.split(": ")[0] for line in done.stdout.splitlines() if ": error: " in line]
+    assert errors == ["user.py:3", "user.py:4", "user.py:5"], done.stdout
+
+
+def test_types_name_what_the_table_has():
+    table = {name: choices for name, choices, _ in _native.OPTIONS}
+    names = {"method": _types.Method, "semantics": _types.Semantics, "alpha": _types.Alpha,
+             "jit": _types.Jit, "norm": typing.get_args(_types.Norm)[0]}
+    for name, typed in names.items():
+        plain = {"crown-optimized": "alpha-crown"}
+        values = {plain.get(each.lower(), each.lower()) for each in typing.get_args(typed)}
+        assert values == set(table[name]), name
+    plan = {name for name, _, of_decisions in _native.OPTIONS if not of_decisions}
+    assert set(_types.PlanOptions.__annotations__) < plan
+    assert set(_types.DecisionOptions.__annotations__) < set(table)
 
 
 def test_headers_are_there():

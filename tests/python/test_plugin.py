@@ -5,8 +5,10 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+import bf_aot
 from conftest import MODELS
 
 TESTS = f"""
@@ -110,3 +112,21 @@ def test_nothing_is_said_where_nothing_is_asked(tmp_path):
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_other.py"],
                           cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "bf-aot" not in done.stdout
+
+
+def test_assertions_without_pytest():
+    digits = MODELS / "examples/robustness/digits_cnn.onnx"
+    with np.load(MODELS / "examples/robustness/digits_test.npz") as file:
+        x, y = file["x"][:10] / 16, file["y"][:10]
+    found = bf_aot.assert_robust(digits, x, y, ["0.01", "0.3"], clip=(0, 1), at_least=["9/10", 0])
+    assert found.results[0].accuracy >= 0.9
+    with pytest.raises(AssertionError, match="digits_cnn.onnx: eps 0.3: .* of 10 samples are certified"):
+        bf_aot.assert_robust(digits, x, y, "0.3", clip=(0, 1))
+    with pytest.raises(AssertionError, match="there is none|0 of 0 samples"):
+        bf_aot.assert_robust(digits, x[:0], y[:0], "0.3")
+    with pytest.raises(ValueError, match="a share is from 0 to 1"):
+        bf_aot.assert_robust(digits, x, y, "0.01", at_least=2)
+    tiny = MODELS / "tiny.onnx"
+    assert bf_aot.assert_verified(tiny, MODELS / "properties/tiny_holds.vnnlib").verified
+    with pytest.raises(AssertionError, match=r"tiny.onnx: the property is falsified at \['"):
+        bf_aot.assert_verified(tiny, MODELS / "properties/tiny_violated.vnnlib")

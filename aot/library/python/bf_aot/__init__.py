@@ -14,6 +14,7 @@ from ._certified import Certified, Curve, box
 from ._certify import certify
 from ._compare import Comparison, compare
 from ._errors import Error
+from ._gates import assert_robust, assert_verified
 from ._load import include, load
 from ._model import Model
 from ._native import __version__
@@ -25,5 +26,5 @@ from ._verifier import Bounds, Verifier
 from ._verify import verify
 
 __all__ = ["Bounds", "Certified", "Comparison", "Condition", "Curve", "Error", "Linear", "Model", "Progress",
-           "Proof", "Property", "Reach", "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "box", "certify",
-           "compare", "include", "inputs", "load", "outputs", "reach", "verify"]
+           "Proof", "Property", "Reach", "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "assert_robust",
+           "assert_verified", "box", "certify", "compare", "include", "inputs", "load", "outputs", "reach", "verify"]

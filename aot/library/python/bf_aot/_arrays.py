@@ -113,7 +113,7 @@ class Arrays:
               ) -> Tuple[npt.NDArray[Any], npt.NDArray[Any], Tuple[int, ...]]:
         """Contiguous, of one type and shape, and the shape of the batch."""
         if self._are_ready(lower, upper):
-            return lower, upper, self.batch_shape(lower.shape, self._features[0], self._count, "lower")
+            return self._ready(lower, upper)
         low, low_batch = self.points(lower, "lower")
         high, high_batch = self.points(upper, "upper")
         if low.dtype != high.dtype:
@@ -128,6 +128,10 @@ class Arrays:
         if not high.flags.c_contiguous:
             high = np.ascontiguousarray(high)
         return low, high, batch
+
+    def _ready(self, lower: Any, upper: Any
+               ) -> Tuple[npt.NDArray[Any], npt.NDArray[Any], Tuple[int, ...]]:
+        return lower, upper, self.batch_shape(lower.shape, self._features[0], self._count, "lower")
 
     def _are_ready(self, lower: Any, upper: Any) -> bool:
         """Whether they are what boxes() makes: the shortest way for who calls it often."""

@@ -8,8 +8,11 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 import numpy.typing as npt
 
+from . import _native
 from ._arrays import as_array, clip_ends, enclosing, exact_doubles, exact_number
+from ._options import choice, choices_of
 from ._show import Shown, axes_of
+from ._types import Norm
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,8 @@ def boxes_around(samples: npt.NDArray[Any], radius: _Ends,
     return round_down(outer_low), -round_down(-outer_high), inner_low, inner_high
 
 
-def box(x: Any, eps: Any, clip: Any = None) -> Tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+def box(x: Any, eps: Any, clip: Any = None, norm: Norm = "linf"
+        ) -> Tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Lower and upper ends, for Model.bounds(), of the box of all points within `eps` of x.
 
     Args:
@@ -161,6 +165,8 @@ def box(x: Any, eps: Any, clip: Any = None) -> Tuple[npt.NDArray[np.float32], np
         eps: a number, or an array of numbers that broadcasts against x, or one for each sample,
             [samples]. Fractions, decimals and text ("8/255", "0.03") are exact.
         clip: the least and greatest value that inputs have: (0, 1), or the text "0,1".
+        norm: "l2", "l1": ends so wide that the ball in the box, which bounds(norm=) is about, holds
+            all points within `eps` of a sample in that norm. Axis 0 is then that of samples.
 
     Returns:
         Two float32 arrays of x's shape, rounded outward.
@@ -179,7 +185,12 @@ def box(x: Any, eps: Any, clip: Any = None) -> Tuple[npt.NDArray[np.float32], np
         if around.ndim == 1 and samples.ndim > 1 and around.shape[0] == samples.shape[0]:
             around = around.reshape((-1,) + (1,) * (samples.ndim - 1))
         ends.append(np.broadcast_to(around, samples.shape))
+    ball = choice(choices_of("norm"), norm, "norm")
+    if ball != "linf" and (clip is not None or samples.ndim < 2):
+        raise ValueError(f"norm {ball}: x is [samples, ...], and a ball is not clipped")
     low, high, _, _ = boxes_around(samples, (ends[0], ends[1]), clip_ends(clip))
+    if ball != "linf":
+        _native.hold_balls(low.reshape(len(low), -1), high.reshape(len(high), -1), ball)
     if not np.all(low <= high):
         raise ValueError("a box has no part within clip")
     return low, high

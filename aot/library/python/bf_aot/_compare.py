@@ -13,6 +13,7 @@ from ._arrays import Boxes
 from ._model import Model
 from ._options import texts
 from ._show import Plain
+from ._types import Method, Semantics
 from ._verdict import StopEvent, Verdict
 
 
@@ -47,7 +48,7 @@ class Comparison(Plain):
 
 def compare(first: Model, second: Model, lower: Boxes, upper: Boxes, *,
             within: Optional[float] = None, classes: bool = False, timeout: float = 20,
-            method: Optional[str] = None, semantics: str = "real", jobs: int = 0,
+            method: Optional[Method] = None, semantics: Semantics = "real", jobs: int = 0,
             stop: Optional[StopEvent] = None, **options: Any) -> Comparison:
     """Bounds how far the outputs of two networks are apart in a box.
 

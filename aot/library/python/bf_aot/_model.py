@@ -7,8 +7,8 @@ import os
 import threading
 from html import escape
 from pathlib import Path
-from typing import (Any, Callable, Dict, List, Mapping, Optional, OrderedDict, Sequence, Tuple,
-                    Union)
+from typing import (TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, OrderedDict, Sequence,
+                    Tuple, Union)
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,13 @@ from ._errors import Error
 from ._options import Rows, batch_of, choice, choices_of, groups_of_rows, texts
 from ._property import Number, Property
 from ._report import Report
+from ._types import Alpha, Arithmetic, DecisionOptions, Jit, Method, Norm, PlanOptions, Semantics
 from ._verdict import (AsksForProof, Progress, StopEvent, VerifyResult, proof_option, result_of, text_or_path,
                        told)
 from ._verifier import Bounds, Floats, Verifier, bounded, joined
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _ARITHMETIC = ["float", "integer", "auto"]
 # Outputs, inputs, shapes, sets of token ids and fixed integers: see load().
@@ -48,7 +52,7 @@ class Model:
         self._count: int = native.input_count
         self._arrays = Arrays(self._inputs, self._count)
         self._verifiers: "OrderedDict[Any, Verifier]" = collections.OrderedDict()
-        self._last: Tuple[Any, Any] = ((), None)  # options without rows, and their verifier
+        self._last: Tuple[Any, Optional[Verifier]] = ((), None)  # options without rows, and their verifier
         self._inner: Dict[Tuple[str, ...], "Model"] = {}  # cut at tensors that were asked for
         self._certified: Optional[Tuple[Any, "_native.Certifier"]] = None  # the last one
         self._lock = threading.Lock()
@@ -154,12 +158,12 @@ class Model:
 
     # ---- bounds
 
-    def bounds(self, lower: Boxes, upper: Boxes, *, method: str = "crown",
+    def bounds(self, lower: Boxes, upper: Boxes, *, method: Method = "crown",
                C: Optional[npt.ArrayLike] = None, d: Optional[npt.ArrayLike] = None,
-               semantics: str = "real", iterations: int = 20, row_tile: int = 0,
+               semantics: Semantics = "real", iterations: int = 20, row_tile: int = 0,
                memory_budget: int = 0, batch: Optional[int] = None, threads: int = 1,
-               norm: Union[str, float] = "linf", timeout: float = 0,
-               progress: Optional[Callable[[int, int], None]] = None, **options: Any) -> Bounds:
+               norm: Norm = "linf", timeout: float = 0,
+               progress: Optional[Callable[[int, int], None]] = None, **options: "Unpack[PlanOptions]") -> Bounds:
         """Bounds of the outputs y, or of the rows C y - d, on boxes { x : lower <= x <= upper }.
 
         For every real x in a box, lower <= y <= upper in each output of the network in real
@@ -225,7 +229,7 @@ class Model:
         low, high, shape = self._arrays.boxes(lower, upper)
         if batch is None:
             batch = 1 if low.size == self._count else batch_of(method)
-        chosen = dict(options, method=method, semantics=semantics, iterations=iterations,
+        chosen: Dict[str, Any] = dict(options, method=method, semantics=semantics, iterations=iterations,
                       row_tile=row_tile, memory_budget=memory_budget, batch=batch,
                       threads=threads, norm=norm)
         groups = groups_of_rows(C, d, shape, self.output_count)
@@ -281,10 +285,10 @@ class Model:
             first += count
         return made
 
-    def verifier(self, *, method: str = "crown", C: Optional[npt.ArrayLike] = None,
-                 d: Optional[npt.ArrayLike] = None, semantics: str = "real", iterations: int = 20,
+    def verifier(self, *, method: Method = "crown", C: Optional[npt.ArrayLike] = None,
+                 d: Optional[npt.ArrayLike] = None, semantics: Semantics = "real", iterations: int = 20,
                  row_tile: int = 0, memory_budget: int = 0, batch: int = 1, threads: int = 1,
-                 norm: Union[str, float] = "linf", **options: Any) -> Verifier:
+                 norm: Norm = "linf", **options: "Unpack[PlanOptions]") -> Verifier:
         """The verifier that bounds() uses with these options; it is made when it is not there.
 
         The model keeps the last 16. Arguments and errors as in bounds().
@@ -293,7 +297,7 @@ class Model:
         asked = (method, semantics, iterations, row_tile, memory_budget, batch, threads, norm) if not (
             rows or options) else None
         with self._lock:
-            if asked is not None and asked == self._last[0]:
+            if asked is not None and asked == self._last[0] and self._last[1] is not None:
                 return self._last[1]
         given = texts({"method": method, "semantics": semantics, "iterations": iterations,
                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
@@ -331,14 +335,14 @@ class Model:
     # ---- verdicts
 
     def verify(self, property: Union[str, "os.PathLike[str]", Property], *,
-               method: Optional[str] = None, semantics: str = "real", timeout: float = 0,
+               method: Optional[Method] = None, semantics: Semantics = "real", timeout: float = 0,
                search_seconds: Optional[float] = None, branch_seconds: Optional[float] = None,
-               iterations: int = 20, alpha: str = "outputs", jit: str = "off",
+               iterations: int = 20, alpha: Alpha = "outputs", jit: Jit = "off",
                row_tile: int = 0, memory_budget: int = 0, jobs: int = 0,
                checkpoint: Union[None, str, "os.PathLike[str]"] = None,
                proof: AsksForProof = None,
                progress: Optional[Callable[[Progress], None]] = None,
-               stop: Optional[StopEvent] = None, **options: Any) -> VerifyResult:
+               stop: Optional[StopEvent] = None, **options: "Unpack[DecisionOptions]") -> VerifyResult:
         """Decides a property: what must not happen.
 
         Args:
@@ -392,12 +396,12 @@ class Model:
         return result_of(found, shape[:-1] if shape and self.token_sets else shape, proof)
 
     def certify(self, samples: Boxes, labels: npt.ArrayLike, radius: Any, *,
-                clip: Union[None, str, Tuple[Number, Number]] = None, method: str = "crown",
-                semantics: str = "real", decide: bool = False, decide_seconds: float = 5,
+                clip: Union[None, str, Tuple[Number, Number]] = None, method: Method = "crown",
+                semantics: Semantics = "real", decide: bool = False, decide_seconds: float = 5,
                 iterations: int = 20, memory_budget: int = 0, batch: Optional[int] = None,
-                threads: int = 1, norm: Union[str, float] = "linf",
+                threads: int = 1, norm: Norm = "linf",
                 progress: Optional[Callable[[int, int], None]] = None,
-                **options: Any) -> Certified:
+                **options: "Unpack[PlanOptions]") -> Certified:
         """Around which samples a classifier keeps the right answer.
 
         A sample's box is all x with |x - sample| <= radius in each input, and within `clip`. The
@@ -433,17 +437,17 @@ class Model:
                              f"for samples of shape {list(shape)}")
         if classes.dtype.kind not in "iu" or (count and classes.min() < 0):
             raise TypeError("labels are numbers of classes, from 0")
-        norm = choice(choices_of("norm"), norm, "norm")
+        ball = choice(choices_of("norm"), norm, "norm")
         ends = boxes_around(points, self._arrays.radius(radius, count),
-                            clip_ends(clip if norm == "linf" else None))
-        if norm != "linf":
-            _native.hold_balls(ends[0], ends[1], norm)
+                            clip_ends(clip if ball == "linf" else None))
+        if ball != "linf":
+            _native.hold_balls(ends[0], ends[1], ball)
         with np.errstate(over="ignore"):
             rounded = points.astype(np.float32)
         if batch is None:
             batch = batch_of(method)
         given = texts({"method": method, "semantics": semantics, "iterations": iterations,
-                       "memory_budget": memory_budget, "batch": batch, "norm": norm, **options})
+                       "memory_budget": memory_budget, "batch": batch, "norm": ball, **options})
         certifier = self._certifier(given, threads, decide, decide_seconds)
         group = threads if decide else 64 * threads  # between which signals are seen
         status: List[str] = []
@@ -479,15 +483,15 @@ class Model:
     # ---- code
 
     def compile(self, path: Union[str, "os.PathLike[str]"], *, target: str = "host",
-                method: str = "crown", C: Optional[npt.ArrayLike] = None,
+                method: Method = "crown", C: Optional[npt.ArrayLike] = None,
                 d: Optional[npt.ArrayLike] = None,
                 property: Union[None, str, "os.PathLike[str]", Property] = None,
-                semantics: str = "real", iterations: int = 20, row_tile: int = 0,
+                semantics: Semantics = "real", iterations: int = 20, row_tile: int = 0,
                 memory_budget: int = 0, batch: int = 1, workers: int = 1,
-                arithmetic: str = "float", name: Optional[str] = None, decide: bool = False,
+                arithmetic: Arithmetic = "float", name: Optional[str] = None, decide: bool = False,
                 single_file: bool = False, dispatch: bool = False, library: bool = False,
-                cxx: str = "", cxx_flags: Sequence[str] = (), norm: Union[str, float] = "linf",
-                **options: Any) -> List[Path]:
+                cxx: str = "", cxx_flags: Sequence[str] = (), norm: Norm = "linf",
+                **options: "Unpack[PlanOptions]") -> List[Path]:
         """Writes a verifier in C++: PATH.cpp, its header, its manifest, tables of large networks.
 
         The code has no heap and no dependency but the headers in include(), unless `single_file`.
@@ -522,13 +526,13 @@ class Model:
                                       decide, single_file, dispatch, library, cxx, cxx_flags)
         return list(self._native.compile_to_files(source, plan, rows.rows, rows.offsets, more))
 
-    def code(self, stem: str = "verifier", *, target: str = "host", method: str = "crown",
+    def code(self, stem: str = "verifier", *, target: str = "host", method: Method = "crown",
              C: Optional[npt.ArrayLike] = None, d: Optional[npt.ArrayLike] = None,
              property: Union[None, str, "os.PathLike[str]", Property] = None,
-             semantics: str = "real", iterations: int = 20, row_tile: int = 0,
-             memory_budget: int = 0, batch: int = 1, workers: int = 1, arithmetic: str = "float",
+             semantics: Semantics = "real", iterations: int = 20, row_tile: int = 0,
+             memory_budget: int = 0, batch: int = 1, workers: int = 1, arithmetic: Arithmetic = "float",
              name: Optional[str] = None, decide: bool = False, single_file: bool = False,
-             dispatch: bool = False, norm: Union[str, float] = "linf", **options: Any) -> Dict[str, bytes]:
+             dispatch: bool = False, norm: Norm = "linf", **options: "Unpack[PlanOptions]") -> Dict[str, bytes]:
         """What compile() writes, as {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}."""
         given = texts({"method": method, "semantics": semantics, "iterations": iterations,
                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
@@ -557,8 +561,8 @@ class Model:
         return _native.Options(given, workers), Rows(C, d, self.output_count), more
 
     def report(self, lower: Optional[Boxes] = None, upper: Optional[Boxes] = None, *,
-               method: str = "crown", C: Optional[npt.ArrayLike] = None,
-               d: Optional[npt.ArrayLike] = None, semantics: str = "real", iterations: int = 20,
+               method: Method = "crown", C: Optional[npt.ArrayLike] = None,
+               d: Optional[npt.ArrayLike] = None, semantics: Semantics = "real", iterations: int = 20,
                row_tile: int = 0, memory_budget: int = 0, batch: int = 1,
                **options: Any) -> Report:
         """A page about the plan: network, tasks, memory over time, kernels.

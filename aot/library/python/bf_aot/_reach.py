@@ -18,6 +18,7 @@ from ._load import exported, load
 from ._model import Model
 from ._options import texts
 from ._show import Shown
+from ._types import Method, Semantics
 from ._verdict import StopEvent, Verdict
 
 Time = Union[int, float, str, Fraction]
@@ -144,7 +145,7 @@ def reach(controller: Any, plant: Any = None, box: Optional[Ends] = None, *,
           changing: Optional[Mapping[str, Ends]] = None, observer: Any = None,
           delayed: bool = False, first_control: Any = None,
           state_names: Optional[Sequence[str]] = None, timeout: float = 60,
-          method: Optional[str] = None, semantics: str = "real", jobs: int = 0, order: int = 0,
+          method: Optional[Method] = None, semantics: Semantics = "real", jobs: int = 0, order: int = 0,
           symbols: int = 0, drawing: bool = True,
           progress: Optional[Callable[[int, float], None]] = None,
           stop: Optional[StopEvent] = None, **options: Any) -> Reach:

@@ -8,12 +8,13 @@ from typing import Any, Callable, Mapping, Optional, Union
 from . import _native
 from ._model import Model
 from ._options import texts
+from ._types import Method, Semantics
 from ._verdict import (AsksForProof, Progress, StopEvent, VerifyResult, proof_option, result_of, text_or_path,
                        told)
 
 
 def verify(networks: Mapping[str, Model], query: Union[str, "os.PathLike[str]"], *,
-           method: Optional[str] = None, semantics: str = "real", timeout: float = 0,
+           method: Optional[Method] = None, semantics: Semantics = "real", timeout: float = 0,
            search_seconds: Optional[float] = None, branch_seconds: Optional[float] = None,
            jobs: int = 0, checkpoint: Union[None, str, "os.PathLike[str]"] = None,
            proof: AsksForProof = None,

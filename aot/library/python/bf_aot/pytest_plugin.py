@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager
-from fractions import Fraction
 from html import escape
 from pathlib import Path
 from typing import Any, Dict, Generator, List, Union
@@ -40,14 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--bf-aot-report: the file's name must end in .json or .html")
     config.stash[_ROWS] = []
     config.pluginmanager.register(_Collector(config))
-
-
-def _loaded(model: Any, example: Any) -> Any:
-    import bf_aot
-
-    if isinstance(model, bf_aot.Model):
-        return model
-    return bf_aot.load(model, example=example) if hasattr(model, "state_dict") else bf_aot.load(model)
 
 
 def _row(request: pytest.FixtureRequest, kind: str, model: Any, start: float, passed: bool,
@@ -95,31 +86,23 @@ def bf_aot_certify(request: pytest.FixtureRequest) -> Any:
     Returns what bf_aot.certify() returns.
     """
     import bf_aot
+    from bf_aot._gates import loaded, missed, shares_of
 
     def certify(model: Any, X: Any, y: Any, eps: Any, *, at_least: Any = 1, **options: Any
                 ) -> Union["bf_aot.Certified", "bf_aot.Curve"]:
         start = time.monotonic()
         with _errors_in_report(request, "certify", model):
-            network = _loaded(model, X[:1])
+            network = loaded(model, X[:1])
             found = bf_aot.certify(network, X, y, eps, **options)
-        results = found.results if isinstance(found, bf_aot.Curve) else [found]
-        radii = found.eps if isinstance(found, bf_aot.Curve) else [eps]
-        shares = list(at_least) if isinstance(at_least, (list, tuple)) else [at_least] * len(radii)
-        if len(shares) != len(radii):
-            raise ValueError(f"{len(shares)} shares for {len(radii)} radii")
-        missed = []
-        for radius, share, result in zip(radii, shares, results):
-            count = int(result.certified.sum())
-            passed = len(result.status) > 0 and count >= _exact(share) * len(result.status)
-            _row(request, "certify", network, start, passed, eps=str(radius), at_least=str(share),
-                 samples=len(result.status),
-                 **{kind: result.status.count(kind)
-                    for kind in ("certified", "falsified", "unknown", "wrong")})
-            if not passed:
-                missed.append(f"eps {radius}: {count} of {len(result.status)} samples are certified, "
-                              f"at least {share} of them is asked for")
-        if missed:
-            pytest.fail(f"{network.name}: " + "; ".join(missed), pytrace=False)
+        shares = shares_of(found, eps, at_least)
+        for share in shares:
+            status = share.result.status
+            _row(request, "certify", network, start, share.passed, eps=str(share.eps),
+                 at_least=str(share.at_least), samples=len(status),
+                 **{kind: status.count(kind) for kind in ("certified", "falsified", "unknown", "wrong")})
+        text = missed(network.name, shares)
+        if text:
+            pytest.fail(text, pytrace=False)
         return found
 
     return certify
@@ -132,29 +115,22 @@ def bf_aot_verify(request: pytest.FixtureRequest) -> Any:
     bf_aot_verify(model, property, **options): those of Model.verify(). Returns its VerifyResult.
     """
 
+    from bf_aot._gates import loaded, not_verified
+
     def verify(model: Any, property: Any, *, example: Any = None, **options: Any) -> Any:
         start = time.monotonic()
         with _errors_in_report(request, "verify", model):
-            network = _loaded(model, example)
+            network = loaded(model, example)
             result = network.verify(property, **options)
         text = property if isinstance(property, str) and "(" not in property else repr(property)
         _row(request, "verify", network, start, result.verified, property=str(text),
              verdict=str(result.verdict))
-        if not result.verified:
-            where = f" at {[str(each) for each in result.exact_witness]}" if result.falsified else ""
-            pytest.fail(f"{network.name}: the property is {result.verdict}{where}", pytrace=False)
+        failed = not_verified(network.name, result)
+        if failed:
+            pytest.fail(failed, pytrace=False)
         return result
 
     return verify
-
-
-def _exact(share: Any) -> Fraction:
-    from ._arrays import exact_number
-
-    exact = exact_number(share, "at_least")
-    if not 0 <= exact <= 1:
-        raise ValueError(f"at_least is {share}: a share is from 0 to 1")
-    return exact
 
 
 @pytest.hookimpl(trylast=True)

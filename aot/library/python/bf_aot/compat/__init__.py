@@ -1,0 +1,1 @@
+"""Interfaces of other packages, answered by bf_aot."""
