@@ -114,6 +114,23 @@ const std::vector<Target>& targets() {
        {"-mcpu=cortex-m55+nomve", "-mthumb", "-mfloat-abi=hard"},
        "arm-none-eabi",
        "mps3-an547"},
+      // Compilers before GCC 13 do not know a Cortex-M85, which runs the code of a Cortex-M55.
+      {"cortex-m85",
+       4,
+       32,
+       FloatUnit::kDouble,
+       8,
+       {"-mcpu=cortex-m55+nomve", "-mthumb", "-mfloat-abi=hard"},
+       "arm-none-eabi",
+       "mps3-an547"},
+      {"cortex-r5",
+       4,
+       32,
+       FloatUnit::kDouble,
+       8,
+       {"-mcpu=cortex-r5", "-mthumb", "-mfpu=vfpv3-d16", "-mfloat-abi=hard"},
+       "arm-none-eabi",
+       "versatilepb"},
   };
   return table;
 }

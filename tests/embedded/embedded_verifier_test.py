@@ -39,7 +39,7 @@ import quantised_networks
 import run_embedded
 
 # bf-aot's --target for each CPU.
-TARGETS = {cpu: cpu for cpu in machine.CPUS if cpu != "host"}
+TARGETS = {cpu: cpu for cpu in machine.CPUS if cpu != "host"} | {"powerpc": "generic"}
 VECTORS = ("aarch64", "cortex-a53")  # targets whose code holds them
 SOFT = ("cortex-m0plus", "cortex-m23", "cortex-m3", "riscv32")  # floats are libgcc's
 SOFT_DOUBLES = ("cortex-m4", "cortex-m33")  # of backward methods

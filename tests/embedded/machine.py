@@ -41,9 +41,9 @@ class Cpu:
     instruction: int = 5  # on a board takes 2^this nanoseconds of its time
 
 
-def cortex(board, *flags, memory="mps2.ld", options=(), instruction=5):
-    return Cpu("arm-none-eabi-g++", ("-mthumb", *flags), board, "qemu-system-arm", memory,
-               "port_cortex_m.cpp", options, instruction)
+def cortex(board, *flags, memory="mps2.ld", port="port_cortex_m.cpp", options=(), instruction=5):
+    return Cpu("arm-none-eabi-g++", ("-mthumb", *flags), board, "qemu-system-arm", memory, port,
+               options, instruction)
 
 
 # The microbit's memories are enlarged; its clock has 16 MHz, the others' 25 (an500, an386, an385),
@@ -64,6 +64,11 @@ CPUS = {
                          "-DTICK=200", memory="mps2-an505.ld"),
     "cortex-m55": cortex("mps3-an547", "-mcpu=cortex-m55+nomve", "-mfloat-abi=hard",
                          "-DTICK=125", memory="mps3-an547.ld"),
+    "cortex-m85": cortex("mps3-an547", "-mcpu=cortex-m55+nomve", "-mfloat-abi=hard",
+                         "-DTICK=125", memory="mps3-an547.ld"),
+    "cortex-r5": cortex("versatilepb", "-mcpu=cortex-r5", "-mfpu=vfpv3-d16", "-mfloat-abi=hard",
+                        memory="versatilepb.ld", port="port_cortex_r.cpp",
+                        options=("-cpu", "cortex-r5f", "-audiodev", "none,id=none")),
     "aarch64": Cpu("aarch64-linux-gnu-g++", emulator="qemu-aarch64"),
     "cortex-a53": Cpu("aarch64-linux-gnu-g++", ("-mcpu=cortex-a53",), emulator="qemu-aarch64",
                       options=("-cpu", "cortex-a53")),
@@ -74,6 +79,8 @@ CPUS = {
     "riscv64": Cpu("riscv64-linux-gnu-g++", emulator="qemu-riscv64"),
     "riscv32": Cpu("riscv64-unknown-elf-g++", ("-march=rv32imac", "-mabi=ilp32"), "virt",
                    "qemu-system-riscv32", "virt.ld", "port_riscv32.cpp", ("-bios", "none")),
+    # A processor that has no target of its own takes "generic".
+    "powerpc": Cpu("powerpc-linux-gnu-g++", emulator="qemu-ppc"),  # big-endian
     "host": Cpu("c++"),
 }
 

@@ -2,6 +2,8 @@
 """Builds the project that bf-aot --project writes for a target, runs it, and compares what its
 README.md and its manifest state with what was built: flags, flash, variables, stack, calls.
 
+With --link-time: the program does the same when the linker optimises it as a whole.
+
 `cmake --build build --target run` must work without any edit, and so must the README's own
 commands. Boards run under QEMU. Exit code 77: a tool or the network is missing.
 """
@@ -19,7 +21,8 @@ import embedded_verifier_test
 import machine
 from embedded_verifier_test import check
 
-TOOLS = {"cortex-m": "arm-none-eabi", "cortex-a53": "aarch64-linux-gnu", "cortex-a": "arm-linux-gnueabihf", "aarch64": "aarch64-linux-gnu",
+TOOLS = {"cortex-m": "arm-none-eabi", "cortex-r": "arm-none-eabi",
+         "cortex-a53": "aarch64-linux-gnu", "cortex-a": "arm-linux-gnueabihf", "aarch64": "aarch64-linux-gnu",
          "riscv64": "riscv64-linux-gnu", "riscv32": "riscv64-unknown-elf"}
 
 
@@ -55,8 +58,8 @@ class Project:
         """That make code for the processor."""
         return [flag for flag in self.manifest["flags"] if flag.startswith("-m")]
 
-    def build_and_run(self):
-        machine.run(["cmake", "-S", self.folder, "-B", self.build_folder,
+    def build_and_run(self, *cmake):
+        machine.run(["cmake", "-S", self.folder, "-B", self.build_folder, *cmake,
                      "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
                      *(["-DCMAKE_CXX_FLAGS=-fstack-usage", "-DCMAKE_C_FLAGS=-fstack-usage"]
                        if self.board else []), *self.options.cmake])
@@ -273,7 +276,22 @@ def check_commands(project, text):
           "other sizes")
 
 
+def check_link_time(options, folder):
+    """Optimised as a whole by the linker, the program prints the same."""
+    project = Project(options, folder)
+    texts = []
+    for whole in ("OFF", "ON"):
+        project.build_folder = project.folder / f"build_{whole}"
+        text = project.build_and_run(f"-DCMAKE_INTERPROCEDURAL_OPTIMIZATION={whole}")
+        check_output(project, text)
+        texts.append([line for line in text.splitlines() if line.startswith(("reading", "output"))])
+    check(texts[0] == texts[1], f"by the linker:\n{texts[1]}\nelse\n{texts[0]}")
+
+
 def test(options, folder):
+    if options.link_time:
+        check_link_time(options, folder)
+        return
     project = Project(options, folder)
     text = project.build_and_run()
     check_output(project, text)
@@ -294,6 +312,7 @@ def main():
     parser.add_argument("--target", required=True)
     parser.add_argument("--network", default="collision_avoidance_6x50")
     parser.add_argument("--cmake", action="append", default=[], help="an argument of CMake's")
+    parser.add_argument("--link-time", action="store_true", help="optimised by the linker, too")
     parser.add_argument("option", nargs="*", help="of bf-aot, after --")
     options = parser.parse_args()
     try:

@@ -22,6 +22,18 @@ uint64_t random_bits() {
   return random_state;
 }
 
+// The same on machines of either order of bytes: a float's bits as an integer.
+template <class Float>
+struct BitsOf {
+  using Type = uint64_t;
+};
+template <>
+struct BitsOf<float> {
+  using Type = uint32_t;
+};
+template <class Float>
+using Bits = typename BitsOf<Float>::Type;
+
 template <class Float>
 void fill(Float (&values)[kCount]) {
   constexpr uint64_t kSpecial[] = {0x0, 0x1, 0x2, 0x7ff, 0x800, 0x3ff, 0x7fe, 0x7fd, 0x001, 0x400};
@@ -33,16 +45,21 @@ void fill(Float (&values)[kCount]) {
       if (sizeof(Float) == 4)
         bits = (bits >> 63 << 31) | (exponent & 0xff) << 23 | (bits & 0x7fffff);
     }
-    __builtin_memcpy(&value, &bits, sizeof value);  // the low half of it for a float
+    const Bits<Float> kept = static_cast<Bits<Float>>(bits);
+    __builtin_memcpy(&value, &kept, sizeof value);
   }
 }
 
-// FNV-1a over the bytes. Signs and bits count; no primitive returns NaN.
+// FNV-1a over the bytes, the lowest of a number first. Signs and bits count; no primitive returns
+// NaN.
 template <class Float>
 uint64_t hash(uint64_t state, const Float (&values)[kCount]) {
-  unsigned char bytes[sizeof values];
-  __builtin_memcpy(bytes, values, sizeof values);
-  for (const unsigned char byte : bytes) state = (state ^ byte) * 0x100000001b3u;
+  for (const Float& value : values) {
+    Bits<Float> bits;
+    __builtin_memcpy(&bits, &value, sizeof value);
+    for (size_t i = 0; i < sizeof value; ++i)
+      state = (state ^ (bits >> 8 * i & 0xff)) * 0x100000001b3u;
+  }
   return state;
 }
 

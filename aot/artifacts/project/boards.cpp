@@ -22,6 +22,10 @@ const std::vector<Board>& boards() {
       {"mps2-an500", "arm", "", kCortexM, "mps2.ld"},
       {"mps2-an505", "arm", "", kCortexM, "mps2-an505.ld"},
       {"mps3-an547", "arm", "", kCortexM, "mps3-an547.ld"},
+      // QEMU has no board with a Cortex-R5; this one takes any core that is named, and has RAM at
+      // 0.
+      {"versatilepb", "arm", " -cpu cortex-r5f -audiodev none,id=none", "board_cortex_r.c",
+       "versatilepb.ld"},
       {"virt", "riscv32", " -bios none", "board_riscv32.c", "virt.ld"},
   };
   return table;
