@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What --project writes for Zephyr, PlatformIO, Arduino and CMSIS-Pack: each description has what
+"""What --project writes for Zephyr, ESP-IDF, PlatformIO, Arduino and CMSIS-Pack: each description has what
 its format asks for, and the sources that it selects, compiled with its flags and the machine's,
 make the verifier's code.
 
-None of these tools is needed: Zephyr's CMake functions are stood in for, the selections are
+None of these tools is needed: Zephyr's and ESP-IDF's CMake functions are stood in for, the selections are
 followed here. Exit code 77: a compiler is missing.
 """
 
@@ -42,12 +42,38 @@ endmacro()
 add_subdirectory({module} module)
 """
 
+# ESP-IDF's functions: it reads a component as a script first, for what it requires.
+ESP_IDF_SCRIPT = """set(ESP_PLATFORM 1)
+macro(idf_component_register)
+  return()
+endmacro()
+function(requirements)
+  include({component}/CMakeLists.txt)
+endfunction()
+requirements()
+message("read as a script")
+"""
+ESP_IDF = """cmake_minimum_required(VERSION 3.16)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+project(app LANGUAGES C CXX ASM)
+set(ESP_PLATFORM 1)
+macro(idf_component_register)
+  cmake_parse_arguments(_ "" "" "SRCS;INCLUDE_DIRS" ${{ARGN}})
+  set(COMPONENT_LIB __idf_net)
+  add_library(__idf_net STATIC ${{__SRCS}})
+  set_target_properties(__idf_net PROPERTIES OUTPUT_NAME net)
+  target_include_directories(__idf_net PUBLIC ${{__INCLUDE_DIRS}})
+endmacro()
+add_subdirectory({component} net)
+"""
+
 
 class Package:
     def __init__(self, options, folder):
-        self.cpu = machine.CPUS[options.target]
+        self.cpu = machine.CPUS.get(options.target, machine.Cpu("g++"))
         self.folder = pathlib.Path(folder)
-        machine.Machine(options.target, folder)  # raises Unavailable
+        if options.target in machine.CPUS:
+            machine.Machine(options.target, folder)  # raises Unavailable
         self.prefix = self.cpu.compiler.removesuffix("g++")
         self.project = self.folder / "project"
         model, _ = embedded_verifier_test.find_network(options.network, self.folder)
@@ -74,6 +100,16 @@ class Package:
         machine.run([self.prefix + "ar", "rcs", archive, *objects])
         return archive
 
+    def build_by_cmake(self, app, build):
+        """As a build system for the processor does; returns the verifier's libraries."""
+        flags = " ".join(self.flags)
+        machine.run(["cmake", "-S", app, "-B", build, "-DCMAKE_SYSTEM_NAME=Generic",
+                     *(f"-DCMAKE_{kind}_COMPILER={self.prefix}{tool}"
+                       for kind, tool in (("C", "gcc"), ("CXX", "g++"), ("ASM", "gcc"))),
+                     *(f"-DCMAKE_{kind}_FLAGS={flags}" for kind in ("C", "CXX", "ASM"))])
+        machine.run(["cmake", "--build", build])
+        return list(build.rglob("libnet.a"))
+
     def check_code(self, archive, what):
         made = self.code_of(archive)
         check(made == self.code, f"{what}: functions and sizes {made}, of the project {self.code}")
@@ -93,16 +129,25 @@ def check_zephyr(package):
         app.mkdir()
         (app / "CMakeLists.txt").write_text(
             ZEPHYR.format(enabled=enabled, module=package.project / "zephyr"))
-        flags = " ".join(package.flags)
-        machine.run(["cmake", "-S", app, "-B", build, "-DCMAKE_SYSTEM_NAME=Generic",
-                     *(f"-DCMAKE_{kind}_COMPILER={package.prefix}{tool}"
-                       for kind, tool in (("C", "gcc"), ("CXX", "g++"), ("ASM", "gcc"))),
-                     *(f"-DCMAKE_{kind}_FLAGS={flags}" for kind in ("C", "CXX", "ASM"))])
-        machine.run(["cmake", "--build", build])
-        made = list(build.rglob("libnet.a"))
+        made = package.build_by_cmake(app, build)
         check(bool(made) == (enabled == "y"), f"CONFIG_NET_VERIFIER={enabled}: {made}")
         if made:
             package.check_code(made[0], "Zephyr")
+
+
+def check_esp_idf(package):
+    lines = (package.project / "idf_component.yml").read_text().splitlines()
+    check(re.fullmatch(r'version: "\d+\.\d+\.\d+"', lines[1]), lines)
+    check(re.fullmatch(r'description: "Proven bounds .+"', lines[2]) and len(lines) == 3, lines)
+    script = package.folder / "requirements.cmake"
+    script.write_text(ESP_IDF_SCRIPT.format(component=package.project))
+    check("read as a script" in machine.run(["cmake", "-P", script]), "read as a script")
+    app = package.folder / "idf"
+    app.mkdir()
+    (app / "CMakeLists.txt").write_text(ESP_IDF.format(component=package.project))
+    made = package.build_by_cmake(app, package.folder / "build_idf")
+    check(len(made) == 1, f"libraries of ESP-IDF: {made}")
+    package.check_code(made[0], "ESP-IDF")
 
 
 def check_platformio(package):
@@ -180,9 +225,10 @@ def collect(component):
 def test(options, folder):
     package = Package(options, folder)
     check_zephyr(package)
+    check_esp_idf(package)
     others = [package.project / name for name in ("library.json", "library.properties", "src")]
     if (package.project / "net_weights.S").exists():
-        check(not any(path.exists() for path in others), "weights in assembler: Zephyr's alone")
+        check(not any(path.exists() for path in others), "weights in assembler: Zephyr's and ESP-IDF's alone")
         return
     check_platformio(package)
     check_arduino(package)

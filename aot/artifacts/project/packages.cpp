@@ -51,6 +51,11 @@ constexpr std::string_view kZephyrWeights =
     R"(  zephyr_library_compile_options("$<$<COMPILE_LANGUAGE:ASM>:-Wa,-I${folder}>")
 )";
 
+constexpr std::string_view kEspIdf = R"(# A component of ESP-IDF, which CMakeLists.txt registers.
+version: "@version@"
+description: @description@
+)";
+
 constexpr std::string_view kArduino = R"(name=@name@_verifier
 version=@version@
 author=bf-aot
@@ -109,6 +114,15 @@ std::string cmsis_core(const Target& target) {
   return "Cortex-M" + number;
 }
 
+// The generic target is for any processor.
+bool is_generic(const Target& target) {
+  return target.name == "generic";
+}
+
+bool needs_fpu(const Target& target) {
+  return target.hardware_float() && !is_generic(target);
+}
+
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text)
@@ -134,9 +148,10 @@ class Packages {
                   {"xml_model", escaped(printable(plan.model.file_name))},
                   {"method", std::string(to_string(plan.config.method))},
                   {"version", BF_VERSION_STRING},
+                  {"description", nlohmann::json(description()).dump()},
                   {"flags", fmt::format("{}", fmt::join(flags_, " "))},
                   {"core", cmsis_core(plan.config.target)},
-                  {"needs", plan.config.target.hardware_float() ? "\n\tdepends on FPU" : ""},
+                  {"needs", needs_fpu(plan.config.target) ? "\n\tdepends on FPU" : ""},
                   {"weights", in_source_ ? "" : std::string(kZephyrWeights)}};
   }
 
@@ -151,6 +166,7 @@ class Packages {
     arguments_.emplace_back("files", listed);
 
     std::vector<emit::EmittedFile> files = {
+        {"idf_component.yml", emit::fill_in(kEspIdf, {}, arguments_)},
         {"zephyr/module.yml", emit::fill_in(kModule, {}, arguments_)},
         {"zephyr/CMakeLists.txt", emit::fill_in(kZephyr, {}, arguments_)},
         {"zephyr/Kconfig", emit::fill_in(kKconfig, {}, arguments_)}};
@@ -169,6 +185,10 @@ class Packages {
   }
 
  private:
+  std::string description() const {
+    return "Proven bounds of the outputs of " + printable(verifier_.plan().model.file_name);
+  }
+
   std::string platformio() const {
     std::vector<std::string> filter = {"-<*>"};
     for (const std::string& source : sources_) filter.push_back("+<" + source + ">");
@@ -176,7 +196,7 @@ class Packages {
     const nlohmann::ordered_json json = {
         {"name", plan.name + "_verifier"},
         {"version", BF_VERSION_STRING},
-        {"description", "Proven bounds of the outputs of " + printable(plan.model.file_name)},
+        {"description", description()},
         {"frameworks", "*"},
         {"platforms", "*"},
         {"headers", stem_ + ".h"},
@@ -195,10 +215,14 @@ class Packages {
 
 }  // namespace
 
+bool has_packages(const Target& target) {
+  return !target.qemu_board.empty() || is_generic(target);
+}
+
 std::vector<emit::EmittedFile> package_files(const build::Verifier& verifier,
                                              const std::string& stem,
                                              const std::vector<std::string>& flags) {
-  if (verifier.plan().config.target.qemu_board.empty()) return {};
+  if (!has_packages(verifier.plan().config.target)) return {};
   return Packages(verifier, stem, flags).files();
 }
 

@@ -171,7 +171,7 @@ std::string readme(const build::Verifier& verifier, const std::string& stem,
       {"sizes", size_table(verifier, footprint)},
       {"built", built},
       {"calls", calls_text(footprint)},
-      {"packages", has_threads(plan) ? "" : std::string(kPackages)},
+      {"packages", has_packages(plan.config.target) ? std::string(kPackages) : ""},
       {"work", work_text(verifier)},
       {"spec", spec_text(plan)}};
   for (emit::Argument& argument : readme_of_build(verifier, stem, flags))

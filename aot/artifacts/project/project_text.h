@@ -36,6 +36,17 @@ inline constexpr std::string_view kCMakeLists = R"(cmake_minimum_required(VERSIO
 # Sources, flags and toolchain: verifier.cmake is written anew by bf-aot, for the target at hand. What
 # you change in this file stays.
 include(${CMAKE_CURRENT_LIST_DIR}/verifier.cmake)
+
+# This folder as a component of ESP-IDF, which knows the flags of the machine.
+if(ESP_PLATFORM)
+  idf_component_register(SRCS ${verifier_sources} INCLUDE_DIRS .)
+  separate_arguments(flags UNIX_COMMAND "${verifier_flags}")
+  list(FILTER flags EXCLUDE REGEX "^-m")
+  list(JOIN flags " " flags)
+  target_compile_options(${COMPONENT_LIB} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:${flags}>")
+  return()
+endif()
+
 project(@name@_verifier LANGUAGES ${verifier_languages})
 
 # The sizes in README.md hold for these flags, which come after those of CMAKE_CXX_FLAGS and the build
@@ -116,10 +127,12 @@ inline constexpr std::string_view kStaticLinking =
 )";
 
 inline constexpr std::string_view kWeightsProperties =
-    R"(# The assembler source includes the weights as bytes.
-set_source_files_properties(@file@.S PROPERTIES
-  COMPILE_OPTIONS "@machine@-Wa,-I${CMAKE_CURRENT_SOURCE_DIR}"
-  OBJECT_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/@file@.bin")
+    R"(# The assembler source includes the weights as bytes. ESP-IDF reads this file as a script first.
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  set_source_files_properties(@file@.S PROPERTIES
+    COMPILE_OPTIONS "@machine@-Wa,-I${CMAKE_CURRENT_SOURCE_DIR}"
+    OBJECT_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/@file@.bin")
+endif()
 )";
 
 inline constexpr std::string_view kOwnFlags =
@@ -194,11 +207,12 @@ Other build systems take this folder as it is, with the machine's flags of their
 | file | for |
 |---|---|
 | `zephyr/module.yml` | Zephyr: `-DZEPHYR_EXTRA_MODULES=`, and the option of `zephyr/Kconfig` |
+| `CMakeLists.txt`, `idf_component.yml` | ESP-IDF: a component, in `components/` |
 | `library.json` | PlatformIO: in `lib/` |
 | `library.properties`, `src/` | Arduino: in `libraries/`; one source with one header |
 | `bf_aot.*.pdsc` | CMSIS-Pack, of Cortex-M |
 
-Where weights are in an assembler file, Zephyr's alone are there.
+Where weights are in an assembler file, Zephyr's and ESP-IDF's alone are there.
 )";
 
 // Text about the build for a machine that is not this one, or whose code has no system below it.
