@@ -664,7 +664,7 @@ class Project(Case):
         self.assertEqual({name for name in files if not name.startswith("bf.")}, {
             ".bf-aot.sha256", "CMakeLists.txt", "README.md", "bf_monitor.c", "bf_monitor.h", "example.c", "tiny.cpp",
             "tiny.h", "tiny.json", "toolchain.cmake", "verifier.cmake", "board.h", "board.c", "console.c",
-            "board.ld", "library.json", "library.properties"} | {"bf_aot.tiny.pdsc"})
+            "board.ld", "idf_component.yml", "library.json", "library.properties"} | {"bf_aot.tiny.pdsc"})
         readme = (demo / "README.md").read_text()
         for text in ("arm-none-eabi-g++ $flags -I. -c tiny.cpp", "-mcpu=cortex-m7", "mps2-an500",
                      "--target run"):
