@@ -109,7 +109,7 @@ static inline double bf_jump(const bf_function* f, double k, bool up) {
   return up ? bf_mul_up(k - 0.5, f->step) : bf_mul_down(k - 0.5, f->step);
 }
 
-// What a line over one side of a staircase on [low, high] has to pass: StairEnds.
+// StairEnds: a line over one side of a staircase on [low, high] has to pass these.
 typedef struct bf_stair_ends {
   double low;
   double high;

@@ -11,14 +11,18 @@
 #define static
 #define inline
 
+#include "bf/c/backward.h"
 #include "bf/c/bounds.h"
 #include "bf/c/conv.h"
+#include "bf/c/conv_backward.h"
 #include "bf/c/core.h"
 #include "bf/c/function_lines.h"
 #include "bf/c/function_steps.h"
 #include "bf/c/function_table.h"
 #include "bf/c/functions.h"
 #include "bf/c/intervals.h"
+#include "bf/c/planes.h"
 #include "bf/c/relax.h"
+#include "bf/c/row_windows.h"
 #include "bf/c/spans.h"
 #include "bf/c/terms.h"

@@ -1,0 +1,386 @@
+#pragma once
+
+#include "bf/c/conv.h"
+#include "bf/c/row_windows.h"
+
+// Backward rows through a convolution: bf/conv/conv_taps.h, bf/conv/conv_backward.h and
+// bf/conv/conv_live.h in C99. An input's coefficients are the sum over all products that read it,
+// in chains that docs/proofs/backward-depths.md counts; inputs and rows go one after the other
+// here.
+
+// Products of a chain, at most: kConvChain in bf/contract/chains.h.
+#define BF_CONV_CHAIN 64
+
+// The taps of one position follow each other in steps, as do the positions that they pair it with.
+typedef struct bf_tap_steps {
+  int tap[3];
+  int position[3];
+} bf_tap_steps;
+
+static inline int bf_gcd(int a, int b) {
+  int x = a;
+  int y = b;
+  while (y != 0) {
+    const int rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return x;
+}
+
+// up: from the strided side, as a transposed convolution's inputs are.
+static inline bf_tap_steps bf_tap_steps_of(const bf_conv_shape* shape, bool up) {
+  bf_tap_steps made;
+  for (int d = 0; d < 3; ++d) {
+    const int common = bf_gcd(shape->stride[d], shape->dilation[d]);
+    made.tap[d] = up ? 1 : shape->stride[d] / common;
+    made.position[d] = up ? shape->dilation[d] : -(shape->dilation[d] / common);
+  }
+  return made;
+}
+
+// The extent of one chain: Chain in bf/contract/chains.h.
+typedef struct bf_chain {
+  int loops;
+  int products;
+} bf_chain;
+
+static inline bf_chain bf_conv_chain(const bf_conv_shape* shape) {
+  const bf_tap_steps how = bf_tap_steps_of(shape, shape->transposed);
+  const int group = bf_out_group(shape);
+  bf_chain made = {0, bf_smaller(group, BF_CONV_CHAIN)};
+  for (int d = 2; d >= 0 && group <= BF_CONV_CHAIN; --d) {
+    const int taps = bf_ceil_div(shape->kernel[d], how.tap[d]);
+    if (made.products > BF_CONV_CHAIN / taps) break;
+    made.products *= taps;
+    ++made.loops;
+  }
+  return made;
+}
+
+// Taps of one position in one dimension: `first`, and count - 1 after it; `position`: what the
+// first pairs it with.
+typedef struct bf_tap_range {
+  int first;
+  int count;
+  int position;
+} bf_tap_range;
+
+// The taps of position `from` in an image without borders.
+static inline bf_tap_range bf_all_taps(const bf_conv_shape* shape, const bf_tap_steps* how, int d,
+                                       int from) {
+  const bf_tap_range none = {0, 0, 0};
+  bf_tap_range made = none;
+  if (shape->transposed) {
+    made.position = from * shape->stride[d] - shape->pad[d];
+  } else {
+    int rest = from + shape->pad[d];
+    while (made.first < how->tap[d] && rest % shape->stride[d] != 0) {
+      ++made.first;
+      rest -= shape->dilation[d];
+    }
+    if (rest % shape->stride[d] != 0) return none;
+    made.position = rest / shape->stride[d];
+  }
+  const int left = shape->kernel[d] - made.first;
+  made.count = left <= 0 ? 0 : bf_ceil_div(left, how->tap[d]);
+  return made;
+}
+
+// Leaves those of the taps that pair with a position in the window.
+static inline bf_tap_range bf_clip_taps(const bf_tap_steps* how, const bf_window* window, int d,
+                                        bf_tap_range taps) {
+  const int step = how->position[d];
+  const int size = step < 0 ? -step : step;
+  const int last = taps.position + (taps.count - 1) * step;
+  const int before =
+      step < 0 ? taps.position - (window->end[d] - 1) : window->begin[d] - taps.position;
+  const int after = step < 0 ? window->begin[d] - last : last - (window->end[d] - 1);
+  bf_tap_range made = taps;
+  if (before > 0) {
+    const int cut = bf_ceil_div(before, size);
+    made.first += cut * how->tap[d];
+    made.position += cut * step;
+    made.count -= cut;
+  }
+  if (after > 0) made.count -= bf_ceil_div(after, size);
+  if (made.count < 0) made.count = 0;
+  return made;
+}
+
+// Each group has one input channel: channels that the same taps read are groups.
+static inline bool bf_is_depthwise(const bf_conv_shape* shape) {
+  return bf_in_group(shape) == 1 && shape->groups > 1;
+}
+
+// Rows go through this. sources, targets: lists of live outputs and inputs, or null. chain: the
+// products of a chain, 0: all. loops: of taps that a chain holds.
+typedef struct bf_conv_pass {
+  const bf_conv_shape* shape;
+  bf_tap_steps how;
+  int rows;
+  bool wide;
+  bool live;
+  int chain;
+  int loops;
+  const float* weight;
+  const float* from;
+  bf_window read;
+  const int32_t* sources;
+  const int32_t* targets;
+} bf_conv_pass;
+
+// Where coefficients go: to memory, or, where `to` is null, into the sums of |A| radius.
+typedef struct bf_conv_target {
+  bf_image_strides at;
+  bool add;
+  float* to;
+  const float* radius;
+  float* spread;
+} bf_conv_target;
+
+// One coefficient's sum: of float32 chains, or in double.
+typedef struct bf_row_sum {
+  int used;
+  float chain;
+  float total;
+  double wide;
+} bf_row_sum;
+
+static inline void bf_end_chain(bf_row_sum* sum) {
+  sum->total += sum->chain;
+  sum->chain = 0.0f;
+  sum->used = 0;
+}
+
+static inline void bf_add_product(bool wide, float w, float a, bf_row_sum* sum) {
+  if (wide)
+    sum->wide += (double)w * (double)a;
+  else
+    sum->chain += w * a;
+}
+
+// The products of one tap. weight: of the tap and the first output; a: the row's coefficient of the
+// output's first channel.
+static inline void bf_add_tap(const bf_conv_pass* pass, const float* weight, const float* a,
+                              bf_row_sum* sum) {
+  const int readers = bf_out_group(pass->shape);
+  const ptrdiff_t step = (ptrdiff_t)pass->shape->out.channel * pass->rows;
+  for (int o = 0; o < readers; ++o) {
+    if (!pass->wide && pass->loops == 0 && o > 0 && o % BF_CONV_CHAIN == 0) bf_end_chain(sum);
+    bf_add_product(pass->wide, weight[o], a[o * step], sum);
+  }
+  if (!pass->wide && pass->loops == 0) bf_end_chain(sum);
+}
+
+// Adds the products with the live channels of the output alone, in chains of so many.
+static inline void bf_add_live_tap(const bf_conv_pass* pass, const float* weight, const float* a,
+                                   ptrdiff_t pixel, bf_row_sum* sum) {
+  const bf_channels channels = bf_live_at(pass->sources, pixel, bf_out_group(pass->shape));
+  const ptrdiff_t step = (ptrdiff_t)pass->shape->out.channel * pass->rows;
+  for (int i = 0; i < channels.count; ++i) {
+    const int o = bf_channel(&channels, i);
+    if (pass->chain > 0 && sum->used == pass->chain) bf_end_chain(sum);
+    bf_add_product(pass->wide, weight[o], a[o * step], sum);
+    ++sum->used;
+  }
+}
+
+// The coefficient of an input. weight: of tap 0 and the group's first output; a: the row's of the
+// image at position 0 of that output; image: the batch's number.
+static inline bf_row_sum bf_conv_sum(const bf_conv_pass* pass, const bf_tap_range* range,
+                                     const float* weight, const float* a, int image) {
+  const bf_conv_shape* const shape = pass->shape;
+  const int readers = bf_out_group(shape);
+  bf_row_sum sum = {0, 0.0f, 0.0f, 0.0};
+  int p[3];
+  for (int z = 0; z < range[0].count; ++z) {
+    p[0] = range[0].position + z * pass->how.position[0];
+    for (int y = 0; y < range[1].count; ++y) {
+      p[1] = range[1].position + y * pass->how.position[1];
+      const int row = ((range[0].first + z * pass->how.tap[0]) * shape->kernel[1] + range[1].first +
+                       y * pass->how.tap[1]) *
+                      shape->kernel[2];
+      for (int x = 0; x < range[2].count; ++x) {
+        p[2] = range[2].position + x * pass->how.position[2];
+        const int tap = row + range[2].first + x * pass->how.tap[2];
+        const ptrdiff_t place = bf_element(&shape->out, 0, 0, p) - (ptrdiff_t)shape->out.offset;
+        const float* const w = weight + (ptrdiff_t)tap * readers;
+        if (pass->live) {
+          const ptrdiff_t pixel =
+              (((ptrdiff_t)image * shape->out_size[0] + p[0]) * shape->out_size[1] + p[1]) *
+                  shape->out_size[2] +
+              p[2];
+          bf_add_live_tap(pass, w, a + place * pass->rows, pixel, &sum);
+        } else {
+          bf_add_tap(pass, w, a + place * pass->rows, &sum);
+        }
+        if (pass->loops == 1) bf_end_chain(&sum);
+      }
+      if (pass->loops == 2) bf_end_chain(&sum);
+    }
+  }
+  return sum;
+}
+
+// Gives a sum to row r of the element at `at`.
+static inline void bf_give_sum(const bf_conv_pass* pass, const bf_row_sum* sum, ptrdiff_t at, int r,
+                               const bf_conv_target* target) {
+  const bool one_chain = pass->live ? pass->chain == 0 : pass->loops == 3;
+  const float made = one_chain ? sum->chain : sum->total + (pass->live ? sum->chain : 0.0f);
+  if (target->to == NULL) {
+    const float a = pass->wide ? (float)sum->wide : made;
+    target->spread[r] += bf_magnitude_float(a) * target->radius[at];
+    return;
+  }
+  float* const to = target->to + at * pass->rows + r;
+  if (pass->wide)
+    *to = (float)(target->add ? sum->wide + (double)*to : sum->wide);
+  else
+    *to = target->add ? made + *to : made;
+}
+
+// All rows of an input: channel `channel` of the image `n` at p, by the taps in the ranges.
+static inline void bf_conv_element(const bf_conv_pass* pass, const bf_tap_range* range, int n,
+                                   int channel, const int* p, const bf_conv_target* target) {
+  static const int origin[3] = {0, 0, 0};
+  const bf_conv_shape* const shape = pass->shape;
+  const int readers = bf_out_group(shape);
+  const int group = channel / bf_in_group(shape);
+  const float* const weight = pass->weight + (ptrdiff_t)channel * bf_taps(shape) * readers;
+  const float* const a =
+      pass->from + bf_element(&shape->out, n, group * readers, origin) * pass->rows;
+  const ptrdiff_t at = bf_element(&target->at, n, channel, p);
+  for (int r = 0; r < pass->rows; ++r) {
+    const bf_row_sum sum = bf_conv_sum(pass, range, weight, a + r, n);
+    bf_give_sum(pass, &sum, at, r, target);
+  }
+}
+
+// A row of pixels of the channels from `first` on, those a stride apart after one another: spreads
+// are summed in this order. p: its z and y.
+static inline void bf_conv_line(const bf_conv_pass* pass, bf_tap_range* range, int n, int first,
+                                int channels, int* p, const bf_window* to,
+                                const bf_conv_target* target) {
+  const bf_conv_shape* const shape = pass->shape;
+  const int step = shape->transposed ? 1 : shape->stride[2];
+  for (int lane = 0; lane < step; ++lane)
+    for (p[2] = to->begin[2] + (lane - to->begin[2] % step + step) % step; p[2] < to->end[2];
+         p[2] += step) {
+      const ptrdiff_t pixel =
+          (((ptrdiff_t)n * shape->in_size[0] + p[0]) * shape->in_size[1] + p[1]) *
+              shape->in_size[2] +
+          p[2];
+      const bf_channels listed = bf_live_at(pass->targets, pixel, channels);
+      range[2] = bf_clip_taps(&pass->how, &pass->read, 2, bf_all_taps(shape, &pass->how, 2, p[2]));
+      for (int i = 0; i < listed.count; ++i)
+        bf_conv_element(pass, range, n, first + bf_channel(&listed, i), p, target);
+    }
+}
+
+// W^T times the rows, for the inputs in the window `to`.
+static inline void bf_conv_gather(const bf_conv_pass* pass, bf_window to,
+                                  const bf_conv_target* target) {
+  const bf_conv_shape* const shape = pass->shape;
+  const bool together = bf_is_depthwise(shape);
+  const int channels = together ? shape->groups : bf_in_group(shape);
+  bf_tap_range range[3];
+  int p[3];
+  for (int n = 0; n < shape->batch; ++n)
+    for (p[0] = to.begin[0]; p[0] < to.end[0]; ++p[0])
+      for (p[1] = to.begin[1]; p[1] < to.end[1]; ++p[1]) {
+        for (int d = 0; d < 2; ++d)
+          range[d] =
+              bf_clip_taps(&pass->how, &pass->read, d, bf_all_taps(shape, &pass->how, d, p[d]));
+        for (int first = 0; first < shape->in_channels; first += channels)
+          bf_conv_line(pass, range, n, first, channels, p, &to, target);
+      }
+}
+
+static inline bf_conv_pass bf_dense_pass(int rows, bool wide, const bf_conv_shape* shape,
+                                         const float* weight, const float* from, bf_window read) {
+  const bf_conv_pass made = {shape,
+                             bf_tap_steps_of(shape, shape->transposed),
+                             rows,
+                             wide,
+                             false,
+                             0,
+                             wide ? 3 : bf_conv_chain(shape).loops,
+                             weight,
+                             from,
+                             read,
+                             NULL,
+                             NULL};
+  return made;
+}
+
+// The pass through lists; where no list pays, it is the one without.
+static inline bf_conv_pass bf_live_pass(int rows, bool wide, const bf_conv_shape* shape,
+                                        const float* weight, const float* from,
+                                        const int32_t* sources, bf_window read,
+                                        const int32_t* targets) {
+  bf_conv_pass made = bf_dense_pass(rows, wide, shape, weight, from, read);
+  const bool takes_all = targets == NULL && shape->in_channels < (BF_VECTOR_BYTES == 4 ? 1 : 8);
+  const bool all = (sources == NULL || sources[0] == BF_ALL_LIVE) &&
+                   (targets == NULL || targets[0] == BF_ALL_LIVE);
+  if (takes_all ? bf_many(sources) : all) return made;
+  const int most = bf_conv_chain(shape).products;
+  made.live = true;
+  made.chain = wide || bf_taps(shape) * bf_out_group(shape) <= most ? 0 : most;
+  made.loops = 3;
+  made.sources = sources;
+  made.targets = targets;
+  return made;
+}
+
+static inline bf_conv_target bf_stored(const bf_conv_shape* shape, bool add, float* to) {
+  const bf_conv_target made = {shape->in, add, to, NULL, NULL};
+  return made;
+}
+
+static inline bf_conv_target bf_spread(int rows, bf_image_strides at, const float* radius,
+                                       float* spread) {
+  const bf_conv_target made = {at, false, NULL, radius, spread};
+  bf_clear_rows(rows, 1, spread);
+  return made;
+}
+
+// to (=, or += when `add`) W^T from, for the inputs in the window `read`. What is outside of the
+// window `made` of outputs counts as zero.
+static inline void bf_conv_backward(int rows, bool wide, const bf_conv_shape* shape,
+                                    const float* weight, const float* from, bf_window made,
+                                    bool add, float* to, bf_window read) {
+  const bf_conv_pass pass = bf_dense_pass(rows, wide, shape, weight, from, made);
+  const bf_conv_target target = bf_stored(shape, add, to);
+  bf_conv_gather(&pass, read, &target);
+}
+
+// spread_r = sum_k |(W^T from)_kr| radius_k over the inputs in the window `read`, whose radii are
+// at the places `at`.
+static inline void bf_conv_spread(int rows, bool wide, const bf_conv_shape* shape,
+                                  const float* weight, const float* from, bf_window made,
+                                  bf_image_strides at, const float* radius, float* spread,
+                                  bf_window read) {
+  const bf_conv_pass pass = bf_dense_pass(rows, wide, shape, weight, from, made);
+  const bf_conv_target target = bf_spread(rows, at, radius, spread);
+  bf_conv_gather(&pass, read, &target);
+}
+
+// Goes through lists of live outputs and inputs, each of which may be null.
+static inline void bf_conv_backward_live(int rows, bool wide, const bf_conv_shape* shape,
+                                         const float* weight, const float* from,
+                                         const int32_t* sources, bf_window made, bool add,
+                                         float* to, const int32_t* targets, bf_window read) {
+  const bf_conv_pass pass = bf_live_pass(rows, wide, shape, weight, from, sources, made, targets);
+  const bf_conv_target target = bf_stored(shape, add, to);
+  bf_conv_gather(&pass, read, &target);
+}
+
+static inline void bf_conv_spread_live(int rows, bool wide, const bf_conv_shape* shape,
+                                       const float* weight, const float* from,
+                                       const int32_t* sources, bf_window made, bf_image_strides at,
+                                       const float* radius, float* spread, bf_window read) {
+  const bf_conv_pass pass = bf_live_pass(rows, wide, shape, weight, from, sources, made, NULL);
+  const bf_conv_target target = bf_spread(rows, at, radius, spread);
+  bf_conv_gather(&pass, read, &target);
+}
