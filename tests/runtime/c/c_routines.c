@@ -26,3 +26,4 @@
 #include "bf/c/row_windows.h"
 #include "bf/c/spans.h"
 #include "bf/c/terms.h"
+#include "bf/c/verdict.h"

@@ -134,6 +134,7 @@ namespace declared {
 #include "bf/c/row_windows.h"
 #include "bf/c/spans.h"
 #include "bf/c/terms.h"
+#include "bf/c/verdict.h"
 // NOLINTEND
 }  // namespace declared
 
