@@ -13,6 +13,12 @@ sys.dont_write_bytecode = True
 from harness import CONTROLLER, SOURCE, TINY, Case  # noqa: E402
 from spdx import FILE, check_document  # noqa: E402
 
+try:  # it has the schema of CycloneDX
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation import json as validation
+except ImportError:
+    validation = None
+
 
 class Sbom(Case):
     def bill(self, model, *options):
@@ -112,6 +118,67 @@ class Sbom(Case):
         names = {self.bill(TINY, "-o", "v.cpp", "--no-library", "--method",
                            method)["documentNamespace"] for method in ("ibp", "crown")}
         self.assertEqual(len(names), 2)
+
+
+class CycloneDx(Case):
+    def bill(self, *options):
+        self.run_tool(TINY, "--name", "small", *options, "--sbom", "bill.cdx.json")
+        bill = json.loads((self.work / "bill.cdx.json").read_text())
+        self.assertEqual((bill["bomFormat"], bill["specVersion"], bill["version"]), ("CycloneDX", "1.6", 1))
+        if validation is not None:  # the nightly command's Python has it
+            validator = validation.JsonStrictValidator(SchemaVersion.V1_6)
+            self.assertIsNone(validator.validate_str(json.dumps(bill)))
+        self.assertRegex(bill["serialNumber"], r"^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+        return bill
+
+    def check_files(self, parts, folder):
+        """Digests of the files. Returns their names."""
+        files = [part for part in parts if part["type"] == "file"]
+        for each in files:
+            content = (folder / each["name"]).read_bytes()
+            self.assertEqual({one["alg"]: one["content"] for one in each["hashes"]},
+                             {"SHA-1": hashlib.sha1(content).hexdigest(),
+                              "SHA-256": hashlib.sha256(content).hexdigest()})
+        return {each["name"] for each in files}
+
+    def check_references(self, bill):
+        """Each is given once, and each that is named is given."""
+        text = json.dumps(bill)
+        given = re.findall(r'"bom-ref": "([^"]+)"', text)
+        self.assertEqual(len(given), len(set(given)))
+        for each in bill["dependencies"]:
+            self.assertLessEqual({each["ref"], *each["dependsOn"]}, set(given))
+
+    def test_library_holds_the_runtime(self):
+        bill = self.bill("-o", "v.cpp")
+        self.check_references(bill)
+        verifier = bill["metadata"]["component"]
+        self.assertEqual(self.check_files(verifier["components"], self.work), {"libv.a", "v.cpp", "v.h", "v.json"})
+        runtime = next(part for part in verifier["components"] if part["type"] == "library")
+        self.assertEqual(runtime["licenses"], [{"license": {"id": "0BSD"}}])
+        self.assertIn("bf/core/bounds.h", self.check_files(runtime["components"], SOURCE / "runtime"))
+        model = verifier["pedigree"]["ancestors"][0]
+        self.assertEqual((model["type"], model["name"]), ("machine-learning-model", "tiny.onnx"))
+        self.assertEqual(model["hashes"], [{"alg": "SHA-256", "content":
+                                            hashlib.sha256(TINY.read_bytes()).hexdigest()}])
+        tools = {tool["name"]: tool["version"] for tool in bill["metadata"]["tools"]["components"]}
+        manifest = json.loads((self.work / "v.json").read_text())
+        self.assertEqual(tools["C++ compiler"], manifest["build"]["compiler"])
+
+    def test_source_depends_on_the_runtime(self):
+        bill = self.bill("-o", "v.cpp", "--no-library")
+        self.check_references(bill)
+        self.assertEqual(bill["dependencies"], [{"ref": "verifier", "dependsOn": ["runtime"]}])
+        self.assertEqual([part["name"] for part in bill["components"]], ["bf-aot runtime"])
+
+    def test_time_does_not_change_the_serial_number(self):
+        first = self.bill("-o", "v.cpp", "--no-library")
+        self.environment["SOURCE_DATE_EPOCH"] = "1700000000"
+        second = self.bill("-o", "v.cpp", "--no-library")
+        self.assertEqual(second["metadata"]["timestamp"], "2023-11-14T22:13:20Z")
+        self.assertEqual(first["serialNumber"], second["serialNumber"])
+        other = self.bill("-o", "v.cpp", "--no-library", "--method", "ibp")
+        self.assertNotEqual(first["serialNumber"], other["serialNumber"])
 
 
 if __name__ == "__main__":

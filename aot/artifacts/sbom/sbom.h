@@ -19,8 +19,21 @@ struct Bill {
   std::string compiler;        // empty: none was run
 };
 
-// A bill of materials in SPDX 2.3 as JSON, see docs/reference/sbom.md. Deterministic: its time is
-// that of SOURCE_DATE_EPOCH, or the epoch's own. Throws: BF1001 when a file has gone.
-std::string sbom_text(const Plan& plan, const Bill& bill);
+// The verifier's own files, read. Throws: BF1001 when one has gone.
+std::vector<build::RuntimeFile> files_of(const Bill& bill);
+
+// The time that bills state, in UTC: that of SOURCE_DATE_EPOCH, or the epoch's own.
+std::string bill_time();
+
+// A bill of materials as JSON, see docs/reference/sbom.md: in CycloneDX 1.6 where the name of its
+// file ends in ".cdx.json", else in SPDX 2.3. Deterministic. Throws: as files_of().
+std::string sbom_text(const std::filesystem::path& file, const Plan& plan, const Bill& bill);
+std::string spdx_text(const Plan& plan, const Bill& bill);
+std::string cyclonedx_text(const Plan& plan, const Bill& bill);
+
+inline constexpr const char* kRuntimeLicence = "0BSD";
+inline constexpr const char* kToolLicence = "Apache-2.0";
+inline constexpr const char* kConstantsLicence =
+    "The code is 0BSD. Its constants are the model's, whose licence bf-aot does not know.";
 
 }  // namespace bf_aot::artifacts

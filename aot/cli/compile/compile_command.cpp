@@ -122,8 +122,8 @@ void add_options(CommandLine& app, CompileArguments& arguments) {
                  "source, places of the workspace, and back")
       ->writes("FILE.json");
   app.add_option("--sbom", arguments.sbom,
-                 "write a bill of materials in SPDX: the files with digests and licences, the "
-                 "model, the tools")
+                 "write a bill of materials in SPDX, or in CycloneDX (FILE.cdx.json): the files "
+                 "with digests and licences, the model, the tools")
       ->writes("FILE.json");
   add_size_limits(app, arguments.limits);
   app.add_flag("--no-library", arguments.no_library, "write the source only: run no C++ compiler");
@@ -378,7 +378,7 @@ int compile_command(const Call& call) {
   if (!arguments.sbom.empty())
     system::publish_file(
         arguments.sbom,
-        artifacts::sbom_text(verifier.plan(),
+        artifacts::sbom_text(arguments.sbom, verifier.plan(),
                              bill_of(arguments, made_as, std::move(runtime), staged.names)));
   if (!arguments.trace.empty())
     system::publish_file(arguments.trace,
