@@ -159,27 +159,27 @@ static inline int bf_list_neuron(int n, int j, int count, bool is_live, int32_t*
 // Lists the activations that are not 0 on the whole box. NaN is live.
 static inline void bf_list_live_double(const double* centre, const float* radius, int n,
                                        int32_t* live) {
-  int32_t* places = live + 1 + n;
+  int32_t* const places = live + 1 + n;
   int count = 0;
   for (int j = 0; j < n; ++j) {
-    if (j % BF_LIST_UNIT == 0) *places++ = (int32_t)count;
+    if (j % BF_LIST_UNIT == 0) places[j / BF_LIST_UNIT] = (int32_t)count;
     count =
         bf_list_neuron(n, j, count, !(bf_is_zero(centre[j]) && bf_is_zero_float(radius[j])), live);
   }
-  *places = (int32_t)count;
+  places[(n + BF_LIST_UNIT - 1) / BF_LIST_UNIT] = (int32_t)count;
   live[0] = (int32_t)count;
 }
 
 static inline void bf_list_live_float(const float* centre, const float* radius, int n,
                                       int32_t* live) {
-  int32_t* places = live + 1 + n;
+  int32_t* const places = live + 1 + n;
   int count = 0;
   for (int j = 0; j < n; ++j) {
-    if (j % BF_LIST_UNIT == 0) *places++ = (int32_t)count;
+    if (j % BF_LIST_UNIT == 0) places[j / BF_LIST_UNIT] = (int32_t)count;
     count = bf_list_neuron(n, j, count,
                            !(bf_is_zero_float(centre[j]) && bf_is_zero_float(radius[j])), live);
   }
-  *places = (int32_t)count;
+  places[(n + BF_LIST_UNIT - 1) / BF_LIST_UNIT] = (int32_t)count;
   live[0] = (int32_t)count;
 }
 

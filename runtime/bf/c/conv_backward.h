@@ -299,18 +299,19 @@ static inline void bf_conv_gather(const bf_conv_pass* pass, bf_window to,
 
 static inline bf_conv_pass bf_dense_pass(int rows, bool wide, const bf_conv_shape* shape,
                                          const float* weight, const float* from, bf_window read) {
-  const bf_conv_pass made = {shape,
-                             bf_tap_steps_of(shape, shape->transposed),
-                             rows,
-                             wide,
-                             false,
-                             0,
-                             wide ? 3 : bf_conv_chain(shape).loops,
-                             weight,
-                             from,
-                             read,
-                             NULL,
-                             NULL};
+  bf_conv_pass made;
+  made.shape = shape;
+  made.how = bf_tap_steps_of(shape, shape->transposed);
+  made.rows = rows;
+  made.wide = wide;
+  made.live = false;
+  made.chain = 0;
+  made.loops = wide ? 3 : bf_conv_chain(shape).loops;
+  made.weight = weight;
+  made.from = from;
+  made.read = read;
+  made.sources = NULL;
+  made.targets = NULL;
   return made;
 }
 
@@ -334,13 +335,23 @@ static inline bf_conv_pass bf_live_pass(int rows, bool wide, const bf_conv_shape
 }
 
 static inline bf_conv_target bf_stored(const bf_conv_shape* shape, bool add, float* to) {
-  const bf_conv_target made = {shape->in, add, to, NULL, NULL};
+  bf_conv_target made;
+  made.at = shape->in;
+  made.add = add;
+  made.to = to;
+  made.radius = NULL;
+  made.spread = NULL;
   return made;
 }
 
 static inline bf_conv_target bf_spread(int rows, bf_image_strides at, const float* radius,
                                        float* spread) {
-  const bf_conv_target made = {at, false, NULL, radius, spread};
+  bf_conv_target made;
+  made.at = at;
+  made.add = false;
+  made.to = NULL;
+  made.radius = radius;
+  made.spread = spread;
   bf_clear_rows(rows, 1, spread);
   return made;
 }

@@ -166,13 +166,13 @@ static inline float bf_float_of_bits(uint32_t bits) {
 // The least float greater than x; +inf for +inf and NaN.
 static inline float bf_next_up_float(float x) {
   uint32_t bits = bf_bits_of_float(x);
-  const uint32_t magnitude = bits & UINT32_C(0x7fffffff);
+  const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude == 0u) {
     bits = 1u;
-  } else if (magnitude > UINT32_C(0x7f800000) || bits == UINT32_C(0x7f800000)) {
-    bits = UINT32_C(0x7f800000);
+  } else if (magnitude > 0x7f800000u || bits == 0x7f800000u) {
+    bits = 0x7f800000u;
   } else {
-    bits += (bits >> 31) != 0u ? UINT32_C(0xffffffff) : 1u;
+    bits += (bits >> 31) != 0u ? 0xffffffffu : 1u;
   }
   return bf_float_of_bits(bits);
 }
@@ -184,13 +184,13 @@ static inline float bf_next_down_float(float x) {
 // The least double greater than x; +inf for +inf and NaN.
 static inline double bf_next_up(double x) {
   uint64_t bits = bf_bits_of(x);
-  const uint64_t magnitude = bits & UINT64_C(0x7fffffffffffffff);
+  const uint64_t magnitude = bits & 0x7fffffffffffffffu;
   if (magnitude == 0u) {
     bits = 1u;
-  } else if (magnitude > UINT64_C(0x7ff0000000000000) || bits == UINT64_C(0x7ff0000000000000)) {
-    bits = UINT64_C(0x7ff0000000000000);
+  } else if (magnitude > 0x7ff0000000000000u || bits == 0x7ff0000000000000u) {
+    bits = 0x7ff0000000000000u;
   } else {
-    bits += (bits >> 63) != 0u ? UINT64_C(0xffffffffffffffff) : 1u;
+    bits += (bits >> 63) != 0u ? 0xffffffffffffffffu : 1u;
   }
   return bf_of_bits(bits);
 }

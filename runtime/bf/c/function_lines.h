@@ -29,16 +29,16 @@ typedef struct bf_function_ends {
 
 // The part of [low, high] that the argument can lie in. NaN stays.
 static inline bf_function_ends bf_argument_ends(const bf_function* f, double low, double high) {
-  const bf_function_point none = bf_point(0.0, 0.0, 0.0, 0.0);
-  const bf_function_ends made = {low < f->least ? f->least : low,
-                                 high > f->most ? f->most : high,
-                                 0,
-                                 0,
-                                 none,
-                                 none,
-                                 false,
-                                 0.0,
-                                 0.0};
+  bf_function_ends made;
+  made.low = low < f->least ? f->least : low;
+  made.high = high > f->most ? f->most : high;
+  made.first = 0;
+  made.last = 0;
+  made.at_low = bf_point(0.0, 0.0, 0.0, 0.0);
+  made.at_high = made.at_low;
+  made.turned = false;
+  made.from = 0.0;
+  made.angle = 0.0;
   return made;
 }
 
@@ -457,17 +457,21 @@ static inline bf_function_line bf_line_over(const bf_function* f, const bf_funct
   const bool concave = bf_is_concave(&f->run[run], side);
   const bf_function_point at = bf_function_at(f, run, middle);
   const bf_line_centre origin = bf_centre_of_line(ends, c);
-  bf_peak_search search = {0.0, origin.at, side, 0x1p-14, -1, middle, at};
-  const bf_chord chord = {ends->low, bf_top_of(&ends->at_low, side), ends->high,
-                          bf_top_of(&ends->at_high, side)};
-  bf_line_search line = {middle,
-                         ends->high - ends->low,
-                         bf_top_of(&at, side),
-                         (1.0 - share) * chord.left_value + share * chord.right_value,
-                         concave || f->run[run].kind == BF_RUN_LINE,
-                         chord,
-                         bf_line(0.0f, constant),
-                         constant};
+  bf_peak_search search = bf_search_for(0.0f, origin.at, side, 0x1p-14);
+  search.known = middle;
+  search.known_point = at;
+  bf_line_search line;
+  line.chord.left = ends->low;
+  line.chord.left_value = bf_top_of(&ends->at_low, side);
+  line.chord.right = ends->high;
+  line.chord.right_value = bf_top_of(&ends->at_high, side);
+  line.middle = middle;
+  line.width = ends->high - ends->low;
+  line.value = bf_top_of(&at, side);
+  line.straight = (1.0 - share) * line.chord.left_value + share * line.chord.right_value;
+  line.tangent = concave || f->run[run].kind == BF_RUN_LINE;
+  line.best = bf_line(0.0f, constant);
+  line.best_height = constant;
   for (int i = 0; i < 12; ++i) {
     const double steep = line.tangent ? (side > 0 ? at.slope : -at.slope)
                                       : (line.chord.right_value - line.chord.left_value) /
@@ -493,7 +497,10 @@ static inline bf_function_line bf_tangent_at_end(const bf_function* f, const bf_
   if (!bf_is_concave(&f->run[run], side) || !bf_is_equal(bf_top_of(at, side), constant))
     return none;
   if (!(s * (right ? 1.0f : -1.0f) > 0.0f && s >= -BF_MAX_SLOPE && s <= BF_MAX_SLOPE)) return none;
-  const bf_peak_search search = {(double)s, origin.at, side, 0x1p-14, run, x, *at};
+  bf_peak_search search = bf_search_for(s, origin.at, side, 0x1p-14);
+  search.known_run = run;
+  search.known = x;
+  search.known_point = *at;
   const double top = bf_peak_over(f, ends, &search).top;
   if (!(top <= DBL_MAX)) return none;
   return bf_line(s, bf_add_centre_error(top, search.s, &origin));

@@ -19,7 +19,7 @@ static inline double bf_floor_of(double x) {
 
 // The leading 26 bits.
 static inline double bf_leading_half(double x) {
-  return bf_of_bits(bf_bits_of(x) & ~UINT64_C(0x7ffffff));
+  return bf_of_bits(bf_bits_of(x) & 0xfffffffff8000000u);
 }
 
 // The sign of x - n step / 2 for an odd integer n, |n| < 2^52, decided exactly.

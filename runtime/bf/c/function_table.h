@@ -169,7 +169,8 @@ static inline bf_function_point bf_line_point(const bf_function_run* run, double
 
 // 2^k, -1022 <= k <= 1023.
 static inline double bf_two_to(int k) {
-  return bf_of_bits((uint64_t)(k + 1023) << 52);
+  const int exponent = k + 1023;
+  return bf_of_bits((uint64_t)exponent << 52);
 }
 
 // e^x = 2^k e^r, r = x - k ln 2.
@@ -177,7 +178,8 @@ static inline bf_function_point bf_exponential_point(const bf_function* f, doubl
   if (!(x < 709.0))
     return bf_point(x >= 709.0 ? 0x1p1000 : 0.0, BF_INFINITY_DOUBLE, 0.0, BF_INFINITY_DOUBLE);
   if (!(x > -690.0)) return bf_point(0.0, 0x1p-995, 0.0, 0x1p-995);
-  const int k = (int)(x * 0x1.71547652b82fep0 + (x < 0.0 ? -0.5 : 0.5));
+  const double nearest = x * 0x1.71547652b82fep0 + (x < 0.0 ? -0.5 : 0.5);
+  const int k = (int)nearest;
   const double whole = (double)k;
   const double r = (x - whole * 0x1.62e42fefa38p-1) - whole * 0x1.ef35793c7673p-45;
   const bf_function_point reduced = bf_cell_point(f, bf_find_cell(f, 0, f->cells, r), r);
@@ -203,7 +205,7 @@ static inline bf_function_point bf_octave_point(const bf_function* f, double x) 
   const int octave = k - f->first_octave;
   if (octave < 0) return bf_below_octaves(f, x);
   if (octave >= f->octaves) return bf_point(f->above_low, f->above_high, 0.0, BF_INFINITY_DOUBLE);
-  const double m = bf_of_bits((bits & UINT64_C(0xfffffffffffff)) | UINT64_C(0x3ff0000000000000));
+  const double m = bf_of_bits((bits & 0xfffffffffffffu) | 0x3ff0000000000000u);
   const int cell = bf_find_cell(f, 0, f->cells, m);
   const bf_cell_value at = bf_polynomial_at(f, cell, m);
   const double scale = f->scale == NULL ? 1.0 : f->scale[octave];
@@ -316,14 +318,15 @@ static inline uint32_t bf_turn_bits(int first) {
       0xdb4d9fb3u, 0xc9f2c26du, 0xd3d18fd9u, 0xa797fa8bu, 0x5d49eeb1u, 0xfaf97c5eu, 0xcf41ce7du,
       0xe294a4bau, 0x9afed7ecu, 0x47e35742u};
   const int word = first / 32;
-  const int shift = first % 32;
+  const unsigned shift = 32u - (unsigned)first % 32u;
   const uint64_t both = ((uint64_t)bits[word] << 32) | bits[word + 1];
-  return (uint32_t)((both >> (32 - shift)) & UINT64_C(0xffffffff));
+  const uint64_t made = (both >> shift) & 0xffffffffu;
+  return (uint32_t)made;
 }
 
 // 2^64 times the fractional part of m 2^e / (2 pi), rounded down to an integer or the one below.
 static inline uint64_t bf_fraction_of_turns(uint64_t m, int e) {
-  const uint64_t half = UINT64_C(0xffffffff);
+  const uint64_t half = 0xffffffffu;
   const uint64_t m_low = m & half;
   const uint64_t m_high = m >> 32;
   uint64_t carry = 0u;
@@ -344,8 +347,9 @@ static inline uint64_t bf_fraction_of_turns(uint64_t m, int e) {
 // x - 2 pi n for an integer n, up to BF_ANGLE_ERROR. x is finite, |x| >= 1.
 static inline double bf_wave_angle(double x) {
   const uint64_t bits = bf_bits_of(x);
-  const int e = (int)((bits >> 52) & 0x7ffu) - 1075;
-  const uint64_t m = (bits & UINT64_C(0xfffffffffffff)) | UINT64_C(0x10000000000000);
+  const uint64_t exponent = (bits >> 52) & 0x7ffu;
+  const int e = (int)exponent - 1075;
+  const uint64_t m = (bits & 0xfffffffffffffu) | 0x10000000000000u;
   const uint64_t fraction = bf_fraction_of_turns(m, e);
   const bool over_half = (fraction >> 63) != 0u;
   const uint64_t size = over_half ? ~fraction + 1u : fraction;

@@ -213,11 +213,12 @@ static inline void bf_max_interval_groups(const bf_max_groups* groups, const flo
   for (int a = 0; a < groups->count[0]; ++a)
     for (int b = 0; b < groups->count[1]; ++b)
       for (int c = 0; c < groups->count[2]; ++c)
-        for (int d = 0; d < groups->count[3]; ++d, ++made) {
+        for (int d = 0; d < groups->count[3]; ++d) {
           const int at = groups->first + a * groups->stride[0] + b * groups->stride[1] +
                          c * groups->stride[2] + d * groups->stride[3];
           const bf_max_ends ends = bf_group_ends(groups, centre_in + at, radius_in + at);
           bf_give_ends(&ends, centre_out + made, radius_out + made);
+          ++made;
         }
   bf_finish_max(made, errors, centre_out, radius_out);
 }

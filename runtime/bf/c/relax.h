@@ -184,5 +184,7 @@ static inline void bf_relax(int n, bool relu, const double* centre, const float*
 static inline void bf_relax_box(int n, bool relu, const double* centre, const float* below,
                                 const float* above, double* centre_out, float* radius_out) {
   const bf_relax_errors errors = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-  bf_relax(n, relu, centre, below, above, below, &errors, NULL, NULL, NULL, centre_out, radius_out);
+  const bf_neurons_view z = {centre, below, above, below};
+  for (int j = 0; j < n; ++j)
+    (void)bf_relax_neuron(n, j, relu, &z, &errors, 0.0, NULL, centre_out, radius_out);
 }

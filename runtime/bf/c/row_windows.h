@@ -31,10 +31,11 @@ static inline bf_image_strides bf_by_pixels(bf_image image) {
 }
 
 static inline bf_image bf_image_made(const bf_conv_shape* shape) {
-  const bf_image made = {shape->batch,
-                         shape->out_channels,
-                         {shape->out_size[0], shape->out_size[1], shape->out_size[2]},
-                         shape->out};
+  bf_image made;
+  made.batch = shape->batch;
+  made.channels = shape->out_channels;
+  for (int d = 0; d < 3; ++d) made.size[d] = shape->out_size[d];
+  made.at = shape->out;
   return made;
 }
 
@@ -94,7 +95,9 @@ static inline bf_locator bf_locator_of(const bf_image* image) {
   const int sizes[5] = {image->batch, image->channels, image->size[0], image->size[1],
                         image->size[2]};
   const int strides[5] = {at->batch, at->channel, at->spatial[0], at->spatial[1], at->spatial[2]};
-  bf_locator made = {at->offset, 0, {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
+  bf_locator made;
+  made.first = at->offset;
+  made.count = 0;
   for (int d = 0; d < 5; ++d) {
     if (sizes[d] == 1) continue;
     const bool falls = strides[d] < 0;
@@ -153,8 +156,14 @@ typedef struct bf_pixel_walk {
 } bf_pixel_walk;
 
 static inline bf_pixel_walk bf_walk_of(const bf_image* image, bf_window window) {
-  const bf_pixel_walk made = {image, window, 0, {window.begin[0], window.begin[1], window.begin[2]},
-                              false, 0,      0};
+  bf_pixel_walk made;
+  made.image = image;
+  made.window = window;
+  made.n = 0;
+  for (int d = 0; d < 3; ++d) made.p[d] = window.begin[d];
+  made.begun = false;
+  made.element = 0;
+  made.pixel = 0;
   return made;
 }
 

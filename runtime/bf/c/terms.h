@@ -265,29 +265,34 @@ static inline void bf_gather_row_slack(int rows, bf_sources source, const double
   }
 }
 
-// The products of one output of a convolution with the magnitudes of what it reads.
+// The products of one tap of a convolution with the magnitudes of what it reads. weight, centre: of
+// the first channel.
+static inline double bf_tap_row_slack(const bf_conv_shape* shape, const float* weight,
+                                      const double* centre, double before) {
+  const ptrdiff_t step = (ptrdiff_t)bf_taps(shape) * bf_out_group(shape);
+  double sum = before;
+  for (int i = 0; i < bf_in_group(shape); ++i) {
+    const double size = bf_magnitude_double(centre[(ptrdiff_t)i * shape->in.channel]);
+    if (!bf_is_zero(size)) sum += (double)bf_magnitude_float(weight[i * step]) * size;
+  }
+  return sum;
+}
+
+// The products of all taps of one output.
 static inline double bf_output_row_slack(const bf_conv_shape* shape, const float* weight,
                                          const double* centre, int n, int o, const int* p) {
-  const int group = bf_in_group(shape);
-  const ptrdiff_t step = (ptrdiff_t)bf_taps(shape) * bf_out_group(shape);
+  const int plane = shape->kernel[1] * shape->kernel[2];
+  const int first = o / bf_out_group(shape) * bf_in_group(shape);
   double sum = 0.0;
-  int tap = 0;
   int q[3];
-  for (int z = 0; z < shape->kernel[0]; ++z)
-    for (int y = 0; y < shape->kernel[1]; ++y)
-      for (int x = 0; x < shape->kernel[2]; ++x, ++tap) {
-        q[0] = bf_read_by(shape, 0, p[0], z);
-        q[1] = bf_read_by(shape, 1, p[1], y);
-        q[2] = bf_read_by(shape, 2, p[2], x);
-        if (q[0] < 0 || q[1] < 0 || q[2] < 0) continue;
-        const double* const c =
-            centre + bf_element(&shape->in, n, o / bf_out_group(shape) * group, q);
-        const float* const w = weight + bf_weight_place(shape, o, 0, tap);
-        for (int i = 0; i < group; ++i) {
-          const double size = bf_magnitude_double(c[(ptrdiff_t)i * shape->in.channel]);
-          if (!bf_is_zero(size)) sum += (double)bf_magnitude_float(w[i * step]) * size;
-        }
-      }
+  for (int tap = 0; tap < bf_taps(shape); ++tap) {
+    q[0] = bf_read_by(shape, 0, p[0], tap / plane);
+    q[1] = bf_read_by(shape, 1, p[1], tap % plane / shape->kernel[2]);
+    q[2] = bf_read_by(shape, 2, p[2], tap % shape->kernel[2]);
+    if (q[0] >= 0 && q[1] >= 0 && q[2] >= 0)
+      sum = bf_tap_row_slack(shape, weight + bf_weight_place(shape, o, 0, tap),
+                             centre + bf_element(&shape->in, n, first, q), sum);
+  }
   return sum;
 }
 
