@@ -418,6 +418,7 @@ struct Proof {
   double seconds = 0;                   ///< that it took, after deciding
   std::string missing;                  ///< why none was made, in words; empty: it was
   std::string certificate;              ///< where VerifyOptions::proof is "-"
+  bool rechecked = false;               ///< it was there, and was checked: option "recheck"
 };
 
 struct VerifyResult {

@@ -183,6 +183,15 @@ struct Start {
   const system::Stopwatch stopwatch = {};
 };
 
+Proof public_proof(prove::ProofReport made) {
+  return {made.bytes,
+          made.leaves,
+          made.seconds,
+          std::move(made.missing),
+          std::move(made.certificate),
+          made.rechecked};
+}
+
 VerifyResult answer(const Question& question, const VerifyOptions& options,
                     const decide::Request& request, const Start& start) {
   const Property& property = question.property;
@@ -193,6 +202,15 @@ VerifyResult answer(const Question& question, const VerifyOptions& options,
   if (options.progress)
     calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
   auto proof = proof_of(question.models, request, question.source, property);
+  if (proof) {
+    proof->stop = start.stop;
+    if (const auto kept = prove::rechecked(*proof)) {
+      VerifyResult result = to_result(decide::Outcome::rechecked(property, kept->seconds));
+      result.proof = public_proof(*kept);
+      result.seconds = start.stopwatch.seconds();
+      return result;
+    }
+  }
   const decide::Outcome outcome =
       decide::decide_query(question.network, question.info, property, request, calls);
   VerifyResult result = to_result(outcome);
@@ -200,10 +218,8 @@ VerifyResult answer(const Question& question, const VerifyOptions& options,
     result.counterexample->networks = shares_of(property);
   if (proof && result.verdict != Verdict::kUnknown) {
     proof->stop = system::Stop(options.stop);
-    prove::ProofReport made =
-        prove::write_proof_file(*proof, outcome.witness ? &outcome.witness->x : nullptr);
-    result.proof = {made.bytes, made.leaves, made.seconds, std::move(made.missing),
-                    std::move(made.certificate)};
+    result.proof = public_proof(
+        prove::write_proof_file(*proof, outcome.witness ? &outcome.witness->x : nullptr));
   }
   result.seconds = start.stopwatch.seconds();
   return result;

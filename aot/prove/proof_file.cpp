@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "aot/check/certificate.h"
 #include "aot/prove/prover.h"
 #include "aot/system/files.h"
 #include "aot/system/process.h"
@@ -81,13 +82,31 @@ std::string expanded(std::string bytes, const std::string& where) {
   return std::move(unpacked.bytes);
 }
 
+std::size_t jobs_of(const ProofFile& proof) {
+  return proof.jobs > 0 ? proof.jobs : system::core_count();
+}
+
+// Whether the checker says that the certificate proves that the property holds. Throws:
+// bf_check::NotProven, Refused.
+bool is_proven(const ProofFile& proof, const std::string& certificate) {
+  bf_check::Input in(certificate);
+  const bf_check::Grid grid = bf_check::read_header(in).grid;
+  if (grid.float32 != proof.ulps.has_value() || grid.ulps != proof.ulps.value_or(0)) return false;
+  const system::Stop stop = proof.stop.or_interrupt();
+  bf_check::Work work(bf_check::most_steps(certificate), [&] {
+    if (stop()) throw bf_check::NotProven("there is no time left");
+  });
+  const bf_check::Checking way{jobs_of(proof), nullptr};
+  return bf_check::check(proof.models, proof.property, certificate, work, way) == bf_check::kHolds;
+}
+
 ProofRequest request_of(const ProofFile& proof, std::function<void(const std::string&)> write) {
   ProofRequest request;
   request.models = proof.models;
   request.property = proof.property;
   request.ulps = proof.ulps;
   request.tool = "bf-aot " + with_source_state(BF_AOT_VERSION);
-  request.jobs = proof.jobs > 0 ? proof.jobs : system::core_count();
+  request.jobs = jobs_of(proof);
   request.stop = proof.stop.or_interrupt();
   if (proof.seconds > 0) request.stop = request.stop.within(proof.seconds);
   request.write = std::move(write);
@@ -126,6 +145,10 @@ void expect_covered(const ProofFile& proof, const std::string& where) {
 
 std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
                                   const ProofSubject& subject) {
+  const bool has_file =
+      !options.proof.file.empty() && options.proof.file != build::ProofOptions::kKept;
+  if (options.proof.recheck && !has_file)
+    fail("BF3024", "recheck", "there is no file of a certificate to check", "name it by proof");
   if (options.proof.file.empty()) return std::nullopt;
   const auto refuse = [&](const char* why) {
     fail("BF3024", subject.option, why, "decide it without a certificate");
@@ -134,7 +157,7 @@ std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
     refuse("certificates are about exact real arithmetic, or about float32 with subnormals");
   if (!subject.is_whole) refuse("certificates are about the whole model, as its file has it");
   ProofFile proof;
-  if (options.proof.file != build::ProofOptions::kKept) proof.path = options.proof.file;
+  if (has_file) proof.path = options.proof.file;
   const auto read = [&](const std::string& input) {
     std::error_code none;
     if (std::filesystem::equivalent(proof.path, input, none))
@@ -148,10 +171,30 @@ std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
   proof.property = subject.property.empty() ? subject.text : read(subject.property);
   proof.seconds = options.proof.seconds;
   proof.jobs = options.jobs;
+  proof.recheck = options.proof.recheck;
   proof.ulps = whole_ulps(subject.is_real ? std::nullopt : subject.libm_ulps);
   const std::string& first = subject.models.at(0).file;
   expect_covered(proof, first.empty() ? "the model" : printable(first));
   return proof;
+}
+
+std::optional<ProofReport> rechecked(const ProofFile& proof) {
+  std::error_code none;
+  if (!proof.recheck || !std::filesystem::is_regular_file(proof.path, none)) return std::nullopt;
+  const system::Stopwatch stopwatch;
+  bf_check::throw_without_memory();
+  try {
+    const std::string certificate = bytes_of(proof.path);
+    if (!is_proven(proof, certificate)) return std::nullopt;
+    ProofReport report{certificate.size(), 0, stopwatch.seconds(), {}, {}};
+    report.rechecked = true;
+    return report;
+  } catch (const bf_check::NotProven&) {
+  } catch (const bf_check::Refused&) {
+  } catch (const CompileError&) {  // a file that is damaged: it is made anew
+  } catch (const std::bad_alloc&) {
+  }
+  return std::nullopt;
 }
 
 ProofReport write_proof_file(const ProofFile& proof, const std::vector<mpq_class>* point) {

@@ -27,6 +27,7 @@ struct ProofFile {
   std::size_t jobs = 0;          // threads that make it; 0: as many as there are cores
   system::Stop stop;             // asked by each of them; `seconds` begin when the certificate does
   std::optional<unsigned> ulps;  // as ProofRequest has it
+  bool recheck = false;          // rechecked() is asked for
 };
 
 // A question that was read, whose answer may be proven.
@@ -48,7 +49,7 @@ struct ProofSubject {
 
 // Reads what the certificate of an answer is made from; nothing where none is asked for. A file "-"
 // is none: the report keeps the certificate. Throws:
-// BF3024 certificates are not about this question; BF3022; BF3111.
+// BF3024 certificates are not about this question, or `recheck` has no file; BF3022; BF3111.
 std::optional<ProofFile> proof_of(const build::DecisionOptions& options,
                                   const ProofSubject& subject);
 
@@ -58,6 +59,7 @@ struct ProofReport {
   double seconds = 0;
   std::string missing;      // empty: it was made
   std::string certificate;  // where no file was named
+  bool rechecked = false;   // it was there, and was checked in `seconds`
 };
 
 // Returns units as a certificate has them, rounded up. Throws: BF3024 it has no place for so many.
@@ -69,6 +71,12 @@ std::string bytes_of(const std::filesystem::path& path);
 // Makes sure that the checker takes model and property, so that nothing is decided in vain. where:
 // stands in the message. Throws: BF3022.
 void expect_covered(const ProofFile& proof, const std::string& where);
+
+// Checks the certificate that is where an answer's would be written, and returns its report where
+// the checker says that it proves the property of these files, in the arithmetic that is asked
+// about. Nothing: it does not, there is none, `recheck` is false, or proof.stop ends it. Throws:
+// Interrupted.
+std::optional<ProofReport> rechecked(const ProofFile& proof);
 
 // Writes the certificate that the property holds, or that it is violated at the point where there
 // is one. Throws: BF3101 to BF3103.

@@ -37,6 +37,7 @@ HONOURED = {
     "proof": (HOLDS, {"proof": "answer.bfc"}, writes("answer.bfc")),
     "proof_seconds": (HOLDS, {"proof": "answer.bfc", "proof_seconds": "1e-9"},
                       lambda answer: answer.verdict == "verified" and not (answer.folder / "answer.bfc").exists()),
+    "recheck": (HOLDS, {"recheck": "true"}, refuses("BF3024", "recheck")),
     "jit": (CONTROLLER, {"jit": "wait", "cxx": "no-compiler"}, refuses("BF3202")),
     "cxx": (CONTROLLER, {"jit": "wait", "cxx": "no-compiler"}, refuses("no-compiler")),
     "cxx_flags": (CONTROLLER, {"jit": "wait", "cxx_flags": "-fno-such-flag"}, refuses("no-such-flag")),

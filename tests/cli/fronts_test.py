@@ -70,6 +70,7 @@ OPTIONS = {
                       {"verify": written("answer.bfc"), "instances": "--proof", "mpi": written("answer.bfc")}),
     "proofs": (HOLDS, ["--proofs", "certificates"],
                {"verify": "--instances", "instances": folder_of("certificates"), "mpi": "--instances"}),
+    "recheck": (HOLDS, ["--recheck"], {"verify": "recheck", "instances": "--recheck needs --proofs", "mpi": "--recheck"}),
     "junit": (HOLDS, ["--junit", "tests.xml"], dict.fromkeys(("verify", "instances", "mpi"), written("tests.xml"))),
     "sarif": (VIOLATED, ["--sarif", "found.sarif"], dict.fromkeys(("verify", "instances", "mpi"), written("found.sarif"))),
     "index": (HOLDS, ["--index", "0"], {"verify": "--instances", "instances": says("unsat +1"), "mpi": "--instances"}),

@@ -411,6 +411,59 @@ class Fronts(Case):
         self.assertIn("\nproofs   0\n", output)
         self.assertIn("no certificate: the certificate could not be made within its time", errors)
 
+    def test_what_has_a_certificate_is_not_decided_anew(self):
+        """By a copy of the model, of which a byte is changed later. The bounds of 1e-9 s decide nothing."""
+        net, holds = self.work / "net.onnx", MODELS / "properties/tiny_holds.vnnlib"
+        net.write_bytes(TINY.read_bytes())
+        asked = ("verify", net, holds, "--proof", "a.bfc.gz", "--recheck")
+        made = self.run_json(*asked)
+        self.assertNotIn("rechecked", made["proof"])
+        again = self.run_json(*asked)
+        self.assertTrue(again["proof"]["rechecked"])
+        self.assertEqual((again["verdict"], again["methods"], again["verified_cases"]), ("verified", [], 1))
+        self.assertIn("bytes, checked in", self.run_tool(*asked)[0])
+        for other in (("--semantics", "float32"), ()):
+            decided = self.run_json(*asked, *other)
+            self.assertEqual("rechecked" in decided["proof"], False, "the certificate is about real arithmetic")
+        whole = (self.work / "a.bfc.gz").read_bytes()
+        (self.work / "a.bfc.gz").write_bytes(whole[:-9])
+        self.assertNotIn("rechecked", self.run_json(*asked)["proof"], "a damaged certificate is made anew")
+        self.assertEqual((self.work / "a.bfc.gz").read_bytes(), whole)
+        net.write_bytes(TINY.read_bytes() + b"\x32\x01x")  # domain "x" of the model
+        self.assertNotIn("rechecked", self.run_json(*asked)["proof"], "of another model")
+        violated = (*asked[:2], MODELS / "properties/tiny_violated.vnnlib", *asked[3:])
+        for _ in range(2):  # An answer with a counterexample is found anew.
+            self.assertNotIn("rechecked", self.run_json(*violated, code=3)["proof"])
+        self.assert_refused("BF3024", "verify", net, holds, "--recheck", says=("recheck",))
+
+    def test_a_folder_of_certificates_is_a_lock(self):
+        folder = self.work / "set"
+        folder.mkdir()
+        (folder / "net.onnx").write_bytes(TINY.read_bytes())
+        for name in ("holds", "violated"):
+            (folder / f"{name}.vnnlib").symlink_to(MODELS / "properties" / f"tiny_{name}.vnnlib")
+        self.write("set/i.csv", "net.onnx,holds.vnnlib,60\nnet.onnx,violated.vnnlib,60\n")
+
+        def ask(results):
+            return self.run_json("verify", "--instances", "set/i.csv", "--results", results, "--proofs", "lock",
+                                 "--recheck")
+
+        self.assertNotIn("rechecked", ask("1.csv"))
+        files = {path.name: path.read_bytes() for path in (self.work / "lock").iterdir()}
+        found = ask("2.csv")
+        self.assertEqual((found["unsat"], found["sat"], found["proofs"], found["rechecked"]), (1, 1, 2, 1))
+        self.assertEqual(files, {path.name: path.read_bytes() for path in (self.work / "lock").iterdir()})
+        (folder / "net.onnx").write_bytes(TINY.read_bytes() + b"\x32\x01x")
+        output, _ = self.run_tool("verify", "--instances", "set/i.csv", "--results", "3.csv", "--proofs", "lock",
+                                  "--recheck", "--proof-seconds", "1e-9", "--json")
+        found = json.loads(output)
+        self.assertEqual((found["unsat"], found["proofs"]), (1, 1), "of the point alone")
+        answers = json.loads((self.work / "lock/manifest.json").read_text())["answers"]
+        self.assertEqual(answers[0]["certificate"], None, "the old one is of another model")
+        output, errors = self.run_tool("verify", "--instances", "set/i.csv", "--results", "4.csv", "--proofs", "l.zip",
+                                       "--recheck", code=2)
+        self.assertIn("--recheck needs --proofs with a folder", errors)
+
     def check_set(self, *files):
         done = subprocess.run([sys.executable, "-B", CHECK_SET, *files], cwd=self.work, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False, env=dict(os.environ, BF_CHECK=BF_CHECK))

@@ -102,6 +102,7 @@ std::string decide_apart(const api::Model& model, const fs::path& property,
   json["answer"] = to_string(answer);
   if (result->counterexample) json["counterexample"] = competition_text(*result->counterexample);
   json["proof"] = result->proof && result->proof->missing.empty();
+  json["rechecked"] = result->proof && result->proof->rechecked;
   if (result->proof && !result->proof->missing.empty()) json["no_proof"] = result->proof->missing;
   return json.dump();
 }
@@ -126,6 +127,7 @@ InstanceResult result_of(const system::ProcessPool::Ended& ended) {
   result.message = json.value("message", "");
   result.counterexample = json.value("counterexample", "");
   result.has_proof = json.value("proof", false);
+  result.rechecked = json.value("rechecked", false);
   result.no_proof = json.value("no_proof", "");
   return result;
 }
@@ -207,6 +209,7 @@ class Runner {
         result.index = i;
         result.answer = *answer;
         result.run_seconds = table.number(row, 5);
+        result.is_earlier = true;
         keep(std::move(result));
         ++totals_.earlier;
         break;
@@ -260,6 +263,7 @@ class Runner {
       system::publish_file(proofs_->folder() / (name_of(instance) + ".vnnlib"),
                            prove::bytes_of(file_.existing(instance.vnnlib)));
       ++totals_.proofs;
+      if (result.rechecked) ++totals_.rechecked;
     }
     std::ofstream stream(results_, std::ios::binary | std::ios::app);
     stream << fmt::format("{},{},{},{:.3f},{},{:.3f}\n", input::table_cell(file_.category),
@@ -283,9 +287,10 @@ class Runner {
     for (const InstanceResult& each : kept_) {
       const Instance& instance = file_.instances[each.index];
       const std::string name = name_of(instance);
-      std::error_code error;  // a set in a folder has certificates of earlier processes
+      std::error_code error;
       const bool has_proof =
-          each.has_proof || fs::exists(proofs_->folder() / (name + ".bfc"), error);
+          each.has_proof ||
+          (each.is_earlier && fs::exists(proofs_->folder() / (name + ".bfc"), error));
       nlohmann::ordered_json answer = {{"onnx", instance.onnx},
                                        {"vnnlib", instance.vnnlib},
                                        {"answer", text_of(each.answer).word},

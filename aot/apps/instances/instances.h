@@ -44,8 +44,9 @@ struct InstanceResult {
   double prepare_seconds = 0, run_seconds = 0;
   std::string message;         // with kError
   std::string counterexample;  // with kSat, in the competitions' syntax
-  bool has_proof = false;
-  std::string no_proof;  // why there is none of an answer, where one was asked for
+  bool has_proof = false, rechecked = false;
+  bool is_earlier = false;  // an earlier process found it, whose certificates a folder may have
+  std::string no_proof;     // why there is none of an answer, where one was asked for
 };
 
 struct InstanceSettings {
@@ -62,8 +63,9 @@ struct InstanceSettings {
 
 struct InstanceTotals {
   std::size_t unsat = 0, sat = 0, unknown = 0, timeout = 0, error = 0;
-  std::size_t earlier = 0;  // those of all these that an earlier process found
-  std::size_t proofs = 0;   // certificates that were written
+  std::size_t earlier = 0;    // those of all these that an earlier process found
+  std::size_t proofs = 0;     // certificates that were written, or checked
+  std::size_t rechecked = 0;  // those that were there, and were checked
   double seconds = 0;
 };
 

@@ -12,6 +12,7 @@ struct ProofOptions {
 
   std::string file, folder;  // for one question; for many. Empty: none is made
   double seconds = 0;        // most, to make one, after deciding; 0: no limit
+  bool recheck = false;      // one that is there and proves the answer is not made anew
 };
 
 // A decision as its user chooses it, besides how its verifiers are planned.

@@ -392,6 +392,11 @@ std::vector<OptionRow> decision_rows() {
           {"proof-seconds", Set::kProofs, kProofGroup,
            "most seconds to make a certificate, after deciding (default: no limit)"},
           [](auto& values) -> auto& { return values.decision.proof.seconds; }),
+      alone(flag(
+          {"recheck", Set::kDecide, kProofGroup,
+           "check the certificate that is there: where it proves that this property of this "
+           "model holds, it is not decided anew"},
+          [](auto& values) -> auto& { return values.decision.proof.recheck; })),
   };
 }
 

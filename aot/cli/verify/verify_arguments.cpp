@@ -102,6 +102,7 @@ void relate_files(CommandLine& app) {
   saved->needs(part);
   app.get_option("--proof")->excludes("--instances");
   app.get_option("--proofs")->needs("--instances");
+  app.get_option("--recheck")->excludes("--part")->excludes("--checkpoint");
 }
 
 }  // namespace

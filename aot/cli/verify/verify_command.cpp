@@ -114,6 +114,14 @@ std::optional<prove::ProofReport> write_proof(const VerifyArguments& arguments,
   });
 }
 
+std::optional<prove::ProofReport> rechecked(const std::optional<prove::ProofFile>& proof,
+                                            const system::Stop& stop) {
+  if (!proof) return std::nullopt;
+  prove::ProofFile limited = *proof;
+  limited.stop = stop;
+  return prove::rechecked(limited);
+}
+
 int run(const VerifyArguments& arguments, TimeLimit& limit) {
   const system::Stopwatch reading;
   const Property property = read_property(arguments.property);
@@ -122,8 +130,10 @@ int run(const VerifyArguments& arguments, TimeLimit& limit) {
   check_networks(arguments, property);
   const std::optional<prove::ProofFile> proof = proof_of(arguments, property);
   const std::unique_ptr<decide::TreeKeeper> keeper = make_keeper(arguments, property);
+  std::optional<prove::ProofReport> made = rechecked(proof, limit.stop());
   const decide::Outcome outcome =
-      decide_with(arguments, property, keeper.get(), &limit, limit.stop());
+      made ? decide::Outcome::rechecked(property, made->seconds)
+           : decide_with(arguments, property, keeper.get(), &limit, limit.stop());
   limit.end();
   if (system::tells_steps())
     system::tell_step(fmt::format("decide: {}", word(outcome.answer, Wording::kPlain)),
@@ -131,8 +141,8 @@ int run(const VerifyArguments& arguments, TimeLimit& limit) {
   if (outcome.witness && !arguments.counterexample.empty())
     system::publish_file(arguments.counterexample, competition_text(*outcome.witness));
   const bool is_part = keeper != nullptr && keeper->is_part() && !outcome.witness;
-  std::optional<prove::ProofReport> made;
-  if (proof) made = write_proof(arguments, *proof, outcome, is_part ? keeper.get() : nullptr);
+  if (proof && !made)
+    made = write_proof(arguments, *proof, outcome, is_part ? keeper.get() : nullptr);
   if (is_part) return print_part(arguments, *keeper, property, outcome, made ? &*made : nullptr);
   write_gate(arguments.gate, gate_of(arguments, outcome.answer, outcome.seconds));
   print(arguments, property, outcome, made ? &*made : nullptr);

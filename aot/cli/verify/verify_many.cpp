@@ -40,6 +40,7 @@ void print(const apps::InstanceTotals& totals, int jobs, bool proofs) {
              totals.sat, totals.unknown, totals.timeout, totals.error);
   if (totals.earlier > 0) fmt::print("earlier  {} of these\n", totals.earlier);
   if (proofs) fmt::print("proofs   {}\n", totals.proofs);
+  if (totals.rechecked > 0) fmt::print("checked  {} of these\n", totals.rechecked);
   fmt::print("time     {}, {} jobs\n", engine::duration(totals.seconds), jobs);
 }
 
@@ -52,6 +53,7 @@ void print_json(const apps::InstanceTotals& totals, bool proofs) {
   json["error"] = totals.error;
   json["earlier"] = totals.earlier;
   if (proofs) json["proofs"] = totals.proofs;
+  if (totals.rechecked > 0) json["rechecked"] = totals.rechecked;
   json["seconds"] = totals.seconds;
   fmt::print("{}\n", json.dump());
 }
@@ -63,6 +65,9 @@ int verify_many(const CommandLine& app, const VerifyArguments& arguments) {
     return usage_error(app, "--instances names the models and properties itself");
   if (const std::string other = option_of_one(app); !other.empty())
     return usage_error(app, other + " does not go with --instances");
+  const build::ProofOptions& proof = arguments.decision().proof;
+  if (proof.recheck && (proof.folder.empty() || proof.folder.ends_with(".zip")))
+    return usage_error(app, "--recheck needs --proofs with a folder");
   const apps::InstanceFile file = apps::read_instances(arguments.instances);
   if (arguments.index && *arguments.index >= file.instances.size())
     fail("BF3009", "--index",

@@ -225,13 +225,14 @@ void add_proof(nlohmann::ordered_json& json, const prove::ProofReport* proof) {
   json["proof"]["bytes"] = proof->bytes;
   if (proof->leaves > 0) json["proof"]["leaves"] = proof->leaves;
   json["proof"]["seconds"] = proof->seconds;
+  if (proof->rechecked) json["proof"]["rechecked"] = true;
 }
 
 void print_proof(const prove::ProofReport* proof) {
   if (proof != nullptr)
-    fmt::print("proof    {} bytes, {}made in {}\n", proof->bytes,
+    fmt::print("proof    {} bytes, {}{} in {}\n", proof->bytes,
                proof->leaves > 0 ? fmt::format("{} leaves, ", proof->leaves) : "",
-               engine::duration(proof->seconds));
+               proof->rechecked ? "checked" : "made", engine::duration(proof->seconds));
 }
 
 }  // namespace

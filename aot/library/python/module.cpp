@@ -237,6 +237,7 @@ nb::dict to_python(const api::VerifyResult& result) {
     proof["leaves"] = result.proof->leaves;
     proof["seconds"] = result.proof->seconds;
     proof["missing"] = result.proof->missing;
+    proof["rechecked"] = result.proof->rechecked;
     const std::string& kept = result.proof->certificate;
     proof["kept"] = nb::bytes(kept.data(), kept.size());
     made["proof"] = proof;

@@ -34,3 +34,4 @@ class DecisionOptions(_Options, total=False):
     cxx: str
     cxx_flags: Union[str, Sequence[str]]
     proof_seconds: float
+    recheck: bool

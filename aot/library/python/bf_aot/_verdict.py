@@ -53,6 +53,7 @@ class Proof(Plain):
         bytes, leaves: of the certificate, not compressed.
         seconds: that it took, after deciding.
         missing: why none was made, in words; empty: it was.
+        rechecked: whether it was there, and was checked in place of deciding: option `recheck`.
         path: where it was written; None: it is kept here.
     """
 
@@ -60,6 +61,7 @@ class Proof(Plain):
     leaves: int
     seconds: float
     missing: str
+    rechecked: bool = False
     kept: builtins.bytes = field(default=b"", repr=False)
     path: Optional[Path] = None
 
