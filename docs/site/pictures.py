@@ -1,6 +1,6 @@
 """Makes the pictures of the guides from pages that bf-aot writes: pictures.py BF_AOT SOURCE_FOLDER.
 
-Run it again when the pages' drawings change. Of the pages' two colour schemes the light one is taken.
+Run it again when the pages' drawings change. A picture has the pages' two colour schemes.
 """
 
 import pathlib
@@ -12,21 +12,30 @@ import tempfile
 ROBUSTNESS = "models/examples/robustness"
 
 
+def colours_of(rules):
+    return dict(re.findall(r"(--[\w-]+):([^;}]+)", rules))
+
+
 def drawing(page, kind):
     """The page's drawing of a class, with the style sheet that it needs, as a file of its own."""
     start = page.index(f'<svg class="{kind}"')
     svg = page[start:page.index("</svg>", start) + len("</svg>")]
     sheet = page[page.index("<style>") + len("<style>"):page.index("</style>")]
+    media = r"@media[^{]*dark[^{]*\{((?:[^{}]*\{[^{}]*\})*)[^{}]*\}"
+    dark = colours_of("".join(re.findall(media, sheet)))
     light = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", sheet)
-    colours = dict(re.findall(r"(--[\w-]+):([^;}]+)", light))
     used = {word for names in re.findall(r'class="([^"]+)"', svg) for word in names.split()}
     rules = [f"{selector.strip()}{{{body.strip()}}}"
              for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", light)
              if set(re.findall(r"\.([\w-]+)", selector)) and set(re.findall(r"\.([\w-]+)", selector)) <= used
              and ":hover" not in selector]
-    style = re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]].strip(), "\n".join(rules))
-    style += "\nsvg{background:" + colours["--card"].strip() + "}"
-    svg = re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]].strip(), svg)
+    needed = {"--card", *re.findall(r"var\((--[\w-]+)\)", svg + "".join(rules))}
+
+    def root(colours):
+        return "svg{" + ";".join(f"{name}:{colours[name].strip()}" for name in sorted(needed & set(colours))) + "}"
+
+    style = "\n".join([root(colours_of(light)), f"@media(prefers-color-scheme:dark){{{root(dark)}}}", *rules,
+                       "svg{background:var(--card)}"])
     head = svg.index(">")
     return (svg[:head] + ' xmlns="http://www.w3.org/2000/svg">\n<style>\n' + style + "\n</style>" +
             svg[head + 1:] + "\n")

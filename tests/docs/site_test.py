@@ -1,11 +1,13 @@
-"""Builds the site from the documents: site_test.py SOURCE_FOLDER. A link that leads nowhere is an error, and so is
-anything that a page loads from elsewhere, and a result of the search that leads nowhere. Where there is Chromium, pages
-are looked at wide and narrow, and searched by keys, as files and from a server."""
+"""Builds the site from the documents: site_test.py SOURCE_FOLDER [BF_AOT]. A link that leads nowhere is an error, and
+so is anything that a page loads from elsewhere, and a result of the search that leads nowhere. Where there is Chromium,
+pages are looked at wide and narrow, and searched by keys, as files and from a server. BF_AXE: the file axe.min.js of
+axe-core, whose rules all pages must keep then, wide and narrow, light and dark; BF_AXE_PAGES: how many pages, or all."""
 
 import functools
 import html.parser
 import http.server
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import urllib.parse
 
 from browser import CHROMIUM, Browser
@@ -20,10 +23,11 @@ from browser import CHROMIUM, Browser
 LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 MOST_BYTES = 1 << 20  # of what a search loads
+MOST_OF_A_PAGE = 200_000  # bytes
 
 
-def build(root, out):
-    return subprocess.run([sys.executable, "-B", root / "docs/site/build.py", root, out], check=False,
+def build(root, out, program):
+    return subprocess.run([sys.executable, "-B", root / "docs/site/build.py", root, out, *program], check=False,
                           capture_output=True, text=True)
 
 
@@ -63,7 +67,7 @@ def dead_links(out):
         for tag, name, link in page.links:
             place = f"{path.relative_to(out)}: {link}"
             parts = urllib.parse.urlsplit(link)
-            if parts.scheme == "javascript":  # doxygen's buttons
+            if parts.scheme in ("javascript", "data"):  # doxygen's buttons; pictures within reports
                 continue
             if parts.scheme or parts.netloc:
                 if (tag, name) in LOADED:
@@ -109,7 +113,7 @@ def dead_results(out):
             yield f"index.js: {place}: has no heading"
     for path in out.rglob("*.html"):
         name = path.relative_to(out).as_posix()
-        if not name.startswith("api/") and name != "404.html" and name not in pages:
+        if not name.startswith(("api/", "reports/")) and name != "404.html" and name not in pages:
             yield f"index.js: {name} is left out"
     size = sum((out / name).stat().st_size for name in ("index.js", "lunr.js", "search.js"))
     if size > MOST_BYTES:
@@ -119,27 +123,69 @@ def dead_results(out):
 def own_word(out, name):
     """A word that stands in one page only, and there in no heading."""
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in out.rglob("*.html")
-             if not path.relative_to(out).as_posix().startswith("api/")}
+             if not path.relative_to(out).as_posix().startswith(("api/", "reports/"))}
     own = pages.pop(out / name)
     others = set().union(own.words(True), *(page.words(of) for page in pages.values() for of in (True, False)))
     return max(own.words(False) - others, key=lambda word: (len(word), word))
 
 
+MENU = 'document.querySelector(".md-sidebar--primary").getBoundingClientRect()'
+NARROW = 960  # pixels, below which the menu opens by a button
+
+
 def looks_wrong(browser, out):
-    """Pages that are wider than the window; a menu that is not where it belongs."""
-    for name in ("index.html", "docs/reference/operators.html", "docs/reference/cli.html"):
+    """Pages that are wider than the window; a menu that is not where it belongs, or not reached by keys."""
+    for name in ("docs/guide/faq.html", "docs/reference/operators.html", "docs/reference/cli.html"):
         for width in (1280, 600):
             browser.resize(width)
             browser.load((out / name).as_uri())
             page = browser.value("document.documentElement.scrollWidth")
-            menu = 'getComputedStyle(document.querySelector("nav")).display'
-            before = browser.value(menu)
-            browser.value('document.getElementById("menu").click()')
-            after = browser.value(menu)
             if page > width:
                 yield f"{name}: {page} pixels wide in a window of {width}"
-            if (before, after) != (("block", "block") if width >= 768 else ("none", "block")):
-                yield f"{name}: the menu is {before}, then {after} in a window of {width}"
+            is_narrow = width < NARROW
+            if browser.value(f"{MENU}.right > 0") == is_narrow:
+                yield f"{name}: the menu is at the wrong place in a window of {width}"
+            if is_narrow:
+                browser.value('document.querySelector(".md-header [for=__drawer]").focus()')
+                browser.press("Enter")
+                if not browser.until(f"{MENU}.left >= 0 && {MENU}.right > 0"):
+                    yield f"{name}: Enter does not open the menu in a window of {width}"
+    for selector, what in ((".md-footer__link--next", "a way to the next page"), (".headerlink", "a link to a heading"),
+                           (".md-nav--secondary a", "contents"), (".highlight span[class]", "colour in code")):
+        if not browser.value(f"document.querySelector({json.dumps(selector)}) !== null"):
+            yield f"docs/reference/cli.html has not {what}"
+    browser.resize(1280)
+    browser.load((out / "index.html").as_uri())
+    before = browser.value("document.body.dataset.mdColorScheme")
+    browser.value('document.querySelector("[data-md-component=palette] label:not([hidden])").click()')
+    if browser.value("document.body.dataset.mdColorScheme") == before:
+        yield "the switch of colours does nothing"
+
+
+def rules_broken(browser, out, axe, names):
+    """By axe-core, of pages in windows of two widths and in both schemes of colours."""
+    script = pathlib.Path(axe).read_text(encoding="utf-8")
+    for name in names:
+        for width in (1280, 600):
+            browser.resize(width)
+            browser.load((out / name).as_uri())
+            browser.value(f"{script};0")
+            for scheme in ("default", "slate"):
+                browser.value(f'document.body.dataset.mdColorScheme = "{scheme}"; window.broken = null')
+                time.sleep(0.5)  # until colours have changed
+                browser.value("axe.run(document, {resultTypes: ['violations']}).then((found) => { window.broken = "
+                              "found.violations.map((each) => `${each.id}: ${each.nodes[0].html}`) }); 0")
+                if not browser.until("window.broken !== null"):
+                    yield f"{name}: axe-core does not end"
+                    continue
+                yield from (f"{name}, {width} pixels, {scheme}: {each}" for each in browser.value("window.broken"))
+
+
+def large_pages(out):
+    for path in out.rglob("*.html"):
+        name = path.relative_to(out).as_posix()
+        if not name.startswith(("api/", "reports/")) and path.stat().st_size > MOST_OF_A_PAGE:
+            yield f"{name}: {path.stat().st_size} bytes"
 
 
 RESULTS = '[...document.querySelectorAll("#results li")].map((item) => [item.querySelector("a").href, item.innerText])'
@@ -213,6 +259,13 @@ def finds_wrong(browser, base):
         yield "a word that stands nowhere: does not say that nothing was found"
 
 
+def names_for_axe(out):
+    names = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.html"))
+    names = [name for name in names if not name.startswith(("api/", "reports/"))]
+    count = os.environ.get("BF_AXE_PAGES", "all")
+    return names if count == "all" else names[::max(1, len(names) // int(count))]
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
@@ -228,7 +281,8 @@ def tried(out, profile):
         for base in (out.as_uri() + "/", served):
             yield from searches_wrong(browser, out, base)
         yield from finds_wrong(browser, served)
-        elsewhere = [url for url in browser.requests if not url.startswith((out.as_uri(), served))]
+        yield from rules_broken(browser, out, os.environ["BF_AXE"], names_for_axe(out)) if "BF_AXE" in os.environ else ()
+        elsewhere = [url for url in browser.requests if not url.startswith((out.as_uri(), served, "data:"))]
         if elsewhere:
             yield f"asked for elsewhere: {elsewhere}"
         errors = [error for error in browser.errors if "favicon" not in str(error)]
@@ -240,18 +294,20 @@ def tried(out, profile):
 def main():
     if not shutil.which("mkdocs"):
         print("skipped: no mkdocs")
-        return 0
+        return 77
     root = pathlib.Path(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder).resolve() / "site"
-        ran = build(root, out)
+        ran = build(root, out, sys.argv[2:])
         print(ran.stdout, ran.stderr)
         if ran.returncode != 0:
             return 1
-        problems = [f"missing: {page}" for page in ("index.html", "docs/guide/faq.html", "docs/proofs/windows.html")
+        problems = [f"missing: {page}" for page in ("index.html", "docs/guide/faq.html", "docs/proofs/windows.html",
+                                                  *(("gallery.html",) if sys.argv[2:] else ()))
                     if not (out / page).exists()]
         problems += dead_links(out)
         problems += dead_results(out)
+        problems += large_pages(out)
         if CHROMIUM:
             problems += tried(out, pathlib.Path(folder) / "profile")
         else:

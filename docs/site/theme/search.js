@@ -1,14 +1,16 @@
 // Searches the sections of all pages, kSections in index.js, with lunr, which loads with the first key: no server is
 // asked, so that pages opened as files are searched, too. A section is found when it has every typed word, or one of its
 // stem, or one that begins so.
-// Keys: / goes to the box, Down and Up through the results, Enter to the first, Escape leaves.
+// Keys: / goes to the box, Down and Up through the results, Enter to the first, Escape leaves; in a narrow window a second
+// one closes the box.
 const kMost = 30;     // results
 const kExcerpt = 70;  // characters on each side of a word
 const words = document.getElementById("words");
 const found = document.getElementById("found");
 const count = document.getElementById("count");
 const results = document.getElementById("results");
-const root = document.body.dataset.root.replace(/\/$/, "");
+const root = words.closest("[data-root]").dataset.root.replace(/\/$/, "");
+const narrow = document.getElementById("__search");  // whether a narrow window shows the box
 
 function load(name) {
   return new Promise((loaded, failed) => {
@@ -111,6 +113,7 @@ async function show() {
 }
 
 words.addEventListener("focus", () => index());
+narrow.addEventListener("change", () => narrow.checked && words.focus());
 words.addEventListener("input", show);
 addEventListener("click", ({ target }) => {
   if (target.closest("#results a") || !target.closest("[role=search]")) found.hidden = true;
@@ -122,10 +125,11 @@ addEventListener("keydown", (event) => {
   const links = [...results.querySelectorAll("a")];
   const inside = event.target === words || found.contains(event.target);
   if (event.key === "/" && event.target !== words) {
-    document.getElementById("menu").checked = true;
+    narrow.checked = true;
     words.focus();
     words.select();
   } else if (inside && event.key === "Escape") {
+    if (words.value === "") narrow.checked = false;
     words.value = "";
     found.hidden = true;
     words.focus();
