@@ -1,5 +1,7 @@
 """The programs of aot/library/python/examples."""
 
+import ast
+import json
 import subprocess
 import sys
 
@@ -32,3 +34,20 @@ def test_auto_lirpa():
     pytest.importorskip("auto_LiRPA", reason="auto_LiRPA is not installed")
     lines = run("auto_lirpa.py")
     assert len(lines) == 4 and all("at most" in line for line in lines)
+
+
+def test_tutorial(monkeypatch):
+    """Its cells, one after the other; each ends with a value, which a notebook shows."""
+    monkeypatch.chdir(SOURCE)
+    cells = json.loads((FOLDER / "tutorial.ipynb").read_text(encoding="utf-8"))["cells"]
+    names = {}
+    for cell in cells:
+        if cell["cell_type"] != "code":
+            continue
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop()
+        assert isinstance(last, ast.Expr), cell["source"]
+        exec(compile(tree, cell["id"], "exec"), names)
+        shown = eval(compile(ast.Expression(last.value), cell["id"], "eval"), names)
+        assert shown is not None and getattr(shown, "_repr_html_", lambda: "shown")(), cell["id"]
+    assert sum(cell["cell_type"] == "code" for cell in cells) > 8
