@@ -12,7 +12,9 @@
 #define inline
 
 #include "bf/c/backward.h"
+#include "bf/c/balls.h"
 #include "bf/c/bounds.h"
+#include "bf/c/contraction.h"
 #include "bf/c/conv.h"
 #include "bf/c/conv_backward.h"
 #include "bf/c/core.h"
@@ -21,6 +23,7 @@
 #include "bf/c/function_table.h"
 #include "bf/c/functions.h"
 #include "bf/c/intervals.h"
+#include "bf/c/log_softmax.h"
 #include "bf/c/planes.h"
 #include "bf/c/relax.h"
 #include "bf/c/row_windows.h"

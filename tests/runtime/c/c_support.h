@@ -120,7 +120,9 @@ void for_seeds(const Test& test, unsigned rounds = kRounds) {
 namespace declared {
 // NOLINTBEGIN: C
 #include "bf/c/backward.h"
+#include "bf/c/balls.h"
 #include "bf/c/bounds.h"
+#include "bf/c/contraction.h"
 #include "bf/c/conv.h"
 #include "bf/c/conv_backward.h"
 #include "bf/c/core.h"
@@ -129,6 +131,7 @@ namespace declared {
 #include "bf/c/function_table.h"
 #include "bf/c/functions.h"
 #include "bf/c/intervals.h"
+#include "bf/c/log_softmax.h"
 #include "bf/c/planes.h"
 #include "bf/c/relax.h"
 #include "bf/c/row_windows.h"

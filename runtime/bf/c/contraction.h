@@ -1,0 +1,277 @@
+#pragma once
+
+#include "bf/c/planes.h"
+
+// Products of matrices of two computed tensors, in batches: bf/sums/contraction.h in C99. Proof:
+// docs/proofs/contraction.md.
+
+// Numbers of each element of a factor: FactorElement.
+typedef struct bf_factor_element {
+  double low;
+  double high;
+  double most;
+  double centre;
+  double radius;
+  double size;
+} bf_factor_element;
+
+// The number of doubles of a factor's element: kContractionPanels in bf/contract/tables.h.
+#define BF_CONTRACTION_PANELS 6
+
+// shift: what is taken off it, up to the rounding of the centre.
+static inline bf_factor_element bf_element_of_factor(double centre, float radius, double shift) {
+  const double r = (double)radius;
+  bf_factor_element made = {
+      bf_sub_down(centre, r), bf_add_up(centre, r), 0.0, centre - shift, r, 0.0};
+  if (!bf_is_zero(shift)) {
+    made.low = bf_sub_down(made.low, shift);
+    made.high = bf_sub_up(made.high, shift);
+  }
+  made.most = bf_larger_double(-made.low, made.high);
+  const bool has_float = bf_magnitude_float(bf_nearest_float(made.centre)) <= FLT_MAX;
+  made.size = has_float ? bf_magnitude_double(made.centre) + 0x1p-120 : BF_INFINITY_DOUBLE;
+  return made;
+}
+
+// Writes the numbers of an element, `step` apart.
+static inline void bf_put_element(const bf_factor_element* element, ptrdiff_t step, double* to) {
+  to[0] = element->low;
+  to[step] = element->high;
+  to[2 * step] = element->most;
+  to[3 * step] = element->centre;
+  to[4 * step] = element->radius;
+  to[5 * step] = element->size;
+}
+
+// One output's sums, and what they may miss: ContractedElement.
+typedef struct bf_contracted {
+  double low;
+  double high;
+  double most;
+  double centre;
+  double rest;
+  double spread;
+} bf_contracted;
+
+static inline double bf_lesser_double(double a, double b) {
+  return a < b ? a : b;
+}
+
+static inline double bf_missed_of_sums(int k) {
+  return (double)(k + 8) * 0x1p-52;
+}
+
+// Adds one product of elements, of_x and of_y apart, to the sums; planes: to those of planes, too.
+static inline void bf_add_contracted(const double* x, ptrdiff_t of_x, const double* y,
+                                     ptrdiff_t of_y, bf_contracted* sums) {
+  const double a = x[0] * y[0];
+  const double b = x[0] * y[of_y];
+  const double c = x[of_x] * y[0];
+  const double d = x[of_x] * y[of_y];
+  sums->low += bf_lesser_double(bf_lesser_double(a, b), bf_lesser_double(c, d));
+  sums->high += bf_larger_double(bf_larger_double(a, b), bf_larger_double(c, d));
+  sums->most += x[2 * of_x] * y[2 * of_y];
+}
+
+static inline void bf_add_contracted_plane(const double* x, ptrdiff_t of_x, const double* y,
+                                           ptrdiff_t of_y, bf_contracted* sums) {
+  const double radius_y = y[4 * of_y];
+  sums->centre += x[3 * of_x] * y[3 * of_y];
+  sums->rest += x[4 * of_x] * radius_y;
+  sums->spread += x[5 * of_x] * radius_y + x[4 * of_x] * y[5 * of_y];
+}
+
+static inline bf_contracted bf_contract(int k, int n, const double* row, const double* column,
+                                        bool planes, ptrdiff_t of_y) {
+  bf_contracted sums = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+  for (int l = 0; l < k; ++l) {
+    const double* const y = column + (ptrdiff_t)l * n;
+    bf_add_contracted(row + l, k, y, of_y, &sums);
+    if (planes) bf_add_contracted_plane(row + l, k, y, of_y, &sums);
+  }
+  return sums;
+}
+
+// A column of y: what is taken off its elements, and their ends.
+typedef struct bf_column {
+  double shift;
+  double low;
+  double high;
+} bf_column;
+
+static inline bf_column bf_any_column(void) {
+  const bf_column made = {0.0, -BF_INFINITY_DOUBLE, BF_INFINITY_DOUBLE};
+  return made;
+}
+
+// The mean of the centres of `count` elements is the shift, where their distances from it are less
+// than those from 0, together.
+static inline bf_column bf_convex_column(const bf_sources* source, int first, int count,
+                                         const double* centre, const float* radius) {
+  bf_column made = {0.0, BF_INFINITY_DOUBLE, -BF_INFINITY_DOUBLE};
+  double sum = 0.0;
+  double from_zero = 0.0;
+  double from_mean = 0.0;
+  for (int l = 0; l < count; ++l) {
+    const int at = bf_source_of(source, first + l);
+    const double r = (double)radius[at];
+    made.low = bf_lesser_double(bf_sub_down(centre[at], r), made.low);
+    made.high = bf_larger_double(bf_add_up(centre[at], r), made.high);
+    sum += centre[at];
+    from_zero += bf_magnitude_double(centre[at]);
+  }
+  const double mean = sum / (double)count;
+  for (int l = 0; l < count; ++l)
+    from_mean += bf_magnitude_double(centre[bf_source_of(source, first + l)] - mean);
+  if (from_mean < from_zero) made.shift = mean;
+  return made;
+}
+
+// The box of z, or all reals where some end is not finite.
+static inline void bf_store_contracted(const bf_contracted* e, int k, const bf_column* column,
+                                       double* centre, float* radius) {
+  const double lost = e->most * bf_missed_of_sums(k) + (double)k * 0x1p-1070;
+  double low = -BF_INFINITY_DOUBLE;
+  double high = BF_INFINITY_DOUBLE;
+  if (e->most <= DBL_MAX) {
+    low = bf_sub_down(e->low, lost);
+    high = bf_add_up(e->high, lost);
+    if (!bf_is_zero(column->shift)) {
+      low = bf_add_down(low, column->shift);
+      high = bf_add_up(high, column->shift);
+    }
+  }
+  low = column->low > low ? column->low : low;
+  high = column->high < high ? column->high : high;
+  bf_store_box(low, high, centre, radius);
+}
+
+// Offsets of z's planes, with what they pay per |A|.
+static inline void bf_put_contracted(const bf_contracted* e, int k, double shift, double z,
+                                     float radius, const bf_plane_errors* errors, int n,
+                                     float* offsets) {
+  const double missed = bf_missed_of_sums(k);
+  const double lost = e->most * missed +
+                      (e->rest + e->spread * (0x1p-24 * (1.0 + 0x1p-20))) * (1.0 + missed) +
+                      0x1p-1000;
+  const bool known = e->most <= DBL_MAX && radius <= FLT_MAX && e->spread <= DBL_MAX;
+  const bool plain = bf_is_zero(shift);
+  const double above = plain ? e->centre : bf_add_up(e->centre, shift);
+  const double below = plain ? e->centre : bf_add_down(e->centre, shift);
+  const double upper = known ? bf_add_up(bf_sub_up(above, z), lost) : BF_INFINITY_DOUBLE;
+  const double lower = known ? bf_sub_down(bf_sub_down(below, z), lost) : -BF_INFINITY_DOUBLE;
+  const double spread = e->spread * (1.0 + missed + 0x1p-23) + (double)radius;
+  bf_put_plane_offsets(upper, lower, errors, spread, n, offsets);
+}
+
+// A centre as a slope; 0 where no float is near it.
+static inline float bf_slope_of(double centre) {
+  const float slope = bf_nearest_float(centre);
+  return bf_magnitude_float(slope) <= FLT_MAX ? slope : 0.0f;
+}
+
+// A factor of a contraction: where it is read, its slopes in the table, or null, and the reach of
+// what backward rows meet there.
+typedef struct bf_contraction_factor {
+  bf_sources source;
+  const double* centre;
+  const float* radius;
+  float* slopes;
+} bf_contraction_factor;
+
+// Puts element `place` of a factor; returns its radius.
+static inline double bf_put_factor(const bf_contraction_factor* factor, int place, double shift,
+                                   ptrdiff_t step, double* to) {
+  const int g = bf_source_of(&factor->source, place);
+  const bf_factor_element element =
+      bf_element_of_factor(factor->centre[g], factor->radius[g], shift);
+  bf_put_element(&element, step, to);
+  if (factor->slopes != NULL) factor->slopes[place] = bf_slope_of(element.centre);
+  return (double)factor->radius[g];
+}
+
+// The elements of batch entry b's columns of y. of_columns: room for three doubles of each.
+static inline double bf_put_columns(int b, int m, int n, int k, bool convex,
+                                    const bf_contraction_factor* y, double* columns,
+                                    bf_column* of_columns, double before) {
+  const ptrdiff_t of_y = (ptrdiff_t)k * n;
+  double reach = before;
+  for (int j = 0; j < n; ++j) {
+    const int first = (b * n + j) * k;
+    const bf_column column =
+        convex ? bf_convex_column(&y->source, first, k, y->centre, y->radius) : bf_any_column();
+    if (convex) of_columns[j] = column;
+    for (int l = 0; l < k; ++l)
+      reach += (double)m *
+               bf_put_factor(y, first + l, column.shift, of_y, columns + (ptrdiff_t)l * n + j);
+  }
+  return reach;
+}
+
+// convex: the elements of x are not negative, and add up to 1 in each row. scratch, table: as of
+// relax_contraction() in C++.
+static inline void bf_relax_contraction(int batch, int m, int n, int k, bool convex,
+                                        bf_sources gather_x, bf_sources gather_y,
+                                        const double* centre_x, const float* radius_x,
+                                        const double* centre_y, const float* radius_y,
+                                        const bf_plane_errors* errors, double* scratch,
+                                        double* slack, float* table, double* centre_out,
+                                        float* radius_out) {
+  const int out = batch * m * n;
+  const ptrdiff_t of_y = (ptrdiff_t)k * n;
+  double* const row = scratch + BF_CONTRACTION_PANELS * of_y;
+  bf_column* const of_columns = (bf_column*)(void*)(row + BF_CONTRACTION_PANELS * (ptrdiff_t)k);
+  const bool planes = table != NULL;
+  bf_contraction_factor x;
+  bf_contraction_factor y;
+  x.source = gather_x;
+  x.centre = centre_x;
+  x.radius = radius_x;
+  x.slopes = planes ? table + 2 * (ptrdiff_t)out : NULL;
+  y.source = gather_y;
+  y.centre = centre_y;
+  y.radius = radius_y;
+  y.slopes = planes ? x.slopes + (ptrdiff_t)batch * m * k : NULL;
+  double reach = 0.0;
+  for (int b = 0; b < batch; ++b) {
+    reach = bf_put_columns(b, m, n, k, convex, &y, scratch, of_columns, reach);
+    for (int i = 0; i < m; ++i) {
+      for (int l = 0; l < k; ++l)
+        reach += (double)n * bf_put_factor(&x, (b * m + i) * k + l, 0.0, k, row + l);
+      for (int j = 0; j < n; ++j) {
+        const int at = (b * m + i) * n + j;
+        const bf_column column = convex ? of_columns[j] : bf_any_column();
+        const bf_contracted made = bf_contract(k, n, row, scratch + j, planes, of_y);
+        bf_store_contracted(&made, k, &column, centre_out + at, radius_out + at);
+        if (planes)
+          bf_put_contracted(&made, k, column.shift, centre_out[at], radius_out[at], errors, out,
+                            table + at);
+      }
+    }
+  }
+  if (planes) bf_put_plane_slack(out, reach, slack);
+}
+
+// One factor's coefficients: those of z times the other factor's slopes. The factor has m rows and
+// the other one n, in each batch entry; coefficients of z are [m][n] if it is the `first`, else
+// [n][m].
+static inline void bf_contraction_backward(int rows, int batch, int m, int n, int k, bool first,
+                                           bf_sources source, const float* slopes, int in,
+                                           const float* from, bool add, float* to) {
+  if (!add) bf_clear_rows(rows, in, to);
+  const ptrdiff_t of_row = first ? n : 1;
+  const ptrdiff_t of_other = first ? 1 : m;
+  for (int b = 0; b < batch; ++b)
+    for (int i = 0; i < m; ++i)
+      for (int l = 0; l < k; ++l) {
+        const ptrdiff_t element = bf_source_of(&source, (b * m + i) * k + l);
+        for (int r = 0; r < rows; ++r) {
+          float sum = 0.0f;
+          for (int j = 0; j < n; ++j) {
+            const ptrdiff_t at = (ptrdiff_t)b * m * n + i * of_row + j * of_other;
+            sum += from[at * rows + r] * slopes[((ptrdiff_t)b * n + j) * k + l];
+          }
+          to[element * rows + r] += sum;
+        }
+      }
+}
