@@ -137,7 +137,8 @@ void run_list_functions(PlanState& state) {
     if (!called.contains(static_cast<KernelId>(i)))
       state.plan.kernels[i].code = KernelCode::kRoutine;
   list_functions(state.plan, state.options.property);
-  state.plan.weight_storage = weight_storage_for(state.plan.weights_bytes());
+  state.plan.weight_storage =
+      weight_storage_for(state.plan.weights_bytes(), state.plan.config.language);
 }
 
 void run_predict_costs(PlanState& state) {

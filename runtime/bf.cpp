@@ -1,7 +1,15 @@
+// The functions of bf.h, in the common part of C99 and C++17.
+
 #include "bf.h"  // shipped beside it
 
 // Several verifiers of a program may bring this file: the linker keeps one copy.
+#if defined(__GNUC__)
 #define BF_RUNTIME_COPY __attribute__((weak))
+#else
+#define BF_RUNTIME_COPY
+#endif
+
+#if defined(__cplusplus)
 
 namespace {
 
@@ -17,8 +25,13 @@ unsigned number_of(const Code& code) {
 
 }  // namespace
 
+#define BF_NUMBER_OF(code) number_of(code)
+#else
+#define BF_NUMBER_OF(code) ((unsigned)(code))
+#endif
+
 BF_RUNTIME_COPY const char* bf_status_text(bf_status status) {
-  switch (number_of(status)) {
+  switch (BF_NUMBER_OF(status)) {
     case BF_OK:
       return "ok";
     case BF_NULL_ARGUMENT:
@@ -64,7 +77,7 @@ BF_RUNTIME_COPY const char* bf_status_text(bf_status status) {
 }
 
 BF_RUNTIME_COPY const char* bf_verdict_text(bf_verdict verdict) {
-  switch (number_of(verdict)) {
+  switch (BF_NUMBER_OF(verdict)) {
     case BF_UNKNOWN:
       return "unknown";
     case BF_VERIFIED:
@@ -81,6 +94,6 @@ BF_RUNTIME_COPY const char* bf_verdict_text(bf_verdict verdict) {
   return "unrecognised verdict";
 }
 
-BF_RUNTIME_COPY const char* bf_version() {
+BF_RUNTIME_COPY const char* bf_version(void) {
   return BF_VERSION_STRING;
 }

@@ -6,9 +6,11 @@
 #include "aot/build/choose_arithmetic.h"
 #include "aot/build/dispatch.h"
 #include "aot/build/frontend_result.h"
+#include "aot/build/options/language.h"
 #include "aot/emit/constants/weights.h"
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/emit_verify.h"
+#include "aot/emit/text/dialect.h"
 #include "aot/emit/text/wrap.h"
 #include "frontend/diagnostic.h"
 #include "frontend/import/file/importer.h"
@@ -145,13 +147,15 @@ std::shared_ptr<const Lowered> plan_model(const std::filesystem::path& model,
 
 std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& stem,
                                     const CompileOptions& options) {
+  check_language(lowered);
   const Plan& plan = lowered.plan();
   const Property* const property = options.property ? &*options.property : nullptr;
   emit::Instruments instruments;
   instruments.time_parts = options.time_parts;
   instruments.marks = options.marks;
   std::vector<emit::EmittedFile> files = {
-      {".cpp", emit::emit_source(lowered, stem, property, instruments)},
+      {std::string(emit::Dialect(plan.config.language).suffix()),
+       emit::emit_source(lowered, stem, property, instruments)},
       {".h", emit::emit_header(plan, emit::header_bytes(plan), property)}};
   if (property != nullptr)
     if (auto file = emit::emit_property_file(plan, *property, stem))

@@ -27,10 +27,11 @@ int level_of(const Target& target) {
 
 std::string forwarder(const Signature& function, const std::string& name,
                       const std::vector<Target>& levels) {
-  std::string text = emit::prototype(name, function, emit::Language::kC) + " {\n";
+  std::string text = emit::prototype(name, function, Language::kC) + " {\n";
   for (const Target& level : levels) {
     const std::string call =
-        "return " + emit::call_of(name + level_suffix(level), function, function) + ";\n";
+        "return " + emit::call_of(emit::Dialect(), name + level_suffix(level), function, function) +
+        ";\n";
     text += level.name == kBaseline ? "  " + call
                                     : fmt::format("  if (level() >= {}) {}", level_of(level), call);
   }

@@ -101,6 +101,11 @@ std::vector<std::string> compile_objects(const Toolchain& toolchain,
   return objects;
 }
 
+// The flags by which a C++ compiler takes a source for C.
+std::vector<std::string> as_c() {
+  return {"-x", "c"};
+}
+
 // Compiles bf.cpp under a name of its own, since the user's file may be called so.
 std::string compile_runtime(const Toolchain& toolchain, const std::filesystem::path& folder) {
   std::string object(kRuntimeObject);
@@ -108,7 +113,9 @@ std::string compile_runtime(const Toolchain& toolchain, const std::filesystem::p
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
   system::write_file(folder / source,
                      read_file(runtime_folder() / "bf.cpp", kMaxBytes, "runtime source"));
-  compile_object(toolchain, {}, source, object, folder);
+  std::vector<std::string> own;
+  if (toolchain.language == Language::kC) own = as_c();
+  compile_object(toolchain, own, source, object, folder);
   return object;
 }
 
@@ -133,7 +140,8 @@ int rank_on_x86(std::string_view name) {
 }  // namespace
 
 bool is_source(const emit::EmittedFile& file) {
-  return file.suffix.ends_with(".cpp") || file.suffix.ends_with(".S");
+  return file.suffix.ends_with(".cpp") || file.suffix.ends_with(".c") ||
+         file.suffix.ends_with(".S");
 }
 
 std::vector<std::string> split_words(const std::string& text) {
@@ -180,11 +188,14 @@ std::vector<std::filesystem::path> runtime_files() {
   return files;
 }
 
-std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target) {
+std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target,
+                                    Language language) {
+  const bool in_c = language == Language::kC;
   // Strict ISO modes would not form fused multiply-adds; every error term covers them.
-  std::vector<std::string> flags = {
-      "-std=c++17",      "-ffp-contract=fast", is_embedded(target) ? "-Os" : "-O3",
-      "-fno-exceptions", "-fno-rtti",          "-fno-math-errno"};
+  std::vector<std::string> flags = {in_c ? "-std=c99" : "-std=c++17", "-ffp-contract=fast",
+                                    is_embedded(target) ? "-Os" : "-O3"};
+  if (!in_c) flags.insert(flags.end(), {"-fno-exceptions", "-fno-rtti"});
+  flags.emplace_back("-fno-math-errno");
   if (is_embedded(target))
     flags.insert(flags.end(), {"-ffreestanding", "-ffunction-sections", "-fdata-sections"});
   else
@@ -196,13 +207,14 @@ std::vector<std::string> code_flags(const CompilerOptions& options, const Target
 
 std::vector<std::string> own_flags(const emit::EmittedFile& file) {
   std::vector<std::string> flags;
+  if (file.suffix.ends_with(".c")) flags = as_c();
   if (file.bytes.find(emit::kNoContraction) != std::string::npos)
     flags.emplace_back(emit::kNoContractionFlag);
   flags.insert(flags.end(), file.flags.begin(), file.flags.end());
   return flags;
 }
 
-Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
+Toolchain find_toolchain(const CompilerOptions& options, const Target& target, Language language) {
   judge_compiler_words(options.flags, "--cxx-flags", false);
   // The variable edits the command line of clang.
   if (const char* edits = std::getenv("CCC_OVERRIDE_OPTIONS"); edits != nullptr && *edits != '\0')
@@ -210,7 +222,8 @@ Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
          "unset it");
   Toolchain toolchain;
   toolchain.compiler = find_compiler(options, target);
-  toolchain.flags = code_flags(options, target);
+  toolchain.language = language;
+  toolchain.flags = code_flags(options, target, language);
   toolchain.include_folder = runtime_folder().string();
   std::vector<std::string> command = toolchain.compiler;
   command.emplace_back("--version");

@@ -45,14 +45,17 @@ struct Toolchain {
   std::vector<std::string> flags;     // all that decide what code is made; no paths of this machine
   std::string include_folder;         // holds bf.h and the other runtime headers
   std::optional<ObjectMachine> machine = std::nullopt;  // that objects must be for; none: any
+  Language language = Language::kCpp;                   // of sources
 };
 
-// Finds the C++ compiler for a target, and its flags. Throws: BF3202 no compiler; BF3203 it does
+// Finds the C++ compiler for a target, which compiles C, too, and its flags. Throws: BF3202 no compiler; BF3203 it does
 // not work; BF3204 a flag that breaks the bounds; BF3205 bf.h is missing.
-Toolchain find_toolchain(const CompilerOptions& options, const Target& target);
+Toolchain find_toolchain(const CompilerOptions& options, const Target& target,
+                         Language language = Language::kCpp);
 
 // The flags of find_toolchain(), whether there is a compiler or not.
-std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target);
+std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target,
+                                    Language language = Language::kCpp);
 
 // The flags of one source besides those of all sources.
 std::vector<std::string> own_flags(const emit::EmittedFile& file);
@@ -69,7 +72,7 @@ bool runs_here(const Target& target);
 // Throws: BF3304 when code for `target` does not run on this machine.
 void expect_runs_here(const Target& target);
 
-// Returns whether the compiler translates the file: C++ or assembler.
+// Returns whether the compiler translates the file: C++, C or assembler.
 bool is_source(const emit::EmittedFile& file);
 
 // The object of an archive that holds the runtime's own functions.

@@ -33,7 +33,8 @@ void add_included(std::string_view text, std::vector<RuntimeFile>& files) {
 std::vector<RuntimeFile> runtime_files_of(const std::vector<emit::EmittedFile>& sources) {
   std::vector<RuntimeFile> files;
   for (const emit::EmittedFile& source : sources)
-    if (source.suffix.ends_with(".cpp") || source.suffix.ends_with(".h"))
+    if (source.suffix.ends_with(".cpp") || source.suffix.ends_with(".c") ||
+        source.suffix.ends_with(".h"))
       add_included(source.bytes, files);
   return files;
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "aot/build/library.h"
 #include "aot/build/runtime_files.h"
+#include "aot/emit/text/dialect.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::build {
@@ -33,8 +35,12 @@ class SingleSource {
   SingleSource(const Verifier& verifier, std::string stem)
       : verifier_(verifier), stem_(std::move(stem)), runtime_(runtime_files_of(verifier.files)) {}
 
+  std::string_view suffix() const {
+    return emit::Dialect(verifier_.plan().config.language).suffix();
+  }
+
   std::string source() {
-    const std::string& text = file(".cpp");
+    const std::string& text = file(suffix());
     for (const std::string_view line : lines_of(text)) add_line(line);
     return std::move(made_);
   }
@@ -110,7 +116,7 @@ void check_possible(const Verifier& verifier) {
            fmt::format("{} bytes of constants need an assembler file beside the source",
                        verifier.weights_bytes),
            "leave --single-file out");
-    sources += file.suffix.ends_with(".cpp") ? 1 : 0;
+    sources += is_source(file) ? 1 : 0;
   }
   BF_CHECK(sources == 1);
 }
@@ -120,7 +126,8 @@ void check_possible(const Verifier& verifier) {
 std::vector<emit::EmittedFile> single_file(const Verifier& verifier, const std::string& stem) {
   check_possible(verifier);
   SingleSource made(verifier, stem);
-  std::vector<emit::EmittedFile> files = {{".cpp", made.source()}, {".h", made.header()}};
+  std::vector<emit::EmittedFile> files = {{std::string(made.suffix()), made.source()},
+                                          {".h", made.header()}};
   for (const emit::EmittedFile& file : verifier.files)
     if (file.suffix.ends_with(".json")) files.push_back(file);
   return files;

@@ -576,9 +576,9 @@ Result<std::vector<File>> compile(const Model& model, std::string_view stem,
                                   const CodeOptions& options = {},
                                   const Specification& specification = {});
 
-/// Writes the files that compile() makes to the folder of `source`, whose name ends in ".cpp": all
-/// files, or none on an error. Returns their paths. Errors: also BF3101 to BF3103 the folder;
-/// BF32xx the C++ compiler.
+/// Writes the files that compile() makes to the folder of `source`, whose name ends in ".cpp", or
+/// in ".c" for C99: all files, or none on an error. Returns their paths. Errors: also BF3101 to
+/// BF3103 the folder; BF3112 what C does not have; BF32xx the compiler.
 Result<std::vector<std::filesystem::path>> compile_to_files(
     const Model& model, const std::filesystem::path& source, const CodeOptions& options = {},
     const Specification& specification = {});

@@ -5,6 +5,7 @@
 #include "aot/build/frontend_result.h"
 #include "aot/build/library.h"
 #include "aot/build/manifest.h"
+#include "aot/build/options/language.h"
 #include "aot/build/single_file.h"
 #include "aot/emit/interface/emit_verify.h"
 #include "aot/library/enums.h"
@@ -70,11 +71,12 @@ bf_aot::build::CompileOptions code_options(const Model& model, const CodeOptions
   return compiling;
 }
 
-bf_aot::build::Verifier verifier_of(const Model& model, const std::string& stem,
+bf_aot::build::Verifier verifier_of(const Model& model, const std::string& stem, Language language,
                                     const CodeOptions& options,
                                     const Specification& specification) {
   check_stem(stem);
-  const bf_aot::build::CompileOptions compiling = code_options(model, options, specification);
+  bf_aot::build::CompileOptions compiling = code_options(model, options, specification);
+  build::set_language(compiling, language);
   const Model::State& state = Library::state(model);
   bf_aot::build::Verifier verifier = bf_aot::build::compile(
       build::run_frontend({state.network.graph(), state.info}, compiling),
@@ -97,8 +99,9 @@ std::vector<File> finished(const bf_aot::build::Verifier& verifier, const std::s
 
 std::vector<fs::path> write(const Model& model, const fs::path& source, const CodeOptions& options,
                             const Specification& specification) {
-  if (source.extension() != ".cpp")
-    refuse("BF3501", "source", fmt::format("'{}' does not end in .cpp", source.string()));
+  const std::optional<Language> language = build::language_of(source);
+  if (!language)
+    refuse("BF3501", "source", fmt::format("'{}' does not end in .cpp or .c", source.string()));
   const std::string stem = source.stem().string();
   std::optional<build::Toolchain> toolchain;
   if (options.library) {
@@ -106,9 +109,10 @@ std::vector<fs::path> write(const Model& model, const fs::path& source, const Co
     const std::vector<Target> levels =
         options.dispatch ? levels_of(target, options) : std::vector<Target>();
     toolchain = build::find_toolchain({options.cxx, options.cxx_flags, build::JitMode::kOff},
-                                      levels.empty() ? target : levels.back());
+                                      levels.empty() ? target : levels.back(), *language);
   }
-  const bf_aot::build::Verifier verifier = verifier_of(model, stem, options, specification);
+  const bf_aot::build::Verifier verifier =
+      verifier_of(model, stem, *language, options, specification);
 
   system::Staging staging(source.parent_path());
   std::vector<std::string> names;
@@ -139,7 +143,8 @@ Result<std::vector<File>> compile(const Model& model, std::string_view stem,
       kCompiling,
       [&] {
         const std::string name(stem);
-        return finished(verifier_of(model, name, options, specification), name, nullptr, {});
+        return finished(verifier_of(model, name, Language::kCpp, options, specification), name,
+                        nullptr, {});
       },
       Library::state(model).numbers);
 }

@@ -43,6 +43,9 @@ constexpr bool is_in_float32(Semantics semantics) {
 // and the network and the other options allow it.
 enum class Arithmetic : std::uint8_t { kAuto, kFloat, kInteger };
 
+// The language of generated code: C++17, or C99 for compilers that have no C++.
+enum class Language : std::uint8_t { kCpp, kC };
+
 // The bounds kept for one pre-activation.
 enum class Domain : std::uint8_t {
   kInterval,   // one forward pass (IBP)
@@ -91,6 +94,7 @@ struct PlannerConfig {
   Semantics semantics = Semantics::kReal;
   bool flush_to_zero = false;  // of kFloat32: the network's graph was made for that
   Lowering lowering = Lowering::kVector;
+  Language language = Language::kCpp;          // kC: of lowering generic alone
   Arithmetic arithmetic = Arithmetic::kFloat;  // of a plan: not kAuto
   std::vector<TunedSchedule> tuned;            // of lowering tuned; by rising key, each once
   Target target;
@@ -124,6 +128,7 @@ std::string_view to_string(AlphaRows rows);
 std::string_view to_string(Splits splits);  // "inputs", "neurons", "auto"
 std::string_view to_string(Norm norm);      // "linf", "l2", "l1"
 std::string_view to_string(Lowering lowering);
+std::string_view to_string(Language language);
 std::string_view to_string(Arithmetic arithmetic);
 std::string_view to_string(Semantics semantics);
 
@@ -178,6 +183,12 @@ inline constexpr auto kNames<Arithmetic> = std::to_array<NamedValue<Arithmetic>>
     {Arithmetic::kAuto, "auto"},
     {Arithmetic::kFloat, "float"},
     {Arithmetic::kInteger, "integer"},
+});
+
+template <>
+inline constexpr auto kNames<Language> = std::to_array<NamedValue<Language>>({
+    {Language::kCpp, "c++"},
+    {Language::kC, "c"},
 });
 
 template <>

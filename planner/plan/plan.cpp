@@ -137,6 +137,10 @@ std::string_view to_string(SearchKind kind) {
   return name_of(kind);
 }
 
+std::string_view to_string(Language language) {
+  return name_of(language);
+}
+
 std::string_view to_string(Arithmetic arithmetic) {
   return name_of(arithmetic);
 }
@@ -435,10 +439,11 @@ std::string_view to_string(WeightStorage storage) {
   return {};
 }
 
-WeightStorage weight_storage_for(std::int64_t bytes) {
+WeightStorage weight_storage_for(std::int64_t bytes, Language language) {
   constexpr std::int64_t kInlineBytes = 2 << 10, kIncludeBytes = 128 << 10;
   if (bytes <= kInlineBytes) return WeightStorage::kInline;
-  return bytes <= kIncludeBytes ? WeightStorage::kInclude : WeightStorage::kObject;
+  return bytes <= kIncludeBytes || language == Language::kC ? WeightStorage::kInclude
+                                                            : WeightStorage::kObject;
 }
 
 StorageTotals Entry::with_one_worker() const {

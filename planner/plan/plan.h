@@ -254,7 +254,8 @@ enum class WeightStorage : std::uint8_t {
 std::string_view to_string(WeightStorage storage);
 
 // Chooses a place that compilers and readers can take: short arrays as text, megabytes as binary.
-WeightStorage weight_storage_for(std::int64_t bytes);
+// C code has them as text alone.
+WeightStorage weight_storage_for(std::int64_t bytes, Language language);
 
 struct Plan {
   std::string name;  // C identifier; prefix of all symbols

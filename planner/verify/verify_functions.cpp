@@ -96,8 +96,9 @@ void verify_function(const Plan& plan, const ExportedFunction& function) {
 
 void verify_functions(const Plan& plan) {
   if (plan.functions.empty()) return;
-  const WeightStorage storage = plan.integer ? WeightStorage::kInline  // small numbers: short text
-                                             : weight_storage_for(plan.weights_bytes());
+  const WeightStorage storage =
+      plan.integer ? WeightStorage::kInline  // small numbers: short text
+                   : weight_storage_for(plan.weights_bytes(), plan.config.language);
   require(plan.weight_storage == storage, "{} bytes of weights {}", plan.weights_bytes(),
           to_string(plan.weight_storage));
   std::set<std::string> names;

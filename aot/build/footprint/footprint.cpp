@@ -31,7 +31,7 @@ std::optional<std::vector<std::string>> reports(const Toolchain& toolchain,
                                                 const std::string& extension) {
   std::vector<std::string> texts;
   for (const emit::EmittedFile& file : files) {
-    if (!file.suffix.ends_with(".cpp")) continue;
+    if (!is_source(file) || file.suffix.ends_with(".S")) continue;
     std::vector<std::string> command = toolchain.compiler;
     command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
     const std::vector<std::string> own = own_flags(file);

@@ -286,6 +286,11 @@ std::vector<OptionRow> other_rows() {
            "the network and the other options allow it",
            false},
           [](auto& values) -> auto& { return values.compile.planner.arithmetic; }),
+      choice(
+          {"language", Set::kLanguage, kPlannerGroup,
+           "language of the code: c++, C++17; c, C99, as -o with a name that ends in .c says",
+           false},
+          [](auto& values) -> auto& { return values.compile.planner.language; }),
       text({"cxx", Set::kCompiler, kCompilerGroup,
             "C++ compiler of the verifier (default: $CXX, else c++, g++ or clang++; for "
             "cortex targets arm-none-eabi-g++)"},

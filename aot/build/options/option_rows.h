@@ -32,7 +32,7 @@ struct OptionRow {
   enum class Form { kValue, kFlag, kWords, kList };  // kWords: may be repeated; kList: a list
   // The set of options that a command has together.
   // kDecide: of a question; kProofs: of certificates of many answers.
-  enum class Set { kModel, kMethod, kNorm, kArithmetic, kCompiler, kJit, kDecide, kProofs };
+  enum class Set { kModel, kMethod, kNorm, kArithmetic, kLanguage, kCompiler, kJit, kDecide, kProofs };
 
   const char* name;  // "row-tile"; in the library, C and Python "row_tile"
   Set set;

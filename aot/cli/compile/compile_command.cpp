@@ -17,6 +17,7 @@
 #include "aot/build/footprint/footprint.h"
 #include "aot/build/frontend_result.h"
 #include "aot/build/manifest.h"
+#include "aot/build/options/language.h"
 #include "aot/build/runtime_files.h"
 #include "aot/build/single_file.h"
 #include "aot/build/work_json.h"
@@ -30,6 +31,7 @@
 #include "aot/emit/interface/emit_verify.h"
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/coverage.h"
+#include "aot/emit/text/dialect.h"
 #include "aot/system/files.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
@@ -93,7 +95,8 @@ std::string project_stem(const std::string& name) {
 // Checks the value of -o; the text is what CLI11 prints otherwise.
 std::string check_output(std::string& text) {
   const fs::path path(text);
-  if (path.extension() != ".cpp") return "-o: the name of the C++ file must end in .cpp";
+  if (!build::language_of(path))
+    return "-o: the name of the source must end in .cpp, or .c for C99";
   if (!is_plain_stem(path.stem().string()))
     return "-o: use letters, digits, '_', '-', '+' and '.' in the file name";
   return {};
@@ -108,10 +111,13 @@ void add_options(CommandLine& app, CompileArguments& arguments) {
   add_spec_option(app, arguments.model);
   add_property_option(app, arguments.model);
   add_arithmetic_option(app, arguments.model);
+  add_language_option(app, arguments.model);
   add_compiler_options(app, arguments.model);
-  app.add_option("-o,--output", arguments.output,
-                 "C++ file to write; its header, library and manifest lie beside it")
-      ->writes("FILE.cpp")
+  app.add_option(
+         "-o,--output", arguments.output,
+         "source to write, C99 where its name ends in .c; its header, library and manifest lie "
+         "beside it")
+      ->writes("FILE.cpp|FILE.c")
       ->transform(ValueRule{check_output, ""});
   app.add_option("--project", arguments.project,
                  "write a CMake project that uses the verifier into this folder")
@@ -319,6 +325,22 @@ Judge judge_of(const CompileArguments& arguments, const build::CompileOptions& o
   };
 }
 
+// The language that the name of the source says; of a project, the option's.
+Language asked_language(const CompileArguments& arguments) {
+  return arguments.output.empty() ? arguments.model.values.compile.planner.language
+                                  : *build::language_of(arguments.output);
+}
+
+// Why --language and the name of the source do not go together.
+std::optional<std::string> contradicts_language(CommandLine& app,
+                                                const CompileArguments& arguments) {
+  const Language language = arguments.model.values.compile.planner.language;
+  if (app.get_option("--language")->count() == 0 || language == asked_language(arguments))
+    return std::nullopt;
+  return fmt::format("--language {}: the name of the source must end in {}", to_string(language),
+                     emit::Dialect(language).suffix());
+}
+
 }  // namespace
 
 int compile_command(const Call& call) {
@@ -332,6 +354,7 @@ int compile_command(const Call& call) {
   }
 
   build::CompileOptions options = compile_options(arguments.model);
+  if (const auto why = contradicts_language(app, arguments)) return usage_error(app, *why);
   if (arguments.dispatch) {
     options.levels = build::dispatch_levels(options.planner.target);
     if (options.levels.empty())
@@ -350,9 +373,13 @@ int compile_command(const Call& call) {
   }
   const Target& target = arguments.dispatch ? options.levels.back()  // the others' flags follow
                                             : options.planner.target;
+  const Language language = asked_language(arguments);
+  build::set_language(options, language);
+  if (language == Language::kC && !arguments.project.empty())
+    fail("BF3112", "--project", "projects are in C++", "write the source alone: -o FILE.c");
   const build::CompilerOptions& compiler = arguments.model.values.compiler;
   std::optional<build::Toolchain> toolchain;
-  if (!arguments.no_library) toolchain = build::find_toolchain(compiler, target);
+  if (!arguments.no_library) toolchain = build::find_toolchain(compiler, target, language);
 
   artifacts::PassLog log;
   if (!arguments.trace.empty()) log_passes(log, options);
@@ -364,7 +391,8 @@ int compile_command(const Call& call) {
   const std::vector<artifacts::FileLines> lines = artifacts::take_lines(made.verifier.files, stem);
   const build::Verifier& verifier = made.verifier;
   const build::Toolchain* const found = toolchain ? &*toolchain : nullptr;
-  const Output made_as{stem, build::code_flags(compiler, target), found, arguments.limits.any()};
+  const Output made_as{stem, build::code_flags(compiler, target, language), found,
+                       arguments.limits.any()};
   const Judge judge = judge_of(arguments, options, made, made_as);
   Staged staged;
   if (!arguments.project.empty()) {

@@ -196,6 +196,10 @@ void add_arithmetic_option(CommandLine& app, ModelArguments& arguments) {
   add_rows(app, Set::kArithmetic, arguments.values);
 }
 
+void add_language_option(CommandLine& app, ModelArguments& arguments) {
+  add_rows(app, Set::kLanguage, arguments.values);
+}
+
 void add_compiler_options(CommandLine& app, ModelArguments& arguments) {
   add_rows(app, Set::kCompiler, arguments.values);
 }

@@ -48,6 +48,7 @@ void add_norm_option(CommandLine& app, ModelArguments& arguments);
 void add_spec_option(CommandLine& app, ModelArguments& arguments);
 void add_property_option(CommandLine& app, ModelArguments& arguments);  // after add_spec_option
 void add_arithmetic_option(CommandLine& app, ModelArguments& arguments);
+void add_language_option(CommandLine& app, ModelArguments& arguments);
 void add_compiler_options(CommandLine& app, ModelArguments& arguments);
 void add_jit_option(CommandLine& app, ModelArguments& arguments);
 

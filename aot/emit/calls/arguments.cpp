@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "aot/emit/calls/c_routines.h"
 #include "aot/emit/calls/calls.h"
 #include "aot/emit/constants/shapes.h"
 #include "aot/emit/constants/weights.h"
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/literals.h"
+#include "frontend/diagnostic.h"
 #include "planner/lowering/routines.h"
 
 namespace bf_aot::calls {
@@ -61,20 +63,21 @@ const char* local_name(Local local) {
   return "ascent";
 }
 
-const char* type_name(ErrorsKind kind) {
+// The types of a structure of errors in C++ and in C.
+std::pair<std::string_view, std::string_view> type_names(ErrorsKind kind) {
   switch (kind) {
     case ErrorsKind::kRelax:
-      return "RelaxErrors";
+      return {"RelaxErrors", "relax_errors"};
     case ErrorsKind::kPlane:
-      return "PlaneErrors";
+      return {"PlaneErrors", "plane_errors"};
     case ErrorsKind::kInterval:
-      return "IntervalErrors";
+      return {"IntervalErrors", "interval_errors"};
     case ErrorsKind::kLineBounds:
-      return "LineBounds";
+      return {"LineBounds", "line_bounds"};
     case ErrorsKind::kLine:
       break;
   }
-  return "LineErrors";
+  return {"LineErrors", "line_errors"};
 }
 
 }  // namespace
@@ -87,15 +90,16 @@ std::string window_name(LayerId tensor) {
   return fmt::format("window{}", tensor.number() + 1);
 }
 
-std::string sources_text(const StridedView& view) {
-  std::string text = fmt::format("bf::Strided<{}, {}", view.offset, view.stride[0]);
+std::string sources_text(const StridedView& view, const emit::Dialect& dialect) {
+  std::string numbers = fmt::format("{}, {}", view.offset, view.stride[0]);
   for (std::size_t k = 1; k < view.count.size(); ++k)
-    text += fmt::format(", {}, {}", view.count[k], view.stride[k]);
-  return text + ">{}";
+    numbers += fmt::format(", {}, {}", view.count[k], view.stride[k]);
+  return dialect.is_c() ? fmt::format("bf_strided({})", numbers)
+                        : fmt::format("bf::Strided<{}>{{}}", numbers);
 }
 
 CallText::CallText(const Lowered& lowered, const Entry& entry, const ErrorConstants* errors)
-    : plan_(lowered.plan()), entry_(entry), errors_(errors) {
+    : plan_(lowered.plan()), entry_(entry), dialect_(plan_.config.language), errors_(errors) {
   for (const WeightTable& table : lowered.tables())
     tables_[{table.layer, table.term, table.kind}] =
         emit::table_reference(plan_.weight_storage, table);
@@ -104,7 +108,7 @@ CallText::CallText(const Lowered& lowered, const Entry& entry, const ErrorConsta
 }
 
 std::string CallText::operator()(const Null&) const {
-  return "nullptr";
+  return std::string(dialect_.null());
 }
 
 // A round's neurons have a name of their own.
@@ -119,7 +123,9 @@ std::string CallText::operator()(const Place& argument) const {
   }
   const std::string first = with_offset(name(argument.buffer), argument.offset);
   if (argument.factor == 1) return first + " + first";
-  return fmt::format("{} + std::ptrdiff_t{{first}} * {}", first, argument.factor);
+  return fmt::format("{} + {} * {}", first,
+                     dialect_.is_c() ? "(ptrdiff_t)first" : "std::ptrdiff_t{first}",
+                     argument.factor);
 }
 
 std::string CallText::operator()(const ElementOf& argument) const {
@@ -131,7 +137,8 @@ std::string CallText::operator()(const Given& argument) const {
 }
 
 std::string CallText::operator()(const Local& argument) const {
-  return local_name(argument);
+  const bool by_pointer = dialect_.is_c() && argument == Local::kErrors;
+  return fmt::format("{}{}", by_pointer ? "&" : "", local_name(argument));
 }
 
 std::string CallText::operator()(const Table& argument) const {
@@ -151,7 +158,8 @@ std::string CallText::operator()(const Constant& argument) const {
 }
 
 std::string CallText::operator()(const Left& argument) const {
-  return fmt::format("smaller({}, count - first)", argument.most);
+  return fmt::format("{}({}, count - first)", dialect_.is_c() ? "bf_smaller" : "smaller",
+                     argument.most);
 }
 
 std::string CallText::operator()(const OutputStride& argument) const {
@@ -159,31 +167,34 @@ std::string CallText::operator()(const OutputStride& argument) const {
 }
 
 std::string CallText::operator()(const SumRounding& argument) const {
-  return argument.exact ? "1" : "bf::kSumSlack";
+  if (argument.exact) return "1";
+  return dialect_.is_c() ? "BF_SUM_SLACK" : "bf::kSumSlack";
 }
 
 std::string CallText::operator()(const FunctionOf& argument) const {
-  return emit::function_table_name(plan_, argument.function);
+  return reference(emit::function_table_name(plan_, argument.function));
 }
 
 std::string CallText::operator()(const Shape& argument) const {
-  const std::string name = emit::shape_name(shapes_.at({argument.layer, argument.term}), argument);
+  const std::string name = shape_text(argument);
+  if (dialect_.is_c()) return reference(name);
   return argument.type ? fmt::format("bf::FixedShape<{}>{{}}", name) : name;
 }
 
 std::string CallText::operator()(const StridedView& argument) const {
-  return sources_text(argument);
+  return sources_text(argument, dialect_);
 }
 
 std::string CallText::operator()(const Image& argument) const {
   if (argument.made.empty()) return image_name(argument.tensor);
-  return fmt::format("bf::image_made({})", (*this)(argument.made.front()));
+  return fmt::format("{}({})", dialect_.runtime("image_made"), (*this)(argument.made.front()));
 }
 
 std::string CallText::operator()(const Strides& argument) const {
-  if (argument.pixels) return fmt::format("bf::by_pixels({})", (*this)(argument.image));
+  if (argument.pixels)
+    return fmt::format("{}({})", dialect_.runtime("by_pixels"), (*this)(argument.image));
   if (argument.image.made.empty()) return (*this)(argument.image) + ".at";
-  return (*this)(argument.image.made.front()) + ".out";
+  return member(argument.image.made.front(), "out");
 }
 
 std::string CallText::operator()(const Window& argument) const {
@@ -191,16 +202,17 @@ std::string CallText::operator()(const Window& argument) const {
     case Window::Of::kTensor:
       return window_name(argument.tensor);
     case Window::Of::kInput:
-      return fmt::format("bf::whole({}.in_size)", (*this)(argument.shape));
+      return fmt::format("{}({})", dialect_.runtime("whole"), member(argument.shape, "in_size"));
     case Window::Of::kOutput:
       break;
   }
-  return fmt::format("bf::whole({}.out_size)", (*this)(argument.shape));
+  return fmt::format("{}({})", dialect_.runtime("whole"), member(argument.shape, "out_size"));
 }
 
 std::string CallText::operator()(const Live& argument) const {
-  if (argument.list == BufferId::kNone) return "bf::AllLive{}";
-  return fmt::format("bf::LivePixels{{{}}}", name(argument.list));
+  const bool all = argument.list == BufferId::kNone;
+  if (dialect_.is_c()) return all ? std::string(dialect_.null()) : name(argument.list);
+  return all ? "bf::AllLive{}" : fmt::format("bf::LivePixels{{{}}}", name(argument.list));
 }
 
 std::string CallText::operator()(const Zeros& argument) const {
@@ -208,7 +220,8 @@ std::string CallText::operator()(const Zeros& argument) const {
     case Zeros::Where::kNowhere:
       return "false";
     case Zeros::Where::kWhereMany:
-      return (*this)(Live{argument.list}) + ".many()";
+      return dialect_.is_c() ? fmt::format("bf_many({})", (*this)(Live{argument.list}))
+                             : (*this)(Live{argument.list}) + ".many()";
     case Zeros::Where::kEverywhere:
       break;
   }
@@ -216,6 +229,13 @@ std::string CallText::operator()(const Zeros& argument) const {
 }
 
 std::string CallText::operator()(const Listed& argument) const {
+  if (dialect_.is_c()) {  // bf_list_image_all() has no such argument
+    const std::string function =
+        argument.function.empty() ? "" : (*this)(argument.function.front()) + ", ";
+    return argument.all ? ""
+                        : fmt::format("{}{}, {}, {}", function, name(argument.centre),
+                                      name(argument.below), name(argument.above));
+  }
   if (argument.all) return "[](int) { return true; }";
   const bool function = !argument.function.empty();
   return fmt::format("[&](int j) {{ return bf::is_{}({}{}, {}, {}, j); }}",
@@ -227,7 +247,8 @@ std::string CallText::operator()(const Listed& argument) const {
 std::string CallText::operator()(const Errors& argument) const {
   std::vector<std::string> constants;
   for (const Constant& constant : argument.constants) constants.push_back((*this)(constant));
-  return fmt::format("bf::{}{{{}}}", type_name(argument.kind), fmt::join(constants, ", "));
+  const auto [cpp_name, c_name] = type_names(argument.kind);
+  return dialect_.structure(cpp_name, c_name, fmt::format("{}", fmt::join(constants, ", ")));
 }
 
 std::string ConstantText::operator()(const Integer& constant) const {
@@ -250,7 +271,9 @@ std::string ConstantText::operator()(const Groups& constant) const {
 std::string CallText::callee(const Call& call) const {
   if (const auto* const kernel = std::get_if<KernelCall>(&call.callee))
     return plan_.kernel(kernel->id).function;
-  std::string text = fmt::format("bf::{}", signature_of(std::get<Routine>(call.callee)).name);
+  const Routine routine = std::get<Routine>(call.callee);
+  if (dialect_.is_c()) return dialect_.runtime(c_name(call));
+  std::string text = fmt::format("bf::{}", signature_of(routine).name);
   std::vector<std::string> constants;
   for (const TemplateArgument& constant : call.constants)
     constants.push_back(std::visit(ConstantText(plan_), constant));
@@ -258,9 +281,73 @@ std::string CallText::callee(const Call& call) const {
   return text;
 }
 
+// The words that C adds to the name of a routine for what is overloaded in C++.
+static std::string_view added_word(const Listed& listed) {
+  return listed.all ? "_all" : listed.function.empty() ? "_unstable" : "_inexact";
+}
+
+std::string CallText::c_name(const Call& call) const {
+  const CRoutine* const found = find_c_routine(std::get<Routine>(call.callee));
+  BF_CHECK(found != nullptr);  // check_c() has refused others
+  std::string name(found->name);
+  for (const Argument& argument : call.arguments)
+    if (const auto* const listed = std::get_if<Listed>(&argument)) name += added_word(*listed);
+  if (found->routine != Routine::kListLive) return name;
+  const auto& centre = std::get<Place>(call.arguments.front());
+  const bool wide = entry_.buffer(centre.buffer).element == Element::kFloat64;
+  return name + (wide ? "_double" : "_float");
+}
+
+// Elements that are taken as they are, by a table, or by a view.
+std::string CallText::sources_in_c(const Argument& argument) const {
+  if (std::holds_alternative<Null>(argument)) return "bf_same()";
+  const std::string text = std::visit(*this, argument);
+  return std::holds_alternative<Table>(argument) ? fmt::format("bf_listed({})", text) : text;
+}
+
+// Returns whether C has an argument for a template argument: it has one box, and no tiles.
+static bool is_argument_of_c(std::string_view name) {
+  return name != "boxes" && name != "tile";
+}
+
+// The arguments that are template arguments in C++.
+std::vector<std::string> CallText::constants_in_c(const Call& call) const {
+  std::vector<std::string> made;
+  if (!dialect_.is_c() || !std::holds_alternative<Routine>(call.callee)) return made;
+  const auto& names = signature_of(std::get<Routine>(call.callee)).constants;
+  for (std::size_t i = 0; i < call.constants.size(); ++i)
+    if (std::holds_alternative<Groups>(call.constants[i]) || is_argument_of_c(names[i]))
+      made.push_back((std::holds_alternative<Groups>(call.constants[i]) ? "&" : "") +
+                     std::visit(ConstantText(plan_), call.constants[i]));
+  return made;
+}
+
+std::string CallText::reference(const std::string& name) const {
+  return dialect_.is_c() ? "&" + name : name;
+}
+
+std::string CallText::member(const Shape& shape, std::string_view name) const {
+  return fmt::format("{}.{}", shape_text(shape), name);
+}
+
+std::string CallText::shape_text(const Shape& shape) const {
+  return emit::shape_name(shapes_.at({shape.layer, shape.term}), shape);
+}
+
 std::string CallText::text(const Call& call) const {
-  std::vector<std::string> arguments;
-  for (const Argument& argument : call.arguments) arguments.push_back(std::visit(*this, argument));
+  std::vector<std::string> arguments = constants_in_c(call);
+  const auto* const routine = std::get_if<Routine>(&call.callee);
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    const bool sources = dialect_.is_c() && routine != nullptr &&
+                         signature_of(*routine).parameters[i].kind == ArgumentKind::kSources;
+    std::string text =
+        sources ? sources_in_c(call.arguments[i]) : std::visit(*this, call.arguments[i]);
+    if (!text.empty()) arguments.push_back(std::move(text));
+  }
+  if (dialect_.is_c() && routine != nullptr)  // defaults of C++ are null pointers
+    arguments.resize(
+        arguments.size() + signature_of(*routine).parameters.size() - call.arguments.size(),
+        std::string(dialect_.null()));
   return fmt::format("{}({})", callee(call), fmt::join(arguments, ", "));
 }
 

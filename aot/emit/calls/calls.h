@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot/emit/calls/error_constants.h"
+#include "aot/emit/text/dialect.h"
 #include "planner/lowering/lowered.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/program.h"
@@ -29,7 +30,7 @@ struct Instruments {
 
 namespace bf_aot::calls {
 
-// Prints arguments and calls as C++, by one overload for each kind.
+// Prints arguments and calls, by one overload for each kind.
 class CallText {
  public:
   // errors: the names of error constants; null: constants are printed as numbers.
@@ -61,12 +62,20 @@ class CallText {
   // The call as text: "bf::relax_rows<16>(...)".
   std::string text(const Call& call) const;
   std::string name(BufferId id) const { return entry_.buffer(id).name; }
+  // The constant of a convolution's shape.
+  std::string shape_text(const Shape& shape) const;
 
  private:
   std::string callee(const Call& call) const;
+  std::string c_name(const Call& call) const;
+  std::vector<std::string> constants_in_c(const Call& call) const;
+  std::string sources_in_c(const Argument& argument) const;
+  std::string reference(const std::string& name) const;
+  std::string member(const Shape& shape, std::string_view name) const;
 
   const Plan& plan_;
   const Entry& entry_;
+  const emit::Dialect dialect_;
   const ErrorConstants* errors_;
   std::map<std::tuple<LayerId, int, TableKind>, std::string> tables_;
   std::map<std::pair<LayerId, int>, std::string> shapes_;  // of convolutions, by layer and term
@@ -96,8 +105,9 @@ std::string step_mark(const Plan& plan, const Entry& entry, int step);
 std::string image_name(LayerId tensor);
 std::string window_name(LayerId tensor);
 
-// The type that tells the runtime a strided view: "bf::Strided<0, 1, 8, 1>{}".
-std::string sources_text(const StridedView& view);
+// The argument that tells the runtime a strided view: "bf::Strided<0, 1, 8, 1, ..>{}" or
+// "bf_strided(0, 1, 8, 1, ..)".
+std::string sources_text(const StridedView& view, const emit::Dialect& dialect = emit::Dialect());
 
 // Prints template arguments.
 class ConstantText {
@@ -115,5 +125,8 @@ class ConstantText {
 
 // The runtime's headers that programs need besides those of every verifier, one #include a line.
 std::string runtime_includes(const Plan& plan, const std::vector<Program>& programs);
+
+// Returns the same for a source in C, with those of every verifier.
+std::string c_includes(const Plan& plan, const std::vector<Program>& programs);
 
 }  // namespace bf_aot::calls

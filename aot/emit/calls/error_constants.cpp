@@ -76,7 +76,8 @@ std::string literal(const Constant& constant) {
                            : emit::double_literal(constant.value);
 }
 
-ErrorConstants::ErrorConstants(const std::vector<Program>& programs) {
+ErrorConstants::ErrorConstants(const std::vector<Program>& programs, const emit::Dialect& dialect)
+    : dialect_(dialect) {
   struct Visitor {
     ErrorConstants& to;
     void operator()(const Call& call) const {
@@ -118,8 +119,8 @@ std::string ErrorConstants::definitions() const {
     const Paid paid = paid_for(pays);
     text += fmt::format("\n// {}: {}.\n", paid.name, paid.what);
     for (const Constant& each : values)
-      text += fmt::format("constexpr {} {} = {};\n", each.to_float ? "float" : "double", name(each),
-                          literal(each));
+      text += fmt::format("{} {} {} = {};\n", dialect_.constant(),
+                          each.to_float ? "float" : "double", name(each), literal(each));
   }
   return text + "\n";
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "aot/emit/text/dialect.h"
 #include "planner/plan/program.h"
 
 namespace bf_aot::calls {
@@ -16,9 +17,9 @@ std::string literal(const Constant& constant);
 // error that it pays for, kInflate, kInflate2 and so on in the order of use.
 class ErrorConstants {
  public:
-  explicit ErrorConstants(const std::vector<Program>& programs);
+  ErrorConstants(const std::vector<Program>& programs, const emit::Dialect& dialect);
 
-  // The C++ name under which a constant of the programs is printed.
+  // The name under which a constant of the programs is printed.
   const std::string& name(const Constant& constant) const;
 
   // The definitions of all constants, with the errors that they pay for; empty if there are none.
@@ -29,6 +30,7 @@ class ErrorConstants {
   static Key key_of(const Constant& constant);
   void add(const Constant& constant);
 
+  const emit::Dialect dialect_;
   std::map<Key, std::string> names_;
   std::map<Pays, std::vector<Constant>> values_;  // in the order of use
 };

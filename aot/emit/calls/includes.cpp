@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
+#include "aot/emit/calls/c_routines.h"
 #include "aot/emit/calls/calls.h"
 #include "planner/lowering/routines.h"
 #include "planner/lowering/walk.h"
@@ -50,6 +52,22 @@ std::string runtime_includes(const Plan& plan, const std::vector<Program>& progr
   std::string text;
   for (const std::string_view header : kHeaders)
     if (called.contains(header)) text += fmt::format("#include \"{}\"\n", header);
+  return text;
+}
+
+std::string c_includes(const Plan& plan, const std::vector<Program>& programs) {
+  std::vector<std::string_view> headers = {"bf/c/spans.h", "bf/c/core.h", "bf/c/bounds.h"};
+  const auto add = [&](std::string_view header) {
+    if (std::ranges::find(headers, header) == headers.end()) headers.push_back(header);
+  };
+  if (has_convolutions(plan)) add("bf/c/conv.h");  // of their shapes
+  for (const Program& program : programs)
+    for_each_call(program, [&](const Call& call) {
+      if (const auto* const routine = std::get_if<Routine>(&call.callee))
+        add(find_c_routine(*routine)->header);
+    });
+  std::string text;
+  for (const std::string_view header : headers) text += fmt::format("#include \"{}\"\n", header);
   return text;
 }
 

@@ -13,18 +13,32 @@
 namespace bf_aot::calls {
 namespace {
 
-const char* type_of(Element element) {
+// The type of a buffer's elements, and the macro of C for a place of such.
+std::string type_of(Element element, const emit::Dialect& dialect) {
   switch (element) {
     case Element::kFloat64:
       return "double";
     case Element::kInt32:
-      return "std::int32_t";
+      return dialect.integer("int32");
     case Element::kUint8:
       return "bf::integer::Code";
     case Element::kFloat32:
       break;
   }
   return "float";
+}
+
+const char* place_macro(Element element) {
+  switch (element) {
+    case Element::kFloat64:
+      return "BF_DOUBLE_AT";
+    case Element::kInt32:
+      return "BF_INT32_AT";
+    case Element::kUint8:
+    case Element::kFloat32:
+      break;
+  }
+  return "BF_FLOAT_AT";
 }
 
 // A program as the body of an entry point: one overload for each structure.
@@ -35,6 +49,7 @@ class ProgramText {
       : program_(lowered.program(entry)),
         plan_(lowered.plan()),
         entry_(entry),
+        dialect_(plan_.config.language),
         instruments_(instruments),
         calls_(lowered, entry, &errors) {}
 
@@ -68,6 +83,7 @@ class ProgramText {
   const Program& program_;
   const Plan& plan_;
   const Entry& entry_;
+  const emit::Dialect dialect_;
   const emit::Instruments& instruments_;
   CallText calls_;
   std::string text_;
@@ -156,8 +172,10 @@ std::string ProgramText::lifetime(const Buffer& buffer) const {
 
 void ProgramText::declare(const Buffer& buffer) {
   const bool kept = buffer.scope != CacheScope::kRun;
-  line(fmt::format("{0}* const {1} = at<{0}>({2}, {3});  // [{4}]{5}", type_of(buffer.element),
-                   buffer.name,
+  const std::string type = type_of(buffer.element, dialect_);
+  const std::string place =
+      dialect_.is_c() ? place_macro(buffer.element) : fmt::format("at<{}>", type);
+  line(fmt::format("{}* const {} = {}({}, {});  // [{}]{}", type, buffer.name, place,
                    buffer.per_worker ? "own"
                    : kept            ? "context"
                                      : "workspace",
@@ -170,8 +188,8 @@ void ProgramText::operator()(const Call& node) {
 
 void ProgramText::operator()(const Part& node) {
   if (instruments_.time_parts)
-    line(fmt::format("if ({0}_trace != nullptr) {0}_trace({1}, \"{2}\");", plan_.name, task_,
-                     node.name));
+    line(fmt::format("if ({0}_trace != {3}) {0}_trace({1}, \"{2}\");", plan_.name, task_, node.name,
+                     dialect_.null()));
 }
 
 void ProgramText::operator()(const Lifetime& node) {
@@ -193,8 +211,10 @@ void ProgramText::operator()(const WhenInside& node) {
 
 void ProgramText::operator()(const DefineImage& node) {
   const RowImage& image = node.image;
-  line(fmt::format("constexpr bf::Image {}{{{}, {}, {}, {}}};  // {}", image_name(image.tensor),
-                   image.batch, image.channels, emit::extent_literal(image.size),
+  line(fmt::format("{} {}{}{{{}, {}, {}, {}}};  // {}",
+                   dialect_.is_c() ? "const bf_image" : "constexpr bf::Image",
+                   image_name(image.tensor), dialect_.is_c() ? " = " : "", image.batch,
+                   image.channels, emit::extent_literal(image.size),
                    emit::strides_literal(image.layout),
                    image.tensor < 0 ? "the box" : plan_.layer(image.tensor).name));
 }
@@ -202,9 +222,11 @@ void ProgramText::operator()(const DefineImage& node) {
 std::string ProgramText::read(const WindowRead& read) const {
   switch (read.kind) {
     case WindowRead::Kind::kWhole:
-      return fmt::format("bf::whole({}.in_size)", calls_(read.shape));
+      return fmt::format("{}({}.in_size)", dialect_.runtime("whole"),
+                         calls_.shape_text(read.shape));
     case WindowRead::Kind::kThroughConvolution:
-      return fmt::format("bf::read_window({}, {})", calls_(read.shape), window_name(read.reader));
+      return fmt::format("{}({}, {})", dialect_.runtime("read_window"), calls_(read.shape),
+                         window_name(read.reader));
     case WindowRead::Kind::kSame:
       break;
   }
@@ -214,11 +236,14 @@ std::string ProgramText::read(const WindowRead& read) const {
 void ProgramText::operator()(const DefineWindow& node) {
   std::string window;
   if (node.count > 0)
-    window = fmt::format("bf::window_of({}, {}, {})", image_name(node.tensor), calls_(node.neurons),
-                         node.count);
+    window = fmt::format("{}({}, {}, {})", dialect_.runtime("window_of"), image_name(node.tensor),
+                         calls_(node.neurons), node.count);
   for (const WindowRead& each : node.reads)
-    window = window.empty() ? read(each) : fmt::format("bf::unite({}, {})", window, read(each));
-  line(fmt::format("const bf::Window {} = {};", window_name(node.tensor), window));
+    window = window.empty()
+                 ? read(each)
+                 : fmt::format("{}({}, {})", dialect_.runtime("unite"), window, read(each));
+  line(fmt::format("const {} {} = {};", dialect_.runtime(dialect_.is_c() ? "window" : "Window"),
+                   window_name(node.tensor), window));
 }
 
 void ProgramText::operator()(const DefineRows& node) {
@@ -236,9 +261,9 @@ void ProgramText::operator()(const DefineRowErrors& node) {
                      : fmt::format(" + {}[b + {}]", calls_.name(link), 2 * node.boxes);
   const std::string absolute = fmt::format("{} * ({})", calls_(node.underflow), underflow);
   const std::string rows = calls_.name(node.row_slack);
-  const std::string errors =
-      fmt::format("const bf::RowErrors errors{{{}, {}, {},", calls_(node.concretize),
-                  calls_(node.weight), calls_(node.inflate));
+  const std::string errors = fmt::format(
+      "const {}{{{}, {}, {},", dialect_.is_c() ? "bf_row_errors errors = " : "bf::RowErrors errors",
+      calls_(node.concretize), calls_(node.weight), calls_(node.inflate));
   if (one) return line(fmt::format("{} {}, {}}};", errors, absolute, rows));
   line(fmt::format("{} 0, {}}};", errors, rows));
   line(fmt::format("double absolute[{}];", node.boxes));
@@ -319,7 +344,9 @@ std::string step_mark(const Plan& plan, const Entry& entry, int step) {
 }
 
 Bodies::Bodies(const Lowered& lowered, const emit::Instruments& instruments)
-    : lowered_(lowered), instruments_(instruments), errors_(lowered.programs()) {}
+    : lowered_(lowered),
+      instruments_(instruments),
+      errors_(lowered.programs(), emit::Dialect(lowered.plan().config.language)) {}
 
 std::string Bodies::of(const Entry& entry) const {
   return ProgramText(lowered_, entry, instruments_, errors_).text();

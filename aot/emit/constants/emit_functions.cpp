@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "aot/emit/text/banner.h"
 #include "aot/emit/text/literals.h"
 #include "frontend/diagnostic.h"
 
@@ -12,23 +13,25 @@ namespace bf_aot::emit {
 
 namespace {
 
-std::string literal(double value) {
-  if (std::isinf(value)) return value > 0 ? "__builtin_inf()" : "-__builtin_inf()";
+std::string literal(const Dialect& dialect, double value) {
+  if (std::isinf(value))
+    return fmt::format("{}{}", value > 0 ? "" : "-", dialect.double_infinity());
   return double_literal(value);
 }
 
-std::string literal(float value) {
+std::string literal(const Dialect&, float value) {
   return float_literal(value);
 }
 
 template <class Number>
-std::string array(const std::string& type, const std::string& name,
+std::string array(const Dialect& dialect, const std::string& type, const std::string& name,
                   const std::vector<Number>& values) {
   if (values.empty()) return "";
-  std::string text = fmt::format("constexpr {} {}[{}] = {{", type, name, values.size());
+  std::string text =
+      fmt::format("{} {} {}[{}] = {{", dialect.constant(), type, name, values.size());
   std::size_t column = 100;
   for (const Number& value : values) {
-    const std::string item = literal(value) + ",";
+    const std::string item = literal(dialect, value) + ",";
     if (column + item.size() + 1 > 100) {
       text += "\n   ";
       column = 3;
@@ -39,7 +42,7 @@ std::string array(const std::string& type, const std::string& name,
   return text + "\n};\n";
 }
 
-const char* name_of(FunctionForm form) {
+std::string_view name_of(FunctionForm form) {
   switch (form) {
     case FunctionForm::kCells:
       return "kCells";
@@ -60,7 +63,7 @@ const char* name_of(FunctionForm form) {
   return "";
 }
 
-const char* name_of(RunKind kind) {
+std::string_view name_of(RunKind kind) {
   switch (kind) {
     case RunKind::kLine:
       return "kLine";
@@ -77,36 +80,52 @@ const char* name_of(RunKind kind) {
   return "";
 }
 
-std::string runs(const std::string& name, const std::vector<TableRun>& list) {
+// An enumerator: "bf::FunctionRunKind::kConvex", "BF_RUN_CONVEX".
+std::string enumerator(const Dialect& dialect, std::string_view cpp_type, std::string_view c_prefix,
+                       std::string_view name) {
+  if (!dialect.is_c()) return fmt::format("bf::{}::{}", cpp_type, name);
+  return fmt::format("{}_{}", c_prefix, upper_case(std::string(name.substr(1))));
+}
+
+std::string runs(const Dialect& dialect, const std::string& name,
+                 const std::vector<TableRun>& list) {
   if (list.empty()) return "";
-  std::string text = fmt::format("constexpr bf::FunctionRun {}Runs[{}] = {{\n", name, list.size());
+  const auto literal = [&](double value) { return emit::literal(dialect, value); };
+  std::string text = fmt::format("{} {} {}Runs[{}] = {{\n", dialect.constant(),
+                                 dialect.runtime(dialect.is_c() ? "function_run" : "FunctionRun"),
+                                 name, list.size());
   for (const TableRun& run : list)
     text += fmt::format(
-        "    {{bf::FunctionRunKind::{}, {}, {}, {}, {},\n     {}, {}, {}, {},\n     {}, {}, "
+        "    {{{}, {}, {}, {}, {},\n     {}, {}, {}, {},\n     {}, {}, "
         "{}}},\n",
-        name_of(run.kind), run.open, run.cell, run.cells, literal(run.start),
-        literal(run.start_low), literal(run.start_high), literal(run.end_low),
-        literal(run.end_high), literal(run.slack), literal(run.intercept), literal(run.slope));
+        enumerator(dialect, "FunctionRunKind", "BF_RUN", name_of(run.kind)), run.open, run.cell,
+        run.cells, literal(run.start), literal(run.start_low), literal(run.start_high),
+        literal(run.end_low), literal(run.end_high), literal(run.slack), literal(run.intercept),
+        literal(run.slope));
   return text + "};\n";
 }
 
 }  // namespace
 
-std::string emit_function_table(const FunctionTable& table, const std::string& name) {
+std::string emit_function_table(const FunctionTable& table, const std::string& name,
+                                const Dialect& dialect) {
   const auto pointer = [&](const char* what, bool present) {
-    return present ? name + what : "nullptr";
+    return present ? name + what : std::string(dialect.null());
   };
+  const auto literal = [&](double value) { return emit::literal(dialect, value); };
   std::string text = fmt::format("// {}\n", to_string(table.function));
-  text += array("double", name + "Starts", table.starts);
-  text += array("double", name + "Coefficients", table.coefficients);
-  text += array("float", name + "Errors", table.errors);
-  text += array("float", name + "SlopeErrors", table.slope_errors);
-  text += array("double", name + "Scales", table.scales);
-  text += runs(name, table.runs);
+  text += array(dialect, "double", name + "Starts", table.starts);
+  text += array(dialect, "double", name + "Coefficients", table.coefficients);
+  text += array(dialect, "float", name + "Errors", table.errors);
+  text += array(dialect, "float", name + "SlopeErrors", table.slope_errors);
+  text += array(dialect, "double", name + "Scales", table.scales);
+  text += runs(dialect, name, table.runs);
   const bool cells = table.cells() > 0;
-  text += fmt::format("constexpr bf::FunctionView {} = {{\n", name);
+  text += fmt::format("{} {} {} = {{\n", dialect.constant(),
+                      dialect.runtime(dialect.is_c() ? "function" : "FunctionView"), name);
   text +=
-      fmt::format("    bf::FunctionViewForm::{}, {}, {}, {}, {}, {},\n", name_of(table.form),
+      fmt::format("    {}, {}, {}, {}, {}, {},\n",
+                  enumerator(dialect, "FunctionViewForm", "BF_FORM", name_of(table.form)),
                   table.monotone, table.exponent, table.degree, table.cells(), table.runs.size());
   text += fmt::format("    {}, {}, {}, {},\n    {}, {}, {}, {}, {},\n", pointer("Starts", cells),
                       pointer("Coefficients", cells), pointer("Errors", cells),
@@ -115,7 +134,8 @@ std::string emit_function_table(const FunctionTable& table, const std::string& n
                       pointer("Scales", !table.scales.empty()));
   text += fmt::format("    {}, {}, {}, {},\n", literal(table.below_low), literal(table.below_high),
                       literal(table.above_low), literal(table.above_high));
-  const bool limited = table.function.kind == FunctionKind::kQuantise;
+  // C has no defaults of members.
+  const bool limited = table.function.kind == FunctionKind::kQuantise || dialect.is_c();
   if (has_limits(table.function) || table.wave || limited)
     text +=
         fmt::format("    {}, {},\n", literal(table.function.least), literal(table.function.most));

@@ -2,13 +2,15 @@
 
 #include <string>
 
+#include "aot/emit/text/dialect.h"
 #include "planner/functions/function_table.h"
 
 namespace bf_aot::emit {
 
-// C++17 that defines `constexpr bf::FunctionView NAME` and the arrays that it points to, for a file
-// that includes runtime/bf/functions/functions.h. The arrays are named NAME + "Starts" and the
-// like. Deterministic.
-std::string emit_function_table(const FunctionTable& table, const std::string& name);
+// Code that defines the constant NAME of type bf::FunctionView or, in C, bf_function, and the
+// arrays that it points to, for a file that includes runtime/bf/functions/functions.h or
+// runtime/bf/c/functions.h. The arrays are named NAME + "Starts" and the like. Deterministic.
+std::string emit_function_table(const FunctionTable& table, const std::string& name,
+                                const Dialect& dialect = Dialect());
 
 }  // namespace bf_aot::emit

@@ -2,6 +2,7 @@
 
 #include "aot/emit/constants/weights.h"
 #include "aot/emit/text/banner.h"
+#include "aot/emit/text/dialect.h"
 #include "aot/emit/text/fill_in.h"
 #include "aot/emit/text/literals.h"
 #include "aot/emit/text/marks.h"
@@ -13,14 +14,14 @@ const Layer& layer_of(const Plan& plan, const WeightTable& table) {
   return plan.layer(table.layer);
 }
 
-std::string type_of(const WeightTable& table) {
+std::string type_of(const WeightTable& table, const Dialect& dialect) {
   switch (element_of(table.kind)) {
     case Element::kFloat64:
       return "double";
     case Element::kInt32:
-      return "std::int32_t";
+      return dialect.integer("int32");
     case Element::kUint8:
-      return "std::uint8_t";
+      return dialect.integer("uint8");
     case Element::kFloat32:
       break;
   }
@@ -65,8 +66,9 @@ void append_array(const Plan& plan, const WeightTable& table, std::string& text)
       dense && (table.kind == TableKind::kWeight || table.kind == TableKind::kResidual);
   text += fmt::format("// {}: {}", layer.origin.text,
                       dense ? matrix_comment(layer, table, matrix) : term_comment(layer, table));
-  text += fmt::format("\nalignas({}) constexpr {} {}[{}] = {{", plan.config.target.align,
-                      type_of(table), table.name, table.count);
+  const Dialect dialect(plan.config.language);
+  text += fmt::format("\n{} {} {}[{}] = {{", dialect.aligned_constant(plan.config.target.align),
+                      type_of(table, dialect), table.name, table.count);
   const std::int64_t per_panel = matrix ? std::min<std::int64_t>(table.panel, 6) : 6;
   const std::int64_t per_line = per_panel > 1 ? per_panel : std::min(layer.in, 6);
   for (std::int64_t i = 0; i < table.count; ++i) {
@@ -105,7 +107,7 @@ std::string assembly(const Plan& plan, const std::string& stem) {
 
 std::string table_reference(WeightStorage storage, const WeightTable& table) {
   if (storage != WeightStorage::kObject) return table.name;
-  return fmt::format("weights<{}>(k_{})", type_of(table), table.name);
+  return fmt::format("weights<{}>(k_{})", type_of(table, Dialect()), table.name);
 }
 
 std::string emit_weight_arrays(const Lowered& lowered, bool marks) {
@@ -126,7 +128,7 @@ std::string emit_weight_blob_declarations(const Lowered& lowered) {
     if (table.same_as >= 0) continue;
     text +=
         fmt::format("constexpr std::size_t k_{} = {};  // {} {}s, {}\n", table.name, table.offset,
-                    table.count, type_of(table), layer_of(plan, table).origin.text);
+                    table.count, type_of(table, Dialect()), layer_of(plan, table).origin.text);
   }
   return text + fill_in(R"(
 template <typename T>
@@ -145,8 +147,11 @@ std::vector<EmittedFile> emit_weight_files(const Lowered& lowered, const std::st
     case WeightStorage::kInline:
       return {};
     case WeightStorage::kInclude:
-      return {{"_weights.inc", emit_banner(plan, "constants of " + stem + ".cpp", "//") + "\n" +
-                                   emit_weight_arrays(lowered, marks)}};
+      return {{"_weights.inc", emit_banner(plan,
+                                           fmt::format("constants of {}{}", stem,
+                                                       Dialect(plan.config.language).suffix()),
+                                           "//") +
+                                   "\n" + emit_weight_arrays(lowered, marks)}};
     case WeightStorage::kObject:
       return {{"_weights.S", assembly(plan, stem)}, {"_weights.bin", blob(lowered)}};
   }

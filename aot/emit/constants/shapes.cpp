@@ -66,9 +66,9 @@ std::string function_table_name(const Plan& plan, const Function& function) {
 std::string emit_function_tables(const Plan& plan) {
   std::string text;
   for (const Function& function : functions_of(plan))
-    text +=
-        emit_function_table(make_function_table(function), function_table_name(plan, function)) +
-        "\n";
+    text += emit_function_table(make_function_table(function), function_table_name(plan, function),
+                                Dialect(plan.config.language)) +
+            "\n";
   return text;
 }
 
@@ -111,8 +111,28 @@ std::string max_groups_name(const Layer& layer) {
 
 namespace {
 
-std::string shape_definition(const std::string& name, const ConvGeometry& geometry) {
-  return fmt::format("constexpr bf::ConvShape {} = {}\n", name, shape_literal(geometry));
+std::string shape_definition(const Dialect& dialect, const std::string& name,
+                             const ConvGeometry& geometry) {
+  return fmt::format("{} {} {} = {}\n", dialect.constant(),
+                     dialect.runtime(dialect.is_c() ? "conv_shape" : "ConvShape"), name,
+                     shape_literal(geometry));
+}
+
+// The layout of an image that lies pixel by pixel, all channels of each together: what
+// bf::by_pixels() makes.
+ImageLayout pixels_of(std::int64_t channels, const Extent& size) {
+  return {0,
+          channels * size[0] * size[1] * size[2],
+          1,
+          {channels * size[1] * size[2], channels * size[2], channels}};
+}
+
+// C computes no constants by functions.
+std::string pixels_definition_in_c(const std::string& name, ConvGeometry geometry,
+                                   const calls::Shape& shape) {
+  if (shape.in_pixels) geometry.in = pixels_of(geometry.in_channels, geometry.in_size);
+  if (shape.out_pixels) geometry.out = pixels_of(geometry.out_channels, geometry.out_size);
+  return shape_definition(Dialect(Language::kC), shape_name(name, shape), geometry) + "\n";
 }
 
 std::string pixels_definition(const std::string& name, const calls::Shape& shape) {
@@ -145,20 +165,24 @@ std::string emit_conv_shapes(const Plan& plan, const std::vector<calls::Program>
   for (const ConvShapeName& shape : shapes)
     if (const auto found = orders.find({shape.layer, shape.term}); found != orders.end())
       by_name[shape.name].insert(found->second.begin(), found->second.end());
+  const Dialect dialect(plan.config.language);
   std::string text;
   for (const ConvShapeName& shape : shapes) {
     if (shape.repeated) continue;
     text += fmt::format("// {}\n", plan.layer(shape.layer).origin.text) +
-            shape_definition(shape.name, *shape.geometry);
-    for (const auto& [in, out] : by_name[shape.name])
-      text += pixels_definition(shape.name, {0, 0, in, out});
+            shape_definition(dialect, shape.name, *shape.geometry);
+    for (const auto& [in, out] : by_name[shape.name]) {
+      const calls::Shape pixels = {0, 0, in, out};
+      text += dialect.is_c() ? pixels_definition_in_c(shape.name, *shape.geometry, pixels)
+                             : pixels_definition(shape.name, pixels);
+    }
   }
   return text;
 }
 
 std::string emit_conv_shape(const std::string& name, const ConvGeometry& geometry,
                             const calls::Shape& shape) {
-  std::string text = shape_definition(name, geometry);
+  std::string text = shape_definition(Dialect(), name, geometry);
   if (shape.in_pixels || shape.out_pixels) text += pixels_definition(name, shape);
   return text;
 }
@@ -171,15 +195,17 @@ std::string emit_max_groups(const Plan& plan, const std::vector<calls::Program>&
         if (const auto* const groups = std::get_if<calls::Groups>(&constant))
           found[groups->layer] = groups->view;
     });
+  const bool in_c = plan.config.language == Language::kC;
   std::string text;
   for (const auto& [index, view] : found) {
     const auto& [firsts, taps] = view;
     const Layer& layer = plan.layer(index);
     text += fmt::format(
-        "// {}\nconstexpr bf::MaxGroups {} = {{\n"
+        "// {}\n{} {} = {{\n"
         "    {}, {{{}}}, {{{}}},  // first candidate of the first, counts, strides\n"
         "    {{{}}}, {{{}}}}};  // of the candidates of each\n",
-        layer.origin.text, max_groups_name(layer), firsts.offset, fmt::join(firsts.count, ", "),
+        layer.origin.text, in_c ? "static const bf_max_groups" : "constexpr bf::MaxGroups",
+        max_groups_name(layer), firsts.offset, fmt::join(firsts.count, ", "),
         fmt::join(firsts.stride, ", "), fmt::join(taps.count, ", "), fmt::join(taps.stride, ", "));
   }
   return text;

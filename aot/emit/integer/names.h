@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "planner/plan/plan.h"
 
@@ -12,9 +10,5 @@ namespace bf_aot::emit {
 
 // The name of the tensor that a step makes; "outputs_<first>" for a step that makes outputs.
 std::string step_name(const IntegerPlan& plan, const IntegerStep& step);
-
-// The argument for a table: its name, or the expression that stands for an empty one.
-std::string index_argument(const std::string& name, const std::vector<std::int64_t>& indices);
-std::string table_argument(const std::string& name, const std::vector<int>& numbers);
 
 }  // namespace bf_aot::emit

@@ -5,13 +5,14 @@
 
 #include "aot/emit/integer/integer.h"
 #include "aot/emit/integer/names.h"
+#include "aot/emit/text/dialect.h"
 #include "aot/emit/text/fill_in.h"
 
 namespace bf_aot::emit {
 namespace {
 
-// The type of a rounding in the runtime: "bf::integer::Floor".
-std::string policy_of(Rounding rounding) {
+// The type of a rounding in the runtime, and what C calls it.
+std::string_view policy_of(Rounding rounding) {
   switch (rounding) {
     case Rounding::kFloor:
       return "bf::integer::Floor";
@@ -23,11 +24,23 @@ std::string policy_of(Rounding rounding) {
   return {};
 }
 
-// The calls of steps, one overload for each kind.
+std::string_view word_of(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::kFloor:
+      return "floor";
+    case Rounding::kHalfEven:
+      return "half_even";
+    case Rounding::kSteps:
+      return "step";
+  }
+  return {};
+}
+
+// The calls of steps, one overload for each kind. What is a type in C++ is an argument in C.
 class CallPrinter {
  public:
-  CallPrinter(const IntegerPlan& plan, std::string indent)
-      : plan_(plan), indent_(std::move(indent)) {}
+  CallPrinter(const Plan& plan, std::string indent)
+      : plan_(*plan.integer), dialect_(plan.config.language), indent_(std::move(indent)) {}
 
   std::string operator()(const QuantizeBox& step) const {
     const std::string out = plan_.tensor(step.out).name;
@@ -36,17 +49,19 @@ class CallPrinter {
       text += call("quantize(@end@, @source@, @out@_keys, @keys@, @table@, @count@, @out@_@end@)",
                    {{"out", out},
                     {"end", end},
-                    {"source", index_argument(out + "_source", step.source)},
+                    {"source", indices(out + "_source", step.source)},
                     {"keys", step.keys.front().size()},
-                    {"table", table_argument(out + "_table", step.table)},
+                    {"table", numbers(out + "_table", step.table)},
                     {"count", plan_.tensor(step.out).count}});
     return text;
   }
 
   std::string operator()(const GridDense& step) const {
-    return call("dense<@policy@>(@out@_weights, @out@_codes, @rows@, @columns@, @in@, @bounds@)",
-                {{"out", plan_.tensor(step.out).name},
-                 {"policy", policy_of(step.codes.rounding)},
+    const std::string out = plan_.tensor(step.out).name;
+    return call("dense@policy@(@weights@, @codes@, @rows@, @columns@, @in@, @bounds@)",
+                {{"policy", policy(step.codes.rounding)},
+                 {"weights", weights(out + "_weights", step.weight_bytes)},
+                 {"codes", codes(out + "_codes", step.codes)},
                  {"rows", step.rows},
                  {"columns", step.columns},
                  {"in", bounds(step.in)},
@@ -54,11 +69,15 @@ class CallPrinter {
   }
 
   std::string operator()(const GridConv& step) const {
+    const std::string out = plan_.tensor(step.out).name;
     return call(
-        "convolve<@policy@>(@out@_shape, @out@_weights, @out@_codes, @zero@, @in@, "
+        "convolve@policy@(@shape@, @weights@, @codes@, @zero@, @in@, "
         "@out@_window_lower, @out@_window_upper, @bounds@)",
-        {{"out", plan_.tensor(step.out).name},
-         {"policy", policy_of(step.codes.rounding)},
+        {{"out", out},
+         {"policy", policy(step.codes.rounding)},
+         {"shape", reference(out + "_shape")},
+         {"weights", weights(out + "_weights", step.weight_bytes)},
+         {"codes", codes(out + "_codes", step.codes)},
          {"zero", step.zero},
          {"in", bounds(step.in)},
          {"bounds", bounds(step.out)}});
@@ -66,13 +85,23 @@ class CallPrinter {
 
   std::string operator()(const GridSparse& step) const {
     const std::string out = plan_.tensor(step.out).name;
+    const bool same = step.codes.rows.size() == 1;
+    const std::string rows = same ? "First" : "Own";
+    constexpr int kWeightBytes = 2;
     return call(
-        "sparse<@policy@, bf::integer::@codes@>(@out@_start, @out@_column, @weights@, @out@_codes, "
-        "@count@, @in@, @bounds@)",
-        {{"out", out},
-         {"policy", policy_of(step.codes.rounding)},
-         {"codes", step.codes.rows.size() == 1 ? "First" : "Own"},
-         {"weights", step.weight.empty() ? "bf::integer::Ones()" : out + "_weights"},
+        "sparse@policy@(@rows@@start@, @column@, @weights@, @codes@, @count@, @in@, @bounds@)",
+        {{"policy", dialect_.is_c() ? ""
+                                    : fmt::format("<{}, bf::integer::{}>",
+                                                  policy_of(step.codes.rounding), rows)},
+         {"rows", !dialect_.is_c() ? ""
+                  : same           ? "bf_first(), "
+                                   : "bf_own(), "},
+         {"start", indices(out + "_start", step.row_start)},
+         {"column", step.column.empty() ? indices(out + "_column", {0})
+                                        : indices(out + "_column", step.column)},
+         {"weights",
+          step.weight.empty() ? own("Ones", "ones") : weights(out + "_weights", kWeightBytes)},
+         {"codes", codes(out + "_codes", step.codes)},
          {"count", plan_.tensor(step.out).count},
          {"in", bounds(step.in)},
          {"bounds", bounds(step.out)}});
@@ -81,11 +110,11 @@ class CallPrinter {
   std::string operator()(const GridSum& step) const {
     std::string text;
     for (const char* const end : {"lower", "upper"})
-      text += call("add@policy@(@out@_sum, @a@_@end@, @b@_@end@, @count@, @out@_@end@)",
+      text += call("add@policy@(@sum@, @a@_@end@, @b@_@end@, @count@, @out@_@end@)",
                    {{"out", plan_.tensor(step.out).name},
                     {"end", end},
-                    {"policy",
-                     step.rounding == Rounding::kSteps ? "" : "<" + policy_of(step.rounding) + ">"},
+                    {"policy", pair_policy(step.rounding)},
+                    {"sum", reference(plan_.tensor(step.out).name + "_sum")},
                     {"a", plan_.tensor(step.a).name},
                     {"b", plan_.tensor(step.b).name},
                     {"count", plan_.tensor(step.out).count}});
@@ -93,9 +122,12 @@ class CallPrinter {
   }
 
   std::string operator()(const GridMax& step) const {
+    const std::string out = plan_.tensor(step.out).name;
     std::string text;
     for (const char* const end : {"lower", "upper"})
-      text += call("largest(@out@_start, @out@_source, @count@, @in@_@end@, @out@_@end@)",
+      text += call("largest(@start@, @source@, @count@, @in@_@end@, @out@_@end@)",
+                   {{"start", indices(out + "_start", step.row_start)},
+                    {"source", indices(out + "_source", step.source)}},
                    ends_of(step, end));
     return text;
   }
@@ -105,14 +137,15 @@ class CallPrinter {
     if (!step.tables.empty())
       return call("look_up(@out@_tables, @source@, @table@, @count@, @in@, @bounds@)",
                   {{"out", out},
-                   {"source", index_argument(out + "_source", step.source)},
-                   {"table", table_argument(out + "_table", step.table)},
+                   {"source", indices(out + "_source", step.source)},
+                   {"table", numbers(out + "_table", step.table)},
                    {"count", plan_.tensor(step.out).count},
                    {"in", bounds(step.in)},
                    {"bounds", bounds(step.out)}});
     std::string text;
     for (const char* const end : {"lower", "upper"})
-      text += call("gather(@out@_source, @count@, @in@_@end@, @out@_@end@)", ends_of(step, end));
+      text += call("gather(@source@, @count@, @in@_@end@, @out@_@end@)",
+                   {{"source", indices(out + "_source", step.source)}}, ends_of(step, end));
     return text;
   }
 
@@ -121,17 +154,17 @@ class CallPrinter {
     std::string text;
     for (std::size_t i = 0; i < step.parts.size(); ++i) {
       const GridPart& part = step.parts[i];
-      const Arguments names = {
-          {"out", out},
-          {"number", i},
-          {"source", index_argument(fmt::format("{}_source{}", out, i), part.source)},
-          {"count", part.count},
-          {"in", plan_.tensor(part.in).name},
-          {"begin", part.source.empty() ? part.begin : 0},
-          {"first", part.first}};
+      const Arguments names = {{"out", out},
+                               {"number", i},
+                               {"source", indices(fmt::format("{}_source{}", out, i), part.source)},
+                               {"first_table", own("First", "first")},
+                               {"count", part.count},
+                               {"in", plan_.tensor(part.in).name},
+                               {"begin", part.source.empty() ? part.begin : 0},
+                               {"first", part.first}};
       if (!part.copies) {
         text += call(
-            "look_up(&@out@_table@number@, @source@, bf::integer::First(), @count@, "
+            "look_up(&@out@_table@number@, @source@, @first_table@, @count@, "
             "@in@_lower + @begin@, @in@_upper + @begin@, @out@_lower + @first@, "
             "@out@_upper + @first@)",
             {}, names);
@@ -159,17 +192,18 @@ class CallPrinter {
         "out_upper + @first@)",
         {{"name", name},
          {"in", bounds(step.in)},
-         {"source", index_argument(name + "_source", step.source)},
-         {"table", table_argument(name + "_table", step.table)},
+         {"source", indices(name + "_source", step.source)},
+         {"table", numbers(name + "_table", step.table)},
          {"count", step.count},
          {"first", step.first}});
   }
 
   std::string operator()(const DequantizeSums& step) const {
     return call(
-        "dequantize_sums(@name@_weights, @name@_bounds, @shift@, @rows@, @columns@, @in@, "
+        "dequantize_sums(@weights@, @name@_bounds, @shift@, @rows@, @columns@, @in@, "
         "out_lower + @first@, out_upper + @first@)",
         {{"name", step_name(plan_, step)},
+         {"weights", weights(step_name(plan_, step) + "_weights", step.weight_bytes)},
          {"shift", step.shift},
          {"rows", step.rows},
          {"columns", step.columns},
@@ -180,7 +214,52 @@ class CallPrinter {
  private:
   std::string call(std::string_view text, const Arguments& arguments,
                    const Arguments& names = {}) const {
-    return indent_ + "bf::integer::" + fill_in(text, arguments, names) + ";\n";
+    return indent_ + (dialect_.is_c() ? "bf_integer_" : "bf::integer::") +
+           fill_in(text, arguments, names) + ";\n";
+  }
+
+  // Template arguments of C++ that say how codes are made of sums.
+  std::string policy(Rounding rounding) const {
+    return dialect_.is_c() ? "" : fmt::format("<{}>", policy_of(rounding));
+  }
+
+  // The same for sums of two, of which C has a routine for each.
+  std::string pair_policy(Rounding rounding) const {
+    const bool steps = rounding == Rounding::kSteps;
+    if (dialect_.is_c()) return fmt::format("_{}", steps ? "steps" : word_of(rounding));
+    return steps ? "" : policy(rounding);
+  }
+
+  // Arguments of the types of bf/c/integer.h, which are tables themselves in C++.
+  std::string weights(const std::string& name, int bytes) const {
+    return dialect_.is_c() ? fmt::format("bf_int{}_weights({})", 8 * bytes, name) : name;
+  }
+
+  std::string codes(const std::string& name, const Requantization& of) const {
+    if (!dialect_.is_c()) return name;
+    const bool wide = of.rounding != Rounding::kSteps && of.multiplier_bytes == 8;
+    return fmt::format("bf_{}{}_codes({})", wide ? "wide_" : "", word_of(of.rounding), name);
+  }
+
+  std::string table(const std::string& name, int bytes) const {
+    return dialect_.is_c() ? fmt::format("bf_uint{}_indices({})", 8 * bytes, name) : name;
+  }
+
+  std::string indices(const std::string& name, const std::vector<std::int64_t>& of) const {
+    return of.empty() ? own("Own", "own") : table(name, index_bytes(of));
+  }
+
+  std::string numbers(const std::string& name, const std::vector<int>& of) const {
+    return of.empty() ? own("First", "first") : table(name, 2);
+  }
+
+  std::string own(std::string_view cpp_name, std::string_view c_name) const {
+    return dialect_.is_c() ? fmt::format("bf_{}()", c_name)
+                           : fmt::format("bf::integer::{}()", cpp_name);
+  }
+
+  std::string reference(const std::string& name) const {
+    return dialect_.is_c() ? "&" + name : name;
   }
 
   // Of a step that makes one end of bounds at a time from the same end of others.
@@ -197,11 +276,16 @@ class CallPrinter {
   }
 
   const IntegerPlan& plan_;
+  const Dialect dialect_;
   const std::string indent_;
 };
 
-std::string place(const std::string& name, std::int64_t offset) {
-  return fmt::format("  bf::integer::Code* const {} = arena + {};\n", name, offset);
+std::string_view code_of(const Plan& plan) {
+  return plan.config.language == Language::kC ? "uint8_t" : "bf::integer::Code";
+}
+
+std::string place(const Plan& plan, const std::string& name, std::int64_t offset) {
+  return fmt::format("  {}* const {} = arena + {};\n", code_of(plan), name, offset);
 }
 
 std::string places(const Plan& plan) {
@@ -209,23 +293,15 @@ std::string places(const Plan& plan) {
   std::string text;
   for (const GridTensor& tensor : plan.integer->tensors)
     for (const auto& [id, end] : {std::pair(tensor.lower, "_lower"), {tensor.upper, "_upper"}})
-      text += place(tensor.name + end, entry.buffer(id).offset);
+      text += place(plan, tensor.name + end, entry.buffer(id).offset);
   for (const IntegerStep& step : plan.integer->steps)
     if (const auto* const conv = std::get_if<GridConv>(&step))
       for (const BufferId id : {conv->window_lower, conv->window_upper})
-        text += place(entry.buffer(id).name, entry.buffer(id).offset);
+        text += place(plan, entry.buffer(id).name, entry.buffer(id).offset);
   return text;
 }
 
 }  // namespace
-
-std::string index_argument(const std::string& name, const std::vector<std::int64_t>& indices) {
-  return indices.empty() ? "bf::integer::Own()" : name;
-}
-
-std::string table_argument(const std::string& name, const std::vector<int>& numbers) {
-  return numbers.empty() ? "bf::integer::First()" : name;
-}
 
 bool has_loose_codes(const Plan& plan) {
   return std::ranges::any_of(plan.integer->steps, [](const IntegerStep& step) {
@@ -234,17 +310,19 @@ bool has_loose_codes(const Plan& plan) {
 }
 
 std::string emit_integer_run(const Plan& plan) {
-  std::string text =
-      "// Lower and upper codes of each tensor, then those of the next.\n"
-      "void run(const float* lower, const float* upper, float* out_lower, float* out_upper,\n";
+  const Dialect dialect(plan.config.language);
+  std::string text = "// Lower and upper codes of each tensor, then those of the next.\n";
+  text += dialect.is_c() ? "static void run(" : "void run(";
+  text += "const float* lower, const float* upper, float* out_lower, float* out_upper,\n";
   text += has_loose_codes(plan) ? "         void* workspace, int slack) {\n"
                                 : "         void* workspace) {\n";
-  text += "  bf::integer::Code* const arena = static_cast<bf::integer::Code*>(workspace);\n" +
+  text += fmt::format("  {}* const arena = {};\n", code_of(plan),
+                      dialect.is_c() ? "workspace" : "static_cast<bf::integer::Code*>(workspace)") +
           places(plan);
   for (const IntegerStep& step : plan.integer->steps) {
     const GridId out = output_of(step);
     text += fmt::format("\n  // {}\n", out < 0 ? "outputs" : plan.integer->tensor(out).origin);
-    text += std::visit(CallPrinter(*plan.integer, "  "), step);
+    text += std::visit(CallPrinter(plan, "  "), step);
   }
   return text + "}\n\n";
 }
@@ -252,7 +330,7 @@ std::string emit_integer_run(const Plan& plan) {
 std::string dump_integer_calls(const Plan& plan) {
   std::string text;
   for (const IntegerStep& step : plan.integer->steps)
-    text += std::visit(CallPrinter(*plan.integer, ""), step);
+    text += std::visit(CallPrinter(plan, ""), step);
   return text;
 }
 

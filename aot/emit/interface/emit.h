@@ -23,9 +23,15 @@ std::string emit_header(const Plan& plan, const HeaderBytes& bytes,
 // stand before the runtime's headers, since they must hold for their functions as well.
 std::string emit_contraction(const Plan& plan);
 
-// The text of <stem>.cpp.
+// The text of <stem>.cpp or <stem>.c, as the plan says.
 std::string emit_source(const Lowered& lowered, const std::string& stem,
                         const Property* property = nullptr, const Instruments& instruments = {});
+
+// The lines of every source that refuse another bf.h; that end what is local to the file and begin
+// the entry points; and that end these.
+std::string emit_abi_check(const Plan& plan);
+std::string emit_entry_points_begin(const Plan& plan);
+std::string emit_entry_points_end(const Plan& plan);
 
 // The body of NAME_info.
 std::string info_text(const Plan& plan);

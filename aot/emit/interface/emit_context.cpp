@@ -137,7 +137,8 @@ FunctionBody context_body(const Plan& plan, const Signature& signature) {
       return {fill_in(kSave, {}, names), {}};
     case Purpose::kContextLoad:
       return {fill_in(kLoad,
-                      {{"init", call_of(plan.name, {.purpose = Purpose::kContextInit}, signature)}},
+                      {{"init", call_of(dialect_of(plan), plan.name,
+                                        {.purpose = Purpose::kContextInit}, signature)}},
                       names),
               {}};
     case Purpose::kBounds:

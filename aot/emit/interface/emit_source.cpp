@@ -34,7 +34,9 @@ std::string kernels(const Plan& plan, const Instruments& instruments, loop::Need
   std::string text;
   for (const Kernel& kernel : plan.kernels)
     if (kernel.code == KernelCode::kPrinted)
-      text += marked(instruments, "kernel " + kernel.function, print_kernel(kernel, needs)) + "\n";
+      text += marked(instruments, "kernel " + kernel.function,
+                     print_kernel(kernel, needs, dialect_of(plan))) +
+              "\n";
   return text;
 }
 
@@ -78,12 +80,9 @@ FunctionBody bounds_body(const Plan& plan, const ExportedFunction& function,
   const Entry& entry = *plan.find_entry(*function.entry);
   std::string text;
   if (makes_anew(plan))
-    text =
-        "  if (bf::fuses_products()) return BF_FLOAT_ENVIRONMENT;  // against the pragma above\n";
-  text += fill_in(
-      "  if (const bf_status status = bf::check_box(lower, upper, @NAME@_INPUTS@reach@)) return "
-      "status;\n\n",
-      {}, names_of(plan));
+    text = fmt::format("  if ({}()) return BF_FLOAT_ENVIRONMENT;  // against the pragma above\n",
+                       dialect_of(plan).runtime("fuses_products"));
+  text += box_check(plan, "lower", "upper") + "\n";
   if (s.parallel) return {text + emit_steps_call(plan, entry, "team"), {}};
   const std::string steps = bodies.of(entry);
   if (has_workers(plan) && !s.cached)
@@ -102,10 +101,8 @@ FunctionBody verify_body(const Plan& plan, const ExportedFunction& function) {
 }
 
 FunctionBody evaluate_body(const Plan& plan, const calls::Bodies& bodies) {
-  return {fill_in("  if (const bf_status status = bf::check_box(x, x, @NAME@_INPUTS@reach@)) "
-                  "return status;\n\n",
-                  {}, names_of(plan)) +
-              bodies.of(*plan.find_entry(EntryKind::kEvaluate)) + "  return BF_OK;\n",
+  return {box_check(plan, "x", "x") + "\n" + bodies.of(*plan.find_entry(EntryKind::kEvaluate)) +
+              "  return BF_OK;\n",
           {}};
 }
 
@@ -113,13 +110,14 @@ FunctionBody evaluate_body(const Plan& plan, const calls::Bodies& bodies) {
 
 std::string info_text(const Plan& plan) {
   return fill_in(
-      R"(  static constexpr bf_model_info info = {
+      R"(  @constant@ bf_model_info info = {
       "@name@", @NAME@_MODEL_SHA256, "@method@", "@semantics@", "@version@",
       @NAME@_INPUTS, @NAME@_OUTPUTS, @NAME@_SPEC_ROWS,
       @NAME@_WORKSPACE_BYTES, @NAME@_WORKSPACE_ALIGN, @NAME@_WEIGHTS_BYTES, BF_ABI_VERSION};
   return &info;
 )",
-      {{"method", to_string(plan.config.method)},
+      {{"constant", dialect_of(plan).local_constant()},
+       {"method", to_string(plan.config.method)},
        {"semantics", to_string(plan.config.semantics)},
        {"version", BF_VERSION_STRING}},
       names_of(plan));
@@ -174,10 +172,10 @@ const ExportedFunction* does_more(const Plan& plan, Signature signature) {
 std::string definition(const Lowered& lowered, const ExportedFunction& function,
                        const calls::Bodies& bodies) {
   const Plan& plan = lowered.plan();
-  const std::string head = prototype(plan.name, function.signature, Language::kCpp) + " {\n";
+  const std::string head = prototype(plan.name, function.signature, plan.config.language) + " {\n";
   if (const ExportedFunction* const more = does_more(plan, function.signature))
-    return head + "  return " + call_of(plan.name, more->signature, function.signature) +
-           ";\n}\n\n";
+    return head + "  return " +
+           call_of(dialect_of(plan), plan.name, more->signature, function.signature) + ";\n}\n\n";
   const FunctionBody body = body_of(lowered, function, bodies);
   return body.helpers + head + argument_checks(plan, function) + body.text + "}\n\n";
 }
@@ -186,7 +184,7 @@ std::string definition(const Lowered& lowered, const ExportedFunction& function,
 
 std::string emit_trace_hook(const Plan& plan) {
   return fill_in(R"(extern void (*@name@_trace)(int task, const char* part);
-void (*@name@_trace)(int task, const char* part) = nullptr;
+void (*@name@_trace)(int task, const char* part) = @null@;
 
 )",
                  {}, names_of(plan));
@@ -195,7 +193,7 @@ void (*@name@_trace)(int task, const char* part) = nullptr;
 std::string emit_contraction(const Plan& plan) {
   if (!makes_anew(plan)) return {};
   return fill_in(R"(// Relaxations are made anew with the same bits: compile this file with @flag@.
-#if defined(__clang__)
+#if defined(__clang__) || !defined(__GNUC__)
 @pragma@#else
 #pragma GCC optimize("fp-contract=off")
 #endif
@@ -203,6 +201,42 @@ std::string emit_contraction(const Plan& plan) {
 )",
                  {{"flag", kNoContractionFlag}, {"pragma", kNoContraction}});
 }
+
+std::string emit_entry_points_begin(const Plan& plan) {
+  const std::string_view title = "// ---- entry points\n\n";
+  return dialect_of(plan).is_c() ? std::string(title)
+                                 : fmt::format("}}  // namespace\n\n{}extern \"C\" {{\n\n", title);
+}
+
+std::string emit_entry_points_end(const Plan& plan) {
+  return dialect_of(plan).is_c() ? "" : "}  // extern \"C\"\n";
+}
+
+std::string emit_abi_check(const Plan& plan) {
+  return fill_in(
+      dialect_of(plan).is_c()
+          ? "#if BF_ABI_VERSION != @abi@\n#error \"bf.h is of another version\"\n#endif\n\n"
+          : "static_assert(BF_ABI_VERSION == @abi@, \"bf.h is of another version\");\n\n",
+      {{"abi", kAbi}});
+}
+
+namespace {
+
+// The headers of the runtime that the source includes.
+std::string includes(const Lowered& lowered, bool has_property) {
+  const Plan& plan = lowered.plan();
+  if (dialect_of(plan).is_c())
+    return calls::c_includes(plan, lowered.programs()) +
+           (has_property ? "#include \"bf/c/verdict.h\"\n" : "");
+  return "#include \"bf/contract/integers.h\"\n#include \"bf/contract/spans.h\"\n#include "
+         "\"bf/core/bounds.h\"\n"
+         "#include \"bf/core/kernel.h\"\n" +
+         batch_includes(plan) + context_includes(plan) + parallel_includes(plan) +
+         calls::runtime_includes(plan, lowered.programs()) +
+         (has_property ? decide_includes(plan) + "#include \"bf/search/verdict.h\"\n" : "");
+}
+
+}  // namespace
 
 std::string emit_source(const Lowered& lowered, const std::string& stem, const Property* property,
                         const Instruments& instruments) {
@@ -215,16 +249,7 @@ std::string emit_source(const Lowered& lowered, const std::string& stem, const P
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n", stem);
   text += emit_contraction(plan);
-  text +=
-      "#include \"bf/contract/integers.h\"\n#include \"bf/contract/spans.h\"\n#include "
-      "\"bf/core/bounds.h\"\n"
-      "#include \"bf/core/kernel.h\"\n" +
-      batch_includes(plan) + context_includes(plan) + parallel_includes(plan) +
-      calls::runtime_includes(plan, programs);
-  if (property != nullptr) text += decide_includes(plan) + "#include \"bf/search/verdict.h\"\n";
-  text += "\n";
-  text +=
-      fmt::format("static_assert(BF_ABI_VERSION == {}, \"bf.h is of another version\");\n\n", kAbi);
+  text += includes(lowered, property != nullptr) + "\n" + emit_abi_check(plan);
   text += blob_declaration(plan);
   text += emit_prelude(plan, needs);
   if (instruments.poison)
@@ -237,14 +262,14 @@ std::string emit_source(const Lowered& lowered, const std::string& stem, const P
           emit_max_groups(plan, programs) + emit_function_tables(plan);
   text += "// ---- kernels\n\n" + kernel_text;
   text += bodies.error_constants() + emit_context_constants(plan);
-  if (property != nullptr) text += emit_verify_tables(*property, stem) + emit_split_weights(plan);
-  text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
+  if (property != nullptr)
+    text += emit_verify_tables(plan, *property, stem) + emit_split_weights(plan);
+  text += emit_entry_points_begin(plan);
   if (instruments.time_parts) text += emit_trace_hook(plan);
   for (const ExportedFunction& function : plan.functions)
     text += marked(instruments, "function " + plan.name + "_" + suffix_of(function.signature),
                    definition(lowered, function, bodies));
-  text += "}  // extern \"C\"\n";
-  return text;
+  return text + emit_entry_points_end(plan);
 }
 
 }  // namespace bf_aot::emit

@@ -22,10 +22,16 @@ std::size_t box_numbers(const Property& property) {
   return 2 * property.cases.size() * static_cast<std::size_t>(property.input_count);
 }
 
+// What stands before the name of a table of the property, which C++ has in a namespace.
+std::string_view prefix_of(const Dialect& dialect) {
+  return dialect.is_c() ? "property_" : "";
+}
+
 template <class T, class Print>
-std::string array(const char* type, const char* name, const std::vector<T>& values, int per_line,
-                  const Print& print) {
-  std::string text = fmt::format("constexpr {} {}[{}] = {{", type, name, values.size());
+std::string array(const Dialect& dialect, const std::string& type, const char* name,
+                  const std::vector<T>& values, int per_line, const Print& print) {
+  std::string text = fmt::format("{} {} {}{}[{}] = {{", dialect.constant(), type,
+                                 prefix_of(dialect), name, values.size());
   int column = 0;
   for (const T& value : values) {
     text += column == 0 ? "\n    " : " ";
@@ -35,16 +41,16 @@ std::string array(const char* type, const char* name, const std::vector<T>& valu
   return text + "\n};\n";
 }
 
-std::string threshold_literal(float x) {
-  if (std::isinf(x)) return x > 0 ? "__builtin_inff()" : "-__builtin_inff()";
+std::string threshold_literal(const Dialect& dialect, float x) {
+  if (std::isinf(x)) return fmt::format("{}{}", x > 0 ? "" : "-", dialect.infinity());
   return float_literal(x);
 }
 
-std::string box_arrays(const Property& property) {
+std::string box_arrays(const Dialect& dialect, const Property& property) {
   const FloatBoxes boxes = float_boxes(property);
-  return array("float", "lower", boxes.lower, 6, float_literal) +
-         array("float", "upper", boxes.upper, 6, float_literal) +
-         array("unsigned char", "inside", boxes.inside, 24,
+  return array(dialect, "float", "lower", boxes.lower, 6, float_literal) +
+         array(dialect, "float", "upper", boxes.upper, 6, float_literal) +
+         array(dialect, "unsigned char", "inside", boxes.inside, 24,
                [](int x) { return std::to_string(x); });
 }
 
@@ -57,6 +63,13 @@ constexpr std::string_view kVerify =
   };
   return bf::verify_property(property::tables, lower, upper, result,
                              at<float>(workspace, @NAME@_WORKSPACE_BYTES), bounds);
+)";
+
+constexpr std::string_view kVerifyInC =
+    R"(
+  return bf_verify_property(&property_tables, lower, upper, result,
+                            BF_FLOAT_AT(workspace, @NAME@_WORKSPACE_BYTES), @name@_spec_bounds,
+                            workspace, @NAME@_WORKSPACE_BYTES);
 )";
 
 // Points are bounded without the context: they would drive out the box's state.
@@ -97,25 +110,36 @@ std::string verify_section(const Plan& plan, const HeaderBytes& bytes, const Pro
       names_of(plan));
 }
 
-std::string emit_verify_tables(const Property& property, const std::string& stem) {
+std::string emit_verify_tables(const Plan& plan, const Property& property,
+                               const std::string& stem) {
+  const Dialect dialect = dialect_of(plan);
   const VerdictTables tables = verdict_tables(property);
   const bool apart = box_numbers(property) > kInlineNumbers;
-  std::string text =
-      fmt::format("// ---- the property {}\n\nnamespace property {{\n\n", property.file_name);
-  text += apart ? fmt::format("#include \"{}_property.inc\"\n\n", stem) : box_arrays(property);
+  std::string text = fmt::format("// ---- the property {}\n\n", property.file_name);
+  if (!dialect.is_c()) text += "namespace property {\n\n";
+  text +=
+      apart ? fmt::format("#include \"{}_property.inc\"\n\n", stem) : box_arrays(dialect, property);
   const auto number = [](std::uint32_t x) { return std::to_string(x); };
-  text += array("std::uint32_t", "case_clauses", tables.case_clauses, 12, number);
-  text += array("std::uint32_t", "clause_terms", tables.clause_terms, 12, number);
+  const std::string index = dialect.integer("uint32");
+  text += array(dialect, index, "case_clauses", tables.case_clauses, 12, number);
+  text += array(dialect, index, "clause_terms", tables.clause_terms, 12, number);
   std::vector<VerdictCondition> terms = tables.terms;
   if (terms.empty()) terms.emplace_back();  // C++ has no empty arrays
   text += "// row, at least, threshold\n";
-  text += array("bf::VerdictTerm", "terms", terms, 2, [](const VerdictCondition& term) {
-    return fmt::format("{{{}, {}, {}}}", term.row, term.at_least,
-                       threshold_literal(term.threshold));
-  });
+  text += array(dialect, dialect.runtime(dialect.is_c() ? "verdict_term" : "VerdictTerm"), "terms",
+                terms, 2, [&](const VerdictCondition& term) {
+                  return fmt::format("{{{}, {}, {}}}", term.row, term.at_least,
+                                     threshold_literal(dialect, term.threshold));
+                });
   return text +
          fill_in(
-             R"(constexpr bf::PropertyTables tables = {@inputs@, @rows@, @cases@, lower, upper, inside,
+             dialect.is_c()
+                 ? R"(static const bf_property_tables property_tables = {
+    @inputs@, @rows@, @cases@, property_lower, property_upper, property_inside,
+    property_case_clauses, property_clause_terms, property_terms};
+
+)"
+                 : R"(constexpr bf::PropertyTables tables = {@inputs@, @rows@, @cases@, lower, upper, inside,
                                        case_clauses, clause_terms, terms};
 
 }  // namespace property
@@ -127,27 +151,34 @@ std::string emit_verify_tables(const Property& property, const std::string& stem
 }
 
 FunctionBody verify_body(const Plan& plan, bool cached) {
+  if (dialect_of(plan).is_c())
+    return {box_check(plan, "lower", "upper") + fill_in(kVerifyInC, {}, names_of(plan)), {}};
   return {fill_in(cached ? kVerifyCached : kVerify, {}, names_of(plan)), {}};
 }
 
 FunctionBody property_box_body(const Plan& plan) {
+  const bool in_c = dialect_of(plan).is_c();
   return {fill_in(R"(  if (index >= @NAME@_PROPERTY_CASES) return BF_NO_SUCH_CASE;
-  for (std::size_t i = 0; i < @NAME@_INPUTS; ++i) {
-    lower[i] = property::lower[index * @NAME@_INPUTS + i];
-    upper[i] = property::upper[index * @NAME@_INPUTS + i];
+  for (@size@ i = 0; i < @NAME@_INPUTS; ++i) {
+    lower[i] = @tables@lower[index * @NAME@_INPUTS + i];
+    upper[i] = @tables@upper[index * @NAME@_INPUTS + i];
   }
   return BF_OK;
 )",
-                  {}, names_of(plan)),
+                  {{"size", in_c ? "size_t" : "std::size_t"},
+                   {"tables", in_c ? "property_" : "property::"}},
+                  names_of(plan)),
           {}};
 }
 
 std::optional<EmittedFile> emit_property_file(const Plan& plan, const Property& property,
                                               const std::string& stem) {
   if (box_numbers(property) <= kInlineNumbers) return std::nullopt;
-  return EmittedFile{"_property.inc",
-                     emit_banner(plan, "boxes of the property of " + stem + ".cpp", "//") + "\n" +
-                         box_arrays(property)};
+  return EmittedFile{"_property.inc", emit_banner(plan,
+                                                  fmt::format("boxes of the property of {}{}", stem,
+                                                              dialect_of(plan).suffix()),
+                                                  "//") +
+                                          "\n" + box_arrays(dialect_of(plan), property)};
 }
 
 }  // namespace bf_aot::emit

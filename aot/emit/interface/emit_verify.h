@@ -20,7 +20,7 @@ void check_emittable(const Property& property);
 std::string verify_section(const Plan& plan, const HeaderBytes& bytes, const Property& property);
 
 // Text for <stem>.cpp: constants of the unnamed namespace, and bodies.
-std::string emit_verify_tables(const Property& property, const std::string& stem);
+std::string emit_verify_tables(const Plan& plan, const Property& property, const std::string& stem);
 FunctionBody verify_body(const Plan& plan, bool cached);
 FunctionBody property_box_body(const Plan& plan);
 

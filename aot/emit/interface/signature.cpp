@@ -47,13 +47,14 @@ bool must_not_be_null(const Parameter& parameter) {
          !parameter.optional && parameter.name != "context" && parameter.name != "workspace";
 }
 
-std::string null_check(const Signature& signature) {
+std::string null_check(const Dialect& dialect, const Signature& signature) {
   // An empty context is left even where there is no blob.
   if (signature.purpose == Purpose::kContextLoad) return {};
   std::string condition;
   for (const Parameter& each : parameters_of(signature))
     if (must_not_be_null(each))
-      condition += fmt::format("{}{} == nullptr", condition.empty() ? "" : " || ", each.name);
+      condition +=
+          fmt::format("{}{} == {}", condition.empty() ? "" : " || ", each.name, dialect.null());
   return condition.empty() ? "" : "  if (" + condition + ") return BF_NULL_ARGUMENT;\n";
 }
 
@@ -75,17 +76,17 @@ std::string workspace_bytes(const Plan& plan, const ExportedFunction& function) 
 }
 
 std::string workspace_check(const Plan& plan, const ExportedFunction& function) {
+  const Dialect dialect = dialect_of(plan);
   if (!uses_workspace(plan, function))
-    return "  (void)workspace;\n  (void)workspace_bytes;\n"
-           "  if (!bf::float_environment_ok()) return BF_FLOAT_ENVIRONMENT;\n";
-  return fill_in(
-      R"(  if (const bf_status status = bf::@namespace@check_workspace(workspace, workspace_bytes,
-                                                   @bytes@,
-                                                   @NAME@_WORKSPACE_ALIGN))
-    return status;
-)",
-      {{"namespace", plan.integer ? "integer::" : ""}, {"bytes", workspace_bytes(plan, function)}},
-      names_of(plan));
+    return fmt::format(
+        "  (void)workspace;\n  (void)workspace_bytes;\n"
+        "  if (!{}()) return BF_FLOAT_ENVIRONMENT;\n",
+        dialect.runtime("float_environment_ok"));
+  const std::string_view part = plan.integer ? dialect.is_c() ? "integer_" : "integer::" : "";
+  const std::string check = dialect.runtime(fmt::format("{}check_workspace", part));
+  return dialect.checked(
+      "memory", fmt::format("{}(workspace, workspace_bytes, {}, {}_WORKSPACE_ALIGN)", check,
+                            workspace_bytes(plan, function), upper_case(plan.name)));
 }
 
 // The array behind a pointer, as a bf::Span.
@@ -106,7 +107,8 @@ std::string span_of(const Plan& plan, const ExportedFunction& function, const Pa
                                                                         : "unsigned char";
   std::string bytes = fmt::format("{}{} * sizeof({})", each.per_box ? "count * " : "",
                                   element_count(plan, each), type);
-  if (each.optional) bytes = fmt::format("{} == nullptr ? 0 : {}", each.name, bytes);
+  if (each.optional)
+    bytes = fmt::format("{} == {} ? 0 : {}", each.name, dialect_of(plan).null(), bytes);
   return fmt::format("{{{}, {}}}", each.name, bytes);
 }
 
@@ -122,15 +124,19 @@ std::string overlap_check(const Plan& plan, const ExportedFunction& function) {
     written += each.written ? 1 : 0;
   }
   if (written == 0 || count < 2) return {};
-  std::string text = fmt::format(
-      "  const bf::Span spans[] = {{{}}};\n  if (bf::overlap(spans, {}, {})) return BF_OVERLAP;\n",
-      spans, count, written);
+  const Dialect dialect = dialect_of(plan);
+  std::string text =
+      fmt::format("  const {} spans[] = {{{}}};\n  if ({}(spans, {}, {})) return BF_OVERLAP;\n",
+                  dialect.runtime(dialect.is_c() ? "span" : "Span"), spans,
+                  dialect.runtime("overlap"), count, written);
   if (s.purpose != Purpose::kVerify && s.purpose != Purpose::kDecide) return text;
   if (s.batch) text += "  for (std::size_t i = 0; i < count; ++i)\n  ";
-  return text + fmt::format(
-                    "  if (bf::overlap(spans, {}, {{{}counterexample, {} * sizeof(float)}})) "
-                    "return BF_OVERLAP;\n",
-                    count, s.batch ? "results[i]." : "result->", plan.input_count);
+  const std::string bytes = fmt::format("{}counterexample, {} * sizeof(float)",
+                                        s.batch ? "results[i]." : "result->", plan.input_count);
+  return text +
+         fmt::format("  if ({}(spans, {}, {})) return BF_OVERLAP;\n",
+                     dialect.runtime(dialect.is_c() ? "overlap_with" : "overlap"), count,
+                     dialect.is_c() ? dialect.structure("Span", "span", bytes) : "{" + bytes + "}");
 }
 
 }  // namespace
@@ -148,7 +154,12 @@ std::string prototype(const std::string& name, const Signature& signature, Langu
                      parameters.empty() ? "void" : parameters);
 }
 
-std::string call_of(const std::string& name, const Signature& called, const Signature& caller) {
+Dialect dialect_of(const Plan& plan) {
+  return Dialect(plan.config.language);
+}
+
+std::string call_of(const Dialect& dialect, const std::string& name, const Signature& called,
+                    const Signature& caller) {
   const ParameterList own = parameters_of(caller);
   std::string arguments;
   for (const Parameter& each : parameters_of(called)) {
@@ -156,7 +167,7 @@ std::string call_of(const std::string& name, const Signature& called, const Sign
                          return other.name == each.name;
                        }) != own.end();
     arguments += arguments.empty() ? "" : ", ";
-    arguments += known ? each.name : "nullptr";
+    arguments += known ? each.name : dialect.null();
   }
   return fmt::format("{}_{}({})", name, suffix_of(called), arguments);
 }
@@ -166,14 +177,28 @@ std::string reach_argument(const Plan& plan) {
   return fmt::format(", {}_FLOAT32_REACH", upper_case(plan.name));
 }
 
+std::string box_check(const Plan& plan, std::string_view lower, std::string_view upper) {
+  const Dialect dialect = dialect_of(plan);
+  const std::string reach = reach_argument(plan);
+  std::string check = plan.integer && dialect.is_c() ? "integer_check_box"
+                      : plan.integer                 ? "integer::check_box"
+                                                     : "check_box";
+  if (dialect.is_c() && !reach.empty()) check += "_within";
+  return dialect.checked("box", fmt::format("{}({}, {}, {}_INPUTS{})", dialect.runtime(check),
+                                            lower, upper, upper_case(plan.name), reach));
+}
+
 Arguments names_of(const Plan& plan) {
-  return {{"name", plan.name}, {"NAME", upper_case(plan.name)}, {"reach", reach_argument(plan)}};
+  return {{"name", plan.name},
+          {"NAME", upper_case(plan.name)},
+          {"reach", reach_argument(plan)},
+          {"null", dialect_of(plan).null()}};
 }
 
 std::string argument_checks(const Plan& plan, const ExportedFunction& function) {
   const Signature& s = function.signature;
   const std::string upper = upper_case(plan.name);
-  std::string text = null_check(s);
+  std::string text = null_check(dialect_of(plan), s);
   if (s.cached)
     text += "  if (const bf_status status = open_context(context, context_bytes)) return status;\n";
   if (s.batch)

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "aot/emit/text/dialect.h"
 #include "aot/emit/text/fill_in.h"
 #include "planner/plan/plan.h"
 
@@ -15,9 +16,6 @@ struct FunctionBody {
   std::string helpers;
 };
 
-// The language of a text: C, for the header, or C++.
-enum class Language : std::uint8_t { kC, kCpp };
-
 // The prototype of a function, "bf_status net_bounds(const float *lower, ..)", without what
 // follows.
 std::string prototype(const std::string& name, const Signature& signature, Language language);
@@ -25,13 +23,21 @@ std::string prototype(const std::string& name, const Signature& signature, Langu
 // A call of a verifier's function from another function, with the latter's own arguments and null
 // for parameters that it lacks: "net_other(lower, .., nullptr)". `name`: of the verifier that is
 // called.
-std::string call_of(const std::string& name, const Signature& called, const Signature& caller);
+std::string call_of(const Dialect& dialect, const std::string& name, const Signature& called,
+                    const Signature& caller);
+
+// The dialect of a plan's code.
+Dialect dialect_of(const Plan& plan);
 
 // The last argument of functions that check boxes: ", NET_FLOAT32_REACH" with semantics float32,
 // else empty.
 std::string reach_argument(const Plan& plan);
 
-// For templates: @name@ of the verifier, @NAME@ in upper case, @reach@ as reach_argument().
+// The lines that refuse a box, the caller's arrays `lower` and `upper`.
+std::string box_check(const Plan& plan, std::string_view lower, std::string_view upper);
+
+// For templates: @name@ of the verifier, @NAME@ in upper case, @reach@ as reach_argument(),
+// @null@ as Dialect has it.
 Arguments names_of(const Plan& plan);
 
 // The lines that refuse arguments, in this order: null pointers, context, count, executor,

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <set>
 
+#include "aot/emit/interface/signature.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::emit {
@@ -95,15 +96,17 @@ std::vector<bf_status> statuses_of(const Plan& plan, const Signature& s) {
   return {found.begin(), found.end()};
 }
 
-// Any number may come from C: read as the enumeration it would be undefined beyond the enumerators.
+// Any number may come from C: read as the enumeration of C++ it would be undefined beyond the
+// enumerators.
 std::string status_text_body(const Plan& plan) {
   Statuses all;
   for (const ExportedFunction& function : plan.functions)
     for (const bf_status status : statuses_of(plan, function.signature)) all.insert(status);
-  std::string text =
-      "  __underlying_type(bf_status) number;\n"
-      "  __builtin_memcpy(&number, &status, sizeof number);\n"
-      "  switch (number) {\n";
+  std::string text = dialect_of(plan).is_c()
+                         ? "  switch (status) {\n"
+                         : "  __underlying_type(bf_status) number;\n"
+                           "  __builtin_memcpy(&number, &status, sizeof number);\n"
+                           "  switch (number) {\n";
   for (const bf_status status : all)
     text += fmt::format("    case {}:\n      return \"{}\";\n", status_name(status),
                         bf_status_text(status));

@@ -56,7 +56,8 @@ void check_depth(const Kernel& kernel, const KernelNests& made) {
 
 }  // namespace
 
-std::string print_kernel(const Kernel& kernel, loop::Needs& needs) {
+std::string print_kernel(const Kernel& kernel, loop::Needs& needs, const Dialect& dialect) {
+  BF_CHECK(!dialect.is_c() || (kernel.schedule.lanes == 1 && !kernel.live_in && !kernel.live_out));
   const KernelNests made = nests_of(kernel);
   check_depth(kernel, made);
   std::string text = fmt::format("// {}\n//   {}\n", kernel.key, made.formula);
@@ -69,7 +70,7 @@ std::string print_kernel(const Kernel& kernel, loop::Needs& needs) {
   if (kernel.prefetch > 0) text += fmt::format(", weights {} bytes ahead", kernel.prefetch);
   text += fmt::format("; longest sum: {} roundings\n", kernel.depth);
   text += fmt::format("BF_KERNEL {}({}) {{\n", kernel.function, fmt::join(made.parameters, ", "));
-  text += loop::print(made.program, needs);
+  text += loop::print(made.program, needs, dialect);
   text += "}\n";
   return text;
 }

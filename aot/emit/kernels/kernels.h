@@ -32,7 +32,8 @@ KernelNests nests_of(const Kernel& kernel);
 // left open. Their helpers are in bf/core/kernel.h, which the file includes.
 std::string emit_prelude(const Plan& plan, const loop::Needs& needs);
 
-// The kernel's function, complete with its comment.
-std::string print_kernel(const Kernel& kernel, loop::Needs& needs);
+// The kernel's function, complete with its comment. C has scalar kernels without lists alone.
+std::string print_kernel(const Kernel& kernel, loop::Needs& needs,
+                         const Dialect& dialect = Dialect());
 
 }  // namespace bf_aot::emit

@@ -7,7 +7,6 @@
 namespace bf_aot::emit {
 namespace {
 
-constexpr std::size_t kColumns = 100;
 constexpr std::size_t kContinuation = 4;
 
 // A place where a line of code may be broken: behind `position` characters, of which a space at the
@@ -209,7 +208,7 @@ std::string wrap_lines(const std::string& text) {
 
 void wrap_files(std::vector<EmittedFile>& files) {
   for (EmittedFile& file : files)
-    for (const std::string_view code : {".cpp", ".h", ".inc"})
+    for (const std::string_view code : {".cpp", ".c", ".h", ".inc"})
       if (file.suffix.ends_with(code)) file.bytes = wrap_lines(file.bytes);
 }
 

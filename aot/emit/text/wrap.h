@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "aot/emit/text/emitted_file.h"
 
 namespace bf_aot::emit {
+
+inline constexpr std::size_t kColumns = 100;  // of a line of code
 
 // Breaks lines that are longer than 100 columns. Code is broken after a comma or an operator, or
 // behind an opening parenthesis, where the nesting is least; what follows is aligned with what the

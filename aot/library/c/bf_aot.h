@@ -207,7 +207,8 @@ BF_AOT_API bf_aot_error* bf_aot_certify(const bf_aot_model* model, const bf_aot_
                                         const size_t* labels, size_t samples, int* robustness,
                                         float* margins);
 
-/** Writes a verifier in C++ to `source`, whose name ends in ".cpp", and the files beside it. */
+/** Writes a verifier to `source`, in C++ where its name ends in ".cpp", in C99 where it ends in
+ * ".c", and the files beside it. */
 BF_AOT_API bf_aot_error* bf_aot_compile(const bf_aot_model* model, const char* source,
                                         const bf_aot_options* options);
 

@@ -35,6 +35,7 @@ struct Case {
   int batch = 1;
   bool decide = false;  // with a property
   Splits splits = Splits::kInputs;
+  Language language = Language::kCpp;
 };
 
 void PrintTo(const Case& golden, std::ostream* out) {
@@ -57,6 +58,24 @@ const Case kCases[] = {
      1,
      true,
      Splits::kNeurons},
+    {"tiny_ibp_c",
+     Method::kIbp,
+     Lowering::kGeneric,
+     "generic",
+     {".c"},
+     1,
+     false,
+     Splits::kInputs,
+     Language::kC},
+    {"tiny_crown_c",
+     Method::kCrown,
+     Lowering::kGeneric,
+     "generic",
+     {".c"},
+     1,
+     false,
+     Splits::kInputs,
+     Language::kC},
 };
 
 build::CompileOptions options_of(const Case& golden) {
@@ -67,6 +86,7 @@ build::CompileOptions options_of(const Case& golden) {
   options.planner.batch = golden.batch;
   options.planner.decide = golden.decide;
   options.planner.splits = golden.splits;
+  options.planner.language = golden.language;
   if (golden.decide)
     options.property = read_property(BF_SOURCE_DIR "/models/properties/tiny_cases.vnnlib");
   return options;
@@ -131,6 +151,10 @@ std::string difference(const std::string& expected, const std::string& actual) {
   return out.str();
 }
 
+std::string source_of(const Case& golden) {
+  return golden.language == Language::kC ? ".c" : ".cpp";
+}
+
 class GeneratedFiles : public ::testing::TestWithParam<Case> {};
 
 TEST_P(GeneratedFiles, Match) {
@@ -149,11 +173,11 @@ TEST_P(GeneratedFiles, Match) {
 // Without its hook and calls an instrumented verifier is the plain one.
 TEST_P(GeneratedFiles, TracingOnlyAddsItsOwnLines) {
   build::CompileOptions options = options_of(GetParam());
-  const std::string plain = file(compile_tiny("verifier", options), ".cpp");
+  const std::string plain = file(compile_tiny("verifier", options), source_of(GetParam()));
   EXPECT_EQ(plain.find("_trace"), std::string::npos);
   options.time_parts = true;
   const build::Verifier verifier = compile_tiny("verifier", options);
-  std::string timed = file(verifier, ".cpp");
+  std::string timed = file(verifier, source_of(GetParam()));
   const std::string hook = emit::emit_trace_hook(verifier.plan());
   const std::size_t at = timed.find(hook);
   ASSERT_NE(at, std::string::npos);
@@ -161,7 +185,7 @@ TEST_P(GeneratedFiles, TracingOnlyAddsItsOwnLines) {
   std::string rest;
   int calls = 0;
   for (const std::string& line : lines_of(timed)) {
-    const bool call = line.find("_trace != nullptr") != std::string::npos;
+    const bool call = line.find("_trace != ") != std::string::npos;
     calls += call ? 1 : 0;
     if (!call) rest += line + "\n";
   }
@@ -185,11 +209,12 @@ TEST_P(GeneratedFiles, FollowTheStem) {
   const build::Verifier one = compile_tiny("stem_one", options);
   const build::Verifier two = compile_tiny("stem_two", options);
   const std::string include = "#include \"stem_one.h\"";
-  std::string source = file(one, ".cpp");
+  const std::string suffix_of_source = source_of(GetParam());
+  std::string source = file(one, suffix_of_source);
   const std::size_t at = source.find(include);
   ASSERT_NE(at, std::string::npos);
   source.replace(at, include.size(), "#include \"stem_two.h\"");
-  EXPECT_TRUE(source == file(two, ".cpp")) << difference(source, file(two, ".cpp"));
+  EXPECT_TRUE(source == file(two, suffix_of_source)) << difference(source, file(two, suffix_of_source));
   for (const char* suffix : {".h", kManifest})
     EXPECT_TRUE(file(one, suffix) == file(two, suffix)) << suffix;
 }

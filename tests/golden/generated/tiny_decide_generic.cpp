@@ -292,8 +292,7 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
     return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-                                                   TINY_WORKSPACE_BYTES,
-                                                   TINY_WORKSPACE_ALIGN))
+                                                   TINY_WORKSPACE_BYTES, TINY_WORKSPACE_ALIGN))
     return status;
   const bf::Span spans[] = {{out_lower, 2 * sizeof(float)}, {out_upper, 2 * sizeof(float)},
                             {workspace, TINY_WORKSPACE_BYTES}, {lower, 2 * sizeof(float)},
@@ -325,8 +324,7 @@ bf_status tiny_spec_bounds(const float* lower, const float* upper, float* out_lo
   if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
     return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-                                                   TINY_WORKSPACE_BYTES,
-                                                   TINY_WORKSPACE_ALIGN))
+                                                   TINY_WORKSPACE_BYTES, TINY_WORKSPACE_ALIGN))
     return status;
   const bf::Span spans[] = {{out_lower, 4 * sizeof(float)}, {out_upper, 4 * sizeof(float)},
                             {workspace, TINY_WORKSPACE_BYTES}, {lower, 2 * sizeof(float)},
@@ -420,8 +418,7 @@ bf_status tiny_decide(const float* lower, const float* upper, const bf_budget* b
 bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t workspace_bytes) {
   if (x == nullptr || y == nullptr) return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-                                                   TINY_WORKSPACE_BYTES,
-                                                   TINY_WORKSPACE_ALIGN))
+                                                   TINY_WORKSPACE_BYTES, TINY_WORKSPACE_ALIGN))
     return status;
   const bf::Span spans[] = {{y, 2 * sizeof(float)}, {workspace, TINY_WORKSPACE_BYTES},
                             {x, 2 * sizeof(float)}};

@@ -359,8 +359,7 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
     return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-                                                   TINY_WORKSPACE_BYTES,
-                                                   TINY_WORKSPACE_ALIGN))
+                                                   TINY_WORKSPACE_BYTES, TINY_WORKSPACE_ALIGN))
     return status;
   const bf::Span spans[] = {{out_lower, 2 * sizeof(float)}, {out_upper, 2 * sizeof(float)},
                             {workspace, TINY_WORKSPACE_BYTES}, {lower, 2 * sizeof(float)},
@@ -474,8 +473,7 @@ bf_status tiny_spec_ranges(const float* lower, const float* upper, float* out_lo
   if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
     return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-                                                   TINY_WORKSPACE_BYTES,
-                                                   TINY_WORKSPACE_ALIGN))
+                                                   TINY_WORKSPACE_BYTES, TINY_WORKSPACE_ALIGN))
     return status;
   const bf::Span spans[] = {{out_lower, 4 * sizeof(float)}, {out_upper, 4 * sizeof(float)},
                             {ranges, ranges == nullptr ? 0 : 12 * sizeof(float)},
@@ -602,8 +600,7 @@ bf_status tiny_decide(const float* lower, const float* upper, const bf_budget* b
 bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t workspace_bytes) {
   if (x == nullptr || y == nullptr) return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-                                                   TINY_WORKSPACE_BYTES,
-                                                   TINY_WORKSPACE_ALIGN))
+                                                   TINY_WORKSPACE_BYTES, TINY_WORKSPACE_ALIGN))
     return status;
   const bf::Span spans[] = {{y, 2 * sizeof(float)}, {workspace, TINY_WORKSPACE_BYTES},
                             {x, 2 * sizeof(float)}};

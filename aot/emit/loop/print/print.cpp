@@ -10,7 +10,8 @@ namespace {
 
 class ProgramPrinter {
  public:
-  ProgramPrinter(const Program& program, Needs& needs) : program_(program), needs_(needs) {}
+  ProgramPrinter(const Program& program, Needs& needs, const emit::Dialect& dialect)
+      : program_(program), needs_(needs), dialect_(dialect) {}
 
   std::string print() {
     constexpr int kIndent = 2;
@@ -48,7 +49,8 @@ class ProgramPrinter {
 
   std::string loop(std::size_t at, std::size_t opened, int indent) {
     const Nest& nest = program_.nests()[at].nest;
-    const std::string header = NestPrinter(nest, needs_).header(nest.loops()[opened], indent);
+    const std::string header =
+        NestPrinter(nest, needs_, dialect_).header(nest.loops()[opened], indent);
     if (header.empty()) return inside(at, opened + 1, indent, false);
     return header + inside(at, opened + 1, indent + 2, true) +
            std::string(static_cast<std::size_t>(indent), ' ') + "}\n";
@@ -57,15 +59,16 @@ class ProgramPrinter {
   // A nest in a block of its own when it declares something beside others.
   std::string one(std::size_t at, std::size_t opened, int indent, bool alone) {
     const Nest& nest = program_.nests()[at].nest;
-    std::string text = NestPrinter(nest, needs_).inside(opened, indent);
+    std::string text = NestPrinter(nest, needs_, dialect_).inside(opened, indent);
     const std::string margin(static_cast<std::size_t>(indent), ' ');
     if (alone || text.starts_with(margin + "for (")) return text;
-    text = NestPrinter(nest, needs_).inside(opened, indent + 2);
+    text = NestPrinter(nest, needs_, dialect_).inside(opened, indent + 2);
     return margin + "{\n" + text + margin + "}\n";
   }
 
   const Program& program_;
   Needs& needs_;
+  const emit::Dialect dialect_;
 };
 
 }  // namespace
@@ -75,8 +78,8 @@ std::string type_name(Type type, std::int64_t lanes) {
   return fmt::format("{}x{}", type == Type::kFloat64 ? "f64" : "f32", lanes);
 }
 
-std::string print(const Program& program, Needs& needs) {
-  return ProgramPrinter(program, needs).print();
+std::string print(const Program& program, Needs& needs, const emit::Dialect& dialect) {
+  return ProgramPrinter(program, needs, dialect).print();
 }
 
 }  // namespace bf_aot::loop

@@ -7,6 +7,7 @@
 
 #include "aot/emit/loop/nest.h"
 #include "aot/emit/loop/program.h"
+#include "aot/emit/text/dialect.h"
 
 namespace bf_aot::loop {
 
@@ -18,8 +19,10 @@ struct Needs {
   bool operator==(const Needs&) const = default;
 };
 
-// C++ statements of a program whose nests are complete, indented by two spaces. Adds to `needs`.
-std::string print(const Program& program, Needs& needs);
+// Statements of a program whose nests are complete, indented by two spaces. Adds to `needs`. C has
+// one lane alone.
+std::string print(const Program& program, Needs& needs,
+                  const emit::Dialect& dialect = emit::Dialect());
 
 // The name of a vector's type, "f32x16"; "float" for one lane.
 std::string type_name(Type type, std::int64_t lanes);

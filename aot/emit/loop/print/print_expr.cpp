@@ -12,8 +12,10 @@
 namespace bf_aot::loop {
 namespace {
 
-std::string number(const Expr& expr) {
-  if (std::isinf(expr.value)) return expr.value < 0 ? "-kInfinity" : "kInfinity";
+std::string number(const Expr& expr, const emit::Dialect& dialect) {
+  if (std::isinf(expr.value))
+    return fmt::format("{}{}", expr.value < 0 ? "-" : "",
+                       dialect.is_c() ? dialect.infinity() : "kInfinity");
   return expr.type == Type::kFloat64 ? emit::double_literal(expr.value)
                                      : emit::float_literal(static_cast<float>(expr.value));
 }
@@ -30,6 +32,16 @@ std::string in_parentheses(const Linear& linear) {
 constexpr std::int64_t kMostConverted = 2048;  // floats, 16 KiB of doubles: within the first cache
 
 }  // namespace
+
+std::string ExprPrinter::helper(std::string_view name) const {
+  return fmt::format("{}{}", dialect_.is_c() ? "bf_" : "", name);
+}
+
+// A helper that C has for each type.
+std::string ExprPrinter::of_type(std::string_view name, Type element) const {
+  if (!dialect_.is_c()) return std::string(name);
+  return fmt::format("{}_{}", helper(name), element == Type::kFloat64 ? "double" : "float");
+}
 
 std::string ExprPrinter::type(Type element) {
   if (lanes_ > 1 && element != Type::kMask) needs_.vectors.insert({element, lanes_});
@@ -106,7 +118,8 @@ bool ExprPrinter::split_counted(const std::vector<const Loop*>& reduced, Pointer
   const bool moves = std::ranges::any_of(
       pointer.index.terms, [&](const IndexTerm& term) { return varies(term, reduced); });
   if (apart.terms.empty() || first.terms.empty() || !moves) return false;
-  pointer.part = fmt::format("pinned({} + {})", pointer.buffer, to_text(first));
+  pointer.part = fmt::format("{}{} + {}{}", dialect_.is_c() ? "" : "pinned(", pointer.buffer,
+                             to_text(first), dialect_.is_c() ? "" : ")");
   pointer.rest = fmt::format("[{}]", to_text(apart));
   pointer.converted = neighbours(apart);
   return true;
@@ -196,9 +209,9 @@ const ConvertedRows* ExprPrinter::rows_of(const Expr& load,
   rows.from = at(load.name, first);
   const Linear begin =
       tiles == nullptr || nest_.runs_once(*tiles) ? Linear{} : values_.value_of(*tiles);
-  rows.count = axis.end % length == 0
-                   ? std::to_string(length)
-                   : fmt::format("smaller({}, {} - {})", length, axis.end, to_text(begin));
+  rows.count = axis.end % length == 0 ? std::to_string(length)
+                                      : fmt::format("{}({}, {} - {})", helper("smaller"), length,
+                                                    axis.end, to_text(begin));
   const Index place{{{axis.name, 1, 1}, {axis.name, length, -length}}, 0, {}};
   rows.rest = fmt::format("[{}][{}]", entries->name, to_text(values_.linear(place)));
   type(Type::kFloat32);
@@ -273,8 +286,9 @@ std::string ExprPrinter::load_text(const Expr& expr) {
   }
   const std::string condition_text = condition(expr.within);
   if (condition_text.empty()) return text;
-  const std::string zero = lanes_ > 1 ? type(expr.type) + "{}"
-                                      : number({ExprKind::kLiteral, expr.type, {}, 0, {}, {}, {}});
+  const std::string zero =
+      lanes_ > 1 ? type(expr.type) + "{}"
+                 : number({ExprKind::kLiteral, expr.type, {}, 0, {}, {}, {}}, dialect_);
   return fmt::format("({} ? {} : {})", condition_text, text, zero);
 }
 
@@ -293,7 +307,7 @@ std::string ExprPrinter::operand(const Expr& expr, int least) {
 std::string ExprPrinter::expression(const Expr& expr) {
   switch (expr.kind) {
     case ExprKind::kLiteral:
-      return broadcast(number(expr), expr.type);
+      return broadcast(number(expr, dialect_), expr.type);
     case ExprKind::kScalar:
       return broadcast(expr.name, expr.type);
     case ExprKind::kLocal:
@@ -307,12 +321,12 @@ std::string ExprPrinter::expression(const Expr& expr) {
     case ExprKind::kMul:
       return infix(expr, "*");
     case ExprKind::kMax:
-      return fmt::format("larger({}, {})", expression(*expr.operands[0]),
+      return fmt::format("{}({}, {})", of_type("larger", expr.type), expression(*expr.operands[0]),
                          expression(*expr.operands[1]));
     case ExprKind::kNegate:
       return negated(operand(*expr.operands[0]));
     case ExprKind::kAbs:
-      return fmt::format("magnitude({})", expression(*expr.operands[0]));
+      return fmt::format("{}({})", of_type("magnitude", expr.type), expression(*expr.operands[0]));
     case ExprKind::kLess:
       return infix(expr, "<");
     case ExprKind::kLessEqual:
@@ -328,8 +342,9 @@ std::string ExprPrinter::expression(const Expr& expr) {
       [[fallthrough]];
     }
     case ExprKind::kToFloat:
-      return fmt::format("{}<{}>({})", lanes_ == 1 ? "static_cast" : "convert", type(expr.type),
-                         expression(*expr.operands[0]));
+      return lanes_ == 1
+                 ? dialect_.cast(type(expr.type), expression(*expr.operands[0]))
+                 : fmt::format("convert<{}>({})", type(expr.type), expression(*expr.operands[0]));
   }
   BF_CHECK(false);
   return {};

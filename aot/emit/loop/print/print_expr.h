@@ -39,15 +39,17 @@ struct ConvertedRows {
   std::string rest;   // text behind the name: "[k][j - panel]"
 };
 
-// Prints a nest's expressions at one point of its loops as C++, for scalars or lanes.
+// Prints a nest's expressions at one point of its loops as code, for scalars or lanes.
 class ExprPrinter {
  public:
-  ExprPrinter(const Nest& nest, Needs& needs)
-      : nest_(nest), needs_(needs), values_(nest), lanes_(nest.lanes()) {}
+  ExprPrinter(const Nest& nest, Needs& needs, const emit::Dialect& dialect)
+      : nest_(nest), needs_(needs), dialect_(dialect), values_(nest), lanes_(nest.lanes()) {}
 
   std::int64_t lanes() const { return lanes_; }
   const LoopValues& values() const { return values_; }
 
+  // A helper of kernels: "smaller", "bf_smaller".
+  std::string helper(std::string_view name) const;
   std::string type(Type element);
   std::string expression(const Expr& expr);
 
@@ -96,6 +98,7 @@ class ExprPrinter {
   const ConvertedRows* rows_at(const std::string& buffer, const Index& index) const;
   const Loop* only_loop_beside(const Index& index) const;
   std::string widened(const Expr& load);
+  std::string of_type(std::string_view name, Type element) const;
   std::string load_text(const Expr& expr);
   std::string infix(const Expr& expr, const char* symbol);
   std::string operand(const Expr& expr, int least = 5);
@@ -105,6 +108,7 @@ class ExprPrinter {
 
   const Nest& nest_;
   Needs& needs_;
+  const emit::Dialect dialect_;
   LoopValues values_;
   std::int64_t lanes_;
   std::deque<Pointer> pointers_;

@@ -69,12 +69,14 @@ std::pair<std::string, std::string> NestPrinter::places_of(const Loop& loop) {
   if (!loop.outer.empty()) tile = expr_.values().value_of(nest_.loop(loop.outer));
   if (tile.terms.empty()) return {"0", axis.list + "[0]"};
   const auto place_from = [&](const std::string& value) {
-    return fmt::format("place_from({}, {}, {})", axis.list, axis.entries, value);
+    return fmt::format("{}({}, {}, {})", expr_.helper("place_from"), axis.list, axis.entries,
+                       value);
   };
   const std::string begin = place_from(to_text(tile));
   tile.constant += nest_.loop(loop.outer).step;
   std::string end = to_text(tile);
-  if (!nest_.is_exact(loop)) end = fmt::format("smaller({}, {})", end, axis.end);
+  if (!nest_.is_exact(loop))
+    end = fmt::format("{}({}, {})", expr_.helper("smaller"), end, axis.end);
   line(fmt::format("const int {}_end = {};", loop.name, place_from(end)));
   return {begin, loop.name + "_end"};
 }
@@ -102,14 +104,16 @@ std::string NestPrinter::end_of(const Loop& loop) {
   const Axis& axis = nest_.axis(loop.axis);
   std::string end = std::to_string(axis.end);
   if (axis.walks_places())
-    end = axis.end == axis.entries ? axis.list + "[0]"
-                                   : fmt::format("smaller({}[0], {})", axis.list, end);
+    end = axis.end == axis.entries
+              ? axis.list + "[0]"
+              : fmt::format("{}({}[0], {})", expr_.helper("smaller"), axis.list, end);
   if (loop.outer.empty()) return end;
   Linear last = expr_.values().value_of(nest_.loop(loop.outer));
   if (last.terms.empty()) return end;
   last.constant += nest_.loop(loop.outer).step;
   if (nest_.is_exact(loop) && !axis.walks_places()) return to_text(last);
-  line(fmt::format("const int {}_end = smaller({}, {});", loop.name, to_text(last), end));
+  line(fmt::format("const int {}_end = {}({}, {});", loop.name, expr_.helper("smaller"),
+                   to_text(last), end));
   return loop.name + "_end";
 }
 
@@ -206,7 +210,7 @@ void NestPrinter::declare(const std::string& suffix) {
   const std::string extents = expr_.extents();
   for (const Sum& sum : nest_.expression().sums)
     line(fmt::format("{} {}{}{} = {};", expr_.type(sum.value->type), sum.accumulator, suffix,
-                     extents, extents.empty() && expr_.lanes() == 1 ? "0" : "{}"));
+                     extents, extents.empty() && expr_.lanes() == 1 ? "0" : dialect_.zeros()));
 }
 
 bool NestPrinter::leaves_registers() const {
@@ -363,8 +367,8 @@ void NestPrinter::print(const Let& let) {
   const bool kept = nest_.is_kept(let.name);
   const Type element = let.value->type;
   line(fmt::format("{}{} {} = {};", kept ? "" : "const ",
-                   element == Type::kMask ? "auto" : expr_.type(element), let.name,
-                   expr_.expression(*let.value)));
+                   element == Type::kMask ? std::string(dialect_.mask()) : expr_.type(element),
+                   let.name, expr_.expression(*let.value)));
   if (kept && expr_.lanes() > 1) line(fmt::format("BF_KEEP({});", let.name));
 }
 

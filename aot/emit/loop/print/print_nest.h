@@ -9,10 +9,11 @@
 
 namespace bf_aot::loop {
 
-// C++ statements of one nest.
+// Statements of one nest.
 class NestPrinter {
  public:
-  NestPrinter(const Nest& nest, Needs& needs) : nest_(nest), needs_(needs), expr_(nest, needs) {}
+  NestPrinter(const Nest& nest, Needs& needs, const emit::Dialect& dialect)
+      : nest_(nest), needs_(needs), dialect_(dialect), expr_(nest, needs, dialect) {}
 
   // The text of the nest inside its first `opened` loops.
   std::string inside(std::size_t opened, int indent);
@@ -56,6 +57,7 @@ class NestPrinter {
 
   const Nest& nest_;
   Needs& needs_;
+  const emit::Dialect dialect_;
   ExprPrinter expr_;
   Loops reduced_;  // inside the accumulators, outermost first
   Loops tile_;     // unrolled and vector loops, outermost first

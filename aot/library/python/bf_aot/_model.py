@@ -492,12 +492,12 @@ class Model:
                 single_file: bool = False, dispatch: bool = False, library: bool = False,
                 cxx: str = "", cxx_flags: Sequence[str] = (), norm: Norm = "linf",
                 **options: "Unpack[PlanOptions]") -> List[Path]:
-        """Writes a verifier in C++: PATH.cpp, its header, its manifest, tables of large networks.
+        """Writes a verifier in C++ or C99: its source, header and manifest, tables of large networks.
 
         The code has no heap and no dependency but the headers in include(), unless `single_file`.
 
         Args:
-            path: of the source; ends in ".cpp".
+            path: of the source; ends in ".cpp", or in ".c" for C99.
             target: "host", "cortex-m4", "x86-64-v3", ... (docs/reference/targets.md).
             method, C, d, semantics, iterations, row_tile, memory_budget, batch, norm, options: as
                 in bounds().

@@ -1,0 +1,92 @@
+#include "aot/build/options/language.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aot/emit/calls/c_routines.h"
+#include "frontend/diagnostic.h"
+#include "planner/lowering/routines.h"
+#include "planner/lowering/walk.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot::build {
+namespace {
+
+// An option that C does not have; none: it has all.
+std::optional<std::string> missing_option(const CompileOptions& options) {
+  const PlannerConfig& config = options.planner;
+  if (config.lowering != Lowering::kVector && config.lowering != Lowering::kGeneric)
+    return fmt::format("--lowering {}", to_string(config.lowering));
+  if (config.decide) return "--decide";
+  if (options.property) return "--property";
+  if (config.reuse.any()) return "--cache";
+  if (config.batch > 1) return "--batch";
+  if (config.workers > 1) return "--parallel";
+  if (!options.levels.empty()) return "--dispatch";
+  return std::nullopt;
+}
+
+// The place of a call in a report: the nodes of its layer.
+std::string place_of(const Plan& plan, const Task& task) {
+  return task.layer ? plan.layer(*task.layer).origin.text : task.name;
+}
+
+using Missing = std::vector<std::pair<std::string, std::vector<std::string_view>>>;
+
+// The routines that are missing at a place, to be added to.
+std::vector<std::string_view>& missing_at(Missing& missing, const std::string& place) {
+  for (auto& [other, routines] : missing)
+    if (other == place) return routines;
+  return missing.emplace_back(place, std::vector<std::string_view>()).second;
+}
+
+void add_missing(const Plan& plan, const Task& task, const calls::Body& body, Missing& missing) {
+  calls::for_each_call(body, [&](const calls::Call& call) {
+    const auto* const routine = std::get_if<calls::Routine>(&call.callee);
+    if (routine == nullptr || calls::find_c_routine(*routine) != nullptr) return;
+    std::vector<std::string_view>& routines = missing_at(missing, place_of(plan, task));
+    const std::string_view name = calls::signature_of(*routine).name;
+    if (std::ranges::find(routines, name) == routines.end()) routines.push_back(name);
+  });
+}
+
+}  // namespace
+
+std::optional<Language> language_of(const std::filesystem::path& source) {
+  if (source.extension() == ".c") return Language::kC;
+  if (source.extension() == ".cpp") return Language::kCpp;
+  return std::nullopt;
+}
+
+void set_language(CompileOptions& options, Language language) {
+  options.planner.language = language;
+  if (language != Language::kC) return;
+  if (const auto missing = missing_option(options))
+    fail("BF3112", *missing, "verifiers in C do not have it",
+         "leave it out, or write C++: -o with a name that ends in .cpp");
+  options.planner.lowering = Lowering::kGeneric;
+}
+
+void check_language(const Lowered& lowered) {
+  const Plan& plan = lowered.plan();
+  if (plan.config.language != Language::kC || plan.integer) return;
+  Missing missing;
+  for (const Entry& entry : plan.entries)
+    for (const calls::Section& section : lowered.program(entry).sections)
+      for (const calls::TaskCalls& task : section.tasks)
+        for (const calls::StepCalls& step : task.steps)
+          add_missing(plan, entry.task(task.task), step.body, missing);
+  if (missing.empty()) return;
+  std::vector<Diagnostic> problems;
+  for (const auto& [place, routines] : missing)
+    problems.push_back({"BF3112", place, fmt::format("C has no {}", fmt::join(routines, ", ")),
+                        "write C++: -o with a name that ends in .cpp; or another --method"});
+  throw CompileError(std::move(problems));
+}
+
+}  // namespace bf_aot::build
