@@ -16,6 +16,7 @@
 #include "planner/entries/share_rows.h"
 #include "planner/entries/split_weights.h"
 #include "planner/fit_memory.h"
+#include "planner/integer/crown_lines.h"
 #include "planner/integer/place_codes.h"
 #include "planner/integer/read_network.h"
 #include "planner/lowering/lowering.h"
@@ -136,7 +137,7 @@ void run_list_functions(PlanState& state) {
   for (std::size_t i = 0; i < state.plan.kernels.size(); ++i)
     if (!called.contains(static_cast<KernelId>(i)))
       state.plan.kernels[i].code = KernelCode::kRoutine;
-  list_functions(state.plan, state.options.property);
+  list_functions(state.plan, state.options.property != nullptr);
   state.plan.weight_storage =
       weight_storage_for(state.plan.weights_bytes(), state.plan.config.language);
 }
@@ -210,7 +211,11 @@ constexpr PlannerPass kPasses[] = {
 // ---- Arithmetic integer
 
 void run_read_grids(PlanState& state) {
-  read_integer_network(state.graph, state.plan);
+  read_integer_network(state.graph, state.options.property, state.plan);
+}
+
+void run_code_lines(PlanState& state) {
+  if (state.plan.config.method == Method::kCrown) make_crown(state.plan);
 }
 
 void run_place_codes(PlanState& state) {
@@ -223,12 +228,14 @@ void run_place_codes(PlanState& state) {
 }
 
 void run_list_integer_functions(PlanState& state) {
-  list_functions(state.plan, false);
+  list_functions(state.plan, state.options.property != nullptr);
 }
 
 constexpr PlannerPass kIntegerPasses[] = {
     {"read-grids", "layers", "make steps over codes of the graph, with exact integer arithmetic",
      kRequired, PlanStage::kLayers, run_read_grids},
+    {"code-lines", "domain", "crown: find lines beside the codes of sums, for rows that go back",
+     kRequired, PlanStage::kLayers, run_code_lines},
     {"place-codes", "storage", "give every tensor's bounds a range of the workspace", kRequired,
      PlanStage::kStorage, run_place_codes},
     {"list-functions", "functions", "list the exported functions and the memory that each asks for",
@@ -329,8 +336,8 @@ bool is_enabled(const PlannerConfig& config, std::string_view pass) {
 Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, bool has_spec,
           const PlannerConfig& config, const PlanOptions& options) {
   check_disabled(config);
-  check_norm(config, options.property);
-  check_one_hot(graph, config, options.property);
+  check_norm(config, options.property != nullptr);
+  check_one_hot(graph, config, options.property != nullptr);
   BF_CHECK(config.arithmetic != Arithmetic::kAuto);
   Plan made;
   made.name = name;

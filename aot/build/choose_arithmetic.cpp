@@ -14,15 +14,16 @@ namespace {
 // An option that integers do not have; none: they have all.
 std::optional<std::string> missing_option(const CompileOptions& options) {
   const PlannerConfig& config = options.planner;
-  const bool any_method = config.arithmetic == Arithmetic::kAuto && options.method_is_default;
-  if (config.method != Method::kIbp && config.method != Method::kAuto && !any_method)
+  const Method method = config.method;
+  if (method != Method::kIbp && method != Method::kAuto && method != Method::kCrown &&
+      !options.method_is_default)
     return fmt::format("--method {}", to_string(config.method));
   if (options.spec) return "--spec";
-  if (options.property) return "--property";
   if (config.semantics == Semantics::kFloat32) return "--semantics float32";
   if (config.semantics == Semantics::kFloat32Exact) return "--semantics float32-exact";
   if (config.reuse.any()) return "--cache";
   if (config.batch > 1) return "--batch";
+  if (config.decide) return "--decide";
   if (config.workers > 1) return "--parallel";
   if (config.memory_budget > 0) return "--memory-budget";
   if (!options.levels.empty()) return "--dispatch";
@@ -30,45 +31,65 @@ std::optional<std::string> missing_option(const CompileOptions& options) {
   return std::nullopt;
 }
 
-bool can_be_integers(Graph graph, const ModelInfo& info, const CompileOptions& options) {
+// What integers cannot compute, as the first complaint says it; none: they can.
+std::optional<std::string> obstacle(Graph graph, const ModelInfo& info,
+                                    const CompileOptions& options) {
   PassOptions passes;
   passes.grids = true;
   passes.disabled = options.disabled_passes;
   passes.loose_codes = options.planner.semantics == Semantics::kQuantisedAny;
   PlannerConfig config;
   config.target = options.planner.target;
-  config.method = Method::kIbp;
+  config.method = integer_method(options);
   config.arithmetic = Arithmetic::kInteger;
+  PlanOptions planning;
+  planning.property = options.property ? &*options.property : nullptr;
   try {
     normalise(graph, passes);
-    plan(graph, info, "net", false, config);
-    return true;
-  } catch (const CompileError&) {
-    return false;
+    plan(graph, info, "net", false, config, planning);
+    return std::nullopt;
+  } catch (const CompileError& error) {
+    const Diagnostic& first = error.diagnostics().front();
+    return fmt::format("{}: {}", first.where, first.message);
   }
+}
+
+std::string without(const std::string& option) {
+  return option.starts_with("--method ") ? "add --method ibp" : "leave " + option + " out";
+}
+
+ArithmeticChoice choose(const Graph& imported, const ModelInfo& info, const CompileOptions& options,
+                        const std::optional<std::string>& missing) {
+  const Target& target = options.planner.target;
+  if (target.hardware_float())
+    return {Arithmetic::kFloat, target.name + " has a floating-point unit"};
+  if (missing)
+    return {Arithmetic::kFloat,
+            fmt::format("integers have no {}: {} for them", *missing, without(*missing))};
+  if (const auto found = obstacle(imported, info, options)) return {Arithmetic::kFloat, *found};
+  return {Arithmetic::kInteger, target.name + " has no floating-point unit"};
 }
 
 }  // namespace
 
-Arithmetic choose_arithmetic(const Graph& imported, const ModelInfo& info,
-                             const CompileOptions& options) {
-  if (options.planner.arithmetic == Arithmetic::kFloat) return Arithmetic::kFloat;
+Method integer_method(const CompileOptions& options) {
+  const bool crown = options.planner.method == Method::kCrown && !options.method_is_default;
+  return crown ? Method::kCrown : Method::kIbp;
+}
+
+ArithmeticChoice choose_arithmetic(const Graph& imported, const ModelInfo& info,
+                                   const CompileOptions& options) {
+  if (options.planner.arithmetic == Arithmetic::kFloat) return {};
   const std::optional<std::string> missing = missing_option(options);
-  if (options.planner.arithmetic == Arithmetic::kInteger) {
-    if (missing)
-      fail(
-          "BF2114", "--arithmetic integer",
-          fmt::format("there is no {} with it: such verifiers bound the outputs of a box by method "
-                      "ibp",
-                      *missing),
-          *missing == fmt::format("--method {}", to_string(options.planner.method))
-              ? "add --method ibp, or use --arithmetic float"
-              : fmt::format("leave {} out, or use --arithmetic float", *missing));
-    return Arithmetic::kInteger;
-  }
-  const bool integers = !options.planner.target.hardware_float() && !missing &&
-                        can_be_integers(imported, info, options);
-  return integers ? Arithmetic::kInteger : Arithmetic::kFloat;
+  if (options.planner.arithmetic == Arithmetic::kAuto)
+    return choose(imported, info, options, missing);
+  if (missing)
+    fail("BF2114", "--arithmetic integer",
+         fmt::format("there is no {} with it: such verifiers bound the outputs of a box by method "
+                     "ibp, or, of dense layers, crown",
+                     *missing),
+         without(*missing) + ", or use --arithmetic float");
+  return {Arithmetic::kInteger, {}};
 }
 
 }  // namespace bf_aot::build

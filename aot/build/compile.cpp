@@ -102,9 +102,11 @@ FrontendResult run_frontend(FrontendResult imported, const CompileOptions& optio
     order_outputs(imported.graph);
   }
   PassOptions passes;
-  imported.arithmetic = choose_arithmetic(imported.graph, imported.info, options);
+  const ArithmeticChoice choice = choose_arithmetic(imported.graph, imported.info, options);
+  imported.arithmetic = choice.arithmetic;
+  imported.arithmetic_reason = choice.reason;
   passes.grids = imported.arithmetic == Arithmetic::kInteger;
-  if (spec) passes.spec = &*spec;
+  if (spec && !passes.grids) passes.spec = &*spec;  // integers compute a property's rows themselves
   passes.disabled = options.disabled_passes;
   BF_CHECK(!options.max_as_relu || options.planner.semantics == Semantics::kReal);
   passes.max_as_relu = options.max_as_relu;
@@ -126,7 +128,7 @@ std::string symbol_prefix(const std::filesystem::path& model, const CompileOptio
 std::shared_ptr<const Lowered> run_planner(const FrontendResult& front, const std::string& name,
                                            const CompileOptions& options) {
   PlanOptions planning = options.planning;
-  planning.property = options.property.has_value();
+  planning.property = options.property ? &*options.property : nullptr;
   if (planning.samples.empty() && options.property)
     for (const PropertyCase& one : options.property->cases) {
       planning.samples.push_back(box_of_case(*options.property, one));
@@ -134,9 +136,14 @@ std::shared_ptr<const Lowered> run_planner(const FrontendResult& front, const st
     }
   PlannerConfig config = options.planner;
   config.arithmetic = front.arithmetic;
-  if (front.arithmetic == Arithmetic::kInteger) config.method = Method::kIbp;
-  return lower(std::make_shared<const Plan>(
-      plan(front.graph, front.info, name, spec_of(options).has_value(), config, planning)));
+  const bool integer = front.arithmetic == Arithmetic::kInteger;
+  if (integer) config.method = integer_method(options);
+  Plan made = plan(front.graph, front.info, name, !integer && spec_of(options).has_value(), config,
+                   planning);
+  if (!front.arithmetic_reason.empty())
+    made.rejected.insert(made.rejected.begin(),
+                         {kArithmeticSlot, integer ? "float" : "integer", front.arithmetic_reason});
+  return lower(std::make_shared<const Plan>(std::move(made)));
 }
 
 std::shared_ptr<const Lowered> plan_model(const std::filesystem::path& model,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "aot/build/compile_options.h"
@@ -17,6 +18,7 @@ struct FrontendResult {
   ModelInfo info;
   Arithmetic arithmetic = Arithmetic::kFloat;  ///< the form that the graph was brought into
   std::vector<OnnxNode> nodes = {};            ///< nodes of the file
+  std::string arithmetic_reason = {};          ///< why auto came to it; empty: it was asked for
 };
 FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options);
 

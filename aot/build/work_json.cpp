@@ -34,15 +34,15 @@ Json loops_json(const calls::Work& work) {
 // Each step runs once, whatever the box.
 Json integer_json(const Plan& plan) {
   calls::Work work;
-  for (const IntegerStep& step : plan.integer->steps) {
-    const StepCalls made = calls_of(step);
-    const auto found =
-        std::ranges::find(work.calls, std::string(made.function), &calls::CallCount::function);
-    if (found == work.calls.end())
-      work.calls.push_back({made.function, made.count, true});
-    else
-      found->most += made.count;
-  }
+  for (const IntegerStep& step : plan.integer->steps)
+    for (const StepCalls& made : calls_of(*plan.integer, step)) {
+      const auto found =
+          std::ranges::find(work.calls, std::string(made.function), &calls::CallCount::function);
+      if (found == work.calls.end())
+        work.calls.push_back({made.function, made.count, true});
+      else
+        found->most += made.count;
+    }
   return {{"entry", to_string(EntryKind::kBounds)},
           {"operations", most_integer_operations(plan)},
           {"operations_bounded", true},
@@ -65,10 +65,45 @@ std::int64_t most_integer_operations(const Plan& plan) {
   return sum;
 }
 
+namespace {
+
+// Of bounds of the property's rows on one box.
+std::int64_t row_bounds_operations(const Lowered& lowered) {
+  const Plan& plan = lowered.plan();
+  if (!plan.integer) {
+    const Entry& entry = *plan.find_entry(EntryKind::kSpecBounds);
+    return layer_operations(plan, entry, calls::work_of(lowered, entry));
+  }
+  std::int64_t sum = row_operations(*plan.integer);
+  for (const IntegerStep& step : plan.integer->steps)
+    if (output_of(step) >= 0) sum += most_operations(*plan.integer, step);
+  return sum;
+}
+
+Json entry_json(const Lowered& lowered, const Entry& entry) {
+  const calls::Work work = calls::work_of(lowered, entry);
+  return {{"entry", to_string(entry.kind)},
+          {"operations", layer_operations(lowered.plan(), entry, work)},
+          {"operations_bounded", false},
+          {"calls", calls_json(work)},
+          {"loops", loops_json(work)}};
+}
+
+Json verify_json(const Plan& plan, const VerifyWork& verify) {
+  calls::Work calls;
+  calls.calls = {{plan.integer ? "rows" : plan.name + "_spec_bounds", verify.bounds, false}};
+  return {{"entry", "verify"},
+          {"operations", verify.operations},
+          {"operations_bounded", plan.integer.has_value()},
+          {"calls", calls_json(calls)},
+          {"loops", Json::array()}};
+}
+
+}  // namespace
+
 VerifyWork verify_work(const Lowered& lowered, const Property& property) {
   const Plan& plan = lowered.plan();
-  const Entry& entry = *plan.find_entry(EntryKind::kSpecBounds);
-  const std::int64_t once = layer_operations(plan, entry, calls::work_of(lowered, entry));
+  const std::int64_t once = row_bounds_operations(lowered);
   const std::int64_t free = std::min<std::int64_t>(plan.input_count, kTriedCorners);
   const std::int64_t points = 1 + (std::int64_t{1} << free);
   std::int64_t terms = 0;
@@ -102,24 +137,9 @@ std::vector<std::pair<std::string, std::int64_t>> work_of_calls(
 Json work_json(const Lowered& lowered, const std::optional<VerifyWork>& verify) {
   const Plan& plan = lowered.plan();
   Json list = Json::array();
-  if (plan.integer) return Json::array({integer_json(plan)});
-  for (const Entry& entry : plan.entries) {
-    const calls::Work work = calls::work_of(lowered, entry);
-    list.push_back({{"entry", to_string(entry.kind)},
-                    {"operations", layer_operations(plan, entry, work)},
-                    {"operations_bounded", false},
-                    {"calls", calls_json(work)},
-                    {"loops", loops_json(work)}});
-  }
-  if (verify) {
-    calls::Work calls;
-    calls.calls = {{plan.name + "_spec_bounds", verify->bounds, false}};
-    list.push_back({{"entry", "verify"},
-                    {"operations", verify->operations},
-                    {"operations_bounded", false},
-                    {"calls", calls_json(calls)},
-                    {"loops", Json::array()}});
-  }
+  for (const Entry& entry : plan.entries)
+    list.push_back(plan.integer ? integer_json(plan) : entry_json(lowered, entry));
+  if (verify) list.push_back(verify_json(plan, *verify));
   return list;
 }
 

@@ -138,6 +138,19 @@ mpz_class ceil_of(const mpq_class& x) {
   return quotient;
 }
 
+mpq_class common_unit(const std::vector<mpq_class>& numbers) {
+  mpz_class numerator = 0;
+  mpz_class denominator = 1;
+  for (const mpq_class& number : numbers)
+    denominator = lcm(denominator, mpz_class(number.get_den()));
+  for (const mpq_class& number : numbers)
+    numerator = gcd(numerator, mpz_class(number.get_num() * (denominator / number.get_den())));
+  if (numerator == 0) return 1;
+  mpq_class unit(numerator, denominator);
+  unit.canonicalize();
+  return unit;
+}
+
 Range operator+(const Range& a, const Range& b) {
   return {a.low + b.low, a.high + b.high};
 }

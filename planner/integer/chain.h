@@ -69,6 +69,9 @@ std::optional<RoundForm> round_form(const Chain& chain);
 // x / a to an integer, ties to even, with limits or without.
 bool rounds(const Function& function);
 
+// The largest number of which all are multiples; 1 where all are 0.
+mpq_class common_unit(const std::vector<mpq_class>& numbers);
+
 mpz_class floor_of(const mpq_class& x);
 mpz_class ceil_of(const mpq_class& x);
 

@@ -80,7 +80,7 @@ using Source = std::variant<InputSource, CodeSource, LinearSource, PairSource, P
 struct GridExpression {
   Source source;
   std::vector<ElementLink> links;
-  std::string origin;
+  Origin origin;
 };
 
 // The links of one element.

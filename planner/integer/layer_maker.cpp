@@ -129,7 +129,7 @@ std::vector<int> table_numbers(const LinkClasses& classes) {
 
 // ---- Tensors
 
-GridId LayerMaker::add_tensor(std::string_view kind, const std::string& origin, std::size_t count,
+GridId LayerMaker::add_tensor(std::string_view kind, const Origin& origin, std::size_t count,
                               int low, int high) {
   GridTensor tensor;
   tensor.name = fmt::format("{}_{}", kind, plan_.tensors.size());
@@ -141,7 +141,7 @@ GridId LayerMaker::add_tensor(std::string_view kind, const std::string& origin, 
   return static_cast<GridId>(plan_.tensors.size()) - 1;
 }
 
-GridId LayerMaker::in_order(const CodeSource& codes, const std::string& origin, std::size_t count) {
+GridId LayerMaker::in_order(const CodeSource& codes, const Origin& origin, std::size_t count) {
   if (codes.source.empty()) return codes.tensor;
   const GridTensor from = plan_.tensor(codes.tensor);
   GridTable step;
@@ -237,8 +237,7 @@ GridId LayerMaker::make(const LinearSource& linear, const Target& target) {
   return make_linear(std::get<SparseAffine>(linear.node->op), linear, target);
 }
 
-GridId LayerMaker::make_largest(const CodeSource& codes, const GroupMax& op,
-                                const std::string& origin) {
+GridId LayerMaker::make_largest(const CodeSource& codes, const GroupMax& op, const Origin& origin) {
   const GridTensor in = plan_.tensor(codes.tensor);
   GridMax step;
   step.in = codes.tensor;
@@ -255,7 +254,7 @@ GridId LayerMaker::make_largest(const CodeSource& codes, const GroupMax& op,
 // ---- Sums of two tensors
 
 GridId LayerMaker::make(const PairSource& pair, const Target& target) {
-  const std::string& origin = target.expression.origin;
+  const Origin& origin = target.expression.origin;
   if (classes_of(target.expression.links, target.count).leader.size() != 1)
     refuse_integers(origin, "the codes of a sum of two tensors have several scales");
   if (pair.a.scale < 0 || pair.b.scale < 0)
@@ -341,7 +340,7 @@ std::vector<GridPart> runs_of(const PartsSource& source) {
 
 }  // namespace
 
-GridId LayerMaker::add_parts(GridParts step, const PartsSource& parts, const std::string& origin) {
+GridId LayerMaker::add_parts(GridParts step, const PartsSource& parts, const Origin& origin) {
   int low = kGridCodes;
   int high = 0;
   for (const GridPart& part : step.parts) {
@@ -355,7 +354,7 @@ GridId LayerMaker::add_parts(GridParts step, const PartsSource& parts, const std
   return out;
 }
 
-GridId LayerMaker::make_copies(const PartsSource& parts, const std::string& origin) {
+GridId LayerMaker::make_copies(const PartsSource& parts, const Origin& origin) {
   GridParts step{0, runs_of(parts)};
   for (GridPart& part : step.parts)
     part.in = parts.parts[static_cast<std::size_t>(part.in)].codes.tensor;
@@ -363,7 +362,7 @@ GridId LayerMaker::make_copies(const PartsSource& parts, const std::string& orig
 }
 
 GridId LayerMaker::make(const PartsSource& parts, const Target& target) {
-  const std::string& origin = target.expression.origin;
+  const Origin& origin = target.expression.origin;
   if (classes_of(target.expression.links, target.count).leader.size() != 1)
     refuse_integers(origin, "the codes of tensors side by side have several scales");
   const Chain chain = chain_of(target, 0);
@@ -398,6 +397,7 @@ void LayerMaker::make_outputs(const GridExpression& expression, int first, std::
   const auto* const codes = std::get_if<CodeSource>(&expression.source);
   if (codes == nullptr) refuse_integers(expression.origin, "an output is not rounded to codes");
   DequantizeBounds step;
+  step.origin = expression.origin;
   step.in = codes->tensor;
   step.source = codes->source;
   step.first = first;
@@ -407,6 +407,12 @@ void LayerMaker::make_outputs(const GridExpression& expression, int first, std::
     step.tables.push_back(bounds_of(chain_at(expression.links, leader), plan_.tensor(codes->tensor),
                                     expression.origin));
   step.table = table_numbers(classes);
+  for (std::size_t i = 0; i < count; ++i) {
+    Chain chain = chain_at(expression.links, i);
+    put_before(chain, AffineLink{Range(mpq_class(1)), Range(mpq_class(0))});
+    const std::int64_t code = step.source.empty() ? static_cast<std::int64_t>(i) : step.source[i];
+    outputs_.push_back({step.in, {{code, 1}}, std::move(chain), expression.origin});
+  }
   plan_.steps.emplace_back(std::move(step));
 }
 

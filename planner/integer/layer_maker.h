@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "planner/integer/expression.h"
@@ -9,6 +10,14 @@
 #include "planner/plan/integer.h"
 
 namespace bf_aot {
+
+// An output as a function of codes: a chain of a sum of weights times codes of a tensor.
+struct OutputForm {
+  GridId in = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> terms;  // which code, and its weight
+  Chain chain;                                               // begins with an affine link
+  Origin origin;
+};
 
 // Makes steps of expressions whose codes are known. Throws: CompileError BF2113, BF2115.
 class LayerMaker {
@@ -23,13 +32,16 @@ class LayerMaker {
   GridId make_loose(GridId codes, const CodeLimits& limits);
 
   // The elementwise largest codes of the rows of a node.
-  GridId make_largest(const CodeSource& codes, const GroupMax& op, const std::string& origin);
+  GridId make_largest(const CodeSource& codes, const GroupMax& op, const Origin& origin);
 
   // The codes of parts that have one scale; every element is of one.
-  GridId make_copies(const PartsSource& parts, const std::string& origin);
+  GridId make_copies(const PartsSource& parts, const Origin& origin);
 
   // Bounds of the outputs first .. first + count - 1.
   void make_outputs(const GridExpression& expression, int first, std::size_t count);
+
+  // The outputs whose bounds were made, in their order.
+  const std::vector<OutputForm>& outputs() const { return outputs_; }
 
  private:
   struct Target {
@@ -53,17 +65,18 @@ class LayerMaker {
   GridId make_linear(const Conv& op, const LinearSource& linear, const Target& target);
   GridId add_sums(std::string_view kind, const Requantization& codes, const Target& target);
 
-  GridId add_parts(GridParts step, const PartsSource& parts, const std::string& origin);
+  GridId add_parts(GridParts step, const PartsSource& parts, const Origin& origin);
   // `kind`: begins its name.
-  GridId add_tensor(std::string_view kind, const std::string& origin, std::size_t count, int low,
+  GridId add_tensor(std::string_view kind, const Origin& origin, std::size_t count, int low,
                     int high);
   // A tensor of the codes in order.
-  GridId in_order(const CodeSource& codes, const std::string& origin, std::size_t count);
+  GridId in_order(const CodeSource& codes, const Origin& origin, std::size_t count);
 
   // The chain from a sum to the code.
   Chain chain_of(const Target& target, std::size_t element) const;
 
   IntegerPlan& plan_;
+  std::vector<OutputForm> outputs_;
 };
 
 }  // namespace bf_aot

@@ -19,20 +19,6 @@ struct IntegerWeights {
   Range unit;
 };
 
-// The largest number of which all are multiples, all being exact.
-mpq_class common_unit(const std::vector<mpq_class>& numbers) {
-  mpz_class numerator = 0;
-  mpz_class denominator = 1;
-  for (const mpq_class& number : numbers)
-    denominator = lcm(denominator, mpz_class(number.get_den()));
-  for (const mpq_class& number : numbers)
-    numerator = gcd(numerator, mpz_class(number.get_num() * (denominator / number.get_den())));
-  if (numerator == 0) return 1;
-  mpq_class unit(numerator, denominator);
-  unit.canonicalize();
-  return unit;
-}
-
 // Integers 1, 0 and -1 for constants that are not exact. These must be one number but for their
 // sign, or 0: of two inexact numbers the ratio is not known.
 std::optional<IntegerWeights> alike(const std::vector<double>& values,
@@ -200,11 +186,12 @@ std::optional<SumBounds> sum_bounds(const RowSums& sums, int shift) {
 void LayerMaker::make_sum_outputs(const GridExpression& expression, const LinearSource& linear,
                                   int first) {
   constexpr int kMostOutputShift = 100;  // 2^-100 is a normal float
-  const std::string& origin = expression.origin;
+  const Origin& origin = expression.origin;
   const auto* const op = std::get_if<Affine>(&linear.node->op);
   if (op == nullptr)
     refuse_integers(origin, "an output that is not rounded to codes is no product of matrices");
   DequantizeSums step;
+  step.origin = origin;
   step.first = first;
   step.rows = static_cast<int>(op->weight.shape.at(0));
   step.columns = static_cast<int>(op->weight.shape.at(1));
@@ -225,7 +212,12 @@ void LayerMaker::make_sum_outputs(const GridExpression& expression, const Linear
     row.sums.offset = all->offset;
     find_extent(row.weight, in.low, in.high, origin, row.sums);
     sums.push_back(row.sums);
-    for (const std::int64_t w : row.weight) step.weight.push_back(static_cast<std::int16_t>(w));
+    OutputForm form{step.in, {}, std::move(chain), origin};
+    for (const std::int64_t w : row.weight) {
+      if (w != 0) form.terms.emplace_back(step.weight.size() % columns, w);
+      step.weight.push_back(static_cast<std::int16_t>(w));
+    }
+    outputs_.push_back(std::move(form));
   }
   step.weight_bytes = weight_bytes(step.weight);
   const auto all_at = [&](int shift) {
@@ -323,7 +315,7 @@ GridId LayerMaker::add_sums(std::string_view kind, const Requantization& codes,
 }
 
 GridId LayerMaker::make_linear(const Affine& op, const LinearSource& linear, const Target& target) {
-  const std::string& origin = target.expression.origin;
+  const Origin& origin = target.expression.origin;
   GridDense step;
   step.rows = static_cast<int>(op.weight.shape.at(0));
   step.columns = static_cast<int>(op.weight.shape.at(1));
@@ -348,7 +340,7 @@ GridId LayerMaker::make_linear(const Affine& op, const LinearSource& linear, con
 }
 
 GridId LayerMaker::make_linear(const Conv& op, const LinearSource& linear, const Target& target) {
-  const std::string& origin = target.expression.origin;
+  const Origin& origin = target.expression.origin;
   const ConvGeometry& g = op.geometry;
   if (g.transposed) refuse_integers(origin, "it is a transposed convolution");
   GridConv step;
@@ -381,7 +373,7 @@ GridId LayerMaker::make_linear(const Conv& op, const LinearSource& linear, const
 
 GridId LayerMaker::make_linear(const SparseAffine& op, const LinearSource& linear,
                                const Target& target) {
-  const std::string& origin = target.expression.origin;
+  const Origin& origin = target.expression.origin;
   GridSparse step;
   step.in = linear.in.codes.tensor;
   step.row_start = op.row_start;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
+#include "planner/integer/crown_lines.h"
 
 namespace bf_aot {
 namespace {
@@ -32,6 +33,13 @@ void list_code_buffers(Plan& plan) {
     if (out >= 0)
       made[static_cast<std::size_t>(out)] = read[static_cast<std::size_t>(out)] = number;
   }
+  const int end = static_cast<int>(integer.steps.size());
+  // Rows of a property follow all steps.
+  if (integer.property)
+    for (const PropertySums& sums : integer.property->sums)
+      read[static_cast<std::size_t>(sums.in)] = end;
+  // Rows of method crown end at the input's codes.
+  if (integer.crown) read[static_cast<std::size_t>(output_of(integer.steps.front()))] = end;
   Entry entry;
   entry.kind = EntryKind::kBounds;
   for (std::size_t i = 0; i < integer.tensors.size(); ++i) {
@@ -49,6 +57,8 @@ void list_code_buffers(Plan& plan) {
     conv->window_lower = add_codes(entry, name + "_window_lower", filter, step, step);
     conv->window_upper = add_codes(entry, name + "_window_upper", filter, step, step);
   }
+  if (integer.crown)
+    integer.crown->room = add_codes(entry, "room", crown_room_bytes(integer), 0, end);
   plan.entries.push_back(std::move(entry));
 }
 

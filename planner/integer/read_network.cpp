@@ -11,6 +11,7 @@
 #include "frontend/graph/index_maps.h"
 #include "planner/integer/expression.h"
 #include "planner/integer/layer_maker.h"
+#include "planner/integer/property_rows.h"
 #include "planner/integer/refuse.h"
 
 namespace bf_aot {
@@ -122,6 +123,8 @@ class NetworkReader {
     if (!problems_.empty()) throw CompileError(std::move(problems_));
   }
 
+  const std::vector<OutputForm>& outputs() const { return maker_.outputs(); }
+
  private:
   template <typename Step>
   void attempt(const Step& step) {
@@ -166,7 +169,7 @@ class NetworkReader {
   void set(const Node& node, GridExpression made) { of_[index_of(node.output)] = std::move(made); }
 
   // Codes whose code 0 means `low`.
-  static GridExpression codes_from(GridId tensor, double low, const std::string& origin) {
+  static GridExpression codes_from(GridId tensor, double low, const Origin& origin) {
     GridExpression codes{CodeSource{tensor, {}}, {}, origin};
     if (low != 0)
       codes.links.emplace_back(ElementScale{Numbers(one_number(1)), Numbers(one_number(low))});
@@ -176,8 +179,7 @@ class NetworkReader {
   void append(const Node& node, ElementLink link) {
     GridExpression made = expression(node.inputs[0]);
     made.links.push_back(std::move(link));
-    if (!made.origin.ends_with(node.origin))
-      made.origin += (made.origin.empty() ? "" : " + ") + node.origin.text;
+    made.origin = join_origins(made.origin, node.origin);
     const auto limits = code_limits(made.links, count(node.output));
     const bool codes = limits && limits->high - limits->low < kGridCodes;
     const auto* const function = std::get_if<Function>(&made.links.back());
@@ -275,7 +277,7 @@ class NetworkReader {
 
 }  // namespace
 
-void read_integer_network(const Graph& graph, Plan& plan) {
+void read_integer_network(const Graph& graph, const Property* property, Plan& plan) {
   plan.inputs = graph.input_parts;
   if (plan.inputs.empty())
     for (const ValueId id : graph.inputs) plan.inputs.push_back(graph.value(id));
@@ -283,7 +285,12 @@ void read_integer_network(const Graph& graph, Plan& plan) {
   plan.input_count = static_cast<int>(total_count(plan.inputs));
   plan.output_count = static_cast<int>(total_count(plan.outputs));
   plan.integer.emplace();
-  NetworkReader(graph, *plan.integer).run();
+  if (property != nullptr) check_integer_rows(*property);
+  NetworkReader reader(graph, *plan.integer);
+  reader.run();
+  std::ranges::stable_partition(plan.integer->steps,
+                                [](const IntegerStep& step) { return output_of(step) >= 0; });
+  if (property != nullptr) read_property_rows(*property, reader.outputs(), *plan.integer);
 }
 
 }  // namespace bf_aot

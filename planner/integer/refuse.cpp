@@ -13,6 +13,15 @@ void refuse_integers(const std::string& origin, const std::string& why) {
   fail("BF2113", origin, why, kUseFloat);
 }
 
+void refuse_property(const std::string& where, const std::string& why) {
+  fail("BF2113", where, why,
+       "state the property over outputs alone, leave --property out, or use --arithmetic float");
+}
+
+void refuse_crown(const std::string& origin, const std::string& why) {
+  fail("BF2113", origin, why, "--method ibp bounds it in integers, --arithmetic float by crown");
+}
+
 void refuse_loose_constants(const std::string& origin) {
   fail(
       "BF2115", origin,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "planner/plan/integer.h"
 
@@ -11,11 +12,14 @@ namespace bf_aot {
 // counter is raised does not count.
 std::int64_t most_operations(const IntegerPlan& plan, const IntegerStep& step);
 
-// The routine that a step calls, "bf::integer::dense", and how often.
+// Operations of the rows of the plan's property, for both bounds.
+std::int64_t row_operations(const IntegerPlan& plan);
+
+// A routine that a step calls, "bf::integer::dense", and how often.
 struct StepCalls {
   const char* function;
   std::int64_t count;
 };
-StepCalls calls_of(const IntegerStep& step);
+std::vector<StepCalls> calls_of(const IntegerPlan& plan, const IntegerStep& step);
 
 }  // namespace bf_aot

@@ -91,13 +91,39 @@ Json details(const DequantizeBounds& step) {
   return {{"first", step.first}, {"count", step.count}, {"tables", step.tables.size()}};
 }
 
+Json property_json(const IntegerPlan& plan) {
+  const GridProperty& property = *plan.property;
+  Json sums = Json::array();
+  for (const PropertySums& each : property.sums)
+    sums.push_back({{"input", plan.tensor(each.in).name},
+                    {"weight_bytes", each.weight_bytes},
+                    {"bytes", constant_bytes(each)}});
+  return {{"rows", property.rows},
+          {"exact", std::ranges::count(property.slack, 0) == property.rows},
+          {"sums", std::move(sums)},
+          {"conditions", property.conditions.size()}};
+}
+
+Json crown_json(const GridCrown& crown) {
+  Json layers = Json::array();
+  for (const CrownLayer& layer : crown.layers)
+    layers.push_back({{"step", layer.step},
+                      {"shift", layer.shift},
+                      {"relaxed", layer.relaxed},
+                      {"lines", layer.lines.size()}});
+  return {{"fraction", crown.fraction},
+          {"row_shift", crown.row_shift},
+          {"widest", crown.widest},
+          {"layers", std::move(layers)}};
+}
+
 }  // namespace
 
 Json integer_json(const Plan& plan) {
   Json tensors = Json::array();
   for (const GridTensor& tensor : plan.integer->tensors)
     tensors.push_back({{"name", tensor.name},
-                       {"origin", tensor.origin},
+                       {"origin", tensor.origin.text},
                        {"count", tensor.count},
                        {"low", tensor.low},
                        {"high", tensor.high}});
@@ -113,7 +139,10 @@ Json integer_json(const Plan& plan) {
     item.update(std::visit([](const auto& each) { return details(each); }, step));
     steps.push_back(std::move(item));
   }
-  return {{"tensors", std::move(tensors)}, {"steps", std::move(steps)}};
+  Json json = {{"tensors", std::move(tensors)}, {"steps", std::move(steps)}};
+  if (plan.integer->property) json["property"] = property_json(*plan.integer);
+  if (plan.integer->crown) json["crown"] = crown_json(*plan.integer->crown);
+  return json;
 }
 
 }  // namespace bf_aot

@@ -113,6 +113,8 @@ std::uint64_t plan_hash(const Plan& plan) {
   }
   if (plan.integer)
     for (const IntegerStep& step : plan.integer->steps) std::visit(TablesHash{hash}, step);
+  if (plan.integer && plan.integer->property)
+    for (const PropertySums& sums : plan.integer->property->sums) hash.add_all(sums.weight);
   return hash.value();
 }
 

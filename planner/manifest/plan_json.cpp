@@ -404,6 +404,7 @@ Json to_json(const Plan& plan) {
                {"model", model_json(plan)},
                {"method", to_string(plan.config.method)},
                {"semantics", to_string(plan.config.semantics)},
+               {"arithmetic", to_string(plan.config.arithmetic)},
                {"options", options_json(plan.config)},
                {"inputs", values_json(plan.inputs)},
                {"outputs", values_json(plan.outputs)},
@@ -414,10 +415,7 @@ Json to_json(const Plan& plan) {
                {"layers", layers_json(plan)},
                {"output_heads", heads_json(plan, plan.output_heads)},
                {"spec_heads", heads_json(plan, plan.spec_heads)}};
-  if (plan.integer) {
-    json["arithmetic"] = to_string(plan.config.arithmetic);
-    json["integer"] = integer_json(plan);
-  }
+  if (plan.integer) json["integer"] = integer_json(plan);
   if (plan.one_hot.size > 0)
     json["one_hot"] = {{"size", plan.one_hot.size}, {"ids", plan.one_hot.ids}};
   if (plan.config.flush_to_zero) json["flush_to_zero"] = true;

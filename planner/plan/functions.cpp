@@ -115,6 +115,9 @@ class FunctionList {
   std::size_t boxes() const { return static_cast<std::size_t>(plan_.config.batch); }
 
   std::int64_t verify_bytes() const {
+    if (plan_.integer)
+      return static_cast<std::int64_t>(bf::integer_verify_bytes(
+          inputs(), static_cast<std::size_t>(plan_.integer->property->rows)));
     return static_cast<std::int64_t>(bf::verify_bytes(inputs(), rows()));
   }
 

@@ -108,6 +108,28 @@ std::string_view name_of(const IntegerStep& step) {
   return std::visit([](const auto& each) { return name_of_kind(each); }, step);
 }
 
+std::string name_of_result(const IntegerPlan& plan, const IntegerStep& step) {
+  return std::visit(
+      [&](const auto& each) -> std::string {
+        if constexpr (requires { each.out; })
+          return plan.tensor(each.out).name;
+        else
+          return "outputs_" + std::to_string(each.first);
+      },
+      step);
+}
+
+const Origin& origin_of(const IntegerPlan& plan, const IntegerStep& step) {
+  return std::visit(
+      [&](const auto& each) -> const Origin& {
+        if constexpr (requires { each.origin; })
+          return each.origin;
+        else
+          return plan.tensor(each.out).origin;
+      },
+      step);
+}
+
 std::vector<GridId> inputs_of(const IntegerStep& step) {
   return std::visit(
       [](const auto& each) -> std::vector<GridId> {
@@ -136,6 +158,10 @@ GridId output_of(const IntegerStep& step) {
 
 std::int64_t constant_bytes(const IntegerStep& step) {
   return std::visit([](const auto& each) { return bytes_of(each); }, step);
+}
+
+std::int64_t constant_bytes(const PropertySums& sums) {
+  return sums.weight_bytes * number_of(sums.weight);
 }
 
 std::string_view to_string(Rounding rounding) {

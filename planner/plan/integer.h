@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -21,8 +22,8 @@ namespace bf_aot {
 constexpr int kGridCodes = 256;
 
 struct GridTensor {
-  std::string name;    // unique C identifier
-  std::string origin;  // the ONNX nodes that make it
+  std::string name;  // unique C identifier
+  Origin origin;
   int count = 0;
   int low = 0, high = 0;  // every element of every input has a code between these
   BufferId lower = BufferId::kNone, upper = BufferId::kNone;
@@ -175,6 +176,7 @@ struct DequantizeBounds {
   std::vector<std::int64_t> source;  // which code an element is of; empty: its own
   std::vector<BoundTable> tables;
   std::vector<int> table;  // of each element; empty: the first
+  Origin origin;
   bool operator==(const DequantizeBounds&) const = default;
 };
 
@@ -196,6 +198,7 @@ struct DequantizeSums {
   int weight_bytes = 1;
   int shift = 0;
   std::vector<SumBounds> bounds;  // of each row
+  Origin origin;
   bool operator==(const DequantizeSums&) const = default;
 };
 
@@ -206,17 +209,79 @@ struct GridLoose {
   bool operator==(const GridLoose&) const = default;
 };
 
+// The part of a property's rows that comes from one tensor: sums of weight times code.
+struct PropertySums {
+  GridId in = 0;
+  std::vector<std::int64_t> weight;  // [rows][codes of the tensor]
+  int weight_bytes = 8;              // 2, 4 or 8
+  bool operator==(const PropertySums&) const = default;
+};
+
+// The condition that a row's sum is at most `threshold`, or at least that.
+struct GridCondition {
+  int row = 0;
+  bool at_least = false;
+  std::int64_t threshold = 0;
+  bool operator==(const GridCondition&) const = default;
+};
+
+// A property over codes: rows of integers, each of which is a row of the property but for a factor
+// and an offset, and what its conditions say of them.
+struct GridProperty {
+  int rows = 1;
+  std::vector<PropertySums> sums;         // whose parts of a row add up
+  std::vector<std::int64_t> slack;        // the row lies between its sum and that much above it
+  std::vector<GridCondition> conditions;  // in the order of VerdictTables::terms
+  bool operator==(const GridProperty&) const = default;
+};
+
+// Lines beside the codes of a row's sum S, for every sum that occurs, in codes times 2^fraction:
+//   code 2^fraction <= max(slope S + above, low 2^fraction)
+//   code 2^fraction >= min(slope S + below, high 2^fraction)
+// low and high: the row's least and largest code. 0 <= slope.
+struct GridLine {
+  std::int64_t slope = 0, above = 0, below = 0;
+  bool operator==(const GridLine&) const = default;
+};
+
+// A dense layer in method crown: its rows go back over all layers before it.
+struct CrownLayer {
+  int step = 0;                 // of IntegerPlan::steps: a GridDense or DequantizeSums
+  int shift = 0;                // coefficients of rows that begin at its sums are times 2^shift
+  std::int64_t relaxed = 0;     // where its lines lie in the room, bytes
+  std::vector<GridLine> lines;  // of each row; none of a DequantizeSums
+  bool operator==(const CrownLayer&) const = default;
+};
+
+// Method crown over codes: docs/proofs/integer-crown.md.
+struct GridCrown {
+  int fraction = 0;   // bits of lines
+  int row_shift = 0;  // of rows of the property; negative: divided by 2^-row_shift
+  int widest = 0;     // numbers of a row of coefficients, of which the room begins with two
+  BufferId room = BufferId::kNone;
+  std::vector<CrownLayer> layers;  // in order; each reads what the one before makes
+  bool operator==(const GridCrown&) const = default;
+};
+
 using IntegerStep = std::variant<QuantizeBox, GridDense, GridConv, GridSparse, GridSum, GridMax,
                                  GridTable, GridParts, GridLoose, DequantizeBounds, DequantizeSums>;
 
 struct IntegerPlan {
   std::vector<GridTensor> tensors;
-  std::vector<IntegerStep> steps;  // in order
+  std::vector<IntegerStep> steps;  // in order; those that make outputs come last
+  std::optional<GridProperty> property;
+  std::optional<GridCrown> crown;  // of method crown
 
   const GridTensor& tensor(GridId id) const { return tensors.at(static_cast<std::size_t>(id)); }
   GridTensor& tensor(GridId id) { return tensors.at(static_cast<std::size_t>(id)); }
   bool operator==(const IntegerPlan&) const = default;
 };
+
+// The name of the tensor that a step makes; "outputs_<first>" for a step that makes outputs.
+std::string name_of_result(const IntegerPlan& plan, const IntegerStep& step);
+
+// The nodes that a step came from.
+const Origin& origin_of(const IntegerPlan& plan, const IntegerStep& step);
 
 // "dense", "conv", ...
 std::string_view name_of(const IntegerStep& step);
@@ -230,6 +295,7 @@ int index_bytes(const std::vector<std::int64_t>& indices);
 
 // The bytes of a step's emitted constants: weights, requantizers and tables.
 std::int64_t constant_bytes(const IntegerStep& step);
+std::int64_t constant_bytes(const PropertySums& sums);
 
 std::string_view to_string(Rounding rounding);
 std::string_view to_string(CodeOrder order);

@@ -31,8 +31,9 @@ struct PlanOptions {
   // Indexed by sample: the property's clauses there. Empty: the widths of all rows count, not a
   // property's margin.
   std::vector<MarginClauses> margins;
-  // The rows of the specification are a property's: there are functions that decide it.
-  bool property = false;
+  // Whose rows the specification has, or integers compute: there are functions that decide it.
+  // Null: there are none.
+  const Property* property = nullptr;
   // Called after each pass that ran, with the seconds that it took.
   std::function<void(std::string_view pass, const Plan& plan, double seconds)> after_pass;
 };

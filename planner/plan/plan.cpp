@@ -68,6 +68,12 @@ std::int64_t Plan::weights_bytes() const {
   for (const WeightLayout& layout : layouts) bytes += layout.bytes;
   if (integer)
     for (const IntegerStep& step : integer->steps) bytes += constant_bytes(step);
+  constexpr std::int64_t kLineBytes = 32;  // of bf::integer::Line
+  if (integer && integer->crown)
+    for (const CrownLayer& layer : integer->crown->layers)
+      bytes += kLineBytes * static_cast<std::int64_t>(layer.lines.size());
+  if (integer && integer->property)
+    for (const PropertySums& sums : integer->property->sums) bytes += constant_bytes(sums);
   return bytes;
 }
 

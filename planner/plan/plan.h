@@ -237,8 +237,10 @@ struct DecidePlan {
 };
 
 // A candidate that a pass considered and did not take.
+inline constexpr const char* kArithmeticSlot = "arithmetic";  // of what auto did not take
+
 struct Rejected {
-  std::string slot;  // "domain", "layout", "lowering", "storage"
+  std::string slot;  // "arithmetic", "domain", "layout", "lowering", "storage"
   std::string candidate;
   std::string reason;
   bool operator==(const Rejected&) const = default;

@@ -266,6 +266,22 @@ void bound_sums(const DequantizeSums& step, const CodeBounds& codes, FloatBounds
 
 }  // namespace
 
+RowBounds property_bounds(const Plan& plan, const CodeBounds& codes) {
+  const GridProperty& property = *plan.integer->property;
+  RowBounds bounds{std::vector<std::int64_t>(property.slack.size()), property.slack};
+  for (const PropertySums& sums : property.sums) {
+    const Codes& lower = codes.lower[static_cast<std::size_t>(sums.in)];
+    const Codes& upper = codes.upper[static_cast<std::size_t>(sums.in)];
+    for (std::size_t i = 0; i < sums.weight.size(); ++i) {
+      const std::int64_t a = sums.weight[i] * lower[i % lower.size()];
+      const std::int64_t b = sums.weight[i] * upper[i % upper.size()];
+      bounds.lower[i / lower.size()] += std::min(a, b);
+      bounds.upper[i / lower.size()] += std::max(a, b);
+    }
+  }
+  return bounds;
+}
+
 FloatBounds output_bounds(const Plan& plan, const CodeBounds& codes) {
   const auto outputs = static_cast<std::size_t>(plan.output_count);
   FloatBounds bounds{std::vector<float>(outputs), std::vector<float>(outputs)};

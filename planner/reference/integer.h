@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "planner/plan/plan.h"
@@ -19,5 +20,11 @@ struct FloatBounds {
   std::vector<float> lower, upper;
 };
 FloatBounds output_bounds(const Plan& plan, const CodeBounds& codes);
+
+// Bounds of the rows of IntegerPlan::property, slack included.
+struct RowBounds {
+  std::vector<std::int64_t> lower, upper;
+};
+RowBounds property_bounds(const Plan& plan, const CodeBounds& codes);
 
 }  // namespace bf_aot

@@ -50,7 +50,11 @@ std::int64_t bytes_on_top(const Plan& plan, const Signature& signature) {
   const auto rows = static_cast<std::size_t>(std::max(plan.spec_rows, 1));
   const auto boxes = static_cast<std::size_t>(plan.config.batch);
   std::size_t bytes = 0;
-  if (signature.purpose == Purpose::kVerify)
+  if (signature.purpose == Purpose::kVerify && plan.integer) {
+    require(plan.integer->property.has_value(), "there is no property");
+    bytes =
+        bf::integer_verify_bytes(inputs, static_cast<std::size_t>(plan.integer->property->rows));
+  } else if (signature.purpose == Purpose::kVerify)
     bytes = signature.batch && plan.batch.side_by_side > 1
                 ? bf::verify_boxes_bytes(inputs, rows, boxes)
                 : bf::verify_bytes(inputs, rows);

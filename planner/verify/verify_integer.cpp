@@ -12,6 +12,7 @@
 
 #include "frontend/check_scope.h"
 #include "frontend/graph/conv_loops.h"
+#include "planner/verify/verify_crown.h"
 #include "planner/verify/verify_entry.h"
 #include "planner/verify/verify_layer.h"
 
@@ -376,6 +377,44 @@ class StepChecker {
   std::vector<bool>& bounded_;
 };
 
+// Every row's sum, and that and its slack, is below 2^62, whatever the codes.
+void check_property(const IntegerPlan& plan) {
+  const GridProperty& property = *plan.property;
+  require(property.rows > 0 && property.slack.size() == static_cast<std::size_t>(property.rows),
+          "{} rows, {} slacks", property.rows, property.slack.size());
+  std::vector<Wide> reach(property.slack.begin(), property.slack.end());
+  for (const std::int64_t slack : property.slack) require(slack >= 0, "slack {}", slack);
+  for (const PropertySums& sums : property.sums) {
+    require(sums.in >= 0 && static_cast<std::size_t>(sums.in) < plan.tensors.size(),
+            "rows of tensor {}", sums.in);
+    const auto columns = static_cast<std::size_t>(plan.tensor(sums.in).count);
+    require(sums.weight.size() == reach.size() * columns, "{} weights for {} rows of {}",
+            sums.weight.size(), property.rows, columns);
+    require(sums.weight_bytes == 2 || sums.weight_bytes == 4 || sums.weight_bytes == 8,
+            "weights of {} bytes", sums.weight_bytes);
+    const int bits = 8 * sums.weight_bytes - 1;
+    for (std::size_t i = 0; i < sums.weight.size(); ++i) {
+      const Wide weight = sums.weight[i];
+      const Wide magnitude = weight < 0 ? -weight : weight;
+      require(magnitude < static_cast<Wide>(1) << bits, "weight {} in {} bytes", sums.weight[i],
+              sums.weight_bytes);
+      reach[i / columns] += magnitude * (kGridCodes - 1);
+    }
+  }
+  for (const Wide most : reach) require(most < kLargest, "a row overflows");
+  for (const GridCondition& condition : property.conditions)
+    require(condition.row >= 0 && condition.row < property.rows &&
+                std::llabs(condition.threshold) <= kLargest,
+            "a condition on row {}", condition.row);
+}
+
+// Steps that make outputs come last: rows of a property follow the others.
+void check_outputs_last(const IntegerPlan& plan) {
+  require(std::ranges::is_partitioned(plan.steps,
+                                      [](const IntegerStep& step) { return output_of(step) >= 0; }),
+          "a tensor is made after outputs");
+}
+
 void check_order(const IntegerPlan& plan) {
   std::vector<bool> made(plan.tensors.size(), false);
   for (const IntegerStep& step : plan.steps) {
@@ -420,6 +459,13 @@ std::vector<CodeUse> uses_of(const IntegerPlan& plan) {
     uses.push_back({tensor.lower, tensor.count, step});
     uses.push_back({tensor.upper, tensor.count, step});
   };
+  if (plan.property)
+    for (const PropertySums& sums : plan.property->sums)
+      add(sums.in, static_cast<int>(plan.steps.size()));
+  if (plan.crown) {
+    add(output_of(plan.steps.front()), static_cast<int>(plan.steps.size()));
+    uses.push_back({plan.crown->room, 1, 0});
+  }
   for (int i = 0; i < static_cast<int>(plan.steps.size()); ++i) {
     const IntegerStep& step = plan.steps[static_cast<std::size_t>(i)];
     for (const GridId in : inputs_of(step)) add(in, i);
@@ -483,6 +529,8 @@ void verify_integer(const Plan& plan, PlanStage stage) {
           "layers of floating point");
   check_tensors(*plan.integer);
   check_order(*plan.integer);
+  check_outputs_last(*plan.integer);
+  if (plan.integer->property) check_property(*plan.integer);
   std::vector<bool> bounded(static_cast<std::size_t>(plan.output_count), false);
   for (std::size_t i = 0; i < plan.integer->steps.size(); ++i) {
     const IntegerStep& step = plan.integer->steps[i];
@@ -490,6 +538,10 @@ void verify_integer(const Plan& plan, PlanStage stage) {
     std::visit(StepChecker(plan, bounded), step);
   }
   require(std::ranges::count(bounded, false) == 0, "an output has no bounds");
+  require(stage == PlanStage::kLayers ||
+              (plan.config.method == Method::kCrown) == plan.integer->crown.has_value(),
+          "method {} with crown or without", to_string(plan.config.method));
+  if (plan.integer->crown) verify_crown(plan, stage >= PlanStage::kStorage);
   if (stage < PlanStage::kStorage) return;
   check_buffers(plan);
   verify_functions(plan);

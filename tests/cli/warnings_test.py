@@ -273,6 +273,10 @@ def all_builds(names):
     for name in set(names) & set(INTEGERS):
         yield (name, "ibp", "integer", ["--method", "ibp", "--target", "generic", "--arithmetic", "integer"],
                [(compiler, [], level) for compiler in hosts() for level in LEVELS])
+    if "quantised_dense" in names:
+        yield ("quantised_dense", "crown", "integer", ["--method", "crown", "--target", "generic", "--arithmetic",
+                                                       "integer"],
+               [(compiler, [], level) for compiler in hosts() for level in LEVELS])
     if shutil.which("arm-none-eabi-g++"):
         flags = ["-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard", "-ffreestanding"]
         for name, method in itertools.product(names, METHODS):

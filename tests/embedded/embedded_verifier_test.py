@@ -253,9 +253,9 @@ def test_bounds(case):
 FLOAT_FUNCTIONS = re.compile(r"__aeabi_(?:[cdf]|u?[il]2[df])\w*|__\w*[sdt]f[23]?\b")
 
 
-def expect_no_float_function(case, target):
+def expect_no_float_function(case, target, *more):
     compiler = machine.CPUS[case.cpu].compiler
-    built = case.compile(target, "--cxx", compiler, "--arithmetic", "integer")
+    built = case.compile(target, "--cxx", compiler, "--arithmetic", "integer", *more)
     names = machine.run([compiler.replace("g++", "nm"), "-u", built / "libverifier.a"])
     called = FLOAT_FUNCTIONS.findall(names)
     check(not called, f"the library calls {called}")
@@ -286,6 +286,39 @@ def test_integer(case):
         case.options.network.removeprefix("quantised_"), case.folder)
     parent = case.measure(case.cpu, case.compile(target, "--name", "parent", "--no-library"))
     expect_less(result, parent, "of the float parent")
+
+
+OUTPUTS_OF_DENSE = 10
+
+
+def property_of(case, limit):
+    """About the first box: output 0 stays below `limit`, and output 1 not so much below output 2."""
+    lower, upper = case.boxes[0]["lower"], case.boxes[0]["upper"]
+    lines = [f"(declare-const X_{i} Real)" for i in range(len(lower))]
+    lines += [f"(declare-const Y_{i} Real)" for i in range(OUTPUTS_OF_DENSE)]
+    for i, (low, high) in enumerate(zip(lower, upper)):
+        lines += [f"(assert (>= X_{i} {low}))(assert (<= X_{i} {high}))"]
+    lines += [f"(assert (or (and (>= Y_0 {limit})) (and (<= (- Y_1 Y_2) {-limit}))))"]
+    path = case.folder / "limit.vnnlib"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_integer_verdict(case):
+    """A property of a quantised network by integers: what --arithmetic auto takes without being told."""
+    text = CALLS_WITH_A_PROPERTY.replace("bf::check_workspace", "bf::integer::check_workspace")
+    for limit, verdict in ((1000, 1), (-1000, 2)):
+        given = ["--property", property_of(case, limit), "--no-library"]
+        sources = case.compile(TARGETS[case.cpu], *given)
+        manifest = json.loads((sources / "verifier.json").read_text())
+        check(manifest["arithmetic"] == "integer", "the property is in floating point")
+        add_entry(case, sources, "bounds_verdict", text)
+        options = ["--entry", "bounds_verdict"]
+        verdicts = case.measure(case.cpu, sources, *options)
+        check_same(verdicts, case.measure("host", sources, *options))
+        said = {row["upper"][0] for row in verdicts["outputs"]}
+        check(said == {float(verdict)}, f"the property's own box: {said}, not {verdict}")
+    expect_no_float_function(case, TARGETS[case.cpu], "--property", property_of(case, 1000))
 
 
 def test_library(case):
@@ -494,7 +527,8 @@ def test_faults(case):
 
 TESTS = {"bounds": test_bounds, "library": test_library, "spec": test_spec, "faults": test_faults,
          "context": test_context, "verdict": test_verdict, "decide": test_decide, "neurons": test_neurons,
-         "evaluate": test_evaluate, "integer": test_integer}
+         "evaluate": test_evaluate, "integer": test_integer,
+         "integer_verdict": test_integer_verdict}
 
 
 def main():

@@ -125,7 +125,7 @@ TEST(IntegerRefusals, OptionsThatIntegersDoNotHave) {
   const std::string text = random_model(random);
   EXPECT_EQ(refusal(text), "nothing");
   build::CompileOptions options = integers();
-  options.planner.method = Method::kCrown;
+  options.planner.method = Method::kCrownIbp;
   EXPECT_EQ(refusal(text, options), "BF2114 --arithmetic integer");
   options = integers();
   options.planner.batch = 2;
@@ -178,7 +178,7 @@ TEST(IntegerRefusals, AutoChoosesByTargetNetworkAndOptions) {
   test::write_bytes(path, test::encode_model(random_model(random)));
   const ImportedModel quantised = import_model(path);
   const auto chosen = [&](const build::CompileOptions& options) {
-    return build::choose_arithmetic(quantised.graph, quantised.info, options);
+    return build::choose_arithmetic(quantised.graph, quantised.info, options).arithmetic;
   };
   build::CompileOptions options = integers();
   options.planner.arithmetic = Arithmetic::kAuto;
@@ -191,7 +191,7 @@ TEST(IntegerRefusals, AutoChoosesByTargetNetworkAndOptions) {
     options.planner.target = find_target(target);
     EXPECT_EQ(chosen(options), Arithmetic::kInteger) << target;
   }
-  options.planner.method = Method::kCrown;
+  options.planner.method = Method::kCrownIbp;
   EXPECT_EQ(chosen(options), Arithmetic::kFloat);
   options.method_is_default = true;
   EXPECT_EQ(chosen(options), Arithmetic::kInteger);
@@ -201,7 +201,10 @@ TEST(IntegerRefusals, AutoChoosesByTargetNetworkAndOptions) {
   test::write_bytes(path, test::encode_model(model_with(
                               R"(node { op_type: "Relu" name: "r" input: "x" output: "y" })")));
   const ImportedModel floats = import_model(path);
-  EXPECT_EQ(build::choose_arithmetic(floats.graph, floats.info, options), Arithmetic::kFloat);
+  const build::ArithmeticChoice choice =
+      build::choose_arithmetic(floats.graph, floats.info, options);
+  EXPECT_EQ(choice.arithmetic, Arithmetic::kFloat);
+  EXPECT_EQ(choice.reason, "");
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ std::size_t Batch::add(const Graph& graph, bool has_spec, const PlannerConfig& c
 
 std::size_t Batch::add(const Graph& graph, const Property& property, const PlannerConfig& config) {
   PlanOptions options;
-  options.property = true;
+  options.property = &property;
   const std::size_t added = add(
       bf_aot::plan(graph, model_info(graph), next_name(), true, config, options), &property, {});
   verdicts_ = true;
@@ -163,7 +163,9 @@ void Batch::build(const Build& how) {
             "#include \"bf/dense/lines.h\"\n"
             "#include \"bf/functions/functions.h\"\n"
             "#include \"bf/functions/mixtures.h\"\n"
+            "#include \"bf/integer/crown.h\"\n"
             "#include \"bf/integer/layers.h\"\n"
+            "#include \"bf/integer/verdict.h\"\n"
             "#include \"bf/sums/balls.h\"\n"
             "#include \"bf/sums/one_hot.h\"\n"
             "#include \"bf/sums/contraction.h\"\n"

@@ -26,11 +26,11 @@ std::size_t place(std::int32_t node) {
   return static_cast<std::size_t>(node);
 }
 
-std::vector<NodeLayers> by_origin(std::size_t nodes, const Plan& plan) {
+std::vector<NodeLayers> by_origin(std::size_t nodes, const std::vector<Origin>& origins) {
   std::vector<NodeLayers> found(nodes);
-  for (const LayerId id : plan.layer_ids())
-    for (const std::int32_t node : plan.layer(id).origin.nodes) {
-      found.at(place(node)).layers.insert(id);
+  for (std::size_t layer = 0; layer < origins.size(); ++layer)
+    for (const std::int32_t node : origins[layer].nodes) {
+      found.at(place(node)).layers.insert(layer);
       found.at(place(node)).through = Through::kOrigin;
     }
   return found;
@@ -58,8 +58,9 @@ void take(const NodeLayers& from, Through through, NodeLayers& to) {
 
 }  // namespace
 
-std::vector<NodeLayers> layers_of_nodes(const std::vector<OnnxNode>& nodes, const Plan& plan) {
-  std::vector<NodeLayers> found = by_origin(nodes.size(), plan);
+std::vector<NodeLayers> layers_of_nodes(const std::vector<OnnxNode>& nodes,
+                                        const std::vector<Origin>& origins) {
+  std::vector<NodeLayers> found = by_origin(nodes.size(), origins);
   const std::vector<std::size_t> order = readers_first(nodes);
   std::vector<bool> counts(nodes.size(), false);  // an output depends on it
   for (const std::size_t reader : order) {

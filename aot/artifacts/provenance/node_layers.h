@@ -1,12 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "frontend/graph/origin.h"
-#include "planner/plan/plan.h"
 
 namespace bf_aot::artifacts {
 
@@ -18,13 +18,14 @@ struct NodeLayers {
     kMakers,   // and none of these: those of the nodes that it reads, as for moves before an output
     kNothing,  // and no output depends on it
   };
-  std::set<LayerId> layers;
+  std::set<std::size_t> layers;  // places in the list of origins
   Through through = Through::kNothing;
 };
 
 std::string_view to_string(NodeLayers::Through through);
 
-// The layers of each node of the file, in the order of `nodes`.
-std::vector<NodeLayers> layers_of_nodes(const std::vector<OnnxNode>& nodes, const Plan& plan);
+// The layers of each node of the file, in the order of `nodes`. origins: of the layers.
+std::vector<NodeLayers> layers_of_nodes(const std::vector<OnnxNode>& nodes,
+                                        const std::vector<Origin>& origins);
 
 }  // namespace bf_aot::artifacts

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "aot/artifacts/provenance/integer_trace.h"
 #include "aot/artifacts/provenance/node_layers.h"
 #include "aot/build/frontend_result.h"
 #include "frontend/sha256.h"
@@ -85,33 +86,41 @@ class Tracer {
         lines_[lines.what].push_back(
             {{"file", file.file}, {"first", lines.first}, {"last", lines.last}});
     for (const Kernel& kernel : plan_.kernels) keys_.insert(kernel.key);
+    if (plan_.integer) return;
+    for (const Layer& layer : plan_.layers) layers_.push_back({layer.name, layer.origin});
     add_steps();
   }
 
   Json json() const {
     Json passes = Json::array();
     for (const PassRecord& record : log_.records()) passes.push_back(pass_json(record));
+    const Traced traced = plan_.integer ? trace_integers(plan_, lines_) : floats();
     return {
         {"format", kTraceFormat},
         {"version", BF_VERSION_STRING},
         {"sources", source_state()},
         {"model",
          {{"sha256", plan_.model.sha256}, {"file", plan_.model.file_name}, {"name", plan_.name}}},
-        {"complete", std::ranges::all_of(plan_.layers,
-                                         [](const Layer& layer) { return layer.origin.complete; })},
+        {"complete",
+         std::ranges::all_of(traced.sources,
+                             [](const TracedLayer& layer) { return layer.origin.complete; })},
         {"files", files_json()},
-        {"nodes", onnx_json()},
+        {"nodes", onnx_json(traced.sources)},
         {"passes", std::move(passes)},
         {"graph", nodes_json(log_.nodes())},
-        {"layers", layers_json()},
-        {"tables", tables_json()},
-        {"steps", steps_},
-        {"kernels", kernels_json()},
+        {"layers", traced.layers},
+        {"tables", traced.tables},
+        {"steps", traced.steps},
+        {"kernels", traced.kernels},
         {"functions", functions_json()},
-        {"buffers", buffers_}};
+        {"buffers", traced.buffers}};
   }
 
  private:
+  Traced floats() const {
+    return {layers_, layers_json(), tables_json(), steps_, kernels_json(), buffers_};
+  }
+
   Json lines_of(const std::string& what) const {
     const auto found = lines_.find(what);
     return found == lines_.end() ? Json::array() : found->second;
@@ -130,7 +139,7 @@ class Tracer {
   std::vector<std::string> callees(const calls::Body& body) const;
   void add_kernels(const Json& step, std::vector<std::string>& kernels) const;
   Json files_json() const;
-  Json onnx_json() const;
+  Json onnx_json(const std::vector<TracedLayer>& layers) const;
   Json layers_json() const;
   Json tables_json() const;
   Json kernels_json() const;
@@ -143,6 +152,7 @@ class Tracer {
   const std::vector<FileLines>& files_;
   std::map<std::string, Json> lines_;  // of each mark
   std::set<std::string> keys_;         // of kernels
+  std::vector<TracedLayer> layers_;
   Json steps_ = Json::array(), buffers_ = Json::array();
   // Steps by the layer that they are of, by those that their rows pass, and by kernel.
   std::map<std::string, std::vector<std::string>> of_layer_, through_layer_, users_;
@@ -243,14 +253,16 @@ Json Tracer::files_json() const {
   return list;
 }
 
-Json Tracer::onnx_json() const {
-  const std::vector<NodeLayers> layers = layers_of_nodes(front_.nodes, plan_);
+Json Tracer::onnx_json(const std::vector<TracedLayer>& sources) const {
+  std::vector<Origin> origins;
+  for (const TracedLayer& each : sources) origins.push_back(each.origin);
+  const std::vector<NodeLayers> layers = layers_of_nodes(front_.nodes, origins);
   const std::vector<std::set<std::size_t>> passes = passes_of(log_, front_.nodes.size());
   Json list = Json::array();
   for (std::size_t i = 0; i < front_.nodes.size(); ++i) {
     const OnnxNode& node = front_.nodes[i];
     Json names = Json::array();
-    for (const LayerId layer : layers[i].layers) names.push_back(plan_.layer(layer).name);
+    for (const std::size_t layer : layers[i].layers) names.push_back(sources[layer].name);
     list.push_back({{"node", i},
                     {"operator", node.type},
                     {"name", node.name},

@@ -74,7 +74,11 @@ void set_language(CompileOptions& options, Language language) {
 
 void check_language(const Lowered& lowered) {
   const Plan& plan = lowered.plan();
-  if (plan.config.language != Language::kC || plan.integer) return;
+  if (plan.config.language != Language::kC) return;
+  if (plan.integer && plan.integer->crown)
+    fail("BF3112", "--method crown", "verifiers in C do not have it over codes",
+         "--method ibp; or write C++: -o with a name that ends in .cpp");
+  if (plan.integer) return;
   Missing missing;
   for (const Entry& entry : plan.entries)
     for (const calls::Section& section : lowered.program(entry).sections)

@@ -282,7 +282,8 @@ std::vector<OptionRow> other_rows() {
       choice(
           {"arithmetic", Set::kArithmetic, kPlannerGroup,
            "numbers that the verifier computes with: float; integer, for a quantised network "
-           "and method ibp; auto: integer where the target has no floating-point unit and "
+           "and method ibp, or crown of dense layers; auto: integer where the target has no "
+           "floating-point unit and "
            "the network and the other options allow it",
            false},
           [](auto& values) -> auto& { return values.compile.planner.arithmetic; }),

@@ -107,7 +107,7 @@ std::string integer_table(const Plan& plan) {
     text += fmt::format("  {:<3} {:<10} {:<24} {:>8} {:>9} {:>8}  {}\n", number++, name_of(step),
                         made.name, made.count,
                         out < 0 ? "-" : fmt::format("{}-{}", made.low, made.high),
-                        constant_bytes(step), made.origin);
+                        constant_bytes(step), made.origin.text);
   }
   return text;
 }

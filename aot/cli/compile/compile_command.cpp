@@ -245,6 +245,10 @@ void print_summary(const fs::path& folder, const build::Verifier& verifier, cons
   std::string_view key = "covers";
   for (const std::string& line : emit::coverage_of(verifier.plan()))
     row(std::exchange(key, ""), line);
+  for (const Rejected& other : verifier.plan().rejected)
+    if (other.slot == kArithmeticSlot && !verifier.plan().config.target.hardware_float())
+      row("numbers",
+          fmt::format("{}: {}", to_string(verifier.plan().config.arithmetic), other.reason));
   row("written", fmt::format("{}", fmt::join(names, ", ")));
   row("code", staged.code ? bytes(*staged.code) : "not compiled (--no-library)");
   row("weights", bytes(verifier.weights_bytes));
@@ -293,12 +297,6 @@ artifacts::Bill bill_of(const CompileArguments& arguments, const Output& output,
   bill.holds_runtime = !bill.runtime.empty() && bill.runtime.back().path == "bf.cpp";
   if (output.toolchain != nullptr) bill.compiler = output.toolchain->version;
   return bill;
-}
-
-void check_traceable(const Plan& plan) {
-  if (plan.integer)
-    fail("BF3107", "--trace", "a verifier that computes with integers has no trace",
-         "--arithmetic float makes one that has");
 }
 
 void log_passes(artifacts::PassLog& log, build::CompileOptions& options) {
@@ -386,7 +384,6 @@ int compile_command(const Call& call) {
   Made made = compile_model(arguments.model.model, stem, options);
   std::vector<build::RuntimeFile> runtime;
   if (!arguments.sbom.empty()) runtime = build::runtime_files_of(made.verifier.files);
-  if (!arguments.trace.empty()) check_traceable(made.verifier.plan());
   if (arguments.single_file) made.verifier.files = single_file(made.verifier, stem);
   const std::vector<artifacts::FileLines> lines = artifacts::take_lines(made.verifier.files, stem);
   const build::Verifier& verifier = made.verifier;

@@ -4,9 +4,8 @@
 #include <string_view>
 
 #include "aot/emit/integer/integer.h"
-#include "aot/emit/integer/names.h"
 #include "aot/emit/text/dialect.h"
-#include "frontend/diagnostic.h"
+#include "aot/emit/text/marks.h"
 
 namespace bf_aot::emit {
 namespace {
@@ -137,6 +136,15 @@ class ConstantText {
     return text + "};\n\n";
   }
 
+  template <typename Numbers>
+  std::string array(std::string_view type, const std::string& name, const Numbers& numbers) const {
+    std::string text =
+        fmt::format("{} {} {}[{}] = {{", dialect_.constant(), type, name, numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      text += fmt::format("{}{},", i % kPerLine == 0 ? "\n    " : " ", +numbers[i]);
+    return text + "\n};\n\n";
+  }
+
  private:
   // A type of the runtime, and the words before the name of a constant of it.
   std::string type(std::string_view cpp_name, std::string_view c_name) const {
@@ -151,15 +159,6 @@ class ConstantText {
   // The type of codes.
   std::string code() const {
     return dialect_.is_c() ? dialect_.integer("uint8") : "bf::integer::Code";
-  }
-
-  template <typename Numbers>
-  std::string array(std::string_view type, const std::string& name, const Numbers& numbers) const {
-    std::string text =
-        fmt::format("{} {} {}[{}] = {{", dialect_.constant(), type, name, numbers.size());
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      text += fmt::format("{}{},", i % kPerLine == 0 ? "\n    " : " ", +numbers[i]);
-    return text + "\n};\n\n";
   }
 
   std::string index_array(const std::string& name, const std::vector<std::int64_t>& indices) const {
@@ -231,32 +230,35 @@ class ConstantText {
   const Dialect dialect_;
 };
 
-std::string origin_of(const IntegerPlan& plan, const IntegerStep& step) {
+std::string words_of(const IntegerPlan& plan, const IntegerStep& step) {
   const GridId out = output_of(step);
-  return out < 0 ? "outputs" : plan.tensor(out).origin;
+  return out < 0 ? "outputs" : plan.tensor(out).origin.text;
 }
 
 }  // namespace
 
-std::string step_name(const IntegerPlan& plan, const IntegerStep& step) {
-  const GridId out = output_of(step);
-  if (out >= 0) return plan.tensor(out).name;
-  const auto* const codes = std::get_if<DequantizeBounds>(&step);
-  const auto* const sums = std::get_if<DequantizeSums>(&step);
-  BF_CHECK(codes != nullptr || sums != nullptr);
-  return fmt::format("outputs_{}", codes != nullptr ? codes->first : sums->first);
+std::string emit_row_constants(const Plan& plan) {
+  const ConstantText print((Dialect(plan.config.language)));
+  const GridProperty& property = *plan.integer->property;
+  std::string text = print.array("std::int64_t", "slack", property.slack);
+  for (const PropertySums& sums : property.sums)
+    text += print.array(fmt::format("std::int{}_t", 8 * sums.weight_bytes),
+                        plan.integer->tensor(sums.in).name + "_weights", sums.weight);
+  return text;
 }
 
-std::string emit_integer_constants(const Plan& plan) {
+std::string emit_integer_constants(const Plan& plan, bool marks) {
   const ConstantText print((Dialect(plan.config.language)));
   std::string text;
   for (const IntegerStep& step : plan.integer->steps) {
-    const std::string name = step_name(*plan.integer, step);
+    const std::string name = name_of_result(*plan.integer, step);
     const std::string constants =
         std::visit([&](const auto& each) { return print(name, each); }, step);
     if (!constants.empty())
-      text += fmt::format("// {}\n\n{}", origin_of(*plan.integer, step), constants);
+      text += marked(marks, "table " + name,
+                     fmt::format("// {}\n\n{}", words_of(*plan.integer, step), constants));
   }
+  if (plan.integer->crown) text += emit_crown_lines(plan);
   return text;
 }
 

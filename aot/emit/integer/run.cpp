@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <variant>
 
 #include "aot/emit/integer/integer.h"
-#include "aot/emit/integer/names.h"
 #include "aot/emit/text/dialect.h"
 #include "aot/emit/text/fill_in.h"
+#include "aot/emit/text/marks.h"
+#include "frontend/diagnostic.h"
 
 namespace bf_aot::emit {
 namespace {
@@ -58,14 +61,19 @@ class CallPrinter {
 
   std::string operator()(const GridDense& step) const {
     const std::string out = plan_.tensor(step.out).name;
-    return call("dense@policy@(@weights@, @codes@, @rows@, @columns@, @in@, @bounds@)",
-                {{"policy", policy(step.codes.rounding)},
-                 {"weights", weights(out + "_weights", step.weight_bytes)},
-                 {"codes", codes(out + "_codes", step.codes)},
-                 {"rows", step.rows},
-                 {"columns", step.columns},
-                 {"in", bounds(step.in)},
-                 {"bounds", bounds(step.out)}});
+    const Arguments names = {{"policy", policy(step.codes.rounding)},
+                             {"weights", weights(out + "_weights", step.weight_bytes)},
+                             {"codes", codes(out + "_codes", step.codes)},
+                             {"rows", step.rows},
+                             {"columns", step.columns},
+                             {"in", bounds(step.in)},
+                             {"bounds", bounds(step.out)}};
+    if (!plan_.crown)
+      return call("dense@policy@(@weights@, @codes@, @rows@, @columns@, @in@, @bounds@)", names);
+    return call(
+        "crown_dense@policy@(@layer@, @weights@, @codes@, @out@_lines, @in@, @bounds@, "
+        "@out@_relaxed, back, workspace)",
+        {{"layer", crown_layer_of(step)}, {"out", out}}, names);
   }
 
   std::string operator()(const GridConv& step) const {
@@ -186,7 +194,7 @@ class CallPrinter {
   }
 
   std::string operator()(const DequantizeBounds& step) const {
-    const std::string name = step_name(plan_, step);
+    const std::string name = name_of_result(plan_, step);
     return call(
         "dequantize(@in@, @source@, @name@_bounds, @table@, @count@, out_lower + @first@, "
         "out_upper + @first@)",
@@ -199,16 +207,23 @@ class CallPrinter {
   }
 
   std::string operator()(const DequantizeSums& step) const {
+    const std::string name = name_of_result(plan_, step);
+    const Arguments names = {{"name", name},
+                             {"weights", weights(name + "_weights", step.weight_bytes)},
+                             {"shift", step.shift},
+                             {"rows", step.rows},
+                             {"columns", step.columns},
+                             {"in", bounds(step.in)},
+                             {"first", step.first}};
+    if (!plan_.crown)
+      return call(
+          "dequantize_sums(@weights@, @name@_bounds, @shift@, @rows@, @columns@, @in@, "
+          "out_lower + @first@, out_upper + @first@)",
+          names);
     return call(
-        "dequantize_sums(@weights@, @name@_bounds, @shift@, @rows@, @columns@, @in@, "
-        "out_lower + @first@, out_upper + @first@)",
-        {{"name", step_name(plan_, step)},
-         {"weights", weights(step_name(plan_, step) + "_weights", step.weight_bytes)},
-         {"shift", step.shift},
-         {"rows", step.rows},
-         {"columns", step.columns},
-         {"in", bounds(step.in)},
-         {"first", step.first}});
+        "crown_outputs(@layer@, @weights@, @name@_bounds, @shift@, @in@, out_lower + @first@, "
+        "out_upper + @first@, back, workspace)",
+        {{"layer", crown_layer_of(step)}}, names);
   }
 
  private:
@@ -262,6 +277,19 @@ class CallPrinter {
     return dialect_.is_c() ? "&" + name : name;
   }
 
+  // A dense step as a layer of method crown.
+  template <class Step>
+  std::string crown_layer_of(const Step& step) const {
+    const std::vector<CrownLayer>& layers = plan_.crown->layers;
+    const auto is_step = [&](const CrownLayer& layer) {
+      return std::get_if<Step>(&plan_.steps[static_cast<std::size_t>(layer.step)]) == &step;
+    };
+    const auto found = std::ranges::find_if(layers, is_step);
+    BF_CHECK(found != layers.end());
+    return crown_layer(*plan_.crown, static_cast<int>(found - layers.begin()), step.rows,
+                       step.columns, found->shift);
+  }
+
   // Of a step that makes one end of bounds at a time from the same end of others.
   template <class Step>
   Arguments ends_of(const Step& step, const char* end) const {
@@ -288,17 +316,147 @@ std::string place(const Plan& plan, const std::string& name, std::int64_t offset
   return fmt::format("  {}* const {} = arena + {};\n", code_of(plan), name, offset);
 }
 
-std::string places(const Plan& plan) {
+// The places of tensors' bounds.
+std::string places(const Plan& plan, const std::set<GridId>& tensors) {
+  const Entry& entry = plan.entries.front();
+  const bool in_c = plan.config.language == Language::kC;
+  std::string text = fmt::format("  {}* const arena = {};\n", code_of(plan),
+                                 in_c ? "workspace" : "static_cast<bf::integer::Code*>(workspace)");
+  for (const GridId id : tensors) {
+    const GridTensor& tensor = plan.integer->tensor(id);
+    text += place(plan, tensor.name + "_lower", entry.buffer(tensor.lower).offset) +
+            place(plan, tensor.name + "_upper", entry.buffer(tensor.upper).offset);
+  }
+  return text;
+}
+
+std::string window_places(const Plan& plan) {
   const Entry& entry = plan.entries.front();
   std::string text;
-  for (const GridTensor& tensor : plan.integer->tensors)
-    for (const auto& [id, end] : {std::pair(tensor.lower, "_lower"), {tensor.upper, "_upper"}})
-      text += place(plan, tensor.name + end, entry.buffer(id).offset);
   for (const IntegerStep& step : plan.integer->steps)
     if (const auto* const conv = std::get_if<GridConv>(&step))
       for (const BufferId id : {conv->window_lower, conv->window_upper})
         text += place(plan, entry.buffer(id).name, entry.buffer(id).offset);
   return text;
+}
+
+std::set<GridId> all_tensors(const Plan& plan) {
+  std::set<GridId> all;
+  for (int id = 0; id < static_cast<int>(plan.integer->tensors.size()); ++id) all.insert(id);
+  return all;
+}
+
+bool makes_outputs(const IntegerStep& step) {
+  return output_of(step) < 0;
+}
+
+// The mark of a step: its name in the trace.
+std::string mark_of(std::size_t step) {
+  return fmt::format("step {}/{}", to_string(EntryKind::kBounds), step);
+}
+
+// The calls of steps, each below the nodes that it comes from.
+std::string step_calls(const Plan& plan, bool marks,
+                       const std::function<bool(const IntegerStep&)>& wanted) {
+  std::string text;
+  for (std::size_t i = 0; i < plan.integer->steps.size(); ++i) {
+    const IntegerStep& step = plan.integer->steps[i];
+    if (!wanted(step)) continue;
+    const GridId out = output_of(step);
+    const std::string from = out < 0 ? "outputs" : plan.integer->tensor(out).origin.text;
+    text +=
+        "\n" + marked(marks, mark_of(i),
+                      fmt::format("  // {}\n", from) + std::visit(CallPrinter(plan, "  "), step));
+  }
+  return text;
+}
+
+// Its last arguments, the workspace and by how many codes they are loosened.
+std::string last_parameters(const Plan& plan) {
+  return has_loose_codes(plan) ? "void* workspace, int slack) {\n" : "void* workspace) {\n";
+}
+
+std::string codes_call(const Plan& plan) {
+  return fmt::format("  codes(lower, upper, workspace{});\n",
+                     has_loose_codes(plan) ? ", slack" : "");
+}
+
+// The places of rows, and of lines, in a function that has all layers.
+std::string crown_places(const Plan& plan) {
+  return plan.integer->crown ? crown_row_places(plan) + crown_line_places(plan) : "";
+}
+
+bool has_sum_outputs(const Plan& plan) {
+  return std::ranges::any_of(plan.integer->steps, [](const IntegerStep& step) {
+    return std::holds_alternative<DequantizeSums>(step);
+  });
+}
+
+std::string emit_codes(const Plan& plan, bool marks) {
+  return "// Lower and upper codes of each tensor, then those of the next.\n"
+         "void codes(const float* lower, const float* upper, " +
+         last_parameters(plan) + places(plan, all_tensors(plan)) + window_places(plan) +
+         crown_places(plan) +
+         step_calls(plan, marks, [](const IntegerStep& step) { return !makes_outputs(step); }) +
+         "}\n\n";
+}
+
+std::string emit_outputs(const Plan& plan, bool marks) {
+  std::set<GridId> read;
+  for (const IntegerStep& step : plan.integer->steps)
+    if (makes_outputs(step))
+      for (const GridId in : inputs_of(step)) read.insert(in);
+  return "// Bounds of the outputs.\n"
+         "void run(const float* lower, const float* upper, float* out_lower, float* out_upper,\n"
+         "         " +
+         last_parameters(plan) + codes_call(plan) + places(plan, read) +
+         (plan.integer->crown && has_sum_outputs(plan) ? crown_row_places(plan) : "") +
+         step_calls(plan, marks, makes_outputs) + "}\n\n";
+}
+
+// Rows of the property go back from the codes behind the last layer that makes some.
+std::string crown_rows_call(const Plan& plan, const PropertySums& sums) {
+  const GridCrown& crown = *plan.integer->crown;
+  const GridTensor& in = plan.integer->tensor(sums.in);
+  const auto layers = std::ranges::count_if(
+      crown.layers, [](const CrownLayer& layer) { return !layer.lines.empty(); });
+  return fill_in(
+      "  bf::integer::crown_rows(@layer@, property::@in@_weights, property::slack, @in@_upper, "
+      "row_lower, row_upper, back, workspace);\n",
+      {{"in", in.name},
+       {"layer", crown_layer(crown, static_cast<int>(layers), plan.integer->property->rows,
+                             in.count, crown.row_shift)}});
+}
+
+std::string emit_rows(const Plan& plan, bool marks) {
+  const GridProperty& property = *plan.integer->property;
+  std::set<GridId> read;
+  for (const PropertySums& sums : property.sums) read.insert(sums.in);
+  std::string text =
+      "// Bounds of the rows of the property, each of which lies in its sum and the slack above "
+      "it.\n"
+      "void rows(const float* lower, const float* upper, std::int64_t* row_lower,\n"
+      "          std::int64_t* row_upper, " +
+      last_parameters(plan);
+  text += codes_call(plan);
+  if (!read.empty()) text += places(plan, read);
+  if (plan.integer->crown && !read.empty()) text += crown_row_places(plan);
+  text += fmt::format(
+      "\n  for (int i = 0; i < {}; ++i) {{\n    row_lower[i] = 0;\n"
+      "    row_upper[i] = property::slack[i];\n  }}\n",
+      property.rows);
+  std::size_t number = plan.integer->steps.size();
+  for (const PropertySums& sums : property.sums) {
+    const GridTensor& in = plan.integer->tensor(sums.in);
+    const std::string call = fill_in(
+        "  bf::integer::add_rows(property::@in@_weights, @rows@, @columns@, @in@_lower, "
+        "@in@_upper, row_lower, row_upper);\n",
+        {{"in", in.name}, {"rows", property.rows}, {"columns", in.count}});
+    text += marked(marks, mark_of(number++), call);
+  }
+  if (plan.integer->crown)
+    for (const PropertySums& sums : property.sums) text += crown_rows_call(plan, sums);
+  return text + "}\n\n";
 }
 
 }  // namespace
@@ -309,22 +467,19 @@ bool has_loose_codes(const Plan& plan) {
   });
 }
 
-std::string emit_integer_run(const Plan& plan) {
-  const Dialect dialect(plan.config.language);
-  std::string text = "// Lower and upper codes of each tensor, then those of the next.\n";
-  text += dialect.is_c() ? "static void run(" : "void run(";
-  text += "const float* lower, const float* upper, float* out_lower, float* out_upper,\n";
-  text += has_loose_codes(plan) ? "         void* workspace, int slack) {\n"
-                                : "         void* workspace) {\n";
-  text += fmt::format("  {}* const arena = {};\n", code_of(plan),
-                      dialect.is_c() ? "workspace" : "static_cast<bf::integer::Code*>(workspace)") +
-          places(plan);
-  for (const IntegerStep& step : plan.integer->steps) {
-    const GridId out = output_of(step);
-    text += fmt::format("\n  // {}\n", out < 0 ? "outputs" : plan.integer->tensor(out).origin);
-    text += std::visit(CallPrinter(plan, "  "), step);
-  }
-  return text + "}\n\n";
+std::string emit_integer_run(const Plan& plan, bool marks) {
+  const std::string back = plan.integer->crown ? emit_back(plan) : "";
+  if (plan.integer->property)
+    return back + emit_codes(plan, marks) + emit_outputs(plan, marks) + emit_rows(plan, marks);
+  const std::string_view type = plan.config.language == Language::kC ? "static void" : "void";
+  return back +
+         fmt::format(
+             "// Lower and upper codes of each tensor, then those of the next.\n"
+             "{} run(const float* lower, const float* upper, float* out_lower, float* out_upper,\n"
+             "         {}",
+             type, last_parameters(plan)) +
+         places(plan, all_tensors(plan)) + window_places(plan) + crown_places(plan) +
+         step_calls(plan, marks, [](const IntegerStep&) { return true; }) + "}\n\n";
 }
 
 std::string dump_integer_calls(const Plan& plan) {

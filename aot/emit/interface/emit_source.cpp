@@ -24,17 +24,11 @@
 namespace bf_aot::emit {
 namespace {
 
-// `text` between marks, or as it is.
-std::string marked(const Instruments& instruments, const std::string& what, std::string text) {
-  if (!instruments.marks) return text;
-  return begin_mark(what) + "\n" + text + end_mark() + "\n";
-}
-
 std::string kernels(const Plan& plan, const Instruments& instruments, loop::Needs& needs) {
   std::string text;
   for (const Kernel& kernel : plan.kernels)
     if (kernel.code == KernelCode::kPrinted)
-      text += marked(instruments, "kernel " + kernel.function,
+      text += marked(instruments.marks, "kernel " + kernel.function,
                      print_kernel(kernel, needs, dialect_of(plan))) +
               "\n";
   return text;
@@ -241,7 +235,7 @@ std::string includes(const Lowered& lowered, bool has_property) {
 std::string emit_source(const Lowered& lowered, const std::string& stem, const Property* property,
                         const Instruments& instruments) {
   const Plan& plan = lowered.plan();
-  if (plan.integer) return emit_integer_source(plan, stem);
+  if (plan.integer) return emit_integer_source(plan, stem, property, instruments.marks);
   loop::Needs needs;
   const calls::Bodies bodies(lowered, instruments);
   const std::vector<calls::Program>& programs = lowered.programs();
@@ -267,7 +261,7 @@ std::string emit_source(const Lowered& lowered, const std::string& stem, const P
   text += emit_entry_points_begin(plan);
   if (instruments.time_parts) text += emit_trace_hook(plan);
   for (const ExportedFunction& function : plan.functions)
-    text += marked(instruments, "function " + plan.name + "_" + suffix_of(function.signature),
+    text += marked(instruments.marks, "function " + plan.name + "_" + suffix_of(function.signature),
                    definition(lowered, function, bodies));
   return text + emit_entry_points_end(plan);
 }

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 
+#include "aot/emit/integer/integer.h"
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/text/banner.h"
@@ -46,12 +48,35 @@ std::string threshold_literal(const Dialect& dialect, float x) {
   return float_literal(x);
 }
 
-std::string box_arrays(const Dialect& dialect, const Property& property) {
+std::string bits_literal(float x) {
+  return fmt::format("{{{:#x}u}}", std::bit_cast<std::uint32_t>(x));
+}
+
+std::string box_arrays(const Plan& plan, const Property& property) {
+  const Dialect dialect = dialect_of(plan);
   const FloatBoxes boxes = float_boxes(property);
-  return array(dialect, "float", "lower", boxes.lower, 6, float_literal) +
-         array(dialect, "float", "upper", boxes.upper, 6, float_literal) +
+  const char* const type = plan.integer ? "bf::integer::FloatBits" : "float";
+  const auto literal = plan.integer ? bits_literal : float_literal;
+  return array(dialect, type, "lower", boxes.lower, 6, literal) +
+         array(dialect, type, "upper", boxes.upper, 6, literal) +
          array(dialect, "unsigned char", "inside", boxes.inside, 24,
                [](int x) { return std::to_string(x); });
+}
+
+// "{row, at least, threshold}" of each term. C++ has no empty arrays.
+std::vector<std::string> term_texts(const Plan& plan, const VerdictTables& tables) {
+  std::vector<std::string> terms;
+  if (plan.integer)
+    for (const GridCondition& term : plan.integer->property->conditions)
+      terms.push_back(fmt::format("{{{}, {}, {}}}", term.row, term.at_least, term.threshold));
+  else
+    for (const VerdictCondition& term : tables.terms)
+      terms.push_back(fmt::format("{{{}, {}, {}}}", term.row, term.at_least,
+                                  threshold_literal(dialect_of(plan), term.threshold)));
+  if (terms.empty())
+    terms.push_back(plan.integer ? "{0, false, 0}"
+                                 : fmt::format("{{0, false, {}}}", float_literal(0)));
+  return terms;
 }
 
 constexpr std::string_view kVerify =
@@ -118,19 +143,15 @@ std::string emit_verify_tables(const Plan& plan, const Property& property,
   std::string text = fmt::format("// ---- the property {}\n\n", property.file_name);
   if (!dialect.is_c()) text += "namespace property {\n\n";
   text +=
-      apart ? fmt::format("#include \"{}_property.inc\"\n\n", stem) : box_arrays(dialect, property);
+      apart ? fmt::format("#include \"{}_property.inc\"\n\n", stem) : box_arrays(plan, property);
   const auto number = [](std::uint32_t x) { return std::to_string(x); };
   const std::string index = dialect.integer("uint32");
   text += array(dialect, index, "case_clauses", tables.case_clauses, 12, number);
   text += array(dialect, index, "clause_terms", tables.clause_terms, 12, number);
-  std::vector<VerdictCondition> terms = tables.terms;
-  if (terms.empty()) terms.emplace_back();  // C++ has no empty arrays
+  const std::string scope = plan.integer ? "bf::integer::" : "bf::";
   text += "// row, at least, threshold\n";
-  text += array(dialect, dialect.runtime(dialect.is_c() ? "verdict_term" : "VerdictTerm"), "terms",
-                terms, 2, [&](const VerdictCondition& term) {
-                  return fmt::format("{{{}, {}, {}}}", term.row, term.at_least,
-                                     threshold_literal(dialect, term.threshold));
-                });
+  text += array(dialect, dialect.is_c() ? dialect.runtime("verdict_term") : scope + "VerdictTerm",
+                "terms", term_texts(plan, tables), 2, [](const std::string& term) { return term; });
   return text +
          fill_in(
              dialect.is_c()
@@ -139,15 +160,16 @@ std::string emit_verify_tables(const Plan& plan, const Property& property,
     property_case_clauses, property_clause_terms, property_terms};
 
 )"
-                 : R"(constexpr bf::PropertyTables tables = {@inputs@, @rows@, @cases@, lower, upper, inside,
+                 : R"(constexpr @scope@PropertyTables tables = {@inputs@, @rows@, @cases@, lower, upper, inside,
                                        case_clauses, clause_terms, terms};
 
-}  // namespace property
+@rows_of_codes@}  // namespace property
 
 )",
              {{"inputs", property.input_count},
               {"rows", std::max<std::size_t>(property.rows.size(), 1)},
-              {"cases", property.cases.size()}});
+              {"cases", property.cases.size()}},
+             {{"scope", scope}, {"rows_of_codes", plan.integer ? emit_row_constants(plan) : ""}});
 }
 
 FunctionBody verify_body(const Plan& plan, bool cached) {
@@ -178,7 +200,7 @@ std::optional<EmittedFile> emit_property_file(const Plan& plan, const Property& 
                                                   fmt::format("boxes of the property of {}{}", stem,
                                                               dialect_of(plan).suffix()),
                                                   "//") +
-                                          "\n" + box_arrays(dialect_of(plan), property)};
+                                          "\n" + box_arrays(plan, property)};
 }
 
 }  // namespace bf_aot::emit

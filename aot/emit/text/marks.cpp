@@ -32,6 +32,10 @@ std::string end_mark() {
   return std::string(kMark).append(kEnd);
 }
 
+std::string marked(bool wanted, std::string_view what, const std::string& text) {
+  return wanted ? begin_mark(what) + "\n" + text + end_mark() + "\n" : text;
+}
+
 std::vector<MarkedLines> take_marks(std::string& text) {
   std::string kept;
   std::vector<bool> empty = {true};  // of each line that is kept, from 1

@@ -11,6 +11,9 @@ namespace bf_aot::emit {
 std::string begin_mark(std::string_view what);
 std::string end_mark();
 
+// `text` between marks where they are wanted, else as it is.
+std::string marked(bool wanted, std::string_view what, const std::string& text);
+
 // Lines of a text, counted from 1, both included.
 struct MarkedLines {
   std::string what;

@@ -21,6 +21,11 @@ static constexpr std::size_t verify_bytes(std::size_t inputs, std::size_t rows) 
   return sizeof(float) * (3 * inputs + 2 * rows);
 }
 
+// verify_property of integers: bounds of the rows in 8 bytes each, then a box and a point.
+static constexpr std::size_t integer_verify_bytes(std::size_t inputs, std::size_t rows) {
+  return sizeof(std::int64_t) * 2 * rows + sizeof(float) * 3 * inputs;
+}
+
 // verify_boxes: a box, bounds of the rows and two numbers for each of `boxes`, and a point.
 static constexpr std::size_t verify_boxes_bytes(std::size_t inputs, std::size_t rows,
                                                 std::size_t boxes) {

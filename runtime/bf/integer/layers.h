@@ -69,6 +69,15 @@ struct SumBounds {
   std::int64_t multiplier, low_addend, high_addend;
 };
 
+// Writes bounds of an output that is a sum itself.
+static inline void write_bounds(const SumBounds& of, const Sums& sums, int shift, float* lower,
+                                float* upper) {
+  const std::uint32_t low = float_bits(of.multiplier * sums.low + of.low_addend, shift, false);
+  const std::uint32_t high = float_bits(of.multiplier * sums.high + of.high_addend, shift, true);
+  __builtin_memcpy(lower, &low, sizeof low);
+  __builtin_memcpy(upper, &high, sizeof high);
+}
+
 // Bounds of outputs that are sums themselves. weights: [rows][columns].
 template <typename Weight>
 static inline void dequantize_sums(const Weight* weights, const SumBounds* bounds, int shift,
@@ -77,11 +86,7 @@ static inline void dequantize_sums(const Weight* weights, const SumBounds* bound
   for (int i = 0; i < rows; ++i) {
     Sums sums = {0, 0};
     for (int k = 0; k < columns; ++k) sums.add(*weights++, lower[k], upper[k]);
-    const SumBounds& of = bounds[i];
-    const std::uint32_t low = float_bits(of.multiplier * sums.low + of.low_addend, shift, false);
-    const std::uint32_t high = float_bits(of.multiplier * sums.high + of.high_addend, shift, true);
-    __builtin_memcpy(out_lower + i, &low, sizeof low);
-    __builtin_memcpy(out_upper + i, &high, sizeof high);
+    write_bounds(bounds[i], sums, shift, out_lower + i, out_upper + i);
   }
 }
 

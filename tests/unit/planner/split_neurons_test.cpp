@@ -41,7 +41,8 @@ Plan plan_of_splits(
   config.splits = Splits::kNeurons;
   change(config);
   PlanOptions options;
-  options.property = true;
+  const Property property;
+  options.property = &property;
   options.samples = boxes;
   return plan(imported.graph, imported.info, "net", true, config, options);
 }
