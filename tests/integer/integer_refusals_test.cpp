@@ -204,7 +204,7 @@ TEST(IntegerRefusals, AutoChoosesByTargetNetworkAndOptions) {
   const build::ArithmeticChoice choice =
       build::choose_arithmetic(floats.graph, floats.info, options);
   EXPECT_EQ(choice.arithmetic, Arithmetic::kFloat);
-  EXPECT_EQ(choice.reason, "");
+  EXPECT_EQ(choice.reason, "input 'x' + Relu 'r': an output is not rounded to codes");
 }
 
 }  // namespace
