@@ -225,8 +225,7 @@ std::string refusal_of(PlannerConfig config, bool property = false) {
                          "y"});
   graph.outputs = {graph.nodes.back().output};
   PlanOptions options;
-  const Property any;
-  options.property = property ? &any : nullptr;
+  options.property = property;
   try {
     plan(graph, {}, "net", property, config, options);
   } catch (const CompileError& error) {

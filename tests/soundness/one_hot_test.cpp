@@ -193,8 +193,7 @@ TEST(LinearOneHot, BoundsAreTheRange) {
 
 std::string refusal_of(const PlannerConfig& config, bool property = false) {
   PlanOptions options;
-  const Property any;
-  options.property = property ? &any : nullptr;
+  options.property = property;
   try {
     plan(one_layer({1, 2}, 2), {}, "net", property, config, options);
   } catch (const CompileError& error) {

@@ -16,8 +16,8 @@ import sys
 
 import requirements
 
-PAGES = {"plan.md": "docs/guide/qualification.md", "requirements.md": "docs/reference/requirements.md",
-         "requirements.json": "docs/reference/requirements.json", "known_problems.md": "docs/reference/errata.md"}
+PAGES = {"plan.md": "docs/guide/qualification.md", "requirements.json": "docs/reference/requirements.json",
+         "known_problems.md": "docs/reference/errata.md"}
 MADE = {"coverage.md": "coverage/coverage.md", "uncovered.txt": "coverage/uncovered.txt"}
 TOOLS = ("c++", "clang++", "arm-none-eabi-g++", "riscv64-unknown-elf-g++", "powerpc-linux-gnu-g++", "qemu-system-arm",
          "cmake", "python3")
@@ -83,6 +83,7 @@ def main():
         ended |= requirements.outcomes(run)
     text, open_ones = verification(source, ended, runs)
     (out / "verification.md").write_text(text)
+    (out / "requirements.md").write_text(requirements.page(source))
     (out / "configuration.md").write_text(configuration(source, build))
     files = sorted(path for path in out.iterdir() if path.name != "SHA256SUMS")
     (out / "SHA256SUMS").write_text("".join(f"{digest(path)}  {path.name}\n" for path in files))
