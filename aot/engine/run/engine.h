@@ -13,8 +13,10 @@
 #include "runtime/bf.h"
 
 namespace bf {
-struct PropertyTables;
-}
+template <class EndOfBox, class RowOfSpec>
+struct PropertyTablesOf;
+using PropertyTables = PropertyTablesOf<float, float>;
+}  // namespace bf
 
 namespace bf_aot {
 struct Property;
