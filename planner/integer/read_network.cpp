@@ -288,8 +288,10 @@ void read_integer_network(const Graph& graph, const Property* property, Plan& pl
   if (property != nullptr) check_integer_rows(*property);
   NetworkReader reader(graph, *plan.integer);
   reader.run();
-  std::ranges::stable_partition(plan.integer->steps,
-                                [](const IntegerStep& step) { return output_of(step) >= 0; });
+  // Not of std::ranges, whose result Clang 14 cannot form.
+  std::vector<IntegerStep>& steps = plan.integer->steps;
+  std::stable_partition(steps.begin(), steps.end(),
+                        [](const IntegerStep& step) { return output_of(step) >= 0; });
   if (property != nullptr) read_property_rows(*property, reader.outputs(), *plan.integer);
 }
 

@@ -26,7 +26,7 @@ bool calls_back(const IntegerStep& step) {
 class IntegerTracer {
  public:
   IntegerTracer(const Plan& plan, const std::map<std::string, Json>& lines)
-      : plan_(plan), integer_(*plan.integer), entry_(plan.entries.front()), lines_(lines) {}
+      : integer_(*plan.integer), entry_(plan.entries.front()), lines_(lines) {}
 
   Traced trace() {
     for (std::size_t i = 0; i < integer_.steps.size(); ++i) add_step(i);
@@ -127,7 +127,6 @@ class IntegerTracer {
                                  {"read_by", read_by_[buffer.name]}});
   }
 
-  const Plan& plan_;
   const IntegerPlan& integer_;
   const Entry& entry_;
   const std::map<std::string, Json>& lines_;
