@@ -73,6 +73,13 @@ def functions_model():
     return model("functions", nodes, tensors, (1, 4), (1, 3))
 
 
+class Result(ctypes.Structure):
+    """bf_result."""
+
+    _fields_ = [("verdict", ctypes.c_int), ("property_case", ctypes.c_uint32), ("clause", ctypes.c_uint32),
+                ("counterexample", ctypes.POINTER(ctypes.c_float))]
+
+
 class Library:
     """A verifier of the name net that is loaded."""
 
@@ -83,15 +90,29 @@ class Library:
         self.inputs = sum(each["elements"] for each in plan["inputs"])
         self.bytes = plan["arena"]["planned_bytes"]
 
-    def call(self, function, box):
-        """The status, and the bits of what was written."""
-        memory = ctypes.create_string_buffer(self.bytes + 64)
+    def run(self, function, box, *made):
+        memory = ctypes.create_string_buffer(self.bytes + 4096)
         aligned = (ctypes.addressof(memory) + 63) // 64 * 64
         given = [(ctypes.c_float * self.inputs)(*end) for end in box]
+        return getattr(self.code, f"net_{function}")(
+            *given, *made, ctypes.c_void_p(aligned), ctypes.c_size_t(self.bytes + 4032))
+
+    def call(self, function, box):
+        """The status, and the bits of what was written."""
         made = [(ctypes.c_float * self.outputs)() for _ in box]
-        call = getattr(self.code, f"net_{function}")
-        status = call(*given, *made, ctypes.c_void_p(aligned), ctypes.c_size_t(self.bytes))
-        return status, [bytes(each) for each in made]
+        return self.run(function, box, *made), [bytes(each) for each in made]
+
+    def verdict(self, box):
+        """The status and the finding."""
+        point = (ctypes.c_float * self.inputs)()
+        found = Result(-1, 0, 0, point)
+        status = self.run("verify", box, ctypes.byref(found))
+        return status, found.verdict, found.property_case, found.clause, bytes(point)
+
+    def property_box(self, number):
+        ends = [(ctypes.c_float * self.inputs)() for _ in range(2)]
+        status = self.code.net_property_box(ctypes.c_size_t(number), *ends)
+        return status, [list(end) for end in ends]
 
 
 def boxes(inputs, rng):
@@ -142,6 +163,29 @@ class InC(Case):
             self.compare(network, "--method", "ibp", "--arithmetic", "integer", "--semantics", semantics)
         self.assertNotIn("double", (self.work / "c.c").read_text().lower())
 
+    def test_property(self):
+        for network, name in ((TINY, "tiny_cases"), (TINY, "tiny_violated"),
+                              (CONTROLLER, "collision_avoidance_6x50")):
+            options = ("--property", MODELS / "properties" / f"{name}.vnnlib", "--method", "crown-ibp",
+                       "--name", "net", "--target", "generic", "--no-library")
+            self.run_tool(network, "-o", "cpp.cpp", "--lowering", "generic", *options)
+            self.run_tool(network, "-o", "c.c", *options)
+            expected, found = self.built("cpp.cpp", "g++", "-O1"), self.built("c.c", "gcc", "-O1", *STRICT)
+            status, whole = expected.property_box(0)
+            self.assertEqual((status, whole), found.property_box(0))
+            self.assertEqual(expected.property_box(1000), found.property_box(1000))
+            rng = random.Random(name)
+            verdicts = set()
+            for size in (1, 0.5, 0.1, 0.01, 0, 1.5):
+                box = [], []
+                for low, high in zip(*whole):
+                    centre = low + (high - low) * rng.random()
+                    box[0].append(centre - (centre - low) * size)
+                    box[1].append(centre + (high - centre) * size)
+                self.assertEqual(found.verdict(box), expected.verdict(box), (name, box))
+                verdicts.add(found.verdict(box)[1])
+            self.assertGreater(len(verdicts), 1)
+
     def test_layers(self):
         for text in (image_model(), residual_model(), functions_model()):
             network = write_model(self.work / "net.onnx", text)
@@ -168,6 +212,15 @@ class InC(Case):
             self.compile(compiler, *STRICT, "v.c", "main.c", "-o", "program")
             self.compile("./program")
 
+    @unittest.skipUnless(shutil.which("arm-none-eabi-g++"), "no compiler for Arm boards")
+    def test_boards(self):
+        self.run_tool(CONTROLLER, "-o", "v.c", "--method", "crown", "--target", "cortex-m4")
+        footprint = json.loads((self.work / "v.json").read_text())["build"]
+        self.assertGreater(footprint["code_bytes"], 1000)
+        network = write_model(self.work / "q.onnx", quantised_model())
+        self.run_tool(network, "-o", "q.c", "--target", "cortex-m0plus", "--method", "ibp", "--single-file")
+        self.assertIn("integer", (self.work / "q.json").read_text())
+
     def test_large_constants_are_included(self):
         self.run_tool(CONTROLLER, "-o", "v.c", "--method", "ibp", "--no-library")
         self.assertIn("static const float", (self.work / "v_weights.inc").read_text())
@@ -178,6 +231,8 @@ class InC(Case):
         self.assert_refused("BF3112", TINY, "--project", "p", "--language", "c", says=["--project"])
         errors = self.assert_refused("BF3112", TINY, "-o", "v.c", "--method", "alpha-crown")
         self.assertIn("Gemm 'fc1'", errors)
+        network = write_model(self.work / "q.onnx", quantised_model())
+        self.assert_refused("BF3112", network, "-o", "q.c", "--arithmetic", "integer", "--method", "crown")
         self.run_tool(TINY, "-o", "v.cpp", "--language", "c", code=2)
         self.run_tool(TINY, "-o", "v.c", "--language", "c++", code=2)
         self.run_tool(TINY, "-o", "v.cc", code=2)

@@ -23,7 +23,6 @@ std::optional<std::string> missing_option(const CompileOptions& options) {
   if (config.lowering != Lowering::kVector && config.lowering != Lowering::kGeneric)
     return fmt::format("--lowering {}", to_string(config.lowering));
   if (config.decide) return "--decide";
-  if (options.property) return "--property";
   if (config.reuse.any()) return "--cache";
   if (config.batch > 1) return "--batch";
   if (config.workers > 1) return "--parallel";
@@ -55,6 +54,17 @@ void add_missing(const Plan& plan, const Task& task, const calls::Body& body, Mi
   });
 }
 
+// Integers have neither lines nor verdicts in C.
+void check_integers(const Plan& plan) {
+  if (plan.integer->crown)
+    fail("BF3112", "--method crown", "verifiers in C do not have it over codes",
+         "--method ibp; or write C++: -o with a name that ends in .cpp");
+  for (const ExportedFunction& function : plan.functions)
+    if (function.signature.purpose == Purpose::kVerify)
+      fail("BF3112", "--property", "verifiers in C that compute with integers do not have it",
+           "write C++: -o with a name that ends in .cpp; or --arithmetic float");
+}
+
 }  // namespace
 
 std::optional<Language> language_of(const std::filesystem::path& source) {
@@ -75,10 +85,7 @@ void set_language(CompileOptions& options, Language language) {
 void check_language(const Lowered& lowered) {
   const Plan& plan = lowered.plan();
   if (plan.config.language != Language::kC) return;
-  if (plan.integer && plan.integer->crown)
-    fail("BF3112", "--method crown", "verifiers in C do not have it over codes",
-         "--method ibp; or write C++: -o with a name that ends in .cpp");
-  if (plan.integer) return;
+  if (plan.integer) return check_integers(plan);
   Missing missing;
   for (const Entry& entry : plan.entries)
     for (const calls::Section& section : lowered.program(entry).sections)

@@ -8,27 +8,26 @@
 // of constants, of which C has none. What is here is what each of its lanes does.
 //
 // Of the standard library a freestanding compiler may have <float.h>, <stdbool.h>, <stddef.h> and
-// <stdint.h> alone, so magnitudes and copies of bits are those of GCC and clang where they compile.
+// <stdint.h> alone, so magnitudes are those of GCC and clang where they compile.
 
 #include <float.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bf/c/bytes.h"
+
 #if defined(__GNUC__) && !defined(__FRAMAC__)
 #define BF_INFINITY_DOUBLE __builtin_inf()
 #define BF_INFINITY __builtin_inff()
 #define BF_MAGNITUDE(x) __builtin_fabs(x)
 #define BF_MAGNITUDE_FLOAT(x) __builtin_fabsf(x)
-#define BF_COPY_BYTES(to, from, count) ((void)__builtin_memcpy((to), (from), (count)))
 #else
 #include <math.h>
-#include <string.h>
 #define BF_INFINITY_DOUBLE HUGE_VAL
 #define BF_INFINITY HUGE_VALF
 #define BF_MAGNITUDE(x) fabs(x)
 #define BF_MAGNITUDE_FLOAT(x) fabsf(x)
-#define BF_COPY_BYTES(to, from, count) ((void)memcpy((to), (from), (count)))
 #endif
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)

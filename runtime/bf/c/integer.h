@@ -3,9 +3,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "bf.h"
+#include "bf/c/bytes.h"
 #include "bf/c/spans.h"
 
 // Plans of integers in C99: the routines of bf/integer/, which say why they are right, with types
@@ -183,7 +183,7 @@ static inline uint8_t bf_code(bf_codes codes, int row, int32_t sum) {
 
 static inline uint32_t bf_bits_at(const float* x) {
   uint32_t bits;
-  memcpy(&bits, x, sizeof bits);
+  BF_COPY_BYTES(&bits, x, sizeof bits);
   return bits;
 }
 
@@ -241,8 +241,8 @@ static inline void bf_integer_dequantize(const uint8_t* lower, const uint8_t* up
     const int from = bf_index(source, i);
     const uint8_t low = bounds->falls ? upper[from] : lower[from];
     const uint8_t high = bounds->falls ? lower[from] : upper[from];
-    memcpy(out_lower + i, bounds->lower + low, sizeof *out_lower);
-    memcpy(out_upper + i, bounds->upper + high, sizeof *out_upper);
+    BF_COPY_BYTES(out_lower + i, bounds->lower + low, sizeof *out_lower);
+    BF_COPY_BYTES(out_upper + i, bounds->upper + high, sizeof *out_upper);
   }
 }
 
@@ -331,8 +331,8 @@ static inline void bf_integer_dequantize_sums(bf_weights weights, const bf_sum_b
     const bf_sum_bounds* const of = bounds + i;
     const uint32_t low = bf_float_bits(of->multiplier * sums.low + of->low_addend, shift, false);
     const uint32_t high = bf_float_bits(of->multiplier * sums.high + of->high_addend, shift, true);
-    memcpy(out_lower + i, &low, sizeof low);
-    memcpy(out_upper + i, &high, sizeof high);
+    BF_COPY_BYTES(out_lower + i, &low, sizeof low);
+    BF_COPY_BYTES(out_upper + i, &high, sizeof high);
   }
 }
 
