@@ -1,6 +1,6 @@
-// Calls every function of a generated verifier, with good arguments and with each bad one, and compares
-// the statuses: for coverage, by tests/tools/coverage.py. A function that the verifier lacks is not
-// called. On failure it prints the place and ends with 1.
+// Calls every function of a generated verifier, with good arguments and with each bad one, and
+// compares the statuses: for coverage, by tests/tools/coverage.py. A function that the verifier
+// lacks is not called. On failure it prints the place and ends with 1.
 //
 //   -DVERIFIER_HEADER="\"net.h\"" -DVERIFIER=net -DVERIFIER_UPPER=NET
 //   -DHAS_SPEC -DHAS_PROPERTY where the verifier has them; -DANY_FLOAT_MODE of integers
@@ -29,7 +29,8 @@ int failures = 0;
 
 void expect(int line, bf_status got, bf_status want) {
   if (got == want) return;
-  std::printf("line %d: %s, expected %s\n", line, CALL(_status_text)(got), CALL(_status_text)(want));
+  std::printf("line %d: %s, expected %s\n", line, CALL(_status_text)(got),
+              CALL(_status_text)(want));
   ++failures;
 }
 
@@ -116,9 +117,11 @@ void call_bounds(Bounds bounds, size_t rows) {
   refuse(SIZE(_WORKSPACE_BYTES), call);
   accept(SIZE(_WORKSPACE_BYTES), call);
   Workspace memory(SIZE(_WORKSPACE_BYTES));
-  expect(__LINE__, bounds(kLower[0], kUpper[0], nullptr, upper.data(), memory.begin(), memory.bytes),
+  expect(__LINE__,
+         bounds(kLower[0], kUpper[0], nullptr, upper.data(), memory.begin(), memory.bytes),
          BF_NULL_ARGUMENT);
-  expect(__LINE__, bounds(kLower[0], kUpper[0], lower.data(), nullptr, memory.begin(), memory.bytes),
+  expect(__LINE__,
+         bounds(kLower[0], kUpper[0], lower.data(), nullptr, memory.begin(), memory.bytes),
          BF_NULL_ARGUMENT);
 }
 
@@ -173,6 +176,10 @@ void call_property() {
     expect(__LINE__, call(lower.data(), wider.data(), memory.begin(), kBytes), BF_OK);
     expect(__LINE__, call(beyond.data(), beyond.data(), memory.begin(), kBytes), BF_OK);
   }
+  bf_result into_box = {BF_UNKNOWN, 0, 0, lower.data()};
+  expect(__LINE__, CALL(_verify)(lower.data(), upper.data(), &into_box, memory.begin(), kBytes),
+         BF_OVERLAP);
+  expect(__LINE__, CALL(_property_box)(0, lower.data(), lower.data()), BF_OVERLAP);
   expect(__LINE__, CALL(_property_box)(SIZE(_PROPERTY_CASES), lower.data(), upper.data()),
          BF_NO_SUCH_CASE);
   expect(__LINE__, CALL(_property_box)(0, nullptr, upper.data()), BF_NULL_ARGUMENT);

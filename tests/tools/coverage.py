@@ -10,8 +10,8 @@ Two sets of tests, compiled by clang 19 with its coverage map (statements, branc
   runtime    the tests of tests/runtime that are programs of their own: see RUNTIME
 
 OUT/coverage.md has the tables, OUT/uncovered.txt the lines that no test ran, OUT/coverage.json llvm-cov's own report.
-BUILD has the planner's library, which some of the runtime's tests link. Exit code 1: a test failed, or fewer
-statements than --least percent of the runtime were run.
+BUILD has the planner's library, which some of the runtime's tests link. Exit code 1: a test failed, a statement of the
+verifiers of ENTRIES was not run, or fewer of the runtime's than --least percent were.
 """
 
 import argparse
@@ -44,8 +44,9 @@ RUNTIME = [*((f"{name}_test.cpp",) for name in
              ("rows", "terms", "planes", "contraction", "log_softmax", "slopes", "windows", "live", "lines", "balls",
               "one_hot", "clip", "constants", "chains", "branch_and_bound")),
            ("relax_test.cpp", "lanes_test.cpp")]
-PLANNED = [("functions_*.cpp",), ("intervals_test.cpp", "intervals_shapes_test.cpp", "centres_shapes_test.cpp"),
+PLANNED = [("intervals_test.cpp", "intervals_shapes_test.cpp", "centres_shapes_test.cpp"),
            ("c/*_test.cpp", "functions_oracle.cpp", "c/*.c")]
+CONSTANTS = "-fconstexpr-steps=100000000"  # the planner computes tables while it is compiled
 PLANNER = ("frontend/CMakeFiles/bf_no_source_state.dir/no_source_state.cpp.o", "planner/libbf_planner.a",
            "frontend/libbf_frontend.a", "onnx_schema/libbf_onnx_schema.a", "runtime/libbf_runtime.a")
 KINDS = {"lines": "statements", "branches": "branches", "mcdc": "MC/DC"}
@@ -151,7 +152,7 @@ def run_runtime(build, programs):
         program = programs.out / "programs" / name
         print(f"  {name}", flush=True)
         more = [build / library for library in PLANNER] if files in PLANNED else []
-        flags = ["-O0", "-ffp-contract=off", *COVERAGE, *(f"-I{folder}" for folder in (
+        flags = ["-O1" if more else "-O0", "-ffp-contract=off", CONSTANTS, *COVERAGE, *(f"-I{folder}" for folder in (
             SOURCE, SOURCE / "runtime", tests, tests / "c", build / "generated"))]
         for at, source in enumerate(sources):
             if source.suffix == ".c":
@@ -244,6 +245,9 @@ def main():
     (out / "coverage.md").write_text(page(rows))
     (out / "uncovered.txt").write_text(uncovered(lcov))
     print(page(rows))
+    covered, count = rows["all: generated code"]["lines"]
+    if covered < count:
+        sys.exit(f"{share(covered, count)} of generated statements were run, all of them wanted")
     covered, count = rows["all: runtime"]["lines"]
     if 100 * covered < options.least * count:
         sys.exit(f"{share(covered, count)} of the runtime's statements were run, at least {options.least} % wanted")
