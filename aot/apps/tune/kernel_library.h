@@ -32,8 +32,11 @@ struct KernelSource {
   std::vector<LoadedKernel> kernels;
 };
 using PrintKernel = std::function<std::string(const Kernel&, loop::Needs&)>;
+inline std::string print_in_cpp(const Kernel& kernel, loop::Needs& needs) {
+  return emit::print_kernel(kernel, needs);
+}
 KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& target,
-                           const PrintKernel& print = emit::print_kernel);
+                           const PrintKernel& print = print_in_cpp);
 
 // A unit that is compiled to a shared object and loaded into this process.
 class KernelLibrary {
