@@ -22,6 +22,6 @@ Plan plan_around_layer(const Target& target, Method method, int in, int out, int
 // Compiles all kernels in one translation unit, with the compiler that a user would get, into the
 // cache of compiled verifiers. The target is one that this machine runs.
 KernelLibrary load_kernels(const Target& target, const std::vector<Kernel>& kernels,
-                           const apps::PrintKernel& print = emit::print_kernel);
+                           const apps::PrintKernel& print = apps::print_in_cpp);
 
 }  // namespace bf_aot::bench
