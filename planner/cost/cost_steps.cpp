@@ -200,6 +200,15 @@ void StepCoster::visit(const IntervalAffine& step, const StepActivity&) {
   work.items = padded_weights(code) / code.in / code.schedule.lanes;
   add(Family::kIntervalAffine, code.function, step.kernel, 1, work, code.schedule.lanes,
       working_set_);
+  function_of(step.layer, "interval_function");
+}
+
+// A function in float32, or none.
+void StepCoster::function_of(LayerId index, const char* routine) {
+  if (!layer(index).function) return;
+  Work work;
+  work.items = layer(index).out;
+  add(Family::kFunction, routine, -1, 1, work);
 }
 
 // For each panel of outputs one pass over its weights makes the radius and another the centre. The
@@ -242,6 +251,7 @@ void StepCoster::visit(const EvaluateAffine& step, const StepActivity&) {
   work.groups = panel_vectors(code);
   add(Family::kEvaluateAffine, code.function, step.kernel, 1, work, code.schedule.lanes,
       working_set_);
+  function_of(step.layer, "apply_function");
 }
 
 void StepCoster::visit(const IntervalSum& step, const StepActivity&) {
@@ -251,6 +261,7 @@ void StepCoster::visit(const IntervalSum& step, const StepActivity&) {
   add(Family::kIntervalSum, "interval_sum", -1, 1, own);
   for (std::size_t t = 0; t < step.parts.size(); ++t)
     forward_term(step.layer, t, step.parts[t].kernel, true);
+  function_of(step.layer, "interval_function");
 }
 
 void StepCoster::visit(const IntervalMax& step, const StepActivity&) {

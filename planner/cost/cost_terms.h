@@ -97,6 +97,7 @@ class StepCoster {
   double share(LayerId tensor) const;       // of its elements that a tile of rows touches
   double live_share(LayerId tensor) const;  // of its elements that its list has; 1 without one
   Kernel live_part(KernelId id, LayerId input) const;
+  void function_of(LayerId index, const char* routine);
   // The share of an image's pixels and channels that the list of live channels has; 1 without one.
   // See runtime/bf/sums/live.h.
   double live_pixels(const BackwardRows& step, LayerId tensor) const;

@@ -4,6 +4,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/entries/entry_builder.h"
+#include "planner/network/linear_terms.h"
 #include "planner/network/live_neurons.h"
 #include "planner/network/max_groups.h"
 #include "runtime/bf/contract/lists.h"
@@ -51,6 +52,8 @@ void EntryBuilder::build_interval() {
       interval_sum(i, out, false);
     else if (layer(i).kind == LayerKind::kMax)
       interval_max(i, out);
+    else if (layer(i).kind == LayerKind::kProduct)
+      interval_product(i, out);
     else
       interval_affine(i, out);
     list_live(i);
@@ -90,7 +93,9 @@ void EntryBuilder::interval_affine(LayerId index, const Activation& out) {
   step.gamma = head ? 0 : centre_gamma(index);
   step.kernel = lowering_.forward(
       KernelKind::kIntervalAffine, index,
-      {.relu = region.relu, .head = head, .live_in = step.live_in != BufferId::kNone});
+      {.relu = region.relu,
+       .head = head || region.function.has_value(),  // bounds, which the function takes
+       .live_in = step.live_in != BufferId::kNone});
   BF_CHECK(lowering_.kernel(step.kernel).depth == interval_depth(index));
   if (head && entry_.boxes > 1) {
     step.low = buffer(region.name + "_low", Element::kFloat32, region.out);
@@ -140,23 +145,57 @@ void EntryBuilder::interval_max(LayerId index, const Activation& out) {
   entry_.steps.push_back(step);
 }
 
+// In float32: `product` is the readers' gamma and the rounding of the centre, `offset` what the
+// spread of a product misses of itself.
+void EntryBuilder::interval_product(LayerId index, const Activation& out) {
+  const Activation& x = activation(layer(index).terms.at(0).input);
+  const Activation& y = activation(layer(index).terms.at(1).input);
+  RelaxProduct step;
+  step.layer = index;
+  step.centre_x = x.centre;
+  step.radius_x = x.radius;
+  step.centre_y = y.centre;
+  step.radius_y = y.radius;
+  step.centre_out = out.centre;
+  step.radius_out = out.radius;
+  step.product = reader_gamma(index) + drop(ErrorTerm::kScalar, 4 * kUnitFloat);
+  step.offset = drop(ErrorTerm::kScalar, 16 * kUnitFloat);
+  step.kernel = lowering_.nonlinear(KernelKind::kRelaxProduct, index);
+  entry_.steps.push_back(step);
+}
+
 // ---- plain inference
+
+// The heads that have a dense layer's values: itself, and those that copy it.
+std::vector<LayerId> EntryBuilder::written_as(LayerId index) const {
+  std::vector<LayerId> made;
+  for (const LayerId i : plan_.layer_ids())
+    if (is_needed(i) && is_head(i) && (i == index || copied_layer(layer(i)) == index))
+      made.push_back(i);
+  return made;
+}
+
+bool EntryBuilder::has_dense_reader(LayerId index) const {
+  for (const LayerId i : plan_.layer_ids())
+    if (is_needed(i) && layer(i).kind == LayerKind::kDense && layer(i).input == index) return true;
+  return false;
+}
 
 void EntryBuilder::build_evaluate() {
   PerLayer<BufferId> made(plan_.layers.size(), BufferId::kNone);
   for (const LayerId i : plan_.layer_ids()) {
-    if (!is_needed(i)) continue;
+    if (!is_needed(i) || layer(i).kind != LayerKind::kDense) continue;
     const Layer& region = layer(i);
     EvaluateAffine step;
     step.layer = i;
     if (region.input >= 0) step.in = made[region.input];
-    if (is_head(i)) {
-      step.position = position(i);
+    for (const LayerId head : written_as(i)) {
+      step.position = position(head);
       step.kernel =
           lowering_.forward(KernelKind::kEvaluateAffine, i, {.relu = region.relu, .head = true});
       entry_.steps.push_back(step);
     }
-    if (!has_reader(i)) continue;
+    if (!has_dense_reader(i)) continue;
     step.out = buffer(region.name + "_value", Element::kFloat32, padded(i));
     made[i] = step.out;
     step.position = 0;

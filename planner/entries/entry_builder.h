@@ -49,6 +49,8 @@ class EntryState {
   int padded(LayerId index) const;
   void mark_needed(const std::vector<LayerId>& heads);
   bool is_dense() const;
+  // The processor has no doubles, and the layers' functions have tables in float32.
+  bool has_float_functions() const;
   // The evaluation that bounds hold for: it counts no errors of its own.
   bool is_own_evaluation() const;
   bool has_float_intervals() const;
@@ -189,7 +191,10 @@ class EntryBuilder : private CentredSteps {
   void interval_affine(LayerId index, const Activation& out);
   void interval_sum(LayerId index, const Activation& out, bool head);
   void interval_max(LayerId index, const Activation& out);
+  void interval_product(LayerId index, const Activation& out);
   void build_evaluate();
+  std::vector<LayerId> written_as(LayerId index) const;
+  bool has_dense_reader(LayerId index) const;
 };
 
 }  // namespace bf_aot

@@ -2,6 +2,8 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/entries/entry_builder.h"
+#include "planner/functions/float_table.h"
+#include "planner/network/linear_terms.h"
 #include "planner/network/live_neurons.h"
 #include "runtime/bf/contract/lists.h"
 
@@ -51,10 +53,27 @@ void EntryState::mark_needed(const std::vector<LayerId>& heads) {
   }
 }
 
-// Dense ReLU layers alone: kernels in float32 throughout serve intervals and inference.
+// Dense layers alone, with ReLU or with functions in float32, and heads that copy such a layer:
+// kernels in float32 throughout serve intervals and inference.
 bool EntryState::is_dense() const {
-  for (const LayerId i : plan_.layer_ids())
-    if (is_needed(i) && (layer(i).kind != LayerKind::kDense || layer(i).function)) return false;
+  const bool functions = has_float_functions();
+  for (const LayerId i : plan_.layer_ids()) {
+    if (!is_needed(i) || (functions && is_head(i) && copied_layer(layer(i)))) continue;
+    if (layer(i).kind != LayerKind::kDense || (layer(i).function && !functions)) return false;
+  }
+  return true;
+}
+
+bool EntryState::has_float_functions() const {
+  if (config_.target.hardware_double() || config_.semantics == Semantics::kFloat32Exact)
+    return false;
+  std::vector<Function> known;
+  for (const LayerId i : plan_.layer_ids()) {
+    const std::optional<Function>& function = layer(i).function;
+    if (!is_needed(i) || !function || std::ranges::count(known, *function) > 0) continue;
+    if (!has_float_table(*function)) return false;
+    known.push_back(*function);
+  }
   return true;
 }
 
@@ -63,13 +82,16 @@ bool EntryState::is_own_evaluation() const {
 }
 
 // ReLU layers, dense ones and sums with a convolution: what float32 sums make faster; and maxima.
+// Where doubles are a library all sums, functions and products, too.
 bool EntryState::has_float_intervals() const {
   if (is_dense()) return true;
-  bool convolves = false;
+  const bool functions = has_float_functions();
+  bool convolves = functions;
   for (const LayerId i : plan_.layer_ids()) {
     if (!is_needed(i)) continue;
     if (layer(i).kind == LayerKind::kMax) continue;
-    if (!layer(i).is_affine() || layer(i).function) return false;
+    if (layer(i).kind == LayerKind::kProduct && functions && layer(i).most == 0) continue;
+    if (!layer(i).is_affine() || (layer(i).function && !functions)) return false;
     for (const Term& term : layer(i).terms)
       convolves = convolves || std::holds_alternative<ConvMap>(term.map);
   }
@@ -133,11 +155,12 @@ double EntryState::float_bias(LayerId index) const {
 }
 
 // The gamma that every interval reader of `index` (-1: the box) needs folded into the radius;
-// maxima sum nothing.
+// maxima and products sum nothing.
 double EntryState::reader_gamma(LayerId index) {
   double gamma = 0;
   for (const LayerId i : plan_.layer_ids()) {
-    if (!is_needed(i) || layer(i).kind == LayerKind::kMax) continue;
+    if (!is_needed(i) || layer(i).kind == LayerKind::kMax || layer(i).kind == LayerKind::kProduct)
+      continue;
     const std::vector<LayerId> inputs = inputs_of(layer(i));
     if (std::ranges::count(inputs, index) == 0) continue;
     gamma =

@@ -80,9 +80,10 @@ std::vector<double> nodes_of(double start, double end, int count) {
   return nodes;
 }
 
-// The polynomial in (x - start) that meets f at the nodes, in Newton's form first; its coefficients
-// rounded to double.
-std::vector<double> interpolate(const Formula& f, double start, double end, int degree) {
+}  // namespace
+
+std::vector<double> interpolate(const Formula& f, double start, double end, double origin,
+                                int degree) {
   const std::vector<double> nodes = nodes_of(start, end, degree + 1);
   const std::size_t count = nodes.size();
   std::vector<Real> differences(count);
@@ -98,7 +99,7 @@ std::vector<double> interpolate(const Formula& f, double start, double end, int 
   std::vector<Real> power(count);
   for (std::size_t i = count; i-- > 0;) {  // power = power (t - node_i) + differences_i
     mpfr_set_d(gap, nodes[i], MPFR_RNDN);
-    mpfr_sub_d(gap, gap, start, MPFR_RNDN);
+    mpfr_sub_d(gap, gap, origin, MPFR_RNDN);
     for (std::size_t k = count - 1; k > 0; --k) {
       Real product;
       mpfr_mul(product, power[k], gap, MPFR_RNDN);
@@ -111,6 +112,25 @@ std::vector<double> interpolate(const Formula& f, double start, double end, int 
   for (const Real& coefficient : power) made.push_back(mpfr_get_d(coefficient, MPFR_RNDN));
   return made;
 }
+
+double sampled_error(const Formula& f, const std::vector<double>& coefficients, double start,
+                     double end, double origin) {
+  double worst = 0;
+  Real value, sum;
+  for (double x : nodes_of(start, end, static_cast<int>(coefficients.size()) + 1)) {
+    value_at(f, x, value);
+    mpfr_set_zero(sum, 1);
+    for (std::size_t k = coefficients.size(); k-- > 0;) {
+      mpfr_mul_d(sum, sum, x - origin, MPFR_RNDN);
+      mpfr_add_d(sum, sum, coefficients[k], MPFR_RNDN);
+    }
+    mpfr_sub(sum, sum, value, MPFR_RNDN);
+    worst = std::max(worst, std::fabs(mpfr_get_d(sum, MPFR_RNDN)));
+  }
+  return worst;
+}
+
+namespace {
 
 struct Cell {
   std::vector<double> coefficients;
@@ -144,30 +164,12 @@ void add_rounding(double width, Cell& cell) {
 
 Cell make_cell(const Formula& f, double start, double end, int degree, double negligible) {
   Cell cell;
-  cell.coefficients = interpolate(f, start, end, degree);
+  cell.coefficients = interpolate(f, start, end, start, degree);
   const CellError error = cell_error(f, cell.coefficients, start, start, end, negligible);
   cell.value_error = double_above({error.value, error.value});
   cell.slope_error = double_above({error.slope, error.slope});
   add_rounding(end - start, cell);
   return cell;
-}
-
-// The largest error at points between the nodes.
-double sampled_error(const Formula& f, const std::vector<double>& coefficients, double start,
-                     double end) {
-  double worst = 0;
-  Real value, sum;
-  for (double x : nodes_of(start, end, static_cast<int>(coefficients.size()) + 1)) {
-    value_at(f, x, value);
-    mpfr_set_zero(sum, 1);
-    for (std::size_t k = coefficients.size(); k-- > 0;) {
-      mpfr_mul_d(sum, sum, x - start, MPFR_RNDN);
-      mpfr_add_d(sum, sum, coefficients[k], MPFR_RNDN);
-    }
-    mpfr_sub(sum, sum, value, MPFR_RNDN);
-    worst = std::max(worst, std::fabs(mpfr_get_d(sum, MPFR_RNDN)));
-  }
-  return worst;
 }
 
 double allowed_at(const Formula& f, const CellTarget& target, double start, double end) {
@@ -219,8 +221,9 @@ void append_cells(const Formula& f, double start, double end, int degree, const 
   while (start < end) {
     const auto end_of = [&](double w) { return end - start <= w * 1.2 ? end : start + w; };
     const auto fits = [&](double w) {
-      const std::vector<double> p = interpolate(f, start, end_of(w), degree);
-      return sampled_error(f, p, start, end_of(w)) <= allowed_at(f, target, start, end_of(w)) * 0.9;
+      const std::vector<double> p = interpolate(f, start, end_of(w), start, degree);
+      return sampled_error(f, p, start, end_of(w), start) <=
+             allowed_at(f, target, start, end_of(w)) * 0.9;
     };
     const auto too_narrow = [&](double w) { return w < 0x1p-50 * std::fabs(start); };
     if (fits(width)) {

@@ -19,6 +19,15 @@ struct Segment {
 // around inflection points, is mixed and short.
 std::vector<Segment> split_by_curvature(const Formula& f, double start, double end);
 
+// The polynomial in (x - origin) that meets f at Chebyshev's nodes of [start, end], in Newton's
+// form first; its coefficients rounded to double.
+std::vector<double> interpolate(const Formula& f, double start, double end, double origin,
+                                int degree);
+
+// The largest error of a polynomial in (x - origin) at points between those nodes.
+double sampled_error(const Formula& f, const std::vector<double>& coefficients, double start,
+                     double end, double origin);
+
 // Target for the error of the polynomials, relative to max(|f|, floor).
 struct CellTarget {
   double relative = 0x1p-38;

@@ -106,7 +106,8 @@ void lower(Lowering& l, const BindBox& step) {
 }
 
 void lower(Lowering& l, const IntervalAffine& step) {
-  const bool head = l.kernel(step.kernel).head;
+  const Layer& layer = l.layer(step.layer);
+  const bool head = step.centre_out == BufferId::kNone;
   Arguments arguments = {l.table(step.layer, TableKind::kWeight),
                          l.table(step.layer, TableKind::kBiasFloat),
                          at(step.centre_in),
@@ -119,16 +120,19 @@ void lower(Lowering& l, const IntervalAffine& step) {
   else if (head)
     append(arguments,
            {given(Array::kOutLower, step.position), given(Array::kOutUpper, step.position)});
+  else if (layer.function)
+    append(arguments, {at(step.centre_out), at(step.radius_out)});
   else
     append(arguments,
            {rounded_up(step.gamma, Pays::kGamma), at(step.centre_out), at(step.radius_out)});
   if (step.live_in != BufferId::kNone) arguments.push_back(at(step.live_in));
   l.part(step.kernel);
   l.call(KernelCall{step.kernel}, std::move(arguments));
+  if (layer.function) interval_function(l, step);
   if (!head || l.entry().boxes == 1) return;
   l.part("write_bounds");
   l.call(Routine::kWriteBoxesFloat,
-         {Local::kGroup, number(l.layer(step.layer).out), at(step.low), at(step.high), stride_of(l),
+         {Local::kGroup, number(layer.out), at(step.low), at(step.high), stride_of(l),
           given(Array::kOutLower, step.position), given(Array::kOutUpper, step.position)});
 }
 
@@ -222,6 +226,12 @@ void lower(Lowering& l, const EvaluateAffine& step) {
   l.call(KernelCall{step.kernel},
          {l.table(step.layer, TableKind::kWeight), l.table(step.layer, TableKind::kBiasFloat),
           step.in == BufferId::kNone ? given(Array::kX) : at(step.in),
+          step.out == BufferId::kNone ? given(Array::kY, step.position) : at(step.out)});
+  const Layer& layer = l.layer(step.layer);
+  if (!layer.function) return;
+  l.part("apply_function");
+  l.call(Routine::kApplyFunction,
+         {number(layer.out), FunctionOf{*layer.function, true},
           step.out == BufferId::kNone ? given(Array::kY, step.position) : at(step.out)});
 }
 

@@ -117,6 +117,16 @@ void row_slack(Lowering& l, const CentreStep& step, Argument bias, std::int64_t 
           exact(step.rows.absolute, Pays::kAbsolute), at(step.slack), at(step.row_slack)});
 }
 
+// Adds the call that makes activations of bounds of a layer's arguments, in place.
+template <typename IntervalStep>
+void interval_function(Lowering& l, const IntervalStep& step) {
+  const Layer& layer = l.layer(step.layer);
+  l.part("interval_function");
+  l.call(Routine::kIntervalFunction,
+         {number(std::int64_t{layer.out} * l.entry().boxes), FunctionOf{*layer.function, true},
+          rounded_up(step.gamma, Pays::kGamma), at(step.centre_out), at(step.radius_out)});
+}
+
 // sums.cpp
 Planes planes_of(const Lowering& l, LayerId layer, BufferId table);
 

@@ -24,6 +24,7 @@ enum class ArgumentKind : std::uint8_t {
   kStride,
   kRounding,
   kFunction,
+  kFloatFunction,
   kShape,
   kSources,
   kImage,

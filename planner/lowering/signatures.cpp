@@ -27,6 +27,7 @@ constexpr Word kWords[] = {
     {"stride", ArgumentKind::kStride},
     {"rounding", ArgumentKind::kRounding},
     {"function", ArgumentKind::kFunction},
+    {"float_function", ArgumentKind::kFloatFunction},
     {"shape", ArgumentKind::kShape, "bf/conv/conv_taps.h"},
     {"sources", ArgumentKind::kSources},
     {"image", ArgumentKind::kImage},
@@ -328,6 +329,14 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kWriteInterval, "write_interval", "bf/sums/intervals.h", "",
      "int n, bool relu, in float bias[n / run]?, int run, interval_errors errors, in float "
      "centre[n], in float radius[n], out float lower[n], out float upper[n]"},
+    {Routine::kProductInterval, "product_interval", "bf/sums/intervals.h", "",
+     "int n, sources gather_x, sources gather_y, in float centre_x[1], in float radius_x[1], in "
+     "float centre_y[1], in float radius_y[1], real relative, real gamma, out float centre_out[n], "
+     "out float radius_out[n]"},
+    {Routine::kIntervalFunction, "interval_function", "bf/functions/float_functions.h", "",
+     "int n, float_function f, real gamma, inout float low_centre[n], inout float high_radius[n]"},
+    {Routine::kApplyFunction, "apply_function", "bf/functions/float_functions.h", "",
+     "int n, float_function f, inout float x[n]"},
     {Routine::kMaxInterval, "max_interval", "bf/sums/intervals.h", "",
      "int n, in int32 row_start[n + 1], in int32 column[1], in float centre_in[1], in float "
      "radius_in[1], interval_errors errors, out float centre_out[n], out float radius_out[n]"},

@@ -89,13 +89,17 @@ void lower(Lowering& l, const IntervalSum& step) {
                          l.table(step.layer, TableKind::kBiasFloat),
                          number(bias_run(l.plan(), step.layer)),
                          interval_errors(step.inflate, step.magnitude, step.absolute)};
-  if (!step.head) arguments.push_back(rounded_up(step.gamma, Pays::kGamma));
+  const bool ends = step.head || layer.function;
+  if (!ends) arguments.push_back(rounded_up(step.gamma, Pays::kGamma));
   append(arguments, {at(step.centre_out), at(step.radius_out)});
   if (step.head)
     append(arguments,
            {given(Array::kOutLower, step.position), given(Array::kOutUpper, step.position)});
+  else if (ends)
+    append(arguments, {at(step.centre_out), at(step.radius_out)});
   l.part("interval_sum");
-  l.call(step.head ? Routine::kWriteInterval : Routine::kFinishInterval, std::move(arguments));
+  l.call(ends ? Routine::kWriteInterval : Routine::kFinishInterval, std::move(arguments));
+  if (layer.function) interval_function(l, step);
 }
 
 void lower(Lowering& l, const IntervalMax& step) {
@@ -183,8 +187,19 @@ Planes planes_of(const Lowering& l, LayerId index, BufferId table) {
   return made;
 }
 
+// In float32, as EntryBuilder::interval_product() has it.
+void product_interval(Lowering& l, const RelaxProduct& step) {
+  l.call(Routine::kProductInterval,
+         {number(l.layer(step.layer).out), l.sources(step.layer, 0), l.sources(step.layer, 1),
+          at(step.centre_x), at(step.radius_x), at(step.centre_y), at(step.radius_y),
+          rounded_up(step.offset, Pays::kMagnitude), rounded_up(step.product, Pays::kGamma),
+          at(step.centre_out), at(step.radius_out)});
+}
+
 void lower(Lowering& l, const RelaxProduct& step) {
   l.part(step.kernel);
+  if (l.entry().buffer(step.centre_out).element == Element::kFloat32)
+    return product_interval(l, step);
   l.call(Routine::kRelaxProduct,
          {number(l.layer(step.layer).out), l.sources(step.layer, 0), l.sources(step.layer, 1),
           at(step.centre_x), at(step.radius_x), at(step.centre_y), at(step.radius_y),

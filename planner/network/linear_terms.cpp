@@ -142,6 +142,16 @@ Term gather_term(const std::vector<std::int64_t>& source, LayerId input, int in)
   return term;
 }
 
+std::optional<LayerId> copied_layer(const Layer& layer) {
+  if (layer.kind != LayerKind::kSum || layer.terms.size() != 1 || layer.relu || layer.function ||
+      std::ranges::any_of(layer.bias, [](double b) { return b != 0; }))
+    return std::nullopt;
+  const Term& term = layer.terms[0];
+  const auto* const gather = std::get_if<GatherMap>(&term.map);
+  if (gather == nullptr || !gather->source.empty() || term.input < 0) return std::nullopt;
+  return term.input;
+}
+
 Term identity_term(LayerId input, int in) {
   Term term;
   term.input = input;

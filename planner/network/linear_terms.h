@@ -30,6 +30,9 @@ Term identity_term(LayerId input, int in);
 Term diagonal_term(const Constant& factor, LayerId input, const std::string& origin,
                    AffineErrors& errors);
 
+// The layer that a sum layer copies, element by element, and nothing else; if any.
+std::optional<LayerId> copied_layer(const Layer& layer);
+
 // The nonzero weights of a dense map, in compressed rows.
 SparseAffine to_sparse(const Affine& affine);
 

@@ -148,8 +148,10 @@ struct SumRounding {
   bool operator==(const SumRounding&) const = default;
 };
 
+// The table of a function: in double, or in float32.
 struct FunctionOf {
   Function function;
+  bool in_float = false;
   bool operator==(const FunctionOf&) const = default;
 };
 

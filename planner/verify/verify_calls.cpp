@@ -143,6 +143,11 @@ class CallCheck {
            buffer.count);
   }
 
+  static bool is_function(const Argument& argument, bool in_float) {
+    const auto* const function = std::get_if<FunctionOf>(&argument);
+    return function != nullptr && function->in_float == in_float;
+  }
+
   template <typename... Kinds>
   static bool is_one_of(const Argument& argument) {
     return (std::holds_alternative<Kinds>(argument) || ...);
@@ -175,7 +180,9 @@ class CallCheck {
       case ArgumentKind::kRounding:
         return is_one_of<SumRounding>(a);
       case ArgumentKind::kFunction:
-        return is_one_of<FunctionOf>(a);
+        return is_function(a, false);
+      case ArgumentKind::kFloatFunction:
+        return is_function(a, true);
       case ArgumentKind::kShape:
         return is_one_of<Shape>(a);
       case ArgumentKind::kSources:

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "planner/network/linear_terms.h"
 #include "planner/verify/verify_layer.h"
 
 namespace bf_aot {
@@ -226,8 +227,17 @@ class EntryCheck {
     }
   }
 
+  // The head at a position of the caller's array that has the layer's values: the layer, or a copy.
+  LayerId head_of(LayerId layer, int position) const {
+    for (const LayerId head : plan_.output_heads) {
+      if (position == 0 && copied_layer(plan_.layer(head)) == layer) return head;
+      position -= plan_.layer(head).out;
+    }
+    return layer;
+  }
+
   // The position in the caller's arrays, and the layer, of what a step gives to the caller; if any.
-  static std::optional<std::pair<int, LayerId>> given(const Step& step) {
+  std::optional<std::pair<int, LayerId>> given(const Step& step) const {
     if (const auto* interval = std::get_if<IntervalAffine>(&step))
       if (interval->centre_out == BufferId::kNone)
         return std::pair(interval->position, interval->layer);
@@ -236,7 +246,8 @@ class EntryCheck {
     if (const auto* write = std::get_if<WriteBounds>(&step))
       return std::pair(write->position, write->layer);
     if (const auto* affine = std::get_if<EvaluateAffine>(&step))
-      if (affine->out == BufferId::kNone) return std::pair(affine->position, affine->layer);
+      if (affine->out == BufferId::kNone)
+        return std::pair(affine->position, head_of(affine->layer, affine->position));
     if (const auto* values = std::get_if<WriteValues>(&step))
       return std::pair(values->position, values->layer);
     return std::nullopt;

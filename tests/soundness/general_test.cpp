@@ -34,6 +34,7 @@ struct Configuration {
   const char* compiler;
   std::vector<std::string> flags;
   bool float_sums = false;  // networks whose intervals go through sums and maxima in float32
+  bool doubles = true;      // else as planned for processors whose doubles are a library
 };
 
 std::ostream& operator<<(std::ostream& out, const Configuration& configuration) {
@@ -52,6 +53,22 @@ const Configuration kConfigurations[] = {
      true},
     {"float_ibp_v3_gcc", Method::kIbp, Lowering::kVector, "x86-64-v3", "g++", {"-O2"}, true},
     {"float_ibp_host_clang", Method::kIbp, Lowering::kVector, "host", "clang++", {"-O1"}, true},
+    {"no_doubles_generic_gcc",
+     Method::kIbp,
+     Lowering::kGeneric,
+     "generic",
+     "g++",
+     {"-O1", "-ffp-contract=off"},
+     true,
+     false},
+    {"no_doubles_host_clang",
+     Method::kIbp,
+     Lowering::kVector,
+     "host",
+     "clang++",
+     {"-O2", "-ffp-contract=fast"},
+     true,
+     false},
     {"float_ibp_host_gcc",
      Method::kIbp,
      Lowering::kVector,
@@ -112,8 +129,9 @@ class GeneralNetworks : public ::testing::TestWithParam<Configuration> {
  protected:
   void SetUp() override {
     const Configuration& configuration = GetParam();
-    const PlannerConfig config =
+    PlannerConfig config =
         planner_config(configuration.method, configuration.lowering, configuration.target);
+    if (!configuration.doubles) config.target.float_unit = FloatUnit::kSingle;
     not_compiled_ = why_not_compiled(configuration.compiler, config.target);
     const std::uint64_t seed = testing::seed_from_environment(20261120);
     std::string name = configuration.name;  // each configuration has networks of its own

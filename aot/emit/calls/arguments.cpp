@@ -172,7 +172,7 @@ std::string CallText::operator()(const SumRounding& argument) const {
 }
 
 std::string CallText::operator()(const FunctionOf& argument) const {
-  return reference(emit::function_table_name(plan_, argument.function));
+  return reference(emit::function_table_name(plan_, argument));
 }
 
 std::string CallText::operator()(const Shape& argument) const {

@@ -9,6 +9,7 @@ constexpr std::string_view kInBackward = "bf/c/backward.h";
 constexpr std::string_view kInBounds = "bf/c/bounds.h";
 constexpr std::string_view kInConv = "bf/c/conv.h";
 constexpr std::string_view kInConvBackward = "bf/c/conv_backward.h";
+constexpr std::string_view kInFloatFunctions = "bf/c/float_functions.h";
 constexpr std::string_view kInFunctions = "bf/c/functions.h";
 constexpr std::string_view kInIntervals = "bf/c/intervals.h";
 constexpr std::string_view kInPlanes = "bf/c/planes.h";
@@ -42,6 +43,9 @@ constexpr CRoutine kRoutines[] = {
     {Routine::kGatherInterval, "gather_interval", kInIntervals},
     {Routine::kFinishInterval, "finish_interval", kInIntervals},
     {Routine::kWriteInterval, "write_interval", kInIntervals},
+    {Routine::kProductInterval, "product_interval", kInIntervals},
+    {Routine::kIntervalFunction, "interval_function", kInFloatFunctions},
+    {Routine::kApplyFunction, "apply_function", kInFloatFunctions},
     {Routine::kMaxInterval, "max_interval", kInIntervals},
     {Routine::kMaxIntervalGroups, "max_interval_groups", kInIntervals},
     {Routine::kSparseCentre, "sparse_centre", kInTerms},

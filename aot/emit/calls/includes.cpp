@@ -15,13 +15,28 @@ namespace {
 // The headers in the order in which a file includes them. Headers of other routines are included by
 // these, or together with the entry points that call them.
 constexpr std::string_view kHeaders[] = {
-    "bf/conv/conv_forward.h",  "bf/conv/conv_interval.h", "bf/conv/conv_live.h",
-    "bf/conv/conv_slack.h",    "bf/dense/first_link.h",   "bf/functions/functions.h",
-    "bf/functions/mixtures.h", "bf/sums/balls.h",         "bf/sums/one_hot.h",
-    "bf/sums/intervals.h",     "bf/dense/lines.h",        "bf/sums/contraction.h",
-    "bf/sums/log_softmax.h",   "bf/sums/planes.h",        "bf/core/relax.h",
-    "bf/sums/row_slack.h",     "bf/sums/slopes.h",        "bf/conv/starts.h",
-    "bf/sums/terms.h",         "bf/sums/row_windows.h",   "bf/sums/mixed_planes.h",
+    "bf/conv/conv_forward.h",
+    "bf/conv/conv_interval.h",
+    "bf/conv/conv_live.h",
+    "bf/conv/conv_slack.h",
+    "bf/dense/first_link.h",
+    "bf/functions/functions.h",
+    "bf/functions/float_functions.h",
+    "bf/functions/mixtures.h",
+    "bf/sums/balls.h",
+    "bf/sums/one_hot.h",
+    "bf/sums/intervals.h",
+    "bf/dense/lines.h",
+    "bf/sums/contraction.h",
+    "bf/sums/log_softmax.h",
+    "bf/sums/planes.h",
+    "bf/core/relax.h",
+    "bf/sums/row_slack.h",
+    "bf/sums/slopes.h",
+    "bf/conv/starts.h",
+    "bf/sums/terms.h",
+    "bf/sums/row_windows.h",
+    "bf/sums/mixed_planes.h",
 };
 
 // The header that brings another one: bf/conv/starts.h includes both headers of backward sums.

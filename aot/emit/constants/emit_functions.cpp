@@ -19,7 +19,8 @@ std::string literal(const Dialect& dialect, double value) {
   return double_literal(value);
 }
 
-std::string literal(const Dialect&, float value) {
+std::string literal(const Dialect& dialect, float value) {
+  if (std::isinf(value)) return fmt::format("{}{}", value > 0 ? "" : "-", dialect.infinity());
   return float_literal(value);
 }
 
@@ -105,6 +106,19 @@ std::string runs(const Dialect& dialect, const std::string& name,
   return text + "};\n";
 }
 
+std::string turns(const Dialect& dialect, const std::string& name,
+                  const std::vector<FloatTableTurn>& list) {
+  if (list.empty()) return "";
+  std::string text =
+      fmt::format("{} {} {}Turns[{}] = {{\n", dialect.constant(),
+                  dialect.runtime(dialect.is_c() ? "float_turn" : "FloatTurn"), name, list.size());
+  for (const FloatTableTurn& turn : list)
+    text += fmt::format("    {{{}, {}, {}, {}}},\n", literal(dialect, turn.from),
+                        literal(dialect, turn.to), literal(dialect, turn.low),
+                        literal(dialect, turn.high));
+  return text + "};\n";
+}
+
 }  // namespace
 
 std::string emit_function_table(const FunctionTable& table, const std::string& name,
@@ -143,6 +157,28 @@ std::string emit_function_table(const FunctionTable& table, const std::string& n
   if (limited)
     text += fmt::format("    {}, {}, {},\n", literal(table.lowest), literal(table.highest),
                         literal(table.slack));
+  return text + "};\n";
+}
+
+std::string emit_float_table(const FloatTable& table, const std::string& name,
+                             const Dialect& dialect) {
+  const std::string_view form = dialect.is_c()
+                                    ? (table.exponential ? "BF_FLOAT_EXPONENTIAL" : "BF_FLOAT_PIECES")
+                                : table.exponential ? "bf::FloatFunctionForm::kExponential"
+                                                    : "bf::FloatFunctionForm::kPieces";
+  std::string text = fmt::format("// {}, in float32\n", to_string(table.function));
+  text += array(dialect, "float", name + "Starts", table.starts);
+  text += array(dialect, "float", name + "Origins", table.origins);
+  text += array(dialect, "float", name + "Coefficients", table.coefficients);
+  text += array(dialect, "float", name + "Errors", table.errors);
+  text += turns(dialect, name, table.turns);
+  text += fmt::format("{} {} {} = {{\n", dialect.constant(),
+                      dialect.runtime(dialect.is_c() ? "float_function" : "FloatFunction"), name);
+  text += fmt::format("    {}, {}, {}, {}, {},\n", form, table.monotone, table.degree,
+                      table.pieces(), table.turns.size());
+  text += fmt::format("    {0}Starts, {0}Origins, {0}Coefficients, {0}Errors, {1},\n", name,
+                      table.turns.empty() ? std::string(dialect.null()) : name + "Turns");
+  text += fmt::format("    {}, {},\n", literal(dialect, table.least), literal(dialect, table.most));
   return text + "};\n";
 }
 

@@ -42,6 +42,21 @@ std::vector<Function> functions_of(const Plan& plan) {
   return made;
 }
 
+// The tables that calls name, of relaxations and of lists of neurons.
+std::vector<calls::FunctionOf> tables_named(const std::vector<calls::Program>& programs) {
+  std::vector<calls::FunctionOf> made;
+  for (const calls::Program& program : programs)
+    calls::for_each_call(program, [&](const calls::Call& call) {
+      for (const calls::Argument& argument : call.arguments) {
+        if (const auto* const function = std::get_if<calls::FunctionOf>(&argument))
+          made.push_back(*function);
+        if (const auto* const listed = std::get_if<calls::Listed>(&argument))
+          made.insert(made.end(), listed->function.begin(), listed->function.end());
+      }
+    });
+  return made;
+}
+
 }  // namespace
 
 std::string extent_literal(const Extent& sizes) {
@@ -53,22 +68,34 @@ std::string strides_literal(const ImageLayout& image) {
                      extent_literal(image.spatial));
 }
 
-std::string function_table_name(const Plan& plan, const Function& function) {
+std::string function_table_name(const Plan& plan, const calls::FunctionOf& table) {
+  const Function& function = table.function;
   int number = 0;  // among those of its kind
   for (const Function& other : functions_of(plan)) {
     if (other.kind == function.kind) ++number;
     if (other == function) break;
   }
-  const std::string name = fmt::format("f_{}", name_of(function.kind));
+  const std::string name =
+      fmt::format("f_{}{}", name_of(function.kind), table.in_float ? "_float" : "");
   return number == 1 ? name : fmt::format("{}_{}", name, number);
 }
 
-std::string emit_function_tables(const Plan& plan) {
+std::string emit_function_tables(const Plan& plan, const std::vector<calls::Program>& programs) {
+  const std::vector<calls::FunctionOf> named = tables_named(programs);
+  const bool in_float = std::ranges::any_of(named, &calls::FunctionOf::in_float);
   std::string text;
-  for (const Function& function : functions_of(plan))
-    text += emit_function_table(make_function_table(function), function_table_name(plan, function),
-                                Dialect(plan.config.language)) +
-            "\n";
+  const Dialect dialect(plan.config.language);
+  for (const Function& function : functions_of(plan)) {
+    const calls::FunctionOf wide{function, false}, narrow{function, true};
+    if (!in_float || std::ranges::count(named, wide) > 0)
+      text += emit_function_table(make_function_table(function), function_table_name(plan, wide),
+                                  dialect) +
+              "\n";
+    if (std::ranges::count(named, narrow) > 0)
+      text += emit_float_table(make_float_table(function), function_table_name(plan, narrow),
+                               dialect) +
+              "\n";
+  }
   return text;
 }
 

@@ -29,7 +29,7 @@ std::string strides_literal(const ImageLayout& image);
 
 // Names of the constants that give the plan's functions and max groups to the runtime: "f_sigmoid",
 // "pool1_groups".
-std::string function_table_name(const Plan& plan, const Function& function);
+std::string function_table_name(const Plan& plan, const calls::FunctionOf& function);
 std::string max_groups_name(const Layer& layer);
 
 // The definition of a shape, and of shape_name(name, shape) where that is another name.
@@ -39,6 +39,6 @@ std::string emit_conv_shape(const std::string& name, const ConvGeometry& geometr
 // Definitions of all constants that the programs of the plan's entries name.
 std::string emit_conv_shapes(const Plan& plan, const std::vector<calls::Program>& programs);
 std::string emit_max_groups(const Plan& plan, const std::vector<calls::Program>& programs);
-std::string emit_function_tables(const Plan& plan);
+std::string emit_function_tables(const Plan& plan, const std::vector<calls::Program>& programs);
 
 }  // namespace bf_aot::emit

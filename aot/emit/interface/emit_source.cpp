@@ -253,7 +253,7 @@ std::string emit_source(const Lowered& lowered, const std::string& stem, const P
 
 )";
   text += weights(lowered, stem, instruments) + emit_conv_shapes(plan, programs) +
-          emit_max_groups(plan, programs) + emit_function_tables(plan);
+          emit_max_groups(plan, programs) + emit_function_tables(plan, programs);
   text += "// ---- kernels\n\n" + kernel_text;
   text += bodies.error_constants() + emit_context_constants(plan);
   if (property != nullptr)

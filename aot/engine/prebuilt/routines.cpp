@@ -14,6 +14,7 @@
 #include "bf/core/relax.h"
 #include "bf/dense/boxes.h"
 #include "bf/dense/lines.h"
+#include "bf/functions/float_functions.h"
 #include "bf/functions/functions.h"
 #include "bf/functions/mixtures.h"
 #include "bf/sums/backward.h"
@@ -74,6 +75,9 @@ constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kGatherInterval, {1}, thunk<bf::gather_interval<true, Source>>},
     {Routine::kFinishInterval, {}, thunk<bf::finish_interval>},
     {Routine::kWriteInterval, {}, thunk<bf::write_interval>},
+    {Routine::kProductInterval, {}, thunk<bf::product_interval<Source, Source>>},
+    {Routine::kIntervalFunction, {}, thunk<bf::interval_function>},
+    {Routine::kApplyFunction, {}, thunk<bf::apply_function>},
     {Routine::kMaxInterval, {}, thunk<static_cast<MaxRows>(bf::max_interval)>},
     {Routine::kConvCentre, {}, thunk<bf::conv_centre<ShapeAt>>},
     {Routine::kSparseCentre, {}, thunk<bf::sparse_centre>},

@@ -64,7 +64,8 @@ class Assembler {
     return real(argument.exact ? 1 : bf::kSumSlack);
   }
   Operand operator()(const calls::FunctionOf& argument) {
-    return fixed(constants_.function(argument.function));
+    return argument.in_float ? fixed(constants_.float_function(argument.function))
+                             : fixed(constants_.function(argument.function));
   }
   Operand operator()(const calls::Shape& argument) { return fixed(shape(argument)); }
   Operand operator()(const StridedView& argument) { return fixed(constants_.sources(argument)); }

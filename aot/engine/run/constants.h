@@ -29,6 +29,9 @@ class Constants {
 
   const void* table(const calls::Table& table) const;
   const bf::FunctionView* function(const Function& function) { return functions_.of(function); }
+  const bf::FloatFunction* float_function(const Function& function) {
+    return functions_.float_of(function);
+  }
   // Element i of the view is element table[i] of what it views.
   const std::int32_t* sources(const StridedView& view);
   std::int64_t bytes() const { return static_cast<std::int64_t>(blob_bytes_); }

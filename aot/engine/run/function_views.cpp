@@ -86,4 +86,29 @@ const bf::FunctionView* FunctionViews::of(const Function& function) {
   return &known_.back().second->view;
 }
 
+const bf::FloatFunction* FunctionViews::float_of(const Function& function) {
+  for (const auto& [made, memory] : known_floats_)
+    if (made == function) return &memory->view;
+  auto memory = std::make_unique<FloatMemory>();
+  memory->table = make_float_table(function);
+  const FloatTable& table = memory->table;
+  for (const FloatTableTurn& turn : table.turns)
+    memory->turns.push_back({turn.from, turn.to, turn.low, turn.high});
+  memory->view = {
+      table.exponential ? bf::FloatFunctionForm::kExponential : bf::FloatFunctionForm::kPieces,
+      table.monotone,
+      table.degree,
+      table.pieces(),
+      static_cast<int>(table.turns.size()),
+      table.starts.data(),
+      table.origins.data(),
+      table.coefficients.data(),
+      table.errors.data(),
+      data_or_null(memory->turns),
+      table.least,
+      table.most};
+  known_floats_.emplace_back(function, std::move(memory));
+  return &known_floats_.back().second->view;
+}
+
 }  // namespace bf_aot::engine

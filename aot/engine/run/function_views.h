@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "planner/functions/float_table.h"
 #include "planner/functions/function_table.h"
+#include "runtime/bf/functions/float_functions.h"
 #include "runtime/bf/functions/function_table.h"
 
 namespace bf_aot::engine {
@@ -13,6 +15,7 @@ namespace bf_aot::engine {
 class FunctionViews {
  public:
   const bf::FunctionView* of(const Function& function);
+  const bf::FloatFunction* float_of(const Function& function);
 
  private:
   struct Memory {
@@ -20,7 +23,13 @@ class FunctionViews {
     std::vector<bf::FunctionRun> runs;
     bf::FunctionView view;
   };
+  struct FloatMemory {
+    FloatTable table;
+    std::vector<bf::FloatTurn> turns;
+    bf::FloatFunction view;
+  };
   std::vector<std::pair<Function, std::unique_ptr<Memory>>> known_;
+  std::vector<std::pair<Function, std::unique_ptr<FloatMemory>>> known_floats_;
 };
 
 }  // namespace bf_aot::engine

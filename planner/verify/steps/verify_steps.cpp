@@ -1,5 +1,6 @@
 #include "planner/verify/steps/verify_steps.h"
 
+#include "planner/functions/float_table.h"
 #include "planner/network/max_groups.h"
 #include "runtime/bf/contract/chains.h"
 #include "runtime/bf/contract/lists.h"
@@ -23,16 +24,18 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const BindBox& step) {
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalAffine& step) {
   const Layer& layer = checked_layer(plan, step.layer);
-  BF_CHECK(layer.kind == LayerKind::kDense && !layer.function);
+  BF_CHECK(layer.kind == LayerKind::kDense &&
+           (!layer.function || has_float_table(*layer.function)));
   check_error_terms({step.inflate, step.magnitude, step.absolute, step.gamma});
   const Kernel& kernel =
       kernel_of(plan, step.kernel, KernelKind::kIntervalAffine, layer.in, layer.out);
   BF_CHECK(kernel.relu == layer.relu);
-  BF_CHECK(kernel.head == (step.centre_out == BufferId::kNone));
-  BF_CHECK((step.centre_out == BufferId::kNone) == (step.radius_out == BufferId::kNone));
+  const bool head = step.centre_out == BufferId::kNone;
+  BF_CHECK(kernel.head == (head || layer.function) && !(head && layer.function));
+  BF_CHECK(head == (step.radius_out == BufferId::kNone));
   BF_CHECK(kernel.boxes == entry.boxes);
   BF_CHECK(kernel.live_in == (step.live_in != BufferId::kNone));
-  const bool given = kernel.head && entry.boxes > 1;  // to the caller, from the lanes
+  const bool given = head && entry.boxes > 1;  // to the caller, from the lanes
   BF_CHECK((step.low != BufferId::kNone) == given && (step.high != BufferId::kNone) == given);
   Uses uses;
   uses.read(step.centre_in, Role::kCentre, layer.input, kFloat, layer.in);
@@ -42,7 +45,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalAffine
     uses.scratch(step.low, kFloat, layer.out);
     uses.scratch(step.high, kFloat, layer.out);
   }
-  if (kernel.head) return uses.list;
+  if (head) return uses.list;
   uses.write(step.centre_out, Role::kCentre, step.layer, kFloat, layer.out);
   uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
   return uses.list;
@@ -50,7 +53,8 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalAffine
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalSum& step) {
   const Layer& layer = checked_layer(plan, step.layer);
-  BF_CHECK(layer.kind == LayerKind::kSum && !layer.function && entry.boxes == 1);
+  BF_CHECK(layer.kind == LayerKind::kSum && entry.boxes == 1);
+  BF_CHECK(!layer.function || (!step.head && has_float_table(*layer.function)));
   BF_CHECK(step.parts.size() == layer.terms.size());
   check_error_terms({step.inflate, step.magnitude, step.absolute, step.gamma});
   Uses uses;
@@ -282,7 +286,7 @@ void write_slopes(const Layer& layer, const PlaneStep& step, Uses& uses) {
 }
 
 // z = x y: the boxes of both factors, whose gathers' elements are those of the tensors.
-std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) {
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const RelaxProduct& step) {
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kProduct);
   check_error_terms({step.product, step.offset});
@@ -290,12 +294,14 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) 
   BF_CHECK(step.most == layer.most);
   kernel_at(plan, step.kernel, KernelKind::kRelaxProduct);
   BF_CHECK((step.table == BufferId::kNone) == (step.slack == BufferId::kNone));
+  const Element element = entry.buffer(step.centre_out).element;  // float: of the interval pass
+  BF_CHECK(element == kDouble || (step.table == BufferId::kNone && step.most == 0));
   const Term& x = layer.terms[0];
   const Term& y = layer.terms[1];
   Uses uses;
-  uses.read(step.centre_x, Role::kCentre, x.input, kDouble, x.in);
+  uses.read(step.centre_x, Role::kCentre, x.input, element, x.in);
   uses.read(step.radius_x, Role::kRadius, x.input, kFloat, x.in);
-  uses.read(step.centre_y, Role::kCentre, y.input, kDouble, y.in);
+  uses.read(step.centre_y, Role::kCentre, y.input, element, y.in);
   uses.read(step.radius_y, Role::kRadius, y.input, kFloat, y.in);
   if (step.table != BufferId::kNone) {
     const std::int64_t count = bf::kProductRows * std::int64_t{layer.out};
@@ -303,7 +309,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) 
     write_slopes(layer, step, uses);
     uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
   }
-  uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
+  uses.write(step.centre_out, Role::kCentre, step.layer, element, layer.out);
   uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
   return uses.list;
 }
@@ -412,7 +418,8 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const WriteBounds& s
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const EvaluateAffine& step) {
   BF_CHECK(entry.kind == EntryKind::kEvaluate);
   const Layer& layer = checked_layer(plan, step.layer);
-  BF_CHECK(layer.kind == LayerKind::kDense && !layer.function);
+  BF_CHECK(layer.kind == LayerKind::kDense &&
+           (!layer.function || has_float_table(*layer.function)));
   const Kernel& kernel =
       kernel_of(plan, step.kernel, KernelKind::kEvaluateAffine, layer.in, layer.out);
   BF_CHECK(kernel.relu == layer.relu);

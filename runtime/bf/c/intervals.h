@@ -222,3 +222,29 @@ static inline void bf_max_interval_groups(const bf_max_groups* groups, const flo
         }
   bf_finish_max(made, errors, centre_out, radius_out);
 }
+
+// z_i = x_{gather_x_i} y_{gather_y_i}, i < n. relative: what a product's spread may miss of itself.
+static inline void bf_product_interval(int n, bf_sources gather_x, bf_sources gather_y,
+                                       const float* centre_x, const float* radius_x,
+                                       const float* centre_y, const float* radius_y, float relative,
+                                       float gamma, float* centre_out, float* radius_out) {
+  for (int i = 0; i < n; ++i) {
+    const int g = bf_source_of(&gather_x, i);
+    const int h = bf_source_of(&gather_y, i);
+    const float r = radius_x[g] + 0x1p-148f;
+    const float s = radius_y[h] + 0x1p-148f;
+    const float along_x = r * centre_y[h];
+    const float along_y = s * centre_x[g];
+    const float both = r * s;
+    const float same = bf_magnitude_float(along_x + along_y);
+    const float opposite = bf_magnitude_float(along_x - along_y);
+    const float up = same + both > opposite - both ? same + both : opposite - both;
+    const float down = opposite + both > same - both ? opposite + both : same - both;
+    const float centre = centre_x[g] * centre_y[h] + 0.5f * (up - down);
+    const float size = bf_magnitude_float(centre_x[g] * centre_y[h]);
+    const float spread = bf_magnitude_float(along_x) + bf_magnitude_float(along_y) + both;
+    centre_out[i] = centre;
+    radius_out[i] = 0.5f * (up + down) + (spread * relative + size * 0x1p-22f) +
+                    (bf_magnitude_float(centre) * gamma + 0x1p-100f);
+  }
+}

@@ -285,11 +285,10 @@ BF_ROUTINE max_interval(const float* BF_RESTRICT centre_in, const float* BF_REST
   finish_max(made, errors, centre_out, radius_out);
 }
 
-// Sums of n head neurons -> the caller's bounds.
+// Sums of n neurons -> bounds: the caller's of a head, or in place for a function.
 static inline void write_interval(int n, bool relu, const float* bias, int run,
                                   const IntervalErrors& errors, const float* centre,
-                                  const float* radius, float* BF_RESTRICT lower,
-                                  float* BF_RESTRICT upper) {
+                                  const float* radius, float* lower, float* upper) {
   for_biases(
       n, bias, run, [&](int j, auto lanes, auto shift) __attribute__((always_inline)) {
         using Floats = typename VectorOf<float, decltype(lanes)::value>::type;
@@ -304,6 +303,30 @@ static inline void write_interval(int n, bool relu, const float* bias, int run,
         store_rows(lower + j, low);
         store_rows(upper + j, high);
       });
+}
+
+// z_i = x_{gather_x_i} y_{gather_y_i}, i < n. relative: what a product's spread may miss of itself.
+// gamma: of the readers, and the rounding of the centre. Proof: docs/proofs/interval-pass.md.
+template <typename SourcesX, typename SourcesY>
+BF_ROUTINE product_interval(int n, SourcesX gather_x, SourcesY gather_y, const float* centre_x,
+                            const float* radius_x, const float* centre_y, const float* radius_y,
+                            float relative, float gamma, float* BF_RESTRICT centre_out,
+                            float* BF_RESTRICT radius_out) {
+  for (int i = 0; i < n; ++i) {
+    const int g = source_of(gather_x, i), h = source_of(gather_y, i);
+    const float r = radius_x[g] + 0x1p-148f, s = radius_y[h] + 0x1p-148f;
+    const float along_x = r * centre_y[h], along_y = s * centre_x[g], both = r * s;
+    const float same = __builtin_fabsf(along_x + along_y);
+    const float opposite = __builtin_fabsf(along_x - along_y);
+    const float up = same + both > opposite - both ? same + both : opposite - both;
+    const float down = opposite + both > same - both ? opposite + both : same - both;
+    const float centre = centre_x[g] * centre_y[h] + 0.5f * (up - down);
+    const float size = __builtin_fabsf(centre_x[g] * centre_y[h]);
+    const float spread = __builtin_fabsf(along_x) + __builtin_fabsf(along_y) + both;
+    centre_out[i] = centre;
+    radius_out[i] = 0.5f * (up + down) + (spread * relative + size * 0x1p-22f) +
+                    (__builtin_fabsf(centre) * gamma + 0x1p-100f);
+  }
 }
 
 }  // namespace bf

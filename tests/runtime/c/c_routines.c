@@ -18,6 +18,7 @@
 #include "bf/c/conv.h"
 #include "bf/c/conv_backward.h"
 #include "bf/c/core.h"
+#include "bf/c/float_functions.h"
 #include "bf/c/function_lines.h"
 #include "bf/c/function_steps.h"
 #include "bf/c/function_table.h"

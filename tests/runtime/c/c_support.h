@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bf/functions/float_functions.h"
 #include "tests/runtime/terms_random.h"
 
 // The routines of runtime/bf/c against those of runtime/bf: equal bits, on random numbers and on
@@ -126,6 +127,7 @@ namespace declared {
 #include "bf/c/conv.h"
 #include "bf/c/conv_backward.h"
 #include "bf/c/core.h"
+#include "bf/c/float_functions.h"
 #include "bf/c/function_lines.h"
 #include "bf/c/function_steps.h"
 #include "bf/c/function_table.h"

@@ -22,6 +22,7 @@ C_ROUTINE(gather_row_slack);
 C_ROUTINE(listed);
 C_ROUTINE(max_interval);
 C_ROUTINE(max_interval_groups);
+C_ROUTINE(product_interval);
 C_ROUTINE(same);
 C_ROUTINE(source_of);
 C_ROUTINE(sparse_centre);
@@ -271,6 +272,24 @@ TEST(CIntervals, OfConvolutions) {
             made.radius.data());
     c_conv_interval(add, &shape, term.weight.data(), centre.data(), radius.data(),
                     c_made.centre.data(), c_made.radius.data());
+    expect_same(c_made, made);
+  });
+}
+
+TEST(CIntervals, Products) {
+  for_seeds([](Edges& edges) {
+    const int n = edges.between(1, 30), in = edges.between(1, 20);
+    const RandomTerm x = random_gather_term(edges, n, in, false, false);
+    const RandomTerm y = random_gather_term(edges, n, in, false, false);
+    const Floats centre_x = edges.floats(in), centre_y = edges.floats(in);
+    const Floats radius_x = edges.sizes(in), radius_y = edges.sizes(in);
+    Pass made(n), c_made(n);
+    bf::product_interval(n, x.sources(), y.sources(), centre_x.data(), radius_x.data(),
+                         centre_y.data(), radius_y.data(), 0x1p-20F, 0x1p-19F, made.centre.data(),
+                         made.radius.data());
+    c_product_interval(n, c_sources(x), c_sources(y), centre_x.data(), radius_x.data(),
+                       centre_y.data(), radius_y.data(), 0x1p-20F, 0x1p-19F, c_made.centre.data(),
+                       c_made.radius.data());
     expect_same(c_made, made);
   });
 }

@@ -93,6 +93,51 @@ TEST(Intervals, OfReluNetworksThatConvolveAreInFloat32) {
   EXPECT_GT(count_steps<CentreSum>(evaluate), 0U);
 }
 
+// A dense layer with tanh, and the head that copies it or, with `squares`, its squares and
+// products.
+Graph function_graph(bool squares) {
+  Builder b({3});
+  const auto dense = [&](ValueId from, std::int64_t out, std::int64_t in) {
+    return b.add(
+        testing::affine(out, in, std::vector<double>(static_cast<std::size_t>(out * in), 1),
+                        std::vector<double>(static_cast<std::size_t>(out), 0.5)),
+        {from}, {out});
+  };
+  const ValueId tanh = b.add(Unary{{FunctionKind::kTanh}}, {dense(b.x(), 4, 3)}, {4});
+  if (!squares) return b.outputs({tanh});
+  const ValueId square = b.add(Unary{{FunctionKind::kPower, 2}}, {dense(tanh, 4, 4)}, {4});
+  return b.outputs({dense(square, 2, 4)});
+}
+
+Plan plan_for(const Graph& graph, const char* target) {
+  PlannerConfig config;
+  config.method = Method::kIbp;
+  config.target = find_target(target);
+  return plan(graph, {}, "net", false, config);
+}
+
+TEST(Intervals, OfFunctionsAreInFloat32WhereDoublesAreALibrary) {
+  for (const bool squares : {false, true})
+    for (const char* const target : {"cortex-m4", "cortex-m0plus", "riscv32"}) {
+      const Plan made = plan_for(function_graph(squares), target);
+      for (const Entry& entry : made.entries)
+        for (const Buffer& buffer : entry.buffers) EXPECT_EQ(buffer.element, Element::kFloat32);
+      const Entry& evaluate = *made.find_entry(EntryKind::kEvaluate);
+      EXPECT_EQ(count_steps<EvaluateAffine>(evaluate), squares ? 3U : 1U);
+      EXPECT_EQ(evaluate.steps.size(), squares ? 3U : 1U);
+    }
+  const Plan with_doubles = plan_for(function_graph(false), "cortex-m7");
+  EXPECT_GT(count_steps<Relax>(*with_doubles.find_entry(EntryKind::kBounds)), 0U);
+}
+
+TEST(Intervals, OfFunctionsWithoutSuchTablesKeepDoubleCentres) {
+  Builder b({3});
+  const ValueId dense = b.add(testing::affine(1, 3, {1, 1, 1}, {4}), {b.x()}, {1});
+  const Graph graph = b.outputs({b.add(Unary{{FunctionKind::kSqrt}}, {dense}, {1})});
+  const Plan made = plan_for(graph, "cortex-m4");
+  EXPECT_GT(count_steps<Relax>(*made.find_entry(EntryKind::kBounds)), 0U);
+}
+
 // Maxima sum nothing: they need no summation errors in the radii that they read.
 TEST(Intervals, OfMaximaAreInFloat32) {
   for (const bool twice : {false, true}) {

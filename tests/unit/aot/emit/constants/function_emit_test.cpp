@@ -22,6 +22,9 @@ std::string all_tables() {
   text += emit_function_table(make_function_table({FunctionKind::kFloor, 0, 0}), "kFloor");
   text += emit_function_table(make_function_table({FunctionKind::kPower, 3, 0}), "kCube");
   text += emit_function_table(make_function_table({FunctionKind::kLog, 0, 0}), "kLog");
+  text += emit_float_table(make_float_table({FunctionKind::kSigmoid, 0, 0}), "kNarrowSigmoid");
+  text += emit_float_table(make_float_table({FunctionKind::kExp, 0, 0}), "kNarrowExp");
+  text += emit_float_table(make_float_table({FunctionKind::kPower, 2, 0}), "kNarrowSquare");
   return text;
 }
 
@@ -42,8 +45,13 @@ TEST(EmitFunctions, NamesTheFunctionAndPrintsInfinities) {
 TEST(EmitFunctions, CompilesAndRuns) {
   const fs::path folder = fs::path(BF_BINARY_DIR) / "emit_functions_test";
   fs::create_directories(folder);
-  std::ofstream(folder / "tables.cpp") << "#include \"bf/functions/functions.h\"\n"
+  std::ofstream(folder / "tables.cpp") << "#include \"bf/functions/float_functions.h\"\n"
+                                       << "#include \"bf/functions/functions.h\"\n"
                                        << all_tables() << R"(
+static bool close(const bf::FloatFunction& f, float x, float y) {
+  const bf::FloatRange range = bf::float_range(f, x, x);
+  return range.low <= y && y <= range.high && range.high - range.low < 1e-5f;
+}
 static bool near(const bf::FunctionView& f, double x, double y) {
   const bf::FunctionRange range = bf::bound_function(f, x, x);
   const bf::Relaxation line = bf::relax_function(f, x, x, x + 1);
@@ -54,7 +62,8 @@ int main() {
   const bool good = near(kSigmoid, 1, 0.73105857863000487925) &&
                     near(kExp, 1, 2.7182818284590452354) && near(kSqrt, 2, 1.41421356237309505) &&
                     near(kSign, -3, -1) && near(kFloor, 1.5, 1) && near(kCube, -2, -8) &&
-                    near(kLog, 3, 1.09861228866810969);
+                    near(kLog, 3, 1.09861228866810969) && close(kNarrowSigmoid, 1, 0.7310586f) &&
+                    close(kNarrowExp, 1, 2.7182817f) && close(kNarrowSquare, -3, 9);
   return good ? 0 : 1;
 }
 )";
