@@ -83,11 +83,19 @@ def test_a_library_is_compiled_where_asked_for(tmp_path, tiny):
     assert not (tmp_path / "b.cpp").exists()
 
 
+def test_a_source_in_c(tmp_path, tiny):
+    tiny.compile(tmp_path / "a.c", method="ibp", target="generic")
+    source = (tmp_path / "a.c").read_text()
+    assert "static const float" in source and "bf::" not in source
+    with pytest.raises(bf_aot.Error, match="BF3112"):
+        tiny.compile(tmp_path / "b.c", method="alpha-crown", target="generic")
+
+
 def test_errors(tmp_path, tiny):
     with pytest.raises(bf_aot.Error, match="BF2101"):
         tiny.compile(tmp_path / "a.cpp", target="abacus")
     with pytest.raises(bf_aot.Error, match="BF3501"):
-        tiny.compile(tmp_path / "a.c")
+        tiny.compile(tmp_path / "a.cc")
     with pytest.raises(ValueError, match="arithmetic"):
         tiny.code(arithmetic="decimal")
     with pytest.raises(bf_aot.Error, match="BF3501"):
