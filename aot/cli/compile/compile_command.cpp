@@ -32,6 +32,7 @@
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/coverage.h"
 #include "aot/emit/text/dialect.h"
+#include "aot/engine/verifier/report.h"
 #include "aot/system/files.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
@@ -231,6 +232,20 @@ Staged write_project(const fs::path& folder, const build::Verifier& verifier, co
   return staged;
 }
 
+// Prints the predicted cycles of the bounds of each method, where a profile states the clock.
+void print_cycles(const Plan& plan) {
+  const double clock = profile_of(plan.config).clock;
+  if (clock == 0 || plan.prediction.profile.empty()) return;
+  for (const Entry& entry : plan.entries) {
+    if (entry.kind != EntryKind::kBounds) continue;
+    double seconds = 0;
+    for (const Task& task : entry.tasks) seconds += task.predicted_seconds;
+    fmt::print("{:<10}about {:.3g} million cycles of {}_{}, {} at {:g} MHz ({})\n", "time",
+               1e-6 * clock * seconds, plan.name, name_of(entry), engine::duration(seconds),
+               1e-6 * clock, plan.prediction.activity);
+  }
+}
+
 // Prints where the files that were asked for lie, and what the verifier takes.
 void print_summary(const fs::path& folder, const build::Verifier& verifier, const Staged& staged,
                    const SizeLimits& limits) {
@@ -268,6 +283,7 @@ void print_summary(const fs::path& folder, const build::Verifier& verifier, cons
        build::work_of_calls(*verifier.lowered, verifier.verify_work))
     row("work",
         fmt::format("{} {} operations of {}", integer ? "at most" : "about", operations, function));
+  print_cycles(verifier.plan());
 }
 
 struct Made {
