@@ -7,6 +7,7 @@
 #include "aot/build/dispatch.h"
 #include "aot/build/frontend_result.h"
 #include "aot/build/options/language.h"
+#include "aot/emit/constants/constants_check.h"
 #include "aot/emit/constants/weights.h"
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/emit_verify.h"
@@ -33,6 +34,12 @@ MarginClauses margins_of(const PropertyCase& one) {
           {static_cast<std::size_t>(condition.row), condition.negated, condition.limit.get_d()});
   }
   return clauses;
+}
+
+// Integers evaluate a quantised network exactly, so that float32 says nothing of them.
+Semantics semantics_of(const CompileOptions& options, Arithmetic arithmetic) {
+  return options.float32_by_default && arithmetic == Arithmetic::kFloat ? Semantics::kFloat32
+                                                                        : options.planner.semantics;
 }
 
 PropertyCounts counts_of(const Property& property) {
@@ -110,7 +117,7 @@ FrontendResult run_frontend(FrontendResult imported, const CompileOptions& optio
   passes.disabled = options.disabled_passes;
   BF_CHECK(!options.max_as_relu || options.planner.semantics == Semantics::kReal);
   passes.max_as_relu = options.max_as_relu;
-  if (options.planner.semantics == Semantics::kFloat32) {
+  if (semantics_of(options, imported.arithmetic) == Semantics::kFloat32) {
     check_float32(imported.info);
     passes.float32 = options.float32;
   }
@@ -136,6 +143,7 @@ std::shared_ptr<const Lowered> run_planner(const FrontendResult& front, const st
     }
   PlannerConfig config = options.planner;
   config.arithmetic = front.arithmetic;
+  config.semantics = semantics_of(options, front.arithmetic);
   const bool integer = front.arithmetic == Arithmetic::kInteger;
   if (integer) config.method = integer_method(options);
   Plan made = plan(front.graph, front.info, name, !integer && spec_of(options).has_value(), config,
@@ -169,6 +177,7 @@ std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& s
       files.push_back(std::move(*file));
   for (emit::EmittedFile& file : emit::emit_weight_files(lowered, stem, options.marks))
     files.push_back(std::move(file));
+  if (options.check_constants) emit::add_constants_check(files, plan.name);
   emit::wrap_files(files);
   return files;
 }

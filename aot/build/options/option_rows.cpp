@@ -128,6 +128,22 @@ OptionRow target_row() {
   return row;
 }
 
+OptionRow semantics_row() {
+  OptionRow row = choice(
+      {"semantics", Set::kModel, kMethodGroup,
+       "arithmetic of the network that the bounds hold for: real, its exact value; "
+       "float32, every evaluation in float32, in any order of its sums; "
+       "float32-exact, what the verifier's own NAME_evaluate makes of it; or "
+       "quantised-any, its exact value but that each code of a quantised network may be "
+       "one more or less. With --project float32, but for verifiers of integers"},
+      [](auto& values) -> auto& { return values.compile.planner.semantics; });
+  row.take = [take = std::move(row.take)](OptionValues& values, const Words& words) {
+    take(values, words);
+    values.semantics_is_default = false;
+  };
+  return row;
+}
+
 OptionRow method_row() {
   OptionRow row = choice(
       {"method", Set::kMethod, kMethodGroup,
@@ -171,14 +187,7 @@ std::vector<OptionRow> model_rows() {
             "JSON lines that bf-aot tune wrote: the schedules of --lowering tuned", false},
            "FILE", [](OptionValues& values, const std::string& file) { values.tuning_log = file; }),
       target_row(),
-      choice(
-          {"semantics", Set::kModel, kMethodGroup,
-           "arithmetic of the network that the bounds hold for: real, its exact value; "
-           "float32, every evaluation in float32, in any order of its sums; "
-           "float32-exact, what the verifier's own NAME_evaluate makes of it; or "
-           "quantised-any, its exact value but that each code of a quantised network may be "
-           "one more or less"},
-          [](auto& values) -> auto& { return values.compile.planner.semantics; }),
+      semantics_row(),
       number_row(
           {"libm-ulps", Set::kModel, kPlannerGroup,
            "of --semantics float32: largest error of the library's tanh, exp, erf, ..., in "

@@ -61,6 +61,12 @@ const std::vector<ElementType>& element_types() {
       {"bf::integer::Requantizer<std::int64_t>", requantizer(kInteger64)},
       {"bf::integer::SumBounds",
        {{"multiplier", kInteger64}, {"low_addend", kInteger64}, {"high_addend", kInteger64}}},
+      {"bf::integer::Line",
+       {{"slope", kInteger64},
+        {"above", kInteger64},
+        {"below", kInteger64},
+        {"low", kInteger8},
+        {"high", kInteger8}}},
       {"bf::VerdictTerm", {{"row", kInteger32}, {"at_least", kInteger8}, {"threshold", kFloat32}}},
   };
   return types;
