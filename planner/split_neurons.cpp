@@ -8,6 +8,7 @@
 #include <string>
 
 #include "frontend/diagnostic.h"
+#include "frontend/functions/function_facts.h"
 #include "planner/network/split_network.h"
 
 namespace bf_aot {
@@ -33,12 +34,20 @@ double row_products(const Layer& layer) {
 // Why the neurons of a network with this layer are not split, or nothing.
 std::string problem_of(const Layer& layer) {
   const auto problem = [&](const std::string& what) {
-    return fmt::format(
-        "layer '{}' ({}) {}: neurons are split in networks of affine layers and ReLUs", layer.name,
-        layer.origin.text, what);
+    return fmt::format("layer '{}' ({}) {}", layer.name, layer.origin.text, what);
   };
-  if (layer.function) return problem("has another activation than ReLU");
-  if (!layer.is_affine()) return problem("is not affine");
+  switch (layer.kind) {
+    case LayerKind::kMax:
+      return problem("is a maximum, which ReLUs stand for in real arithmetic alone");
+    case LayerKind::kLogSoftmax:
+      return problem("is a logarithm of powers, which no line follows");
+    case LayerKind::kContraction:
+      return problem("multiplies tensors");
+    default:
+      break;
+  }
+  if (layer.function && is_staircase(layer.function->kind))
+    return problem("rounds, which no split makes a line");
   if (row_products(layer) > kMostProducts) return problem("sums more than 2^20 products");
   return {};
 }
@@ -58,15 +67,17 @@ std::string problem_of(const Plan& plan) {
   if (plan.spec_rows == 0) return "there are no rows of a property";
   if (plan.config.workers > 1) return "workers do not share its nodes: leave --parallel out";
   for (const LayerId head : plan.spec_heads)
-    if (plan.layer(head).relu) return "a row of the property is a ReLU";
+    if (const Layer& layer = plan.layer(head); layer.relu || layer.function || !layer.is_affine())
+      return "a row of the property is no sum";
   const PerLayer<bool> needed = layers_that_rows_need(plan);
   bool bends = false;
   for (const LayerId id : plan.layer_ids()) {
     if (!needed[id]) continue;
     if (std::string problem = problem_of(plan.layer(id)); !problem.empty()) return problem;
-    bends = bends || plan.layer(id).relu;
+    const Layer& layer = plan.layer(id);
+    bends = bends || layer.relu || layer.function || !layer.is_affine();
   }
-  return bends ? "" : "there is no ReLU";
+  return bends ? "" : "every layer is affine";
 }
 
 void check_for_views(const Layer& layer) {
@@ -83,8 +94,8 @@ void keep_ranges_of(Entry& entry, const Plan& plan) {
       if (auto* const relax = std::get_if<Relax>(&step); relax != nullptr && relax->layer == id)
         last = relax;
     if (last != nullptr) last->kept_position = each.first;
-    if (last == nullptr && plan.layer(id).relu)
-      refuse(fmt::format("method {} keeps no intervals of layer '{}' before its ReLU",
+    if (last == nullptr && (plan.layer(id).relu || plan.layer(id).function))
+      refuse(fmt::format("method {} keeps no intervals of layer '{}' before its activation",
                          to_string(plan.config.method), plan.layer(id).name));
   }
 }

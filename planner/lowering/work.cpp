@@ -67,7 +67,6 @@ class Walker {
   }
   void operator()(const Part&) {}
   void operator()(const Lifetime&) {}
-  void operator()(const Ask&) {}
   void operator()(const DefineImage&) {}
   void operator()(const DefineWindow&) {}
   void operator()(const DefineRowErrors&) {}

@@ -19,7 +19,6 @@ class FunctionList {
       add({.purpose = Purpose::kVerify}, {}, one_with("VERIFY_WORKSPACE_BYTES", verify_bytes()));
       add({.purpose = Purpose::kPropertyBox}, {}, {});
     }
-    if (!plan_.cheaper.empty()) several_methods();
     if (plan_.parallel.workers > 1) {
       bounds({.parallel = true});
       if (property_)
@@ -46,7 +45,7 @@ class FunctionList {
 
  private:
   void add(const Signature& signature, std::optional<EntryKind> entry, Workspace workspace) {
-    if (entry && plan_.find_entry(*entry, cheaper_method(signature)) == nullptr) entry.reset();
+    if (entry && plan_.find_entry(*entry) == nullptr) entry.reset();
     plan_.functions.push_back({signature, entry, std::move(workspace)});
   }
 
@@ -69,19 +68,6 @@ class FunctionList {
         : signature.batch ? kSpecBoundsBatch
                           : kSpecBounds,
         workspace);
-  }
-
-  // Adds the bounds of each cheaper method, and what all do within a limit.
-  void several_methods() {
-    for (const CheaperMethod& each : plan_.cheaper) bounds({.cheaper = true, .by = each.method});
-    const bool spec = plan_.spec_rows > 0;
-    const std::int64_t kept = 2 * 4 * std::max(plan_.output_count, plan_.spec_rows);
-    const Workspace within = one_with("WITHIN_WORKSPACE_BYTES", kept);
-    add({.within = true}, {}, within);
-    if (spec) add({.spec = true, .within = true}, {}, within);
-    if (property_)
-      add({.purpose = Purpose::kVerify, .within = true}, {},
-          one_with("VERIFY_WORKSPACE_BYTES", verify_bytes()));
   }
 
   void batches() {
@@ -168,7 +154,7 @@ class FunctionList {
     decide.open_boxes = kLevels;
     const bf::SplitExtents extents = split_extents(plan_);
     decide.open_box_bytes =
-        static_cast<std::int64_t>(bf::open_node_bytes(extents.neurons, extents.terms));
+        static_cast<std::int64_t>(bf::open_node_bytes(extents.choices, extents.terms));
     decide.bytes = static_cast<std::int64_t>(bf::split_bytes(extents)) +
                    decide.open_boxes * decide.open_box_bytes;
     return {"DECIDE_WORKSPACE_BYTES", one().bytes + decide.bytes, {}, 0};
@@ -240,6 +226,24 @@ std::int64_t element_count(const Plan& plan, const Parameter& parameter) {
   return 0;
 }
 
+void SplitPlaces::add(SplitRole role, int neurons) {
+  switch (role) {
+    case SplitRole::kLinear:
+    case SplitRole::kRelu:
+      choices += neurons;
+      return;
+    case SplitRole::kFunction:
+    case SplitRole::kFactor:
+      choices += neurons * bf::kCurveChoices;
+      curves += neurons;
+      functions = functions || role == SplitRole::kFunction;
+      return;
+    case SplitRole::kProduct:
+      choices += neurons * bf::kProductChoices;
+      multiplies = true;
+  }
+}
+
 bf::SplitExtents split_extents(const Plan& plan) {
   bf::SplitExtents extents = {};
   extents.inputs = static_cast<std::size_t>(plan.input_count);
@@ -248,20 +252,18 @@ bf::SplitExtents split_extents(const Plan& plan) {
   extents.widest = static_cast<std::size_t>(plan.decide.widest);
   extents.layers = plan.decide.network.layers.size();
   extents.terms = static_cast<std::size_t>(plan.decide.terms);
+  SplitPlaces places;
+  for (const SplitLayerPlan& each : plan.decide.network.layers)
+    places.add(each.role, plan.layer(each.layer).out);
+  extents.choices = static_cast<std::size_t>(places.choices);
+  extents.curves = static_cast<std::size_t>(places.curves);
+  extents.activations = places.multiplies ? extents.neurons : 0;
   return extents;
-}
-
-std::string symbol_of(Method method) {
-  std::string name(to_string(method));
-  std::ranges::replace(name, '-', '_');
-  return name;
 }
 
 std::string suffix_of(const Signature& s) {
   std::string suffix(s.coefficients ? "coefficients" : s.ranges ? "ranges" : name_of(s.purpose));
   if (s.spec) suffix.insert(0, "spec_");
-  if (s.cheaper) suffix += "_" + symbol_of(s.by);
-  if (s.within) suffix += "_within";
   if (s.cached) suffix += "_cached";
   if (s.batch) suffix += "_batch";
   if (s.parallel) suffix += "_parallel";

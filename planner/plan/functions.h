@@ -17,7 +17,6 @@ namespace bf_aot {
 // pointers are made from this. NAME_<suffix> is the symbol.
 
 enum class EntryKind : std::uint8_t;
-enum class Method : std::uint8_t;
 
 enum class Purpose : std::uint8_t {
   kBounds,
@@ -42,9 +41,6 @@ struct Signature {
   bool batch = false;         // several boxes
   bool parallel = false;      // several workers
   bool ranges = false;        // bounds: and the intervals of neurons before their ReLUs
-  bool within = false;        // a limit: by the plan's methods in turn
-  bool cheaper = false;       // bounds: by a method beside the plan's own,
-  Method by = Method{};       // this one
   bool operator==(const Signature&) const = default;
 };
 
@@ -59,8 +55,6 @@ enum class ParameterType : std::uint8_t {
   kSearch,
   kCounters,
   kExecutor,
-  kLimit,
-  kReached,
 };
 
 // The number of elements behind a pointer, for one box.
@@ -115,10 +109,6 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
     list.add({"lower", kFloats, written, Count::kInputs, s.batch});
     list.add({"upper", kFloats, written, Count::kInputs, s.batch});
   };
-  const auto within = [&] {
-    list.add({.name = "limit", .type = kLimit, .optional = true});
-    list.add({.name = "reached", .type = kReached, .written = true});
-  };
   switch (s.purpose) {
     case Purpose::kBounds: {
       const Count rows = s.spec ? Count::kSpecRows : Count::kOutputs;
@@ -139,7 +129,6 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
                   .count = Count::kRanges,
                   .per_box = s.batch,
                   .optional = true});
-      if (s.within) within();
       return;
     }
     case Purpose::kVerify:
@@ -148,7 +137,6 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
                 .type = kResult,
                 .written = true,
                 .per_box = s.batch});
-      if (s.within) within();
       return;
     case Purpose::kPropertyBox:
       list.add({"index", kSize});
@@ -210,13 +198,6 @@ constexpr ParameterList pointers_of(const Signature& s) {
   return list;
 }
 
-constexpr std::optional<Method> cheaper_method(const Signature& s) {
-  return s.cheaper ? std::optional(s.by) : std::nullopt;
-}
-
-// "crown_ibp", as it stands in names of functions.
-std::string symbol_of(Method method);
-
 // "spec_bounds_batch_parallel"
 std::string suffix_of(const Signature& signature);
 
@@ -240,6 +221,17 @@ struct Plan;
 
 // How many elements a pointer has behind it for one box; bytes of memory. Not for workspaces.
 std::int64_t element_count(const Plan& plan, const Parameter& parameter);
+
+enum class SplitRole : std::uint8_t;
+
+// Where the choices and curves of a layer's neurons are, counted over the layers before it, in
+// verifiers that split neurons.
+struct SplitPlaces {
+  int choices = 0, curves = 0;
+  bool multiplies = false, functions = false;  // there are products, functions
+
+  void add(SplitRole role, int neurons);
+};
 
 // The extents of search nodes of a plan that splits neurons.
 bf::SplitExtents split_extents(const Plan& plan);

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "frontend/functions/function_facts.h"
 #include "planner/verify/verify.h"
 #include "planner/verify/verify_entry.h"
 #include "planner/verify/verify_layer.h"
@@ -23,19 +24,26 @@ std::int64_t bytes_of_nodes(const Plan& plan) {
   const DecidePlan& decide = plan.decide;
   verify_split_network(plan, decide.network);
   bf::SplitExtents extents = {};
+  bool multiplies = false;
   for (const SplitLayerPlan& each : decide.network.layers) {
     const Layer& layer = plan.layer(each.layer);
-    require(each.role == SplitRole::kLinear || each.role == SplitRole::kRelu,
-            "neurons of layer {} are split", layer.name);
     const auto out = static_cast<std::size_t>(layer.out);
+    const bool curve = each.role == SplitRole::kFunction || each.role == SplitRole::kFactor;
+    const bool product = each.role == SplitRole::kProduct;
+    require(!layer.function || !is_staircase(layer.function->kind), "neurons of layer {} are split",
+            layer.name);
+    extents.choices += out * (curve ? 4u : product ? 2u : 1u);
+    extents.curves += curve ? out : 0;
+    multiplies = multiplies || product;
     extents.neurons += out;
     extents.widest = std::max(extents.widest, out);
     ++extents.layers;
   }
+  extents.activations = multiplies ? extents.neurons : 0;
   extents.inputs = static_cast<std::size_t>(plan.input_count);
   extents.rows = static_cast<std::size_t>(plan.spec_rows);
   extents.terms = static_cast<std::size_t>(decide.terms);
-  const std::size_t node = bf::open_node_bytes(extents.neurons, extents.terms);
+  const std::size_t node = bf::open_node_bytes(extents.choices, extents.terms);
   require(decide.terms > 0 && decide.open_boxes >= 2 &&
               decide.open_box_bytes == static_cast<std::int64_t>(node),
           "decide: {} open nodes of {} bytes", decide.open_boxes, decide.open_box_bytes);
@@ -50,8 +58,6 @@ std::int64_t bytes_on_top(const Plan& plan, const Signature& signature) {
   const auto rows = static_cast<std::size_t>(std::max(plan.spec_rows, 1));
   const auto boxes = static_cast<std::size_t>(plan.config.batch);
   std::size_t bytes = 0;
-  if (signature.purpose == Purpose::kBounds && signature.within)
-    bytes = 2 * sizeof(float) * std::max(static_cast<std::size_t>(plan.output_count), rows);
   if (signature.purpose == Purpose::kVerify && plan.integer) {
     require(plan.integer->property.has_value(), "there is no property");
     bytes =
@@ -108,19 +114,18 @@ void verify_functions(const Plan& plan) {
   require(plan.weight_storage == storage, "{} bytes of weights {}", plan.weights_bytes(),
           to_string(plan.weight_storage));
   std::set<std::string> names;
-  std::set<std::string> entries;
+  std::set<EntryKind> entries;
   for (const ExportedFunction& function : plan.functions) {
     const std::string name = suffix_of(function.signature);
     require(names.insert(name).second, "two functions are named {}", name);
     if (function.entry) {
-      const Entry* const entry = plan.entry_of(function);
-      require(entry != nullptr, "{}: there is no such entry", name);
-      entries.insert(name_of(*entry));
+      require(plan.find_entry(*function.entry) != nullptr, "{}: there is no such entry", name);
+      entries.insert(*function.entry);
     }
     verify_function(plan, function);
   }
   for (const Entry& entry : plan.entries)
-    require(entries.contains(name_of(entry)), "no function runs the entry {}", name_of(entry));
+    require(entries.contains(entry.kind), "no function runs the entry {}", to_string(entry.kind));
 }
 
 }  // namespace bf_aot

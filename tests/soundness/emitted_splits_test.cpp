@@ -11,12 +11,9 @@
 #include <limits>
 #include <memory>
 
-#include "aot/engine/run/engine.h"
-#include "aot/engine/run/split_tables.h"
-#include "bf/search/neuron_splits.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/conv_loops.h"
-#include "planner/plan/functions.h"
+#include "tests/soundness/emitted_node.h"
 #include "tests/soundness/engine_call.h"
 #include "tests/soundness/split_nets.h"
 
@@ -25,86 +22,7 @@ namespace {
 
 using bf::SplitPhase;
 
-// A network on a box, as far as NAME_decide comes before its first node.
-class Subject {
- public:
-  Subject(std::shared_ptr<const Plan> plan, FloatBox given)
-      : lowered_(lower(std::move(plan))),
-        plan_(lowered_->shared_plan()),
-        box_(std::move(given)),
-        constants_(*lowered_),
-        tables_(*lowered_, constants_) {
-    const std::size_t inputs = box_.lower.size();
-    inside_.assign(inputs, 3);
-    property_.inputs = static_cast<std::int32_t>(inputs);
-    property_.rows = plan_->spec_rows;
-    property_.lower = box_.lower.data();
-    property_.upper = box_.upper.data();
-    property_.inside = inside_.data();
-    search.property = &property_;
-    search.bounds.network = &tables_.network();
-    search.inputs = inputs;
-    search.rows = static_cast<std::size_t>(plan_->spec_rows);
-    const bf::SplitExtents extents = split_extents(*plan_);
-    const std::size_t bytes =
-        bf::split_bytes(extents) + 2 * bf::open_node_bytes(extents.neurons, extents.terms);
-    memory_.resize(bytes / sizeof(double) + 1);
-    if (!bf::share_out(search, memory_.data(), bytes)) throw std::logic_error("no room");
-    std::ranges::copy(box_.lower, search.case_lower);
-    std::ranges::copy(box_.upper, search.case_upper);
-    const engine::Engine engine(lowered_);
-    std::vector<unsigned char> workspace(static_cast<std::size_t>(plan_->arena_bytes()) + 64);
-    const auto bounds = [&](const float* low, const float* high, float* row_low, float* row_high,
-                            float* ranges) {
-      engine::Arguments a;
-      a.boxes.lower = low;
-      a.boxes.upper = high;
-      a.bounds.lower = row_low;
-      a.bounds.upper = row_high;
-      a.bounds.ranges = ranges;
-      a.workspace =
-          workspace.data() + (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64) % 64;
-      a.workspace_bytes = static_cast<std::size_t>(plan_->arena_bytes());
-      return engine.call({.spec = true, .ranges = true}, a);
-    };
-    is_ready = bf::begin_case(search, bounds) == BF_OK;
-  }
-  Subject(const Subject&) = delete;
-  Subject& operator=(const Subject&) = delete;
-
-  const Plan& plan() const { return *plan_; }
-  bf::SplitBounds& bounds() { return search.bounds; }
-  const FloatBox& box() const { return box_; }
-
-  // Whether the node is proven with this threshold in its first term.
-  bool is_proven(float threshold) {
-    bounds().terms[0].threshold = threshold;
-    return bf::prove_node(bounds());
-  }
-
-  void set_terms(const std::vector<bf::SplitTerm>& terms, const std::vector<float>& weights) {
-    bounds().term_count = static_cast<std::uint32_t>(terms.size());
-    std::ranges::copy(terms, bounds().terms);
-    std::ranges::copy(weights, bounds().weights);
-  }
-
-  std::uint32_t neuron_of_row(int row) {
-    return static_cast<std::uint32_t>(bf::neuron_of_row(tables_.network(), row));
-  }
-
-  bf::NodeSearch search = {};
-  bool is_ready = false;
-
- private:
-  std::shared_ptr<const Lowered> lowered_;
-  std::shared_ptr<const Plan> plan_;
-  FloatBox box_;
-  engine::Constants constants_;
-  engine::SplitTables tables_;
-  std::vector<unsigned char> inside_;
-  bf::PropertyTables property_ = {};
-  std::vector<double> memory_;
-};
+using Subject = EmittedNode;
 
 // Null where neurons cannot be split, or none is open.
 std::unique_ptr<Subject> make_subject(const Net& net, const FloatBox& box, Form form,
@@ -202,29 +120,6 @@ mpq_class exact_bound(Subject& subject) {
   return bound;
 }
 
-// Floats in order, as integers.
-float float_at(std::int64_t order) {
-  const auto bits = static_cast<std::uint32_t>(order >= 0 ? order : -order);
-  float x = 0;
-  std::memcpy(&x, &bits, sizeof x);
-  return order >= 0 ? x : -x;
-}
-
-// The threshold of the first term, the last on its way to a bound of 0 that is proven; NaN where
-// none is.
-float last_proven(Subject& subject) {
-  const float sign = subject.bounds().terms[0].sign;
-  std::int64_t yes = -0x7f7fffff, no = 0x7f7fffff;
-  const auto at = [&](std::int64_t order) { return sign * float_at(order); };
-  if (!subject.is_proven(at(yes))) return std::numeric_limits<float>::quiet_NaN();
-  if (subject.is_proven(at(no))) return at(no);
-  while (no - yes > 1) {
-    const std::int64_t middle = yes + (no - yes) / 2;
-    (subject.is_proven(at(middle)) ? yes : no) = middle;
-  }
-  return at(yes);
-}
-
 class EmittedSplits : public SplitTest {
  protected:
   // calls visit(net, subject) for random ones.
@@ -268,7 +163,7 @@ TEST_F(EmittedSplits, ProveNoMoreThanTheExactBoundOfTheSameChoicesAndHardlyLess)
   int near = 0, all = 0;
   for_each_subject(150, [&](const Net&, Subject& subject) {
     choose(subject, pick(random_, 0, 1) * 50);
-    const float last = last_proven(subject);
+    const float last = subject.last_proven();
     if (!std::isfinite(last)) return;
     ++all;
     const bf::SplitBounds& b = subject.bounds();
@@ -313,7 +208,7 @@ TEST_F(EmittedSplits, HoldAtExactPointsOfTheNode) {
       if (b.phase[n] != SplitPhase::kOpen)
         b.phase[n] = values[0][n] >= 0 ? SplitPhase::kPositive : SplitPhase::kNegative;
     }
-    const float last = last_proven(subject);
+    const float last = subject.last_proven();
     if (!std::isfinite(last)) return;
     b.terms[0].threshold = last;
     for (const auto& value : values) {

@@ -226,6 +226,7 @@ TEST_P(EngineVerdictsGeneral, Hold) {
     Graph graph = example.graph;
     PassOptions passes;
     passes.spec = &spec;
+    passes.max_as_relu = i % 2 == 0;  // so that their neurons may be split
     try {
       normalise(graph, passes);
     } catch (const CompileError&) {

@@ -15,9 +15,13 @@
 #include "aot/decide/neurons/tighten.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/evaluate_exact.h"
+#include "frontend/passes/pipeline.h"
+#include "tests/soundness/emitted_node.h"
 #include "tests/soundness/engine_call.h"
 #include "tests/soundness/split_nets.h"
 #include "tests/soundness/split_proofs.h"
+#include "tests/soundness/verdicts.h"
+#include "tests/support/property_text.h"
 
 namespace bf_aot::soundness {
 namespace {
@@ -318,6 +322,135 @@ TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
   });
   EXPECT_GT(checked, 300 * rounds());
   EXPECT_GT(of_products, 100 * rounds());
+}
+
+// ---- the same by the runtime, as generated verifiers do
+
+class EmittedFunctionSplits : public FunctionSplits {
+ protected:
+  // Null where the planner splits no neurons of it.
+  static std::unique_ptr<EmittedNode> node_of(const Subject& subject) {
+    PlannerConfig config = subject.plan->config;
+    config.decide = true;
+    config.splits = Splits::kNeurons;
+    Graph graph = subject.values;
+    graph.outputs = {subject.values.outputs.back(), subject.values.outputs.back()};
+    auto made = std::make_unique<EmittedNode>(plan_for_engine(graph, true, config), subject.box);
+    return made->is_ready ? std::move(made) : nullptr;
+  }
+
+  // Splits that hold at a point, and any choices, weights and scales.
+  void choose(EmittedNode& node, const Values& values) {
+    bf::SplitBounds& b = node.bounds();
+    std::vector<bf::SplitTerm> terms;
+    std::vector<float> weights;
+    for (int t = pick(random_, 1, 2); t > 0; --t) {
+      const int row = pick(random_, 0, node.plan().spec_rows - 1);
+      terms.push_back({node.neuron_of_row(row), pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, 0});
+      weights.push_back(std::ldexp(static_cast<float>(pick(random_, 1, 1 << 10)), -10));
+    }
+    node.set_terms(terms, weights);
+    bf::set_choices(b);
+    for (std::int32_t i = 0; i < b.network->choices; ++i)
+      if (pick(random_, 0, 2) > 0)
+        b.choice[i] = std::ldexp(static_cast<float>(pick(random_, 0, 1 << 12)), -11);
+    for (std::int32_t i = 0; i < b.network->count; ++i)
+      b.scale[i] = std::ldexp(1.0F, pick(random_, -4, 4));
+    bf::load_phases(node.search, 0);
+    const int share = pick(random_, 0, 2) * 40;
+    for (std::uint32_t i = 0; i < node.search.open_count; ++i)
+      if (pick(random_, 0, 99) < share) split(b, node.search.open[i], values);
+    bf::bend_curves(b);
+  }
+
+  std::vector<double> inside(const FloatBox& box) {
+    std::vector<double> x;
+    for (const mpq_class& each : random_point(box)) x.push_back(each.get_d());
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] = std::clamp<double>(x[i], box.lower[i], box.upper[i]);
+    return x;
+  }
+
+  void split(bf::SplitBounds& b, std::uint32_t neuron, const Values& values) {
+    const auto& layers = b.network->layers;
+    const bf::SplitLayer& layer = bf::layer_of(*b.network, neuron);
+    const mpq_class& z = values[static_cast<std::size_t>(&layer - layers)]
+                               [neuron - static_cast<std::uint32_t>(layer.first)];
+    const bool curve = bf::is_curved(layer.role);
+    for (const bool upper : {false, true}) {
+      const float away = (upper ? -1.0F : 1.0F) * std::fabs(number());
+      const float point = curve ? static_cast<float>(z.get_d()) + away : 0;
+      const mpq_class at = exact(static_cast<double>(point));
+      // Less than the oracle's error away is no side.
+      if (upper ? at < z : at > z) bf::split_neuron(b, neuron, upper, point);
+    }
+  }
+};
+
+TEST_F(EmittedFunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
+  int checked = 0, of_products = 0, split = 0;
+  for_each_subject(400, [&](const Subject& subject, const Values& values) {
+    const auto node = node_of(subject);
+    if (node == nullptr) return;
+    choose(*node, values);
+    const float last = node->last_proven();
+    if (!std::isfinite(last)) return;
+    ++checked;
+    bf::SplitBounds& b = node->bounds();
+    of_products += b.network->multiplies ? 1 : 0;
+    for (std::int32_t n = 0; n < b.network->neurons; ++n)
+      split += b.phase[n] == bf::SplitPhase::kPositive ? 1 : 0;
+    b.terms[0].threshold = last;
+    mpq_class sum = oracle_error(values);
+    for (std::uint32_t t = 0; t < b.term_count; ++t) {
+      const auto row = b.terms[t].neuron - node->neuron_of_row(0);
+      sum += exact(static_cast<double>(b.weights[t])) *
+             exact(static_cast<double>(b.terms[t].sign)) *
+             (values.back()[row] - exact(static_cast<double>(b.terms[t].threshold)));
+    }
+    EXPECT_TRUE(sum >= 0) << "the bound does not hold at a point: " << sum.get_d();
+  });
+  EXPECT_GT(checked, 300 * rounds());
+  EXPECT_GT(of_products, 100 * rounds());
+  EXPECT_GT(split, 0);
+}
+
+TEST_F(EmittedFunctionSplits, VerdictsHoldAtExactPointsOfTheBox) {
+  std::map<bf_verdict, int> verdicts;
+  for_each_subject(120, [&](const Subject& subject, const Values&) {
+    const soundness::Values values = [&](const std::vector<mpq_class>& x) {
+      return subject.at(x).back();
+    };
+    const Property property = random_property(random_, subject.box, 2, values);
+    const LinearSpec spec = to_spec(property);
+    Graph graph = subject.values;
+    graph.outputs = {graph.outputs.back()};
+    PassOptions passes;
+    passes.spec = &spec;
+    normalise(graph, passes);
+    PlannerConfig config = subject.plan->config;
+    config.decide = true;
+    config.splits = Splits::kNeurons;
+    engine::EngineOptions options;
+    options.property = &property;
+    const engine::Engine engine(lower(plan_for_property(graph, config)), options);
+    const Signature decide = {.purpose = Purpose::kDecide};
+    const Judged judged =
+        call_verdicts(engine.plan(), callee_of(engine), decide, {subject.box}, {}, 300)
+            .boxes.front();
+    ASSERT_EQ(judged.status, BF_OK);
+    ++verdicts[judged.result.verdict];
+    const auto violates = [&](const std::vector<double>& x) {
+      return test::violates(property, x, values({x.begin(), x.end()}));
+    };
+    if (judged.result.verdict == BF_FALSIFIED) {
+      EXPECT_TRUE(violates({judged.point.begin(), judged.point.end()}));
+    } else if (judged.result.verdict != BF_BUDGET && judged.result.verdict != BF_UNKNOWN) {
+      for (int k = 0; k < 20; ++k) EXPECT_FALSE(violates(inside(subject.box)));
+    }
+  });
+  EXPECT_GT(verdicts[BF_VERIFIED], 20 * rounds());
+  EXPECT_GT(verdicts[BF_FALSIFIED], 20 * rounds());
 }
 
 TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {

@@ -98,8 +98,8 @@ void add_property_option(CommandLine& app, ModelArguments& arguments) {
       ->excludes("--spec");
   app.add_flag("--decide{auto}", arguments.decide,
                "also emit NAME_decide, which splits until the property is decided: boxes at an "
-               "input (--decide=inputs), or at the sign of a neuron before its ReLU "
-               "(--decide=neurons), which is chosen where over 16 inputs vary")
+               "input (--decide=inputs), or also at neurons: signs before ReLUs, functions and "
+               "products (--decide=neurons), which is chosen where over 16 inputs vary")
       ->needs("--property")
       ->transform(one_of(build::names_of<Splits>()));
 }

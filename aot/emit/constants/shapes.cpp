@@ -57,6 +57,13 @@ std::vector<calls::FunctionOf> tables_named(const std::vector<calls::Program>& p
   return made;
 }
 
+// Nodes bound functions that are split by their tables in double.
+bool is_split(const Plan& plan, const Function& function) {
+  return std::ranges::any_of(plan.decide.network.layers, [&](const SplitLayerPlan& each) {
+    return each.role == SplitRole::kFunction && plan.layer(each.layer).function == function;
+  });
+}
+
 }  // namespace
 
 std::string extent_literal(const Extent& sizes) {
@@ -87,14 +94,14 @@ std::string emit_function_tables(const Plan& plan, const std::vector<calls::Prog
   const Dialect dialect(plan.config.language);
   for (const Function& function : functions_of(plan)) {
     const calls::FunctionOf wide{function, false}, narrow{function, true};
-    if (!in_float || std::ranges::count(named, wide) > 0)
+    if (!in_float || std::ranges::count(named, wide) > 0 || is_split(plan, function))
       text += emit_function_table(make_function_table(function), function_table_name(plan, wide),
                                   dialect) +
               "\n";
     if (std::ranges::count(named, narrow) > 0)
-      text += emit_float_table(make_float_table(function), function_table_name(plan, narrow),
-                               dialect) +
-              "\n";
+      text +=
+          emit_float_table(make_float_table(function), function_table_name(plan, narrow), dialect) +
+          "\n";
   }
   return text;
 }

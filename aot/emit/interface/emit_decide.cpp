@@ -85,8 +85,13 @@ std::string coefficients_comment(const Plan& plan) {
 
 std::string decide_includes(const Plan& plan) {
   if (!plan.config.decide) return {};
-  return plan.config.splits == Splits::kNeurons ? "#include \"bf/search/neuron_splits.h\"\n"
-                                                : "#include \"bf/search/branch_and_bound.h\"\n";
+  if (plan.config.splits != Splits::kNeurons) return "#include \"bf/search/branch_and_bound.h\"\n";
+  const bool functions = std::ranges::any_of(
+      plan.decide.network.layers,
+      [](const SplitLayerPlan& each) { return each.role == SplitRole::kFunction; });
+  std::string text = "#include \"bf/search/neuron_splits.h\"\n";
+  if (functions) text += "#include \"bf/search/split_curves.h\"\n";
+  return text;
 }
 
 std::string emit_split_weights(const Plan& plan) {

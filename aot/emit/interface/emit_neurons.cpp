@@ -9,8 +9,10 @@
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/text/fill_in.h"
 #include "aot/emit/text/literals.h"
+#include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "planner/lowering/weight_tables.h"
+#include "planner/plan/functions.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::emit {
@@ -18,8 +20,8 @@ namespace {
 
 constexpr std::string_view kNeuronDeclarations =
     R"(/* Decides the property @property@ on a box by splits of neurons: as @name@_verify, but
- * what is undecided is split at the sign of a neuron before its ReLU, over and over, and at an
- * input where no neuron is left. BF_BUDGET: `budget` is spent, of which a node is a box, or more
+ * what is undecided is split at a neuron or at an input, over and over, whichever gains more.
+ * BF_BUDGET: `budget` is spent, of which a node is a box, or more
  * than @open_nodes@ nodes are open at a time; @NAME@_OPEN_BOX_BYTES more of workspace is room for one more.
  * BF_UNKNOWN: a node that no float divides is left. budget: see bf.h; null: no limit. search: null,
  * or where to write how far the search came. The same result on every run. */
@@ -30,29 +32,30 @@ constexpr std::string_view kNeuronDeclarations =
 constexpr std::string_view kRangesComment =
     R"(/* @name@_spec_bounds, and where the neurons lie before their ReLUs: ranges[i] <= z_i <=
  * ranges[@neurons@ + i] for neuron i of @neurons@, counted over the layers that the rows depend on; written
- * for layers with a ReLU alone. null: not wanted. */
+ * for layers with an activation alone. null: not wanted. */
 )";
 
 constexpr std::string_view kNeuronBody =
     R"(  if (const bf_status status = bf::check_box(lower, upper, @NAME@_INPUTS@reach@)) return status;
 
   static_assert(@NAME@_WORKSPACE_BYTES % alignof(double) == 0
-                    && @NAME@_OPEN_BOX_BYTES == bf::open_node_bytes(@neurons@, @terms@)
+                    && @NAME@_OPEN_BOX_BYTES == bf::open_node_bytes(@choices@, @terms@)
                     && @NAME@_DECIDE_WORKSPACE_BYTES - @NAME@_WORKSPACE_BYTES
-                           >= bf::split_bytes({@NAME@_INPUTS, @NAME@_SPEC_ROWS, @neurons@, @widest@, @layer_count@, @terms@})
+                           >= bf::split_bytes({@NAME@_INPUTS, @NAME@_SPEC_ROWS, @neurons@, @widest@, @layer_count@, @terms@, @choices@, @curves@, @activations@})
                                   + 2 * @NAME@_OPEN_BOX_BYTES,
                 "the workspace is of another version");
   // map, source, inputs, weights, panel, starts of rows, columns, shape
   const bf::SplitPart parts[@part_count@] = {
 @parts@  };
-  // parts, how many, neurons, the first, bias, neurons that share one, ReLU, errors of weights and
-  // bias
+  // role, function, parts, how many, neurons, the first neuron, choice and curve, bias, neurons that
+  // share one, errors of weights and bias
   const bf::SplitLayer layers[@layer_count@] = {
 @layers@  };
   // The rows of the specification, by head: its first neuron, and how many there are.
   static constexpr std::int32_t row_first[@heads@] = {@firsts@};
   static constexpr std::int32_t row_count[@heads@] = {@counts@};
-  const bf::SplitNetwork network = {layers, @layer_count@, @NAME@_INPUTS, @neurons@, @widest@, @NAME@_SPEC_ROWS, @terms@,
+  const bf::SplitNetwork network = {layers, @layer_count@, @NAME@_INPUTS, @neurons@, @choices@, @curves@, @multiplies@,
+                                    @functions@, @widest@, @NAME@_SPEC_ROWS, @terms@,
                                     row_first, row_count, @roundings@, @products@};
   const auto bounds = [workspace](const float* low, const float* high, float* row_low,
                                   float* row_high, float* ranges) {
@@ -98,9 +101,26 @@ std::string part_text(const Lowered& lowered, LayerId id, int number, int source
   return text("kGather", term.in, number, 1, none, table(number, TableKind::kSource), none);
 }
 
+const char* role_name(SplitRole role) {
+  switch (role) {
+    case SplitRole::kLinear:
+      return "kLinear";
+    case SplitRole::kRelu:
+      return "kRelu";
+    case SplitRole::kFunction:
+      return "kFunction";
+    case SplitRole::kFactor:
+      return "kFactor";
+    case SplitRole::kProduct:
+      return "kProduct";
+  }
+  BF_BROKEN("no role of a layer");
+}
+
 struct LayersText {
   std::string parts, layers;
   std::size_t part_count = 0;
+  SplitPlaces places;
 };
 
 LayersText layers_text(const Lowered& lowered) {
@@ -108,13 +128,19 @@ LayersText layers_text(const Lowered& lowered) {
   LayersText text;
   for (const SplitLayerPlan& each : plan.decide.network.layers) {
     const Layer& layer = plan.layer(each.layer);
-    text.layers += fmt::format("      {{parts + {}, {}, {}, {}, {}, {}, {},\n       {}, {}}},\n",
-                               text.part_count, each.sources.size(), layer.out, each.first,
-                               table_name(lowered, each.layer, -1, TableKind::kBiasDouble),
-                               bias_run(plan, each.layer), layer.relu,
-                               double_literal(layer.errors.weight_relative),
-                               double_literal(layer.errors.bias_double));
+    const std::string function =
+        each.role == SplitRole::kFunction
+            ? "&" + function_table_name(plan, calls::FunctionOf{*layer.function, false})
+            : "nullptr";
+    text.layers += fmt::format(
+        "      {{bf::SplitRole::{}, {}, parts + {}, {}, {}, {}, {}, {},\n       {}, {}, {}, "
+        "{}}},\n",
+        role_name(each.role), function, text.part_count, each.sources.size(), layer.out, each.first,
+        text.places.choices, text.places.curves,
+        table_name(lowered, each.layer, -1, TableKind::kBiasDouble), bias_run(plan, each.layer),
+        double_literal(layer.errors.weight_relative), double_literal(layer.errors.bias_double));
     text.part_count += each.sources.size();
+    text.places.add(each.role, layer.out);
     for (int number = 0; number < static_cast<int>(each.sources.size()); ++number)
       text.parts +=
           part_text(lowered, each.layer, number, each.sources[static_cast<std::size_t>(number)]);
@@ -150,6 +176,11 @@ FunctionBody neurons_body(const Lowered& lowered) {
   return {fill_in(kNeuronBody,
                   {{"neurons", decide.neurons},
                    {"terms", decide.terms},
+                   {"choices", text.places.choices},
+                   {"curves", text.places.curves},
+                   {"activations", text.places.multiplies ? decide.neurons : 0},
+                   {"multiplies", text.places.multiplies},
+                   {"functions", text.places.functions ? "&bf::kSplitFunctions" : "nullptr"},
                    {"widest", decide.widest},
                    {"layer_count", decide.network.layers.size()},
                    {"part_count", text.part_count},

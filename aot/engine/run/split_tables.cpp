@@ -3,9 +3,31 @@
 #include <algorithm>
 #include <variant>
 
+#include "bf/search/split_curves.h"
+#include "frontend/check_scope.h"
 #include "planner/lowering/weight_tables.h"
+#include "planner/plan/functions.h"
 
 namespace bf_aot::engine {
+namespace {
+
+bf::SplitRole role_of(SplitRole role) {
+  switch (role) {
+    case SplitRole::kLinear:
+      return bf::SplitRole::kLinear;
+    case SplitRole::kRelu:
+      return bf::SplitRole::kRelu;
+    case SplitRole::kFunction:
+      return bf::SplitRole::kFunction;
+    case SplitRole::kFactor:
+      return bf::SplitRole::kFactor;
+    case SplitRole::kProduct:
+      return bf::SplitRole::kProduct;
+  }
+  BF_BROKEN("no role of a layer");
+}
+
+}  // namespace
 
 template <class Number>
 const Number* SplitTables::table(LayerId layer, int term, TableKind kind) const {
@@ -45,6 +67,7 @@ SplitTables::SplitTables(const Lowered& lowered, const Constants& constants)
     : lowered_(lowered), constants_(constants) {
   const Plan& plan = lowered.plan();
   const DecidePlan& decide = plan.decide;
+  SplitPlaces places;
   for (const SplitLayerPlan& each : decide.network.layers) {
     const Layer& layer = plan.layer(each.layer);
     std::vector<bf::SplitPart>& parts = parts_.emplace_back();
@@ -53,13 +76,17 @@ SplitTables::SplitTables(const Lowered& lowered, const Constants& constants)
       parts.back().source = source;
     }
     bf::SplitLayer& made = layers_.emplace_back();
+    made.role = role_of(each.role);
+    if (each.role == SplitRole::kFunction) made.function = views_.of(*layer.function);
     made.parts = parts.data();
     made.part_count = static_cast<std::int32_t>(parts.size());
     made.out = layer.out;
     made.first = each.first;
+    made.first_choice = places.choices;
+    made.first_curve = places.curves;
+    places.add(each.role, layer.out);
     made.bias = table<double>(each.layer, -1, TableKind::kBiasDouble);
     made.bias_run = bias_run(plan, each.layer);
-    made.relu = layer.relu;
     made.weight_error = layer.errors.weight_relative;
     made.bias_error = layer.errors.bias_double;
   }
@@ -72,6 +99,10 @@ SplitTables::SplitTables(const Lowered& lowered, const Constants& constants)
   network_.count = static_cast<std::int32_t>(layers_.size());
   network_.inputs = plan.input_count;
   network_.neurons = decide.neurons;
+  network_.choices = places.choices;
+  network_.curves = places.curves;
+  network_.multiplies = places.multiplies;
+  network_.functions = places.functions ? &bf::kSplitFunctions : nullptr;
   network_.widest = decide.widest;
   network_.rows = plan.spec_rows;
   network_.terms = decide.terms;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "aot/engine/run/constants.h"
+#include "aot/engine/run/function_views.h"
 #include "bf/search/split_network.h"
 #include "planner/lowering/lowered.h"
 
@@ -28,6 +29,7 @@ class SplitTables {
 
   const Lowered& lowered_;
   const Constants& constants_;
+  FunctionViews views_;               // its own, since several calls may make tables at a time
   std::deque<bf::ConvShape> shapes_;  // a deque, since others point to its elements
   std::deque<std::vector<bf::SplitPart>> parts_;
   std::vector<bf::SplitLayer> layers_;

@@ -54,24 +54,36 @@ static constexpr std::size_t round_bytes(std::size_t inputs, std::size_t rows, s
 
 // ---- splits of neurons: search/neuron_splits.h
 
-// Splits of inputs that follow splits of all neurons, at most.
+// Splits of inputs on the way to a node, at most.
 constexpr std::size_t kMostHalvings = 128;
 
+// Choices of a curve: of its line below and above, and the multipliers of both ends; of a product:
+// of its planes below and above.
+constexpr int kCurveChoices = 4;
+constexpr int kProductChoices = 2;
+
+// Lines of a curve on each side, of which a choice mixes two.
+constexpr int kCurveLines = 3;
+constexpr std::size_t kCurveBytes = sizeof(double) * (3 * kCurveLines + 1);
+
+// choices: of all neurons, one of each that is neither a curve nor a product. activations: as many
+// as neurons where there are products, else 0.
 struct SplitExtents {
-  std::size_t inputs, rows, neurons, widest, layers, terms;
+  std::size_t inputs, rows, neurons, widest, layers, terms, choices, curves, activations;
 };
 
-// An open node, at most: its depth, its split, weights of terms, and a number of two bytes for each
-// neuron.
-static constexpr std::size_t open_node_bytes(std::size_t neurons, std::size_t terms) {
-  return sizeof(float) * (2 + terms + (neurons + 1) / 2);
+// An open node, at most: its depth, its split and the point of that, weights of terms, and a number
+// of two bytes for each choice.
+static constexpr std::size_t open_node_bytes(std::size_t choices, std::size_t terms) {
+  return sizeof(float) * (3 + terms + (choices + 1) / 2);
 }
 
 // All besides open nodes.
 static constexpr std::size_t split_bytes(const SplitExtents& e) {
-  return sizeof(double) * (2 * e.neurons + e.widest + e.inputs) +
-         sizeof(float) * (11 * e.neurons + (e.neurons + 3) / 4 + 9 * e.inputs + 4 * e.rows +
-                          e.layers + 4 * e.terms + kMostHalvings);
+  return sizeof(double) * (2 * e.neurons + e.widest + e.inputs) + kCurveBytes * e.curves +
+         sizeof(float) * (9 * e.neurons + 4 * e.choices + (e.neurons + 3) / 4 + 2 * e.activations +
+                          2 * e.curves + 11 * e.inputs + 4 * e.rows + e.layers + 4 * e.terms +
+                          2 * kMostHalvings);
 }
 
 }  // namespace bf

@@ -2,9 +2,9 @@
 
 #include "bf/search/split_nodes.h"
 
-// Decides a property on a box by splits of neurons: a node that bounds do not exclude is split at
-// the sign of a neuron before its ReLU, depth first. As in bounds.h: internal linkage, no heap, no
-// state. Nothing depends on time: every run takes the same way. Proof:
+// Decides a property on a box by splits of neurons and inputs: a node that bounds do not exclude is
+// split at a neuron, or its box at an input, depth first. As in bounds.h: internal linkage, no
+// heap, no state. Nothing depends on time: every run takes the same way. Proof:
 // docs/proofs/neuron-splits.md.
 
 namespace bf {
@@ -28,25 +28,26 @@ static inline void take_terms(NodeSearch& s) {
   }
 }
 
-// The root of the clause's tree on the stack. The slopes are the usual ones: the line below that
-// leaves out the smaller triangle.
-static inline bool push_root(NodeSearch& s) {
+// The root of the clause's tree on the stack, with the usual choices for the case's box.
+template <class Bounds>
+static inline bf_status push_root(NodeSearch& s, const Bounds& bounds, bool* room) {
   SplitBounds& b = s.bounds;
-  s.node_words = 2 + b.term_count + (s.open_count + 1) / 2;
+  s.node_words = kNodeHead + b.term_count + (s.stored_count + 1) / 2;
   s.capacity = s.stack_words / s.node_words;
-  if (s.capacity == 0) return false;
+  *room = s.capacity > 0;
+  if (!*room) return BF_OK;
+  bool excluded = false;
+  load_box(s, 0);
+  if (const bf_status status = know_part(s, bounds, &excluded)) return status;
   for (std::uint32_t t = 0; t < b.term_count; ++t)
     b.weights[t] = 1 / static_cast<float>(b.term_count);
-  for (std::uint32_t i = 0; i < s.open_count; ++i) {
-    const std::uint32_t n = s.open[i];
-    b.choice[n] = b.high[n] > -b.low[n] ? 1 : 0;
-  }
+  set_choices(b);
   std::uint32_t* const root = node_at(s, 0);
-  root[0] = root[1] = 0;
+  root[0] = root[1] = root[2] = 0;
   store_choices(s, root);
   s.search.open = 1;
   if (s.search.most_open == 0) s.search.most_open = 1;
-  return true;
+  return BF_OK;
 }
 
 // The clause that is searched is left open.
@@ -70,7 +71,11 @@ static inline bf_status search_clause(NodeSearch& s, const Bounds& bounds) {
     note_undecided(s);
     return BF_OK;
   }
-  bool room = push_root(s);
+  bool room = true;
+  s.halves_gain = false;
+  s.between_looks = 1;
+  s.until_look = 0;
+  if (const bf_status status = push_root(s, bounds, &room)) return status;
   while (room && s.search.open > 0) {
     if (is_spent(s)) break;
     if (const bf_status status = expand_node(s, bounds, &room)) return status;
@@ -82,26 +87,34 @@ static inline bf_status search_clause(NodeSearch& s, const Bounds& bounds) {
 
 // ---- cases
 
+// The neurons that may be split in the case's part of the box, and the choices that nodes have.
+static inline void list_open(NodeSearch& s) {
+  const SplitBounds& b = s.bounds;
+  s.open_count = s.stored_count = 0;
+  for (std::int32_t i = 0; i < b.network->count; ++i) {
+    const SplitLayer& layer = b.network->layers[i];
+    for (std::int32_t j = 0; j < layer.out; ++j) {
+      const std::int32_t n = layer.first + j;
+      const bool splits = b.phase[n] == SplitPhase::kOpen || b.phase[n] == SplitPhase::kCurve;
+      if (splits) s.open[s.open_count++] = static_cast<std::uint32_t>(n);
+      if (!splits && layer.role != SplitRole::kProduct) continue;
+      for (int c = 0; c < choices_of(layer.role); ++c)
+        s.stored[s.stored_count++] = static_cast<std::uint32_t>(choice_of(layer, j) + c);
+    }
+  }
+}
+
 // Intervals of all neurons and rows on the case's part of the box, and what follows from them.
 template <class Bounds>
 static inline bf_status begin_case(NodeSearch& s, const Bounds& bounds) {
-  SplitBounds& b = s.bounds;
-  for (std::int32_t n = 0; n < b.network->neurons; ++n) {
-    b.low[n] = -__builtin_inff();
-    b.high[n] = __builtin_inff();
-  }
   ++s.search.boxes;
-  if (const bf_status status =
-          bounds(s.case_lower, s.case_upper, s.box_row_lower, s.box_row_upper, b.low))
-    return status;
   for (std::size_t k = 0; k < s.inputs; ++k) {
-    s.node_lower[k] = s.exact_lower[k] = s.case_lower[k];
-    s.node_upper[k] = s.exact_upper[k] = s.case_upper[k];
+    s.exact_lower[k] = s.case_lower[k];
+    s.exact_upper[k] = s.case_upper[k];
   }
-  prepare_box(b);
-  s.open_count = 0;
-  for (std::int32_t n = 0; n < b.network->neurons; ++n)
-    if (b.phase[n] == SplitPhase::kOpen) s.open[s.open_count++] = static_cast<std::uint32_t>(n);
+  load_box(s, 0);
+  if (const bf_status status = know_box(s, bounds, s.box_row_lower, s.box_row_upper)) return status;
+  list_open(s);
   s.has_points = shrink_to_exact(*s.property, static_cast<std::int32_t>(s.index), s.exact_lower,
                                  s.exact_upper);
   return BF_OK;
@@ -111,8 +124,11 @@ static inline bf_status begin_case(NodeSearch& s, const Bounds& bounds) {
 template <class Bounds>
 static inline bf_status walk_for_clause(NodeSearch& s, const Bounds& bounds) {
   take_terms(s);
-  if (s.bounds.term_count == 0 || !push_root(s)) return BF_OK;
-  load_root(s);
+  bool room = s.bounds.term_count > 0;
+  if (room)
+    if (const bf_status status = push_root(s, bounds, &room)) return status;
+  if (!room) return BF_OK;
+  if (const bf_status status = load_root(s, bounds)) return status;
   s.search.open = 0;
   begin_ascent(s.bounds);
   bound_node(s.bounds);
@@ -189,8 +205,12 @@ static inline bool share_out(NodeSearch& s, void* memory, std::size_t bytes) {
   const auto widest = static_cast<std::size_t>(network.widest);
   const auto layers = static_cast<std::size_t>(network.count);
   const auto terms = static_cast<std::size_t>(network.terms);
-  const std::size_t fixed = split_bytes({s.inputs, s.rows, neurons, widest, layers, terms});
-  if (bytes < fixed + 2 * open_node_bytes(neurons, terms)) return false;
+  const auto choices = static_cast<std::size_t>(network.choices);
+  const auto curves = static_cast<std::size_t>(network.curves);
+  const std::size_t activations = network.multiplies ? neurons : 0;
+  const std::size_t fixed =
+      split_bytes({s.inputs, s.rows, neurons, widest, layers, terms, choices, curves, activations});
+  if (bytes < fixed + 2 * open_node_bytes(choices, terms)) return false;
   double* wide = static_cast<double*>(memory);
   const auto take_wide = [&wide](std::size_t count) {
     double* const first = wide;
@@ -201,6 +221,7 @@ static inline bool share_out(NodeSearch& s, void* memory, std::size_t bytes) {
   b.proven_over_a = take_wide(neurons);
   b.proven_over_z = take_wide(widest);
   b.proven_over_x = take_wide(s.inputs);
+  b.curves = reinterpret_cast<SplitCurve*>(take_wide(curves * (kCurveBytes / sizeof(double))));
   float* next = reinterpret_cast<float*>(wide);
   const auto take = [&next](std::size_t count) {
     float* const first = next;
@@ -209,13 +230,18 @@ static inline bool share_out(NodeSearch& s, void* memory, std::size_t bytes) {
   };
   b.low = take(neurons);
   b.high = take(neurons);  // behind low, as keep_ranges() writes
-  float** const by_neuron[] = {&b.choice, &b.mean, &b.largest, &b.over_a, &b.over_z, &b.z, &b.a};
+  b.least = take(activations);
+  b.most = take(activations);
+  b.part = take(2 * curves);
+  float** const by_choice[] = {&b.choice, &b.mean, &b.largest};
+  for (float** const each : by_choice) *each = take(choices);
+  float** const by_neuron[] = {&b.over_a, &b.over_z, &b.z, &b.a};
   for (float** const each : by_neuron) *each = take(neurons);
   b.gain = b.mean;  // of an ascent that has ended
   b.gap = b.largest;
-  float** const by_input[] = {&b.over_x,      &b.x,           &s.case_lower,
-                              &s.case_upper,  &s.node_lower,  &s.node_upper,
-                              &s.exact_lower, &s.exact_upper, &s.point};
+  float** const by_input[] = {&b.over_x,     &b.x,           &s.case_lower,  &s.case_upper,
+                              &s.node_lower, &s.node_upper,  &s.exact_lower, &s.exact_upper,
+                              &s.point,      &s.known_lower, &s.known_upper};
   for (float** const each : by_input) *each = take(s.inputs);
   float** const by_row[] = {&s.box_row_lower, &s.box_row_upper, &s.row_lower, &s.row_upper};
   for (float** const each : by_row) *each = take(s.rows);
@@ -223,7 +249,9 @@ static inline bool share_out(NodeSearch& s, void* memory, std::size_t bytes) {
   b.weights = take(terms);
   b.terms = reinterpret_cast<SplitTerm*>(take(terms * sizeof(SplitTerm) / sizeof(float)));
   s.open = reinterpret_cast<std::uint32_t*>(take(neurons));
+  s.stored = reinterpret_cast<std::uint32_t*>(take(choices));
   s.path = reinterpret_cast<std::uint32_t*>(take(neurons + kMostHalvings));
+  s.points = take(neurons + kMostHalvings);
   b.phase = reinterpret_cast<SplitPhase*>(take((neurons + 3) / 4));
   s.stack = reinterpret_cast<std::uint32_t*>(next);
   s.stack_words = (bytes - fixed) / sizeof(std::uint32_t);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bf/contract/integers.h"
+#include "bf/contract/workspace.h"
 #include "bf/core/kernel.h"
 #include "bf/sums/terms.h"
 
@@ -10,6 +11,30 @@
 
 namespace bf {
 
+struct FunctionView;
+
+// The part that a layer plays.
+enum class SplitRole : unsigned char {
+  kLinear,    // a = z
+  kRelu,      // a = relu(z): split at 0
+  kFunction,  // a = f(z): split where f bends, or in the middle
+  kFactor,    // a = z, which products read: split in the middle
+  kProduct,   // z = x y, a = z: not split itself
+};
+
+// Neurons of these roles are curves: lines lie below and above them, on the part of their interval
+// that splits leave.
+static constexpr bool is_curved(SplitRole role) {
+  return role == SplitRole::kFunction || role == SplitRole::kFactor;
+}
+
+// Choices of a neuron: of a ReLU its slope, or the multiplier of its split; of a linear one none,
+// which has a place.
+static constexpr int choices_of(SplitRole role) {
+  if (is_curved(role)) return kCurveChoices;
+  return role == SplitRole::kProduct ? kProductChoices : 1;
+}
+
 // The kind of map by which a layer reads one tensor: z += W a.
 enum class SplitMap : unsigned char { kDense, kSparse, kGather, kConv };
 
@@ -18,7 +43,7 @@ struct SplitPart {
   std::int32_t source;  // the layer that makes a; -1: the inputs
   std::int32_t in;
   // Dense: [out / panel][in][panel], the last panel zero-padded. Others: as sums/terms.h has them;
-  // of gathers null.
+  // of gathers null. The parts of products are gathers.
   const float* weight;
   std::int32_t panel;             // of dense ones
   const std::int32_t* row_start;  // of sparse ones: [out + 1]
@@ -26,15 +51,18 @@ struct SplitPart {
   const ConvShape* shape;         // of convolutions
 };
 
-// z = the sum of its parts, + b; then relu(z), or z.
+// z = the sum of its parts, + b, or the product of both; then its role says what a is.
 struct SplitLayer {
+  SplitRole role;
+  const FunctionView* function;  // of the role kFunction, else null
   const SplitPart* parts;
   std::int32_t part_count;
   std::int32_t out;
-  std::int32_t first;  // the number of its first neuron, counted over all layers
+  // Numbers of its first neuron, of that one's first choice, and of its first curve, each counted
+  // over all layers.
+  std::int32_t first, first_choice, first_curve;
   const double* bias;  // [out / bias_run]; null: 0
   std::int32_t bias_run;
-  bool relu;
   // The error to the exact z*: |z*_j - z_j| <= weight_error sum_k |w_jk| max |a_k| + bias_error.
   double weight_error, bias_error;
 };
@@ -43,18 +71,62 @@ static inline double bias_of(const SplitLayer& layer, std::int32_t j) {
   return layer.bias == nullptr ? 0 : layer.bias[j / layer.bias_run];
 }
 
+// Lines of a curve on the part [low, high] of its interval: a slope and an offset each, below and
+// above, from those that are best at its lower end to those that are best at its upper end.
+struct SplitCurve {
+  double offset[2][kCurveLines];
+  float slope[2][kCurveLines];
+  float low, high;
+};
+static_assert(sizeof(SplitCurve) == kCurveBytes, "bf: the workspace is of another version");
+
+// The routines for functions are in search/split_curves.h, which a network without functions does
+// not need.
+struct SplitFunctions {
+  // Makes the lines on [low, high].
+  void (*lines)(const FunctionView& f, float low, float high, SplitCurve& made);
+  // Makes all lines the tangent near z: a proposal.
+  void (*tangent)(const FunctionView& f, float z, SplitCurve& made);
+  // The values on [low, high] lie in [least, most].
+  void (*range)(const FunctionView& f, float low, float high, float* least, float* most);
+  // A point between low and high where a split gains most; NaN: none, or f is a line there.
+  float (*point)(const FunctionView& f, float low, float high);
+  // About f(z).
+  float (*value)(const FunctionView& f, float z);
+};
+
 struct SplitNetwork {
   const SplitLayer* layers;  // in an order in which each reads those before it
   std::int32_t count;        // of layers
   std::int32_t inputs;
   std::int32_t neurons;  // of all layers
-  std::int32_t widest;   // neurons of a layer
+  std::int32_t choices;  // of all neurons
+  std::int32_t curves;
+  bool multiplies;                  // there are products
+  const SplitFunctions* functions;  // null: there are none
+  std::int32_t widest;              // neurons of a layer
   std::int32_t rows;
   std::int32_t terms;             // most of a clause that are weighed
   const std::int32_t* row_first;  // by head: the number of its first neuron; rows follow each other
   const std::int32_t* row_count;
   double roundings, products;  // see DecidePlan
 };
+
+// Curve j of a layer where z is what products read: z itself.
+static inline void set_identity(float low, float high, SplitCurve& made) {
+  made.low = low;
+  made.high = high;
+  for (int side = 0; side < 2; ++side)
+    for (int k = 0; k < kCurveLines; ++k) {
+      made.slope[side][k] = 1;
+      made.offset[side][k] = 0;
+    }
+}
+
+// The element that a product reads of a part.
+static inline std::int32_t factor_of(const SplitPart& part, std::int32_t j) {
+  return part.column == nullptr ? j : part.column[j];
+}
 
 // The neuron that is a row of the specification.
 static inline std::int32_t neuron_of_row(const SplitNetwork& network, std::int32_t row) {

@@ -567,7 +567,7 @@ bf_status tiny_decide(const float* lower, const float* upper, const bf_budget* b
   static_assert(TINY_WORKSPACE_BYTES % alignof(double) == 0
                     && TINY_OPEN_BOX_BYTES == bf::open_node_bytes(6, 8)
                     && TINY_DECIDE_WORKSPACE_BYTES - TINY_WORKSPACE_BYTES
-                           >= bf::split_bytes({TINY_INPUTS, TINY_SPEC_ROWS, 6, 4, 2, 8})
+                           >= bf::split_bytes({TINY_INPUTS, TINY_SPEC_ROWS, 6, 4, 2, 8, 6, 0, 0})
                                   + 2 * TINY_OPEN_BOX_BYTES,
                 "the workspace is of another version");
   // map, source, inputs, weights, panel, starts of rows, columns, shape
@@ -575,18 +575,19 @@ bf_status tiny_decide(const float* lower, const float* upper, const bf_budget* b
       {bf::SplitMap::kDense, -1, 2, h_weight, 2, nullptr, nullptr, nullptr},
       {bf::SplitMap::kDense, 0, 2, y_spec_weight, 4, nullptr, nullptr, nullptr},
   };
-  // parts, how many, neurons, the first, bias, neurons that share one, ReLU, errors of weights and
-  // bias
+  // role, function, parts, how many, neurons, the first neuron, choice and curve, bias, neurons that
+  // share one, errors of weights and bias
   const bf::SplitLayer layers[2] = {
-      {parts + 0, 1, 2, 0, h_bias_double, 1, true,
-       0x0p+0, 0x0p+0},
-      {parts + 1, 1, 4, 2, y_spec_bias_double, 1, false,
-       0x0p+0, 0x0p+0},
+      {bf::SplitRole::kRelu, nullptr, parts + 0, 1, 2, 0, 0, 0,
+       h_bias_double, 1, 0x0p+0, 0x0p+0},
+      {bf::SplitRole::kLinear, nullptr, parts + 1, 1, 4, 2, 2, 0,
+       y_spec_bias_double, 1, 0x0p+0, 0x0p+0},
   };
   // The rows of the specification, by head: its first neuron, and how many there are.
   static constexpr std::int32_t row_first[1] = {2};
   static constexpr std::int32_t row_count[1] = {4};
-  const bf::SplitNetwork network = {layers, 2, TINY_INPUTS, 6, 4, TINY_SPEC_ROWS, 8,
+  const bf::SplitNetwork network = {layers, 2, TINY_INPUTS, 6, 6, 0, false,
+                                    nullptr, 4, TINY_SPEC_ROWS, 8,
                                     row_first, row_count, 0x1.a8p+6, 0x1.8p+3};
   const auto bounds = [workspace](const float* low, const float* high, float* row_low,
                                   float* row_high, float* ranges) {

@@ -70,19 +70,19 @@ bf_status tiny_property_box(size_t index, float *lower, float *upper);
 
 /* tiny_spec_bounds, and where the neurons lie before their ReLUs: ranges[i] <= z_i <=
  * ranges[6 + i] for neuron i of 6, counted over the layers that the rows depend on; written
- * for layers with a ReLU alone. null: not wanted. */
+ * for layers with an activation alone. null: not wanted. */
 bf_status tiny_spec_ranges(const float *lower, const float *upper, float *out_lower,
                            float *out_upper, float *ranges, void *workspace,
                            size_t workspace_bytes);
 
 /* Decides the property tiny_cases.vnnlib on a box by splits of neurons: as tiny_verify, but
- * what is undecided is split at the sign of a neuron before its ReLU, over and over, and at an
- * input where no neuron is left. BF_BUDGET: `budget` is spent, of which a node is a box, or more
+ * what is undecided is split at a neuron or at an input, over and over, whichever gains more.
+ * BF_BUDGET: `budget` is spent, of which a node is a box, or more
  * than 64 nodes are open at a time; TINY_OPEN_BOX_BYTES more of workspace is room for one more.
  * BF_UNKNOWN: a node that no float divides is left. budget: see bf.h; null: no limit. search: null,
  * or where to write how far the search came. The same result on every run. */
-#define TINY_OPEN_BOX_BYTES 52
-#define TINY_DECIDE_WORKSPACE_BYTES (TINY_WORKSPACE_BYTES + 4528)
+#define TINY_OPEN_BOX_BYTES 56
+#define TINY_DECIDE_WORKSPACE_BYTES (TINY_WORKSPACE_BYTES + 5360)
 bf_status tiny_decide(const float *lower, const float *upper, const bf_budget *budget,
                       bf_result *result, bf_search *search, void *workspace,
                       size_t workspace_bytes);
