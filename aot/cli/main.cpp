@@ -40,6 +40,10 @@ int dispatch(int argc, char** argv) {
     return 2;
   }
   const std::string_view first = argv[1];
+  if (first == "--name" && argc == 2) {  // VNN-LIB 2.0, section 5: what a solver is called
+    fmt::print("bf-aot\n");
+    return 0;
+  }
   if (first == "--help" || first == "-h" || first == "--help-all")
     fmt::print("{}\n", first_screen());
   const Command* const named = find_command(first);

@@ -122,6 +122,7 @@ class Compile(Case):
         for command in ((), ("run",), ("check",), ("inspect",)):
             output, _ = self.run_tool(*command, "--help")
             self.assertIn("Examples:", output)
+        self.assertEqual(self.run_tool("--name"), ("bf-aot\n", ""))
         output, _ = self.run_tool("--version")
         self.assertRegex(output, r"^bf-aot \d+\.\d+\.\d+( \(\S+\))?\n$")
 

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -99,6 +100,13 @@ class Help(Case):
         self.assertIn("--project", complete("bf-aot", "m.onnx", "--pro"))
         self.write("box.json", "{}")
         self.assertEqual(complete("bf-aot", "run", "--box", "bo"), ["box.json"])
+        if shutil.which("fish"):
+            self.write("c.fish", self.run_tool("completion", "fish")[0])
+            for line, found in (("ver", "verify"), ("run --row-t", "--row-tile"), ("run --method crown-", "crown-ibp"),
+                                ("m.onnx --pro", "--project")):
+                ran = subprocess.run(["fish", "--no-config", "-c", f"source c.fish; complete -C 'bf-aot {line}'"],
+                                     cwd=self.work, check=True, capture_output=True, text=True)
+                self.assertIn(found, [each.split("\t")[0] for each in ran.stdout.splitlines()], line)
         zsh, _ = self.run_tool("completion", "zsh")
         self.assertTrue(zsh.startswith("#compdef bf-aot"))
 

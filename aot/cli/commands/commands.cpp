@@ -32,7 +32,7 @@ constexpr Command kCommands[] = {
     {"supports", "bf-aot supports", "say what models and properties may hold", supports_command},
     {"doctor", "bf-aot doctor", "say what is missing on this machine", doctor_command},
     {"help", "bf-aot help", "print the help or the manual page of a command", help_command},
-    {"completion", "bf-aot completion", "print a script that completes in bash or zsh",
+    {"completion", "bf-aot completion", "print a script that completes in bash, zsh or fish",
      completion_command},
 };
 

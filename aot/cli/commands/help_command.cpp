@@ -50,12 +50,17 @@ int completion_command(const Call& call) {
   std::string shell;
   CommandLine app("Prints a script that completes bf-aot's commands and options.",
                   call.arguments[0]);
-  app.add_option("SHELL", shell, "bash or zsh")->required()->transform(one_of({"bash", "zsh"}));
+  app.add_option("SHELL", shell, "bash, zsh or fish")
+      ->required()
+      ->transform(one_of({"bash", "zsh", "fish"}));
   set_help(app, {"source <(bf-aot completion bash)\n"
-                 "bf-aot completion zsh > ~/.zfunc/_bf-aot",
-                 "The Debian package installs both scripts.", "reference/cli.md"});
+                 "bf-aot completion zsh > ~/.zfunc/_bf-aot\n"
+                 "bf-aot completion fish > ~/.config/fish/completions/bf-aot.fish",
+                 "The Debian package installs these scripts.", "reference/cli.md"});
   if (const auto code = parse(app, call)) return *code;
-  fmt::print("{}", shell == "bash" ? bash_completion() : zsh_completion());
+  fmt::print("{}", shell == "bash"  ? bash_completion()
+                   : shell == "zsh" ? zsh_completion()
+                                    : fish_completion());
   return 0;
 }
 

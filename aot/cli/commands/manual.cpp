@@ -59,6 +59,15 @@ std::string zsh_text(std::string text) {
   return result;
 }
 
+// Text within quotes of fish, its first part as zsh_text() has it.
+std::string fish_text(std::string text) {
+  std::string result;
+  for (const char c : text.substr(0, text.find_first_of("(;")))
+    result += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  while (result.ends_with(' ')) result.pop_back();
+  return result;
+}
+
 std::string zsh_values(const OptionHelp& option) {
   if (option.value.empty()) return "";
   if (!option.choices.empty())
@@ -177,6 +186,36 @@ _bf_aot() {{
 _bf_aot "$@"
 )",
                      names, cases);
+}
+
+std::string fish_completion() {
+  std::string names, lines;
+  for (const Command& command : commands()) {
+    names += (names.empty() ? "" : " ") + std::string(command.name);
+    lines += fmt::format("complete -c bf-aot -n __fish_is_first_token -a {} -d '{}'\n",
+                         command.name, fish_text(command.summary));
+    for (const OptionSection& section : help_of(command).sections)
+      for (const OptionHelp& option : section.options) {
+        if (option.is_argument()) continue;
+        lines += fmt::format("complete -c bf-aot -n '__bf_aot_is {}'", command.name);
+        for (const std::string& name : option.names)
+          lines += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2))
+                                          : fmt::format(" -s {}", name.substr(1));
+        if (!option.choices.empty())
+          lines += fmt::format(" -x -a '{}'", fmt::join(option.choices, " "));
+        lines += fmt::format(" -d '{}'\n", fish_text(option.text));
+      }
+  }
+  return fmt::format(R"(# Completion of bf-aot for fish, made by "bf-aot completion fish".
+set -g __bf_aot_names {}
+function __bf_aot_is -a command
+  set -l words (commandline -opc)
+  set -l given compile
+  test (count $words) -gt 1; and contains -- $words[2] $__bf_aot_names; and set given $words[2]
+  test $given = $command
+end
+{})",
+                     names, lines);
 }
 
 }  // namespace bf_aot::cli

@@ -14,5 +14,6 @@ std::string manual_page(const Command& command);
 // A script that completes commands, options, their values and files.
 std::string bash_completion();
 std::string zsh_completion();
+std::string fish_completion();
 
 }  // namespace bf_aot::cli
