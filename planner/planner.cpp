@@ -121,6 +121,10 @@ void run_build_tasks(PlanState& state) {
   build_tasks(state.plan);
 }
 
+void run_count_work(PlanState& state) {
+  count_work(state.plan);
+}
+
 std::set<KernelId> called_kernels(const Plan& plan) {
   std::set<KernelId> called;
   for (const calls::Program& program : calls::programs_of(plan, weight_tables(plan)))
@@ -202,6 +206,8 @@ constexpr PlannerPass kPasses[] = {
      PlanStage::kStorage, run_search_offsets},
     {"build-tasks", "tasks", "group steps into tasks with their dependencies", kRequired,
      PlanStage::kTasks, run_build_tasks},
+    {"count-work", "cost", "count what steps ask a limit for, where there are several methods",
+     kRequired, PlanStage::kTasks, run_count_work},
     {"list-functions", "functions", "list the exported functions and the memory that each asks for",
      kRequired, PlanStage::kTasks, run_list_functions},
     {"predict-costs", "cost", "predict the seconds of tasks and kernels from a machine profile",
@@ -292,6 +298,38 @@ void check_one_hot(const Graph& graph, const PlannerConfig& config, bool has_pro
          "leave cache-bounds out");
 }
 
+// Entries of several methods are of one box and one worker, and keep nothing between calls.
+void check_methods(const PlannerConfig& config) {
+  if (config.cheaper.empty()) return;
+  const std::string where = "--method " + methods_text(config);
+  constexpr Method kOrder[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown,
+                               Method::kAlphaCrown};
+  const auto* last = std::begin(kOrder);
+  for (const Method method : methods_of(config)) {
+    const auto* const found = std::find(last, std::end(kOrder), method);
+    if (found == std::end(kOrder))
+      fail("BF2122", where,
+           "methods that go together are ibp, crown-ibp, crown and alpha-crown, "
+           "each once, in this order",
+           "name some of them, the cheapest first");
+    last = found + 1;
+  }
+  const std::string with = config.language == Language::kC            ? "--language c"
+                           : config.workers > 1                          ? "--parallel"
+                           : config.reuse.any()                        ? "--cache"
+                           : config.decide                             ? "--decide"
+                           : config.memory_budget > 0                  ? "--memory-budget"
+                           : config.arithmetic == Arithmetic::kInteger ? "--arithmetic integer"
+                           : config.norm != Norm::kLargest             ? "--norm"
+                           : config.lowering == Lowering::kPrebuilt    ? "code in this process"
+                           : config.lowering == Lowering::kReference   ? "--lowering reference"
+                                                                       : "";
+  if (!with.empty())
+    fail(
+        "BF2122", where, with + " takes one method",
+        "name one method, or leave out what takes one; bf-aot compile writes verifiers of several");
+}
+
 // Runs the passes and verifies the plan in the end. Entries take long to verify: unless the plan is
 // verified after `each` pass, these are verified in the end alone, and layers and domains before.
 void carry_out(PlanState state, bool each) {
@@ -336,6 +374,7 @@ bool is_enabled(const PlannerConfig& config, std::string_view pass) {
 Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, bool has_spec,
           const PlannerConfig& config, const PlanOptions& options) {
   check_disabled(config);
+  check_methods(config);
   check_norm(config, options.property != nullptr);
   check_one_hot(graph, config, options.property != nullptr);
   BF_CHECK(config.arithmetic != Arithmetic::kAuto);

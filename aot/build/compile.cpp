@@ -7,6 +7,7 @@
 #include "aot/build/dispatch.h"
 #include "aot/build/frontend_result.h"
 #include "aot/build/options/language.h"
+#include "aot/emit/constants/constants_check.h"
 #include "aot/emit/constants/weights.h"
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/emit_verify.h"
@@ -35,6 +36,12 @@ MarginClauses margins_of(const PropertyCase& one) {
   return clauses;
 }
 
+// Integers evaluate a quantised network exactly, so that float32 says nothing of them.
+Semantics semantics_of(const CompileOptions& options, Arithmetic arithmetic) {
+  return options.float32_by_default && arithmetic == Arithmetic::kFloat ? Semantics::kFloat32
+                                                                        : options.planner.semantics;
+}
+
 PropertyCounts counts_of(const Property& property) {
   PropertyCounts counts = {property.file_name, property.cases.size(), 0, property.rows.size()};
   for (const PropertyCase& one : property.cases) counts.clauses += one.clauses.size();
@@ -42,8 +49,8 @@ PropertyCounts counts_of(const Property& property) {
 }
 
 // NAME_decide splits maxima as ReLUs, where that holds: in real arithmetic.
-bool splits_neurons(const PlannerConfig& config) {
-  return config.decide && config.splits == Splits::kNeurons && config.semantics == Semantics::kReal;
+bool splits_maxima(const PlannerConfig& config, Semantics semantics) {
+  return config.decide && config.splits == Splits::kNeurons && semantics == Semantics::kReal;
 }
 
 }  // namespace
@@ -114,8 +121,9 @@ FrontendResult run_frontend(FrontendResult imported, const CompileOptions& optio
   if (spec && !passes.grids) passes.spec = &*spec;  // integers compute a property's rows themselves
   passes.disabled = options.disabled_passes;
   BF_CHECK(!options.max_as_relu || options.planner.semantics == Semantics::kReal);
-  passes.max_as_relu = options.max_as_relu || splits_neurons(options.planner);
-  if (options.planner.semantics == Semantics::kFloat32) {
+  const Semantics semantics = semantics_of(options, imported.arithmetic);
+  passes.max_as_relu = options.max_as_relu || splits_maxima(options.planner, semantics);
+  if (semantics == Semantics::kFloat32) {
     check_float32(imported.info);
     passes.float32 = options.float32;
   }
@@ -141,6 +149,7 @@ std::shared_ptr<const Lowered> run_planner(const FrontendResult& front, const st
     }
   PlannerConfig config = options.planner;
   config.arithmetic = front.arithmetic;
+  config.semantics = semantics_of(options, front.arithmetic);
   const bool integer = front.arithmetic == Arithmetic::kInteger;
   if (integer) config.method = integer_method(options);
   Plan made = plan(front.graph, front.info, name, !integer && spec_of(options).has_value(), config,
@@ -174,6 +183,7 @@ std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& s
       files.push_back(std::move(*file));
   for (emit::EmittedFile& file : emit::emit_weight_files(lowered, stem, options.marks))
     files.push_back(std::move(file));
+  if (options.check_constants) emit::add_constants_check(files, plan.name);
   emit::wrap_files(files);
   return files;
 }

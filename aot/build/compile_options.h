@@ -20,6 +20,7 @@ namespace bf_aot::build {
 struct CompileOptions {
   PlannerConfig planner;
   bool method_is_default = false;    ///< planner.method was not asked for: integers have another
+  bool float32_by_default = false;   ///< planner.semantics is float32 unless integers are planned
   std::string name;                  ///< symbol prefix; empty: made from the file name
   ModelCut cut;                      ///< what of the model is read
   std::optional<LinearSpec> spec;    ///< rows to bound besides the outputs
@@ -34,6 +35,9 @@ struct CompileOptions {
   /// Instruments the verifier for measurements: before each call of a kernel or routine, and at the
   /// end of an entry point, it calls *NAME_trace where that is not null; see emit_trace_hook.
   bool time_parts = false;
+
+  /// Adds NAME_constants_crc32(): see add_constants_check(). Not with `levels`.
+  bool check_constants = false;
 
   /// Leaves marks in the sources that tell which lines belong to which step, kernel, table or
   /// function; take_marks() of aot/emit/text/marks.h takes them out.

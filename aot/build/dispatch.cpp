@@ -147,6 +147,9 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
                             const std::string& stem, const CompileOptions& options) {
   BF_CHECK(!options.levels.empty() && options.levels.back().name == kBaseline &&
            !options.time_parts);
+  if (!options.planner.cheaper.empty())
+    fail("BF2122", "--method " + methods_text(options.planner), "--dispatch takes one method",
+         "name one method, or leave --dispatch out");
   Verifier verifier;
   std::vector<Verifier>& levels = verifier.levels;
   for (const Target& level : options.levels) {

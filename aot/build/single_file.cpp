@@ -45,13 +45,13 @@ class SingleSource {
     return std::move(made_);
   }
 
-  // The verifier's header with bf.h in it. Its own <stddef.h> is left out, since bf.h includes
-  // that.
+  // The verifier's header with those of the runtime that it includes in it. Its own <stddef.h> is
+  // left out, since bf.h includes that.
   std::string header() const {
     std::string made;
     for (const std::string_view line : lines_of(file(".h"))) {
-      if (included_by(line) == "bf.h")
-        made += std::ranges::find(runtime_, "bf.h", &RuntimeFile::path)->text;
+      if (const std::string_view path = included_by(line); !path.empty())
+        made += text_of(path);
       else if (line != "#include <stddef.h>\n")
         made += line;
     }
@@ -63,6 +63,20 @@ class SingleSource {
     const auto found = std::ranges::find(verifier_.files, suffix, &emit::EmittedFile::suffix);
     BF_CHECK(found != verifier_.files.end());
     return found->bytes;
+  }
+
+  // A header of the runtime that the verifier's includes, without its own includes of others.
+  std::string text_of(std::string_view path) const {
+    std::string made;
+    for (const std::string_view line :
+         lines_of(std::ranges::find(runtime_, path, &RuntimeFile::path)->text))
+      if (included_by(line).empty()) made += line;
+    return made;
+  }
+
+  bool in_header(std::string_view path) const {
+    return std::ranges::any_of(lines_of(file(".h")),
+                               [&](std::string_view line) { return included_by(line) == path; });
   }
 
   // Adds a line of the source. The runtime goes where its first header was included, so that lines
@@ -83,7 +97,7 @@ class SingleSource {
     has_runtime_ = true;
     made_ += kBegin;
     for (const RuntimeFile& one : runtime_)
-      if (one.path != "bf.h") add_runtime_file(one);
+      if (!in_header(one.path)) add_runtime_file(one);
     add_runtime_file(runtime_source());
     made_ += kEnd;
   }

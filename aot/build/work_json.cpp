@@ -82,7 +82,7 @@ std::int64_t row_bounds_operations(const Lowered& lowered) {
 
 Json entry_json(const Lowered& lowered, const Entry& entry) {
   const calls::Work work = calls::work_of(lowered, entry);
-  return {{"entry", to_string(entry.kind)},
+  return {{"entry", name_of(entry)},
           {"operations", layer_operations(lowered.plan(), entry, work)},
           {"operations_bounded", false},
           {"calls", calls_json(work)},
@@ -126,10 +126,12 @@ std::vector<std::pair<std::string, std::int64_t>> work_of_calls(
     const Lowered& lowered, const std::optional<VerifyWork>& verify) {
   const Plan& plan = lowered.plan();
   std::vector<std::pair<std::string, std::int64_t>> list;
-  const Entry& bounds = *plan.find_entry(EntryKind::kBounds);
-  list.emplace_back(plan.name + "_bounds",
-                    plan.integer ? most_integer_operations(plan)
-                                 : layer_operations(plan, bounds, calls::work_of(lowered, bounds)));
+  for (const Entry& entry : plan.entries)
+    if (entry.kind == EntryKind::kBounds)
+      list.emplace_back(plan.name + "_" + name_of(entry),
+                        plan.integer
+                            ? most_integer_operations(plan)
+                            : layer_operations(plan, entry, calls::work_of(lowered, entry)));
   if (verify) list.emplace_back(plan.name + "_verify", verify->operations);
   return list;
 }

@@ -52,6 +52,28 @@ void store_parts(const Plan& plan, const EntryCost& cost, Entry& entry, std::vec
 
 }  // namespace
 
+// Rows have as many tiles as hold all neurons of their layer.
+static StepWork step_work(const Plan& plan, const Step& step, const Cost& cost) {
+  const auto operations = static_cast<std::int64_t>(std::ceil(cost.flops));
+  const auto* const rows = std::get_if<BackwardRows>(&step);
+  if (rows == nullptr) return {operations, 1};
+  const std::int64_t neurons = rows->tile / 2;
+  const std::int64_t tiles = (plan.layer(rows->layer).out + neurons - 1) / neurons;
+  return {(operations + tiles - 1) / tiles, tiles};
+}
+
+void count_work(Plan& plan) {
+  if (plan.cheaper.empty()) return;
+  for (Entry& entry : plan.entries) {
+    if (entry.kind != EntryKind::kBounds && entry.kind != EntryKind::kSpecBounds) continue;
+    entry.can_stop = entry.by != plan.cheaper.front().method;
+    const EntryCost cost =
+        predict_entry(plan, entry, assumed_activity(plan, entry, 1), profile_of(plan.config));
+    for (std::size_t i = 0; i < entry.steps.size(); ++i)
+      entry.work.push_back(step_work(plan, entry.steps[i], cost.steps[i].total));
+  }
+}
+
 void predict_costs(Plan& plan, std::span<const Box> samples) {
   const MachineProfile& profile = profile_of(plan.config);
   std::vector<double> calls(plan.kernels.size()), seconds(plan.kernels.size());

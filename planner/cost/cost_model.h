@@ -71,6 +71,9 @@ struct EntryCost {
 EntryCost predict_entry(const Plan& plan, const Entry& entry, const Activity& activity,
                         const MachineProfile& profile);
 
+// The pass: the work of the steps of each method, where a plan has several.
+void count_work(Plan& plan);
+
 // The pass: predictions of all tasks and kernels, for the boxes in `samples` if there are any.
 void predict_costs(Plan& plan, std::span<const Box> samples);
 

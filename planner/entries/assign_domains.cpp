@@ -49,13 +49,13 @@ bool takes_steps(const Function& function) {
 // Returns true if the layer is made of single values of step functions, whose arguments have
 // backward bounds wherever a value is not known. A row's backward bound is a value of a plane of
 // its step at an end of that argument, so that it is no closer than the interval.
-bool copies_steps(const Plan& plan, const Layer& layer) {
+bool copies_steps(const Plan& plan, const PerLayer<DomainChoice>& domains, const Layer& layer) {
   if (!reads_one_number_a_row(layer)) return false;
   const LayerId input = layer.terms[0].input;
   if (input < 0) return false;
   const Layer& maker = plan.layer(input);
-  if (!maker.function) return copies_steps(plan, maker);
-  return takes_steps(*maker.function) && plan.domain(input).domain != Domain::kInterval;
+  if (!maker.function) return copies_steps(plan, domains, maker);
+  return takes_steps(*maker.function) && domains[input].domain != Domain::kInterval;
 }
 
 // Returns true if the layer's function is the first one on its paths that takes steps, and behind
@@ -143,9 +143,11 @@ bool has_copied_rows(const Plan& plan, LayerId index) {
   return false;
 }
 
-DomainChoice choose(const Plan& plan, LayerId index) {
+// domains: of the layers before.
+DomainChoice choose(const Plan& plan, Method method, const PerLayer<DomainChoice>& domains,
+                    LayerId index) {
   const Layer& layer = plan.layer(index);
-  if (plan.config.method == Method::kForward) {
+  if (method == Method::kForward) {
     check_forward(layer);
     if (is_exact(plan, layer)) return interval(index, "affine in the box: the interval is exact");
     return {index, Domain::kForward, false, "lines that go forward, and intervals", 0};
@@ -156,7 +158,7 @@ DomainChoice choose(const Plan& plan, LayerId index) {
   if (!layer.is_affine()) return interval(index, "its box follows from its operands'");
   const bool active = layer.relu || layer.function;
   const bool factor = !active && feeds_nonlinear(plan, index);
-  switch (plan.config.method) {
+  switch (method) {
     case Method::kIbp:
       return interval(index, "ibp keeps intervals everywhere");
     case Method::kCrownIbp:
@@ -174,9 +176,9 @@ DomainChoice choose(const Plan& plan, LayerId index) {
       break;
   }
   if (is_exact(plan, layer)) return interval(index, "affine in the box: the interval is exact");
-  if (!head && !is_of_one_hot(plan, layer) && copies_steps(plan, layer))
+  if (!head && !is_of_one_hot(plan, layer) && copies_steps(plan, domains, layer))
     return interval(index, "copies of steps: backward bounds are not closer");
-  const bool optimised = plan.config.method == Method::kAlphaCrown && has_slopes(plan, index);
+  const bool optimised = method == Method::kAlphaCrown && has_slopes(plan, index);
   if (optimised && head)
     return {index, Domain::kOptimised, false, "lines chosen for each of its rows", 0};
   if (optimised && active &&
@@ -209,8 +211,13 @@ bool has_slopes(const Plan& plan, LayerId index) {
 }
 
 void assign_domains(Plan& plan) {
+  for (const Method method : plan.config.cheaper) {
+    CheaperMethod& made = plan.cheaper.emplace_back(CheaperMethod{method, {}});
+    for (const LayerId i : plan.layer_ids())
+      made.domains.push_back(choose(plan, method, made.domains, i));
+  }
   for (const LayerId i : plan.layer_ids()) {
-    plan.domains.push_back(choose(plan, i));
+    plan.domains.push_back(choose(plan, plan.config.method, plan.domains, i));
     const DomainChoice& choice = plan.domains.back();
     const Domain other = choice.domain == Domain::kInterval ? Domain::kBackward : Domain::kInterval;
     plan.rejected.push_back(

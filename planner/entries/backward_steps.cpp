@@ -168,10 +168,10 @@ void BackwardSteps::add_row_errors(LayerId index, BackwardRows& step) {
 }
 
 bool BackwardSteps::tightens_hidden() const {
-  if (config_.method != Method::kAuto)
-    return config_.method == Method::kCrown || config_.method == Method::kAlphaCrown;
+  const Method method = plan_.method_of(entry_);
+  if (method != Method::kAuto) return method == Method::kCrown || method == Method::kAlphaCrown;
   for (const LayerId i : plan_.layer_ids())
-    if (!is_head(i) && plan_.domain(i).domain != Domain::kInterval) return true;
+    if (!is_head(i) && choice(i).domain != Domain::kInterval) return true;
   return false;
 }
 
@@ -181,14 +181,14 @@ BackwardRows BackwardSteps::begin_rows(LayerId index, const Relaxed& state,
   const Layer& region = layer(index);
   BackwardRows step;
   step.layer = index;
-  const DomainChoice& choice = plan_.domain(index);
-  step.unstable_only = choice.unstable_only;
+  const DomainChoice& chosen = choice(index);
+  step.unstable_only = chosen.unstable_only;
   // Only heads of deep networks pay for sums in double: their bounds show the roundings, which grow
   // with every link. Those of hidden layers do not show, nor those beside the wide intervals of
   // crown-ibp. Measured: docs/proofs/schedules.md.
   step.wide = is_head(index) && tightens_hidden() && longest_path(index) >= kWideLinks &&
               config_.target.hardware_double();
-  step.tile = lowering_.row_tile(region.out, step.wide, choice.row_tile);
+  step.tile = lowering_.row_tile(region.out, step.wide, chosen.row_tile);
   step.centre = state.centre;
   step.below = state.below;
   step.above = state.above;
@@ -297,7 +297,7 @@ void BackwardSteps::end_smaller(BackwardRows& step) {
 void BackwardSteps::check_links() const {
   std::int64_t links = 0;
   for (const LayerId i : plan_.layer_ids()) {
-    const Domain domain = plan_.domain(i).domain;
+    const Domain domain = choice(i).domain;
     if (!is_needed(i) || (domain != Domain::kBackward && domain != Domain::kOptimised)) continue;
     links += std::ranges::count(cone_of(i), true);
     if (links > kMostLinks)

@@ -18,7 +18,7 @@ Entry EntryBuilder::build() {
   const bool point = entry_.kind == EntryKind::kEvaluate;
   if (point && is_dense())
     build_evaluate();
-  else if (!point && plan_.intervals_only() && has_float_intervals())
+  else if (!point && plan_.intervals_only(entry_) && has_float_intervals())
     build_interval();
   else
     build_centred();
@@ -209,6 +209,10 @@ void build_entries(LoweringPlanner& lowering, Plan& plan) {
     if (kind == EntryKind::kSpecBounds && plan.spec_heads.empty()) continue;
     plan.entries.push_back(EntryBuilder(plan, lowering, kind).build());
   }
+  for (const CheaperMethod& each : plan.cheaper)
+    for (const EntryKind kind : {EntryKind::kBounds, EntryKind::kSpecBounds})
+      if (kind == EntryKind::kBounds || !plan.spec_heads.empty())
+        plan.entries.push_back(EntryBuilder(plan, lowering, kind, each.method).build());
   if (plan.batch.side_by_side == 1) return;
   for (const EntryKind kind : {EntryKind::kBoundsBatch, EntryKind::kSpecBoundsBatch}) {
     if (kind == EntryKind::kSpecBoundsBatch && plan.spec_heads.empty()) continue;

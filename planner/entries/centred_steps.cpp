@@ -363,7 +363,7 @@ void CentredSteps::build_centred() {
       continue;
     }
     centre_step_[i] = static_cast<int>(entry_.steps.size());
-    const Domain domain = plan_.domain(i).domain;
+    const Domain domain = choice(i).domain;
     const bool from_lines = domain == Domain::kForward && !point;
     const bool has_lines = from_lines || (lines && has_reader(i));
     if (layer(i).kind == LayerKind::kDense)

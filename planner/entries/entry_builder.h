@@ -15,6 +15,7 @@ class EntryState {
  protected:
   // boxes: side by side; see Entry::boxes.
   EntryState(Plan& plan, LoweringPlanner& lowering, EntryKind kind, int boxes);
+  void use_method(Method method) { entry_.by = method; }
 
   // Bounds of a layer's activations, as its readers see them.
   struct Activation {
@@ -31,6 +32,7 @@ class EntryState {
   };
 
   const Layer& layer(LayerId index) const { return plan_.layer(index); }
+  const DomainChoice& choice(LayerId index) const { return plan_.domain(entry_, index); }
   LayerId layer_count() const { return plan_.layers.end_id(); }
   int elements(LayerId index) const { return index < 0 ? plan_.input_count : layer(index).out; }
   bool is_needed(LayerId index) const { return needed_[index]; }
@@ -181,6 +183,11 @@ class EntryBuilder : private CentredSteps {
  public:
   EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind, int boxes = 1)
       : CentredSteps(plan, lowering, kind, boxes) {}
+  // The entry is of one of Plan::cheaper.
+  EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind, Method by)
+      : CentredSteps(plan, lowering, kind, 1) {
+    use_method(by);
+  }
 
   Entry build();
 

@@ -121,7 +121,7 @@ double EntryState::row_products(LayerId index) const {
   for (const LayerId i : layer_range(index.next(), layer_count())) {
     if (!is_needed(i)) continue;
     if (layer(i).kind == LayerKind::kDense && layer(i).input == index) weights += layer(i).out;
-    const Domain domain = plan_.domain(i).domain;
+    const Domain domain = choice(i).domain;
     if (domain == Domain::kBackward || domain == Domain::kOptimised)
       rows += (is_head(i) ? 2.0 : 1.0) * layer(i).out;
   }
@@ -175,7 +175,7 @@ double EntryState::centre_gamma(LayerId index) {
 }
 
 bool EntryState::keeps_tables() const {
-  return entry_.kind != EntryKind::kEvaluate && !plan_.intervals_only();
+  return entry_.kind != EntryKind::kEvaluate && !plan_.intervals_only(entry_);
 }
 
 // The factor that undoes the rounding of a layer's computed interval radius.

@@ -11,7 +11,7 @@ namespace bf_aot {
 // Lines go through all layers of an entry, or through none.
 bool LineSteps::has_lines() const {
   for (const LayerId i : plan_.layer_ids())
-    if (is_needed(i) && plan_.domain(i).domain == Domain::kForward) return true;
+    if (is_needed(i) && choice(i).domain == Domain::kForward) return true;
   return false;
 }
 

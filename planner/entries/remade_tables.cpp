@@ -113,7 +113,7 @@ class BackwardSteps::Repeats {
   Relax relax(LayerId index, bool last) {
     const Layer& region = builder_.layer(index);
     Relax step = std::get<Relax>(builder_.entry_.step(builder_.relax_step_[index]));
-    const bool tightened = builder_.plan_.domain(index).domain != Domain::kInterval;
+    const bool tightened = builder_.choice(index).domain != Domain::kInterval;
     step.centre = centre_;
     step.radius = radius_;
     step.slack = slack_;
@@ -140,7 +140,7 @@ class BackwardSteps::Repeats {
 void BackwardSteps::remake_tables(const std::string& name, BackwardRows& step) {
   Repeats repeats(*this, name);
   for (BackwardLink& link : step.links) {
-    if (!plan_.domain(link.layer).remade) continue;
+    if (!choice(link.layer).remade) continue;
     link.remake = repeats.of(link.layer);
     link.table = repeats.table();
   }

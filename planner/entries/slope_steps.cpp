@@ -67,7 +67,7 @@ void BackwardSteps::mark_free_slopes() {
   free_slopes_.assign(plan_.layers.size(), false);
   if (entry_.kind == EntryKind::kEvaluate) return;
   for (const LayerId i : plan_.layer_ids()) {
-    if (!is_needed(i) || plan_.domain(i).domain != Domain::kOptimised) continue;
+    if (!is_needed(i) || choice(i).domain != Domain::kOptimised) continue;
     const PerLayer<bool> cone = cone_of(i);
     for (const LayerId below : layer_range(0, i))
       if (cone[below] && has_choices(layer(below))) free_slopes_[below] = true;

@@ -63,11 +63,17 @@ bool Lowering::lives_in_a_round(const Buffer& buffer) const {
          (buffer.first_op != 0 || buffer.last_op != end);
 }
 
-// Rows have lifetimes of their own, for each op of each round.
+void Lowering::ask() {
+  if (!entry_.can_stop || entry_.work.empty()) return;
+  add({Ask{entry_.work.at(static_cast<std::size_t>(step_)).operations}});
+}
+
+// Rows have lifetimes of their own, for each op of each round, and ask before each tile.
 void Lowering::lower_step(int step) {
   step_ = step;
   const Step& what = entry_.step(step);
   const bool rows = std::holds_alternative<BackwardRows>(what);
+  if (!rows) ask();
   if (!rows) begin(0);
   std::visit([&](const auto& x) { lower(*this, x); }, what);
   if (!rows) end(0);

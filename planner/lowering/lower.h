@@ -48,6 +48,9 @@ class Lowering {
     return std::exchange(body_, std::move(outer));
   }
 
+  // Asks whether there is time for the current step, or for a tile of its rows.
+  void ask();
+
   // Lifetimes of buffers that begin with an op of the current step, and of those that end with it:
   // those that live within a round of its ops, or the others.
   void begin(int op, bool in_a_round = false);

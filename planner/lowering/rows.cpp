@@ -86,6 +86,7 @@ Tiles tiles_of(Lowering& l, const BackwardRows& step) {
   Tiles tiles{step.tile / 2, l.entry().workers > 1, {}, {}};
   if (tiles.workers) tiles.own = buffers_of_tile(l, step);
   tiles.body = l.within([&] {
+    l.ask();
     lifetimes_of_tile(l, tiles.own);
     if (step.iterations > 0)
       choose_slopes(l, step);

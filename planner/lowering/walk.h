@@ -15,6 +15,7 @@ void for_each_call(const Body& body, const Visit& visit) {
     void operator()(const Call& call) const { visit(call); }
     void operator()(const Part&) const {}
     void operator()(const Lifetime&) const {}
+    void operator()(const Ask&) const {}
     void operator()(const Block& node) const { for_each_call(node.body, visit); }
     void operator()(const WhenInside& node) const { visit(node.call); }
     void operator()(const DefineImage&) const {}

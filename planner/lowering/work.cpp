@@ -67,6 +67,7 @@ class Walker {
   }
   void operator()(const Part&) {}
   void operator()(const Lifetime&) {}
+  void operator()(const Ask&) {}
   void operator()(const DefineImage&) {}
   void operator()(const DefineWindow&) {}
   void operator()(const DefineRowErrors&) {}

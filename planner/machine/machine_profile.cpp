@@ -155,12 +155,13 @@ void read_families(const Reader& reader, MachineProfile& profile) {
 
 MachineProfile read_profile(const Json& json, const std::string& where) {
   const Reader reader(json, where);
-  reader.allow({"name", "source", "target", "vector_bytes", "flops_per_second", "chains", "call",
-                "levels", "families"});
+  reader.allow({"name", "source", "target", "clock", "vector_bytes", "flops_per_second", "chains",
+                "call", "levels", "families"});
   MachineProfile profile;
   profile.name = reader.text("name");
   profile.source = reader.text("source");
   profile.target = reader.text("target");
+  if (json.contains("clock")) profile.clock = reader.number("clock", true);
   const double bytes = reader.number("vector_bytes", true);
   if (bytes != 4 && bytes != 16 && bytes != 32 && bytes != 64)
     reader.bad("'vector_bytes' must be 4, 16, 32 or 64");
@@ -253,19 +254,18 @@ std::string to_json_text(const MachineProfile& profile) {
                                               {"item", four_digits(cost.item)},
                                               {"group", four_digits(cost.group)}};
   }
-  const Json json = {{"name", profile.name},
-                     {"source", profile.source},
-                     {"target", profile.target},
-                     {"vector_bytes", profile.vector_bytes},
-                     {"flops_per_second",
-                      {{"float32_vector", four_digits(profile.float32_vector)},
-                       {"float32_scalar", four_digits(profile.float32_scalar)},
-                       {"float64_vector", four_digits(profile.float64_vector)},
-                       {"float64_scalar", four_digits(profile.float64_scalar)}}},
-                     {"chains", profile.chains},
-                     {"call", four_digits(profile.call)},
-                     {"levels", levels},
-                     {"families", families}};
+  Json json = {{"name", profile.name}, {"source", profile.source}, {"target", profile.target}};
+  if (profile.clock > 0) json["clock"] = four_digits(profile.clock);
+  json.update(Json{{"vector_bytes", profile.vector_bytes},
+                   {"flops_per_second",
+                    {{"float32_vector", four_digits(profile.float32_vector)},
+                     {"float32_scalar", four_digits(profile.float32_scalar)},
+                     {"float64_vector", four_digits(profile.float64_vector)},
+                     {"float64_scalar", four_digits(profile.float64_scalar)}}},
+                   {"chains", profile.chains},
+                   {"call", four_digits(profile.call)},
+                   {"levels", levels},
+                   {"families", families}});
   return json.dump(2) + "\n";
 }
 

@@ -81,6 +81,7 @@ struct MachineProfile {
   std::string name;    // "zen5-avx512"
   std::string source;  // how the numbers were found
   std::string target;  // that it was measured with; see find_target
+  double clock = 0;    // Hz that its seconds are stated for; 0: cycles are not told
   int vector_bytes = 4;
   double float32_vector = 0;  // flop/s on registers, a multiply-add being two
   double float32_scalar = 0;

@@ -29,6 +29,10 @@ std::string_view to_string(ParameterType type) {
       return "bf_cache_counters";
     case ParameterType::kExecutor:
       return "bf_executor";
+    case ParameterType::kLimit:
+      return "bf_limit";
+    case ParameterType::kReached:
+      return "bf_reached";
   }
   return {};
 }
@@ -82,7 +86,7 @@ Json functions_json(const Plan& plan) {
   Json list = Json::array();
   for (const ExportedFunction& each : plan.functions)
     list.push_back({{"name", plan.name + "_" + suffix_of(each.signature)},
-                    {"entry", each.entry ? Json(bf_aot::to_string(*each.entry)) : Json(nullptr)},
+                    {"entry", each.entry ? Json(name_of(*plan.entry_of(each))) : Json(nullptr)},
                     {"context", has_context(each.signature)},
                     {"several_boxes", each.signature.batch},
                     {"several_workers", each.signature.parallel},

@@ -32,7 +32,7 @@ Json entry_json(const Plan& plan, const Entry& entry) {
   const Names names{plan, entry};
   Json steps = Json::array();
   for (const Step& step : entry.steps) steps.push_back(step_json(names, step));
-  Json json = {{"entry", to_string(entry.kind)}};
+  Json json = {{"entry", name_of(entry)}};
   json.update(storage_json(entry.storage));
   if (is_cached(entry.kind)) {
     json["shared_steps"] = entry.shared_steps;
@@ -42,6 +42,12 @@ Json entry_json(const Plan& plan, const Entry& entry) {
   if (entry.workers > 1) {
     json["workers"] = entry.workers;
     json["worker"] = storage_json(entry.worker_storage);
+  }
+  if (!entry.work.empty()) {
+    json["can_stop"] = entry.can_stop;
+    json["work"] = Json::array();
+    for (const StepWork& each : entry.work)
+      json["work"].push_back({{"operations", each.operations}, {"times", each.times}});
   }
   json["steps"] = std::move(steps);
   return json;
@@ -67,7 +73,7 @@ void add_tasks(const Plan& plan, const Entry& entry, Json& tasks) {
     Json after = Json::array();
     for (int before : task.after) after.push_back(entry.task(before).name);
     tasks.push_back({{"name", task.name},
-                     {"entry", to_string(entry.kind)},
+                     {"entry", name_of(entry)},
                      {"layer", task.layer ? names.layer(*task.layer) : Json(nullptr)},
                      {"domain", to_string(task.domain)},
                      {"steps", task.steps},
@@ -84,7 +90,7 @@ void add_tasks(const Plan& plan, const Entry& entry, Json& tasks) {
 void add_buffers(const Entry& entry, Json& buffers) {
   for (const Buffer& buffer : entry.buffers) {
     Json item = {{"name", buffer.name},
-                 {"entry", to_string(entry.kind)},
+                 {"entry", name_of(entry)},
                  {"scope", to_string(buffer.scope)},
                  {"element", to_string(buffer.element)},
                  {"count", buffer.count},
@@ -324,14 +330,22 @@ Json decide_json(const Plan& plan) {
 Json choices_json(const Plan& plan) {
   const auto layer = [&](LayerId id) { return plan.layer(id).name; };
   Json json;
-  json["domains"] = Json::array();
-  for (const DomainChoice& choice : plan.domains)
-    json["domains"].push_back({{"layer", layer(choice.layer)},
-                               {"domain", to_string(choice.domain)},
-                               {"unstable_only", choice.unstable_only},
-                               {"row_tile", choice.row_tile},
-                               {"remade", choice.remade},
-                               {"reason", choice.reason}});
+  const auto domains = [&](const PerLayer<DomainChoice>& choices) {
+    Json list = Json::array();
+    for (const DomainChoice& choice : choices)
+      list.push_back({{"layer", layer(choice.layer)},
+                      {"domain", to_string(choice.domain)},
+                      {"unstable_only", choice.unstable_only},
+                      {"row_tile", choice.row_tile},
+                      {"remade", choice.remade},
+                      {"reason", choice.reason}});
+    return list;
+  };
+  json["domains"] = domains(plan.domains);
+  if (!plan.cheaper.empty()) json["cheaper"] = Json::array();
+  for (const CheaperMethod& each : plan.cheaper)
+    json["cheaper"].push_back(
+        {{"method", to_string(each.method)}, {"domains", domains(each.domains)}});
   json["search"] = plan.search ? to_json(*plan.search) : Json(nullptr);
   json["layouts"] = Json::array();
   for (const WeightLayout& layout : plan.layouts)

@@ -86,7 +86,7 @@ class Counter {
     if (layer.function) what = fmt::format("the function {}", to_string(*layer.function));
     if (what.empty()) return;
     fail("BF2110", layer.origin, fmt::format("float32-exact semantics does not cover {}", what),
-         "use --semantics float32, which bounds every evaluation, or leave --semantics out");
+         "use --semantics float32, which bounds every evaluation, or --semantics real");
   }
 
   // The kernel reads the float32 tables alone.

@@ -91,6 +91,7 @@ constexpr int kMostBatch = 1 << 16;  // boxes
 
 struct PlannerConfig {
   Method method = Method::kCrown;
+  std::vector<Method> cheaper;  // whose bounds a call within a limit makes before, cheapest first
   Semantics semantics = Semantics::kReal;
   bool flush_to_zero = false;  // of kFloat32: the network's graph was made for that
   Lowering lowering = Lowering::kVector;
@@ -224,6 +225,10 @@ inline constexpr auto kNames<SearchKind> = std::to_array<NamedValue<SearchKind>>
     {SearchKind::kBeam, "beam"},
     {SearchKind::kExhaustive, "exhaustive"},
 });
+
+// All methods of a plan, the cheapest first, and their names: "ibp,crown".
+std::vector<Method> methods_of(const PlannerConfig& config);
+std::string methods_text(const PlannerConfig& config);
 
 // The profile that a plan's times are predicted with: the configured one, else its target's.
 const MachineProfile& profile_of(const PlannerConfig& config);

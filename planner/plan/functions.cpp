@@ -19,6 +19,7 @@ class FunctionList {
       add({.purpose = Purpose::kVerify}, {}, one_with("VERIFY_WORKSPACE_BYTES", verify_bytes()));
       add({.purpose = Purpose::kPropertyBox}, {}, {});
     }
+    if (!plan_.cheaper.empty()) several_methods();
     if (plan_.parallel.workers > 1) {
       bounds({.parallel = true});
       if (property_)
@@ -45,7 +46,7 @@ class FunctionList {
 
  private:
   void add(const Signature& signature, std::optional<EntryKind> entry, Workspace workspace) {
-    if (entry && plan_.find_entry(*entry) == nullptr) entry.reset();
+    if (entry && plan_.find_entry(*entry, cheaper_method(signature)) == nullptr) entry.reset();
     plan_.functions.push_back({signature, entry, std::move(workspace)});
   }
 
@@ -68,6 +69,19 @@ class FunctionList {
         : signature.batch ? kSpecBoundsBatch
                           : kSpecBounds,
         workspace);
+  }
+
+  // Adds the bounds of each cheaper method, and what all do within a limit.
+  void several_methods() {
+    for (const CheaperMethod& each : plan_.cheaper) bounds({.cheaper = true, .by = each.method});
+    const bool spec = plan_.spec_rows > 0;
+    const std::int64_t kept = 2 * 4 * std::max(plan_.output_count, plan_.spec_rows);
+    const Workspace within = one_with("WITHIN_WORKSPACE_BYTES", kept);
+    add({.within = true}, {}, within);
+    if (spec) add({.spec = true, .within = true}, {}, within);
+    if (property_)
+      add({.purpose = Purpose::kVerify, .within = true}, {},
+          one_with("VERIFY_WORKSPACE_BYTES", verify_bytes()));
   }
 
   void batches() {
@@ -261,9 +275,17 @@ bf::SplitExtents split_extents(const Plan& plan) {
   return extents;
 }
 
+std::string symbol_of(Method method) {
+  std::string name(to_string(method));
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
 std::string suffix_of(const Signature& s) {
   std::string suffix(s.coefficients ? "coefficients" : s.ranges ? "ranges" : name_of(s.purpose));
   if (s.spec) suffix.insert(0, "spec_");
+  if (s.cheaper) suffix += "_" + symbol_of(s.by);
+  if (s.within) suffix += "_within";
   if (s.cached) suffix += "_cached";
   if (s.batch) suffix += "_batch";
   if (s.parallel) suffix += "_parallel";

@@ -17,6 +17,7 @@ namespace bf_aot {
 // pointers are made from this. NAME_<suffix> is the symbol.
 
 enum class EntryKind : std::uint8_t;
+enum class Method : std::uint8_t;
 
 enum class Purpose : std::uint8_t {
   kBounds,
@@ -41,6 +42,9 @@ struct Signature {
   bool batch = false;         // several boxes
   bool parallel = false;      // several workers
   bool ranges = false;        // bounds: and the intervals of neurons before their ReLUs
+  bool within = false;        // a limit: by the plan's methods in turn
+  bool cheaper = false;       // bounds: by a method beside the plan's own,
+  Method by = Method{};       // this one
   bool operator==(const Signature&) const = default;
 };
 
@@ -55,6 +59,8 @@ enum class ParameterType : std::uint8_t {
   kSearch,
   kCounters,
   kExecutor,
+  kLimit,
+  kReached,
 };
 
 // The number of elements behind a pointer, for one box.
@@ -109,6 +115,10 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
     list.add({"lower", kFloats, written, Count::kInputs, s.batch});
     list.add({"upper", kFloats, written, Count::kInputs, s.batch});
   };
+  const auto within = [&] {
+    list.add({.name = "limit", .type = kLimit, .optional = true});
+    list.add({.name = "reached", .type = kReached, .written = true});
+  };
   switch (s.purpose) {
     case Purpose::kBounds: {
       const Count rows = s.spec ? Count::kSpecRows : Count::kOutputs;
@@ -129,6 +139,7 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
                   .count = Count::kRanges,
                   .per_box = s.batch,
                   .optional = true});
+      if (s.within) within();
       return;
     }
     case Purpose::kVerify:
@@ -137,6 +148,7 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
                 .type = kResult,
                 .written = true,
                 .per_box = s.batch});
+      if (s.within) within();
       return;
     case Purpose::kPropertyBox:
       list.add({"index", kSize});
@@ -197,6 +209,13 @@ constexpr ParameterList pointers_of(const Signature& s) {
         list.add(each);
   return list;
 }
+
+constexpr std::optional<Method> cheaper_method(const Signature& s) {
+  return s.cheaper ? std::optional(s.by) : std::nullopt;
+}
+
+// "crown_ibp", as it stands in names of functions.
+std::string symbol_of(Method method);
 
 // "spec_bounds_batch_parallel"
 std::string suffix_of(const Signature& signature);

@@ -77,10 +77,33 @@ std::int64_t Plan::weights_bytes() const {
   return bytes;
 }
 
-const Entry* Plan::find_entry(EntryKind kind) const {
+const Entry* Plan::find_entry(EntryKind kind, std::optional<Method> by) const {
   for (const Entry& entry : entries)
-    if (entry.kind == kind) return &entry;
+    if (entry.kind == kind && entry.by == by) return &entry;
   return nullptr;
+}
+
+const Entry* Plan::entry_of(const ExportedFunction& function) const {
+  return function.entry ? find_entry(*function.entry, cheaper_method(function.signature)) : nullptr;
+}
+
+const PerLayer<DomainChoice>& Plan::domains_of(const Entry& entry) const {
+  if (!entry.by) return domains;
+  const auto found = std::ranges::find(cheaper, *entry.by, &CheaperMethod::method);
+  BF_CHECK(found != cheaper.end());
+  return found->domains;
+}
+
+std::int64_t Entry::operations() const {
+  std::int64_t sum = 0;
+  for (const StepWork& each : work) sum += each.operations * each.times;
+  return sum;
+}
+
+std::int64_t Entry::longest_operations() const {
+  std::int64_t longest = 0;
+  for (const StepWork& each : work) longest = std::max(longest, each.operations);
+  return longest;
 }
 
 const Buffer* ContextPlan::find(std::string_view name) const {
@@ -97,6 +120,10 @@ std::string cache_key(const CacheEntry& entry) {
   return key;
 }
 
+bool Plan::intervals_only(const Entry& entry) const {
+  return entry.by ? *entry.by == Method::kIbp : intervals_only();
+}
+
 bool Plan::intervals_only() const {
   if (config.method == Method::kIbp) return true;
   if (config.method != Method::kAuto) return false;
@@ -110,6 +137,19 @@ bool Plan::intervals_only() const {
 
 std::string_view to_string(Method method) {
   return name_of(method);
+}
+
+std::vector<Method> methods_of(const PlannerConfig& config) {
+  std::vector<Method> methods = config.cheaper;
+  methods.push_back(config.method);
+  return methods;
+}
+
+std::string methods_text(const PlannerConfig& config) {
+  std::string text;
+  for (const Method method : methods_of(config))
+    text += (text.empty() ? "" : ",") + std::string(to_string(method));
+  return text;
 }
 
 std::string_view to_string(AlphaRows rows) {
@@ -244,6 +284,10 @@ std::string_view to_string(PlanStage stage) {
   }
   BF_CHECK(!"a PlanStage");
   return {};
+}
+
+std::string name_of(const Entry& entry) {
+  return std::string(to_string(entry.kind)) + (entry.by ? "_" + symbol_of(*entry.by) : "");
 }
 
 std::string_view to_string(EntryKind kind) {

@@ -68,9 +68,18 @@ constexpr bool is_batch(EntryKind kind) {
   return kind == EntryKind::kBoundsBatch || kind == EntryKind::kSpecBoundsBatch;
 }
 
+// Operations, as the cost model counts them with every neuron unstable: of a step, or of each of
+// its tiles of rows.
+struct StepWork {
+  std::int64_t operations = 0;
+  std::int64_t times = 1;  // at most
+  bool operator==(const StepWork&) const = default;
+};
+
 // One function of the verifier: its steps, their tasks, and its use of the arena.
 struct Entry {
   EntryKind kind = EntryKind::kBounds;
+  std::optional<Method> by = {};  // one of Plan::cheaper; none: the plan's method
   std::vector<Step> steps;
   std::vector<Task> tasks;
   std::vector<Buffer> buffers;
@@ -80,6 +89,11 @@ struct Entry {
   // those up to `kept_steps` if that call, or one since, was of this entry.
   int shared_steps = 0;
   int kept_steps = 0;
+
+  // Has an element for each step where a plan has several methods; else it is empty. An entry that
+  // can stop asks before each whether so much is left of its caller's limit.
+  std::vector<StepWork> work = {};
+  bool can_stop = false;
 
   // Side by side: element i of box b is element i boxes + b of a buffer, in the lanes of vectors.
   int boxes = 1;
@@ -92,6 +106,8 @@ struct Entry {
   // Storage of a call by one worker, where tiles may go to several.
   StorageTotals with_one_worker() const;  // the totals of the shared part and of one worker's
   std::int64_t arena_bytes() const { return storage.planned_bytes + worker_storage.planned_bytes; }
+  std::int64_t operations() const;          // of a call, at most
+  std::int64_t longest_operations() const;  // between two questions whether to go on
   const Step& step(int index) const { return steps.at(static_cast<std::size_t>(index)); }
   Step& step(int index) { return steps.at(static_cast<std::size_t>(index)); }
   const Task& task(int index) const { return tasks.at(static_cast<std::size_t>(index)); }
@@ -111,6 +127,13 @@ struct DomainChoice {
   // rows choose its slopes.
   bool remade = false;
   bool operator==(const DomainChoice&) const = default;
+};
+
+// A method beside the plan's own, and what it keeps of each layer.
+struct CheaperMethod {
+  Method method = Method::kIbp;
+  PerLayer<DomainChoice> domains;
+  bool operator==(const CheaperMethod&) const = default;
 };
 
 // The boxes for which a later call uses again what survived a call.
@@ -277,6 +300,7 @@ struct Plan {
   std::vector<LayerId> output_heads, spec_heads;
 
   PerLayer<DomainChoice> domains;
+  std::vector<CheaperMethod> cheaper;  // of PlannerConfig::cheaper
   std::optional<SearchSummary> search;
   std::vector<float> split_weights;  // see split_weights.h; empty: of widths alone, or never split
   PerLayer<WeightLayout> layouts;
@@ -300,6 +324,9 @@ struct Plan {
   Layer& layer(LayerId id) { return layers[id]; }
   const DomainChoice& domain(LayerId id) const { return domains[id]; }
   DomainChoice& domain(LayerId id) { return domains[id]; }
+  const PerLayer<DomainChoice>& domains_of(const Entry& entry) const;
+  const DomainChoice& domain(const Entry& entry, LayerId id) const { return domains_of(entry)[id]; }
+  Method method_of(const Entry& entry) const { return entry.by.value_or(config.method); }
   const WeightLayout& layout(LayerId id) const { return layouts[id]; }
   WeightLayout& layout(LayerId id) { return layouts[id]; }
   const Kernel& kernel(KernelId id) const { return kernels.at(static_cast<std::size_t>(id)); }
@@ -314,12 +341,15 @@ struct Plan {
   // Bounds hold for the whole box, not for a ball or for one-hot inputs in it, whose rows end in
   // routines of their own.
   bool is_of_boxes() const { return config.norm == Norm::kLargest && one_hot.size == 0; }
-  bool is_head(LayerId layer) const;              // of the outputs or of the specification
-  const Entry* find_entry(EntryKind kind) const;  // null when the plan has none
+  bool is_head(LayerId layer) const;  // of the outputs or of the specification
+  // Null when the plan has none. by: as Entry::by.
+  const Entry* find_entry(EntryKind kind, std::optional<Method> by = {}) const;
+  const Entry* entry_of(const ExportedFunction& function) const;
   bool operator==(const Plan&) const = default;
 
   // Method ibp, and auto where it chose intervals alone.
-  bool intervals_only() const;
+  bool intervals_only(const Entry& entry) const;
+  bool intervals_only() const;  // by the plan's method
 };
 
 // The planner's progress. A plan at a stage holds all that the stages up to it name.
@@ -333,6 +363,7 @@ enum class PlanStage : std::uint8_t {
 
 std::string_view to_string(PlanStage stage);
 std::string_view to_string(EntryKind kind);
+std::string name_of(const Entry& entry);  // "bounds", "bounds_crown_ibp"
 std::string_view to_string(BoxMatch match);
 
 }  // namespace bf_aot

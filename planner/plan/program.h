@@ -276,6 +276,12 @@ struct Lifetime {
   bool operator==(const Lifetime&) const = default;
 };
 
+// Ends the entry where its caller's limit has fewer operations left, or its caller says so.
+struct Ask {
+  std::int64_t operations = 0;
+  bool operator==(const Ask&) const = default;
+};
+
 struct Block {
   Body body;
   bool operator==(const Block&) const = default;
@@ -379,7 +385,7 @@ struct Iterations {
 };
 
 struct Node {
-  std::variant<Call, Part, Lifetime, Block, WhenInside, DefineImage, DefineWindow, DefineRows,
+  std::variant<Call, Part, Lifetime, Ask, Block, WhenInside, DefineImage, DefineWindow, DefineRows,
                DefineRowErrors, Tiles, Rounds, IfFits, Clear, ColdStart, Iterations>
       what;
   bool operator==(const Node&) const = default;

@@ -456,7 +456,7 @@ class Machine {
 
   // Keeps a table for rows that make it anew, by steps that verify() has compared with this one.
   void keep_table(const Relax& step) {
-    if (step.table != BufferId::kNone && plan_.domain(step.layer).remade)
+    if (step.table != BufferId::kNone && plan_.domain(entry_, step.layer).remade)
       tables_[step.layer] = memory(step.table);
   }
 

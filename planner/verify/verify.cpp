@@ -120,14 +120,39 @@ void check_calls(const Plan& plan) {
             plan.kernels[i].key);
 }
 
-void check_domains(const Plan& plan) {
-  require(plan.domains.size() == plan.layers.size(), "{} domains for {} layers",
-          plan.domains.size(), plan.layers.size());
+void check_domains(const Plan& plan, const PerLayer<DomainChoice>& domains) {
+  require(domains.size() == plan.layers.size(), "{} domains for {} layers", domains.size(),
+          plan.layers.size());
   for (const LayerId id : plan.layer_ids()) {
-    const DomainChoice& choice = plan.domain(id);
+    const DomainChoice& choice = domains[id];
     require(choice.layer == id, "domain {} is of layer {}", id.number(), choice.layer.number());
     require(!choice.reason.empty(), "domain of layer {}: no reason", id.number());
   }
+}
+
+void check_methods(const Plan& plan) {
+  check_domains(plan, plan.domains);
+  require(plan.cheaper.size() == plan.config.cheaper.size(), "{} cheaper methods, not {}",
+          plan.cheaper.size(), plan.config.cheaper.size());
+  for (std::size_t i = 0; i < plan.cheaper.size(); ++i) {
+    require(plan.cheaper[i].method == plan.config.cheaper[i], "cheaper method {}", i);
+    check_domains(plan, plan.cheaper[i].domains);
+  }
+}
+
+// Bounds of the cheapest method never stop, so that there are some whatever the limit. All others
+// ask before each step; rows before each tile.
+void check_work(const Plan& plan, const Entry& entry) {
+  const bool bounds = entry.kind == EntryKind::kBounds || entry.kind == EntryKind::kSpecBounds;
+  const bool several = bounds && !plan.cheaper.empty();
+  require(!entry.by || several, "a cheaper method of an entry that has none");
+  require(entry.work.size() == (several ? entry.steps.size() : 0), "work of {} steps",
+          entry.work.size());
+  const bool cheapest = several && entry.by == plan.cheaper.front().method;
+  require(entry.can_stop == (several && !cheapest), "an entry stops, or does not");
+  for (const StepWork& each : entry.work)
+    require(each.operations >= 0 && each.times >= 1, "{} operations {} times", each.operations,
+            each.times);
 }
 
 void check_layouts(const Plan& plan) {
@@ -185,15 +210,20 @@ void check_parallel(const Plan& plan, PlanStage stage) {
 }
 
 void check_entries(const Plan& plan, PlanStage stage) {
-  std::set<EntryKind> kinds;
+  std::multiset<EntryKind> kinds;
+  std::set<std::string> names;
   for (const Entry& entry : plan.entries) {
-    const CheckScope scope(fmt::format("entry {}", to_string(entry.kind)));
-    require(kinds.insert(entry.kind).second, "two entries of kind {}", to_string(entry.kind));
+    const CheckScope scope(fmt::format("entry {}", name_of(entry)));
+    require(names.insert(name_of(entry)).second, "two entries {}", name_of(entry));
+    kinds.insert(entry.kind);
+    if (stage >= PlanStage::kTasks) check_work(plan, entry);
     verify_entry(plan, entry, stage);
     verify_workers(plan, entry);
   }
-  require(kinds.count(EntryKind::kBounds) == 1, "no entry '{}'", to_string(EntryKind::kBounds));
-  require((kinds.count(EntryKind::kSpecBounds) == 1) == (plan.spec_rows > 0),
+  const std::size_t methods = 1 + plan.cheaper.size();
+  require(kinds.count(EntryKind::kBounds) == methods, "{} entries '{}'",
+          kinds.count(EntryKind::kBounds), to_string(EntryKind::kBounds));
+  require(kinds.count(EntryKind::kSpecBounds) == (plan.spec_rows > 0 ? methods : 0),
           "{} spec rows, but the spec entry says otherwise", plan.spec_rows);
   check_batch(plan);
   check_calls(plan);
@@ -224,9 +254,9 @@ void verify(const Plan& plan, PlanStage stage, bool layers) {
   check_notes(plan);
   check_split_weights(plan);
   if (stage >= PlanStage::kDomains)
-    check_domains(plan);
+    check_methods(plan);
   else
-    require(plan.domains.empty(), "domains before their time");
+    require(plan.domains.empty() && plan.cheaper.empty(), "domains before their time");
   if (stage >= PlanStage::kEntries) {
     check_layouts(plan);
     check_kernels(plan);

@@ -53,8 +53,8 @@ class CallCheck {
   void expect(bool ok, fmt::format_string<Args...> format, const Args&... args) const {
     if (ok) return;
     const Step& step = entry_.step(step_);
-    require(false, "{}: step {} ({}), call of {}: {}", to_string(entry_.kind), step_,
-            step_name(step), routine_, fmt::vformat(format, fmt::make_format_args(args...)));
+    require(false, "{}: step {} ({}), call of {}: {}", name_of(entry_), step_, step_name(step),
+            routine_, fmt::vformat(format, fmt::make_format_args(args...)));
   }
 
   void name_numbers(const Signature& signature, const Call& call) {

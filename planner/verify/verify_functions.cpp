@@ -58,6 +58,8 @@ std::int64_t bytes_on_top(const Plan& plan, const Signature& signature) {
   const auto rows = static_cast<std::size_t>(std::max(plan.spec_rows, 1));
   const auto boxes = static_cast<std::size_t>(plan.config.batch);
   std::size_t bytes = 0;
+  if (signature.purpose == Purpose::kBounds && signature.within)
+    bytes = 2 * sizeof(float) * std::max(static_cast<std::size_t>(plan.output_count), rows);
   if (signature.purpose == Purpose::kVerify && plan.integer) {
     require(plan.integer->property.has_value(), "there is no property");
     bytes =
@@ -114,18 +116,19 @@ void verify_functions(const Plan& plan) {
   require(plan.weight_storage == storage, "{} bytes of weights {}", plan.weights_bytes(),
           to_string(plan.weight_storage));
   std::set<std::string> names;
-  std::set<EntryKind> entries;
+  std::set<std::string> entries;
   for (const ExportedFunction& function : plan.functions) {
     const std::string name = suffix_of(function.signature);
     require(names.insert(name).second, "two functions are named {}", name);
     if (function.entry) {
-      require(plan.find_entry(*function.entry) != nullptr, "{}: there is no such entry", name);
-      entries.insert(*function.entry);
+      const Entry* const entry = plan.entry_of(function);
+      require(entry != nullptr, "{}: there is no such entry", name);
+      entries.insert(name_of(*entry));
     }
     verify_function(plan, function);
   }
   for (const Entry& entry : plan.entries)
-    require(entries.contains(entry.kind), "no function runs the entry {}", to_string(entry.kind));
+    require(entries.contains(name_of(entry)), "no function runs the entry {}", name_of(entry));
 }
 
 }  // namespace bf_aot

@@ -122,29 +122,48 @@ static bf_status round_up(double number, float* result) {
   return status_of(*result);
 }
 
-/* scale value + offset + |scale| error, rounded up. Both products are exact: factors have 24 bits,
- * and a double has 53 and the exponents of all products. With S the sum of the summands'
- * magnitudes, three sums err by 2^-53 S each, but for factors near 1. 2^-51 S pays for that. */
-static bf_status end_above(double scale, double value, double error, double offset, float* end) {
-  const double product = scale * value;
-  const double radius = (scale < 0.0 ? -scale : scale) * error;
-  const double sum = product + radius + offset;
-  const double magnitudes =
-      (product < 0.0 ? -product : product) + radius + (offset < 0.0 ? -offset : offset);
-  return round_up(sum + magnitudes * 0x1p-51, end);
+/* A sensor's number, which means scale x + offset for each x within `error` of value. */
+typedef struct {
+  double value, error, scale, offset;
+  int is_converted; /* by a scale or an offset: a controller's conversion rounds, too */
+} reading;
+
+static double magnitude(double number) {
+  return number < 0.0 ? -number : number;
 }
 
-static bf_status box_of(float value, float error, float scale, float offset, float* lower,
-                        float* upper) {
-  const float numbers[4] = {value, error, scale, offset};
-  bf_status status = BF_OK;
-  size_t i;
-  for (i = 0u; i < 4u && status == BF_OK; ++i) status = status_of(numbers[i]);
-  if (status == BF_OK && error < 0.0f) status = BF_EMPTY_BOX;
-  if (status == BF_OK) status = end_above(scale, value, error, offset, upper);
-  /* The lower end is minus the upper end of -(scale x + offset). */
-  if (status == BF_OK) status = end_above(-(double)scale, value, error, -(double)offset, lower);
+/* The upper end of what a reading means, times sign, rounded up: docs/proofs/readings.md. */
+static bf_status end_above(const reading* from, double sign, float* end) {
+  const double product = sign * from->scale * from->value;
+  const double terms = magnitude(product), offset = magnitude(from->offset);
+  const double rounded =
+      from->is_converted ? (3.0 * terms + offset) * 0x1.0008p-24 + 0x1p-149 : 0.0;
+  double radius = magnitude(from->scale) * from->error;
+  if (radius < rounded) radius = rounded;
+  if (terms > (double)FLT_MAX) return BF_INFINITE_BOX;
+  return round_up(product + radius + sign * from->offset + (terms + radius + offset) * 0x1p-50,
+                  end);
+}
+
+static bf_status box_of(const reading* from, float* lower, float* upper) {
+  bf_status status = from->error < 0.0 ? BF_EMPTY_BOX : end_above(from, 1.0, upper);
+  if (status == BF_OK) status = end_above(from, -1.0, lower);
   if (status == BF_OK) *lower = -*lower;
+  return status;
+}
+
+/* Sets all but the value. */
+static bf_status read_scales(const float* error, const float* scale, const float* offset, size_t i,
+                             reading* from) {
+  const float numbers[3] = {error[i], scale == NULL ? 1.0f : scale[i],
+                            offset == NULL ? 0.0f : offset[i]};
+  bf_status status = BF_OK;
+  size_t j;
+  for (j = 0u; j < 3u && status == BF_OK; ++j) status = status_of(numbers[j]);
+  from->error = (double)numbers[0];
+  from->scale = (double)numbers[1];
+  from->offset = (double)numbers[2];
+  from->is_converted = scale != NULL || offset != NULL;
   return status;
 }
 
@@ -153,8 +172,27 @@ bf_status bf_monitor_box(const float* value, const float* error, const float* sc
   bf_status status = BF_OK;
   size_t i;
   if (value == NULL || error == NULL || lower == NULL || upper == NULL) return BF_NULL_ARGUMENT;
-  for (i = 0u; i < count && status == BF_OK; ++i)
-    status = box_of(value[i], error[i], scale == NULL ? 1.0f : scale[i],
-                    offset == NULL ? 0.0f : offset[i], &lower[i], &upper[i]);
+  for (i = 0u; i < count && status == BF_OK; ++i) {
+    reading from;
+    status = status_of(value[i]);
+    if (status == BF_OK) status = read_scales(error, scale, offset, i, &from);
+    from.value = (double)value[i];
+    if (status == BF_OK) status = box_of(&from, &lower[i], &upper[i]);
+  }
+  return status;
+}
+
+bf_status bf_monitor_box_of_codes(const int32_t* code, const float* error, const float* scale,
+                                  const float* offset, size_t count, float* lower, float* upper) {
+  bf_status status = BF_OK;
+  size_t i;
+  if (code == NULL || error == NULL || lower == NULL || upper == NULL) return BF_NULL_ARGUMENT;
+  for (i = 0u; i < count && status == BF_OK; ++i) {
+    reading from;
+    status = read_scales(error, scale, offset, i, &from);
+    from.value = (double)code[i];
+    from.is_converted = 1; /* the code itself, to a float */
+    if (status == BF_OK) status = box_of(&from, &lower[i], &upper[i]);
+  }
   return status;
 }

@@ -1,6 +1,6 @@
 /* A switch between a learned controller and a fall-back, beside a verifier (the Simplex
  * architecture: Sha, "Using simplicity to control complexity", IEEE Software 18(4), 2001).
- * C99, no heap, no recursion, no loop longer than 32 turns but for bf_monitor_box(). Yours to
+ * C99, no heap, no recursion, no loop longer than 32 turns but for those over readings. Yours to
  * change and ship, without attribution.
  *
  * One bf_monitor belongs to one task, which calls bf_monitor_step() once in each period. Interrupts
@@ -75,13 +75,20 @@ bf_monitor_answer bf_monitor_in_time(bf_monitor_answer answer, uint32_t begin, u
                                      uint32_t most);
 
 /* The box of what readings may stand for: for each i < count, and every real x with
- * |x - value[i]| <= error[i], lower[i] <= scale[i] x + offset[i] <= upper[i]. Ends are rounded
- * outward, by less than 2^-50 of their summands' magnitudes and then to the next float. scale: all
+ * |x - value[i]| <= error[i], lower[i] <= scale[i] x + offset[i] <= upper[i]. It also holds what a
+ * controller makes of value[i] in float32, in whatever order, fused or not. Ends are rounded
+ * outward, by less than 2^-49 of their summands' magnitudes and then to the next float. scale: all
  * 1 where null; offset: all 0 where null. Returns BF_NULL_ARGUMENT; BF_NAN_INPUT; BF_EMPTY_BOX a
- * negative error; BF_INFINITE_BOX a number, or an end, beyond the floats. Then lower and upper hold
- * no box. Needs rounding to nearest, doubles of IEEE 754, and subnormals, as the verifier does. */
+ * negative error; BF_INFINITE_BOX a number, a product or an end beyond the floats. Then lower and
+ * upper hold no box. Needs rounding to nearest, doubles of IEEE 754, and subnormals, as the
+ * verifier does. */
 bf_status bf_monitor_box(const float* value, const float* error, const float* scale,
                          const float* offset, size_t count, float* lower, float* upper);
+
+/* bf_monitor_box() of whole numbers, as converters from analogue to digital give them. error: in
+ * codes. */
+bf_status bf_monitor_box_of_codes(const int32_t* code, const float* error, const float* scale,
+                                  const float* offset, size_t count, float* lower, float* upper);
 
 #ifdef __cplusplus
 }

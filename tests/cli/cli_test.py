@@ -15,7 +15,10 @@ import unittest
 
 sys.dont_write_bytecode = True
 from harness import BOX, CONTROLLER, METHODS, MODELS, SOURCE, TINY, Case  # noqa: E402
-from small_models import large_image  # noqa: E402
+from small_models import image_model, large_image, model, node, tensor, write_model  # noqa: E402
+
+PROPERTY = MODELS / "properties" / "collision_avoidance_6x50.vnnlib"
+STRICT_C = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 try:
     import numpy as np
@@ -620,6 +623,33 @@ class Inspect(Case):
         self.assertIn("->", text)
 
 
+class CheckConstants(Case):
+    MAIN = """#include "net.h"
+int main(void) { return net_constants_crc32() != NET_CONSTANTS_CRC32; }
+"""
+    # Of rows, those of functions hold names.
+    ROWS_LEFT_OUT = {"bf::FunctionRun"}
+
+    def test_all_arrays_are_summed_up(self):
+        """In sources of all kinds of constants, those of the property and of weights beside the source included."""
+        image = write_model(self.work / "image.onnx", image_model())
+        compiler = os.environ.get("CXX", "c++")
+        for network, options in ((CONTROLLER, ["--property", PROPERTY, "--decide"]), (image, [])):
+            self.run_tool(network, *options, "--name", "net", "-o", "net.cpp", "--check-constants", "--no-library",
+                          "--target", "generic")
+            source = "".join(path.read_text() for path in [self.work / "net.cpp", *self.work.glob("net_*.inc")])
+            arrays = re.findall(r"^(?:alignas\(\d+\) )?constexpr ([\w:<> ]+) (\w+)\[", source, re.MULTILINE)
+            self.assertGreater(len(arrays), 5)
+            body = source[source.index("net_constants_crc32(void)"):]
+            for kind, name in arrays:
+                if kind not in self.ROWS_LEFT_OUT:
+                    self.assertRegex(body, rf"crc\.add\((property::)?{name},|row : (property::)?{name}\)")
+            (self.work / "main.c").write_text(self.MAIN)
+            subprocess.run([compiler, "-x", "c++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Werror",
+                            f"-I{SOURCE}/runtime", "net.cpp", "main.c", "-o", "net"], cwd=self.work, check=True)
+            subprocess.run([self.work / "net"], check=True)
+
+
 class Project(Case):
     def test_files(self):
         self.run_tool(TINY, "--project", "demo")
@@ -627,8 +657,9 @@ class Project(Case):
         files = {str(path.relative_to(demo)) for path in demo.rglob("*") if path.is_file()}
         runtime = {name for name in files if name.startswith(("bf.", "bf/"))}
         self.assertEqual(files - runtime, {
-            ".bf-aot.sha256", "CMakeLists.txt", "README.md", "bf_monitor.c", "bf_monitor.h", "example.c", "libtiny.a",
-            "tiny.cpp", "tiny.h", "tiny.json", "verifier.cmake"})
+            ".bf-aot.sha256", "CMakeLists.txt", "README.md", "bf_monitor.c", "bf_monitor.h", "example.c", "golden.json",
+            "libtiny.a", "tiny.cpp", "tiny.h", "tiny.json", "tiny_readings.h",
+            "tiny_selftest.c", "tiny_selftest.h", "verifier.cmake"})
         # What is included, and nothing else.
         included = {"bf.cpp"}
         for name in files:
@@ -645,7 +676,8 @@ class Project(Case):
 
     def test_what_is_covered(self):
         """Whoever compiles, reads the header, the example or README.md learns which arithmetic bounds hold for."""
-        for semantics, covered in (("", "exact arithmetic. An evaluation in float32"),
+        for semantics, covered in (("real", "exact arithmetic. An evaluation in float32"),
+                                   ("", "every evaluation of the network in float32"),
                                    ("float32", "every evaluation of the network in float32"),
                                    ("float32-exact", "the evaluation of the network by tiny_evaluate")):
             more = ["--semantics", semantics] if semantics else []
@@ -655,7 +687,18 @@ class Project(Case):
             for name, lines in (("README.md", 8), ("tiny.h", 10), ("tiny.cpp", 10), ("example.c", 5)):
                 head = "\n".join((demo / name).read_text().splitlines()[:lines])
                 self.assertIn(covered, head, name)
-                self.assertEqual("--semantics float32 covers" in (demo / name).read_text(), semantics != "float32")
+                self.assertEqual("--semantics float32 covers" in (demo / name).read_text(), "float32" not in
+                                 (semantics or "float32") or semantics == "float32-exact")
+            self.assertEqual("--project takes that by default" in output, not semantics)
+            self.assertEqual("Made with `--semantics real`" in (demo / "README.md").read_text(), "every" in covered)
+
+    def test_float32_that_is_not_covered(self):
+        """What --project takes by default says how to go on where it is refused; without it, nothing is."""
+        wide = write_model(self.work / "wide.onnx", model(
+            "wide", [node("MatMul", ["x", "w"], "y", "mul")], [tensor("w", [2, 1], [3e38, 3e38])], [1, 2], [1, 1]))
+        self.assert_refused("BF2112", wide, "--project", "demo", "--no-library", says=["use --semantics real"])
+        for more in (("--project", "demo", "--semantics", "real"), ("-o", "v.cpp")):
+            self.run_tool(wide, *more, "--no-library")
 
     def test_board(self):
         """What a board needs besides; no compiler is needed to write it."""
@@ -663,8 +706,9 @@ class Project(Case):
         demo = self.work / "demo"
         files = {path.name for path in demo.iterdir() if path.is_file()}
         self.assertEqual({name for name in files if not name.startswith("bf.")}, {
-            ".bf-aot.sha256", "CMakeLists.txt", "README.md", "bf_monitor.c", "bf_monitor.h", "example.c", "tiny.cpp",
-            "tiny.h", "tiny.json", "toolchain.cmake", "verifier.cmake", "board.h", "board.c", "console.c",
+            ".bf-aot.sha256", "CMakeLists.txt", "README.md", "bf_monitor.c", "bf_monitor.h", "example.c", "golden.json",
+            "tiny.cpp", "tiny.h", "tiny.json", "tiny_readings.h",
+            "tiny_selftest.c", "tiny_selftest.h", "toolchain.cmake", "verifier.cmake", "board.h", "board.c", "console.c",
             "board.ld", "idf_component.yml", "library.json", "library.properties"} | {"bf_aot.tiny.pdsc"})
         readme = (demo / "README.md").read_text()
         for text in ("arm-none-eabi-g++ $flags -I. -c tiny.cpp", "-mcpu=cortex-m7", "mps2-an500",
@@ -687,13 +731,14 @@ class Project(Case):
                              set(self.names()))
         folder = self.work / "demo"
         compiler = os.environ.get("CXX", "c++")
-        for name in ("example", "bf_monitor"):
-            subprocess.run([compiler, "-x", "c", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-                            "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder, check=True)
-        subprocess.run([compiler, "example.o", "bf_monitor.o", "libnet.a", "-o", "example"], cwd=folder,
-                       check=True)
+        for name in ("example", "bf_monitor", "net_selftest"):
+            subprocess.run([compiler, "-x", "c", *STRICT_C, "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder,
+                           check=True)
+        subprocess.run([compiler, "example.o", "bf_monitor.o", "net_selftest.o", "libnet.a", "-o", "example"],
+                       cwd=folder, check=True)
         output = subprocess.run([folder / "example"], check=True, capture_output=True, text=True)
         self.assertEqual(output.stdout.count("output "), 5)
+        self.assertIn("self-test: passed", output.stdout)
 
     def test_contexts_and_batches(self):
         self.run_tool(CONTROLLER, "--project", "demo", "--name", "net", "--cache", "reuse-ibp",
@@ -704,11 +749,11 @@ class Project(Case):
         self.assertIn("`NET_BATCH`", readme)
         self.assertNotIn("@", readme + (folder / "example.c").read_text())
         compiler = os.environ.get("CXX", "c++")
-        for name in ("example", "bf_monitor"):
-            subprocess.run([compiler, "-x", "c", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-                            "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder, check=True)
-        subprocess.run([compiler, "example.o", "bf_monitor.o", "libnet.a", "-o", "example"], cwd=folder,
-                       check=True)
+        for name in ("example", "bf_monitor", "net_selftest"):
+            subprocess.run([compiler, "-x", "c", *STRICT_C, "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder,
+                           check=True)
+        subprocess.run([compiler, "example.o", "bf_monitor.o", "net_selftest.o", "libnet.a", "-o", "example"],
+                       cwd=folder, check=True)
         output = subprocess.run([folder / "example"], check=True, capture_output=True, text=True)
         self.assertIn("2 calls with a context, 1 of them on the box of the call before",
                       output.stdout)

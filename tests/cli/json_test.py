@@ -38,6 +38,35 @@ class Json(JsonCase):
         self.assertNotEqual(SCHEMA.problems({"ok": True, "findings": [], "more": 1}, "doctor"), [])
         self.assertNotEqual(SCHEMA.problems("0.1e5", "exact"), [])
 
+    def vectors(self, *more):
+        self.run_tool(CONTROLLER, "--project", "demo", "--no-library", *more)
+        golden = json.loads((self.work / "demo" / "golden.json").read_text())
+        self.assertEqual(SCHEMA.problems(golden, "golden"), [])
+        return golden["vectors"]
+
+    def outside(self, vectors, method):
+        """How many ends of another run's bounds lie outside of their windows."""
+        count = 0
+        for vector in vectors:
+            box = {end: [float.fromhex(x) for x in vector[end]] for end in ("lower", "upper")}
+            bounds = self.run_json("run", CONTROLLER, "--box", self.write("box.json", box), "--semantics", "float32",
+                                   "--method", method)["outputs"]
+            for end in ("lower", "upper"):
+                window = vector["out_" + end]
+                for least, value, most in zip(window["least"], bounds[end], window["most"]):
+                    count += not float.fromhex(least) <= value <= float.fromhex(most)
+        return count
+
+    def test_golden_vectors(self):
+        """Bounds by the same method lie in the windows of golden.json, much wider ones do not."""
+        self.assertNotEqual(SCHEMA.problems({"format": 1}, "golden"), [])
+        vectors = self.vectors()
+        self.assertEqual(len(vectors), 10)
+        self.assertEqual(self.outside(vectors, "crown"), 0)
+        self.assertGreater(self.outside(vectors[-1:], "ibp"), 0)
+        self.assertEqual(self.outside(self.vectors("--property", PROPERTIES / "collision_avoidance_6x50.vnnlib"), "ibp"),
+                         0)
+
     def test_token_ids(self):
         text = MODELS / "examples" / "text"
         tokens = json.loads((text / "sentence.json").read_text(encoding="utf-8"))

@@ -155,40 +155,82 @@ float near_one(std::mt19937& random) {
   return std::ldexp(static_cast<float>(static_cast<int>(random() % 20001) - 10000), -13);
 }
 
-void expect_box(float value, float error, float scale, float offset, int& boxes) {
-  float lower = 0, upper = 0;
-  const bf_status status = bf_monitor_box(&value, &error, &scale, &offset, 1, &lower, &upper);
+// A box against rationals. value: exact. spread: what a conversion in float32 may be away.
+void expect_inside(bf_status status, float lower, float upper, const mpq_class& value, float error,
+                   float scale, float offset, const mpq_class& spread, int& boxes) {
+  const mpq_class product = mpq_class(scale) * value;
   const mpq_class radius = abs(mpq_class(scale)) * error;
-  const mpq_class centre = mpq_class(scale) * value + offset;
-  const mpq_class low = centre - radius, high = centre + radius;
+  const mpq_class low = product + offset - radius, high = product + offset + radius;
   const mpq_class most = std::numeric_limits<float>::max();
   if (status == BF_INFINITE_BOX) {
-    const mpq_class nearly = most * mpq_class(4503599627370495, 4503599627370496);
-    ASSERT_TRUE(high > nearly || low < -nearly);
+    const mpq_class nearly = most * mpq_class(4503599627370493, 4503599627370496) - spread;
+    ASSERT_TRUE(high > nearly || low < -nearly || abs(product) > nearly);
     return;
   }
   ASSERT_EQ(status, BF_OK);
   ASSERT_LE(mpq_class(lower), low);
   ASSERT_GE(mpq_class(upper), high);
   // No wider than two floats and the margin that is stated.
-  const mpq_class margin = (abs(mpq_class(scale) * value) + radius + abs(mpq_class(offset))) /
-                           mpq_class(mpz_class(1) << 50);
-  ASSERT_LE(mpq_class(std::nextafter(upper, -INFINITY)), high + margin);
-  ASSERT_GE(mpq_class(std::nextafter(lower, INFINITY)), low - margin);
+  const mpq_class wide = std::max(radius, spread);
+  const mpq_class margin =
+      (abs(product) + wide + abs(mpq_class(offset))) / mpq_class(mpz_class(1) << 49);
+  ASSERT_LE(mpq_class(std::nextafter(upper, -INFINITY)), product + offset + wide + margin);
+  ASSERT_GE(mpq_class(std::nextafter(lower, INFINITY)), product + offset - wide - margin);
   ++boxes;
+}
+
+mpq_class spread_of(const mpq_class& value, float scale, float offset) {
+  const mpq_class units = 3 * abs(mpq_class(scale) * value) + abs(mpq_class(offset));
+  return units * mpq_class(8193, 8192) / (1 << 24) + mpq_class(0x1p-149);
+}
+
+// What controllers in float32 make of a reading.
+void expect_conversions(float value, float scale, float offset, float lower, float upper) {
+  const volatile float product = scale * value;
+  const volatile float sum = product + offset;
+  for (const float made : {static_cast<float>(sum), std::fma(scale, value, offset)}) {
+    ASSERT_LE(lower, made);
+    ASSERT_GE(upper, made);
+  }
+}
+
+void expect_box(float value, float error, float scale, float offset, int& boxes) {
+  float lower = 0, upper = 0;
+  const bf_status status = bf_monitor_box(&value, &error, &scale, &offset, 1, &lower, &upper);
+  expect_inside(status, lower, upper, value, error, scale, offset, spread_of(value, scale, offset),
+                boxes);
+  if (status == BF_OK) expect_conversions(value, scale, offset, lower, upper);
+}
+
+void expect_plain_box(float value, float error, int& boxes) {
+  float lower = 0, upper = 0;
+  const bf_status status = bf_monitor_box(&value, &error, nullptr, nullptr, 1, &lower, &upper);
+  expect_inside(status, lower, upper, value, error, 1, 0, 0, boxes);
+}
+
+void expect_box_of_code(std::int32_t code, float error, float scale, float offset, int& boxes) {
+  float lower = 0, upper = 0;
+  const bf_status status =
+      bf_monitor_box_of_codes(&code, &error, &scale, &offset, 1, &lower, &upper);
+  expect_inside(status, lower, upper, code, error, scale, offset, spread_of(code, scale, offset),
+                boxes);
+  if (status == BF_OK) expect_conversions(static_cast<float>(code), scale, offset, lower, upper);
 }
 
 TEST(Monitor, RoundsBoxesOutward) {
   std::mt19937 random(11);
   int boxes = 0;
-  for (int i = 0; i < 200000; ++i) {
+  for (int i = 0; i < 100000; ++i) {
     const auto draw = [&] { return i % 2 == 0 ? any_float(random) : near_one(random); };
-    const float value = draw(), error = std::fabs(draw()), scale = draw(), offset = draw();
+    const float value = draw(), error = i % 3 == 0 ? 0 : std::fabs(draw());
+    const float scale = draw(), offset = draw();
     expect_box(value, error, scale, offset, boxes);
-    expect_box(value, error, 1, 0, boxes);
+    expect_plain_box(value, error, boxes);
+    const auto code = static_cast<std::int32_t>(random());
+    expect_box_of_code(code >> (random() % 32), error, scale, offset, boxes);
     if (HasFatalFailure()) FAIL() << value << " " << error << " " << scale << " " << offset;
   }
-  EXPECT_GT(boxes, 200000);
+  EXPECT_GT(boxes, 150000);
 }
 
 TEST(Monitor, TakesOneAndZeroWhereNothingIsGiven) {
@@ -214,6 +256,14 @@ TEST(Monitor, RefusesReadingsThatAreNoNumbers) {
   EXPECT_EQ(box(most, most, nullptr), BF_INFINITE_BOX);
   EXPECT_EQ(box(most, one, &most), BF_INFINITE_BOX);
   EXPECT_EQ(bf_monitor_box(nullptr, &one, nullptr, nullptr, 1, &lower, &upper), BF_NULL_ARGUMENT);
+  const std::int32_t code = 1 << 20;
+  const auto box_of_code = [&](const float* error, const float* scale) {
+    return bf_monitor_box_of_codes(&code, error, scale, nullptr, 1, &lower, &upper);
+  };
+  EXPECT_EQ(box_of_code(&negative, nullptr), BF_EMPTY_BOX);
+  EXPECT_EQ(box_of_code(&one, &none), BF_NAN_INPUT);
+  EXPECT_EQ(box_of_code(&one, &most), BF_INFINITE_BOX);
+  EXPECT_EQ(box_of_code(nullptr, nullptr), BF_NULL_ARGUMENT);
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ class Coverage {
   }
   void add(const calls::Part& /*node*/) {}
   void add(const calls::Lifetime& /*node*/) {}
+  void add(const calls::Ask& /*node*/) {}
   void add(const calls::DefineImage& /*node*/) {}
   void add(const calls::DefineWindow& /*node*/) {}
   void add(const calls::DefineRowErrors& /*node*/) {}

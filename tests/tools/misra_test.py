@@ -25,6 +25,7 @@ PROPERTY = SOURCE / "models/properties/collision_avoidance_6x50_wide.vnnlib"
 # What a compiler for a Cortex-M4 says of itself, as far as the runtime asks.
 MACROS = ["-D__FLT_EVAL_METHOD__=0", "-D__ORDER_LITTLE_ENDIAN__=1234", "-D__BYTE_ORDER__=1234",
           "-D__GNUC__=12", "-D__arm__=1", "-D__ARM_FP=4"]
+FLOATS = ["-DFLT_EVAL_METHOD=0", "-DFLT_RADIX=2", "-DFLT_MANT_DIG=24", "-DDBL_MANT_DIG=53"]
 TIDY = "-*,bugprone-*,cert-*,clang-analyzer-*,misc-*,performance-*,portability-*"
 STOPS = "13.4"  # the add-on ends at C++ that it cannot read there
 
@@ -69,32 +70,52 @@ class Analysis(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
-    def generate(self, target):
+    def generate(self, target, ending=".cpp"):
         for name, (model, options) in self.verifiers.items():
-            source = self.folder / f"{name}_{target}.cpp"
+            if ending == ".c" and name == "decide":  # C has no searches
+                options = ["--method", "ibp"]
+            source = self.folder / f"{name}_{target}{ending}"
             subprocess.run([PROGRAM, model, "--name", name, "--target", target, "--no-library",
                             *options, "-o", source], check=True)
             yield source
+
+    def cppcheck(self, source, language):
+        """The rules that the add-on finds broken, and what cppcheck finds itself."""
+        own = subprocess.run(
+            [CPPCHECK, "--dump", "-q", "--enable=warning,style,performance,portability", *language,
+             "--platform=unix32", *MACROS, "-I", RUNTIME, source],
+            check=True, stderr=subprocess.PIPE, text=True).stderr
+        found = set(re.findall(r"\[(\w+)\]$", own, re.MULTILINE))
+        self.assertFalse(found & {"syntaxError", "internalAstError", "preprocessorErrorDirective"})
+        addon = subprocess.run([sys.executable, ADDON, "--severity=style", "--suppress-rules",
+                                STOPS, f"{source}.dump"], check=False, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+        self.assertNotIn("Traceback", addon)
+        return set(re.findall(r"\[misra-c2012-([\d.]+)\]", addon)), found - {"toomanyconfigs"}
 
     @unittest.skipIf(CPPCHECK is None or ADDON is None, "no cppcheck 2.10 with its MISRA add-on")
     def test_cppcheck(self):
         rules, findings = set(), set()
         for source in self.generate("cortex-m4"):
             copy = shutil.copy(source, source.with_suffix(".cc"))
-            own = subprocess.run(
-                [CPPCHECK, "--dump", "-q", "--enable=warning,style,performance,portability",
-                 "--std=c++17", "--language=c++", "--platform=unix32", *MACROS, "-I", RUNTIME,
-                 copy], check=True, stderr=subprocess.PIPE, text=True).stderr
-            found = set(re.findall(r"\[(\w+)\]$", own, re.MULTILINE))
-            self.assertFalse(found & {"syntaxError", "internalAstError", "preprocessorErrorDirective"})
+            broken, found = self.cppcheck(copy, ["--std=c++17", "--language=c++"])
+            rules |= broken
             findings |= found
-            addon = subprocess.run([sys.executable, ADDON, "--severity=style", "--suppress-rules",
-                                    STOPS, f"{copy}.dump"], check=False, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
-            self.assertNotIn("Traceback", addon)
-            rules |= set(re.findall(r"\[misra-c2012-([\d.]+)\]", addon))
         self.assertEqual(rules, rows("MISRA C:2012 add-on"))
-        self.assertEqual(findings - {"toomanyconfigs"}, rows("cppcheck"))
+        self.assertEqual(findings, rows("cppcheck"))
+
+    @unittest.skipIf(CPPCHECK is None or ADDON is None, "no cppcheck 2.10 with its MISRA add-on")
+    def test_cppcheck_of_c(self):
+        all_headers = self.folder / "headers.c"
+        all_headers.write_text("".join(f'#include "bf/c/{header.name}"\n' for header in
+                                       sorted((RUNTIME / "bf/c").glob("*.h"))))
+        rules, findings = set(), set()
+        for source in [all_headers, *self.generate("cortex-m4", ".c")]:
+            broken, found = self.cppcheck(source, ["--std=c99", "--language=c", *FLOATS])
+            rules |= broken
+            findings |= found
+        self.assertEqual(rules, rows("MISRA C:2012 add-on, C99"))
+        self.assertEqual(findings, rows("cppcheck, C99"))
 
     @unittest.skipIf(CLANG_TIDY is None, "no clang-tidy-14")
     def test_clang_tidy(self):

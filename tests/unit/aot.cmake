@@ -12,7 +12,8 @@ bf_add_room_test(input FILES aot/input/*.cpp)
 target_link_libraries(unit_input PRIVATE PkgConfig::GMP)
 
 bf_alone(aot/emit/kernels/schedule_test.cpp)
-bf_add_room_test(emit FILES aot/emit/interface/*.cpp aot/emit/kernels/*.cpp aot/emit/loop/*.cpp aot/emit/text/*.cpp)
+bf_add_room_test(emit FILES aot/emit/constants/constants_check_test.cpp
+                 aot/emit/interface/*.cpp aot/emit/kernels/*.cpp aot/emit/loop/*.cpp aot/emit/text/*.cpp)
 # What the random schedules' printed text is compiled with.
 target_link_libraries(unit_emit PRIVATE ${CMAKE_DL_LIBS})
 target_compile_definitions(unit_emit PRIVATE BF_CXX="${CMAKE_CXX_COMPILER}")

@@ -85,13 +85,13 @@ std::string commands(const build::Verifier& verifier, const std::string& stem,
   add(fmt::format("{}ar rcs lib{}.a{}", prefix, stem, objects));
   if (has_board(target)) {
     add(
-        fmt::format("{}{} {} -I. {} example.c bf_monitor.c board.c console.c lib{}.a -T board.ld "
-                    "-lgcc -o example",
-                    c, machine, kBoardFlags, kBoardLinking, stem));
+        fmt::format("{}{} {} -I. {} example.c bf_monitor.c {}_selftest.c board.c console.c lib{}.a "
+                    "-T board.ld -lgcc -o example",
+                    c, machine, kBoardFlags, kBoardLinking, stem, stem));
     add(emulator_of(target) + " example");
   } else {
-    add(fmt::format("{} -std=c99 -O2 -I. example.c bf_monitor.c lib{}.a {}-o example", c, stem,
-                    target.gnu_system.empty() ? "" : "-static "));
+    add(fmt::format("{} -std=c99 -O2 -I. example.c bf_monitor.c {}_selftest.c lib{}.a {}-o example",
+                    c, stem, stem, target.gnu_system.empty() ? "" : "-static "));
     add(target.gnu_system.empty() ? "./example" : emulator_of(target) + " example");
   }
   return text;
@@ -106,14 +106,16 @@ std::string toolchain_default(const Target& target) {
        {"elsewhere", fmt::format(" AND NOT here STREQUAL \"{}\"", processor_of(target))}});
 }
 
-std::string example_settings(const Plan& plan) {
+std::string example_settings(const Plan& plan, const std::string& stem) {
   const Target& target = plan.config.target;
   if (has_board(target))
     return emit::fill_in(
-        kBoardExample, {{"board", target.qemu_board},
+        kBoardExample, {{"stem", stem},
+                        {"board", target.qemu_board},
                         {"board_flags", fmt::format("{} {}", words(target.flags), kBoardFlags)},
                         {"link_flags", fmt::format("{} {}", words(target.flags), kBoardLinking)}});
-  return emit::fill_in(kHostExample, {{"parallel", plan.parallel.workers > 1 ? "TRUE" : "FALSE"}});
+  return emit::fill_in(
+      kHostExample, {{"stem", stem}, {"parallel", plan.parallel.workers > 1 ? "TRUE" : "FALSE"}});
 }
 
 std::string how_built(const Target& target) {
@@ -151,7 +153,7 @@ std::string verifier_cmake(const build::Verifier& verifier, const std::string& s
                                         {"flags", words(flags)},
                                         {"weights", weights},
                                         {"levels", levels},
-                                        {"example", example_settings(verifier.plan())}});
+                                        {"example", example_settings(verifier.plan(), stem)}});
 }
 
 emit::Arguments readme_of_build(const build::Verifier& verifier, const std::string& stem,

@@ -14,7 +14,8 @@ inline constexpr std::string_view kExample =
 #include <stdint.h>
 @console@
 #include "bf_monitor.h"
-#include "@stem@.h"
+#include "@stem@_readings.h"
+#include "@stem@_selftest.h"
 @printers@
 enum { kReadings = 10, kBrokenReading = 7 };
 
@@ -26,6 +27,7 @@ static const bf_monitor_settings settings = {2, 1, 2, 0, 0};
 static unsigned char memory[@WORKSPACE@ + @NAME@_WORKSPACE_ALIGN];
 static float value[@NAME@_INPUTS], error[@NAME@_INPUTS]; /* what the sensor says, and how surely */
 static float lower[@NAME@_INPUTS], upper[@NAME@_INPUTS];
+static float numbers[@NAME@_SELFTEST_FLOATS];
 @results@@context_memory@
 /* A simulated sensor: yours goes here. Its error triples with each reading, and one reading is no
  * number. */
@@ -62,6 +64,15 @@ static bf_monitor_answer proven(const char *what) {
   return BF_MONITOR_PROVEN;
 }
 
+/* Before anything is controlled: the constants, and what the code makes of ten boxes. */
+static int passes_selftest(void *workspace) {
+  const uint32_t failed = @name@_selftest(numbers, workspace, @NAME@_WORKSPACE_BYTES);
+  put_text(failed == @NAME@_SELFTEST_PASSED ? "self-test: passed" : "self-test: fails with code ");
+  if (failed != @NAME@_SELFTEST_PASSED) put_number((float)failed);
+  put_text("\n");
+  return failed == @NAME@_SELFTEST_PASSED;
+}
+
 @judge@
 int main(void) {
   const uintptr_t misaligned = (uintptr_t)memory % @NAME@_WORKSPACE_ALIGN;
@@ -69,13 +80,14 @@ int main(void) {
   bf_monitor monitor;
   int step;@variables@
 
+  if (!passes_selftest(workspace)) return 1;
   if (bf_monitor_init(&monitor, &settings) != BF_OK) return 1;
   for (step = 0; step < kReadings; ++step) {
     bf_monitor_answer answer;
     bf_status status;
     read_sensor(step);
     /* With the sensor's scale and offset in place of the null pointers. */
-    status = bf_monitor_box(value, error, NULL, NULL, @NAME@_INPUTS, lower, upper);
+    status = @name@_box_from_readings(value, error, NULL, NULL, lower, upper);
 @before_call@    if (status == BF_OK) status = ask(workspace);
 @after_call@    put_text("reading ");
     put_number((float)step);
@@ -93,6 +105,32 @@ int main(void) {
 @print@  }
 @context_calls@@report@  return 0;
 }
+)";
+
+// The boxes of the network's inputs.
+inline constexpr std::string_view kReadings =
+    R"(/* Boxes of readings for @name@: bf_monitor.h says what they hold, and what is refused. */
+#ifndef BF_READINGS_@NAME@_H
+#define BF_READINGS_@NAME@_H
+
+#include "@stem@.h"
+#include "bf_monitor.h"
+
+/* Each array has @NAME@_INPUTS elements; scale and offset may be null. */
+static inline bf_status @name@_box_from_readings(const float *value, const float *error,
+                                                 const float *scale, const float *offset,
+                                                 float *lower, float *upper) {
+  return bf_monitor_box(value, error, scale, offset, @NAME@_INPUTS, lower, upper);
+}
+
+/* The same of whole numbers, as converters give them. error: in codes. */
+static inline bf_status @name@_box_from_codes(const int32_t *code, const float *error,
+                                              const float *scale, const float *offset, float *lower,
+                                              float *upper) {
+  return bf_monitor_box_of_codes(code, error, scale, offset, @NAME@_INPUTS, lower, upper);
+}
+
+#endif /* BF_READINGS_@NAME@_H */
 )";
 
 // The console with an operating system; without one board.h has it.
@@ -226,7 +264,7 @@ inline constexpr std::string_view kContextCalls = R"(
     bf_status status = @name@_context_init(context, @NAME@_CONTEXT_BYTES);
     read_sensor(0);
     if (status == BF_OK)
-      status = bf_monitor_box(value, error, NULL, NULL, @NAME@_INPUTS, lower, upper);
+      status = @name@_box_from_readings(value, error, NULL, NULL, lower, upper);
     for (step = 0; step < 2 && status == BF_OK; ++step)
       status = @name@_bounds_cached(context, @NAME@_CONTEXT_BYTES, lower, upper, low, high,
                                    workspace, @NAME@_WORKSPACE_BYTES);

@@ -15,6 +15,7 @@
 #include "aot/artifacts/project/packages.h"
 #include "aot/artifacts/project/project_text.h"
 #include "aot/artifacts/project/resources.h"
+#include "aot/artifacts/project/selftest.h"
 #include "aot/artifacts/project/work_text.h"
 #include "aot/build/footprint/footprint.h"
 #include "aot/build/runtime_files.h"
@@ -164,6 +165,9 @@ std::string readme(const build::Verifier& verifier, const std::string& stem,
       {"model", plan.model.file_name},
       {"sha256", plan.model.sha256},
       {"covers", fmt::format("{}", fmt::join(emit::coverage_of(plan), "\n"))},
+      {"semantics", std::string(plan.config.semantics == Semantics::kFloat32 ? kFloat32Use : "")},
+      {"selftest",
+       emit::fill_in(verifier.levels.empty() ? kChecksBoth : kChecksVectors, {}, names)},
       {"method", std::string(to_string(plan.config.method))},
       {"target", plan.config.target.name},
       {"inputs", shapes(plan.inputs)},
@@ -185,19 +189,23 @@ std::vector<emit::EmittedFile> project_files(const build::Verifier& verifier,
                                              const std::string& stem,
                                              const std::vector<std::string>& flags,
                                              const build::Toolchain* toolchain,
-                                             const std::optional<build::Footprint>& footprint) {
+                                             const std::optional<build::Footprint>& footprint,
+                                             const Vectors& vectors) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
   const emit::Arguments names = {{"name", verifier.plan().name},
                                  {"NAME", emit::upper_case(verifier.plan().name)},
                                  {"stem", stem}};
   std::vector<emit::EmittedFile> files = {
       {"example.c", example_text(verifier.plan(), names)},
+      {stem + "_readings.h", emit::fill_in(kReadings, {}, names)},
       {"CMakeLists.txt", cmake_lists(verifier.plan(), stem)},
       {"verifier.cmake", verifier_cmake(verifier, stem, flags)},
       {"README.md", readme(verifier, stem, flags, toolchain, footprint, names)}};
   for (const char* const name : {"bf_monitor.h", "bf_monitor.c"})
     files.push_back(
         {name, read_file(build::runtime_folder() / "monitor" / name, kMaxBytes, "runtime source")});
+  for (emit::EmittedFile& file : selftest_files(verifier, vectors, names))
+    files.push_back(std::move(file));
   for (emit::EmittedFile& file : machine_files(verifier.plan().config.target))
     files.push_back(std::move(file));
   for (emit::EmittedFile& file : package_files(verifier, stem, flags))

@@ -86,14 +86,14 @@ set(verifier_flags "@flags@")
 
 inline constexpr std::string_view kHostExample = R"(set(verifier_board FALSE)
 set(verifier_parallel @parallel@)
-set(example_sources example.c bf_monitor.c)
+set(example_sources example.c bf_monitor.c @stem@_selftest.c)
 )";
 
 inline constexpr std::string_view kBoardExample =
     R"(# The example on QEMU's board @board@: start-up and linker script are the board's.
 set(verifier_board TRUE)
 set(verifier_parallel FALSE)
-set(example_sources example.c bf_monitor.c board.c console.c)
+set(example_sources example.c bf_monitor.c @stem@_selftest.c board.c console.c)
 set(example_flags @board_flags@)
 set(example_link_flags @link_flags@
   -T ${CMAKE_CURRENT_LIST_DIR}/board.ld)
@@ -145,7 +145,7 @@ Made by bf-aot @version@: method @method@, target @target@. Model SHA-256
 `@sha256@`.
 
 Bounds hold for @covers@
-
+@semantics@
 - inputs: @inputs@
 - outputs: @outputs@
 
@@ -155,7 +155,7 @@ Bounds hold for @covers@
 
 `example.c` is a monitor: it reads a simulated sensor, asks the verifier what holds for every input
 that a reading may stand for, and falls back where nothing is proven or a reading is refused.
-`bf_monitor.c` makes the box of a reading, and switches: a latch, K of N answers, a deadline, a request
+`bf_monitor.c` makes the box of a reading, and switches between controllers: a latch, K of N answers, a deadline, a request
 from an interrupt. `bf_monitor.h` says what each does.
 @how_built@
 Without CMake, in this folder:
@@ -177,8 +177,17 @@ says what was wrong with the arguments; the outputs are not written then.
 The workspace is yours: `@NAME@_WORKSPACE_BYTES` bytes, aligned to `@NAME@_WORKSPACE_ALIGN`. It holds
 nothing between calls. Calls with different workspaces may run at the same time.
 
+`@stem@_readings.h` makes boxes of sensors' readings, rounded outward, of floats and of codes.
+
 @spec@@contexts@@batches@@parallel@`@name@_evaluate` runs the network itself, `@name@_info` describes it; see `@stem@.h`.
 `@stem@.json` is the manifest: what was compiled, how, and where each buffer lies.
+
+## Self-test
+
+`@name@_selftest` of `@stem@_selftest.c` is for power-on: compile it into your program, too. @selftest@
+It returns 0, `@NAME@_SELFTEST_CONSTANTS` where a constant in memory is not what was compiled, or
+`@NAME@_SELFTEST_VECTOR` + v where box v has other bounds than it should. `golden.json` has the same boxes and
+results for a test bench.
 
 ## Size
 
@@ -199,6 +208,18 @@ the board's files, `CMakeLists.txt` and this file stays; flags and sources are i
 The files in this folder are made for you from your model. The runtime (`bf.h`, `bf.cpp`
 and what lies in `bf/`) and everything else here may be used, changed and shipped without attribution.
 )";
+
+// The price of bounds for evaluation in float32.
+inline constexpr std::string_view kFloat32Use =
+    R"(Made with `--semantics real` they hold for exact arithmetic alone, and inference in float32 may leave
+them. A call then takes fewer instructions on a Cortex-M4, by `ibp` hardly, by other methods a fifth to
+a third.
+)";
+
+inline constexpr std::string_view kChecksBoth =
+    R"(It recomputes the CRC-32 of
+the constants (`@NAME@_CONSTANTS_CRC32` of `@stem@.h`), and bounds boxes with results that are known.)";
+inline constexpr std::string_view kChecksVectors = "It bounds boxes with results that are known.";
 
 // Other build systems that know the folder.
 inline constexpr std::string_view kPackages = R"(

@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 
 // The name of a step in a trace: "bounds/3".
 std::string step_name(const Entry& entry, int step) {
-  return fmt::format("{}/{}", to_string(entry.kind), step);
+  return fmt::format("{}/{}", name_of(entry), step);
 }
 
 Json node_json(const LoggedNode& node) {
@@ -235,7 +235,7 @@ void Tracer::add_buffers(const Entry& entry) {
       if (std::ranges::find(access.writes, id) != access.writes.end()) written.push_back(name);
       if (std::ranges::find(access.reads, id) != access.reads.end()) read.push_back(name);
     }
-    buffers_.push_back({{"entry", to_string(entry.kind)},
+    buffers_.push_back({{"entry", name_of(entry)},
                         {"name", buffer.name},
                         {"scope", to_string(buffer.scope)},
                         {"per_worker", buffer.per_worker},

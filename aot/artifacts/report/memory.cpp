@@ -217,7 +217,7 @@ std::string memory_part(const Plan& plan) {
     body += fmt::format(
         "<details{}><summary>{} <span>· {} buffers, {}</span></summary><div class=\"scroll\">{}"
         "</div></details>\n",
-        i == 0 ? " open" : "", to_string(entry.kind),
+        i == 0 ? " open" : "", name_of(entry),
         std::ranges::count(entry.buffers, CacheScope::kRun, &Buffer::scope),
         totals_text(entry.storage), Map(entry).draw());
   }

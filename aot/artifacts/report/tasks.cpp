@@ -121,7 +121,7 @@ std::string task_part(const Plan& plan, const Findings& findings) {
     timed = timed || values.measured;
     body += fmt::format(
         "<details{}><summary>{} <span>· {} tasks, {} steps{}</span></summary>{}</details>\n",
-        i == 0 ? " open" : "", to_string(entry.kind), entry.tasks.size(), entry.steps.size(),
+        i == 0 ? " open" : "", name_of(entry), entry.tasks.size(), entry.steps.size(),
         times_text(values, entry), entry_table(entry, values));
   }
   std::string lead =

@@ -22,6 +22,7 @@ std::optional<std::string> missing_option(const CompileOptions& options) {
   const PlannerConfig& config = options.planner;
   if (config.lowering != Lowering::kVector && config.lowering != Lowering::kGeneric)
     return fmt::format("--lowering {}", to_string(config.lowering));
+  if (options.check_constants) return "--check-constants";
   if (config.decide) return "--decide";
   if (config.reuse.any()) return "--cache";
   if (config.batch > 1) return "--batch";

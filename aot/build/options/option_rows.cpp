@@ -102,6 +102,16 @@ OptionRow words_row(OptionRow row, Form form, const char* value_name, ValueRule 
   return row;
 }
 
+Words split(const std::string& text) {
+  Words words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
 bool has(const Words& list, const char* word) {
   return std::ranges::count(list, word) > 0;
 }
@@ -118,16 +128,46 @@ OptionRow target_row() {
   return row;
 }
 
+OptionRow semantics_row() {
+  OptionRow row = choice(
+      {"semantics", Set::kModel, kMethodGroup,
+       "arithmetic of the network that the bounds hold for: real, its exact value; "
+       "float32, every evaluation in float32, in any order of its sums; "
+       "float32-exact, what the verifier's own NAME_evaluate makes of it; or "
+       "quantised-any, its exact value but that each code of a quantised network may be "
+       "one more or less. With --project float32, but for verifiers of integers"},
+      [](auto& values) -> auto& { return values.compile.planner.semantics; });
+  row.take = [take = std::move(row.take)](OptionValues& values, const Words& words) {
+    take(values, words);
+    values.semantics_is_default = false;
+  };
+  return row;
+}
+
 OptionRow method_row() {
   OptionRow row = choice(
       {"method", Set::kMethod, kMethodGroup,
        "ibp: intervals; crown-ibp: backward bounds of the outputs on interval bounds; "
        "crown: backward bounds of every unstable neuron; alpha-crown: the same, with the "
        "outputs' slopes optimised; forward: intervals and lines in one pass forward, for dense "
-       "layers with ReLU; auto: the best mix of the others within the budgets"},
+       "layers with ReLU; auto: the best mix of the others within the budgets; several, as "
+       "ibp,crown: the bounds of each in one verifier, and calls within a limit"},
       [](auto& values) -> auto& { return values.compile.planner.method; });
-  row.take = [take = std::move(row.take)](OptionValues& values, const Words& words) {
-    take(values, words);
+  row.rule.read = [one = std::move(row.rule.read)](std::string& text) {
+    std::string problem;
+    Words methods = split(text);
+    for (std::string& method : methods)
+      if (problem.empty()) problem = one(method);
+    text = fmt::format("{}", fmt::join(methods, ","));
+    return problem;
+  };
+  row.take = [](OptionValues& values, const Words& words) {
+    PlannerConfig& planner = values.compile.planner;
+    planner.cheaper.clear();
+    for (const std::string& method : split(words.back()))
+      planner.cheaper.push_back(*value_named<Method>(method));
+    planner.method = planner.cheaper.back();
+    planner.cheaper.pop_back();
     values.compile.method_is_default = false;
   };
   return row;
@@ -147,14 +187,7 @@ std::vector<OptionRow> model_rows() {
             "JSON lines that bf-aot tune wrote: the schedules of --lowering tuned", false},
            "FILE", [](OptionValues& values, const std::string& file) { values.tuning_log = file; }),
       target_row(),
-      choice(
-          {"semantics", Set::kModel, kMethodGroup,
-           "arithmetic of the network that the bounds hold for: real, its exact value; "
-           "float32, every evaluation in float32, in any order of its sums; "
-           "float32-exact, what the verifier's own NAME_evaluate makes of it; or "
-           "quantised-any, its exact value but that each code of a quantised network may be "
-           "one more or less"},
-          [](auto& values) -> auto& { return values.compile.planner.semantics; }),
+      semantics_row(),
       number_row(
           {"libm-ulps", Set::kModel, kPlannerGroup,
            "of --semantics float32: largest error of the library's tanh, exp, erf, ..., in "
@@ -414,16 +447,6 @@ std::string with(std::string_view name, char from, char to) {
 
 bool is_known(const OptionRow& row, bool decisions) {
   return row.in_process && (decisions || !row.of_decisions());
-}
-
-Words split(const std::string& text) {
-  Words words;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
 }
 
 void resolve_semantics(CompileOptions& options) {

@@ -20,6 +20,7 @@ struct OptionValues {
   OptionValues() { compile.planner.target = find_target("host"); }
 
   CompileOptions compile;
+  bool semantics_is_default = true;  // compile.planner.semantics was not asked for
   CompilerOptions compiler;
   DecisionOptions decision;
   std::string target = "host";               // as it was asked for
@@ -32,7 +33,17 @@ struct OptionRow {
   enum class Form { kValue, kFlag, kWords, kList };  // kWords: may be repeated; kList: a list
   // The set of options that a command has together.
   // kDecide: of a question; kProofs: of certificates of many answers.
-  enum class Set { kModel, kMethod, kNorm, kArithmetic, kLanguage, kCompiler, kJit, kDecide, kProofs };
+  enum class Set {
+    kModel,
+    kMethod,
+    kNorm,
+    kArithmetic,
+    kLanguage,
+    kCompiler,
+    kJit,
+    kDecide,
+    kProofs
+  };
 
   const char* name;  // "row-tile"; in the library, C and Python "row_tile"
   Set set;

@@ -72,7 +72,7 @@ std::string entry_table(const Entry& entry) {
   std::string text = fmt::format(
       "entry {}: {} steps in {} tasks, {} buffers; {} bytes planned, {} without sharing, {} at "
       "least ({})\n",
-      to_string(entry.kind), entry.steps.size(), entry.tasks.size(), entry.buffers.size(),
+      name_of(entry), entry.steps.size(), entry.tasks.size(), entry.buffers.size(),
       entry.storage.planned_bytes, entry.storage.naive_bytes, entry.storage.lower_bound_bytes,
       to_string(entry.storage.proof));
   if (entry.workers > 1)
@@ -161,7 +161,7 @@ std::string dot_network(const Graph& graph) {
 
 std::string dot_tasks(const Entry& entry, std::size_t number) {
   std::string text = fmt::format("  subgraph cluster_entry{} {{\n    label=\"tasks of {}\";\n",
-                                 number, to_string(entry.kind));
+                                 number, name_of(entry));
   for (std::size_t i = 0; i < entry.tasks.size(); ++i) {
     text += fmt::format("    t{}_{} [label=\"{}\\n{} flops\"];\n", number, i,
                         escape(entry.tasks[i].name), entry.tasks[i].flops);

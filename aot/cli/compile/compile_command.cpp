@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "aot/apps/vectors/make_vectors.h"
 #include "aot/artifacts/project/project.h"
 #include "aot/artifacts/project/written.h"
 #include "aot/artifacts/provenance/trace.h"
@@ -32,6 +33,7 @@
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/coverage.h"
 #include "aot/emit/text/dialect.h"
+#include "aot/engine/verifier/report.h"
 #include "aot/system/files.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
@@ -65,6 +67,7 @@ struct CompileArguments {
   SizeLimits limits;
   bool no_library = false;
   bool dispatch = false;
+  bool check_constants = false;
   bool single_file = false;
 };
 
@@ -119,8 +122,10 @@ void add_options(CommandLine& app, CompileArguments& arguments) {
          "beside it")
       ->writes("FILE.cpp|FILE.c")
       ->transform(ValueRule{check_output, ""});
-  app.add_option("--project", arguments.project,
-                 "write a CMake project that uses the verifier into this folder")
+  app.add_option(
+         "--project", arguments.project,
+         "write a CMake project that uses the verifier into this folder; its bounds hold for "
+         "evaluation in float32 unless --semantics says otherwise")
       ->type_name("DIR");
   add_report_option(app, arguments.report);
   app.add_option("--trace", arguments.trace,
@@ -133,6 +138,8 @@ void add_options(CommandLine& app, CompileArguments& arguments) {
       ->writes("FILE.json");
   add_size_limits(app, arguments.limits);
   app.add_flag("--no-library", arguments.no_library, "write the source only: run no C++ compiler");
+  app.add_flag("--check-constants", arguments.check_constants,
+               "add NAME_constants_crc32, which sums up the constants in memory; --project does");
   app.add_flag("--dispatch", arguments.dispatch,
                "code for each x86-64 level up to --target in one library; calls go to the highest "
                "that the processor offers");
@@ -142,6 +149,7 @@ void add_options(CommandLine& app, CompileArguments& arguments) {
       ->excludes("--dispatch")
       ->excludes("--project");
   app.get_option("--trace")->excludes("--dispatch");
+  app.get_option("--check-constants")->excludes("--dispatch");
   app.get_option("--norm")->excludes("--project");  // its monitor is about boxes
   set_help(app, {kCompileExamples, kCompileNotes, "start/monitor.md"});
 }
@@ -202,13 +210,13 @@ Staged write_outputs(const fs::path& folder, const build::Verifier& verifier, co
 
 // Writes the project. Keeps files that the user has changed, or refuses: see plan_rewrite().
 Staged write_project(const fs::path& folder, const build::Verifier& verifier, const Output& output,
-                     const Judge& judge) {
+                     const artifacts::Vectors& vectors, const Judge& judge) {
   system::make_folder(folder);
   system::Staging staging(folder);
   Staged staged = stage(staging, verifier, output, true);
   judge(folder, staged);
   for (const emit::EmittedFile& file : artifacts::project_files(
-           verifier, output.stem, output.flags, output.toolchain, staged.footprint)) {
+           verifier, output.stem, output.flags, output.toolchain, staged.footprint, vectors)) {
     staging.write(file.suffix, file.bytes);
     staged.names.push_back(file.suffix);
   }
@@ -231,9 +239,23 @@ Staged write_project(const fs::path& folder, const build::Verifier& verifier, co
   return staged;
 }
 
+// Prints the predicted cycles of the bounds of each method, where a profile states the clock.
+void print_cycles(const Plan& plan) {
+  const double clock = profile_of(plan.config).clock;
+  if (clock == 0 || plan.prediction.profile.empty()) return;
+  for (const Entry& entry : plan.entries) {
+    if (entry.kind != EntryKind::kBounds) continue;
+    double seconds = 0;
+    for (const Task& task : entry.tasks) seconds += task.predicted_seconds;
+    fmt::print("{:<10}about {:.3g} million cycles of {}_{}, {} at {:g} MHz ({})\n", "time",
+               1e-6 * clock * seconds, plan.name, name_of(entry), engine::duration(seconds),
+               1e-6 * clock, plan.prediction.activity);
+  }
+}
+
 // Prints where the files that were asked for lie, and what the verifier takes.
 void print_summary(const fs::path& folder, const build::Verifier& verifier, const Staged& staged,
-                   const SizeLimits& limits) {
+                   const build::CompileOptions& options, const SizeLimits& limits) {
   const auto row = [](std::string_view what, const std::string& text) {
     fmt::print("{:<10}{}\n", what, text);
   };
@@ -245,6 +267,8 @@ void print_summary(const fs::path& folder, const build::Verifier& verifier, cons
   std::string_view key = "covers";
   for (const std::string& line : emit::coverage_of(verifier.plan()))
     row(std::exchange(key, ""), line);
+  if (options.float32_by_default && is_in_float32(verifier.plan().config.semantics))
+    row("", "--project takes that by default; for fewer instructions --semantics real covers less");
   for (const Rejected& other : verifier.plan().rejected)
     if (other.slot == kArithmeticSlot && !verifier.plan().config.target.hardware_float())
       row("numbers",
@@ -268,6 +292,7 @@ void print_summary(const fs::path& folder, const build::Verifier& verifier, cons
        build::work_of_calls(*verifier.lowered, verifier.verify_work))
     row("work",
         fmt::format("{} {} operations of {}", integer ? "at most" : "about", operations, function));
+  print_cycles(verifier.plan());
 }
 
 struct Made {
@@ -353,6 +378,9 @@ int compile_command(const Call& call) {
 
   build::CompileOptions options = compile_options(arguments.model);
   if (const auto why = contradicts_language(app, arguments)) return usage_error(app, *why);
+  options.float32_by_default =
+      !arguments.project.empty() && arguments.model.values.semantics_is_default;
+  options.check_constants = arguments.check_constants;
   if (arguments.dispatch) {
     options.levels = build::dispatch_levels(options.planner.target);
     if (options.levels.empty())
@@ -375,6 +403,7 @@ int compile_command(const Call& call) {
   build::set_language(options, language);
   if (language == Language::kC && !arguments.project.empty())
     fail("BF3112", "--project", "projects are in C++", "write the source alone: -o FILE.c");
+  if (!arguments.project.empty() && !arguments.dispatch) options.check_constants = true;
   const build::CompilerOptions& compiler = arguments.model.values.compiler;
   std::optional<build::Toolchain> toolchain;
   if (!arguments.no_library) toolchain = build::find_toolchain(compiler, target, language);
@@ -393,12 +422,14 @@ int compile_command(const Call& call) {
   const Judge judge = judge_of(arguments, options, made, made_as);
   Staged staged;
   if (!arguments.project.empty()) {
-    staged = write_project(arguments.project, verifier, made_as, judge);
-    print_summary(arguments.project, verifier, staged, arguments.limits);
+    staged =
+        write_project(arguments.project, verifier, made_as,
+                      apps::make_vectors(arguments.model.model, options, *verifier.lowered), judge);
+    print_summary(arguments.project, verifier, staged, options, arguments.limits);
   }
   if (!arguments.output.empty()) {
     staged = write_outputs(output.parent_path(), verifier, made_as, judge);
-    print_summary(output.parent_path(), verifier, staged, arguments.limits);
+    print_summary(output.parent_path(), verifier, staged, options, arguments.limits);
   }
   if (!arguments.sbom.empty())
     system::publish_file(

@@ -6,12 +6,15 @@ namespace bf_aot::calls {
 namespace {
 
 constexpr std::string_view kInBackward = "bf/c/backward.h";
+constexpr std::string_view kInBalls = "bf/c/balls.h";
 constexpr std::string_view kInBounds = "bf/c/bounds.h";
+constexpr std::string_view kInContraction = "bf/c/contraction.h";
 constexpr std::string_view kInConv = "bf/c/conv.h";
 constexpr std::string_view kInConvBackward = "bf/c/conv_backward.h";
 constexpr std::string_view kInFloatFunctions = "bf/c/float_functions.h";
 constexpr std::string_view kInFunctions = "bf/c/functions.h";
 constexpr std::string_view kInIntervals = "bf/c/intervals.h";
+constexpr std::string_view kInLogSoftmax = "bf/c/log_softmax.h";
 constexpr std::string_view kInPlanes = "bf/c/planes.h";
 constexpr std::string_view kInRelax = "bf/c/relax.h";
 constexpr std::string_view kInRowWindows = "bf/c/row_windows.h";
@@ -91,6 +94,13 @@ constexpr CRoutine kRoutines[] = {
     {Routine::kConvSpread, "conv_spread", kInConvBackward},
     {Routine::kConvBackwardLive, "conv_backward_live", kInConvBackward},
     {Routine::kConvSpreadLive, "conv_spread_live", kInConvBackward},
+    {Routine::kRelaxLogSoftmax, "relax_log_softmax", kInLogSoftmax},
+    {Routine::kLogSoftmaxBackward, "log_softmax_backward", kInLogSoftmax},
+    {Routine::kRelaxContraction, "relax_contraction", kInContraction},
+    {Routine::kContractionBackward, "contraction_backward", kInContraction},
+    {Routine::kConcretizeEuclid, "concretize_euclid", kInBalls},
+    {Routine::kConcretizeSum, "concretize_sum", kInBalls},
+    {Routine::kConcretizeOneHot, "concretize_one_hot", kInBalls},
 };
 
 }  // namespace

@@ -50,6 +50,7 @@ class Dump {
   void operator()(const Clear& node) {
     line(fmt::format("{}[0 .. {}] = 0", calls_.name(node.buffer), node.count - 1));
   }
+  void operator()(const Ask& node) { line(fmt::format("ask for {} operations", node.operations)); }
   void operator()(const ColdStart& node) {
     line("unless slopes are kept");
     inside(node.body);
@@ -89,7 +90,7 @@ const char* when_text(RunWhen when) {
 }
 
 std::string Dump::text(const Program& program) {
-  text_ = fmt::format("entry {}{}\n", to_string(entry_.kind),
+  text_ = fmt::format("entry {}{}\n", name_of(entry_),
                       program.groups ? fmt::format(", for each {} boxes", entry_.boxes) : "");
   for (const Section& section : program.sections)
     for (const TaskCalls& task : section.tasks) {

@@ -58,6 +58,7 @@ class ProgramText {
   void operator()(const Call& node);
   void operator()(const Part& node);
   void operator()(const Lifetime& node);
+  void operator()(const Ask& node);
   void operator()(const Block& node);
   void operator()(const WhenInside& node);
   void operator()(const DefineImage& node);
@@ -196,6 +197,10 @@ void ProgramText::operator()(const Lifetime& node) {
   if (!instruments_.poison) return;
   const Buffer& buffer = entry_.buffer(node.buffer);
   line(fmt::format("poison({}, {}, {});", buffer.name, buffer.bytes, *instruments_.poison));
+}
+
+void ProgramText::operator()(const Ask& node) {
+  line(fmt::format("if (!bf::may_spend(meter, {})) return false;", node.operations));
 }
 
 void ProgramText::operator()(const Block& node) {

@@ -7,6 +7,7 @@
 #include "aot/emit/interface/emit_neurons.h"
 #include "aot/emit/interface/emit_parallel.h"
 #include "aot/emit/interface/emit_verify.h"
+#include "aot/emit/interface/emit_within.h"
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/fill_in.h"
@@ -22,6 +23,7 @@ std::string section(const Plan& plan, const HeaderBytes& bytes, const Signature&
   const bool idle = has_workers(plan) && !shares_rows(plan);
   if (signature == Signature{.purpose = Purpose::kVerify})
     return verify_section(plan, bytes, *property);
+  if (signature == Signature{.within = true}) return within_section(plan, bytes);
   if (signature == Signature{.parallel = true}) return parallel_section(plan, bytes);
   if (signature == Signature{.batch = true})
     return (idle ? parallel_section(plan, bytes) : "") + batch_section(plan, bytes);
@@ -77,6 +79,7 @@ constexpr std::string_view kVerifyBatchComment = R"(/* @name@_verify of each box
 
 std::string bounds_comment(const Plan& plan, const HeaderBytes& bytes, const Signature& s) {
   if (s.cached) return context_comment(plan, bytes, s);
+  if (s.within || s.cheaper) return methods_comment(plan, s);
   if (s.coefficients) return coefficients_comment(plan);
   if (s.ranges) return ranges_comment(plan);
   if (s.batch && s.parallel)
@@ -114,6 +117,7 @@ std::string bounds_comment(const Plan& plan, const HeaderBytes& bytes, const Sig
 std::string verify_comment(const Plan& plan, const HeaderBytes& bytes, const Signature& s) {
   const Arguments names = names_of(plan);
   if (s.cached) return {};
+  if (s.within) return methods_comment(plan, s);
   if (s.batch && s.parallel)
     return fill_in(
         "/* @name@_verify_batch. workspace: @NAME@_VERIFY_BATCH_WORKSPACE_BYTES for each worker. "
@@ -168,7 +172,9 @@ std::string emit_header(const Plan& plan, const HeaderBytes& bytes, const Proper
   banner = "/*" + banner.substr(2) + " */\n";
   std::string text = banner + "/* clang-format off */\n";
   text += fmt::format("#ifndef BF_VERIFIER_{0}_H\n#define BF_VERIFIER_{0}_H\n\n", upper);
-  text += "#include <stddef.h>\n\n#include \"bf.h\"\n\n";
+  text += "#include <stddef.h>\n\n#include \"bf.h\"\n";
+  if (!plan.cheaper.empty()) text += "#include \"bf/contract/limit.h\"\n";
+  text += "\n";
   text += fmt::format("#define {}_ABI {}\n", upper, kAbi);
   text += fmt::format("#define {}_INPUTS {}\n", upper, plan.input_count);
   if (is_in_float32(plan.config.semantics))

@@ -12,6 +12,7 @@
 #include "aot/emit/interface/emit_integer.h"
 #include "aot/emit/interface/emit_parallel.h"
 #include "aot/emit/interface/emit_verify.h"
+#include "aot/emit/interface/emit_within.h"
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/interface/statuses.h"
 #include "aot/emit/kernels/kernels.h"
@@ -71,7 +72,8 @@ FunctionBody bounds_body(const Plan& plan, const ExportedFunction& function,
   if (s.batch)
     return s.parallel ? parallel_batch_body(plan, function)
                       : batch_bounds_body(plan, function, bodies);
-  const Entry& entry = *plan.find_entry(*function.entry);
+  if (s.within) return bounds_within_body(plan, s);
+  const Entry& entry = *plan.entry_of(function);
   std::string text;
   if (makes_anew(plan))
     text = fmt::format("  if ({}()) return BF_FLOAT_ENVIRONMENT;  // against the pragma above\n",
@@ -79,6 +81,8 @@ FunctionBody bounds_body(const Plan& plan, const ExportedFunction& function,
   text += box_check(plan, "lower", "upper") + "\n";
   if (s.parallel) return {text + emit_steps_call(plan, entry, "team"), {}};
   const std::string steps = bodies.of(entry);
+  if (entry.can_stop)
+    return {text + unlimited_call(plan, entry), stopping_steps(plan, entry, steps)};
   if (has_workers(plan) && !s.cached)
     return {text + emit_steps_call(plan, entry, "bf::Team{nullptr, 1}"),
             emit_steps_function(plan, entry, steps)};
@@ -91,6 +95,7 @@ FunctionBody bounds_body(const Plan& plan, const ExportedFunction& function,
 FunctionBody verify_body(const Plan& plan, const ExportedFunction& function) {
   const Signature& s = function.signature;
   if (s.batch) return s.parallel ? parallel_batch_body(plan, function) : batch_verify_body(plan);
+  if (s.within) return verify_within_body(plan);
   return s.parallel ? parallel_verify_body(plan) : emit::verify_body(plan, s.cached);
 }
 
@@ -111,7 +116,7 @@ std::string info_text(const Plan& plan) {
   return &info;
 )",
       {{"constant", dialect_of(plan).local_constant()},
-       {"method", to_string(plan.config.method)},
+       {"method", methods_text(plan.config)},
        {"semantics", to_string(plan.config.semantics)},
        {"version", BF_VERSION_STRING}},
       names_of(plan));
@@ -226,6 +231,7 @@ std::string includes(const Lowered& lowered, bool has_property) {
          "\"bf/core/bounds.h\"\n"
          "#include \"bf/core/kernel.h\"\n" +
          batch_includes(plan) + context_includes(plan) + parallel_includes(plan) +
+         within_includes(plan) +
          calls::runtime_includes(plan, lowered.programs()) +
          (has_property ? decide_includes(plan) + "#include \"bf/search/verdict.h\"\n" : "");
 }

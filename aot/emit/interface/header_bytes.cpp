@@ -29,6 +29,7 @@ HeaderBytes header_bytes(const Plan& plan) {
   bytes.verify = workspace_of(plan, {.purpose = Purpose::kVerify}, bytes.workspace);
   bytes.verify_batch =
       workspace_of(plan, {.purpose = Purpose::kVerify, .batch = true}, bytes.batch);
+  bytes.within = workspace_of(plan, {.within = true}, bytes.workspace);
   bytes.decide = plan.decide.bytes;
   bytes.open_box = plan.decide.open_box_bytes;
   return bytes;
@@ -40,7 +41,8 @@ HeaderBytes of_both(const HeaderBytes& a, const HeaderBytes& b) {
        {&HeaderBytes::workspace, &HeaderBytes::align, &HeaderBytes::context,
         &HeaderBytes::persistent, &HeaderBytes::batch, &HeaderBytes::batch_parallel,
         &HeaderBytes::worker, &HeaderBytes::parallel, &HeaderBytes::verify,
-        &HeaderBytes::verify_batch, &HeaderBytes::decide, &HeaderBytes::open_box})
+        &HeaderBytes::verify_batch, &HeaderBytes::within, &HeaderBytes::decide,
+        &HeaderBytes::open_box})
     both.*member = std::max(a.*member, b.*member);
   both.weights = a.weights + b.weights;
   return both;

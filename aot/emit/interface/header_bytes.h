@@ -14,6 +14,7 @@ struct HeaderBytes {
   std::int64_t batch = 0, batch_parallel = 0;  // workspaces of several boxes, and of all workers
   std::int64_t worker = 0, parallel = 0;       // of each more worker, and of all, for one box
   std::int64_t verify = 0, verify_batch = 0;   // on top of the bounds' workspace
+  std::int64_t within = 0;                     // the same, within a limit
   std::int64_t decide = 0, open_box = 0;       // the same, and of an open box or node
   bool operator==(const HeaderBytes&) const = default;
 };

@@ -37,6 +37,10 @@ std::string type_of(const Parameter& parameter, Language language) {
       return pointer("bf_cache_counters");
     case ParameterType::kExecutor:
       return pointer("bf_executor");
+    case ParameterType::kLimit:
+      return pointer("bf_limit");
+    case ParameterType::kReached:
+      return pointer("bf_reached");
   }
   return {};
 }
@@ -60,7 +64,7 @@ std::string null_check(const Dialect& dialect, const Signature& signature) {
 
 // Whether the function's work needs memory; of several workers it always does.
 bool uses_workspace(const Plan& plan, const ExportedFunction& function) {
-  const Entry* const entry = function.entry ? plan.find_entry(*function.entry) : nullptr;
+  const Entry* const entry = plan.entry_of(function);
   return entry == nullptr || !entry->buffers.empty() || function.signature.parallel;
 }
 
@@ -104,6 +108,8 @@ std::string span_of(const Plan& plan, const ExportedFunction& function, const Pa
                                 : each.type == ParameterType::kSearch   ? "bf_search"
                                 : each.type == ParameterType::kCounters ? "bf_cache_counters"
                                 : each.type == ParameterType::kExecutor ? "bf_executor"
+                                : each.type == ParameterType::kLimit    ? "bf_limit"
+                                : each.type == ParameterType::kReached  ? "bf_reached"
                                                                         : "unsigned char";
   std::string bytes = fmt::format("{}{} * sizeof({})", each.per_box ? "count * " : "",
                                   element_count(plan, each), type);

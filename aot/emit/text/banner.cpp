@@ -43,7 +43,7 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
   text += fmt::format("  sha256     {}\n", plan.model.sha256);
   text += fmt::format("  opset      {}\n", plan.model.opset);
   text += fmt::format(
-      "  method     {}, semantics {}, {} code for {}\n", to_string(plan.config.method),
+      "  method     {}, semantics {}, {} code for {}\n", methods_text(plan.config),
       plan.config.flush_to_zero ? "float32 flushed to zero" : to_string(plan.config.semantics),
       plan.integer ? to_string(plan.config.arithmetic) : to_string(plan.config.lowering),
       plan.config.target.name);

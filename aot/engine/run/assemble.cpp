@@ -81,6 +81,7 @@ class Assembler {
   void operator()(const calls::Call& node) { add(call(node)); }
   void operator()(const calls::Part& node);
   void operator()(const calls::Lifetime&) {}
+  void operator()(const calls::Ask&) { BF_BROKEN("code in this process has one method"); }
   void operator()(const calls::Block& node);
   void operator()(const calls::WhenInside& node);
   void operator()(const calls::DefineImage& node);

@@ -9,6 +9,7 @@
 
 #include "aot/engine/run/find_prebuilt.h"
 #include "aot/engine/run/property.h"
+#include "bf/contract/limit.h"
 #include "bf/contract/spans.h"
 #include "bf/contract/workspace.h"
 #include "bf/core/blob.h"
@@ -88,6 +89,10 @@ std::size_t size_of(ParameterType type) {
       return sizeof(bf_cache_counters);
     case ParameterType::kExecutor:
       return sizeof(bf_executor);
+    case ParameterType::kLimit:
+      return sizeof(bf_limit);
+    case ParameterType::kReached:
+      return sizeof(bf_reached);
     case ParameterType::kMemory:
     case ParameterType::kSize:
     case ParameterType::kCode:

@@ -6,6 +6,7 @@
 
 #include "planner/plan/functions.h"
 #include "runtime/bf.h"
+#include "runtime/bf/contract/limit.h"
 
 namespace bf_aot::engine {
 
@@ -29,6 +30,10 @@ template <>
 struct CType<ParameterType::kCounters> : std::type_identity<bf_cache_counters> {};
 template <>
 struct CType<ParameterType::kExecutor> : std::type_identity<bf_executor> {};
+template <>
+struct CType<ParameterType::kLimit> : std::type_identity<bf_limit> {};
+template <>
+struct CType<ParameterType::kReached> : std::type_identity<bf_reached> {};
 
 template <ParameterType kType, bool kWritten>
 struct Argument {

@@ -306,7 +306,7 @@ void limit_float32_reach(Graph& graph, double most) {
   const Node* const node = magnitudes.find_overflow(kLeastReach, most);
   fail("BF2112", node->origin,
        "its result in float32 may overflow for inputs of magnitude 1, as far as weights tell",
-       "leave --semantics out: bounds hold for the network in real arithmetic then");
+       "use --semantics real: bounds hold for the network in exact arithmetic then");
 }
 
 }  // namespace bf_aot

@@ -368,7 +368,7 @@ class Rounder {
       fail("BF2110", node_.origin,
            fmt::format("float32 semantics does not cover the function {}",
                        name_of(op.function.kind)),
-           "leave --semantics out: bounds hold for the network in real arithmetic then");
+           "use --semantics real: bounds hold for the network in exact arithmetic then");
     check_parameters(op.function);
     const std::int64_t powers = facts_.powers_inside(index_);
     keep_in_domain(op.function);
@@ -603,7 +603,7 @@ class Rounder {
 
 void check_float32(const ModelInfo& model) {
   constexpr char kHint[] =
-      "leave --semantics out: bounds hold for the network in real arithmetic then";
+      "use --semantics real: bounds hold for the network in exact arithmetic then";
   if (model.narrow) fail("BF2110", "", "a tensor of the model is float16 or bfloat16", kHint);
   std::vector<Diagnostic> found;
   for (const auto& [type, origin] : model.operators) {

@@ -222,7 +222,7 @@ void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
                                                                    : bf::kRelaxRows;
   const std::int64_t table =
       layer.kind == LayerKind::kContraction ? layer.contraction.table() : rows * layer.out;
-  const bool stored = !plan.domain(link.layer).remade;
+  const bool stored = !plan.domain(entry, link.layer).remade;
   BF_CHECK(link.remake.empty() == (stored || step.iterations > 0));
   if (link.remake.empty())
     uses.read(link.table, Role::kTable, link.layer, kFloat, table);
@@ -334,7 +334,7 @@ void check_last(const Plan& plan, const Entry& entry, const BackwardRows& step) 
 std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const BackwardRows& step) {
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.is_affine());
-  const DomainChoice& domain = plan.domain(step.layer);
+  const DomainChoice& domain = plan.domain(entry, step.layer);
   BF_CHECK(domain.domain == Domain::kBackward || domain.domain == Domain::kOptimised);
   BF_CHECK(domain.unstable_only == step.unstable_only);
   BF_CHECK(step.iterations == 0 || (step.iterations > 0 && domain.domain == Domain::kOptimised));

@@ -229,7 +229,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const StartLines& st
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const ForwardLines& step) {
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense && layer.input >= 0);
-  BF_CHECK(plan.domain(step.layer).domain == Domain::kForward);
+  BF_CHECK(plan.domain(entry, step.layer).domain == Domain::kForward);
   const Kernel& kernel =
       kernel_of(plan, step.kernel, KernelKind::kForwardLines, layer.in, layer.out);
   BF_CHECK(kernel.boxes == entry.boxes && kernel.lines == plan.input_count + 1);

@@ -118,6 +118,8 @@ static inline void bf_interval_of_neurons(const float* magnitude, int n, double 
 }
 
 // Returns true if the bounds leave the sign of neuron j open.
+/*@ requires \valid_read(centre + j) && \valid_read(below + j) && \valid_read(above + j);
+    assigns \nothing; */
 static inline bool bf_is_unstable(const double* centre, const float* below, const float* above,
                                   int j) {
   const bool active = centre[j] - (double)below[j] >= 0.0;
@@ -126,9 +128,19 @@ static inline bool bf_is_unstable(const double* centre, const float* below, cons
 }
 
 // The neurons of unknown sign, in order; returns their number.
+/*@ requires n >= 0;
+    requires \valid_read(centre + (0 .. n - 1)) && \valid_read(below + (0 .. n - 1));
+    requires \valid_read(above + (0 .. n - 1)) && \valid(neurons + (0 .. n - 1));
+    assigns neurons[0 .. n - 1];
+    ensures 0 <= \result <= n;
+    ensures \forall integer k; 0 <= k < \result ==> 0 <= neurons[k] < n; */
 static inline int bf_list_unstable(const double* centre, const float* below, const float* above,
                                    int n, int32_t* neurons) {
   int count = 0;
+  /*@ loop invariant 0 <= count <= j <= n;
+      loop invariant \forall integer k; 0 <= k < count ==> 0 <= neurons[k] < j;
+      loop assigns j, count, neurons[0 .. n - 1];
+      loop variant n - j; */
   for (int j = 0; j < n; ++j) {
     neurons[count] = (int32_t)j;
     count += bf_is_unstable(centre, below, above, j) ? 1 : 0;
@@ -136,7 +148,16 @@ static inline int bf_list_unstable(const double* centre, const float* below, con
   return count;
 }
 
+/*@ requires n >= 0;
+    requires \valid(neurons + (0 .. n - 1));
+    assigns neurons[0 .. n - 1];
+    ensures \result == n;
+    ensures \forall integer k; 0 <= k < n ==> neurons[k] == k; */
 static inline int bf_list_all(int n, int32_t* neurons) {
+  /*@ loop invariant 0 <= j <= n;
+      loop invariant \forall integer k; 0 <= k < j ==> neurons[k] == k;
+      loop assigns j, neurons[0 .. n - 1];
+      loop variant n - j; */
   for (int j = 0; j < n; ++j) neurons[j] = (int32_t)j;
   return n;
 }
