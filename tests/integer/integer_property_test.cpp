@@ -168,8 +168,12 @@ void expect_exact(const Graph& graph, const Plan& made, const Property& property
         const GridCondition& of = compiled.conditions.at(number++);
         const bool truth = holds(property, condition, y);
         const bool exact = compiled.slack[static_cast<std::size_t>(of.row)] == 0;
-        if (exact || always(of, rows)) EXPECT_EQ(always(of, rows), truth);
-        if (exact || never(of, rows)) EXPECT_EQ(never(of, rows), !truth);
+        if (exact || always(of, rows)) {
+          EXPECT_EQ(always(of, rows), truth);
+        }
+        if (exact || never(of, rows)) {
+          EXPECT_EQ(never(of, rows), !truth);
+        }
       }
   }
 }
@@ -246,17 +250,22 @@ TEST(IntegerProperty, ConditionsAndVerdictsAreThoseOfExactArithmetic) {
     const Decision whole = verify_box(batch, i, box);
     verified += whole.result.verdict == BF_VERIFIED ? 1 : 0;
     falsified += whole.result.verdict == BF_FALSIFIED ? 1 : 0;
-    if (whole.result.verdict == BF_FALSIFIED)
+    if (whole.result.verdict == BF_FALSIFIED) {
       EXPECT_TRUE(violates(property, outputs_at(graph, whole.counterexample)));
+    }
     bool exact = true;
     for (const std::int64_t slack : batch.plan(i).integer->property->slack)
       exact = exact && slack == 0;
     for (int point = 0; point < 12; ++point) {
       const std::vector<float> x = random_point(random, box);
       const bool violated = violates(property, outputs_at(graph, x));
-      if (whole.result.verdict == BF_VERIFIED) EXPECT_FALSE(violated);
+      if (whole.result.verdict == BF_VERIFIED) {
+        EXPECT_FALSE(violated);
+      }
       const Decision at = verify_box(batch, i, {x, x});
-      if (exact) EXPECT_EQ(at.result.verdict, violated ? BF_FALSIFIED : BF_VERIFIED);
+      if (exact) {
+        EXPECT_EQ(at.result.verdict, violated ? BF_FALSIFIED : BF_VERIFIED);
+      }
     }
     FloatBox apart = box;
     for (float& end : apart.lower) end += 10;
