@@ -225,7 +225,8 @@ std::string refusal_of(PlannerConfig config, bool property = false) {
                          "y"});
   graph.outputs = {graph.nodes.back().output};
   PlanOptions options;
-  options.property = property;
+  const Property any;
+  options.property = property ? &any : nullptr;
   try {
     plan(graph, {}, "net", property, config, options);
   } catch (const CompileError& error) {

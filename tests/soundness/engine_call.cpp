@@ -160,7 +160,8 @@ std::shared_ptr<const Plan> planned(const Graph& graph, bool has_spec, bool prop
   info.sha256 = std::string(64, '0');
   info.opset = 17;
   PlanOptions options;
-  options.property = property;
+  const Property any;
+  options.property = property ? &any : nullptr;
   return std::make_shared<const Plan>(bf_aot::plan(graph, info, "net", has_spec, config, options));
 }
 

@@ -193,7 +193,8 @@ TEST(LinearOneHot, BoundsAreTheRange) {
 
 std::string refusal_of(const PlannerConfig& config, bool property = false) {
   PlanOptions options;
-  options.property = property;
+  const Property any;
+  options.property = property ? &any : nullptr;
   try {
     plan(one_layer({1, 2}, 2), {}, "net", property, config, options);
   } catch (const CompileError& error) {
