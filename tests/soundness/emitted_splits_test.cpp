@@ -87,6 +87,7 @@ mpq_class exact_bound(Subject& subject) {
       mpq_class z = a;
       switch (b.phase[n]) {
         case SplitPhase::kLinear:
+        case SplitPhase::kCurve:  // of functions, which these networks have none of
           break;
         case SplitPhase::kOff:
           z = 0;
