@@ -47,8 +47,8 @@ constexpr std::string_view kNeuronBody =
   // map, source, inputs, weights, panel, starts of rows, columns, shape
   const bf::SplitPart parts[@part_count@] = {
 @parts@  };
-  // role, function, parts, how many, neurons, the first neuron, choice and curve, bias, neurons that
-  // share one, errors of weights and bias
+  // role, function, parts, how many, neurons, the first neuron, choice and curve, bias,
+  // neurons that share one, errors of weights and bias
   const bf::SplitLayer layers[@layer_count@] = {
 @layers@  };
   // The rows of the specification, by head: its first neuron, and how many there are.

@@ -575,8 +575,8 @@ bf_status tiny_decide(const float* lower, const float* upper, const bf_budget* b
       {bf::SplitMap::kDense, -1, 2, h_weight, 2, nullptr, nullptr, nullptr},
       {bf::SplitMap::kDense, 0, 2, y_spec_weight, 4, nullptr, nullptr, nullptr},
   };
-  // role, function, parts, how many, neurons, the first neuron, choice and curve, bias, neurons that
-  // share one, errors of weights and bias
+  // role, function, parts, how many, neurons, the first neuron, choice and curve, bias,
+  // neurons that share one, errors of weights and bias
   const bf::SplitLayer layers[2] = {
       {bf::SplitRole::kRelu, nullptr, parts + 0, 1, 2, 0, 0, 0,
        h_bias_double, 1, 0x0p+0, 0x0p+0},
