@@ -514,9 +514,16 @@ static inline void note_undecided(NodeSearch& s) {
 // Nodes between two looks at what halves of inputs gain, at most.
 constexpr std::uint32_t kMostBetweenLooks = 64;
 
-// Halves of an input may lack so many times what those of a neuron lack, since intervals that are
-// made anew gain below, too.
+// Where so few inputs vary, halves of an input may lack so many times what those of a neuron lack,
+// since intervals that are made anew gain below, too.
+constexpr int kFewInputs = 16;
 constexpr float kWorthIntervals = 1.3f;
+
+static inline bool varies_in_few(const NodeSearch& s) {
+  int count = 0;
+  for (std::size_t k = 0; k < s.inputs; ++k) count += s.case_lower[k] < s.case_upper[k] ? 1 : 0;
+  return count <= kFewInputs;
+}
 
 // Chooses between the split of a neuron and that of an input: by the bounds of their halves at some
 // nodes, and as at the last of these at the others.
@@ -533,7 +540,8 @@ static inline bf_status choose_split(NodeSearch& s, const std::uint32_t* node,
   if (!looks) return BF_OK;
   if (const bf_status status = try_halves(s, node, bounds, half)) return status;
   if (s.stopped) return BF_OK;
-  const bool gain = half.score >= kWorthIntervals * chosen->score;
+  const float worth = varies_in_few(s) ? kWorthIntervals : 1;
+  const bool gain = half.score >= worth * chosen->score;
   const std::uint32_t twice = 2 * s.between_looks;
   s.between_looks = gain != s.halves_gain       ? 1
                     : twice < kMostBetweenLooks ? twice
