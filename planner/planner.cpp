@@ -314,8 +314,8 @@ void check_methods(const PlannerConfig& config) {
            "name some of them, the cheapest first");
     last = found + 1;
   }
-  const std::string with = config.language == Language::kC            ? "--language c"
-                           : config.workers > 1                          ? "--parallel"
+  const std::string with = config.language == Language::kC             ? "--language c"
+                           : config.workers > 1                        ? "--parallel"
                            : config.reuse.any()                        ? "--cache"
                            : config.decide                             ? "--decide"
                            : config.memory_budget > 0                  ? "--memory-budget"

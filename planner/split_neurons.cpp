@@ -43,7 +43,9 @@ std::string problem_of(const Layer& layer) {
       return problem("is a logarithm of powers, which no line follows");
     case LayerKind::kContraction:
       return problem("multiplies tensors");
-    default:
+    case LayerKind::kDense:
+    case LayerKind::kSum:
+    case LayerKind::kProduct:
       break;
   }
   if (layer.function && is_staircase(layer.function->kind))

@@ -48,8 +48,8 @@ struct Toolchain {
   Language language = Language::kCpp;                   // of sources
 };
 
-// Finds the C++ compiler for a target, which compiles C, too, and its flags. Throws: BF3202 no compiler; BF3203 it does
-// not work; BF3204 a flag that breaks the bounds; BF3205 bf.h is missing.
+// Finds the C++ compiler for a target, which compiles C, too, and its flags. Throws: BF3202 no
+// compiler; BF3203 it does not work; BF3204 a flag that breaks the bounds; BF3205 bf.h is missing.
 Toolchain find_toolchain(const CompilerOptions& options, const Target& target,
                          Language language = Language::kCpp);
 

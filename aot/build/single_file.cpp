@@ -36,7 +36,10 @@ class SingleSource {
       : verifier_(verifier), stem_(std::move(stem)), runtime_(runtime_files_of(verifier.files)) {}
 
   std::string_view suffix() const {
-    return emit::Dialect(verifier_.plan().config.language).suffix();
+    const std::string_view in_c = emit::Dialect(Language::kC).suffix();
+    const bool is_c = std::ranges::find(verifier_.files, in_c, &emit::EmittedFile::suffix) !=
+                      verifier_.files.end();
+    return emit::Dialect(is_c ? Language::kC : Language::kCpp).suffix();
   }
 
   std::string source() {

@@ -162,10 +162,10 @@ std::string emit_function_table(const FunctionTable& table, const std::string& n
 
 std::string emit_float_table(const FloatTable& table, const std::string& name,
                              const Dialect& dialect) {
-  const std::string_view form = dialect.is_c()
-                                    ? (table.exponential ? "BF_FLOAT_EXPONENTIAL" : "BF_FLOAT_PIECES")
-                                : table.exponential ? "bf::FloatFunctionForm::kExponential"
-                                                    : "bf::FloatFunctionForm::kPieces";
+  const std::string_view form =
+      dialect.is_c()      ? (table.exponential ? "BF_FLOAT_EXPONENTIAL" : "BF_FLOAT_PIECES")
+      : table.exponential ? "bf::FloatFunctionForm::kExponential"
+                          : "bf::FloatFunctionForm::kPieces";
   std::string text = fmt::format("// {}, in float32\n", to_string(table.function));
   text += array(dialect, "float", name + "Starts", table.starts);
   text += array(dialect, "float", name + "Origins", table.origins);

@@ -15,7 +15,8 @@ std::string emit_function_table(const FunctionTable& table, const std::string& n
                                 const Dialect& dialect = Dialect());
 
 // Defines the constant NAME of type bf::FloatFunction or, in C, bf_float_function in the same way,
-// for a file that includes runtime/bf/functions/float_functions.h or runtime/bf/c/float_functions.h.
+// for a file that includes runtime/bf/functions/float_functions.h or
+// runtime/bf/c/float_functions.h.
 std::string emit_float_table(const FloatTable& table, const std::string& name,
                              const Dialect& dialect = Dialect());
 

@@ -231,8 +231,7 @@ std::string includes(const Lowered& lowered, bool has_property) {
          "\"bf/core/bounds.h\"\n"
          "#include \"bf/core/kernel.h\"\n" +
          batch_includes(plan) + context_includes(plan) + parallel_includes(plan) +
-         within_includes(plan) +
-         calls::runtime_includes(plan, lowered.programs()) +
+         within_includes(plan) + calls::runtime_includes(plan, lowered.programs()) +
          (has_property ? decide_includes(plan) + "#include \"bf/search/verdict.h\"\n" : "");
 }
 
