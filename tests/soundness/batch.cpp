@@ -161,6 +161,7 @@ void Batch::build(const Build& how) {
             "#include \"bf/dense/boxes.h\"\n"
             "#include \"bf/dense/first_link.h\"\n"
             "#include \"bf/dense/lines.h\"\n"
+            "#include \"bf/functions/float_functions.h\"\n"
             "#include \"bf/functions/functions.h\"\n"
             "#include \"bf/functions/mixtures.h\"\n"
             "#include \"bf/integer/crown.h\"\n"

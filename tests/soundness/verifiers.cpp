@@ -12,8 +12,10 @@ namespace bf_aot::soundness {
 PlannerConfig engine_config(PlannerConfig config) {
   config.lowering = Lowering::kPrebuilt;
   config.tuned.clear();
+  const FloatUnit unit = config.target.float_unit;
   if (engine::find_prebuilt(config.target.name) == nullptr || !build::runs_here(config.target))
     config.target = find_target(engine_targets().front());
+  config.target.float_unit = unit;  // What it is decides which plans have sums in floats.
   return config;
 }
 
