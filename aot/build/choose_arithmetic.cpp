@@ -61,8 +61,7 @@ std::string without(const std::string& option) {
 ArithmeticChoice choose(const Graph& imported, const ModelInfo& info, const CompileOptions& options,
                         const std::optional<std::string>& missing) {
   const Target& target = options.planner.target;
-  if (target.hardware_float())
-    return {Arithmetic::kFloat, target.name + " has a floating-point unit"};
+  if (target.hardware_float()) return {Arithmetic::kFloat, {}};  // There is nothing to choose.
   if (missing)
     return {Arithmetic::kFloat,
             fmt::format("integers have no {}: {} for them", *missing, without(*missing))};

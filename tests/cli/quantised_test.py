@@ -83,8 +83,7 @@ class Quantised(Case):
             output, _ = self.run_tool(self.one_rounding(), "-o", "v.cpp", "--no-library", *more)
             self.assertNotIn("numbers", output)
         rejected = json.loads((self.work / "v.json").read_text())["rejected"]
-        self.assertIn({"slot": "arithmetic", "candidate": "integer",
-                       "reason": "cortex-m4 has a floating-point unit"}, rejected)
+        self.assertNotIn("arithmetic", {each["slot"] for each in rejected})
 
     def test_properties_in_integers(self):
         manifest, told = self.compile_for_m0("--property", self.claim(1.15))

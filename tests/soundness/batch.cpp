@@ -176,6 +176,7 @@ void Batch::build(const Build& how) {
             "#include \"bf/sums/row_slack.h\"\n"
             "#include \"bf/sums/slopes.h\"\n" +
             (verdicts_ ? "#include \"bf/search/branch_and_bound.h\"\n"
+                         "#include \"bf/search/split_curves.h\"\n"
                          "#include \"bf/search/neuron_splits.h\"\n"
                        : "") +
             unit_);
