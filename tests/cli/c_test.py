@@ -231,8 +231,6 @@ class InC(Case):
         self.assert_refused("BF3112", TINY, "--project", "p", "--language", "c", says=["--project"])
         errors = self.assert_refused("BF3112", TINY, "-o", "v.c", "--method", "alpha-crown")
         self.assertIn("Gemm 'fc1'", errors)
-        network = write_model(self.work / "q.onnx", quantised_model())
-        self.assert_refused("BF3112", network, "-o", "q.c", "--arithmetic", "integer", "--method", "crown")
         self.run_tool(TINY, "-o", "v.cpp", "--language", "c", code=2)
         self.run_tool(TINY, "-o", "v.c", "--language", "c++", code=2)
         self.run_tool(TINY, "-o", "v.cc", code=2)
