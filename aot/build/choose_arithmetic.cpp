@@ -31,7 +31,7 @@ std::optional<std::string> missing_option(const CompileOptions& options) {
   return std::nullopt;
 }
 
-// What integers cannot compute, as the first complaint says it; none: they can.
+// Returns the first complaint about a plan of integers; none: they compute all of the network.
 std::optional<std::string> obstacle(Graph graph, const ModelInfo& info,
                                     const CompileOptions& options) {
   PassOptions passes;

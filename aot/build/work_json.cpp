@@ -67,7 +67,7 @@ std::int64_t most_integer_operations(const Plan& plan) {
 
 namespace {
 
-// Of bounds of the property's rows on one box.
+// Returns the operations that bound the property's rows on one box.
 std::int64_t row_bounds_operations(const Lowered& lowered) {
   const Plan& plan = lowered.plan();
   if (!plan.integer) {

@@ -20,7 +20,7 @@ constexpr double kUnit = 0x1p-24;
 constexpr double kSecondOrder = 1 + 0x1p-18;  // terms of higher order in kUnit
 constexpr double kUnderflow = 0x1p-140;
 
-// What bounds at run time grant a value beside the piece's error, relative to it.
+// Bounds at run time grant a value this much beside the piece's error, relative to the value.
 constexpr double kGranted = 4 * kUnit;
 
 // The error of a polynomial that pieces are made for, relative to values, or to the floor where
@@ -217,7 +217,7 @@ class Maker {
     return static_cast<double>(static_cast<float>(start / 2 + end / 2));
   }
 
-  // What the polynomial misses before its coefficients are rounded, about.
+  // Returns about how far the polynomial is from f before its coefficients are rounded.
   double approximation(const Formula& f, double start, double end) const {
     return sampled_error(f, interpolate(f, start, end, start, table_.degree), start, end, start);
   }

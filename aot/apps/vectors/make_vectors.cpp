@@ -81,8 +81,8 @@ float rounded(double value, bool up) {
   return nearest;
 }
 
-// What `auto` chooses, and `crown` on samples, depends on the machine. No choice has wider bounds
-// than intervals.
+// Returns the method whose windows hold for every choice of the plan's. The choices of `auto`, and
+// of `crown` on samples, depend on the machine; none of them has wider bounds than intervals.
 Method method_here(const build::CompileOptions& options, const Plan& plan) {
   const Method method = plan.config.method;
   const bool sampled = options.property.has_value() || !options.planning.samples.empty();

@@ -238,7 +238,7 @@ class CallPrinter {
     return dialect_.is_c() ? "" : fmt::format("<{}>", policy_of(rounding));
   }
 
-  // The same for sums of two, of which C has a routine for each.
+  // Says the same of sums of two tensors. C has a routine for each way to round.
   std::string pair_policy(Rounding rounding) const {
     const bool steps = rounding == Rounding::kSteps;
     if (dialect_.is_c()) return fmt::format("_{}", steps ? "steps" : word_of(rounding));

@@ -26,7 +26,7 @@ constexpr std::string_view kIntegerVerify =
   return bf::integer::verify_property(property::tables, lower, upper, result, room, bounds);
 )";
 constexpr std::string_view kExactRows = "rows(low, high, row_lower, row_upper, workspace)";
-// What is shown of a point is the file's own rounding.
+// A trace shows a point by the file's own rounding, and a box by any.
 constexpr std::string_view kLooseRows =
     "rows(low, high, row_lower, row_upper, workspace, low == high ? 0 : 1)";
 

@@ -24,7 +24,7 @@ std::size_t box_numbers(const Property& property) {
   return 2 * property.cases.size() * static_cast<std::size_t>(property.input_count);
 }
 
-// What stands before the name of a table of the property, which C++ has in a namespace.
+// Returns the beginning of names of the property's tables. C++ has them in a namespace instead.
 std::string_view prefix_of(const Dialect& dialect) {
   return dialect.is_c() ? "property_" : "";
 }
