@@ -259,14 +259,17 @@ class Maker {
     return 0;
   }
 
-  // The sign that f' has on all of [start, end]; 0: it is not told.
+  // Returns the sign that f' has on all of [start, end], or 1 where f is constant; 0: it is not
+  // told. A slope that is 0 at an end alone is not told: two intervals that share the end could
+  // else have both signs, with the turn between them in neither.
   static int slope_sign(const Formula& f, double start, double end) {
     const double middle = start / 2 + end / 2;
     const Interval across = Interval(start, end) - Interval(middle);
     const Interval slope =
         f(Interval(middle), 1)[1] + Interval(2) * f(Interval(start, end), 2)[2] * across;
     const Bounds at = bounds_of(slope);
-    return at.low >= 0 ? 1 : at.high <= 0 ? -1 : 0;
+    if (at.low == 0 && at.high == 0) return 1;  // constant
+    return at.low > 0 ? 1 : at.high < 0 ? -1 : 0;
   }
 
   void find_turns(const Formula& f, double start, double end) {

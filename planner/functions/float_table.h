@@ -36,8 +36,8 @@ struct FloatTable {
 // lines at both ends, e^x, and small whole powers.
 bool has_float_table(const Function& function);
 
-// Makes the table of a function that has one, which takes a part of a second. May be called by
-// several threads.
+// Makes the table of a function that has one, which takes a part of a second for usual functions,
+// and seconds for steep composites. May be called by several threads.
 FloatTable make_float_table(const Function& function);
 
 }  // namespace bf_aot
