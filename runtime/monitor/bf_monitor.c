@@ -140,7 +140,8 @@ static bf_status end_above(const reading* from, double sign, float* end) {
       from->is_converted ? (3.0 * terms + offset) * 0x1.0008p-24 + 0x1p-149 : 0.0;
   double radius = magnitude(from->scale) * from->error;
   if (radius < rounded) radius = rounded;
-  if (terms > (double)FLT_MAX) return BF_INFINITE_BOX;
+  if (terms + rounded > (double)FLT_MAX)
+    return BF_INFINITE_BOX; /* so may a controller's product be */
   return round_up(product + radius + sign * from->offset + (terms + radius + offset) * 0x1p-50,
                   end);
 }

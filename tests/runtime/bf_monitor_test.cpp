@@ -184,7 +184,7 @@ mpq_class spread_of(const mpq_class& value, float scale, float offset) {
   return units * mpq_class(8193, 8192) / (1 << 24) + mpq_class(0x1p-149);
 }
 
-// What controllers in float32 make of a reading.
+// Expects that a box holds what controllers in float32 make of a reading.
 void expect_conversions(float value, float scale, float offset, float lower, float upper) {
   const volatile float product = scale * value;
   const volatile float sum = product + offset;
@@ -264,6 +264,18 @@ TEST(Monitor, RefusesReadingsThatAreNoNumbers) {
   EXPECT_EQ(box_of_code(&one, &none), BF_NAN_INPUT);
   EXPECT_EQ(box_of_code(&one, &most), BF_INFINITE_BOX);
   EXPECT_EQ(box_of_code(nullptr, nullptr), BF_NULL_ARGUMENT);
+}
+
+// The code rounds up to a float whose product with the scale overflows in a controller, though the
+// exact product is below the largest float.
+TEST(Monitor, RefusesCodesWhoseProductOverflowsInFloats) {
+  const std::int32_t code = 1175643981;
+  const float none = 0, scale = 0x1.d39ef8p+97f, offset = -0x1p127f;
+  ASSERT_TRUE(std::isinf(scale * static_cast<float>(code)));
+  ASSERT_LT(static_cast<double>(scale) * code, std::numeric_limits<float>::max());
+  float lower = 0, upper = 0;
+  EXPECT_EQ(bf_monitor_box_of_codes(&code, &none, &scale, &offset, 1, &lower, &upper),
+            BF_INFINITE_BOX);
 }
 
 }  // namespace
