@@ -12,6 +12,7 @@
 #include "aot/system/progress.h"
 #include "frontend/numbers/numbers.h"
 #include "frontend/property/vnnlib/vnnlib.h"
+#include "frontend/read_bytes.h"
 #include "frontend/sha256.h"
 
 namespace bf_aot::api {
@@ -75,8 +76,18 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const std::vector<const Model*>&
                                               std::move(question), decide::Signals::kOthers);
 }
 
+// Certificates are about bytes: those that the model was read from. Throws: Failed BF3024 the file
+// has others now.
+void expect_unchanged(const Model::State& state) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
+  if (state.path.empty()) return;
+  const ReadBytes read = read_bytes(state.path, kMostBytes, Sources::kFiles);
+  if (!read.problem.empty() || sha256(read.bytes) != state.info.sha256)
+    refuse("BF3024", "proof", "the model's file is no longer the one that was read");
+}
+
 // Reads what a certificate is made from; nothing where none is asked for. Throws:
-// CompileError BF3024, BF3022, BF3111.
+// Failed, CompileError BF3024, BF3022, BF3111.
 std::optional<prove::ProofFile> proof_of(const std::vector<const Model*>& models,
                                          const decide::Request& request,
                                          const PropertySource& source, const Property& property) {
@@ -91,6 +102,8 @@ std::optional<prove::ProofFile> proof_of(const std::vector<const Model*>& models
   subject.is_real = decide::semantics_of(request.compile, property) == bf_aot::Semantics::kReal;
   subject.libm_ulps = decide::ulps_of(request.compile, property);
   subject.option = "proof";
+  if (!request.proof.file.empty())
+    for (const Model* const model : models) expect_unchanged(Library::state(*model));
   return prove::proof_of(request, subject);
 }
 
@@ -195,12 +208,6 @@ Proof public_proof(prove::ProofReport made) {
 VerifyResult answer(const Question& question, const VerifyOptions& options,
                     const decide::Request& request, const Start& start) {
   const Property& property = question.property;
-  const auto keeper = make_keeper(question.models, request, question.source, property);
-  decide::RequestCalls calls;
-  calls.keeper = keeper.get();
-  calls.stop = start.stop;
-  if (options.progress)
-    calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
   auto proof = proof_of(question.models, request, question.source, property);
   if (proof) {
     proof->stop = start.stop;
@@ -211,6 +218,12 @@ VerifyResult answer(const Question& question, const VerifyOptions& options,
       return result;
     }
   }
+  const auto keeper = make_keeper(question.models, request, question.source, property);
+  decide::RequestCalls calls;
+  calls.keeper = keeper.get();
+  calls.stop = start.stop;
+  if (options.progress)
+    calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
   const decide::Outcome outcome =
       decide::decide_query(question.network, question.info, property, request, calls);
   VerifyResult result = to_result(outcome);

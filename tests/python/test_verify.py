@@ -96,3 +96,16 @@ def test_an_interrupt_ends_it(avoid):
         avoid.verify(hard(avoid), branch_seconds=60, search_seconds=60)
         time.sleep(1)  # where it was decided sooner
     assert time.monotonic() - start < 5
+
+
+def test_a_model_whose_file_has_changed_has_no_certificate(models, tmp_path):
+    """Neither is one made of the file's new bytes, nor does one of these answer for the model."""
+    path, proof = tmp_path / "m.onnx", tmp_path / "m.bfc"
+    holds = models / "properties/tiny_holds.vnnlib"
+    path.write_bytes((models / "tiny.onnx").read_bytes())
+    before = bf_aot.load(path)
+    path.write_bytes((models / "tiny.onnx").read_bytes() + b"\x32\x01x")  # domain "x"
+    assert not bf_aot.load(path).verify(holds, proof=proof).proof.rechecked
+    assert bf_aot.load(path).verify(holds, proof=proof, recheck=True).proof.rechecked
+    with pytest.raises(bf_aot.Error, match="BF3024.*no longer the one that was read"):
+        before.verify(holds, proof=proof, recheck=True)
