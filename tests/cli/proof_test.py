@@ -460,9 +460,26 @@ class Fronts(Case):
         self.assertEqual((found["unsat"], found["proofs"]), (1, 1), "of the point alone")
         answers = json.loads((self.work / "lock/manifest.json").read_text())["answers"]
         self.assertEqual(answers[0]["certificate"], None, "the old one is of another model")
+        exact = ("verify", "--instances", "set/i.csv", "--results", "5.csv", "--proofs", "lock", "--recheck",
+                 "--semantics", "float32-exact", "--index", "0", "--json")
+        self.assertEqual(json.loads(self.run_tool(*exact)[0])["unsat"], 1, "what has no certificate is decided")
         output, errors = self.run_tool("verify", "--instances", "set/i.csv", "--results", "4.csv", "--proofs", "l.zip",
                                        "--recheck", code=2)
         self.assertIn("--recheck needs --proofs with a folder", errors)
+
+    def test_instances_of_the_same_names_have_files_of_their_own(self):
+        for folder in ("a", "b"):
+            (self.work / folder).mkdir()
+            (self.work / folder / "net.onnx").write_bytes(TINY.read_bytes() + b"\x32\x01" + folder.encode())
+            (self.work / folder / "p.vnnlib").symlink_to(MODELS / "properties" / "tiny_holds.vnnlib")
+        self.write("i.csv", "a/net.onnx,a/p.vnnlib,60\nb/net.onnx,b/p.vnnlib,60\n")
+        for results, rechecked in (("1.csv", None), ("2.csv", 2)):
+            found = self.run_json("verify", "--instances", "i.csv", "--results", results, "--proofs", "lock",
+                                  "--recheck")
+            self.assertEqual((found["proofs"], found.get("rechecked")), (2, rechecked))
+        self.assertEqual(self.names(self.work / "lock"),
+                         ["manifest.json", "net_p.bfc", "net_p.vnnlib", "net_p_2.bfc", "net_p_2.vnnlib"])
+        self.assertEqual(self.check_set("lock", self.work / "a/net.onnx", self.work / "b/net.onnx")[0], 0)
 
     def check_set(self, *files):
         done = subprocess.run([sys.executable, "-B", CHECK_SET, *files], cwd=self.work, stdout=subprocess.PIPE,

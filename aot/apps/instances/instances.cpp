@@ -69,10 +69,20 @@ std::string competition_text(const api::Counterexample& example) {
   return text + ")\n";
 }
 
-// Returns the name of an instance's files, without their ending.
-std::string name_of(const Instance& instance) {
-  return fmt::format("{}_{}", fs::path(instance.onnx).stem().string(),
-                     fs::path(instance.vnnlib).stem().string());
+// Returns the names of all instances' files, without their ending: of model and property, and a
+// number where an earlier instance has that name.
+std::vector<std::string> names_of(const std::vector<Instance>& instances) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const Instance& each : instances) {
+    const std::string plain = fmt::format("{}_{}", fs::path(each.onnx).stem().string(),
+                                          fs::path(each.vnnlib).stem().string());
+    std::string name = plain;
+    for (int number = 2; !taken.insert(name).second; ++number)
+      name = fmt::format("{}_{}", plain, number);
+    names.push_back(std::move(name));
+  }
+  return names;
 }
 
 std::string first_line(const std::string& text) {
@@ -88,6 +98,7 @@ std::string decide_apart(const api::Model& model, const fs::path& property,
     json["no_proof"] = result.error().message;
     api::VerifyOptions without = options;
     without.proof.clear();
+    without.more.erase("recheck");
     result = api::verify(model, property, without);
   }
   if (!result) {
@@ -154,7 +165,11 @@ const AnswerText& text_of(InstanceAnswer answer) {
 class Runner {
  public:
   Runner(const InstanceFile& file, fs::path results, const InstanceSettings& settings)
-      : file_(file), results_(std::move(results)), settings_(settings), pool_(settings.jobs()) {}
+      : file_(file),
+        names_(names_of(file.instances)),
+        results_(std::move(results)),
+        settings_(settings),
+        pool_(settings.jobs()) {}
 
   InstancesRun run() {
     const system::Stopwatch stopwatch;
@@ -238,7 +253,7 @@ class Runner {
     options.timeout_seconds =
         decision.timeout_seconds > 0 ? decision.timeout_seconds : instance.timeout_seconds;
     const fs::path property = file_.existing(instance.vnnlib);
-    if (proofs_) options.proof = proofs_->folder() / (name_of(instance) + ".bfc");
+    if (proofs_) options.proof = proofs_->folder() / (names_[index] + ".bfc");
     const bool has_end =
         options.timeout_seconds > 0 && (options.proof.empty() || decision.proof.seconds > 0);
     pool_.start(
@@ -253,14 +268,14 @@ class Runner {
       fmt::print(stderr, "{} {}: {}\n", printable(instance.onnx), printable(instance.vnnlib),
                  first_line(result.message));
     if (!settings_.counterexamples.empty() && !result.counterexample.empty()) {
-      system::publish_file(settings_.counterexamples / (name_of(instance) + ".counterexample"),
+      system::publish_file(settings_.counterexamples / (names_[result.index] + ".counterexample"),
                            result.counterexample);
     }
     if (!result.no_proof.empty() && system::verbosity() != system::Verbosity::kQuiet)
       fmt::print(stderr, "{} {}: no certificate: {}\n", printable(instance.onnx),
                  printable(instance.vnnlib), first_line(result.no_proof));
     if (result.has_proof) {
-      system::publish_file(proofs_->folder() / (name_of(instance) + ".vnnlib"),
+      system::publish_file(proofs_->folder() / (names_[result.index] + ".vnnlib"),
                            prove::bytes_of(file_.existing(instance.vnnlib)));
       ++totals_.proofs;
       if (result.rechecked) ++totals_.rechecked;
@@ -286,7 +301,7 @@ class Runner {
     std::map<std::string, nlohmann::ordered_json> models;
     for (const InstanceResult& each : kept_) {
       const Instance& instance = file_.instances[each.index];
-      const std::string name = name_of(instance);
+      const std::string& name = names_[each.index];
       std::error_code error;
       const bool has_proof =
           each.has_proof ||
@@ -326,6 +341,7 @@ class Runner {
   }
 
   const InstanceFile& file_;
+  const std::vector<std::string> names_;
   const fs::path results_;
   const InstanceSettings& settings_;
   std::optional<ProofSet> proofs_;
