@@ -70,7 +70,7 @@ GridLine best_line(const Requantizer& row, Rounding rounding) {
 
 // ---- Overflow
 
-// What rows of coefficients may grow to, in whole numbers.
+// The largest magnitudes of a row's coefficients, in whole numbers.
 struct Reach {
   std::vector<mpz_class> row;  // of the codes of the layer that it has come to
   mpz_class constant, largest;
@@ -167,7 +167,8 @@ class CrownMaker {
     made_.layers.push_back(std::move(layer));
   }
 
-  // Whether rows that begin with these coefficients stay below 2^62 through all layers.
+  // Whether rows that begin with these coefficients stay below 2^62 through all layers that make
+  // codes; others are outputs.
   bool fits(const std::vector<mpz_class>& coefficients, int shift) const {
     Reach reach;
     for (const mpz_class& each : coefficients)
@@ -175,7 +176,7 @@ class CrownMaker {
                                      : mpz_class((each >> static_cast<mp_bitcnt_t>(-shift)) + 1));
     for (const mpz_class& each : reach.row) reach.note(each);
     for (auto layer = made_.layers.rbegin(); layer != made_.layers.rend(); ++layer)
-      go_back(dense(*layer), layer->lines, reach);
+      if (!layer->lines.empty()) go_back(dense(*layer), layer->lines, reach);
     mpz_class end = reach.constant;
     for (const mpz_class& each : reach.row) end += each * (kGridCodes - 1);
     end += mpz_class(kGridCodes) * made_.widest;  // bits of the weights that were left out
@@ -191,16 +192,10 @@ class CrownMaker {
         largest[k % largest.size()] =
             std::max(largest[k % largest.size()], magnitude(sums.weight[k]));
     }
-    // A property's rows may be of layers before the last, which makes outputs that are sums.
-    std::vector<CrownLayer> sums;
-    if (!made_.layers.empty() && made_.layers.back().lines.empty()) {
-      sums.push_back(std::move(made_.layers.back()));
-      made_.layers.pop_back();
-    }
     for (made_.row_shift = kMostBits; made_.row_shift > -kMostRight; --made_.row_shift)
       if (fits(largest, made_.row_shift)) break;
-    BF_CHECK(fits(largest, made_.row_shift));
-    for (CrownLayer& layer : sums) made_.layers.push_back(std::move(layer));
+    if (!fits(largest, made_.row_shift))
+      refuse_crown("property", "its rows over codes need more than 64 bits");
   }
 
   IntegerPlan& plan_;

@@ -13,7 +13,7 @@
 namespace bf_aot {
 namespace {
 
-// Wider than what the verifier computes with.
+// Integers that are wider than those that the verifier computes with.
 __extension__ typedef __int128 Big;  // NOLINT: no alias takes the keyword
 
 constexpr Big kTooLarge = static_cast<Big>(1) << 62;
@@ -64,10 +64,11 @@ class RowReach {
     row_ = std::move(next);
   }
 
-  void finish() {
+  // widest: most codes of a tensor, of whose weights bits may have been left out.
+  void finish(int widest) {
     for (const Big each : row_)
       constant_ = below_limit(constant_ + below_limit(each * (kGridCodes - 1)));
-    below_limit(constant_ + Big{kGridCodes} * static_cast<Big>(row_.size()));
+    below_limit(constant_ + Big{kGridCodes} * widest);
   }
 
  private:
@@ -80,7 +81,7 @@ class RowReach {
   Big add_neuron(const Requantizer& of, const GridLine& line, Big coefficient) {
     const Big unit = static_cast<Big>(1) << fraction_;
     const Big sum = std::max(size_of(of.least), size_of(of.most));
-    const Big offset = below_limit(2 * line.slope * sum + size_of(line.above) +
+    const Big offset = below_limit(Big{2} * line.slope * sum + size_of(line.above) +
                                    size_of(line.below) + of.high * unit);
     below_limit(coefficient * unit);
     constant_ = below_limit(constant_ + coefficient * (offset / unit + 2) + sum);
@@ -166,16 +167,16 @@ class CrownChecker {
                                                     : (size >> -crown_.row_shift) + 1);
       }
     }
-    const bool sums_last = crown_.layers.back().lines.empty();
-    check_reach(largest, crown_.layers.size() - (sums_last ? 1 : 0));
+    check_reach(largest, crown_.layers.size());
   }
 
-  // Of rows over the codes that layer `number` reads.
+  // Checks that rows over the codes that layer `number` reads do not overflow.
   void check_reach(const std::vector<Big>& largest, std::size_t number) const {
     RowReach reach(plan_, crown_.fraction);
     reach.start(largest);
-    for (std::size_t i = number; i-- > 0;) reach.pass(crown_.layers[i]);
-    reach.finish();
+    for (std::size_t i = number; i-- > 0;)
+      if (!crown_.layers[i].lines.empty()) reach.pass(crown_.layers[i]);
+    reach.finish(crown_.widest);
   }
 
   const IntegerPlan& plan_;

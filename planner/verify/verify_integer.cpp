@@ -396,7 +396,8 @@ void check_property(const IntegerPlan& plan) {
     for (std::size_t i = 0; i < sums.weight.size(); ++i) {
       const Wide weight = sums.weight[i];
       const Wide magnitude = weight < 0 ? -weight : weight;
-      require(magnitude < static_cast<Wide>(1) << bits, "weight {} in {} bytes", sums.weight[i],
+      const Wide end = static_cast<Wide>(1) << bits;
+      require(weight < end && weight >= -end, "weight {} in {} bytes", sums.weight[i],
               sums.weight_bytes);
       reach[i / columns] += magnitude * (kGridCodes - 1);
     }

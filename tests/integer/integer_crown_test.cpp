@@ -65,8 +65,16 @@ Subject random_subject(Random& random, int inputs) {
   for (int layer = pick(random, 1, 3); layer > 0; --layer)
     x = pick(random, 0, 4) == 0 ? model.dense_sigmoid(x, 6)
                                 : model.dense(x, 6, pick(random, 0, 3) > 0);
-  made.text =
-      model.finish(pick(random, 0, 1) == 1 ? model.dense_sums(x, 2) : model.dense(x, 2, false));
+  switch (pick(random, 0, 2)) {
+    case 0:
+      made.text = model.finish(model.dense_sums(x, 2));
+      break;
+    case 1:
+      made.text = model.finish(model.dense(x, 2, false));
+      break;
+    default:  // two heads
+      made.text = model.finish({model.dense_sums(x, 1), model.dense_sums(x, 2)});
+  }
   return made;
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -227,9 +228,12 @@ TEST(IntegerProperty, ConditionsAndVerdictsAreThoseOfExactArithmetic) {
   while (static_cast<int>(subjects.size()) < 24 * testing::rounds_from_environment()) {
     QuantisedModel model(random, static_cast<Scales>(pick(random, 0, 2)));
     const Tensor hidden = model.dense(model.input({1, 3}), 4, true);
-    const bool ends_in_sums = pick(random, 0, 1) == 1;
+    const int end = pick(random, 0, 2);
+    const bool ends_in_sums = end > 0;
     const std::string text =
-        model.finish(ends_in_sums ? model.dense_sums(hidden, 3) : model.dense(hidden, 3, false));
+        end == 0   ? model.finish(model.dense(hidden, 3, false))
+        : end == 1 ? model.finish(model.dense_sums(hidden, 3))
+                   : model.finish({model.dense_sums(hidden, 1), model.dense_sums(hidden, 2)});
     const Graph graph = import_text(text);
     const FloatBox box = random_box(random, 3, pick(random, 0, 1) == 1 ? 0.02F : 0.4F);
     const Property property = random_property(random, graph, box, 3);
@@ -330,6 +334,14 @@ TEST(IntegerProperty, PlansThatAreWrongAreRefused) {
     EXPECT_THROW(verify(changed), std::exception);
   };
   verify(made);
+  Plan two_bytes = made;
+  PropertySums& sums = two_bytes.integer->property->sums.front();
+  sums.weight_bytes = 2;
+  std::ranges::fill(sums.weight, 0);
+  sums.weight.front() = -32768;
+  verify(two_bytes);
+  sums.weight.front() = 32768;
+  EXPECT_THROW(verify(two_bytes), std::exception);
   refused([](IntegerPlan& p) { p.property->slack.front() = -1; });
   refused([](IntegerPlan& p) { p.property->slack.front() = std::int64_t{1} << 62; });
   refused([](IntegerPlan& p) { p.property->sums.front().weight.pop_back(); });
@@ -341,6 +353,24 @@ TEST(IntegerProperty, PlansThatAreWrongAreRefused) {
   });
   refused([](IntegerPlan& p) { p.property.reset(); });
   refused([](IntegerPlan& p) { std::swap(p.steps.back(), p.steps[p.steps.size() - 2]); });
+}
+
+// Rows of a property through many layers need more bits than a verifier's integers have.
+TEST(IntegerProperty, CrownRefusesRowsOfMoreThan64Bits) {
+  Random random(4);
+  QuantisedModel model(random, Scales::kAny);
+  Tensor x = model.input({1, 3});
+  for (int layer = 0; layer < 24; ++layer) x = model.dense(x, 24, true);
+  const Graph graph = import_text(model.finish(model.dense(x, 3, false)));
+  const FloatBox box = random_box(random, 3, 0.1F);
+  PlannerConfig config = integer_config();
+  config.method = Method::kCrown;
+  try {
+    plan_with(graph, random_property(random, graph, box, 3), config);
+    FAIL() << "not refused";
+  } catch (const CompileError& error) {
+    EXPECT_EQ(error.diagnostics().front().code, "BF2113");
+  }
 }
 
 // Bits of floats are compared, and followed by others, as floats are.

@@ -246,11 +246,12 @@ Tensor QuantisedModel::transpose(const Tensor& x) {
           x.scale};
 }
 
-std::string QuantisedModel::finish(const Tensor& x) {
+std::string QuantisedModel::finish(const std::vector<Tensor>& outputs) {
+  std::string listed;
+  for (const Tensor& x : outputs) listed += "output " + value_info(x.name, x.shape) + " ";
   return fmt::format(
-      "ir_version: 8 opset_import {{ version: 13 }} graph {{ name: \"g\"\n{}{}input {} output {} "
-      "}}\n",
-      nodes_, initializers_, value_info("x", input_shape_), value_info(x.name, x.shape));
+      "ir_version: 8 opset_import {{ version: 13 }} graph {{ name: \"g\"\n{}{}input {} {}}}\n",
+      nodes_, initializers_, value_info("x", input_shape_), listed);
 }
 
 namespace {

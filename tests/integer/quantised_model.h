@@ -52,7 +52,8 @@ class QuantisedModel {
   Tensor transpose(const Tensor& x);  // of an image
 
   // The text, with x as the output; codes themselves where x is of a QLinear operator.
-  std::string finish(const Tensor& x);
+  std::string finish(const Tensor& x) { return finish(std::vector{x}); }
+  std::string finish(const std::vector<Tensor>& outputs);
 
  private:
   int pick(int low, int high);

@@ -26,6 +26,7 @@ struct Relaxed {
   Side upper, lower;
   std::int32_t low, high;
 };
+static_assert(sizeof(Relaxed) == 40, "the planner places arrays of them");
 
 // Takes a row over the codes that `layer` reads, times a power of two, back to the input's codes,
 // and returns its largest value (up) or its least. `next`: room for another row.
