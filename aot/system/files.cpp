@@ -277,4 +277,18 @@ void make_folder(const fs::path& path) {
          "cannot make this folder: " + (error ? error.message() : "a file is in the way"));
 }
 
+NewFolder::NewFolder(const fs::path& path) {
+  std::error_code ignored;
+  for (fs::path at = fs::absolute(path); !at.empty() && !fs::exists(at, ignored);
+       at = at.parent_path())
+    if (at.has_filename()) made_.push_back(at);  // others end in a separator
+  make_folder(path);
+}
+
+NewFolder::~NewFolder() {
+  std::error_code ignored;
+  for (const fs::path& folder : made_)
+    if (!fs::remove(folder, ignored)) return;  // it is used
+}
+
 }  // namespace bf_aot::system

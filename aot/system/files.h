@@ -81,4 +81,17 @@ void publish_file(const std::filesystem::path& path, std::string_view bytes);
 // Makes a folder and its parents. Throws: BF3101.
 void make_folder(const std::filesystem::path& path);
 
+// A folder that is removed again, with those above it that were made for it, where nothing was
+// written to it: after a refusal.
+class NewFolder {
+ public:
+  explicit NewFolder(const std::filesystem::path& path);  // throws: as make_folder()
+  ~NewFolder();
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+ private:
+  std::vector<std::filesystem::path> made_;  // the innermost first
+};
+
 }  // namespace bf_aot::system

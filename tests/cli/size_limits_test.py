@@ -10,6 +10,7 @@ sys.dont_write_bytecode = True
 from harness import CONTROLLER, TINY, Case  # noqa: E402
 
 BOARD = "cortex-m4" if shutil.which("arm-none-eabi-g++") else "host"
+REFUSED = [CONTROLLER, "--project", "refused", "--target", BOARD]
 BYTES = r"(\d+) bytes of flash and (\d+) of RAM"
 
 
@@ -53,7 +54,7 @@ class SizeLimits(Case):
     def test_smaller_workspace_of_the_method(self):
         _, ram = self.project("free")
         limits = ["--max-ram", ram - 1000]
-        hint, named = self.refused(CONTROLLER, "-o", "x.cpp", "--target", BOARD, *limits)
+        hint, named = self.refused(*REFUSED, *limits)
         self.assertIn("--method crown --memory-budget ", hint)
         options = hint.split(" takes ")[0].split()
         self.assertEqual(self.project("smaller", *options, *limits), named)
@@ -61,18 +62,17 @@ class SizeLimits(Case):
 
     def test_looser_method(self):
         _, ram = self.project("ibp", "--method", "ibp")
-        hint, named = self.refused(CONTROLLER, "-o", "x.cpp", "--target", BOARD, "--max-ram", ram)
+        hint, named = self.refused(*REFUSED, "--max-ram", ram)
         self.assertTrue(hint.startswith("--method ibp takes "), hint)
         self.assertEqual(named[1], ram)
 
     def test_smallest(self):
         for option, at in (("--max-flash", 0), ("--max-ram", 1)):
-            hint, named = self.refused(CONTROLLER, "-o", "x.cpp", "--target", BOARD, option, 100)
+            hint, named = self.refused(*REFUSED, option, 100)
             self.assertTrue(hint.startswith("the smallest is --method ibp: "), hint)
             kept = self.project("smallest" + str(at), "--method", "ibp", option, named[at])
             self.assertEqual(kept, named)
-            self.refused(CONTROLLER, "-o", "x.cpp", "--target", BOARD, "--method", "ibp", option,
-                         named[at] - 1)
+            self.refused(*REFUSED, "--method", "ibp", option, named[at] - 1)
 
     def test_without_a_compiler(self):
         self.run_tool(TINY, "-o", "x.cpp", "--no-library", "--target", "cortex-m7")

@@ -211,7 +211,7 @@ Staged write_outputs(const fs::path& folder, const build::Verifier& verifier, co
 // Writes the project. Keeps files that the user has changed, or refuses: see plan_rewrite().
 Staged write_project(const fs::path& folder, const build::Verifier& verifier, const Output& output,
                      const artifacts::Vectors& vectors, const Judge& judge) {
-  system::make_folder(folder);
+  const system::NewFolder kept(folder);
   system::Staging staging(folder);
   Staged staged = stage(staging, verifier, output, true);
   judge(folder, staged);
