@@ -24,6 +24,7 @@ FILES = [
     "share/man/man1/bf-aot-verify.1",
     "share/bash-completion/completions/bf-aot",
     "share/zsh/vendor-completions/_bf-aot",
+    "share/fish/vendor_completions.d/bf-aot.fish",
     "share/doc/bf-aot/copyright",
     "share/doc/bf-aot/LICENSE",
     "share/doc/bf-aot/LICENSE.runtime",
@@ -40,7 +41,8 @@ FILES = [
 ]
 ALLOWED = re.compile(r"(bin/bf-(aot(-mpi)?|check(-set)?)|include/bf_aot(/.*|\.h)|lib[^/]*/(.*/)?(lib(bf_aot|bf_runtime)\.a|libbf_aot\.so[.0-9]*"
                      r"|pkgconfig/bf_aot.*\.pc)|share/(man/man1/bf-aot.*|cmake/bf_aot/.*|doc/bf-aot/.*"
-                     r"|bash-completion/completions/bf-aot|zsh/vendor-completions/_bf-aot))")
+                     r"|bash-completion/completions/bf-aot|zsh/vendor-completions/_bf-aot"
+                     r"|fish/vendor_completions\.d/bf-aot\.fish))")
 
 
 def run(*command, **more):
