@@ -145,8 +145,8 @@ void EntryBuilder::interval_max(LayerId index, const Activation& out) {
   entry_.steps.push_back(step);
 }
 
-// In float32: `product` is the readers' gamma and the rounding of the centre, `offset` what the
-// spread of a product misses of itself.
+// Adds a product to the interval pass in float32: `product` is the readers' gamma and the rounding
+// of the centre, `offset` is what the spread of a product misses of itself.
 void EntryBuilder::interval_product(LayerId index, const Activation& out) {
   const Activation& x = activation(layer(index).terms.at(0).input);
   const Activation& y = activation(layer(index).terms.at(1).input);

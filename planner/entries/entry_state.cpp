@@ -82,7 +82,7 @@ bool EntryState::is_own_evaluation() const {
 }
 
 // ReLU layers, dense ones and sums with a convolution: what float32 sums make faster; and maxima.
-// Where doubles are a library all sums, functions and products, too.
+// Where doubles are a library, intervals go through all sums, functions and products in float32.
 bool EntryState::has_float_intervals() const {
   if (is_dense()) return true;
   const bool functions = has_float_functions();

@@ -187,7 +187,7 @@ Planes planes_of(const Lowering& l, LayerId index, BufferId table) {
   return made;
 }
 
-// In float32, as EntryBuilder::interval_product() has it.
+// Calls a product's routine of the interval pass in float32: EntryBuilder::interval_product().
 void product_interval(Lowering& l, const RelaxProduct& step) {
   l.call(Routine::kProductInterval,
          {number(l.layer(step.layer).out), l.sources(step.layer, 0), l.sources(step.layer, 1),

@@ -3,6 +3,7 @@ about, and what C does not have is refused."""
 
 import ctypes
 import json
+import platform
 import random
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from small_models import (image_model, ints, model, node, residual_model, tensor
                           write_model)
 
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion",
-          "-Wcast-align", "-Wfloat-equal", "-Wdouble-promotion", "-Wshadow", "-Wstrict-prototypes",
+          "-Wcast-align", "-Wfloat-equal", "-Wdouble-promotion", "-Wshadow", "-Wstrict-prototypes", "-Wvla",
           "-Werror"]
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 PLAIN = ["-shared", "-fPIC", "-ffp-contract=off"]  # neither language fuses products
@@ -109,6 +110,15 @@ class Library:
         status = self.run("verify", box, ctypes.byref(found))
         return status, found.verdict, found.property_case, found.clause, bytes(point)
 
+    def overlapping_verdict(self, box):
+        """The status where the counterexample is an end of the box."""
+        ends = [(ctypes.c_float * self.inputs)(*end) for end in box]
+        found = Result(-1, 0, 0, ends[0])
+        memory = ctypes.create_string_buffer(self.bytes + 4096)
+        aligned = (ctypes.addressof(memory) + 63) // 64 * 64
+        return self.code.net_verify(*ends, ctypes.byref(found), ctypes.c_void_p(aligned),
+                                    ctypes.c_size_t(self.bytes + 4032))
+
     def property_box(self, number):
         ends = [(ctypes.c_float * self.inputs)() for _ in range(2)]
         status = self.code.net_property_box(ctypes.c_size_t(number), *ends)
@@ -144,6 +154,7 @@ class InC(Case):
         for compiler in COMPILERS:
             for level in ("-O0", "-O2"):
                 found = self.built("c.c", compiler, level, *STRICT)
+                self.assertEqual(found.bytes, expected.bytes)
                 rng = random.Random(level)
                 for box in boxes(expected.inputs, rng):
                     self.assertEqual(found.call("bounds", box), expected.call("bounds", box), box)
@@ -174,6 +185,8 @@ class InC(Case):
             status, whole = expected.property_box(0)
             self.assertEqual((status, whole), found.property_box(0))
             self.assertEqual(expected.property_box(1000), found.property_box(1000))
+            self.assertEqual(found.overlapping_verdict(whole), expected.overlapping_verdict(whole))
+            self.assertNotEqual(found.overlapping_verdict(whole), 0)
             rng = random.Random(name)
             verdicts = set()
             for size in (1, 0.5, 0.1, 0.01, 0, 1.5):
@@ -225,9 +238,30 @@ class InC(Case):
         self.run_tool(CONTROLLER, "-o", "v.c", "--method", "ibp", "--no-library")
         self.assertIn("static const float", (self.work / "v_weights.inc").read_text())
 
+    def test_flags_that_break_bounds(self):
+        """A compiler stops at them, or a call says so: BF_FLOAT_ENVIRONMENT is 7."""
+        self.run_tool(TINY, "-o", "c.c", "--name", "net", "--method", "crown", "--target", "generic", "--no-library")
+        of_gcc = ["-freciprocal-math", "-fno-signed-zeros", "-funsafe-math-optimizations"]
+        if platform.machine() == "x86_64":
+            of_gcc.append("-mfpmath=387")
+        for compiler in COMPILERS:
+            for flag in ("-ffast-math", "-Ofast", "-ffinite-math-only", *(of_gcc if compiler == "gcc" else ())):
+                made = subprocess.run([compiler, "-std=c99", flag, f"-I{SOURCE / 'runtime'}", "-c", "c.c", "-o",
+                                       "c.o"], cwd=self.work, capture_output=True, text=True, check=False)
+                self.assertNotEqual(made.returncode, 0, flag)
+                self.assertIn('"bf: ', made.stderr)
+            failing = {"gcc": "-fsingle-precision-constant", "clang": "-fno-honor-nans"}[compiler]
+            library = self.built("c.c", compiler, "-O2", failing)
+            self.assertEqual(library.call("bounds", ([0] * library.inputs, [1] * library.inputs))[0], 7)
+
     def test_what_c_does_not_have(self):
-        for options in (["--batch", "4"], ["--parallel", "2"], ["--cache", "reuse-ibp"], ["--lowering", "prebuilt"]):
+        for options in (["--batch", "4"], ["--parallel", "2"], ["--cache", "reuse-ibp"], ["--lowering", "prebuilt"],
+                        ["--check-constants"]):
             self.assert_refused("BF3112", TINY, "-o", "v.c", *options, says=[options[0]])
+        self.assert_refused("BF3112", TINY, "-o", "v.c", "--method", "forward")
+        self.assert_refused("BF2122", TINY, "-o", "v.c", "--method", "ibp,crown")
+        cases = MODELS / "properties" / "tiny_cases.vnnlib"
+        self.assert_refused("BF3112", TINY, "-o", "v.c", "--decide", "--property", cases, says=["--decide"])
         self.assert_refused("BF3112", TINY, "--project", "p", "--language", "c", says=["--project"])
         errors = self.assert_refused("BF3112", TINY, "-o", "v.c", "--method", "alpha-crown")
         self.assertIn("Gemm 'fc1'", errors)

@@ -2,8 +2,8 @@
 
 #include "port.h"
 
-// What the ports for Cortex-M and Cortex-R share: memory routines, the console by semihosting, the
-// paint of the stack, the modes of the floating point unit. Included once, by the port.
+// The ports for Cortex-M and Cortex-R share this file: memory routines, the console by semihosting,
+// the paint of the stack, the modes of the floating point unit. Included once, by the port.
 
 // Arm semihosting, version 2: operation in r0, argument in r1.
 static int semihost(int operation, const void* argument);

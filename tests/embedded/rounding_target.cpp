@@ -22,7 +22,7 @@ uint64_t random_bits() {
   return random_state;
 }
 
-// The same on machines of either order of bytes: a float's bits as an integer.
+// A float's bits as an integer, which are the same on machines of either order of bytes.
 template <class Float>
 struct BitsOf {
   using Type = uint64_t;

@@ -16,7 +16,7 @@ std::uint32_t sum_of(const std::vector<Number>& numbers) {
   return sum.value();
 }
 
-// Bit by bit, from the definition.
+// Divides bit by bit, as the definition does.
 std::uint32_t divided(const std::vector<std::uint8_t>& bytes) {
   std::uint32_t rest = 0xffffffff;
   for (const std::uint8_t byte : bytes)

@@ -9,8 +9,8 @@
 namespace bf_aot::artifacts {
 
 // The files NAME_selftest.h and NAME_selftest.c, which check vectors on the device, and
-// golden.json, which has them for other tests (docs/reference/golden-schema.json). names: @name@,
-// @NAME@ of the verifier, and @stem@ of its files.
+// golden.json, which has them for other tests: "golden" of docs/reference/json-schema.json.
+// names: @name@, @NAME@ of the verifier, and @stem@ of its files.
 std::vector<emit::EmittedFile> selftest_files(const build::Verifier& verifier,
                                               const Vectors& vectors, const emit::Arguments& names);
 

@@ -124,7 +124,7 @@ inline constexpr std::string_view kSelftestConstants =
     R"(  if (@name@_constants_crc32() != @NAME@_CONSTANTS_CRC32) return @NAME@_SELFTEST_CONSTANTS;
 )";
 
-// Where a network has many outputs.
+// This part is for a network that has many outputs.
 inline constexpr std::string_view kSelftestOutputs =
     R"(
 /* The outputs that are checked. */

@@ -288,7 +288,7 @@ static std::string_view added_word(const Listed& listed) {
 
 std::string CallText::c_name(const Call& call) const {
   const CRoutine* const found = find_c_routine(std::get<Routine>(call.callee));
-  BF_CHECK(found != nullptr);  // check_c() has refused others
+  BF_CHECK(found != nullptr);  // check_language() has refused others
   std::string name(found->name);
   for (const Argument& argument : call.arguments)
     if (const auto* const listed = std::get_if<Listed>(&argument)) name += added_word(*listed);

@@ -41,7 +41,8 @@ std::vector<Field> requantizer(Form multiplier) {
           {"odd", Form::kInteger8},     {"low", Form::kInteger8},   {"high", Form::kInteger8}};
 }
 
-// Types of arrays, as they are printed. Rows that point to arrays are not among them: those are.
+// Types of arrays, as they are printed. Rows that point to arrays are not among them, since those
+// arrays are; neither are the few rows that say how a function's table is cut (bf::FunctionRun).
 const std::vector<ElementType>& element_types() {
   using enum Form;
   static const std::vector<ElementType> types = {
@@ -67,6 +68,8 @@ const std::vector<ElementType>& element_types() {
         {"below", kInteger64},
         {"low", kInteger8},
         {"high", kInteger8}}},
+      {"bf::FloatTurn",
+       {{"from", kFloat32}, {"to", kFloat32}, {"low", kFloat32}, {"high", kFloat32}}},
       {"bf::VerdictTerm", {{"row", kInteger32}, {"at_least", kInteger8}, {"threshold", kFloat32}}},
   };
   return types;

@@ -5,7 +5,7 @@
 // tests/runtime/c_*_test.cpp compare them.
 //
 // The text is apart from the C++ one, since that is written over vectors, overloads and templates
-// of constants, of which C has none. What is here is what each of its lanes does.
+// of constants, of which C has none. Each function here does what one lane does there.
 //
 // Of the standard library a freestanding compiler may have <float.h>, <stdbool.h>, <stddef.h> and
 // <stdint.h> alone, so magnitudes are those of GCC and clang where they compile.
@@ -42,7 +42,7 @@
 #error "bf: Helium's float arithmetic flushes subnormals: compile with -mcpu=cortex-m55+nomve"
 #endif
 
-#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
+#if !defined(FLT_EVAL_METHOD) || (FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16)
 #error "bf: floats are evaluated with excess precision: on 32-bit x86 use -msse2 -mfpmath=sse"
 #endif
 

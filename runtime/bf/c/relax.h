@@ -58,8 +58,8 @@ static inline bf_relaxation bf_relax_whole(double centre, double low, double hig
   return made;
 }
 
-// The same, for z within `below` below and `above` above of the centre. A box around its centre
-// stays as it is.
+// a' = z, for z in [low, high] that is within `below` below and `above` above of the centre. A box
+// around its centre stays as it is.
 static inline bf_relaxation bf_relax_identity(double centre, float below, float above, double low,
                                               double high) {
   if (!(bf_is_equal_float(below, above) && above >= 0.0f && above <= FLT_MAX))

@@ -20,8 +20,9 @@ extern "C" {
 typedef struct bf_limit {
   bf_uint64 operations; /**< of all methods but the cheapest, at most; 0: any number */
 
-  /** Null, or asked before each step of these methods, and before each tile of their backward rows:
-   * anything but 0 stops the method. The verifier has no clock: a deadline goes here. */
+  /** Null, or asked before each step of these methods, of backward rows before each tile: anything
+   * but 0 stops the method. The verifier has no clock: a deadline goes here. The function must
+   * leave the workspace and the floating-point environment as they are. */
   int (*stop)(void* data);
   void* data; /**< for stop */
 } bf_limit;

@@ -22,7 +22,8 @@ struct Ends;
 //     f > d  if and only if  f > t,   t the greatest float <= d,
 // since f > t means that f is at least the float next to t, which is above d. So comparing with t
 // is comparing with d. A strict condition c y < d has the greatest float < d for t (f >= d if and
-// only if f > t); conditions from below are the mirror image.
+// only if f > t); conditions from below are the mirror image. Where bounds are sums of integers, t
+// is a whole number: docs/proofs/integer-grid.md.
 template <class Row>
 struct VerdictTermOf {
   std::int32_t row;

@@ -145,7 +145,7 @@ namespace declared {
 
 namespace bf_test {
 
-// The same shape: fields are in the same order.
+// A shape as C has it: fields are in the same order.
 inline declared::bf_conv_shape c_shape(const bf::ConvShape& shape) {
   static_assert(sizeof(declared::bf_conv_shape) == sizeof shape);
   return std::bit_cast<declared::bf_conv_shape>(shape);
