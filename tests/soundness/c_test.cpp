@@ -86,7 +86,8 @@ class CBatch {
     std::ofstream(folder_.path() / name, std::ios::binary) << text;
   }
 
-  void run(const std::vector<std::string>& command) const {
+  void run(std::vector<std::string> command) const {
+    command.front() = system::find_program(command.front()).value();
     const system::ProcessResult result = system::run_process(command, folder_.path());
     if (result.exit_code != 0) throw std::runtime_error(result.errors);
   }
