@@ -1,5 +1,7 @@
 #include "aot/decide/request.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -81,7 +83,9 @@ class VerifierMaker {
     options_.fixed = form.fixed != nullptr ? std::optional(*form.fixed) : std::nullopt;
     options_.ordered = form.ordered;
     const system::Stopwatch planning;
-    const std::shared_ptr<const Lowered> lowered = planned();
+    const auto plan = [this] { return planned(); };
+    const std::shared_ptr<const Lowered> lowered =
+        calls_.plans != nullptr ? calls_.plans->plan(asked, form, plan) : plan();
     engine::MadeVerifier made = engine::make_verifier(lowered, options_, request_.compiler);
     calls_.after_plan(asked, planning.seconds());
     return {lowered->shared_plan(), std::move(made.host)};
@@ -127,6 +131,16 @@ void check_one_hot(const Property& property, Semantics semantics) {
 }
 
 }  // namespace
+
+std::shared_ptr<const Lowered> RowPlans::plan(const DecisionMethod& method, const NetworkForm& form,
+                                              const Make& make) {
+  if (form.fixed != nullptr) return make();
+  const std::string key = fmt::format("{} {} {}", method.name(), method.branches, form.ordered);
+  const std::scoped_lock lock(mutex_);
+  std::shared_ptr<const Lowered>& kept = plans_[key];
+  if (kept == nullptr) kept = make();
+  return kept;
+}
 
 Semantics semantics_of(const build::CompileOptions& options, const Property& property) {
   return is_float32(property) ? Semantics::kFloat32 : options.planner.semantics;

@@ -1,7 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 
 #include "aot/build/compile_options.h"
 #include "aot/build/library.h"
@@ -9,6 +13,7 @@
 #include "aot/decide/decision.h"
 #include "frontend/graph/model.h"
 #include "frontend/property/property.h"
+#include "planner/lowering/lowered.h"
 
 namespace bf_aot::decide {
 
@@ -29,6 +34,21 @@ struct Request : build::DecisionOptions {
   build::CompilerOptions compiler;
 };
 
+// Plans of decisions of one network by one request, whose properties have the same rows and differ
+// in their boxes alone. Several threads may use it.
+class RowPlans {
+ public:
+  using Make = std::function<std::shared_ptr<const Lowered>()>;
+  // Returns the plan of this method and form, which is made once. One whose inputs are fixed
+  // depends on the boxes, and is not kept.
+  std::shared_ptr<const Lowered> plan(const DecisionMethod& method, const NetworkForm& form,
+                                      const Make& make);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Lowered>> plans_;
+};
+
 // Functions that decide() calls while it works, and what the decision shares with files and other
 // processes.
 struct RequestCalls {
@@ -40,6 +60,7 @@ struct RequestCalls {
                                                                              double) {};
   TreeKeeper* keeper = nullptr;    // the tree begins where its file says, and is kept there
   TreeCompany* company = nullptr;  // processes that search the same tree
+  RowPlans* plans = nullptr;       // of decisions that share them
 };
 
 // The semantics of a decision: float32 for a query about float32, else those of the options.

@@ -8,6 +8,7 @@
 // is an Error. There is no state outside of the objects. Objects are handles: a copy shares what
 // was made, and it lives as long as one of them.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -602,11 +603,38 @@ enum class Robustness : std::uint8_t {
 
 const char* to_string(Robustness robustness) noexcept;
 
+/// Work that may decide a sample, from the cheapest on: evaluating it, a short search for a
+/// counterexample, bounds by a method, and verify(), which searches and splits.
+enum class Stage : std::uint8_t {
+  kSample,
+  kAttack,
+  kIbp,
+  kCrownIbp,
+  kForward,
+  kCrown,
+  kAlphaCrown,
+  kSplit
+};
+constexpr std::size_t kStages = 8;
+
+/// "sample", "attack", "ibp", "crown-ibp", "forward", "crown", "alpha-crown", "split".
+const char* to_string(Stage stage) noexcept;
+std::optional<Stage> stage_named(std::string_view name);
+
+/// The stages of a whole run: kAttack, kIbp, kCrownIbp, kCrown, kAlphaCrown and kSplit.
+const std::vector<Stage>& complete_stages();
+
 struct CertifyOptions {
   Options bounds;             ///< method, semantics, batch and threads
   bool decide = false;        ///< verify() each sample that bounds leave open
   double decide_seconds = 5;  ///< for each sample at most; more than 0
   std::stop_token stop;       ///< samples that are open then stay kUnknown
+
+  /// In order, after kSample: all samples go through a stage before any that is left open goes
+  /// through the next one. kAttack waits for bounds behind it that take less time. Empty:
+  /// `bounds.method`, and kSplit with `decide`. Else bounds are left out that would take longer
+  /// than `decide_seconds` a sample, and kIbp of balls.
+  std::vector<Stage> stages = {};
 };
 
 struct CertifiedSample {
@@ -620,6 +648,22 @@ struct CertifiedSample {
 
   /// [inputs], with kFalsified: the doubles nearest to the proven input.
   std::vector<double> counterexample;
+
+  Stage stage = Stage::kSample;  ///< the last that it went through: the one that decided it
+  /// The time of one thread, by stage; a sample has its part of what bounds many together.
+  std::array<double, kStages> seconds = {};
+};
+
+/// Functions and limits by which the caller watches certify() and ends it.
+struct CertifyCall {
+  /// Called with each sample as it is decided, one call at a time, on any thread.
+  std::function<void(std::size_t sample, const CertifiedSample& found)> decided = {};
+  /// Asked before kAttack or kSplit of a sample: false leaves it open. Called as `decided`.
+  std::function<bool(std::size_t sample)> wanted = {};
+  /// For all samples; 0: no limit. Samples that bounds come closest to certify are split first,
+  /// each for a tenth of `decide_seconds` before any has all of them.
+  double timeout_seconds = 0;
+  std::stop_token stop = {};  ///< as that of CertifyOptions, of this call alone
 };
 
 /// Widens boxes [boxes, inputs] whose ends were rounded outward to float32, each by two steps at
@@ -650,7 +694,8 @@ class Certifier {
   /// samples, and none depends on another. Errors: BF3502 sizes; BF3503 a box or sample, or a label
   /// that is no class; those of Verifier::make, Verifier::bounds and verify().
   Result<std::vector<CertifiedSample>> certify(const SampleBoxes& boxes,
-                                               std::span<const std::size_t> labels) const;
+                                               std::span<const std::size_t> labels,
+                                               const CertifyCall& call = {}) const;
 
   struct State;  // not for callers
 

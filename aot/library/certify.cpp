@@ -1,15 +1,19 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "aot/input/balls.h"
 #include "aot/library/state.h"
+#include "aot/system/progress.h"
+#include "aot/system/stop.h"
 
 namespace bf_aot::api {
 namespace {
@@ -146,24 +150,131 @@ void for_each_index(std::size_t count, int threads, const Work& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
+// Plans that decisions of a label share take more memory than they are worth beyond so many numbers
+// of all labels' networks.
+constexpr std::size_t kMostSharedNumbers = std::size_t{1} << 26;
+// Samples of a stage between two looks at the clock, for each thread.
+constexpr std::size_t kGroup = 64;
+// Parts of a sample's seconds that it has in turn where all samples share a time.
+constexpr std::array<double, 2> kTurns = {0.1, 1};
+// A search for a counterexample lasts as long as so many bounds by crown, within these seconds.
+constexpr double kAttackBounds = 4, kLeastAttack = 0.02, kMostAttack = 1;
+
+std::optional<Method> method_of(Stage stage) {
+  switch (stage) {
+    case Stage::kIbp:
+      return Method::kIbp;
+    case Stage::kCrownIbp:
+      return Method::kCrownIbp;
+    case Stage::kForward:
+      return Method::kForward;
+    case Stage::kCrown:
+      return Method::kCrown;
+    case Stage::kAlphaCrown:
+      return Method::kAlphaCrown;
+    case Stage::kSample:
+    case Stage::kAttack:
+    case Stage::kSplit:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Stage stage_of(Method method) {
+  switch (method) {
+    case Method::kIbp:
+      return Stage::kIbp;
+    case Method::kCrownIbp:
+      return Stage::kCrownIbp;
+    case Method::kForward:
+      return Stage::kForward;
+    case Method::kCrown:
+      return Stage::kCrown;
+    case Method::kAlphaCrown:
+      return Stage::kAlphaCrown;
+  }
+  return Stage::kCrown;
+}
+
+// Seconds of a stage that samples share.
+double& seconds_of(CertifiedSample& sample, Stage stage) {
+  return sample.seconds[static_cast<std::size_t>(stage)];
+}
+
+// One call of certify().
+struct Samples {
+  const SampleBoxes& boxes;
+  const std::span<const std::size_t> labels;
+  const CertifyCall& call;
+  const system::Stop stop;
+  std::vector<CertifiedSample> results;
+  const system::Stopwatch stopwatch = {};
+  std::mutex telling = {};
+
+  double left() const { return std::max(call.timeout_seconds - stopwatch.seconds(), 1e-3); }
+
+  // Notes that a sample has gone through a stage. Tells the caller where it is decided.
+  void end(std::size_t i, Stage stage, double seconds) {
+    results[i].stage = stage;
+    seconds_of(results[i], stage) += seconds;
+    if (!call.decided || results[i].robustness == Robustness::kUnknown) return;
+    const std::scoped_lock lock(telling);
+    call.decided(i, results[i]);
+  }
+
+  bool is_wanted(std::size_t i) {
+    if (!call.wanted) return true;
+    const std::scoped_lock lock(telling);
+    return call.wanted(i);
+  }
+
+  std::vector<std::size_t> open() const {
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (results[i].robustness == Robustness::kUnknown) open.push_back(i);
+    return open;
+  }
+};
+
 }  // namespace
 
 struct Certifier::State {
   State(const Model& of, const CertifyOptions& asked)
-      : model(of), options(asked), classes(of.output_count()), inputs(of.input_count()) {}
+      : model(of),
+        options(asked),
+        may_skip(!asked.stages.empty()),
+        classes(of.output_count()),
+        inputs(of.input_count()) {
+    if (asked.stages.empty()) {
+      options.stages.push_back(stage_of(options.bounds.method));
+      if (options.decide) options.stages.push_back(Stage::kSplit);
+    }
+    if (options.bounds.norm != Norm::kLinf) std::erase(options.stages, Stage::kIbp);
+    std::erase(options.stages, Stage::kSample);
+  }
 
   bool paired() const { return classes <= kMostPairedClasses; }
+  std::size_t key_of(std::size_t label) const { return paired() ? 0 : label; }
 
   // The verifier whose rows hold the label's differences.
-  Verifier verifier_of(std::size_t label) const {
-    const std::size_t key = paired() ? 0 : label;
+  Verifier verifier_of(Method method, std::size_t label) const {
+    const auto key = std::pair(method, key_of(label));
     const std::scoped_lock lock(mutex);
     const auto found = verifiers.find(key);
     if (found != verifiers.end()) return found->second;
-    Verifier made = value_of(Verifier::make(
-        model, options.bounds, paired() ? all_pairs(classes) : others(label, classes)));
+    Options bounds = options.bounds;
+    bounds.method = method;
+    Verifier made = value_of(
+        Verifier::make(model, bounds, paired() ? all_pairs(classes) : others(label, classes)));
     verifiers.emplace(key, made);
     return made;
+  }
+
+  // The plans that decisions about a label share; null where they would take too much memory.
+  decide::RowPlans* plans_of(std::size_t label) const {
+    if (Library::state(model).numbers * classes > kMostSharedNumbers) return nullptr;
+    const std::scoped_lock lock(mutex);
+    return &plans[label];
   }
 
   // The lower bound of y_label - y_j, from the bounds of the verifier's rows.
@@ -212,40 +323,64 @@ struct Certifier::State {
     sample.rival = label == 0 ? 1 : 0;
     for (std::size_t j = 0; j < classes; ++j)
       if (j != label && y[j] > y[sample.rival]) sample.rival = j;
-    sample.margin = y[label] - y[sample.rival];
-    if (!(y[label] > y[sample.rival])) sample.robustness = Robustness::kWrong;
+    if (y[label] > y[sample.rival]) {
+      sample.margin = -std::numeric_limits<float>::infinity();
+    } else {
+      sample.margin = y[label] - y[sample.rival];
+      sample.robustness = Robustness::kWrong;
+    }
     return sample;
   }
 
+  // Takes the bounds of a method, where they are the closest so far.
   void judge(CertifiedSample& sample, std::size_t label, std::span<const float> lower,
              std::span<const float> upper) const {
     bool all_positive = true;
-    sample.margin = std::numeric_limits<float>::infinity();
+    float least = std::numeric_limits<float>::infinity();
+    std::size_t rival = sample.rival;
     for (std::size_t j = 0; j < classes; ++j) {
       if (j == label) continue;
       const float margin = margin_over(label, j, lower, upper);
       if (!(margin > 0)) all_positive = false;
-      if (margin >= sample.margin) continue;
-      sample.margin = margin;
-      sample.rival = j;
+      if (margin >= least) continue;
+      least = margin;
+      rival = j;
     }
     if (all_positive) sample.robustness = Robustness::kCertified;
+    if (!(least > sample.margin)) return;
+    sample.margin = least;
+    sample.rival = rival;
   }
 
-  void decide_open(CertifiedSample& sample, std::size_t label, const OneBox& box) const {
-    if (options.stop.stop_requested() || !box.has_inner()) return;
+  VerifyOptions limits_of(double seconds) const {
     VerifyOptions limits;
     limits.semantics = options.bounds.semantics;
     limits.iterations = options.bounds.iterations;
     limits.row_tile = options.bounds.row_tile;
     limits.memory_budget = options.bounds.memory_budget;
     limits.more = options.bounds.more;
-    limits.timeout_seconds = options.decide_seconds;
-    limits.search_seconds = options.decide_seconds;
-    limits.branch_seconds = options.decide_seconds;
-    limits.stop = options.stop;
+    limits.timeout_seconds = seconds;
+    limits.search_seconds = seconds;
+    limits.branch_seconds = seconds;
     limits.jobs = 1;  // samples are decided side by side
-    VerifyResult result = decide(model, limits, {[&] { return robustness(model, label, box); }});
+    return limits;
+  }
+
+  std::stop_token token_of(const CertifyCall& call) const {
+    return call.stop.stop_possible() ? call.stop : options.stop;
+  }
+
+  // Decides an open sample by verify(), within the limits and the time of all samples.
+  void decide_open(Samples& samples, std::size_t i, VerifyOptions limits) const {
+    const std::size_t label = samples.labels[i];
+    const OneBox box(samples.boxes, i, inputs);
+    if (!box.has_inner()) return;
+    limits.stop = token_of(samples.call);
+    if (samples.call.timeout_seconds > 0)
+      limits.timeout_seconds = std::min(limits.timeout_seconds, samples.left());
+    VerifyResult result =
+        decide(model, limits, {[&] { return robustness(model, label, box); }}, plans_of(label));
+    CertifiedSample& sample = samples.results[i];
     if (result.verdict == Verdict::kVerified) sample.robustness = Robustness::kCertified;
     if (result.verdict != Verdict::kFalsified) return;
     sample.robustness = Robustness::kFalsified;
@@ -254,61 +389,148 @@ struct Certifier::State {
     sample.counterexample = std::move(result.counterexample->input);
   }
 
-  std::vector<CertifiedSample> certify(const SampleBoxes& boxes,
-                                       std::span<const std::size_t> labels) const {
-    check(boxes, labels);
-    std::vector<CertifiedSample> results(labels.size());
-    std::map<std::size_t, std::vector<std::size_t>> groups;  // by verifier
-    for (std::size_t i = 0; i < labels.size(); ++i) groups[paired() ? 0 : labels[i]].push_back(i);
-    for (const auto& [key, members] : groups) {
-      const Verifier verifier = verifier_of(labels[members[0]]);
-      for_each_index(members.size(), options.bounds.threads, [&, &of = members](std::size_t k) {
-        const std::size_t i = of[k];
-        results[i] = answer(verifier, OneBox(boxes, i, inputs).sample, labels[i]);
-      });
-      const std::vector<std::size_t> open = open_of(members, results);
-      if (!open.empty()) bound(verifier, open, labels, boxes, results);
-    }
-    if (!options.decide) return results;
-    std::vector<std::size_t> all(results.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    const std::vector<std::size_t> open = open_of(all, results);
+  // Decides open samples by verify(), on all threads, until the samples' time is over.
+  template <class Limits>
+  void decide_all(Samples& samples, Stage stage, const std::vector<std::size_t>& open,
+                  const Limits& limits) const {
     for_each_index(open.size(), options.bounds.threads, [&](std::size_t k) {
       const std::size_t i = open[k];
-      decide_open(results[i], labels[i], OneBox(boxes, i, inputs));
+      if (samples.stop() || !samples.is_wanted(i)) return;
+      const system::Stopwatch stopwatch;
+      decide_open(samples, i, limits(samples.labels[i]));
+      const bool by_bounds = samples.results[i].robustness == Robustness::kCertified;
+      samples.end(i, stage == Stage::kAttack && by_bounds ? Stage::kIbp : stage,
+                  stopwatch.seconds());
     });
-    return results;
   }
 
-  static std::vector<std::size_t> open_of(const std::vector<std::size_t>& of,
-                                          const std::vector<CertifiedSample>& results) {
-    std::vector<std::size_t> open;
-    for (const std::size_t i : of)
-      if (results[i].robustness == Robustness::kUnknown) open.push_back(i);
-    return open;
+  // Calls work(verifier, samples) for groups of samples whose labels have one verifier.
+  template <class Work>
+  void for_each_group(Method method, Samples& samples, const Work& work) const {
+    std::map<std::size_t, std::vector<std::size_t>> by_key;
+    for (const std::size_t i : samples.open()) by_key[key_of(samples.labels[i])].push_back(i);
+    const std::size_t most = kGroup * static_cast<std::size_t>(options.bounds.threads);
+    for (const auto& [key, members] : by_key) {
+      const Verifier verifier = verifier_of(method, samples.labels[members[0]]);
+      for (std::size_t first = 0; first < members.size(); first += most)
+        work(verifier, std::span(members).subspan(first, std::min(most, members.size() - first)));
+    }
   }
 
-  void bound(const Verifier& verifier, const std::vector<std::size_t>& open,
-             std::span<const std::size_t> labels, const SampleBoxes& boxes,
-             std::vector<CertifiedSample>& results) const {
+  void answer_all(Samples& samples) const {
+    const auto first = std::ranges::find_if(
+        options.stages, [](Stage stage) { return method_of(stage).has_value(); });
+    const Method method =
+        first == options.stages.end() ? options.bounds.method : *method_of(*first);
+    for_each_group(method, samples,
+                   [&](const Verifier& verifier, std::span<const std::size_t> some) {
+                     for_each_index(some.size(), options.bounds.threads, [&](std::size_t k) {
+                       const system::Stopwatch stopwatch;
+                       const std::size_t i = some[k];
+                       const OneBox box(samples.boxes, i, inputs);
+                       samples.results[i] = answer(verifier, box.sample, samples.labels[i]);
+                       samples.end(i, Stage::kSample, stopwatch.seconds());
+                     });
+                   });
+  }
+
+  void bound(Samples& samples, Method method) const {
+    for_each_group(method, samples,
+                   [&](const Verifier& verifier, std::span<const std::size_t> some) {
+                     if (samples.stop()) return;
+                     if (may_skip && verifier.predicted_seconds() > options.decide_seconds) return;
+                     bound(samples, verifier, stage_of(method), some);
+                   });
+  }
+
+  void bound(Samples& samples, const Verifier& verifier, Stage stage,
+             std::span<const std::size_t> some) const {
+    const system::Stopwatch stopwatch;
     std::vector<float> lows, highs;
-    for (const std::size_t i : open) {
-      const OneBox box(boxes, i, inputs);
+    for (const std::size_t i : some) {
+      const OneBox box(samples.boxes, i, inputs);
       lows.insert(lows.end(), box.lower.begin(), box.lower.end());
       highs.insert(highs.end(), box.upper.begin(), box.upper.end());
     }
     const Bounds rows = value_of(verifier.spec_bounds(lows, highs));
-    for (std::size_t k = 0; k < open.size(); ++k)
-      judge(results[open[k]], labels[open[k]],
+    const auto threads = std::min(static_cast<std::size_t>(options.bounds.threads), some.size());
+    const double seconds =
+        stopwatch.seconds() * static_cast<double>(threads) / static_cast<double>(some.size());
+    for (std::size_t k = 0; k < some.size(); ++k) {
+      judge(samples.results[some[k]], samples.labels[some[k]],
             std::span(rows.lower).subspan(k * rows.rows, rows.rows),
             std::span(rows.upper).subspan(k * rows.rows, rows.rows));
+      samples.end(some[k], stage, seconds);
+    }
+  }
+
+  // Looks for counterexamples for a short time each. The bounds by intervals that come with it
+  // certify samples, too.
+  void attack(Samples& samples) const {
+    decide_all(samples, Stage::kAttack, samples.open(), [&](std::size_t label) {
+      const double bounds = verifier_of(Method::kCrown, label).predicted_seconds();
+      const double seconds = std::min(
+          {std::max(kAttackBounds * bounds, kLeastAttack), kMostAttack, options.decide_seconds});
+      VerifyOptions limits = limits_of(options.decide_seconds);
+      limits.method = Method::kIbp;
+      limits.search_seconds = seconds;
+      limits.branch_seconds = 0;
+      return limits;
+    });
+  }
+
+  void split(Samples& samples) const {
+    const bool shared = samples.call.timeout_seconds > 0;
+    for (const double share :
+         shared ? std::vector(kTurns.begin(), kTurns.end()) : std::vector{1.0}) {
+      std::vector<std::size_t> open = samples.open();
+      std::ranges::stable_sort(open, std::greater(),
+                               [&](std::size_t i) { return samples.results[i].margin; });
+      decide_all(samples, Stage::kSplit, open,
+                 [&](std::size_t) { return limits_of(share * options.decide_seconds); });
+    }
+  }
+
+  std::vector<CertifiedSample> certify(const SampleBoxes& boxes,
+                                       std::span<const std::size_t> labels,
+                                       const CertifyCall& call) const {
+    check(boxes, labels);
+    Samples samples{boxes, labels, call, system::Stop(token_of(call), call.timeout_seconds),
+                    std::vector<CertifiedSample>(labels.size())};
+    answer_all(samples);
+    bool attacks = false;
+    for (const Stage stage : options.stages) {
+      if (stage == Stage::kAttack) {
+        attacks = true;
+        continue;
+      }
+      const std::vector<std::size_t> open = samples.open();
+      if (attacks && !open.empty() && !is_quick(stage, labels[open[0]])) {
+        attacks = false;
+        attack(samples);
+      }
+      if (const auto method = method_of(stage))
+        bound(samples, *method);
+      else
+        split(samples);
+    }
+    if (attacks) attack(samples);
+    return std::move(samples.results);
+  }
+
+  // Returns whether the stage takes less than the shortest search for a counterexample.
+  bool is_quick(Stage stage, std::size_t label) const {
+    const auto method = method_of(stage);
+    return method && verifier_of(*method, label).predicted_seconds() < kLeastAttack;
   }
 
   Model model;
-  CertifyOptions options;
+  CertifyOptions options;  // with stages
+  bool may_skip;           // bounds that take long; not where they alone are asked for
   std::size_t classes, inputs;
   mutable std::mutex mutex;
-  mutable std::map<std::size_t, Verifier> verifiers;
+  mutable std::map<std::pair<Method, std::size_t>, Verifier> verifiers;
+  mutable std::map<std::size_t, decide::RowPlans> plans;  // by label
 };
 
 const char* to_string(Robustness robustness) noexcept {
@@ -325,11 +547,30 @@ const char* to_string(Robustness robustness) noexcept {
   return "?";
 }
 
+const char* to_string(Stage stage) noexcept {
+  if (const auto method = method_of(stage)) return to_string(*method);
+  return stage == Stage::kSample ? "sample" : stage == Stage::kAttack ? "attack" : "split";
+}
+
+std::optional<Stage> stage_named(std::string_view name) {
+  for (std::size_t i = 0; i < kStages; ++i)
+    if (const auto stage = static_cast<Stage>(i); name == to_string(stage)) return stage;
+  return std::nullopt;
+}
+
+const std::vector<Stage>& complete_stages() {
+  static const std::vector<Stage> stages = {Stage::kAttack, Stage::kIbp,        Stage::kCrownIbp,
+                                            Stage::kCrown,  Stage::kAlphaCrown, Stage::kSplit};
+  return stages;
+}
+
 Result<Certifier> Certifier::make(const Model& model, const CertifyOptions& asked) {
   return guarded<Certifier>(kCertifying, [&] {
     CertifyOptions options = asked;
     options.bounds = settled(asked.bounds);
-    if (options.decide && options.bounds.norm != Norm::kLinf)
+    const auto searches = [](Stage stage) { return !method_of(stage).has_value(); };
+    if ((options.decide || std::ranges::any_of(options.stages, searches)) &&
+        options.bounds.norm != Norm::kLinf)
       refuse("BF3501", "decide", "splitting and search are in boxes, not in balls");
     if (!(options.decide_seconds > 0) || std::isinf(options.decide_seconds))
       refuse("BF3501", "decide_seconds",
@@ -357,9 +598,10 @@ void hold_balls(std::span<float> lower, std::span<float> upper, std::size_t inpu
 }
 
 Result<std::vector<CertifiedSample>> Certifier::certify(const SampleBoxes& boxes,
-                                                        std::span<const std::size_t> labels) const {
+                                                        std::span<const std::size_t> labels,
+                                                        const CertifyCall& call) const {
   return guarded<std::vector<CertifiedSample>>(
-      kCertifying, [&] { return state_->certify(boxes, labels); },
+      kCertifying, [&] { return state_->certify(boxes, labels, call); },
       Library::state(state_->model).numbers);
 }
 

@@ -108,8 +108,10 @@ struct PropertySource {
 decide::Request request_of(const Model& model, const VerifyOptions& options);
 VerifyResult to_result(const decide::Outcome& outcome);
 
-// Decides a property, as verify() does. Throws: Failed BF3501, BF3505, and CompileError.
-VerifyResult decide(const Model& model, const VerifyOptions& options, const PropertySource& source);
+// Decides a property, as verify() does. plans: of the model's other decisions with the same options
+// and rows, or null. Throws: Failed BF3501, BF3505, and CompileError.
+VerifyResult decide(const Model& model, const VerifyOptions& options, const PropertySource& source,
+                    decide::RowPlans* plans = nullptr);
 
 // The Error for the exception that is being handled. `doing`: the activity for messages, "planning
 // the verifier". numbers: elements of the network, by which a lack of memory is explained; 0: not

@@ -190,9 +190,10 @@ struct Question {
   const Property& property;
 };
 
-// A call that has begun, and when it ends.
+// A call that has begun, when it ends, and what it shares with other calls.
 struct Start {
   const system::Stop stop;
+  decide::RowPlans* const plans = nullptr;
   const system::Stopwatch stopwatch = {};
 };
 
@@ -222,6 +223,7 @@ VerifyResult answer(const Question& question, const VerifyOptions& options,
   decide::RequestCalls calls;
   calls.keeper = keeper.get();
   calls.stop = start.stop;
+  calls.plans = start.plans;
   if (options.progress)
     calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
   const decide::Outcome outcome =
@@ -244,10 +246,10 @@ std::string to_give(const std::string& name) {
 
 }  // namespace
 
-VerifyResult decide(const Model& model, const VerifyOptions& options,
-                    const PropertySource& source) {
+VerifyResult decide(const Model& model, const VerifyOptions& options, const PropertySource& source,
+                    decide::RowPlans* plans) {
   const decide::Request request = request_of(model, options);
-  const Start start{system::Stop(options.stop, request.timeout_seconds)};
+  const Start start{system::Stop(options.stop, request.timeout_seconds), plans};
   const Property property = source.read();
   if (is_float32(property)) check_semantics(model, bf_aot::Semantics::kFloat32);
   const Model::State& state = Library::state(model);

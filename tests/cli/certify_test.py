@@ -264,6 +264,101 @@ class CertifyResume(CertifyCase):
         self.assertEqual(len(self.rows("r.csv")), 3)
 
 
+class CertifyComplete(CertifyCase):
+    OPTIONS = (*SCALED, "--complete", "--eps", "0.01,0.03,0.05", "--count", "30", "--decide-seconds", "30")
+
+    def counts(self, found):
+        return [{key: radius[key] for key in ("certified", "falsified", "wrong")}
+                for radius in found["radii"]]
+
+    def test_decides_what_decide_does(self):
+        found = self.certify(*self.OPTIONS, "--csv", "c.csv", "--html", "c.html", "--proofs", "proofs")
+        self.assertEqual(found["method"], "complete")
+        self.assertEqual(sum(radius["unknown"] for radius in found["radii"]), 0)
+        plain = self.certify(*SCALED, "--eps", "0.01,0.03,0.05", "--count", "30", "--decide",
+                             "--decide-seconds", "20")
+        self.assertEqual(self.counts(found), self.counts(plain))
+        self.assertEqual(found["proofs"], sum(radius["certified"] + radius["falsified"]
+                                              for radius in found["radii"]))
+        stages = {stage["stage"]: stage for stage in found["stages"]}
+        self.assertLess({"sample", "attack", "ibp", "crown-ibp", "crown", "split"}, set(stages) | {""})
+        rows = self.rows("c.csv")
+        self.assertEqual(len(rows), 90)
+        for row in rows:
+            self.assertIn(row["stage"], stages)
+        for key in ("certified", "falsified", "wrong"):
+            # Samples that another radius decides are not counted anew.
+            self.assertLessEqual(sum(stage[key] for stage in stages.values()),
+                                 sum(radius[key] for radius in found["radii"]))
+        self.assertIn("Stages", (self.work / "c.html").read_text())
+
+    def test_parts_make_the_whole(self):
+        whole = self.certify(*self.OPTIONS, "--checkpoint", "whole.json")
+        for i in range(3):
+            part = self.certify(*self.OPTIONS, "--part", f"{i}/3", "--save-part", f"p{i}.json")
+            self.assertEqual(part["part"], {"index": i, "count": 3})
+            self.assertEqual(sum(part["radii"][0][key] for key in
+                                 ("certified", "falsified", "unknown", "wrong")), 10)
+        parts = [f"p{i}.json" for i in range(3)]
+        merged = self.run_json("merge", *parts)
+        self.assertEqual(self.counts(merged["runs"][0]), self.counts(whole))
+        self.assert_refused("BF3019", "merge", *parts[:2], says=["part 2 of 3 is missing"])
+        self.assert_refused("BF3019", "merge", parts[0], *parts, says=["part 0 is in"])
+        # A finished file has all answers, and nothing is done anew.
+        again = self.certify(*self.OPTIONS, "--checkpoint", "whole.json", "--quiet")
+        self.assertEqual(again["radii"], whole["radii"])
+        self.assertEqual([stage["seconds"] for stage in again["stages"]],
+                         [stage["seconds"] for stage in whole["stages"]])
+        self.assert_refused("BF3018", "certify", DIGITS, "--data", DATA, *SCALED, "--complete", "--eps",
+                            "0.02", "--checkpoint", "whole.json")
+        text = (self.work / "p1.json").read_text()
+        for old, new in (('"certified"', '"right"'), ('"sample":1,', '"sample":2,'), ('"count":3', '"count":0')):
+            self.write("bad.json", text.replace(old, new))
+            self.assert_refused("BF3017", "merge", "bad.json")
+
+    def test_networks_beside_each_other(self):
+        for name, first in (("a", "0"), ("b", "30")):
+            self.certify(*SCALED, "--complete", "--eps", "0.01,0.02", "--first", first, "--count", "20",
+                         "--checkpoint", f"{name}.json")
+        found = self.run_json("merge", "a.json", "b.json", "--html", "front.html")
+        for radius in (0, 1):
+            shares = [run["radii"][radius] for run in found["runs"]]
+            self.assertTrue(any(share["on_front"] for share in shares))
+        output, _ = self.run_tool("merge", "a.json", "b.json")
+        self.assertIn("on the front", output)
+        page = (self.work / "front.html").read_text()
+        self.assertIn("Networks, eps 0.02", page)
+        self.assertNotIn("<script", page)
+
+    def test_goes_on_after_a_signal_and_within_a_time(self):
+        options = (*SCALED, "--complete", "--eps", "0.05", "--count", "80", "--decide-seconds", "30",
+                   "--checkpoint", "r.json", "--jobs", "1")
+        process = self.start("certify", DIGITS, "--data", DATA, *options, "--csv", "r.csv")
+        deadline = time.monotonic() + 60
+        while (not (self.work / "r.csv").exists() or
+               (self.work / "r.csv").read_text().count("\n") < 5):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        kept = json.loads((self.work / "r.json").read_text())["results"]
+        self.assertGreater(len(kept), 0)
+        begun = time.monotonic()
+        short = self.certify(*options, "--timeout", "0.001", "--quiet")
+        self.assertLess(time.monotonic() - begun, 20)
+        self.assertEqual(short["samples"], 80)
+        found = self.certify(*options, "--quiet")
+        self.assertEqual(found["radii"][0]["unknown"], 0)
+
+    def test_usage(self):
+        for more in (("--timeout", "1"), ("--part", "0/2", "--save-part", "p"), ("--checkpoint", "c"),
+                     ("--complete", "--method", "ibp"), ("--complete", "--decide"),
+                     ("--complete", "--part", "0/2"), ("--complete", "--part", "2/2", "--save-part", "p"),
+                     ("--complete", "--within", "1")):
+            self.run_tool("certify", DIGITS, "--data", DATA, "--eps", "0.1", *more, code=2)
+
+
 class CertifyBadInput(CertifyCase):
     def refused(self, code, *more, data=DATA, model=DIGITS, says=()):
         return self.assert_refused(code, "certify", model, "--data", data, *more, says=says)

@@ -134,6 +134,9 @@ class Json(JsonCase):
         self.write("x.csv", "a,b,label\n0.1,0.2,0\n0.3,0.4,1\n")
         self.expect("certify", "certify", TINY, "--data", "x.csv", "--eps", "8/255,0.1")
         self.expect("certify", "certify", TINY, "--data", "x.csv", "--eps", "0.1", "--norm", "L2")
+        self.expect("certify", "certify", TINY, "--data", "x.csv", "--eps", "0.1", "--complete",
+                    "--checkpoint", "c.json")
+        self.expect("merge_certify", "merge", "c.json")
         self.expect("doctor", "doctor", code=None)
 
     def test_compare(self):

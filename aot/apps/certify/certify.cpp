@@ -3,14 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <set>
+#include <map>
+#include <system_error>
 
+#include "aot/apps/certify/campaign.h"
 #include "aot/apps/certify/proofs.h"
+#include "aot/apps/certify/watched.h"
 #include "aot/input/array.h"
 #include "aot/input/balls.h"
 #include "aot/input/directed.h"
+#include "aot/system/files.h"
 #include "aot/system/interrupt.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
@@ -23,6 +29,9 @@ namespace {
 
 // Samples of a round: enough for every thread to have batches, few enough for progress to move.
 constexpr std::size_t kRound = 64;
+// Numbers of boxes that are split in one call, which take 28 bytes each.
+constexpr std::size_t kMostBoxNumbers = std::size_t{1} << 25;
+constexpr double kSaveSeconds = 60;
 
 template <class T>
 T value_of(api::Result<T> result) {
@@ -88,6 +97,8 @@ struct Boxes {
   std::vector<float> samples, lower, upper;
   std::vector<double> inner_lower, inner_upper;
 
+  api::SampleBoxes view() const { return {samples, lower, upper, inner_lower, inner_upper}; }
+
   void add(const input::SampleBox& box) {
     inner_lower.insert(inner_lower.end(), box.inner_lower.begin(), box.inner_lower.end());
     inner_upper.insert(inner_upper.end(), box.inner_upper.begin(), box.inner_upper.end());
@@ -140,6 +151,29 @@ api::Specification specification_of(const LinearSpec& spec) {
   return specification;
 }
 
+// Takes what a call has found about a sample; seconds add up.
+void take(SampleResult& result, const api::CertifiedSample& found) {
+  result.robustness = found.robustness;
+  result.answer = found.answer;
+  const bool bounded = std::isfinite(found.margin);
+  if (bounded || found.robustness == api::Robustness::kFalsified) result.rival = found.rival;
+  if (bounded || result.stage == api::Stage::kSample)
+    result.margin = static_cast<double>(found.margin);
+  result.counterexample = found.counterexample;
+  result.stage = std::max(result.stage, found.stage);
+  for (std::size_t i = 0; i < found.seconds.size(); ++i) result.seconds[i] += found.seconds[i];
+}
+
+// The options of the first passage through the samples: in complete runs, of all stages but the
+// last.
+api::CertifyOptions options_of(const CertifyQuestion& question) {
+  api::CertifyOptions options = question.options;
+  if (!question.complete) return options;
+  options.stages = api::complete_stages();
+  options.stages.pop_back();
+  return options;
+}
+
 // Answers of a network about samples: one kind of question. Not for several threads.
 class Answerer {
  public:
@@ -160,15 +194,22 @@ class Answerer {
       verifier_ = value_of(api::Verifier::make(model, bounds));
     } else {
       expect_labels(data);
-      certifier_ = value_of(api::Certifier::make(model, question.options));
+      certifier_ = value_of(api::Certifier::make(model, options_of(question)));
       labels_ = classes_of(data, outputs_);
     }
   }
 
+  std::vector<std::size_t> labels_of(const std::vector<std::size_t>& indices) const {
+    std::vector<std::size_t> labels;
+    for (const std::size_t i : indices) labels.push_back(labels_[i]);
+    return labels;
+  }
+
   // Certifies samples. `indices`: those of the samples whose boxes are given, in order.
+  // seconds: the most that classes may take; 0: no limit.
   std::vector<SampleResult> certify(const Boxes& boxes, const std::vector<std::size_t>& indices,
-                                    std::size_t radius) const {
-    std::vector<SampleResult> results = certifier_         ? classes(boxes, indices)
+                                    std::size_t radius, double seconds) const {
+    std::vector<SampleResult> results = certifier_         ? classes(boxes, indices, seconds)
                                         : question_.within ? within(boxes, indices)
                                         : question_.slopes ? slopes(boxes, indices)
                                                            : rows(boxes, indices);
@@ -180,21 +221,13 @@ class Answerer {
   }
 
  private:
-  std::vector<SampleResult> classes(const Boxes& boxes,
-                                    const std::vector<std::size_t>& indices) const {
-    std::vector<std::size_t> labels;
-    for (const std::size_t i : indices) labels.push_back(labels_[i]);
-    std::vector<SampleResult> results;
-    for (api::CertifiedSample& found : value_of(certifier_->certify(
-             {boxes.samples, boxes.lower, boxes.upper, boxes.inner_lower, boxes.inner_upper},
-             labels))) {
-      SampleResult& result = results.emplace_back();
-      result.robustness = found.robustness;
-      result.answer = found.answer;
-      result.rival = found.rival;
-      result.margin = static_cast<double>(found.margin);
-      result.counterexample = std::move(found.counterexample);
-    }
+  std::vector<SampleResult> classes(const Boxes& boxes, const std::vector<std::size_t>& indices,
+                                    double seconds) const {
+    api::CertifyCall call;
+    call.timeout_seconds = seconds;
+    std::vector<SampleResult> results(indices.size());
+    const auto found = value_of(certifier_->certify(boxes.view(), labels_of(indices), call));
+    for (std::size_t k = 0; k < found.size(); ++k) take(results[k], found[k]);
     return results;
   }
 
@@ -312,14 +345,16 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
   const api::Options& bounds = question.options.bounds;
   std::string text = fmt::format(
       "{} {} first {} layout {} {} eps {} within {} scale {} mean {} std {} range {} {} method {} "
-      "{} {} norm {} decide {} {}",
+      "{} {} norm {} {}",
       BF_VERSION_STRING, sha256(input::read_data_file(model)), question.first,
       question.channels_first, question.channels_last, numbers_text(question.eps),
       question.within ? question.within->text : "", n.scale ? n.scale->text : "",
       numbers_text(n.mean), numbers_text(n.deviation), n.range ? n.range->first.text : "",
       n.range ? n.range->second.text : "", api::to_string(bounds.method),
       static_cast<int>(bounds.semantics), bounds.iterations, static_cast<int>(bounds.norm),
-      question.options.decide, question.options.decide_seconds);
+      question.complete
+          ? "complete"
+          : fmt::format("decide {} {}", question.options.decide, question.options.decide_seconds));
   const auto add = [&](const std::vector<double>& values) {
     text += fmt::format(" {}:", values.size());
     text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
@@ -413,14 +448,22 @@ class Certification {
                       run_.outputs);
     }
     if (!outputs.journal.empty()) resume(model_path, outputs);
+    if (!outputs.campaign.empty()) go_on(model_path, outputs.campaign);
   }
 
   CertifyAnswer finish() && {
     system::ProgressBar bar(static_cast<int>(
         std::min<std::size_t>(data_.count() * run_.radii.size(), std::numeric_limits<int>::max())));
-    for (std::size_t radius = 0; radius < run_.radii.size(); ++radius) run_radius(radius, bar);
+    try {
+      for (std::size_t radius = 0; radius < run_.radii.size(); ++radius) run_radius(radius, bar);
+      if (run_.complete) split_open(bar);
+    } catch (const system::Interrupted&) {
+      save();
+      throw;
+    }
     if (journal_) journal_->finish();
     summarise();
+    save();
     if (proofs_) proofs_->publish(run_, question_.files, question_.normalisation);
     return std::move(answer_);
   }
@@ -445,6 +488,10 @@ class Certification {
     if (norm != api::Norm::kLinf) run_.norm = norm == api::Norm::kL2 ? "l2" : "l1";
     run_.task = task_of(question_);
     run_.decide = question_.options.decide && run_.task == CertifyTask::kClasses;
+    run_.complete = question_.complete;
+    run_.decide = run_.decide || run_.complete;
+    run_.part = question_.part;
+    if (run_.complete) run_.method = "complete";
     run_.outputs = model_.output_count();
     for (const vnnlib::Number& eps : question_.eps) run_.radii.emplace_back(eps.text);
     if (run_.radii.empty()) run_.radii.emplace_back();
@@ -463,11 +510,79 @@ class Certification {
     for (const SampleResult& result : journal_->found()) {
       if (proofs_ && result.robustness != api::Robustness::kWrong) continue;
       if (outputs.counterexamples && result.robustness == api::Robustness::kFalsified) continue;
-      if (done_.emplace(result.radius, result.sample).second) run_.results.push_back(result);
+      if (!place_of_.contains({result.radius, result.sample})) keep(result);
     }
-    if (!run_.results.empty())
-      answer_.remarks.push_back(fmt::format("{} results of {} are from an earlier run",
-                                            run_.results.size(), printable(outputs.journal)));
+    remark_earlier(run_.results.size(), outputs.journal);
+  }
+
+  void remark_earlier(std::size_t results, const std::string& file) {
+    if (results > 0)
+      answer_.remarks.push_back(
+          fmt::format("{} results of {} are from an earlier run", results, printable(file)));
+  }
+
+  // The file's results come before all others; samples that it has open are split from now on.
+  void go_on(const std::filesystem::path& model_path, const std::string& file) {
+    pending_.emplace();
+    campaign_ = file;
+    question_sha256_ = question_hash(model_path, question_, data_);
+    std::error_code error;
+    if (!std::filesystem::exists(file, error)) return;
+    const Campaign earlier = read_campaign(file);
+    if (earlier.question != question_sha256_ || earlier.run.part.index != run_.part.index ||
+        earlier.run.part.count != run_.part.count)
+      fail("BF3018", printable(file), "the file is about another question, or another part",
+           "give another file, or what it was made with");
+    std::size_t taken = 0;
+    for (const SampleResult& result : earlier.run.results) {
+      if (place_of_.contains({result.radius, result.sample})) continue;
+      keep(result);
+      ++taken;
+      if (proofs_) prove({result});
+      if (journal_ && is_decided(result)) journal_->append({result});
+    }
+    seconds_before_ = earlier.run.seconds;
+    remark_earlier(taken, file);
+  }
+
+  static bool is_decided(const SampleResult& result) {
+    return result.robustness != api::Robustness::kUnknown;
+  }
+
+  void keep(const SampleResult& result) {
+    place_of_[{result.radius, result.sample}] = run_.results.size();
+    run_.results.push_back(result);
+  }
+
+  // Writes the campaign's file.
+  void save() {
+    if (campaign_.empty()) return;
+    const system::InterruptsHeld held;
+    run_.seconds = seconds_before_ + stopwatch_.seconds();
+    system::publish_file(campaign_, to_text(Campaign{question_sha256_, run_}));
+    saved_ = stopwatch_.seconds();
+  }
+  void save_now_and_then() {
+    if (stopwatch_.seconds() >= saved_ + kSaveSeconds) save();
+  }
+
+  // Returns what the results at other radii say: a sample is wrong at all of them, certified within
+  // a radius at which it is, and falsified beyond one at which it is.
+  std::optional<SampleResult> implied(std::size_t radius, std::size_t sample) const {
+    for (std::size_t other = 0; run_.complete && other < run_.radii.size(); ++other) {
+      const auto found = place_of_.find({other, sample});
+      if (other == radius || found == place_of_.end()) continue;
+      const auto order = vnnlib::compare(question_.eps[radius], question_.eps[other]);
+      SampleResult result = run_.results[found->second];
+      const bool holds = result.robustness == api::Robustness::kWrong ||
+                         (result.robustness == api::Robustness::kCertified && order <= 0) ||
+                         (result.robustness == api::Robustness::kFalsified && order >= 0);
+      if (!holds) continue;
+      result.radius = radius;
+      result.seconds = {};
+      return result;
+    }
+    return std::nullopt;
   }
 
   input::SampleBox box_of(std::size_t sample, std::size_t radius) const {
@@ -480,25 +595,118 @@ class Certification {
   // The samples that are left, round by round.
   void run_radius(std::size_t radius, system::ProgressBar& bar) {
     const auto jobs = static_cast<std::size_t>(run_.jobs);
-    const std::size_t round = run_.decide ? 4 * jobs : kRound * jobs;
+    const std::size_t round = run_.decide && !run_.complete ? 4 * jobs : kRound * jobs;
     std::size_t next = 0;
     while (next < data_.count()) {
       system::throw_if_interrupted();
       Boxes boxes;
       std::vector<std::size_t> indices;
       for (; next < data_.count() && indices.size() < round; ++next) {
-        if (done_.contains({radius, next})) continue;
+        if (place_of_.contains({radius, next}) || next % run_.part.count != run_.part.index)
+          continue;
+        if (const auto known = implied(radius, next)) {
+          take_results({*known});
+          continue;
+        }
         boxes.add(box_of(next, radius));
         indices.push_back(next);
       }
       if (indices.empty()) continue;
       bar.show(static_cast<int>(run_.results.size()),
                run_.radii[radius].empty() ? "boxes" : "eps " + run_.radii[radius]);
-      const std::vector<SampleResult> results = answerer_->certify(boxes, indices, radius);
-      if (proofs_) prove(results);
-      if (journal_) journal_->append(results);
-      run_.results.insert(run_.results.end(), results.begin(), results.end());
+      take_results(answerer_->certify(boxes, indices, radius, left()));
+      save_now_and_then();
     }
+  }
+
+  // Seconds that are left of a complete run's, at least a moment; 0: no limit.
+  double left() const {
+    constexpr double kMoment = 1e-3;
+    if (!(question_.timeout_seconds > 0)) return 0;
+    return std::max(question_.timeout_seconds - stopwatch_.seconds(), kMoment);
+  }
+
+  // Keeps new results. The journal has samples of complete runs when they are decided.
+  void take_results(const std::vector<SampleResult>& results) {
+    if (proofs_) prove(results);
+    std::vector<SampleResult> rows;
+    for (const SampleResult& result : results) {
+      if (!run_.complete || is_decided(result)) rows.push_back(result);
+      keep(result);
+    }
+    if (journal_) journal_->append(rows);
+  }
+
+  // Splits the samples of all radii that are open, in parts whose boxes fit the memory.
+  void split_open(system::ProgressBar& bar) {
+    std::vector<std::size_t> open;  // places of results
+    for (std::size_t k = 0; k < run_.results.size(); ++k)
+      if (!is_decided(run_.results[k])) open.push_back(k);
+    std::ranges::stable_sort(open, std::greater(),
+                             [this](std::size_t k) { return run_.results[k].margin; });
+    api::CertifyOptions options = question_.options;
+    options.stages = {api::Stage::kSplit};
+    const api::Certifier certifier = value_of(api::Certifier::make(model_, options));
+    const std::size_t most = std::max<std::size_t>(kMostBoxNumbers / model_.input_count(), 1);
+    for (std::size_t first = 0; first < open.size(); first += most)
+      split(certifier, std::span(open).subspan(first, std::min(most, open.size() - first)), bar);
+    for (const std::size_t k : open)
+      if (journal_ && !is_decided(run_.results[k])) journal_->append({run_.results[k]});
+  }
+
+  void split(const api::Certifier& certifier, std::span<const std::size_t> open,
+             system::ProgressBar& bar) {
+    api::CertifyCall call;
+    call.timeout_seconds = left();
+    Boxes boxes;
+    std::vector<std::size_t> samples;
+    for (const std::size_t k : open) {
+      boxes.add(box_of(run_.results[k].sample, run_.results[k].radius));
+      samples.push_back(run_.results[k].sample);
+    }
+    // What another radius decides is not split. The call asks and tells one at a time.
+    std::vector<std::atomic<bool>> closed(open.size());
+    call.wanted = [&](std::size_t i) { return !closed[i]; };
+    const auto found = [&](std::size_t i, const api::CertifiedSample& sample) {
+      SampleResult& result = run_.results[open[i]];
+      if (is_decided(result)) return;
+      decide(result, sample);
+      for (std::size_t j = 0; j < open.size(); ++j)
+        if (samples[j] == samples[i]) closed[j] = decide_by_others(run_.results[open[j]]);
+    };
+    const auto idle = [&] {
+      bar.show(static_cast<int>(decided_count()), "splits");
+      save_now_and_then();
+    };
+    const auto all = value_of(certify_watched(
+        certifier, boxes.view(), answerer_->labels_of(samples), std::move(call), {found, idle}));
+    // Samples that stay open have had their time.
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (SampleResult& result = run_.results[open[i]]; !is_decided(result)) take(result, all[i]);
+    system::throw_if_interrupted();
+  }
+
+  std::size_t decided_count() const {
+    return static_cast<std::size_t>(std::ranges::count_if(run_.results, is_decided));
+  }
+
+  // Takes the verdict on an open result, with its certificate and row.
+  void decide(SampleResult& result, const api::CertifiedSample& sample) {
+    take(result, sample);
+    if (proofs_) prove({result});
+    if (journal_) journal_->append({result});
+  }
+
+  // Decides an open result by those at other radii. Returns whether it is decided.
+  bool decide_by_others(SampleResult& result) {
+    if (is_decided(result)) return true;
+    auto known = implied(result.radius, result.sample);
+    if (!known) return false;
+    known->seconds = result.seconds;
+    result = std::move(*known);
+    if (proofs_) prove({result});
+    if (journal_) journal_->append({result});
+    return true;
   }
 
   // Throws: BF3024 a question that certificates are not about.
@@ -530,10 +738,8 @@ class Certification {
   }
 
   void summarise() {
-    std::ranges::sort(run_.results, {}, [](const SampleResult& result) {
-      return std::pair(result.radius, result.sample);
-    });
-    run_.seconds = stopwatch_.seconds();
+    sort_results(run_);
+    run_.seconds = seconds_before_ + stopwatch_.seconds();
     for (std::string& remark : remarks_of(run_, question_, data_))
       answer_.remarks.push_back(std::move(remark));
   }
@@ -549,7 +755,10 @@ class Certification {
   std::optional<SampleProofs> proofs_;
   std::optional<system::CleanupPending> pending_;
   std::optional<Journal> journal_;
-  std::set<std::pair<std::size_t, std::size_t>> done_;  // radius and sample
+  // The places of results, by radius and sample; until results are sorted.
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> place_of_;
+  std::string campaign_, question_sha256_;
+  double seconds_before_ = 0, saved_ = 0;
 };
 
 }  // namespace

@@ -34,11 +34,16 @@ struct CertifyQuestion {
   std::optional<LinearSpec> rows;        // kRows, kSlopes
   std::optional<SlopeQuestion> slopes;   // kSlopes
   std::vector<Threshold> thresholds;
+  // All stages, one after the other, in place of one method: kClasses.
+  bool complete = false;
+  double timeout_seconds = 0;  // of a complete run; 0: no limit
+  SamplePart part;             // of a complete run
   api::CertifyOptions options;
 };
 
 struct CertifyOutputs {
-  std::string journal;  // file, or empty
+  std::string journal;   // file, or empty
+  std::string campaign;  // of a complete run: the file that it goes on with, or empty
   // The folder or archive is for the properties and certificates of samples that are certified or
   // falsified, as classes.
   build::ProofOptions proof;

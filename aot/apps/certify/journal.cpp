@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <numeric>
 #include <system_error>
 
 #include "aot/apps/certify/results.h"
@@ -18,13 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kHead[] = "eps,sample,name,label,answer,status,margin,rival";
-constexpr api::Robustness kAll[] = {api::Robustness::kCertified, api::Robustness::kFalsified,
-                                    api::Robustness::kUnknown, api::Robustness::kWrong};
 
 std::string head_of(const CertifyRun& run, std::size_t outputs) {
   std::string head = kHead;
   if (run.task == CertifyTask::kWithin)
     for (std::size_t i = 0; i < outputs; ++i) head += fmt::format(",lower_{},upper_{}", i, i);
+  if (run.complete) head += ",stage,seconds";
   return head + "\n";
 }
 
@@ -59,19 +59,22 @@ std::vector<SampleResult> Journal::read_earlier(const std::string& question) con
     if (table.names.size() < 8 || table.names[5] != "status") damaged();
     SampleResult result;
     const auto radius = std::find(run_.radii.begin(), run_.radii.end(), cells[0]);
-    const auto status = std::find_if(std::begin(kAll), std::end(kAll), [&](api::Robustness each) {
-      return cells[5] == to_string(each);
-    });
+    const auto status = robustness_named(cells[5]);
     result.sample = static_cast<std::size_t>(table.number(i, 1)) - run_.first;
-    if (radius == run_.radii.end() || status == std::end(kAll) ||
-        result.sample >= run_.names.size())
-      damaged();
+    if (radius == run_.radii.end() || !status || result.sample >= run_.names.size()) damaged();
     result.radius = static_cast<std::size_t>(radius - run_.radii.begin());
     result.robustness = *status;
     result.answer = static_cast<std::size_t>(table.number(i, 4));
     result.margin = cells[6] == "-inf" ? -INFINITY : table.number(i, 6);
     result.rival = static_cast<std::size_t>(table.number(i, 7));
-    for (std::size_t column = 8; column + 1 < cells.size(); column += 2) {
+    if (run_.complete) {
+      const auto stage = api::stage_named(cells[8]);
+      if (!stage || cells.size() < 10) damaged();
+      result.stage = *stage;
+      result.seconds[static_cast<std::size_t>(*stage)] = table.number(i, 9);
+    }
+    for (std::size_t column = run_.complete ? cells.size() : 8; column + 1 < cells.size();
+         column += 2) {
       result.lower.push_back(cells[column] == "-inf" ? -INFINITY : table.number(i, column));
       result.upper.push_back(cells[column + 1] == "inf" ? INFINITY : table.number(i, column + 1));
     }
@@ -88,6 +91,9 @@ std::string Journal::row(const SampleResult& result) const {
       result.answer, to_string(result.robustness), result.margin, result.rival);
   for (std::size_t i = 0; i < result.lower.size(); ++i)
     text += fmt::format(",{:.9g},{:.9g}", result.lower[i], result.upper[i]);
+  if (run_.complete)
+    text += fmt::format(",{},{:.6g}", to_string(result.stage),
+                        std::accumulate(result.seconds.begin(), result.seconds.end(), 0.0));
   return text + "\n";
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "aot/apps/certify/campaign.h"
 #include "aot/artifacts/report/html.h"
 #include "aot/artifacts/report/plot.h"
 #include "aot/artifacts/report/style.h"
@@ -119,10 +120,7 @@ std::string curve(const CertifyRun& run, const std::vector<Tally>& all) {
                         colour, name);
   };
   const auto certified = [](const Tally& tally) { return tally.certified_accuracy(); };
-  const auto possible = [](const Tally& tally) {
-    return static_cast<double>(tally.certified + tally.unknown) /
-           static_cast<double>(tally.count());
-  };
+  const auto possible = [](const Tally& tally) { return tally.possible_accuracy(); };
   // Names are moved apart where lines end close to each other.
   const Tally& last = all[order.back().second];
   const bool close = plot.y(certified(last)) - plot.y(possible(last)) < 16;
@@ -152,6 +150,28 @@ std::string classes(const CertifyRun& run) {
 }
 
 // ---------------------------------------------------------------------------------------------
+
+std::string stages(const CertifyRun& run) {
+  std::string text =
+      "<div class=\"scroll\"><table><thead><tr><th>stage</th><th class=\"r\">samples</th><th "
+      "class=\"r\">certified</th><th class=\"r\">falsified</th><th class=\"r\">wrong</th><th "
+      "class=\"r\">thread time</th><th class=\"r\">a sample</th></tr></thead><tbody>\n";
+  for (const StageTally& each : stage_tallies(run))
+    text += fmt::format(
+        "<tr><td>{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td><td "
+        "class=\"r\">{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td></tr>\n",
+        api::to_string(each.stage), each.samples, each.decided.certified, each.decided.falsified,
+        each.decided.wrong, artifacts::seconds_text(each.seconds),
+        artifacts::seconds_text(each.seconds / static_cast<double>(each.samples)));
+  return text + "</tbody></table></div>\n";
+}
+
+std::string stages_section(const CertifyRun& run, const std::string& id) {
+  return artifacts::section(id, "Stages",
+                            "All samples go through a stage before any that is left open goes "
+                            "through the next one. Seconds are those of one thread.",
+                            stages(run));
+}
 
 std::string base64(std::string_view bytes) {
   std::string text(BASE64_ENCODE_RAW_LENGTH(bytes.size()), '\0');
@@ -256,20 +276,134 @@ std::string worst_table(const CertifyRun& run, const input::Dataset& data,
 
 }  // namespace
 
-std::string certify_page(const CertifyRun& run, const input::Dataset& data,
-                         const std::vector<std::int64_t>& input_shape, const std::string& version) {
-  const std::vector<Tally> all = tallies(run);
-  std::string text = fmt::format(
+namespace {
+
+std::string head(const std::string& title) {
+  return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
       "<title>{} · certified</title>\n<style>{}{}</style>\n</head>\n<body>\n",
-      escape(run.model), artifacts::kStyle, kOwnStyle);
+      escape(title), artifacts::kStyle, kOwnStyle);
+}
+
+// The shares of the networks at a radius.
+struct FrontPoint {
+  std::string name;
+  double clean = 0, certified = 0, possible = 0;
+  bool on_front = false;
+};
+
+std::vector<FrontPoint> front_points(const std::vector<CertifyRun>& runs,
+                                     const std::string& radius) {
+  std::vector<FrontPoint> points;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto found = std::find(runs[i].radii.begin(), runs[i].radii.end(), radius);
+    if (found == runs[i].radii.end()) continue;
+    const Tally tally = tallies(runs[i])[static_cast<std::size_t>(found - runs[i].radii.begin())];
+    points.push_back({runs[i].model, tally.clean_accuracy(), tally.certified_accuracy(),
+                      tally.possible_accuracy(), is_on_front(runs, i, radius)});
+  }
+  return points;
+}
+
+// Clean accuracy to the right, certified share upward. A bar reaches up to what is not falsified;
+// the line joins the networks on the front.
+std::string front_plot(std::vector<FrontPoint> points) {
+  constexpr double kWidth = 620, kHeight = 300, kLeft = 48, kRight = 30, kTop = 14, kBottom = 40;
+  std::ranges::sort(points, {}, &FrontPoint::clean);
+  const double least = std::max(points.front().clean - 0.02, 0.0);
+  const double most = std::min(points.back().clean + 0.02, 1.02);
+  const artifacts::Plot plot{.left = kLeft,
+                             .right = kWidth - kRight,
+                             .top = kTop,
+                             .bottom = kHeight - kBottom,
+                             .x_least = least,
+                             .x_most = most};
+  std::string text = artifacts::svg_head(
+      kWidth, kHeight,
+      "class=\"curve\" role=\"img\" aria-label=\"certified share over clean accuracy\"");
+  for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0})
+    text += plot.y_line(share, fmt::format("{:.0f} %", 100 * share));
+  std::vector<std::pair<double, std::string>> labels;
+  std::vector<artifacts::PlotPoint> front;
+  for (const FrontPoint& each : points) {
+    labels.emplace_back(each.clean, percent(each.clean));
+    if (each.on_front) front.emplace_back(each.clean, each.certified);
+  }
+  text += plot.x_labels(labels, 44) + plot.x_title("right at the samples");
+  text += plot.line(front, "class=\"line\" style=\"stroke:var(--c2)\"");
+  for (const FrontPoint& each : points) {
+    text += plot.line({{each.clean, each.certified}, {each.clean, each.possible}},
+                      "class=\"line\" style=\"stroke:var(--idle)\"");
+    text += fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" style=\"fill:var({})\"><title>{}: {} clean, "
+        "{} certified</title></circle>\n",
+        plot.x(each.clean), plot.y(each.certified), each.on_front ? "--c2" : "--c1",
+        escape(each.name), percent(each.clean), percent(each.certified));
+  }
+  return text + "</svg>\n";
+}
+
+std::string front_table(const std::vector<FrontPoint>& points) {
+  std::string text =
+      "<div class=\"scroll\"><table><thead><tr><th>network</th><th class=\"r\">clean</th><th "
+      "class=\"r\">certified</th><th class=\"r\">not falsified</th><th></th></tr></thead><tbody>\n";
+  for (const FrontPoint& each : points)
+    text += fmt::format(
+        "<tr><td>{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td><td "
+        "class=\"r\">{}</td><td>{}</td></tr>\n",
+        escape(each.name), percent(each.clean), percent(each.certified), percent(each.possible),
+        each.on_front ? "<span class=\"good\">on the front</span>" : "");
+  return text + "</tbody></table></div>\n";
+}
+
+// The radii of all runs, in the order in which they are first named.
+std::vector<std::string> all_radii(const std::vector<CertifyRun>& runs) {
+  std::vector<std::string> radii;
+  for (const CertifyRun& run : runs)
+    for (const std::string& radius : run.radii)
+      if (std::find(radii.begin(), radii.end(), radius) == radii.end()) radii.push_back(radius);
+  return radii;
+}
+
+}  // namespace
+
+std::string front_page(const std::vector<CertifyRun>& runs, const std::string& version) {
+  std::string text = head(runs.size() == 1 ? runs[0].model : "networks") + "<main>\n";
+  std::size_t number = 0;
+  for (const std::string& radius : all_radii(runs)) {
+    if (runs.size() == 1) break;
+    const std::vector<FrontPoint> points = front_points(runs, radius);
+    text += artifacts::section(
+        fmt::format("front-{}", number++),
+        radius.empty() ? "Networks, the data's boxes" : "Networks, eps " + escape(radius),
+        "A network is on the front where no other one has as much clean accuracy and certified "
+        "share, and more of one of them.",
+        front_plot(points) + front_table(points));
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::vector<Tally> all = tallies(runs[i]);
+    std::string body = radii_table(runs[i], all);
+    if (all.size() > 1) body = curve(runs[i], all) + body;
+    text += artifacts::section(
+        fmt::format("network-{}", i), escape(runs[i].model),
+        fmt::format("{} samples of {}.", runs[i].names.size(), escape(runs[i].data)), body);
+    text += stages_section(runs[i], fmt::format("stages-{}", i));
+  }
+  return text +
+         fmt::format("<footer>bf-aot {}</footer>\n</main>\n</body>\n</html>\n", escape(version));
+}
+
+std::string certify_page(const CertifyRun& run, const input::Dataset& data,
+                         const std::vector<std::int64_t>& input_shape, const std::string& version) {
+  const std::vector<Tally> all = tallies(run);
+  std::string text = head(run.model);
   text += fmt::format(
       "<header><div><h1>{}</h1>\n<p class=\"sub\">{} samples of {}, {}{}{}</p>\n<div "
       "class=\"cards\">\n",
       escape(run.model), run.names.size(), escape(run.data), escape(run.method),
       run.norm.empty() ? "" : ", balls in " + escape(run.norm),
-      run.decide ? ", then splitting and search" : "");
+      run.decide && !run.complete ? ", then splitting and search" : "");
   text += card(percent(all[0].clean_accuracy()), "right at the samples");
   for (std::size_t i = 0; i < all.size() && i < 6; ++i)
     text += card(percent(all[i].certified_accuracy()),
@@ -293,6 +427,7 @@ std::string certify_page(const CertifyRun& run, const input::Dataset& data,
   if (run.task == CertifyTask::kClasses)
     text += artifacts::section("classes", "Classes", "The same for the samples of each label.",
                                classes(run));
+  if (run.complete) text += stages_section(run, "stages");
   text += artifacts::section("worst", "Worst cases",
                              "Falsified samples first, then those with the least margins.",
                              worst_table(run, data, input_shape));

@@ -15,4 +15,8 @@ namespace bf_aot::apps {
 std::string certify_page(const CertifyRun& run, const input::Dataset& data,
                          const std::vector<std::int64_t>& input_shape, const std::string& version);
 
+// One page about the runs of several networks, or of one: their shares over the radii, and the
+// front of Pareto, clean accuracy against certified share. There must be a run.
+std::string front_page(const std::vector<CertifyRun>& runs, const std::string& version);
+
 }  // namespace bf_aot::apps

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "frontend/numbers/numbers.h"
 
 namespace bf_aot::apps {
@@ -29,6 +32,13 @@ std::string open_samples(const CertifyRun& run, std::size_t radius) {
 
 }  // namespace
 
+std::optional<api::Robustness> robustness_named(std::string_view name) {
+  for (const api::Robustness each : {api::Robustness::kCertified, api::Robustness::kFalsified,
+                                     api::Robustness::kUnknown, api::Robustness::kWrong})
+    if (name == api::to_string(each)) return each;
+  return std::nullopt;
+}
+
 void Tally::add(api::Robustness robustness) {
   switch (robustness) {
     case api::Robustness::kCertified:
@@ -52,6 +62,34 @@ double Tally::certified_accuracy() const {
 
 double Tally::clean_accuracy() const {
   return share(count() - wrong, count());
+}
+
+double Tally::possible_accuracy() const {
+  return share(certified + unknown, count());
+}
+
+std::vector<StageTally> stage_tallies(const CertifyRun& run) {
+  std::vector<StageTally> all;
+  for (std::size_t i = 0; i < api::kStages; ++i) {
+    StageTally tally;
+    tally.stage = static_cast<api::Stage>(i);
+    for (const SampleResult& result : run.results) {
+      if (!(result.seconds[i] > 0)) continue;
+      ++tally.samples;
+      tally.seconds += result.seconds[i];
+      const bool decided =
+          result.stage == tally.stage && result.robustness != api::Robustness::kUnknown;
+      if (decided) tally.decided.add(result.robustness);
+    }
+    if (tally.samples > 0) all.push_back(tally);
+  }
+  return all;
+}
+
+void sort_results(CertifyRun& run) {
+  std::ranges::sort(run.results, {}, [](const SampleResult& result) {
+    return std::pair(result.radius, result.sample);
+  });
 }
 
 std::vector<Tally> tallies(const CertifyRun& run) {

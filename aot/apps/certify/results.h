@@ -2,9 +2,13 @@
 
 #include <gmpxx.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aot/artifacts/gate/gate.h"
@@ -29,12 +33,22 @@ struct SampleResult {
   double margin = 0;                  // above 0: certified; see CertifiedSample
   std::vector<double> lower, upper;   // bounds of the outputs, in kWithin
   std::vector<double> counterexample;
+  // Both are those of CertifiedSample, of complete runs. A sample that another radius decides has
+  // no seconds.
+  api::Stage stage = api::Stage::kSample;
+  std::array<double, api::kStages> seconds = {};
 };
 
 // A least certified accuracy: as typed, and as a number.
 struct Threshold {
   std::string text;
   mpq_class least;
+};
+
+// One of `count` parts of a run: that of the samples k, counted within the run, for which k modulo
+// `count` is its index.
+struct SamplePart {
+  std::size_t index = 0, count = 1;
 };
 
 // A run's question and its results, for tables and pages.
@@ -44,6 +58,8 @@ struct CertifyRun {
   std::string norm;  // of balls, "l2"; empty: boxes
   CertifyTask task = CertifyTask::kClasses;
   bool decide = false;
+  bool complete = false;  // by stages
+  SamplePart part;
   std::size_t outputs = 0;            // of the model; in kClasses its classes
   std::vector<std::string> radii;     // as typed; one empty text where the data have boxes
   std::vector<Threshold> thresholds;  // one for all radii, or one for each; or empty
@@ -54,6 +70,9 @@ struct CertifyRun {
   double seconds = 0;
   int jobs = 1;
 };
+
+// The verdict of this name; none for any other text.
+std::optional<api::Robustness> robustness_named(std::string_view name);
 
 // The numbers of samples by verdict.
 struct Tally {
@@ -67,7 +86,24 @@ struct Tally {
   // Shares of all samples: those certified; those that are not wrong.
   double certified_accuracy() const;
   double clean_accuracy() const;
+  // The share that may be certified: it is at least that of the robust ones.
+  double possible_accuracy() const;
 };
+
+// The samples of all radii that went through a stage, those that it decided, and its seconds, of
+// all threads.
+struct StageTally {
+  api::Stage stage = api::Stage::kSample;
+  std::size_t samples = 0;
+  Tally decided;
+  double seconds = 0;
+};
+
+// The stages of a complete run that have samples, in order.
+std::vector<StageTally> stage_tallies(const CertifyRun& run);
+
+// Sorts results by radius and sample.
+void sort_results(CertifyRun& run);
 
 // The tally of each radius.
 std::vector<Tally> tallies(const CertifyRun& run);

@@ -9,6 +9,7 @@
 
 #include "aot/apps/certify/certify.h"
 #include "aot/apps/certify/page.h"
+#include "aot/cli/commands/certify_report.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/gate_options.h"
@@ -16,7 +17,7 @@
 #include "aot/cli/options/library_options.h"
 #include "aot/cli/options/options.h"
 #include "aot/cli/options/values.h"
-#include "aot/engine/verifier/report.h"
+#include "aot/decide/parts/tree_keeper.h"
 #include "aot/input/array.h"
 #include "aot/input/json_io.h"
 #include "aot/system/files.h"
@@ -59,12 +60,49 @@ struct CertifyArguments {
   int jobs = 0;
   std::size_t first = 0;
   std::optional<std::size_t> count;
-  bool decide = false;
-  double decide_seconds = 5;
+  bool decide = false, complete = false;
+  double decide_seconds = 5, timeout_seconds = 0;
+  std::string checkpoint, part, save_part;
   std::string csv, html, counterexamples;
   GateFiles gate;
   bool json = false;
 };
+
+// The options of complete runs.
+void add_complete_options(CommandLine& app, CertifyArguments& a) {
+  Option* const complete =
+      app.add_flag("--complete", a.complete,
+                   "attack, ibp, crown-ibp, crown, alpha-crown, then splits: each sample until it "
+                   "is decided");
+  for (const char* const other :
+       {"--decide", "--method", "--within", "--rows", "--increasing", "--decreasing"})
+    complete->excludes(other);
+  complete->group("Work");
+  app.add_option("--timeout", a.timeout_seconds, "most, for all samples (default: no limit)")
+      ->transform(number("0.001", "1e9"))
+      ->type_name("S")
+      ->needs(complete)
+      ->group("Work");
+  Option* const checkpoint =
+      app.add_option("--checkpoint", a.checkpoint,
+                     "keep the results in this file, and go on with those that are there")
+          ->writes("FILE")
+          ->needs(complete)
+          ->group("Work");
+  Option* const part =
+      app.add_option("--part", a.part, "certify every N-th sample alone, from the I-th on")
+          ->transform(decide::part_rule())
+          ->type_name("I/N")
+          ->needs(complete)
+          ->group("Work");
+  Option* const save =
+      app.add_option("--save-part", a.save_part, "the checkpoint of a part, for bf-aot merge")
+          ->writes("FILE")
+          ->needs(part)
+          ->excludes(checkpoint)
+          ->group("Work");
+  part->needs(save);
+}
 
 void add_options(CommandLine& app, CertifyArguments& a) {
   app.add_option("MODEL", a.model, "ONNX file")->required()->type_name("FILE");
@@ -180,7 +218,9 @@ void add_options(CommandLine& app, CertifyArguments& a) {
       ->excludes("--increasing")
       ->excludes("--decreasing")
       ->group("Work");
-  app.add_option("--decide-seconds", a.decide_seconds, "most, for each sample and radius")
+  add_complete_options(app, a);
+  app.add_option("--decide-seconds", a.decide_seconds,
+                 "most, of --decide and --complete, for each sample and radius")
       ->transform(number("0.001", "1e6"))
       ->capture_default_str()
       ->type_name("S")
@@ -295,62 +335,13 @@ apps::CertifyQuestion question_of(const CertifyArguments& a) {
       a.jobs > 0 ? a.jobs : static_cast<int>(std::min<std::size_t>(system::core_count(), 256));
   question.options.decide = a.decide;
   question.options.decide_seconds = a.decide_seconds;
+  question.complete = a.complete;
+  question.timeout_seconds = a.timeout_seconds;
+  if (!a.part.empty()) {
+    const decide::TreePart part = *decide::parse_part(a.part);
+    question.part = {part.index, part.count};
+  }
   return question;
-}
-
-nlohmann::ordered_json to_json(const apps::CertifyAnswer& answer, bool proofs) {
-  const apps::CertifyRun& run = answer.run;
-  nlohmann::ordered_json json;
-  json["model"] = run.model;
-  json["data"] = run.data;
-  json["method"] = run.method;
-  if (!run.norm.empty()) json["norm"] = run.norm;
-  json["samples"] = run.names.size();
-  json["radii"] = nlohmann::ordered_json::array();
-  const std::vector<apps::Tally> all = apps::tallies(run);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    nlohmann::ordered_json radius;
-    radius["eps"] = nullptr;
-    if (!run.radii[i].empty()) radius["eps"] = run.radii[i];
-    radius["certified"] = all[i].certified;
-    radius["falsified"] = all[i].falsified;
-    radius["unknown"] = all[i].unknown;
-    radius["wrong"] = all[i].wrong;
-    radius["ties"] = all[i].ties;
-    radius["certified_accuracy"] = all[i].certified_accuracy();
-    radius["passed"] = apps::passes(run, i, all[i]);
-    json["radii"].push_back(radius);
-  }
-  if (proofs) json["proofs"] = answer.proofs;
-  json["seconds"] = run.seconds;
-  return json;
-}
-
-void print(const apps::CertifyAnswer& answer, bool proofs) {
-  const apps::CertifyRun& run = answer.run;
-  fmt::print("{:<10} {:>10} {:>10} {:>10} {:>8}   {}\n", "eps", "certified", "unknown", "falsified",
-             "wrong", "certified accuracy");
-  const std::vector<apps::Tally> all = apps::tallies(run);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const apps::Tally& tally = all[i];
-    fmt::print("{:<10} {:>10} {:>10} {:>10} {:>8}   {:.2f} %{}\n",
-               run.radii[i].empty() ? "boxes" : run.radii[i], tally.certified, tally.unknown,
-               tally.falsified, tally.wrong, 100 * tally.certified_accuracy(),
-               run.thresholds.empty()        ? ""
-               : apps::passes(run, i, tally) ? "  passed"
-                                             : fmt::format("  failed: at least {} is asked for",
-                                                           apps::threshold_of(run, i).text));
-  }
-  if (all[0].ties > 0)
-    fmt::print("{} of the wrong are ties: another output equals the label's at the sample\n",
-               all[0].ties);
-  fmt::print("\nmodel    {}, {}{}{}\n", run.model, run.method,
-             run.norm.empty() ? "" : ", balls in " + run.norm,
-             run.decide ? ", then splitting and search" : "");
-  fmt::print("data     {}, {} samples, {:.2f} % answered rightly\n", run.data, run.names.size(),
-             100 * all[0].clean_accuracy());
-  if (proofs) fmt::print("proofs   {}\n", answer.proofs);
-  fmt::print("time     {}, {} jobs\n", engine::duration(run.seconds), run.jobs);
 }
 
 void write_counterexamples(const std::string& path, const apps::CertifyRun& run,
@@ -380,6 +371,7 @@ int certify(const CertifyArguments& arguments) {
   const apps::CertifyQuestion question = question_of(arguments);
   apps::CertifyOutputs outputs;
   outputs.journal = arguments.csv;
+  outputs.campaign = arguments.part.empty() ? arguments.checkpoint : arguments.save_part;
   outputs.counterexamples = !arguments.counterexamples.empty();
   outputs.proof = arguments.values.decision.proof;
   const build::CompileOptions compile = build::resolved(arguments.values);
@@ -396,10 +388,11 @@ int certify(const CertifyArguments& arguments) {
     write_counterexamples(arguments.counterexamples, run, answer.input_shape);
   if (system::verbosity() != system::Verbosity::kQuiet)
     for (const std::string& remark : answer.remarks) fmt::print(stderr, "note: {}\n", remark);
+  const auto written = proofs ? std::optional(answer.proofs) : std::nullopt;
   if (arguments.json)
-    fmt::print("{}\n", to_json(answer, proofs).dump());
+    fmt::print("{}\n", certify_json(run, written).dump());
   else
-    print(answer, proofs);
+    print_certified(run, written);
   const std::vector<apps::Tally> all = apps::tallies(run);
   for (std::size_t i = 0; i < all.size(); ++i)
     if (!apps::passes(run, i, all[i])) return kMissed;

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "aot/apps/certify/campaign.h"
+#include "aot/apps/certify/page.h"
+#include "aot/cli/commands/certify_report.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/help.h"
@@ -18,21 +21,27 @@
 #include "aot/decide/parts/tree_file.h"
 #include "aot/decide/property/witness.h"
 #include "aot/decide/request.h"
+#include "aot/input/json/read_text.h"
 #include "aot/prove/proof_file.h"
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 #include "frontend/property/vnnlib/vnnlib.h"
+#include "runtime/bf.h"
 
 namespace bf_aot::cli {
 namespace {
 
-constexpr char kMergeExamples[] = "bf-aot merge part-*.json";
+constexpr char kMergeExamples[] =
+    "bf-aot merge part-*.json\n"
+    "bf-aot merge small.json large-*.json --html front.html";
 
 constexpr char kMergeNotes[] =
     "Takes the files of 'bf-aot verify --part I/N --save-part FILE', all N parts. Verified is said "
     "when the parts make a whole tree whose every leaf is closed. A counterexample of a part is "
     "checked again on the model and property that the file names.\n\n"
+    "Or takes those of 'bf-aot certify --complete', with --checkpoint or --save-part, of one "
+    "network or of several, and shows these beside each other; exit code 0.\n\n"
     "Exit code: 0 verified, 3 falsified, 4 unknown; 1 the files are no whole, 2 wrong usage.";
 
 // The counterexample of a part, proven anew; nothing when the proof does not succeed here.
@@ -138,15 +147,45 @@ void print(const Merged& merged, std::size_t parts, bool as_json, const prove::P
   if (proof != nullptr) fmt::print("proof    {} bytes\n", proof->bytes);
 }
 
+// Joins the results about data sets, and shows those of several networks beside each other.
+int merge_campaigns(const std::vector<std::string>& files, const std::string& html, bool json) {
+  std::vector<apps::NamedCampaign> parts;
+  for (const std::string& file : files)
+    parts.push_back({printable(file), apps::read_campaign(file)});
+  const std::vector<apps::CertifyRun> runs = apps::join_campaigns(parts);
+  if (!html.empty()) system::publish_file(html, apps::front_page(runs, BF_VERSION_STRING));
+  if (json) {
+    nlohmann::ordered_json all = {{"runs", nlohmann::ordered_json::array()}};
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      nlohmann::ordered_json one = certify_json(runs[i], std::nullopt);
+      for (nlohmann::ordered_json& radius : one["radii"])
+        radius["on_front"] = apps::is_on_front(
+            runs, i, radius["eps"].is_null() ? "" : radius["eps"].get<std::string>());
+      all["runs"].push_back(std::move(one));
+    }
+    fmt::print("{}\n", all.dump());
+    return 0;
+  }
+  for (const apps::CertifyRun& run : runs) {
+    if (&run != runs.data()) fmt::print("\n");
+    print_certified(run, std::nullopt);
+  }
+  if (runs.size() > 1) print_front(runs);
+  return 0;
+}
+
 }  // namespace
 
 int merge_command(const Call& call) {
   std::vector<std::string> files;
   std::vector<std::string> proof_parts;
-  std::string counterexample, proof_file;
+  std::string counterexample, proof_file, html;
   bool json = false;
-  CommandLine app("Joins the parts of a search into a verdict.", "bf-aot merge");
-  app.add_option("PART", files, "files of 'bf-aot verify --part'")->required()->type_name("FILE");
+  CommandLine app("Joins the parts of a search into a verdict, or those of a data set.",
+                  "bf-aot merge");
+  app.add_option("PART", files, "files of 'bf-aot verify --part', or of 'certify --complete'")
+      ->required()
+      ->type_name("FILE");
   app.add_option("--counterexample", counterexample,
                  "write a counterexample to this file, in the competitions' syntax")
       ->writes("FILE");
@@ -159,7 +198,17 @@ int merge_command(const Call& call) {
                    ->type_name("FILE"));
   app.add_flag("--json", json, "print one JSON object");
   set_help(app, {kMergeExamples, kMergeNotes, "guide/cluster.md"});
+  app.add_option("--html", html, "of 'bf-aot certify --complete': a page of all networks")
+      ->writes("FILE");
   if (const auto code = parse(app, call)) return *code;
+  if (apps::is_campaign(input::read_text(files[0], "part"))) {
+    if (!counterexample.empty() || !proof_file.empty())
+      fail("BF3017", printable(files[0]),
+           "--counterexample and --proof are of one property's parts");
+    return merge_campaigns(files, html, json);
+  }
+  if (!html.empty())
+    fail("BF3017", printable(files[0]), "--html is of parts of 'bf-aot certify --complete'");
   std::vector<decide::NamedTreeFile> parts;
   for (const std::string& file : files)
     parts.push_back({printable(file), decide::read_tree_file(file)});

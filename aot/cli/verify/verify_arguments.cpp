@@ -73,12 +73,7 @@ void add_instance_options(CommandLine& app, VerifyArguments& arguments) {
 }
 
 void add_decision_options(CommandLine& app, VerifyArguments& arguments, const char* jobs) {
-  const build::ValueRule part = {[](std::string& text) {
-                                   return decide::parse_part(text)
-                                              ? std::string()
-                                              : "expected I/N, I from 0 to N - 1: " + text;
-                                 },
-                                 ""};
+  const build::ValueRule part = decide::part_rule();
   const build::ValueRule file = {
       [](std::string& text) {
         return text == build::ProofOptions::kKept ? "expected the name of a file" : std::string();

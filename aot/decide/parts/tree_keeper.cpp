@@ -25,6 +25,13 @@ std::optional<TreePart> parse_part(const std::string& text) {
   return part;
 }
 
+build::ValueRule part_rule() {
+  return {[](std::string& text) {
+            return parse_part(text) ? std::string() : "expected I/N, I from 0 to N - 1: " + text;
+          },
+          ""};
+}
+
 TreeKeeper::TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion question,
                        Signals signals)
     : path_(std::move(path)), signals_(signals) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "aot/build/options/value_rule.h"
 #include "aot/decide/parts/tree_file.h"
 #include "aot/decide/property/witness.h"
 #include "aot/decide/search/split_search.h"
@@ -14,6 +15,8 @@ namespace bf_aot::decide {
 
 // The part that a text names: "2/8" is part 2 of 8, counted from 0. None for any other text.
 std::optional<TreePart> parse_part(const std::string& text);
+// The rule of an option whose value is such a text.
+build::ValueRule part_rule();
 
 // Each root is split into this many open nodes times the number of parts before the parts are dealt
 // out.

@@ -27,6 +27,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -367,22 +368,41 @@ Code code_of(const api::Options& plan, const std::optional<Doubles>& rows,
 // The samples' status, answer, rival and margin, and counterexamples by index.
 nb::tuple certify(const api::Certifier& certifier, const Floats& samples, const Floats& lower,
                   const Floats& upper, const Doubles& inner_lower, const Doubles& inner_upper,
-                  const std::vector<std::size_t>& labels) {
+                  const std::vector<std::size_t>& labels, double timeout, nb::object progress) {
   const auto span = [](const auto& array) { return std::span(array.data(), array.size()); };
   const api::SampleBoxes boxes = {span(samples), span(lower), span(upper), span(inner_lower),
                                   span(inner_upper)};
+  Watch watch(std::move(progress), nb::none());
+  api::CertifyCall call;
+  call.timeout_seconds = timeout;
+  call.stop = watch.token();
+  const std::thread::id caller = std::this_thread::get_id();
+  std::size_t decided = 0;
+  const auto tick = [&] {
+    if (std::this_thread::get_id() == caller)
+      watch.tick(false, [&](const nb::object& told) { told(decided, labels.size()); });
+  };
+  call.decided = [&](std::size_t, const api::CertifiedSample&) {
+    ++decided;
+    tick();
+  };
+  call.wanted = [&](std::size_t) {
+    tick();
+    return true;
+  };
   const std::vector<api::CertifiedSample> made =
-      unlocked([&] { return certifier.certify(boxes, labels); });
-  nb::list status, answers, rivals, margins;
+      watched(watch, [&] { return certifier.certify(boxes, labels, call); });
+  nb::list status, answers, rivals, margins, stages;
   nb::dict counterexamples;
   for (std::size_t i = 0; i < made.size(); ++i) {
     status.append(api::to_string(made[i].robustness));
     answers.append(made[i].answer);
     rivals.append(made[i].rival);
     margins.append(made[i].margin);
+    stages.append(api::to_string(made[i].stage));
     if (!made[i].counterexample.empty()) counterexamples[nb::int_(i)] = made[i].counterexample;
   }
-  return nb::make_tuple(status, answers, rivals, margins, counterexamples);
+  return nb::make_tuple(status, answers, rivals, margins, counterexamples, stages);
 }
 
 // In place.
@@ -426,7 +446,7 @@ NB_MODULE(_native, m) {
 
   nb::class_<api::Certifier>(m, "Certifier")
       .def("certify", &certify, "samples"_a, "lower"_a, "upper"_a, "inner_lower"_a, "inner_upper"_a,
-           "labels"_a);
+           "labels"_a, "timeout"_a, "progress"_a.none());
 
   nb::class_<api::Model>(m, "Model")
       .def_static("load",
@@ -471,14 +491,16 @@ NB_MODULE(_native, m) {
           "options"_a, "rows"_a.none(), "offsets"_a.none())
       .def(
           "certifier",
-          [](const api::Model& model, const api::Options& bounds, bool decide, double seconds) {
+          [](const api::Model& model, const api::Options& bounds, bool decide, double seconds,
+             bool complete) {
             api::CertifyOptions options;
             options.bounds = bounds;
             options.decide = decide;
             options.decide_seconds = seconds;
+            if (complete) options.stages = api::complete_stages();
             return unlocked([&] { return api::Certifier::make(model, options); });
           },
-          "options"_a, "decide"_a, "decide_seconds"_a)
+          "options"_a, "decide"_a, "decide_seconds"_a, "complete"_a)
       .def("verify", &verify<api::Model>, "text"_a, "path"_a.none(), "more"_a, "progress"_a.none(),
            "stop"_a.none())
       .def("compare", &compare, "other"_a, "lower"_a, "upper"_a, "more"_a, "within"_a.none(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Dict, List, Tuple
 
 import numpy as np
@@ -28,6 +28,8 @@ class Certified(Shown):
         margin: a lower bound of output[label] - output[rival] in the box; of "wrong" the
             difference at the sample, rounded.
         counterexamples: of the falsified, by index: an input of the box, proven, flat.
+        stage: the last that the sample went through, which decided it if any did: "sample",
+            "attack", a method, or "split".
     """
 
     status: List[str]
@@ -35,6 +37,7 @@ class Certified(Shown):
     rival: npt.NDArray[np.intp]
     margin: npt.NDArray[np.float32]
     counterexamples: Dict[int, npt.NDArray[np.float64]]
+    stage: List[str] = field(default_factory=list)
 
     @property
     def certified(self) -> npt.NDArray[np.bool_]:

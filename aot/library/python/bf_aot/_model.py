@@ -399,7 +399,7 @@ class Model:
                 clip: Union[None, str, Tuple[Number, Number]] = None, method: Method = "crown",
                 semantics: Semantics = "real", decide: bool = False, decide_seconds: float = 5,
                 iterations: int = 20, memory_budget: int = 0, batch: Optional[int] = None,
-                threads: int = 1, norm: Norm = "linf",
+                threads: int = 1, norm: Norm = "linf", complete: bool = False, timeout: float = 0,
                 progress: Optional[Callable[[int, int], None]] = None,
                 **options: "Unpack[PlanOptions]") -> Certified:
         """Around which samples a classifier keeps the right answer.
@@ -417,6 +417,10 @@ class Model:
             norm: "linf"; "l2", "l1": of the ball around a sample, which `clip` does not cut.
             decide: decide each sample that bounds leave open, by search and splitting.
             decide_seconds: most, of each.
+            complete: decide all by stages, from bounds by "ibp" and an attack to splits; `method`
+                is not used.
+            timeout: seconds after which what is open stays unknown; 0 is never. Samples that are
+                likely to be decided come first.
             method, semantics, iterations, memory_budget, batch, threads, options: as in bounds().
             progress: called as progress(done, samples) now and then.
 
@@ -448,34 +452,40 @@ class Model:
             batch = batch_of(method)
         given = texts({"method": method, "semantics": semantics, "iterations": iterations,
                        "memory_budget": memory_budget, "batch": batch, "norm": ball, **options})
-        certifier = self._certifier(given, threads, decide, decide_seconds)
-        group = threads if decide else 64 * threads  # between which signals are seen
+        certifier = self._certifier(given, threads, decide, decide_seconds, complete)
+        # Signals are seen between groups, and between the samples of a complete run.
+        group = threads if decide else 64 * threads
+        if complete or timeout > 0:
+            group = max(count, 1)
+        watching = progress if group == count and (complete or timeout > 0) else None
         status: List[str] = []
         answers: List[int] = []
         rivals: List[int] = []
         margins: List[float] = []
         examples: Dict[int, npt.NDArray[np.float64]] = {}
+        stages: List[str] = []
         for first in range(0, count, group):
             some = slice(first, first + group)
             part = certifier.certify(rounded[some], ends[0][some], ends[1][some], ends[2][some],
-                                     ends[3][some], classes[some].tolist())
+                                     ends[3][some], classes[some].tolist(), timeout, watching)
             status += part[0]
             answers += part[1]
             rivals += part[2]
             margins += part[3]
+            stages += part[5]
             examples.update({first + i: np.array(x) for i, x in part[4].items()})
             if progress is not None:
                 progress(min(first + group, count), count)
         return Certified(status, np.array(answers, np.intp), np.array(rivals, np.intp),
-                         np.array(margins, np.float32), examples)
+                         np.array(margins, np.float32), examples, stages)
 
-    def _certifier(self, given: Dict[str, str], threads: int, decide: bool, seconds: float
-                   ) -> "_native.Certifier":
-        key = (tuple(sorted(given.items())), threads, decide, seconds)
+    def _certifier(self, given: Dict[str, str], threads: int, decide: bool, seconds: float,
+                   complete: bool) -> "_native.Certifier":
+        key = (tuple(sorted(given.items())), threads, decide, seconds, complete)
         with self._lock:
             if self._certified is not None and self._certified[0] == key:
                 return self._certified[1]
-        made = self._native.certifier(_native.Options(given, threads), decide, seconds)
+        made = self._native.certifier(_native.Options(given, threads), decide, seconds, complete)
         with self._lock:
             self._certified = (key, made)
         return made

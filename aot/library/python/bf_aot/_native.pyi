@@ -44,9 +44,10 @@ class Verifier:
 class Certifier:
     def certify(self, samples: npt.NDArray[np.float32], lower: npt.NDArray[np.float32],
                 upper: npt.NDArray[np.float32], inner_lower: npt.NDArray[np.float64],
-                inner_upper: npt.NDArray[np.float64], labels: List[int]
-                ) -> Tuple[List[str], List[int], List[int], List[float],
-                           Dict[int, List[float]]]: ...
+                inner_upper: npt.NDArray[np.float64], labels: List[int], timeout: float,
+                progress: Optional[Callable[[int, int], None]]
+                ) -> Tuple[List[str], List[int], List[int], List[float], Dict[int, List[float]],
+                           List[str]]: ...
 
 class Model:
     @staticmethod
@@ -72,7 +73,8 @@ class Model:
     def sha256(self) -> str: ...
     def verifier(self, options: Options, rows: Optional[npt.NDArray[np.float64]],
                  offsets: Optional[npt.NDArray[np.float64]]) -> Verifier: ...
-    def certifier(self, options: Options, decide: bool, decide_seconds: float) -> Certifier: ...
+    def certifier(self, options: Options, decide: bool, decide_seconds: float,
+                  complete: bool) -> Certifier: ...
     def verify(self, text: str, path: Optional[Path], more: Dict[str, str],
                progress: Optional[Callable[..., None]], stop: Any) -> Dict[str, Any]: ...
     def compare(self, other: Model, lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64],

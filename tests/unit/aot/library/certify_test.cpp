@@ -161,6 +161,46 @@ TEST(LibraryCertify, decides_with_proofs) {
   EXPECT_GT(certified, 0U);
 }
 
+TEST(LibraryCertify, decides_by_stages) {
+  const Model model = load(kController);
+  Samples samples(model, 24, 0.03F);
+  answer_rightly(model, samples);
+  samples.labels[0] = (samples.labels[0] + 1) % model.output_count();
+  CertifyOptions options;
+  options.decide_seconds = 60;
+  options.bounds.threads = 2;
+  options.decide = true;
+  const auto plain = Certifier::make(model, options);
+  const auto expected = plain->certify(samples.boxes(), samples.labels);
+  ASSERT_TRUE(expected) << expected.error().text();
+  options.stages = complete_stages();
+  const auto certifier = Certifier::make(model, options);
+  std::size_t told = 0, asked = 0;
+  CertifyCall call;
+  call.timeout_seconds = 600;
+  call.decided = [&](std::size_t i, const CertifiedSample& found) {
+    ++told;
+    EXPECT_EQ(found.robustness, (*expected)[i].robustness) << i;
+  };
+  call.wanted = [&](std::size_t) { return ++asked > 0; };
+  const auto results = certifier->certify(samples.boxes(), samples.labels, call);
+  ASSERT_TRUE(results) << results.error().text();
+  EXPECT_EQ(told, results->size());
+  EXPECT_GT(asked, 0U);
+  EXPECT_EQ((*results)[0].stage, Stage::kSample);
+  for (const CertifiedSample& found : *results) {
+    EXPECT_GT(found.seconds[static_cast<std::size_t>(found.stage)], 0);
+    EXPECT_EQ(stage_named(to_string(found.stage)), found.stage);
+  }
+  call = {};
+  call.wanted = [](std::size_t) { return false; };
+  const auto bounded = certifier->certify(samples.boxes(), samples.labels, call);
+  ASSERT_TRUE(bounded) << bounded.error().text();
+  for (const CertifiedSample& found : *bounded)
+    EXPECT_LT(found.stage, Stage::kSplit) << to_string(found.stage);
+  EXPECT_FALSE(stage_named("none"));
+}
+
 TEST(LibraryCertify, nothing_is_falsified_without_an_inner_box) {
   const Model model = load(kController);
   Samples samples(model, 4, 0.3F);
