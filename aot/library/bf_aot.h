@@ -591,6 +591,47 @@ Result<std::string> report(const Model& model, const Options& options = {},
                            const Specification& specification = {},
                            std::span<const double> lower = {}, std::span<const double> upper = {});
 
+/// A share of a box's volume: exact, "3/4", and as the nearest double.
+struct Share {
+  std::string exact;
+  double value = 0;
+};
+
+/// A part of a box, between ends of each input.
+struct BoxCell {
+  std::vector<float> lower, upper;  ///< [inputs]
+};
+
+/// The box of a case in parts, by their share of its volume over the inputs that vary. The shares'
+/// sum is 1.
+struct MeasuredCase {
+  Share proven;   ///< in which nothing violates the property
+  Share refuted;  ///< in which everything does
+  Share open;     ///< of which neither is proven
+  std::uint64_t bounded = 0;
+  bool reached = false;  ///< `open` is at most the width
+  std::vector<BoxCell> refuted_cells, open_cells;
+};
+
+struct MeasureResult {
+  std::vector<MeasuredCase> cases;  ///< of the property, in its order
+  double seconds = 0;
+};
+
+struct MeasureOptions {
+  std::string width = "0.01";  ///< the open share of each case at which it ends, as typed
+  VerifyOptions verify;        ///< semantics, method, timeout, jobs, stop
+};
+
+/// Splits the boxes of a property until at most `width` of each is open, or a stop or the timeout.
+/// The result depends on neither threads nor time as long as none of these ends it. At most 16
+/// inputs may vary. Errors: BF3020 more of them vary; BF3501 the width; those of verify().
+Result<MeasureResult> measure(const Model& model, const std::filesystem::path& property,
+                              const MeasureOptions& options = {});
+Result<MeasureResult> measure_text(const Model& model, std::string_view property,
+                                   const MeasureOptions& options = {},
+                                   std::string_view name = "property");
+
 /// The verdict on a classifier's answer in a box about a sample. The answer at x is the class of
 /// the largest output; a tie answers no class.
 enum class Robustness : std::uint8_t {

@@ -119,6 +119,9 @@ class Json(JsonCase):
         for i, x in enumerate(found["counterexample"]["x"]):
             self.assertIn(f"(X_{i} {x})", text)
 
+    def test_measure(self):
+        self.expect("measure", "verify", TINY, VIOLATED, "--measure", "0.1", code=None)
+
     def test_run_and_check(self):
         self.expect("run", "run", TINY, "--box", self.box())
         self.write("c.json", {"C": [[1, -1]]})

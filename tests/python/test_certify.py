@@ -134,3 +134,16 @@ def test_wrong_arguments(digits, samples):
         digits.certify(x, labels + 10, 0.1)
     with pytest.raises(bf_aot.Error, match="BF3503"):
         digits.certify(x + 2, labels, 0.1, clip=(0, 1))
+
+
+def test_complete_runs(digits, samples):
+    x, labels = samples
+    told = []
+    plain = digits.certify(x, labels, "0.01", clip=(0, 1), decide=True, decide_seconds=20)
+    found = digits.certify(x, labels, "0.01", clip=(0, 1), complete=True, decide_seconds=20, timeout=120,
+                           threads=2, progress=lambda done, count: told.append((done, count)))
+    assert found.status == plain.status
+    assert len(found.stage) == 30 and set(found.stage) - {"sample"}
+    assert all(count == 30 for _, count in told)
+    late = digits.certify(x, (labels + 1) % 10, "0.01", complete=True, timeout=1e-6)
+    assert set(late.status) == {"wrong"} and set(late.stage) == {"sample"}

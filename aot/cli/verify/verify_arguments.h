@@ -15,6 +15,11 @@
 
 namespace bf_aot::cli {
 
+struct MeasureArguments {
+  std::string width;  // empty: no measure is asked for
+  std::string html, inner, outer;
+};
+
 struct VerifyArguments {
   ModelArguments model;
   std::string property;
@@ -23,6 +28,7 @@ struct VerifyArguments {
   std::string instances, results, counterexamples;
   bool must_hold = false;
   GateFiles gate;
+  MeasureArguments measure;
   std::optional<std::size_t> index;
   bool competition = false;
   bool json = false;

@@ -8,6 +8,7 @@
 
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/question.h"
+#include "aot/cli/verify/verify_measure.h"
 #include "aot/cli/verify/verify_run.h"
 #include "aot/prove/proof_file.h"
 #include "aot/system/files.h"
@@ -156,6 +157,7 @@ int verify_command(const Call& call) {
   CommandLine app("Decides a property of a network, as far as bounds and a search can.",
                   "bf-aot verify");
   add_options(app, arguments);
+  add_measure_options(app, arguments.measure);
   if (const auto code = parse(app, call)) return *code;
   if (!arguments.instances.empty()) return verify_many(app, arguments);
   // A part's frontier is the same in all processes, whatever is compiled meanwhile.
@@ -164,6 +166,7 @@ int verify_command(const Call& call) {
   if (!assign_files(arguments)) {
     return usage_error(app, "MODEL and PROPERTY are required, or a query and --network NAME=MODEL");
   }
+  if (!arguments.measure.width.empty()) return verify_measure(arguments);
   const int late = exit_code(decide::Answer::kTimeout, arguments.wording());
   // The watchdog ends the program at once: until there is an answer the files have a timeout's.
   const double seconds = arguments.decision().timeout_seconds;

@@ -272,6 +272,36 @@ nb::dict verify(const Subject& subject, const std::string& text,
   }));
 }
 
+nb::list cells_of(const std::vector<api::BoxCell>& cells) {
+  nb::list made;
+  for (const api::BoxCell& each : cells) made.append(nb::make_tuple(each.lower, each.upper));
+  return made;
+}
+
+nb::list measure(const api::Model& model, const std::string& text,
+                 const std::optional<std::filesystem::path>& path, const Texts& more,
+                 const std::string& width) {
+  api::MeasureOptions options;
+  options.verify.more = more;
+  options.width = width;
+  const api::MeasureResult result = unlocked([&] {
+    return path ? api::measure(model, *path, options) : api::measure_text(model, text, options);
+  });
+  nb::list made;
+  for (const api::MeasuredCase& each : result.cases) {
+    nb::dict one;
+    one["proven"] = each.proven.exact;
+    one["refuted"] = each.refuted.exact;
+    one["open"] = each.open.exact;
+    one["bounded"] = each.bounded;
+    one["reached"] = each.reached;
+    one["inner"] = cells_of(each.refuted_cells);
+    one["open_cells"] = cells_of(each.open_cells);
+    made.append(one);
+  }
+  return made;
+}
+
 nb::dict compare(const api::Model& first, const api::Model& second, const Doubles& lower,
                  const Doubles& upper, const Texts& more, std::optional<double> within,
                  bool classes, double seconds, int jobs, nb::object stop) {
@@ -503,6 +533,7 @@ NB_MODULE(_native, m) {
           "options"_a, "decide"_a, "decide_seconds"_a, "complete"_a)
       .def("verify", &verify<api::Model>, "text"_a, "path"_a.none(), "more"_a, "progress"_a.none(),
            "stop"_a.none())
+      .def("measure", &measure, "text"_a, "path"_a.none(), "more"_a, "width"_a)
       .def("compare", &compare, "other"_a, "lower"_a, "upper"_a, "more"_a, "within"_a.none(),
            "classes"_a, "seconds"_a, "jobs"_a, "stop"_a.none())
       .def(

@@ -21,10 +21,11 @@ from ._native import __version__
 from ._property import Condition, Linear, Property, inputs, outputs
 from ._reach import Reach, reach
 from ._report import Report
+from ._measure import Measured
 from ._verdict import Progress, Proof, Verdict, VerifyResult
 from ._verifier import Bounds, Verifier
 from ._verify import verify
 
 __all__ = ["Bounds", "Certified", "Comparison", "Condition", "Curve", "Error", "Linear", "Model", "Progress",
-           "Proof", "Property", "Reach", "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "assert_robust",
+           "Measured", "Proof", "Property", "Reach", "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "assert_robust",
            "assert_verified", "box", "certify", "compare", "include", "inputs", "load", "outputs", "reach", "verify"]
