@@ -707,6 +707,19 @@ struct CertifyCall {
   std::stop_token stop = {};  ///< as that of CertifyOptions, of this call alone
 };
 
+/// Inputs of a sample that keep its answer: with these at the sample's values, and all others
+/// anywhere in its box, the answer is the label, proven.
+struct Explanation {
+  bool exists = false;             ///< false: the answer at the sample itself is not the label
+  std::vector<std::size_t> fixed;  ///< ascending; empty: the sample is certified
+  /// There is a counterexample without any one of `fixed`, proven.
+  bool minimal = false;
+  /// No smaller set keeps the answer, proven: all of them were tried, of at most 12 inputs that
+  /// vary.
+  bool smallest = false;
+  std::uint64_t questions = 0;  ///< boxes that were asked about
+};
+
 /// Widens boxes [boxes, inputs] whose ends were rounded outward to float32, each by two steps at
 /// most, until the ball of each holds that of the box before it was rounded, of which the rounding
 /// moved the centre. Verifiers do so themselves with boxes of doubles. Norm::kLinf leaves them.
@@ -737,6 +750,11 @@ class Certifier {
   Result<std::vector<CertifiedSample>> certify(const SampleBoxes& boxes,
                                                std::span<const std::size_t> labels,
                                                const CertifyCall& call = {}) const;
+
+  /// Looks for a small set of inputs that keep the answer of one sample in its box. Inputs are
+  /// freed one after the other, those of the least influence first, as long as the answer is
+  /// proven. Errors: those of certify(); BF3502 there is another number of samples than one.
+  Result<Explanation> explain(const SampleBoxes& box, std::size_t label) const;
 
   struct State;  // not for callers
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "aot/input/balls.h"
+#include "aot/library/explain.h"
 #include "aot/library/state.h"
 #include "aot/system/progress.h"
 #include "aot/system/stop.h"
@@ -603,6 +604,17 @@ Result<std::vector<CertifiedSample>> Certifier::certify(const SampleBoxes& boxes
   return guarded<std::vector<CertifiedSample>>(
       kCertifying, [&] { return state_->certify(boxes, labels, call); },
       Library::state(state_->model).numbers);
+}
+
+Result<Explanation> Certifier::explain(const SampleBoxes& box, std::size_t label) const {
+  return guarded<Explanation>(kCertifying, [&] {
+    const std::vector<std::size_t> one = {label};
+    state_->check(box, one);
+    return explain_sample(box, [&](const SampleBoxes& boxes) {
+      const std::vector<std::size_t> labels(boxes.samples.size() / state_->inputs, label);
+      return state_->certify(boxes, labels, {});
+    });
+  });
 }
 
 }  // namespace bf_aot::api

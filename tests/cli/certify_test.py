@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 import pathlib
 import signal
@@ -357,6 +358,75 @@ class CertifyComplete(CertifyCase):
                      ("--complete", "--part", "0/2"), ("--complete", "--part", "2/2", "--save-part", "p"),
                      ("--complete", "--within", "1")):
             self.run_tool("certify", DIGITS, "--data", DATA, "--eps", "0.1", *more, code=2)
+
+
+class CertifyExplain(CertifyCase):
+    def explain(self, path, x, labels, eps, *more):
+        data = self.save("data.npz", x=x, y=labels)
+        self.certify("--eps", str(eps), "--decide", "--explain", "why.json", *more, data=data, model=path)
+        return json.loads((self.work / "why.json").read_text())["explanations"]
+
+    def write_relu(self, name, first, second):
+        """y = second relu(first x), or second x where there is no first."""
+        inputs = len((first or second)[0])
+        nodes, initializers, hidden = [], [], "x"
+        if first:
+            nodes = [node("MatMul", ["x", "a"], "h"), node("Relu", ["h"], "r")]
+            initializers = [tensor("a", (inputs, len(first)), [v for column in zip(*first) for v in column])]
+            hidden = "r"
+        width = len(second[0])
+        nodes.append(node("MatMul", [hidden, "b"], "y"))
+        initializers.append(tensor("b", (width, len(second)), [v for column in zip(*second) for v in column]))
+        return write_model(self.work / name, model("m", nodes, initializers, (1, inputs), (1, len(second))))
+
+    def test_smallest_sets_of_linear_networks(self):
+        """Their least margin on a box is a sum, so that every set can be tried exactly."""
+        rng = np.random.default_rng(4)
+        found = set()
+        for trial in range(6):
+            weights = rng.integers(-8, 9, (3, 6)) / 4
+            x = rng.integers(-8, 9, (2, 6)) / 8
+            labels = (x @ weights.T).argmax(axis=1)
+            path = self.write_relu("m.onnx", None, weights.tolist())
+            for each in self.explain(path, np.float32(x), labels, 0.5):
+                i = each["sample"]
+
+                def keeps(fixed, i=i):
+                    free = [k for k in range(6) if k not in fixed]
+                    rows = [weights[labels[i]] - row for j, row in enumerate(weights) if j != labels[i]]
+                    return all(row @ x[i] - 0.5 * np.abs(row[free]).sum() > 0 for row in rows)
+
+                least = next(size for size in range(7)
+                             if any(keeps(s) for s in itertools.combinations(range(6), size)))
+                self.assertTrue(each["smallest"] and each["minimal"], (trial, each))
+                self.assertTrue(keeps(each["fixed"]))
+                self.assertEqual(len(each["fixed"]), least)
+                found.add(least)
+        self.assertGreater(len(found), 1)
+
+    def test_networks_with_neurons(self):
+        rng = np.random.default_rng(9)
+        first, second = rng.integers(-8, 9, (8, 5)) / 4, rng.integers(-8, 9, (3, 8)) / 4
+        x = rng.integers(-8, 9, (4, 5)) / 8
+
+        def answer(points):
+            return (np.maximum(points @ first.T, 0) @ second.T).argmax(axis=-1)
+
+        path = self.write_relu("m.onnx", first.tolist(), second.tolist())
+        for each in self.explain(path, np.float32(x), answer(x), 0.25):
+            at = x[each["sample"]]
+            points = at + rng.uniform(-0.25, 0.25, (2000, 5))
+            points[:, each["fixed"]] = at[each["fixed"]]
+            self.assertTrue((answer(points) == answer(at)).all())
+            self.assertTrue(each["smallest"])
+
+    def test_many_inputs(self):
+        self.certify(*SCALED, "--eps", "0.05", "--count", "3", "--decide", "--explain", "why.json")
+        for each in json.loads((self.work / "why.json").read_text())["explanations"]:
+            self.assertEqual(each["fixed"], sorted(set(each["fixed"])))
+            self.assertEqual(each["smallest"], not each["fixed"])
+        self.run_tool("certify", DIGITS, "--data", DATA, "--eps", "0.1", "--complete", "--explain", "w",
+                      code=2)
 
 
 class CertifyBadInput(CertifyCase):

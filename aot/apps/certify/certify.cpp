@@ -199,6 +199,10 @@ class Answerer {
     }
   }
 
+  api::Explanation explain(const Boxes& box, std::size_t sample) const {
+    return value_of(certifier_->explain(box.view(), labels_[sample]));
+  }
+
   std::vector<std::size_t> labels_of(const std::vector<std::size_t>& indices) const {
     std::vector<std::size_t> labels;
     for (const std::size_t i : indices) labels.push_back(labels_[i]);
@@ -439,6 +443,7 @@ class Certification {
         answer_{.data = read_samples(question)},
         data_(answer_.data),
         run_(answer_.run),
+        explains_(outputs.explain),
         model_(value_of(api::Model::load(model_path, question.cut))) {
     prepare(model_path);
     answerer_.emplace(model_, question, data_);
@@ -464,6 +469,7 @@ class Certification {
     if (journal_) journal_->finish();
     summarise();
     save();
+    if (explains_) explain();
     if (proofs_) proofs_->publish(run_, question_.files, question_.normalisation);
     return std::move(answer_);
   }
@@ -737,6 +743,17 @@ class Certification {
     answer_.proofs = proofs_->written();
   }
 
+  void explain() {
+    for (const SampleResult& result : run_.results) {
+      if (result.robustness == api::Robustness::kWrong) continue;
+      system::throw_if_interrupted();
+      Boxes box;
+      box.add(box_of(result.sample, result.radius));
+      answer_.explanations.push_back(
+          {result.radius, result.sample, answerer_->explain(box, result.sample)});
+    }
+  }
+
   void summarise() {
     sort_results(run_);
     run_.seconds = seconds_before_ + stopwatch_.seconds();
@@ -749,6 +766,7 @@ class Certification {
   CertifyAnswer answer_;
   input::Dataset& data_;
   CertifyRun& run_;
+  const bool explains_;
   const api::Model model_;
   input::ModelSamples samples_;
   std::optional<Answerer> answerer_;

@@ -43,6 +43,7 @@ struct CertifyQuestion {
 
 struct CertifyOutputs {
   std::string journal;   // file, or empty
+  bool explain = false;  // CertifyAnswer::explanations: kClasses
   std::string campaign;  // of a complete run: the file that it goes on with, or empty
   // The folder or archive is for the properties and certificates of samples that are certified or
   // falsified, as classes.
@@ -52,11 +53,18 @@ struct CertifyOutputs {
   bool counterexamples = false;
 };
 
+// The inputs that keep the answer of a sample at a radius.
+struct SampleExplanation {
+  std::size_t radius = 0, sample = 0;
+  api::Explanation found;
+};
+
 struct CertifyAnswer {
   CertifyRun run = {};
   input::Dataset data;
   std::vector<std::int64_t> input_shape = {};
-  std::size_t proofs = 0;                 // certificates that were written
+  std::size_t proofs = 0;                            // certificates that were written
+  std::vector<SampleExplanation> explanations = {};  // of samples that are answered rightly
   std::vector<std::string> remarks = {};  // what looks like a mistake in how the data were given
 };
 

@@ -63,7 +63,7 @@ struct CertifyArguments {
   bool decide = false, complete = false;
   double decide_seconds = 5, timeout_seconds = 0;
   std::string checkpoint, part, save_part;
-  std::string csv, html, counterexamples;
+  std::string csv, html, counterexamples, explain;
   GateFiles gate;
   bool json = false;
 };
@@ -243,6 +243,16 @@ void add_options(CommandLine& app, CertifyArguments& a) {
                  ".npz: arrays x, sample, label and eps of what --decide falsified")
       ->writes("FILE")
       ->group("Results");
+  app.add_option("--explain", a.explain,
+                 "JSON: for each sample inputs that, while they have its values, keep the answer "
+                 "in the box; give --decide, too")
+      ->writes("FILE")
+      ->excludes("--within")
+      ->excludes("--rows")
+      ->excludes("--increasing")
+      ->excludes("--decreasing")
+      ->excludes("--complete")
+      ->group("Results");
   add_rows(app, build::OptionRow::Set::kProofs, a.values, "Results");
   app.add_flag("--json", a.json, "print one JSON object")->group("Results");
   set_help(app, {kCertifyExamples, kCertifyNotes, "guide/certify.md"});
@@ -344,6 +354,22 @@ apps::CertifyQuestion question_of(const CertifyArguments& a) {
   return question;
 }
 
+void write_explanations(const std::string& path, const apps::CertifyAnswer& answer) {
+  nlohmann::ordered_json json = {{"explanations", nlohmann::ordered_json::array()}};
+  for (const apps::SampleExplanation& each : answer.explanations) {
+    nlohmann::ordered_json one = {{"sample", answer.run.first + each.sample},
+                                  {"label", answer.run.labels[each.sample]}};
+    const std::string& eps = answer.run.radii[each.radius];
+    if (!eps.empty()) one["eps"] = eps;
+    one["fixed"] = each.found.fixed;
+    one["minimal"] = each.found.minimal;
+    one["smallest"] = each.found.smallest;
+    one["questions"] = each.found.questions;
+    json["explanations"].push_back(std::move(one));
+  }
+  system::publish_file(path, json.dump(1) + "\n");
+}
+
 void write_counterexamples(const std::string& path, const apps::CertifyRun& run,
                            const std::vector<std::int64_t>& input_shape) {
   input::Array x, sample, label, eps;
@@ -371,6 +397,7 @@ int certify(const CertifyArguments& arguments) {
   const apps::CertifyQuestion question = question_of(arguments);
   apps::CertifyOutputs outputs;
   outputs.journal = arguments.csv;
+  outputs.explain = !arguments.explain.empty();
   outputs.campaign = arguments.part.empty() ? arguments.checkpoint : arguments.save_part;
   outputs.counterexamples = !arguments.counterexamples.empty();
   outputs.proof = arguments.values.decision.proof;
@@ -384,6 +411,7 @@ int certify(const CertifyArguments& arguments) {
   if (!arguments.html.empty())
     system::publish_file(arguments.html, apps::certify_page(run, answer.data, answer.input_shape,
                                                             BF_VERSION_STRING));
+  if (!arguments.explain.empty()) write_explanations(arguments.explain, answer);
   if (!arguments.counterexamples.empty())
     write_counterexamples(arguments.counterexamples, run, answer.input_shape);
   if (system::verbosity() != system::Verbosity::kQuiet)
