@@ -5,7 +5,9 @@ import io
 import itertools
 import json
 import pathlib
+import shutil
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -18,7 +20,7 @@ except ImportError:
     sys.exit(0)
 
 sys.dont_write_bytecode = True
-from harness import CONTROLLER, MODELS, Case  # noqa: E402
+from harness import BF_AOT, CONTROLLER, MODELS, Case  # noqa: E402
 from small_models import model, node, tensor, write_model  # noqa: E402
 
 EXAMPLE = MODELS / "examples" / "robustness"
@@ -316,6 +318,20 @@ class CertifyComplete(CertifyCase):
         for old, new in (('"certified"', '"right"'), ('"sample":1,', '"sample":2,'), ('"count":3', '"count":0')):
             self.write("bad.json", text.replace(old, new))
             self.assert_refused("BF3017", "merge", "bad.json")
+
+    @unittest.skipUnless(shutil.which("mpirun"), "no mpirun")
+    def test_parts_by_ranks(self):
+        command = (f"{BF_AOT} certify {DIGITS} --data {DATA} --scale 16 --clip 0,1 --eps 0.01 --count 9 --complete "
+                   "--jobs 1 --part $OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE "
+                   "--save-part part-$OMPI_COMM_WORLD_RANK.json")
+        launched = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "3", "sh", "-c", command],
+                                  cwd=self.work, capture_output=True, text=True, timeout=120, check=False)
+        if launched.returncode != 0 and "--allow-run-as-root" in launched.stderr:
+            self.skipTest("mpirun is not Open MPI's")
+        self.assertEqual(launched.returncode, 0, launched.stderr)
+        merged = self.run_json("merge", *(f"part-{i}.json" for i in range(3)))
+        radius = merged["runs"][0]["radii"][0]
+        self.assertEqual(sum(radius[key] for key in ("certified", "falsified", "unknown", "wrong")), 9)
 
     def test_networks_beside_each_other(self):
         for name, first in (("a", "0"), ("b", "30")):

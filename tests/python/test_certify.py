@@ -136,6 +136,18 @@ def test_wrong_arguments(digits, samples):
         digits.certify(x + 2, labels, 0.1, clip=(0, 1))
 
 
+def test_explanations(digits, samples):
+    x, labels = samples
+    kept = digits.explain(x[0], int(labels[0]), "0.05", decide_seconds=1)
+    free = [i for i in range(64) if i not in kept.fixed]
+    moved = np.repeat(x[:1], 50, axis=0)
+    moved[:, free] += np.random.default_rng(1).uniform(-0.05, 0.05, (50, len(free)))
+    assert np.all(digits.evaluate(moved).argmax(axis=1) == labels[0])
+    assert digits.explain(x[0], int(labels[0] + 1) % 10, "0.05") is None
+    with pytest.raises(ValueError, match="one is explained"):
+        digits.explain(x[:2], 0, "0.05")
+
+
 def test_complete_runs(digits, samples):
     x, labels = samples
     told = []

@@ -435,6 +435,21 @@ nb::tuple certify(const api::Certifier& certifier, const Floats& samples, const 
   return nb::make_tuple(status, answers, rivals, margins, counterexamples, stages);
 }
 
+nb::dict explain(const api::Certifier& certifier, const Floats& sample, const Floats& lower,
+                 const Floats& upper, const Doubles& inner_lower, const Doubles& inner_upper,
+                 std::size_t label) {
+  const auto span = [](const auto& array) { return std::span(array.data(), array.size()); };
+  const api::SampleBoxes box = {span(sample), span(lower), span(upper), span(inner_lower),
+                                span(inner_upper)};
+  const api::Explanation found = unlocked([&] { return certifier.explain(box, label); });
+  nb::dict made;
+  made["exists"] = found.exists;
+  made["fixed"] = found.fixed;
+  made["minimal"] = found.minimal;
+  made["smallest"] = found.smallest;
+  return made;
+}
+
 // In place.
 void hold_balls(nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> lower,
                 nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> upper,
@@ -476,7 +491,9 @@ NB_MODULE(_native, m) {
 
   nb::class_<api::Certifier>(m, "Certifier")
       .def("certify", &certify, "samples"_a, "lower"_a, "upper"_a, "inner_lower"_a, "inner_upper"_a,
-           "labels"_a, "timeout"_a, "progress"_a.none());
+           "labels"_a, "timeout"_a, "progress"_a.none())
+      .def("explain", &explain, "sample"_a, "lower"_a, "upper"_a, "inner_lower"_a, "inner_upper"_a,
+           "label"_a);
 
   nb::class_<api::Model>(m, "Model")
       .def_static("load",

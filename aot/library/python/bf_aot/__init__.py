@@ -10,22 +10,23 @@
 Bounds hold for every real input in the box, and all rounding is counted: docs/guide/soundness.md.
 """
 
-from ._certified import Certified, Curve, box
+from ._certified import Certified, Curve, Explanation, box
 from ._certify import certify
 from ._compare import Comparison, compare
 from ._errors import Error
 from ._gates import assert_robust, assert_verified
 from ._load import include, load
+from ._measure import Measured
 from ._model import Model
 from ._native import __version__
 from ._property import Condition, Linear, Property, inputs, outputs
 from ._reach import Reach, reach
 from ._report import Report
-from ._measure import Measured
 from ._verdict import Progress, Proof, Verdict, VerifyResult
 from ._verifier import Bounds, Verifier
 from ._verify import verify
 
-__all__ = ["Bounds", "Certified", "Comparison", "Condition", "Curve", "Error", "Linear", "Model", "Progress",
-           "Measured", "Proof", "Property", "Reach", "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "assert_robust",
-           "assert_verified", "box", "certify", "compare", "include", "inputs", "load", "outputs", "reach", "verify"]
+__all__ = ["Bounds", "Certified", "Comparison", "Condition", "Curve", "Error", "Explanation", "Linear", "Measured",
+           "Model", "Progress", "Proof", "Property", "Reach", "Report", "Verdict", "Verifier", "VerifyResult",
+           "__version__", "assert_robust", "assert_verified", "box", "certify", "compare", "include", "inputs", "load",
+           "outputs", "reach", "verify"]

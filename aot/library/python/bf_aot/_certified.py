@@ -80,6 +80,21 @@ class Certified(Shown):
 
 
 @dataclass(frozen=True)
+class Explanation:
+    """Inputs of a sample that keep its answer while all others are anywhere in its box.
+
+    Attributes:
+        fixed: their indices, ascending; empty where the sample is certified.
+        minimal: without any one of them there is a counterexample, proven.
+        smallest: no smaller set keeps the answer, proven; tried where at most 12 inputs vary.
+    """
+
+    fixed: List[int]
+    minimal: bool
+    smallest: bool
+
+
+@dataclass(frozen=True)
 class Curve(Shown):
     """Certified accuracy by radius, as certify() returns it for several.
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrays import Arrays, Boxes, as_array, clip_ends
-from ._certified import Certified, boxes_around
+from ._certified import Certified, Explanation, boxes_around
 from ._errors import Error
 from ._measure import Measured, measured_of
 from ._options import Rows, batch_of, choice, choices_of, groups_of_rows, texts
@@ -506,6 +506,40 @@ class Model:
                 progress(min(first + group, count), count)
         return Certified(status, np.array(answers, np.intp), np.array(rivals, np.intp),
                          np.array(margins, np.float32), examples, stages)
+
+    def explain(self, sample: Boxes, label: int, radius: Any, *,
+                clip: Union[None, str, Tuple[Number, Number]] = None, method: Method = "crown",
+                semantics: Semantics = "real", decide_seconds: float = 5, threads: int = 1,
+                **options: "Unpack[PlanOptions]") -> Optional[Explanation]:
+        """A small set of inputs that keep the answer of a sample in its box.
+
+        Inputs are freed one after the other, those of the least influence first, as long as the
+        answer is proven.
+
+        Args:
+            sample: one sample. label, radius, clip, options: as in certify().
+            decide_seconds: most, of each question.
+
+        Returns:
+            An Explanation; None where the answer at the sample itself is not the label.
+
+        >>> model = bf_aot.load("models/tiny.onnx")
+        >>> model.explain([0.5, 0.25], 1, 2)
+        Explanation(fixed=[], minimal=True, smallest=True)
+        """
+        points, _ = self._arrays.points(sample, "sample")
+        points = np.ascontiguousarray(points).reshape(-1, self._count)
+        if len(points) != 1:
+            raise ValueError(f"there are {len(points)} samples, and one is explained")
+        ends = boxes_around(points, self._arrays.radius(radius, 1), clip_ends(clip))
+        given = texts({"method": method, "semantics": semantics, "batch": batch_of(method), **options})
+        certifier = self._certifier(given, threads, True, decide_seconds, False)
+        with np.errstate(over="ignore"):
+            rounded = points.astype(np.float32)
+        found = certifier.explain(rounded, ends[0], ends[1], ends[2], ends[3], label)
+        if not found["exists"]:
+            return None
+        return Explanation(found["fixed"], found["minimal"], found["smallest"])
 
     def _certifier(self, given: Dict[str, str], threads: int, decide: bool, seconds: float,
                    complete: bool) -> "_native.Certifier":

@@ -49,6 +49,10 @@ class Certifier:
                 ) -> Tuple[List[str], List[int], List[int], List[float], Dict[int, List[float]],
                            List[str]]: ...
 
+    def explain(self, sample: npt.NDArray[np.float32], lower: npt.NDArray[np.float32],
+                upper: npt.NDArray[np.float32], inner_lower: npt.NDArray[np.float64],
+                inner_upper: npt.NDArray[np.float64], label: int) -> Dict[str, Any]: ...
+
 class Model:
     @staticmethod
     def load(path: Path, cut: _Cut) -> Model: ...
