@@ -65,7 +65,7 @@ class Jobs(TreeCase):
 
     def test_the_way_does_not_hang_on_the_load(self):
         """Steps are chosen by work that is counted: seconds only end a search."""
-        model, question, *_ = self.neurons(20)
+        model, question, *_ = self.neurons(24, 0.13)
 
         def way():
             found = self.run_json("verify", model, question, "--jit", "off", "--jobs", "2")
@@ -111,7 +111,7 @@ class Parts(TreeCase):
         self.assertTrue(output.startswith("verified\n"))
 
     def test_parts_of_neurons(self):
-        asked = self.neurons(20)
+        asked = self.neurons(24, 0.13)
         whole = self.run_json("verify", *asked, "--jobs", "2")
         self.assertEqual(whole["verdict"], "verified")
         self.assertGreater(whole["neuron_nodes"], 50)
@@ -191,7 +191,7 @@ class Checkpoint(TreeCase):
         self.assertEqual(self.keep(0.7)["boxes"], whole["boxes"])
 
     def test_neurons_go_on(self):
-        # About 40,000 nodes: many times what a run has time for.
+        # About 400 nodes: many times what a run has time for.
         asked = (*self.neurons(28, 0.16), "--checkpoint", self.work / "tree.json")
         found = self.run_json("verify", *asked, "--branch", "0.05", code=None)
         rounds = 1
@@ -404,7 +404,7 @@ class Mpi(KindCase):
         self.assertEqual((found["verdict"], found["boxes"]), ("verified", self.search(1)["boxes"]))
 
     def test_ranks_split_neurons(self):
-        model, question, *more = self.neurons(20)
+        model, question, *more = self.neurons(24, 0.13)
         found = self.ranks(3, question, *more[:2], model=model)
         self.assertEqual(found["verdict"], "verified")
         whole = self.run_json("verify", model, question, *more)

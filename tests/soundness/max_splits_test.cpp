@@ -343,7 +343,9 @@ TEST_F(MaxSplits, NoNodeWithAViolationIsClosed) {
     const auto values = layers_at(*subject.plan, random_point(subject.box));
     std::vector<ClauseTerm> terms = random_terms();
     violate(terms, values[static_cast<std::size_t>(subject.plan->spec_heads.front().number())]);
-    decide::NodeSplitter splitter(network, terms);
+    decide::NeuronPlanes planes(network);
+    decide::NodeSplitter splitter(network, terms, {}, 1,
+                                  decide::NeuronPlanes::covers(network) ? &planes : nullptr);
     std::vector<SplitNode> node = {splitter.root()};
     std::vector<decide::SplitResult> results;
     for (std::size_t depth = 0; depth <= network.open(); ++depth) {

@@ -5,6 +5,7 @@
 #include <gmpxx.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "aot/decide/neurons/clip.h"
 #include "aot/decide/neurons/propagation.h"
 #include "aot/decide/neurons/splitter.h"
 #include "aot/engine/verifier/engine_verifier.h"
@@ -288,6 +290,94 @@ TEST_F(NeuronSplits, HoldsAtExactPointsOfTheNode) {
     }
   });
   EXPECT_GT(checked, 150 * rounds());
+}
+
+// What planes lose by their floats, and their least value by its sum, is paid.
+TEST_F(NeuronSplits, PlanesAreBelowTheExactBoundOfTheSameChoices) {
+  int near = 0, all = 0;
+  for_each_subject(150, [&](const Net&, const Subject& subject) {
+    const BoxNetwork& network = *subject.network;
+    const std::vector<ClauseTerm> terms = random_terms(network);
+    const SplitNode node = random_node(network, terms.size(), 50);
+    NodeLanes lanes(network, terms);
+    lanes.nodes.scales = random_scales(network);
+    for (std::size_t p = 0; p < kLanes; ++p) lanes.nodes.load(p, node);
+    const double constant = lanes.proof.plane_constants().front();
+    const auto plane = decide::proven_plane(network, lanes.proof, 0, constant);
+    const decide::ProvenPlane nothing = {std::vector<float>(network.inputs()), -1};
+    const double least = decide::least_where(network, plane, nothing);
+    if (!std::isfinite(least)) return;
+    const mpq_class bound = exact_bound(*subject.plan, network, node, terms, lanes.nodes.scales);
+    ++all;
+    EXPECT_TRUE(exact(least) <= bound);
+    near += abs(exact(least) - bound) <= abs(bound) * exact(1e-5) ? 1 : 0;
+    mpq_class exact_least = exact(plane.constant);
+    for (std::size_t k = 0; k < network.inputs(); ++k)
+      exact_least += exact(plane.coefficients[k]) *
+                     exact(plane.coefficients[k] > 0 ? network.lower()[k] : network.upper()[k]);
+    EXPECT_TRUE(exact(least) <= exact_least);
+  });
+  EXPECT_GT(all, 100 * rounds());
+  EXPECT_GT(near, all / 3);
+}
+
+// Thresholds that the rows' values at a point violate by a little or by much.
+void violate(std::vector<ClauseTerm>& terms, const std::vector<mpq_class>& rows, bool relu,
+             int bits) {
+  for (ClauseTerm& term : terms) {
+    mpq_class row = rows[static_cast<std::size_t>(term.row)];
+    if (relu && row < 0) row = 0;
+    const double towards = term.sign > 0 ? kInfinity : -kInfinity;
+    term.threshold = row.get_d() + static_cast<double>(term.sign) * std::ldexp(1.0, -bits);
+    while (exact(term.sign) * (row - exact(term.threshold)) >= 0)
+      term.threshold = std::nextafter(term.threshold, towards);
+  }
+}
+
+TEST_F(NeuronSplits, ClippedRangesHoldWhereTheClauseIsViolated) {
+  int narrower = 0;
+  for_each_subject(150, [&](const Net& net, const Subject& subject) {
+    const BoxNetwork& network = *subject.network;
+    if (subject.plan->layers.size() < net.layers.size()) return;
+    if (!decide::NeuronPlanes::covers(network)) return;
+    const auto values = values_of(net, point_of(subject.box, random_));
+    const auto z_of = [&](std::uint32_t open) -> const mpq_class& {
+      const auto [layer, place] = network.place_of(open);
+      const auto at = static_cast<std::size_t>(layer);
+      return values[at][static_cast<std::size_t>(
+          network.layers()[at].neurons[static_cast<std::size_t>(place)])];
+    };
+    std::vector<ClauseTerm> terms = random_terms(network);
+    violate(terms, values.back(), net.layers.back().relu, pick(random_, -2, 30));
+    SplitNode node = random_node(network, terms.size(), 50);
+    for (NeuronSplit& split : node.splits) split.positive = z_of(split.open) >= 0;
+    NodeLanes lanes(network, terms);
+    lanes.nodes.scales = random_scales(network);
+    for (std::size_t p = 0; p < kLanes; ++p) lanes.nodes.load(p, node);
+    const auto constants = lanes.proof.plane_constants();
+    const auto clause = decide::proven_plane(network, lanes.proof, 0, constants[0]);
+    const SplitNode root = random_node(network, terms.size(), 0);
+    decide::NeuronPlanes planes(network);
+    std::vector<std::uint32_t> free;
+    for (std::uint32_t open = 0; open < network.open(); ++open) {
+      const auto of = planes.of(open, lanes, root);
+      const double low = decide::least_where(network, of[0], clause);
+      const double high = -decide::least_where(network, of[1], clause);
+      EXPECT_TRUE(!std::isfinite(low) || exact(low) <= z_of(open));
+      EXPECT_TRUE(!std::isfinite(high) || exact(high) >= z_of(open));
+      if (std::ranges::find(node.splits, open, &NeuronSplit::open) == node.splits.end())
+        free.push_back(open);
+    }
+    ASSERT_TRUE(decide::clip_neurons(network, planes, lanes, root, clause, free, node));
+    narrower += node.ranges.empty() ? 0 : 1;
+    for (const decide::NeuronRange& range : node.ranges) {
+      EXPECT_TRUE(!std::isfinite(range.lower) || exact(range.lower) <= z_of(range.open));
+      EXPECT_TRUE(!std::isfinite(range.upper) || exact(range.upper) >= z_of(range.open));
+    }
+    for (const NeuronSplit& split : node.splits)
+      EXPECT_TRUE(split.positive ? z_of(split.open) >= 0 : z_of(split.open) <= 0);
+  });
+  EXPECT_GT(narrower, 30 * rounds());
 }
 
 TEST_F(NeuronSplits, NothingIsProvenWithoutATerm) {

@@ -11,10 +11,11 @@
 
 namespace bf_aot::decide {
 
-// The sums of a pass, for each lane: the bound as computed, the magnitudes of the numbers that were
-// added up, and what else it may have lost. says: some term has a weight, or a neuron is bounded.
+// The sums of a pass, for each lane: the bound as computed, its part before the inputs, the
+// magnitudes of the numbers that were added up, and what else it may have lost. says: some term has
+// a weight, or a neuron is bounded.
 struct LaneProof::Sum {
-  std::array<double, kLanes> bound = {}, size = {}, paid = {};
+  std::array<double, kLanes> bound = {}, constant = {}, size = {}, paid = {};
   std::array<bool, kLanes> says = {};
 
   void add(std::size_t lane, double number) {
@@ -150,6 +151,7 @@ LaneProof::Sum LaneProof::prove_sum() {
   Sum sum;
   begin(sum);
   for (std::size_t i = network_.layers().size(); i-- > 0;) prove_layer(i, sum);
+  sum.constant = sum.bound;
   for (std::size_t k = 0; k < network_.inputs(); ++k) {
     const auto lower = static_cast<double>(network_.lower()[k]);
     const auto upper = static_cast<double>(network_.upper()[k]);
@@ -173,14 +175,24 @@ std::array<bool, kLanes> LaneProof::prove() {
   return proven;
 }
 
+// What is left of a lane's number behind what the pass may have lost.
+std::array<double, kLanes> LaneProof::lowered(const std::array<double, kLanes>& numbers,
+                                              const Sum& sum) {
+  constexpr double kNothing = -std::numeric_limits<double>::infinity();
+  std::array<double, kLanes> made;
+  for (std::size_t p = 0; p < kLanes; ++p)
+    made[p] = sum.says[p] ? std::nextafter(numbers[p] - sum.paid[p], kNothing) : kNothing;
+  return made;
+}
+
 std::array<double, kLanes> LaneProof::proven_bounds() {
   const Sum sum = prove_sum();
-  std::array<double, kLanes> bounds;
-  for (std::size_t p = 0; p < kLanes; ++p)
-    bounds[p] = sum.says[p] ? std::nextafter(sum.bound[p] - sum.paid[p],
-                                             -std::numeric_limits<double>::infinity())
-                            : -std::numeric_limits<double>::infinity();
-  return bounds;
+  return lowered(sum.bound, sum);
+}
+
+std::array<double, kLanes> LaneProof::plane_constants() {
+  const Sum sum = prove_sum();
+  return lowered(sum.constant, sum);
 }
 
 }  // namespace bf_aot::decide

@@ -18,6 +18,13 @@ class LaneProof {
   std::array<bool, kLanes> prove();
   // Returns a proven bound of each lane; NaN or -inf where nothing is proven.
   std::array<double, kLanes> proven_bounds();
+  // Returns for each lane what added to the inputs' coefficients gives a plane that is proven to be
+  // at most what the lane bounds, on all of the box; NaN or -inf where nothing is proven.
+  std::array<double, kLanes> plane_constants();
+  // After plane_constants().
+  double plane_coefficient(std::size_t input, std::size_t lane) const {
+    return over_input_[at_lanes(input) + lane];
+  }
 
  private:
   struct Sum;
@@ -30,6 +37,8 @@ class LaneProof {
                   Sum& sum) const;
   void prove_products(std::size_t i, Sum& sum);
   Sum prove_sum();
+  static std::array<double, kLanes> lowered(const std::array<double, kLanes>& numbers,
+                                            const Sum& sum);
   std::vector<double>& coefficients(int layer) {
     return layer < 0 ? over_input_ : over_a_[static_cast<std::size_t>(layer)];
   }

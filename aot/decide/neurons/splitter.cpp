@@ -19,11 +19,12 @@ constexpr int kMoreSteps = 20;
 }  // namespace
 
 NodeSplitter::NodeSplitter(const BoxNetwork& network, std::vector<ClauseTerm> terms,
-                           const SplitSettings& settings, std::size_t workers)
+                           const SplitSettings& settings, std::size_t workers, NeuronPlanes* planes)
     : network_(network),
       terms_(std::move(terms)),
       settings_(settings),
       workers_(workers),
+      planes_(planes),
       lanes_(network_, terms_),
       root_(make_root()) {
   find_clauses();
@@ -269,6 +270,46 @@ void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>&
     if (!done[p]) nodes[p].tighten_gain = std::max(0.0F, nodes[p].bound - before[p]);
 }
 
+// The open neurons of a lane by which the bound loses most. Requires measure_gaps().
+std::vector<std::uint32_t> NodeSplitter::clipped_neurons(std::size_t lane) const {
+  std::vector<std::uint32_t> chosen;
+  for (std::size_t open = 0; open < network_.open(); ++open)
+    if (lanes_.proposal.gain(open, lane) > 0) chosen.push_back(static_cast<std::uint32_t>(open));
+  std::ranges::stable_sort(chosen, [&](std::uint32_t a, std::uint32_t b) {
+    return lanes_.proposal.gain(a, lane) > lanes_.proposal.gain(b, lane);
+  });
+  chosen.resize(std::min(chosen.size(), settings_.clipped));
+  return chosen;
+}
+
+// Narrows ranges of neurons by the planes of the nodes' clauses, and closes those that are proven
+// with them. A node whose bound is near 0 has violations in a small part of the box alone.
+void NodeSplitter::clip(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
+  const auto is_closed = [](const SplitResult& each) { return each.closed; };
+  if (planes_ == nullptr || std::ranges::all_of(results, is_closed)) return;
+  load_all(nodes);
+  lanes_.proposal.bound();
+  lanes_.proposal.measure_gaps();
+  const auto constants = lanes_.proof.plane_constants();
+  std::vector<std::vector<std::uint32_t>> neurons(nodes.size());
+  std::vector<ProvenPlane> planes(nodes.size());
+  for (std::size_t p = 0; p < nodes.size(); ++p) {
+    if (results[p].closed) continue;
+    neurons[p] = clipped_neurons(p);
+    planes[p] = proven_plane(network_, lanes_.proof, p, constants[p]);
+  }
+  for (std::size_t p = 0; p < nodes.size(); ++p) {
+    pause();
+    if (!clip_neurons(network_, *planes_, lanes_, root_, planes[p], neurons[p], nodes[p]))
+      results[p].closed = true;
+  }
+  load_all(nodes);
+  const auto bounds = lanes_.proposal.bound();
+  if (std::ranges::none_of(bounds, [](float each) { return each >= 0; })) return;
+  const auto proven = lanes_.proof.prove();
+  for (std::size_t p = 0; p < nodes.size(); ++p) results[p].closed = results[p].closed || proven[p];
+}
+
 // Expands nodes whose ranges are propagated. Each is split by the neuron that Propagation chooses.
 void NodeSplitter::expand_clauses(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   std::vector<std::optional<Propagation::Choice>> choices(nodes.size());
@@ -312,6 +353,7 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
     if (nodes[p].depth > 0)
       nodes[p].split_gain = (nodes[p].split_gain + std::max(0.0F, nodes[p].bound - before[p])) / 2;
   tighten(nodes, results);
+  clip(nodes, results);
   std::vector<std::size_t> left;
   for (std::size_t p = 0; p < nodes.size(); ++p)
     if (!results[p].closed) left.push_back(p);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "aot/decide/neurons/clip.h"
 #include "aot/decide/neurons/lanes.h"
 #include "aot/decide/neurons/propagation.h"
 #include "aot/decide/neurons/tighten.h"
@@ -32,6 +33,7 @@ struct SplitSettings {
   // Settings for the root of networks with functions, whose slopes the ranges of the box were made
   // without optimising.
   TightenSettings first_tighten = {512, 10, true};
+  std::size_t clipped = 64;          // neurons that are clipped in a node, those that lose most
   std::uint32_t tighten_levels = 6;  // ranges are tightened at least once in as many levels
 };
 
@@ -39,9 +41,11 @@ struct SplitSettings {
 // threads: each has its own splitter of a common network.
 class NodeSplitter {
  public:
-  // workers: of engine::pool(), that share the work on the first node.
+  // workers: of engine::pool(), that share the work on the first node. planes: of the network;
+  // null: neurons are not clipped.
   NodeSplitter(const BoxNetwork& network, std::vector<ClauseTerm> terms,
-               const SplitSettings& settings = {}, std::size_t workers = 1);
+               const SplitSettings& settings = {}, std::size_t workers = 1,
+               NeuronPlanes* planes = nullptr);
 
   // The node that is the whole box.
   const SplitNode& root() const { return root_; }
@@ -75,6 +79,8 @@ class NodeSplitter {
   TightenSettings tighten_settings(const SplitNode& node) const;
   void tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
   bool tighten(SplitNode& node);
+  void clip(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
+  std::vector<std::uint32_t> clipped_neurons(std::size_t lane) const;
   bool is_nearly_affine(const SplitNode& node, std::size_t lane) const;
   std::vector<std::size_t> choose_candidates(std::size_t lane) const;
   std::vector<Candidate> candidates_of(const std::vector<std::size_t>& lanes) const;
@@ -89,6 +95,7 @@ class NodeSplitter {
   const std::vector<ClauseTerm> terms_;
   const SplitSettings settings_;
   const std::size_t workers_;
+  NeuronPlanes* const planes_;
   NodeLanes lanes_;
   const SplitNode root_;
   // Where ReLUs encode clauses, so that conditions decide many of their signs.

@@ -58,9 +58,11 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
     if (network_ != search_.network_ || root_ != root) {
       splitter_.reset();
       network_ = search_.network_;
+      planes_ = search_.planes_;
       root_ = root;
-      splitter_ = std::make_unique<NodeSplitter>(
-          *network_, terms_of(search_.cases().tables(), root), SplitSettings(), workers_);
+      splitter_ =
+          std::make_unique<NodeSplitter>(*network_, terms_of(search_.cases().tables(), root),
+                                         SplitSettings(), workers_, planes_.get());
       splitter_->pause = [this] {
         if (!goes_on()) throw tree::Abandoned();
       };
@@ -94,6 +96,7 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
   const NeuronSearch& search_;
   const std::size_t workers_;
   std::shared_ptr<const BoxNetwork> network_;
+  std::shared_ptr<NeuronPlanes> planes_;
   std::uint32_t root_ = 0;
   std::unique_ptr<NodeSplitter> splitter_;
   std::vector<SplitNode> nodes_;
@@ -138,6 +141,9 @@ bool NeuronSearch::prepare(std::uint32_t root) {
   network_ = nullptr;
   if (!ranges.empty())
     network_ = BoxNetwork::make(plan_, *planned_, box.lower, box.upper, ranges, kMostBytes);
+  planes_ = network_ != nullptr && NeuronPlanes::covers(*network_)
+                ? std::make_shared<NeuronPlanes>(*network_)
+                : nullptr;
   network_case_ = index;
   return network_ != nullptr;
 }

@@ -13,6 +13,7 @@
 namespace bf_aot::decide {
 
 class BoxNetwork;
+class NeuronPlanes;
 
 // Splits neurons: a ReLU's argument at zero, a function's at a point. Root k is clause k of the
 // cases' tables. See docs/proofs/neuron-splits.md.
@@ -44,6 +45,7 @@ class NeuronSearch final : public SplitSearch {
   // The case that `network_` was made for, so that it is made anew only when the case changes.
   std::size_t network_case_;
   std::shared_ptr<const BoxNetwork> network_;
+  std::shared_ptr<NeuronPlanes> planes_;  // of `network_`; null: its neurons are not clipped
 };
 
 }  // namespace bf_aot::decide
