@@ -674,6 +674,18 @@ class Project(Case):
             self.assertIn(text, readme)
         self.assertNotIn("@", readme + (self.work / "demo" / "CMakeLists.txt").read_text())
 
+    @unittest.skipUnless(shutil.which("ccache"), "no ccache")
+    def test_stack_where_a_cache_answers_for_the_compiler(self):
+        """It keeps the object, and not the compiler's report on the stack."""
+        self.environment["CCACHE_DIR"] = str(self.folder / "ccache")
+        found = set()
+        for name in ("first", "second"):
+            self.environment["XDG_CACHE_HOME"] = str(self.folder / name)
+            self.run_tool(TINY, "--project", "demo", "--cxx", "ccache c++")
+            manifest = json.loads((self.work / "demo" / "tiny.json").read_text())
+            found.add(manifest["build"]["stack_bytes"])
+        self.assertEqual(len(found), 1, found)
+
     def test_what_is_covered(self):
         """Whoever compiles, reads the header, the example or README.md learns which arithmetic bounds hold for."""
         for semantics, covered in (("real", "exact arithmetic. An evaluation in float32"),

@@ -21,6 +21,18 @@ std::optional<std::string> text_of(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
+// The report that a command of the compiler writes; none when it fails. A cache of compiled files
+// may answer in its place and write none: then it is told not to.
+std::optional<std::string> report_of(std::vector<std::string> command,
+                                     const std::filesystem::path& folder, const std::string& name) {
+  std::filesystem::remove(folder / name);
+  if (system::run_process(command, folder).exit_code != 0) return std::nullopt;
+  if (auto text = text_of(folder / name)) return text;
+  command.insert(command.begin(), {"/usr/bin/env", "CCACHE_DISABLE=1"});
+  if (system::run_process(command, folder).exit_code != 0) return std::nullopt;
+  return text_of(folder / name);
+}
+
 // The reports that the compiler writes by a flag, a text for each source, to a file with this
 // extension. None when it does not know the flag.
 std::optional<std::vector<std::string>> reports(const Toolchain& toolchain,
@@ -40,8 +52,7 @@ std::optional<std::vector<std::string>> reports(const Toolchain& toolchain,
          {"-I" + toolchain.include_folder, std::string("-I."), flag, std::string("-c"),
           "./" + stem + file.suffix, std::string("-o"), std::string("stack_usage.o")})
       command.push_back(std::move(argument));
-    if (system::run_process(command, folder).exit_code != 0) return std::nullopt;
-    auto text = text_of(folder / ("stack_usage." + extension));
+    auto text = report_of(std::move(command), folder, "stack_usage." + extension);
     if (!text) return std::nullopt;
     texts.push_back(std::move(*text));
   }
