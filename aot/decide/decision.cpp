@@ -55,6 +55,7 @@ class Decision {
         tokens_(tokens),
         fixed_(tokens != nullptr ? std::nullopt : inputs_to_fix(property, settings)) {
     if (fixed_) check_.place_by(&*fixed_);
+    check_.keep_in_balls(settings.norm);
   }
 
   Outcome run() {
@@ -142,7 +143,7 @@ class Decision {
   }
 
   void decide_by_all() {
-    const bool branches = is_branchable(property_) && settings_.branch_seconds > 0;
+    const bool branches = may_split_boxes(property_, settings_) && settings_.branch_seconds > 0;
     const auto methods = methods_of(settings_, network_.graph(), cases_.count(), branches);
     for (const DecisionMethod& method : methods) {
       const bool timed = !settings_.method && method.alpha == AlphaRows::kAll;
@@ -339,8 +340,10 @@ class Decision {
   WitnessCheck check_{whole_, network_, ordered_ ? &*ordered_ : nullptr};
   std::mutex checking_;  // of texts, by threads that search
   // Points may have the inputs of the whole network, or a token id a position.
-  Cases cases_{property_, tokens_ != nullptr ? tokens_->one_hot.ids.size()
-                                             : static_cast<std::size_t>(whole_.input_count)};
+  Cases cases_{property_,
+               tokens_ != nullptr ? tokens_->one_hot.ids.size()
+                                  : static_cast<std::size_t>(whole_.input_count),
+               settings_.norm};
   Outcome outcome_;
   engine::StoppedCalls stopped_calls_{calls_.stop};
   DecisionVerifiers verifiers_{settings_,

@@ -35,6 +35,7 @@ DecisionSettings settings_of(const Request& request, Semantics semantics,
   DecisionSettings settings;
   settings.method = request.method;
   settings.alpha = request.compile.planner.alpha;
+  settings.norm = request.compile.planner.norm;
   settings.search_seconds =
       request.search_seconds.value_or(request.timeout_seconds > 0 ? kEver : kSearchSeconds);
   settings.branch_seconds = request.branch_seconds.value_or(
@@ -121,6 +122,19 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
   return made;
 }
 
+// Throws: BF2117.
+void check_norm(const Request& request, const Property& property, const RequestCalls& calls) {
+  const Norm norm = request.compile.planner.norm;
+  if (norm == Norm::kLargest) return;
+  const std::string where = fmt::format("--norm {}", to_string(norm));
+  if (calls.keeper != nullptr || calls.company != nullptr)
+    fail("BF2117", where, "trees in files and of several processes are of boxes");
+  if (!request.proof.file.empty() || !request.proof.folder.empty())
+    fail("BF2117", where, "certificates are about boxes", "leave --proof or --norm out");
+  if (property.networks.size() > 1)
+    fail("BF2117", where, "a query about several networks decides boxes alone");
+}
+
 // Throws: BF2117, BF3410.
 void check_one_hot(const Property& property, Semantics semantics) {
   if (semantics == Semantics::kFloat32Exact)
@@ -190,6 +204,7 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   const std::optional<Sampler> checked = rounded(network, info, options);
   const DecisionSettings settings = settings_of(request, options.planner.semantics, calls);
   const bool of_tokens = network.graph().one_hot.size > 0;
+  check_norm(request, property, calls);
   if (of_tokens) check_one_hot(property, options.planner.semantics);
   options.spec =
       to_spec(of_tokens ? property_of_one_hot(property, network.graph()).property : property);
@@ -200,7 +215,7 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   Outcome outcome;
   try {
     DecisionCalls made = decision_calls(maker, calls);
-    if (real && !of_tokens)
+    if (real && !of_tokens && settings.norm == Norm::kLargest)
       made.make_other_search = [&](const Cases& cases) -> std::unique_ptr<Search> {
         if (property.networks.size() == 2)
           return make_difference_search(network.graph(), info, property, request, cases,

@@ -98,6 +98,9 @@ void relate_files(CommandLine& app) {
   app.get_option("--proof")->excludes("--instances");
   app.get_option("--proofs")->needs("--instances");
   app.get_option("--recheck")->excludes("--part")->excludes("--checkpoint");
+  for (const char* const of_boxes :
+       {"--proof", "--proofs", "--recheck", "--part", "--checkpoint", "--instances"})
+    app.get_option("--norm")->excludes(of_boxes);
 }
 
 }  // namespace
@@ -114,6 +117,7 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs)
            .help = "ibp, crown-ibp, crown, alpha-crown, forward; auto: crown, after ibp for many "
                    "cases or large networks",
            .rule = one_of({"auto", "ibp", "crown-ibp", "crown", "alpha-crown", "forward"})});
+  add_norm_option(app, arguments.model);
   add_compiler_options(app, arguments.model);
   add_jit_option(app, arguments.model);
   app.add_option("--network", arguments.networks,

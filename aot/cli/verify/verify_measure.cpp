@@ -155,8 +155,8 @@ void add_measure_options(CommandLine& app, MeasureArguments& arguments) {
                      "most this share is open")
           ->type_name("WIDTH")
           ->group(kGroup);
-  for (const char* const other :
-       {"--instances", "--checkpoint", "--part", "--proof", "--counterexample", "--vnncomp"})
+  for (const char* const other : {"--instances", "--checkpoint", "--part", "--proof",
+                                  "--counterexample", "--vnncomp", "--norm"})
     measure->excludes(other);
   app.add_option("--html", arguments.html, "a page with the shares over time")
       ->writes("FILE")

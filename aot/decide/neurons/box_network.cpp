@@ -389,6 +389,7 @@ std::unique_ptr<const BoxNetwork> BoxNetwork::make(const Plan& plan,
                                                    std::size_t most_bytes) {
   if (estimated_bytes(plan, network) > static_cast<double>(most_bytes)) return nullptr;
   std::unique_ptr<BoxNetwork> made(new BoxNetwork(lower, upper));
+  made->norm_ = plan.config.norm;
   Builder builder(plan, *made);
   for (const SplitLayerPlan& each : network.layers)
     if (!builder.add_layer(each, ranges[static_cast<std::size_t>(each.layer.number())]))

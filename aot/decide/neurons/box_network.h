@@ -11,6 +11,7 @@
 #include "aot/decide/neurons/lanes/function_lines.h"
 #include "aot/decide/neurons/lanes/lane_matrix.h"
 #include "aot/engine/run/ranges.h"
+#include "planner/plan/config.h"
 #include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::engine {
@@ -104,6 +105,7 @@ class BoxNetwork {
   std::size_t inputs() const { return lower_.size(); }
   const std::vector<float>& lower() const { return lower_; }  // of the box
   const std::vector<float>& upper() const { return upper_; }
+  Norm norm() const { return norm_; }                   // of the ball in the box, as of the plan
   std::size_t open() const { return open_; }            // open neurons
   std::size_t functions() const { return functions_; }  // open neurons that are functions
   std::size_t products() const { return products_; }
@@ -131,6 +133,7 @@ class BoxNetwork {
   std::vector<BoxLayer> layers_;
   std::vector<Row> rows_;
   std::vector<float> lower_, upper_;
+  Norm norm_ = Norm::kLargest;
   std::unique_ptr<engine::FunctionViews> views_;
   std::size_t open_ = 0, functions_ = 0, products_ = 0;
   std::vector<std::pair<int, int>> places_;

@@ -147,11 +147,8 @@ void LaneProof::prove_products(std::size_t i, Sum& sum) {
   }
 }
 
-LaneProof::Sum LaneProof::prove_sum() {
-  Sum sum;
-  begin(sum);
-  for (std::size_t i = network_.layers().size(); i-- > 0;) prove_layer(i, sum);
-  sum.constant = sum.bound;
+// Adds the least value over the box.
+void LaneProof::prove_corner(Sum& sum) const {
   for (std::size_t k = 0; k < network_.inputs(); ++k) {
     const auto lower = static_cast<double>(network_.lower()[k]);
     const auto upper = static_cast<double>(network_.upper()[k]);
@@ -160,6 +157,40 @@ LaneProof::Sum LaneProof::prove_sum() {
       sum.add(p, a >= 0 ? a * lower : a * upper);
     }
   }
+}
+
+// Adds the least value over the ball in the box, rounded down: docs/proofs/balls.md.
+void LaneProof::prove_ball(Sum& sum) const {
+  const bool euclid = network_.norm() == Norm::kEuclid;
+  std::array<double, kLanes> spread = {};
+  for (std::size_t k = 0; k < network_.inputs(); ++k) {
+    const auto lower = static_cast<double>(network_.lower()[k]);
+    const auto upper = static_cast<double>(network_.upper()[k]);
+    const double centre = lower / 2 + upper / 2, radius = upper / 2 - lower / 2;
+    for (std::size_t p = 0; p < kLanes; ++p) {
+      const double a = over_input_[at_lanes(k) + p], part = std::fabs(a * radius);
+      spread[p] = euclid ? spread[p] + part * part : std::max(spread[p], part);
+      sum.add(p, a * centre);
+    }
+  }
+  const auto inputs = static_cast<double>(network_.inputs());
+  const double raised = 1 + (inputs + 16) * 0x1p-50;
+  for (std::size_t p = 0; p < kLanes; ++p) {
+    const double dual = euclid ? std::sqrt(spread[p]) : spread[p];
+    sum.add(p, -(dual * raised + inputs * 0x1p-500));
+    sum.paid[p] += 0x1p-50 * sum.size[p];
+  }
+}
+
+LaneProof::Sum LaneProof::prove_sum() {
+  Sum sum;
+  begin(sum);
+  for (std::size_t i = network_.layers().size(); i-- > 0;) prove_layer(i, sum);
+  sum.constant = sum.bound;
+  if (network_.norm() == Norm::kLargest)
+    prove_corner(sum);
+  else
+    prove_ball(sum);
   for (std::size_t p = 0; p < kLanes; ++p)
     sum.paid[p] = (network_.errors().sum * sum.size[p] + sum.paid[p]) * (1 + 0x1p-20) +
                   network_.errors().underflow;

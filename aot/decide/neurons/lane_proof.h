@@ -36,6 +36,8 @@ class LaneProof {
   void prove_relu(std::size_t open, double scale, const double* over_a, double* over_z,
                   Sum& sum) const;
   void prove_products(std::size_t i, Sum& sum);
+  void prove_corner(Sum& sum) const;
+  void prove_ball(Sum& sum) const;
   Sum prove_sum();
   static std::array<double, kLanes> lowered(const std::array<double, kLanes>& numbers,
                                             const Sum& sum);

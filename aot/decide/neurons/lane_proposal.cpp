@@ -106,10 +106,43 @@ const LaneProposal::Lane& LaneProposal::bound() {
       part.backward.add_product(over_z_[i].data(), coefficients(part.source).data());
     pass_products(i);
   }
+  if (network_.norm() != Norm::kLargest) {
+    to_surface();
+    return bounds_;
+  }
   for (std::size_t k = 0; k < network_.inputs(); ++k)
     to_corner(network_.lower()[k], network_.upper()[k], input_coefficients_.data() + at_lanes(k),
               input_.data() + at_lanes(k), bounds_.data());
   return bounds_;
+}
+
+// Writes the point of the ball in the box where the bound is least, and adds its part.
+void LaneProposal::to_surface() {
+  const bool euclid = network_.norm() == Norm::kEuclid;
+  const auto radius = [this](std::size_t k) {
+    return network_.upper()[k] / 2 - network_.lower()[k] / 2;
+  };
+  Lane sum = {}, largest = {};
+  for (std::size_t k = 0; k < network_.inputs(); ++k)
+    for (std::size_t p = 0; p < kLanes; ++p) {
+      const float part = std::fabs(input_coefficients_[at_lanes(k) + p] * radius(k));
+      sum[p] += part * part;
+      largest[p] = std::max(largest[p], part);
+    }
+  for (std::size_t k = 0; k < network_.inputs(); ++k)
+    for (std::size_t p = 0; p < kLanes; ++p) {
+      const float a = input_coefficients_[at_lanes(k) + p], part = a * radius(k);
+      float share = sum[p] > 0 ? part / std::sqrt(sum[p]) : 0.0F;
+      if (!euclid) {
+        // The first of the largest parts alone.
+        const bool here = largest[p] > 0 && std::fabs(part) == largest[p];
+        share = !here ? 0.0F : part < 0 ? -1.0F : 1.0F;
+        if (here) largest[p] = -1;
+      }
+      float& x = input_[at_lanes(k) + p];
+      x = network_.lower()[k] / 2 + network_.upper()[k] / 2 - share * radius(k);
+      bounds_[p] += a * x;
+    }
 }
 
 ProductChoices LaneProposal::planes_of(std::size_t product) {

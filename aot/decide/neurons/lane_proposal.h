@@ -50,6 +50,7 @@ class LaneProposal {
   enum class Pass : std::uint8_t { kAscend, kMeasure, kTrue };
 
   void start_bound();
+  void to_surface();
   Lane rates_of(int step) const;
   void forward(Pass pass, int step);
   // Goes forward through neuron j of layer i, an open one with this number.

@@ -1,13 +1,15 @@
 #include "aot/decide/property/cases.h"
 
 #include "aot/decide/boxes/row_bounds.h"
+#include "aot/input/balls.h"
 
 namespace bf_aot::decide {
 
-Cases::Cases(const Property& property, std::size_t whole_inputs)
+Cases::Cases(const Property& property, std::size_t whole_inputs, Norm norm)
     : property_(property),
       inputs_(static_cast<std::size_t>(property.input_count)),
       whole_inputs_(whole_inputs),
+      norm_(norm),
       tables_(verdict_tables(property)),
       boxes_(float_boxes(property)),
       verified_(property.cases.size()) {}
@@ -24,7 +26,9 @@ input::FloatBox Cases::box(std::size_t index) const {
     const auto first = ends.begin() + static_cast<std::ptrdiff_t>(index * inputs_);
     return std::vector<float>(first, first + static_cast<std::ptrdiff_t>(inputs_));
   };
-  return {part(boxes_.lower), part(boxes_.upper)};
+  input::FloatBox made{part(boxes_.lower), part(boxes_.upper)};
+  if (norm_ != Norm::kLargest) input::widen_for_ball(made.lower, made.upper, norm_ == Norm::kSum);
+  return made;
 }
 
 void Cases::judge(std::size_t index, const RowBounds& rows) {

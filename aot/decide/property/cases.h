@@ -8,6 +8,7 @@
 #include "aot/engine/verifier/verifier.h"
 #include "frontend/property/property.h"
 #include "frontend/property/verdict_tables.h"
+#include "planner/plan/config.h"
 
 namespace bf_aot::decide {
 
@@ -15,9 +16,10 @@ namespace bf_aot::decide {
 class Cases {
  public:
   // whole_inputs: the inputs of the whole network, where the property speaks of its free inputs
-  // alone; 0: it speaks of all.
+  // alone; 0: it speaks of all. norm: of the balls in the boxes that the property is asked about.
   // The property must outlive the cases.
-  explicit Cases(const Property& property, std::size_t whole_inputs = 0);
+  explicit Cases(const Property& property, std::size_t whole_inputs = 0,
+                 Norm norm = Norm::kLargest);
 
   std::size_t count() const { return verified_.size(); }
   std::size_t verified_count() const { return verified_count_; }
@@ -33,7 +35,10 @@ class Cases {
   // alone.
   bool fits(std::size_t inputs) const { return inputs == inputs_ || inputs == whole_inputs_; }
 
-  // The box of a case in float32 numbers, as a verifier takes it.
+  Norm norm() const { return norm_; }
+
+  // The box of a case in float32 numbers, as a verifier takes it: of balls the one whose ball holds
+  // the case's.
   input::FloatBox box(std::size_t index) const;
 
   // Marks the case as verified when the rows' bounds on its box exclude each of its clauses.
@@ -44,6 +49,7 @@ class Cases {
  private:
   const Property& property_;
   std::size_t inputs_, whole_inputs_;
+  Norm norm_;
   VerdictTables tables_;
   FloatBoxes boxes_;
   std::vector<bool> verified_;

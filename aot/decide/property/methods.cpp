@@ -39,9 +39,13 @@ bool is_branchable(const Property& property) {
   });
 }
 
+bool may_split_boxes(const Property& property, const DecisionSettings& settings) {
+  return settings.norm == Norm::kLargest && is_branchable(property);
+}
+
 std::optional<FixedInputs> inputs_to_fix(const Property& property,
                                          const DecisionSettings& settings) {
-  if (!settings.real || !is_branchable(property)) return std::nullopt;
+  if (!settings.real || !may_split_boxes(property, settings)) return std::nullopt;
   return find_fixed_inputs(property);
 }
 
@@ -49,8 +53,9 @@ std::vector<DecisionMethod> methods_of(const DecisionSettings& settings, const G
                                        std::size_t cases, bool branches) {
   if (settings.method) return {{*settings.method, settings.alpha, branches}};
   std::vector<DecisionMethod> methods;
+  const bool boxes = settings.norm == Norm::kLargest;
   if (cases >= kManyCases || tensor_elements(graph) >= kManyElements)
-    methods.push_back({Method::kIbp});
+    methods.push_back({boxes ? Method::kIbp : Method::kCrownIbp});
   methods.push_back({Method::kCrown, AlphaRows::kOutputs, branches});
   if (!branches) {
     methods.push_back({Method::kAlphaCrown});

@@ -21,7 +21,9 @@ struct DecisionSettings {
   // not split: first with slopes of the outputs' rows, then of all rows where the time allows it.
   std::optional<Method> method;
   AlphaRows alpha = AlphaRows::kOutputs;  // for a method that is given
-  double search_seconds = 5;              // most, to search for a counterexample
+  // The property is asked about these balls in its boxes, which are split at neurons alone.
+  Norm norm = Norm::kLargest;
+  double search_seconds = 5;   // most, to search for a counterexample
   double branch_seconds = 20;  // most, to split boxes where few inputs vary, else neurons
   double bound_seconds = 60;   // from the start, within which alpha-crown of all rows should end
   std::size_t jobs = 1;        // threads that split
@@ -65,6 +67,8 @@ struct NetworkForm {
 // Returns whether at most kMostBranchedInputs inputs vary in the boxes of the property, so that
 // splitting boxes is worth a try.
 bool is_branchable(const Property& property);
+// Returns whether a decision may split boxes: as is_branchable(), but of boxes alone.
+bool may_split_boxes(const Property& property, const DecisionSettings& settings);
 
 // The inputs that verifiers of run_decision() are made without, since inputs that do not vary only
 // cost time. None where boxes are not split, nor outside of real arithmetic.

@@ -6,6 +6,7 @@
 
 #include "aot/decide/boxes/nearest_inside.h"
 #include "aot/decide/boxes/relations.h"
+#include "aot/decide/property/case_ball.h"
 #include "aot/decide/property/sample.h"
 #include "frontend/diagnostic.h"
 #include "frontend/numbers/numbers.h"
@@ -148,7 +149,10 @@ std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
                                                  const std::vector<double>& point,
                                                  bool rationally) const {
   const PropertyCase& one = property_.cases[index];
-  const std::vector<mpq_class> x = nearest_inside(one, point);
+  std::vector<double> near = point;
+  move_into_ball(norm_, one.box.lower, one.box.upper,
+                 [&near](std::size_t i) -> double& { return near[i]; });
+  const std::vector<mpq_class> x = nearest_inside(one, near);
   std::optional<Witness> witness = prove_near(index, x, rationally);
   // Where conditions on inputs miss the point by little, a point next to it may satisfy them.
   constexpr int kMostMoved = 8;
@@ -162,6 +166,7 @@ std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
   }
   if (!witness) return witness;
   BF_CHECK(lies_in_box(one, witness->x));
+  if (!lies_in_ball(one, norm_, witness->x)) return std::nullopt;
   witness->point = point;
   return witness;
 }

@@ -11,6 +11,7 @@
 #include "aot/engine/verifier/verifier.h"
 #include "frontend/property/fixed_inputs.h"
 #include "frontend/property/property.h"
+#include "planner/plan/config.h"
 
 namespace bf_aot::decide {
 
@@ -56,6 +57,9 @@ class WitnessCheck {
   // Lets points hold the free inputs alone; `fixed` adds the others. Not owned.
   void place_by(const FixedInputs* fixed) { fixed_ = fixed; }
 
+  // Proves points of the balls in the boxes alone.
+  void keep_in_balls(Norm norm) { norm_ = norm; }
+
   // A proof that the point of the case's exact box next to `point` satisfies one of its clauses, or
   // one that was moved from there to where the clause's conditions on inputs hold; none where the
   // proof fails.
@@ -73,6 +77,7 @@ class WitnessCheck {
  private:
   const Property& property_;
   const FixedInputs* fixed_ = nullptr;
+  Norm norm_ = Norm::kLargest;
   std::optional<Witness> prove_whole(std::size_t index, const std::vector<double>& point,
                                      bool rationally) const;
   std::optional<Witness> prove_at(std::size_t index, std::vector<mpq_class> x,

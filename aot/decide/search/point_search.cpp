@@ -45,8 +45,8 @@ std::optional<Witness> PointSearch::run(Cases& cases, const SearchBudget& budget
   const auto seek = [&](std::size_t i, std::size_t) {
     const double left = budget.seconds - stopwatch.seconds();
     if (i > 0 && left <= 0) return;
-    const SearchStart start{searches_ + 1 + static_cast<unsigned>(i),
-                            searchers_[i].gradients.get()};
+    const SearchStart start{searches_ + 1 + static_cast<unsigned>(i), searchers_[i].gradients.get(),
+                            cases.norm()};
     const engine::HostVerifier& host = i == 0 ? *made_->host : *searchers_[i].host;
     found[i] =
         falsify(evaluation(host), cases.property(), cases, prove, left, stop, progress, start);

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "aot/decide/boxes/relations.h"
+#include "aot/decide/property/case_ball.h"
 #include "frontend/property/clause_boxes.h"
 
 namespace bf_aot::decide {
@@ -35,6 +36,7 @@ class ViolationSearch {
         seconds_(seconds),
         stop_(stop),
         gradients_(start.gradients),
+        norm_(start.norm),
         random_(start.seed) {
     const Box box = box_of_case(property, case_);
     for (std::size_t i = 0; i < box.lower.size(); ++i) {
@@ -112,12 +114,14 @@ class ViolationSearch {
 
   // The point, moved to where the conditions on inputs of a clause hold.
   Point placed(Point point, std::size_t clause) const {
-    relations_[clause].place([&point](std::size_t i) -> float& { return point[i]; });
+    const auto at = [&point](std::size_t i) -> float& { return point[i]; };
+    relations_[clause].place(at);
+    move_into_ball(norm_, lower_, upper_, at);
     return point;
   }
   // The point, moved to where the conditions on inputs of the next clause hold: each has its turn.
   Point placed(Point point) {
-    return related_ ? placed(std::move(point), turn_++ % relations_.size()) : point;
+    return placed(std::move(point), related_ ? turn_++ % relations_.size() : 0);
   }
 
   // The distance of the point from a violation; <= 0 where it is one.
@@ -179,6 +183,17 @@ class ViolationSearch {
         const bool up = (all ? corner >> k : corner) % 2 != 0;
         point[free_[k]] = up ? upper_[free_[k]] : lower_[free_[k]];
       }
+      visit(placed(std::move(point)));
+    }
+    try_poles();
+  }
+
+  // A linear form is least at a pole of a cross-polytope.
+  void try_poles() {
+    for (std::size_t k = 0; norm_ == Norm::kSum && k < 2 * free_.size() && go_on(); ++k) {
+      Point point = centre();
+      const std::size_t i = free_[k / 2];
+      point[i] = k % 2 == 0 ? lower_[i] : upper_[i];
       visit(placed(std::move(point)));
     }
   }
@@ -328,6 +343,7 @@ class ViolationSearch {
       }
     }
     for (std::size_t p = 0; p < kSide && related_; ++p) relations_[points.clause[p]].place(at(p));
+    for (std::size_t p = 0; p < kSide; ++p) move_into_ball(norm_, lower_, upper_, at(p));
   }
 
   const Property& property_;
@@ -338,6 +354,7 @@ class ViolationSearch {
   const double seconds_;
   const system::Stop& stop_;
   RowGradients* const gradients_;
+  const Norm norm_;
   std::mt19937 random_;
   const system::Stopwatch stopwatch_;
   Point lower_, upper_;  // the case's box, rounded

@@ -20,6 +20,7 @@ struct SearchStart {
   unsigned seed = 1;
   // Gradients of the property's rows; null: slopes are estimated by differences.
   RowGradients* gradients = nullptr;
+  Norm norm = Norm::kLargest;  // points lie in this ball of the box
 };
 
 // Looks for a violation in one case for at most `seconds` or until a stop is asked for. The centre

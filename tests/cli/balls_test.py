@@ -1,0 +1,95 @@
+"""bf-aot verify --norm: properties of the balls in boxes."""
+
+import math
+import random
+import unittest
+from fractions import Fraction
+
+from harness import Case
+from small_models import model, node, tensor, write_model
+
+HIDDEN = 6
+
+
+def claim(centre, radius, worst):
+    """Violated where y <= worst; the box around the ball."""
+    text = "(declare-const Y_0 Real)"
+    for i, x in enumerate(centre):
+        text += (f"(declare-const X_{i} Real)(assert (>= X_{i} {x - radius}))"
+                 f"(assert (<= X_{i} {x + radius}))")
+    return text + f"(assert (<= Y_0 {worst:.9f}))"
+
+
+class Balls(Case):
+    def verdict(self, network, text, norm, *more):
+        found = self.run_json("verify", network, self.write("p.vnnlib", text), "--norm", norm, *more,
+                              code=None)
+        return found["verdict"], found
+
+    def linear(self, weights):
+        text = model("linear", [node("MatMul", ["x", "w"], "y")],
+                     [tensor("w", [len(weights), 1], weights)], [1, len(weights)], [1, 1])
+        return write_model(self.work / "linear.onnx", text)
+
+    def witness(self, found):
+        return [Fraction(x) for x in found["counterexample"]["x"]]
+
+    def test_verdicts_are_those_of_the_least_value_of_a_linear_network(self):
+        network = self.linear([3, -4, 0.5])
+        for norm, dual in (("linf", 7.5), ("l2", math.sqrt(25.25)), ("l1", 4)):
+            least = 1.5 - dual / 2  # about (0.5, 0, 0), of radius 0.5
+            holds, _ = self.verdict(network, claim([0.5, 0, 0], 0.5, least - 1e-3), norm)
+            self.assertEqual(holds, "verified", norm)
+            fails, found = self.verdict(network, claim([0.5, 0, 0], 0.5, least + 1e-2), norm)
+            self.assertEqual(fails, "falsified", norm)
+            parts = [abs(x - c) * 2 for x, c in zip(self.witness(found), (Fraction(1, 2), 0, 0))]
+            self.assertLessEqual({"linf": max(parts), "l1": sum(parts),
+                                  "l2": sum(x * x for x in parts)}[norm], 1)
+
+    def test_no_verdict_is_wrong_on_networks_of_relus(self):
+        verdicts = []
+        for seed in range(6):
+            rng = random.Random(seed)
+            w = [rng.randint(-16, 16) / 8 for _ in range(2 * HIDDEN)]
+            b = [rng.randint(-8, 8) / 8 for _ in range(HIDDEN)]
+            v = [rng.randint(-16, 16) / 8 for _ in range(HIDDEN)]
+            nodes = [node("MatMul", ["x", "w"], "wx"), node("Add", ["wx", "b"], "z"),
+                     node("Relu", ["z"], "h"), node("MatMul", ["h", "v"], "y")]
+            network = write_model(self.work / "relus.onnx", model(
+                "relus", nodes, [tensor("w", [2, HIDDEN], w), tensor("b", [HIDDEN], b),
+                                 tensor("v", [HIDDEN, 1], v)], [1, 2], [1, 1]))
+
+            def value(x, y, w=w, b=b, v=v):
+                return sum(v[j] * max(0, w[j] * x + w[HIDDEN + j] * y + b[j]) for j in range(HIDDEN))
+
+            def in_l1(x, y):
+                return abs(x) + abs(y) <= 1
+
+            steepest = sum(abs(v[j]) * math.hypot(w[j], w[HIDDEN + j]) for j in range(HIDDEN))
+            step = 1 / 64
+            grid = [(i * step, j * step) for i in range(-64, 65) for j in range(-64, 65)]
+            for norm, inside in (("l2", lambda x, y: math.hypot(x, y) <= 1), ("l1", in_l1)):
+                least = min(value(x, y) for x, y in grid if inside(x, y))
+                # Every point of the ball has one of the grid in it that is less than two steps away.
+                below = least - 2 * step * steepest
+                holds, _ = self.verdict(network, claim([0, 0], 1, below), norm)
+                fails, found = self.verdict(network, claim([0, 0], 1, least + 1e-2), norm)
+                self.assertNotEqual(holds, "falsified")
+                self.assertNotEqual(fails, "verified")
+                if fails == "falsified":
+                    x, y = self.witness(found)
+                    size = x * x + y * y if norm == "l2" else abs(x) + abs(y)
+                    self.assertLessEqual(size, 1)
+                verdicts += [holds == "verified", fails == "falsified"]
+        self.assertEqual(verdicts, [True] * 24)
+
+    def test_what_is_about_boxes_is_refused(self):
+        network = self.linear([3, -4])
+        text = self.write("p.vnnlib", claim([0, 0], 1, -9))
+        self.assert_refused("BF2117", "verify", network, text, "--norm", "l2", "--method", "ibp")
+        for more in (["--proof", "p.bfproof"], ["--checkpoint", "c"], ["--measure", "0.1"]):
+            self.run_tool("verify", network, text, "--norm", "l2", *more, code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
