@@ -94,7 +94,7 @@ OPTIONS = {
     "cxx-flags": (HOLDS, ["--cxx-flags=-fno-such-flag", "--lowering", "generic"],
                   {"verify": "no-such-flag", "instances": "does not go with", "mpi": "no-such-flag"}),
 }
-OF_PLANS = {"target", "semantics", "flush-to-zero", "method", "lowering", "tuning-log", "libm-ulps", "row-tile", "granularity",
+OF_PLANS = {"target", "semantics", "flush-to-zero", "method", "lowering", "tuning-log", "libm-ulps", "row-tile", "granularity", "norm",
             "cache", "batch", "parallel", "iterations", "alpha", "disable-pass", "profile"}
 
 
