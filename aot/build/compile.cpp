@@ -89,7 +89,9 @@ void check_derived(const LinearSpec& spec, const Graph& graph, Semantics semanti
 
 FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  ImportedModel imported = import_model(model, {}, {}, options.cut);
+  ModelCut cut = options.cut;
+  if (options.property) cut.hidden = hidden_tensors(*options.property);
+  ImportedModel imported = import_model(model, {}, {}, cut);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (options.after_pass) options.after_pass("import", imported.graph, seconds.count());
   return run_frontend(FrontendResult{std::move(imported.graph), std::move(imported.info),

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -33,7 +34,16 @@ std::string no_such_command(const std::string& word, bool has_operand) {
       meant.empty() ? "bf-aot --help names them" : fmt::format("did you mean {}?", meant));
 }
 
-// "bf-aot MODEL ..." compiles; a model file named like a command is given as "./run".
+// The command of a line that names none: "bf-aot MODEL ..." compiles. "bf-aot QUERY --network f=F"
+// decides, as Vehicle calls a solver of VNN-LIB 2.0.
+const Command& unnamed_command(int argc, char** argv) {
+  const bool decides = std::any_of(argv + 1, argv + argc, [](std::string_view argument) {
+    return argument == "--network" || argument.starts_with("--network=");
+  });
+  return *find_command(decides ? "verify" : "compile");
+}
+
+// A model file named like a command is given as "./run".
 int dispatch(int argc, char** argv) {
   if (argc < 2) {
     fmt::print("{}", first_screen());
@@ -54,7 +64,7 @@ int dispatch(int argc, char** argv) {
                  system::Style(system::Style::kError, system::Stream::kErrors)("bf-aot:"), text);
       return 2;
     }
-  const Command& command = named != nullptr ? *named : *find_command("compile");
+  const Command& command = named != nullptr ? *named : unnamed_command(argc, argv);
   Call call{{argv + (named != nullptr ? 1 : 0), argv + argc}, {}};
   call.arguments.front() = command.title;
   return command.run(call);

@@ -77,7 +77,8 @@ bf_aot::build::Verifier verifier_of(const Model& model, const std::string& stem,
   check_stem(stem);
   bf_aot::build::CompileOptions compiling = code_options(model, options, specification);
   build::set_language(compiling, language);
-  const Model::State& state = Library::state(model);
+  const Model subject = compiling.property ? with_hidden(model, *compiling.property) : model;
+  const Model::State& state = Library::state(subject);
   bf_aot::build::Verifier verifier = bf_aot::build::compile(
       build::run_frontend({state.network.graph(), state.info}, compiling),
       build::symbol_prefix(state.info.file_name, compiling), stem, compiling);

@@ -8,6 +8,9 @@
 #include "aot/library/state.h"
 #include "frontend/derivative/derivative.h"
 #include "frontend/import/file/importer.h"
+#include "frontend/property/vnnlib/vnnlib.h"
+#include "frontend/read_bytes.h"
+#include "frontend/sha256.h"
 
 namespace bf_aot::api {
 namespace {
@@ -56,7 +59,7 @@ std::string chosen_by(const std::vector<OnnxNode>& nodes, std::string name) {
   return {};
 }
 
-Model model_of(ImportedModel imported, std::string path, const Cut& cut,
+Model model_of(ImportedModel imported, std::string path, ModelCut cut,
                std::shared_ptr<const std::string> bytes) {
   auto state = std::make_shared<Model::State>(
       Model::State{decide::Sampler(std::move(imported.graph)), std::move(imported.info), {}, {}});
@@ -72,7 +75,7 @@ Model model_of(ImportedModel imported, std::string path, const Cut& cut,
     state->chosen_by = chosen_by(imported.nodes, state->outputs[0].name);
   state->path = std::move(path);
   state->bytes = std::move(bytes);
-  state->cut = read_as(cut);
+  state->cut = std::move(cut);
   return Library::model(std::move(state));
 }
 
@@ -80,8 +83,9 @@ Model model_of(ImportedModel imported, std::string path, const Cut& cut,
 
 Result<Model> Model::load(const std::filesystem::path& path, const Cut& cut) {
   return guarded<Model>(kReading, [&] {
-    return model_of(import_model(path, {}, {}, read_as(cut)),
-                    std::filesystem::absolute(path).string(), cut, nullptr);
+    ModelCut made = read_as(cut);
+    return model_of(import_model(path, {}, {}, made), std::filesystem::absolute(path).string(),
+                    std::move(made), nullptr);
   });
 }
 
@@ -89,9 +93,33 @@ Result<Model> Model::from_bytes(std::span<const std::byte> bytes, std::string_vi
                                 const Cut& cut) {
   return guarded<Model>(kReading, [&] {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return model_of(import_model_bytes(text, std::string(name), {}, {}, {}, read_as(cut)), {}, cut,
-                    std::make_shared<const std::string>(text));
+    ModelCut made = read_as(cut);
+    return model_of(import_model_bytes(text, std::string(name), {}, {}, {}, made), {},
+                    std::move(made), std::make_shared<const std::string>(text));
   });
+}
+
+void expect_unchanged(const Model& model, const std::string& where) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
+  const Model::State& state = Library::state(model);
+  if (state.path.empty()) return;
+  const ReadBytes read = read_bytes(state.path, kMostBytes, Sources::kFiles);
+  if (!read.problem.empty() || sha256(read.bytes) != state.info.sha256)
+    refuse("BF3024", where, "the model's file is no longer the one that was read");
+}
+
+Model with_hidden(const Model& model, const Property& property, std::size_t network) {
+  const Model::State& state = Library::state(model);
+  ModelCut cut = state.cut;
+  cut.hidden = hidden_tensors(property, network);
+  if (cut.hidden.empty()) return model;
+  if (state.derivative)
+    refuse("BF3410", property.file_name, "a model of derivatives has no hidden tensors");
+  if (state.bytes != nullptr)
+    return model_of(import_model_bytes(*state.bytes, state.info.file_name, {}, {}, {}, cut), {},
+                    std::move(cut), state.bytes);
+  expect_unchanged(model, "property");
+  return model_of(import_model(state.path, {}, {}, cut), state.path, std::move(cut), nullptr);
 }
 
 Result<Model> Model::derivative(std::span<const std::size_t> inputs) const {

@@ -52,6 +52,14 @@ class Library {
   static const Model::State& state(const Model& model) { return *model.state_; }
 };
 
+// Returns the model with the hidden tensors that a query declares of a network as outputs; itself
+// where there are none. Throws: Failed BF3410, BF3024 the file has changed; BF1017.
+Model with_hidden(const Model& model, const Property& property, std::size_t network = 0);
+
+// Certificates and hidden tensors are about the bytes that the model was read from. Throws: Failed
+// BF3024 its file has others now. where: the option, for the message.
+void expect_unchanged(const Model& model, const std::string& where);
+
 // Thrown within a call; guarded() makes its `error` the call's result.
 struct Failed {
   Error error;

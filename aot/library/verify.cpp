@@ -12,7 +12,6 @@
 #include "aot/system/progress.h"
 #include "frontend/numbers/numbers.h"
 #include "frontend/property/vnnlib/vnnlib.h"
-#include "frontend/read_bytes.h"
 #include "frontend/sha256.h"
 
 namespace bf_aot::api {
@@ -61,10 +60,12 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const std::vector<const Model*>&
     const Model::State& state = Library::state(*model);
     if (state.derivative)
       refuse("BF3501", "checkpoint", "a file of a tree does not say that it is of derivatives");
-    if (!(state.cut == Library::state(*models[0]).cut))
+    ModelCut cut = state.cut;
+    cut.hidden.clear();  // the property declares them
+    if (!question.models.empty() && !(cut == question.cut))
       refuse("BF3501", "checkpoint", "a file of a tree is about models that are cut alike");
     question.models.push_back({state.path, state.info.sha256});
-    question.cut = state.cut;
+    question.cut = std::move(cut);
   }
   if (request.branch_seconds && *request.branch_seconds <= 0)
     refuse("BF3020", "branch_seconds", "with 0 nothing is split, so there is no tree to search");
@@ -74,16 +75,6 @@ std::unique_ptr<decide::TreeKeeper> make_keeper(const std::vector<const Model*>&
   question.flush_to_zero = request.compile.planner.flush_to_zero;
   return std::make_unique<decide::TreeKeeper>(request.checkpoint, decide::TreePart{},
                                               std::move(question), decide::Signals::kOthers);
-}
-
-// Certificates are about bytes: those that the model was read from. Throws: Failed BF3024 the file
-// has others now.
-void expect_unchanged(const Model::State& state) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
-  if (state.path.empty()) return;
-  const ReadBytes read = read_bytes(state.path, kMostBytes, Sources::kFiles);
-  if (!read.problem.empty() || sha256(read.bytes) != state.info.sha256)
-    refuse("BF3024", "proof", "the model's file is no longer the one that was read");
 }
 
 // Reads what a certificate is made from; nothing where none is asked for. Throws:
@@ -103,7 +94,7 @@ std::optional<prove::ProofFile> proof_of(const std::vector<const Model*>& models
   subject.libm_ulps = decide::ulps_of(request.compile, property);
   subject.option = "proof";
   if (!request.proof.file.empty())
-    for (const Model* const model : models) expect_unchanged(Library::state(*model));
+    for (const Model* const model : models) expect_unchanged(*model, "proof");
   return prove::proof_of(request, subject);
 }
 
@@ -252,8 +243,9 @@ VerifyResult decide(const Model& model, const VerifyOptions& options, const Prop
   const Start start{system::Stop(options.stop, request.timeout_seconds), plans};
   const Property property = source.read();
   if (is_float32(property)) check_semantics(model, bf_aot::Semantics::kFloat32);
-  const Model::State& state = Library::state(model);
-  return answer({{&model}, state.network, state.info, source, property}, options, request, start);
+  const Model subject = with_hidden(model, property);
+  const Model::State& state = Library::state(subject);
+  return answer({{&subject}, state.network, state.info, source, property}, options, request, start);
 }
 
 namespace {
@@ -273,14 +265,17 @@ VerifyResult decide_networks(const Networks& networks, const VerifyOptions& opti
   for (const Model* const model : models)
     check_semantics(*model, decide::semantics_of(request.compile, property));
   const std::vector<std::size_t> chosen = decide::models_of(property, names, {"networks", to_give});
+  std::vector<Model> subjects;
+  for (const std::size_t model : chosen)
+    subjects.push_back(with_hidden(*models[model], property, subjects.size()));
   std::vector<const Model*> of_networks;
-  for (const std::size_t model : chosen) of_networks.push_back(models[model]);
+  for (const Model& subject : subjects) of_networks.push_back(&subject);
   const Model::State& state = Library::state(*of_networks[0]);
   if (chosen.size() == 1)
     return answer({of_networks, state.network, state.info, source, property}, options, request,
                   start);
   const decide::SubjectNetwork merged = decide::merge_networks(property, [&](std::size_t network) {
-    const Model::State& one = Library::state(*models[chosen[network]]);
+    const Model::State& one = Library::state(subjects[network]);
     return decide::ReadModel{one.network.graph(), one.info};
   });
   return answer({of_networks, merged.sampler, merged.info, source, property}, options, request,

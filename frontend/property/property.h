@@ -131,6 +131,7 @@ struct PropertyTensor {
   std::string element_type;  // "Real", or "float32"
   Shape shape;
   std::string model_name;  // of the ONNX tensor; may be empty
+  bool hidden = false;     // a tensor within the network, which has a model_name
 
   bool operator==(const PropertyTensor&) const = default;
 };
@@ -139,7 +140,7 @@ struct PropertyTensor {
 // to have the structure of.
 struct PropertyNetwork {
   std::string name;
-  std::size_t inputs = 0, outputs = 0;  // tensors
+  std::size_t inputs = 0, outputs = 0;  // tensors; hidden ones are among the outputs
   std::string equal_to, isomorphic_to;  // or empty
 
   bool operator==(const PropertyNetwork&) const = default;

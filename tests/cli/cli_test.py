@@ -127,7 +127,7 @@ class Compile(Case):
             self.assertIn("Examples:", output)
         self.assertEqual(self.run_tool("--name"), ("bf-aot\n", ""))
         output, _ = self.run_tool("--version")
-        self.assertRegex(output, r"^bf-aot \d+\.\d+\.\d+( \(\S+\))?\n$")
+        self.assertRegex(output, r"^(\d+\.\d+\.\d+)\nbf-aot \1( \(\S+\))?\n$")
 
 
 class Run(Case):

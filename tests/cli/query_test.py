@@ -1,6 +1,7 @@
 """Tests of conditions that are not linear and of queries about several networks. Run as cli_test.py is."""
 
 import random
+import struct
 import sys
 import unittest
 from fractions import Fraction
@@ -102,6 +103,10 @@ class Networks(Case):
         output, _ = self.run_tool("verify", TWICE, "--network", f"f={TINY}", "--network", f"g={TINY}")
         self.assertEqual(output, "unsat\n")
 
+    def test_without_the_command(self):
+        networks = ["--network", f"f={TINY}", "--network", f"g={TINY}"]
+        self.assertEqual(self.run_tool(TWICE, *networks)[0], "unsat\n")
+
     def test_equal_to_needs_no_file(self):
         query = self.query("(!= f.Y[0,1] g.Y[0,1])", "(equal-to f)")
         output, _ = self.run_tool("verify", query, "--network", f"f={TINY}")
@@ -162,6 +167,103 @@ class Networks(Case):
         network = model("linear", [node("Gemm", ["x", "w", "b"], "y", "fc")],
                         [tensor("w", [2, 2], [1, 2, 3, 4]), tensor("b", [2], [0, 1])], [1, 2], [1, 2])
         return write_model(self.work / "linear.onnx", network)
+
+
+class Hidden(Case):
+    """Conditions on tensors within tiny.onnx: h = (x0 - 2 x1, x0 / 2 + 3 x1 + 1), a = relu(h), and y = (a0 - a1 + 1/2,
+    -a0 / 2 + a1 / 4 - 1)."""
+
+    def query(self, condition, hidden='(declare-hidden H Real [1,2] "h")'):
+        return self.write("h.vnnlib", "(vnnlib-version <2.0>)(declare-network f (declare-input X Real [1,2])"
+                          f"{hidden}(declare-output Y Real [1,2]))"
+                          f"(assert (<= -1 X[0,0] 1))(assert (<= -1 X[0,1] 1))(assert {condition})")
+
+    def answer(self, query, *more):
+        output, _ = self.run_tool("verify", query, "--network", f"f={TINY}", *more)
+        return output.splitlines()
+
+    def test_linear(self):
+        self.assertEqual(self.answer(self.query("(> H[0,0] 3)")), ["unsat"])
+        # Where h0 <= 0 the first output is at most 1/2, which it is not elsewhere.
+        self.assertEqual(self.answer(self.query("(and (<= H[0,0] 0) (> Y[0,0] 0.5))")), ["unsat"])
+        said = self.answer(self.query("(and (<= H[0,0] 0.125) (> Y[0,0] 0.5))"))
+        self.assertEqual([said[i] for i in (0, 1, 4, 7)], ["sat", "X Real [1,2]", "H Real [1,2]", "Y Real [1,2]"])
+        x, h, y = ([Fraction(word) for word in said[i:i + 2]] for i in (2, 5, 8))
+        self.assertEqual(h, [x[0] - 2 * x[1], x[0] / 2 + 3 * x[1] + 1])
+        self.assertEqual(y[0], max(h[0], 0) - max(h[1], 0) + Fraction(1, 2))
+
+    def test_named_by_a_node_and_twice(self):
+        both = '(declare-hidden A Real [1,2] "relu1")(declare-hidden H Real [1,2] "h")'
+        self.assertEqual(self.answer(self.query("(< A[0,1] H[0,1])", both)), ["unsat"])
+        self.assertEqual(self.answer(self.query("(> A[0,1] H[0,1])", both))[0], "sat")
+        self.assertEqual(self.answer(self.query("(> (* H[0,0] H[0,0]) 9)", both)), ["unsat"])
+
+    def test_by_one_model_and_compiled(self):
+        holds = self.query("(> H[0,0] 3)")
+        self.assertEqual(self.run_json("verify", TINY, holds)["verdict"], "verified")
+        self.run_tool(TINY, "--property", holds, "-o", self.work / "v.cpp", "--no-library")
+        self.assertIn("_verify(", (self.work / "v.h").read_text())
+
+    def test_two_networks(self):
+        tensors = '(declare-input X Real [1,2])(declare-hidden H Real [1,2] "h")(declare-output Y Real [1,2])'
+        for limit, word in (("3", "unsat"), ("2.5", "sat")):
+            query = self.write("two.vnnlib", f"(vnnlib-version <2.0>)(declare-network f {tensors})"
+                               f"(declare-network g (equal-to f) {tensors}){BOX}{EQUAL}"
+                               f"(assert (> (+ f.H[0,0] (- g.H[0,1] f.H[0,1])) {limit}))")
+            self.assertEqual(self.answer(query)[0], word)
+
+    def test_checkpoint_goes_on(self):
+        query = self.query("(and (<= H[0,0] 0) (> Y[0,0] 0.5))")
+        for _ in range(2):
+            self.run_tool("verify", TINY, query, "--method", "ibp", "--checkpoint", "tree.json")
+
+    def test_refusals(self):
+        for code, name in (("BF1017", '"none"'), ("BF3405", '""'), ("BF3405", "")):
+            query = self.query("(> H[0,0] 3)", f"(declare-hidden H Real [1,2] {name})")
+            self.assert_refused(code, "verify", TINY, query)
+        self.assert_refused("BF3408", "verify", TINY, self.query("(> H[0,0] 3)", '(declare-hidden H Real [1,3] "h")'))
+        self.assert_refused("BF3024", "verify", TINY, self.query("(> H[0,0] 3)"), "--proof", "p.bfc")
+
+
+class Serialised(Case):
+    """Counterexamples as files of TensorProtos."""
+
+    def fields(self, path):
+        """A message's fields of one byte's key: number to value."""
+        data, at, found = path.read_bytes(), 0, {}
+        while at < len(data):
+            key, at = data[at], at + 1
+            size, at = data[at], at + 1
+            value = size
+            if key & 7 == 2:
+                value, at = data[at:at + size], at + size
+            found.setdefault(key >> 3, []).append(value)
+        return found
+
+    def test_files(self):
+        for element, form, number in (("Real", "<2d", 11), ("float32", "<2f", 1)):
+            tensors = f"(declare-input X {element} [1,2])(declare-output Y {element} [1,2])"
+            query = self.write("q.vnnlib", f"(vnnlib-version <2.0>)(declare-network f {tensors})"
+                               "(assert (<= 0.5 X[0,0] 1))(assert (<= -1 X[0,1] -0.5))(assert (> Y[0,0] 1))")
+            output, _ = self.run_tool("verify", query, "--network", f"f={TINY}", "--serialise-assignments", element)
+            self.assertEqual(output, "sat\n")
+            x, y = (self.fields(self.work / element / name) for name in ("X.pb", "Y.pb"))
+            self.assertEqual((x[1], x[2], x[8]), ([1, 2], [number], [b"X"]))
+            point = struct.unpack(form, x[10 if element == "Real" else 4][0])
+            self.assertTrue(0.5 <= point[0] <= 1 and -1 <= point[1] <= -0.5)
+            self.assertGreater(struct.unpack(form, y[10 if element == "Real" else 4][0])[0], 1)
+
+    def test_names_that_networks_share(self):
+        tensors = "(declare-input X Real [1,2])(declare-output Y Real [1,2])"
+        query = self.write("q.vnnlib", f"(vnnlib-version <2.0>)(declare-network f {tensors})"
+                           f"(declare-network g (equal-to f) {tensors}){BOX}{EQUAL}(assert (> f.Y[0,0] 1))")
+        self.run_tool("verify", query, "--network", f"f={TINY}", "--serialise-assignments", "out")
+        self.assertEqual(sorted(path.name for path in (self.work / "out").iterdir()),
+                         ["f.X.pb", "f.Y.pb", "g.X.pb", "g.Y.pb"])
+
+    def test_nothing_of_another_answer(self):
+        self.run_tool("verify", TINY, PROPERTIES / "tiny_holds.vnnlib", "--serialise-assignments", "none")
+        self.assertFalse((self.work / "none").exists())
 
 
 class Near(Case):

@@ -4,12 +4,13 @@ import gzip
 import json
 import re
 import signal
+import subprocess
 import sys
 import time
 import unittest
 
 sys.dont_write_bytecode = True
-from harness import CONTROLLER, MODELS, TINY, Case  # noqa: E402
+from harness import CONTROLLER, MODELS, SOURCE, TINY, Case  # noqa: E402
 from small_models import model, node, tensor, write_model  # noqa: E402
 
 PROPERTIES = MODELS / "properties"
@@ -411,12 +412,35 @@ class Supports(Case):
     def answer(self, option):
         return self.run_tool("supports", option)[0].splitlines()
 
+    def test_entry_of_the_solver_database(self):
+        """The database asks for these files, and these answers in these words."""
+        script = SOURCE / "bench" / "vnnlib" / "entry.sh"
+        said = subprocess.run([script, self.work, "https://example.org/bf-aot"], check=True, capture_output=True,
+                              text=True).stdout.strip()
+        version = self.run_tool("--version")[0].splitlines()[0]
+        entry = self.work / "solvers" / "bf-aot" / version
+        self.assertEqual(said, str(entry))
+        install = entry / "install.sh"
+        self.assertTrue(install.read_text().startswith("#!/usr/bin/env bash\n") and install.stat().st_mode & 0o111)
+        self.assertIn(f"pip install 'bf-aot=={version}'", install.read_text())
+        self.assertIn('url     = "https://example.org/bf-aot"\n', (entry / "solver.toml").read_text())
+        for option, words in (("hidden-node", {"NH", "H"}), ("multiple-input-output", {"SIO", "MIO"}),
+                              ("multiple-network", {"SNET", "MENET", "MINET", "MNET"}),
+                              ("multiple-node-comparison", {"SNC", "MNC"}),
+                              ("arithmetic-complexity", {"BND", "OUTC", "LIN", "POLY"})):
+            said = self.answer(f"--{option}-theories")
+            self.assertTrue(said and set(said) <= words, option)
+        for option in ("--optimised-disjunctive-reasoning", "--serialise-assignments"):
+            self.assertIn(self.answer(option), (["true"], ["false"]))
+
     def test_answers(self):
         self.assertEqual(self.answer("--onnx-element-types"), ["real", "float32"])
         self.assertEqual(self.answer("--vnnlib-versions"), ["1.0", "2.0"])
         self.assertEqual(self.answer("--multiple-network-theories"), ["MNET"])
         self.assertEqual(self.answer("--arithmetic-complexity-theories"), ["POLY"])
-        self.assertEqual(self.answer("--hidden-node-theories"), ["NH"])
+        self.assertEqual(self.answer("--hidden-node-theories"), ["NH", "H"])
+        self.assertEqual(self.answer("--multiple-input-output-theories"), ["SIO", "MIO"])
+        self.assertEqual(self.answer("--serialise-assignments"), ["true"])
         self.assertEqual(self.answer("--unsat-proofs"), ["false"])
         oldest, newest = map(int, self.answer("--onnx-opset-versions"))
         self.assertLess(oldest, newest)

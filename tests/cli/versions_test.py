@@ -78,7 +78,7 @@ class Versions(Case):
         self.assertEqual(out.stat().st_mtime_ns, before)
 
     def test_one_state_in_all_places(self):
-        said = self.run_tool("--version")[0].strip()
+        said = self.run_tool("--version")[0].splitlines()[1]
         version, state = re.fullmatch(r"bf-aot (\S+)(?: \((\S+)\))?", said).groups()
         self.run_tool(TINY, "-o", "v.cpp", "--no-library", "--trace", "trace.json", "--sbom", "sbom.json")
         for name in ("v.cpp", "v.h"):

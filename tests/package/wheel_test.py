@@ -32,7 +32,7 @@ def main():
         model.compile(folder / "avoid.cpp", target="cortex-m4", name="avoid")
         assert (folder / "avoid.h").exists()
         said = run(*program, "--version", cwd=folder)
-        assert said.startswith(f"bf-aot {version}"), said
+        assert said.startswith(f"{version}\nbf-aot {version}"), said
         assert said == run(pathlib.Path(sys.executable).parent / "bf-aot", "--version", cwd=folder)
         property_ = models / "properties/collision_avoidance_6x50.vnnlib"
         assert "verified" in run(*program, "verify", models / "collision_avoidance_6x50.onnx", property_, cwd=folder)

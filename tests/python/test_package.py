@@ -103,7 +103,7 @@ def test_the_command_line(tmp_path):
     path = str(pathlib.Path(program).parent) if program else ""
     done = subprocess.run([sys.executable, "-m", "bf_aot", "--version"], stdout=subprocess.PIPE, text=True, check=True,
                           env=dict(os.environ, PATH=path), cwd=tmp_path)
-    assert done.stdout.startswith(f"bf-aot {bf_aot.__version__}")
+    assert done.stdout.startswith(bf_aot.__version__ + "\n")
     code = subprocess.run([sys.executable, "-m", "bf_aot", "run", "none.onnx"], capture_output=True, check=False,
                           env=dict(os.environ, PATH=path), cwd=tmp_path).returncode
     assert code == 2

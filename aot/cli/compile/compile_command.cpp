@@ -106,7 +106,9 @@ std::string check_output(std::string& text) {
 }
 
 void add_options(CommandLine& app, CompileArguments& arguments) {
-  app.set_version_flag("--version", "bf-aot " + emit::version_text())->group(kGeneralGroup);
+  // The first line is what VNN-LIB 2.0, section 5, asks of a solver: the version alone.
+  app.set_version_flag("--version", BF_VERSION_STRING "\nbf-aot " + emit::version_text())
+      ->group(kGeneralGroup);
   add_model_options(app, arguments.model, false);
   add_name_option(app, arguments.model);
   add_method_option(app, arguments.model);

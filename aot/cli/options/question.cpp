@@ -6,6 +6,7 @@
 #include "aot/decide/request.h"
 #include "aot/input/json/read_text.h"
 #include "frontend/import/file/importer.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 #include "frontend/sha256.h"
 
 namespace bf_aot::cli {
@@ -22,13 +23,15 @@ Network read_network(const ModelArguments& arguments) {
 
 Network read_network(const ModelArguments& arguments, const std::vector<std::string>& files,
                      const Property& property) {
+  ModelArguments one = arguments;
   if (files.size() == 1) {
-    ModelArguments one = arguments;
     one.model = files[0];
+    one.values.compile.cut.hidden = hidden_tensors(property);
     return read_network(one);
   }
   return decide::merge_networks(property, [&](std::size_t network) {
-    ImportedModel imported = import_model(files[network], {}, {}, arguments.values.compile.cut);
+    one.values.compile.cut.hidden = hidden_tensors(property, network);
+    ImportedModel imported = import_model(files[network], {}, {}, one.values.compile.cut);
     return decide::ReadModel{std::move(imported.graph), std::move(imported.info)};
   });
 }

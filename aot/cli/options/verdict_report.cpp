@@ -1,41 +1,49 @@
 #include "aot/cli/options/verdict_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "aot/engine/verifier/report.h"
 #include "aot/system/terminal.h"
+#include "frontend/import/file/importer.h"
+#include "frontend/numbers/numbers.h"
 
 namespace bf_aot::cli {
 namespace {
 
-// Prints tensors and their numbers, some at a time.
-class TensorPrinter {
- public:
-  TensorPrinter(const std::vector<PropertyTensor>& tensors, std::vector<std::string> numbers)
-      : tensors_(tensors), numbers_(std::move(numbers)) {}
-
-  std::string next(std::size_t count) {
-    std::string text;
-    for (const std::size_t end = tensor_ + count; tensor_ < end; ++tensor_) {
-      const PropertyTensor& tensor = tensors_[tensor_];
-      std::string shape;
-      for (const std::int64_t dimension : tensor.shape)
-        shape += fmt::format("{}{}", shape.empty() ? "" : ",", dimension);
-      text += fmt::format("{} {} [{}]\n", tensor.name, tensor.element_type, shape);
-      for (std::int64_t i = 0; i < element_count(tensor.shape); ++i)
-        text += numbers_[number_++] + "\n";
-    }
-    return text;
-  }
-
- private:
-  const std::vector<PropertyTensor>& tensors_;
-  const std::vector<std::string> numbers_;
-  std::size_t tensor_ = 0, number_ = 0;
+// A tensor of the query, and where its elements are among those of all inputs, or outputs.
+struct Declared {
+  std::string network;
+  const PropertyTensor& tensor;
+  bool output = false;
+  std::size_t first = 0;
 };
+
+// Returns the tensors in the order in which the query declares them.
+std::vector<Declared> declared_tensors(const Property& property) {
+  std::vector<Declared> all;
+  std::size_t tensor[2] = {0, 0}, element[2] = {0, 0};
+  const auto add = [&](const std::string& network, bool output, std::size_t count) {
+    const std::vector<PropertyTensor>& tensors = output ? property.outputs : property.inputs;
+    for (const std::size_t end = tensor[output] + count; tensor[output] < end; ++tensor[output]) {
+      const PropertyTensor& one = tensors[tensor[output]];
+      all.push_back({network, one, output, element[output]});
+      element[output] += static_cast<std::size_t>(element_count(one.shape));
+    }
+  };
+  for (const PropertyNetwork& network : property.networks) {
+    add(network.name, false, network.inputs);
+    add(network.name, true, network.outputs);
+  }
+  add("", false, property.inputs.size() - tensor[0]);  // of VNN-LIB 1.0
+  add("", true, property.outputs.size() - tensor[1]);
+  return all;
+}
 
 std::vector<std::string> output_numbers(const decide::Witness& witness) {
   std::vector<std::string> numbers;
@@ -69,12 +77,34 @@ std::string competition_text(const decide::Witness& witness) {
 }
 
 std::string standard_text(const Property& property, const decide::Witness& witness) {
-  TensorPrinter inputs(property.inputs, decide::input_texts(witness));
-  TensorPrinter outputs(property.outputs, output_numbers(witness));
+  const std::vector<std::string> numbers[] = {decide::input_texts(witness),
+                                              output_numbers(witness)};
   std::string text;
-  for (const PropertyNetwork& network : property.networks)
-    text += inputs.next(network.inputs) + outputs.next(network.outputs);
+  for (const Declared& each : declared_tensors(property)) {
+    text += fmt::format("{} {} [{}]\n", each.tensor.name, each.tensor.element_type,
+                        fmt::join(each.tensor.shape, ","));
+    const auto count = static_cast<std::size_t>(element_count(each.tensor.shape));
+    for (std::size_t i = 0; i < count; ++i) text += numbers[each.output][each.first + i] + "\n";
+  }
   return text;
+}
+
+std::map<std::string, std::string> serialised(const Property& property,
+                                              const decide::Witness& witness) {
+  std::vector<double> numbers[] = {{}, witness.y};
+  for (const mpq_class& x : witness.x) numbers[0].push_back(vnnlib::round_to_double(x).value);
+  std::map<std::string, std::string> files;
+  const std::vector<Declared> all = declared_tensors(property);
+  for (const Declared& each : all) {
+    const auto named = [&](const Declared& other) { return other.tensor.name == each.tensor.name; };
+    const bool shared = std::ranges::count_if(all, named) > 1;
+    const auto first = numbers[each.output].begin() + static_cast<std::ptrdiff_t>(each.first);
+    const std::vector<double> elements(first, first + element_count(each.tensor.shape));
+    files.emplace((shared ? each.network + "." : "") + each.tensor.name + ".pb",
+                  tensor_bytes({each.tensor.name, each.tensor.shape, elements},
+                               each.tensor.element_type == "float32"));
+  }
+  return files;
 }
 
 std::size_t most_lines() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -27,6 +28,11 @@ std::string competition_text(const decide::Witness& witness);
 
 // The counterexample as tensors of the query: "X Real [1,5]" and then one number a line.
 std::string standard_text(const Property& property, const decide::Witness& witness);
+
+// The counterexample as serialised TensorProtos, by their files: "X.pb", or "f.X.pb" where several
+// networks have an X. Elements are floats where the query is of float32, else the nearest doubles.
+std::map<std::string, std::string> serialised(const Property& property,
+                                              const decide::Witness& witness);
 
 // The most inputs, and outputs, of a counterexample that standard output shows: a few on a
 // terminal, all elsewhere and with --verbose.

@@ -128,6 +128,10 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs)
   app.add_option("--counterexample", arguments.counterexample,
                  "write a counterexample to this file, in the competitions' syntax")
       ->writes("FILE");
+  app.add_option("--serialise-assignments", arguments.assignments,
+                 "write a counterexample to this folder, a serialized TensorProto NAME.pb for each "
+                 "tensor; with --network the answer is its word alone then")
+      ->type_name("FOLDER");
   app.add_flag("--vnncomp", arguments.competition,
                "answer in the words of VNN-COMP: sat, unsat, unknown, timeout");
   app.add_flag("--json", arguments.json, "print one JSON object")->of_many();

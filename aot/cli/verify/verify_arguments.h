@@ -24,7 +24,7 @@ struct VerifyArguments {
   ModelArguments model;
   std::string property;
   std::vector<std::string> networks;
-  std::string counterexample;
+  std::string counterexample, assignments;
   std::string instances, results, counterexamples;
   bool must_hold = false;
   GateFiles gate;

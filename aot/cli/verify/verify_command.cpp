@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -75,7 +76,8 @@ std::optional<prove::ProofFile> proof_of(const VerifyArguments& arguments,
   subject.property = arguments.property;
   subject.is_real = semantics_of(arguments.model, property) == Semantics::kReal;
   subject.libm_ulps = decide::ulps_of(build::resolved(arguments.model.values), property);
-  subject.is_whole = arguments.model.values.compile.cut == ModelCut{};
+  subject.is_whole = arguments.model.values.compile.cut == ModelCut{} &&
+                     std::ranges::none_of(property.outputs, &PropertyTensor::hidden);
   subject.option = "--proof";
   return prove::proof_of(arguments.decision(), subject);
 }
@@ -139,8 +141,7 @@ int run(const VerifyArguments& arguments, TimeLimit& limit) {
   if (system::tells_steps())
     system::tell_step(fmt::format("decide: {}", word(outcome.answer, Wording::kPlain)),
                       outcome.seconds);
-  if (outcome.witness && !arguments.counterexample.empty())
-    system::publish_file(arguments.counterexample, competition_text(*outcome.witness));
+  if (outcome.witness) write_counterexample(arguments, property, *outcome.witness);
   const bool is_part = keeper != nullptr && keeper->is_part() && !outcome.witness;
   if (proof && !made)
     made = write_proof(arguments, *proof, outcome, is_part ? keeper.get() : nullptr);

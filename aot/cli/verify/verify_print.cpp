@@ -10,6 +10,7 @@
 #include "aot/cli/options/question.h"
 #include "aot/cli/options/verdict_report.h"
 #include "aot/engine/verifier/report.h"
+#include "aot/system/files.h"
 #include "aot/system/terminal.h"
 #include "frontend/graph/model.h"
 
@@ -253,8 +254,20 @@ void print(const VerifyArguments& arguments, const Property& property,
   }
   fmt::print("{}\n", word(outcome.answer, wording));
   if (!outcome.witness) return;
+  if (wording == Wording::kStandard && !arguments.assignments.empty()) return;
   fmt::print("{}", wording == Wording::kStandard ? standard_text(property, *outcome.witness)
                                                  : competition_text(*outcome.witness));
+}
+
+void write_counterexample(const VerifyArguments& arguments, const Property& property,
+                          const decide::Witness& witness) {
+  if (!arguments.counterexample.empty())
+    system::publish_file(arguments.counterexample, competition_text(witness));
+  if (arguments.assignments.empty()) return;
+  const std::filesystem::path folder = arguments.assignments;
+  system::make_folder(folder);
+  for (const auto& [name, bytes] : serialised(property, witness))
+    system::publish_file(folder / name, bytes);
 }
 
 int print_part(const VerifyArguments& arguments, const decide::TreeKeeper& keeper,

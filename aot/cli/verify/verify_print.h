@@ -76,6 +76,10 @@ class TimeLimit {
 void print(const VerifyArguments& arguments, const Property& property,
            const decide::Outcome& outcome, const prove::ProofReport* proof = nullptr);
 
+// Writes a counterexample to the files that were asked for. Throws: BF3101 to BF3103.
+void write_counterexample(const VerifyArguments& arguments, const Property& property,
+                          const decide::Witness& witness);
+
 // A part by itself verifies nothing. proof: its part of the certificate, or null. Returns the exit
 // code.
 int print_part(const VerifyArguments& arguments, const decide::TreeKeeper& keeper,

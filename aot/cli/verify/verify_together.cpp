@@ -73,8 +73,7 @@ int run_together(VerifyArguments& arguments, decide::TreeCompany& company) {
   std::optional<prove::ProofReport> made;
   if (proof) made = write_proof(arguments, *proof, outcome, company);
   if (!company.is_first()) return 0;
-  if (outcome.witness && !arguments.counterexample.empty())
-    system::publish_file(arguments.counterexample, competition_text(*outcome.witness));
+  if (outcome.witness) write_counterexample(arguments, property, *outcome.witness);
   write_gate(arguments.gate, gate_of(arguments, outcome.answer, outcome.seconds));
   print(arguments, property, outcome, made ? &*made : nullptr);
   return 0;

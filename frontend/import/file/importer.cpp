@@ -118,6 +118,43 @@ void set_outputs(onnx::GraphProto& graph, const std::vector<std::string>& output
   }
 }
 
+// Returns the tensor of this name, or the output of the node of this name. Throws: BF1017 there is
+// none.
+std::string hidden_tensor(const onnx::GraphProto& graph, const std::string& name) {
+  std::string of_node;
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (!name.empty() && std::ranges::find(node.output(), name) != node.output().end()) return name;
+    if (node.name() == name && node.output_size() == 1) of_node = node.output(0);
+  }
+  if (of_node.empty())
+    fail("BF1017", fmt::format("hidden tensor '{}'", printable(name)),
+         "no node makes such a tensor",
+         "declare-hidden takes the name of a tensor, or of a node with one output");
+  return of_node;
+}
+
+// Makes these tensors outputs, too, at their places. Throws: BF1017 when no node makes one of them,
+// or there is no such place.
+void add_hidden(onnx::GraphProto& graph, const std::map<std::size_t, std::string>& hidden) {
+  google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> all;
+  int own = 0;
+  const auto add_own = [&](std::size_t end) {
+    while (own < graph.output_size() && static_cast<std::size_t>(all.size()) < end)
+      *all.Add() = graph.output(own++);
+  };
+  for (const auto& [place, name] : hidden) {
+    add_own(place);
+    const std::string tensor = hidden_tensor(graph, name);
+    if (static_cast<std::size_t>(all.size()) < place)
+      fail("BF1017", fmt::format("hidden tensor '{}'", printable(name)),
+           fmt::format("{} outputs come before it, but the model has {}", place, own),
+           "it belongs to another network");
+    all.Add()->set_name(tensor);
+  }
+  add_own(SIZE_MAX);
+  *graph.mutable_output() = std::move(all);
+}
+
 // The description of a tensor in the file, or one with its name alone.
 onnx::ValueInfoProto described(const onnx::GraphProto& graph, const std::string& name) {
   for (const auto* list : {&graph.value_info(), &graph.output(), &graph.input()})
@@ -297,6 +334,7 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   set_shapes(graph, cut.shapes);
   set_token_shapes(graph, cut.tokens);
   if (!cut.outputs.empty()) set_outputs(graph, cut.outputs);
+  if (!cut.hidden.empty()) add_hidden(graph, cut.hidden);
   if (!cut.outputs.empty() || !cut.inputs.empty()) {
     std::vector<std::string> ends;
     for (const onnx::ValueInfoProto& output : graph.output()) ends.push_back(output.name());
@@ -356,6 +394,20 @@ TensorFile read_tensor(std::string_view bytes, const std::string& where) {
     file.data.assign(integers.data.begin(), integers.data.end());
   }
   return file;
+}
+
+std::string tensor_bytes(const TensorFile& tensor, bool in_float) {
+  onnx::TensorProto made;
+  made.set_name(tensor.name);
+  made.set_data_type(in_float ? onnx::TensorProto::FLOAT : onnx::TensorProto::DOUBLE);
+  for (const std::int64_t dimension : tensor.shape) made.add_dims(dimension);
+  for (const double element : tensor.data) {
+    if (in_float)
+      made.add_float_data(static_cast<float>(element));
+    else
+      made.add_double_data(element);
+  }
+  return made.SerializeAsString();
 }
 
 }  // namespace bf_aot

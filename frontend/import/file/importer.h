@@ -68,4 +68,8 @@ struct TensorFile {
 // Throws: BF1005, BF1021, BF1022.
 TensorFile read_tensor(std::string_view bytes, const std::string& where);
 
+// Returns the tensor as a serialized TensorProto of type FLOAT, or DOUBLE. in_float: its data are
+// floats.
+std::string tensor_bytes(const TensorFile& tensor, bool in_float);
+
 }  // namespace bf_aot

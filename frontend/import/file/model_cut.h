@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -32,6 +33,9 @@ struct ModelCut {
   // [positions, most ids of a position], and the element of the id that stands at a position is 1,
   // the others of the position are 0. Positions with fewer ids have elements that are always 0.
   std::map<std::string, TokenInput> tokens{};
+  // Tensors within the network that are outputs, too, by their places among all outputs. A name is
+  // a tensor's, or that of a node with one output.
+  std::map<std::size_t, std::string> hidden{};
   bool operator==(const ModelCut&) const = default;
 };
 

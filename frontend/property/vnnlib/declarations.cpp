@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <functional>
 #include <optional>
 
 #include "frontend/diagnostic.h"
@@ -111,7 +112,7 @@ Shape Declarations::read_shape() {
 }
 
 void Declarations::read_tensor(const Token& keyword) {
-  const bool output = keyword.text == "declare-output";
+  const bool output = keyword.text != "declare-input";
   PropertyNetwork& network = networks_.back();
   if (!output && network.outputs > 0)
     fail("BF3405", lexer_.place(keyword), "an input behind an output", "declare inputs first");
@@ -134,6 +135,10 @@ void Declarations::read_tensor(const Token& keyword) {
            "declare all of them Real, or all float32");
   PropertyTensor tensor{std::string(name.text), std::string(type.text), read_shape(), {}};
   if (lexer_.peek().kind == TokenKind::kString) tensor.model_name = std::string(lexer_.next().text);
+  tensor.hidden = keyword.text == "declare-hidden";
+  if (tensor.hidden && tensor.model_name.empty())
+    fail("BF3405", lexer_.place(name), "a hidden tensor without its name in the model",
+         "write (declare-hidden H Real [1,50] \"name\")");
   lexer_.expect(TokenKind::kClose, "')'");
   std::int64_t& count = count_[output ? 1 : 0];
   const Tensor made = {output, count, tensor.shape};
@@ -160,11 +165,9 @@ void Declarations::read_network() {
   while (lexer_.peek().kind == TokenKind::kOpen) {
     lexer_.next();
     const Token keyword = lexer_.expect(TokenKind::kWord, "declare-input or declare-output");
-    if (keyword.text == "declare-input" || keyword.text == "declare-output") {
+    if (keyword.text == "declare-input" || keyword.text == "declare-hidden" ||
+        keyword.text == "declare-output") {
       read_tensor(keyword);
-    } else if (keyword.text == "declare-hidden") {
-      fail("BF3410", lexer_.place(keyword), "conditions on hidden nodes are not supported",
-           "make the tensor an output of the model");
     } else if (keyword.text == "equal-to" || keyword.text == "isomorphic-to") {
       read_congruence(keyword);
     } else {
@@ -173,7 +176,9 @@ void Declarations::read_network() {
   }
   lexer_.expect(TokenKind::kClose, "')'");
   const PropertyNetwork& made = networks_.back();
-  if (made.inputs == 0 || made.outputs == 0)
+  const bool has_output = std::ranges::any_of(tensors_of(networks_.size() - 1, true),
+                                              std::logical_not<>(), &PropertyTensor::hidden);
+  if (made.inputs == 0 || !has_output)
     fail("BF3405", lexer_.place(name),
          fmt::format("no {} of {} is declared", made.inputs == 0 ? "input" : "output",
                      describe(name)),

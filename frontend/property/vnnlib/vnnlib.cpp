@@ -162,6 +162,16 @@ void check_count(const Property& property, bool inputs, std::int64_t expected) {
          "it belongs to another network");
 }
 
+// Returns the tensors of a network: those of the networks before it are skipped.
+std::vector<PropertyTensor> tensors_of(const Property& property, std::size_t network, bool inputs) {
+  const auto count = [inputs](const PropertyNetwork& one) {
+    return static_cast<std::ptrdiff_t>(inputs ? one.inputs : one.outputs);
+  };
+  auto first = (inputs ? property.inputs : property.outputs).begin();
+  for (std::size_t i = 0; i < network; ++i) first += count(property.networks[i]);
+  return {first, first + count(property.networks[network])};
+}
+
 // VNN-LIB 2.0: shapes and names, in the order of the model.
 void check_tensors(const std::string& file_name, const std::vector<PropertyTensor>& tensors,
                    const Graph& graph, bool inputs) {
@@ -180,7 +190,7 @@ void check_tensors(const std::string& file_name, const std::vector<PropertyTenso
       fail("BF3408", file_name,
            fmt::format("{} has shape {} but the network's {} has {}", tensors[i].name,
                        to_string(tensors[i].shape), printable(value.name), to_string(value.shape)));
-    if (!tensors[i].model_name.empty() && tensors[i].model_name != value.name)
+    if (!tensors[i].hidden && !tensors[i].model_name.empty() && tensors[i].model_name != value.name)
       fail("BF3408", file_name,
            fmt::format("{} is '{}' in the model but the network has '{}' there", tensors[i].name,
                        printable(tensors[i].model_name), printable(value.name)),
@@ -217,21 +227,18 @@ void check_interface(const Property& property, const Graph& graph) {
 }
 
 void check_network(const Property& property, std::size_t network, const Graph& graph) {
-  std::size_t first_input = 0, first_output = 0;
-  for (std::size_t i = 0; i < network; ++i) {
-    first_input += property.networks[i].inputs;
-    first_output += property.networks[i].outputs;
-  }
-  const auto tensors = [](const std::vector<PropertyTensor>& all, std::size_t first,
-                          std::size_t count) {
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-    return std::vector<PropertyTensor>(begin, begin + static_cast<std::ptrdiff_t>(count));
-  };
-  const PropertyNetwork& one = property.networks[network];
-  vnnlib::check_tensors(property.file_name, tensors(property.inputs, first_input, one.inputs),
-                        graph, true);
-  vnnlib::check_tensors(property.file_name, tensors(property.outputs, first_output, one.outputs),
-                        graph, false);
+  for (const bool inputs : {true, false})
+    vnnlib::check_tensors(property.file_name, vnnlib::tensors_of(property, network, inputs), graph,
+                          inputs);
+}
+
+std::map<std::size_t, std::string> hidden_tensors(const Property& property, std::size_t network) {
+  std::map<std::size_t, std::string> hidden;
+  if (network >= property.networks.size()) return hidden;
+  const std::vector<PropertyTensor> outputs = vnnlib::tensors_of(property, network, false);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].hidden) hidden.emplace(i, outputs[i].model_name);
+  return hidden;
 }
 
 }  // namespace bf_aot

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "frontend/property/property.h"
@@ -42,5 +44,10 @@ void check_interface(const Property& property, const Graph& graph);
 
 // Checks the shapes and names of one of the networks of a VNN-LIB 2.0 query. Throws: BF3408.
 void check_network(const Property& property, std::size_t network, const Graph& graph);
+
+// Returns the names in the model of the hidden tensors that the query declares of a network, by
+// their places among its declared outputs: ModelCut::hidden.
+std::map<std::size_t, std::string> hidden_tensors(const Property& property,
+                                                  std::size_t network = 0);
 
 }  // namespace bf_aot

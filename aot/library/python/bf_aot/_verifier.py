@@ -117,9 +117,15 @@ def bounded(verifier: "Verifier", low: npt.NDArray[Any], high: npt.NDArray[Any],
     return _made(lower, upper, _names_of(methods, shape))
 
 
+# The name of one box's method, as an array that is never written to.
+_ONE_NAME = [np.array(name) for name in _native.METHODS]
+for _name in _ONE_NAME:
+    _name.flags.writeable = False
+
+
 def _names_of(methods: Sequence[int], shape: Tuple[int, ...]) -> npt.NDArray[np.str_]:
     if not shape:
-        return np.array(_native.METHODS[methods[0]])
+        return _ONE_NAME[methods[0]]
     return np.array([_native.METHODS[each] for each in methods]).reshape(shape)
 
 
