@@ -46,7 +46,8 @@ MeasureResult measure_read(const Model& model, const Property& property,
   const decide::Request request = request_of(model, options.verify);
   decide::RequestCalls calls;
   calls.stop = system::Stop(options.verify.stop, request.timeout_seconds);
-  const Model::State& state = Library::state(model);
+  const Model subject = with_hidden(model, property);
+  const Model::State& state = Library::state(subject);
   check_semantics(model, decide::semantics_of(request.compile, property));
   MeasureResult result;
   for (decide::MeasuredCase& each : decide::measure(state.network, state.info, property, request,

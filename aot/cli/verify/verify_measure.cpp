@@ -156,7 +156,8 @@ void add_measure_options(CommandLine& app, MeasureArguments& arguments) {
           ->type_name("WIDTH")
           ->group(kGroup);
   for (const char* const other : {"--instances", "--checkpoint", "--part", "--proof",
-                                  "--counterexample", "--vnncomp", "--norm"})
+                                  "--counterexample", "--serialise-assignments", "--vnncomp",
+                                  "--norm"})
     measure->excludes(other);
   app.add_option("--html", arguments.html, "a page with the shares over time")
       ->writes("FILE")
