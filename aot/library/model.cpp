@@ -59,7 +59,7 @@ std::string chosen_by(const std::vector<OnnxNode>& nodes, std::string name) {
   return {};
 }
 
-Model model_of(ImportedModel imported, std::string path, ModelCut cut,
+Model model_of(ImportedModel imported, std::string path, const ModelCut& cut,
                std::shared_ptr<const std::string> bytes) {
   auto state = std::make_shared<Model::State>(
       Model::State{decide::Sampler(std::move(imported.graph)), std::move(imported.info), {}, {}});
@@ -75,7 +75,7 @@ Model model_of(ImportedModel imported, std::string path, ModelCut cut,
     state->chosen_by = chosen_by(imported.nodes, state->outputs[0].name);
   state->path = std::move(path);
   state->bytes = std::move(bytes);
-  state->cut = std::move(cut);
+  state->cut = cut;
   return Library::model(std::move(state));
 }
 
@@ -83,9 +83,9 @@ Model model_of(ImportedModel imported, std::string path, ModelCut cut,
 
 Result<Model> Model::load(const std::filesystem::path& path, const Cut& cut) {
   return guarded<Model>(kReading, [&] {
-    ModelCut made = read_as(cut);
+    const ModelCut made = read_as(cut);
     return model_of(import_model(path, {}, {}, made), std::filesystem::absolute(path).string(),
-                    std::move(made), nullptr);
+                    made, nullptr);
   });
 }
 
@@ -93,9 +93,9 @@ Result<Model> Model::from_bytes(std::span<const std::byte> bytes, std::string_vi
                                 const Cut& cut) {
   return guarded<Model>(kReading, [&] {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    ModelCut made = read_as(cut);
-    return model_of(import_model_bytes(text, std::string(name), {}, {}, {}, made), {},
-                    std::move(made), std::make_shared<const std::string>(text));
+    const ModelCut made = read_as(cut);
+    return model_of(import_model_bytes(text, std::string(name), {}, {}, {}, made), {}, made,
+                    std::make_shared<const std::string>(text));
   });
 }
 
@@ -117,9 +117,9 @@ Model with_hidden(const Model& model, const Property& property, std::size_t netw
     refuse("BF3410", property.file_name, "a model of derivatives has no hidden tensors");
   if (state.bytes != nullptr)
     return model_of(import_model_bytes(*state.bytes, state.info.file_name, {}, {}, {}, cut), {},
-                    std::move(cut), state.bytes);
+                    cut, state.bytes);
   expect_unchanged(model, "property");
-  return model_of(import_model(state.path, {}, {}, cut), state.path, std::move(cut), nullptr);
+  return model_of(import_model(state.path, {}, {}, cut), state.path, cut, nullptr);
 }
 
 Result<Model> Model::derivative(std::span<const std::size_t> inputs) const {
