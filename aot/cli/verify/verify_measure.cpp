@@ -155,9 +155,9 @@ void add_measure_options(CommandLine& app, MeasureArguments& arguments) {
                      "most this share is open")
           ->type_name("WIDTH")
           ->group(kGroup);
-  for (const char* const other : {"--instances", "--checkpoint", "--part", "--proof",
-                                  "--counterexample", "--serialise-assignments", "--vnncomp",
-                                  "--norm"})
+  for (const char* const other :
+       {"--instances", "--checkpoint", "--part", "--proof", "--counterexample",
+        "--serialise-assignments", "--vnncomp", "--norm"})
     measure->excludes(other);
   app.add_option("--html", arguments.html, "a page with the shares over time")
       ->writes("FILE")

@@ -525,7 +525,7 @@ class Model:
 
         >>> model = bf_aot.load("models/tiny.onnx")
         >>> model.explain([0.5, 0.25], 1, 2)
-        Explanation(fixed=[], minimal=True, smallest=True)
+        Explanation(fixed=[0, 1], minimal=True, smallest=True)
         """
         points, _ = self._arrays.points(sample, "sample")
         points = np.ascontiguousarray(points).reshape(-1, self._count)
