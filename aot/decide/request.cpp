@@ -133,12 +133,6 @@ void check_norm(const Request& request, const Property& property, const RequestC
     fail("BF2117", where, "certificates are about boxes", "leave --proof or --norm out");
   if (property.networks.size() > 1)
     fail("BF2117", where, "a query about several networks decides boxes alone");
-  const bool narrows = std::ranges::any_of(
-      property.rows, [](const PropertyRow& row) { return !row.inputs.empty(); });
-  if (narrows || !property.derived.empty())  // they may narrow the box, whose ball is another one then
-    fail("BF2117", where, "conditions on inputs are decided in boxes alone");
-  if (property.input_count > static_cast<std::int64_t>(kMostExactEnds))
-    fail("BF2117", where, "balls of more inputs than have exact ends are decided in no search");
 }
 
 // Throws: BF2117, BF3410.

@@ -51,10 +51,10 @@ float float_at_least(const mpq_class& x) {
   return -float_at_most(-x) + 0.0f;
 }
 
-FloatBoxes float_boxes(const Property& property) {
+FloatBoxes float_boxes(const Property& property, CaseBoxes which) {
   FloatBoxes boxes;
   for (const PropertyCase& one : property.cases) {
-    const Box box = box_of_case(property, one);
+    const Box box = which == CaseBoxes::kWhole ? one.box : box_of_case(property, one);
     for (std::size_t i = 0; i < box.lower.size(); ++i) {
       const float lower = float_at_most(mpq_class(box.lower[i]));
       const float upper = float_at_least(mpq_class(box.upper[i]));

@@ -31,14 +31,16 @@ struct VerdictTables {
 VerdictTables verdict_tables(const Property& property);
 
 // The cases' boxes: the least float box around what conditions on inputs leave of each exact one
-// (box_of_case), and which of its ends lie in the exact one (1 the lower, 2 the upper, 3 both).
-// Case i has the numbers i inputs .. (i + 1) inputs - 1.
+// (box_of_case), or around all of it, and which of its ends lie in the exact one (1 the lower, 2
+// the upper, 3 both). Case i has the numbers i inputs .. (i + 1) inputs - 1.
 struct FloatBoxes {
   std::vector<float> lower, upper;
   std::vector<unsigned char> inside;
 };
 
-FloatBoxes float_boxes(const Property& property);
+enum class CaseBoxes : std::uint8_t { kNarrowed, kWhole };
+
+FloatBoxes float_boxes(const Property& property, CaseBoxes which = CaseBoxes::kNarrowed);
 
 // The greatest float <= x and the least float >= x; infinite beyond the range of float32.
 float float_at_most(const mpq_class& x);

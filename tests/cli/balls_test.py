@@ -9,6 +9,7 @@ from harness import Case
 from small_models import model, node, tensor, write_model
 
 HIDDEN = 6
+SHORT = ["--search", "0.2", "--branch", "0.2"]
 
 
 def claim(centre, radius, worst):
@@ -82,6 +83,36 @@ class Balls(Case):
                     self.assertLessEqual(size, 1)
                 verdicts += [holds == "verified", fails == "falsified"]
         self.assertEqual(verdicts, [True] * 24)
+
+    def test_conditions_on_inputs_leave_the_ball_as_it_is(self):
+        """The ball is that of the box, not that of what the condition leaves of the box."""
+        linear = self.linear([1, -1])
+        nodes = [node("MatMul", ["x", "w"], "a"), node("Relu", ["a"], "h"), node("MatMul", ["h", "v"], "y")]
+        relus = write_model(self.work / "relus.onnx", model(
+            "relus", nodes, [tensor("w", [2, 2], [1, -1, -1, 1]), tensor("v", [2, 1], [1, -1])], [1, 2], [1, 1]))
+        box = ("(declare-const Y_0 Real)" + "".join(f"(declare-const X_{i} Real)(assert (<= -1 X_{i} 1))" for i in (0, 1)))
+        # y = x0 - x1 is 1 at (1, 0), which both balls hold, and at most the root of 2 in them.
+        for network in (linear, relus):
+            for norm in ("l2", "l1"):
+                for condition in ("(>= (+ X_0 X_1) 1)", "(>= (+ X_0 X_1 (* X_0 X_1)) 1)"):
+                    text = box + f"(assert {condition})(assert (>= Y_0 {{}}))"
+                    found, example = self.verdict(network, text.format(0.9), norm, *SHORT)
+                    self.assertNotEqual(found, "verified", condition)
+                    if found == "falsified":
+                        x, y = self.witness(example)
+                        self.assertLessEqual(x * x + y * y if norm == "l2" else abs(x) + abs(y), 1)
+                    self.assertEqual(self.verdict(network, text.format(1.5), norm)[0], "verified")
+
+    def test_many_inputs_whose_ends_are_no_doubles(self):
+        for count in (20, 70, 140):
+            network = self.linear([1] * count)
+            text = "(declare-const Y_0 Real)(declare-const X_0 Real)(assert (<= -1 X_0 1))" + "".join(
+                f"(declare-const X_{i} Real)(assert (<= 0 X_{i} 0.1))" for i in range(1, count))
+            least = Fraction(count - 1, 20) - 1  # of l1, at X_0 = -1
+            for limit, wrong in ((least, "verified"), (least - Fraction(1, 1000), "falsified")):
+                found, _ = self.verdict(network, text + f"(assert (<= Y_0 {float(limit)}))", "l1", *SHORT)
+                self.assertNotEqual(found, wrong, f"{count} inputs")
+            self.assertEqual(found, "verified")
 
     def test_what_is_about_boxes_is_refused(self):
         network = self.linear([3, -4])

@@ -525,7 +525,8 @@ bool ExactBoxes::exclude(std::size_t property_case, std::span<const float> lower
                          std::span<const float> upper) const {
   const PropertyCase& one = property_->cases.at(property_case);
   std::vector<mpq_class> low(lower.begin(), lower.end()), high(upper.begin(), upper.end());
-  cut_to_exact_box(one, low, high);
+  // The ball of a box that is cut is another one.
+  if (plan_->config.norm == Norm::kLargest) cut_to_exact_box(one, low, high);
   for (std::size_t i = 0; i < low.size(); ++i)
     if (low[i] > high[i]) return true;  // floats beyond an end of the case's box
   const std::vector<Clause>& clauses = one.clauses;

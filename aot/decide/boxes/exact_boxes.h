@@ -23,9 +23,9 @@ class ExactBoxes {
   // Both must outlive the result. The plan is the property's: row k is property.rows[k].
   static std::optional<ExactBoxes> make(const Property& property, const Plan& plan);
 
-  // Whether no input of the box violates the case: each of its clauses has a condition whose left
-  // side, in exact arithmetic, is beyond the limit on the whole box, or no region of the box has a
-  // point at which all conditions of a clause hold.
+  // Whether no input of the box, or of its ball where the plan is of balls, violates the case: each
+  // of its clauses has a condition whose left side, in exact arithmetic, is beyond the limit on the
+  // whole box, or no region of the box has a point at which all conditions of a clause hold.
   bool exclude(std::size_t property_case, std::span<const float> lower,
                std::span<const float> upper) const;
 

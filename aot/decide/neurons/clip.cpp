@@ -82,7 +82,8 @@ double least_where(const BoxNetwork& network, const ProvenPlane& row, const Prov
   return proven_least(network, row, clause, best_multiplier(network, row, clause));
 }
 
-// What coefficients lose as they become floats is paid at the largest inputs.
+// Returns the plane with coefficients in floats; the constant pays what they lose, at the largest
+// inputs.
 ProvenPlane proven_plane(const BoxNetwork& network, const LaneProof& proof, std::size_t lane,
                          double constant) {
   ProvenPlane made;
@@ -119,8 +120,10 @@ void NeuronPlanes::make(std::size_t group, NodeLanes& lanes, const SplitNode& ro
                           p % 2 == 0 ? 1.0F : -1.0F});
   }
   const auto constants = lanes.proof.plane_constants();
+  std::vector<ProvenPlane> made;  // all of them, or none where memory ends
   for (std::size_t p = 0; p < 2 * count; ++p)
-    groups_[group].planes.push_back(proven_plane(network_, lanes.proof, p, constants[p]));
+    made.push_back(proven_plane(network_, lanes.proof, p, constants[p]));
+  groups_[group].planes = std::move(made);
 }
 
 std::span<const ProvenPlane, 2> NeuronPlanes::of(std::uint32_t open, NodeLanes& lanes,

@@ -11,7 +11,9 @@ Cases::Cases(const Property& property, std::size_t whole_inputs, Norm norm)
       whole_inputs_(whole_inputs),
       norm_(norm),
       tables_(verdict_tables(property)),
-      boxes_(float_boxes(property)),
+      // The ball of a narrower box is another one.
+      boxes_(
+          float_boxes(property, norm == Norm::kLargest ? CaseBoxes::kNarrowed : CaseBoxes::kWhole)),
       verified_(property.cases.size()) {}
 
 std::vector<std::size_t> Cases::open() const {

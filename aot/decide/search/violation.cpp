@@ -38,7 +38,7 @@ class ViolationSearch {
         gradients_(start.gradients),
         norm_(start.norm),
         random_(start.seed) {
-    const Box box = box_of_case(property, case_);
+    const Box box = norm_ == Norm::kLargest ? box_of_case(property, case_) : case_.box;
     for (std::size_t i = 0; i < box.lower.size(); ++i) {
       lower_.push_back(static_cast<float>(box.lower[i]));
       upper_.push_back(static_cast<float>(box.upper[i]));
