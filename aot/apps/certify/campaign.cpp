@@ -44,42 +44,21 @@ ordered_json to_json(const SampleResult& result) {
 
 // ---- reading
 
-std::string text_at(const input::JsonAt& at) {
-  if (!at.value->is_string()) fail("BF3004", at.where, "expected a string");
-  return at.value->get<std::string>();
-}
-
-std::vector<std::string> texts_at(const input::JsonAt& at) {
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < at.expect_array(); ++i) texts.push_back(text_at(at.at(i)));
-  return texts;
-}
-
-std::size_t whole_number(const input::JsonAt& at, std::uint64_t most) {
-  const std::string_view text = at.number_text();
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number > most)
-    fail("BF3017", at.where,
-         fmt::format("{} is no whole number of 0 to {}", printable(text), most));
-  return number;
-}
-
 SampleResult result_at(const input::JsonAt& at, const CertifyRun& run) {
   at.allow_keys({"radius", "sample", "status", "answer", "rival", "margin", "stage", "seconds",
                  "counterexample"});
   SampleResult result;
-  result.radius = whole_number(at.key("radius"), run.radii.size() - 1);
-  result.sample = whole_number(at.key("sample"), run.names.size() - 1);
+  result.radius = at.key("radius").whole_number(run.radii.size() - 1);
+  result.sample = at.key("sample").whole_number(run.names.size() - 1);
   if (result.sample % run.part.count != run.part.index)
     fail("BF3017", at.key("sample").where, "a sample of another part");
-  const auto found = robustness_named(text_at(at.key("status")));
-  const auto stage = api::stage_named(text_at(at.key("stage")));
+  const auto found = robustness_named(at.key("status").text());
+  const auto stage = api::stage_named(at.key("stage").text());
   if (!found || !stage) fail("BF3017", at.where, "no status or stage of a sample");
   result.robustness = *found;
   result.stage = *stage;
-  result.answer = whole_number(at.key("answer"), run.outputs - 1);
-  result.rival = whole_number(at.key("rival"), run.outputs - 1);
+  result.answer = at.key("answer").whole_number(run.outputs - 1);
+  result.rival = at.key("rival").whole_number(run.outputs - 1);
   const input::JsonAt margin = at.key("margin");
   result.margin =
       margin.value->is_null() ? -std::numeric_limits<double>::infinity() : margin.number();
@@ -93,7 +72,7 @@ SampleResult result_at(const input::JsonAt& at, const CertifyRun& run) {
 }
 
 Threshold threshold_at(const input::JsonAt& at) {
-  const std::string text = text_at(at);
+  const std::string text = at.text();
   const auto least = vnnlib::read_exact_text(text);
   if (!least) fail("BF3017", at.where, "expected a number as text");
   return {text, *least};
@@ -103,24 +82,24 @@ CertifyRun run_at(const input::JsonAt& at) {
   CertifyRun run;
   run.complete = true;
   run.decide = true;
-  run.model = text_at(at.key("model"));
-  run.data = text_at(at.key("data"));
+  run.model = at.key("model").text();
+  run.data = at.key("data").text();
   run.method = "complete";
-  run.norm = text_at(at.key("norm"));
-  run.outputs = whole_number(at.key("classes"), kMost);
-  run.radii = texts_at(at.key("radii"));
+  run.norm = at.key("norm").text();
+  run.outputs = at.key("classes").whole_number(kMost);
+  run.radii = at.key("radii").texts();
   for (std::size_t i = 0; i < at.key("thresholds").expect_array(); ++i)
     run.thresholds.push_back(threshold_at(at.key("thresholds").at(i)));
-  run.first = whole_number(at.key("first"), kMost);
-  run.names = texts_at(at.key("names"));
+  run.first = at.key("first").whole_number(kMost);
+  run.names = at.key("names").texts();
   run.labels = at.key("labels").numbers();
-  run.jobs = static_cast<int>(whole_number(at.key("jobs"), 1024));
+  run.jobs = static_cast<int>(at.key("jobs").whole_number(1024));
   run.seconds = at.key("seconds").number();
   const input::JsonAt part = at.key("part");
   part.allow_keys({"index", "count"});
-  run.part.count = whole_number(part.key("count"), kMost);
+  run.part.count = part.key("count").whole_number(kMost);
   if (run.part.count == 0) fail("BF3017", part.where, "no parts");
-  run.part.index = whole_number(part.key("index"), run.part.count - 1);
+  run.part.index = part.key("index").whole_number(run.part.count - 1);
   if (run.outputs == 0 || run.radii.empty() || run.labels.size() != run.names.size() ||
       run.names.empty() || (run.thresholds.size() > 1 && run.thresholds.size() != run.radii.size()))
     fail("BF3017", at.where, "the run's radii, samples, labels and classes do not fit together");
@@ -162,12 +141,12 @@ std::string to_text(const Campaign& campaign) {
 Campaign parse_campaign(const std::string& text, const std::string& where) {
   const nlohmann::json json = input::parse_json_text(text, where);
   const input::JsonAt root = {&json, where};
-  if (const input::JsonAt format = root.key("format"); text_at(format) != kFormat)
+  if (const input::JsonAt format = root.key("format"); format.text() != kFormat)
     fail("BF3017", format.where, fmt::format("expected '{}'", kFormat),
          "the file is of another program, or version");
   root.allow_keys({"format", "question", "part", "model", "data", "norm", "classes", "radii",
                    "thresholds", "first", "names", "labels", "jobs", "seconds", "results"});
-  Campaign campaign{text_at(root.key("question")), run_at(root)};
+  Campaign campaign{root.key("question").text(), run_at(root)};
   std::set<std::pair<std::size_t, std::size_t>> seen;
   const input::JsonAt results = root.key("results");
   for (std::size_t i = 0; i < results.expect_array(); ++i) {

@@ -670,7 +670,7 @@ class Certification {
       boxes.add(box_of(run_.results[k].sample, run_.results[k].radius));
       samples.push_back(run_.results[k].sample);
     }
-    // What another radius decides is not split. The call asks and tells one at a time.
+    // A sample that another radius decides is not split. The call asks and tells one at a time.
     std::vector<std::atomic<bool>> closed(open.size());
     call.wanted = [&](std::size_t i) { return !closed[i]; };
     const auto found = [&](std::size_t i, const api::CertifiedSample& sample) {

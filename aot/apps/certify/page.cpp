@@ -84,6 +84,13 @@ std::string radii_table(const CertifyRun& run, const std::vector<Tally>& all) {
   return text + "</tbody></table></div>\n";
 }
 
+std::string share_lines(const artifacts::Plot& plot) {
+  std::string text;
+  for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0})
+    text += plot.y_line(share, fmt::format("{:.0f} %", 100 * share));
+  return text;
+}
+
 // Certified accuracy over the radii, and the share that is not falsified, which bounds the true
 // robust accuracy from above.
 std::string curve(const CertifyRun& run, const std::vector<Tally>& all) {
@@ -101,8 +108,7 @@ std::string curve(const CertifyRun& run, const std::vector<Tally>& all) {
                              .x_most = most};
   std::string text = artifacts::svg_head(
       kWidth, kHeight, "class=\"curve\" role=\"img\" aria-label=\"certified accuracy over eps\"");
-  for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0})
-    text += plot.y_line(share, fmt::format("{:.0f} %", 100 * share));
+  text += share_lines(plot);
   std::vector<std::pair<double, std::string>> labels;
   for (const auto& [eps, i] : order) labels.emplace_back(eps, escape(run.radii[i]));
   text += plot.x_labels(labels, 44) + plot.x_title("eps");
@@ -322,8 +328,7 @@ std::string front_plot(std::vector<FrontPoint> points) {
   std::string text = artifacts::svg_head(
       kWidth, kHeight,
       "class=\"curve\" role=\"img\" aria-label=\"certified share over clean accuracy\"");
-  for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0})
-    text += plot.y_line(share, fmt::format("{:.0f} %", 100 * share));
+  text += share_lines(plot);
   std::vector<std::pair<double, std::string>> labels;
   std::vector<artifacts::PlotPoint> front;
   for (const FrontPoint& each : points) {

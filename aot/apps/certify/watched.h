@@ -16,8 +16,8 @@ struct Watching {
 };
 
 // Calls certify() on a thread of its own, so that this thread hears of samples as they are decided.
-// A signal ends the call as a stop does.
-// What the functions of `watching` throw ends the call, too, and is thrown on.
+// A signal ends the call as a stop does. An exception of a function of `watching` ends the call,
+// too, and is thrown on.
 api::Result<std::vector<api::CertifiedSample>> certify_watched(const api::Certifier& certifier,
                                                                const api::SampleBoxes& boxes,
                                                                std::span<const std::size_t> labels,

@@ -65,7 +65,7 @@ double proven_least(const BoxNetwork& network, const ProvenPlane& row, const Pro
   return std::nextafter(sum - (roundings * size * (1 + 0x1p-20) + 0x1p-1000), -kUnbounded);
 }
 
-// Where an open ReLU without a split lies in a node.
+// Returns the range of an open ReLU without a split in a node.
 std::pair<double, double> range_in(const BoxNetwork& network, const SplitNode& node,
                                    std::uint32_t open) {
   const auto j = static_cast<std::size_t>(network.place_of(open).second);

@@ -206,7 +206,7 @@ std::array<bool, kLanes> LaneProof::prove() {
   return proven;
 }
 
-// What is left of a lane's number behind what the pass may have lost.
+// Returns each lane's number less all that the pass may have lost; -inf where nothing is said.
 std::array<double, kLanes> LaneProof::lowered(const std::array<double, kLanes>& numbers,
                                               const Sum& sum) {
   constexpr double kNothing = -std::numeric_limits<double>::infinity();

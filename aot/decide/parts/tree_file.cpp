@@ -84,35 +84,15 @@ ordered_json summary_of(const TreeFile& file) {
 
 // ---- reading
 
-std::uint64_t whole_number(const input::JsonAt& at, std::uint64_t most) {
-  const std::string_view text = at.number_text();
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number > most)
-    fail("BF3017", at.where,
-         fmt::format("{} is no whole number of 0 to {}", printable(text), most));
-  return number;
-}
-
-std::string text_at(const input::JsonAt& at) {
-  if (!at.value->is_string()) fail("BF3004", at.where, "expected a string");
-  return at.value->get<std::string>();
-}
-
-bool flag_at(const input::JsonAt& at) {
-  if (!at.value->is_boolean()) fail("BF3004", at.where, "expected true or false");
-  return at.value->get<bool>();
-}
-
 std::string digest_at(const input::JsonAt& at) {
-  std::string text = text_at(at);
+  std::string text = at.text();
   if (text.size() != 64 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
     fail("BF3017", at.where, "expected 64 hexadecimal digits");
   return text;
 }
 
 std::vector<std::byte> bytes_at(const input::JsonAt& at) {
-  const std::string text = text_at(at);
+  const std::string text = at.text();
   std::vector<std::byte> bytes;
   bytes.reserve(text.size() / 2);
   for (std::size_t i = 0; i < text.size(); i += 2) {
@@ -132,15 +112,15 @@ tree::KraftSum sum_at(const input::JsonAt& at) {
     fail("BF3017", at.where, fmt::format("more than {} depths", tree::kMostDepth + 1));
   tree::KraftSum sum;
   for (std::size_t depth = 0; depth < depths; ++depth)
-    sum.add(static_cast<std::uint32_t>(depth), whole_number(at.at(depth), kMostCount));
+    sum.add(static_cast<std::uint32_t>(depth), at.at(depth).whole_number(kMostCount));
   return sum;
 }
 
 tree::TreeState state_at(const input::JsonAt& at) {
   tree::TreeState state;
   at.allow_keys({"nodes", "points", "roots", "open"});
-  state.nodes = whole_number(at.key("nodes"), kMostCount);
-  state.points = whole_number(at.key("points"), kMostCount);
+  state.nodes = at.key("nodes").whole_number(kMostCount);
+  state.points = at.key("points").whole_number(kMostCount);
   const input::JsonAt roots = at.key("roots");
   for (std::size_t i = 0; i < roots.expect_array(); ++i) {
     roots.at(i).allow_keys({"closed", "stuck"});
@@ -152,8 +132,8 @@ tree::TreeState state_at(const input::JsonAt& at) {
     node.allow_keys({"root", "depth", "state"});
     if (state.roots.empty()) fail("BF3017", node.where, "a node without a root");
     state.open.push_back(
-        {static_cast<std::uint32_t>(whole_number(node.key("root"), state.roots.size() - 1)),
-         static_cast<std::uint32_t>(whole_number(node.key("depth"), tree::kMostDepth)),
+        {static_cast<std::uint32_t>(node.key("root").whole_number(state.roots.size() - 1)),
+         static_cast<std::uint32_t>(node.key("depth").whole_number(tree::kMostDepth)),
          bytes_at(node.key("state"))});
   }
   return state;
@@ -162,21 +142,15 @@ tree::TreeState state_at(const input::JsonAt& at) {
 // Reads the models as of_models() writes them.
 std::vector<TreeQuestion::Model> models_at(const input::JsonAt& paths,
                                            const input::JsonAt& digests) {
-  if (paths.value->is_string()) return {{text_at(paths), digest_at(digests)}};
+  if (paths.value->is_string()) return {{paths.text(), digest_at(digests)}};
   std::vector<TreeQuestion::Model> models;
   const std::size_t count = paths.expect_array();
   if (digests.expect_array() != count)
     fail("BF3017", digests.where, fmt::format("expected {}, one for each model", count));
   if (count < 2) fail("BF3017", paths.where, "a list has two models or more");
   for (std::size_t i = 0; i < count; ++i)
-    models.push_back({text_at(paths.at(i)), digest_at(digests.at(i))});
+    models.push_back({paths.at(i).text(), digest_at(digests.at(i))});
   return models;
-}
-
-std::vector<std::string> texts_at(const input::JsonAt& at) {
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < at.expect_array(); ++i) texts.push_back(text_at(at.at(i)));
-  return texts;
 }
 
 // Reads the shapes of inputs by their names.
@@ -187,7 +161,7 @@ std::map<std::string, Shape> shapes_at(const input::JsonAt& at) {
   for (const auto& [name, dims] : at.value->items()) {
     const input::JsonAt list = at.key(name);
     for (std::size_t i = 0; i < list.expect_array(); ++i)
-      shapes[name].push_back(static_cast<std::int64_t>(whole_number(list.at(i), kMostDimension)));
+      shapes[name].push_back(static_cast<std::int64_t>(list.at(i).whole_number(kMostDimension)));
   }
   return shapes;
 }
@@ -201,12 +175,12 @@ std::map<std::string, TokenInput> tokens_at(const input::JsonAt& at) {
     const input::JsonAt input = at.key(name);
     input.allow_keys({"sets", "fixed"});
     TokenInput& made = tokens[name];
-    made.fixed = flag_at(input.key("fixed"));
+    made.fixed = input.key("fixed").flag();
     const input::JsonAt sets = input.key("sets");
     for (std::size_t i = 0; i < sets.expect_array(); ++i) {
       std::vector<std::int64_t>& set = made.sets.emplace_back();
       for (std::size_t j = 0; j < sets.at(i).expect_array(); ++j)
-        set.push_back(static_cast<std::int64_t>(whole_number(sets.at(i).at(j), kMostId)));
+        set.push_back(static_cast<std::int64_t>(sets.at(i).at(j).whole_number(kMostId)));
     }
   }
   return tokens;
@@ -217,24 +191,24 @@ TreeQuestion question_at(const input::JsonAt& at) {
                  "inputs", "shapes", "tokens", "semantics", "flush_to_zero"});
   TreeQuestion question;
   question.models = models_at(at.key("model"), at.key("model_sha256"));
-  question.property = text_at(at.key("property"));
+  question.property = at.key("property").text();
   question.property_sha256 = digest_at(at.key("property_sha256"));
   question.nodes_sha256 = digest_at(at.key("nodes_sha256"));
-  question.cut.outputs = texts_at(at.key("outputs"));
-  if (at.has("inputs")) question.cut.inputs = texts_at(at.key("inputs"));
+  question.cut.outputs = at.key("outputs").texts();
+  if (at.has("inputs")) question.cut.inputs = at.key("inputs").texts();
   if (at.has("shapes")) question.cut.shapes = shapes_at(at.key("shapes"));
   if (at.has("tokens")) question.cut.tokens = tokens_at(at.key("tokens"));
-  question.semantics = text_at(at.key("semantics"));
-  question.flush_to_zero = flag_at(at.key("flush_to_zero"));
+  question.semantics = at.key("semantics").text();
+  question.flush_to_zero = at.key("flush_to_zero").flag();
   return question;
 }
 
 TreePart part_at(const input::JsonAt& at) {
   at.allow_keys({"index", "count", "frontier"});
   TreePart part;
-  part.count = whole_number(at.key("count"), kMostParts);
+  part.count = at.key("count").whole_number(kMostParts);
   if (part.count == 0) fail("BF3017", at.key("count").where, "no parts");
-  part.index = whole_number(at.key("index"), part.count - 1);
+  part.index = at.key("index").whole_number(part.count - 1);
   if (part.count > 1) part.frontier = digest_at(at.key("frontier"));
   return part;
 }
@@ -242,7 +216,7 @@ TreePart part_at(const input::JsonAt& at) {
 TreeWitness witness_at(const input::JsonAt& at, std::size_t roots) {
   at.allow_keys({"case", "x"});
   if (roots == 0) fail("BF3017", at.where, "a case of no property");
-  return {whole_number(at.key("case"), roots - 1), at.key("x").numbers()};
+  return {at.key("case").whole_number(roots - 1), at.key("x").numbers()};
 }
 
 // Refuses sums of more than all. Whether several parts have all together is checked when they are
@@ -294,7 +268,7 @@ TreeFile parse_tree_file(const std::string& text, const std::string& where) {
   const nlohmann::json json = input::parse_json_text(text, where);
   const input::JsonAt root = {&json, where};
   root.allow_keys({"format", "digest", "summary", "question", "part", "witness", "state"});
-  if (const input::JsonAt format = root.key("format"); text_at(format) != kFormat)
+  if (const input::JsonAt format = root.key("format"); format.text() != kFormat)
     fail("BF3017", format.where, fmt::format("expected '{}'", kFormat),
          "the file is of another program, or version");
   TreeFile file;

@@ -4,8 +4,8 @@
 
 namespace bf_aot::decide {
 
-// Of ends that are no doubles, `box` and `inner` say between which doubles they lie. So twice the
-// centre lies in [box.lower + inner.upper, inner.lower + box.upper], and the width is at least
+// An end that is no double lies between that of `box` and that of `inner`. So twice the centre lies
+// in [box.lower + inner.upper, inner.lower + box.upper], and the width is at least
 // inner.upper - inner.lower. Quotients and their sum are off by (n + 8) 2^-52 of it at most.
 bool lies_in_ball(const PropertyCase& one, Norm norm, const std::vector<mpq_class>& x) {
   if (norm == Norm::kLargest) return true;

@@ -188,6 +188,32 @@ std::size_t JsonAt::expect_array() const {
   return value->size();
 }
 
+std::string JsonAt::text() const {
+  if (!value->is_string()) fail("BF3004", where, "expected a string", "put it in quotes");
+  return value->get<std::string>();
+}
+
+std::vector<std::string> JsonAt::texts() const {
+  std::vector<std::string> made;
+  const std::size_t count = expect_array();
+  for (std::size_t i = 0; i < count; ++i) made.push_back(at(i).text());
+  return made;
+}
+
+bool JsonAt::flag() const {
+  if (!value->is_boolean()) fail("BF3004", where, "expected true or false", "without quotes");
+  return value->get<bool>();
+}
+
+std::uint64_t JsonAt::whole_number(std::uint64_t most) const {
+  const std::string_view text = number_text();
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number > most)
+    fail("BF3017", where, fmt::format("{} is no whole number of 0 to {}", printable(text), most));
+  return number;
+}
+
 void JsonAt::allow_keys(std::initializer_list<std::string_view> names) const {
   expect_object();
   for (const auto& [name, unused] : value->items())

@@ -27,6 +27,12 @@ struct JsonAt {
   // Throws: BF3005 for a key that is not in the list.
   void allow_keys(std::initializer_list<std::string_view> names) const;
 
+  std::string text() const;                // Throws: BF3004 no string
+  std::vector<std::string> texts() const;  // those of an array
+  bool flag() const;                       // Throws: BF3004 neither true nor false
+  // Throws: BF3004 no number, BF3017 no whole number of 0 to `most`.
+  std::uint64_t whole_number(std::uint64_t most) const;
+
   bool is_number() const;
   nlohmann::json plain() const;          // with numbers as JSON has them
   std::string_view number_text() const;  // as it is written. Throws: BF3004

@@ -19,18 +19,6 @@ namespace {
 
 using input::JsonAt;
 
-std::string text_at(const JsonAt& value) {
-  if (!value.value->is_string())
-    fail("BF3004", value.where, "expected a string", "put it in quotes");
-  return value.value->get<std::string>();
-}
-
-bool flag_at(const JsonAt& value) {
-  if (!value.value->is_boolean())
-    fail("BF3004", value.where, "expected true or false", "without quotes");
-  return value.value->get<bool>();
-}
-
 std::size_t count_at(const JsonAt& value) {
   const std::string_view text = value.number_text();
   std::size_t count = 0;
@@ -43,11 +31,11 @@ std::size_t count_at(const JsonAt& value) {
 
 // A number, or a text such as "1/3".
 std::string time_at(const JsonAt& value) {
-  return value.is_number() ? std::string(value.number_text()) : text_at(value);
+  return value.is_number() ? std::string(value.number_text()) : value.text();
 }
 
 PlantKind kind_at(const JsonAt& value) {
-  const std::string text = text_at(value);
+  const std::string text = value.text();
   if (text == "continuous") return PlantKind::kContinuous;
   if (text == "euler") return PlantKind::kEuler;
   if (text == "discrete") return PlantKind::kDiscrete;
@@ -61,7 +49,7 @@ BoxText box_at(const JsonAt& value) {
 }
 
 Disturbance::Changes changes_at(const JsonAt& object) {
-  const auto says = [&](const char* key) { return object.has(key) && flag_at(object.key(key)); };
+  const auto says = [&](const char* key) { return object.has(key) && object.key(key).flag(); };
   const bool constant = says("constant"), changing = says("changing");
   if (constant && changing)
     fail("BF3004", object.where, "a disturbance is constant and changing", "leave one of them out");
@@ -97,10 +85,10 @@ RequirementText requirement_at(const JsonAt& object) {
   if (!timed) {
     const char* const key = object.has("always") ? "always" : "never";
     made.kind = object.has("always") ? Requirement::Kind::kAlways : Requirement::Kind::kNever;
-    made.condition = text_at(object.key(key));
+    made.condition = object.key(key).text();
     return made;
   }
-  made.condition = text_at(object.key("holds"));
+  made.condition = object.key("holds").text();
   if (object.has("at")) {
     made.kind = Requirement::Kind::kAt;
     made.from = made.to = time_at(object.key("at"));
@@ -115,13 +103,6 @@ RequirementText requirement_at(const JsonAt& object) {
   return made;
 }
 
-std::vector<std::string> texts_at(const JsonAt& array) {
-  std::vector<std::string> made;
-  const std::size_t count = array.expect_array();
-  for (std::size_t i = 0; i < count; ++i) made.push_back(text_at(array.at(i)));
-  return made;
-}
-
 QuestionText question_at(const JsonAt& root, const std::filesystem::path& folder) {
   root.allow_keys({"controller", "observer", "plant", "kind", "period", "steps", "substeps",
                    "delayed", "first_control", "initial", "state_names", "disturbances",
@@ -129,19 +110,19 @@ QuestionText question_at(const JsonAt& root, const std::filesystem::path& folder
   QuestionText made;
   made.where = root.where;
   made.folder = folder;
-  made.plant = text_at(root.key("plant"));
-  if (root.has("controller")) made.controller = text_at(root.key("controller"));
-  if (root.has("observer")) made.observer = text_at(root.key("observer"));
+  made.plant = root.key("plant").text();
+  if (root.has("controller")) made.controller = root.key("controller").text();
+  if (root.has("observer")) made.observer = root.key("observer").text();
   if (root.has("kind")) made.kind = kind_at(root.key("kind"));
   if (root.has("period")) made.period = time_at(root.key("period"));
   made.steps = count_at(root.key("steps"));
   if (root.has("substeps")) made.substeps = count_at(root.key("substeps"));
-  if (root.has("delayed")) made.delayed = flag_at(root.key("delayed"));
+  if (root.has("delayed")) made.delayed = root.key("delayed").flag();
   if (root.has("first_control"))
     for (const vnnlib::Number& each : root.key("first_control").decimals())
       made.first_control.push_back(vnnlib::round_to_double(exact(each)));
   made.initial = box_at(root.key("initial"));
-  if (root.has("state_names")) made.state_names = texts_at(root.key("state_names"));
+  if (root.has("state_names")) made.state_names = root.key("state_names").texts();
   if (root.has("disturbances")) made.disturbances = disturbances_at(root.key("disturbances"));
   if (root.has("requirements")) {
     const JsonAt list = root.key("requirements");
