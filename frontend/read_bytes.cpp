@@ -41,6 +41,17 @@ std::string text_of(int error) {
   return error == ENOENT || error == ENOTDIR ? "no such file" : std::strerror(error);
 }
 
+// What a path that does not exist may have meant: the file compressed, or not.
+std::string_view nearby(const std::filesystem::path& path, int error) {
+  if (error != ENOENT) return "";
+  const bool packed = path.extension() == ".gz";
+  std::filesystem::path other = path;
+  packed ? other.replace_extension() : other += ".gz";
+  struct stat status = {};
+  if (stat(other.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  return packed ? ", but one without .gz is there" : ", but one with .gz is there";
+}
+
 void read_all(int file, std::uint64_t max_bytes, ReadBytes& result) {
   while (result.bytes.size() <= max_bytes) {
     const std::size_t before = result.bytes.size();
@@ -69,7 +80,10 @@ std::filesystem::path source_path(const std::filesystem::path& path) {
 
 std::string why_unreadable(const std::filesystem::path& path, Sources sources) {
   struct stat status = {};
-  if (stat(source_path(path).c_str(), &status) != 0) return text_of(errno);
+  if (stat(source_path(path).c_str(), &status) != 0) {
+    const int error = errno;
+    return text_of(error).append(nearby(path, error));
+  }
   return std::string(why_refused(status, sources));
 }
 

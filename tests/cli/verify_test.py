@@ -190,6 +190,10 @@ class Verify(PropertyCase):
 
     def test_refusals(self):
         self.assert_refused("BF3401", "verify", TINY, "missing.vnnlib")
+        (self.folder / "packed.vnnlib.gz").write_bytes(gzip.compress(b"(check-sat)"))
+        self.assert_refused("BF3401", "verify", TINY, self.folder / "packed.vnnlib",
+                            says=("no such file, but one with .gz is there",))
+        self.assert_refused("BF3403", "verify", HOLDS, TINY, says=("give the model first, then the property",))
         self.assert_refused("BF3408", "verify", CONTROLLER, HOLDS)
         self.assert_refused("BF3403", "verify", TINY, self.property("(assert (= Y_0))"),
                             says=("p.vnnlib:1:",))

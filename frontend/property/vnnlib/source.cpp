@@ -36,7 +36,11 @@ std::string read_source(const std::filesystem::path& path, std::uint64_t max_byt
   if (!read.problem.empty())
     fail("BF3401", name, fmt::format("cannot read the property: {}", read.problem),
          "check the path and its permissions");
-  return expand(std::move(read.bytes), max_bytes, name);
+  std::string text = expand(std::move(read.bytes), max_bytes, name);
+  if (text.find('\0') != std::string::npos)
+    fail("BF3403", name, "the file holds bytes that are no text of VNN-LIB",
+         "give the model first, then the property");
+  return text;
 }
 
 }  // namespace bf_aot::vnnlib
