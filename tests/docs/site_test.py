@@ -162,13 +162,13 @@ def looks_wrong(browser, out):
         yield "the switch of colours does nothing"
 
 
-def rules_broken(browser, out, axe, names):
-    """By axe-core, of pages in windows of two widths and in both schemes of colours."""
+def rules_broken(browser, served, axe, names):
+    """By axe-core, of pages in windows of two widths and in both schemes of colours; served, as 404.html always is."""
     script = pathlib.Path(axe).read_text(encoding="utf-8")
     for name in names:
         for width in (1280, 600):
             browser.resize(width)
-            browser.load((out / name).as_uri())
+            browser.load(served + name)
             browser.value(f"{script};0")
             for scheme in ("default", "slate"):
                 browser.value(f'document.body.dataset.mdColorScheme = "{scheme}"; window.broken = null')
@@ -281,7 +281,7 @@ def tried(out, profile):
         for base in (out.as_uri() + "/", served):
             yield from searches_wrong(browser, out, base)
         yield from finds_wrong(browser, served)
-        yield from rules_broken(browser, out, os.environ["BF_AXE"], names_for_axe(out)) if "BF_AXE" in os.environ else ()
+        yield from rules_broken(browser, served, os.environ["BF_AXE"], names_for_axe(out)) if "BF_AXE" in os.environ else ()
         elsewhere = [url for url in browser.requests if not url.startswith((out.as_uri(), served, "data:"))]
         if elsewhere:
             yield f"asked for elsewhere: {elsewhere}"

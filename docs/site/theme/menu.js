@@ -11,5 +11,9 @@ for (const label of document.querySelectorAll("label[for^=__]")) {
   button.addEventListener("click", () => box.click());
   label.replaceWith(button);
 }
-// What is scrolled, by keys as well.
-for (const each of document.querySelectorAll(".md-typeset pre, .md-typeset__scrollwrap")) each.tabIndex = 0;
+// What is scrolled, by keys as well. The theme wraps tables when it comes to them.
+const reach = () => {
+  for (const each of document.querySelectorAll(".md-typeset pre, .md-typeset__scrollwrap")) each.tabIndex = 0;
+};
+reach();
+new MutationObserver(reach).observe(document.body, { childList: true, subtree: true });
