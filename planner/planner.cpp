@@ -314,7 +314,7 @@ void check_methods(const PlannerConfig& config) {
            "name some of them, the cheapest first");
     last = found + 1;
   }
-  const std::string with = config.language == Language::kC             ? "--language c"
+  const std::string with = config.language != Language::kCpp           ? "a language besides C++"
                            : config.workers > 1                        ? "--parallel"
                            : config.reuse.any()                        ? "--cache"
                            : config.decide                             ? "--decide"

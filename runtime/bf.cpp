@@ -72,6 +72,8 @@ BF_RUNTIME_COPY const char* bf_status_text(bf_status status) {
       return "input box beyond the magnitudes for which float32 evaluation cannot overflow";
     case BF_OVERLAP:
       return "arrays that overlap each other, the workspace or the context";
+    case BF_DEVICE_FAILED:
+      return "a call of the device's library failed, or its memory is full";
   }
   return "unrecognised status";
 }

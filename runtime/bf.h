@@ -60,8 +60,9 @@ typedef enum bf_status {
   BF_BAD_EXECUTOR,         /**< no run or no workers, or its run returned before its jobs had */
   BF_FLOAT32_RANGE,        /**< semantics float32: a bound of the input box is beyond
                             *   NAME_FLOAT32_REACH, where the network might overflow */
-  BF_OVERLAP               /**< an array that the call writes, or its workspace or context, shares
+  BF_OVERLAP,              /**< an array that the call writes, or its workspace or context, shares
                             *   bytes with another argument */
+  BF_DEVICE_FAILED         /**< a call of the library of a device failed, or its memory is full */
 } bf_status;
 
 /** The verdict on a property on a box. Only BF_VERIFIED and BF_FALSIFIED are proofs. The property's

@@ -6,6 +6,7 @@
 #include "aot/build/choose_arithmetic.h"
 #include "aot/build/dispatch.h"
 #include "aot/build/frontend_result.h"
+#include "aot/build/device/device.h"
 #include "aot/build/options/language.h"
 #include "aot/emit/constants/constants_check.h"
 #include "aot/emit/constants/weights.h"
@@ -172,6 +173,7 @@ std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& s
                                     const CompileOptions& options) {
   check_language(lowered);
   const Plan& plan = lowered.plan();
+  if (is_of_device(plan.config.language)) return device_files(lowered, stem);
   const Property* const property = options.property ? &*options.property : nullptr;
   emit::Instruments instruments;
   instruments.time_parts = options.time_parts;

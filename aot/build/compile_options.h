@@ -47,6 +47,9 @@ struct CompileOptions {
   /// chosen at run time, see aot/build/dispatch.h.
   std::vector<Target> levels;
 
+  /// The device that bounds are computed on, as "opencl:1"; empty: this processor.
+  std::string device;
+
   /// Boxes like those that will be asked for, and a function to call after each planner pass. Where
   /// there are no boxes, those of the property serve.
   PlanOptions planning;

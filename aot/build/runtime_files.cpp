@@ -13,10 +13,6 @@ namespace {
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
 constexpr std::string_view kInclude = "#include \"";
 
-RuntimeFile read_runtime(std::string_view path) {
-  return {std::string(path), read_file(runtime_folder() / path, kMaxBytes, "runtime source")};
-}
-
 void add_included(std::string_view text, std::vector<RuntimeFile>& files) {
   for (const std::string_view line : lines_of(text)) {
     const std::string_view path = included_by(line);
@@ -29,6 +25,10 @@ void add_included(std::string_view text, std::vector<RuntimeFile>& files) {
 }
 
 }  // namespace
+
+RuntimeFile read_runtime(std::string_view path) {
+  return {std::string(path), read_file(runtime_folder() / path, kMaxBytes, "runtime source")};
+}
 
 std::vector<RuntimeFile> runtime_files_of(const std::vector<emit::EmittedFile>& sources) {
   std::vector<RuntimeFile> files;

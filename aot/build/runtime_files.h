@@ -19,6 +19,9 @@ struct RuntimeFile {
 // Throws: BF3205.
 std::vector<RuntimeFile> runtime_files_of(const std::vector<emit::EmittedFile>& sources);
 
+// A file of the runtime. Throws: BF3205.
+RuntimeFile read_runtime(std::string_view path);
+
 // The source bf.cpp, of which every program needs one copy.
 RuntimeFile runtime_source();
 

@@ -132,6 +132,8 @@ build::OptionValues values_of(const VerifyOptions& options,
   set.common(options);
   expect(set.values.compile.planner.norm == bf_aot::Norm::kLargest, "norm",
          "properties are about boxes, not about balls");
+  expect(set.values.compile.device.empty(), "device",
+         "properties are decided on this processor: bounds alone are made on devices");
   return set.values;
 }
 

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <thread>
 
+#include "aot/build/device/device.h"
+#include "aot/engine/device/device.h"
 #include "aot/engine/run/engine.h"
 #include "aot/engine/verifier/call_watch.h"
 #include "aot/input/balls.h"
@@ -183,7 +185,14 @@ struct Verifier::State {
         asked(settled(options)),
         spec(specification),
         engine(plan_for(of, compile_options(of, asked, specification))),
-        pool(bytes_needed(engine.plan(), alignment(engine.plan())), alignment(engine.plan())) {}
+        pool(bytes_needed(engine.plan(), alignment(engine.plan())), alignment(engine.plan())) {
+    const build::CompileOptions options_here = compile_options(of, asked, specification);
+    if (options_here.device.empty()) return;
+    const build::DeviceName name = build::device_named(options_here.device);
+    device = std::make_unique<const engine::Device>(
+        plan_for(of, build::for_device(options_here, build::language_of_device(name.library))),
+        name);
+  }
 
   std::size_t rows(bool of_spec) const {
     const Plan& plan = engine.plan();
@@ -213,7 +222,14 @@ struct Verifier::State {
     return *made;
   }
 
-  // Boxes from `first` on, at most a batch; writes what ended.
+  // A device takes many boxes at a time, as far as it has room.
+  std::size_t boxes_of_group() const {
+    constexpr std::size_t kMostOfDevice = 4096;
+    if (device != nullptr) return std::min(device->boxes_at_once(), kMostOfDevice);
+    return static_cast<std::size_t>(engine.plan().config.batch);
+  }
+
+  // Boxes from `first` on, at most a group; writes what ended.
   void bound_group(bool of_spec, const Boxes& boxes, std::size_t first, std::size_t count,
                    Bounds& bounds, const Workspace& workspace, engine::Watch* watch) const {
     const auto inputs = static_cast<std::size_t>(engine.plan().input_count);
@@ -222,6 +238,12 @@ struct Verifier::State {
     signature.batch = engine.plan().config.batch > 1;
     std::vector<bf_status> statuses(count);
     std::vector<float> lower(count * bounds.rows), upper(count * bounds.rows);
+    if (device != nullptr) {
+      check_status(device->bound(of_spec, count, boxes.lower.data() + first * inputs,
+                                 boxes.upper.data() + first * inputs, lower.data(), upper.data(),
+                                 statuses.data()));
+      return put_group(first, count, lower, upper, bounds);
+    }
     engine::Arguments arguments;
     arguments.boxes.count = count;
     arguments.boxes.lower = boxes.lower.data() + first * inputs;
@@ -233,6 +255,11 @@ struct Verifier::State {
     arguments.workspace_bytes = pool.bytes();
     arguments.notes.watch = watch;
     check_status(engine.call(signature, arguments));
+    put_group(first, count, lower, upper, bounds);
+  }
+
+  void put_group(std::size_t first, std::size_t count, const std::vector<float>& lower,
+                 const std::vector<float>& upper, Bounds& bounds) const {
     const auto at = static_cast<std::ptrdiff_t>(first * bounds.rows);
     std::ranges::copy(lower, bounds.lower.begin() + at);
     std::ranges::copy(upper, bounds.upper.begin() + at);
@@ -245,7 +272,7 @@ struct Verifier::State {
     // To ask costs some 50 ns for each task and tile, in calls that take microseconds.
     const bool watched = call.watch || stop.is_possible();
     // Each thread takes the next group of boxes until none is left, or one has failed.
-    const auto size = static_cast<std::size_t>(engine.plan().config.batch);
+    const std::size_t size = boxes_of_group();
     const std::size_t groups = (bounds.boxes + size - 1) / size;
     std::atomic<std::size_t> next = 0, done = 0;
     std::mutex mutex;
@@ -351,6 +378,7 @@ struct Verifier::State {
   const Options asked;
   const Specification spec;
   engine::Engine engine;
+  std::unique_ptr<const engine::Device> device;  // that bounds boxes; null: the engine does
   mutable Pool pool;
   mutable std::mutex cheaper_mutex;
   mutable std::map<bf_aot::Method, std::unique_ptr<const State>> cheaper;  // as they are needed

@@ -19,6 +19,8 @@ constexpr int kBackwardChunk = 64;  // the same for backward products
 constexpr int kMostListed = 8;  // columns of a product in float: each keeps a pointer in a register
 constexpr int kMostFirstColumns = 12;  // two vectors of sums each
 constexpr int kElementBytes = 4;
+constexpr int kDeviceVector = 16;  // floats that compilers of devices compute together, if they can
+constexpr int kDeviceRows = 2 * kDeviceVector;
 constexpr int kFewRegisters = 16;
 constexpr int kTilesWithLast = 8;  // of more, a smaller last one is not worth its code
 constexpr int kPrefetch = 8192;  // bytes ahead: weights from memory came 3 to 10 % faster on Zen 5
@@ -66,6 +68,7 @@ LoweringPlanner::LoweringPlanner(Plan& plan) : plan_(plan) {
 int LoweringPlanner::panel_of(LayerId layer) const {
   if (plan_.layer(layer).kind != LayerKind::kDense) return 1;
   const int out = plan_.layer(layer).out;
+  if (is_of_device()) return std::min(kDeviceVector, out);
   return lanes_ * std::min(kForwardVectors, ceil_div(out, lanes_));
 }
 
@@ -78,18 +81,19 @@ int LoweringPlanner::padded_rows(int rows, bool wide) const {
 int LoweringPlanner::row_tile(int neurons, bool wide, int asked) const {
   if (boxes_ > 1) return 2;  // of one neuron: the boxes fill the lanes
   const int vectors = lanes_ == 1 ? 4 : 2;
-  int tile = lanes_ * vectors;
+  int tile = is_of_device() ? kDeviceRows : lanes_ * vectors;
+  const int most = is_of_device() ? kDeviceRows : most_rows(lanes_);
   if (asked == 0) asked = plan_.config.row_tile;
   if (asked > 0)
     tile = std::min(is_prebuilt() ? prebuilt_rows_within(lanes_, wide, asked)
                                   : round_up(asked, row_unit(lanes_, wide)),
-                    most_rows(lanes_));
+                    most);
   return std::min(tile, padded_rows(2 * neurons, wide));
 }
 
 int LoweringPlanner::last_tile(int neurons, bool all, bool wide, int tile) const {
   const int rows = 2 * neurons;
-  if (lanes_ == 1 || boxes_ > 1 || rows > kTilesWithLast * tile) return 0;
+  if ((lanes_ == 1 && !is_of_device()) || boxes_ > 1 || rows > kTilesWithLast * tile) return 0;
   const int left = all ? rows % tile : tile / 2;
   if (left == 0) return 0;
   const int last = padded_rows(left, wide);
@@ -104,6 +108,7 @@ void LoweringPlanner::use_row_lanes(Kernel& kernel, int tile, bool wide) const {
   kernel.rows = tile;
   kernel.schedule.lanes = lanes;
   kernel.schedule.vectors = rows / lanes;
+  kernel.schedule.items = plan_.config.items;
 }
 
 KernelId LoweringPlanner::intern(Kernel kernel) {
@@ -245,10 +250,11 @@ KernelId LoweringPlanner::forward(KernelKind kind, LayerId index, const ForwardK
   kernel.residual = kind == KernelKind::kCentreAffine && !layer.residual.empty();
   kernel.schedule = {lanes_, kernel.panel / lanes_, 1, forward_chunk(kind, index)};
   if (boxes_ > 1) kernel.schedule = {lanes_, 1, box_columns(index), forward_chunk(kind, index)};
+  kernel.schedule.items = plan_.config.items;
   kernel.depth = forward_depth(kind, index);
   // Scalar processors are short of memory; other forward kernels have little code after their sums.
   kernel.rolled = kind == KernelKind::kIntervalAffine && boxes_ == 1 &&
-                  plan_.config.target.vector_bytes == kElementBytes;
+                  plan_.config.target.vector_bytes == kElementBytes && !is_of_device();
   if (comes_from_memory(layer)) kernel.prefetch = kPrefetch;
   return intern(kernel);
 }
@@ -340,7 +346,10 @@ KernelId LoweringPlanner::backward(LayerId index, int tile, const RowKernel& how
   const int registers = plan_.config.target.vector_registers;
   const bool few = lanes_ > 1 && registers <= kFewRegisters;
   if (few && kernel.schedule.vectors % 4 == 0) kernel.schedule.vectors = 2;
-  kernel.schedule.columns = tile_columns(kernel.in, kernel.schedule.vectors, registers, few ? 1 : 3,
+  // Scalar code for a device is for vectors that its compiler finds.
+  const int vectors = is_of_device() ? ceil_div(tile, how.wide ? kDeviceVector / 2 : kDeviceVector)
+                                     : kernel.schedule.vectors;
+  kernel.schedule.columns = tile_columns(kernel.in, vectors, registers, few ? 1 : 3,
                                          how.live_in && lanes_ > 1 && !how.wide);
   kernel.schedule.chunk = backward_chunk(index);
   kernel.depth = backward_depth(index);

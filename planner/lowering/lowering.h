@@ -91,6 +91,7 @@ class LoweringPlanner {
   int box_columns(LayerId layer) const;
   Schedule lines_schedule(LayerId layer) const;
   bool is_prebuilt() const { return plan_.config.lowering == Lowering::kPrebuilt; }
+  bool is_of_device() const { return bf_aot::is_of_device(plan_.config.language); }
   int padded_rows(int rows, bool wide) const;
   void use_row_lanes(Kernel& kernel, int tile, bool wide) const;
   void use_conv_tile(Kernel& kernel, bool depthwise) const;

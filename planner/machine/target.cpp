@@ -47,6 +47,9 @@ const std::vector<Target>& targets() {
        8,
        {"-mcpu=cortex-a9", "-mfpu=vfpv3", "-mfloat-abi=hard"},
        "arm-linux-gnueabihf"},
+      // Devices, which compile for themselves: flags are those of the host's own code.
+      {"opencl", 4, 16, FloatUnit::kDouble, 64, {}},
+      {"cuda", 4, 16, FloatUnit::kDouble, 64, {}},
       {"riscv32",
        4,
        16,

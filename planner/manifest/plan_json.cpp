@@ -396,6 +396,7 @@ Json options_json(const PlannerConfig& config) {
                  {"align", config.target.align},
                  {"flags", config.target.flags}}}};
   if (config.language != Language::kCpp) json["language"] = to_string(config.language);
+  if (config.items > 1) json["items"] = config.items;
   if (config.workers > 1) json["workers"] = config.workers;
   if (config.decide) json["decide"] = to_string(config.splits);
   if (config.alpha != AlphaRows::kOutputs) json["alpha"] = to_string(config.alpha);

@@ -43,8 +43,13 @@ constexpr bool is_in_float32(Semantics semantics) {
 // and the network and the other options allow it.
 enum class Arithmetic : std::uint8_t { kAuto, kFloat, kInteger };
 
-// The language of generated code: C++17, or C99 for compilers that have no C++.
-enum class Language : std::uint8_t { kCpp, kC };
+// The language of generated code: C++17, C99 for compilers that have no C++, or that of a device,
+// which is C99's with its own words.
+enum class Language : std::uint8_t { kCpp, kC, kOpenCl, kCuda };
+
+constexpr bool is_of_device(Language language) {
+  return language == Language::kOpenCl || language == Language::kCuda;
+}
 
 // The bounds kept for one pre-activation.
 enum class Domain : std::uint8_t {
@@ -95,7 +100,7 @@ struct PlannerConfig {
   Semantics semantics = Semantics::kReal;
   bool flush_to_zero = false;  // of kFloat32: the network's graph was made for that
   Lowering lowering = Lowering::kVector;
-  Language language = Language::kCpp;          // kC: of lowering generic alone
+  Language language = Language::kCpp;          // others: of lowering generic alone
   Arithmetic arithmetic = Arithmetic::kFloat;  // of a plan: not kAuto
   std::vector<TunedSchedule> tuned;            // of lowering tuned; by rising key, each once
   Target target;
@@ -108,6 +113,7 @@ struct PlannerConfig {
   std::optional<MachineProfile> profile;  // to predict times with; none: the target's
   Reuse reuse;
   int batch = 1;                    // boxes per call of the batch entry points; 1: there are none
+  int items = 1;                    // of a device's group, which bounds one box
   int workers = 1;                  // most that share a call's work; 1: no entry points for several
   bool decide = false;              // also by branch and bound: needs rows of a specification
   Splits splits = Splits::kInputs;  // of that; of a plan: not kAuto
@@ -190,6 +196,8 @@ template <>
 inline constexpr auto kNames<Language> = std::to_array<NamedValue<Language>>({
     {Language::kCpp, "c++"},
     {Language::kC, "c"},
+    {Language::kOpenCl, "opencl"},
+    {Language::kCuda, "cuda"},
 });
 
 template <>

@@ -17,6 +17,7 @@ struct Schedule {
   // one where a row has no more. 0: portable code, whose compiler alone knows the vectors.
   int pixels = 0;
   int last_columns = 0;
+  int items = 1;  // of a device's group, over which outputs are dealt out; 1: one computes all
   bool operator==(const Schedule&) const = default;
 };
 

@@ -188,7 +188,7 @@ void call_property() {
 }
 
 void call_texts() {
-  for (int status = 0; status <= BF_OVERLAP + 1; ++status)
+  for (int status = 0; status <= BF_DEVICE_FAILED + 1; ++status)
     if (CALL(_status_text)(static_cast<bf_status>(status))[0] == '\0') ++failures;
   if (CALL(_info)()->inputs != kInputs) ++failures;
 }

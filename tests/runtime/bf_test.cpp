@@ -9,7 +9,7 @@ namespace {
 
 TEST(Runtime, EveryStatusHasItsOwnText) {
   std::set<std::string> texts;
-  for (int status = BF_OK; status <= BF_OVERLAP; ++status) {
+  for (int status = BF_OK; status <= BF_DEVICE_FAILED; ++status) {
     texts.insert(bf_status_text(static_cast<bf_status>(status)));
   }
   EXPECT_EQ(texts.size(), 20u);
@@ -48,6 +48,7 @@ TEST(Runtime, CodesAreStable) {
   EXPECT_EQ(BF_BAD_EXECUTOR, 17);
   EXPECT_EQ(BF_FLOAT32_RANGE, 18);
   EXPECT_EQ(BF_OVERLAP, 19);
+  EXPECT_EQ(BF_DEVICE_FAILED, 20);
   EXPECT_EQ(BF_UNKNOWN, 0);
   EXPECT_EQ(BF_BUDGET, 3);
   EXPECT_EQ(BF_OUTSIDE, 4);

@@ -8,7 +8,7 @@ static const bf_model_info info = {"net", "0123", "ibp", "real", BF_VERSION_STRI
 
 /* Codes from a newer library or a corrupted log still get a text. */
 static bf_status beyond_status(void) {
-  return (bf_status)(BF_OVERLAP + 1);
+  return (bf_status)(BF_DEVICE_FAILED + 1);
 }
 static bf_verdict beyond_verdict(void) {
   return (bf_verdict)(BF_PARTLY_OUTSIDE + 1);

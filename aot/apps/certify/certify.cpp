@@ -359,6 +359,8 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
       question.complete
           ? "complete"
           : fmt::format("decide {} {}", question.options.decide, question.options.decide_seconds));
+  if (const auto device = bounds.more.find("device"); device != bounds.more.end())
+    text += " device " + device->second;
   const auto add = [&](const std::vector<double>& values) {
     text += fmt::format(" {}:", values.size());
     text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));

@@ -27,8 +27,19 @@ std::optional<std::string> missing_option(const CompileOptions& options) {
   if (config.reuse.any()) return "--cache";
   if (config.batch > 1) return "--batch";
   if (config.workers > 1) return "--parallel";
+  if (is_of_device(config.language)) {
+    if (options.property) return "--property";
+    if (config.memory_budget > 0) return "--memory-budget";
+    if (config.arithmetic == Arithmetic::kInteger) return "--arithmetic integer";
+    if (config.semantics == Semantics::kFloat32Exact) return "--semantics float32-exact";
+    if (options.time_parts || options.marks) return "--trace";
+  }
   if (!options.levels.empty()) return "--dispatch";
   return std::nullopt;
+}
+
+std::string_view place_of(Language language) {
+  return is_of_device(language) ? "for a device" : "in C";
 }
 
 // The place of a call in a report: the nodes of its layer.
@@ -71,33 +82,43 @@ void check_integers(const Plan& plan) {
 std::optional<Language> language_of(const std::filesystem::path& source) {
   if (source.extension() == ".c") return Language::kC;
   if (source.extension() == ".cpp") return Language::kCpp;
+  if (source.extension() == ".cl") return Language::kOpenCl;
+  if (source.extension() == ".cu") return Language::kCuda;
   return std::nullopt;
 }
 
 void set_language(CompileOptions& options, Language language) {
   options.planner.language = language;
-  if (language != Language::kC) return;
+  if (language == Language::kCpp) return;
   if (const auto missing = missing_option(options))
-    fail("BF3112", *missing, "verifiers in C do not have it",
+    fail("BF3112", *missing, fmt::format("verifiers {} do not have it", place_of(language)),
          "leave it out, or write C++: -o with a name that ends in .cpp");
   options.planner.lowering = Lowering::kGeneric;
 }
 
 void check_language(const Lowered& lowered) {
   const Plan& plan = lowered.plan();
-  if (plan.config.language != Language::kC) return;
+  if (plan.config.language == Language::kCpp) return;
+  if (plan.integer && is_of_device(plan.config.language))
+    fail("BF3112", plan.name, "verifiers for a device compute in floating point",
+         "--arithmetic float");
   if (plan.integer) return check_integers(plan);
   Missing missing;
-  for (const Entry& entry : plan.entries)
+  for (const Entry& entry : plan.entries) {
+    if (is_of_device(plan.config.language) && entry.kind == EntryKind::kEvaluate) continue;
     for (const calls::Section& section : lowered.program(entry).sections)
       for (const calls::TaskCalls& task : section.tasks)
         for (const calls::StepCalls& step : task.steps)
           add_missing(plan, entry.task(task.task), step.body, missing);
+  }
   if (missing.empty()) return;
   std::vector<Diagnostic> problems;
   for (const auto& [place, routines] : missing)
-    problems.push_back({"BF3112", place, fmt::format("C has no {}", fmt::join(routines, ", ")),
-                        "write C++: -o with a name that ends in .cpp; or another --method"});
+    problems.push_back(
+        {"BF3112", place,
+         fmt::format("{} no {}", is_of_device(plan.config.language) ? "devices have" : "C has",
+                     fmt::join(routines, ", ")),
+         "write C++: -o with a name that ends in .cpp; or another --method"});
   throw CompileError(std::move(problems));
 }
 

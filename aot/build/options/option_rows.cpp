@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "aot/build/device/device.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 #include "frontend/passes/pipeline.h"
@@ -125,6 +126,18 @@ OptionRow target_row() {
     values.compile.planner.target = find_target(words.back());
   };
   row.shown = [](const OptionValues& values) { return values.target; };
+  return row;
+}
+
+OptionRow device_row() {
+  OptionRow row = text(
+      {"device", Set::kDevice, kMethodGroup,
+       "device that bounds: opencl, the first of OpenCL's, or opencl:N, from 0 "
+       "(default: this processor)"},
+      "NAME", [](OptionValues& values, const std::string& name) { values.compile.device = name; });
+  row.rule.read = [](std::string& name) { return device_name_fault(name); };
+  row.of_many = false;
+  row.of_company = false;
   return row;
 }
 
@@ -320,9 +333,11 @@ std::vector<OptionRow> other_rows() {
            "the network and the other options allow it",
            false},
           [](auto& values) -> auto& { return values.compile.planner.arithmetic; }),
+      device_row(),
       choice(
           {"language", Set::kLanguage, kPlannerGroup,
-           "language of the code: c++, C++17; c, C99, as -o with a name that ends in .c says",
+           "language of the code: c++, C++17; c, C99; opencl; cuda; as the end of -o's name says, "
+           ".cpp, .c, .cl or .cu",
            false},
           [](auto& values) -> auto& { return values.compile.planner.language; }),
       text({"cxx", Set::kCompiler, kCompilerGroup,
@@ -346,7 +361,7 @@ std::vector<OptionRow> other_rows() {
           [](auto& values) -> auto& { return values.compiler.jit; }),
   };
   // Several questions at once leave no processor free for a compiler.
-  for (OptionRow& row : rows) row.of_many = row.set != Set::kCompiler;
+  for (OptionRow& row : rows) row.of_many = row.of_many && row.set != Set::kCompiler;
   return rows;
 }
 

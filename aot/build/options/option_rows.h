@@ -39,6 +39,7 @@ struct OptionRow {
     kNorm,
     kArithmetic,
     kLanguage,
+    kDevice,
     kCompiler,
     kJit,
     kDecide,

@@ -213,6 +213,7 @@ void add_options(CommandLine& app, CertifyArguments& a) {
   add_row(
       app, "flush-to-zero", a.values,
       {.help = "float32: also where operations take subnormal numbers for zero", .group = "Work"});
+  add_row(app, "device", a.values, {.group = "Work"});
   app.add_flag("--decide", a.decide,
                "search and split where bounds leave a sample open, as verify does")
       ->excludes("--increasing")

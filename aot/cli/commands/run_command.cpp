@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "aot/build/compile.h"
+#include "aot/build/device/device.h"
 #include "aot/build/frontend_result.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/box_options.h"
@@ -90,6 +91,7 @@ void add_options(CommandLine& app, RunArguments& arguments) {
   add_spec_option(app, arguments.model);
   add_compiler_options(app, arguments.model);
   add_jit_option(app, arguments.model);
+  add_rows(app, build::OptionRow::Set::kDevice, arguments.model.values);
   add_box_options(app, arguments.box);
   Option* const repeat =
       app.add_option("--repeat", arguments.repeat,
@@ -391,6 +393,13 @@ int run_command(const Call& call) {
     return usage_error(app, "--box is required, or --centre and --eps, or --tokens");
 
   build::CompileOptions options = compile_options(arguments.model);
+  if (!options.device.empty()) {
+    for (const char* const other : {"--timeout", "--jobs", "--lowering", "--jit"})
+      if (app.get_option(other)->count() > 0)
+        fail("BF3345", other, "bounds of a device do not have it", "leave it or --device out");
+    options = build::for_device(
+        std::move(options), build::language_of_device(build::device_named(options.device).library));
+  }
   options.planner.workers =
       engine::workers_of(options, arguments.jobs > 0 ? static_cast<std::size_t>(arguments.jobs)
                                                      : system::core_count());

@@ -14,6 +14,7 @@
 #include "aot/artifacts/project/written.h"
 #include "aot/artifacts/provenance/trace.h"
 #include "aot/artifacts/sbom/sbom.h"
+#include "aot/build/device/device.h"
 #include "aot/build/dispatch.h"
 #include "aot/build/footprint/footprint.h"
 #include "aot/build/frontend_result.h"
@@ -99,7 +100,8 @@ std::string project_stem(const std::string& name) {
 std::string check_output(std::string& text) {
   const fs::path path(text);
   if (!build::language_of(path))
-    return "-o: the name of the source must end in .cpp, or .c for C99";
+    return "-o: the name of the source must end in .cpp, .c for C99, .cl for OpenCL or .cu for "
+           "CUDA";
   if (!is_plain_stem(path.stem().string()))
     return "-o: use letters, digits, '_', '-', '+' and '.' in the file name";
   return {};
@@ -356,6 +358,20 @@ Language asked_language(const CompileArguments& arguments) {
                                   : *build::language_of(arguments.output);
 }
 
+// Devices are languages and targets at once. Throws: BF3112.
+void check_target(const build::OptionValues& values, Language language) {
+  const bool of_device =
+      values.target == to_string(Language::kOpenCl) || values.target == to_string(Language::kCuda);
+  if (of_device ? values.target == to_string(language)
+                : !is_of_device(language) || values.target == "host")
+    return;
+  const std::string target(of_device ? values.target : to_string(language));
+  fail("BF3112", fmt::format("--target {}", values.target),
+       fmt::format("the source is in {}", to_string(language)),
+       fmt::format("name both alike: --target {} -o FILE{}", target,
+                   target == to_string(Language::kCuda) ? ".cu" : ".cl"));
+}
+
 // Why --language and the name of the source do not go together.
 std::optional<std::string> contradicts_language(CommandLine& app,
                                                 const CompileArguments& arguments) {
@@ -402,13 +418,20 @@ int compile_command(const Call& call) {
   const Target& target = arguments.dispatch ? options.levels.back()  // the others' flags follow
                                             : options.planner.target;
   const Language language = asked_language(arguments);
-  build::set_language(options, language);
-  if (language == Language::kC && !arguments.project.empty())
-    fail("BF3112", "--project", "projects are in C++", "write the source alone: -o FILE.c");
+  check_target(arguments.model.values, language);
+  if (is_of_device(language))
+    options = build::for_device(std::move(options), language);
+  else
+    build::set_language(options, language);
+  if (language != Language::kCpp && !arguments.project.empty())
+    fail("BF3112", "--project", "projects are in C++",
+         fmt::format("write the source alone: -o FILE{}", emit::Dialect(language).suffix()));
   if (!arguments.project.empty() && !arguments.dispatch) options.check_constants = true;
   const build::CompilerOptions& compiler = arguments.model.values.compiler;
   std::optional<build::Toolchain> toolchain;
-  if (!arguments.no_library) toolchain = build::find_toolchain(compiler, target, language);
+  if (!arguments.no_library && language != Language::kCuda)
+    toolchain =
+        build::find_toolchain(compiler, target, is_of_device(language) ? Language::kC : language);
 
   artifacts::PassLog log;
   if (!arguments.trace.empty()) log_passes(log, options);
@@ -419,8 +442,9 @@ int compile_command(const Call& call) {
   const std::vector<artifacts::FileLines> lines = artifacts::take_lines(made.verifier.files, stem);
   const build::Verifier& verifier = made.verifier;
   const build::Toolchain* const found = toolchain ? &*toolchain : nullptr;
-  const Output made_as{stem, build::code_flags(compiler, target, language), found,
-                       arguments.limits.any()};
+  const Output made_as{
+      stem, build::code_flags(compiler, target, is_of_device(language) ? Language::kC : language),
+      found, arguments.limits.any()};
   const Judge judge = judge_of(arguments, options, made, made_as);
   Staged staged;
   if (!arguments.project.empty()) {

@@ -30,6 +30,7 @@ api::Options library_options(const build::OptionValues& values) {
                           ? api::Semantics::kFloat32Flushed
                           : named(api::semantics_named(to_string(planner.semantics)));
   options.iterations = planner.iterations;
+  if (!values.compile.device.empty()) options.more["device"] = values.compile.device;
   return options;
 }
 

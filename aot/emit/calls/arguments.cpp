@@ -244,11 +244,23 @@ std::string CallText::operator()(const Listed& argument) const {
                      name(argument.centre), name(argument.below), name(argument.above));
 }
 
-std::string CallText::operator()(const Errors& argument) const {
+std::string CallText::members(const Errors& argument) const {
   std::vector<std::string> constants;
   for (const Constant& constant : argument.constants) constants.push_back((*this)(constant));
+  return fmt::format("{}", fmt::join(constants, ", "));
+}
+
+std::string CallText::operator()(const Errors& argument) const {
   const auto [cpp_name, c_name] = type_names(argument.kind);
-  return dialect_.structure(cpp_name, c_name, fmt::format("{}", fmt::join(constants, ", ")));
+  return dialect_.structure(cpp_name, c_name, members(argument));
+}
+
+std::string CallText::made_structure(const Call& call) const {
+  if (!dialect_.is_of_device()) return {};
+  for (const Argument& argument : call.arguments)
+    if (const auto* const errors = std::get_if<Errors>(&argument))
+      return dialect_.made_structure(type_names(errors->kind).second, members(*errors));
+  return {};
 }
 
 std::string ConstantText::operator()(const Integer& constant) const {

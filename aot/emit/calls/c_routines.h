@@ -11,6 +11,7 @@ struct CRoutine {
   Routine routine;
   std::string_view name;
   std::string_view header;
+  bool dealt = false;  // the items of a device's group share its loops
 };
 
 // Returns the routine in C; null where there is none.

@@ -61,6 +61,8 @@ class CallText {
 
   // The call as text: "bf::relax_rows<16>(...)".
   std::string text(const Call& call) const;
+  // The definition of a structure before the call, of a device; empty: it needs none.
+  std::string made_structure(const Call& call) const;
   std::string name(BufferId id) const { return entry_.buffer(id).name; }
   // The constant of a convolution's shape.
   std::string shape_text(const Shape& shape) const;
@@ -71,6 +73,7 @@ class CallText {
   std::vector<std::string> constants_in_c(const Call& call) const;
   std::string sources_in_c(const Argument& argument) const;
   std::string reference(const std::string& name) const;
+  std::string members(const Errors& argument) const;
   std::string member(const Shape& shape, std::string_view name) const;
 
   const Plan& plan_;

@@ -71,7 +71,11 @@ std::string runtime_includes(const Plan& plan, const std::vector<Program>& progr
 }
 
 std::string c_includes(const Plan& plan, const std::vector<Program>& programs) {
-  std::vector<std::string_view> headers = {"bf/c/spans.h", "bf/c/core.h", "bf/c/bounds.h"};
+  const Language language = plan.config.language;
+  std::vector<std::string_view> headers = {language == Language::kOpenCl ? "bf/c/opencl.h"
+                                           : language == Language::kCuda ? "bf/c/cuda.h"
+                                                                         : "bf/c/checks.h",
+                                           "bf/c/core.h", "bf/c/bounds.h"};
   const auto add = [&](std::string_view header) {
     if (std::ranges::find(headers, header) == headers.end()) headers.push_back(header);
   };

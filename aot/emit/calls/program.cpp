@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "aot/emit/calls/c_routines.h"
 #include "aot/emit/calls/calls.h"
 #include "aot/emit/constants/shapes.h"
 #include "aot/emit/text/literals.h"
@@ -74,6 +75,7 @@ class ProgramText {
 
  private:
   void line(std::string_view text);
+  bool is_dealt(const Call& node) const;
   void inside(const Body& body);
   std::string lifetime(const Buffer& buffer) const;
   void declare(const Buffer& buffer);
@@ -176,15 +178,34 @@ void ProgramText::declare(const Buffer& buffer) {
   const std::string type = type_of(buffer.element, dialect_);
   const std::string place =
       dialect_.is_c() ? place_macro(buffer.element) : fmt::format("at<{}>", type);
-  line(fmt::format("{}* const {} = {}({}, {});  // [{}]{}", type, buffer.name, place,
+  line(fmt::format("{}{}* const {} = {}({}, {});  // [{}]{}", dialect_.shared(), type, buffer.name,
+                   place,
                    buffer.per_worker ? "own"
                    : kept            ? "context"
                                      : "workspace",
                    buffer.offset, buffer.count, kept ? "" : lifetime(buffer)));
 }
 
+// The items of a device's group wait for each other after each call.
 void ProgramText::operator()(const Call& node) {
-  line(calls_.text(node) + ";");
+  const std::string structure = calls_.made_structure(node);
+  if (!structure.empty()) {
+    line("{");
+    ++depth_;
+    line(structure);
+  }
+  const bool alone = plan_.config.items > 1 && !is_dealt(node);
+  line((alone ? "BF_ONCE " : "") + calls_.text(node) + ";");
+  if (!structure.empty()) {
+    --depth_;
+    line("}");
+  }
+  if (plan_.config.items > 1) line("BF_BARRIER;");
+}
+
+bool ProgramText::is_dealt(const Call& node) const {
+  if (std::holds_alternative<KernelCall>(node.callee)) return true;
+  return find_c_routine(std::get<Routine>(node.callee))->dealt;
 }
 
 void ProgramText::operator()(const Part& node) {
@@ -252,7 +273,12 @@ void ProgramText::operator()(const DefineWindow& node) {
 }
 
 void ProgramText::operator()(const DefineRows& node) {
-  if (node.boxes == 1)
+  if (plan_.config.items > 1) {
+    line(fmt::format("BF_ONCE listed = {};", calls_.text(node.list)));
+    line("BF_BARRIER;");
+    line("const int count = listed;");
+    line("BF_BARRIER;");
+  } else if (node.boxes == 1)
     line(fmt::format("const int count = {};", calls_.text(node.list)));
   else
     line(fmt::format("const bf::BoxRows<{}> rows = {};", node.boxes, calls_.text(node.list)));
@@ -312,8 +338,10 @@ void ProgramText::operator()(const IfFits& node) {
 }
 
 void ProgramText::operator()(const Clear& node) {
-  line(
-      fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", node.count, calls_.name(node.buffer)));
+  const bool dealt = plan_.config.items > 1;
+  line(fmt::format("for (int i = {}; i < {}; {}) {}[i] = 0;", dealt ? "BF_ITEM" : "0", node.count,
+                   dealt ? "i += BF_ITEMS" : "++i", calls_.name(node.buffer)));
+  if (dealt) line("BF_BARRIER;");
 }
 
 void ProgramText::operator()(const ColdStart& node) {

@@ -66,7 +66,7 @@ void append_array(const Plan& plan, const WeightTable& table, std::string& text)
       dense && (table.kind == TableKind::kWeight || table.kind == TableKind::kResidual);
   text += fmt::format("// {}: {}", layer.origin.text,
                       dense ? matrix_comment(layer, table, matrix) : term_comment(layer, table));
-  const Dialect dialect(plan.config.language);
+  const Dialect dialect = dialect_of_host(plan.config.language);
   text += fmt::format("\n{} {} {}[{}] = {{", dialect.aligned_constant(plan.config.target.align),
                       type_of(table, dialect), table.name, table.count);
   const std::int64_t per_panel = matrix ? std::min<std::int64_t>(table.panel, 6) : 6;
@@ -149,7 +149,7 @@ std::vector<EmittedFile> emit_weight_files(const Lowered& lowered, const std::st
     case WeightStorage::kInclude:
       return {{"_weights.inc", emit_banner(plan,
                                            fmt::format("constants of {}{}", stem,
-                                                       Dialect(plan.config.language).suffix()),
+                                                       dialect_of_host(plan.config.language).suffix()),
                                            "//") +
                                    "\n" + emit_weight_arrays(lowered, marks)}};
     case WeightStorage::kObject:

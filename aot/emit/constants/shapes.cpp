@@ -162,11 +162,11 @@ ImageLayout pixels_of(std::int64_t channels, const Extent& size) {
 }
 
 // C computes no constants by functions.
-std::string pixels_definition_in_c(const std::string& name, ConvGeometry geometry,
-                                   const calls::Shape& shape) {
+std::string pixels_definition_in_c(const Dialect& dialect, const std::string& name,
+                                   ConvGeometry geometry, const calls::Shape& shape) {
   if (shape.in_pixels) geometry.in = pixels_of(geometry.in_channels, geometry.in_size);
   if (shape.out_pixels) geometry.out = pixels_of(geometry.out_channels, geometry.out_size);
-  return shape_definition(Dialect(Language::kC), shape_name(name, shape), geometry) + "\n";
+  return shape_definition(dialect, shape_name(name, shape), geometry) + "\n";
 }
 
 std::string pixels_definition(const std::string& name, const calls::Shape& shape) {
@@ -207,7 +207,7 @@ std::string emit_conv_shapes(const Plan& plan, const std::vector<calls::Program>
             shape_definition(dialect, shape.name, *shape.geometry);
     for (const auto& [in, out] : by_name[shape.name]) {
       const calls::Shape pixels = {0, 0, in, out};
-      text += dialect.is_c() ? pixels_definition_in_c(shape.name, *shape.geometry, pixels)
+      text += dialect.is_c() ? pixels_definition_in_c(dialect, shape.name, *shape.geometry, pixels)
                              : pixels_definition(shape.name, pixels);
     }
   }
@@ -229,18 +229,19 @@ std::string emit_max_groups(const Plan& plan, const std::vector<calls::Program>&
         if (const auto* const groups = std::get_if<calls::Groups>(&constant))
           found[groups->layer] = groups->view;
     });
-  const bool in_c = plan.config.language == Language::kC;
+  const Dialect dialect(plan.config.language);
   std::string text;
   for (const auto& [index, view] : found) {
     const auto& [firsts, taps] = view;
     const Layer& layer = plan.layer(index);
     text += fmt::format(
-        "// {}\n{} {} = {{\n"
+        "// {}\n{} {} {} = {{\n"
         "    {}, {{{}}}, {{{}}},  // first candidate of the first, counts, strides\n"
         "    {{{}}}, {{{}}}}};  // of the candidates of each\n",
-        layer.origin.text, in_c ? "static const bf_max_groups" : "constexpr bf::MaxGroups",
-        max_groups_name(layer), firsts.offset, fmt::join(firsts.count, ", "),
-        fmt::join(firsts.stride, ", "), fmt::join(taps.count, ", "), fmt::join(taps.stride, ", "));
+        layer.origin.text, dialect.constant(),
+        dialect.runtime(dialect.is_c() ? "max_groups" : "MaxGroups"), max_groups_name(layer),
+        firsts.offset, fmt::join(firsts.count, ", "), fmt::join(firsts.stride, ", "),
+        fmt::join(taps.count, ", "), fmt::join(taps.stride, ", "));
   }
   return text;
 }

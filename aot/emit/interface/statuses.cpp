@@ -70,6 +70,8 @@ std::string_view status_name(bf_status status) {
       return "BF_FLOAT32_RANGE";
     case BF_OVERLAP:
       return "BF_OVERLAP";
+    case BF_DEVICE_FAILED:
+      return "BF_DEVICE_FAILED";
   }
   BF_CHECK(!"a status");
   return {};

@@ -66,6 +66,30 @@ void unroll_rows(Nest& nest, const Kernel& kernel) {
   if (kernel.schedule.lanes > 1) nest.vectorize("r");
 }
 
+// The items of a group that have rows of their own: a power of two, so that the others of the group
+// are whole sets of as many.
+int row_items(const Kernel& kernel) {
+  int items = 1;
+  while (2 * items <= std::min(kernel.rows, kernel.schedule.items)) items *= 2;
+  return items;
+}
+
+bool is_dealt(const Kernel& kernel) {
+  return kernel.schedule.items > 1;
+}
+
+// Each item has a row, and sums a tile of columns of it.
+void deal_product(Nest& nest, const Kernel& kernel, const std::vector<std::string>& inner) {
+  const int items = row_items(kernel);
+  std::vector<std::string> order = {"r", "column"};
+  order.insert(order.end(), inner.begin(), inner.end());
+  order.insert(order.end(), {"j", "k"});
+  nest.reorder(order);
+  nest.unroll("k");
+  nest.bind("r", 1, items);
+  nest.bind("column", items, kernel.schedule.items / items);
+}
+
 // The register tile of a product: `columns` times all rows or a group of `vectors` vectors.
 void schedule_product(Nest& nest, const Kernel& kernel, std::vector<std::string> blocks) {
   const int lanes = kernel.schedule.lanes;
@@ -108,6 +132,12 @@ Nest relaxation(const Kernel& kernel) {
       "sums", loop::axis("r"), true}};
   Nest nest(std::move(what));
   nest.split("j", kernel.schedule.chunk, "block");
+  if (is_dealt(kernel)) {
+    nest.reorder({"r", "block", "j"});
+    nest.bind("r", 1, kernel.schedule.items);
+    nest.cache_write("block");
+    return nest;
+  }
   split_rows(nest, kernel);
   nest.reorder({"block", "j", "v", "r"});
   unroll_rows(nest, kernel);
@@ -132,6 +162,12 @@ Nest product(const Kernel& kernel, const Columns& columns) {
   Nest nest(std::move(what));
   nest.restrict_axis("k", columns.begin, columns.end);
   nest.split("k", columns.tile, "column");
+  if (is_dealt(kernel)) {
+    nest.split("j", kernel.schedule.chunk, "block");
+    deal_product(nest, kernel, {"block"});
+    nest.cache_write("block");
+    return nest;
+  }
   const bool narrow = !kernel.live_out && kernel.schedule.chunk > kernel.panel;
   if (narrow) {
     nest.split("j", kernel.panel, "panel");
@@ -165,6 +201,10 @@ Nest wide_product(const Kernel& kernel, const Columns& columns) {
   Nest nest(std::move(what));
   nest.restrict_axis("k", columns.begin, columns.end);
   nest.split("k", columns.tile, "column");
+  if (is_dealt(kernel)) {
+    deal_product(nest, kernel, {});
+    return nest;
+  }
   nest.split("j", kernel.panel, "panel");
   schedule_product(nest, kernel, {"column", "panel"});
   return nest;
@@ -192,12 +232,13 @@ KernelNests backward_affine_nests(const Kernel& kernel) {
   const auto add = [&](const Columns& columns) {
     made.program.add(columns.name,
                      kernel.wide ? wide_product(kernel, columns) : product(kernel, columns));
-    if (!kernel.wide && !kernel.live_in && columns.begin > 0)
+    if (!kernel.wide && !kernel.live_in && columns.begin > 0 && !is_dealt(kernel))
       made.program.compute_at(columns.name, "product", "block");
   };
   add({"product", 0, main, tile});
   // The relaxation of a block runs just before its product, while its coefficients are in cache.
-  if (!kernel.plain && !kernel.wide) made.program.compute_at("relaxation", "product", "block");
+  if (!kernel.plain && !kernel.wide && !is_dealt(kernel))
+    made.program.compute_at("relaxation", "product", "block");
   if (main < kernel.in) add({"remainder", main, kernel.in, kernel.in - main});
   return made;
 }
@@ -210,9 +251,14 @@ KernelNests concretize_nests(const Kernel& kernel) {
   what.sums = {
       Sum{"sum", loop::abs(local("a")) * local("radius_k"), "spread", loop::axis("r"), false}};
   Nest nest(std::move(what));
-  split_rows(nest, kernel);
-  nest.reorder({"k", "v", "r"});
-  unroll_rows(nest, kernel);
+  if (is_dealt(kernel)) {
+    nest.reorder({"r", "k"});
+    nest.bind("r", 1, kernel.schedule.items);
+  } else {
+    split_rows(nest, kernel);
+    nest.reorder({"k", "v", "r"});
+    unroll_rows(nest, kernel);
+  }
   KernelNests made;
   made.parameters = {"const float* BF_RESTRICT coefficients", "const float* BF_RESTRICT radius",
                      "float* BF_RESTRICT spread"};

@@ -92,10 +92,20 @@ Nest schedule_boxes(const Kernel& kernel, Nest nest, int lanes) {
   return nest;
 }
 
+// Each item of a device's group has outputs of its own.
+Nest deal_outputs(const Kernel& kernel, Nest nest) {
+  nest.split("i", kernel.schedule.chunk, "chunk");
+  nest.reorder({"o", "chunk", "i"});
+  nest.bind("o", 1, kernel.schedule.items);
+  nest.cache_write("chunk");
+  return nest;
+}
+
 // Panels of outputs, in groups of `vectors` vectors of floats: the register tile; for each, chunks
 // of inputs.
 Nest schedule(const Kernel& kernel, Nest nest, int lanes) {
   if (kernel.boxes > 1) return schedule_boxes(kernel, std::move(nest), lanes);
+  if (kernel.schedule.items > 1) return deal_outputs(kernel, std::move(nest));
   nest.split("o", lanes, "v");
   const int group = kernel.schedule.vectors * kernel.schedule.lanes;
   const bool whole = group == kernel.panel;
@@ -305,7 +315,8 @@ KernelNests centre_affine_nests(const Kernel& kernel) {
     made.program.add(radius, asking_ahead(kernel, std::move(nest)));
     made.program.add(centre,
                      schedule(kernel, Nest(centre_of(kernel, range)), lanes > 1 ? lanes / 2 : 1));
-    if (kernel.boxes == 1) made.program.compute_at(radius, centre, "panel");
+    if (kernel.boxes == 1 && kernel.schedule.items == 1)
+      made.program.compute_at(radius, centre, "panel");
   }
   made.formula = "out_centre = W centre + b in double, out_radius = |W| radius";
   return made;

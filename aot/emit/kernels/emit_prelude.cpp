@@ -25,7 +25,8 @@ std::string target_check(const Target& target) {
 }  // namespace
 
 std::string emit_prelude(const Plan& plan, const loop::Needs& needs) {
-  if (plan.config.language == Language::kC) return {};  // scalar code that names all that it calls
+  if (plan.config.language != Language::kCpp)
+    return {};  // scalar code that names all that it calls
   std::string text = needs.vectors.empty() ? std::string() : target_check(plan.config.target);
   text += "namespace {\n\nusing namespace bf::kernel;\n\n";
   for (const auto& [type, lanes] : needs.vectors) {

@@ -69,7 +69,10 @@ std::string print_kernel(const Kernel& kernel, loop::Needs& needs, const Dialect
   if (kernel.rolled) text += ", ends of tiles in a loop";
   if (kernel.prefetch > 0) text += fmt::format(", weights {} bytes ahead", kernel.prefetch);
   text += fmt::format("; longest sum: {} roundings\n", kernel.depth);
-  text += fmt::format("BF_KERNEL {}({}) {{\n", kernel.function, fmt::join(made.parameters, ", "));
+  std::vector<std::string> parameters = made.parameters;
+  for (std::string& each : parameters)
+    if (each.find('*') != std::string::npos) each.insert(0, dialect.shared());
+  text += fmt::format("BF_KERNEL {}({}) {{\n", kernel.function, fmt::join(parameters, ", "));
   text += loop::print(made.program, needs, dialect);
   text += "}\n";
   return text;

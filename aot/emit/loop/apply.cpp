@@ -64,6 +64,12 @@ struct Application {
   void operator()(const Roll& p) const { loop(p.loop).rolled = true; }
   void operator()(const Vectorize& p) const { loop(p.loop).kind = LoopKind::kVector; }
   void operator()(const Parallel& p) const { loop(p.loop).kind = LoopKind::kParallel; }
+  void operator()(const Bind& p) const {
+    Loop& bound = loop(p.loop);
+    bound.kind = LoopKind::kBound;
+    bound.stride = p.stride;
+    bound.items = p.items;
+  }
   void operator()(const CacheWrite& p) const { nest.partial_loop_ = p.loop; }
   void operator()(const Keep& p) const { nest.kept_.push_back(p.let); }
 

@@ -174,6 +174,17 @@ Reason Legality::operator()(const Parallel& p) const {
   return why_dependent(nest, loop);
 }
 
+Reason Legality::operator()(const Bind& p) const {
+  if (Reason reason = (*this)(Parallel{p.loop})) return reason;
+  if (p.stride < 1 || p.items < 1) return "a group has at least one item";
+  for (std::size_t i = 0; i < nest.position(p.loop); ++i)
+    if (nest.loops_[i].kind != LoopKind::kBound)
+      return fmt::format("loop '{}' is inside loop '{}', of which each item has all", p.loop,
+                         nest.loops_[i].name);
+  if (nest.loop(p.loop).unroll > 1) return fmt::format("loop '{}' is unrolled", p.loop);
+  return why_listed(nest.loop(p.loop));
+}
+
 Reason Legality::operator()(const CacheWrite& p) const {
   if (Reason reason = why_not_serial(p.loop)) return reason;
   if (!nest.is_reduced(nest.loop(p.loop)))

@@ -18,6 +18,7 @@ struct Legality {
   Reason operator()(const Roll& p) const;
   Reason operator()(const Vectorize& p) const;
   Reason operator()(const Parallel& p) const;
+  Reason operator()(const Bind& p) const;
   Reason operator()(const CacheWrite& p) const;
   Reason operator()(const Keep& p) const;
   Reason operator()(const Restrict& p) const;

@@ -71,6 +71,10 @@ void Nest::parallel(const std::string& loop) {
   apply(Parallel{loop});
 }
 
+void Nest::bind(const std::string& loop, int stride, int items) {
+  apply(Bind{loop, stride, items});
+}
+
 void Nest::cache_write(const std::string& loop) {
   apply(CacheWrite{loop});
 }

@@ -78,7 +78,7 @@ struct Expression {
 
 // ---- The schedule: a loop per axis and split, outermost first.
 
-enum class LoopKind : std::uint8_t { kSerial, kParallel, kUnrolled, kVector, kCall };
+enum class LoopKind : std::uint8_t { kSerial, kParallel, kBound, kUnrolled, kVector, kCall };
 
 // Walks an axis, or one tile of the loop `outer` of the same axis, in steps.
 struct Loop {
@@ -89,11 +89,15 @@ struct Loop {
   LoopKind kind = LoopKind::kSerial;
   int unroll = 1;       // copies of the body of a serial loop
   bool rolled = false;  // in a register tile: what follows the sums loops over it
+  int stride = 1;       // of a bound loop: see Bind
+  int items = 1;
   bool operator==(const Loop&) const = default;
 
   // Returns whether its iterations run one after the other here; those of others lie side by side
   // in a register tile or in a call.
-  bool is_counted() const { return kind == LoopKind::kSerial || kind == LoopKind::kParallel; }
+  bool is_counted() const {
+    return kind == LoopKind::kSerial || kind == LoopKind::kParallel || kind == LoopKind::kBound;
+  }
 };
 
 // The reason why something does not apply, as the end of a sentence: "loop 'i' is not innermost".
@@ -130,6 +134,7 @@ class Nest {
   void roll(const std::string& loop);
   void vectorize(const std::string& loop);
   void parallel(const std::string& loop);
+  void bind(const std::string& loop, int stride, int items);
   void cache_write(const std::string& loop);
   void keep(const std::string& let);
   void restrict_axis(const std::string& axis, std::int64_t begin, std::int64_t end);
@@ -156,6 +161,9 @@ class Nest {
   // The number of loops outside the accumulators: those that are shared, and those up to the last
   // counted loop of more than one iteration over a kept axis.
   std::size_t region() const;
+
+  // Whether the items of a group share the nest.
+  bool is_bound() const { return !loops_.empty() && loops_.front().kind == LoopKind::kBound; }
 
   bool is_reduced(const Loop& loop) const { return axis(loop.axis).reduced; }
 

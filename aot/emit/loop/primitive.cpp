@@ -27,6 +27,9 @@ struct Text {
   std::string operator()(const Roll& p) const { return fmt::format("roll({})", p.loop); }
   std::string operator()(const Vectorize& p) const { return fmt::format("vectorize({})", p.loop); }
   std::string operator()(const Parallel& p) const { return fmt::format("parallel({})", p.loop); }
+  std::string operator()(const Bind& p) const {
+    return fmt::format("bind({}, {}, {})", p.loop, p.stride, p.items);
+  }
   std::string operator()(const CacheWrite& p) const {
     return fmt::format("cache_write({})", p.loop);
   }

@@ -73,6 +73,16 @@ struct Parallel {
   bool operator==(const Parallel&) const = default;
 };
 
+// Deals the iterations of an outermost loop out to the items of a device's group: `items` of them
+// take them in turns, of which item i of the group is number i / stride % items. Bound loops take
+// all items of the group apart, so that each iteration is one item's.
+struct Bind {
+  std::string loop;
+  int stride = 1;
+  int items = 1;
+  bool operator==(const Bind&) const = default;
+};
+
 // Gathers sums inside a reduced loop in accumulators of their own, which are added to the outer
 // ones once per iteration: chains of roundings become shorter.
 struct CacheWrite {
@@ -115,7 +125,7 @@ struct Tensorize {
   bool operator==(const Tensorize&) const = default;
 };
 
-using Primitive = std::variant<Split, Tile, Fuse, Reorder, Unroll, Roll, Vectorize, Parallel,
+using Primitive = std::variant<Split, Tile, Fuse, Reorder, Unroll, Roll, Vectorize, Parallel, Bind,
                                CacheWrite, Keep, Restrict, Inline, Prefetch, Tensorize>;
 
 // The primitive as text: "split(o, 16, v)".

@@ -6,6 +6,25 @@
 
 namespace bf_aot::emit {
 
+std::string_view Dialect::suffix() const {
+  switch (language_) {
+    case Language::kCpp:
+      return ".cpp";
+    case Language::kC:
+      return ".c";
+    case Language::kOpenCl:
+      return ".cl";
+    case Language::kCuda:
+      return ".cu";
+  }
+  return {};
+}
+
+std::string_view Dialect::constant() const {
+  if (is_of_device()) return "BF_TABLE";
+  return is_c() ? "static const" : "constexpr";
+}
+
 std::string Dialect::runtime(std::string_view name) const {
   return fmt::format("{}{}", is_c() ? "bf_" : "bf::", name);
 }
@@ -25,8 +44,13 @@ std::string Dialect::cast(std::string_view type, std::string_view value) const {
 
 std::string Dialect::structure(std::string_view cpp_name, std::string_view c_name,
                                std::string_view members) const {
+  if (is_of_device()) return "&made";
   return is_c() ? fmt::format("&(const bf_{}){{{}}}", c_name, members)
                 : fmt::format("bf::{}{{{}}}", cpp_name, members);
+}
+
+std::string Dialect::made_structure(std::string_view c_name, std::string_view members) const {
+  return fmt::format("const bf_{} made = {{{}}};", c_name, members);
 }
 
 std::string Dialect::checked(std::string_view what, std::string_view call) const {
@@ -37,6 +61,10 @@ std::string Dialect::checked(std::string_view what, std::string_view call) const
   const std::string_view returned = " return status;\n";
   const bool fits = condition.size() + returned.size() <= kColumns;
   return condition + (fits ? "" : "\n   ") + std::string(returned);
+}
+
+Dialect dialect_of_host(Language language) {
+  return Dialect(is_of_device(language) ? Language::kC : language);
 }
 
 }  // namespace bf_aot::emit

@@ -5,6 +5,7 @@
 
 #include "aot/build/cache.h"
 #include "aot/build/compile.h"
+#include "aot/engine/device/device_verifier.h"
 #include "aot/engine/jit/jit.h"
 #include "aot/engine/verifier/compiled_verifier.h"
 #include "aot/engine/verifier/engine_verifier.h"
@@ -39,6 +40,11 @@ MadeVerifier make_verifier(std::shared_ptr<const Lowered> lowered,
   const Plan& plan = lowered->plan();
   BF_CHECK(options.levels.empty());
   MadeVerifier made;
+  if (!options.device.empty()) {
+    made.host = std::make_unique<DeviceVerifier>(
+        std::make_shared<const Device>(std::move(lowered), build::device_named(options.device)));
+    return made;
+  }
   if (plan.config.lowering == Lowering::kPrebuilt) {
     if (compiler.jit != build::JitMode::kWait && (!compiler.cxx.empty() || !compiler.flags.empty()))
       fail("BF3314", compiler.cxx.empty() ? "--cxx-flags" : "--cxx",

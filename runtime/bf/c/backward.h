@@ -10,12 +10,12 @@
 // Neurons of a float32 chain of products with offsets: kSumChain in bf/contract/chains.h.
 #define BF_SUM_CHAIN 8
 
-static inline void bf_clear_rows(int rows, int n, float* coefficients) {
+BF_FUNCTION void bf_clear_rows(int rows, int n, BF_GLOBAL float* coefficients) {
   for (ptrdiff_t i = 0; i < (ptrdiff_t)n * rows; ++i) coefficients[i] = 0.0f;
 }
 
 // to += from, n neurons.
-static inline void bf_add_rows(int rows, int n, const float* from, float* to) {
+BF_FUNCTION void bf_add_rows(int rows, int n, BF_GLOBAL const float* from, BF_GLOBAL float* to) {
   for (ptrdiff_t i = 0; i < (ptrdiff_t)n * rows; ++i) to[i] += from[i];
 }
 
@@ -26,15 +26,16 @@ typedef struct bf_line_sum {
   double total;
 } bf_line_sum;
 
-static inline bf_line_sum bf_no_line_sum(void) {
+BF_FUNCTION bf_line_sum bf_no_line_sum(void) {
   const bf_line_sum made = {0.0f, 0, 0.0};
   return made;
 }
 
 // Returns A slope with the line of the sign of A, whose offset goes to the sum. line: the first
 // neuron's column of a table of n; offsets: of the rows of offsets.
-static inline float bf_relax_coefficient(float a, const float* line, const float* offsets,
-                                         ptrdiff_t n, bf_line_sum* sum) {
+BF_FUNCTION float bf_relax_coefficient(float a, BF_GLOBAL const float* line,
+                                       BF_GLOBAL const float* offsets, ptrdiff_t n,
+                                       bf_line_sum* sum) {
   const bool negative = a < 0.0f;
   if (sum->used == BF_SUM_CHAIN) {
     sum->total += (double)sum->chain;
@@ -46,14 +47,15 @@ static inline float bf_relax_coefficient(float a, const float* line, const float
   return a * (negative ? line[0] : line[n]);
 }
 
-static inline void bf_store_line_sum(const bf_line_sum* sum, float* to) {
+BF_FUNCTION void bf_store_line_sum(const bf_line_sum* sum, BF_GLOBAL float* to) {
   *to = (float)((double)*to + (sum->total + (double)sum->chain));
 }
 
 // Passes rows through the relaxation of n neurons. table: as bf_relax() makes it; offsets: its two
 // rows for the products that follow. In place, or not.
-static inline void bf_relax_rows(int rows, int n, const float* table, const float* offsets,
-                                 const float* from, float* to, float* sums) {
+BF_FUNCTION void bf_relax_rows(int rows, int n, BF_GLOBAL const float* table,
+                               BF_GLOBAL const float* offsets, BF_GLOBAL const float* from,
+                               BF_GLOBAL float* to, BF_GLOBAL float* sums) {
   for (int r = 0; r < rows; ++r) {
     bf_line_sum sum = bf_no_line_sum();
     for (int j = 0; j < n; ++j) {
@@ -65,21 +67,23 @@ static inline void bf_relax_rows(int rows, int n, const float* table, const floa
 }
 
 // Adds a coefficient times a weight to the rows of an input.
-static inline void bf_add_scaled(int rows, float w, const float* from, float* to) {
+BF_FUNCTION void bf_add_scaled(int rows, float w, BF_GLOBAL const float* from,
+                               BF_GLOBAL float* to) {
   for (int r = 0; r < rows; ++r) to[r] += w * from[r];
 }
 
-static inline void bf_sparse_backward(int rows, int n, const int32_t* row_start,
-                                      const int32_t* column, const float* weight, int in,
-                                      const float* from, bool add, float* to) {
+BF_FUNCTION void bf_sparse_backward(int rows, int n, BF_GLOBAL const int32_t* row_start,
+                                    BF_GLOBAL const int32_t* column, BF_GLOBAL const float* weight,
+                                    int in, BF_GLOBAL const float* from, bool add,
+                                    BF_GLOBAL float* to) {
   if (!add) bf_clear_rows(rows, in, to);
   for (int i = 0; i < n; ++i)
     for (int32_t k = row_start[i]; k < row_start[i + 1]; ++k)
       bf_add_scaled(rows, weight[k], from + (ptrdiff_t)i * rows, to + (ptrdiff_t)column[k] * rows);
 }
 
-static inline void bf_gather_backward(int rows, int n, bf_sources source, int in, const float* from,
-                                      bool add, float* to) {
+BF_FUNCTION void bf_gather_backward(int rows, int n, bf_sources source, int in,
+                                    BF_GLOBAL const float* from, bool add, BF_GLOBAL float* to) {
   if (!add) bf_clear_rows(rows, in, to);
   for (int i = 0; i < n; ++i) {
     const int k = bf_source_of(&source, i);
@@ -88,23 +92,26 @@ static inline void bf_gather_backward(int rows, int n, bf_sources source, int in
 }
 
 // Adds weight w of input k to row r and its negation.
-static inline void bf_add_start(int rows, ptrdiff_t k, int r, float w, float* coefficients) {
+BF_FUNCTION void bf_add_start(int rows, ptrdiff_t k, int r, float w,
+                              BF_GLOBAL float* coefficients) {
   coefficients[k * rows + r] += w;
   coefficients[k * rows + rows / 2 + r] -= w;
 }
 
 // The first coefficients of rows +z_i and -z_i of one term for rows / 2 neurons.
-static inline void bf_sparse_start(int rows, const int32_t* row_start, const int32_t* column,
-                                   const float* weight, int in, const int32_t* neurons, bool add,
-                                   float* coefficients) {
+BF_FUNCTION void bf_sparse_start(int rows, BF_GLOBAL const int32_t* row_start,
+                                 BF_GLOBAL const int32_t* column, BF_GLOBAL const float* weight,
+                                 int in, BF_GLOBAL const int32_t* neurons, bool add,
+                                 BF_GLOBAL float* coefficients) {
   if (!add) bf_clear_rows(rows, in, coefficients);
   for (int r = 0; r < rows / 2; ++r)
     for (int32_t k = row_start[neurons[r]]; k < row_start[neurons[r] + 1]; ++k)
       bf_add_start(rows, (ptrdiff_t)column[k], r, weight[k], coefficients);
 }
 
-static inline void bf_gather_start(int rows, bf_sources source, int in, const int32_t* neurons,
-                                   bool add, float* coefficients) {
+BF_FUNCTION void bf_gather_start(int rows, bf_sources source, int in,
+                                 BF_GLOBAL const int32_t* neurons, bool add,
+                                 BF_GLOBAL float* coefficients) {
   if (!add) bf_clear_rows(rows, in, coefficients);
   for (int r = 0; r < rows / 2; ++r) {
     const int k = bf_source_of(&source, (int)neurons[r]);

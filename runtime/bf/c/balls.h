@@ -8,7 +8,7 @@
 
 // Returns at least (1 - 2^-51) sqrt(x) for a normal float x > 0; x itself where it is infinite or
 // NaN.
-static inline double bf_root_above(float x) {
+BF_FUNCTION double bf_root_above(float x) {
   if (!(x <= FLT_MAX)) return (double)x;
   const double value = (double)x;
   double y = (double)bf_float_of_bits((bf_bits_of_float(x) >> 1) + 0x1fc00000u);
@@ -17,8 +17,9 @@ static inline double bf_root_above(float x) {
 }
 
 // spread_r = sqrt(sum_k (A_kr radius_k)^2), rounded up.
-static inline void bf_concretize_euclid(int rows, const float* coefficients, const float* radius,
-                                        int inputs, float* spread) {
+BF_FUNCTION void bf_concretize_euclid(int rows, BF_GLOBAL const float* coefficients,
+                                      BF_GLOBAL const float* radius, int inputs,
+                                      BF_GLOBAL float* spread) {
   for (int r = 0; r < rows; ++r) {
     float sum = (float)inputs * 0x1p-120f;
     for (ptrdiff_t k = 0; k < inputs; ++k) {
@@ -30,8 +31,9 @@ static inline void bf_concretize_euclid(int rows, const float* coefficients, con
 }
 
 // spread_r = the largest |A_kr| radius_k; NaN where one of them is infinite or NaN.
-static inline void bf_concretize_sum(int rows, const float* coefficients, const float* radius,
-                                     int inputs, float* spread) {
+BF_FUNCTION void bf_concretize_sum(int rows, BF_GLOBAL const float* coefficients,
+                                   BF_GLOBAL const float* radius, int inputs,
+                                   BF_GLOBAL float* spread) {
   for (int r = 0; r < rows; ++r) {
     float largest = 0.0f;
     float finite = 0.0f;
@@ -52,8 +54,9 @@ typedef struct bf_one_hot_sums {
 } bf_one_hot_sums;
 
 // Adds the group of `size` inputs from `first` on to row r's sums.
-static inline void bf_add_one_hot(int rows, const float* coefficients, const float* radius,
-                                  ptrdiff_t first, int size, int r, bf_one_hot_sums* sums) {
+BF_FUNCTION void bf_add_one_hot(int rows, BF_GLOBAL const float* coefficients,
+                                BF_GLOBAL const float* radius, ptrdiff_t first, int size, int r,
+                                bf_one_hot_sums* sums) {
   double least = 0.0;
   double sum = 0.0;
   bool varies = false;
@@ -72,9 +75,10 @@ static inline void bf_add_one_hot(int rows, const float* coefficients, const flo
 
 // Bounds rows over inputs of which, in each group of `size`, one that varies is at its upper end
 // and the others are at their lower ends.
-static inline void bf_concretize_one_hot(int rows, const float* coefficients, const float* radius,
-                                         int inputs, int size, double slack, float* sums,
-                                         float* spread) {
+BF_FUNCTION void bf_concretize_one_hot(int rows, BF_GLOBAL const float* coefficients,
+                                       BF_GLOBAL const float* radius, int inputs, int size,
+                                       double slack, BF_GLOBAL float* sums,
+                                       BF_GLOBAL float* spread) {
   for (int r = 0; r < rows; ++r) {
     bf_one_hot_sums made = {0.0, 0.0};
     for (ptrdiff_t first = 0; first < inputs; first += size)

@@ -19,7 +19,7 @@ typedef struct bf_factor_element {
 #define BF_CONTRACTION_PANELS 6
 
 // shift: what is taken off it, up to the rounding of the centre.
-static inline bf_factor_element bf_element_of_factor(double centre, float radius, double shift) {
+BF_FUNCTION bf_factor_element bf_element_of_factor(double centre, float radius, double shift) {
   const double r = (double)radius;
   bf_factor_element made = {
       bf_sub_down(centre, r), bf_add_up(centre, r), 0.0, centre - shift, r, 0.0};
@@ -34,7 +34,8 @@ static inline bf_factor_element bf_element_of_factor(double centre, float radius
 }
 
 // Writes the numbers of an element, `step` apart.
-static inline void bf_put_element(const bf_factor_element* element, ptrdiff_t step, double* to) {
+BF_FUNCTION void bf_put_element(const bf_factor_element* element, ptrdiff_t step,
+                                BF_GLOBAL double* to) {
   to[0] = element->low;
   to[step] = element->high;
   to[2 * step] = element->most;
@@ -53,17 +54,17 @@ typedef struct bf_contracted {
   double spread;
 } bf_contracted;
 
-static inline double bf_lesser_double(double a, double b) {
+BF_FUNCTION double bf_lesser_double(double a, double b) {
   return a < b ? a : b;
 }
 
-static inline double bf_missed_of_sums(int k) {
+BF_FUNCTION double bf_missed_of_sums(int k) {
   return (double)(k + 8) * 0x1p-52;
 }
 
 // Adds one product of elements, of_x and of_y apart, to the sums; planes: to those of planes, too.
-static inline void bf_add_contracted(const double* x, ptrdiff_t of_x, const double* y,
-                                     ptrdiff_t of_y, bf_contracted* sums) {
+BF_FUNCTION void bf_add_contracted(BF_GLOBAL const double* x, ptrdiff_t of_x,
+                                   BF_GLOBAL const double* y, ptrdiff_t of_y, bf_contracted* sums) {
   const double a = x[0] * y[0];
   const double b = x[0] * y[of_y];
   const double c = x[of_x] * y[0];
@@ -73,19 +74,20 @@ static inline void bf_add_contracted(const double* x, ptrdiff_t of_x, const doub
   sums->most += x[2 * of_x] * y[2 * of_y];
 }
 
-static inline void bf_add_contracted_plane(const double* x, ptrdiff_t of_x, const double* y,
-                                           ptrdiff_t of_y, bf_contracted* sums) {
+BF_FUNCTION void bf_add_contracted_plane(BF_GLOBAL const double* x, ptrdiff_t of_x,
+                                         BF_GLOBAL const double* y, ptrdiff_t of_y,
+                                         bf_contracted* sums) {
   const double radius_y = y[4 * of_y];
   sums->centre += x[3 * of_x] * y[3 * of_y];
   sums->rest += x[4 * of_x] * radius_y;
   sums->spread += x[5 * of_x] * radius_y + x[4 * of_x] * y[5 * of_y];
 }
 
-static inline bf_contracted bf_contract(int k, int n, const double* row, const double* column,
-                                        bool planes, ptrdiff_t of_y) {
+BF_FUNCTION bf_contracted bf_contract(int k, int n, BF_GLOBAL const double* row,
+                                      BF_GLOBAL const double* column, bool planes, ptrdiff_t of_y) {
   bf_contracted sums = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
   for (int l = 0; l < k; ++l) {
-    const double* const y = column + (ptrdiff_t)l * n;
+    BF_GLOBAL const double* const y = column + (ptrdiff_t)l * n;
     bf_add_contracted(row + l, k, y, of_y, &sums);
     if (planes) bf_add_contracted_plane(row + l, k, y, of_y, &sums);
   }
@@ -99,15 +101,16 @@ typedef struct bf_column {
   double high;
 } bf_column;
 
-static inline bf_column bf_any_column(void) {
+BF_FUNCTION bf_column bf_any_column(void) {
   const bf_column made = {0.0, -BF_INFINITY_DOUBLE, BF_INFINITY_DOUBLE};
   return made;
 }
 
 // The mean of the centres of `count` elements is the shift, where their distances from it are less
 // than those from 0, together.
-static inline bf_column bf_convex_column(const bf_sources* source, int first, int count,
-                                         const double* centre, const float* radius) {
+BF_FUNCTION bf_column bf_convex_column(const bf_sources* source, int first, int count,
+                                       BF_GLOBAL const double* centre,
+                                       BF_GLOBAL const float* radius) {
   bf_column made = {0.0, BF_INFINITY_DOUBLE, -BF_INFINITY_DOUBLE};
   double sum = 0.0;
   double from_zero = 0.0;
@@ -128,8 +131,8 @@ static inline bf_column bf_convex_column(const bf_sources* source, int first, in
 }
 
 // The box of z, or all reals where some end is not finite.
-static inline void bf_store_contracted(const bf_contracted* e, int k, const bf_column* column,
-                                       double* centre, float* radius) {
+BF_FUNCTION void bf_store_contracted(const bf_contracted* e, int k, const bf_column* column,
+                                     BF_GLOBAL double* centre, BF_GLOBAL float* radius) {
   const double lost = e->most * bf_missed_of_sums(k) + (double)k * 0x1p-1070;
   double low = -BF_INFINITY_DOUBLE;
   double high = BF_INFINITY_DOUBLE;
@@ -147,9 +150,9 @@ static inline void bf_store_contracted(const bf_contracted* e, int k, const bf_c
 }
 
 // Offsets of z's planes, with what they pay per |A|.
-static inline void bf_put_contracted(const bf_contracted* e, int k, double shift, double z,
-                                     float radius, const bf_plane_errors* errors, int n,
-                                     float* offsets) {
+BF_FUNCTION void bf_put_contracted(const bf_contracted* e, int k, double shift, double z,
+                                   float radius, const bf_plane_errors* errors, int n,
+                                   BF_GLOBAL float* offsets) {
   const double missed = bf_missed_of_sums(k);
   const double lost = e->most * missed +
                       (e->rest + e->spread * (0x1p-24 * (1.0 + 0x1p-20))) * (1.0 + missed) +
@@ -165,7 +168,7 @@ static inline void bf_put_contracted(const bf_contracted* e, int k, double shift
 }
 
 // A centre as a slope; 0 where no float is near it.
-static inline float bf_slope_of(double centre) {
+BF_FUNCTION float bf_slope_of(double centre) {
   const float slope = bf_nearest_float(centre);
   return bf_magnitude_float(slope) <= FLT_MAX ? slope : 0.0f;
 }
@@ -174,14 +177,14 @@ static inline float bf_slope_of(double centre) {
 // what backward rows meet there.
 typedef struct bf_contraction_factor {
   bf_sources source;
-  const double* centre;
-  const float* radius;
-  float* slopes;
+  BF_GLOBAL const double* centre;
+  BF_GLOBAL const float* radius;
+  BF_GLOBAL float* slopes;
 } bf_contraction_factor;
 
 // Puts element `place` of a factor; returns its radius.
-static inline double bf_put_factor(const bf_contraction_factor* factor, int place, double shift,
-                                   ptrdiff_t step, double* to) {
+BF_FUNCTION double bf_put_factor(const bf_contraction_factor* factor, int place, double shift,
+                                 ptrdiff_t step, BF_GLOBAL double* to) {
   const int g = bf_source_of(&factor->source, place);
   const bf_factor_element element =
       bf_element_of_factor(factor->centre[g], factor->radius[g], shift);
@@ -191,9 +194,9 @@ static inline double bf_put_factor(const bf_contraction_factor* factor, int plac
 }
 
 // The elements of batch entry b's columns of y. of_columns: room for three doubles of each.
-static inline double bf_put_columns(int b, int m, int n, int k, bool convex,
-                                    const bf_contraction_factor* y, double* columns,
-                                    bf_column* of_columns, double before) {
+BF_FUNCTION double bf_put_columns(int b, int m, int n, int k, bool convex,
+                                  const bf_contraction_factor* y, BF_GLOBAL double* columns,
+                                  BF_GLOBAL bf_column* of_columns, double before) {
   const ptrdiff_t of_y = (ptrdiff_t)k * n;
   double reach = before;
   for (int j = 0; j < n; ++j) {
@@ -210,17 +213,17 @@ static inline double bf_put_columns(int b, int m, int n, int k, bool convex,
 
 // convex: the elements of x are not negative, and add up to 1 in each row. scratch, table: as of
 // relax_contraction() in C++.
-static inline void bf_relax_contraction(int batch, int m, int n, int k, bool convex,
-                                        bf_sources gather_x, bf_sources gather_y,
-                                        const double* centre_x, const float* radius_x,
-                                        const double* centre_y, const float* radius_y,
-                                        const bf_plane_errors* errors, double* scratch,
-                                        double* slack, float* table, double* centre_out,
-                                        float* radius_out) {
+BF_FUNCTION void bf_relax_contraction(
+    int batch, int m, int n, int k, bool convex, bf_sources gather_x, bf_sources gather_y,
+    BF_GLOBAL const double* centre_x, BF_GLOBAL const float* radius_x,
+    BF_GLOBAL const double* centre_y, BF_GLOBAL const float* radius_y,
+    const bf_plane_errors* errors, BF_GLOBAL double* scratch, BF_GLOBAL double* slack,
+    BF_GLOBAL float* table, BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
   const int out = batch * m * n;
   const ptrdiff_t of_y = (ptrdiff_t)k * n;
-  double* const row = scratch + BF_CONTRACTION_PANELS * of_y;
-  bf_column* const of_columns = (bf_column*)(void*)(row + BF_CONTRACTION_PANELS * (ptrdiff_t)k);
+  BF_GLOBAL double* const row = scratch + BF_CONTRACTION_PANELS * of_y;
+  BF_GLOBAL bf_column* const of_columns =
+      (BF_GLOBAL bf_column*)(BF_GLOBAL void*)(row + BF_CONTRACTION_PANELS * (ptrdiff_t)k);
   const bool planes = table != NULL;
   bf_contraction_factor x;
   bf_contraction_factor y;
@@ -255,9 +258,10 @@ static inline void bf_relax_contraction(int batch, int m, int n, int k, bool con
 // One factor's coefficients: those of z times the other factor's slopes. The factor has m rows and
 // the other one n, in each batch entry; coefficients of z are [m][n] if it is the `first`, else
 // [n][m].
-static inline void bf_contraction_backward(int rows, int batch, int m, int n, int k, bool first,
-                                           bf_sources source, const float* slopes, int in,
-                                           const float* from, bool add, float* to) {
+BF_FUNCTION void bf_contraction_backward(int rows, int batch, int m, int n, int k, bool first,
+                                         bf_sources source, BF_GLOBAL const float* slopes, int in,
+                                         BF_GLOBAL const float* from, bool add,
+                                         BF_GLOBAL float* to) {
   if (!add) bf_clear_rows(rows, in, to);
   const ptrdiff_t of_row = first ? n : 1;
   const ptrdiff_t of_other = first ? 1 : m;

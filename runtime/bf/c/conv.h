@@ -28,7 +28,7 @@ typedef struct bf_chains {
   int taps;
 } bf_chains;
 
-static inline int bf_interval_taps(const bf_conv_shape* shape) {
+BF_FUNCTION int bf_interval_taps(BF_CONSTANT const bf_conv_shape* shape) {
   const int group = bf_in_group(shape);
   return group < BF_INTERVAL_CHAIN ? BF_INTERVAL_CHAIN / group : 1;
 }
@@ -42,8 +42,8 @@ typedef struct bf_product {
 
 // The taps of one output, z, y, x, the last the fastest. Returns the tap from `tap` on that reads
 // an input, with the places of its first channel; taps() where there is none.
-static inline bf_product bf_next_tap(const bf_conv_shape* shape, int n, int o, const int* p,
-                                     int tap) {
+BF_FUNCTION bf_product bf_next_tap(BF_CONSTANT const bf_conv_shape* shape, int n, int o,
+                                   const int* p, int tap) {
   const int plane = shape->kernel[1] * shape->kernel[2];
   bf_product made = {tap, 0, 0};
   for (; made.tap < bf_taps(shape); ++made.tap) {
@@ -54,7 +54,7 @@ static inline bf_product bf_next_tap(const bf_conv_shape* shape, int n, int o, c
     if (q[0] < 0 || q[1] < 0 || q[2] < 0) continue;
     const int first = o / bf_out_group(shape) * bf_in_group(shape);
     made.weight = bf_weight_place(shape, o, 0, made.tap);
-    made.input = bf_element(&shape->in, n, first, q);
+    made.input = bf_element(shape->in, n, first, q);
     break;
   }
   return made;
@@ -67,10 +67,11 @@ typedef struct bf_float_sums {
 } bf_float_sums;
 
 // The sums of one output, of channels begin to end - 1 of its group, in chains.
-static inline void bf_add_interval_part(const bf_conv_shape* shape, const float* weight,
-                                        const float* centre_in, const float* radius_in, int n,
-                                        int o, const int* p, int begin, int end,
-                                        bf_float_sums* total) {
+BF_FUNCTION void bf_add_interval_part(BF_CONSTANT const bf_conv_shape* shape,
+                                      BF_GLOBAL const float* weight,
+                                      BF_GLOBAL const float* centre_in,
+                                      BF_GLOBAL const float* radius_in, int n, int o, const int* p,
+                                      int begin, int end, bf_float_sums* total) {
   const ptrdiff_t stride = (ptrdiff_t)bf_taps(shape) * bf_out_group(shape);
   const int together = bf_interval_taps(shape);
   bf_float_sums sums = {0.0f, 0.0f};
@@ -95,9 +96,11 @@ static inline void bf_add_interval_part(const bf_conv_shape* shape, const float*
   total->radius += sums.radius;
 }
 
-static inline bf_float_sums bf_interval_sums(const bf_conv_shape* shape, const float* weight,
-                                             const float* centre_in, const float* radius_in, int n,
-                                             int o, const int* p) {
+BF_FUNCTION bf_float_sums bf_interval_sums(BF_CONSTANT const bf_conv_shape* shape,
+                                           BF_GLOBAL const float* weight,
+                                           BF_GLOBAL const float* centre_in,
+                                           BF_GLOBAL const float* radius_in, int n, int o,
+                                           const int* p) {
   const int group = bf_in_group(shape);
   bf_float_sums total = {0.0f, 0.0f};
   for (int first = 0; first < group; first += BF_INTERVAL_CHAIN)
@@ -110,7 +113,7 @@ static inline bf_float_sums bf_interval_sums(const bf_conv_shape* shape, const f
 #define BF_POOLED_WINDOW 16
 
 // Returns true if the columns of windows add up on their own, then neighbours do.
-static inline bool bf_has_pooled_windows(const bf_conv_shape* shape) {
+BF_FUNCTION bool bf_has_pooled_windows(BF_CONSTANT const bf_conv_shape* shape) {
   const int window = shape->kernel[2];
   const bool halves = window > 1 && window <= BF_POOLED_WINDOW &&
                       ((unsigned)window & ((unsigned)window - 1u)) == 0u;
@@ -123,9 +126,11 @@ static inline bool bf_has_pooled_windows(const bf_conv_shape* shape) {
 }
 
 // The sums of one output of pooled windows.
-static inline bf_float_sums bf_pooled_sums(const bf_conv_shape* shape, const float* weight,
-                                           const float* centre_in, const float* radius_in, int n,
-                                           int o, const int* p) {
+BF_FUNCTION bf_float_sums bf_pooled_sums(BF_CONSTANT const bf_conv_shape* shape,
+                                         BF_GLOBAL const float* weight,
+                                         BF_GLOBAL const float* centre_in,
+                                         BF_GLOBAL const float* radius_in, int n, int o,
+                                         const int* p) {
   const ptrdiff_t stride = (ptrdiff_t)bf_taps(shape) * bf_out_group(shape);
   const int window = shape->kernel[2];
   bf_float_sums columns[BF_POOLED_WINDOW];
@@ -150,9 +155,10 @@ static inline bf_float_sums bf_pooled_sums(const bf_conv_shape* shape, const flo
 }
 
 // The interval sums of a convolution; add: to what is there.
-static inline void bf_conv_interval(bool add, const bf_conv_shape* shape, const float* weight,
-                                    const float* centre_in, const float* radius_in,
-                                    float* centre_out, float* radius_out) {
+BF_FUNCTION void bf_conv_interval(bool add, BF_CONSTANT const bf_conv_shape* shape,
+                                  BF_GLOBAL const float* weight, BF_GLOBAL const float* centre_in,
+                                  BF_GLOBAL const float* radius_in, BF_GLOBAL float* centre_out,
+                                  BF_GLOBAL float* radius_out) {
   const bool pooled = bf_has_pooled_windows(shape);
   int p[3];
   for (int n = 0; n < shape->batch; ++n)
@@ -163,7 +169,7 @@ static inline void bf_conv_interval(bool add, const bf_conv_shape* shape, const 
             const bf_float_sums sums =
                 pooled ? bf_pooled_sums(shape, weight, centre_in, radius_in, n, o, p)
                        : bf_interval_sums(shape, weight, centre_in, radius_in, n, o, p);
-            const ptrdiff_t at = bf_element(&shape->out, n, o, p);
+            const ptrdiff_t at = bf_element(shape->out, n, o, p);
             bf_give(add, sums.centre, centre_out + at);
             bf_give(add, sums.radius, radius_out + at);
           }
@@ -173,7 +179,7 @@ static inline void bf_conv_interval(bool add, const bf_conv_shape* shape, const 
 
 // conv_block() of bf/conv/conv_blocks.h for doubles: the extents of copies that decide whether
 // there are blocks of outputs.
-static inline bool bf_has_centre_blocks(const bf_conv_shape* shape) {
+BF_FUNCTION bool bf_has_centre_blocks(BF_CONSTANT const bf_conv_shape* shape) {
   const int channels = bf_smaller(bf_in_group(shape), BF_INTERVAL_CHAIN / 2);
   if (shape->transposed || bf_out_group(shape) < BF_VECTOR_BYTES / 8 ||
       bf_in_group(shape) * bf_taps(shape) < 16)
@@ -185,14 +191,14 @@ static inline bool bf_has_centre_blocks(const bf_conv_shape* shape) {
 }
 
 // The registers of a tile of so many channels, whole ones and parts.
-static inline int bf_channel_vectors(int channels, int lanes) {
+BF_FUNCTION int bf_channel_vectors(int channels, int lanes) {
   int count = channels / lanes;
   for (unsigned rest = (unsigned)(channels % lanes); rest > 0u; rest &= rest - 1u) ++count;
   return count;
 }
 
 // has_pixel_lanes() of bf/conv/conv_pixels.h for centres.
-static inline bool bf_has_centre_pixels(const bf_conv_shape* shape) {
+BF_FUNCTION bool bf_has_centre_pixels(BF_CONSTANT const bf_conv_shape* shape) {
   const int lanes = BF_VECTOR_BYTES / 8;
   const int vectors = bf_ceil_div(shape->out_size[2], lanes);
   const int rows = (shape->kernel[1] - 1) * shape->dilation[1] + 1;
@@ -213,7 +219,7 @@ static inline bool bf_has_centre_pixels(const bf_conv_shape* shape) {
 #endif
 
 // How the products of centres make chains: all one, or those of blocks.
-static inline bf_chains bf_centre_chains(const bf_conv_shape* shape) {
+BF_FUNCTION bf_chains bf_centre_chains(BF_CONSTANT const bf_conv_shape* shape) {
   bf_chains made = {bf_in_group(shape), bf_taps(shape)};
 #if BF_VECTOR_BYTES >= 16
   if (!bf_has_centre_pixels(shape) && bf_has_centre_blocks(shape)) {
@@ -231,10 +237,11 @@ typedef struct bf_double_sums {
 } bf_double_sums;
 
 // The sums of one output over channels begin to end - 1 of its group, in chains of so many taps.
-static inline void bf_add_centre_part(const bf_conv_shape* shape, const float* weight,
-                                      const float* residual, const double* centre_in,
-                                      const float* radius_in, int n, int o, const int* p, int begin,
-                                      int end, int together, bf_double_sums* total) {
+BF_FUNCTION void bf_add_centre_part(BF_CONSTANT const bf_conv_shape* shape,
+                                    BF_GLOBAL const float* weight, BF_GLOBAL const float* residual,
+                                    BF_GLOBAL const double* centre_in,
+                                    BF_GLOBAL const float* radius_in, int n, int o, const int* p,
+                                    int begin, int end, int together, bf_double_sums* total) {
   const ptrdiff_t stride = (ptrdiff_t)bf_taps(shape) * bf_out_group(shape);
   bf_double_sums sums = {0.0, 0.0};
   int chain = 0;
@@ -261,10 +268,11 @@ static inline void bf_add_centre_part(const bf_conv_shape* shape, const float* w
 }
 
 // Adds what a convolution makes of its input; residual may be null.
-static inline void bf_conv_centre(const bf_conv_shape* shape, const float* weight,
-                                  const float* residual, const double* centre_in,
-                                  const float* radius_in, double rounding, double* centre_out,
-                                  float* radius_out) {
+BF_FUNCTION void bf_conv_centre(BF_CONSTANT const bf_conv_shape* shape,
+                                BF_GLOBAL const float* weight, BF_GLOBAL const float* residual,
+                                BF_GLOBAL const double* centre_in, BF_GLOBAL const float* radius_in,
+                                double rounding, BF_GLOBAL double* centre_out,
+                                BF_GLOBAL float* radius_out) {
   const bf_chains chains = bf_centre_chains(shape);
   const int group = bf_in_group(shape);
   int p[3];
@@ -277,7 +285,7 @@ static inline void bf_conv_centre(const bf_conv_shape* shape, const float* weigh
             for (int first = 0; first < group; first += chains.channels)
               bf_add_centre_part(shape, weight, residual, centre_in, radius_in, n, o, p, first,
                                  bf_smaller(first + chains.channels, group), chains.taps, &total);
-            const ptrdiff_t at = bf_element(&shape->out, n, o, p);
+            const ptrdiff_t at = bf_element(shape->out, n, o, p);
             bf_add_term(total.centre, total.radius, 2, rounding, centre_out + at, radius_out + at);
           }
 }

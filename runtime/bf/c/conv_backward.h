@@ -17,7 +17,7 @@ typedef struct bf_tap_steps {
   int position[3];
 } bf_tap_steps;
 
-static inline int bf_gcd(int a, int b) {
+BF_FUNCTION int bf_gcd(int a, int b) {
   int x = a;
   int y = b;
   while (y != 0) {
@@ -29,7 +29,7 @@ static inline int bf_gcd(int a, int b) {
 }
 
 // up: from the strided side, as a transposed convolution's inputs are.
-static inline bf_tap_steps bf_tap_steps_of(const bf_conv_shape* shape, bool up) {
+BF_FUNCTION bf_tap_steps bf_tap_steps_of(BF_CONSTANT const bf_conv_shape* shape, bool up) {
   bf_tap_steps made;
   for (int d = 0; d < 3; ++d) {
     const int common = bf_gcd(shape->stride[d], shape->dilation[d]);
@@ -45,7 +45,7 @@ typedef struct bf_chain {
   int products;
 } bf_chain;
 
-static inline bf_chain bf_conv_chain(const bf_conv_shape* shape) {
+BF_FUNCTION bf_chain bf_conv_chain(BF_CONSTANT const bf_conv_shape* shape) {
   const bf_tap_steps how = bf_tap_steps_of(shape, shape->transposed);
   const int group = bf_out_group(shape);
   bf_chain made = {0, bf_smaller(group, BF_CONV_CHAIN)};
@@ -67,8 +67,8 @@ typedef struct bf_tap_range {
 } bf_tap_range;
 
 // The taps of position `from` in an image without borders.
-static inline bf_tap_range bf_all_taps(const bf_conv_shape* shape, const bf_tap_steps* how, int d,
-                                       int from) {
+BF_FUNCTION bf_tap_range bf_all_taps(BF_CONSTANT const bf_conv_shape* shape,
+                                     const bf_tap_steps* how, int d, int from) {
   const bf_tap_range none = {0, 0, 0};
   bf_tap_range made = none;
   if (shape->transposed) {
@@ -88,8 +88,8 @@ static inline bf_tap_range bf_all_taps(const bf_conv_shape* shape, const bf_tap_
 }
 
 // Leaves those of the taps that pair with a position in the window.
-static inline bf_tap_range bf_clip_taps(const bf_tap_steps* how, const bf_window* window, int d,
-                                        bf_tap_range taps) {
+BF_FUNCTION bf_tap_range bf_clip_taps(const bf_tap_steps* how, const bf_window* window, int d,
+                                      bf_tap_range taps) {
   const int step = how->position[d];
   const int size = step < 0 ? -step : step;
   const int last = taps.position + (taps.count - 1) * step;
@@ -109,34 +109,34 @@ static inline bf_tap_range bf_clip_taps(const bf_tap_steps* how, const bf_window
 }
 
 // Each group has one input channel: channels that the same taps read are groups.
-static inline bool bf_is_depthwise(const bf_conv_shape* shape) {
+BF_FUNCTION bool bf_is_depthwise(BF_CONSTANT const bf_conv_shape* shape) {
   return bf_in_group(shape) == 1 && shape->groups > 1;
 }
 
 // Rows go through this. sources, targets: lists of live outputs and inputs, or null. chain: the
 // products of a chain, 0: all. loops: of taps that a chain holds.
 typedef struct bf_conv_pass {
-  const bf_conv_shape* shape;
+  BF_CONSTANT const bf_conv_shape* shape;
   bf_tap_steps how;
   int rows;
   bool wide;
   bool live;
   int chain;
   int loops;
-  const float* weight;
-  const float* from;
+  BF_GLOBAL const float* weight;
+  BF_GLOBAL const float* from;
   bf_window read;
-  const int32_t* sources;
-  const int32_t* targets;
+  BF_GLOBAL const int32_t* sources;
+  BF_GLOBAL const int32_t* targets;
 } bf_conv_pass;
 
 // Where coefficients go: to memory, or, where `to` is null, into the sums of |A| radius.
 typedef struct bf_conv_target {
   bf_image_strides at;
   bool add;
-  float* to;
-  const float* radius;
-  float* spread;
+  BF_GLOBAL float* to;
+  BF_GLOBAL const float* radius;
+  BF_GLOBAL float* spread;
 } bf_conv_target;
 
 // One coefficient's sum: of float32 chains, or in double.
@@ -147,13 +147,13 @@ typedef struct bf_row_sum {
   double wide;
 } bf_row_sum;
 
-static inline void bf_end_chain(bf_row_sum* sum) {
+BF_FUNCTION void bf_end_chain(bf_row_sum* sum) {
   sum->total += sum->chain;
   sum->chain = 0.0f;
   sum->used = 0;
 }
 
-static inline void bf_add_product(bool wide, float w, float a, bf_row_sum* sum) {
+BF_FUNCTION void bf_add_product(bool wide, float w, float a, bf_row_sum* sum) {
   if (wide)
     sum->wide += (double)w * (double)a;
   else
@@ -162,8 +162,8 @@ static inline void bf_add_product(bool wide, float w, float a, bf_row_sum* sum) 
 
 // The products of one tap. weight: of the tap and the first output; a: the row's coefficient of the
 // output's first channel.
-static inline void bf_add_tap(const bf_conv_pass* pass, const float* weight, const float* a,
-                              bf_row_sum* sum) {
+BF_FUNCTION void bf_add_tap(const bf_conv_pass* pass, BF_GLOBAL const float* weight,
+                            BF_GLOBAL const float* a, bf_row_sum* sum) {
   const int readers = bf_out_group(pass->shape);
   const ptrdiff_t step = (ptrdiff_t)pass->shape->out.channel * pass->rows;
   for (int o = 0; o < readers; ++o) {
@@ -174,8 +174,8 @@ static inline void bf_add_tap(const bf_conv_pass* pass, const float* weight, con
 }
 
 // Adds the products with the live channels of the output alone, in chains of so many.
-static inline void bf_add_live_tap(const bf_conv_pass* pass, const float* weight, const float* a,
-                                   ptrdiff_t pixel, bf_row_sum* sum) {
+BF_FUNCTION void bf_add_live_tap(const bf_conv_pass* pass, BF_GLOBAL const float* weight,
+                                 BF_GLOBAL const float* a, ptrdiff_t pixel, bf_row_sum* sum) {
   const bf_channels channels = bf_live_at(pass->sources, pixel, bf_out_group(pass->shape));
   const ptrdiff_t step = (ptrdiff_t)pass->shape->out.channel * pass->rows;
   for (int i = 0; i < channels.count; ++i) {
@@ -188,9 +188,10 @@ static inline void bf_add_live_tap(const bf_conv_pass* pass, const float* weight
 
 // The coefficient of an input. weight: of tap 0 and the group's first output; a: the row's of the
 // image at position 0 of that output; image: the batch's number.
-static inline bf_row_sum bf_conv_sum(const bf_conv_pass* pass, const bf_tap_range* range,
-                                     const float* weight, const float* a, int image) {
-  const bf_conv_shape* const shape = pass->shape;
+BF_FUNCTION bf_row_sum bf_conv_sum(const bf_conv_pass* pass, const bf_tap_range* range,
+                                   BF_GLOBAL const float* weight, BF_GLOBAL const float* a,
+                                   int image) {
+  BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
   const int readers = bf_out_group(shape);
   bf_row_sum sum = {0, 0.0f, 0.0f, 0.0};
   int p[3];
@@ -204,8 +205,8 @@ static inline bf_row_sum bf_conv_sum(const bf_conv_pass* pass, const bf_tap_rang
       for (int x = 0; x < range[2].count; ++x) {
         p[2] = range[2].position + x * pass->how.position[2];
         const int tap = row + range[2].first + x * pass->how.tap[2];
-        const ptrdiff_t place = bf_element(&shape->out, 0, 0, p) - (ptrdiff_t)shape->out.offset;
-        const float* const w = weight + (ptrdiff_t)tap * readers;
+        const ptrdiff_t place = bf_element(shape->out, 0, 0, p) - (ptrdiff_t)shape->out.offset;
+        BF_GLOBAL const float* const w = weight + (ptrdiff_t)tap * readers;
         if (pass->live) {
           const ptrdiff_t pixel =
               (((ptrdiff_t)image * shape->out_size[0] + p[0]) * shape->out_size[1] + p[1]) *
@@ -224,8 +225,8 @@ static inline bf_row_sum bf_conv_sum(const bf_conv_pass* pass, const bf_tap_rang
 }
 
 // Gives a sum to row r of the element at `at`.
-static inline void bf_give_sum(const bf_conv_pass* pass, const bf_row_sum* sum, ptrdiff_t at, int r,
-                               const bf_conv_target* target) {
+BF_FUNCTION void bf_give_sum(const bf_conv_pass* pass, const bf_row_sum* sum, ptrdiff_t at, int r,
+                             const bf_conv_target* target) {
   const bool one_chain = pass->live ? pass->chain == 0 : pass->loops == 3;
   const float made = one_chain ? sum->chain : sum->total + (pass->live ? sum->chain : 0.0f);
   if (target->to == NULL) {
@@ -233,7 +234,7 @@ static inline void bf_give_sum(const bf_conv_pass* pass, const bf_row_sum* sum, 
     target->spread[r] += bf_magnitude_float(a) * target->radius[at];
     return;
   }
-  float* const to = target->to + at * pass->rows + r;
+  BF_GLOBAL float* const to = target->to + at * pass->rows + r;
   if (pass->wide)
     *to = (float)(target->add ? sum->wide + (double)*to : sum->wide);
   else
@@ -241,16 +242,17 @@ static inline void bf_give_sum(const bf_conv_pass* pass, const bf_row_sum* sum, 
 }
 
 // All rows of an input: channel `channel` of the image `n` at p, by the taps in the ranges.
-static inline void bf_conv_element(const bf_conv_pass* pass, const bf_tap_range* range, int n,
-                                   int channel, const int* p, const bf_conv_target* target) {
-  static const int origin[3] = {0, 0, 0};
-  const bf_conv_shape* const shape = pass->shape;
+BF_FUNCTION void bf_conv_element(const bf_conv_pass* pass, const bf_tap_range* range, int n,
+                                 int channel, const int* p, const bf_conv_target* target) {
+  const int origin[3] = {0, 0, 0};
+  BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
   const int readers = bf_out_group(shape);
   const int group = channel / bf_in_group(shape);
-  const float* const weight = pass->weight + (ptrdiff_t)channel * bf_taps(shape) * readers;
-  const float* const a =
-      pass->from + bf_element(&shape->out, n, group * readers, origin) * pass->rows;
-  const ptrdiff_t at = bf_element(&target->at, n, channel, p);
+  BF_GLOBAL const float* const weight =
+      pass->weight + (ptrdiff_t)channel * bf_taps(shape) * readers;
+  BF_GLOBAL const float* const a =
+      pass->from + bf_element(shape->out, n, group * readers, origin) * pass->rows;
+  const ptrdiff_t at = bf_element(target->at, n, channel, p);
   for (int r = 0; r < pass->rows; ++r) {
     const bf_row_sum sum = bf_conv_sum(pass, range, weight, a + r, n);
     bf_give_sum(pass, &sum, at, r, target);
@@ -259,10 +261,10 @@ static inline void bf_conv_element(const bf_conv_pass* pass, const bf_tap_range*
 
 // A row of pixels of the channels from `first` on, those a stride apart after one another: spreads
 // are summed in this order. p: its z and y.
-static inline void bf_conv_line(const bf_conv_pass* pass, bf_tap_range* range, int n, int first,
-                                int channels, int* p, const bf_window* to,
-                                const bf_conv_target* target) {
-  const bf_conv_shape* const shape = pass->shape;
+BF_FUNCTION void bf_conv_line(const bf_conv_pass* pass, bf_tap_range* range, int n, int first,
+                              int channels, int* p, const bf_window* to,
+                              const bf_conv_target* target) {
+  BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
   const int step = shape->transposed ? 1 : shape->stride[2];
   for (int lane = 0; lane < step; ++lane)
     for (p[2] = to->begin[2] + (lane - to->begin[2] % step + step) % step; p[2] < to->end[2];
@@ -279,9 +281,9 @@ static inline void bf_conv_line(const bf_conv_pass* pass, bf_tap_range* range, i
 }
 
 // W^T times the rows, for the inputs in the window `to`.
-static inline void bf_conv_gather(const bf_conv_pass* pass, bf_window to,
-                                  const bf_conv_target* target) {
-  const bf_conv_shape* const shape = pass->shape;
+BF_FUNCTION void bf_conv_gather(const bf_conv_pass* pass, bf_window to,
+                                const bf_conv_target* target) {
+  BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
   const bool together = bf_is_depthwise(shape);
   const int channels = together ? shape->groups : bf_in_group(shape);
   bf_tap_range range[3];
@@ -297,8 +299,9 @@ static inline void bf_conv_gather(const bf_conv_pass* pass, bf_window to,
       }
 }
 
-static inline bf_conv_pass bf_dense_pass(int rows, bool wide, const bf_conv_shape* shape,
-                                         const float* weight, const float* from, bf_window read) {
+BF_FUNCTION bf_conv_pass bf_dense_pass(int rows, bool wide, BF_CONSTANT const bf_conv_shape* shape,
+                                       BF_GLOBAL const float* weight, BF_GLOBAL const float* from,
+                                       bf_window read) {
   bf_conv_pass made;
   made.shape = shape;
   made.how = bf_tap_steps_of(shape, shape->transposed);
@@ -316,10 +319,10 @@ static inline bf_conv_pass bf_dense_pass(int rows, bool wide, const bf_conv_shap
 }
 
 // The pass through lists; where no list pays, it is the one without.
-static inline bf_conv_pass bf_live_pass(int rows, bool wide, const bf_conv_shape* shape,
-                                        const float* weight, const float* from,
-                                        const int32_t* sources, bf_window read,
-                                        const int32_t* targets) {
+BF_FUNCTION bf_conv_pass bf_live_pass(int rows, bool wide, BF_CONSTANT const bf_conv_shape* shape,
+                                      BF_GLOBAL const float* weight, BF_GLOBAL const float* from,
+                                      BF_GLOBAL const int32_t* sources, bf_window read,
+                                      BF_GLOBAL const int32_t* targets) {
   bf_conv_pass made = bf_dense_pass(rows, wide, shape, weight, from, read);
   const bool takes_all = targets == NULL && shape->in_channels < (BF_VECTOR_BYTES == 4 ? 1 : 8);
   const bool all = (sources == NULL || sources[0] == BF_ALL_LIVE) &&
@@ -334,7 +337,8 @@ static inline bf_conv_pass bf_live_pass(int rows, bool wide, const bf_conv_shape
   return made;
 }
 
-static inline bf_conv_target bf_stored(const bf_conv_shape* shape, bool add, float* to) {
+BF_FUNCTION bf_conv_target bf_stored(BF_CONSTANT const bf_conv_shape* shape, bool add,
+                                     BF_GLOBAL float* to) {
   bf_conv_target made;
   made.at = shape->in;
   made.add = add;
@@ -344,8 +348,8 @@ static inline bf_conv_target bf_stored(const bf_conv_shape* shape, bool add, flo
   return made;
 }
 
-static inline bf_conv_target bf_spread(int rows, bf_image_strides at, const float* radius,
-                                       float* spread) {
+BF_FUNCTION bf_conv_target bf_spread(int rows, bf_image_strides at, BF_GLOBAL const float* radius,
+                                     BF_GLOBAL float* spread) {
   bf_conv_target made;
   made.at = at;
   made.add = false;
@@ -358,9 +362,9 @@ static inline bf_conv_target bf_spread(int rows, bf_image_strides at, const floa
 
 // to (=, or += when `add`) W^T from, for the inputs in the window `read`. What is outside of the
 // window `made` of outputs counts as zero.
-static inline void bf_conv_backward(int rows, bool wide, const bf_conv_shape* shape,
-                                    const float* weight, const float* from, bf_window made,
-                                    bool add, float* to, bf_window read) {
+BF_FUNCTION void bf_conv_backward(int rows, bool wide, BF_CONSTANT const bf_conv_shape* shape,
+                                  BF_GLOBAL const float* weight, BF_GLOBAL const float* from,
+                                  bf_window made, bool add, BF_GLOBAL float* to, bf_window read) {
   const bf_conv_pass pass = bf_dense_pass(rows, wide, shape, weight, from, made);
   const bf_conv_target target = bf_stored(shape, add, to);
   bf_conv_gather(&pass, read, &target);
@@ -368,29 +372,31 @@ static inline void bf_conv_backward(int rows, bool wide, const bf_conv_shape* sh
 
 // spread_r = sum_k |(W^T from)_kr| radius_k over the inputs in the window `read`, whose radii are
 // at the places `at`.
-static inline void bf_conv_spread(int rows, bool wide, const bf_conv_shape* shape,
-                                  const float* weight, const float* from, bf_window made,
-                                  bf_image_strides at, const float* radius, float* spread,
-                                  bf_window read) {
+BF_FUNCTION void bf_conv_spread(int rows, bool wide, BF_CONSTANT const bf_conv_shape* shape,
+                                BF_GLOBAL const float* weight, BF_GLOBAL const float* from,
+                                bf_window made, bf_image_strides at, BF_GLOBAL const float* radius,
+                                BF_GLOBAL float* spread, bf_window read) {
   const bf_conv_pass pass = bf_dense_pass(rows, wide, shape, weight, from, made);
   const bf_conv_target target = bf_spread(rows, at, radius, spread);
   bf_conv_gather(&pass, read, &target);
 }
 
 // Goes through lists of live outputs and inputs, each of which may be null.
-static inline void bf_conv_backward_live(int rows, bool wide, const bf_conv_shape* shape,
-                                         const float* weight, const float* from,
-                                         const int32_t* sources, bf_window made, bool add,
-                                         float* to, const int32_t* targets, bf_window read) {
+BF_FUNCTION void bf_conv_backward_live(int rows, bool wide, BF_CONSTANT const bf_conv_shape* shape,
+                                       BF_GLOBAL const float* weight, BF_GLOBAL const float* from,
+                                       BF_GLOBAL const int32_t* sources, bf_window made, bool add,
+                                       BF_GLOBAL float* to, BF_GLOBAL const int32_t* targets,
+                                       bf_window read) {
   const bf_conv_pass pass = bf_live_pass(rows, wide, shape, weight, from, sources, made, targets);
   const bf_conv_target target = bf_stored(shape, add, to);
   bf_conv_gather(&pass, read, &target);
 }
 
-static inline void bf_conv_spread_live(int rows, bool wide, const bf_conv_shape* shape,
-                                       const float* weight, const float* from,
-                                       const int32_t* sources, bf_window made, bf_image_strides at,
-                                       const float* radius, float* spread, bf_window read) {
+BF_FUNCTION void bf_conv_spread_live(int rows, bool wide, BF_CONSTANT const bf_conv_shape* shape,
+                                     BF_GLOBAL const float* weight, BF_GLOBAL const float* from,
+                                     BF_GLOBAL const int32_t* sources, bf_window made,
+                                     bf_image_strides at, BF_GLOBAL const float* radius,
+                                     BF_GLOBAL float* spread, bf_window read) {
   const bf_conv_pass pass = bf_live_pass(rows, wide, shape, weight, from, sources, made, NULL);
   const bf_conv_target target = bf_spread(rows, at, radius, spread);
   bf_conv_gather(&pass, read, &target);

@@ -22,11 +22,11 @@ typedef struct bf_float_function {
   int degree;
   int pieces;
   int turns;
-  const float* start;
-  const float* origin;
-  const float* coefficient;
-  const float* error;
-  const bf_float_turn* turn;
+  BF_GLOBAL const float* start;
+  BF_GLOBAL const float* origin;
+  BF_GLOBAL const float* coefficient;
+  BF_GLOBAL const float* error;
+  BF_CONSTANT const bf_float_turn* turn;
   float least;
   float most;
 } bf_float_function;
@@ -37,7 +37,8 @@ typedef struct bf_float_value_error {
 } bf_float_value_error;
 
 // The polynomial of the piece that holds x, and the piece's error.
-static inline bf_float_value_error bf_float_polynomial(const bf_float_function* f, float x) {
+BF_FUNCTION bf_float_value_error bf_float_polynomial(BF_CONSTANT const bf_float_function* f,
+                                                     float x) {
   int piece = 0;
   int count = f->pieces;
   while (count > 1) {
@@ -45,7 +46,7 @@ static inline bf_float_value_error bf_float_polynomial(const bf_float_function* 
     piece += f->start[piece + half] <= x ? half : 0;
     count -= half;
   }
-  const float* const c = f->coefficient + (ptrdiff_t)piece * (f->degree + 1);
+  BF_GLOBAL const float* const c = f->coefficient + (ptrdiff_t)piece * (f->degree + 1);
   const float t = x - f->origin[piece];
   float value = c[f->degree];
   for (int k = f->degree - 1; k >= 0; --k) value = value * t + c[k];
@@ -54,15 +55,13 @@ static inline bf_float_value_error bf_float_polynomial(const bf_float_function* 
 }
 
 // 2^k, -126 <= k <= 127.
-static inline float bf_float_two_to(int k) {
-  const uint32_t bits = (uint32_t)(k + 127) << 23;
-  float made;
-  BF_COPY_BYTES(&made, &bits, sizeof made);
-  return made;
+BF_FUNCTION float bf_float_two_to(int k) {
+  return bf_float_of_bits((uint32_t)(k + 127) << 23);
 }
 
 // e^x = 2^k p, -104 <= x <= 89.
-static inline bf_float_value_error bf_float_power(const bf_float_function* f, float x, int* k) {
+BF_FUNCTION bf_float_value_error bf_float_power(BF_CONSTANT const bf_float_function* f, float x,
+                                                int* k) {
   *k = (int)(x * 0x1.715476p+0f + (x < 0.0f ? -0.5f : 0.5f));
   const float whole = (float)*k;
   const float r = (x - whole * 0x1.62e4p-1f) - whole * 0x1.7f7d1cp-20f;
@@ -70,7 +69,8 @@ static inline bf_float_value_error bf_float_power(const bf_float_function* f, fl
 }
 
 // Bounds of f by a value that was computed of it; of all values where that is no number.
-static inline bf_ends bf_float_ends(const bf_float_function* f, const bf_float_value_error* at) {
+BF_FUNCTION bf_ends bf_float_ends(BF_CONSTANT const bf_float_function* f,
+                                  const bf_float_value_error* at) {
   const float error = at->error + bf_magnitude_float(at->value) * 0x1p-21f;
   const float low = at->value - error;
   const float high = at->value + error;
@@ -79,7 +79,7 @@ static inline bf_ends bf_float_ends(const bf_float_function* f, const bf_float_v
 }
 
 // Bounds of f at x; of all values where x is infinite or no number.
-static inline bf_ends bf_float_bounds(const bf_float_function* f, float x) {
+BF_FUNCTION bf_ends bf_float_bounds(BF_CONSTANT const bf_float_function* f, float x) {
   bf_ends made = {0.0f, 0x1p-124f};
   if (f->form == BF_FLOAT_PIECES) {
     const bf_float_value_error at = bf_float_polynomial(f, x);
@@ -99,7 +99,7 @@ static inline bf_ends bf_float_bounds(const bf_float_function* f, float x) {
 }
 
 // f over [low, high].
-static inline bf_ends bf_float_range(const bf_float_function* f, float low, float high) {
+BF_FUNCTION bf_ends bf_float_range(BF_CONSTANT const bf_float_function* f, float low, float high) {
   const bf_ends left = bf_float_bounds(f, low);
   const bf_ends right = bf_float_bounds(f, high);
   bf_ends made = {left.low < right.low ? left.low : right.low,
@@ -110,7 +110,7 @@ static inline bf_ends bf_float_range(const bf_float_function* f, float low, floa
     return made;
   }
   for (int i = 0; i < f->turns; ++i) {
-    const bf_float_turn* const turn = f->turn + i;
+    BF_CONSTANT const bf_float_turn* const turn = f->turn + i;
     if (turn->from <= high && turn->to >= low) {
       made.low = turn->low < made.low ? turn->low : made.low;
       made.high = turn->high > made.high ? turn->high : made.high;
@@ -120,8 +120,8 @@ static inline bf_ends bf_float_range(const bf_float_function* f, float low, floa
 }
 
 // Bounds of n arguments -> centres and radii of values, in place.
-static inline void bf_interval_function(int n, const bf_float_function* f, float gamma,
-                                        float* low_centre, float* high_radius) {
+BF_FUNCTION void bf_interval_function(int n, BF_CONSTANT const bf_float_function* f, float gamma,
+                                      BF_GLOBAL float* low_centre, BF_GLOBAL float* high_radius) {
   for (int j = 0; j < n; ++j) {
     const bf_ends range = bf_float_range(f, low_centre[j], high_radius[j]);
     const float centre = 0.5f * (range.low + range.high);
@@ -132,7 +132,7 @@ static inline void bf_interval_function(int n, const bf_float_function* f, float
 }
 
 // f at x, for plain inference.
-static inline float bf_float_value(const bf_float_function* f, float x) {
+BF_FUNCTION float bf_float_value(BF_CONSTANT const bf_float_function* f, float x) {
   if (f->form == BF_FLOAT_PIECES) return bf_float_polynomial(f, x).value;
   if (!(x < 89.0f)) return x >= 89.0f ? BF_INFINITY : x;
   if (!(x > -104.0f)) return 0.0f;
@@ -143,6 +143,7 @@ static inline float bf_float_value(const bf_float_function* f, float x) {
 }
 
 // Plain inference of n functions, in place.
-static inline void bf_apply_function(int n, const bf_float_function* f, float* x) {
+BF_FUNCTION void bf_apply_function(int n, BF_CONSTANT const bf_float_function* f,
+                                   BF_GLOBAL float* x) {
   for (int j = 0; j < n; ++j) x[j] = bf_float_value(f, x[j]);
 }

@@ -28,7 +28,8 @@ typedef struct bf_function_ends {
 } bf_function_ends;
 
 // The part of [low, high] that the argument can lie in. NaN stays.
-static inline bf_function_ends bf_argument_ends(const bf_function* f, double low, double high) {
+BF_FUNCTION bf_function_ends bf_argument_ends(BF_CONSTANT const bf_function* f, double low,
+                                              double high) {
   bf_function_ends made;
   made.low = low < f->least ? f->least : low;
   made.high = high > f->most ? f->most : high;
@@ -43,7 +44,7 @@ static inline bf_function_ends bf_argument_ends(const bf_function* f, double low
 }
 
 // Turns an interval of a wave that its table does not cover.
-static inline void bf_turn_ends(const bf_function* f, bf_function_ends* ends) {
+BF_FUNCTION void bf_turn_ends(BF_CONSTANT const bf_function* f, bf_function_ends* ends) {
   const double low = ends->low;
   const double width = bf_sub_up(ends->high, low);
   const double reach = f->run[f->runs - 1].start;
@@ -56,13 +57,14 @@ static inline void bf_turn_ends(const bf_function* f, bf_function_ends* ends) {
   ends->high = bf_add_up(bf_add_up(ends->angle, BF_ANGLE_ERROR), width);
 }
 
-static inline bool bf_is_pole(const bf_function* f, const bf_function_ends* ends, int run,
-                              double x) {
+BF_FUNCTION bool bf_is_pole(BF_CONSTANT const bf_function* f, const bf_function_ends* ends, int run,
+                            double x) {
   return f->run[run].kind == BF_RUN_UNKNOWN && bf_is_equal(f->run[run].start, x) &&
          ends->low < ends->high;
 }
 
-static inline bf_function_ends bf_ends_in_runs(const bf_function* f, double low, double high) {
+BF_FUNCTION bf_function_ends bf_ends_in_runs(BF_CONSTANT const bf_function* f, double low,
+                                             double high) {
   bf_function_ends ends = bf_argument_ends(f, low, high);
   if (f->wave) bf_turn_ends(f, &ends);
   ends.first = bf_find_run(f, ends.low);
@@ -82,7 +84,7 @@ typedef struct bf_line_centre {
   double error;
 } bf_line_centre;
 
-static inline bf_line_centre bf_centre_of_line(const bf_function_ends* ends, double c) {
+BF_FUNCTION bf_line_centre bf_centre_of_line(const bf_function_ends* ends, double c) {
   bf_line_centre made = {c, 0.0};
   if (!ends->turned) return made;
   const double distance = c - ends->from;
@@ -92,7 +94,7 @@ static inline bf_line_centre bf_centre_of_line(const bf_function_ends* ends, dou
 }
 
 // Returns `top`, raised by what a line of slope s may lose to its centre's error.
-static inline double bf_add_centre_error(double top, double s, const bf_line_centre* centre) {
+BF_FUNCTION double bf_add_centre_error(double top, double s, const bf_line_centre* centre) {
   if (bf_is_zero(centre->error) || bf_is_zero(s)) return top;
   return bf_add_up(top, bf_mul_up(bf_magnitude_double(s), centre->error));
 }
@@ -103,28 +105,28 @@ typedef struct bf_function_line {
   double top;
 } bf_function_line;
 
-static inline bf_function_line bf_line(float slope, double top) {
+BF_FUNCTION bf_function_line bf_line(float slope, double top) {
   const bf_function_line made = {slope, top};
   return made;
 }
 
-static inline double bf_top_of(const bf_function_point* at, int side) {
+BF_FUNCTION double bf_top_of(const bf_function_point* at, int side) {
   return side > 0 ? at->high : -at->low;
 }
 
 // y - s (x - c), rounded up.
-static inline double bf_minus_line(double y, double s, double x, double c) {
+BF_FUNCTION double bf_minus_line(double y, double s, double x, double c) {
   if (bf_is_zero(s)) return y;
   return bf_sub_up(y, bf_mul_down(s, s > 0.0 ? bf_sub_down(x, c) : bf_sub_up(x, c)));
 }
 
-static inline bool bf_is_concave(const bf_function_run* run, int side) {
+BF_FUNCTION bool bf_is_concave(BF_CONSTANT const bf_function_run* run, int side) {
   return run->kind == (side > 0 ? BF_RUN_CONCAVE : BF_RUN_CONVEX);
 }
 
 // sup (g(x) - s (x - c)) over [a, b] in a run in which g is concave, at p in [a, b], from above.
-static inline double bf_tangent_top(const bf_function_point* at, double p, double s, double a,
-                                    double b, double c, int side) {
+BF_FUNCTION double bf_tangent_top(const bf_function_point* at, double p, double s, double a,
+                                  double b, double c, int side) {
   const double d = side > 0 ? at->slope : -at->slope;
   const double right_rate = bf_add_up(bf_sub_up(d, s), at->slope_error);
   const double left_rate = bf_add_up(bf_sub_up(s, d), at->slope_error);
@@ -139,8 +141,8 @@ typedef struct bf_cell_slope {
 } bf_cell_slope;
 
 // p' and p'' at x, rounded somehow.
-static inline bf_cell_slope bf_slope_in_cell(const bf_function* f, int cell, double x) {
-  const double* const c = bf_cell_coefficients(f, cell);
+BF_FUNCTION bf_cell_slope bf_slope_in_cell(BF_CONSTANT const bf_function* f, int cell, double x) {
+  BF_GLOBAL const double* const c = bf_cell_coefficients(f, cell);
   const double t = x - f->start[cell];
   bf_cell_slope made = {0.0, 0.0};
   for (int k = f->degree; k > 0; --k) {
@@ -159,8 +161,8 @@ typedef struct bf_bracket {
 } bf_bracket;
 
 // Newton's method within the bracket of a cell.
-static inline double bf_newton_in_cell(const bf_function* f, double s, int cell, double sign,
-                                       double tolerance, const bf_bracket* bracket) {
+BF_FUNCTION double bf_newton_in_cell(BF_CONSTANT const bf_function* f, double s, int cell,
+                                     double sign, double tolerance, const bf_bracket* bracket) {
   const double fall = bracket->at_left - bracket->at_right;
   const double enough = tolerance * fall;
   double left = bracket->left;
@@ -183,10 +185,10 @@ static inline double bf_newton_in_cell(const bf_function* f, double s, int cell,
 
 // The point of a run, in which g is concave, where g' is near s, in [a, b] in the cells from
 // `first` to `last`; or the end next to it. It lies in the cell `found`.
-static inline double bf_find_slope_in_cells(const bf_function* f, double s, double a, double b,
-                                            int first, int last, int side, double tolerance,
-                                            int* found) {
-  const double* const steepness = f->coefficient + 1;
+BF_FUNCTION double bf_find_slope_in_cells(BF_CONSTANT const bf_function* f, double s, double a,
+                                          double b, int first, int last, int side, double tolerance,
+                                          int* found) {
+  BF_GLOBAL const double* const steepness = f->coefficient + 1;
   const ptrdiff_t stride = f->degree + 1;
   const double sign = side > 0 ? 1.0 : -1.0;
   int cell = first;
@@ -215,8 +217,8 @@ static inline double bf_find_slope_in_cells(const bf_function* f, double s, doub
 }
 
 // bf_find_slope_in_cells() for functions without cells, by bisection.
-static inline double bf_find_slope(const bf_function* f, int run, double s, double a, double b,
-                                   int side, double tolerance) {
+BF_FUNCTION double bf_find_slope(BF_CONSTANT const bf_function* f, int run, double s, double a,
+                                 double b, int side, double tolerance) {
   const double sign = side > 0 ? 1.0 : -1.0;
   const double at_a = sign * bf_function_at(f, run, a).slope - s;
   const double at_b = sign * bf_function_at(f, run, b).slope - s;
@@ -261,7 +263,7 @@ typedef struct bf_peak_search {
   bf_function_point known_point;
 } bf_peak_search;
 
-static inline bf_peak_search bf_search_for(float s, double c, int side, double tolerance) {
+BF_FUNCTION bf_peak_search bf_search_for(float s, double c, int side, double tolerance) {
   const bf_peak_search made = {
       (double)s, c, side, tolerance, -1, 0.0, bf_point(0.0, 0.0, 0.0, 0.0)};
   return made;
@@ -274,15 +276,16 @@ typedef struct bf_run_part {
   double b;
 } bf_run_part;
 
-static inline void bf_take_higher(const bf_function_peak* other, bf_function_peak* peak) {
+BF_FUNCTION void bf_take_higher(const bf_function_peak* other, bf_function_peak* peak) {
   if (other->top > peak->top) *peak = *other;
 }
 
 // The peak over a part in which g is concave.
-static inline bf_function_peak bf_concave_peak(const bf_function* f, const bf_function_ends* ends,
-                                               const bf_peak_search* search,
-                                               const bf_run_part* part) {
-  const bf_function_run* const run = &f->run[part->r];
+BF_FUNCTION bf_function_peak bf_concave_peak(BF_CONSTANT const bf_function* f,
+                                             const bf_function_ends* ends,
+                                             const bf_peak_search* search,
+                                             const bf_run_part* part) {
+  BF_CONSTANT const bf_function_run* const run = &f->run[part->r];
   double p = search->known;
   bf_function_point at = search->known_point;
   if (part->r != search->known_run && f->cells > 0 && run->cells > 0) {
@@ -303,18 +306,18 @@ static inline bf_function_peak bf_concave_peak(const bf_function* f, const bf_fu
 }
 
 // Takes the value at an end of a part, which a mixed g exceeds between ends by the slack.
-static inline void bf_take_end(const bf_peak_search* search, double slack, double value, double x,
-                               bf_function_peak* peak) {
+BF_FUNCTION void bf_take_end(const bf_peak_search* search, double slack, double value, double x,
+                             bf_function_peak* peak) {
   const double over = bf_minus_line(value, search->s, x, search->c);
   const bf_function_peak made = {bf_is_zero(slack) ? over : bf_add_up(over, slack), x, value};
   bf_take_higher(&made, peak);
 }
 
 // Takes the peak over a part in which g is convex, a line or mixed.
-static inline void bf_take_part(const bf_function* f, const bf_function_ends* ends,
-                                const bf_peak_search* search, const bf_run_part* part,
-                                bf_function_peak* peak) {
-  const bf_function_run* const run = &f->run[part->r];
+BF_FUNCTION void bf_take_part(BF_CONSTANT const bf_function* f, const bf_function_ends* ends,
+                              const bf_peak_search* search, const bf_run_part* part,
+                              bf_function_peak* peak) {
+  BF_CONSTANT const bf_function_run* const run = &f->run[part->r];
   const int side = search->side;
   const double slack = run->kind == BF_RUN_MIXED ? run->slack : 0.0;
   const double inner_a = side > 0 ? run->start_high : -run->start_low;
@@ -326,8 +329,9 @@ static inline void bf_take_part(const bf_function* f, const bf_function_ends* en
 }
 
 // sup (g(x) - s (x - c)) over the interval, from above, run by run.
-static inline bf_function_peak bf_peak_over(const bf_function* f, const bf_function_ends* ends,
-                                            const bf_peak_search* search) {
+BF_FUNCTION bf_function_peak bf_peak_over(BF_CONSTANT const bf_function* f,
+                                          const bf_function_ends* ends,
+                                          const bf_peak_search* search) {
   bf_function_peak peak = {-BF_INFINITY_DOUBLE, ends->low, 0.0};
   for (int r = ends->first; r <= ends->last; ++r) {
     const bf_run_part part = {r, r == ends->first ? ends->low : f->run[r].start,
@@ -343,7 +347,8 @@ static inline bf_function_peak bf_peak_over(const bf_function* f, const bf_funct
 }
 
 // Both bounds of a function that turns, from peaks of slope 0.
-static inline bf_range bf_bound_by_peaks(const bf_function* f, const bf_function_ends* ends) {
+BF_FUNCTION bf_range bf_bound_by_peaks(BF_CONSTANT const bf_function* f,
+                                       const bf_function_ends* ends) {
   const bf_peak_search above = bf_search_for(0.0f, 0.0, 1, 0x1p-30);
   const bf_peak_search below = bf_search_for(0.0f, 0.0, -1, 0x1p-30);
   const bf_range made = {-bf_peak_over(f, ends, &below).top, bf_peak_over(f, ends, &above).top};
@@ -351,7 +356,8 @@ static inline bf_range bf_bound_by_peaks(const bf_function* f, const bf_function
 }
 
 // x^n, n even or negative.
-static inline bf_range bf_bound_monomial(const bf_function* f, const bf_function_ends* ends) {
+BF_FUNCTION bf_range bf_bound_monomial(BF_CONSTANT const bf_function* f,
+                                       const bf_function_ends* ends) {
   const bf_function_point* const left = &ends->at_low;
   const bf_function_point* const right = &ends->at_high;
   bf_range made = {left->low < right->low ? left->low : right->low,
@@ -365,12 +371,13 @@ static inline bf_range bf_bound_monomial(const bf_function* f, const bf_function
   return made;
 }
 
-static inline bool bf_is_unknown_point(const bf_function_point* at) {
+BF_FUNCTION bool bf_is_unknown_point(const bf_function_point* at) {
   return at->low < -DBL_MAX && at->high > DBL_MAX;
 }
 
 // f over the interval: at the ends where it is monotone, else its peaks.
-static inline bf_range bf_bound_between(const bf_function* f, const bf_function_ends* ends) {
+BF_FUNCTION bf_range bf_bound_between(BF_CONSTANT const bf_function* f,
+                                      const bf_function_ends* ends) {
   const bf_function_point* const left = &ends->at_low;
   const bf_function_point* const right = &ends->at_high;
   bf_range made = {-BF_INFINITY_DOUBLE, BF_INFINITY_DOUBLE};
@@ -398,8 +405,8 @@ typedef struct bf_chord {
 } bf_chord;
 
 // The peak for the end on its side; false where that gains nothing.
-static inline bool bf_move_end(const bf_function_peak* peak, double middle, bool first,
-                               bf_chord* chord) {
+BF_FUNCTION bool bf_move_end(const bf_function_peak* peak, double middle, bool first,
+                             bf_chord* chord) {
   const bool to_right = peak->at > middle;
   const double end = to_right ? chord->right : chord->left;
   if ((bf_is_equal(peak->at, end) && !first) || bf_is_equal(peak->at, middle)) return false;
@@ -427,9 +434,9 @@ typedef struct bf_line_search {
 
 // One step with a slope: takes a lower line, and moves the chord; false where the line is good
 // enough.
-static inline bool bf_improve_line(const bf_function* f, const bf_function_ends* ends,
-                                   const bf_peak_search* search, float s,
-                                   const bf_line_centre* origin, bool first, bf_line_search* line) {
+BF_FUNCTION bool bf_improve_line(BF_CONSTANT const bf_function* f, const bf_function_ends* ends,
+                                 const bf_peak_search* search, float s,
+                                 const bf_line_centre* origin, bool first, bf_line_search* line) {
   const bf_function_peak peak = bf_peak_over(f, ends, search);
   const double top = bf_add_centre_error(peak.top, search->s, origin);
   const double height = top + search->s * (line->middle - origin->at);
@@ -449,8 +456,9 @@ static inline bool bf_improve_line(const bf_function* f, const bf_function_ends*
 
 // The line over g that is lowest in the middle of [low, high]. `constant` is a bound of g: the line
 // to fall back on.
-static inline bf_function_line bf_line_over(const bf_function* f, const bf_function_ends* ends,
-                                            double c, int side, double constant) {
+BF_FUNCTION bf_function_line bf_line_over(BF_CONSTANT const bf_function* f,
+                                          const bf_function_ends* ends, double c, int side,
+                                          double constant) {
   const double share = 0.5;
   const double middle = (1.0 - share) * ends->low + share * ends->high;
   const int run = bf_find_run(f, middle);
@@ -486,8 +494,9 @@ static inline bf_function_line bf_line_over(const bf_function* f, const bf_funct
 }
 
 // The tangent at an end at which g takes its largest value, or a line of slope 0.
-static inline bf_function_line bf_tangent_at_end(const bf_function* f, const bf_function_ends* ends,
-                                                 double c, int side, double constant, bool right) {
+BF_FUNCTION bf_function_line bf_tangent_at_end(BF_CONSTANT const bf_function* f,
+                                               const bf_function_ends* ends, double c, int side,
+                                               double constant, bool right) {
   const bf_line_centre origin = bf_centre_of_line(ends, c);
   const int run = right ? ends->last : ends->first;
   const double x = right ? ends->high : ends->low;
@@ -507,8 +516,9 @@ static inline bf_function_line bf_tangent_at_end(const bf_function* f, const bf_
 }
 
 // The line over g where there is none under it.
-static inline bf_function_line bf_line_at_end(const bf_function* f, const bf_function_ends* ends,
-                                              double c, int side, double constant) {
+BF_FUNCTION bf_function_line bf_line_at_end(BF_CONSTANT const bf_function* f,
+                                            const bf_function_ends* ends, double c, int side,
+                                            double constant) {
   const bf_function_line right = bf_tangent_at_end(f, ends, c, side, constant, true);
   if (!bf_is_zero_float(right.slope)) return right;
   return bf_tangent_at_end(f, ends, c, side, constant, false);

@@ -7,23 +7,23 @@
 // Steps are counted exactly below: kManySteps in bf/contract/chains.h.
 #define BF_MANY_STEPS 0x1p50
 
-static inline bool bf_is_staircase(const bf_function* f) {
+BF_FUNCTION bool bf_is_staircase(BF_CONSTANT const bf_function* f) {
   return f->form == BF_FORM_FLOOR || f->form == BF_FORM_CEIL || f->form == BF_FORM_ROUND;
 }
 
-static inline double bf_floor_of(double x) {
+BF_FUNCTION double bf_floor_of(double x) {
   if (!(bf_magnitude_double(x) < 0x1p52)) return x;
   const double cut = (double)(int64_t)x;
   return cut > x ? cut - 1.0 : cut;
 }
 
 // The leading 26 bits.
-static inline double bf_leading_half(double x) {
+BF_FUNCTION double bf_leading_half(double x) {
   return bf_of_bits(bf_bits_of(x) & 0xfffffffff8000000u);
 }
 
 // The sign of x - n step / 2 for an odd integer n, |n| < 2^52, decided exactly.
-static inline double bf_compare_to_half_steps(double x, double n, double step) {
+BF_FUNCTION double bf_compare_to_half_steps(double x, double n, double step) {
   const double twice = 2.0 * x;
   if (twice > bf_mul_up(n, step)) return 1.0;
   if (twice < bf_mul_down(n, step)) return -1.0;
@@ -35,7 +35,7 @@ static inline double bf_compare_to_half_steps(double x, double n, double step) {
 }
 
 // x / step to the nearest integer, ties to even. Exact below BF_MANY_STEPS.
-static inline double bf_rounded_quotient(double x, double step) {
+BF_FUNCTION double bf_rounded_quotient(double x, double step) {
   const double quotient = x / step;
   if (!(bf_magnitude_double(quotient) < BF_MANY_STEPS)) return quotient;
   double n = bf_floor_of(quotient + 0.5);
@@ -59,26 +59,26 @@ typedef struct bf_stair {
   double shift;
 } bf_stair;
 
-static inline bf_stair bf_stair_of(const bf_function* f, int side) {
+BF_FUNCTION bf_stair bf_stair_of(BF_CONSTANT const bf_function* f, int side) {
   const double shift = side > 0 ? f->slack : -f->slack;
   const bf_stair made = {f->lowest - shift, f->highest - shift, shift};
   return made;
 }
 
 // The staircase without limits at a double.
-static inline double bf_step_at(const bf_function* f, double x) {
+BF_FUNCTION double bf_step_at(BF_CONSTANT const bf_function* f, double x) {
   if (f->form == BF_FORM_FLOOR) return bf_floor_of(x);
   if (f->form == BF_FORM_CEIL) return -bf_floor_of(-x);
   return bf_rounded_quotient(x, f->step);
 }
 
-static inline double bf_limited(const bf_stair* stair, double value) {
+BF_FUNCTION double bf_limited(const bf_stair* stair, double value) {
   if (value < stair->lowest) return stair->lowest;
   return value > stair->highest ? stair->highest : value;
 }
 
 // Returns true if the staircase of either side differs between two doubles.
-static inline bool bf_has_step(const bf_function* f, double low, double high) {
+BF_FUNCTION bool bf_has_step(BF_CONSTANT const bf_function* f, double low, double high) {
   const double m = bf_step_at(f, low);
   const double n = bf_step_at(f, high);
   const bf_stair above = bf_stair_of(f, 1);
@@ -87,7 +87,7 @@ static inline bool bf_has_step(const bf_function* f, double low, double high) {
          !bf_is_equal(bf_limited(&below, m), bf_limited(&below, n));
 }
 
-static inline bf_range bf_bound_staircase(const bf_function* f, double low, double high) {
+BF_FUNCTION bf_range bf_bound_staircase(BF_CONSTANT const bf_function* f, double low, double high) {
   bf_range range = {bf_step_at(f, low), bf_step_at(f, high)};
   if (f->form == BF_FORM_ROUND) {
     if (!(bf_magnitude_double(range.low) < BF_MANY_STEPS))
@@ -103,7 +103,7 @@ static inline bf_range bf_bound_staircase(const bf_function* f, double low, doub
 }
 
 // Where the step to k is, rounded down or up.
-static inline double bf_jump(const bf_function* f, double k, bool up) {
+BF_FUNCTION double bf_jump(BF_CONSTANT const bf_function* f, double k, bool up) {
   if (f->form == BF_FORM_FLOOR) return k;
   if (f->form == BF_FORM_CEIL) return k - 1.0;
   return up ? bf_mul_up(k - 0.5, f->step) : bf_mul_down(k - 0.5, f->step);
@@ -121,8 +121,8 @@ typedef struct bf_stair_ends {
   bool bent;
 } bf_stair_ends;
 
-static inline bf_stair_ends bf_ends_of_stair(const bf_function* f, double low, double high,
-                                             int side) {
+BF_FUNCTION bf_stair_ends bf_ends_of_stair(BF_CONSTANT const bf_function* f, double low,
+                                           double high, int side) {
   const bf_stair stair = bf_stair_of(f, side);
   bf_stair_ends ends = {low,
                         high,
@@ -140,14 +140,14 @@ static inline bf_stair_ends bf_ends_of_stair(const bf_function* f, double low, d
   return ends;
 }
 
-static inline double bf_highest_of(double a, double b, double c) {
+BF_FUNCTION double bf_highest_of(double a, double b, double c) {
   const double top = a > b ? a : b;
   return top > c ? top : c;
 }
 
 // The lowest line of slope s >= 0 over f (side 1), or of slope -s over -f (side -1).
-static inline bf_function_line bf_stair_line(const bf_stair_ends* ends, double centre, int side,
-                                             float s) {
+BF_FUNCTION bf_function_line bf_stair_line(const bf_stair_ends* ends, double centre, int side,
+                                           float s) {
   const double sd = (double)s;
   const double shift = ends->shift;
   if (side > 0)
@@ -161,8 +161,7 @@ static inline bf_function_line bf_stair_line(const bf_stair_ends* ends, double c
 }
 
 // The slope of the staircase's hull at a point.
-static inline double bf_stair_slope(const bf_stair_ends* ends, double step, int side,
-                                    double point) {
+BF_FUNCTION double bf_stair_slope(const bf_stair_ends* ends, double step, int side, double point) {
   const double rise = ends->n - ends->m;
   if (side > 0) {
     if (point >= ends->last) return 0.0;
@@ -175,9 +174,9 @@ static inline double bf_stair_slope(const bf_stair_ends* ends, double step, int 
 }
 
 // The line over f (side 1), or over -f (side -1), over [low, high] that is best in the middle.
-static inline bf_function_line bf_line_over_steps(const bf_function* f,
-                                                  const bf_function_ends* ends, double centre,
-                                                  int side, double constant) {
+BF_FUNCTION bf_function_line bf_line_over_steps(BF_CONSTANT const bf_function* f,
+                                                const bf_function_ends* ends, double centre,
+                                                int side, double constant) {
   const bf_stair_ends stair = bf_ends_of_stair(f, ends->low, ends->high, side);
   if (!stair.bent) return bf_line(0.0f, constant);
   const double step = f->form == BF_FORM_ROUND ? f->step : 1.0;

@@ -47,15 +47,15 @@ typedef struct bf_function {
   int degree;
   int cells;
   int runs;
-  const double* start;
-  const double* coefficient;
-  const float* error;
-  const float* slope_error;
-  const bf_function_run* run;
+  BF_GLOBAL const double* start;
+  BF_GLOBAL const double* coefficient;
+  BF_GLOBAL const float* error;
+  BF_GLOBAL const float* slope_error;
+  BF_CONSTANT const bf_function_run* run;
   double step;
   int first_octave;
   int octaves;
-  const double* scale;
+  BF_GLOBAL const double* scale;
   double below_low;
   double below_high;
   double above_low;
@@ -78,28 +78,27 @@ typedef struct bf_function_point {
   int cell;
 } bf_function_point;
 
-static inline bf_function_point bf_point(double low, double high, double slope,
-                                         double slope_error) {
+BF_FUNCTION bf_function_point bf_point(double low, double high, double slope, double slope_error) {
   const bf_function_point made = {low, high, slope, slope_error, -1};
   return made;
 }
 
-static inline bf_function_point bf_unknown_point(void) {
+BF_FUNCTION bf_function_point bf_unknown_point(void) {
   return bf_point(-BF_INFINITY_DOUBLE, BF_INFINITY_DOUBLE, 0.0, BF_INFINITY_DOUBLE);
 }
 
 // A point near which f is bounded, but its slope is not.
-static inline bf_function_point bf_steep_point(double low, double high, int sign) {
+BF_FUNCTION bf_function_point bf_steep_point(double low, double high, int sign) {
   return bf_point(low, high, (double)sign * DBL_MAX, BF_INFINITY_DOUBLE);
 }
 
 // The run that x belongs to: the last that starts before x, or at x unless it is open.
-static inline int bf_find_run(const bf_function* f, double x) {
+BF_FUNCTION int bf_find_run(BF_CONSTANT const bf_function* f, double x) {
   int first = 0;
   int end = f->runs;
   while (end - first > 1) {
     const int middle = (first + end) / 2;
-    const bf_function_run* const run = &f->run[middle];
+    BF_CONSTANT const bf_function_run* const run = &f->run[middle];
     if (run->start < x || (bf_is_equal(run->start, x) && !run->open))
       first = middle;
     else
@@ -109,7 +108,7 @@ static inline int bf_find_run(const bf_function* f, double x) {
 }
 
 // The cell among `count` from `first` on that holds x; the nearest one if none does.
-static inline int bf_find_cell(const bf_function* f, int first, int count, double x) {
+BF_FUNCTION int bf_find_cell(BF_CONSTANT const bf_function* f, int first, int count, double x) {
   int cell = first;
   for (int left = count; left > 1;) {
     const int half = left / 2;
@@ -124,13 +123,14 @@ typedef struct bf_cell_value {
   double slope;
 } bf_cell_value;
 
-static inline const double* bf_cell_coefficients(const bf_function* f, int cell) {
+BF_FUNCTION BF_GLOBAL const double* bf_cell_coefficients(BF_CONSTANT const bf_function* f,
+                                                         int cell) {
   return f->coefficient + (ptrdiff_t)cell * (f->degree + 1);
 }
 
 // The polynomial and its derivative, by Horner's rule.
-static inline bf_cell_value bf_polynomial_at(const bf_function* f, int cell, double x) {
-  const double* const c = bf_cell_coefficients(f, cell);
+BF_FUNCTION bf_cell_value bf_polynomial_at(BF_CONSTANT const bf_function* f, int cell, double x) {
+  BF_GLOBAL const double* const c = bf_cell_coefficients(f, cell);
   const double t = x - f->start[cell];
   bf_cell_value made = {c[f->degree], 0.0};
   for (int k = f->degree - 1; k >= 0; --k) {
@@ -140,7 +140,7 @@ static inline bf_cell_value bf_polynomial_at(const bf_function* f, int cell, dou
   return made;
 }
 
-static inline bf_function_point bf_cell_point(const bf_function* f, int cell, double x) {
+BF_FUNCTION bf_function_point bf_cell_point(BF_CONSTANT const bf_function* f, int cell, double x) {
   const bf_cell_value at = bf_polynomial_at(f, cell, x);
   const double error = (double)f->error[cell];
   const bf_function_point made = {bf_sub_down(at.value, error), bf_add_up(at.value, error),
@@ -149,7 +149,7 @@ static inline bf_function_point bf_cell_point(const bf_function* f, int cell, do
 }
 
 // intercept + slope x within slack. Slopes 0, 1 and -1 multiply exactly.
-static inline bf_function_point bf_line_point(const bf_function_run* run, double x) {
+BF_FUNCTION bf_function_point bf_line_point(BF_CONSTANT const bf_function_run* run, double x) {
   double low = run->intercept;
   double high = run->intercept;
   if (!bf_is_zero(run->slope)) {
@@ -168,13 +168,13 @@ static inline bf_function_point bf_line_point(const bf_function_run* run, double
 }
 
 // 2^k, -1022 <= k <= 1023.
-static inline double bf_two_to(int k) {
+BF_FUNCTION double bf_two_to(int k) {
   const int exponent = k + 1023;
   return bf_of_bits((uint64_t)exponent << 52);
 }
 
 // e^x = 2^k e^r, r = x - k ln 2.
-static inline bf_function_point bf_exponential_point(const bf_function* f, double x) {
+BF_FUNCTION bf_function_point bf_exponential_point(BF_CONSTANT const bf_function* f, double x) {
   if (!(x < 709.0))
     return bf_point(x >= 709.0 ? 0x1p1000 : 0.0, BF_INFINITY_DOUBLE, 0.0, BF_INFINITY_DOUBLE);
   if (!(x > -690.0)) return bf_point(0.0, 0x1p-995, 0.0, 0x1p-995);
@@ -190,7 +190,7 @@ static inline bf_function_point bf_exponential_point(const bf_function* f, doubl
 }
 
 // f(0), as its limit from the right, and between 0 and the first octave.
-static inline bf_function_point bf_below_octaves(const bf_function* f, double x) {
+BF_FUNCTION bf_function_point bf_below_octaves(BF_CONSTANT const bf_function* f, double x) {
   const bool grows = bf_is_zero(f->below_low) && f->scale != NULL;
   const double high = grows && bf_is_zero(x) ? 0.0 : f->below_high;
   const bool flat = grows && f->run[f->runs - 1].kind == BF_RUN_CONVEX;
@@ -198,7 +198,7 @@ static inline bf_function_point bf_below_octaves(const bf_function* f, double x)
   return bf_point(f->below_low, high, 0.0, bf_is_zero(x) ? 0.0 : BF_INFINITY_DOUBLE);
 }
 
-static inline bf_function_point bf_octave_point(const bf_function* f, double x) {
+BF_FUNCTION bf_function_point bf_octave_point(BF_CONSTANT const bf_function* f, double x) {
   if (!(x >= 0.0)) return bf_unknown_point();
   const uint64_t bits = bf_bits_of(x);
   const int k = bf_is_zero(x) ? -1023 : (int)(bits >> 52) - 1023;
@@ -223,13 +223,13 @@ static inline bf_function_point bf_octave_point(const bf_function* f, double x) 
 }
 
 // x^n for n > 0, x >= 0.
-static inline double bf_power_up(double x, int n) {
+BF_FUNCTION double bf_power_up(double x, int n) {
   double made = x;
   for (int i = 1; i < n; ++i) made = bf_mul_up(made, x);
   return made;
 }
 
-static inline double bf_power_down(double x, int n) {
+BF_FUNCTION double bf_power_down(double x, int n) {
   double made = x;
   for (int i = 1; i < n; ++i) {
     made = bf_mul_down(made, x);
@@ -239,7 +239,7 @@ static inline double bf_power_down(double x, int n) {
 }
 
 // The limit of a power at its pole, from the side of the run.
-static inline bf_function_point bf_pole_point(const bf_function* f, int run) {
+BF_FUNCTION bf_function_point bf_pole_point(BF_CONSTANT const bf_function* f, int run) {
   const bf_run_kind kind = f->run[run].kind;
   if (kind == BF_RUN_UNKNOWN) return bf_unknown_point();
   const double limit = kind == BF_RUN_CONCAVE ? -BF_INFINITY_DOUBLE : BF_INFINITY_DOUBLE;
@@ -248,7 +248,7 @@ static inline bf_function_point bf_pole_point(const bf_function* f, int run) {
 }
 
 // n size^(n - 1), for sizes >= 0 and n of either sign; off by at most 33 roundings.
-static inline double bf_monomial_slope(int n, double size) {
+BF_FUNCTION double bf_monomial_slope(int n, double size) {
   double slope = 1.0;
   if (n > 0) {
     for (int i = 1; i < n; ++i) slope *= size;
@@ -258,7 +258,8 @@ static inline double bf_monomial_slope(int n, double size) {
   return (double)n / slope;
 }
 
-static inline bf_function_point bf_monomial_point(const bf_function* f, int run, double x) {
+BF_FUNCTION bf_function_point bf_monomial_point(BF_CONSTANT const bf_function* f, int run,
+                                                double x) {
   const int n = f->exponent;
   const double size = bf_magnitude_double(x);
   if (n < 0 && bf_is_zero(x)) return bf_pole_point(f, run);
@@ -281,8 +282,8 @@ static inline bf_function_point bf_monomial_point(const bf_function* f, int run,
 }
 
 // f at x, which lies in run `run` or at one of its ends.
-static inline bf_function_point bf_function_at(const bf_function* f, int run, double x) {
-  const bf_function_run* const at = &f->run[run];
+BF_FUNCTION bf_function_point bf_function_at(BF_CONSTANT const bf_function* f, int run, double x) {
+  BF_CONSTANT const bf_function_run* const at = &f->run[run];
   switch (f->form) {
     case BF_FORM_EXPONENTIAL:
       return at->kind == BF_RUN_LINE ? bf_line_point(at, x) : bf_exponential_point(f, x);
@@ -308,24 +309,25 @@ static inline bf_function_point bf_function_at(const bf_function* f, int run, do
 
 #define BF_ANGLE_ERROR 0x1p-49
 
+BF_TABLE uint32_t bf_bits_of_turns[38] = {
+    0x00000000u, 0x00000000u, 0x28be60dbu, 0x9391054au, 0x7f09d5f4u, 0x7d4d3770u, 0x36d8a566u,
+    0x4f10e410u, 0x7f9458eau, 0xf7aef158u, 0x6dc91b8eu, 0x909374b8u, 0x01924bbau, 0x82746487u,
+    0x3f877ac7u, 0x2c4a69cfu, 0xba208d7du, 0x4baed121u, 0x3a671c09u, 0xad17df90u, 0x4e64758eu,
+    0x60d4ce7du, 0x272117e2u, 0xef7e4a0eu, 0xc7fe25ffu, 0xf7816603u, 0xfbcbc462u, 0xd6829b47u,
+    0xdb4d9fb3u, 0xc9f2c26du, 0xd3d18fd9u, 0xa797fa8bu, 0x5d49eeb1u, 0xfaf97c5eu, 0xcf41ce7du,
+    0xe294a4bau, 0x9afed7ecu, 0x47e35742u};
+
 // 32 bits of 1 / (2 pi) in binary, from bit `first` on; 64 zeros are before the point.
-static inline uint32_t bf_turn_bits(int first) {
-  static const uint32_t bits[38] = {
-      0x00000000u, 0x00000000u, 0x28be60dbu, 0x9391054au, 0x7f09d5f4u, 0x7d4d3770u, 0x36d8a566u,
-      0x4f10e410u, 0x7f9458eau, 0xf7aef158u, 0x6dc91b8eu, 0x909374b8u, 0x01924bbau, 0x82746487u,
-      0x3f877ac7u, 0x2c4a69cfu, 0xba208d7du, 0x4baed121u, 0x3a671c09u, 0xad17df90u, 0x4e64758eu,
-      0x60d4ce7du, 0x272117e2u, 0xef7e4a0eu, 0xc7fe25ffu, 0xf7816603u, 0xfbcbc462u, 0xd6829b47u,
-      0xdb4d9fb3u, 0xc9f2c26du, 0xd3d18fd9u, 0xa797fa8bu, 0x5d49eeb1u, 0xfaf97c5eu, 0xcf41ce7du,
-      0xe294a4bau, 0x9afed7ecu, 0x47e35742u};
+BF_FUNCTION uint32_t bf_turn_bits(int first) {
   const int word = first / 32;
   const unsigned shift = 32u - (unsigned)first % 32u;
-  const uint64_t both = ((uint64_t)bits[word] << 32) | bits[word + 1];
+  const uint64_t both = ((uint64_t)bf_bits_of_turns[word] << 32) | bf_bits_of_turns[word + 1];
   const uint64_t made = (both >> shift) & 0xffffffffu;
   return (uint32_t)made;
 }
 
 // 2^64 times the fractional part of m 2^e / (2 pi), rounded down to an integer or the one below.
-static inline uint64_t bf_fraction_of_turns(uint64_t m, int e) {
+BF_FUNCTION uint64_t bf_fraction_of_turns(uint64_t m, int e) {
   const uint64_t half = 0xffffffffu;
   const uint64_t m_low = m & half;
   const uint64_t m_high = m >> 32;
@@ -345,7 +347,7 @@ static inline uint64_t bf_fraction_of_turns(uint64_t m, int e) {
 }
 
 // x - 2 pi n for an integer n, up to BF_ANGLE_ERROR. x is finite, |x| >= 1.
-static inline double bf_wave_angle(double x) {
+BF_FUNCTION double bf_wave_angle(double x) {
   const uint64_t bits = bf_bits_of(x);
   const uint64_t exponent = (bits >> 52) & 0x7ffu;
   const int e = (int)exponent - 1075;

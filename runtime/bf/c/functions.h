@@ -7,18 +7,18 @@
 // functions: docs/proofs/functions.md.
 
 // The part of [low, high] that the argument can lie in, with what bounds and lines read of it.
-static inline bf_function_ends bf_ends_of(const bf_function* f, double low, double high) {
+BF_FUNCTION bf_function_ends bf_ends_of(BF_CONSTANT const bf_function* f, double low, double high) {
   return bf_is_staircase(f) ? bf_argument_ends(f, low, high) : bf_ends_in_runs(f, low, high);
 }
 
 // f over the interval of the ends.
-static inline bf_range bf_bound_over(const bf_function* f, const bf_function_ends* ends) {
+BF_FUNCTION bf_range bf_bound_over(BF_CONSTANT const bf_function* f, const bf_function_ends* ends) {
   return bf_is_staircase(f) ? bf_bound_staircase(f, ends->low, ends->high)
                             : bf_bound_between(f, ends);
 }
 
 // The centre and the radius of values of one sign from `near` to `far`, near <= far / 4.
-static inline void bf_put_magnitudes(double near, double far, double sign, bf_relaxation* made) {
+BF_FUNCTION void bf_put_magnitudes(double near, double far, double sign, bf_relaxation* made) {
   const double half = 0.5 * bf_exact_sum_up(far, -near);
   float reach = bf_nearest_float(half);
   if (!bf_is_equal((double)reach, half) ||
@@ -29,7 +29,7 @@ static inline void bf_put_magnitudes(double near, double far, double sign, bf_re
 }
 
 // The centre and the radius of a function's values.
-static inline void bf_put_range(const bf_range* range, bf_relaxation* made) {
+BF_FUNCTION void bf_put_range(const bf_range* range, bf_relaxation* made) {
   const double size_low = bf_magnitude_double(range->low);
   const double size_high = bf_magnitude_double(range->high);
   const double near = size_low < size_high ? size_low : size_high;
@@ -48,7 +48,7 @@ static inline void bf_put_range(const bf_range* range, bf_relaxation* made) {
 }
 
 // Lines of slope 0.
-static inline bf_relaxation bf_relax_constant(const bf_range* range) {
+BF_FUNCTION bf_relaxation bf_relax_constant(const bf_range* range) {
   bf_relaxation made = {0.0f, 0.0f, 0.0, 0.0, 0.0, 0.0f};
   bf_put_range(range, &made);
   made.offset_upper = bf_exact_sum_up(range->high, -made.centre);
@@ -57,9 +57,9 @@ static inline bf_relaxation bf_relax_constant(const bf_range* range) {
 }
 
 // The line over f (side 1), or over -f (side -1), which `constant` bounds. radius: of the values.
-static inline bf_function_line bf_line_of_side(const bf_function* f, const bf_function_ends* ends,
-                                               double centre, float radius, int side,
-                                               double constant) {
+BF_FUNCTION bf_function_line bf_line_of_side(BF_CONSTANT const bf_function* f,
+                                             const bf_function_ends* ends, double centre,
+                                             float radius, int side, double constant) {
   const double most = (double)FLT_MAX;
   if (!(constant >= -most && constant <= most)) return bf_line(0.0f, constant);
   if (bf_is_staircase(f)) return bf_line_over_steps(f, ends, centre, side, constant);
@@ -68,8 +68,8 @@ static inline bf_function_line bf_line_of_side(const bf_function* f, const bf_fu
 }
 
 // a' = f(z) for z in [low, high]; `centre` is that of z.
-static inline bf_relaxation bf_relax_by_table(const bf_function* f, double centre, double low,
-                                              double high) {
+BF_FUNCTION bf_relaxation bf_relax_by_table(BF_CONSTANT const bf_function* f, double centre,
+                                            double low, double high) {
   const bf_function_ends ends = bf_ends_of(f, low, high);
   const bf_range range = bf_bound_over(f, &ends);
   bf_relaxation made = bf_relax_constant(&range);
@@ -85,13 +85,13 @@ static inline bf_relaxation bf_relax_by_table(const bf_function* f, double centr
 }
 
 // Returns true if it matters whether the argument reaches an end of its interval.
-static inline bool bf_needs_exact_ends(const bf_function* f) {
+BF_FUNCTION bool bf_needs_exact_ends(BF_CONSTANT const bf_function* f) {
   return f->wave || f->form != BF_FORM_CELLS || f->degree <= 1 || f->run[0].kind == BF_RUN_UNKNOWN;
 }
 
 // The interval of a neuron; its ends are rounded outward unless they are exact and that matters.
-static inline bf_range bf_interval_of_neuron(const bf_function* f, double centre, float below,
-                                             float above) {
+BF_FUNCTION bf_range bf_interval_of_neuron(BF_CONSTANT const bf_function* f, double centre,
+                                           float below, float above) {
   const double down = (double)below;
   const double up = (double)above;
   const bool exact = bf_needs_exact_ends(f);
@@ -101,26 +101,27 @@ static inline bf_range bf_interval_of_neuron(const bf_function* f, double centre
 }
 
 // The magnitude of an offset; 0 where it is infinite and needs no price.
-static inline double bf_offset_size(double offset) {
+BF_FUNCTION double bf_offset_size(double offset) {
   const double size = bf_magnitude_double(offset);
   return size <= DBL_MAX ? size : 0.0;
 }
 
-static inline double bf_steepness(float slope) {
+BF_FUNCTION double bf_steepness(float slope) {
   return bf_magnitude_double((double)slope);
 }
 
 // The magnitude of a slope with which products round; 0 of those that multiply exactly.
-static inline double bf_inexact_steepness(float slope) {
+BF_FUNCTION double bf_inexact_steepness(float slope) {
   const double steep = bf_steepness(slope);
   return bf_is_equal(steep, 1.0) ? 0.0 : steep;
 }
 
 // The relaxation of neuron j with a table; returns what goes to the sum of reaches.
-static inline double bf_relax_neuron_by_table(int n, int j, const bf_function* f,
-                                              const bf_neurons_view* z,
-                                              const bf_relax_errors* errors, double own,
-                                              float* table, double* centre_out, float* radius_out) {
+BF_FUNCTION double bf_relax_neuron_by_table(int n, int j, BF_CONSTANT const bf_function* f,
+                                            const bf_neurons_view* z, const bf_relax_errors* errors,
+                                            double own, BF_GLOBAL float* table,
+                                            BF_GLOBAL double* centre_out,
+                                            BF_GLOBAL float* radius_out) {
   const bf_range interval = bf_interval_of_neuron(f, z->centre[j], z->below[j], z->above[j]);
   const bf_relaxation line = bf_relax_by_table(f, z->centre[j], interval.low, interval.high);
   const double up = bf_steepness(line.slope_upper);
@@ -140,11 +141,12 @@ static inline double bf_relax_neuron_by_table(int n, int j, const bf_function* f
 
 // bf_relax() for a function. Without a table only the centres and radii are made, and `radius`,
 // `slack` and `row` are not touched.
-static inline void bf_relax_function(int n, const bf_function* f, const double* centre,
-                                     const float* below, const float* above, const float* radius,
-                                     const bf_relax_errors* errors, double* slack,
-                                     const double* row, float* table, double* centre_out,
-                                     float* radius_out) {
+BF_FUNCTION void bf_relax_function(int n, BF_CONSTANT const bf_function* f,
+                                   BF_GLOBAL const double* centre, BF_GLOBAL const float* below,
+                                   BF_GLOBAL const float* above, BF_GLOBAL const float* radius,
+                                   const bf_relax_errors* errors, BF_GLOBAL double* slack,
+                                   BF_GLOBAL const double* row, BF_GLOBAL float* table,
+                                   BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
   const bf_neurons_view z = {centre, below, above, radius};
   double reach_sum = 0.0;
   for (int j = 0; j < n; ++j) {
@@ -164,8 +166,8 @@ static inline void bf_relax_function(int n, const bf_function* f, const double* 
 }
 
 // Returns true if a tighter interval may improve the relaxation of neuron j.
-static inline bool bf_is_inexact(const bf_function* f, const double* centre, const float* below,
-                                 const float* above, int j) {
+BF_FUNCTION bool bf_is_inexact(BF_CONSTANT const bf_function* f, BF_GLOBAL const double* centre,
+                               BF_GLOBAL const float* below, BF_GLOBAL const float* above, int j) {
   const bf_range z = bf_interval_of_neuron(f, centre[j], below[j], above[j]);
   if (!(z.low < z.high)) return false;
   if (f->wave) return true;
@@ -178,8 +180,9 @@ static inline bool bf_is_inexact(const bf_function* f, const double* centre, con
 }
 
 // Lists the neurons that bf_is_inexact() accepts, in order; returns their number.
-static inline int bf_list_inexact(const bf_function* f, const double* centre, const float* below,
-                                  const float* above, int n, int32_t* neurons) {
+BF_FUNCTION int bf_list_inexact(BF_CONSTANT const bf_function* f, BF_GLOBAL const double* centre,
+                                BF_GLOBAL const float* below, BF_GLOBAL const float* above, int n,
+                                BF_GLOBAL int32_t* neurons) {
   int count = 0;
   for (int j = 0; j < n; ++j) {
     if (!bf_is_inexact(f, centre, below, above, j)) continue;

@@ -18,14 +18,15 @@ typedef struct bf_ends {
   float high;
 } bf_ends;
 
-static inline void bf_give(bool add, float value, float* to) {
+BF_FUNCTION void bf_give(bool add, float value, BF_GLOBAL float* to) {
   *to = add ? *to + value : value;
 }
 
-static inline void bf_sparse_interval(bool add, int rows, const int32_t* row_start,
-                                      const int32_t* column, const float* weight,
-                                      const float* centre_in, const float* radius_in,
-                                      float* centre_out, float* radius_out) {
+BF_FUNCTION void bf_sparse_interval(bool add, int rows, BF_GLOBAL const int32_t* row_start,
+                                    BF_GLOBAL const int32_t* column, BF_GLOBAL const float* weight,
+                                    BF_GLOBAL const float* centre_in,
+                                    BF_GLOBAL const float* radius_in, BF_GLOBAL float* centre_out,
+                                    BF_GLOBAL float* radius_out) {
   for (int i = 0; i < rows; ++i) {
     double centre = 0.0;
     double radius = 0.0;
@@ -39,9 +40,10 @@ static inline void bf_sparse_interval(bool add, int rows, const int32_t* row_sta
   }
 }
 
-static inline void bf_gather_interval(bool add, int rows, bf_sources source, const float* centre_in,
-                                      const float* radius_in, float* centre_out,
-                                      float* radius_out) {
+BF_FUNCTION void bf_gather_interval(bool add, int rows, bf_sources source,
+                                    BF_GLOBAL const float* centre_in,
+                                    BF_GLOBAL const float* radius_in, BF_GLOBAL float* centre_out,
+                                    BF_GLOBAL float* radius_out) {
   for (int i = 0; i < rows; ++i) {
     const int k = bf_source_of(&source, i);
     bf_give(add, k < 0 ? 0.0f : centre_in[k], centre_out + i);
@@ -50,8 +52,8 @@ static inline void bf_gather_interval(bool add, int rows, bf_sources source, con
 }
 
 // z - S and z + S, where z = sum + bias and S is the spread of the sums.
-static inline bf_ends bf_interval_of(float sum, float reach, float bias,
-                                     const bf_interval_errors* errors) {
+BF_FUNCTION bf_ends bf_interval_of(float sum, float reach, float bias,
+                                   const bf_interval_errors* errors) {
   const float z = sum + bias;
   const float spread =
       bf_magnitude_float(z) * errors->relative + (reach * errors->inflate + errors->absolute);
@@ -61,9 +63,9 @@ static inline bf_ends bf_interval_of(float sum, float reach, float bias,
 
 // Sums of n neurons -> their activations, in place. bias: null for zeros; `run` neurons side by
 // side share each. ReLU hands on what is no number.
-static inline void bf_finish_interval(int n, bool relu, const float* bias, int run,
-                                      const bf_interval_errors* errors, float gamma, float* centre,
-                                      float* radius) {
+BF_FUNCTION void bf_finish_interval(int n, bool relu, BF_GLOBAL const float* bias, int run,
+                                    const bf_interval_errors* errors, float gamma,
+                                    BF_GLOBAL float* centre, BF_GLOBAL float* radius) {
   for (int j = 0; j < n; ++j) {
     const float shift = bias == NULL ? 0.0f : bias[j / run];
     bf_ends ends = bf_interval_of(centre[j], radius[j], shift, errors);
@@ -80,9 +82,10 @@ static inline void bf_finish_interval(int n, bool relu, const float* bias, int r
 }
 
 // Sums of n head neurons -> the caller's bounds.
-static inline void bf_write_interval(int n, bool relu, const float* bias, int run,
-                                     const bf_interval_errors* errors, const float* centre,
-                                     const float* radius, float* lower, float* upper) {
+BF_FUNCTION void bf_write_interval(int n, bool relu, BF_GLOBAL const float* bias, int run,
+                                   const bf_interval_errors* errors, BF_GLOBAL const float* centre,
+                                   BF_GLOBAL const float* radius, BF_GLOBAL float* lower,
+                                   BF_GLOBAL float* upper) {
   for (int j = 0; j < n; ++j) {
     const float shift = bias == NULL ? 0.0f : bias[j / run];
     const bf_ends ends = bf_interval_of(centre[j], radius[j], shift, errors);
@@ -101,31 +104,32 @@ typedef struct bf_max_ends {
   float spread;
 } bf_max_ends;
 
-static inline bf_max_ends bf_no_ends(void) {
+BF_FUNCTION bf_max_ends bf_no_ends(void) {
   const bf_max_ends made = {-FLT_MAX, -FLT_MAX, 0.0f};
   return made;
 }
 
-static inline void bf_take_ends(float low, float high, float spread, bf_max_ends* ends) {
+BF_FUNCTION void bf_take_ends(float low, float high, float spread, bf_max_ends* ends) {
   ends->low = low > ends->low ? low : ends->low;
   ends->high = high > ends->high ? high : ends->high;
   ends->spread += spread;
 }
 
-static inline void bf_take_candidate(float centre, float radius, bf_max_ends* ends) {
+BF_FUNCTION void bf_take_candidate(float centre, float radius, bf_max_ends* ends) {
   const float below = centre - radius;
   const float above = centre + radius;
   bf_take_ends(below, above, above - below, ends);
 }
 
-static inline void bf_give_ends(const bf_max_ends* ends, float* low, float* high) {
+BF_FUNCTION void bf_give_ends(const bf_max_ends* ends, BF_GLOBAL float* low,
+                              BF_GLOBAL float* high) {
   *low = ends->low;
   *high = ends->spread <= FLT_MAX ? ends->high : BF_INFINITY;
 }
 
 // Ends of n maxima -> their activations, in place.
-static inline void bf_finish_max(int n, const bf_interval_errors* errors, float* centre,
-                                 float* radius) {
+BF_FUNCTION void bf_finish_max(int n, const bf_interval_errors* errors, BF_GLOBAL float* centre,
+                               BF_GLOBAL float* radius) {
   for (int j = 0; j < n; ++j) {
     const float low = centre[j];
     const float high = radius[j];
@@ -140,10 +144,10 @@ static inline void bf_finish_max(int n, const bf_interval_errors* errors, float*
 }
 
 // z_i = the largest a_k, k = column[row_start[i]] to column[row_start[i + 1] - 1].
-static inline void bf_max_interval(int rows, const int32_t* row_start, const int32_t* column,
-                                   const float* centre_in, const float* radius_in,
-                                   const bf_interval_errors* errors, float* centre_out,
-                                   float* radius_out) {
+BF_FUNCTION void bf_max_interval(int rows, BF_GLOBAL const int32_t* row_start,
+                                 BF_GLOBAL const int32_t* column, BF_GLOBAL const float* centre_in,
+                                 BF_GLOBAL const float* radius_in, const bf_interval_errors* errors,
+                                 BF_GLOBAL float* centre_out, BF_GLOBAL float* radius_out) {
   for (int i = 0; i < rows; ++i) {
     bf_max_ends ends = bf_no_ends();
     for (int32_t k = row_start[i]; k < row_start[i + 1]; ++k)
@@ -166,8 +170,9 @@ typedef struct bf_max_groups {
 #define BF_MAX_LINE 256
 
 // The ends of the candidates of one group at the last tap's place p, over all other taps.
-static inline bf_max_ends bf_column_ends(const bf_max_groups* groups, const float* centre,
-                                         const float* radius, int p) {
+BF_FUNCTION bf_max_ends bf_column_ends(BF_CONSTANT const bf_max_groups* groups,
+                                       BF_GLOBAL const float* centre, BF_GLOBAL const float* radius,
+                                       int p) {
   bf_max_ends ends = bf_no_ends();
   for (int a = 0; a < groups->taps[0]; ++a)
     for (int b = 0; b < groups->taps[1]; ++b)
@@ -180,7 +185,7 @@ static inline bf_max_ends bf_column_ends(const bf_max_groups* groups, const floa
 }
 
 // The ends of every two neighbours, then of theirs, until one is left.
-static inline bf_max_ends bf_join_ends(bf_max_ends* ends, int count) {
+BF_FUNCTION bf_max_ends bf_join_ends(bf_max_ends* ends, int count) {
   for (int half = count / 2; half > 0; half /= 2)
     for (int p = 0; p < half; ++p) {
       const bf_max_ends a = ends[2 * p];
@@ -193,8 +198,9 @@ static inline bf_max_ends bf_join_ends(bf_max_ends* ends, int count) {
 }
 
 // The ends of the group whose first candidate is given.
-static inline bf_max_ends bf_group_ends(const bf_max_groups* groups, const float* centre,
-                                        const float* radius) {
+BF_FUNCTION bf_max_ends bf_group_ends(BF_CONSTANT const bf_max_groups* groups,
+                                      BF_GLOBAL const float* centre,
+                                      BF_GLOBAL const float* radius) {
   const int last = groups->taps[3];
   bf_max_ends columns[BF_MAX_LINE];
   for (int p = 0; p < last; ++p) columns[p] = bf_column_ends(groups, centre, radius, p);
@@ -206,9 +212,11 @@ static inline bf_max_ends bf_group_ends(const bf_max_groups* groups, const float
   return ends;
 }
 
-static inline void bf_max_interval_groups(const bf_max_groups* groups, const float* centre_in,
-                                          const float* radius_in, const bf_interval_errors* errors,
-                                          float* centre_out, float* radius_out) {
+BF_FUNCTION void bf_max_interval_groups(BF_CONSTANT const bf_max_groups* groups,
+                                        BF_GLOBAL const float* centre_in,
+                                        BF_GLOBAL const float* radius_in,
+                                        const bf_interval_errors* errors,
+                                        BF_GLOBAL float* centre_out, BF_GLOBAL float* radius_out) {
   int made = 0;
   for (int a = 0; a < groups->count[0]; ++a)
     for (int b = 0; b < groups->count[1]; ++b)
@@ -224,10 +232,12 @@ static inline void bf_max_interval_groups(const bf_max_groups* groups, const flo
 }
 
 // z_i = x_{gather_x_i} y_{gather_y_i}, i < n. relative: what a product's spread may miss of itself.
-static inline void bf_product_interval(int n, bf_sources gather_x, bf_sources gather_y,
-                                       const float* centre_x, const float* radius_x,
-                                       const float* centre_y, const float* radius_y, float relative,
-                                       float gamma, float* centre_out, float* radius_out) {
+BF_FUNCTION void bf_product_interval(int n, bf_sources gather_x, bf_sources gather_y,
+                                     BF_GLOBAL const float* centre_x,
+                                     BF_GLOBAL const float* radius_x,
+                                     BF_GLOBAL const float* centre_y,
+                                     BF_GLOBAL const float* radius_y, float relative, float gamma,
+                                     BF_GLOBAL float* centre_out, BF_GLOBAL float* radius_out) {
   for (int i = 0; i < n; ++i) {
     const int g = bf_source_of(&gather_x, i);
     const int h = bf_source_of(&gather_y, i);

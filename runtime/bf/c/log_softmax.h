@@ -9,45 +9,48 @@
 
 #define BF_MOST_EXPONENT 690.0
 
+BF_TABLE double bf_inverse_factorials[13] = {1.0 / 479001600.0,
+                                             1.0 / 39916800.0,
+                                             1.0 / 3628800.0,
+                                             1.0 / 362880.0,
+                                             1.0 / 40320.0,
+                                             1.0 / 5040.0,
+                                             1.0 / 720.0,
+                                             1.0 / 120.0,
+                                             1.0 / 24.0,
+                                             1.0 / 6.0,
+                                             0.5,
+                                             1.0,
+                                             1.0};
+
 // e^x up to BF_EXPONENTIAL_ERROR, |x| <= BF_MOST_EXPONENT.
-static inline double bf_power_near(double x) {
-  static const double inverse[13] = {1.0 / 479001600.0,
-                                     1.0 / 39916800.0,
-                                     1.0 / 3628800.0,
-                                     1.0 / 362880.0,
-                                     1.0 / 40320.0,
-                                     1.0 / 5040.0,
-                                     1.0 / 720.0,
-                                     1.0 / 120.0,
-                                     1.0 / 24.0,
-                                     1.0 / 6.0,
-                                     0.5,
-                                     1.0,
-                                     1.0};
+BF_FUNCTION double bf_power_near(double x) {
   const double units = 0x1.8p52;
   const double rounded = x * 1.4426950408889634 + units;
   const double count = rounded - units;
   const double r = (x - count * 0x1.62e42feep-1) - count * 0x1.a39ef35793c76p-33;
   double sum = 1.0 / 6227020800.0;
-  for (int i = 0; i < 13; ++i) sum = sum * r + inverse[i];
+  for (int i = 0; i < 13; ++i) sum = sum * r + bf_inverse_factorials[i];
   return sum * bf_of_bits((bf_bits_of(rounded) + 1023u) << 52);
 }
 
 // Bounds of e^x, x <= BF_MOST_EXPONENT; of 0 they are 1.
-static inline double bf_e_up(double x) {
+BF_FUNCTION double bf_e_up(double x) {
   if (x < -BF_MOST_EXPONENT) return 0x1p-990;
   return bf_is_zero(x) ? 1.0 : bf_power_near(x) * (1.0 + 2.0 * BF_EXPONENTIAL_ERROR);
 }
 
-static inline double bf_e_down(double x) {
+BF_FUNCTION double bf_e_down(double x) {
   if (x < -BF_MOST_EXPONENT) return 0.0;
   return bf_is_zero(x) ? 1.0 : bf_power_near(x) * (1.0 - 2.0 * BF_EXPONENTIAL_ERROR);
 }
 
+BF_TABLE double bf_inverse_odd_numbers[10] = {1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0,
+                                              1.0 / 11.0, 1.0 / 9.0,  1.0 / 7.0,  1.0 / 5.0,
+                                              1.0 / 3.0,  1.0};
+
 // ln x up to BF_EXPONENTIAL_ERROR, x > 0 finite and normal.
-static inline double bf_log_near(double x) {
-  static const double inverse[10] = {1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0,
-                                     1.0 / 9.0,  1.0 / 7.0,  1.0 / 5.0,  1.0 / 3.0,  1.0};
+BF_FUNCTION double bf_log_near(double x) {
   const double root = 1.4142135623730951;
   const uint64_t bits = bf_bits_of(x);
   double exponent = bf_of_bits((bits >> 52) | 0x4330000000000000u) - (0x1p52 + 1023.0);
@@ -59,47 +62,47 @@ static inline double bf_log_near(double x) {
   const double f = (m - 1.0) / (m + 1.0);
   const double s = f * f;
   double sum = 1.0 / 21.0;
-  for (int i = 0; i < 10; ++i) sum = sum * s + inverse[i];
+  for (int i = 0; i < 10; ++i) sum = sum * s + bf_inverse_odd_numbers[i];
   return exponent * 0.6931471805599453 + 2.0 * f * sum;
 }
 
-static inline double bf_log_up(double x) {
+BF_FUNCTION double bf_log_up(double x) {
   const double y = bf_log_near(x);
   return y + (y < 0.0 ? -y : y) * (2.0 * BF_EXPONENTIAL_ERROR);
 }
 
-static inline double bf_log_down(double x) {
+BF_FUNCTION double bf_log_down(double x) {
   const double y = bf_log_near(x);
   return y - (y < 0.0 ? -y : y) * (2.0 * BF_EXPONENTIAL_ERROR);
 }
 
 // A group's members begin .. end - 1, of which member k is x_{column_k}.
 typedef struct bf_softmax_group {
-  const int32_t* column;
+  BF_GLOBAL const int32_t* column;
   int begin;
   int end;
-  const double* centre;
-  const float* radius;
+  BF_GLOBAL const double* centre;
+  BF_GLOBAL const float* radius;
 } bf_softmax_group;
 
-static inline double bf_middle_of(const bf_softmax_group* g, int k) {
+BF_FUNCTION double bf_middle_of(const bf_softmax_group* g, int k) {
   return g->centre[g->column[k]];
 }
 
-static inline double bf_reach_of(const bf_softmax_group* g, int k) {
+BF_FUNCTION double bf_reach_of(const bf_softmax_group* g, int k) {
   return (double)g->radius[g->column[k]];
 }
 
 // A sum of as many numbers >= 0 misses at most so much, relative to itself.
-static inline double bf_missed_of(const bf_softmax_group* g) {
+BF_FUNCTION double bf_missed_of(const bf_softmax_group* g) {
   return (double)(g->end - g->begin + 4) * 0x1p-52;
 }
 
-static inline double bf_low_of(const bf_softmax_group* g, int k) {
+BF_FUNCTION double bf_low_of(const bf_softmax_group* g, int k) {
   return bf_sub_down(bf_middle_of(g, k), bf_reach_of(g, k));
 }
 
-static inline double bf_high_of(const bf_softmax_group* g, int k) {
+BF_FUNCTION double bf_high_of(const bf_softmax_group* g, int k) {
   return bf_add_up(bf_middle_of(g, k), bf_reach_of(g, k));
 }
 
@@ -116,7 +119,7 @@ typedef struct bf_end_powers {
   bool finite;
 } bf_end_powers;
 
-static inline bf_end_powers bf_powers_at_ends(const bf_softmax_group* g) {
+BF_FUNCTION bf_end_powers bf_powers_at_ends(const bf_softmax_group* g) {
   bf_end_powers made = {
       -BF_INFINITY_DOUBLE, -BF_INFINITY_DOUBLE, g->begin, g->begin, 0.0, 0.0, 0.0, 0.0, true};
   for (int k = g->begin; k < g->end; ++k) {
@@ -146,8 +149,8 @@ static inline bf_end_powers bf_powers_at_ends(const bf_softmax_group* g) {
 }
 
 // The lower end of z_k, which grows with x_k and falls with the others.
-static inline double bf_log_softmax_low(const bf_softmax_group* g, const bf_end_powers* powers,
-                                        int k) {
+BF_FUNCTION double bf_log_softmax_low(const bf_softmax_group* g, const bf_end_powers* powers,
+                                      int k) {
   const double t = bf_sub_down(bf_low_of(g, k), powers->top);
   const double above =
       k == powers->at_top
@@ -156,8 +159,8 @@ static inline double bf_log_softmax_low(const bf_softmax_group* g, const bf_end_
   return bf_sub_down(t, bf_log_up(bf_add_up(bf_e_up(t), above)));
 }
 
-static inline double bf_log_softmax_high(const bf_softmax_group* g, const bf_end_powers* powers,
-                                         int k) {
+BF_FUNCTION double bf_log_softmax_high(const bf_softmax_group* g, const bf_end_powers* powers,
+                                       int k) {
   const double u = bf_sub_up(bf_high_of(g, k), powers->floor);
   const double rest =
       k == powers->at_floor
@@ -173,8 +176,8 @@ static inline double bf_log_softmax_high(const bf_softmax_group* g, const bf_end
 }
 
 // The boxes of a group's z.
-static inline void bf_log_softmax_group(const bf_softmax_group* g, const bf_end_powers* powers,
-                                        double* centre, float* radius) {
+BF_FUNCTION void bf_log_softmax_group(const bf_softmax_group* g, const bf_end_powers* powers,
+                                      BF_GLOBAL double* centre, BF_GLOBAL float* radius) {
   const bool one = g->end - g->begin == 1;
   for (int k = g->begin; k < g->end; ++k) {
     double low = powers->finite ? 0.0 : -BF_INFINITY_DOUBLE;
@@ -188,12 +191,12 @@ static inline void bf_log_softmax_group(const bf_softmax_group* g, const bf_end_
 }
 
 // e^(x_k - largest) of the centre, for bf_plane_below().
-static inline double bf_centre_power(const bf_softmax_group* g, int k, double largest) {
+BF_FUNCTION double bf_centre_power(const bf_softmax_group* g, int k, double largest) {
   return bf_power_near(bf_larger_double(bf_middle_of(g, k) - largest, -BF_MOST_EXPONENT));
 }
 
 // Writes the slopes of a plane below L; returns its value at the centre.
-static inline double bf_plane_below(const bf_softmax_group* g, float* slope) {
+BF_FUNCTION double bf_plane_below(const bf_softmax_group* g, BF_GLOBAL float* slope) {
   double largest = bf_middle_of(g, g->begin);
   double sum = 0.0;
   double lost = 0.0;
@@ -216,14 +219,14 @@ typedef struct bf_chords {
   double offsets;
 } bf_chords;
 
-static inline float bf_chord_slope(double low, double high, double reach, double at) {
+BF_FUNCTION float bf_chord_slope(double low, double high, double reach, double at) {
   const double slope = (reach > 0.0 ? (high - low) / (2.0 * reach) : high) / at;
   if (slope < 0.0) return bf_nearest_float(0.0);
   return bf_nearest_float(slope > 1.0 ? 1.0 : slope);
 }
 
-static inline void bf_add_chord(double low, double high, double reach_down, double reach_up,
-                                float slope, bf_chords* chords) {
+BF_FUNCTION void bf_add_chord(double low, double high, double reach_down, double reach_up,
+                              float slope, bf_chords* chords) {
   const double s = (double)slope;
   const double right = bf_sub_up(high, bf_mul_down(bf_mul_down(s, chords->at), reach_down));
   const double left = bf_add_up(low, bf_mul_up(bf_mul_up(s, chords->at), reach_up));
@@ -231,19 +234,17 @@ static inline void bf_add_chord(double low, double high, double reach_down, doub
 }
 
 // ln S - sum slope_j y_j.
-static inline double bf_value_of_chords(const bf_chords* chords, double missed) {
+BF_FUNCTION double bf_value_of_chords(const bf_chords* chords, double missed) {
   return bf_add_up(bf_log_up(chords->at),
                    bf_sub_up(bf_div_up(chords->offsets * (1.0 + missed), chords->at), 1.0));
 }
 
 // The powers of a member's ends, relative to the group's top, from above.
-static inline double bf_power_of_low(const bf_softmax_group* g, const bf_end_powers* powers,
-                                     int k) {
+BF_FUNCTION double bf_power_of_low(const bf_softmax_group* g, const bf_end_powers* powers, int k) {
   return bf_e_up(bf_sub_up(bf_sub_up(bf_middle_of(g, k), bf_reach_of(g, k)), powers->top));
 }
 
-static inline double bf_power_of_high(const bf_softmax_group* g, const bf_end_powers* powers,
-                                      int k) {
+BF_FUNCTION double bf_power_of_high(const bf_softmax_group* g, const bf_end_powers* powers, int k) {
   return bf_e_up(bf_sub_up(bf_high_of(g, k), powers->top));
 }
 
@@ -255,7 +256,7 @@ typedef struct bf_turn {
   double of_high;
 } bf_turn;
 
-static inline bf_turn bf_turn_of(const bf_softmax_group* g, const bf_end_powers* powers) {
+BF_FUNCTION bf_turn bf_turn_of(const bf_softmax_group* g, const bf_end_powers* powers) {
   bf_turn made = {g->begin, false, 1.0, 1.0};
   for (int k = g->begin; k < g->end; ++k)
     if (bf_middle_of(g, k) > bf_middle_of(g, made.p)) made.p = k;
@@ -273,9 +274,9 @@ static inline bf_turn bf_turn_of(const bf_softmax_group* g, const bf_end_powers*
 
 // Adds the lines of member k to both planes, and writes their slopes. Returns what the turned one
 // takes.
-static inline double bf_add_chords(const bf_softmax_group* g, const bf_end_powers* powers,
-                                   const bf_turn* turn, int k, bf_chords* plain, bf_chords* turned,
-                                   float* slope, float* scratch) {
+BF_FUNCTION double bf_add_chords(const bf_softmax_group* g, const bf_end_powers* powers,
+                                 const bf_turn* turn, int k, bf_chords* plain, bf_chords* turned,
+                                 BF_GLOBAL float* slope, BF_GLOBAL float* scratch) {
   const double low = bf_power_of_low(g, powers, k);
   const double high = bf_power_of_high(g, powers, k);
   const double reach = bf_reach_of(g, k);
@@ -293,8 +294,8 @@ static inline double bf_add_chords(const bf_softmax_group* g, const bf_end_power
 
 // Writes the slopes of a plane above L; returns its value at the centre. scratch: room for as many
 // slopes.
-static inline double bf_plane_above(const bf_softmax_group* g, const bf_end_powers* powers,
-                                    float* slope, float* scratch) {
+BF_FUNCTION double bf_plane_above(const bf_softmax_group* g, const bf_end_powers* powers,
+                                  BF_GLOBAL float* slope, BF_GLOBAL float* scratch) {
   const bf_turn turn = bf_turn_of(g, powers);
   bf_chords plain = {0.0, 0.0};
   bf_chords turned = {0.0, 0.0};
@@ -325,10 +326,11 @@ static inline double bf_plane_above(const bf_softmax_group* g, const bf_end_powe
 }
 
 // Writes the offsets of a group of which planes are known, or which is one member.
-static inline void bf_put_log_softmax(const bf_softmax_group* g, bool known, double least,
-                                      double most, int n, const bf_plane_errors* errors,
-                                      const double* centre_out, const float* radius_out,
-                                      double shared, float* offsets) {
+BF_FUNCTION void bf_put_log_softmax(const bf_softmax_group* g, bool known, double least,
+                                    double most, int n, const bf_plane_errors* errors,
+                                    BF_GLOBAL const double* centre_out,
+                                    BF_GLOBAL const float* radius_out, double shared,
+                                    BF_GLOBAL float* offsets) {
   const bool one = g->end - g->begin == 1;
   for (int k = g->begin; k < g->end; ++k) {
     const double x = bf_middle_of(g, k);
@@ -345,13 +347,13 @@ static inline void bf_put_log_softmax(const bf_softmax_group* g, bool known, dou
 }
 
 // The lines of a group's members, and their offsets with what they pay.
-static inline void bf_log_softmax_lines(const bf_softmax_group* g, const bf_end_powers* powers,
-                                        int n, const bf_plane_errors* errors,
-                                        const double* centre_out, const float* radius_out,
-                                        float* table) {
-  float* const above = table;
-  float* const below = table + (ptrdiff_t)n;
-  float* const offsets = table + 2 * (ptrdiff_t)n;
+BF_FUNCTION void bf_log_softmax_lines(const bf_softmax_group* g, const bf_end_powers* powers, int n,
+                                      const bf_plane_errors* errors,
+                                      BF_GLOBAL const double* centre_out,
+                                      BF_GLOBAL const float* radius_out, BF_GLOBAL float* table) {
+  BF_GLOBAL float* const above = table;
+  BF_GLOBAL float* const below = table + (ptrdiff_t)n;
+  BF_GLOBAL float* const offsets = table + 2 * (ptrdiff_t)n;
   double least = 0.0;
   double most = 0.0;
   if (g->end - g->begin == 1) {
@@ -374,11 +376,13 @@ static inline void bf_log_softmax_lines(const bf_softmax_group* g, const bf_end_
 }
 
 // table: the LogSoftmaxRows, each of n floats, or null for boxes alone, and slack is not touched.
-static inline void bf_relax_log_softmax(int groups, int n, const int32_t* row_start,
-                                        const int32_t* column, const double* centre_in,
-                                        const float* radius_in, const bf_plane_errors* errors,
-                                        double* slack, float* table, double* centre_out,
-                                        float* radius_out) {
+BF_FUNCTION void bf_relax_log_softmax(int groups, int n, BF_GLOBAL const int32_t* row_start,
+                                      BF_GLOBAL const int32_t* column,
+                                      BF_GLOBAL const double* centre_in,
+                                      BF_GLOBAL const float* radius_in,
+                                      const bf_plane_errors* errors, BF_GLOBAL double* slack,
+                                      BF_GLOBAL float* table, BF_GLOBAL double* centre_out,
+                                      BF_GLOBAL float* radius_out) {
   double reach = 0.0;
   for (int i = 0; i < groups; ++i) {
     const bf_softmax_group g = {column, (int)row_start[i], (int)row_start[i + 1], centre_in,
@@ -393,8 +397,9 @@ static inline void bf_relax_log_softmax(int groups, int n, const int32_t* row_st
 
 // Row r of a group: A_k less the slopes above times the sum of the group's A > 0 and those below
 // times that of A < 0.
-static inline void bf_log_softmax_row(int rows, int n, int begin, int end, const int32_t* column,
-                                      const float* table, const float* from, int r, float* to) {
+BF_FUNCTION void bf_log_softmax_row(int rows, int n, int begin, int end,
+                                    BF_GLOBAL const int32_t* column, BF_GLOBAL const float* table,
+                                    BF_GLOBAL const float* from, int r, BF_GLOBAL float* to) {
   double positive = 0.0;
   double negative = 0.0;
   for (ptrdiff_t k = begin; k < end; ++k) {
@@ -411,9 +416,12 @@ static inline void bf_log_softmax_row(int rows, int n, int begin, int end, const
 }
 
 // Adds to the rows' sums, and makes their coefficients over x or, with `add`, adds to them.
-static inline void bf_log_softmax_backward(int rows, int groups, int n, const int32_t* row_start,
-                                           const int32_t* column, const float* table, int in,
-                                           const float* from, bool add, float* to, float* sums) {
+BF_FUNCTION void bf_log_softmax_backward(int rows, int groups, int n,
+                                         BF_GLOBAL const int32_t* row_start,
+                                         BF_GLOBAL const int32_t* column,
+                                         BF_GLOBAL const float* table, int in,
+                                         BF_GLOBAL const float* from, bool add, BF_GLOBAL float* to,
+                                         BF_GLOBAL float* sums) {
   if (!add) bf_clear_rows(rows, in, to);
   for (int i = 0; i < groups; ++i)
     for (int r = 0; r < rows; ++r)

@@ -11,8 +11,8 @@ typedef struct bf_plane_errors {
 } bf_plane_errors;
 
 // Writes offsets with the price of `spread`, what the sums' errors multiply.
-static inline void bf_put_plane_offsets(double upper, double lower, const bf_plane_errors* errors,
-                                        double spread, int n, float* to) {
+BF_FUNCTION void bf_put_plane_offsets(double upper, double lower, const bf_plane_errors* errors,
+                                      double spread, int n, BF_GLOBAL float* to) {
   const double above = bf_magnitude_double(upper);
   const double below = bf_magnitude_double(lower);
   const double lost = errors->product * spread + errors->offset * (above > below ? above : below);
@@ -20,12 +20,13 @@ static inline void bf_put_plane_offsets(double upper, double lower, const bf_pla
 }
 
 // |a - b|, or more.
-static inline double bf_distance_up(double a, double b) {
+BF_FUNCTION double bf_distance_up(double a, double b) {
   return bf_larger_double(bf_sub_up(a, b), bf_sub_up(b, a));
 }
 
 // A box [low, high] as centre and radius; all reals when it is not finite.
-static inline void bf_store_box(double low, double high, double* centre, float* radius) {
+BF_FUNCTION void bf_store_box(double low, double high, BF_GLOBAL double* centre,
+                              BF_GLOBAL float* radius) {
   const bool finite = low >= -DBL_MAX && high <= DBL_MAX;
   *centre = finite ? 0.5 * low + 0.5 * high : 0.0;
   const double reach = bf_larger_double(bf_sub_up(high, *centre), bf_sub_up(*centre, low));
@@ -33,7 +34,7 @@ static inline void bf_store_box(double low, double high, double* centre, float* 
 }
 
 // The slack of a layer without rounding of its own, which underflow alone may cost something.
-static inline void bf_put_plane_slack(int n, double reach, double* slack) {
+BF_FUNCTION void bf_put_plane_slack(int n, double reach, BF_GLOBAL double* slack) {
   slack[BF_CENTRE_SLACK] = 0.0;
   slack[BF_RADIUS_SLACK] = 0.0;
   slack[BF_OPEN_ROWS] = 0.0;
@@ -46,7 +47,8 @@ typedef struct bf_factor {
   float radius;
 } bf_factor;
 
-static inline bf_factor bf_factor_of(const double* centre, const float* radius, int k) {
+BF_FUNCTION bf_factor bf_factor_of(BF_GLOBAL const double* centre, BF_GLOBAL const float* radius,
+                                   int k) {
   const bf_factor made = {centre[k], radius[k]};
   return made;
 }
@@ -59,8 +61,7 @@ typedef struct bf_product_plane {
   double lower;
 } bf_product_plane;
 
-static inline bf_product_plane bf_plane_of_product(const bf_factor* x, const bf_factor* y,
-                                                   double z) {
+BF_FUNCTION bf_product_plane bf_plane_of_product(const bf_factor* x, const bf_factor* y, double z) {
   bf_product_plane made;
   made.slope_x = bf_nearest_float(y->centre);
   made.slope_y = bf_nearest_float(x->centre);
@@ -75,8 +76,7 @@ static inline bf_product_plane bf_plane_of_product(const bf_factor* x, const bf_
 }
 
 // The box of x y: extremes are at corners.
-static inline void bf_product_box(const bf_factor* x, const bf_factor* y, double* low,
-                                  double* high) {
+BF_FUNCTION void bf_product_box(const bf_factor* x, const bf_factor* y, double* low, double* high) {
   const double xs[2] = {bf_sub_down(x->centre, (double)x->radius),
                         bf_add_up(x->centre, (double)x->radius)};
   const double ys[2] = {bf_sub_down(y->centre, (double)y->radius),
@@ -92,15 +92,15 @@ static inline void bf_product_box(const bf_factor* x, const bf_factor* y, double
     }
 }
 
-static inline bf_product_plane bf_flat_plane(double upper, double lower) {
+BF_FUNCTION bf_product_plane bf_flat_plane(double upper, double lower) {
   const bf_product_plane made = {0.0f, 0.0f, upper, lower};
   return made;
 }
 
 // Writes element i of a product's table. flat: the box itself is as tight as the plane.
-static inline void bf_put_product(int n, int i, const bf_factor* x, const bf_factor* y, double low,
-                                  double high, double most, const bf_plane_errors* errors,
-                                  double centre, float radius, float* table) {
+BF_FUNCTION void bf_put_product(int n, int i, const bf_factor* x, const bf_factor* y, double low,
+                                double high, double most, const bf_plane_errors* errors,
+                                double centre, float radius, BF_GLOBAL float* table) {
   bf_product_plane plane = bf_plane_of_product(x, y, centre);
   const bool flat = most > 0.0 && !(plane.upper - plane.lower < high - low);
   if (flat) plane = bf_flat_plane(bf_sub_up(high, centre), bf_sub_down(low, centre));
@@ -118,11 +118,12 @@ static inline void bf_put_product(int n, int i, const bf_factor* x, const bf_fac
 
 // z_i = x y. table: ProductRows, or null for boxes alone, which leaves the slack. most: |z| is at
 // most so much; 0 where nothing is known.
-static inline void bf_relax_product(int n, bf_sources gather_x, bf_sources gather_y,
-                                    const double* centre_x, const float* radius_x,
-                                    const double* centre_y, const float* radius_y, double most,
-                                    const bf_plane_errors* errors, double* slack, float* table,
-                                    double* centre_out, float* radius_out) {
+BF_FUNCTION void bf_relax_product(int n, bf_sources gather_x, bf_sources gather_y,
+                                  BF_GLOBAL const double* centre_x, BF_GLOBAL const float* radius_x,
+                                  BF_GLOBAL const double* centre_y, BF_GLOBAL const float* radius_y,
+                                  double most, const bf_plane_errors* errors,
+                                  BF_GLOBAL double* slack, BF_GLOBAL float* table,
+                                  BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
   double reach = 0.0;
   for (int i = 0; i < n; ++i) {
     const bf_factor x = bf_factor_of(centre_x, radius_x, bf_source_of(&gather_x, i));
@@ -143,8 +144,8 @@ static inline void bf_relax_product(int n, bf_sources gather_x, bf_sources gathe
 }
 
 // The rows' sums at products. offsets: those of upper bounds, then those of lower ones.
-static inline void bf_product_rows(int rows, int n, const float* offsets, const float* coefficients,
-                                   float* sums) {
+BF_FUNCTION void bf_product_rows(int rows, int n, BF_GLOBAL const float* offsets,
+                                 BF_GLOBAL const float* coefficients, BF_GLOBAL float* sums) {
   for (int r = 0; r < rows; ++r) {
     double sum = 0.0;
     for (int i = 0; i < n; ++i) {
@@ -156,8 +157,9 @@ static inline void bf_product_rows(int rows, int n, const float* offsets, const 
 }
 
 // One factor's coefficients: those of z times its slopes.
-static inline void bf_product_backward(int rows, int n, bf_sources source, const float* slopes,
-                                       int in, const float* from, bool add, float* to) {
+BF_FUNCTION void bf_product_backward(int rows, int n, bf_sources source,
+                                     BF_GLOBAL const float* slopes, int in,
+                                     BF_GLOBAL const float* from, bool add, BF_GLOBAL float* to) {
   if (!add) bf_clear_rows(rows, in, to);
   for (int i = 0; i < n; ++i)
     bf_add_scaled(rows, slopes[i], from + (ptrdiff_t)i * rows,
@@ -172,8 +174,8 @@ typedef struct bf_group {
   int32_t choice;
 } bf_group;
 
-static inline bf_group bf_group_box(const int32_t* column, int32_t begin, int32_t end,
-                                    const double* centre, const float* radius) {
+BF_FUNCTION bf_group bf_group_box(BF_GLOBAL const int32_t* column, int32_t begin, int32_t end,
+                                  BF_GLOBAL const double* centre, BF_GLOBAL const float* radius) {
   bf_group made = {-BF_INFINITY_DOUBLE, -BF_INFINITY_DOUBLE, -BF_INFINITY_DOUBLE, column[begin]};
   double largest = -BF_INFINITY_DOUBLE;
   for (int32_t k = begin; k < end; ++k) {
@@ -194,10 +196,12 @@ static inline bf_group bf_group_box(const int32_t* column, int32_t begin, int32_
 
 // z_i = the largest x of a group; no group is empty. table: MaxRows, and the choices; or null for
 // boxes alone.
-static inline void bf_relax_max(int rows, const int32_t* row_start, const int32_t* column,
-                                const double* centre_in, const float* radius_in,
-                                const bf_plane_errors* errors, double* slack, float* table,
-                                int32_t* choice, double* centre_out, float* radius_out) {
+BF_FUNCTION void bf_relax_max(int rows, BF_GLOBAL const int32_t* row_start,
+                              BF_GLOBAL const int32_t* column, BF_GLOBAL const double* centre_in,
+                              BF_GLOBAL const float* radius_in, const bf_plane_errors* errors,
+                              BF_GLOBAL double* slack, BF_GLOBAL float* table,
+                              BF_GLOBAL int32_t* choice, BF_GLOBAL double* centre_out,
+                              BF_GLOBAL float* radius_out) {
   double reach = 0.0;
   for (int i = 0; i < rows; ++i) {
     const bf_group box = bf_group_box(column, row_start[i], row_start[i + 1], centre_in, radius_in);
@@ -222,8 +226,10 @@ static inline void bf_relax_max(int rows, const int32_t* row_start, const int32_
 }
 
 // Adds to the rows' sums, and makes their coefficients over x or, with `add`, adds to them.
-static inline void bf_max_backward(int rows, int n, const float* table, const int32_t* choice,
-                                   int in, const float* from, bool add, float* to, float* sums) {
+BF_FUNCTION void bf_max_backward(int rows, int n, BF_GLOBAL const float* table,
+                                 BF_GLOBAL const int32_t* choice, int in,
+                                 BF_GLOBAL const float* from, bool add, BF_GLOBAL float* to,
+                                 BF_GLOBAL float* sums) {
   if (!add) bf_clear_rows(rows, in, to);
   for (int i = 0; i < n; ++i) {
     const float kept = bf_is_zero_float(table[2 * (ptrdiff_t)n + i]) ? 1.0f : 0.0f;

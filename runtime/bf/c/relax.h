@@ -34,19 +34,19 @@ enum {
   BF_WIDE_OFFSET_LOWER
 };
 
-static inline double bf_price_factor(double gamma) {
+BF_FUNCTION double bf_price_factor(double gamma) {
   return (1.0 + 4.0 * gamma) * (1.0 + 0x1.4p-22) * BF_DOUBLE_SLACK;
 }
 
 // Writes both offsets of a table, moved outward by a price: to[0], to[n].
-static inline void bf_put_offsets(double upper, double lower, double price, ptrdiff_t n,
-                                  float* to) {
+BF_FUNCTION void bf_put_offsets(double upper, double lower, double price, ptrdiff_t n,
+                                BF_GLOBAL float* to) {
   to[0] = bf_float_up(upper + price);
   to[n] = bf_float_down(lower - price);
 }
 
 // a' = z, for z in [low, high].
-static inline bf_relaxation bf_relax_whole(double centre, double low, double high) {
+BF_FUNCTION bf_relaxation bf_relax_whole(double centre, double low, double high) {
   bf_relaxation made;
   made.slope_upper = 1.0f;
   made.slope_lower = 1.0f;
@@ -60,8 +60,8 @@ static inline bf_relaxation bf_relax_whole(double centre, double low, double hig
 
 // a' = z, for z in [low, high] that is within `below` below and `above` above of the centre. A box
 // around its centre stays as it is.
-static inline bf_relaxation bf_relax_identity(double centre, float below, float above, double low,
-                                              double high) {
+BF_FUNCTION bf_relaxation bf_relax_identity(double centre, float below, float above, double low,
+                                            double high) {
   if (!(bf_is_equal_float(below, above) && above >= 0.0f && above <= FLT_MAX))
     return bf_relax_whole(centre, low, high);
   const bf_relaxation made = {1.0f, 1.0f, 0.0, 0.0, centre, above};
@@ -70,8 +70,8 @@ static inline bf_relaxation bf_relax_identity(double centre, float below, float 
 
 // The offset of the line above relu(z) with a slope in [0, 1], z in [low, high]. of: the centre of
 // a'.
-static inline double bf_upper_offset(double slope, double centre, double low, double high,
-                                     double of) {
+BF_FUNCTION double bf_upper_offset(double slope, double centre, double low, double high,
+                                   double of) {
   const double at_low = bf_mul_up(slope, -low);
   const double at_high = bf_mul_up(bf_sub_up(1.0, slope), high);
   const double intercept = at_low > at_high ? at_low : at_high;
@@ -79,7 +79,7 @@ static inline double bf_upper_offset(double slope, double centre, double low, do
 }
 
 // a' = relu(z) for z in [low, high], low <= 0 <= high or either infinite.
-static inline bf_relaxation bf_relax_unstable(double centre, double low, double high) {
+BF_FUNCTION bf_relaxation bf_relax_unstable(double centre, double low, double high) {
   bf_relaxation made = {0.0f, 0.0f, BF_INFINITY_DOUBLE, 0.0, 0.0, BF_INFINITY};
   if (!(low >= -DBL_MAX && high <= DBL_MAX)) return made;
   made.slope_upper = bf_nearest_float(high / (high - low));
@@ -92,7 +92,7 @@ static inline bf_relaxation bf_relax_unstable(double centre, double low, double 
 }
 
 // a' = relu(z): identity, zero or unstable.
-static inline bf_relaxation bf_relax_relu(double centre, double low, double high) {
+BF_FUNCTION bf_relaxation bf_relax_relu(double centre, double low, double high) {
   const bf_relaxation zero = {0.0f, 0.0f, 0.0, 0.0, 0.0, 0.0f};
   if (low >= 0.0 && high <= DBL_MAX) return bf_relax_whole(centre, low, high);
   return high <= 0.0 ? zero : bf_relax_unstable(centre, low, high);
@@ -100,21 +100,25 @@ static inline bf_relaxation bf_relax_relu(double centre, double low, double high
 
 // The arrays of a layer that relaxations read.
 typedef struct bf_neurons_view {
-  const double* centre;
-  const float* below;
-  const float* above;
-  const float* radius;
+  BF_GLOBAL const double* centre;
+  BF_GLOBAL const float* below;
+  BF_GLOBAL const float* above;
+  BF_GLOBAL const float* radius;
 } bf_neurons_view;
+
+BF_FUNCTION double bf_reach_of_neuron(const bf_neurons_view* z, ptrdiff_t j) {
+  const double b = bf_magnitude_double((double)z->below[j]);
+  const double a = bf_magnitude_double((double)z->above[j]);
+  return b > a ? b : a;
+}
 
 // Writes one neuron's columns of a table of n neurons; what it pays: relax() in bf/core/relax.h.
 // `inexact`: the largest slope with which products round. Returns what goes to the sum of reaches.
-static inline double bf_put_relaxation(int n, ptrdiff_t j, const bf_neurons_view* z,
-                                       const bf_relax_errors* errors, double own,
-                                       const bf_relaxation* line, double steep, double inexact,
-                                       double offset, float* table) {
-  const double b = bf_magnitude_double((double)z->below[j]);
-  const double a = bf_magnitude_double((double)z->above[j]);
-  const double reach = b > a ? b : a;
+BF_FUNCTION double bf_put_relaxation(int n, ptrdiff_t j, const bf_neurons_view* z,
+                                     const bf_relax_errors* errors, double own,
+                                     const bf_relaxation* line, double steep, double inexact,
+                                     double offset, BF_GLOBAL float* table) {
+  const double reach = bf_reach_of_neuron(z, j);
   const double spread = (double)z->radius[j] * errors->inflate;
   const bool flat = bf_is_zero(steep);
   const double product = flat ? 0.0 : steep * (errors->product * spread + own);
@@ -134,57 +138,68 @@ static inline double bf_put_relaxation(int n, ptrdiff_t j, const bf_neurons_view
 }
 
 // The relaxation of neuron j of a ReLU or of the identity; table may be null.
-static inline double bf_relax_neuron(int n, ptrdiff_t j, bool relu, const bf_neurons_view* z,
-                                     const bf_relax_errors* errors, double own, float* table,
-                                     double* centre_out, float* radius_out) {
+BF_FUNCTION void bf_relax_neuron(int n, ptrdiff_t j, bool relu, const bf_neurons_view* z,
+                                 const bf_relax_errors* errors, double own, BF_GLOBAL float* table,
+                                 BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
   const double low = bf_sub_down(z->centre[j], (double)z->below[j]);
   const double high = bf_add_up(z->centre[j], (double)z->above[j]);
   const bf_relaxation line =
       relu ? bf_relax_relu(z->centre[j], low, high)
            : bf_relax_identity(z->centre[j], z->below[j], z->above[j], low, high);
-  double reached = 0.0;
   if (table != NULL) {
     const double up = (double)line.slope_upper;
     const double down = (double)line.slope_lower;
     const double offset_up = bf_magnitude_double(line.offset_upper);
     const double offset_down = bf_magnitude_double(line.offset_lower);
-    reached = bf_put_relaxation(n, j, z, errors, own, &line, up > down ? up : down,
-                                bf_is_equal(up, down) ? 0.0 : up,
-                                offset_up > offset_down ? offset_up : offset_down, table);
+    (void)bf_put_relaxation(n, j, z, errors, own, &line, up > down ? up : down,
+                            bf_is_equal(up, down) ? 0.0 : up,
+                            offset_up > offset_down ? offset_up : offset_down, table);
   }
   centre_out[j] = line.centre;
   radius_out[j] = line.radius;
-  return reached;
 }
 
 // The underflow that backward rows through a layer of n neurons may cost, from their reaches.
-static inline void bf_put_underflow(int n, double reach, double* slack) {
+BF_FUNCTION void bf_put_underflow(int n, double reach, BF_GLOBAL double* slack) {
   slack[BF_UNDERFLOW_SLACK] =
       ((double)n * (1.0 + slack[BF_RADIUS_SLACK]) + reach) * (1.0 + 0x1p-20);
 }
 
-// The relaxation of a layer of n neurons, and the centre and radius of its activations. Without a
-// table `radius`, `slack` and `row` are not touched. centre_out may be centre; radius_out may be
-// below, above or radius.
-static inline void bf_relax(int n, bool relu, const double* centre, const float* below,
-                            const float* above, const float* radius, const bf_relax_errors* errors,
-                            double* slack, const double* row, float* table, double* centre_out,
-                            float* radius_out) {
-  const bf_neurons_view z = {centre, below, above, radius};
+// The sum of the reaches of n neurons, in partial sums.
+BF_FUNCTION double bf_sum_of_reaches(int n, const bf_neurons_view* z, double inflate,
+                                     BF_GLOBAL const double* row) {
   double reach[BF_PARTIAL_SUMS] = {0.0};
   for (int j = 0; j < n; ++j)
-    reach[j % BF_PARTIAL_SUMS] += bf_relax_neuron(
-        n, j, relu, &z, errors, row == NULL ? 0.0 : row[j], table, centre_out, radius_out);
-  if (table == NULL) return;
+    reach[j % BF_PARTIAL_SUMS] +=
+        bf_reach_of_neuron(z, j) + (double)z->radius[j] * inflate + (row == NULL ? 0.0 : row[j]);
   for (int s = 1; s < BF_PARTIAL_SUMS; ++s) reach[0] += reach[s];
-  bf_put_underflow(n, reach[0], slack);
+  return reach[0];
+}
+
+// The relaxation of a layer of n neurons, and the centre and radius of its activations. Without a
+// table `radius`, `slack` and `row` are not touched. centre_out may be centre; radius_out may be
+// below, above or radius: reaches are summed before those are written.
+BF_FUNCTION void bf_relax(int n, bool relu, BF_GLOBAL const double* centre,
+                          BF_GLOBAL const float* below, BF_GLOBAL const float* above,
+                          BF_GLOBAL const float* radius, const bf_relax_errors* errors,
+                          BF_GLOBAL double* slack, BF_GLOBAL const double* row,
+                          BF_GLOBAL float* table, BF_GLOBAL double* centre_out,
+                          BF_GLOBAL float* radius_out) {
+  const bf_neurons_view z = {centre, below, above, radius};
+  if (table != NULL) {
+    BF_ONCE bf_put_underflow(n, bf_sum_of_reaches(n, &z, errors->inflate, row), slack);
+    BF_BARRIER;
+  }
+  BF_EACH (j, n)
+    bf_relax_neuron(n, j, relu, &z, errors, row == NULL ? 0.0 : row[j], table, centre_out,
+                    radius_out);
 }
 
 // The boxes of a' = relu(z) or a' = z alone.
-static inline void bf_relax_box(int n, bool relu, const double* centre, const float* below,
-                                const float* above, double* centre_out, float* radius_out) {
+BF_FUNCTION void bf_relax_box(int n, bool relu, BF_GLOBAL const double* centre,
+                              BF_GLOBAL const float* below, BF_GLOBAL const float* above,
+                              BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
   const bf_relax_errors errors = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
   const bf_neurons_view z = {centre, below, above, below};
-  for (int j = 0; j < n; ++j)
-    (void)bf_relax_neuron(n, j, relu, &z, &errors, 0.0, NULL, centre_out, radius_out);
+  BF_EACH (j, n) bf_relax_neuron(n, j, relu, &z, &errors, 0.0, NULL, centre_out, radius_out);
 }

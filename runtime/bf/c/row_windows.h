@@ -20,7 +20,7 @@ typedef struct bf_window {
   int end[3];
 } bf_window;
 
-static inline bf_image_strides bf_by_pixels(bf_image image) {
+BF_FUNCTION bf_image_strides bf_by_pixels(bf_image image) {
   const int* const size = image.size;
   const int channels = image.channels;
   const bf_image_strides made = {0,
@@ -30,7 +30,7 @@ static inline bf_image_strides bf_by_pixels(bf_image image) {
   return made;
 }
 
-static inline bf_image bf_image_made(const bf_conv_shape* shape) {
+BF_FUNCTION bf_image bf_image_made(BF_CONSTANT const bf_conv_shape* shape) {
   bf_image made;
   made.batch = shape->batch;
   made.channels = shape->out_channels;
@@ -39,13 +39,18 @@ static inline bf_image bf_image_made(const bf_conv_shape* shape) {
   return made;
 }
 
-static inline bf_window bf_whole(const int* size) {
+BF_FUNCTION bf_window bf_whole(BF_CONSTANT const int* size) {
   const bf_window made = {{0, 0, 0}, {size[0], size[1], size[2]}};
   return made;
 }
 
+BF_FUNCTION bf_window bf_all_of(const bf_image* image) {
+  const bf_window made = {{0, 0, 0}, {image->size[0], image->size[1], image->size[2]}};
+  return made;
+}
+
 // The smallest window that holds both.
-static inline bf_window bf_unite(bf_window a, bf_window b) {
+BF_FUNCTION bf_window bf_unite(bf_window a, bf_window b) {
   bf_window made = a;
   for (int d = 0; d < 3; ++d) {
     made.begin[d] = bf_smaller(a.begin[d], b.begin[d]);
@@ -56,7 +61,7 @@ static inline bf_window bf_unite(bf_window a, bf_window b) {
 
 // The smallest window of a convolution's inputs that holds all that a window of outputs reads; not
 // empty, even where that is nothing.
-static inline bf_window bf_read_window(const bf_conv_shape* shape, bf_window out) {
+BF_FUNCTION bf_window bf_read_window(BF_CONSTANT const bf_conv_shape* shape, bf_window out) {
   bf_window in;
   for (int d = 0; d < 3; ++d) {
     const int reach = (shape->kernel[d] - 1) * shape->dilation[d];
@@ -90,7 +95,7 @@ typedef struct bf_locator {
   bf_dimension dimensions[5];
 } bf_locator;
 
-static inline bf_locator bf_locator_of(const bf_image* image) {
+BF_FUNCTION bf_locator bf_locator_of(const bf_image* image) {
   const bf_image_strides* const at = &image->at;
   const int sizes[5] = {image->batch, image->channels, image->size[0], image->size[1],
                         image->size[2]};
@@ -113,7 +118,7 @@ static inline bf_locator bf_locator_of(const bf_image* image) {
 }
 
 // position: batch, channel, z, y, x.
-static inline void bf_locate(const bf_locator* locator, int place, int* position) {
+BF_FUNCTION void bf_locate(const bf_locator* locator, int place, int* position) {
   int left = place - locator->first;
   for (int d = 0; d < 5; ++d) position[d] = 0;
   for (int i = 0; i < locator->count; ++i) {
@@ -125,7 +130,7 @@ static inline void bf_locate(const bf_locator* locator, int place, int* position
 }
 
 // The smallest window that holds `count` >= 1 neurons.
-static inline bf_window bf_window_of(bf_image image, const int32_t* neurons, int count) {
+BF_FUNCTION bf_window bf_window_of(bf_image image, BF_GLOBAL const int32_t* neurons, int count) {
   const bf_locator places = bf_locator_of(&image);
   bf_window window = {{0, 0, 0}, {0, 0, 0}};
   for (int r = 0; r < count; ++r) {
@@ -139,7 +144,7 @@ static inline bf_window bf_window_of(bf_image image, const int32_t* neurons, int
 
 // The number of the pixel (n, z, y, x) among all of an image; its coefficients lie so many channels
 // behind the first.
-static inline ptrdiff_t bf_pixel_of(const bf_image* image, int n, const int* p) {
+BF_FUNCTION ptrdiff_t bf_pixel_of(const bf_image* image, int n, const int* p) {
   return (((ptrdiff_t)n * image->size[0] + p[0]) * image->size[1] + p[1]) * image->size[2] + p[2];
 }
 
@@ -155,7 +160,7 @@ typedef struct bf_pixel_walk {
   ptrdiff_t pixel;
 } bf_pixel_walk;
 
-static inline bf_pixel_walk bf_walk_of(const bf_image* image, bf_window window) {
+BF_FUNCTION bf_pixel_walk bf_walk_of(const bf_image* image, bf_window window) {
   bf_pixel_walk made;
   made.image = image;
   made.window = window;
@@ -168,7 +173,7 @@ static inline bf_pixel_walk bf_walk_of(const bf_image* image, bf_window window) 
 }
 
 // Moves to the next pixel, the last dimension the fastest; false behind the last one.
-static inline bool bf_next_pixel(bf_pixel_walk* walk) {
+BF_FUNCTION bool bf_next_pixel(bf_pixel_walk* walk) {
   const bf_window* const window = &walk->window;
   for (int d = 2; walk->begun && d >= 0; --d) {
     ++walk->p[d];
@@ -180,20 +185,20 @@ static inline bool bf_next_pixel(bf_pixel_walk* walk) {
   if (walk->n >= walk->image->batch) return false;
   for (int d = 0; d < 3; ++d)
     if (window->begin[d] >= window->end[d]) return false;
-  walk->element = bf_element(&walk->image->at, walk->n, 0, walk->p);
+  walk->element = bf_element(walk->image->at, walk->n, 0, walk->p);
   walk->pixel = bf_pixel_of(walk->image, walk->n, walk->p);
   return true;
 }
 
 // Which neurons of an image are listed: all, or those whose relaxation is not exact.
 typedef struct bf_listed_neurons {
-  const bf_function* function;
-  const double* centre;
-  const float* below;
-  const float* above;
+  BF_CONSTANT const bf_function* function;
+  BF_GLOBAL const double* centre;
+  BF_GLOBAL const float* below;
+  BF_GLOBAL const float* above;
 } bf_listed_neurons;
 
-static inline bool bf_is_listed(const bf_listed_neurons* listed, int j) {
+BF_FUNCTION bool bf_is_listed(const bf_listed_neurons* listed, int j) {
   if (listed->centre == NULL) return true;
   return listed->function == NULL
              ? bf_is_unstable(listed->centre, listed->below, listed->above, j)
@@ -204,8 +209,9 @@ static inline bool bf_is_listed(const bf_listed_neurons* listed, int j) {
 #define BF_SQUARE 4
 
 // The neurons of a pixel that are listed, channel by channel.
-static inline int bf_list_channels(const bf_image* image, ptrdiff_t first,
-                                   const bf_listed_neurons* listed, int count, int32_t* neurons) {
+BF_FUNCTION int bf_list_channels(const bf_image* image, ptrdiff_t first,
+                                 const bf_listed_neurons* listed, int count,
+                                 BF_GLOBAL int32_t* neurons) {
   int made = count;
   for (int c = 0; c < image->channels; ++c) {
     const int j = (int)first + c * image->at.channel;
@@ -216,8 +222,8 @@ static inline int bf_list_channels(const bf_image* image, ptrdiff_t first,
   return made;
 }
 
-static inline int bf_list_squares(const bf_image* image, const bf_listed_neurons* listed,
-                                  int32_t* neurons) {
+BF_FUNCTION int bf_list_squares(const bf_image* image, const bf_listed_neurons* listed,
+                                BF_GLOBAL int32_t* neurons) {
   int count = 0;
   int p[3];
   for (int n = 0; n < image->batch; ++n)
@@ -227,24 +233,26 @@ static inline int bf_list_squares(const bf_image* image, const bf_listed_neurons
           for (p[1] = top; p[1] < bf_smaller(top + BF_SQUARE, image->size[1]); ++p[1])
             for (p[2] = left; p[2] < bf_smaller(left + BF_SQUARE, image->size[2]); ++p[2])
               count =
-                  bf_list_channels(image, bf_element(&image->at, n, 0, p), listed, count, neurons);
+                  bf_list_channels(image, bf_element(image->at, n, 0, p), listed, count, neurons);
   return count;
 }
 
 // Lists neurons so that neighbours in the list are neighbours in the image; returns their number.
-static inline int bf_list_image_all(bf_image image, int32_t* neurons) {
+BF_FUNCTION int bf_list_image_all(bf_image image, BF_GLOBAL int32_t* neurons) {
   const bf_listed_neurons listed = {NULL, NULL, NULL, NULL};
   return bf_list_squares(&image, &listed, neurons);
 }
 
-static inline int bf_list_image_unstable(bf_image image, const double* centre, const float* below,
-                                         const float* above, int32_t* neurons) {
+BF_FUNCTION int bf_list_image_unstable(bf_image image, BF_GLOBAL const double* centre,
+                                       BF_GLOBAL const float* below, BF_GLOBAL const float* above,
+                                       BF_GLOBAL int32_t* neurons) {
   const bf_listed_neurons listed = {NULL, centre, below, above};
   return bf_list_squares(&image, &listed, neurons);
 }
 
-static inline int bf_list_image_inexact(bf_image image, const bf_function* f, const double* centre,
-                                        const float* below, const float* above, int32_t* neurons) {
+BF_FUNCTION int bf_list_image_inexact(bf_image image, BF_CONSTANT const bf_function* f,
+                                      BF_GLOBAL const double* centre, BF_GLOBAL const float* below,
+                                      BF_GLOBAL const float* above, BF_GLOBAL int32_t* neurons) {
   const bf_listed_neurons listed = {f, centre, below, above};
   return bf_list_squares(&image, &listed, neurons);
 }
@@ -252,45 +260,45 @@ static inline int bf_list_image_inexact(bf_image image, const bf_function* f, co
 // Live channels: at most half, more than half, or all, which stands for more than 7 of 8.
 enum { BF_FEW_LIVE, BF_MANY_LIVE, BF_ALL_LIVE };
 
-static inline bool bf_many(const int32_t* live) {
+BF_FUNCTION bool bf_many(BF_GLOBAL const int32_t* live) {
   return live == NULL || live[0] >= BF_MANY_LIVE;
 }
 
 // Channels in a list, or `first` and those behind it where `channel` is null.
 typedef struct bf_channels {
-  const int32_t* channel;
+  BF_GLOBAL const int32_t* channel;
   int count;
 } bf_channels;
 
-static inline int bf_channel(const bf_channels* channels, int i) {
+BF_FUNCTION int bf_channel(const bf_channels* channels, int i) {
   return channels->channel == NULL ? i : (int)channels->channel[i];
 }
 
 // The live channels of a pixel; live: null where all are.
-static inline bf_channels bf_live_at(const int32_t* live, ptrdiff_t pixel, int channels) {
+BF_FUNCTION bf_channels bf_live_at(BF_GLOBAL const int32_t* live, ptrdiff_t pixel, int channels) {
   bf_channels made = {NULL, channels};
   if (live == NULL) return made;
-  const int32_t* const own = live + 1 + pixel * (1 + channels);
+  BF_GLOBAL const int32_t* const own = live + 1 + pixel * (1 + channels);
   made.channel = own + 1;
   made.count = (int)own[0];
   return made;
 }
 
-static inline bf_channels bf_dead_at(const int32_t* live, ptrdiff_t pixel, int channels) {
+BF_FUNCTION bf_channels bf_dead_at(BF_GLOBAL const int32_t* live, ptrdiff_t pixel, int channels) {
   bf_channels made = {NULL, 0};
   if (live == NULL) return made;
-  const int32_t* const own = live + 1 + pixel * (1 + channels);
+  BF_GLOBAL const int32_t* const own = live + 1 + pixel * (1 + channels);
   made.channel = own + 1 + own[0];
   made.count = channels - (int)own[0];
   return made;
 }
 
 // Writes the density of a list of n neurons; where nearly all are live, lists all.
-static inline void bf_finish_list(const bf_image* image, int n, int live, int32_t* list) {
+BF_FUNCTION void bf_finish_list(const bf_image* image, int n, int live, BF_GLOBAL int32_t* list) {
   list[0] = live > n - n / 8 ? BF_ALL_LIVE : live > n / 2 ? BF_MANY_LIVE : BF_FEW_LIVE;
   if (list[0] != BF_ALL_LIVE) return;
   for (int pixel = 0; pixel < n / image->channels; ++pixel) {
-    int32_t* const own = list + 1 + (ptrdiff_t)pixel * (1 + image->channels);
+    BF_GLOBAL int32_t* const own = list + 1 + (ptrdiff_t)pixel * (1 + image->channels);
     own[0] = (int32_t)image->channels;
     for (int c = 0; c < image->channels; ++c) own[1 + c] = (int32_t)c;
   }
@@ -298,11 +306,12 @@ static inline void bf_finish_list(const bf_image* image, int n, int live, int32_
 
 // The list of a layer of n neurons; radius: of its activations. A pixel's numbers are its live
 // channels, in order, and from the end the dead ones.
-static inline void bf_list_live_pixels(bf_image image, int n, const float* radius, int32_t* list) {
+BF_FUNCTION void bf_list_live_pixels(bf_image image, int n, BF_GLOBAL const float* radius,
+                                     BF_GLOBAL int32_t* list) {
   int live = 0;
-  bf_pixel_walk walk = bf_walk_of(&image, bf_whole(image.size));
+  bf_pixel_walk walk = bf_walk_of(&image, bf_all_of(&image));
   while (bf_next_pixel(&walk)) {
-    int32_t* const own = list + 1 + walk.pixel * (1 + image.channels);
+    BF_GLOBAL int32_t* const own = list + 1 + walk.pixel * (1 + image.channels);
     int count = 0;
     for (int c = 0; c < image.channels; ++c) {
       const float r = radius[walk.element + (ptrdiff_t)c * image.at.channel];
@@ -317,7 +326,7 @@ static inline void bf_list_live_pixels(bf_image image, int n, const float* radiu
 }
 
 // Adds a channel to a pixel's list of live ones, in order; false where it is there.
-static inline bool bf_add_channel(int32_t* own, int32_t channel) {
+BF_FUNCTION bool bf_add_channel(BF_GLOBAL int32_t* own, int32_t channel) {
   int place = (int)own[0];
   while (place > 0 && own[place] >= channel) --place;
   if (place < (int)own[0] && own[place + 1] == channel) return false;
@@ -328,8 +337,8 @@ static inline bool bf_add_channel(int32_t* own, int32_t channel) {
 }
 
 // Lists the channels behind a pixel's live ones that these leave out.
-static inline void bf_add_dead(int channels, int32_t* own) {
-  int32_t* dead = own + 1 + own[0];
+BF_FUNCTION void bf_add_dead(int channels, BF_GLOBAL int32_t* own) {
+  BF_GLOBAL int32_t* dead = own + 1 + own[0];
   int32_t next = 0;
   for (int k = 1; k <= (int)own[0] + 1; ++k) {
     const int32_t end = k <= (int)own[0] ? own[k] : (int32_t)channels;
@@ -342,8 +351,8 @@ static inline void bf_add_dead(int channels, int32_t* own) {
 }
 
 // The list of a layer that `count` maxima alone read: of its neurons those that they chose.
-static inline void bf_list_chosen(bf_image image, int n, const float* radius, int count,
-                                  const int32_t* choice, int32_t* list) {
+BF_FUNCTION void bf_list_chosen(bf_image image, int n, BF_GLOBAL const float* radius, int count,
+                                BF_GLOBAL const int32_t* choice, BF_GLOBAL int32_t* list) {
   const ptrdiff_t step = 1 + image.channels;
   const ptrdiff_t pixels = n / image.channels;
   const bf_locator places = bf_locator_of(&image);
@@ -362,51 +371,52 @@ static inline void bf_list_chosen(bf_image image, int n, const float* radius, in
 }
 
 // Clears live channels; rows_at: the order of the coefficients.
-static inline void bf_clear_live(int rows, bf_image image, bf_image_strides rows_at,
-                                 bf_window window, const int32_t* live, float* coefficients) {
+BF_FUNCTION void bf_clear_live(int rows, bf_image image, bf_image_strides rows_at, bf_window window,
+                               BF_GLOBAL const int32_t* live, BF_GLOBAL float* coefficients) {
   bf_pixel_walk walk = bf_walk_of(&image, window);
   while (bf_next_pixel(&walk)) {
     const bf_channels channels = bf_live_at(live, walk.pixel, image.channels);
     for (int i = 0; i < channels.count; ++i)
       bf_clear_rows(
           rows, 1,
-          coefficients + bf_element(&rows_at, walk.n, bf_channel(&channels, i), walk.p) * rows);
+          coefficients + bf_element(rows_at, walk.n, bf_channel(&channels, i), walk.p) * rows);
   }
 }
 
-static inline void bf_clear_window(int rows, bf_image image, bf_window window,
-                                   float* coefficients) {
+BF_FUNCTION void bf_clear_window(int rows, bf_image image, bf_window window,
+                                 BF_GLOBAL float* coefficients) {
   bf_clear_live(rows, image, bf_by_pixels(image), window, NULL, coefficients);
 }
 
 // to += from of live channels, `from` pixel by pixel, `to` in the order rows_at.
-static inline void bf_add_live(int rows, bf_image image, bf_image_strides rows_at, bf_window window,
-                               const int32_t* live, const float* from, float* to) {
+BF_FUNCTION void bf_add_live(int rows, bf_image image, bf_image_strides rows_at, bf_window window,
+                             BF_GLOBAL const int32_t* live, BF_GLOBAL const float* from,
+                             BF_GLOBAL float* to) {
   bf_pixel_walk walk = bf_walk_of(&image, window);
   while (bf_next_pixel(&walk)) {
     const bf_channels channels = bf_live_at(live, walk.pixel, image.channels);
     for (int i = 0; i < channels.count; ++i) {
       const int c = bf_channel(&channels, i);
       bf_add_rows(rows, 1, from + (walk.pixel * image.channels + c) * rows,
-                  to + bf_element(&rows_at, walk.n, c, walk.p) * rows);
+                  to + bf_element(rows_at, walk.n, c, walk.p) * rows);
     }
   }
 }
 
-static inline void bf_add_window(int rows, bf_image image, bf_window window, const float* from,
-                                 float* to) {
+BF_FUNCTION void bf_add_window(int rows, bf_image image, bf_window window,
+                               BF_GLOBAL const float* from, BF_GLOBAL float* to) {
   bf_add_live(rows, image, bf_by_pixels(image), window, NULL, from, to);
 }
 
 // bf_add_window() where `to` is in the order of the tensor's elements.
-static inline void bf_spread_window(int rows, bf_image image, bf_window window, const float* from,
-                                    float* to) {
+BF_FUNCTION void bf_spread_window(int rows, bf_image image, bf_window window,
+                                  BF_GLOBAL const float* from, BF_GLOBAL float* to) {
   bf_add_live(rows, image, image.at, window, NULL, from, to);
 }
 
 // The first coefficients of rows +z_i and -z_i of rows / 2 neurons, through the identity.
-static inline void bf_identity_start(int rows, bf_image image, const int32_t* neurons,
-                                     float* coefficients) {
+BF_FUNCTION void bf_identity_start(int rows, bf_image image, BF_GLOBAL const int32_t* neurons,
+                                   BF_GLOBAL float* coefficients) {
   const bf_locator places = bf_locator_of(&image);
   for (int r = 0; r < rows / 2; ++r) {
     int at[5];
@@ -417,8 +427,9 @@ static inline void bf_identity_start(int rows, bf_image image, const int32_t* ne
 }
 
 // The first coefficients through a convolution.
-static inline void bf_conv_start(int rows, const bf_conv_shape* shape, const float* weight,
-                                 const int32_t* neurons, bool add, float* coefficients) {
+BF_FUNCTION void bf_conv_start(int rows, BF_CONSTANT const bf_conv_shape* shape,
+                               BF_GLOBAL const float* weight, BF_GLOBAL const int32_t* neurons,
+                               bool add, BF_GLOBAL float* coefficients) {
   if (!add)
     bf_clear_rows(rows, bf_elements(shape->batch, shape->in_channels, shape->in_size),
                   coefficients);
@@ -438,7 +449,7 @@ static inline void bf_conv_start(int rows, const bf_conv_shape* shape, const flo
         q[2] = bf_read_by(shape, 2, at[4], t % shape->kernel[2]);
         if (q[0] < 0 || q[1] < 0 || q[2] < 0) continue;
         const int channel = o / bf_out_group(shape) * group + i;
-        bf_add_start(rows, bf_element(&shape->in, at[0], channel, q), r,
+        bf_add_start(rows, bf_element(shape->in, at[0], channel, q), r,
                      weight[bf_weight_place(shape, o, i, t)], coefficients);
       }
   }
@@ -446,10 +457,11 @@ static inline void bf_conv_start(int rows, const bf_conv_shape* shape, const flo
 
 // bf_relax_rows() on the live channels of a window of a layer of n neurons. rows_at: where
 // coefficients are. zeros: those of dead channels become 0.
-static inline void bf_relax_pixels(int rows, bf_image image, bf_image_strides rows_at,
-                                   bf_window window, int n, const float* table,
-                                   const float* offsets, const int32_t* live, bool zeros,
-                                   const float* from, float* to, float* sums) {
+BF_FUNCTION void bf_relax_pixels(int rows, bf_image image, bf_image_strides rows_at,
+                                 bf_window window, int n, BF_GLOBAL const float* table,
+                                 BF_GLOBAL const float* offsets, BF_GLOBAL const int32_t* live,
+                                 bool zeros, BF_GLOBAL const float* from, BF_GLOBAL float* to,
+                                 BF_GLOBAL float* sums) {
   for (int r = 0; r < rows; ++r) {
     bf_line_sum sum = bf_no_line_sum();
     bf_pixel_walk walk = bf_walk_of(&image, window);
@@ -458,29 +470,30 @@ static inline void bf_relax_pixels(int rows, bf_image image, bf_image_strides ro
       for (int i = 0; i < channels.count; ++i) {
         const int c = bf_channel(&channels, i);
         const ptrdiff_t j = walk.element + (ptrdiff_t)c * image.at.channel;
-        const ptrdiff_t at = bf_element(&rows_at, walk.n, c, walk.p) * rows + r;
+        const ptrdiff_t at = bf_element(rows_at, walk.n, c, walk.p) * rows + r;
         to[at] = bf_relax_coefficient(from[at], table + j, offsets + j, n, &sum);
       }
       const bf_channels dead = bf_dead_at(zeros ? live : NULL, walk.pixel, image.channels);
       for (int i = 0; i < dead.count; ++i)
-        to[bf_element(&rows_at, walk.n, bf_channel(&dead, i), walk.p) * rows + r] = 0.0f;
+        to[bf_element(rows_at, walk.n, bf_channel(&dead, i), walk.p) * rows + r] = 0.0f;
     }
     bf_store_line_sum(&sum, sums + r);
   }
 }
 
 // Relaxes all channels, pixel by pixel.
-static inline void bf_relax_window(int rows, bf_image image, bf_window window, int n,
-                                   const float* table, const float* offsets, const float* from,
-                                   float* to, float* sums) {
+BF_FUNCTION void bf_relax_window(int rows, bf_image image, bf_window window, int n,
+                                 BF_GLOBAL const float* table, BF_GLOBAL const float* offsets,
+                                 BF_GLOBAL const float* from, BF_GLOBAL float* to,
+                                 BF_GLOBAL float* sums) {
   bf_relax_pixels(rows, image, bf_by_pixels(image), window, n, table, offsets, NULL, false, from,
                   to, sums);
 }
 
 // spread_r = the sum of |A_kr| radius_k over the window.
-static inline void bf_concretize_window(int rows, bf_image image, bf_window window,
-                                        const float* coefficients, const float* radius,
-                                        float* spread) {
+BF_FUNCTION void bf_concretize_window(int rows, bf_image image, bf_window window,
+                                      BF_GLOBAL const float* coefficients,
+                                      BF_GLOBAL const float* radius, BF_GLOBAL float* spread) {
   bf_clear_rows(rows, 1, spread);
   bf_pixel_walk walk = bf_walk_of(&image, window);
   while (bf_next_pixel(&walk))

@@ -34,30 +34,31 @@ typedef struct bf_conv_shape {
   bf_image_strides out;
 } bf_conv_shape;
 
-static inline int bf_in_group(const bf_conv_shape* shape) {
+BF_FUNCTION int bf_in_group(BF_CONSTANT const bf_conv_shape* shape) {
   return shape->in_channels / shape->groups;
 }
 
-static inline int bf_out_group(const bf_conv_shape* shape) {
+BF_FUNCTION int bf_out_group(BF_CONSTANT const bf_conv_shape* shape) {
   return shape->out_channels / shape->groups;
 }
 
-static inline int bf_taps(const bf_conv_shape* shape) {
+BF_FUNCTION int bf_taps(BF_CONSTANT const bf_conv_shape* shape) {
   return shape->kernel[0] * shape->kernel[1] * shape->kernel[2];
 }
 
-static inline int bf_elements(int batch, int channels, const int* size) {
+BF_FUNCTION int bf_elements(int batch, int channels, BF_CONSTANT const int* size) {
   return batch * channels * size[0] * size[1] * size[2];
 }
 
-static inline ptrdiff_t bf_element(const bf_image_strides* image, int n, int c, const int* p) {
-  return (ptrdiff_t)image->offset + (ptrdiff_t)n * image->batch + (ptrdiff_t)c * image->channel +
-         (ptrdiff_t)p[0] * image->spatial[0] + (ptrdiff_t)p[1] * image->spatial[1] +
-         (ptrdiff_t)p[2] * image->spatial[2];
+BF_FUNCTION ptrdiff_t bf_element(bf_image_strides image, int n, int c, const int* p) {
+  return (ptrdiff_t)image.offset + (ptrdiff_t)n * image.batch + (ptrdiff_t)c * image.channel +
+         (ptrdiff_t)p[0] * image.spatial[0] + (ptrdiff_t)p[1] * image.spatial[1] +
+         (ptrdiff_t)p[2] * image.spatial[2];
 }
 
 // The position that tap t of dimension d pairs with `from`, or -1; up: from the strided side.
-static inline int bf_paired(const bf_conv_shape* shape, bool up, int d, int from, int t, int size) {
+BF_FUNCTION int bf_paired(BF_CONSTANT const bf_conv_shape* shape, bool up, int d, int from, int t,
+                          int size) {
   const int shift = t * shape->dilation[d] - shape->pad[d];
   const int to = up ? from * shape->stride[d] + shift : from - shift;
   if (up) return to >= 0 && to < size ? to : -1;
@@ -66,18 +67,18 @@ static inline int bf_paired(const bf_conv_shape* shape, bool up, int d, int from
 }
 
 // The input position that an output reads through tap t.
-static inline int bf_read_by(const bf_conv_shape* shape, int d, int output, int t) {
+BF_FUNCTION int bf_read_by(BF_CONSTANT const bf_conv_shape* shape, int d, int output, int t) {
   return bf_paired(shape, !shape->transposed, d, output, t, shape->in_size[d]);
 }
 
 // Weights lie as [group][in][tap][out].
-static inline ptrdiff_t bf_weight_place(const bf_conv_shape* shape, int o, int i, int t) {
+BF_FUNCTION ptrdiff_t bf_weight_place(BF_CONSTANT const bf_conv_shape* shape, int o, int i, int t) {
   const int readers = bf_out_group(shape);
   return (((ptrdiff_t)(o / readers) * bf_in_group(shape) + i) * bf_taps(shape) + t) * readers +
          o % readers;
 }
 
-static inline int bf_ceil_div(int a, int b) {
+BF_FUNCTION int bf_ceil_div(int a, int b) {
   return a / b + (a % b > 0 ? 1 : 0);
 }
 
@@ -85,7 +86,7 @@ static inline int bf_ceil_div(int a, int b) {
 // base (.., count1, count2, count3), the last one the fastest, at offset + the sum of digits times
 // strides.
 typedef struct bf_sources {
-  const int32_t* table;
+  BF_GLOBAL const int32_t* table;
   bool strided;
   int offset;
   int stride0;
@@ -97,24 +98,24 @@ typedef struct bf_sources {
   int stride3;
 } bf_sources;
 
-static inline bf_sources bf_listed(const int32_t* table) {
+BF_FUNCTION bf_sources bf_listed(BF_GLOBAL const int32_t* table) {
   const bf_sources made = {table, false, 0, 0, 1, 0, 1, 0, 1, 0};
   return made;
 }
 
-static inline bf_sources bf_same(void) {
+BF_FUNCTION bf_sources bf_same(void) {
   return bf_listed(NULL);
 }
 
-static inline bf_sources bf_strided(int offset, int stride0, int count1, int stride1, int count2,
-                                    int stride2, int count3, int stride3) {
+BF_FUNCTION bf_sources bf_strided(int offset, int stride0, int count1, int stride1, int count2,
+                                  int stride2, int count3, int stride3) {
   const bf_sources made = {NULL,    true,   offset,  stride0, count1,
                            stride1, count2, stride2, count3,  stride3};
   return made;
 }
 
 // The element that element i reads, or -1.
-static inline int bf_source_of(const bf_sources* source, int i) {
+BF_FUNCTION int bf_source_of(const bf_sources* source, int i) {
   if (source->table != NULL) return (int)source->table[i];
   if (!source->strided) return i;
   const int third = i / source->count3;
@@ -125,8 +126,8 @@ static inline int bf_source_of(const bf_sources* source, int i) {
 }
 
 // Adds to z's centre and radius what one term gives them; one product alone is exact in double.
-static inline void bf_add_term(double centre, double radius, int entries, double rounding,
-                               double* centre_out, float* radius_out) {
+BF_FUNCTION void bf_add_term(double centre, double radius, int entries, double rounding,
+                             BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
   const double before = (double)*radius_out;
   const bool exact = entries <= 1 && bf_is_zero(before);
   *centre_out += centre;
@@ -134,11 +135,13 @@ static inline void bf_add_term(double centre, double radius, int entries, double
 }
 
 // Row i has the entries row_start[i] <= k < row_start[i + 1]. residual may be null.
-static inline void bf_sparse_centre(int rows, const int32_t* row_start, const int32_t* column,
-                                    const float* weight, const float* residual,
-                                    const double* centre_in, const float* radius_in,
-                                    double rounding, double* centre_out, float* radius_out) {
-  for (int i = 0; i < rows; ++i) {
+BF_FUNCTION void bf_sparse_centre(int rows, BF_GLOBAL const int32_t* row_start,
+                                  BF_GLOBAL const int32_t* column, BF_GLOBAL const float* weight,
+                                  BF_GLOBAL const float* residual,
+                                  BF_GLOBAL const double* centre_in,
+                                  BF_GLOBAL const float* radius_in, double rounding,
+                                  BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
+  BF_EACH (i, rows) {
     double centre = 0.0;
     double radius = 0.0;
     for (int32_t k = row_start[i]; k < row_start[i + 1]; ++k) {
@@ -152,10 +155,10 @@ static inline void bf_sparse_centre(int rows, const int32_t* row_start, const in
   }
 }
 
-static inline void bf_gather_centre(int rows, bf_sources source, const double* centre_in,
-                                    const float* radius_in, double rounding, double* centre_out,
-                                    float* radius_out) {
-  for (int i = 0; i < rows; ++i) {
+BF_FUNCTION void bf_gather_centre(int rows, bf_sources source, BF_GLOBAL const double* centre_in,
+                                  BF_GLOBAL const float* radius_in, double rounding,
+                                  BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
+  BF_EACH (i, rows) {
     const int k = bf_source_of(&source, i);
     if (k >= 0)
       bf_add_term(centre_in[k], (double)radius_in[k], 1, rounding, centre_out + i, radius_out + i);
@@ -163,59 +166,60 @@ static inline void bf_gather_centre(int rows, bf_sources source, const double* c
 }
 
 // bias: null for zeros; `run` neurons side by side share each.
-static inline void bf_start_sum(const double* bias, int n, int run, double* centre_out,
-                                float* radius_out) {
-  for (int i = 0; i < n; ++i) {
+BF_FUNCTION void bf_start_sum(BF_GLOBAL const double* bias, int n, int run,
+                              BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
+  BF_EACH (i, n) {
     centre_out[i] = bias == NULL ? 0.0 : bias[i / run];
     radius_out[i] = 0.0f;
   }
 }
 
-static inline void bf_clear_slack(double* slack) {
+BF_FUNCTION void bf_clear_slack(BF_GLOBAL double* slack) {
   for (int i = 0; i < BF_SLACK; ++i) slack[i] = 0.0;
 }
 
-static inline void bf_add_centre_slack(const double* centre, const float* radius, int n,
-                                       double row_norm, double* slack) {
-  double of_term[BF_SLACK];
-  bf_centre_slack(centre, radius, n, 1.0, row_norm, 0.0, 0.0, of_term);
-  slack[BF_CENTRE_SLACK] += of_term[BF_CENTRE_SLACK];
-  slack[BF_RADIUS_SLACK] += of_term[BF_RADIUS_SLACK];
+BF_FUNCTION void bf_add_centre_slack(BF_GLOBAL const double* centre, BF_GLOBAL const float* radius,
+                                     int n, double row_norm, BF_GLOBAL double* slack) {
+  const bf_sizes sizes = bf_sizes_of(centre, radius, n);
+  slack[BF_CENTRE_SLACK] += row_norm * sizes.largest * BF_DOUBLE_SLACK;
+  slack[BF_RADIUS_SLACK] += sizes.radii * (1.0 + 0x1p-20);
 }
 
-static inline void bf_finish_slack(double relative, double bias_norm, double absolute,
-                                   double* slack) {
+BF_FUNCTION void bf_finish_slack(double relative, double bias_norm, double absolute,
+                                 BF_GLOBAL double* slack) {
   slack[BF_CENTRE_SLACK] =
       (relative * (slack[BF_CENTRE_SLACK] + bias_norm) + absolute) * BF_DOUBLE_SLACK;
   slack[BF_RADIUS_SLACK] *= 1.0 + 0x1p-20;
 }
 
 // Values of a head at a point, whose centres they are, rounded to nearest.
-static inline void bf_write_values(int n, bool relu, const double* centre, float* y) {
-  for (int j = 0; j < n; ++j) {
+BF_FUNCTION void bf_write_values(int n, bool relu, BF_GLOBAL const double* centre,
+                                 BF_GLOBAL float* y) {
+  BF_EACH (j, n) {
     const float value = (float)centre[j];
     y[j] = relu && value < 0.0f ? 0.0f : value;
   }
 }
 
 // An open row is minus what it has summed, its sign set even for 0.
-static inline bool bf_is_open_row(double row) {
+BF_FUNCTION bool bf_is_open_row(double row) {
   return (bf_bits_of(row) >> 63) != 0u;
 }
 
-static inline bool bf_has_open_rows(const double* slack) {
+BF_FUNCTION bool bf_has_open_rows(BF_GLOBAL const double* slack) {
   return slack[BF_OPEN_ROWS] > 0.0;
 }
 
 // Every row has the layer's slack.
-static inline void bf_common_slack(int n, double* slack, double* row) {
-  slack[BF_OPEN_ROWS] = 0.0;
-  for (int j = 0; j < n; ++j) row[j] = slack[BF_CENTRE_SLACK];
+BF_FUNCTION void bf_common_slack(int n, BF_GLOBAL double* slack, BF_GLOBAL double* row) {
+  BF_ONCE slack[BF_OPEN_ROWS] = 0.0;
+  BF_EACH (j, n) row[j] = slack[BF_CENTRE_SLACK];
 }
 
 // Opens the rows that need a slack of their own. bias, run: as of bf_start_sum().
-static inline void bf_start_row_slack(const double* bias, int n, int run, const float* radius,
-                                      double factor, double* slack, double* row) {
+BF_FUNCTION void bf_start_row_slack(BF_GLOBAL const double* bias, int n, int run,
+                                    BF_GLOBAL const float* radius, double factor,
+                                    BF_GLOBAL double* slack, BF_GLOBAL double* row) {
   const double common = slack[BF_CENTRE_SLACK];
   double open = 0.0;
   for (int j = 0; j < n; ++j) {
@@ -228,12 +232,13 @@ static inline void bf_start_row_slack(const double* bias, int n, int run, const 
 }
 
 // weight: [out / panel][in][panel], the last panel padded.
-static inline void bf_dense_row_slack(const float* weight, int in, int panel, const double* centre,
-                                      int n, const double* slack, double* row) {
+BF_FUNCTION void bf_dense_row_slack(BF_GLOBAL const float* weight, int in, int panel,
+                                    BF_GLOBAL const double* centre, int n,
+                                    BF_GLOBAL const double* slack, BF_GLOBAL double* row) {
   if (!bf_has_open_rows(slack)) return;
-  for (int j = 0; j < n; ++j) {
+  BF_EACH (j, n) {
     if (!bf_is_open_row(row[j])) continue;
-    const float* const first = weight + (ptrdiff_t)(j / panel) * panel * in + j % panel;
+    BF_GLOBAL const float* const first = weight + (ptrdiff_t)(j / panel) * panel * in + j % panel;
     double sum = 0.0;
     for (int k = 0; k < in; ++k) {
       const double size = bf_magnitude_double(centre[k]);
@@ -243,11 +248,12 @@ static inline void bf_dense_row_slack(const float* weight, int in, int panel, co
   }
 }
 
-static inline void bf_sparse_row_slack(int rows, const int32_t* row_start, const int32_t* column,
-                                       const float* weight, const double* centre,
-                                       const double* slack, double* row) {
+BF_FUNCTION void bf_sparse_row_slack(int rows, BF_GLOBAL const int32_t* row_start,
+                                     BF_GLOBAL const int32_t* column, BF_GLOBAL const float* weight,
+                                     BF_GLOBAL const double* centre, BF_GLOBAL const double* slack,
+                                     BF_GLOBAL double* row) {
   if (!bf_has_open_rows(slack)) return;
-  for (int i = 0; i < rows; ++i) {
+  BF_EACH (i, rows) {
     if (!bf_is_open_row(row[i])) continue;
     double sum = 0.0;
     for (int32_t k = row_start[i]; k < row_start[i + 1]; ++k)
@@ -256,10 +262,10 @@ static inline void bf_sparse_row_slack(int rows, const int32_t* row_start, const
   }
 }
 
-static inline void bf_gather_row_slack(int rows, bf_sources source, const double* centre,
-                                       const double* slack, double* row) {
+BF_FUNCTION void bf_gather_row_slack(int rows, bf_sources source, BF_GLOBAL const double* centre,
+                                     BF_GLOBAL const double* slack, BF_GLOBAL double* row) {
   if (!bf_has_open_rows(slack)) return;
-  for (int i = 0; i < rows; ++i) {
+  BF_EACH (i, rows) {
     const int k = bf_source_of(&source, i);
     if (k >= 0 && bf_is_open_row(row[i])) row[i] -= bf_magnitude_double(centre[k]);
   }
@@ -267,8 +273,9 @@ static inline void bf_gather_row_slack(int rows, bf_sources source, const double
 
 // The products of one tap of a convolution with the magnitudes of what it reads. weight, centre: of
 // the first channel.
-static inline double bf_tap_row_slack(const bf_conv_shape* shape, const float* weight,
-                                      const double* centre, double before) {
+BF_FUNCTION double bf_tap_row_slack(BF_CONSTANT const bf_conv_shape* shape,
+                                    BF_GLOBAL const float* weight, BF_GLOBAL const double* centre,
+                                    double before) {
   const ptrdiff_t step = (ptrdiff_t)bf_taps(shape) * bf_out_group(shape);
   double sum = before;
   for (int i = 0; i < bf_in_group(shape); ++i) {
@@ -279,8 +286,9 @@ static inline double bf_tap_row_slack(const bf_conv_shape* shape, const float* w
 }
 
 // The products of all taps of one output.
-static inline double bf_output_row_slack(const bf_conv_shape* shape, const float* weight,
-                                         const double* centre, int n, int o, const int* p) {
+BF_FUNCTION double bf_output_row_slack(BF_CONSTANT const bf_conv_shape* shape,
+                                       BF_GLOBAL const float* weight,
+                                       BF_GLOBAL const double* centre, int n, int o, const int* p) {
   const int plane = shape->kernel[1] * shape->kernel[2];
   const int first = o / bf_out_group(shape) * bf_in_group(shape);
   double sum = 0.0;
@@ -291,13 +299,14 @@ static inline double bf_output_row_slack(const bf_conv_shape* shape, const float
     q[2] = bf_read_by(shape, 2, p[2], tap % shape->kernel[2]);
     if (q[0] >= 0 && q[1] >= 0 && q[2] >= 0)
       sum = bf_tap_row_slack(shape, weight + bf_weight_place(shape, o, 0, tap),
-                             centre + bf_element(&shape->in, n, first, q), sum);
+                             centre + bf_element(shape->in, n, first, q), sum);
   }
   return sum;
 }
 
-static inline void bf_conv_row_slack(const bf_conv_shape* shape, const float* weight,
-                                     const double* centre, const double* slack, double* row) {
+BF_FUNCTION void bf_conv_row_slack(BF_CONSTANT const bf_conv_shape* shape,
+                                   BF_GLOBAL const float* weight, BF_GLOBAL const double* centre,
+                                   BF_GLOBAL const double* slack, BF_GLOBAL double* row) {
   if (!bf_has_open_rows(slack)) return;
   int p[3];
   for (int n = 0; n < shape->batch; ++n)
@@ -305,17 +314,17 @@ static inline void bf_conv_row_slack(const bf_conv_shape* shape, const float* we
       for (p[0] = 0; p[0] < shape->out_size[0]; ++p[0])
         for (p[1] = 0; p[1] < shape->out_size[1]; ++p[1])
           for (p[2] = 0; p[2] < shape->out_size[2]; ++p[2]) {
-            const ptrdiff_t at = bf_element(&shape->out, n, o, p);
+            const ptrdiff_t at = bf_element(shape->out, n, o, p);
             if (bf_is_open_row(row[at]))
               row[at] -= bf_output_row_slack(shape, weight, centre, n, o, p);
           }
 }
 
 // Closes the rows that are open.
-static inline void bf_finish_row_slack(int n, double relative, double absolute, const double* slack,
-                                       double* row) {
+BF_FUNCTION void bf_finish_row_slack(int n, double relative, double absolute,
+                                     BF_GLOBAL const double* slack, BF_GLOBAL double* row) {
   if (!bf_has_open_rows(slack)) return;
-  for (int j = 0; j < n; ++j) {
+  BF_EACH (j, n) {
     if (!bf_is_open_row(row[j])) continue;
     const double common = slack[BF_CENTRE_SLACK];
     const double own = (relative * -row[j] * (1.0 + 0x1p-20) + absolute) * BF_DOUBLE_SLACK;

@@ -123,6 +123,7 @@ namespace declared {
 #include "bf/c/backward.h"
 #include "bf/c/balls.h"
 #include "bf/c/bounds.h"
+#include "bf/c/checks.h"
 #include "bf/c/contraction.h"
 #include "bf/c/conv.h"
 #include "bf/c/conv_backward.h"

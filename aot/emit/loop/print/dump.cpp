@@ -138,6 +138,8 @@ class TreePrinter {
         return {};
       case LoopKind::kParallel:
         return ", independent";
+      case LoopKind::kBound:
+        return fmt::format(", over {} items", each.items);
       case LoopKind::kUnrolled:
         return each.rolled ? ", unrolled; after the sums a loop" : ", unrolled";
       case LoopKind::kVector:

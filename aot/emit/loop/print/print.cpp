@@ -20,8 +20,13 @@ class ProgramPrinter {
     std::string text;
     for (const Program::Local& each : program_.locals())
       text += fmt::format("  {} {}[{}];\n", type_name(each.type, 1), each.name, each.size);
-    for (std::size_t i = 0; i < program_.nests().size(); ++i)
-      if (program_.nests()[i].host.empty()) text += inside(i, 0, kIndent, places == 1);
+    for (std::size_t i = 0; i < program_.nests().size(); ++i) {
+      const Program::Placed& each = program_.nests()[i];
+      if (!each.host.empty()) continue;
+      // Items that share a nest read what others have written in those before.
+      if (i > 0 && each.nest.is_bound()) text += "  BF_BARRIER;\n";
+      text += inside(i, 0, kIndent, places == 1);
+    }
     return text;
   }
 

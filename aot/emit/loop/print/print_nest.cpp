@@ -93,10 +93,22 @@ void NestPrinter::open_counted(const Loop& loop) {
   }
   const std::string advance =
       loop.step == 1 ? "++" + loop.name : fmt::format("{} += {}", loop.name, loop.step);
+  if (loop.kind == LoopKind::kBound) return open_bound(loop, begin, end);
   if (loop.kind == LoopKind::kParallel)
     line("// Iterations are independent; one after the other here.");
   if (loop.unroll > 1) line(fmt::format("BF_UNROLL_BY({})", loop.unroll));
   line(fmt::format("for (int {0} = {1}; {0} < {2}; {3}) {{", loop.name, begin, end, advance));
+}
+
+// An item begins where its number says, and goes on by a step for each item.
+void NestPrinter::open_bound(const Loop& loop, const std::string& begin, const std::string& end) {
+  const std::string item = loop.stride == 1
+                               ? fmt::format("BF_ITEM % {}", loop.items)
+                               : fmt::format("BF_ITEM / {} % {}", loop.stride, loop.items);
+  const std::string first = loop.step == 1 ? item : fmt::format("{} * ({})", loop.step, item);
+  line(fmt::format("for (int {0} = {1}; {0} < {2}; {0} += {3}) {{", loop.name,
+                   begin == "0" ? first : fmt::format("{} + {}", begin, first), end,
+                   loop.step * loop.items));
 }
 
 // The smaller of the tile's end and the axis' end.

@@ -28,6 +28,7 @@ class NestPrinter {
   void line(const std::string& text);
   void open(const Loop& loop);
   void open_counted(const Loop& loop);
+  void open_bound(const Loop& loop, const std::string& begin, const std::string& end);
   std::string end_of(const Loop& loop);
   std::pair<std::string, std::string> places_of(const Loop& loop);
   void open_tile();

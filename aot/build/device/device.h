@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aot/build/compile_options.h"
+#include "aot/emit/text/emitted_file.h"
+#include "planner/lowering/lowered.h"
+
+namespace bf_aot::build {
+
+// The device that a text names: "opencl", "opencl:1".
+struct DeviceName {
+  std::string library;  // "opencl"
+  std::size_t index = 0;
+};
+
+// Returns what is wrong with the text; nothing where it names a device.
+std::string device_name_fault(const std::string& text);
+DeviceName device_named(const std::string& text);
+
+// The language and target of devices that a library knows by this name: "opencl", "cuda".
+Language language_of_device(std::string_view library);
+
+// The options of a plan for devices: what they have in common with those of this processor, and how
+// code for a device is planned. Throws: BF3112 where they ask for what devices do not have.
+CompileOptions for_device(CompileOptions options, Language language);
+
+// The source for the device with all that it includes, as its compiler takes it.
+std::string device_text(const Lowered& lowered);
+
+// The files of a verifier for a device: source and header first; no manifest.
+std::vector<emit::EmittedFile> device_files(const Lowered& lowered, const std::string& stem);
+
+}  // namespace bf_aot::build

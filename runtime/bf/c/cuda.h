@@ -1,0 +1,51 @@
+#pragma once
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// The words of runtime/bf/c/ in CUDA C++. A verifier of target cuda begins with this header. What
+// compilers may fuse, error terms cover; nvcc's defaults round quotients and keep subnormals.
+
+#define BF_DEVICE 1
+
+#if defined(__FAST_MATH__) || (defined(__CUDA_FTZ) && __CUDA_FTZ)
+#error "bf: fast math breaks proven bounds: compile without --use_fast_math and -ftz=true"
+#endif
+#if defined(__CUDA_PREC_DIV) && !__CUDA_PREC_DIV
+#error "bf: quotients must be rounded: compile without -prec-div=false"
+#endif
+
+#define BF_GLOBAL
+#define BF_CONSTANT
+#define BF_TABLE static __device__ const
+#define BF_FUNCTION static __device__ inline
+#define BF_RESTRICT __restrict__
+#define BF_KERNEL static __device__ void
+#define BF_UNROLL(n)
+#define BF_UNROLL_BY(n)
+#define BF_PREFETCH(p, bytes) ((void)0)
+
+#define BF_INFINITY HUGE_VALF
+#define BF_INFINITY_DOUBLE HUGE_VAL
+#define BF_MAGNITUDE(x) fabs(x)
+#define BF_MAGNITUDE_FLOAT(x) fabsf(x)
+#define BF_BITS_OF(x) ((uint64_t)__double_as_longlong(x))
+#define BF_OF_BITS(bits) __longlong_as_double((long long)(bits))
+#define BF_BITS_OF_FLOAT(x) __float_as_uint(x)
+#define BF_FLOAT_OF_BITS(bits) __uint_as_float(bits)
+#define BF_FMA(x, y, z) fma(x, y, z)
+
+// An entry point is called for each box by a group of items.
+#define BF_ENTRY extern "C" __global__ void
+#define BF_BOX ((size_t)blockIdx.x)
+
+// The items of a group: the number of one, of all, what one of them does alone, where all wait for
+// each other, and memory that they share.
+#define BF_ITEM ((int)threadIdx.x)
+#define BF_ITEMS ((int)blockDim.x)
+#define BF_ONCE if (BF_ITEM == 0)
+#define BF_BARRIER __syncthreads()
+#define BF_LOCAL __shared__

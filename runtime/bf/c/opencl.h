@@ -1,0 +1,57 @@
+#pragma once
+
+// The words of runtime/bf/c/ in OpenCL C 1.2, which has address spaces and its own names of types.
+// A verifier of target opencl begins with this header.
+
+#define BF_DEVICE 1
+
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#if defined(BF_NO_CONTRACTION)
+#pragma OPENCL FP_CONTRACT OFF
+#endif
+
+#if defined(__FAST_RELAXED_MATH__)
+#error "bf: fast math breaks proven bounds: build without -cl-fast-relaxed-math"
+#endif
+
+// Keywords here, and names in the routines.
+#define constant constant_
+#define half half_
+#define kernel kernel_
+
+typedef int int32_t;
+typedef long int64_t;
+typedef uint uint32_t;
+typedef ulong uint64_t;
+
+#define BF_GLOBAL __global
+#define BF_CONSTANT __constant
+#define BF_TABLE static __constant const
+#define BF_FUNCTION static inline
+#define BF_RESTRICT restrict
+#define BF_KERNEL static void
+#define BF_UNROLL(n) _Pragma("unroll")
+#define BF_UNROLL_BY(n)
+#define BF_PREFETCH(p, bytes) ((void)0)
+
+#define BF_INFINITY INFINITY
+#define BF_INFINITY_DOUBLE ((double)INFINITY)
+#define BF_MAGNITUDE(x) fabs(x)
+#define BF_MAGNITUDE_FLOAT(x) fabs(x)
+#define BF_BITS_OF(x) as_ulong(x)
+#define BF_OF_BITS(x) as_double(x)
+#define BF_BITS_OF_FLOAT(x) as_uint(x)
+#define BF_FLOAT_OF_BITS(x) as_float(x)
+#define BF_FMA(x, y, z) fma(x, y, z)
+
+// An entry point is called for each box by a group of items.
+#define BF_ENTRY __kernel void
+#define BF_BOX get_group_id(0)
+
+// The items of a group: the number of one, of all, what one of them does alone, where all wait for
+// each other, and memory that they share.
+#define BF_ITEM ((int)get_local_id(0))
+#define BF_ITEMS ((int)get_local_size(0))
+#define BF_ONCE if (BF_ITEM == 0)
+#define BF_BARRIER barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
+#define BF_LOCAL __local

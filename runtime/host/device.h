@@ -1,0 +1,232 @@
+#ifndef BF_HOST_DEVICE_H
+#define BF_HOST_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "bf.h"
+
+/* What hosts of verifiers on devices share, in C99 and C++17: the verifier as they are given it,
+ * why a device is refused, and the probe of its arithmetic. For programs, not for verifiers. */
+
+/* Statuses are given to devices as they are. */
+typedef char bf_device_status_is_int[sizeof(bf_status) == sizeof(int) ? 1 : -1];
+
+/* Boxes that go together, at most. */
+#define BF_DEVICE_MOST_BOXES ((size_t)65536)
+
+/* Words of a failure, with its end. */
+#define BF_DEVICE_TEXT 2048
+
+/* A table of weights, and its place in the device's memory, in bytes. */
+typedef struct bf_device_table {
+  const void* data;
+  size_t bytes;
+  size_t offset;
+} bf_device_table;
+
+/* A verifier for a device. Entry points bound one box by a group of `items` items, in an arena of
+ * `arena_bytes`. */
+typedef struct bf_device_program {
+  const char* const* source; /* texts that make one */
+  size_t texts;
+  const bf_device_table* tables;
+  size_t table_count;
+  size_t weights_bytes;
+  size_t arena_bytes;
+  size_t items;
+  size_t inputs;
+} bf_device_program;
+
+/* Why a device is refused, or what failed. */
+typedef enum bf_device_fault {
+  BF_DEVICE_READY = 0,
+  BF_DEVICE_NO_LIBRARY,    /* the library of devices cannot be loaded, or lacks a function */
+  BF_DEVICE_NOT_FOUND,     /* there is no such device */
+  BF_DEVICE_NO_DOUBLES,    /* it has no arithmetic in double */
+  BF_DEVICE_NO_SUBNORMALS, /* it flushes subnormal floats */
+  BF_DEVICE_NO_ROUNDING,   /* it does not round quotients of floats correctly */
+  BF_DEVICE_BIG_ENDIAN,    /* it has another order of bytes than its host */
+  BF_DEVICE_NOT_BUILT,     /* its compiler refuses the verifier */
+  BF_DEVICE_INEXACT,       /* the probe found arithmetic that is not IEEE 754's */
+  BF_DEVICE_CALL           /* a call of its library failed */
+} bf_device_fault;
+
+/* ---- The probe: pairs of numbers, what IEEE 754 makes of them, and what the device made. */
+
+#define BF_PROBE_PAIRS 4096
+#define BF_PROBED 11 /* BF_PROBE_RESULTS of bf/c/probe.h */
+
+static const char* const bf_probe_names[BF_PROBED] = {"sums in double",
+                                                      "products in double",
+                                                      "quotients in double",
+                                                      "fused products in double",
+                                                      "errors of sums in double",
+                                                      "roundings to float",
+                                                      "sums in float",
+                                                      "products in float",
+                                                      "quotients in float",
+                                                      "fused products in float",
+                                                      "magnitudes of floats"};
+
+static inline double bf_probe_of_bits(uint64_t bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static inline int bf_probe_is_nan(double x) {
+  return !(x <= 0.0) && !(x >= 0.0);
+}
+
+static inline int bf_probe_is_same(double a, double b) {
+  return memcmp(&a, &b, sizeof a) == 0 || (bf_probe_is_nan(a) && bf_probe_is_nan(b));
+}
+
+/* The i-th pair: ends of ranges, subnormals, ties of roundings; then numbers of all magnitudes,
+ * those of every second pair within the range of floats. */
+static inline void bf_probe_pair(size_t i, double* a, double* b) {
+  static const double ends[] = {0.0,
+                                1.0,
+                                3.0,
+                                7.0,
+                                0x1p-24,
+                                0x1p-53,
+                                0x1p-126,
+                                0x1p-127,
+                                0x1p-149,
+                                0x1p-1022,
+                                0x1p-1023,
+                                0x1p-1074,
+                                0x1.fffffep127,
+                                0x1.fffffffffffffp1023,
+                                0x1.000002p0,
+                                0x1.000001p0,
+                                0x1.0000000000001p0,
+                                0.5};
+  const size_t count = sizeof ends / sizeof *ends;
+  uint64_t state = 0x9e3779b97f4a7c15u * (uint64_t)(i + 1);
+  uint64_t bits[2];
+  int k;
+  if (i < 2 * count * count) {
+    *a = ends[i % count];
+    *b = ends[i / count % count] * (i < count * count ? 1.0 : -1.0);
+    return;
+  }
+  for (k = 0; k < 2; ++k) {
+    state ^= state >> 30;
+    state *= 0xbf58476d1ce4e5b9u;
+    state ^= state >> 27;
+    state *= 0x94d049bb133111ebu;
+    state ^= state >> 31;
+    bits[k] = state;
+    if (i % 2 == 0) { /* exponents -150 .. 105, and the digits of a float */
+      const uint64_t exponent = 1023u - 150u + ((state >> 52) & 0xffu);
+      bits[k] = (state & 0x800fffffe0000000u) | (exponent << 52);
+    }
+  }
+  *a = bf_probe_of_bits(bits[0]);
+  *b = bf_probe_of_bits(bits[1]);
+}
+
+/* Whether x y is so far from the ends of the range that its error is a double. */
+static inline int bf_probe_is_moderate(double x) {
+  const double size = x < 0 ? -x : x;
+  return size > 0x1p-400 && size < 0x1p400;
+}
+
+/* x y - p for the nearest double p, without fused products: Dekker's sum over halves. */
+static inline double bf_probe_product_error(double x, double y) {
+  volatile double p, high_x, low_x, high_y, low_y, t;
+  p = x * y;
+  t = 134217729.0 * x;
+  high_x = t - x;
+  high_x = t - high_x;
+  low_x = x - high_x;
+  t = 134217729.0 * y;
+  high_y = t - y;
+  high_y = t - high_y;
+  low_y = y - high_y;
+  t = high_x * high_y;
+  t = t - p;
+  p = high_x * low_y;
+  t = t + p;
+  p = low_x * high_y;
+  t = t + p;
+  p = low_x * low_y;
+  return t + p;
+}
+
+/* The result that has no name in IEEE 754 alone: what the device may make is not known where
+ * `known` is 0. */
+static inline double bf_probe_expected(size_t result, double x, double y, int* known) {
+  const volatile float narrow_x = (float)x;
+  const volatile float narrow_y = (float)y;
+  const volatile double sum = x + y;
+  const volatile double part = sum - x;
+  const volatile double first = x - (sum - part);
+  const volatile double second = y - part;
+  const volatile double product = x * y;
+  const volatile float narrow_product = narrow_x * narrow_y;
+  volatile float narrow;
+  *known = 1;
+  switch (result) {
+    case 0:
+      return sum;
+    case 1:
+      return product;
+    case 2:
+      return x / y;
+    case 3:
+      *known = bf_probe_is_moderate(x) && bf_probe_is_moderate(y);
+      return *known ? bf_probe_product_error(x, y) : 0.0;
+    case 4:
+      return first + second;
+    case 5:
+      return (double)narrow_x;
+    case 6:
+      narrow = narrow_x + narrow_y;
+      return (double)narrow;
+    case 7:
+      return (double)narrow_product;
+    case 8:
+      narrow = narrow_x / narrow_y;
+      return (double)narrow;
+    case 9: {
+      /* Both are exact in double, and so is their difference. It is a float where no digit of it
+       * is below the least one. */
+      const double exact = (double)narrow_x * (double)narrow_y;
+      const double size = exact < 0 ? -exact : exact;
+      *known = size > 0x1p-100 && size < 0x1p127;
+      return *known ? exact - (double)narrow_product : 0.0;
+    }
+    default:
+      return narrow_x < 0 ? -(double)narrow_x : (double)narrow_x;
+  }
+}
+
+/* The number of the first result that is not what it should be; -1: all are. made: what the device
+ * made of all pairs. pair: the number of the pair. */
+static inline int bf_probe_fault(const double* made, size_t* pair) {
+  size_t i, k;
+  for (i = 0; i < BF_PROBE_PAIRS; ++i) {
+    double x, y;
+    bf_probe_pair(i, &x, &y);
+    for (k = 0; k < BF_PROBED; ++k) {
+      int known;
+      const double expected = bf_probe_expected(k, x, y, &known);
+      /* A zero has either sign where it is a difference of products or a magnitude. */
+      const double got = made[i * BF_PROBED + k];
+      if (!known || bf_probe_is_same(got, expected)) continue;
+      if ((k == 3 || k == 9 || k == 10) && got >= 0.0 && got <= 0.0 && expected >= 0.0 &&
+          expected <= 0.0)
+        continue;
+      *pair = i;
+      return (int)k;
+    }
+  }
+  return -1;
+}
+
+#endif /* BF_HOST_DEVICE_H */

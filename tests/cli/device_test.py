@@ -1,0 +1,169 @@
+"""Verifiers on devices: bounds of an OpenCL device, PoCL where it is installed, and of programs that
+call what is written for one; what refuses a device, by a library of OpenCL that is faulty; sources
+for CUDA, which clang checks without CUDA. None of the latter runs."""
+
+import ctypes
+import json
+import random
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from c_test import STRICT, functions_model  # noqa: E402
+from harness import CONTROLLER, METHODS, MODELS, SOURCE, TINY, BOX, Case  # noqa: E402
+from small_models import image_model, residual_model, write_model  # noqa: E402
+
+FAULTS = {"none": "BF3340", "single": "BF3341", "flushes": "BF3341", "divides": "BF3341", "refuses": "BF3342",
+          "inexact": "BF3343", "fails": "BF3344"}
+MAIN = """
+#include <stdio.h>
+#include "net.h"
+int main(void) {
+  enum { count = %(count)d };
+  static const float lower[] = {%(lower)s}, upper[] = {%(upper)s};
+  static float low[count * NET_OUTPUTS], high[count * NET_OUTPUTS];
+  bf_status statuses[count];
+  char why[200];
+  size_t i;
+  net_device *const device = net_open_device(0, why, sizeof why);
+  if (device == NULL) return puts(why), 1;
+  (void)net_bounds_batch_device(device, count, lower, upper, low, high, statuses);
+  for (i = 0; i < count; ++i) printf("%%d ", (int)statuses[i]);
+  for (i = 0; i < count * NET_OUTPUTS; ++i) printf("%%.9g %%.9g ", (double)low[i], (double)high[i]);
+  net_close_device(device);
+  return net_bounds_batch_device(NULL, count, lower, upper, low, high, statuses) != BF_NULL_ARGUMENT;
+}
+"""
+
+
+def has_device():
+    try:
+        library = ctypes.CDLL("libOpenCL.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_uint(0)
+    return library.clGetPlatformIDs(0, None, ctypes.byref(count)) == 0 and count.value > 0
+
+
+class DeviceCase(Case):
+    def setUp(self):
+        super().setUp()
+        self.environment["POCL_CACHE_DIR"] = str(self.folder / "pocl")
+
+    def models(self):
+        for name, text in (("functions", functions_model()), ("image", image_model()),
+                           ("residual", residual_model())):
+            yield write_model(self.work / f"{name}.onnx", text)
+
+
+@unittest.skipUnless(has_device(), "no OpenCL platform is installed: pocl-opencl-icd")
+class Device(DeviceCase):
+    def box(self, model, radius):
+        inputs = self.run_json("inspect", model)["inputs"]
+        rng = random.Random(5)
+        centre = [rng.uniform(-1, 1) for _ in range(sum(each["elements"] for each in inputs))]
+        return self.write("box.json", {"lower": [c - radius for c in centre], "upper": [c + radius for c in centre]})
+
+    def test_bounds_are_those_of_this_processor_but_for_roundings(self):
+        for model in [CONTROLLER, *self.models()]:
+            box = self.box(model, 0.05)
+            for method in METHODS:
+                with self.subTest(model=model, method=method):
+                    there, here = (self.run_json("run", model, "--box", box, "--method", method, "--repeat", 1, *more)
+                                   ["outputs"] for more in (["--device", "opencl"], []))
+                    for end in ("lower", "upper"):
+                        for a, b, low, high in zip(there[end], here[end], here["lower"], here["upper"]):
+                            self.assertLess(abs(a - b), 1e-3 * (high - low) + 1e-6)
+
+    def test_programs_call_verifiers(self):
+        lower, upper = [[-1, -1], [0.5, -0.25], [1, 0]], [[1, 1], [0.75, 0], [0, 0]]  # the last is empty
+        self.run_tool(TINY, "--target", "opencl", "-o", "net.cl", "--name", "net")
+        self.assertEqual(self.names(), ["libnet.a", "net.c", "net.cl", "net.h", "net.json", "net_cl.inc",
+                                        "net_weights.inc"])
+        self.write("main.c", MAIN % {"count": 3, "lower": str(sum(lower, []))[1:-1],
+                                     "upper": str(sum(upper, []))[1:-1]})
+        for compiler in filter(shutil.which, ("gcc", "clang")):
+            for name in ("main", "net"):
+                subprocess.run([compiler, *STRICT, "-D_GNU_SOURCE", "-I", SOURCE / "runtime", "-I.", "-c",
+                                f"{name}.c", "-o", f"{name}.o"], cwd=self.work, check=True)
+            subprocess.run([compiler, "main.o", "net.o", "-ldl", "-o", "main"], cwd=self.work, check=True)
+            made = subprocess.run(["./main"], cwd=self.work, env=self.environment, check=True, capture_output=True,
+                                  text=True).stdout.split()
+            self.assertEqual(made[:3], ["0", "0", "3"])
+            for i, (low, high) in enumerate(zip(lower[:2], upper)):
+                box = self.write("box.json", {"lower": low, "upper": high})
+                outputs = self.run_json("run", TINY, "--box", box, "--device", "opencl:0")["outputs"]
+                numbers = list(map(float, made[3 + 4 * i:7 + 4 * i]))
+                self.assertEqual([f"{x:.9g}" for x in numbers[::2]], [f"{x:.9g}" for x in outputs["lower"]])
+                self.assertEqual([f"{x:.9g}" for x in numbers[1::2]], [f"{x:.9g}" for x in outputs["upper"]])
+
+    def test_certifies_samples(self):
+        self.write("data.csv", "a,b,label\n" + "".join(f"{i / 8},{1 - i / 8},{i % 2}\n" for i in range(8)))
+        there, here = (self.run_json("certify", TINY, "--data", "data.csv", "--eps", "0.01", *more)
+                       for more in (["--device", "opencl"], []))
+        self.assertEqual(json.dumps(there["radii"][0]["certified"]), json.dumps(here["radii"][0]["certified"]))
+
+    def test_finds_no_further_device(self):
+        box = self.write("box.json", BOX)
+        self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "opencl:99", says=["99"])
+
+
+class DeviceErrors(DeviceCase):
+    def test_options_that_devices_lack(self):
+        box = self.write("box.json", BOX)
+        on_device = ["run", TINY, "--box", box, "--device", "opencl"]
+        for option in (["--timeout", 1], ["--jobs", 2], ["--lowering", "vector"], ["--jit", "off"]):
+            self.assert_refused("BF3345", *on_device, *option, says=[option[0]])
+        for option in (["--method", "alpha-crown"], ["--method", "forward"]):
+            self.assert_refused("BF3112", *on_device, *option, says=["devices have no"])
+        for option in (["--property", MODELS / "properties" / "tiny_holds.vnnlib"], ["--batch", 4], ["--dispatch"],
+                       ["--semantics", "float32-exact"], ["--project", "p"]):
+            with self.subTest(option=option):
+                self.assert_refused("BF3112", TINY, "--target", "opencl", "-o", "v.cl", *option)
+        for target, name in (("opencl", "v.cpp"), ("cuda", "v.cl"), ("cortex-m4", "v.cu")):
+            self.assert_refused("BF3112", TINY, "--target", target, "-o", name, says=["--target"])
+        _, errors = self.run_tool("run", TINY, "--box", box, "--device", "gpu", code=2)
+        self.assertIn("names no device", errors)
+
+    @unittest.skipUnless(shutil.which("gcc"), "no gcc")
+    def test_faulty_devices_are_refused(self):
+        folder = self.folder / "false"
+        folder.mkdir()
+        subprocess.run(["gcc", "-shared", "-fPIC", SOURCE / "tests/cli/device/false_opencl.c", "-o",
+                        folder / "libOpenCL.so.1"], check=True)
+        self.environment["LD_LIBRARY_PATH"] = str(folder)
+        box = self.write("box.json", BOX)
+        for fault, code in FAULTS.items():
+            with self.subTest(fault=fault):
+                self.environment["BF_FALSE_DEVICE"] = fault
+                self.assert_refused(code, "run", TINY, "--box", box, "--device", "opencl")
+
+    def test_no_library(self):
+        box = self.write("box.json", BOX)
+        self.environment["LD_LIBRARY_PATH"] = str(self.folder / "empty")
+        (self.folder / "empty").mkdir()
+        (self.folder / "empty" / "libOpenCL.so.1").write_text("none")
+        self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "opencl")
+
+
+@unittest.skipUnless(shutil.which("clang++"), "no clang++")
+class Cuda(DeviceCase):
+    def test_sources_are_cuda(self):
+        """clang checks host's and device's part with declarations of what is used of CUDA."""
+        words = SOURCE / "tests/soundness/cuda_words"
+        for model in [CONTROLLER, *self.models()]:
+            for method in METHODS:
+                self.run_tool(model, "--target", "cuda", "-o", "net.cu", "--name", "net", "--method", method)
+                for part in (["--cuda-host-only"], ["--cuda-device-only", "--cuda-gpu-arch=sm_70"]):
+                    made = subprocess.run(
+                        ["clang++", "-x", "cuda", *part, "-nocudainc", "-nocudalib", "-std=c++17", "-fsyntax-only",
+                         "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-unknown-cuda-version",
+                         "-Wno-unused-const-variable", "-I", words, "-include", words / "cuda_runtime.h", "net.cu"],
+                        cwd=self.work, capture_output=True, text=True, check=False)
+                    self.assertEqual(made.returncode, 0, f"{model} {method} {part}\n{made.stderr[:3000]}")
+
+
+if __name__ == "__main__":
+    unittest.main()
