@@ -13,7 +13,7 @@ FunctionTable compute_function_table(const Function& function) {
 std::int64_t FunctionTable::bytes() const {
   const auto size = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
   return 8 * (size(starts) + size(coefficients) + size(scales)) + 4 * size(errors) +
-         4 * size(slope_errors) + 80 * size(runs);
+         4 * size(slope_errors) + 104 * size(runs);
 }
 
 }  // namespace bf_aot

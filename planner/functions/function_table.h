@@ -40,6 +40,12 @@ struct TableRun {
   double end_low = 0, end_high = 0;
   double slack = 0;
   double intercept = 0, slope = 0;
+  // kConvex, kConcave: f does not turn before the first, nor behind the second; it does not turn at
+  // all where the first is inf. `turn` bounds f on the run: from below if convex, else from above.
+  double turn_from = std::numeric_limits<double>::infinity();
+  double turn_to = -std::numeric_limits<double>::infinity();
+  double turn = 0;
+  bool turns() const { return turn_from <= turn_to; }
   bool operator==(const TableRun&) const = default;
 };
 

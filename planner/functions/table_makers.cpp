@@ -63,6 +63,40 @@ Bounds smooth_at(const Formula& formula, double x) {
   return {double_below(value), double_above(value)};
 }
 
+// The sign of the derivative at a point, as far as it is proven: 0 where it may be either.
+int proven_slope(const Formula& formula, double x) {
+  const Interval slope = formula(Interval(x), 1)[1];
+  if (double_below(slope) >= 0) return 1;
+  return double_above(slope) <= 0 ? -1 : 0;
+}
+
+// Where a convex or concave f turns on [start, end], between the last point at which it is proven
+// to go one way and the first at which it is proven to go the other.
+//
+// Proof. Let f be convex; -f else. f' does not decrease: it is <= 0 up to any point where it is,
+// and >= 0 from any point on where it is. So f falls up to turn_from, rises from turn_to on, and is
+// least between them, where it is at least f(m) + f'(m) (x - m) for any m on the run.
+void set_turn(const Formula& formula, double end, TableRun& run) {
+  const int side = run.kind == RunKind::kConvex ? 1 : -1;
+  const auto direction = [&](double x) { return side * proven_slope(formula, x); };
+  if (direction(run.start) > 0 || direction(end) < 0) return;
+  const auto border = [&](double low, double high, int before) {
+    for (;;) {
+      const double middle = low / 2 + high / 2;
+      if (!(low < middle && middle < high)) return before < 0 ? low : high;
+      const int at = direction(middle);
+      (before < 0 ? at < 0 : at <= 0) ? low = middle : high = middle;
+    }
+  };
+  run.turn_from = border(run.start, end, -1);
+  run.turn_to = border(run.turn_from, end, 1);
+  const double middle = run.turn_from / 2 + run.turn_to / 2;
+  const Series at = formula(Interval(middle), 1);
+  const Interval reach = Interval(run.turn_from, run.turn_to) - Interval(middle);
+  const Interval least = at[0] + at[1] * reach;
+  run.turn = side > 0 ? double_below(least) : double_above(least);
+}
+
 // The first cell of a run starts where the last cell of the run before it ends, unless a line or a
 // gap lies between: then a cell of no use, from one to the other, keeps the list of starts.
 void skip_to(double start, FunctionTable& table) {
@@ -100,6 +134,8 @@ void append_smooth(const Piece& piece, double end, const Formula& common, Functi
       run.cell = table.cells();
       run.slack = segment.slack;
       set_ends(run, smooth_at(formula, segment.start), smooth_at(formula, segment.end));
+      if (table.monotone == 0 && segment.kind != RunKind::kMixed)
+        set_turn(formula, segment.end, run);
       const int degree = segment.kind == RunKind::kMixed ? std::min(table.degree, 3) : table.degree;
       append_cells(formula, segment.start, segment.end, degree, {}, table);
       run.cells = table.cells() - run.cell;

@@ -263,7 +263,7 @@ Held::Held(const Function& function) : table_(bf_aot::make_function_table(functi
   for (const bf_aot::TableRun& run : table_.runs)
     runs_.push_back({static_cast<bf::FunctionRunKind>(run.kind), run.open, run.cell, run.cells,
                      run.start, run.start_low, run.start_high, run.end_low, run.end_high, run.slack,
-                     run.intercept, run.slope});
+                     run.intercept, run.slope, run.turn_from, run.turn_to, run.turn});
   view_ = {static_cast<bf::FunctionViewForm>(table_.form),
            table_.monotone,
            table_.exponent,

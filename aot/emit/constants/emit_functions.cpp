@@ -95,14 +95,20 @@ std::string runs(const Dialect& dialect, const std::string& name,
   std::string text = fmt::format("{} {} {}Runs[{}] = {{\n", dialect.constant(),
                                  dialect.runtime(dialect.is_c() ? "function_run" : "FunctionRun"),
                                  name, list.size());
-  for (const TableRun& run : list)
+  for (const TableRun& run : list) {
     text += fmt::format(
         "    {{{}, {}, {}, {}, {},\n     {}, {}, {}, {},\n     {}, {}, "
-        "{}}},\n",
+        "{}",
         enumerator(dialect, "FunctionRunKind", "BF_RUN", name_of(run.kind)), run.open, run.cell,
         run.cells, literal(run.start), literal(run.start_low), literal(run.start_high),
         literal(run.end_low), literal(run.end_high), literal(run.slack), literal(run.intercept),
         literal(run.slope));
+    // C has no defaults of members.
+    if (run.turns() || dialect.is_c())
+      text += fmt::format(",\n     {}, {}, {}", literal(run.turn_from), literal(run.turn_to),
+                          literal(run.turn));
+    text += "},\n";
+  }
   return text + "};\n";
 }
 

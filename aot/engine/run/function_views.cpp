@@ -55,7 +55,7 @@ const bf::FunctionView* FunctionViews::of(const Function& function) {
   for (const TableRun& run : table.runs)
     memory->runs.push_back({kind_of(run.kind), run.open, run.cell, run.cells, run.start,
                             run.start_low, run.start_high, run.end_low, run.end_high, run.slack,
-                            run.intercept, run.slope});
+                            run.intercept, run.slope, run.turn_from, run.turn_to, run.turn});
   const bool cells = table.cells() > 0;
   memory->view = {form_of(table.form),
                   table.monotone,

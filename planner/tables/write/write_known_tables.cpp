@@ -42,7 +42,7 @@ std::string literal(const TableRun& run) {
   std::string text = fmt::format("{{RunKind{{{}}}, {}, {}, {}", static_cast<int>(run.kind),
                                  run.open, run.cell, run.cells);
   for (const double x : {run.start, run.start_low, run.start_high, run.end_low, run.end_high,
-                         run.slack, run.intercept, run.slope})
+                         run.slack, run.intercept, run.slope, run.turn_from, run.turn_to, run.turn})
     text += ", " + literal(x);
   return text + "}";
 }

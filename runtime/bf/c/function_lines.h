@@ -346,13 +346,35 @@ BF_FUNCTION bf_function_peak bf_peak_over(BF_CONSTANT const bf_function* f,
   return peak;
 }
 
-// Both bounds of a function that turns, from peaks of slope 0.
-BF_FUNCTION bf_range bf_bound_by_peaks(BF_CONSTANT const bf_function* f,
+BF_FUNCTION void bf_hold(double low, double high, bf_range* range) {
+  if (low < range->low) range->low = low;
+  if (high > range->high) range->high = high;
+}
+
+// Both bounds of a function that turns, run by run.
+BF_FUNCTION bf_range bf_bound_by_turns(BF_CONSTANT const bf_function* f,
                                        const bf_function_ends* ends) {
-  const bf_peak_search above = bf_search_for(0.0f, 0.0, 1, 0x1p-30);
-  const bf_peak_search below = bf_search_for(0.0f, 0.0, -1, 0x1p-30);
-  const bf_range made = {-bf_peak_over(f, ends, &below).top, bf_peak_over(f, ends, &above).top};
-  return made;
+  bf_range range = {BF_INFINITY_DOUBLE, -BF_INFINITY_DOUBLE};
+  for (int r = ends->first; r <= ends->last; ++r) {
+    BF_CONSTANT const bf_function_run* const run = &f->run[r];
+    const bool from_low = r == ends->first;
+    const bool to_high = r == ends->last;
+    bf_range part = {from_low ? ends->at_low.low : run->start_low,
+                     from_low ? ends->at_low.high : run->start_high};
+    bf_hold(to_high ? ends->at_high.low : run->end_low,
+            to_high ? ends->at_high.high : run->end_high, &part);
+    const bool before = to_high && ends->high <= run->turn_from;
+    const bool behind = from_low && ends->low >= run->turn_to;
+    const bool turns = run->turn_from <= run->turn_to && !before && !behind;
+    if (turns && run->kind == BF_RUN_CONVEX && run->turn < part.low) part.low = run->turn;
+    if (turns && run->kind == BF_RUN_CONCAVE && run->turn > part.high) part.high = run->turn;
+    if (run->kind == BF_RUN_MIXED) {
+      part.low = bf_sub_down(part.low, run->slack);
+      part.high = bf_add_up(part.high, run->slack);
+    }
+    bf_hold(part.low, part.high, &range);
+  }
+  return range;
 }
 
 // x^n, n even or negative.
@@ -375,7 +397,7 @@ BF_FUNCTION bool bf_is_unknown_point(const bf_function_point* at) {
   return at->low < -DBL_MAX && at->high > DBL_MAX;
 }
 
-// f over the interval: at the ends where it is monotone, else its peaks.
+// f over the interval: at the ends where it is monotone, else also where it turns.
 BF_FUNCTION bf_range bf_bound_between(BF_CONSTANT const bf_function* f,
                                       const bf_function_ends* ends) {
   const bf_function_point* const left = &ends->at_low;
@@ -393,7 +415,7 @@ BF_FUNCTION bf_range bf_bound_between(BF_CONSTANT const bf_function* f,
     return made;
   }
   if (f->form == BF_FORM_MONOMIAL) return bf_bound_monomial(f, ends);
-  return bf_bound_by_peaks(f, ends);
+  return bf_bound_by_turns(f, ends);
 }
 
 // Points of g's graph on both sides of the middle of an interval, and the chord between them.

@@ -37,6 +37,9 @@ typedef struct bf_function_run {
   double slack;
   double intercept;
   double slope;
+  double turn_from;
+  double turn_to;
+  double turn;
 } bf_function_run;
 
 // A function's table, in the order of FunctionView.

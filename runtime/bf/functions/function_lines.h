@@ -313,12 +313,36 @@ static inline FunctionPeak lowest_line(const FunctionView& f, const FunctionEnds
   return peak;
 }
 
-// Both bounds of a function that turns, from peaks of slope 0.
-static inline FunctionRange bound_by_peaks(const FunctionView& f, const FunctionEnds& ends) {
-  PeakSearch search{0, 0, 1, 0x1p-30, -1, 0, {}};
-  const double high = peak_over(f, ends, search).top;
-  search.side = -1;
-  return {-peak_over(f, ends, search).top, high};
+static inline void hold(double low, double high, FunctionRange* range) {
+  if (low < range->low) range->low = low;
+  if (high > range->high) range->high = high;
+}
+
+// Both bounds of a function that turns, run by run.
+//
+// Proof. Over the part [a, b] of a run f lies between its values at a and b, up to the slack where
+// it is mixed, unless it turns between them: not where b <= turn_from or a >= turn_to. If it does,
+// one of its bounds is that of the whole run. What is unknown has one pair of bounds everywhere.
+static inline FunctionRange bound_by_turns(const FunctionView& f, const FunctionEnds& ends) {
+  FunctionRange range = {__builtin_inf(), -__builtin_inf()};
+  for (int r = ends.first; r <= ends.last; ++r) {
+    const FunctionRun& run = f.run[r];
+    const bool from_low = r == ends.first, to_high = r == ends.last;
+    FunctionRange part = {from_low ? ends.at_low.low : run.start_low,
+                          from_low ? ends.at_low.high : run.start_high};
+    hold(to_high ? ends.at_high.low : run.end_low, to_high ? ends.at_high.high : run.end_high,
+         &part);
+    const bool before = to_high && ends.high <= run.turn_from;
+    const bool behind = from_low && ends.low >= run.turn_to;
+    const bool turns = run.turn_from <= run.turn_to && !before && !behind;
+    if (turns && run.kind == FunctionRunKind::kConvex && run.turn < part.low) part.low = run.turn;
+    if (turns && run.kind == FunctionRunKind::kConcave && run.turn > part.high)
+      part.high = run.turn;
+    if (run.kind == FunctionRunKind::kMixed)
+      part = {sub_down(part.low, run.slack), add_up(part.high, run.slack)};
+    hold(part.low, part.high, &range);
+  }
+  return range;
 }
 
 // x^n, n even or negative. A pole at an end is a limit. One between the ends leaves nothing of odd
@@ -333,7 +357,7 @@ static inline FunctionRange bound_monomial(const FunctionView& f, const Function
   return {f.exponent > 0 && ends.low <= 0 && ends.high >= 0 ? 0 : low, high};
 }
 
-// f over the interval: at the ends where it is monotone, else its peaks. Nothing is known where f
+// f over the interval: at the ends where it is monotone, else also where it turns. Nothing is known where f
 // is not defined at an end.
 static inline FunctionRange bound_between(const FunctionView& f, const FunctionEnds& ends) {
   const double inf = __builtin_inf();
@@ -346,7 +370,7 @@ static inline FunctionRange bound_between(const FunctionView& f, const FunctionE
                           : FunctionRange{right.low, left.high};
   if (ends.low == ends.high) return {left.low, left.high};
   if (f.form == FunctionViewForm::kMonomial) return bound_monomial(f, ends);
-  return bound_by_peaks(f, ends);
+  return bound_by_turns(f, ends);
 }
 
 // Points of g's graph on both sides of the middle of an interval, and the chord between them.

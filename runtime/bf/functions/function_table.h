@@ -40,6 +40,9 @@ struct FunctionRun {
   double end_low, end_high;
   double slack;
   double intercept, slope;
+  // kConvex, kConcave: f is monotone up to the first and from the second on, and everywhere where
+  // the first is inf. `turn` bounds f on the run, from below if it is convex, else from above.
+  double turn_from = __builtin_inf(), turn_to = -__builtin_inf(), turn = 0;
 };
 
 // Cell i is [start_i, start_{i + 1}] and has f = sum_k coefficient_ik (x - start_i)^k, when that is

@@ -3,6 +3,7 @@
 #include "bf/contract/integers.h"
 #include "bf/contract/tables.h"
 #include "bf/core/bounds.h"
+#include "bf/functions/function_lanes.h"
 #include "bf/functions/function_lines.h"
 #include "bf/functions/function_steps.h"
 #include "bf/functions/function_table.h"
@@ -114,6 +115,75 @@ static inline FunctionRange interval_of(const FunctionView& f, double centre, fl
   return {sub_down(centre, down), add_up(centre, up)};
 }
 
+// The centre and the radius of f over one neuron's interval.
+static inline void bound_neuron(const FunctionView& f, double centre, float below, float above,
+                                double* centre_out, float* radius_out) {
+  const FunctionRange z = interval_of(f, centre, below, above);
+  Relaxation made;
+  put_range(bound_function(f, z.low, z.high), &made);
+  *centre_out = made.centre;
+  *radius_out = made.radius;
+}
+
+// bound_neuron() on each lane.
+template <int kLanes>
+BF_LANES void bound_lanes(const FunctionView& f, const double* centre, const float* below,
+                          const float* above, double* centre_out, float* radius_out) {
+  using L = Lanes<kLanes>;
+  using F = FunctionLanes<kLanes>;
+  using Doubles = typename L::Doubles;
+  const Doubles middle = load_rows<Doubles>(centre);
+  const Doubles down = L::wide(below), up = L::wide(above);
+  const bool exact = needs_exact_ends(f);
+  const Doubles low = exact ? F::exact_sum_down(middle, -down) : L::sub_down(middle, down);
+  const Doubles high = exact ? L::exact_sum_up(middle, up) : L::add_up(middle, up);
+  const LaneRange<kLanes> range = F::bounds(f, low, high);
+  if (!L::any(range.left_out)) return F::put(range, centre_out, radius_out);
+  double lows[kLanes], highs[kLanes];
+  std::int64_t out[kLanes];
+  store_rows(lows, low);
+  store_rows(highs, high);
+  store_rows(out, range.left_out);
+  F::put(range, centre_out, radius_out);
+  for (int l = 0; l < kLanes; ++l) {
+    if (out[l] == 0) continue;
+    Relaxation made;
+    put_range(bound_function(f, lows[l], highs[l]), &made);
+    centre_out[l] = made.centre;
+    radius_out[l] = made.radius;
+  }
+}
+
+// Whole vectors of neurons, the last one filled up where it is half full; returns how many neurons
+// these are.
+template <int kLanes>
+static inline int bound_vectors(int n, const FunctionView& f, const double* centre,
+                                const float* below, const float* above, double* centre_out,
+                                float* radius_out) {
+  int j = 0;
+  if constexpr (kLanes > 1) {
+    if (f.form != FunctionViewForm::kCells && f.form != FunctionViewForm::kExponential) return 0;
+    for (; j + kLanes <= n; j += kLanes)
+      bound_lanes<kLanes>(f, centre + j, below + j, above + j, centre_out + j, radius_out + j);
+    const int rest = n - j;
+    if (2 * rest < kLanes) return j;
+    double middle[kLanes] = {};
+    float down[kLanes] = {}, up[kLanes] = {};
+    for (int l = 0; l < rest; ++l) {
+      middle[l] = centre[j + l];
+      down[l] = below[j + l];
+      up[l] = above[j + l];
+    }
+    bound_lanes<kLanes>(f, middle, down, up, middle, up);
+    for (int l = 0; l < rest; ++l) {
+      centre_out[j + l] = middle[l];
+      radius_out[j + l] = up[l];
+    }
+    return n;
+  }
+  return j;
+}
+
 // The magnitude of an offset; 0 where it is infinite and needs no price.
 static inline double offset_size(double offset) {
   const double size = __builtin_fabs(offset);
@@ -136,16 +206,16 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
                          const float* above, const float* radius, const RelaxErrors& errors,
                          double* slack, const double* row, float* table, double* centre_out,
                          float* radius_out) {
+  if (table == nullptr) {
+    int j = bound_vectors<kNeuronLanes>(n, f, centre, below, above, centre_out, radius_out);
+    for (; j < n; ++j)
+      bound_neuron(f, centre[j], below[j], above[j], centre_out + j, radius_out + j);
+    return;
+  }
   const double factor = price_factor(errors.offset);
   double reach_sum = 0;
   for (int j = 0; j < n; ++j) {
     const FunctionRange z = interval_of(f, centre[j], below[j], above[j]);
-    if (table == nullptr) {
-      const Relaxation bounds = relax_constant(bound_function(f, z.low, z.high));
-      centre_out[j] = bounds.centre;
-      radius_out[j] = bounds.radius;
-      continue;
-    }
     const Relaxation line = relax_function(f, centre[j], z.low, z.high);
     const double b = __builtin_fabs(static_cast<double>(below[j]));
     const double a = __builtin_fabs(static_cast<double>(above[j]));
@@ -176,9 +246,8 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
     radius_out[j] = line.radius;
     reach_sum += reach + spread + own;
   }
-  if (table != nullptr)
-    slack[kUnderflowSlack] =
-        (static_cast<double>(n) * (1 + slack[kRadiusSlack]) + reach_sum) * (1 + 0x1p-20);
+  slack[kUnderflowSlack] =
+      (static_cast<double>(n) * (1 + slack[kRadiusSlack]) + reach_sum) * (1 + 0x1p-20);
 }
 
 // Returns true if a tighter interval may improve the relaxation of neuron j: not at a point, nor

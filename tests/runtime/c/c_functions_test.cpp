@@ -15,9 +15,10 @@ struct CTable {
   explicit CTable(const bf::FunctionView& f) {
     for (int i = 0; i < f.runs; ++i) {
       const auto& [kind, open, cell, cells, start, start_low, start_high, end_low, end_high, slack,
-                   intercept, slope] = f.run[i];
+                   intercept, slope, turn_from, turn_to, turn] = f.run[i];
       runs.push_back({static_cast<declared::bf_run_kind>(kind), open, cell, cells, start, start_low,
-                      start_high, end_low, end_high, slack, intercept, slope});
+                      start_high, end_low, end_high, slack, intercept, slope, turn_from, turn_to,
+                      turn});
     }
     view = {static_cast<declared::bf_function_form>(f.form),
             f.monotone,
