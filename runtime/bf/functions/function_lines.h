@@ -357,8 +357,8 @@ static inline FunctionRange bound_monomial(const FunctionView& f, const Function
   return {f.exponent > 0 && ends.low <= 0 && ends.high >= 0 ? 0 : low, high};
 }
 
-// f over the interval: at the ends where it is monotone, else also where it turns. Nothing is known where f
-// is not defined at an end.
+// f over the interval: at the ends where it is monotone, else also where it turns. Nothing is known
+// where f is not defined at an end.
 static inline FunctionRange bound_between(const FunctionView& f, const FunctionEnds& ends) {
   const double inf = __builtin_inf();
   const FunctionPoint& left = ends.at_low;

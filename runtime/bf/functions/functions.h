@@ -125,34 +125,65 @@ static inline void bound_neuron(const FunctionView& f, double centre, float belo
   *radius_out = made.radius;
 }
 
-// bound_neuron() on each lane.
+// Neurons that are bounded together, in three loops: a step's results are there before the next one
+// asks for them.
 template <int kLanes>
-BF_LANES void bound_lanes(const FunctionView& f, const double* centre, const float* below,
-                          const float* above, double* centre_out, float* radius_out) {
+struct NeuronRanges {
+  static constexpr int kCount = 64;
   using L = Lanes<kLanes>;
   using F = FunctionLanes<kLanes>;
   using Doubles = typename L::Doubles;
-  const Doubles middle = load_rows<Doubles>(centre);
-  const Doubles down = L::wide(below), up = L::wide(above);
-  const bool exact = needs_exact_ends(f);
-  const Doubles low = exact ? F::exact_sum_down(middle, -down) : L::sub_down(middle, down);
-  const Doubles high = exact ? L::exact_sum_up(middle, up) : L::add_up(middle, up);
-  const LaneRange<kLanes> range = F::bounds(f, low, high);
-  if (!L::any(range.left_out)) return F::put(range, centre_out, radius_out);
-  double lows[kLanes], highs[kLanes];
-  std::int64_t out[kLanes];
-  store_rows(lows, low);
-  store_rows(highs, high);
-  store_rows(out, range.left_out);
-  F::put(range, centre_out, radius_out);
-  for (int l = 0; l < kLanes; ++l) {
-    if (out[l] == 0) continue;
-    Relaxation made;
-    put_range(bound_function(f, lows[l], highs[l]), &made);
-    centre_out[l] = made.centre;
-    radius_out[l] = made.radius;
+  using Longs = typename L::Longs;
+  using Ints = typename L::Ints;
+
+  double low[kCount], high[kCount];  // of the argument, then of the function
+  std::int64_t left_out[kCount];
+  std::int32_t at_low[kCount], at_high[kCount];
+
+  // bound_neuron() of n neurons; n is a multiple of kLanes.
+  void bound(int n, const FunctionView& f, const FunctionParts& parts, const double* centre,
+             const float* below, const float* above, double* centre_out, float* radius_out) {
+    const bool exact = needs_exact_ends(f);
+    for (int j = 0; j < n; j += kLanes) {
+      const Doubles middle = load_rows<Doubles>(centre + j);
+      const Doubles down = L::wide(below + j), up = L::wide(above + j);
+      const auto z =
+          F::arguments(f, exact ? F::exact_sum_down(middle, -down) : L::sub_down(middle, down),
+                       exact ? L::exact_sum_up(middle, up) : L::add_up(middle, up));
+      store_rows(low + j, z.low);
+      store_rows(high + j, z.high);
+      store_rows(left_out + j, z.left_out);
+      store_rows(at_low + j, F::find_parts(parts, z.low));
+      store_rows(at_high + j, F::find_parts(parts, z.high));
+    }
+    Longs some = {};
+    for (int j = 0; j < n; j += kLanes) {
+      const auto range = F::between(f,
+                                    {load_rows<Doubles>(low + j), load_rows<Doubles>(high + j),
+                                     load_rows<Longs>(left_out + j)},
+                                    load_rows<Ints>(at_low + j), load_rows<Ints>(at_high + j));
+      store_rows(low + j, range.low);
+      store_rows(high + j, range.high);
+      store_rows(left_out + j, range.left_out);
+      some |= range.left_out;
+    }
+    if (L::any(some)) bound_left_out(n, f, centre, below, above);
+    for (int j = 0; j < n; j += kLanes)
+      F::put({load_rows<Doubles>(low + j), load_rows<Doubles>(high + j)}, centre_out + j,
+             radius_out + j);
   }
-}
+
+  void bound_left_out(int n, const FunctionView& f, const double* centre, const float* below,
+                      const float* above) {
+    for (int j = 0; j < n; ++j) {
+      if (left_out[j] == 0) continue;
+      const FunctionRange z = interval_of(f, centre[j], below[j], above[j]);
+      const FunctionRange range = bound_function(f, z.low, z.high);
+      low[j] = range.low;
+      high[j] = range.high;
+    }
+  }
+};
 
 // Whole vectors of neurons, the last one filled up where it is half full; returns how many neurons
 // these are.
@@ -162,9 +193,17 @@ static inline int bound_vectors(int n, const FunctionView& f, const double* cent
                                 float* radius_out) {
   int j = 0;
   if constexpr (kLanes > 1) {
-    if (f.form != FunctionViewForm::kCells && f.form != FunctionViewForm::kExponential) return 0;
-    for (; j + kLanes <= n; j += kLanes)
-      bound_lanes<kLanes>(f, centre + j, below + j, above + j, centre_out + j, radius_out + j);
+    if (is_staircase(f) || 2 * n < kLanes) return 0;
+    const FunctionParts parts(f);
+    if (!parts.made()) return 0;
+    NeuronRanges<kLanes> ranges;
+    const int whole = n / kLanes * kLanes;
+    while (j < whole) {
+      const int count = whole - j < ranges.kCount ? whole - j : ranges.kCount;
+      ranges.bound(count, f, parts, centre + j, below + j, above + j, centre_out + j,
+                   radius_out + j);
+      j += count;
+    }
     const int rest = n - j;
     if (2 * rest < kLanes) return j;
     double middle[kLanes] = {};
@@ -174,7 +213,7 @@ static inline int bound_vectors(int n, const FunctionView& f, const double* cent
       down[l] = below[j + l];
       up[l] = above[j + l];
     }
-    bound_lanes<kLanes>(f, middle, down, up, middle, up);
+    ranges.bound(kLanes, f, parts, middle, down, up, middle, up);
     for (int l = 0; l < rest; ++l) {
       centre_out[j + l] = middle[l];
       radius_out[j + l] = up[l];
