@@ -164,7 +164,7 @@ constexpr Declaration kDeclarations[] = {
      "int n, bool relu, in double centre[n], in float below[n], in float above[n], in float "
      "radius[n]?, relax_errors errors, inout double slack[4]?, in double row_slack[n]?, out float "
      "table[6 n]?, out double centre_out[n], out float radius_out[n]"},
-    {Routine::kRelaxFunction, "relax", "bf/functions/functions.h", "",
+    {Routine::kRelaxFunction, "relax", "bf/functions/relax_functions.h", "",
      "int n, function f, in double centre[n], in float below[n], in float above[n], in float "
      "radius[n]?, relax_errors errors, inout double slack[4]?, in double row_slack[n]?, out float "
      "table[6 n]?, out double centre_out[n], out float radius_out[n]"},

@@ -8,6 +8,7 @@
 #include "frontend/functions/function.h"
 #include "planner/functions/function_table.h"
 #include "runtime/bf/functions/functions.h"
+#include "runtime/bf/functions/relax_functions.h"
 
 namespace bf_test {
 

@@ -164,6 +164,7 @@ void Batch::build(const Build& how) {
             "#include \"bf/functions/float_functions.h\"\n"
             "#include \"bf/functions/functions.h\"\n"
             "#include \"bf/functions/mixtures.h\"\n"
+            "#include \"bf/functions/relax_functions.h\"\n"
             "#include \"bf/integer/crown.h\"\n"
             "#include \"bf/integer/layers.h\"\n"
             "#include \"bf/integer/verdict.h\"\n"

@@ -21,6 +21,7 @@ constexpr std::string_view kHeaders[] = {
     "bf/conv/conv_slack.h",
     "bf/dense/first_link.h",
     "bf/functions/functions.h",
+    "bf/functions/relax_functions.h",
     "bf/functions/float_functions.h",
     "bf/functions/mixtures.h",
     "bf/sums/balls.h",

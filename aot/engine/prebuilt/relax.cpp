@@ -3,8 +3,8 @@
 #include "aot/engine/prebuilt/tables.h"
 #include "aot/engine/prebuilt/thunk.h"
 #include "bf/core/rounding.h"
-#include "bf/functions/functions.h"
 #include "bf/functions/mixtures.h"
+#include "bf/functions/relax_functions.h"
 #include "bf/sums/slopes.h"
 
 // Relaxations. A plan may make a table anew that it did not store, and relax() then has to make the

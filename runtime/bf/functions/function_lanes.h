@@ -305,7 +305,8 @@ struct FunctionLanes {
     const Doubles low = right.low > left.low ? left.low : right.low;
     const Doubles high = left.high > right.high ? left.high : right.high;
     if (f.exponent < 0) return {low, high, z.left_out | across};
-    return {across & (z.low != z.high) ? Doubles{} : low, high, z.left_out};
+    const Longs turns = across & (z.low != z.high);
+    return {turns ? Doubles{} : low, high, z.left_out};
   }
 
   // line_point() at finite x.
