@@ -1,4 +1,4 @@
-// Neurons that are bounded side by side, as ibp has them: as each of them alone, to the bit unless
+// Neurons that are bounded, or relaxed, side by side: as each of them alone, to the bit unless
 // products are fused, and around exact values.
 
 #include <gtest/gtest.h>
@@ -121,10 +121,56 @@ TEST(FunctionLanes, AreNeuronsAlone) {
   }
 }
 
+struct Lines {
+  Bounds bounds;
+  std::vector<float> table;  // [neuron][kRelaxRows]
+};
+
+Lines lines_together(const bf::FunctionView& f, const Neurons& z) {
+  const std::size_t n = z.size();
+  Lines made{{std::vector<double>(n), std::vector<float>(n)},
+             std::vector<float>(bf::kRelaxRows * n)};
+  std::vector<float> table(bf::kRelaxRows * n);
+  std::vector<double> slack(bf::kSlack), row(n, 0x1p-40);
+  constexpr bf::RelaxErrors kErrors{0x1p-19, 0x1p-47, 0x1p-24, 0x1p-24, 0x1p-18, 1 + 0x1p-18};
+  const std::vector<float> radius(n, 1.5F);
+  bf::relax(z.count(), f, z.centre.data(), z.below.data(), z.above.data(), radius.data(), kErrors,
+            slack.data(), row.data(), table.data(), made.bounds.centre.data(),
+            made.bounds.radius.data());
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t r = 0; r < bf::kRelaxRows; ++r)
+      made.table[j * bf::kRelaxRows + r] = table[r * n + j];
+  return made;
+}
+
+TEST(FunctionLanes, AreRelaxedAsNeuronsAlone) {
+  if (bf::fuses_products()) GTEST_SKIP() << "products are fused in one and not in the other";
+  for (const Function& function : all_functions()) {
+    SCOPED_TRACE(to_string(function));
+    const Held held(function);
+    Intervals intervals(held.table(), 7);
+    const Neurons z = intervals.take(803);
+    const Lines made = lines_together(held.view(), z);
+    for (std::size_t j = 0; j < z.size(); ++j) {
+      const Neurons one = {{z.centre[j]}, {z.below[j]}, {z.above[j]}};
+      const Lines expected = lines_together(held.view(), one);
+      expect_same({{made.bounds.centre[j]}, {made.bounds.radius[j]}}, expected.bounds, one);
+      for (std::size_t r = 0; r < bf::kRelaxRows; ++r)
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(made.table[j * bf::kRelaxRows + r]),
+                  std::bit_cast<std::uint32_t>(expected.table[r]))
+            << "row " << r << " at " << std::hexfloat << z.centre[j] << " - " << z.below[j] << " + "
+            << z.above[j] << ": " << made.table[j * bf::kRelaxRows + r] << ", "
+            << expected.table[r];
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
 void check_values(const Function& function, const Held& held) {
   Intervals intervals(held.table(), 5);
   const Neurons z = intervals.take(400);
   const Bounds made = together(held.view(), z);
+  const Lines lines = lines_together(held.view(), z);
   const bool exact = bf_aot::is_piecewise_linear(function.kind);
   std::mt19937_64 random(9);
   std::uniform_real_distribution<double> unit(0, 1);
@@ -148,6 +194,18 @@ void check_values(const Function& function, const Held& held) {
                   holds({{made.centre[j], 1}, {radius, -1}}, f, exact, -1))
           << to_string(function) << " at " << std::hexfloat << x << " in [" << low << ", " << high
           << "]: " << made.centre[j] << " +- " << radius;
+      const float* const row = lines.table.data() + j * bf::kRelaxRows;
+      const double centre = lines.bounds.centre[j];
+      for (const int side : {1, -1}) {
+        const double slope = static_cast<double>(row[side > 0 ? bf::kSlopeUpper : bf::kSlopeLower]);
+        const double offset =
+            static_cast<double>(row[side > 0 ? bf::kOffsetUpper : bf::kOffsetLower]);
+        ASSERT_TRUE(
+            std::isinf(offset) ||
+            holds({{slope, x}, {-slope, z.centre[j]}, {offset, 1}, {centre, 1}}, f, exact, side))
+            << to_string(function) << " at " << std::hexfloat << x << " in [" << low << ", " << high
+            << "]: " << slope << " (x - " << z.centre[j] << ") + " << offset << " + " << centre;
+      }
     }
   }
 }

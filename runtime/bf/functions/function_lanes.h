@@ -31,14 +31,8 @@ class FunctionParts {
   static constexpr int kRunShift = 12;
 
   explicit FunctionParts(const FunctionView& f) {
-    if (f.form == FunctionViewForm::kOctaves || f.form == FunctionViewForm::kMonomial) {
-      add(-__builtin_inf(), 0);  // their points do not ask
-      begin_[1] = __builtin_inf();
-      fill_buckets();
-      return;
-    }
     if (f.cells + f.runs >= kMost) return;
-    const bool reduced = f.form == FunctionViewForm::kExponential;
+    const bool reduced = f.form != FunctionViewForm::kCells;  // cells are not of x
     for (int r = 0; r < f.runs; ++r) {
       const FunctionRun& run = f.run[r];
       const std::int32_t own = r << kRunShift;
@@ -366,11 +360,11 @@ struct FunctionLanes {
     return {is_line ? straight.low : made.low, is_line ? straight.high : made.high};
   }
 
-  // bound_by_turns(), run by run, from the first of any lane to the last.
-  BF_LANES Point by_turns(const FunctionView& f, const LaneRange<kCount>& z, Ints at_low,
-                          Ints at_high, const Point& left, const Point& right) {
-    const Longs first = longs(at_low >> FunctionParts::kRunShift),
-                last = longs(at_high >> FunctionParts::kRunShift);
+  // The first and the last run of any lane.
+  struct RunRange {
+    int first, last;
+  };
+  BF_LANES RunRange run_range(Ints at_low, Ints at_high) {
     std::int32_t from[kLanes], to[kLanes];
     store_rows(from, at_low);
     store_rows(to, at_high);
@@ -378,9 +372,17 @@ struct FunctionLanes {
       from[0] = from[l] < from[0] ? from[l] : from[0];
       to[0] = to[l] > to[0] ? to[l] : to[0];
     }
-    const int end = to[0] >> FunctionParts::kRunShift;
+    return {from[0] >> FunctionParts::kRunShift, to[0] >> FunctionParts::kRunShift};
+  }
+
+  // bound_by_turns(), run by run, from the first of any lane to the last.
+  BF_LANES Point by_turns(const FunctionView& f, const LaneRange<kCount>& z, Ints at_low,
+                          Ints at_high, const Point& left, const Point& right) {
+    const Longs first = longs(at_low >> FunctionParts::kRunShift),
+                last = longs(at_high >> FunctionParts::kRunShift);
+    const RunRange span = run_range(at_low, at_high);
     Point range = {L::all(__builtin_inf()), L::all(-__builtin_inf())};
-    for (int r = from[0] >> FunctionParts::kRunShift; r <= end; ++r) {
+    for (int r = span.first; r <= span.last; ++r) {
       const Longs inside = (first <= r) & (last >= r);
       const FunctionRun& run = f.run[r];
       const Longs from_low = first == r, to_high = last == r;
@@ -428,11 +430,18 @@ struct FunctionLanes {
     Longs left_out = z.left_out;
     const Point left = points(f, at_low, z.low, {f.monotone >= 0, f.monotone <= 0}, &left_out);
     const Point right = points(f, at_high, z.high, {f.monotone <= 0, f.monotone >= 0}, &left_out);
-    if (f.monotone > 0) return {left.low, right.high, left_out};
-    if (f.monotone < 0) return {right.low, left.high, left_out};
+    const Point range = range_of(f, z, at_low, at_high, left, right);
+    return {range.low, range.high, left_out};
+  }
+
+  // The range of f, of which the values at both ends are known.
+  BF_LANES Point range_of(const FunctionView& f, const LaneRange<kCount>& z, Ints at_low,
+                          Ints at_high, const Point& left, const Point& right) {
+    if (f.monotone > 0) return {left.low, right.high};
+    if (f.monotone < 0) return {right.low, left.high};
     const Point range = by_turns(f, z, at_low, at_high, left, right);
     const Longs point = z.low == z.high;
-    return {point ? left.low : range.low, point ? left.high : range.high, left_out};
+    return {point ? left.low : range.low, point ? left.high : range.high};
   }
 
   // put_range().

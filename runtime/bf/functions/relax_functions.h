@@ -3,8 +3,10 @@
 #include "bf/contract/integers.h"
 #include "bf/contract/tables.h"
 #include "bf/core/bounds.h"
+#include "bf/core/relax.h"
 #include "bf/functions/function_lanes.h"
 #include "bf/functions/functions.h"
+#include "bf/functions/line_lanes.h"
 
 // A layer of elementwise functions: its relaxations, or the boxes of its values alone, which are
 // made for many neurons side by side.
@@ -119,6 +121,134 @@ static inline int bound_vectors(int n, const FunctionView& f, const double* cent
   return j;
 }
 
+// The relaxations of a vector of neurons.
+template <int kLanes>
+struct NeuronLines {
+  using L = Lanes<kLanes>;
+  using F = FunctionLanes<kLanes>;
+  using Doubles = typename L::Doubles;
+  using Floats = typename L::Floats;
+  using Longs = typename L::Longs;
+
+  float slope_upper[kLanes], slope_lower[kLanes], radius[kLanes];
+  double offset_upper[kLanes], offset_lower[kLanes], centre[kLanes];
+
+  // relax_function() for kLanes neurons.
+  void relax(const FunctionView& f, const FunctionParts& parts, const NeuronsView& neurons) {
+    const bool exact = needs_exact_ends(f);
+    const Doubles c = load_rows<Doubles>(neurons.centre);
+    const Doubles down = L::wide(neurons.below), up = L::wide(neurons.above);
+    const auto z = F::arguments(f, exact ? F::exact_sum_down(c, -down) : L::sub_down(c, down),
+                                exact ? L::exact_sum_up(c, up) : L::add_up(c, up));
+    Longs left_out = z.left_out;
+    LaneInterval<kLanes> interval = {};
+    interval.low = z.low;
+    interval.high = z.high;
+    interval.at_low = F::find_parts(parts, z.low);
+    interval.at_high = F::find_parts(parts, z.high);
+    interval.centre = c;
+    interval.left = F::points(f, interval.at_low, z.low, {true, true}, &left_out);
+    interval.right = F::points(f, interval.at_high, z.high, {true, true}, &left_out);
+    const auto range =
+        F::range_of(f, z, interval.at_low, interval.at_high, interval.left, interval.right);
+    F::put(range, centre, radius);
+    const double most = static_cast<double>(kMaxFloat);
+    left_out |= ~(L::wide(radius) <= most);
+    const Longs bent = ~left_out & (z.low < z.high);
+    LaneLine<kLanes> upper = {Floats{}, range.high}, lower = {Floats{}, -range.low};
+    if (L::any(bent)) {
+      using M = LineLanes<kLanes>;
+      M::set_middle(f, parts, &interval, &left_out);
+      upper = M::template over<1>(f, interval, bent & (L::size(range.high) <= most), range.high,
+                                  &left_out);
+      lower = M::template over<-1>(f, interval, bent & (L::size(range.low) <= most), -range.low,
+                                   &left_out);
+    }
+    const Doubles middle = load_rows<Doubles>(centre);
+    store_rows(slope_upper, upper.slope);
+    const auto turned = __builtin_convertvector(bent, typename L::Ints);
+    store_rows(slope_lower, Floats(turned ? -lower.slope : Floats{}));
+    store_rows(offset_upper, L::exact_sum_up(upper.top, -middle));
+    store_rows(offset_lower, F::exact_sum_down(-lower.top, -middle));
+    if (L::any(left_out)) relax_left_out(f, neurons, left_out);
+  }
+
+  // Puts the relaxations of some lanes, made alone.
+  void relax_left_out(const FunctionView& f, const NeuronsView& neurons, Longs lanes) {
+    std::int64_t out[kLanes];
+    store_rows(out, lanes);
+    for (int l = 0; l < kLanes; ++l) {
+      if (out[l] == 0) continue;
+      const FunctionRange z = interval_of(f, neurons.centre[l], neurons.below[l], neurons.above[l]);
+      const Relaxation made = relax_function(f, neurons.centre[l], z.low, z.high);
+      slope_upper[l] = made.slope_upper;
+      slope_lower[l] = made.slope_lower;
+      offset_upper[l] = made.offset_upper;
+      offset_lower[l] = made.offset_lower;
+      centre[l] = made.centre;
+      radius[l] = made.radius;
+    }
+  }
+
+  // Writes what relax() does for a neuron; returns what goes to the sum of reaches.
+  Doubles put(const NeuronsView& neurons, const RelaxErrors& errors, const double* row,
+              const RelaxedView& out) const {
+    const double factor = price_factor(errors.offset);
+    const auto size_of = [](Doubles offset) {
+      const Doubles size = L::size(offset);
+      return size <= __DBL_MAX__ ? size : Doubles{};
+    };
+    const Doubles upper = load_rows<Doubles>(offset_upper);
+    const Doubles lower = load_rows<Doubles>(offset_lower);
+    const Doubles reach =
+        L::larger(L::size(L::wide(neurons.below)), L::size(L::wide(neurons.above)));
+    const Doubles up = L::size(L::wide(slope_upper)), down = L::size(L::wide(slope_lower));
+    const Doubles steep = L::larger(up, down);
+    const Longs exact_up = (up == 0) | (up == 1), exact_down = (down == 0) | (down == 1);
+    const Doubles inexact = L::larger(exact_up ? Doubles{} : up, exact_down ? Doubles{} : down);
+    const Doubles offset = L::larger(size_of(upper), size_of(lower));
+    const Doubles spread = L::wide(neurons.radius) * errors.inflate;
+    const Doubles own = load_rows<Doubles>(row);
+    const Doubles product = steep == 0 ? Doubles{} : steep * (errors.product * spread + own);
+    const Doubles wide = steep == 0 ? Doubles{} : steep * (errors.wide * spread + own);
+    const Doubles slope = inexact == 0 ? Doubles{} : errors.slope * inexact * reach;
+    const Doubles common = slope + errors.offset * offset;
+    const Doubles stored = errors.stored * L::wide(radius);
+    const Doubles price = (product + common) * factor;
+    const Doubles wide_price = (wide + common + stored) * factor;
+    store_rows(out.table + kSlopeUpper * out.row, load_rows<Floats>(slope_upper));
+    store_rows(out.table + kSlopeLower * out.row, load_rows<Floats>(slope_lower));
+    store_rows(out.table + kOffsetUpper * out.row, L::float_up(upper + price));
+    store_rows(out.table + kOffsetLower * out.row, L::float_down(lower - price));
+    store_rows(out.table + kWideOffsetUpper * out.row, L::float_up(upper + wide_price));
+    store_rows(out.table + kWideOffsetLower * out.row, L::float_down(lower - wide_price));
+    store_rows(out.centre, load_rows<Doubles>(centre));
+    store_rows(out.radius, load_rows<Floats>(radius));
+    return reach + spread + own;
+  }
+};
+
+// Whole vectors of neurons; returns how many neurons these are. Reaches are added up in order.
+template <int kLanes>
+static inline int relax_function_vectors(int n, const FunctionView& f, const NeuronsView& neurons,
+                                         const RelaxErrors& errors, const double* row,
+                                         const RelaxedView& out, double* reach_sum) {
+  int j = 0;
+  if constexpr (kLanes > 1) {
+    if (n < kLanes || !LineLanes<kLanes>::apply(f)) return 0;
+    const FunctionParts parts(f);
+    if (!parts.made()) return 0;
+    for (; j + kLanes <= n; j += kLanes) {
+      NeuronLines<kLanes> lines;
+      lines.relax(f, parts, neurons.from(j));
+      double reach[kLanes];
+      store_rows(reach, lines.put(neurons.from(j), errors, row + j, out.from(j)));
+      for (int l = 0; l < kLanes; ++l) *reach_sum += reach[l];
+    }
+  }
+  return j;
+}
+
 // relax() of bounds.h for a function, with the same table and the same prices, whose proof holds
 // for lines of any slopes: s is the larger |slope|, and the error of A x slope counts the slopes
 // that are not 0, 1 or -1. Without a table only the centres and radii are made, and `radius`,
@@ -135,7 +265,10 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
   }
   const double factor = price_factor(errors.offset);
   double reach_sum = 0;
-  for (int j = 0; j < n; ++j) {
+  int first =
+      relax_function_vectors<kNeuronLanes>(n, f, {centre, below, above, radius}, errors, row,
+                                           {table, n, centre_out, radius_out}, &reach_sum);
+  for (int j = first; j < n; ++j) {
     const FunctionRange z = interval_of(f, centre[j], below[j], above[j]);
     const Relaxation line = relax_function(f, centre[j], z.low, z.high);
     const double b = __builtin_fabs(static_cast<double>(below[j]));
