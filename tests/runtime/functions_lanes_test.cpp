@@ -43,6 +43,7 @@ class Intervals {
       if (below(6) == 0) made.above.back() = made.below.back() = 0;
       if (below(8) == 0) made.below.back() = -made.above.back() / 2;  // tightened
       if (below(8) == 0) made.centre.back() += static_cast<double>(made.below.back());
+      if (below(24) == 0) made.below.back() = -2 * made.above.back();  // empty: nothing to bound
       if (below(24) == 0) made.above.back() = std::numeric_limits<float>::infinity();
       if (below(24) == 0) made.below.back() = std::numeric_limits<float>::infinity();
     }

@@ -298,7 +298,8 @@ struct FunctionLanes {
     if (f.monotone > 0) return {left.low, right.high, z.left_out};
     const Doubles low = right.low > left.low ? left.low : right.low;
     const Doubles high = left.high > right.high ? left.high : right.high;
-    if (f.exponent < 0) return {low, high, z.left_out | across};
+    const Longs same_sign = ((z.low > 0) & (z.high > 0)) | ((z.low < 0) & (z.high < 0));
+    if (f.exponent < 0) return {low, high, z.left_out | ~same_sign};
     const Longs turns = across & (z.low != z.high);
     return {turns ? Doubles{} : low, high, z.left_out};
   }
