@@ -342,9 +342,11 @@ void StepCoster::visit(const Relax& step, const StepActivity& activity) {
     also(Family::kSlopes, 1, table);
   }
   if (step.slopes != BufferId::kNone && region.function) {
-    Work lines;  // each as dear as the table's own
+    // Pairs of lines that are made one by one cost so much more than those of vectors of neurons.
+    const double alone = lanes_ > 1 ? 2.5 : 1;
+    Work lines;
     lines.items = region.out;
-    lines.groups = bf::kKnots * bent;
+    lines.groups = bf::kKnots * bent * alone;
     also(family, 1, lines);
   }
   if (is_smooth(region) && step.table != BufferId::kNone) {
