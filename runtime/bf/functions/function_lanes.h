@@ -25,8 +25,8 @@ class FunctionParts {
   static constexpr int kMost = 512;
   static constexpr int kBuckets = 128;
 
-  // What is known of a part: its run, its cell, and whether it is a line, or neither that nor a
-  // polynomial.
+  // A number of a part holds its cell, whether it is a line, whether it is neither that nor a
+  // polynomial, and its run.
   static constexpr std::int32_t kCell = 0x3ff, kLine = 1 << 10, kOther = 1 << 11;
   static constexpr int kRunShift = 12;
 

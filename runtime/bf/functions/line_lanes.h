@@ -50,7 +50,7 @@ struct LineLanes {
     return s == 0 ? y : L::sub_up(y, mul_down(s, distance));
   }
 
-  // What g is where f is y, and the bound of g that is not exceeded.
+  // Returns what g is where f is y; top_of() returns an upper bound of g.
   template <int kSide, typename Number>
   BF_LANES Number of_g(Number y) {
     if constexpr (kSide > 0)
