@@ -764,4 +764,69 @@ class Certifier {
   std::shared_ptr<const State> state_;
 };
 
+/// Disturbances of pictures, and how a picture's numbers become inputs of the model: those of a
+/// pixel and channel are divided by `scale`, disturbed, cut at `clip`, and normalised by `mean` and
+/// `deviation`. All numbers are exact decimals or quotients, "0.1307" or "8/255".
+struct DisturbOptions {
+  /// "rotation=-5..5", "occlusion=3": docs/guide/disturbances.md has the kinds and what they are.
+  std::vector<std::string> disturbances = {};
+  std::size_t channels = 1, height = 1, width = 1;
+  bool channels_last = false;  ///< the model's order is [height, width, channels]
+
+  std::string scale = {};                              ///< empty: 1
+  std::vector<std::string> clip = {};                  ///< least and largest valid number, or empty
+  std::vector<std::string> mean = {}, deviation = {};  ///< one, one a channel, or one an input
+
+  Options bounds;      ///< of Semantics::kReal and Norm::kLinf
+  double seconds = 5;  ///< of one thread, for each sample
+};
+
+/// What is known of a picture under all disturbances of the range.
+struct DisturbedSample {
+  Robustness robustness = Robustness::kUnknown;  ///< kWrong: at the undisturbed picture
+  std::size_t answer = 0;                        ///< at the undisturbed picture
+  std::size_t rival = 0;                         ///< the class that comes closest to the label
+  float margin = 0;       ///< a lower bound of output[label] - output[rival], the least
+  double certified = 0;   ///< share of the range that is certified
+  std::size_t cells = 0;  ///< parts of the range that were bounded
+  double seconds = 0;     ///< of one thread
+
+  /// With kFalsified: the doubles nearest to proven parameters, and to the disturbed input.
+  std::vector<double> parameters;
+  std::vector<double> counterexample;
+};
+
+struct DisturbCall {
+  /// Called with each sample as it is decided or given up, on the thread that made the call.
+  std::function<void(std::size_t sample, const DisturbedSample& found)> done = {};
+  std::stop_token stop = {};  ///< samples that are open then stay kUnknown
+};
+
+/// Robustness of a classifier of pictures under disturbances with one to three parameters. The
+/// range of the parameters is split; lines in the parameters, with proven remainders, enclose the
+/// pictures of each part. Every disturbance of the range is certified in exact real arithmetic.
+class DisturbanceCertifier {
+ public:
+  /// Errors: BF3013 disturbances; BF3501 an option, or pictures of another size than the input;
+  /// those of Certifier::make.
+  static Result<DisturbanceCertifier> make(const Model& model, const DisturbOptions& options);
+
+  /// The parameters, in the order of DisturbedSample::parameters: "rotation", "occlusion row".
+  const std::vector<std::string>& parameters() const noexcept;
+
+  /// pictures: [samples, inputs], in the model's order, as they are stored; labels: [samples].
+  /// Errors: BF3502 sizes; BF3503 a number that is not finite or outside `clip`, or a label that is
+  /// no class; BF3007; those of Verifier::bounds.
+  Result<std::vector<DisturbedSample>> certify(std::span<const double> pictures,
+                                               std::span<const std::size_t> labels,
+                                               const DisturbCall& call = {}) const;
+
+  struct State;  // not for callers
+
+ private:
+  explicit DisturbanceCertifier(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  friend class Library;
+  std::shared_ptr<const State> state_;
+};
+
 }  // namespace bf_aot::api

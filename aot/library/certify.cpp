@@ -1,17 +1,15 @@
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "aot/input/balls.h"
 #include "aot/library/explain.h"
+#include "aot/library/for_each_index.h"
 #include "aot/library/state.h"
 #include "aot/system/progress.h"
 #include "aot/system/stop.h"
@@ -121,34 +119,6 @@ Property robustness(const Model& model, std::size_t label, const OneBox& box) {
     only.clauses.push_back({condition});
   }
   return property;
-}
-
-// Runs work(i) for each i on up to `threads` threads. Rethrows the first thing that was thrown.
-template <class Work>
-void for_each_index(std::size_t count, int threads, const Work& work) {
-  std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto run = [&]() noexcept {
-    const ThrowingChecks checks;
-    try {
-      for (std::size_t i = next++; i < count; i = next++) work(i);
-    } catch (...) {
-      next = count;
-      const std::scoped_lock lock(mutex);
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    try {
-      while (helpers.size() + 1 < std::min(static_cast<std::size_t>(threads), count))
-        helpers.emplace_back(run);
-    } catch (const std::system_error&) {  // the helpers that were started do the work
-    }
-    run();
-  }
-  if (failure) std::rethrow_exception(failure);
 }
 
 // Plans that decisions of a label share take more memory than they are worth beyond so many numbers

@@ -7,6 +7,7 @@
 #include "aot/input/json/tokens.h"
 #include "aot/library/state.h"
 #include "frontend/derivative/derivative.h"
+#include "frontend/disturbance/lines_front.h"
 #include "frontend/import/file/importer.h"
 #include "frontend/property/vnnlib/vnnlib.h"
 #include "frontend/read_bytes.h"
@@ -120,6 +121,13 @@ Model with_hidden(const Model& model, const Property& property, std::size_t netw
                     cut, state.bytes);
   expect_unchanged(model, "property");
   return model_of(import_model(state.path, {}, {}, cut), state.path, cut, nullptr);
+}
+
+Model with_lines(const Model& model, std::size_t parameters) {
+  const Model::State& state = Library::state(model);
+  return model_of(
+      {behind_lines(state.network.graph(), static_cast<std::int64_t>(parameters)), state.info, {}},
+      {}, {}, nullptr);
 }
 
 Result<Model> Model::derivative(std::span<const std::size_t> inputs) const {

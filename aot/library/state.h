@@ -49,12 +49,20 @@ class Library {
   static Certifier certifier(std::shared_ptr<const Certifier::State> state) {
     return Certifier(std::move(state));
   }
+  static DisturbanceCertifier disturbance_certifier(
+      std::shared_ptr<const DisturbanceCertifier::State> state) {
+    return DisturbanceCertifier(std::move(state));
+  }
   static const Model::State& state(const Model& model) { return *model.state_; }
 };
 
 // Returns the model with the hidden tensors that a query declares of a network as outputs; itself
 // where there are none. Throws: Failed BF3410, BF3024 the file has changed; BF1017.
 Model with_hidden(const Model& model, const Property& property, std::size_t network = 0);
+
+// Returns the model behind lines in so many parameters, see behind_lines(). It has bounds in exact
+// real arithmetic alone.
+Model with_lines(const Model& model, std::size_t parameters);
 
 // Certificates and hidden tensors are about the bytes that the model was read from. Throws: Failed
 // BF3024 its file has others now. where: the option, for the message.

@@ -10,6 +10,8 @@ endfunction()
 bf_add_room_test(system FILES aot/system/*.cpp)
 bf_add_room_test(input FILES aot/input/*.cpp)
 target_link_libraries(unit_input PRIVATE PkgConfig::GMP)
+bf_add_room_test(disturb FILES aot/disturb/*.cpp)
+target_link_libraries(unit_disturb PRIVATE PkgConfig::MPFR)
 
 bf_alone(aot/emit/kernels/schedule_test.cpp)
 bf_add_room_test(emit FILES aot/emit/constants/constants_check_test.cpp

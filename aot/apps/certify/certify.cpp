@@ -174,11 +174,52 @@ api::CertifyOptions options_of(const CertifyQuestion& question) {
   return options;
 }
 
+// Channels, height and width of pictures, and their order: of the model's input, or of the data
+// where that is flat. Throws: BF3016.
+void set_picture(api::DisturbOptions& options, const std::vector<std::int64_t>& input_shape,
+                 const input::Dataset& data) {
+  std::vector<std::int64_t> shape = input_shape;
+  if (shape.size() > 1 && shape[0] == 1) shape.erase(shape.begin());
+  if (shape.size() < 2) shape = data.shape;
+  if (shape.size() == 2) shape.insert(shape.begin(), 1);
+  if (shape.size() != 3)
+    fail("BF3016", data.where, "the samples are no pictures: they have no height and width",
+         "give an array [samples, height, width] or [samples, channels, height, width]");
+  // A picture has few channels.
+  constexpr std::int64_t kFew = 4;
+  options.channels_last = data.channels_last || (shape[2] <= kFew && shape[0] > kFew);
+  const auto extent = [&](std::size_t chw, std::size_t hwc) {
+    return static_cast<std::size_t>(shape[options.channels_last ? hwc : chw]);
+  };
+  options.channels = extent(0, 2);
+  options.height = extent(1, 0);
+  options.width = extent(2, 1);
+}
+
+api::DisturbOptions disturb_options(const api::Model& model, const CertifyQuestion& question,
+                                    const input::Dataset& data) {
+  const auto text = [](const vnnlib::Number& number) { return std::string(number.text); };
+  const input::Normalisation& n = question.normalisation;
+  api::DisturbOptions options;
+  options.disturbances = question.disturbances;
+  set_picture(options,
+              model.inputs().size() == 1 ? model.inputs()[0].shape : std::vector<std::int64_t>(),
+              data);
+  if (n.scale) options.scale = text(*n.scale);
+  if (n.range) options.clip = {text(n.range->first), text(n.range->second)};
+  for (const vnnlib::Number& mean : n.mean) options.mean.push_back(text(mean));
+  for (const vnnlib::Number& each : n.deviation) options.deviation.push_back(text(each));
+  options.bounds = question.options.bounds;
+  options.seconds = question.options.decide_seconds;
+  return options;
+}
+
 // Answers of a network about samples: one kind of question. Not for several threads.
 class Answerer {
  public:
-  Answerer(const api::Model& model, const CertifyQuestion& question, const input::Dataset& data)
-      : question_(question), data_(data), outputs_(model.output_count()) {
+  Answerer(const api::Model& model, const CertifyQuestion& question, const input::Dataset& data,
+           const input::ModelSamples& samples)
+      : question_(question), data_(data), samples_(samples), outputs_(model.output_count()) {
     if (question.rows) check_rows(*question.rows, outputs_);
     const api::Options& bounds = question.options.bounds;
     if (question.slopes) {
@@ -192,6 +233,11 @@ class Answerer {
       if (data.labels.empty())
         fail("BF3016", data.where, "there are no labels", "give --labels FILE");
       verifier_ = value_of(api::Verifier::make(model, bounds));
+    } else if (!question.disturbances.empty()) {
+      expect_labels(data);
+      disturber_ =
+          value_of(api::DisturbanceCertifier::make(model, disturb_options(model, question, data)));
+      labels_ = classes_of(data, outputs_);
     } else {
       expect_labels(data);
       certifier_ = value_of(api::Certifier::make(model, options_of(question)));
@@ -214,6 +260,7 @@ class Answerer {
   std::vector<SampleResult> certify(const Boxes& boxes, const std::vector<std::size_t>& indices,
                                     std::size_t radius, double seconds) const {
     std::vector<SampleResult> results = certifier_         ? classes(boxes, indices, seconds)
+                                        : disturber_       ? disturbed(indices)
                                         : question_.within ? within(boxes, indices)
                                         : question_.slopes ? slopes(boxes, indices)
                                                            : rows(boxes, indices);
@@ -232,6 +279,25 @@ class Answerer {
     std::vector<SampleResult> results(indices.size());
     const auto found = value_of(certifier_->certify(boxes.view(), labels_of(indices), call));
     for (std::size_t k = 0; k < found.size(); ++k) take(results[k], found[k]);
+    return results;
+  }
+
+  std::vector<SampleResult> disturbed(const std::vector<std::size_t>& indices) const {
+    std::vector<double> pictures;
+    for (const std::size_t i : indices) {
+      const auto first = samples_.values.begin() + static_cast<std::ptrdiff_t>(i * samples_.inputs);
+      pictures.insert(pictures.end(), first, first + static_cast<std::ptrdiff_t>(samples_.inputs));
+    }
+    const auto found = value_of(disturber_->certify(pictures, labels_of(indices)));
+    std::vector<SampleResult> results(found.size());
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      results[k].robustness = found[k].robustness;
+      results[k].answer = found[k].answer;
+      results[k].rival = found[k].rival;
+      results[k].margin = static_cast<double>(found[k].margin);
+      results[k].counterexample = found[k].counterexample;
+      results[k].parameters = found[k].parameters;
+    }
     return results;
   }
 
@@ -329,10 +395,12 @@ class Answerer {
 
   const CertifyQuestion& question_;
   const input::Dataset& data_;
+  const input::ModelSamples& samples_;
   std::size_t outputs_;
   std::vector<std::size_t> labels_;
   LinearSpec rows_;  // of kRows and kSlopes
   std::optional<api::Certifier> certifier_;
+  std::optional<api::DisturbanceCertifier> disturber_;
   std::optional<api::Verifier> verifier_;
 };
 
@@ -361,6 +429,8 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
           : fmt::format("decide {} {}", question.options.decide, question.options.decide_seconds));
   if (const auto device = bounds.more.find("device"); device != bounds.more.end())
     text += " device " + device->second;
+  for (const std::string& disturbance : question.disturbances)
+    text += fmt::format(" disturbance {}:{}", disturbance.size(), disturbance);
   const auto add = [&](const std::vector<double>& values) {
     text += fmt::format(" {}:", values.size());
     text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
@@ -413,10 +483,12 @@ std::vector<std::string> remarks_of(const CertifyRun& run, const CertifyQuestion
         "--std, --layout, and that classes are counted from 0",
         100 * clean));
   const double most = *std::max_element(data.values.begin(), data.values.end());
-  if (most > 16 && most <= 255 && !question.normalisation.scale && !question.eps.empty())
-    remarks.push_back(fmt::format(
-        "the data have numbers up to {}, and eps is in their units; --scale 255 makes them 0 to 1",
-        most));
+  if (most > 16 && most <= 255 && !question.normalisation.scale &&
+      (!question.eps.empty() || !question.disturbances.empty()))
+    remarks.push_back(
+        fmt::format("the data have numbers up to {}, and {} in their units; --scale "
+                    "255 makes them 0 to 1",
+                    most, question.eps.empty() ? "disturbances are" : "eps is"));
   return remarks;
 }
 
@@ -448,7 +520,7 @@ class Certification {
         explains_(outputs.explain),
         model_(value_of(api::Model::load(model_path, question.cut))) {
     prepare(model_path);
-    answerer_.emplace(model_, question, data_);
+    answerer_.emplace(model_, question, data_, samples_);
     if (!outputs.proof.folder.empty()) {
       expect_provable(outputs.libm_ulps);
       proofs_.emplace(outputs.proof, outputs.libm_ulps, model_path, model_.input_count(),
@@ -494,6 +566,7 @@ class Certification {
     run_.method = api::to_string(question_.options.bounds.method);
     const api::Norm norm = question_.options.bounds.norm;
     if (norm != api::Norm::kLinf) run_.norm = norm == api::Norm::kL2 ? "l2" : "l1";
+    run_.disturbance = fmt::format("{}", fmt::join(question_.disturbances, " "));
     run_.task = task_of(question_);
     run_.decide = question_.options.decide && run_.task == CertifyTask::kClasses;
     run_.complete = question_.complete;
@@ -603,7 +676,8 @@ class Certification {
   // The samples that are left, round by round.
   void run_radius(std::size_t radius, system::ProgressBar& bar) {
     const auto jobs = static_cast<std::size_t>(run_.jobs);
-    const std::size_t round = run_.decide && !run_.complete ? 4 * jobs : kRound * jobs;
+    const bool splits = (run_.decide && !run_.complete) || !run_.disturbance.empty();
+    const std::size_t round = splits ? 4 * jobs : kRound * jobs;
     std::size_t next = 0;
     while (next < data_.count()) {
       system::throw_if_interrupted();
@@ -616,12 +690,13 @@ class Certification {
           take_results({*known});
           continue;
         }
-        boxes.add(box_of(next, radius));
+        if (run_.disturbance.empty()) boxes.add(box_of(next, radius));
         indices.push_back(next);
       }
       if (indices.empty()) continue;
-      bar.show(static_cast<int>(run_.results.size()),
-               run_.radii[radius].empty() ? "boxes" : "eps " + run_.radii[radius]);
+      bar.show(static_cast<int>(run_.results.size()), run_.radii[radius].empty()
+                                                          ? radius_text(run_, radius)
+                                                          : "eps " + run_.radii[radius]);
       take_results(answerer_->certify(boxes, indices, radius, left()));
       save_now_and_then();
     }
@@ -722,6 +797,7 @@ class Certification {
     const auto refuse = [](const char* why) {
       fail("BF3024", "--proofs", why, "certify without certificates");
     };
+    if (!run_.disturbance.empty()) refuse("certificates are about boxes, not disturbances");
     if (run_.task != CertifyTask::kClasses) refuse("certificates of samples are about classes");
     if (question_.options.bounds.norm != api::Norm::kLinf)
       refuse("certificates are about boxes, not balls");

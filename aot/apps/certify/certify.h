@@ -28,11 +28,12 @@ struct CertifyQuestion {
   input::Normalisation normalisation;
   // Order of arrays; neither: that of the model's input.
   bool channels_last = false, channels_first = false;
-  std::size_t first = 0, count = 0;      // range of samples; count 0: all that follow
-  std::vector<vnnlib::Number> eps;       // none: the data have boxes
-  std::optional<vnnlib::Number> within;  // kWithin
-  std::optional<LinearSpec> rows;        // kRows, kSlopes
-  std::optional<SlopeQuestion> slopes;   // kSlopes
+  std::size_t first = 0, count = 0;       // range of samples; count 0: all that follow
+  std::vector<vnnlib::Number> eps;        // none: the data have boxes
+  std::vector<std::string> disturbances;  // of pictures, in place of eps: kClasses
+  std::optional<vnnlib::Number> within;   // kWithin
+  std::optional<LinearSpec> rows;         // kRows, kSlopes
+  std::optional<SlopeQuestion> slopes;    // kSlopes
   std::vector<Threshold> thresholds;
   // All stages, one after the other, in place of one method: kClasses.
   bool complete = false;

@@ -36,8 +36,9 @@ std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
-std::string radius_text(const CertifyRun& run, std::size_t radius) {
-  return run.radii[radius].empty() ? "the data's boxes" : run.radii[radius];
+std::string name_of_radius(const CertifyRun& run, std::size_t radius) {
+  const bool boxes = run.radii[radius].empty() && run.disturbance.empty();
+  return boxes ? "the data's boxes" : radius_text(run, radius);
 }
 
 std::string card(const std::string& value, const std::string& what) {
@@ -73,7 +74,7 @@ std::string radii_table(const CertifyRun& run, const std::vector<Tally>& all) {
     text += fmt::format(
         "<tr><td>{}</td><td>{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td><td "
         "class=\"r\">{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td>",
-        escape(radius_text(run, i)), bars(all[i]), all[i].certified, all[i].unknown,
+        escape(name_of_radius(run, i)), bars(all[i]), all[i].certified, all[i].unknown,
         all[i].falsified, all[i].wrong, percent(all[i].certified_accuracy()));
     if (!run.thresholds.empty())
       text += fmt::format("<td class=\"r\">{}</td><td>{}</td>", escape(threshold_of(run, i).text),
@@ -140,7 +141,7 @@ std::string classes(const CertifyRun& run) {
   text +=
       "<div class=\"scroll narrow\"><table><thead><tr><th>label</th><th class=\"r\">samples</th>";
   for (std::size_t i = 0; i < run.radii.size(); ++i)
-    text += fmt::format("<th>{}</th><th></th>", escape(radius_text(run, i)));
+    text += fmt::format("<th>{}</th><th></th>", escape(name_of_radius(run, i)));
   text += "</tr></thead><tbody>\n";
   std::vector<std::vector<Tally>> all;
   for (std::size_t i = 0; i < run.radii.size(); ++i) all.push_back(class_tallies(run, i));
@@ -274,7 +275,7 @@ std::string worst_table(const CertifyRun& run, const input::Dataset& data,
         "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"r\">{:.4g}</td><td>{}</td></tr>\n",
         escape(run.names[each->sample]),
         run.labels.empty() ? "" : fmt::format("{}", run.labels[each->sample]),
-        escape(radius_text(run, each->radius)), to_string(each->robustness), each->margin,
+        escape(name_of_radius(run, each->radius)), to_string(each->robustness), each->margin,
         run.task == CertifyTask::kWithin ? "" : fmt::format("{}", each->rival));
   }
   return text + "</tbody></table></div>\n";
@@ -412,8 +413,9 @@ std::string certify_page(const CertifyRun& run, const input::Dataset& data,
   text += card(percent(all[0].clean_accuracy()), "right at the samples");
   for (std::size_t i = 0; i < all.size() && i < 6; ++i)
     text += card(percent(all[i].certified_accuracy()),
-                 "certified, " + (run.radii[i].empty() ? std::string("in the boxes")
-                                                       : "eps " + escape(run.radii[i])));
+                 "certified, " + (!run.disturbance.empty() ? escape(run.disturbance)
+                                  : run.radii[i].empty()   ? std::string("in the boxes")
+                                                           : "eps " + escape(run.radii[i])));
   text += card(artifacts::seconds_text(run.seconds), fmt::format("in all, {} jobs", run.jobs));
   if (!run.results.empty())
     text += card(artifacts::seconds_text(run.seconds / static_cast<double>(run.results.size())),
@@ -425,7 +427,9 @@ std::string certify_page(const CertifyRun& run, const input::Dataset& data,
       "that was asked for. Unknown is not wrong: the bounds of this method do not decide it.",
       run.task == CertifyTask::kSlopes ? "how outputs rise and fall with the named inputs, in all"
                                        : "the answer for every input",
-      run.norm.empty() ? "box" : "ball");
+      !run.disturbance.empty() ? "range"
+      : run.norm.empty()       ? "box"
+                               : "ball");
   std::string radii = radii_table(run, all);
   if (all.size() > 1) radii = curve(run, all) + radii;
   text += artifacts::section("radii", "Certified accuracy", lead, radii);

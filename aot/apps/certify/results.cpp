@@ -109,6 +109,11 @@ std::vector<Tally> class_tallies(const CertifyRun& run, std::size_t radius) {
   return all;
 }
 
+std::string radius_text(const CertifyRun& run, std::size_t radius) {
+  if (!run.disturbance.empty()) return run.disturbance;
+  return run.radii[radius].empty() ? "boxes" : run.radii[radius];
+}
+
 double radius_value(const CertifyRun& run, std::size_t radius) {
   const auto value = vnnlib::read_exact_text(run.radii[radius]);
   return value ? vnnlib::round_to_double(*value).value : 0;
@@ -132,7 +137,7 @@ artifacts::Gate gate_of(const CertifyRun& run, const std::string& model_file) {
     each.subject = run.model;
     each.name = "certified accuracy, " +
                 (run.radii[radius].empty()
-                     ? "boxes"
+                     ? radius_text(run, radius)
                      : "eps " + run.radii[radius] + (run.norm.empty() ? "" : " in " + run.norm));
     each.file = model_file;
     const bool passed = passes(run, radius, tally);

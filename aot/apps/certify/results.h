@@ -33,6 +33,7 @@ struct SampleResult {
   double margin = 0;                  // above 0: certified; see CertifiedSample
   std::vector<double> lower, upper;   // bounds of the outputs, in kWithin
   std::vector<double> counterexample;
+  std::vector<double> parameters;  // of a disturbance, with a counterexample
   // Both are those of CertifiedSample, of complete runs. A sample that another radius decides has
   // no seconds.
   api::Stage stage = api::Stage::kSample;
@@ -55,7 +56,8 @@ struct SamplePart {
 struct CertifyRun {
   std::string model, data;  // file names
   std::string method;
-  std::string norm;  // of balls, "l2"; empty: boxes
+  std::string norm;         // of balls, "l2"; empty: boxes
+  std::string disturbance;  // "rotation=-5..5"; empty: boxes or balls
   CertifyTask task = CertifyTask::kClasses;
   bool decide = false;
   bool complete = false;  // by stages
@@ -73,6 +75,9 @@ struct CertifyRun {
 
 // The verdict of this name; none for any other text.
 std::optional<api::Robustness> robustness_named(std::string_view name);
+
+// What samples are certified in, for tables: "boxes", a disturbance, or the radius.
+std::string radius_text(const CertifyRun& run, std::size_t radius);
 
 // The numbers of samples by verdict.
 struct Tally {

@@ -52,7 +52,7 @@ struct CertifyArguments {
   std::string model;
   ModelCut cut;
   input::DataFiles files;
-  std::vector<std::string> eps, box_columns, clip, mean, deviation;
+  std::vector<std::string> eps, disturbances, box_columns, clip, mean, deviation;
   std::string scale, layout = "auto", within, rows, min_slope;
   std::vector<std::size_t> increasing, decreasing;
   std::vector<std::string> thresholds;
@@ -164,6 +164,14 @@ void add_options(CommandLine& app, CertifyArguments& a) {
                      "radii of the boxes, in units of scaled numbers before --mean and --std"))
       ->type_name("LIST")
       ->group("Question");
+  Option* const disturbance = app.add_option(
+      "--disturbance", a.disturbances,
+      "of pictures, in place of --eps: KIND=LO..HI of rotation, scaling, shearing, translation, "
+      "translation-x, translation-y, blur, contrast, brightness, fog, or KIND=SIZE of occlusion, "
+      "patch; several apply together");
+  disturbance->list([](const std::string& word) { return word.find('=') != std::string::npos; })
+      ->type_name("LIST")
+      ->group("Question");
   add_row(
       app, "norm", a.values,
       {.help = "of the balls around samples: linf, boxes; l2; l1 (crown-ibp, crown, alpha-crown)",
@@ -221,7 +229,7 @@ void add_options(CommandLine& app, CertifyArguments& a) {
       ->group("Work");
   add_complete_options(app, a);
   app.add_option("--decide-seconds", a.decide_seconds,
-                 "most, of --decide and --complete, for each sample and radius")
+                 "most, of --decide, --complete and --disturbance, for each sample and radius")
       ->transform(number("0.001", "1e6"))
       ->capture_default_str()
       ->type_name("S")
@@ -256,6 +264,9 @@ void add_options(CommandLine& app, CertifyArguments& a) {
       ->group("Results");
   add_rows(app, build::OptionRow::Set::kProofs, a.values, "Results");
   app.add_flag("--json", a.json, "print one JSON object")->group("Results");
+  for (const char* const other : {"--within", "--rows", "--increasing", "--decreasing", "--decide",
+                                  "--complete", "--explain", "--proofs"})
+    disturbance->excludes(other);
   set_help(app, {kCertifyExamples, kCertifyNotes, "guide/certify.md"});
 }
 
@@ -306,9 +317,12 @@ apps::CertifyQuestion question_of(const CertifyArguments& a) {
     question.files.lower_name = a.box_columns[0];
     question.files.upper_name = a.box_columns[1];
   }
-  if (a.eps.empty() == a.box_columns.empty())
-    fail("BF3013", "--eps", a.eps.empty() ? "no boxes are asked for" : "there are boxes already",
-         "give --eps LIST or --box-columns LOWER,UPPER");
+  const int kinds = static_cast<int>(!a.eps.empty()) + static_cast<int>(!a.box_columns.empty()) +
+                    static_cast<int>(!a.disturbances.empty());
+  if (kinds != 1)
+    fail("BF3013", "--eps", kinds == 0 ? "no boxes are asked for" : "there are boxes already",
+         "give --eps LIST, --box-columns LOWER,UPPER or --disturbance KIND=LO..HI");
+  question.disturbances = a.disturbances;
   question.eps = decimals(a.eps, "--eps", false);
   for (const vnnlib::Number& eps : question.eps)
     if (eps.below < 0) fail("BF3013", "--eps", fmt::format("{} is negative", eps.text));
@@ -339,7 +353,10 @@ apps::CertifyQuestion question_of(const CertifyArguments& a) {
   question.first = a.first;
   question.count = a.count.value_or(0);
   if (a.values.compile.planner.norm != Norm::kLargest && a.eps.empty())
-    fail("BF3013", "--norm", "boxes of the data are no balls", "give --eps LIST");
+    fail("BF3013", "--norm",
+         a.disturbances.empty() ? "boxes of the data are no balls"
+                                : "ranges of disturbances are no balls",
+         "give --eps LIST");
   question.options.bounds = library_options(a.values);
   question.options.bounds.batch = 8;
   question.options.bounds.threads =
@@ -391,7 +408,18 @@ void write_counterexamples(const std::string& path, const apps::CertifyRun& run,
   if (!x.shape.empty() && x.shape[0] == 1) x.shape.erase(x.shape.begin());
   x.shape.insert(x.shape.begin(), count);
   sample.shape = label.shape = eps.shape = {count};
-  input::write_npz(path, {x, sample, label, eps});
+  if (run.disturbance.empty()) {
+    input::write_npz(path, {x, sample, label, eps});
+    return;
+  }
+  input::Array parameters;
+  parameters.name = "parameters";
+  for (const apps::SampleResult& result : run.results)
+    parameters.values.insert(parameters.values.end(), result.parameters.begin(),
+                             result.parameters.end());
+  parameters.shape = {count,
+                      count == 0 ? 0 : static_cast<std::int64_t>(parameters.values.size()) / count};
+  input::write_npz(path, {x, sample, label, parameters});
 }
 
 int certify(const CertifyArguments& arguments) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -42,6 +43,7 @@ nlohmann::ordered_json certify_json(const apps::CertifyRun& run,
   json["data"] = run.data;
   json["method"] = run.method;
   if (!run.norm.empty()) json["norm"] = run.norm;
+  if (!run.disturbance.empty()) json["disturbance"] = run.disturbance;
   if (run.part.count > 1) json["part"] = {{"index", run.part.index}, {"count", run.part.count}};
   json["samples"] = run.names.size();
   json["radii"] = nlohmann::ordered_json::array();
@@ -66,14 +68,16 @@ nlohmann::ordered_json certify_json(const apps::CertifyRun& run,
 }
 
 void print_certified(const apps::CertifyRun& run, std::optional<std::size_t> proofs) {
-  fmt::print("{:<10} {:>10} {:>10} {:>10} {:>8}   {}\n", "eps", "certified", "unknown", "falsified",
-             "wrong", "certified accuracy");
+  const std::size_t width = std::max<std::size_t>(10, run.disturbance.size());
+  fmt::print("{:<{}} {:>10} {:>10} {:>10} {:>8}   {}\n",
+             run.disturbance.empty() ? "eps" : "disturbance", width, "certified", "unknown",
+             "falsified", "wrong", "certified accuracy");
   const std::vector<apps::Tally> all = apps::tallies(run);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const apps::Tally& tally = all[i];
-    fmt::print("{:<10} {:>10} {:>10} {:>10} {:>8}   {:.2f} %{}\n",
-               run.radii[i].empty() ? "boxes" : run.radii[i], tally.certified, tally.unknown,
-               tally.falsified, tally.wrong, 100 * tally.certified_accuracy(),
+    fmt::print("{:<{}} {:>10} {:>10} {:>10} {:>8}   {:.2f} %{}\n", apps::radius_text(run, i), width,
+               tally.certified, tally.unknown, tally.falsified, tally.wrong,
+               100 * tally.certified_accuracy(),
                run.thresholds.empty()        ? ""
                : apps::passes(run, i, tally) ? "  passed"
                                              : fmt::format("  failed: at least {} is asked for",
@@ -84,7 +88,9 @@ void print_certified(const apps::CertifyRun& run, std::optional<std::size_t> pro
                all[0].ties);
   if (run.complete) print_stages(run);
   fmt::print("\nmodel    {}, {}{}{}\n", run.model, run.method,
-             run.norm.empty() ? "" : ", balls in " + run.norm,
+             !run.disturbance.empty() ? ", parts of the range"
+             : run.norm.empty()       ? ""
+                                      : ", balls in " + run.norm,
              run.decide && !run.complete ? ", then splitting and search" : "");
   const std::string part =
       run.part.count > 1 ? fmt::format("part {} of {}, ", run.part.index, run.part.count) : "";
