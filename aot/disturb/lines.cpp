@@ -18,7 +18,7 @@ using bf::loops::hull;
 using bf::loops::meet;
 
 // Pieces of a side, by the number of sides. Powers of two: their ends are doubles.
-constexpr std::array<std::size_t, kMostParameters + 1> kPieces = {1, 32, 8, 4};
+constexpr std::array<std::size_t, kMostParameters + 1> kPieces = {1, 8, 4, 4};
 
 Range enclosed(const mpq_class& exact) {
   const vnnlib::Number number = vnnlib::enclose(exact, "");
@@ -71,7 +71,10 @@ class LineMaker {
     Range all;
     for (std::size_t k = 0; k < pieces_.size(); ++k) {
       const Piece& piece = pieces_[k];
-      Range by_mean = piece.at[i], by_value = piece.within[i].value;
+      // f = s + e with |e| <= error: f(t) - f(c) = s(t) - s(c) + e(t) - e(c).
+      const double apart = 2 * piece.within[i].error;
+      Range by_mean = piece.at[i] + Range{-apart, apart};
+      Range by_value = piece.within[i].value;
       for (std::size_t j = 0; j < sides_; ++j) {
         const auto line = static_cast<double>(slopes[j]);
         const Range slope = {line, line}, centre = {piece.centre[j], piece.centre[j]};

@@ -13,33 +13,53 @@ using bf::loops::hull;
 using bf::loops::outward;
 using bf::loops::square;
 
+using bf::loops::magnitude;
+
+// Sums and products of numbers that are not negative, rounded up.
+double plus(double a, double b) {
+  return a == 0 ? b : b == 0 ? a : bf::next_up(a + b);
+}
+double times(double a, double b) {
+  return a == 0 || b == 0 ? 0 : bf::next_up(a * b);
+}
+
 // Functions of as many parameters as `slopes` says, and their derivatives.
 struct Arithmetic {
   std::size_t slopes;
 
-  Dual constant(const Range& value) const { return {value, {}}; }
+  Dual constant(const Range& value) const { return {value, {}, 0}; }
   Dual parameter(const Range& value, std::size_t j) const {
-    Dual made{value, {}};
+    Dual made{value, {}, 0};
     if (j < slopes) made.slope[j] = {1, 1};
     return made;
   }
   Dual add(const Dual& a, const Dual& b) const {
-    Dual made{a.value + b.value, {}};
+    Dual made{a.value + b.value, {}, plus(a.error, b.error)};
     for (std::size_t j = 0; j < slopes; ++j) made.slope[j] = a.slope[j] + b.slope[j];
     return made;
   }
   Dual subtract(const Dual& a, const Dual& b) const {
-    Dual made{a.value - b.value, {}};
+    Dual made{a.value - b.value, {}, plus(a.error, b.error)};
     for (std::size_t j = 0; j < slopes; ++j) made.slope[j] = a.slope[j] - b.slope[j];
     return made;
   }
+  // (s + e)(t + f) = s t + s f + t e + e f.
   Dual multiply(const Dual& a, const Dual& b) const {
-    return with_slopes(a.value * b.value, {{b.value, a}, {a.value, b}});
+    Dual made = with_slopes(a.value * b.value, {{b.value, a}, {a.value, b}});
+    if (a.error == 0 && b.error == 0) return made;
+    made.error = plus(plus(times(magnitude(a.value), b.error), times(magnitude(b.value), a.error)),
+                      times(a.error, b.error));
+    return widened(made);
   }
-  Dual scale(const Dual& a, const Range& by) const { return with_slopes(a.value * by, {{by, a}}); }
+  Dual scale(const Dual& a, const Range& by) const {
+    Dual made = with_slopes(a.value * by, {{by, a}});
+    made.error = times(magnitude(by), a.error);
+    return made;
+  }
+  // Of functions that have derivatives.
   Dual divide(const Dual& a, const Dual& b) const {
     const Range value = a.value / b.value;
-    Dual made{value, {}};
+    Dual made{value, {}, 0};
     for (std::size_t j = 0; j < slopes; ++j)
       made.slope[j] = (a.slope[j] - value * b.slope[j]) / b.value;
     return made;
@@ -51,10 +71,15 @@ struct Arithmetic {
     const Dual& of;
   };
   Dual with_slopes(const Range& value, std::initializer_list<Term> terms) const {
-    Dual made{value, {}};
+    Dual made{value, {}, 0};
     for (std::size_t j = 0; j < slopes; ++j)
       for (const Term& term : terms) made.slope[j] = made.slope[j] + term.factor * term.of.slope[j];
     return made;
+  }
+  // The values of the part with derivatives, too, which are within the error of all values.
+  static Dual widened(Dual x) {
+    if (x.error > 0) x.value = x.value + Range{-x.error, x.error};
+    return x;
   }
 };
 
@@ -135,20 +160,30 @@ bool moves_pixels(Kind kind) {
   return kind <= Kind::kTranslationY;
 }
 
-// Integers between which a coordinate lies, no further out than from -1 to `extent`: there all is
-// 0.
-struct Span {
-  std::ptrdiff_t first, last;  // cells [n, n + 1]
-  bool outside;                // some of it lies beyond the cells
+// The cells [n, n + 1] in which a coordinate lies. Beyond cells -2 and `extent`, which are of
+// zeros, there is nothing else. Of one that it enters by no more than kSliver nothing is told but
+// how far.
+struct Cells {
+  std::ptrdiff_t first, last;
+  double sliver;
 };
+constexpr double kSliver = 0x1p-40;
 
-Span cells_of(const Range& at, std::size_t extent) {
-  const auto most = static_cast<double>(extent);
-  const double first = std::floor(std::clamp(at.low, -1.0, most));
-  const double last = std::floor(std::clamp(at.high, -1.0, most));
-  return {static_cast<std::ptrdiff_t>(first),
-          std::min(static_cast<std::ptrdiff_t>(last), static_cast<std::ptrdiff_t>(extent) - 1),
-          at.low < -1 || at.high > most};
+Cells cells_of(const Range& at, std::size_t extent) {
+  const double most = static_cast<double>(extent) + 0.5;
+  const double low = std::floor(std::clamp(at.low, -1.5, most));
+  const double high = std::floor(std::clamp(at.high, -1.5, most));
+  Cells cells = {static_cast<std::ptrdiff_t>(low), static_cast<std::ptrdiff_t>(high), 0};
+  const double above = bf::next_up(at.high - high), below = bf::next_up(low + 1 - at.low);
+  if (cells.first < cells.last && above <= kSliver) {
+    --cells.last;
+    cells.sliver = above;
+  }
+  if (cells.first < cells.last && below <= kSliver) {
+    ++cells.first;
+    cells.sliver = std::max(cells.sliver, below);
+  }
+  return cells;
 }
 
 // The part of a coordinate in the cell that begins at n, from 0 to 1.
@@ -187,27 +222,32 @@ Sampled in_cell(const std::array<Range, 4>& p, const Range& x, const Range& y, b
 class Sampling {
  public:
   Sampling(const Picture& picture, std::span<const Range> values)
-      : picture_(picture), values_(values) {}
+      : picture_(picture), values_(values) {
+    Range all = kZero;
+    for (const Range& value : values) all = hull(all, value);
+    span_ = bf::loops::width(all);
+  }
 
-  Sampled at(std::size_t c, const Range& x, const Range& y, bool slopes) const {
-    const Span columns = cells_of(x, picture_.width), rows = cells_of(y, picture_.height);
-    Sampled made;
-    bool begun = columns.outside || rows.outside;
+  // On slivers of other cells the picture and the cells' own function, continued, are apart by at
+  // most 5 slivers times the picture's span.
+  Dual at(std::size_t c, const Point& from, const Range& x, const Range& y,
+          const Arithmetic& a) const {
+    const Cells columns = cells_of(x, picture_.width), rows = cells_of(y, picture_.height);
+    Sampled all;
+    bool begun = false;
     for (std::ptrdiff_t m = rows.first; m <= rows.last; ++m)
       for (std::ptrdiff_t n = columns.first; n <= columns.last; ++n) {
         const Sampled cell = in_cell(
             {pixel(c, m, n), pixel(c, m, n + 1), pixel(c, m + 1, n), pixel(c, m + 1, n + 1)},
-            within(x, n), within(y, m), slopes);
-        if (!begun) {
-          made = cell;
-          begun = true;
-          continue;
-        }
-        made.value = hull(made.value, cell.value);
-        made.by_x = hull(made.by_x, cell.by_x);
-        made.by_y = hull(made.by_y, cell.by_y);
+            within(x, n), within(y, m), a.slopes > 0);
+        all.value = begun ? hull(all.value, cell.value) : cell.value;
+        all.by_x = begun ? hull(all.by_x, cell.by_x) : cell.by_x;
+        all.by_y = begun ? hull(all.by_y, cell.by_y) : cell.by_y;
+        begun = true;
       }
-    return made;
+    Dual made = a.with_slopes(all.value, {{all.by_x, from.x}, {all.by_y, from.y}});
+    made.error = times(5 * std::max(columns.sliver, rows.sliver), span_);
+    return Arithmetic::widened(made);
   }
 
  private:
@@ -221,6 +261,7 @@ class Sampling {
 
   const Picture& picture_;
   std::span<const Range> values_;
+  double span_ = 0;
 };
 
 // Weights of a Gaussian at whole distances 0, 1, .. along one side, over their sum over both: those
@@ -387,11 +428,8 @@ std::vector<Dual> PictureMaker::make(std::span<const Range> picture, std::span<c
         for (std::size_t k = moves.size(); k > 0; --k) point = moves[k - 1].source(point);
         const Range column = point.x.value + Range{middle_x, middle_x};
         const Range row = point.y.value + Range{middle_y, middle_y};
-        for (std::size_t c = 0; c < picture_.channels; ++c) {
-          const Sampled sampled = sampling.at(c, column, row, slopes > 0);
-          made[picture_.at(c, y, x)] =
-              a.with_slopes(sampled.value, {{sampled.by_x, point.x}, {sampled.by_y, point.y}});
-        }
+        for (std::size_t c = 0; c < picture_.channels; ++c)
+          made[picture_.at(c, y, x)] = sampling.at(c, point, column, row, a);
       }
   }
 
@@ -420,10 +458,10 @@ std::vector<Dual> PictureMaker::make(std::span<const Range> picture, std::span<c
       cut(made[i], normalisation_.range->second, false, slopes);
     }
     made[i].value = normalised(made[i].value, i);
-    if (!normalisation_.deviation.empty())
-      for (std::size_t j = 0; j < slopes; ++j)
-        made[i].slope[j] =
-            made[i].slope[j] / range_of(of_channel(normalisation_.deviation, channel_[i]));
+    if (normalisation_.deviation.empty()) continue;
+    const Range deviation = range_of(of_channel(normalisation_.deviation, channel_[i]));
+    for (std::size_t j = 0; j < slopes; ++j) made[i].slope[j] = made[i].slope[j] / deviation;
+    if (made[i].error > 0) made[i].error = magnitude(Range{0, made[i].error} / deviation);
   }
   return made;
 }

@@ -15,11 +15,13 @@ namespace bf_aot::disturb {
 
 using bf::loops::Range;
 
-// Values of a function on ranges of the parameters, and of its derivatives by each of them: where
-// it has kinks, of those on all sides.
+// A function on ranges of the parameters: a part with derivatives, and one that is at most `error`.
+// `value` holds the values of the function, and those of the first part. `slope` holds the
+// derivatives of the first part by each parameter: where it has kinks, of those on all sides.
 struct Dual {
   Range value;
   std::array<Range, kMostParameters> slope = {};
+  double error = 0;
 };
 
 // The picture's elements as inputs of the model, (v - mean) / deviation. `parameters`: ranges of

@@ -61,7 +61,7 @@ struct ModelSamples {
 };
 
 // Brings samples into the order of the model's input. Shapes are compared without dimensions of 1;
-// a flat sample fits any shape; pictures, and arrays with channels_last, are turned to the model's
+// a flat sample fits any shape, and any sample a flat input; pictures, and arrays with channels_last, are turned to the model's
 // order.
 // Throws: BF3016 for a shape that does not fit, or means that are neither 1, nor one for each
 // channel or input.

@@ -101,7 +101,7 @@ ModelSamples arrange(Dataset& data, const std::vector<std::int64_t>& input_shape
          fmt::format("samples of shape {} have {} numbers, the model has {} inputs",
                      to_string(Shape(shape)), data.size(), input_count),
          hint);
-  const bool flat = without_ones(shape).size() <= 1;
+  const bool flat = without_ones(shape).size() <= 1 || wanted.size() <= 1;
   if (!flat && without_ones(shape) != wanted) {
     const std::vector<std::int64_t> turned = {shape.back(), shape[0],
                                               shape.size() > 2 ? shape[1] : 1};

@@ -22,12 +22,6 @@ constexpr char kCertifying[] = "certifying samples";
 // Beyond this, the differences of all pairs cost more than a verifier for each label.
 constexpr std::size_t kMostPairedClasses = 16;
 
-template <class T>
-T value_of(Result<T> result) {
-  if (!result) throw Failed{result.error()};
-  return std::move(result.value());
-}
-
 std::vector<double> difference(std::size_t plus, std::size_t minus, std::size_t classes) {
   std::vector<double> row(classes, 0.0);
   row[plus] = 1;

@@ -34,13 +34,7 @@ constexpr std::array<int, disturb::kMostParameters + 1> kScan = {1, 16, 8, 4};
 // Cells of one sample, and cells for each thread, that are bounded together.
 constexpr std::size_t kCellsOfSample = 8, kCellsOfThread = 16;
 // Numbers of a round's boxes, which take 12 bytes each.
-constexpr std::size_t kMostNumbers = std::size_t{1} << 24;
-
-template <class T>
-T value_of(Result<T> result) {
-  if (!result) throw Failed{result.error()};
-  return std::move(result.value());
-}
+constexpr std::size_t kMostBoxNumbers = std::size_t{1} << 24;
 
 vnnlib::Number number(const std::string& text, const char* option, bool positive) {
   vnnlib::Number read;
@@ -96,36 +90,36 @@ Bounded bounded(const Range& x) {
   return {middle, std::max(input::sum(x.high, -middle, true), input::sum(middle, -x.low, true))};
 }
 
-// A part of a sample's range that is open.
-struct OpenCell {
-  float margin;  // of the cell that it is a part of
-  double share;  // of the range
-  Cell cell;
-
-  bool operator<(const OpenCell& other) const { return margin > other.margin; }
-};
-
-struct Sample {
-  std::size_t label = 0;
-  std::vector<Range> picture;  // scaled
-  std::vector<float> undisturbed;
-  std::priority_queue<OpenCell> open;
-  std::vector<OpenCell> stuck;  // that cannot be split
-  DisturbedSample found;
-  bool over = false;
-};
-
-// A cell that is bounded.
-struct Job {
-  std::size_t sample = 0;
-  OpenCell of;
-  std::vector<float> point, lower, upper;  // inputs of the network that is bounded
-  double seconds = 0;
-};
-
 }  // namespace
 
 struct DisturbanceCertifier::State {
+  // A part of a sample's range that is open.
+  struct OpenCell {
+    float margin;  // of the cell that it is a part of
+    double share;  // of the range
+    Cell cell;
+
+    bool operator<(const OpenCell& other) const { return margin > other.margin; }
+  };
+
+  struct Sample {
+    std::size_t label = 0;
+    std::vector<Range> picture;  // scaled
+    std::vector<float> undisturbed;
+    std::priority_queue<OpenCell> open;
+    std::vector<OpenCell> stuck;  // that cannot be split
+    DisturbedSample found;
+    bool over = false;
+  };
+
+  // A cell that is bounded.
+  struct Job {
+    std::size_t sample = 0;
+    OpenCell of;
+    std::vector<float> point, lower, upper;  // inputs of the network that is bounded
+    double seconds = 0;
+  };
+
   State(const Model& of, const DisturbOptions& asked)
       : options(asked),
         normalisation(normalisation_of(options)),
@@ -290,19 +284,24 @@ struct DisturbanceCertifier::State {
     job.seconds = stopwatch.seconds();
   }
 
-  // Of a sample that bounds leave open on a cell.
-  void split(Sample& sample, const OpenCell& of, float margin) const {
+  // Splits a cell that bounds leave open: places first, since a square at one place is exact, then
+  // the side along which the picture changes most.
+  void split(Sample& sample, const Job& job, float margin) const {
+    const OpenCell& of = job.of;
     std::size_t best = of.cell.size();
-    double widest = 0;
+    double most = -1;
+    const std::size_t inputs = maker.picture().size();
     for (std::size_t j = 0; j < of.cell.size(); ++j) {
       const Parameter& parameter = maker.parameters()[j];
       if (!disturb::can_split(parameter, of.cell[j])) continue;
-      // Places first: a square at one place is exact.
-      const double width = parameter.is_place()
-                               ? 2.0 + static_cast<double>(of.cell[j].last - of.cell[j].first)
-                               : 2 * of.cell[j].half();
-      if (width <= widest) continue;
-      widest = width;
+      double change = 0;
+      if (parameter.is_place())
+        change = 1e30 * static_cast<double>(of.cell[j].last - of.cell[j].first);
+      else
+        for (std::size_t i = 0; i < inputs; ++i)
+          change += std::fabs(static_cast<double>(job.lower[maker.ranges() + j * inputs + i]));
+      if (change <= most) continue;
+      most = change;
       best = j;
     }
     if (best == of.cell.size()) {
@@ -337,7 +336,7 @@ struct DisturbanceCertifier::State {
     const float margin = bounds.robustness == Robustness::kWrong
                              ? -std::numeric_limits<float>::infinity()
                              : bounds.margin;
-    split(sample, job.of, margin);
+    split(sample, job, margin);
   }
 
   static void lower_margin(Sample& sample, const CertifiedSample& bounds) {
@@ -430,7 +429,7 @@ struct DisturbanceCertifier::State {
     const auto threads = static_cast<std::size_t>(std::max(options.bounds.threads, 1));
     const std::size_t inputs = maker.picture().size() * (maker.ranges() + 1);
     const std::size_t most =
-        std::clamp<std::size_t>(kMostNumbers / inputs, 1, kCellsOfThread * threads);
+        std::clamp<std::size_t>(kMostBoxNumbers / inputs, 1, kCellsOfThread * threads);
     std::vector<Job> jobs;
     for (std::size_t i = 0; i < samples.size() && jobs.size() < most; ++i) {
       Sample& sample = samples[i];

@@ -78,6 +78,13 @@ struct Failed {
   throw Failed{{std::move(code), std::move(where), std::move(message), std::move(hint), {}}};
 }
 
+// Throws: Failed where the result is an error.
+template <class T>
+T value_of(Result<T> result) {
+  if (!result) throw Failed{result.error()};
+  return std::move(result.value());
+}
+
 // The values that fields and `more` give, read by the table of options. Throws: Failed,
 // CompileError BF3501.
 build::OptionValues values_of(const Options& options);

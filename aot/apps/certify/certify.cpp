@@ -180,7 +180,8 @@ void set_picture(api::DisturbOptions& options, const std::vector<std::int64_t>& 
                  const input::Dataset& data) {
   std::vector<std::int64_t> shape = input_shape;
   if (shape.size() > 1 && shape[0] == 1) shape.erase(shape.begin());
-  if (shape.size() < 2) shape = data.shape;
+  const auto is_long = [](std::int64_t extent) { return extent > 1; };
+  if (shape.size() < 2 || std::ranges::count_if(shape, is_long) < 2) shape = data.shape;
   if (shape.size() == 2) shape.insert(shape.begin(), 1);
   if (shape.size() != 3)
     fail("BF3016", data.where, "the samples are no pictures: they have no height and width",

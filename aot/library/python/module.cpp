@@ -450,6 +450,37 @@ nb::dict explain(const api::Certifier& certifier, const Floats& sample, const Fl
   return made;
 }
 
+// The samples' status, answer, rival, margin, certified share and parts, and by index parameters
+// and inputs of the falsified.
+nb::tuple certify_disturbed(const api::DisturbanceCertifier& certifier, const Doubles& pictures,
+                            const std::vector<std::size_t>& labels, nb::object progress) {
+  Watch watch(std::move(progress), nb::none());
+  api::DisturbCall call;
+  call.stop = watch.token();
+  std::size_t done = 0;
+  call.done = [&](std::size_t, const api::DisturbedSample&) {
+    ++done;
+    watch.tick(false, [&](const nb::object& told) { told(done, labels.size()); });
+  };
+  const std::vector<api::DisturbedSample> made = watched(watch, [&] {
+    return certifier.certify(std::span(pictures.data(), pictures.size()), labels, call);
+  });
+  nb::list status, answers, rivals, margins, shares, cells;
+  nb::dict parameters, inputs;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    status.append(api::to_string(made[i].robustness));
+    answers.append(made[i].answer);
+    rivals.append(made[i].rival);
+    margins.append(made[i].margin);
+    shares.append(made[i].certified);
+    cells.append(made[i].cells);
+    if (made[i].counterexample.empty()) continue;
+    parameters[nb::int_(i)] = made[i].parameters;
+    inputs[nb::int_(i)] = made[i].counterexample;
+  }
+  return nb::make_tuple(status, answers, rivals, margins, shares, cells, parameters, inputs);
+}
+
 // In place.
 void hold_balls(nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> lower,
                 nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> upper,
@@ -494,6 +525,10 @@ NB_MODULE(_native, m) {
            "labels"_a, "timeout"_a, "progress"_a.none())
       .def("explain", &explain, "sample"_a, "lower"_a, "upper"_a, "inner_lower"_a, "inner_upper"_a,
            "label"_a);
+
+  nb::class_<api::DisturbanceCertifier>(m, "DisturbanceCertifier")
+      .def_prop_ro("parameters", &api::DisturbanceCertifier::parameters)
+      .def("certify", &certify_disturbed, "pictures"_a, "labels"_a, "progress"_a.none());
 
   nb::class_<api::Model>(m, "Model")
       .def_static("load",
@@ -548,6 +583,27 @@ NB_MODULE(_native, m) {
             return unlocked([&] { return api::Certifier::make(model, options); });
           },
           "options"_a, "decide"_a, "decide_seconds"_a, "complete"_a)
+      .def(
+          "disturbance_certifier",
+          [](const api::Model& model, const api::Options& bounds,
+             const std::vector<std::string>& disturbances, const std::vector<std::size_t>& shape,
+             bool channels_last, const std::map<std::string, std::vector<std::string>>& numbers,
+             double seconds) {
+            api::DisturbOptions options;
+            options.disturbances = disturbances;
+            options.channels = shape.at(0);
+            options.height = shape.at(1);
+            options.width = shape.at(2);
+            options.channels_last = channels_last;
+            if (const auto scale = numbers.at("scale"); !scale.empty()) options.scale = scale[0];
+            options.clip = numbers.at("clip");
+            options.mean = numbers.at("mean");
+            options.deviation = numbers.at("std");
+            options.bounds = bounds;
+            options.seconds = seconds;
+            return unlocked([&] { return api::DisturbanceCertifier::make(model, options); });
+          },
+          "options"_a, "disturbances"_a, "shape"_a, "channels_last"_a, "numbers"_a, "seconds"_a)
       .def("verify", &verify<api::Model>, "text"_a, "path"_a.none(), "more"_a, "progress"_a.none(),
            "stop"_a.none())
       .def("measure", &measure, "text"_a, "path"_a.none(), "more"_a, "width"_a)

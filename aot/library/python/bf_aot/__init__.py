@@ -10,7 +10,7 @@
 Bounds hold for every real input in the box, and all rounding is counted: docs/guide/soundness.md.
 """
 
-from ._certified import Certified, Curve, Explanation, box
+from ._certified import Certified, Curve, Disturbed, Explanation, box
 from ._certify import certify
 from ._compare import Comparison, compare
 from ._errors import Error
@@ -26,7 +26,7 @@ from ._verdict import Progress, Proof, Verdict, VerifyResult
 from ._verifier import Bounds, Verifier
 from ._verify import verify
 
-__all__ = ["Bounds", "Certified", "Comparison", "Condition", "Curve", "Error", "Explanation", "Linear", "Measured",
-           "Model", "Progress", "Proof", "Property", "Reach", "Report", "Verdict", "Verifier", "VerifyResult",
-           "__version__", "assert_robust", "assert_verified", "box", "certify", "compare", "include", "inputs", "load",
-           "outputs", "reach", "verify"]
+__all__ = ["Bounds", "Certified", "Comparison", "Condition", "Curve", "Disturbed", "Error", "Explanation", "Linear",
+           "Measured", "Model", "Progress", "Proof", "Property", "Reach", "Report", "Verdict", "Verifier",
+           "VerifyResult", "__version__", "assert_robust", "assert_verified", "box", "certify", "compare", "include",
+           "inputs", "load", "outputs", "reach", "verify"]

@@ -66,6 +66,14 @@ def exact_number(value: Any, name: str) -> Fraction:
         raise ValueError(f"{name}: {value!r} is no finite number") from None
 
 
+def exact_texts(values: Any, name: str) -> List[str]:
+    """Texts of the exact numbers: of one, of several, or of None, which has none."""
+    if values is None:
+        return []
+    several = [values] if np.ndim(values) == 0 or isinstance(values, str) else list(values)
+    return [str(exact_number(each, name)) for each in several]
+
+
 def _enclosed(exact: Fraction) -> Tuple[float, float]:
     """The doubles next to it."""
     near = float(exact)

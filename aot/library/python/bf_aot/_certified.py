@@ -80,6 +80,27 @@ class Certified(Shown):
 
 
 @dataclass(frozen=True)
+class Disturbed(Certified):
+    """One entry for each picture, as Certified, of all disturbances of a range.
+
+    Attributes:
+        names: of the parameters, as "rotation" or "occlusion row".
+        parameters: of the falsified, by index: parameters at which the answer is not the label,
+            proven; the doubles nearest to them. Their disturbed pictures are in `counterexamples`.
+        share: the part of the range that is certified, 0 to 1.
+        parts: how many parts of the range were bounded.
+    """
+
+    names: List[str] = field(default_factory=list)
+    parameters: Dict[int, npt.NDArray[np.float64]] = field(default_factory=dict)
+    share: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    parts: npt.NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
+
+    def _columns(self) -> Dict[str, Any]:
+        return {**super()._columns(), "share": self.share}
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Inputs of a sample that keep its answer while all others are anywhere in its box.
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import Arrays, Boxes, as_array, clip_ends
-from ._certified import Certified, Explanation, boxes_around
+from ._arrays import Arrays, Boxes, as_array, clip_ends, exact_number, exact_texts
+from ._certified import Certified, Disturbed, Explanation, boxes_around
 from ._errors import Error
 from ._measure import Measured, measured_of
 from ._options import Rows, batch_of, choice, choices_of, groups_of_rows, texts
@@ -506,6 +506,75 @@ class Model:
                 progress(min(first + group, count), count)
         return Certified(status, np.array(answers, np.intp), np.array(rivals, np.intp),
                          np.array(margins, np.float32), examples, stages)
+
+    def certify_disturbed(self, pictures: npt.ArrayLike, labels: npt.ArrayLike,
+                          disturbances: Union[str, Sequence[str]], *,
+                          clip: Union[None, str, Tuple[Number, Number]] = None, scale: Any = None,
+                          mean: Any = None, std: Any = None, channels_last: bool = False,
+                          method: Method = "crown", seconds: float = 5, threads: int = 1,
+                          batch: Optional[int] = None,
+                          progress: Optional[Callable[[int, int], None]] = None,
+                          **options: "Unpack[PlanOptions]") -> Disturbed:
+        """Whether a classifier keeps the right answer for all disturbances of a range.
+
+        The range of the parameters is split until each part is certified. What the disturbances
+        are is in docs/guide/disturbances.md.
+
+        Args:
+            pictures: [samples, height, width], [samples, channels, height, width] or with
+                `channels_last` [samples, height, width, channels], in the order of the model.
+            labels: [samples], classes from 0.
+            disturbances: "rotation=-5..5"; several apply together: "contrast=0.9..1.1,fog=0..0.1".
+            clip: the least and greatest value that disturbed pictures have, as "0,1".
+            scale: what numbers are divided by first.
+            mean, std: what is subtracted from disturbed numbers, and what they are divided by then:
+                a number, or one for each channel or input.
+            seconds: most, of one thread, for each picture; what is open then is unknown.
+            method, threads, batch, options: as in bounds().
+            progress: called as progress(done, pictures) now and then.
+
+        Returns:
+            Disturbed.
+
+        Raises:
+            Error: BF3013 disturbances; BF3502, BF3503 as certify(); BF3501 an option.
+
+        >>> with np.load("models/examples/robustness/digits_test.npz") as data:
+        ...     X, y = data["x"][:20], data["y"][:20]
+        >>> model = bf_aot.load("models/examples/robustness/digits_cnn.onnx")
+        >>> model.certify_disturbed(X, y, "rotation=-5..5", scale=16, clip=(0, 1))
+        <20 samples: 20 certified, 0 unknown, 0 falsified, 0 wrong>
+        """
+        points = as_array(pictures).astype(np.float64)
+        if points.ndim not in (3, 4):
+            raise ValueError(f"pictures of shape {list(points.shape)} have no height and width")
+        shape = list(points.shape[1:])
+        if len(shape) == 2:
+            shape.insert(2 if channels_last else 0, 1)
+        if channels_last:
+            shape = [shape[2], shape[0], shape[1]]
+        classes = np.atleast_1d(as_array(labels))
+        if classes.shape != (len(points),):
+            raise ValueError(f"there are labels of shape {list(classes.shape)} "
+                             f"for {len(points)} pictures")
+        if classes.dtype.kind not in "iu" or (len(points) and classes.min() < 0):
+            raise TypeError("labels are numbers of classes, from 0")
+        numbers = {"scale": [] if scale is None else [str(exact_number(scale, "scale"))],
+                   "mean": exact_texts(mean, "mean"), "std": exact_texts(std, "std"),
+                   "clip": [] if clip is None else exact_texts(
+                       clip.replace(",", " ").split() if isinstance(clip, str) else clip, "clip")}
+        kinds = disturbances.split(",") if isinstance(disturbances, str) else list(disturbances)
+        given = texts({"method": method, "batch": batch_of(method) if batch is None else batch,
+                       **options})
+        certifier = self._native.disturbance_certifier(_native.Options(given, threads), kinds, shape,
+                                                       channels_last, numbers, seconds)
+        found = certifier.certify(np.ascontiguousarray(points).reshape(-1), classes.tolist(),
+                                  progress)
+        return Disturbed(found[0], np.array(found[1], np.intp), np.array(found[2], np.intp),
+                         np.array(found[3], np.float32),
+                         {i: np.array(x) for i, x in found[7].items()}, [], certifier.parameters,
+                         {i: np.array(x) for i, x in found[6].items()}, np.array(found[4]),
+                         np.array(found[5], np.intp))
 
     def explain(self, sample: Boxes, label: int, radius: Any, *,
                 clip: Union[None, str, Tuple[Number, Number]] = None, method: Method = "crown",

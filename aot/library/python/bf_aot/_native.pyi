@@ -41,6 +41,14 @@ class Verifier:
     def evaluate(self, x: npt.NDArray[np.float32],
                  batch: Tuple[int, ...]) -> npt.NDArray[np.float32]: ...
 
+class DisturbanceCertifier:
+    @property
+    def parameters(self) -> List[str]: ...
+    def certify(self, pictures: npt.NDArray[np.float64], labels: List[int],
+                progress: Optional[Callable[[int, int], None]]) -> Tuple[
+            List[str], List[int], List[int], List[float], List[float], List[int],
+            Dict[int, List[float]], Dict[int, List[float]]]: ...
+
 class Certifier:
     def certify(self, samples: npt.NDArray[np.float32], lower: npt.NDArray[np.float32],
                 upper: npt.NDArray[np.float32], inner_lower: npt.NDArray[np.float64],
@@ -79,6 +87,9 @@ class Model:
                  offsets: Optional[npt.NDArray[np.float64]]) -> Verifier: ...
     def certifier(self, options: Options, decide: bool, decide_seconds: float,
                   complete: bool) -> Certifier: ...
+    def disturbance_certifier(self, options: Options, disturbances: List[str], shape: List[int],
+                              channels_last: bool, numbers: Dict[str, List[str]], seconds: float
+                              ) -> DisturbanceCertifier: ...
     def verify(self, text: str, path: Optional[Path], more: Dict[str, str],
                progress: Optional[Callable[..., None]], stop: Any) -> Dict[str, Any]: ...
     def measure(self, text: str, path: Optional[Path], more: Dict[str, str], width: str
