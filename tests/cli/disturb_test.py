@@ -1,0 +1,189 @@
+"""Tests of bf-aot certify --disturbance against a reference in NumPy. Run as cli_test.py is."""
+
+import sys
+import unittest
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: no NumPy")
+    sys.exit(0)
+
+sys.dont_write_bytecode = True
+from harness import MODELS, Case  # noqa: E402
+from small_models import model, node, tensor, write_model  # noqa: E402
+
+EXAMPLE = MODELS / "examples" / "robustness"
+DIGITS = EXAMPLE / "digits_cnn.onnx"
+DATA = EXAMPLE / "digits_test.npz"
+SCALED = ("--scale", "16", "--clip", "0,1")
+
+
+def sampled(picture, x, y):
+    """The picture at points between its pixels, 0 outside: each pixel with the weight of a tent."""
+    height, width = picture.shape
+    columns = np.maximum(1 - np.abs(x[..., None] - np.arange(width)), 0)
+    rows = np.maximum(1 - np.abs(y[..., None] - np.arange(height)), 0)
+    return np.einsum("...m,...n,mn->...", rows, columns, picture)
+
+
+def moved(picture, kinds):
+    """What docs/guide/disturbances.md says of the kinds that move pixels."""
+    height, width = picture.shape
+    y, x = np.mgrid[:height, :width].astype(float)
+    y -= (height - 1) / 2
+    x -= (width - 1) / 2
+    for kind, by in reversed(kinds):
+        if kind == "rotation":
+            cos, sin = np.cos(np.radians(by)), np.sin(np.radians(by))
+            x, y = cos * x - sin * y, sin * x + cos * y
+        elif kind == "scaling":
+            x, y = x / by, y / by
+        elif kind == "shearing":
+            x = x - by * y
+        elif kind == "translation-x":
+            x = x - by
+        elif kind == "translation-y":
+            y = y - by
+    return sampled(picture, x + (width - 1) / 2, y + (height - 1) / 2)
+
+
+def blurred(picture, deviation, most):
+    reach = int(np.ceil(3 * most))
+    g = np.exp(-np.arange(-reach, reach + 1) ** 2 / (2 * deviation ** 2))
+    g /= g.sum()
+    along = np.array([np.convolve(row, g)[reach:len(row) + reach] for row in picture])
+    return np.array([np.convolve(row, g)[reach:len(row) + reach] for row in along.T]).T
+
+
+def disturbed(picture, kinds, blur_most=0):
+    made = moved(picture, kinds)
+    for kind, by in kinds:
+        if kind == "blur":
+            made = blurred(made, by, blur_most)
+    for kind, by in kinds:
+        made = (made * by if kind == "contrast" else made + by if kind == "brightness"
+                else (1 - by) * made + by if kind == "fog" else made)
+    return np.clip(made, 0, 1)
+
+
+class Disturb(Case):
+    def setUp(self):
+        super().setUp()
+        with np.load(DATA) as data:
+            self.x, self.y = data["x"].reshape(-1, 8, 8) / 16, data["y"]
+
+    def certify(self, *more, data=DATA, scaled=SCALED):
+        return self.run_json("certify", DIGITS, "--data", data, *scaled, *more)
+
+    def right(self, pictures, labels):
+        """How many pictures the network answers rightly."""
+        np.savez(self.work / "made.npz", x=np.array(pictures).reshape(-1, 1, 8, 8), y=np.array(labels))
+        found = self.certify("--eps", "0", "--quiet", data=self.work / "made.npz", scaled=())["radii"][0]
+        return found["certified"]
+
+    def check(self, count, kinds, *more, points=12):
+        """Compares verdicts with the reference at parameters of the range."""
+        text = ",".join(f"{kind}={low}..{high}" for kind, low, high in kinds)
+        found = self.certify("--count", str(count), "--disturbance", text, "--counterexamples", "c.npz",
+                             "--csv", "rows.csv", *more)
+        self.assertEqual(found["disturbance"], text.replace(",", " "))
+        lines = (self.work / "rows.csv").read_text().splitlines()[1:]
+        status = [line.split(",")[5] for line in lines]
+        (self.work / "rows.csv").unlink()
+        with np.load(self.work / "c.npz") as made:
+            refuted = {name: made[name] for name in made.files}
+        self.assertEqual(len(refuted["sample"]), status.count("falsified"))
+        names = [kind for kind, _, _ in kinds]
+        most = max([high for kind, _, high in kinds if kind == "blur"], default=0)
+        for i, at, x in zip(refuted["sample"], refuted["parameters"], refuted["x"]):
+            for value, (_, low, high) in zip(at, kinds):
+                self.assertTrue(low <= value <= high)
+            np.testing.assert_allclose(x[0], disturbed(self.x[i], list(zip(names, at)), most), atol=1e-9)
+        if len(refuted["sample"]):
+            self.assertEqual(self.right(refuted["x"], refuted["label"]), 0)
+        random = np.random.default_rng(5)
+        held = [i for i in range(count) if status[i] == "certified"]
+        pictures = []
+        for i in held:
+            for _ in range(points):
+                u = random.choice([0, 1, random.uniform()], len(kinds))
+                at = [low + (high - low) * share for (_, low, high), share in zip(kinds, u)]
+                pictures.append(disturbed(self.x[i], list(zip(names, at)), most))
+        self.assertEqual(self.right(pictures, np.repeat(self.y[held], points)), len(pictures))
+        return status
+
+    def test_rotation(self):
+        status = self.check(120, [("rotation", -15, 15)])
+        self.assertGreater(status.count("certified"), 70)
+        self.assertGreater(status.count("falsified"), 10)
+        self.assertEqual(status.count("unknown"), 0)
+
+    def test_moves_together(self):
+        status = self.check(30, [("rotation", -5, 5), ("scaling", 0.95, 1.05)], "--decide-seconds", "20")
+        self.assertGreater(status.count("certified"), 20)
+        status = self.check(15, [("shearing", -0.2, 0.2), ("translation-y", -0.25, 0.5)], "-m", "crown-ibp")
+        self.assertGreater(status.count("certified"), 1)
+
+    def test_light(self):
+        status = self.check(60, [("contrast", 0.7, 1.2), ("brightness", -0.1, 0.1)])
+        self.assertEqual(status.count("unknown"), 0)
+        self.assertGreater(status.count("certified"), 40)
+        status = self.check(60, [("fog", 0, 0.5)])
+        self.assertEqual(status.count("unknown"), 0)
+        self.assertGreater(min(status.count("falsified"), status.count("certified")), 5)
+
+    def test_blur(self):
+        status = self.check(60, [("blur", 0.3, 1)])
+        self.assertGreater(min(status.count("falsified"), status.count("certified")), 5)
+
+    def test_squares(self):
+        found = self.certify("--count", "40", "--disturbance", "occlusion=1", "--csv", "rows.csv")["radii"][0]
+        lines = (self.work / "rows.csv").read_text().splitlines()[1:]
+        pictures, owners = [], []
+        for i in range(40):
+            for place in range(64):
+                made = self.x[i].copy()
+                made[place // 8, place % 8] = 0
+                pictures.append(made)
+                owners.append(i)
+        # By all places: a sample is certified where the network answers each of them rightly.
+        held = [i for i in range(40) if lines[i].split(",")[5] == "certified"]
+        self.assertEqual(found["unknown"], 0)
+        self.assertEqual(self.right([p for p, i in zip(pictures, owners) if i in held],
+                                    [self.y[i] for i in owners if i in held]), 64 * len(held))
+        for i in range(40):
+            if lines[i].split(",")[5] == "falsified":
+                own = [p for p, owner in zip(pictures, owners) if owner == i]
+                self.assertLess(self.right(own, [self.y[i]] * 64), 64)
+        patched = self.certify("--count", "40", "--disturbance", "patch=1")["radii"][0]
+        self.assertLessEqual(patched["certified"], found["certified"])
+        self.assertGreater(patched["certified"], 10)
+
+    def test_flat_inputs_and_what_is_refused(self):
+        text = model("flat", [node("MatMul", ["x", "w"], "y")], [tensor("w", (4, 2), (1, 0, 0, 1, 0, 1, 1, 0))],
+                     (1, 4), (1, 2))
+        flat = write_model(self.work / "flat.onnx", text)
+        pictures = np.float32([[[1, 0], [0, 1]], [[0, 1], [1, 0]]])
+        np.savez(self.work / "pictures.npz", x=pictures, y=[0, 1])
+        # Turned by 45 degrees the two pictures are the same.
+        for most, certified in (("44", 2), ("46", 0)):
+            found = self.run_json("certify", flat, "--data", self.work / "pictures.npz",
+                                  "--disturbance", f"rotation=0..{most}")["radii"][0]
+            self.assertEqual((found["certified"], found["unknown"]), (certified, 0))
+        np.savez(self.work / "flat.npz", x=pictures.reshape(2, 4), y=[0, 1])
+
+        def refused(code, *more, network=DIGITS, data=DATA, says=()):
+            self.assert_refused(code, "certify", network, "--data", data, *more, says=says)
+
+        refused("BF3016", "--disturbance", "rotation=-1..1", network=flat, data=self.work / "flat.npz",
+                says=["no height and width"])
+        refused("BF3013", "--disturbance", "spin=1..2", says=["spin is no kind", "rotation=LO..HI"])
+        refused("BF3013", "--disturbance", "fog=0..1", "--eps", "0.1", says=["there are boxes already"])
+        refused("BF3013", "--disturbance", "fog=0..1", "--norm", "l2", says=["no balls"])
+        refused("BF3503", "--clip", "0,1", "--disturbance", "fog=0..1", says=["valid range"])
+        self.run_tool("certify", DIGITS, "--data", DATA, "--disturbance", "fog=0..1", "--complete", code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
