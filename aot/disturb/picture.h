@@ -9,7 +9,7 @@
 #include "aot/input/dataset.h"
 #include "runtime/bf/loops/range.h"
 
-// What disturbances make of a picture for parameters in ranges. Proof: docs/proofs/disturbances.md.
+// Disturbed pictures for parameters in ranges. Proof: docs/proofs/disturbances.md.
 
 namespace bf_aot::disturb {
 
@@ -38,12 +38,12 @@ class PictureMaker {
 
   // The disturbed picture with its derivatives. picture: scaled.
   std::vector<Dual> disturbed(std::span<const Range> picture, std::span<const Range> at) const;
-  // The same without derivatives.
+  // Returns its values, without derivatives.
   std::vector<Range> values(std::span<const Range> picture, std::span<const Range> at) const;
 
   // A number as input i.
   Range normalised(const Range& value, std::size_t i) const;
-  // What covers a square: 0, or the range of valid numbers.
+  // Returns what a square has in place of the picture: 0, or the range of valid numbers.
   Range cover(Kind kind) const;
 
   const std::vector<Parameter>& parameters() const { return parameters_; }

@@ -781,7 +781,7 @@ struct DisturbOptions {
   double seconds = 5;  ///< of one thread, for each sample
 };
 
-/// What is known of a picture under all disturbances of the range.
+/// A verdict on a picture for all disturbances of the range.
 struct DisturbedSample {
   Robustness robustness = Robustness::kUnknown;  ///< kWrong: at the undisturbed picture
   std::size_t answer = 0;                        ///< at the undisturbed picture

@@ -51,3 +51,11 @@ def test_tutorial(monkeypatch):
         shown = eval(compile(ast.Expression(last.value), cell["id"], "eval"), names)
         assert shown is not None and getattr(shown, "_repr_html_", lambda: "shown")(), cell["id"]
     assert sum(cell["cell_type"] == "code" for cell in cells) > 8
+
+
+def test_train_digits():
+    """A short run: training by bounds certifies more."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    plain, certified = run("train_digits.py", 15, "0.05")
+    assert float(certified.split()[-1]) > float(plain.split()[-1]) + 0.2

@@ -76,7 +76,7 @@ struct CertifyRun {
 // The verdict of this name; none for any other text.
 std::optional<api::Robustness> robustness_named(std::string_view name);
 
-// What samples are certified in, for tables: "boxes", a disturbance, or the radius.
+// Names for tables what samples are certified in: "boxes", a disturbance, or the radius.
 std::string radius_text(const CertifyRun& run, std::size_t radius);
 
 // The numbers of samples by verdict.

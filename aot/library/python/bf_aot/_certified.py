@@ -79,7 +79,7 @@ class Certified(Shown):
         return f"<{len(self.status)} samples: {counts}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Disturbed(Certified):
     """One entry for each picture, as Certified, of all disturbances of a range.
 

@@ -23,7 +23,8 @@ def exported(module: Any, example: Any, inputs: Optional[Sequence[str]] = None) 
     if example is None:
         raise TypeError("a torch.nn.Module needs an example input: load(module, example=x)")
     buffer = io.BytesIO()
-    arguments = example if isinstance(example, tuple) else (example,)
+    arguments = tuple(torch.as_tensor(each) if isinstance(each, np.ndarray) else each
+                      for each in (example if isinstance(example, tuple) else (example,)))
     # The exporter of TorchScript, the only one of old versions; the other needs more packages.
     known = inspect.signature(torch.onnx.export).parameters
     older = {"dynamo": False} if "dynamo" in known else {}

@@ -86,12 +86,14 @@ class Network:
         self._nodes: List[_Node] = []
         self._input = self._output = ""
         for node in fx.symbolic_trace(module).graph.nodes:
-            if node.op == "placeholder":
-                self._input = node.name
-            elif node.op == "output":
+            if node.op == "output":
                 self._output = node.args[0].name
-            else:
+            elif node.op.startswith("call_"):
                 self._nodes.append(_Node(node, module))
+            elif node.op == "get_attr" or self._input:
+                raise TypeError(f"{node.name}: forward() is to read one tensor")
+            else:
+                self._input = node.name
 
     def bounds(self, lower: Tensor, upper: Tensor, C: Optional[Tensor] = None, method: str = "ibp") -> Ends:
         """Bounds of the rows C y of the outputs y, or of y, on each box of the batch.
