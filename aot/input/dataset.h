@@ -61,10 +61,9 @@ struct ModelSamples {
 };
 
 // Brings samples into the order of the model's input. Shapes are compared without dimensions of 1;
-// a flat sample fits any shape, and any sample a flat input; pictures, and arrays with channels_last, are turned to the model's
-// order.
-// Throws: BF3016 for a shape that does not fit, or means that are neither 1, nor one for each
-// channel or input.
+// a flat sample fits any shape, and any sample a flat input; pictures, and arrays with
+// channels_last, are turned to the model's order. Throws: BF3016 for a shape that does not fit, or
+// means that are neither 1, nor one for each channel or input.
 ModelSamples arrange(Dataset& data, const std::vector<std::int64_t>& input_shape,
                      std::size_t input_count, std::size_t means);
 

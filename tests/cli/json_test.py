@@ -140,6 +140,9 @@ class Json(JsonCase):
         self.expect("certify", "certify", TINY, "--data", "x.csv", "--eps", "0.1", "--complete",
                     "--checkpoint", "c.json")
         self.expect("merge_certify", "merge", "c.json")
+        digits = MODELS / "examples/robustness"
+        self.expect("certify", "certify", digits / "digits_cnn.onnx", "--data", digits / "digits_test.npz",
+                    "--count", "2", "--disturbance", "rotation=-1..1")
         self.expect("doctor", "doctor", code=None)
 
     def test_compare(self):

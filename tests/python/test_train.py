@@ -9,6 +9,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 from bf_aot import train  # noqa: E402
 from torch import nn  # noqa: E402
 
+torch.set_num_threads(1)
+
 
 class Residual(nn.Module):
     def __init__(self):

@@ -15,8 +15,9 @@ from torch import nn
 import bf_aot
 from bf_aot.train import fit
 
-EPOCHS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+EPOCHS = int(sys.argv[1]) if len(sys.argv) > 1 else 60
 EPS = sys.argv[2] if len(sys.argv) > 2 else "0.1"
+torch.set_num_threads(1)  # the layers are too small for more
 
 
 def network():

@@ -219,6 +219,7 @@ TEST_F(DatasetTest, SaysWhichShapesDoNotFit) {
   EXPECT_EQ(refusal({3, 2, 2}, {1, 3, 2, 2}), "");
   EXPECT_EQ(refusal({4, 4}, {1, 1, 4, 4}), "");
   EXPECT_EQ(refusal({4, 4, 1}, {1, 1, 4, 4}), "");
+  EXPECT_EQ(refusal({3, 2, 2}, {1, 12, 1}), "");
   EXPECT_EQ(refusal({2, 2, 3}, {1, 3, 2, 2}),
             "samples of shape [2, 2, 3] have their channels last");
   EXPECT_EQ(refusal({2, 6}, {1, 3, 2, 2}), "samples of shape [2, 6] do not fit");
