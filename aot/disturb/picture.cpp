@@ -229,7 +229,7 @@ class Sampling {
   }
 
   // On slivers of other cells the picture and the cells' own function, continued, are apart by at
-  // most 5 slivers times the picture's span.
+  // most 5 slivers times the picture's span, and its derivatives leave theirs by at most 2.
   Dual at(std::size_t c, const Point& from, const Range& x, const Range& y,
           const Arithmetic& a) const {
     const Cells columns = cells_of(x, picture_.width), rows = cells_of(y, picture_.height);
@@ -245,8 +245,14 @@ class Sampling {
         all.by_y = begun ? hull(all.by_y, cell.by_y) : cell.by_y;
         begun = true;
       }
+    const double sliver = std::max(columns.sliver, rows.sliver);
+    if (sliver > 0) {
+      const double more = times(2 * sliver, span_);
+      all.by_x = all.by_x + Range{-more, more};
+      all.by_y = all.by_y + Range{-more, more};
+    }
     Dual made = a.with_slopes(all.value, {{all.by_x, from.x}, {all.by_y, from.y}});
-    made.error = times(5 * std::max(columns.sliver, rows.sliver), span_);
+    made.error = times(5 * sliver, span_);
     return Arithmetic::widened(made);
   }
 
