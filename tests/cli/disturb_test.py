@@ -1,6 +1,8 @@
 """Tests of bf-aot certify --disturbance against a reference in NumPy. Run as cli_test.py is."""
 
+import signal
 import sys
+import time
 import unittest
 
 try:
@@ -159,6 +161,22 @@ class Disturb(Case):
         patched = self.certify("--count", "40", "--disturbance", "patch=1")["radii"][0]
         self.assertLessEqual(patched["certified"], found["certified"])
         self.assertGreater(patched["certified"], 10)
+
+    def test_is_interrupted_and_goes_on(self):
+        # Three parameters of a wide range take all of their time.
+        question = ("certify", DIGITS, "--data", DATA, *SCALED, "--count", "8", "--jobs", "1", "--decide-seconds",
+                    "100", "--disturbance", "rotation=-9..9,scaling=0.9..1.1,shearing=-0.1..0.1", "--csv", "r.csv")
+        process = self.start(*question)
+        deadline = time.monotonic() + 60
+        while not (self.work / "r.csv.part").exists():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130)
+        question = [{"100": "0.01"}.get(word, word) for word in question]
+        self.run_tool(*question)
+        self.assertEqual((self.work / "r.csv").read_text().count("\n"), 9)
 
     def test_flat_inputs_and_what_is_refused(self):
         text = model("flat", [node("MatMul", ["x", "w"], "y")], [tensor("w", (4, 2), (1, 0, 0, 1, 0, 1, 1, 0))],

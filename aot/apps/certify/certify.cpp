@@ -289,7 +289,8 @@ class Answerer {
       const auto first = samples_.values.begin() + static_cast<std::ptrdiff_t>(i * samples_.inputs);
       pictures.insert(pictures.end(), first, first + static_cast<std::ptrdiff_t>(samples_.inputs));
     }
-    const auto found = value_of(disturber_->certify(pictures, labels_of(indices)));
+    const auto found = value_of(disturb_watched(*disturber_, pictures, labels_of(indices)));
+    system::throw_if_interrupted();
     std::vector<SampleResult> results(found.size());
     for (std::size_t k = 0; k < found.size(); ++k) {
       results[k].robustness = found[k].robustness;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -81,6 +82,19 @@ api::Result<std::vector<api::CertifiedSample>> certify_watched(const api::Certif
   }
   if (thrown) std::rethrow_exception(thrown);
   return std::move(*made);
+}
+
+api::Result<std::vector<api::DisturbedSample>> disturb_watched(
+    const api::DisturbanceCertifier& certifier, std::span<const double> pictures,
+    std::span<const std::size_t> labels) {
+  std::stop_source stop;
+  api::DisturbCall call;
+  call.stop = stop.get_token();
+  auto made =
+      std::async(std::launch::async, [&] { return certifier.certify(pictures, labels, call); });
+  while (made.wait_for(kNap) != std::future_status::ready)
+    if (system::is_interrupted()) stop.request_stop();
+  return made.get();
 }
 
 }  // namespace bf_aot::apps

@@ -24,4 +24,9 @@ api::Result<std::vector<api::CertifiedSample>> certify_watched(const api::Certif
                                                                api::CertifyCall call,
                                                                const Watching& watching);
 
+// Calls certify() on a thread of its own. A signal ends the call as a stop does.
+api::Result<std::vector<api::DisturbedSample>> disturb_watched(
+    const api::DisturbanceCertifier& certifier, std::span<const double> pictures,
+    std::span<const std::size_t> labels);
+
 }  // namespace bf_aot::apps
