@@ -39,18 +39,35 @@ void read_each(const NodeImport& node, std::string_view name, std::size_t rank, 
 void read_extent(const NodeImport& node, std::string_view name, Window& window, Extent& extent) {
   std::vector<std::int64_t> values(window.rank, 1);
   read_each(node, name, window.rank, 1, 1, values);
-  for (std::size_t d = 0; d < window.rank; ++d) extent[window.at(d)] = values[d];
+  for (std::size_t d = window.outer.size(); d < window.rank; ++d) extent[window.at(d)] = values[d];
+}
+
+// How many of the first dimensions beyond three have the kernel 1, steps of 1 and no pads. Lists of
+// another length than the dimensions' number are refused where they are read.
+std::size_t count_outer(const NodeImport& node, std::size_t rank) {
+  const auto at = [&](std::string_view name, std::size_t i, std::int64_t otherwise) {
+    const auto given = node.ints_attribute(name);
+    return given && i < given->size() ? (*given)[i] : otherwise;
+  };
+  std::size_t count = 0;
+  while (count + 3 < rank && at("kernel_shape", count, 0) == 1 && at("strides", count, 1) == 1 &&
+         at("pads", count, 0) == 0 && at("pads", rank + count, 0) == 0)
+    ++count;
+  return count;
 }
 
 // Reads all of a window but pads and the output's size.
 Window read_extents(const NodeImport& node, const Shape& input, const Shape* kernel) {
-  if (input.size() < 3 || input.size() > 5)
+  const std::size_t rank = input.size() < 2 ? 0 : input.size() - 2;
+  const std::size_t outer = kernel == nullptr ? count_outer(node, rank) : 0;
+  if (rank < 1 || rank > outer + 3)
     fail("BF1014", "",
          fmt::format("the input has shape {}, but 1 to 3 spatial dimensions after batch and "
                      "channels are supported",
                      to_string(input)));
   Window window;
-  window.rank = input.size() - 2;
+  window.rank = rank;
+  window.outer.assign(input.begin() + 2, input.begin() + 2 + static_cast<std::ptrdiff_t>(outer));
   if (kernel != nullptr)
     for (std::size_t d = 0; d < window.rank; ++d) window.kernel[window.at(d)] = (*kernel)[d];
   else if (!node.has_attribute("kernel_shape"))
@@ -61,7 +78,7 @@ Window read_extents(const NodeImport& node, const Shape& input, const Shape* ker
     fail("BF1014", "", "kernel_shape is not that of the weights");
   read_extent(node, "strides", window, window.stride);
   read_extent(node, "dilations", window, window.dilation);
-  for (std::size_t d = 0; d < window.rank; ++d) window.in_size[window.at(d)] = input[2 + d];
+  for (std::size_t d = outer; d < rank; ++d) window.in_size[window.at(d)] = input[2 + d];
   for (std::size_t i = 0; i < 3; ++i)
     if (window.in_size[i] < 1 || window.kernel[i] < 1 || window.kernel[i] > kMostAttribute ||
         window.in_size[i] > kMostAttribute)
@@ -72,7 +89,7 @@ Window read_extents(const NodeImport& node, const Shape& input, const Shape* ker
 void read_pads(const NodeImport& node, Window& window) {
   std::vector<std::int64_t> pads(2 * window.rank, 0);
   read_each(node, "pads", window.rank, -kMostAttribute, 2, pads);
-  for (std::size_t d = 0; d < window.rank; ++d) {
+  for (std::size_t d = window.outer.size(); d < window.rank; ++d) {
     window.pad_begin[window.at(d)] = pads[d];
     window.pad_end[window.at(d)] = pads[window.rank + d];
   }
@@ -182,7 +199,9 @@ Window read_transposed_window(const NodeImport& node, const Shape& input, const 
 
 Shape output_shape(const Window& window, std::int64_t batch, std::int64_t channels) {
   Shape shape = {batch, channels};
-  for (std::size_t d = 0; d < window.rank; ++d) shape.push_back(window.out_size[window.at(d)]);
+  shape.insert(shape.end(), window.outer.begin(), window.outer.end());
+  for (std::size_t d = window.outer.size(); d < window.rank; ++d)
+    shape.push_back(window.out_size[window.at(d)]);
   return shape;
 }
 

@@ -11,7 +11,8 @@ namespace bf_aot {
 // The spatial attributes of Conv, ConvTranspose and the pooling operators, on three dimensions:
 // those that the tensor does not have come first, with size and kernel 1.
 struct Window {
-  std::size_t rank = 0;  // spatial dimensions of the tensor, 1 to 3
+  std::size_t rank = 0;  // spatial dimensions of the tensor
+  Shape outer;           // the first of them, where pooling leaves each position by itself
   Extent kernel = {1, 1, 1};
   Extent stride = {1, 1, 1};
   Extent dilation = {1, 1, 1};
@@ -20,7 +21,7 @@ struct Window {
   Extent in_size = {1, 1, 1};
   Extent out_size = {1, 1, 1};
 
-  // Index into the arrays above of the tensor's spatial dimension d.
+  // Index into the arrays above of the tensor's spatial dimension d, which is behind the outer ones.
   std::size_t at(std::size_t d) const { return 3 - rank + d; }
   // The number of input positions from the kernel's first tap to its last, both included.
   std::int64_t reach(std::size_t i) const { return (kernel[i] - 1) * dilation[i] + 1; }
@@ -31,7 +32,8 @@ struct Window {
 
 // Reads kernel_shape (or takes `kernel`, the spatial dimensions of the weights), strides,
 // dilations, pads and auto_pad for an input [batch, channels, d1, ...] and computes the output's
-// size. `ceil_mode` as in pooling. Throws: BF1012, BF1014.
+// size. `ceil_mode` as in pooling, which may have more than three dimensions where the kernel is 1
+// along the first ones. Throws: BF1012, BF1014.
 Window read_window(const NodeImport& node, const Shape& input, const Shape* kernel,
                    bool ceil_mode = false);
 

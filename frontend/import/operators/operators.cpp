@@ -12,16 +12,23 @@ namespace bf_aot {
 namespace {
 
 constexpr OperatorRows (*kFamilies[])() = {
-    arithmetic_operators,  attention_operators,   contrib_operators,
-    control_operators,     conv_operators,        einsum_operators,
-    elementwise_operators, function_operators,    fused_attention_operators,
-    gather_operators,      grid_sample_operators, linear_model_operators,
-    logic_operators,       loss_operators,        movement_operators,
-    normalize_operators,   pad_operators,         pool_operators,
-    quantize_operators,    recurrence_operators,  recurrent_operators,
-    reduce_operators,      resize_operators,      scatter_operators,
-    select_operators,      sequence_operators,    shape_operators,
-    softmax_operators,     topk_operators,        tree_operators,
+    arithmetic_operators,   attention_operators,
+    contrib_operators,      control_operators,
+    conv_operators,         einsum_operators,
+    elementwise_operators,  fold_operators,
+    function_operators,     fused_attention_operators,
+    gather_operators,       grid_sample_operators,
+    linear_model_operators, logic_operators,
+    loss_operators,         movement_operators,
+    normalize_operators,    pad_operators,
+    pool_operators,         quantize_operators,
+    recurrence_operators,   recurrent_operators,
+    reduce_operators,       resize_operators,
+    scatter_operators,      select_operators,
+    sequence_operators,     shape_operators,
+    signal_operators,       softmax_operators,
+    topk_operators,         tree_operators,
+    unique_operators,
 };
 
 std::vector<std::string_view> operators_of(std::string_view domain) {

@@ -45,6 +45,7 @@ OperatorRows control_operators();
 OperatorRows conv_operators();
 OperatorRows einsum_operators();
 OperatorRows elementwise_operators();
+OperatorRows fold_operators();
 OperatorRows function_operators();
 OperatorRows fused_attention_operators();
 OperatorRows gather_operators();
@@ -65,8 +66,10 @@ OperatorRows scatter_operators();
 OperatorRows select_operators();
 OperatorRows sequence_operators();
 OperatorRows shape_operators();
+OperatorRows signal_operators();
 OperatorRows softmax_operators();
 OperatorRows topk_operators();
 OperatorRows tree_operators();
+OperatorRows unique_operators();
 
 }  // namespace bf_aot

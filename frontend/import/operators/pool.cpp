@@ -17,7 +17,8 @@ namespace {
 
 struct Pooling {
   Window window;
-  std::int64_t images = 0;  // batch times channels
+  std::int64_t channels = 0;  // of each batch entry, times positions along the window's outer axes
+  std::int64_t images = 0;    // batch times channels
   Shape output;
 };
 
@@ -25,7 +26,8 @@ Pooling read_pooling(const NodeImport& node, const Shape& input) {
   Pooling pooling;
   pooling.window = read_window(node, input, nullptr, node.flag("ceil_mode", false));
   node.check_size({pooling.window.kernel.begin(), pooling.window.kernel.end()});
-  pooling.images = input[0] * input[1];
+  pooling.channels = input[1] * element_count(pooling.window.outer);
+  pooling.images = input[0] * pooling.channels;
   pooling.output = output_shape(pooling.window, input[0], input[1]);
   node.check_size(pooling.output);
   return pooling;
@@ -81,14 +83,15 @@ bool is_uniform(const Window& w, bool count_pads) {
 }
 
 // A depthwise convolution with a constant kernel.
-Conv average_conv(const Pooling& pooling, const Shape& input) {
+Conv average_conv(const Pooling& pooling, std::int64_t batch) {
   const Window& w = pooling.window;
   Conv conv;
-  conv.geometry = conv_geometry(w, input[0], input[1], input[1], input[1]);
-  ConstantBuilder weight({input[1], 1, w.taps()});
+  const std::int64_t channels = pooling.channels;
+  conv.geometry = conv_geometry(w, batch, channels, channels, channels);
+  ConstantBuilder weight({channels, 1, w.taps()});
   for (std::size_t i = 0; i < weight.size(); ++i) weight.set(i, one_over(w.taps()));
   conv.weight = std::move(weight).finish("");
-  conv.bias = filled({input[1]}, 0);
+  conv.bias = filled({channels}, 0);
   return conv;
 }
 
@@ -194,10 +197,10 @@ ValueId add_average_pool(NodeImport& node, ValueId x) {
   const Pooling pooling = read_pooling(node, input);
   const bool count_pads = node.flag("count_include_pad", false);
   if (is_uniform(pooling.window, count_pads)) {
-    node.reader().charge(
-        {input[1], pooling.window.kernel[0], pooling.window.kernel[1], pooling.window.kernel[2]},
-        "");
-    return node.add(average_conv(pooling, input), {x}, pooling.output);
+    node.reader().charge({pooling.channels, pooling.window.kernel[0], pooling.window.kernel[1],
+                          pooling.window.kernel[2]},
+                         "");
+    return node.add(average_conv(pooling, input[0]), {x}, pooling.output);
   }
   return add_window_sums(node, pooling, x, [&](const Extent& p) {
     const std::int64_t count = divisor(pooling.window, p, count_pads);

@@ -67,9 +67,10 @@ ValueId add_maxima(NodeImport& node, ValueId x, const Reduction& reduction) {
   return std::move(rows).finish_maxima(x, reduction.shape);
 }
 
+constexpr std::int64_t kMostFactors = 256;  // of one product
+
 // Products in a balanced tree, of which each level multiplies halves element by element.
 ValueId add_products(NodeImport& node, ValueId x, const Reduction& reduction) {
-  constexpr std::int64_t kMostFactors = 256;
   if (reduction.group > kMostFactors)
     fail("BF1026", "",
          fmt::format("a product of {} elements, the limit is {}", reduction.group, kMostFactors));
@@ -215,6 +216,34 @@ void import_cum_sum(NodeImport& node) {
   node.emit(std::move(rows).finish_sums(node.input(0), shape));
 }
 
+// Each element is the product of those before it along an axis, and itself unless exclusive: rounds
+// of products with what lies 1, 2, 4, .. elements before, and 1 where there is none, so that no
+// product passes through more than log2 of their number.
+void import_cum_prod(NodeImport& node) {
+  const Shape shape = node.input_shape(0);
+  const std::size_t axis = checked_axis(node.integer(1, "axis"), shape.size());
+  const bool exclusive = node.flag("exclusive", false);
+  const std::int64_t direction = node.flag("reverse", false) ? 1 : -1;
+  const std::int64_t length = shape[axis], stride = row_major_strides(shape)[axis];
+  if (length > kMostFactors)
+    fail("BF1026", "",
+         fmt::format("a product of {} elements, the limit is {}", length, kMostFactors));
+  const auto moved = [&](ValueId x, std::int64_t by) {
+    RowBuilder rows(node);
+    for (std::int64_t flat = 0; flat < element_count(shape); ++flat) {
+      const std::int64_t from = flat / stride % length + direction * by;
+      const bool inside = from >= 0 && from < length;
+      rows.begin({inside ? 0.0 : 1.0, 0});
+      if (inside) rows.add(flat + direction * by * stride);
+    }
+    return std::move(rows).finish_sums(x, shape);
+  };
+  ValueId product = exclusive ? moved(node.input(0), 1) : node.input(0);
+  for (std::int64_t by = 1; by < length; by *= 2)
+    product = add_binary(node, Binary::Kind::kMul, product, moved(product, by));
+  node.emit(product);
+}
+
 constexpr OperatorImporter reduction(std::string_view type, void (*run)(NodeImport& node)) {
   return {type, run, 1, 2, 1, {"axes", "keepdims", "noop_with_empty_axes"}};
 }
@@ -223,6 +252,7 @@ constexpr OperatorImporter reduction(std::string_view type, void (*run)(NodeImpo
 
 OperatorRows reduce_operators() {
   static constexpr OperatorImporter kRows[] = {
+      {"CumProd", import_cum_prod, 2, 2, 1, {"exclusive", "reverse"}},
       {"CumSum", import_cum_sum, 2, 2, 1, {"exclusive", "reverse"}},
       reduction("ReduceL1", import_reduce_l1),
       reduction("ReduceL2", import_reduce_l2),

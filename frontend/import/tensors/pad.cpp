@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
@@ -135,6 +138,19 @@ Blocks read_blocks(const NodeImport& node) {
   return {shape[0], shape[1], shape[2], shape[3], block};
 }
 
+// Elements source[i] of input 0, or `fill` where that is -1.
+void emit_padded(NodeImport& node, const std::vector<std::int64_t>& source, const Shape& output,
+                 double fill) {
+  const bool filled = std::find(source.begin(), source.end(), -1) != source.end();
+  if (!filled) return emit_selection(node, {0}, source, output);
+  RowBuilder rows(node);
+  for (std::int64_t from : source) {
+    rows.begin({from < 0 ? fill : 0, 0});
+    if (from >= 0) rows.add(from);
+  }
+  node.emit(std::move(rows).finish_sums(node.input(0), output));
+}
+
 void import_pad(NodeImport& node) {
   const Shape input = node.input_shape(0);
   const PadMode mode = read_mode(node);
@@ -151,15 +167,37 @@ void import_pad(NodeImport& node) {
   }
   node.reader().charge(output, "");
   const double fill = mode == PadMode::kConstant ? read_fill(node) : 0;
-  const std::vector<std::int64_t> source = pad_source(mode, pads, input, output);
-  const bool filled = std::find(source.begin(), source.end(), -1) != source.end();
-  if (!filled) return emit_selection(node, {0}, source, output);
-  RowBuilder rows(node);
-  for (std::int64_t from : source) {
-    rows.begin({from < 0 ? fill : 0, 0});
-    if (from >= 0) rows.add(from);
+  emit_padded(node, pad_source(mode, pads, input, output), output, fill);
+}
+
+// Elements around the middle of the axes that are given, or of all: fewer, or zeros around them.
+// What is odd is cut off, or added, at the end.
+void import_center_crop_pad(NodeImport& node) {
+  const Shape input = node.input_shape(0);
+  const std::vector<std::int64_t>& sizes = node.list(1, "shape");
+  std::vector<std::int64_t> axes(input.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (node.has_attribute("axes")) axes = *node.ints_attribute("axes");
+  if (sizes.size() != axes.size())
+    fail("BF1014", "", fmt::format("{} sizes for {} axes", sizes.size(), axes.size()));
+  Shape output = input;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (sizes[i] < 1) fail("BF1014", "", fmt::format("a size of {}", sizes[i]));
+    output[checked_axis(axes[i], input.size())] = sizes[i];
   }
-  node.emit(std::move(rows).finish_sums(node.input(0), output));
+  node.reader().charge(output, "");
+  const std::vector<std::int64_t> strides = row_major_strides(input);
+  std::vector<std::int64_t> source;
+  for_each_index(output, [&](const std::vector<std::int64_t>& at, std::int64_t) {
+    std::int64_t from = 0;
+    for (std::size_t d = 0; d < at.size() && from >= 0; ++d) {
+      const std::int64_t more = output[d] - input[d];
+      const std::int64_t i = more > 0 ? at[d] - more / 2 : at[d] + -more / 2;
+      from = i >= 0 && i < input[d] ? from + i * strides[d] : -1;
+    }
+    source.push_back(from);
+  });
+  emit_padded(node, source, output, 0);
 }
 
 // The order of the channels that blocks are: DCR is [by][bx][c], CRD is [c][by][bx].
@@ -214,6 +252,7 @@ void import_space_to_depth(NodeImport& node) {
 
 OperatorRows pad_operators() {
   static constexpr OperatorImporter kRows[] = {
+      {"CenterCropPad", import_center_crop_pad, 2, 2, 1, {"axes"}},
       {"DepthToSpace", import_depth_to_space, 1, 1, 1, {"blocksize", "mode"}},
       {"Pad", import_pad, 1, 4, 1, {"mode", "paddings", "pads", "value"}},
       {"SpaceToDepth", import_space_to_depth, 1, 1, 1, {"blocksize", "mode"}},

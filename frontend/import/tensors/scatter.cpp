@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "frontend/graph/model.h"
 #include "frontend/graph/shapes.h"
@@ -9,7 +12,7 @@
 #include "frontend/import/helpers/importing.h"
 #include "frontend/import/operators/operators.h"
 
-// A copy of input 0 with the elements of input 2 written to places known at import.
+// A copy of input 0 with the elements of another input written to places known at import.
 
 namespace bf_aot {
 namespace {
@@ -144,6 +147,44 @@ void import_scatter_nd(NodeImport& node) {
   emit_scattered(node, targets, shape);
 }
 
+// Rows of the cache from the index of each sample on, along an axis; 0 where no index is given.
+void import_tensor_scatter(NodeImport& node) {
+  constexpr std::size_t kIndices = 2;
+  const Shape shape = node.input_shape(0), update = node.input_shape(1);
+  const std::size_t axis = checked_axis(node.int_attribute("axis", -2), shape.size());
+  const std::string mode = node.string_attribute("mode", "linear");
+  if (mode != "linear" && mode != "circular")
+    fail("BF1012", "",
+         fmt::format("attribute 'mode' is '{}', not linear or circular", printable(mode)));
+  if (axis == 0) fail("BF1012", "", "attribute 'axis' names the samples");
+  Shape expected = shape;
+  if (update.size() == shape.size()) expected[axis] = update[axis];
+  if (update != expected || update[axis] > shape[axis])
+    fail("BF1014", "",
+         fmt::format("an update of shape {} for a cache of {}", to_string(update),
+                     to_string(shape)));
+  std::vector<std::int64_t> first(static_cast<std::size_t>(shape[0]), 0);
+  if (node.has_input(kIndices)) first = node.list(kIndices, "write_indices");
+  if (static_cast<std::int64_t>(first.size()) != shape[0])
+    fail("BF1014", "", fmt::format("{} write_indices for {} samples", first.size(), shape[0]));
+  for (const std::int64_t each : first)
+    if (each < 0 || each >= shape[axis] || (mode == "linear" && each > shape[axis] - update[axis]))
+      fail("BF1014", "",
+           fmt::format("{} rows from row {} on of a cache of {}", update[axis], each, shape[axis]));
+  std::vector<std::int64_t> source(static_cast<std::size_t>(element_count(shape)));
+  std::iota(source.begin(), source.end(), 0);
+  const std::vector<std::int64_t> strides = row_major_strides(shape);
+  for_each_index(update, [&](const std::vector<std::int64_t>& index, std::int64_t flat) {
+    std::int64_t to = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const std::int64_t begin = d == axis ? first[static_cast<std::size_t>(index[0])] : 0;
+      to += (begin + index[d]) % shape[d] * strides[d];
+    }
+    source[static_cast<std::size_t>(to)] = element_count(shape) + flat;
+  });
+  emit_selection(node, {0, 1}, source, shape);
+}
+
 }  // namespace
 
 OperatorRows scatter_operators() {
@@ -151,6 +192,7 @@ OperatorRows scatter_operators() {
       {"Scatter", import_scatter_elements, 3, 3, 1, {"axis"}},
       {"ScatterElements", import_scatter_elements, 3, 3, 1, {"axis", "reduction"}},
       {"ScatterND", import_scatter_nd, 3, 3, 1, {"reduction"}},
+      {"TensorScatter", import_tensor_scatter, 2, 3, 1, {"axis", "mode"}},
   };
   return kRows;
 }
