@@ -48,6 +48,12 @@ inline double float8_to_double(std::uint8_t bits, const Float8Format& format) {
   return sign * std::ldexp(digits, std::max(exponent, 1) - format.bias - format.mantissa_bits);
 }
 
+// FLOAT4E2M1: a sign, two bits of the exponent and one of the mantissa, without special numbers.
+inline double float4_to_double(std::uint8_t bits) {
+  constexpr double kMagnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  return (bits & 8) != 0 ? -kMagnitudes[bits & 7] : kMagnitudes[bits & 7];
+}
+
 // A power of two, FLOAT8E8M0, exactly.
 inline double float8_power_to_double(std::uint8_t bits) {
   return bits == 0xFF ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, bits - 127);

@@ -88,9 +88,15 @@ ValueId ImportState::value(const std::string& name) {
     return add_node(Literal{std::move(constant)}, {}, name, shape, integers->type,
                     fmt::format("constant '{}'", printable(name)));
   }
-  if (std::holds_alternative<Masked>(symbol))
+  if (const auto* const masked = std::get_if<Masked>(&symbol)) {
+    if (!masked->other.empty())
+      fail("BF1023", "",
+           fmt::format("reads '{}', of which an element is {}", printable(name), masked->other),
+           "a network with such a number has no bounds, unless a constant condition chooses "
+           "others; train or export it again");
     fail("BF1023", "", fmt::format("reads '{}', of which elements are -inf", printable(name)),
          "-inf may stand in what masks elements of a Softmax, LogSoftmax or Attention, alone");
+  }
   if (std::holds_alternative<Sequence>(symbol))
     fail("BF1020", "", fmt::format("reads '{}', which is a sequence", printable(name)),
          "SequenceAt and ConcatFromSequence make tensors of it");
@@ -106,13 +112,15 @@ ValueId ImportState::value(const std::string& name) {
 
 Symbol ImportState::constant_symbol(const std::string& name, Constant value, ElementType type,
                                     Origin origin) {
-  constexpr double kHidden = -std::numeric_limits<double>::infinity();
-  if (std::ranges::find(value.data, kHidden) == value.data.end())
+  if (std::ranges::all_of(value.data, [](double x) { return std::isfinite(x); }))
     return PendingLiteral{std::move(value), std::move(origin), type};
   Masked masked;
   for (double& x : value.data) {
-    masked.hidden.push_back(x == kHidden);
-    if (x == kHidden) x = 0;
+    const bool is_number = std::isfinite(x);
+    masked.hidden.push_back(!is_number);
+    if (is_number) continue;
+    if (masked.other.empty() && !(x < 0)) masked.other = std::isnan(x) ? "nan" : "inf";
+    x = 0;
   }
   const Shape shape = value.shape;
   masked.value = add_node(Literal{std::move(value)}, {}, name, shape, type, std::move(origin));

@@ -35,10 +35,13 @@ struct PendingLiteral {
   ElementType type = onnx::TensorProto::FLOAT;
 };
 
-// A real tensor some of whose elements are -inf: a mask of Softmax, or what it was added to.
+// A real tensor some of whose elements are -inf: a mask of Softmax, or what it was added to. Or,
+// with `other`, some of them are NaN or infinite, and nothing but moves them or chooses others is
+// known.
 struct Masked {
   ValueId value;             // what the others are
-  std::vector<bool> hidden;  // by element: it is -inf, whatever `value` has there
+  std::vector<bool> hidden;  // by element: it is such a one, whatever `value` has there
+  std::string other = {};    // "nan" or "inf", one that is there; empty: all are -inf
 };
 
 // A sequence of tensors, by their names.
@@ -98,7 +101,7 @@ struct ImportState {
   ValueId add_node(Op op, std::vector<ValueId> inputs, const std::string& name, const Shape& shape,
                    ElementType type, Origin origin);
 
-  // A constant as a symbol: Masked where an element is -inf. Throws as add_node.
+  // A constant as a symbol: Masked where an element is NaN or infinite. Throws as add_node.
   Symbol constant_symbol(const std::string& name, Constant value, ElementType type, Origin origin);
 
   // Gives a value another name, made unique.

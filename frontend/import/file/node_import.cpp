@@ -271,8 +271,16 @@ Body NodeImport::body(std::string_view name) const {
   return {&attribute(name, AttributeProto::GRAPH).g(), false, {}, {}};
 }
 
+const Sequence* NodeImport::sequence_if_any(std::size_t i) const {
+  return std::get_if<Sequence>(&input_symbol(i));
+}
+
+bool NodeImport::is_unavailable(std::size_t i) const {
+  return std::holds_alternative<Unavailable>(input_symbol(i));
+}
+
 const Sequence& NodeImport::sequence(std::size_t i) const {
-  const auto* const found = std::get_if<Sequence>(&input_symbol(i));
+  const Sequence* const found = sequence_if_any(i);
   if (found == nullptr)
     fail("BF1019", "", fmt::format("'{}' is no sequence", printable(input_name(i))));
   return *found;

@@ -112,6 +112,10 @@ class NodeImport {
   const std::string& tensor(std::size_t i) const { return input_name(i); }
   // Throws: BF1019 when the input is no sequence.
   const Sequence& sequence(std::size_t i) const;
+  // nullptr: the input is no sequence.
+  const Sequence* sequence_if_any(std::size_t i) const;
+  // Returns true if the model makes the input, but nothing has its value.
+  bool is_unavailable(std::size_t i) const;
   std::string add_tensor(const std::string& word, Symbol symbol);
   std::vector<std::string> import_body(Body& body, const std::vector<std::string>& inputs,
                                        std::int64_t step) {

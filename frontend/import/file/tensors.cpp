@@ -66,7 +66,7 @@ constexpr Storage kElementTypes[] = {
     {TensorProto::FLOAT8E5M2FNUZ, "float8e5m2fnuz", 1},
     {TensorProto::UINT4, "uint4", 1, 4},
     {TensorProto::INT4, "int4", 1, 4},
-    {TensorProto::FLOAT4E2M1, "float4e2m1", 0},
+    {TensorProto::FLOAT4E2M1, "float4e2m1", 1, 4},
     {TensorProto::FLOAT8E8M0, "float8e8m0", 1},
     {TensorProto::UINT2, "uint2", 1, 2},
     {TensorProto::INT2, "int2", 1, 2},
@@ -78,13 +78,14 @@ const Storage* find_type(std::int32_t type) {
   return nullptr;
 }
 
-bool is_float8_type(std::int32_t type) {
-  return type == TensorProto::FLOAT8E4M3FN || type == TensorProto::FLOAT8E4M3FNUZ ||
-         type == TensorProto::FLOAT8E5M2 || type == TensorProto::FLOAT8E5M2FNUZ ||
-         type == TensorProto::FLOAT8E8M0;
+bool is_small_float(std::int32_t type) {
+  return type == TensorProto::FLOAT4E2M1 || type == TensorProto::FLOAT8E4M3FN ||
+         type == TensorProto::FLOAT8E4M3FNUZ || type == TensorProto::FLOAT8E5M2 ||
+         type == TensorProto::FLOAT8E5M2FNUZ || type == TensorProto::FLOAT8E8M0;
 }
 
-double float8(std::int32_t type, std::uint8_t bits) {
+double small_float(std::int32_t type, std::uint8_t bits) {
+  if (type == TensorProto::FLOAT4E2M1) return float4_to_double(bits);
   using Special = Float8Format::Special;
   if (type == TensorProto::FLOAT8E4M3FN) return float8_to_double(bits, {3, 7, Special::kLargest});
   if (type == TensorProto::FLOAT8E4M3FNUZ)
@@ -96,7 +97,7 @@ double float8(std::int32_t type, std::uint8_t bits) {
 }
 
 double raw_real(std::int32_t type, const char* bytes) {
-  if (is_float8_type(type)) return float8(type, load<std::uint8_t>(bytes));
+  if (is_small_float(type)) return small_float(type, load<std::uint8_t>(bytes));
   switch (type) {
     case TensorProto::FLOAT:
       return std::bit_cast<float>(load<std::uint32_t>(bytes));
@@ -146,10 +147,14 @@ std::int64_t raw_integer(std::int32_t type, const char* bytes) {
   return static_cast<std::int64_t>(load<std::uint64_t>(bytes));
 }
 
-// Element i of those that share bytes.
+// The bits of element i of those that share bytes.
+unsigned packed_bits(const Storage& type, unsigned byte, std::size_t i) {
+  return (byte >> (i * type.bits % 8)) & ((1U << type.bits) - 1);
+}
+
 std::int64_t packed_integer(const Storage& type, unsigned byte, std::size_t i) {
   const auto values = std::int64_t{1} << type.bits;
-  const std::int64_t value = (byte >> (i * type.bits % 8)) & static_cast<unsigned>(values - 1);
+  const std::int64_t value = packed_bits(type, byte, i);
   const bool is_signed = type.type == TensorProto::INT4 || type.type == TensorProto::INT2;
   return is_signed && value >= values / 2 ? value - values : value;
 }
@@ -172,8 +177,8 @@ std::int64_t typed_count(const TensorProto& proto) {
 }
 
 double typed_real(const TensorProto& proto, int i) {
-  if (is_float8_type(proto.data_type()))
-    return float8(proto.data_type(), static_cast<std::uint8_t>(proto.int32_data(i)));
+  if (is_small_float(proto.data_type()))
+    return small_float(proto.data_type(), static_cast<std::uint8_t>(proto.int32_data(i)));
   switch (proto.data_type()) {
     case TensorProto::FLOAT:
       return proto.float_data(i);
@@ -198,11 +203,9 @@ std::int64_t typed_integer(const TensorProto& proto, int i) {
   }
 }
 
-void check_finite(const Constant& constant, bool masks, const std::string& where) {
-  const double least =
-      masks ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::lowest();
+void check_finite(const Constant& constant, const std::string& where) {
   for (std::size_t i = 0; i < constant.data.size(); ++i)
-    if (!(constant.data[i] >= least && constant.data[i] <= std::numeric_limits<double>::max()))
+    if (!std::isfinite(constant.data[i]))
       fail("BF1023", where, fmt::format("element {} is {}", i, constant.data[i]),
            "a network with such a weight has no bounds; train or export it again");
 }
@@ -264,7 +267,7 @@ void TensorReader::charge(const Shape& shape, const std::string& where) {
   charge_made(element_count(shape), where);
 }
 
-Tensor TensorReader::read(const TensorProto& proto, const std::string& where, bool masks) {
+Tensor TensorReader::read(const TensorProto& proto, const std::string& where, bool any) {
   const Shape shape = shape_of(proto, where);
   const Storage& type = readable_type(proto, where);
   charge_total(shape, where);
@@ -285,24 +288,30 @@ Tensor TensorReader::read(const TensorProto& proto, const std::string& where, bo
     malformed(where, fmt::format("shape {} of {} needs {} {}, but there are {}", to_string(shape),
                                  type.name, needed, typed ? "elements" : "bytes", found));
   stored += element_count(shape);
-  if (is_real_type(type.type) || is_float8_type(type.type)) {
+  const auto packed = [&](std::size_t i) {
+    const std::size_t at = i * type.bits / 8;
+    return typed ? static_cast<unsigned>(proto.int32_data(static_cast<int>(at)))
+                 : static_cast<unsigned char>(raw[at]);
+  };
+  if (is_real_type(type.type) || is_small_float(type.type)) {
     Constant constant{shape, std::vector<double>(count), {}};
-    if (!typed && type.type == TensorProto::FLOAT)  // nearly all weights
+    if (type.bits != 0)
+      for (std::size_t i = 0; i < count; ++i)
+        constant.data[i] =
+            small_float(type.type, static_cast<std::uint8_t>(packed_bits(type, packed(i), i)));
+    else if (!typed && type.type == TensorProto::FLOAT)  // nearly all weights
       read_floats(raw, constant.data);
     else
       for (std::size_t i = 0; i < count; ++i)
         constant.data[i] = typed ? typed_real(proto, static_cast<int>(i))
                                  : raw_real(type.type, raw.data() + i * type.bytes);
-    if (!any_number) check_finite(constant, masks, where);
+    if (!any && !any_number) check_finite(constant, where);
     return constant;
   }
   IntegerTensor integers{shape, std::vector<std::int64_t>(count), type.type};
   for (std::size_t i = 0; i < count; ++i) {
     if (type.bits != 0) {
-      const std::size_t at = i * type.bits / 8;
-      const auto byte = typed ? static_cast<unsigned>(proto.int32_data(static_cast<int>(at)))
-                              : static_cast<unsigned char>(raw[at]);
-      integers.data[i] = packed_integer(type, byte, i);
+      integers.data[i] = packed_integer(type, packed(i), i);
     } else {
       integers.data[i] = typed ? typed_integer(proto, static_cast<int>(i))
                                : raw_integer(type.type, raw.data() + i * type.bytes);
@@ -312,8 +321,8 @@ Tensor TensorReader::read(const TensorProto& proto, const std::string& where, bo
 }
 
 Tensor TensorReader::read(const onnx::SparseTensorProto& proto, const std::string& where,
-                          bool masks) {
-  Tensor values = read(proto.values(), where, masks);
+                          bool any) {
+  Tensor values = read(proto.values(), where, any);
   const Tensor places = read(proto.indices(), where);
   const auto* const indices = std::get_if<IntegerTensor>(&places);
   const Shape shape(proto.dims().begin(), proto.dims().end());

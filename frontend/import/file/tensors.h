@@ -43,13 +43,13 @@ struct TensorReader {
   // Counts elements that are made. Throws: BF1028.
   void charge_made(std::int64_t count, const std::string& where);
 
-  // `where` names the tensor in messages. masks: it may hold -inf, which masks of Softmax are made
-  // of.
+  // `where` names the tensor in messages. any: it may hold NaN and infinities, as masks of Softmax
+  // and branches that are not taken do.
   // Throws: BF1005 too large, BF1021 malformed, BF1022 element type, BF1023 NaN or infinite,
   // BF1024 external data.
-  Tensor read(const onnx::TensorProto& proto, const std::string& where, bool masks = false);
+  Tensor read(const onnx::TensorProto& proto, const std::string& where, bool any = false);
   // A sparse tensor with its zeros. Throws: the same, and BF1028.
-  Tensor read(const onnx::SparseTensorProto& proto, const std::string& where, bool masks = false);
+  Tensor read(const onnx::SparseTensorProto& proto, const std::string& where, bool any = false);
 
  private:
   void charge_total(const Shape& shape, const std::string& where);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,10 +21,22 @@ namespace {
 // Empty: it does something else.
 std::vector<int> carried_inputs(const onnx::NodeProto& node) {
   static constexpr std::string_view kMovers[] = {
-      "Cast",  "CastLike", "Expand",    "Flatten",   "Identity", "Reshape", "Slice",
-      "Split", "Squeeze",  "Transpose", "Unsqueeze", "Tile",     "Trilu",   "Gather"};
+      "Cast",   "CastLike",       "Compress", "DepthToSpace",    "Expand",  "Flatten",
+      "Gather", "GatherElements", "GatherND", "Identity",        "Reshape", "Slice",
+      "Split",  "SpaceToDepth",   "Squeeze",  "ReverseSequence", "Tile",    "Transpose",
+      "Trilu",  "Unsqueeze"};
+  static constexpr std::string_view kWriters[] = {"Scatter", "ScatterElements", "ScatterND"};
   if (!is_standard_domain(node.domain())) return {};
   const std::string& type = node.op_type();
+  if (type == "Concat") {
+    std::vector<int> all(static_cast<std::size_t>(node.input_size()));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  const bool reduces = std::ranges::any_of(
+      node.attribute(), [](const auto& each) { return each.name() == "reduction"; });
+  if (std::ranges::find(kWriters, type) != std::end(kWriters))
+    return reduces ? std::vector<int>{} : std::vector{0, 2};
   if (type == "Where") return {1, 2};
   if (type == "Add") return {0, 1};
   constexpr int kFill = 2;
@@ -45,8 +58,8 @@ std::vector<int> masking_inputs(const onnx::NodeProto& node) {
 }
 
 [[noreturn]] void refuse_computed() {
-  fail("BF1023", "", "the inputs decide which of its elements are -inf",
-       "masks of Softmax must be constants");
+  fail("BF1023", "", "the inputs decide which of its elements are -inf, or no number",
+       "masks of Softmax must be constants, and so what chooses between numbers and others");
 }
 
 // One node, whose inputs stand for other values while it runs.
@@ -64,7 +77,7 @@ class MaskedNode {
 
   // Elements of -inf are left out.
   void leave_out(const std::vector<int>& inputs) {
-    keep(inputs);
+    if (!keep_masks(inputs)) return run();
     for (const auto& [name, symbol] : kept_)
       if (const auto* masked = std::get_if<Masked>(&symbol)) {
         state_.symbols[name] = masked->value;
@@ -83,14 +96,18 @@ class MaskedNode {
     const std::map<std::string, ValueId> values = outputs();
     put_indicators(1);
     run();
-    for (const auto& [name, value] : values) put_masked(name, value, 1);
+    std::string other;
+    for (const auto& [name, symbol] : kept_)
+      if (const auto* masked = std::get_if<Masked>(&symbol); masked != nullptr && other.empty())
+        other = masked->other;
+    for (const auto& [name, value] : values) put_masked(name, value, 1, other);
   }
 
   // The largest of a constant's elements: -inf where all are. Twice: with the least of the others
   // in place of -inf, which no maximum of one that is there is below, and for 0 where there is
   // -inf and 1 elsewhere.
   void maximum() {
-    keep({0});
+    if (!keep_masks({0})) return run();
     const Constant value = constant_of(node_.input(0));
     const std::vector<bool>& hidden = std::get<Masked>(kept_.at(node_.input(0))).hidden;
     double least = 0;
@@ -105,12 +122,12 @@ class MaskedNode {
     const std::map<std::string, ValueId> values = outputs();
     put_indicators(0);
     run();
-    for (const auto& [name, made] : values) put_masked(name, made, 0);
+    for (const auto& [name, made] : values) put_masked(name, made, 0, {});
   }
 
   // Elements of constants are equal where both or neither are -inf, and what is not -inf is equal.
   void equal() {
-    keep({0, 1});
+    if (!keep_masks({0, 1})) return run();
     for (const auto& [name, symbol] : kept_)
       if (const auto* masked = std::get_if<Masked>(&symbol))
         put(name, with(constant_of(name), masked->hidden, 0));
@@ -125,6 +142,23 @@ class MaskedNode {
                         shape, state_.types[index_of(same_places)], origin_);
   }
 
+  // Clip's ends that are infinite are left out.
+  void clip() {
+    constexpr int kLow = 1, kHigh = 2;
+    onnx::NodeProto node = node_;
+    for (const int i : {kLow, kHigh}) {
+      if (i >= node.input_size()) continue;
+      const auto found = state_.symbols.find(node.input(i));
+      if (found == state_.symbols.end()) continue;
+      const auto* const masked = std::get_if<Masked>(&found->second);
+      if (masked != nullptr && masked->other == (i == kLow ? "" : "inf") &&
+          masked->hidden.size() == 1)
+        node.set_input(i, "");
+    }
+    NodeImport import(state_, node, origin_);
+    op_.run(import);
+  }
+
   void run() {
     NodeImport import(state_, node_, origin_);
     op_.run(import);
@@ -133,6 +167,16 @@ class MaskedNode {
  private:
   void keep(const std::vector<int>& inputs) {
     for (const int i : inputs) kept_.emplace(node_.input(i), state_.symbols.at(node_.input(i)));
+  }
+
+  // Keeps the inputs, and returns true, if all elements that are hidden in them are -inf.
+  bool keep_masks(const std::vector<int>& inputs) {
+    for (const int i : inputs) {
+      const auto* const masked = std::get_if<Masked>(&state_.symbols.at(node_.input(i)));
+      if (masked != nullptr && !masked->other.empty()) return false;
+    }
+    keep(inputs);
+    return true;
   }
 
   std::map<std::string, ValueId> outputs() {
@@ -162,11 +206,13 @@ class MaskedNode {
     }
   }
 
-  // The output has -inf where the symbol of its name, a constant, is `indicates`.
-  void put_masked(const std::string& name, ValueId value, double indicates) {
+  // The output has -inf, or what `other` says, where the symbol of its name, a constant, is
+  // `indicates`.
+  void put_masked(const std::string& name, ValueId value, double indicates,
+                  const std::string& other) {
     const Constant* const hidden = state_.constant(state_.value(name));
     if (hidden == nullptr || !hidden->is_exact()) refuse_computed();
-    Masked masked{value, {}};
+    Masked masked{value, {}, other};
     for (const double x : hidden->data) masked.hidden.push_back((x != 0) == (indicates != 0));
     const bool any = std::ranges::find(masked.hidden, true) != masked.hidden.end();
     state_.symbols[name] = any ? Symbol(std::move(masked)) : Symbol(value);
@@ -213,6 +259,7 @@ void import_masked(ImportState& state, const onnx::NodeProto& node, const Operat
   if (standard && node.op_type() == "ReduceMax" && is_masked(state, node.input(0)))
     return masked.maximum();
   if (standard && node.op_type() == "Equal") return masked.equal();
+  if (standard && node.op_type() == "Clip") return masked.clip();
   carried.empty() ? masked.run() : masked.carry(carried);
 }
 

@@ -24,6 +24,7 @@ constexpr FloatFormat kFormats[] = {
     {TensorProto::FLOAT8E4M3FNUZ, 4, 0x1p-10, 240, 240, true},
     {TensorProto::FLOAT8E5M2, 3, 0x1p-16, 57344, 57344, true},
     {TensorProto::FLOAT8E5M2FNUZ, 3, 0x1p-17, 57344, 57344, true},
+    {TensorProto::FLOAT4E2M1, 2, 0x1p-1, 6, 6, true},
 };
 
 // Returns what the rounded value of a number can be that is known up to an error.
@@ -34,23 +35,6 @@ Bounded rounded(const FloatFormat& format, const Bounded& x) {
   if (low == high) return {low, 0};
   const double middle = low / 2 + high / 2;
   return {middle, next_up(std::max(middle - low, high - middle))};
-}
-
-Constant rounded(const NodeImport& node, const FloatFormat& format, bool saturate,
-                 const Constant& x) {
-  ConstantBuilder made(x.shape);
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    Bounded value = bounded_at(x, i);
-    if (saturate) value.value = std::clamp(value.value, -format.largest, format.largest);
-    value = rounded(format, value);
-    if (!std::isfinite(value.value) || !std::isfinite(value.error))
-      fail("BF1023", "",
-           fmt::format("element {} is {}, which overflows in {}", i, x.data[i],
-                       element_type_name(format.type)),
-           "a network with such a number has no bounds; export it in a wider type");
-    made.set(i, value);
-  }
-  return std::move(made).finish(node.origin().text);
 }
 
 }  // namespace
@@ -83,16 +67,28 @@ bool holds_all_of(ElementType from, ElementType to) {
   return most <= std::ldexp(1.0, b->digits) && most <= b->largest;
 }
 
+Constant rounded_to(const NodeImport& node, const FloatFormat& format, bool saturate,
+                    const Constant& x) {
+  ConstantBuilder made(x.shape);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    Bounded value = bounded_at(x, i);
+    if (saturate) value.value = std::clamp(value.value, -format.largest, format.largest);
+    value = rounded(format, value);
+    if (!std::isfinite(value.value) || !std::isfinite(value.error))
+      fail("BF1023", "",
+           fmt::format("element {} is {}, which overflows in {}", i, x.data[i],
+                       element_type_name(format.type)),
+           "a network with such a number has no bounds; export it in a wider type");
+    made.set(i, value);
+  }
+  return std::move(made).finish(node.origin().text);
+}
+
 // For a tensor, x (1 + d) + e with |d| <= 2^-digits and |e| <= step / 2 holds the nearest number,
 // and d and e are others for each element and input. Where x may overflow, the arc sine has no
 // value, so that nothing is known; elsewhere e, grown by it, takes it away again.
-void emit_rounded(NodeImport& node, const FloatFormat& format, bool saturate) {
-  if (const Constant* const constant = node.constant_if_any(0)) {
-    node.emit(rounded(node, format, saturate, *constant));
-    return;
-  }
+ValueId add_rounded_to(NodeImport& node, ValueId x, const FloatFormat& format, bool saturate) {
   node.note_form("that rounds");
-  ValueId x = node.input(0);
   const Shape shape = node.shape_of(x);
   const auto count = static_cast<std::size_t>(element_count(shape));
   const double little = std::max(format.step * 0x1p-11, 0x1p-60);
@@ -102,11 +98,18 @@ void emit_rounded(NodeImport& node, const FloatFormat& format, bool saturate) {
   offset.error.assign(count, lost);
   if (saturate) x = add_clip(node, x, -format.largest, format.largest);
   const ValueId near = add_scale(node, x, std::move(factor), std::move(offset));
-  if (saturate) return node.emit(near);
+  if (saturate) return near;
   const bool closed = format.limit == format.largest;
   const double inverse = std::nextafter(1 / format.limit, closed ? 0 : INFINITY);
   const ValueId domain = add_unary(node, add_scale(node, x, inverse, 0), {FunctionKind::kAsin});
-  node.emit(Binary{Binary::Kind::kAdd}, {near, add_scale(node, domain, little, 0)});
+  return add_binary(node, Binary::Kind::kAdd, near, add_scale(node, domain, little, 0));
+}
+
+void emit_rounded(NodeImport& node, const FloatFormat& format, bool saturate) {
+  if (const Constant* const constant = node.constant_if_any(0))
+    node.emit(rounded_to(node, format, saturate, *constant));
+  else
+    node.emit(add_rounded_to(node, node.input(0), format, saturate));
 }
 
 }  // namespace bf_aot

@@ -2,10 +2,13 @@
 
 #include <cstdint>
 
+#include "frontend/graph/graph.h"
+
 // Casts to types of few digits round to the nearest number of the type, ties to even.
 namespace bf_aot {
 
 class NodeImport;
+struct Constant;
 
 struct FloatFormat {
   std::int32_t type = 0;
@@ -30,5 +33,10 @@ bool holds_all_of(std::int32_t from, std::int32_t to);
 
 // The cast of input 0 to a real type that does not hold all of its type.
 void emit_rounded(NodeImport& node, const FloatFormat& format, bool saturate);
+
+// The same of a constant, and of a computed tensor.
+Constant rounded_to(const NodeImport& node, const FloatFormat& format, bool saturate,
+                    const Constant& x);
+ValueId add_rounded_to(NodeImport& node, ValueId x, const FloatFormat& format, bool saturate);
 
 }  // namespace bf_aot

@@ -123,7 +123,10 @@ void cast_to(NodeImport& node, ElementType from, ElementType to) {
   if (integers != nullptr && to != TensorProto::BOOL && is_integer_type(to)) {
     return node.emit(wrapped(*integers, to));
   }
-  if (rounds(node, from, to)) return emit_rounded(node, *format, saturate && format->has_saturate);
+  // The smallest of them has no infinities to overflow to.
+  const bool cuts = to == TensorProto::FLOAT4E2M1;
+  if (rounds(node, from, to))
+    return emit_rounded(node, *format, cuts || (saturate && format->has_saturate));
   const ValueId x = node.input(0);
   if (to == TensorProto::BOOL && from != TensorProto::BOOL) {
     node.emit(add_scale(node, add_unary(node, x, {FunctionKind::kIsZero}), -1, 1));

@@ -35,6 +35,7 @@ struct Operand {
 struct Attended {
   std::int64_t batch, heads;
   Operand query, key, value;
+  std::int64_t past = 0;  // keys that stand before those of the first query
   Shape scores() const { return {batch, heads, query.length, key.length}; }
 };
 
@@ -50,6 +51,38 @@ ValueId add_heads(NodeImport& node, const Attended& of, const Operand& from, boo
     });
     return source;
   });
+}
+
+// Behind the operand's positions in a cache, [.., batch, heads, past, width] from element `begin`
+// of input i on, its own.
+Operand behind_past(NodeImport& node, const Operand& now, std::size_t i, std::int64_t begin,
+                    std::int64_t batch, std::int64_t heads, std::int64_t past) {
+  const std::int64_t length = past + now.length, width = now.width;
+  const Shape shape = {batch, heads, length, width};
+  const std::int64_t cached = element_count(node.input_shape(i));
+  std::vector<std::int64_t> source;
+  node.reader().charge(shape, "");
+  for_each_index(shape, [&](const std::vector<std::int64_t>& at, std::int64_t /*flat*/) {
+    source.push_back(at[2] < past ? begin + ((at[0] * heads + at[1]) * past + at[2]) * width + at[3]
+                                  : cached + now.at(at[0], at[1], at[2] - past, at[3]));
+  });
+  return {
+      add_selection(node, {node.input(i), now.from}, source, shape), length, width,
+      [=](auto b, auto h, auto s, auto f) { return ((b * heads + h) * length + s) * width + f; }};
+}
+
+// The number of positions in a cache of shape [.., batch, heads, past, width]. Throws: BF1014.
+std::int64_t past_length(const NodeImport& node, std::size_t i, const Shape& outer,
+                         std::int64_t width) {
+  const Shape& shape = node.input_shape(i);
+  Shape expected = outer;
+  expected.push_back(shape.size() == outer.size() + 2 ? shape[outer.size()] : 1);
+  expected.push_back(width);
+  if (shape != expected)
+    fail("BF1014", "",
+         fmt::format("the past in input {} has shape {}, but {} is expected, of any length", i,
+                     to_string(shape), to_string(expected)));
+  return shape[outer.size()];
 }
 
 // The attribute 'scale', where it is given and not 0, or 1 / sqrt(width).
@@ -101,10 +134,10 @@ ValueId add_mask(NodeImport& node, std::size_t mask, const Shape& scores) {
 }
 
 // A query does not look at keys behind it: these are left out, whatever masks add.
-std::vector<bool> hidden_behind(const Shape& scores) {
+std::vector<bool> hidden_behind(const Shape& scores, std::int64_t past) {
   std::vector<bool> hidden;
   for_each_index(scores, [&](const std::vector<std::int64_t>& i, std::int64_t /*flat*/) {
-    hidden.push_back(i[3] > i[2]);
+    hidden.push_back(i[3] > past + i[2]);
   });
   return hidden;
 }
@@ -139,26 +172,36 @@ void emit_attended(NodeImport& node, const Attended& of, const Scoring& scoring)
     sums = add_binary(node, Kind::kAdd, sums, node.input(*scoring.bias));
   }
   Grouping rows = softmax_rows(node, scores, -1, kOneAxis);
-  if (scoring.causal) leave_out(hidden_behind(scores), rows);
+  if (scoring.causal) leave_out(hidden_behind(scores, of.past), rows);
   const ValueId shares = add_softmax(node, sums, rows);
   const ValueId means = node.add(MatMul{}, {shares, add_heads(node, of, of.value, false)});
   const Shape turned = {of.batch, of.query.length, of.heads * of.value.width};
   node.emit(add_reshape(node, add_transposed(node, means, {0, 2, 1, 3}), turned));
 }
 
-// Refuses the inputs of a past, whose keys ONNX Runtime keeps between calls.
-void need_no_past(const NodeImport& node, std::initializer_list<std::size_t> inputs) {
+// Refuses inputs that say which part of a buffer is the past, as kernels that share it with the
+// present do.
+void need_no_buffer(const NodeImport& node, std::initializer_list<std::size_t> inputs) {
   for (const std::size_t i : inputs)
     if (node.has_input(i))
-      fail("BF1026", "", fmt::format("input {} is a past", i),
-           "export the network without a past: use_cache=False");
+      fail("BF1026", "", fmt::format("input {} is about a past in a buffer", i),
+           "export the network with a past of as many positions as it has, or without one");
 }
 
-void define_present(NodeImport& node, std::size_t first) {
+void define_unavailable(NodeImport& node, std::size_t first) {
   for (std::size_t i = first; i < node.output_count(); ++i)
     if (node.has_output(i))
-      node.define(i, Unavailable{"the keys and values that " + node.origin().text + " keeps",
-                                 "export the network without a past: use_cache=False"});
+      node.define(i,
+                  Unavailable{"products of queries and keys that " + node.origin().text + " shows",
+                              "write them as operators of their own"});
+}
+
+// [batch, heads, positions, width] of the operand, as later calls get it for their past.
+ValueId add_present(NodeImport& node, const Attended& of, const Operand& operand,
+                    std::int64_t heads) {
+  Attended part = of;
+  part.heads = heads;
+  return add_heads(node, part, operand, false);
 }
 
 std::int64_t read_heads(const NodeImport& node, const std::vector<std::int64_t>& widths) {
@@ -194,9 +237,29 @@ void check_factors(const Shape& x, const Shape& weight) {
                      to_string(x)));
 }
 
+// Keys and values of a past in input i, [2, batch, heads, past, width], and output 1, which has
+// them behind the present ones.
+void read_stacked_past(NodeImport& node, std::size_t i, Attended& of) {
+  const bool is_given = node.has_input(i);
+  if ((is_given || node.has_output(1)) && of.key.width != of.value.width)
+    fail("BF1026", "", "a past of keys and values of different widths",
+         "export the network without a past: use_cache=False");
+  if (is_given) {
+    of.past = past_length(node, i, {2, of.batch, of.heads}, of.key.width);
+    const std::int64_t half = element_count(node.input_shape(i)) / 2;
+    of.key = behind_past(node, of.key, i, 0, of.batch, of.heads, of.past);
+    of.value = behind_past(node, of.value, i, half, of.batch, of.heads, of.past);
+  }
+  if (!node.has_output(1)) return;
+  const ValueId both = add_concat(
+      node, {add_present(node, of, of.key, of.heads), add_present(node, of, of.value, of.heads)});
+  node.emit(1, add_reshape(node, both, {2, of.batch, of.heads, of.key.length, of.key.width}));
+}
+
 // Queries, keys and values are products of input 0 with three parts of one matrix.
 void import_fused_attention(NodeImport& node) {
-  need_no_past(node, {4, 6});
+  constexpr std::size_t kPast = 4;
+  need_no_buffer(node, {6});
   need_plain_products(node);
   const Shape x = node.input_shape(0), weight = node.input_shape(1);
   check_factors(x, weight);
@@ -212,15 +275,15 @@ void import_fused_attention(NodeImport& node) {
   const auto part = [&](std::int64_t begin, std::int64_t size) {
     return in_rows(all, x[1], row, begin, size / heads);
   };
-  const Attended of{x[0], heads, part(0, sizes[0]), part(sizes[0], sizes[1]),
-                    part(sizes[0] + sizes[1], sizes[2])};
-  define_present(node, 1);
+  Attended of{x[0], heads, part(0, sizes[0]), part(sizes[0], sizes[1]),
+              part(sizes[0] + sizes[1], sizes[2])};
+  read_stacked_past(node, kPast, of);
   emit_attended(node, of, {3, 5, node.flag("unidirectional", false)});
 }
 
 // QAttention is Attention on the real numbers that the codes of input and weights stand for.
 void import_quantised_attention(NodeImport& node) {
-  need_no_past(node, {8});
+  constexpr std::size_t kPast = 8;
   need_plain_products(node);
   const Shape x = node.input_shape(0), weight = node.input_shape(1);
   check_factors(x, weight);
@@ -242,8 +305,8 @@ void import_quantised_attention(NodeImport& node) {
   const auto operand = [&](std::int64_t k) {
     return in_rows(all, x[1], row, k * part, part / heads);
   };
-  const Attended of{x[0], heads, operand(0), operand(1), operand(2)};
-  define_present(node, 1);
+  Attended of{x[0], heads, operand(0), operand(1), operand(2)};
+  read_stacked_past(node, kPast, of);
   emit_attended(node, of, {5, std::nullopt, node.flag("unidirectional", false)});
 }
 
@@ -297,7 +360,8 @@ Operand packed_part(NodeImport& node, std::size_t i, std::int64_t batch, std::in
 
 // Queries, keys and values are inputs; keys and values, or all three, may be packed in one.
 void import_multi_head_attention(NodeImport& node) {
-  need_no_past(node, {6, 7, 8, 9});
+  constexpr std::size_t kPastKey = 6, kPastValue = 7;
+  need_no_buffer(node, {8, 9});
   const Shape query = node.input_shape(0);
   if (query.size() != 3 && query.size() != 5) no_such_operand(node, 0);
   const std::int64_t batch = query[0];
@@ -316,7 +380,18 @@ void import_multi_head_attention(NodeImport& node) {
   }
   if (of->key.width != of->query.width) no_such_operand(node, 1);
   if (of->value.length != of->key.length) no_such_operand(node, 2);
-  define_present(node, 1);
+  if (node.has_input(kPastKey) != node.has_input(kPastValue))
+    fail("BF1011", "", "one of past_key and past_value is given without the other");
+  if (node.has_input(kPastKey)) {
+    of->past = past_length(node, kPastKey, {batch, heads}, of->key.width);
+    if (past_length(node, kPastValue, {batch, heads}, of->value.width) != of->past)
+      no_such_operand(node, kPastValue);
+    of->key = behind_past(node, of->key, kPastKey, 0, batch, heads, of->past);
+    of->value = behind_past(node, of->value, kPastValue, 0, batch, heads, of->past);
+  }
+  if (node.has_output(1)) node.emit(1, add_present(node, *of, of->key, heads));
+  if (node.has_output(2)) node.emit(2, add_present(node, *of, of->value, heads));
+  define_unavailable(node, 3);
   emit_attended(node, *of, {4, 5, node.flag("unidirectional", false)});
 }
 
@@ -330,7 +405,6 @@ struct Groups {
 
 // Throws: BF1026 what ONNX Runtime's kernels understand differently, or bounds do not follow.
 void check_group_query(const NodeImport& node, std::int64_t length) {
-  need_no_past(node, {3, 4});
   for (const std::size_t i : {11, 12, 13})
     if (node.has_input(i))
       fail("BF1026", "", fmt::format("input {}, of sinks or of quantised keys", i),
@@ -362,20 +436,20 @@ void check_lengths(const NodeImport& node, std::int64_t batch, std::int64_t leng
       fail("BF1026", "",
            fmt::format("a length of {} keys, the largest {}, for {} positions", each + 1, total,
                        length),
-           "give texts that have no padding, and no past");
+           "give texts that have no padding, and a past that is no buffer");
 }
 
-// Throws: BF1026 unless input 9, where it is given, has the positions of each text from 0 on.
-void check_positions(const NodeImport& node, std::int64_t length) {
+// Throws: BF1026 unless input 9, where it is given, has the positions of each text behind its past.
+void check_positions(const NodeImport& node, std::int64_t past, std::int64_t length) {
   if (!node.has_input(9)) return;
   const std::vector<std::int64_t>& positions = node.integers(9, "position_ids").data;
   for (std::size_t i = 0; i < positions.size(); ++i)
-    if (positions[i] != static_cast<std::int64_t>(i) % length)
+    if (positions[i] != past + static_cast<std::int64_t>(i) % length)
       fail("BF1026", "",
            fmt::format("position_ids has {} at place {}, which ONNX Runtime's kernels read "
                        "differently",
                        positions[i], i),
-           "leave position_ids out: positions count from 0");
+           "leave position_ids out: positions count from 0, and from the end of the past");
 }
 
 // [batch, heads, length, width] of an operand, turned by the tables in inputs 7 and 8 where the
@@ -394,11 +468,12 @@ Operand turned(NodeImport& node, const Attended& of, const Operand& operand, std
       fail("BF1014", "",
            fmt::format("tables of shapes {} and {} turn {} features", to_string(table),
                        to_string(node.input_shape(8)), width));
-    check_positions(node, length);
-    if (table[0] < length)
-      fail("BF1014", "", fmt::format("tables of {} positions for {}", table[0], length));
+    const std::int64_t past = of.past;
+    check_positions(node, past, length);
+    if (table[0] < past + length)
+      fail("BF1014", "", fmt::format("tables of {} positions for {}", table[0], past + length));
     const auto angle = [=](std::int64_t /*b*/, std::int64_t s, std::int64_t pair) {
-      return s * table[1] + pair;
+      return (past + s) * table[1] + pair;
     };
     const bool interleaved = node.flag("rotary_interleaved", false);
     x = add_rotated(node, x, {of.batch, heads, length, at, 2 * table[1], interleaved, angle},
@@ -425,8 +500,17 @@ void import_group_query_attention(NodeImport& node) {
   const bool packed = !node.has_input(1) && !node.has_input(2);
   const Groups groups = read_groups(node, query, packed);
   const std::int64_t batch = query[0], length = query[1];
-  check_group_query(node, length);
-  check_lengths(node, batch, length);
+  constexpr std::size_t kPastKey = 3, kPastValue = 4;
+  if (node.has_input(kPastKey) != node.has_input(kPastValue))
+    fail("BF1011", "", "one of past_key and past_value is given without the other");
+  std::int64_t past = 0;
+  if (node.has_input(kPastKey)) {
+    past = past_length(node, kPastKey, {batch, groups.shared}, groups.width);
+    if (node.input_shape(kPastValue) != node.input_shape(kPastKey))
+      no_such_operand(node, kPastValue);
+  }
+  check_group_query(node, past + length);
+  check_lengths(node, batch, past + length);
   const std::int64_t own = groups.heads * groups.width, theirs = groups.shared * groups.width;
   const auto operand = [&](std::size_t i, std::int64_t begin) {
     if (packed) return in_rows(node.input(0), length, groups.packed(), begin, groups.width);
@@ -434,16 +518,15 @@ void import_group_query_attention(NodeImport& node) {
       no_such_operand(node, i);
     return in_rows(node.input(i), length, i == 0 ? own : theirs, 0, groups.width);
   };
-  Attended of{batch, groups.heads, operand(0, 0), operand(1, own), operand(2, own + theirs)};
-  const Shape kept = {batch, groups.shared, length, groups.width};
+  Attended of{batch, groups.heads, operand(0, 0), operand(1, own), operand(2, own + theirs), past};
   of.query = turned(node, of, of.query, groups.heads);
   of.key = turned(node, of, of.key, groups.shared);
-  if (node.has_output(1)) node.emit(1, add_reshape(node, of.key.from, kept));
-  if (node.has_output(2)) {
-    Attended values = of;
-    values.heads = groups.shared;
-    node.emit(2, add_heads(node, values, of.value, false));
+  if (past > 0) {
+    of.key = behind_past(node, of.key, kPastKey, 0, batch, groups.shared, past);
+    of.value = behind_past(node, of.value, kPastValue, 0, batch, groups.shared, past);
   }
+  if (node.has_output(1)) node.emit(1, add_present(node, of, of.key, groups.shared));
+  if (node.has_output(2)) node.emit(2, add_present(node, of, of.value, groups.shared));
   const std::int64_t group = groups.heads / groups.shared;
   for (Operand* const each : {&of.key, &of.value})
     each->at = [group, at = each->at](auto b, auto h, auto s, auto f) {

@@ -10,6 +10,7 @@
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/convolution.h"
+#include "frontend/import/helpers/narrow.h"
 #include "frontend/import/helpers/quantization.h"
 #include "frontend/import/operators/operators.h"
 
@@ -146,12 +147,51 @@ ValueId add_scalar(NodeImport& node, std::size_t i) {
   return add_reshape(node, node.input(i), {});
 }
 
+// x / scale to the nearest number of a float of 8 or 4 bits, whose zero point is 0.
+void emit_small_floats(NodeImport& node, const QuantizationInputs& inputs,
+                       const FloatFormat& format) {
+  const Shape shape = node.input_shape(0);
+  const QuantizationParameter scale = read_parameter(node, 1, "scale", shape, inputs, 1);
+  if (node.has_input(2) && !is_zero(node.constant(2, "zero point")))
+    fail("BF1026", "", "the zero point of small floats is not 0");
+  ConstantBuilder factor(shape);
+  for (std::size_t i = 0; i < factor.size(); ++i) {
+    if (!can_divide_by(scale.at(i)))
+      fail("BF1026", "", fmt::format("a scale is {}", scale.at(i).value),
+           "store the scale as a float constant in the model");
+    factor.set(i, divide({1, 0}, scale.at(i)));
+  }
+  const bool saturate = format.type == TensorProto::FLOAT4E2M1 || node.flag("saturate", true);
+  node.set_output_type(format.type);
+  if (const Constant* const constant = node.constant_if_any(0)) {
+    const Constant x = *constant;
+    ConstantBuilder quotient(shape);
+    for (std::size_t i = 0; i < quotient.size(); ++i)
+      quotient.set(i, divide(bounded_at(x, i), scale.at(i)));
+    return node.emit(
+        rounded_to(node, format, saturate, std::move(quotient).finish(node.origin().text)));
+  }
+  const ValueId quotient =
+      add_scale(node, node.input(0), std::move(factor).finish(node.origin()), filled(shape, 0));
+  node.emit(add_rounded_to(node, quotient, format, saturate));
+}
+
+// The float of 8 or 4 bits that input 2, or else attribute output_dtype, asks for. Null: none does.
+const FloatFormat* small_float_asked_for(const NodeImport& node) {
+  const ElementType type = node.has_input(2)
+                               ? node.input_type(2)
+                               : node.type_attribute("output_dtype", TensorProto::UINT8);
+  return is_real_type(type) ? nullptr : narrow_format(type);
+}
+
 void import_quantize_linear(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   const QuantizationInputs inputs = read_axis(node);
   (void)node.flag("saturate", true);
   need_real_type(node, "precision");
   need_real_scale(node);
+  if (const FloatFormat* const format = small_float_asked_for(node))
+    return emit_small_floats(node, inputs, *format);
   ElementType type = quantized_type(node, 2);
   ElementType given = node.type_attribute("output_dtype", type);
   if (given == TensorProto::UNDEFINED) given = type;

@@ -36,23 +36,15 @@ void reshape_to(NodeImport& node, const Shape& shape) {
   });
 }
 
-std::vector<double> check_finite(std::vector<double> values) {
-  for (double value : values)
-    if (!std::isfinite(value))
-      fail("BF1023", "", fmt::format("the constant holds {}", value),
-           "a network with such a constant has no bounds");
-  return values;
-}
-
 void import_constant(NodeImport& node) {
   if (node.has_attribute("value")) {
     node.emit(node.reader().read(node.attribute("value", AttributeProto::TENSOR).t(), "", true));
   } else if (node.has_attribute("value_float")) {
     const double value = node.attribute("value_float", AttributeProto::FLOAT).f();
-    node.emit(Constant{{}, check_finite({value}), {}});
+    node.emit(Constant{{}, {value}, {}});
   } else if (node.has_attribute("value_floats")) {
     const auto& floats = node.attribute("value_floats", AttributeProto::FLOATS).floats();
-    node.emit(Constant{{floats.size()}, check_finite({floats.begin(), floats.end()}), {}});
+    node.emit(Constant{{floats.size()}, {floats.begin(), floats.end()}, {}});
   } else if (node.has_attribute("value_int")) {
     node.emit(IntegerTensor{{}, {node.attribute("value_int", AttributeProto::INT).i()}});
   } else if (node.has_attribute("value_ints")) {

@@ -166,17 +166,60 @@ void import_concat_from_sequence(NodeImport& node) {
   node.emit(add_selection(node, values, source, shape));
 }
 
+// The body for each of the tensors, beside one of each other sequence or the same tensor each time.
+void import_sequence_map(NodeImport& node) {
+  const std::size_t inputs = node.input_count(), outputs = node.output_count();
+  const std::vector<std::string> first = node.sequence(0).tensors;
+  Body body = node.body("body");
+  node.check_body(body, inputs, outputs);
+  std::vector<Sequence> made(outputs);
+  for (std::size_t step = 0; step < first.size(); ++step) {
+    std::vector<std::string> given;
+    for (std::size_t i = 0; i < inputs; ++i) {
+      const Sequence* const all = node.sequence_if_any(i);
+      if (all != nullptr && all->tensors.size() != first.size())
+        fail("BF1014", "",
+             fmt::format("sequences of {} and {} tensors", first.size(), all->tensors.size()));
+      given.push_back(all != nullptr ? all->tensors[step] : node.tensor(i));
+    }
+    const std::vector<std::string> results =
+        node.import_body(body, given, static_cast<std::int64_t>(step));
+    for (std::size_t i = 0; i < outputs; ++i) made[i].tensors.push_back(results[i]);
+  }
+  for (std::size_t i = 0; i < outputs; ++i)
+    if (node.has_output(i)) node.define(i, std::move(made[i]));
+}
+
+// An optional value that has one is that value.
+void import_optional(NodeImport& node) {
+  if (node.has_input(0)) return node.emit_tensor(0, node.tensor(0));
+  node.define(0, Unavailable{"an optional value that has none", "ask OptionalHasElement first"});
+}
+
+void import_optional_get_element(NodeImport& node) {
+  node.emit_tensor(0, node.tensor(0));
+}
+
+void import_optional_has_element(NodeImport& node) {
+  const bool has = node.has_input(0) && !node.is_unavailable(0);
+  node.emit(IntegerTensor{{}, {has ? 1 : 0}, TensorProto::BOOL});
+}
+
 }  // namespace
 
 OperatorRows sequence_operators() {
   static constexpr OperatorImporter kRows[] = {
       {"ConcatFromSequence", import_concat_from_sequence, 1, 1, 1, {"axis", "new_axis"}},
+      {"Optional", import_optional, 0, 1, 1, {"type"}},
+      {"OptionalGetElement", import_optional_get_element, 1, 1, 1, {}},
+      {"OptionalHasElement", import_optional_has_element, 0, 1, 1, {}},
       {"SequenceAt", import_sequence_at, 2, 2, 1, {}},
       {"SequenceConstruct", import_sequence_construct, 1, kVariadic, 1, {}},
       {"SequenceEmpty", import_sequence_empty, 0, 0, 1, {"dtype"}},
       {"SequenceErase", import_sequence_erase, 1, 2, 1, {}},
       {"SequenceInsert", import_sequence_insert, 2, 3, 1, {}},
       {"SequenceLength", import_sequence_length, 1, 1, 1, {}},
+      {"SequenceMap", import_sequence_map, 1, kVariadic, kVariadic, {"body"}},
       {"SplitToSequence", import_split_to_sequence, 1, 2, 1, {"axis", "keepdims"}},
   };
   return kRows;
