@@ -37,11 +37,10 @@ class Network:
     """An export and what is expected of it.
 
     slack: how far evaluation in float32 may lie outside of bounds, of a share of 1 + |y|. refused: the code of the
-    diagnostic that refuses it. output: the tensor that is bounded, where the model has others. options: of bf-aot."""
+    diagnostic that refuses it, or its words. output: the tensor that is bounded, where the model has others."""
 
-    def __init__(self, name, model, slack=2e-5, refused=None, output=None, options=()):
-        self.name, self.model, self.slack, self.refused = name, model, slack, refused
-        self.output, self.options = output, list(options)
+    def __init__(self, name, model, slack=2e-5, refused=None, output=None):
+        self.name, self.model, self.slack, self.refused, self.output = name, model, slack, refused, output
 
     def inputs(self):
         """(name, shape, NumPy's type) of each input that has no value; unknown sizes are 1."""
@@ -103,7 +102,7 @@ class Checks:
             command += ["--shape", f"{name}={','.join(map(str, shape))}"]
         if network.output:
             command += ["--output-tensor", network.output]
-        done = subprocess.run(command + network.options, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         if done.returncode != 0:
             return None, done.stderr
         found = json.loads(done.stdout)["outputs"]

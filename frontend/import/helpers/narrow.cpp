@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/import/file/node_import.h"
@@ -84,20 +86,63 @@ Constant rounded_to(const NodeImport& node, const FloatFormat& format, bool satu
   return std::move(made).finish(node.origin().text);
 }
 
-// For a tensor, x (1 + d) + e with |d| <= 2^-digits and |e| <= step / 2 holds the nearest number,
-// and d and e are others for each element and input. Where x may overflow, the arc sine has no
-// value, so that nothing is known; elsewhere e, grown by it, takes it away again.
-ValueId add_rounded_to(NodeImport& node, ValueId x, const FloatFormat& format, bool saturate) {
-  node.note_form("that rounds");
+namespace {
+
+// Numbers of few digits lie on grids: those of step `step` around 0, and of twice the step from
+// each power of two on. x is the sum of what it has on each, and each part is rounded on its own,
+// for the others are at an end of theirs. Ties are to the even multiple of the step, which is the
+// even number.
+ValueId add_on_grids(NodeImport& node, ValueId x, const FloatFormat& format) {
+  const Shape shape = node.shape_of(x);
+  const double digits = std::ldexp(1.0, format.digits);  // steps from 0 to where they double
+  std::vector<ValueId> parts;
+  std::vector<double> units;
+  double offset = 0;
+  const auto add_part = [&](double unit, double low, double high) {
+    parts.push_back(add_unary(node, x, {FunctionKind::kQuantise, unit, low / unit, high / unit}));
+    units.push_back(unit);
+    if (low > 0) offset -= low;
+    if (high < 0) offset -= high;
+  };
+  const double first = format.step * digits;
+  add_part(format.step, -first, first);
+  for (double low = first; low < format.largest; low *= 2) {
+    const double high = std::min(2 * low, format.largest);
+    add_part(2 * low / digits, low, high);
+    add_part(2 * low / digits, -high, -low);
+  }
+  const std::int64_t count = element_count(shape);
+  RowBuilder rows(node);
+  for (std::int64_t i = 0; i < count; ++i) {
+    rows.begin({offset, 0});
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      rows.add(static_cast<std::int64_t>(k) * count + i, {units[k], 0});
+  }
+  return std::move(rows).finish_sums(add_concat(node, parts), shape);
+}
+
+// x (1 + d) + e with |d| <= 2^-digits and |e| <= step / 2 + 2 `little` holds the nearest number,
+// and d and e are others for each element and input.
+ValueId add_error(NodeImport& node, ValueId x, const FloatFormat& format, double little) {
   const Shape shape = node.shape_of(x);
   const auto count = static_cast<std::size_t>(element_count(shape));
-  const double little = std::max(format.step * 0x1p-11, 0x1p-60);
-  const double lost = format.step / 2 + 2 * little;
   Constant factor = filled(shape, 1), offset = filled(shape, 0);
   factor.error.assign(count, std::ldexp(1.0, -format.digits));
-  offset.error.assign(count, lost);
+  offset.error.assign(count, format.step / 2 + 2 * little);
+  return add_scale(node, x, std::move(factor), std::move(offset));
+}
+
+}  // namespace
+
+// Where x may overflow, the arc sine has no value, so that nothing is known; elsewhere the errors,
+// grown by it, take it away again.
+ValueId add_rounded_to(NodeImport& node, ValueId x, const FloatFormat& format, bool saturate) {
+  constexpr int kMostDigits = 4;  // of formats of 8 bits
+  node.note_form("that rounds");
+  if (saturate && format.digits <= kMostDigits) return add_on_grids(node, x, format);
+  const double little = std::max(format.step * 0x1p-11, 0x1p-60);
   if (saturate) x = add_clip(node, x, -format.largest, format.largest);
-  const ValueId near = add_scale(node, x, std::move(factor), std::move(offset));
+  const ValueId near = add_error(node, x, format, little);
   if (saturate) return near;
   const bool closed = format.limit == format.largest;
   const double inverse = std::nextafter(1 / format.limit, closed ? 0 : INFINITY);

@@ -12,6 +12,8 @@ constexpr std::string_view kLosses =
     "the sum of the weights, by which a mean divides, is rounded as well";
 constexpr std::string_view kKernels = "its kernels have roundings of their own, between the codes";
 
+constexpr std::string_view kWindows = "its numbers are rounded in ways that are not counted";
+
 constexpr std::string_view kFused =
     "its kernels scale and add up in orders of their own, which are not counted";
 
@@ -36,6 +38,7 @@ constexpr Float32Operator kOperators[] = {
     {"BiasSplitGelu", kFused},
     {"Binarizer", {}},
     {"BipolarQuant", kKernels},
+    {"BlackmanWindow", kWindows},
     {"Cast", {}},
     {"Cast, that rounds",
      "computed tensors are rounded to few digits, which evaluation in float32 does not follow"},
@@ -45,7 +48,9 @@ constexpr Float32Operator kOperators[] = {
     {"CausalConvWithState", {}},
     {"Ceil", {}},
     {"Celu", {}},
+    {"CenterCropPad", {}},
     {"Clip", {}},
+    {"Col2Im", {}},
     {"Compress", {}},
     {"Concat", {}},
     {"ConcatFromSequence", {}},
@@ -56,7 +61,9 @@ constexpr Float32Operator kOperators[] = {
     {"ConvTranspose", {}},
     {"Cos", {}},
     {"Cosh", {}},
+    {"CumProd", "products in one order may underflow where those in another do not"},
     {"CumSum", {}},
+    {"DFT", kFused},
     {"DepthToSpace", {}},
     {"DequantizeLinear", {}},
     {"Div", {}},
@@ -94,6 +101,8 @@ constexpr Float32Operator kOperators[] = {
     {"GridSample", "positions are rounded before elements are chosen or weighted"},
     {"GroupNormalization", {}},
     {"GroupQueryAttention", kFused},
+    {"HammingWindow", kWindows},
+    {"HannWindow", kWindows},
     {"HardSigmoid", {}},
     {"HardSwish", {}},
     {"Hardmax", {}},
@@ -138,6 +147,9 @@ constexpr Float32Operator kOperators[] = {
     {"Not", {}},
     {"OneHot", {}},
     {"OneHotEncoder", {}},
+    {"Optional", {}},
+    {"OptionalGetElement", {}},
+    {"OptionalHasElement", {}},
     {"Or", {}},
     {"PRelu", {}},
     {"Pad", {}},
@@ -156,6 +168,8 @@ constexpr Float32Operator kOperators[] = {
     {"QLinearSoftmax", kKernels},
     {"Quant", kKernels},
     {"QuantizeLinear", {}},
+    {"QuantizeLinear, that rounds",
+     "computed tensors are rounded to few digits, which evaluation in float32 does not follow"},
     {"QuickGelu", kFused},
     {"RMSNormalization", {}},
     {"RNN", kFused},
@@ -184,6 +198,7 @@ constexpr Float32Operator kOperators[] = {
     {"ReverseSequence", {}},
     {"RotaryEmbedding", kFused},
     {"Round", {}},
+    {"STFT", kFused},
     {"SVMClassifier", kFused},
     {"SVMRegressor", kFused},
     {"Scaler", {}},
@@ -198,6 +213,7 @@ constexpr Float32Operator kOperators[] = {
     {"SequenceErase", {}},
     {"SequenceInsert", {}},
     {"SequenceLength", {}},
+    {"SequenceMap", {}},
     {"Shape", {}},
     {"Shrink", {}},
     {"Sigmoid", {}},
@@ -224,6 +240,7 @@ constexpr Float32Operator kOperators[] = {
     {"Swish", {}},
     {"Tan", "nothing bounds its result near its poles, so that what follows may overflow"},
     {"Tanh", {}},
+    {"TensorScatter", {}},
     {"ThresholdedRelu", {}},
     {"Tile", {}},
     {"TopK", {}},
@@ -232,6 +249,7 @@ constexpr Float32Operator kOperators[] = {
     {"TreeEnsembleClassifier", kFused},
     {"TreeEnsembleRegressor", kFused},
     {"Trilu", {}},
+    {"Unique", {}},
     {"Unsqueeze", {}},
     {"Upsample", {}},
     {"Upsample, cubic", "weights are rounded in ways that are not counted"},

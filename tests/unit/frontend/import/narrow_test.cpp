@@ -21,10 +21,12 @@ namespace {
 
 using Special = Float8Format::Special;
 
-constexpr int kFloat16 = 10, kBfloat16 = 16;
+constexpr int kFloat16 = 10, kBfloat16 = 16, kFloat4 = 23;
 
 // The value of a code; NaN where it is none.
 double value_of(int type, int code) {
+  if (type == kFloat4)
+    return code < 8 ? float4_to_double(static_cast<std::uint8_t>(code)) : HUGE_VAL;
   if (type == kFloat16) return float16_to_double(static_cast<std::uint16_t>(code));
   if (type == kBfloat16) return bfloat16_to_double(static_cast<std::uint16_t>(code));
   const auto bits = static_cast<std::uint8_t>(code);
@@ -71,7 +73,8 @@ TEST_P(Narrow, RoundsToTheNearestNumberTiesToEven) {
   EXPECT_EQ(round_to(*format, 2 * format->largest), INFINITY);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, Narrow, testing::Values(kFloat16, kBfloat16, 17, 18, 19, 20));
+INSTANTIATE_TEST_SUITE_P(Formats, Narrow,
+                         testing::Values(kFloat16, kBfloat16, 17, 18, 19, 20, kFloat4));
 
 Graph cast_of(const std::string& data, int type, int to, const std::string& more = "") {
   const std::string text = R"(ir_version: 9 opset_import { version: 19 } graph {
@@ -131,9 +134,27 @@ const Scale& rounding_of(const Graph& graph) {
   return std::get<Scale>(found->op);
 }
 
+// By exact arithmetic at each number, at the middles between them and beside these.
+TEST_P(Narrow, TensorsOfFewBitsAreTheNearestNumber) {
+  const FloatFormat& format = *narrow_format(GetParam());
+  if (format.digits > 4) GTEST_SKIP() << "an error stands for the rounding";
+  const Graph graph = cast_of_input(GetParam());
+  const std::vector<double> numbers = numbers_of(GetParam());
+  for (std::size_t i = 0; i + 1 < numbers.size(); ++i) {
+    const double middle = numbers[i] / 2 + numbers[i + 1] / 2;
+    for (const double x : {numbers[i], middle, std::nextafter(middle, -INFINITY),
+                           std::nextafter(middle, INFINITY), 2 * format.largest})
+      for (const double sign : {1.0, -1.0}) {
+        const double nearest = round_to(format, sign * std::min(x, format.largest));
+        EXPECT_EQ(evaluate(graph, {{sign * x}})[0][0], nearest) << sign * x;
+      }
+  }
+}
+
 TEST_P(Narrow, ErrorsOfTensorsHoldTheNearestNumber) {
   const FloatFormat& format = *narrow_format(GetParam());
   for (const std::string& more : {std::string(), kNotSaturated}) {
+    if (more.empty() ? format.digits <= 4 : GetParam() == kFloat4) continue;
     const Graph graph = cast_of_input(GetParam(), more);
     const Scale& scale = rounding_of(graph);
     EXPECT_EQ(scale.factor.data[0], 1);
