@@ -26,8 +26,10 @@ using pieces::with_tails;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// A function that grows like a logarithm is bounded by constants from here on; floats end at 2^128.
+// A function that grows like a logarithm is bounded by constants from here on, one for each two
+// octaves; floats end at 2^128.
 constexpr double kFar = 0x1p40;
+constexpr double kOctaves = 4;
 
 // The pieces of a function that goes from -1 or 0 at the left to 1 at the right.
 template <int kLeft>
@@ -40,8 +42,11 @@ List below_relu(const Function&, const Formula& t) {
   return with_tails(t, 0, -1, 0, 1, -1);
 }
 
+// Both ends of the smooth piece are its own: intervals beyond them are turned into it.
 List wave(const Function&, const Formula&) {
-  return {line(-kInf, 0, 0, 1), smooth(-50), line(50, 0, 0, 1)};
+  Piece above = line(50, 0, 0, 1);
+  above.open = true;
+  return {line(-kInf, 0, 0, 1), smooth(-50), above};
 }
 
 // The value of a function at a point of a smooth piece, rounded down and up.
@@ -50,6 +55,21 @@ double floor_at(const Formula& t, double x) {
 }
 double ceiling_at(const Formula& t, double x) {
   return double_above(t(Interval(x), 0)[0]);
+}
+
+// A rising function from kFar on.
+void add_far(const Formula& t, List& list) {
+  for (double x = kFar; x < 0x1p128; x *= kOctaves)
+    list.push_back(between(x, floor_at(t, x), ceiling_at(t, kOctaves * x)));
+  list.push_back(above(0x1p128, floor_at(t, 0x1p128)));
+}
+
+// The same before -kFar.
+List far_below(const Formula& t) {
+  List list = {below(-kInf, ceiling_at(t, -0x1p128))};
+  for (double x = 0x1p128; x > kFar; x /= kOctaves)
+    list.push_back(between(-x, floor_at(t, -x), ceiling_at(t, -x / kOctaves)));
+  return list;
 }
 
 // sinh and cosh from 90 on, and before -90.
@@ -187,11 +207,12 @@ constexpr std::array<FunctionRecipe, kFunctionKinds> kRecipes = {
         {.kind = FunctionKind::kCosh,
          .pieces = exponential_growth,
          .series = [](F, X x) { return hyperbolic(x, 1, nullptr); }},
-        // asinh 2^40 > 28, asinh 2^128 < 90
         {.kind = FunctionKind::kAsinh,
-         .pieces = [](F, T) -> List {
-           return {below(-kInf, -28), between(-0x1p128, -90, -28), smooth(-kFar),
-                   between(kFar, 28, 90), above(0x1p128, 28)};
+         .pieces = [](F, T t) -> List {
+           List list = far_below(t);
+           list.push_back(smooth(-kFar));
+           add_far(t, list);
+           return list;
          },
          .series =
              [](F, X x) {
@@ -228,9 +249,10 @@ constexpr std::array<FunctionRecipe, kFunctionKinds> kRecipes = {
              }},
         // acosh(1 + d) < sqrt(2 d)
         {.kind = FunctionKind::kAcosh,
-         .pieces = [](F, T) -> List {
-           return {unknown(-kInf), between(1, 0, 0x1.8p-22), smooth(1 + kNearEnd),
-                   between(kFar, 28, 90), above(0x1p128, 28)};
+         .pieces = [](F, T t) -> List {
+           List list = {unknown(-kInf), between(1, 0, 0x1.8p-22), smooth(1 + kNearEnd)};
+           add_far(t, list);
+           return list;
          },
          .series =
              [](F, X x) {

@@ -135,6 +135,84 @@ def nearest_float(x):
     return struct.unpack("f", struct.pack("f", x))[0]
 
 
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+def softplus(x):
+    return max(x, 0) + math.log1p(math.exp(-abs(x)))
+
+
+def elu(x):
+    return x if x > 0 else math.expm1(x)
+
+
+SELU_SCALE, SELU_ALPHA = nearest_float(1.05070102214813232421875), nearest_float(1.67326319217681884765625)
+
+# Those of FUNCTIONS and others; in the waves, extremes lie at multiples of pi / 2.
+MORE = {
+    "Celu": (elu, everywhere, ()), "Cos": (math.cos, everywhere, ()), "Elu": (elu, everywhere, ()),
+    "Gelu": (lambda x: x * math.erfc(-x / math.sqrt(2)) / 2, everywhere, (-0.7517915246935645,)),
+    "HardSigmoid": (lambda x: min(max(0.2 * x + 0.5, 0), 1), everywhere, (-2.5, 2.5)),
+    "HardSwish": (lambda x: x * min(max(x / 6 + 0.5, 0), 1), everywhere, (-3, -1.5, 3)),
+    "LeakyRelu": (lambda x: x if x > 0 else 0.01 * x, everywhere, (0,)),
+    "Mish": (lambda x: x * math.tanh(softplus(x)), everywhere, (-1.192431214515428,)),
+    "Neg": (lambda x: -x, everywhere, ()), "Relu": (lambda x: max(x, 0), everywhere, (0,)),
+    "Selu": (lambda x: SELU_SCALE * (x if x > 0 else SELU_ALPHA * math.expm1(x)), everywhere, ()),
+    "Sigmoid": (sigmoid, everywhere, ()), "Sin": (math.sin, everywhere, ()), "Softplus": (softplus, everywhere, ()),
+    "Swish": (lambda x: x * sigmoid(x), everywhere, (-1.2784645427610738,)),
+}
+
+
+class EveryMagnitude(Ranges):
+    """Boxes from each magnitude of floats to each other one, of both signs.
+
+    A box is a centre and a radius with a float's digits, so that its ends move by 2^-23 of its width. Where the function
+    is finite on such a box, so are its bounds, and near its range there."""
+
+    ENDS = sorted({0.0, *(nearest_float(sign * m * 10.0 ** k) for sign in (-1, 1)
+                          for m, k in ((1.5, -44), *((1, k) for k in range(-37, 38, 6)), (0.25, 0), (0.9, 0), (1.1, 0),
+                                       (2, 0), (5, 0), (2, 1), (5, 1), (8.6, 1), (9, 1), (8, 2), (3, 38)))})
+
+    @staticmethod
+    def wider(box):
+        more = (box[1] - box[0]) * 2.0 ** -22 + max(abs(box[0]), abs(box[1])) * 2.0 ** -23 + 2.0 ** -148
+        return box[0] - more, box[1] + more
+
+    def range_on(self, op, function, domain, turns, box):
+        """The range on the box, None where the function has no finite one."""
+        if not Magnitudes.is_defined(function, domain, box):
+            return None
+        if op in ("Sin", "Cos"):
+            if box[1] - box[0] > 6.3:
+                return -1.0, 1.0
+            first = math.floor(box[0] / (math.pi / 2))
+            turns = [k * math.pi / 2 for k in range(first, first + 7)]
+        return Magnitudes.range_of(function, box, turns)
+
+    def test_boxes_of_any_two_magnitudes(self):
+        for op, (function, domain, turns) in {**FUNCTIONS, **MORE}.items():
+            ranges = {}
+            for box in ((a, b) for a in self.ENDS for b in self.ENDS if a <= b):
+                own = self.range_on(op, function, domain, turns, box)
+                wide = self.range_on(op, function, domain, turns, self.wider(box))
+                if own and wide:
+                    ranges[box] = own, wide
+            self.assertGreater(len(ranges), 50, op)
+            for method in METHODS:
+                with self.subTest(op=op, method=method):
+                    found = zip(*self.bounds([node(op, ["x"], "y")], *zip(*ranges), method))
+                    for (box, (own, wide)), (low, high) in zip(ranges.items(), found):
+                        rounding = 1e-5 * max(abs(own[0]), abs(own[1]))
+                        self.assertLessEqual(low, own[0] + 1e-6 * rounding, box)
+                        self.assertGreaterEqual(high, own[1] - 1e-6 * rounding, box)
+                        slack = 1e-5 * max(abs(wide[0]), abs(wide[1])) + 1e-3 * (wide[1] - wide[0]) + 1e-11
+                        if op in ("Acosh", "Asinh") and max(map(abs, box)) > 1e12:
+                            slack += 2 * math.log(2)  # constants of two octaves
+                        self.assertGreaterEqual(low, wide[0] - slack, box)
+                        self.assertLessEqual(high, wide[1] + slack, box)
+
+
 class Shares(Ranges):
     """Numbers over a sum or norm of theirs, however they are written."""
 

@@ -26,7 +26,7 @@ def networks(network, seed):
             self.conv, self.last = nnx.Conv(2, 6, (3, 3), rngs=rngs), nnx.Linear(6, 3, rngs=rngs)
 
         def __call__(self, x):
-            return self.last(jnp.mean(nnx.max_pool(jax.nn.relu(self.conv(x)), (2, 2), strides=(2, 2)), (1, 2)))
+            return self.last(jnp.mean(nnx.max_pool(jax.nn.relu(self.conv(x)), window_shape=(2, 2), strides=(2, 2)), (1, 2)))
 
     yield network("dense", to_onnx(Dense(), [(1, 4)]))
     yield network("images", to_onnx(Images(), [(1, 8, 8, 2)]))

@@ -28,7 +28,7 @@ def networks(network, seed):
         inputs = order or [*shapes, *dict(constants)]
         return network(name, made([(operator, inputs, list(outputs), attributes)], shapes, outputs, constants))
 
-    yield one("SwiGLU", "SwiGLU", {"x": (1, 8)})
+    yield one("SwiGLU", "SwiGLU", {"a": (1, 8), "b": (1, 8)}, alpha=1.5)
     yield one("Celu", "Celu", {"x": (1, 8)}, alpha=0.7)
     yield one("Attention with a past", "Attention",
               {"q": (1, 2, 2, 4), "k": (1, 2, 2, 4), "v": (1, 2, 2, 4), "pk": (1, 2, 3, 4), "pv": (1, 2, 3, 4)},
@@ -43,7 +43,7 @@ def networks(network, seed):
     yield one("STFT", "STFT", {"x": (1, 16, 1)}, order=["x", "step", "window"],
               constants={"step": np.array(4, np.int64), "window": np.hanning(8).astype(np.float32)})
     yield one("LinearAttention", "LinearAttention", {"q": (1, 3, 8), "k": (1, 3, 8), "v": (1, 3, 8)},
-              ("y", "state"), q_num_heads=2, kv_num_heads=2)
+              ("y", "state"), q_num_heads=2, kv_num_heads=2, update_rule="linear")
     yield one("CausalConvWithState", "CausalConvWithState", {"x": (1, 4, 6)}, ("y", "state"),
               constants={"w": random_floats(4, 1, 3), "b": random_floats(4)})
     yield network("Range, windows and a table", made(

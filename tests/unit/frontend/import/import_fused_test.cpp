@@ -243,7 +243,7 @@ TEST(ImportFused, Attention) {
                   node("Split", "p -> q k v", number("axis", 2) + number("num_outputs", 3)) +
                   fused("MultiHeadAttention", "q k v b -> y", number("num_heads", 2)),
               products + node("Attention", "q k v -> y", heads));
-  expect_refused(declared + fused("Attention", "x w b - m -> y", number("num_heads", 2)), "BF1026",
+  expect_refused(declared + fused("Attention", "x w b - m -> y", number("num_heads", 2)), "BF1014",
                  "past");
 }
 
@@ -395,7 +395,7 @@ TEST(ImportFused, QuantisedAttention) {
   const std::string causal = heads + number("unidirectional", 1) + real("scale", 0.5);
   expect_same(declared, fused("QAttention", "codes w b sx each - zx zeros -> y", causal),
               plain("each", "zeros", true) + fused("Attention", "i j b -> y", causal));
-  expect_refused(declared + fused("QAttention", "codes w b sx sw - zx zw x -> y", heads), "BF1026",
+  expect_refused(declared + fused("QAttention", "codes w b sx sw - zx zw x -> y", heads), "BF1014",
                  "past");
 }
 
@@ -484,6 +484,67 @@ TEST(ImportFused, ModelsOfOtherDomainsAlone) {
   EXPECT_THROW(import_text(body + node("Relu", "x -> z"),
                            "opset_import { domain: \"com.microsoft\" version: 1 }"),
                CompileError);
+}
+
+// Keys and values of a cache stand before those of the call, and are kept with them.
+TEST(ImportFused, Past) {
+  const std::string declared = input("q", {2, 3, 8}) + input("k", {2, 3, 8}) +
+                               input("v", {2, 3, 8}) + input("g", {2, 2, 5, 4}) +
+                               input("h", {2, 2, 5, 4}) + tensor("w", {8, 24}) + tensor("b", {24}) +
+                               whole("zero", {1}, {0}, 7);
+  const std::string heads = number("q_num_heads", 2) + number("kv_num_heads", 2);
+  for (const int causal : {0, 1}) {
+    const std::string more = number("num_heads", 2) + number("unidirectional", causal);
+    const std::string plain = heads + number("is_causal", causal);
+    for (const std::string outputs : {"y", "o y p", "o p y"})
+      expect_same(declared, fused("MultiHeadAttention", "q k v - - - g h -> " + outputs, more),
+                  node("Attention", "q k v - g h -> " + outputs, plain));
+    const std::string factors =
+        node("MatMul", "q w -> m") + node("Add", "m b -> n") +
+        node("Split", "n -> i j l", number("axis", 2) + number("num_outputs", 3));
+    const std::string stacked = node("Unsqueeze", "g zero -> g1") +
+                                node("Unsqueeze", "h zero -> h1") +
+                                node("Concat", "g1 h1 -> past", number("axis", 0));
+    expect_same(declared, stacked + fused("Attention", "q w b - past -> y", more),
+                factors + node("Attention", "i j l - g h -> y", plain));
+    expect_same(declared, stacked + fused("Attention", "q w b - past -> o y", more),
+                factors + node("Attention", "i j l - g h -> o c d", plain) +
+                    node("Unsqueeze", "c zero -> c1") + node("Unsqueeze", "d zero -> d1") +
+                    node("Concat", "c1 d1 -> y", number("axis", 0)));
+  }
+  const std::string refused = number("num_heads", 2);
+  expect_refused(declared + fused("MultiHeadAttention", "q k v - - - g -> y", refused), "BF1011",
+                 "without the other");
+  expect_refused(declared + fused("MultiHeadAttention", "q k v - - - q q -> y", refused), "BF1014",
+                 "past");
+  expect_refused(declared + fused("MultiHeadAttention", "q k v - - - g h zero -> y", refused),
+                 "BF1026", "buffer");
+}
+
+// Positions are counted from the end of the past.
+TEST(ImportFused, PastOfGroups) {
+  const std::string declared =
+      input("q", {1, 2, 16}) + input("k", {1, 2, 8}) + input("v", {1, 2, 8}) +
+      input("g", {1, 2, 3, 4}) + input("h", {1, 2, 3, 4}) + whole("last", {1}, {4}) +
+      whole("total", {}, {5}) + tensor("c", {6, 2}) + tensor("s", {6, 2}) +
+      whole("at", {1, 2}, {3, 4}, 7) + whole("buffer", {1}, {3}) + whole("largest", {}, {4});
+  const std::string groups = number("num_heads", 4) + number("kv_num_heads", 2);
+  const std::string heads =
+      number("q_num_heads", 4) + number("kv_num_heads", 2) + number("is_causal", 1);
+  const std::string turned = node("RotaryEmbedding", "q c s at -> i", number("num_heads", 4)) +
+                             node("RotaryEmbedding", "k c s at -> j", number("num_heads", 2));
+  const std::string rotary = number("do_rotary", 1);
+  for (const std::string outputs : {"y", "o y p", "o p y"}) {
+    expect_same(declared,
+                fused("GroupQueryAttention", "q k v g h last total -> " + outputs, groups),
+                node("Attention", "q k v - g h -> " + outputs, heads));
+    expect_same(
+        declared,
+        fused("GroupQueryAttention", "q k v g h last total c s -> " + outputs, groups + rotary),
+        turned + node("Attention", "i j v - g h -> " + outputs, heads));
+  }
+  expect_refused(declared + fused("GroupQueryAttention", "q k v g h buffer largest -> y", groups),
+                 "BF1026", "buffer");
 }
 
 }  // namespace

@@ -49,6 +49,13 @@ class OperatorCase {
     declared_ += " }\n";
     return *this;
   }
+  // An input of the model that the node does not read, beside constants alone.
+  OperatorCase& unread() {
+    declared_ += "input { name: \"unread\" type { tensor_type { elem_type: 1 shape { " +
+                 dimensions({1}) + "} } } }\n";
+    values_.push_back({0});
+    return *this;
+  }
   OperatorCase& domain(const std::string& name) {
     node_ += " domain: \"" + name + "\"";
     return *this;
