@@ -164,6 +164,16 @@ MORE = {
 }
 
 
+class Choices(Ranges):
+    def test_the_number_of_the_largest_element_at_a_point(self):
+        number = 'attribute { name: "axis" type: INT i: 1 } attribute { name: "keepdims" type: INT i: 0 }'
+        nodes = [node("ArgMax", ["x"], "i", attributes=number), node("OneHot", ["i", "depth", "values"], "y")]
+        given = [tensor("depth", [], [4]), tensor("values", [2], [0, 1])]
+        for method in METHODS:
+            low, high = self.bounds(nodes, [0.3, -0.2, 0.5, 0.1], [0.3, -0.2, 0.5, 0.1], method, constants=given)
+            self.assertEqual((low, high), ([0, 0, 1, 0], [0, 0, 1, 0]))
+
+
 class EveryMagnitude(Ranges):
     """Boxes from each magnitude of floats to each other one, of both signs.
 

@@ -74,6 +74,8 @@ TEST(Conformance, EveryModelIsDiagnosedOrEvaluatesAsExpected) {
 
 // Tests of the newest release that have another value here, and why.
 const std::map<std::string_view, std::string_view> kDiffer = {
+    {"node/test_dft_inverse", "0 there is what roundings of single precision left"},
+    {"node/test_dft_inverse_opset19", "0 there is what roundings of single precision left"},
     {"node/test_l2normalization_axis_0", "0 / 0 has no value here, and is 0 there"},
 };
 

@@ -27,10 +27,10 @@ constexpr OperatorNote kNotes[] = {
     {"BlackmanWindow", Kind::kPlain, "constant size"},
     {"Cast", Kind::kPartly,
      "between real numbers, integers of 8 to 64 bits and truth values; no strings; to float16, "
-     "bfloat16 and floats of 8 bits numbers are rounded, to float constants alone"},
+     "bfloat16 and floats of 8 and 4 bits numbers are rounded, to float constants alone"},
     {"CastLike", Kind::kPartly,
      "between real numbers, integers of 8 to 64 bits and truth values; no strings; to float16, "
-     "bfloat16 and floats of 8 bits numbers are rounded, to float constants alone"},
+     "bfloat16 and floats of 8 and 4 bits numbers are rounded, to float constants alone"},
     {"CausalConvWithState", Kind::kPlain, "constant weights and bias"},
     {"CenterCropPad", Kind::kPlain, "constant shape"},
     {"Col2Im", Kind::kPlain, "constant shapes"},

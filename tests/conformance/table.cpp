@@ -59,14 +59,14 @@ order that depends on the processor: these are refused.
 
 | operator | notes |
 |---|---|
-| com.microsoft.Attention, MultiHeadAttention, QAttention | without a past; masks of truth values or lengths, which add `mask_filter_value` to scores; `unidirectional` leaves keys out |
+| com.microsoft.Attention, MultiHeadAttention, QAttention | a past is no buffer: all its positions count; masks of truth values or lengths, which add `mask_filter_value` to scores; `unidirectional` leaves keys out |
 | com.microsoft.BiasGelu, BiasSplitGelu, FastGelu, Gelu, QuickGelu | |
 | com.microsoft.DequantizeLinear, QuantizeLinear | as those of `ai.onnx` |
 | com.microsoft.DynamicQuantizeMatMul, MatMulIntegerToFloat | |
 | com.microsoft.FusedConv, FusedGemm | the activations that ONNX Runtime fuses |
 | com.microsoft.EmbedLayerNormalization | token ids and segments are constant, or sets of [ids](../guide/text.md) |
 | com.microsoft.FusedMatMul | |
-| com.microsoft.GroupQueryAttention | without a past and without padding: `seqlens_k` and `total_sequence_length` are constant; positions count from 0; no window that leaves keys out, no sinks |
+| com.microsoft.GroupQueryAttention | without padding, and with all positions of a past: `seqlens_k` and `total_sequence_length` are constant; positions count from the end of the past; no window that leaves keys out, no sinks |
 | com.microsoft.MatMulNBits | 2, 4 and 8 bits, without `g_idx`; with `accuracy_level` 4 ONNX Runtime also rounds the other operand to 8 bits, which bounds do not count |
 | com.microsoft.NhwcMaxPool | |
 | com.microsoft.QGemm | the bias counts in units of alpha scale(A) scale(B) |
@@ -76,6 +76,7 @@ order that depends on the processor: these are refused.
 | com.microsoft.QLinearLeakyRelu, QLinearSigmoid, QLinearSoftmax | |
 | com.microsoft.RotaryEmbedding | constant positions |
 | com.microsoft.SkipLayerNormalization, SkipSimplifiedLayerNormalization | |
+| ai.onnx.preview, ai.onnx.preview.training, com.amd.quark | refused by name |
 | ai.onnx.ml.ArrayFeatureExtractor | constant indices |
 | ai.onnx.ml.Binarizer, Imputer | tensors never hold NaN, which is mostly what is replaced |
 | ai.onnx.ml.LinearClassifier, LinearRegressor | `post_transform` NONE, LOGISTIC, SOFTMAX; labels that are integers |

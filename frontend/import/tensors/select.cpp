@@ -7,6 +7,7 @@
 #include "frontend/graph/shapes.h"
 #include "frontend/import/helpers/builder.h"
 #include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/quantization.h"
 #include "frontend/import/helpers/winners.h"
 #include "frontend/import/operators/operators.h"
 
@@ -165,7 +166,11 @@ void import_one_hot(NodeImport& node) {
   node.reader().charge(shape, "");
   Shape repeated = indices;
   repeated.insert(repeated.begin() + static_cast<std::ptrdiff_t>(axis), 1);
-  const ValueId index = node.input(0);
+  // Bounds of a computed index, such as ArgMax makes, are a rounding wide, and are one number again
+  // when they are rounded.
+  const bool rounds = is_integer_type(node.input_type(0)) && node.constant_if_any(0) == nullptr &&
+                      node.integer_input_if_any(0).empty();
+  const ValueId index = rounds ? add_rounded(node, node.input(0)) : node.input(0);
   const ValueId all =
       add_index_map(node, index, shape, [&] { return broadcast_map(repeated, shape); });
   const std::int64_t stride = row_major_strides(shape)[axis];

@@ -53,8 +53,8 @@ def networks(network, seed):
     yield network("GroupQueryAttention, past", node_model(
         "GroupQueryAttention", ["x", "k", "v", "past_k", "past_v", "lengths", "total", "cos", "sin"],
         ["y", "present_k", "present_v"],
-        {"x": (1, 1, 32), "k": (1, 1, 16), "v": (1, 1, 16), "past_k": (1, 2, 3, 8), "past_v": (1, 2, 3, 8)}, seed,
-        {"cos": (6, 4), "sin": (6, 4), "lengths": 3, "total": 4}, num_heads=4, kv_num_heads=2, do_rotary=1))
+        {"x": (1, 1, 64), "k": (1, 1, 32), "v": (1, 1, 32), "past_k": (1, 2, 3, 16), "past_v": (1, 2, 3, 16)}, seed,
+        {"cos": (6, 8), "sin": (6, 8), "lengths": 3, "total": 4}, num_heads=4, kv_num_heads=2, do_rotary=1))
 
 
 def node_model(operator, inputs, outputs, shapes, seed, constants=None, **attributes):
