@@ -1,10 +1,14 @@
 #include <algorithm>
-#include <map>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "frontend/algebra/affine_algebra.h"
+#include "frontend/algebra/linear_algebra.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite/rewrite.h"
 
@@ -13,27 +17,53 @@ namespace {
 
 using Indices = std::vector<std::size_t>;
 
-std::size_t neurons_of(const Affine& affine) {
-  return affine.bias.data.size();
-}
-std::size_t inputs_of(const Affine& affine) {
-  return neurons_of(affine) == 0 ? 0 : affine.weight.data.size() / neurons_of(affine);
+constexpr std::size_t index_of(std::int64_t i) {
+  return static_cast<std::size_t>(i);
 }
 
-// Weights of row i, then its bias, times a sign.
-std::vector<double> signed_row(const Affine& affine, std::size_t i, double sign) {
-  const std::size_t columns = inputs_of(affine);
-  std::vector<double> row;
-  for (std::size_t k = 0; k < columns; ++k)
-    row.push_back(sign * affine.weight.data[i * columns + k]);
-  row.push_back(sign * affine.bias.data[i]);
-  return row;
+// The entries of a column of a linear layer, by rising rows.
+struct Column {
+  std::vector<std::pair<std::int64_t, double>> entries;
+
+  bool is_opposite(const Column& other) const {
+    return std::ranges::equal(entries, other.entries, [](const auto& a, const auto& b) {
+      return a.first == b.first && a.second == -b.second;
+    });
+  }
+};
+
+std::vector<Column> entries_by_column(const SparseAffine& layer, std::size_t count) {
+  std::vector<Column> columns(count);
+  for (std::int64_t row = 0; row < layer.rows(); ++row)
+    for (std::int64_t k = layer.row_start[index_of(row)]; k < layer.row_start[index_of(row) + 1];
+         ++k)
+      columns[index_of(layer.column[index_of(k)])].entries.emplace_back(
+          row, layer.value.data[index_of(k)]);
+  return columns;
 }
 
-bool are_opposite_columns(const Affine& affine, std::size_t i, std::size_t j) {
-  const std::size_t columns = inputs_of(affine);
-  for (std::size_t row = 0; row < neurons_of(affine); ++row)
-    if (affine.weight.data[row * columns + i] != -affine.weight.data[row * columns + j])
+// The same for opposite rows.
+std::uint64_t hash_of_row(const SparseAffine& layer, std::size_t row) {
+  std::uint64_t hash = std::bit_cast<std::uint64_t>(std::fabs(layer.bias.data[row]));
+  const auto add = [&hash](std::uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 29;
+  };
+  for (std::int64_t k = layer.row_start[row]; k < layer.row_start[row + 1]; ++k) {
+    add(static_cast<std::uint64_t>(layer.column[index_of(k)]));
+    add(std::bit_cast<std::uint64_t>(std::fabs(layer.value.data[index_of(k)])));
+  }
+  return hash;
+}
+
+bool are_opposite_rows(const SparseAffine& layer, std::size_t i, std::size_t j) {
+  const std::int64_t a = layer.row_start[i], b = layer.row_start[j];
+  const std::int64_t count = layer.row_start[i + 1] - a;
+  if (count != layer.row_start[j + 1] - b || layer.bias.data[i] != -layer.bias.data[j])
+    return false;
+  for (std::int64_t k = 0; k < count; ++k)
+    if (layer.column[index_of(a + k)] != layer.column[index_of(b + k)] ||
+        layer.value.data[index_of(a + k)] != -layer.value.data[index_of(b + k)])
       return false;
   return true;
 }
@@ -44,17 +74,21 @@ struct Pairs {
 };
 
 // Neurons z and -z whose values the outer layer subtracts, all exactly.
-Pairs find_pairs(const Affine& inner, const Affine& outer) {
-  std::multimap<std::vector<double>, std::size_t> waiting;
-  std::vector<bool> paired(neurons_of(inner), false);
+Pairs find_pairs(const SparseAffine& inner, const SparseAffine& outer) {
+  const auto neurons = index_of(inner.rows());
+  const std::vector<Column> columns = entries_by_column(outer, neurons);
+  std::unordered_multimap<std::uint64_t, std::size_t> waiting;
+  std::vector<bool> paired(neurons, false);
   Pairs pairs;
-  for (std::size_t j = 0; j < neurons_of(inner); ++j) {
-    const auto [begin, end] = waiting.equal_range(signed_row(inner, j, -1));
+  for (std::size_t j = 0; j < neurons; ++j) {
+    const std::uint64_t hash = hash_of_row(inner, j);
+    const auto [begin, end] = waiting.equal_range(hash);
     const auto found = std::find_if(begin, end, [&](const auto& other) {
-      return are_opposite_columns(outer, other.second, j);
+      return are_opposite_rows(inner, other.second, j) &&
+             columns[other.second].is_opposite(columns[j]);
     });
     if (found == end) {
-      waiting.emplace(signed_row(inner, j, 1), j);
+      waiting.emplace(hash, j);
       continue;
     }
     pairs.first.push_back(found->second);
@@ -67,27 +101,57 @@ Pairs find_pairs(const Affine& inner, const Affine& outer) {
   return pairs;
 }
 
-Affine take_rows(const Affine& affine, const Indices& rows) {
-  const std::size_t columns = inputs_of(affine);
-  const auto count = static_cast<std::int64_t>(rows.size());
-  Affine taken{{{count, static_cast<std::int64_t>(columns)}, {}, {}}, {{count}, {}, {}}};
+// The rows of an exact layer.
+SparseAffine take_rows(const SparseAffine& layer, const Indices& rows) {
+  SparseAffine taken;
+  taken.row_start = {0};
   for (const std::size_t row : rows) {
-    const auto begin = affine.weight.data.begin() + static_cast<std::ptrdiff_t>(row * columns);
-    taken.weight.data.insert(taken.weight.data.end(), begin,
-                             begin + static_cast<std::ptrdiff_t>(columns));
-    taken.bias.data.push_back(affine.bias.data[row]);
+    for (std::int64_t k = layer.row_start[row]; k < layer.row_start[row + 1]; ++k) {
+      taken.column.push_back(layer.column[index_of(k)]);
+      taken.value.data.push_back(layer.value.data[index_of(k)]);
+    }
+    taken.row_start.push_back(static_cast<std::int64_t>(taken.column.size()));
+    taken.bias.data.push_back(layer.bias.data[row]);
   }
+  taken.value.shape = {static_cast<std::int64_t>(taken.column.size())};
+  taken.bias.shape = {static_cast<std::int64_t>(rows.size())};
   return taken;
 }
 
-Affine take_columns(const Affine& affine, const Indices& columns, Constant bias) {
-  const std::size_t all = inputs_of(affine);
-  Affine taken{{{affine.bias.shape[0], static_cast<std::int64_t>(columns.size())}, {}, {}},
-               std::move(bias)};
-  for (std::size_t row = 0; row < neurons_of(affine); ++row)
-    for (const std::size_t column : columns)
-      taken.weight.data.push_back(affine.weight.data[row * all + column]);
+// The columns of a layer of exact weights; what is taken reads these elements alone.
+SparseAffine take_columns(const SparseAffine& layer, const Indices& columns, std::size_t count,
+                          Constant bias) {
+  std::vector<std::int64_t> place(count, -1);
+  for (std::size_t k = 0; k < columns.size(); ++k) place[columns[k]] = static_cast<std::int64_t>(k);
+  SparseAffine taken;
+  taken.row_start = {0};
+  taken.bias = std::move(bias);
+  for (std::int64_t row = 0; row < layer.rows(); ++row) {
+    for (std::int64_t k = layer.row_start[index_of(row)]; k < layer.row_start[index_of(row) + 1];
+         ++k)
+      if (const std::int64_t to = place[index_of(layer.column[index_of(k)])]; to >= 0) {
+        taken.column.push_back(to);
+        taken.value.data.push_back(layer.value.data[index_of(k)]);
+      }
+    taken.row_start.push_back(static_cast<std::int64_t>(taken.column.size()));
+  }
+  taken.value.shape = {static_cast<std::int64_t>(taken.column.size())};
   return taken;
+}
+
+// The matrix of an exact layer.
+Affine to_matrix(const SparseAffine& layer, std::size_t inputs) {
+  Affine made{filled({layer.rows(), static_cast<std::int64_t>(inputs)}, 0), layer.bias};
+  for (std::int64_t row = 0; row < layer.rows(); ++row)
+    for (std::int64_t k = layer.row_start[index_of(row)]; k < layer.row_start[index_of(row) + 1];
+         ++k)
+      made.weight.data[index_of(row) * inputs + index_of(layer.column[index_of(k)])] =
+          layer.value.data[index_of(k)];
+  return made;
+}
+
+bool has_rows(const Op& op) {
+  return std::holds_alternative<Affine>(op) || std::holds_alternative<SparseAffine>(op);
 }
 
 bool is_negation(const Op& op) {
@@ -103,7 +167,7 @@ class PairFolder {
 
   bool run() {
     const Op& op = graph_.nodes[index_].op;
-    if (const auto* const outer = std::get_if<Affine>(&op)) return fold_layer(*outer);
+    if (has_rows(op)) return fold_layer(op);
     const auto* const sum = std::get_if<Binary>(&op);
     return sum != nullptr && sum->kind == Binary::Kind::kAdd && (fold_sum(0, 1) || fold_sum(1, 0));
   }
@@ -141,33 +205,45 @@ class PairFolder {
     return true;
   }
 
-  bool fold_layer(const Affine& outer) {
+  bool fold_layer(const Op& op) {
     const Node& node = graph_.nodes[index_];
     const Node* const relu = links_.sole_maker(graph_, node.inputs[0]);
     if (relu == nullptr || !std::holds_alternative<Relu>(relu->op)) return false;
     const Node* const below = links_.sole_maker(graph_, relu->inputs[0]);
-    const auto* const inner = below == nullptr ? nullptr : std::get_if<Affine>(&below->op);
-    if (inner == nullptr || !inner->weight.is_exact() || !inner->bias.is_exact() ||
-        !outer.weight.is_exact() || inputs_of(outer) != neurons_of(*inner))
+    if (below == nullptr || !has_rows(below->op)) return false;
+    const SparseAffine inner = to_sparse(below->op), outer = to_sparse(op);
+    if (!inner.value.is_exact() || !inner.bias.is_exact() || !outer.value.is_exact() ||
+        element_count(graph_.value(node.inputs[0]).shape) != inner.rows())
       return false;
-    const Pairs pairs = find_pairs(*inner, outer);
+    const Pairs pairs = find_pairs(inner, outer);
     if (pairs.first.empty()) return false;
-    replace(*inner, outer, pairs, *below, *relu);
+    replace(inner, outer, pairs, *below, *relu);
     return true;
   }
 
-  void replace(const Affine& inner, const Affine& outer, const Pairs& pairs, const Node& below,
-               const Node& relu) {
+  void replace(const SparseAffine& inner, const SparseAffine& outer, const Pairs& pairs,
+               const Node& below, const Node& relu) {
     const Node node = graph_.nodes[index_];
     const ValueId x = below.inputs[0];
     const Origin origin = join_origins(join_origins(below.origin, relu.origin), node.origin);
     const std::string name = graph_.value(node.output).name;
     const Shape shape = graph_.value(node.output).shape;
+    const auto inputs = index_of(element_count(graph_.value(x).shape));
+    const auto neurons = index_of(inner.rows());
+    const bool dense =
+        std::holds_alternative<Affine>(below.op) && std::holds_alternative<Affine>(node.op);
+    const auto made_of = [&](SparseAffine part, std::size_t columns) -> Op {
+      if (dense) return to_matrix(part, columns);
+      return densified(std::move(part), static_cast<std::int64_t>(columns));
+    };
     const auto value = [&](const char* suffix, const Shape& of) {
       return graph_.add_value(name + suffix, Shape(of));
     };
     const auto vector = [](const Indices& of) {
       return Shape{1, static_cast<std::int64_t>(of.size())};
+    };
+    const auto columns_of_outer = [&](const Indices& of, Constant bias) {
+      return made_of(take_columns(outer, of, neurons, std::move(bias)), of.size());
     };
     std::vector<std::vector<Node>> replacements(graph_.nodes.size());
     std::vector<Node>& made = replacements[index_];
@@ -175,14 +251,14 @@ class PairFolder {
     const ValueId z = value("_linear", vector(pairs.first));
     const ValueId linear = alone ? node.output : value("_pairs", shape);
     Constant bias = alone ? outer.bias : filled(outer.bias.shape, 0);
-    made.push_back({take_rows(inner, pairs.first), {x}, z, below.origin});
-    made.push_back({take_columns(outer, pairs.first, std::move(bias)), {z}, linear, origin});
+    made.push_back({made_of(take_rows(inner, pairs.first), inputs), {x}, z, below.origin});
+    made.push_back({columns_of_outer(pairs.first, std::move(bias)), {z}, linear, origin});
     if (!alone) {
       const ValueId h = value("_rest_in", vector(pairs.rest)),
                     r = value("_rest_relu", vector(pairs.rest)), rest = value("_rest", shape);
-      made.push_back({take_rows(inner, pairs.rest), {x}, h, below.origin});
+      made.push_back({made_of(take_rows(inner, pairs.rest), inputs), {x}, h, below.origin});
       made.push_back({Relu{}, {h}, r, relu.origin});
-      made.push_back({take_columns(outer, pairs.rest, outer.bias), {r}, rest, node.origin});
+      made.push_back({columns_of_outer(pairs.rest, outer.bias), {r}, rest, node.origin});
       made.push_back({Binary{Binary::Kind::kAdd}, {rest, linear}, node.output, node.origin});
     }
     replace_nodes(graph_, std::move(replacements));

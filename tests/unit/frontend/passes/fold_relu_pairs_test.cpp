@@ -71,6 +71,56 @@ TEST(FoldReluPairs, InLayers) {
                  1);
 }
 
+// h = sparse x, in which rows 2 k and 2 k + 1 are opposite, r = relu h, y = sparse r.
+Graph sparse_layers(const std::vector<double>& outer) {
+  constexpr std::int64_t kInputs = 8, kNeurons = 8;
+  Graph graph;
+  const ValueId x = graph.add_value("x", {1, kInputs}), h = graph.add_value("h", {1, kNeurons}),
+                r = graph.add_value("r", {1, kNeurons}), y = graph.add_value("y", {1, 2});
+  graph.inputs = {x};
+  graph.outputs = {y};
+  SparseAffine inner;
+  inner.row_start = {0};
+  for (std::int64_t row = 0; row < kNeurons; ++row) {
+    const double sign = row % 2 == 0 ? 1 : -1;
+    for (const std::int64_t column : {row / 2, row / 2 + 4}) {
+      inner.column.push_back(column);
+      inner.value.data.push_back(sign * static_cast<double>(column + 1) / 8);
+    }
+    inner.row_start.push_back(static_cast<std::int64_t>(inner.column.size()));
+    inner.bias.data.push_back(sign * 0.25);
+  }
+  inner.value.shape = {static_cast<std::int64_t>(inner.column.size())};
+  inner.bias.shape = {kNeurons};
+  SparseAffine last;
+  last.row_start = {0, 4, 8};
+  last.column = {0, 1, 2, 3, 4, 5, 6, 7};
+  last.value = {{8}, outer, {}};
+  last.bias = {{2}, {1, 2}, {}};
+  graph.nodes = {{inner, {x}, h, {}}, {Relu{}, {h}, r, {}}, {last, {r}, y, {}}};
+  return graph;
+}
+
+TEST(FoldReluPairs, InSparseLayers) {
+  for (const auto& [outer, left] :
+       std::vector<std::pair<std::vector<double>, std::size_t>>{{{1, -1, 2, -2, 3, -3, 4, -4}, 0},
+                                                                {{1, -1, 2, -3, 3, -3, 4, 4}, 4},
+                                                                {{1, 1, 2, 2, 3, -4, 4, -5}, 8}}) {
+    const Graph before = sparse_layers(outer);
+    Graph after = before;
+    EXPECT_EQ(fold_relu_pairs(after), left < 8);
+    EXPECT_EQ(relus_of(after), left);
+    std::mt19937 random(5);
+    std::uniform_real_distribution<double> any(-2, 2);
+    for (int round = 0; round < 50; ++round) {
+      std::vector<double> x(8);
+      for (double& each : x) each = any(random);
+      const auto was = evaluate(before, {x}), is = evaluate(after, {x});
+      for (std::size_t k = 0; k < 2; ++k) EXPECT_NEAR(was[0][k], is[0][k], 1e-12);
+    }
+  }
+}
+
 TEST(FoldReluPairs, OthersStay) {
   // Another weight, another bias, other columns.
   expect_neurons(import_body(layers("1, -1.5, 2, -2", "0, 0", "7, -7", "2")), 2);
