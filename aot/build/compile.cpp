@@ -54,6 +54,52 @@ bool splits_maxima(const PlannerConfig& config, Semantics semantics) {
   return config.decide && config.splits == Splits::kNeurons && semantics == Semantics::kReal;
 }
 
+FrontendForm form_of(const CompileOptions& options, Arithmetic arithmetic) {
+  BF_CHECK(!options.max_as_relu || options.planner.semantics == Semantics::kReal);
+  BF_CHECK((!options.fixed && !options.ordered) ||
+           (!options.property && options.planner.semantics == Semantics::kReal));
+  const Semantics semantics = semantics_of(options, arithmetic);
+  FrontendForm form;
+  form.spec = spec_of(options);
+  form.fixed = options.fixed;
+  form.ordered = options.ordered;
+  form.semantics = options.planner.semantics;
+  form.arithmetic = arithmetic;
+  form.max_as_relu = options.max_as_relu || splits_maxima(options.planner, semantics);
+  if (semantics == Semantics::kFloat32) form.float32 = options.float32;
+  form.disabled_passes = options.disabled_passes;
+  return form;
+}
+
+// Gives the network the outputs and inputs that are asked for. Throws: BF3414.
+void arrange(Graph& graph, const FrontendForm& form) {
+  if (form.spec) {
+    check_derived(*form.spec, graph, form.semantics);
+    append_derived(graph, form.spec->derived);
+  }
+  if (form.fixed) {
+    join_inputs(graph);
+    fix_inputs(graph, *form.fixed);
+  }
+  if (form.ordered) order_outputs(graph);
+}
+
+void normalise_to(FrontendResult& network, const FrontendForm& form,
+                  const decltype(CompileOptions::after_pass)& after_pass) {
+  PassOptions passes;
+  passes.grids = form.arithmetic == Arithmetic::kInteger;
+  // Integers compute a property's rows themselves.
+  if (form.spec && !passes.grids) passes.spec = &*form.spec;
+  passes.disabled = form.disabled_passes;
+  passes.max_as_relu = form.max_as_relu;
+  if (form.float32) check_float32(network.info);
+  passes.float32 = form.float32;
+  passes.own_evaluation = form.semantics == Semantics::kFloat32Exact;
+  passes.loose_codes = form.semantics == Semantics::kQuantisedAny;
+  passes.after_pass = after_pass;
+  normalise(network.graph, passes);
+}
+
 }  // namespace
 
 std::string identifier_from(std::string_view text) {
@@ -100,40 +146,30 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
                       options);
 }
 
+FrontendForm frontend_form(const CompileOptions& options) {
+  BF_CHECK(options.planner.arithmetic == Arithmetic::kFloat);
+  return form_of(options, Arithmetic::kFloat);
+}
+
+FrontendResult run_frontend(FrontendResult imported, const FrontendForm& form,
+                            const decltype(CompileOptions::after_pass)& after_pass) {
+  arrange(imported.graph, form);
+  imported.arithmetic = form.arithmetic;
+  imported.arithmetic_reason.clear();
+  normalise_to(imported, form, after_pass);
+  return imported;
+}
+
 FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options) {
   if (options.property) check_interface(*options.property, imported.graph);
-  const std::optional<LinearSpec> spec = spec_of(options);
-  if (spec) {
-    check_derived(*spec, imported.graph, options.planner.semantics);
-    append_derived(imported.graph, spec->derived);
-  }
-  if (options.fixed) {
-    BF_CHECK(!options.property && options.planner.semantics == Semantics::kReal);
-    join_inputs(imported.graph);
-    fix_inputs(imported.graph, *options.fixed);
-  }
-  if (options.ordered) {
-    BF_CHECK(!options.property && options.planner.semantics == Semantics::kReal);
-    order_outputs(imported.graph);
-  }
-  PassOptions passes;
+  if (options.planner.arithmetic == Arithmetic::kFloat)
+    return run_frontend(std::move(imported), frontend_form(options), options.after_pass);
+  // The network is arranged before it is asked for integers, on which its other form depends.
+  arrange(imported.graph, form_of(options, Arithmetic::kFloat));
   const ArithmeticChoice choice = choose_arithmetic(imported.graph, imported.info, options);
   imported.arithmetic = choice.arithmetic;
   imported.arithmetic_reason = choice.reason;
-  passes.grids = imported.arithmetic == Arithmetic::kInteger;
-  if (spec && !passes.grids) passes.spec = &*spec;  // integers compute a property's rows themselves
-  passes.disabled = options.disabled_passes;
-  BF_CHECK(!options.max_as_relu || options.planner.semantics == Semantics::kReal);
-  const Semantics semantics = semantics_of(options, imported.arithmetic);
-  passes.max_as_relu = options.max_as_relu || splits_maxima(options.planner, semantics);
-  if (semantics == Semantics::kFloat32) {
-    check_float32(imported.info);
-    passes.float32 = options.float32;
-  }
-  passes.own_evaluation = options.planner.semantics == Semantics::kFloat32Exact;
-  passes.loose_codes = options.planner.semantics == Semantics::kQuantisedAny;
-  passes.after_pass = options.after_pass;
-  normalise(imported.graph, passes);
+  normalise_to(imported, form_of(options, choice.arithmetic), options.after_pass);
   return imported;
 }
 

@@ -24,6 +24,26 @@ namespace bf_aot::decide {
 namespace {
 
 constexpr double kEver = 1e6;
+// A normal network with more numbers takes more memory than it saves time.
+constexpr std::size_t kMostKeptNumbers = std::size_t{1} << 24;
+
+std::size_t numbers_in(const Constant& constant) {
+  return constant.data.size() + constant.error.size();
+}
+
+// The numbers that the constants of a network hold.
+std::size_t stored_numbers(const Graph& graph) {
+  std::size_t numbers = 0;
+  const auto add = [&numbers](const auto& op) {
+    if constexpr (requires { op.weight; }) numbers += numbers_in(op.weight);
+    if constexpr (requires { op.value; }) numbers += numbers_in(op.value);
+    if constexpr (requires { op.column; }) numbers += op.column.size();
+    if constexpr (requires { op.bias; }) numbers += numbers_in(op.bias);
+    if constexpr (requires { op.factor; }) numbers += numbers_in(op.factor) + numbers_in(op.offset);
+  };
+  for (const Node& node : graph.nodes) std::visit(add, node.op);
+  return numbers;
+}
 
 std::size_t jobs_of(const Request& request) {
   return request.jobs > 0 ? request.jobs : system::core_count();
@@ -93,18 +113,35 @@ class VerifierMaker {
   }
 
  private:
-  std::shared_ptr<const Lowered> planned() const {
+  std::shared_ptr<const Lowered> planned() {
+    const std::string name = options_.name.empty() ? "network" : options_.name;
+    build::FrontendForm form = build::frontend_form(options_);
+    if (normal_ && normal_->form == form)
+      return build::run_planner(normal_->network, name, options_);
+    normal_.reset();
     build::FrontendResult imported{network_.graph(), info_};
     network_.release();
-    const std::string name = options_.name.empty() ? "network" : options_.name;
-    return build::run_planner(build::run_frontend(std::move(imported), options_), name, options_);
+    build::FrontendResult made =
+        build::run_frontend(std::move(imported), form, options_.after_pass);
+    auto plan = build::run_planner(made, name, options_);
+    if (stored_numbers(made.graph) <= kMostKeptNumbers)
+      normal_.emplace(std::move(form), std::move(made));
+    return plan;
   }
+
+  // The network that the last verifier was planned for, and its form: the next one often differs in
+  // its method alone.
+  struct Normal {
+    build::FrontendForm form;
+    build::FrontendResult network;
+  };
 
   const Sampler& network_;
   const ModelInfo& info_;
   const Request& request_;
   const RequestCalls& calls_;
   build::CompileOptions options_;
+  std::optional<Normal> normal_;
 };
 
 DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
