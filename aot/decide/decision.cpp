@@ -10,6 +10,7 @@
 
 #include "aot/decide/search/bounds_and_points.h"
 #include "aot/decide/search/box_search.h"
+#include "aot/decide/search/held_out.h"
 #include "aot/decide/search/neuron_search.h"
 #include "aot/decide/search/point_search.h"
 #include "aot/decide/search/token_search.h"
@@ -43,6 +44,10 @@ constexpr double kPointShare = 0.5, kSharedPointShare = 0.25;
 constexpr double kNeuronShare = 0.5, kOtherShare = 0.5;
 // Share of the time for splits in which that search bounds the cases' own boxes first.
 constexpr double kOtherFirstShare = 0.1;
+// Why boxes are split, and why neurons are.
+static_assert(kMostBranchedInputs == 16);
+constexpr const char* kOfFewInputs = "at most 16 inputs vary";
+constexpr const char* kOfManyInputs = "more than 16 inputs vary";
 
 class Decision {
  public:
@@ -56,6 +61,7 @@ class Decision {
         fixed_(tokens != nullptr ? std::nullopt : inputs_to_fix(property, settings)) {
     if (fixed_) check_.place_by(&*fixed_);
     check_.keep_in_balls(settings.norm);
+    check_.keep_in_range(calls.range);
   }
 
   Outcome run() {
@@ -73,6 +79,7 @@ class Decision {
       outcome_.answer = Answer::kFalsified;
     }
     outcome_.stopped = !is_decided() && calls_.stop();
+    if (settings_.says_why && !is_decided()) outcome_.why = why();
     outcome_.methods = verifiers_.methods();
     outcome_.make_seconds += verifiers_.seconds();
     outcome_.seconds = stopwatch_.seconds();
@@ -82,7 +89,7 @@ class Decision {
  private:
   // Searches one tree, which does not depend on time. Throws: BF3020.
   void decide_by_tree() {
-    Turn turn;
+    Turn& turn = turns_.emplace_back();
     if (!begin_tree(turn)) return;
     double seconds = settings_.branch_seconds;
     if (tokens_ != nullptr)
@@ -112,13 +119,14 @@ class Decision {
   Turn turn_of_tokens() {
     for (std::size_t i = 0; i < cases_.count(); ++i)
       if (tokens_->is_empty[i]) cases_.mark_verified(i);
-    return Turn([this] {
+    const auto tokens = [this] {
       make(token_method(settings_));
       return begun(std::make_unique<TokenSearch>(
           verifiers_.last(), *tokens_, cases_,
           [this](std::size_t i, const std::vector<double>& ids) { return refutes_text(i, ids); },
           settings_.jobs));
-    });
+    };
+    return Turn(tokens, "the network reads token ids");
   }
 
   // The tree of differences, of boxes, or of neurons.
@@ -131,8 +139,10 @@ class Decision {
       method = {Method::kAlphaCrown, AlphaRows::kAll};
     make(method);  // which evaluates points, too
     Turn made;
+    made.why = "a network of their difference is known";
     made.search = begun(calls_.make_other_search(cases_));
     if (made.search != nullptr) return made;
+    made.why = branches ? kOfFewInputs : kOfManyInputs;
     made.search = branches ? boxes() : neurons(false);
     if (made.search == nullptr)
       fail("BF3020", property_.file_name,
@@ -162,6 +172,42 @@ class Decision {
     }
     begin_other();
     take_turns(branches);
+  }
+
+  // What the searches say after their last turns, that of the search that has proven most; without
+  // any, the last method's bounds of the first open case. Within a share of the time that remains
+  // until a caller that gave a limit loses patience.
+  Undecided why() {
+    constexpr double kSeconds = 0.2;
+    Undecided made;
+    Search* best = nullptr;
+    double most = -1;
+    for (Turn& turn : turns_) {
+      if (turn.search == nullptr) continue;
+      SearchChoice& choice = made.searches.emplace_back();
+      choice.phase = turn.search->phase();
+      choice.why = turn.why;
+      choice.share = turn.share;
+      choice.rule = turn.search->rule();
+      choice.totals = turn.search->totals();
+      const auto* const split = dynamic_cast<const SplitSearch*>(turn.search.get());
+      if (split == nullptr) continue;
+      choice.open = split->state.open.size();
+      choice.proven = tree::closed_part(split->state);
+      if (choice.open == 0 || choice.proven <= most) continue;
+      most = choice.proven;
+      best = turn.search.get();
+    }
+    const DecisionVerifier& last = verifiers_.last();
+    if (tokens_ != nullptr || last.host == nullptr) return made;
+    last.host->ask(nullptr);  // the time is over, and this has its own
+    if (best != nullptr) made.part = best->held_out(kSeconds);
+    if (made.part || bounding_ > kSeconds || cases_.open().empty()) return made;
+    const std::size_t index = cases_.open().front();
+    const OpenBox whole[] = {{index, 0, cases_.box(index)}};
+    made.part =
+        most_lacking(*last.plan, *last.host, cases_, whole, DecisionPhase::kBound, kSeconds);
+    return made;
   }
 
   double first_seconds() const {
@@ -222,8 +268,10 @@ class Decision {
     if (auto* const tree = dynamic_cast<SplitSearch*>(search.get())) calls_.begin_tree(*tree);
     return search;
   }
+  // Of the last verifier, or where the question is about balls of one that bounds boxes.
   std::unique_ptr<Search> boxes() {
-    const DecisionVerifier& made = verifiers_.last();
+    const bool balls = settings_.norm != Norm::kLargest;
+    const DecisionVerifier& made = balls ? verifiers_.of_boxes() : verifiers_.last();
     return begun(std::make_unique<BoxSearch>(*made.host, *made.plan, cases_, settings_.jobs));
   }
   // Null where there are none to split. of_boxes: the last verifier splits boxes.
@@ -280,6 +328,7 @@ class Decision {
     const system::Stopwatch making;
     other_.emplace();
     other_->share = kOtherShare;
+    other_->why = "it is asked of two tensors that are alike";
     other_->search = calls_.make_other_search(cases_);
     outcome_.make_seconds += making.seconds();
     run(*other_,
@@ -290,14 +339,24 @@ class Decision {
   // neurons; what does not is found by either. Where boxes are split, neurons are split, too, since
   // it is not known beforehand which of them ends: from the second round on, or from the first
   // where conditions speak of inputs, which describe no boxes.
-  std::vector<Turn> turns(bool branches) {
+  std::vector<Turn> turns(bool splits_last) {
     std::vector<Turn> made;
-    if (branches) made.emplace_back([this] { return boxes(); });
+    const bool branches = splits_last || splits_balls();
+    if (branches) made.emplace_back([this] { return boxes(); }, kOfFewInputs);
+    const bool second = branches && !speaks_of_inputs(property_);
+    const char* const why = !branches ? kOfManyInputs
+                            : second  ? "beside boxes, from the second round on"
+                                      : "beside boxes, as conditions speak of inputs";
     if (verifiers_.may_split_neurons())
-      made.emplace_back([this, branches] { return neurons(branches); }, branches ? kNeuronShare : 1,
-                        branches && !speaks_of_inputs(property_));
+      made.emplace_back([this, splits_last] { return neurons(splits_last); }, why,
+                        branches ? kNeuronShare : 1, second);
     if (other_) made.push_back(std::move(*other_));
     return made;
+  }
+
+  bool splits_balls() const {
+    return settings_.norm != Norm::kLargest && is_branchable(property_) &&
+           settings_.branch_seconds > 0;
   }
 
   double left_to_split() const {
@@ -310,7 +369,8 @@ class Decision {
 
   void take_turns(bool branches) {
     if (is_over()) return;
-    std::vector<Turn> turns = this->turns(branches);
+    turns_ = turns(branches);
+    std::vector<Turn>& turns = turns_;
     for (double round = kFirstRound; !is_over(); round *= 2) {
       for (Turn& turn : turns)
         if (round > kFirstRound || !turn.from_second)
@@ -349,6 +409,7 @@ class Decision {
   DecisionVerifiers verifiers_{settings_,
                                [this](const DecisionMethod& each) { return verifier_of(each); }};
   PointSearch points_{whole_, fixed_ ? &*fixed_ : nullptr, settings_.jobs};
+  std::vector<Turn> turns_;
   std::optional<Turn> other_;  // by what is known of the network besides; none: not asked for yet
   bool tried_corners_ = false;
   double bounding_ = 0;  // seconds of the last method's bounds

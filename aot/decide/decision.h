@@ -37,12 +37,31 @@ struct DecisionCalls {
   // SearchCalls::save.
   std::function<void(const tree::TreeState&)> save_tree = [](const tree::TreeState&) {};
   TreeCompany* company = nullptr;
+  const Box* range = nullptr;  // counterexamples lie in it, too; null: anywhere in their case
+};
+
+// A search that had turns.
+struct SearchChoice {
+  DecisionPhase phase = DecisionPhase::kBound;
+  const char* why = "";  // it was chosen, in words
+  double share = 1;      // of a round's seconds
+  std::optional<SplitRule> rule;
+  SearchTotals totals;
+  std::uint64_t open = 0;  // nodes
+  double proven = 0;       // part of all cases, by its tree
+};
+
+// Says of a question that stays open what held out.
+struct Undecided {
+  std::optional<HeldOut> part;
+  std::vector<SearchChoice> searches;
 };
 
 struct Outcome {
   Answer answer = Answer::kUnknown;  // or verified, falsified
   bool stopped = false;              // undecided, as a stop was asked for
   std::optional<Witness> witness;
+  std::optional<Undecided> why;  // it is unknown, with DecisionSettings::says_why
   std::size_t cases = 0, verified_cases = 0;
   std::vector<DecisionMethod> methods;                 // that were run
   std::array<SearchTotals, kDecisionPhases> searches;  // by phase

@@ -105,6 +105,7 @@ class DifferenceSearch final : public SplitSearch {
   }
 
   DecisionPhase phase() const override { return DecisionPhase::kDifferences; }
+  std::optional<SplitRule> rule() const override { return SplitRule::kWidest; }
 
   // Bounds of a box may take longer than all of the time: they end with it, and are made anew.
   std::optional<Witness> run(Cases& cases, const SearchBudget& budget,

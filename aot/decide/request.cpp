@@ -62,6 +62,7 @@ DecisionSettings settings_of(const Request& request, Semantics semantics,
       request.timeout_seconds > 0 || request.keeps_tree() ? kEver : kBranchSeconds);
   settings.jobs = jobs_of(request);
   if (request.timeout_seconds > 0) settings.bound_seconds = request.timeout_seconds;
+  settings.says_why = request.says_why;
   settings.real = semantics == Semantics::kReal;
   settings.tree_only = calls.keeper != nullptr || calls.company != nullptr;
   // Roots are searched by the part, or the process, that begins the tree.
@@ -94,6 +95,7 @@ class VerifierMaker {
     calls_.before_plan(asked);
     options_.planner.method = asked.method;
     options_.planner.alpha = asked.alpha;
+    options_.planner.norm = asked.of_boxes ? Norm::kLargest : request_.compile.planner.norm;
     options_.planner.decide = asked.branches;
     // Where boxes are split, each thread bounds boxes of its own.
     options_.planner.workers =
@@ -152,6 +154,7 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
   made.stop = calls.stop;
   made.progress = calls.progress;
   made.company = calls.company;
+  made.range = calls.range;
   if (TreeKeeper* const keeper = calls.keeper) {
     made.begin_tree = [keeper](SplitSearch& search) { keeper->begin(search); };
     made.save_tree = [keeper](const tree::TreeState& state) { keeper->save(state); };

@@ -24,6 +24,7 @@ class TreeKeeper;
 // Its timeout says what there is time for: RequestCalls::stop ends the decision. Its files are
 // their callers'.
 struct Request : build::DecisionOptions {
+  bool says_why = false;  // of what stays open: Outcome::why
   // None: methods_of() chooses. A method that is given optimises the rows of compile.planner.alpha.
   std::optional<Method> method;
   // Options by which verifiers are planned: semantics, iterations, row tile, memory budget and so
@@ -61,6 +62,7 @@ struct RequestCalls {
   TreeKeeper* keeper = nullptr;    // the tree begins where its file says, and is kept there
   TreeCompany* company = nullptr;  // processes that search the same tree
   RowPlans* plans = nullptr;       // of decisions that share them
+  const Box* range = nullptr;      // counterexamples lie in it, too; null: anywhere
 };
 
 // The semantics of a decision: float32 for a query about float32, else those of the options.

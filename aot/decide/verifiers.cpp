@@ -81,6 +81,19 @@ const DecisionVerifier& DecisionVerifiers::of_neurons(bool of_boxes) {
   return of_neurons_;
 }
 
+const DecisionVerifier& DecisionVerifiers::of_boxes() {
+  DecisionMethod method;
+  method.method = settings_.method.value_or(Method::kCrown);
+  method.alpha = settings_.alpha;
+  method.branches = true;
+  method.of_boxes = true;
+  const system::Stopwatch making;
+  of_boxes_ = make_(method);
+  seconds_ += making.seconds();
+  methods_.push_back(method);
+  return of_boxes_;
+}
+
 // A network without maxima has more neurons, whose rows take longer to optimise: their slopes stay
 // as they are where that would take much of the time for splits.
 void DecisionVerifiers::make_of_neurons(DecisionMethod& method) {

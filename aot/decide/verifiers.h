@@ -44,6 +44,9 @@ class DecisionVerifiers {
   // maxima as ReLUs is left out.
   const DecisionVerifier& of_neurons(bool of_boxes);
 
+  // The verifier whose boxes are split where the question is about balls: it bounds boxes.
+  const DecisionVerifier& of_boxes();
+
   const std::vector<DecisionMethod>& methods() const { return methods_; }  // that were made
   double seconds() const { return seconds_; }                              // that making them took
 
@@ -52,7 +55,7 @@ class DecisionVerifiers {
 
   const DecisionSettings& settings_;
   const Make make_;
-  DecisionVerifier last_, of_neurons_;
+  DecisionVerifier last_, of_neurons_, of_boxes_;
   std::vector<DecisionMethod> methods_;
   double seconds_ = 0;
 };

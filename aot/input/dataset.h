@@ -75,6 +75,8 @@ struct SampleBox {
   // The ends of the box of doubles within the exact box; counterexamples are taken from it. lower >
   // upper: there is none.
   std::vector<double> inner_lower, inner_upper;
+  // The ends of the box of doubles within the range and the box of a ball; empty: it is not cut.
+  std::vector<double> range_lower, range_upper;
 };
 SampleBox perturb(const ModelSamples& samples, std::size_t index, const vnnlib::Number& eps,
                   const Normalisation& normalisation, const std::string& where);

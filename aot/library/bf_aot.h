@@ -390,6 +390,10 @@ struct VerifyOptions {
 
   /// Ends verify() with kUnknown: between boxes, and between passes while a verifier is planned.
   std::stop_token stop;
+
+  /// Others than kLinf: the question is about the ball of each case's box. Errors: BF2117 with a
+  /// method that has no bounds of balls, a checkpoint, a certificate, or several networks.
+  Norm norm = Norm::kLinf;
 };
 
 /// A network of a query about several, and how many elements its inputs and its outputs have.
@@ -734,6 +738,10 @@ struct SampleBoxes {
   /// are taken from them. A sample whose lower end exceeds the upper one in an input has none.
   /// Empty: the boxes themselves.
   std::span<const double> inner_lower = {}, inner_upper = {};
+
+  /// Boxes that counterexamples of balls lie in, too: the range of inputs, by which a ball is not
+  /// cut. Empty: there are none.
+  std::span<const double> range_lower = {}, range_upper = {};
 };
 
 /// Local robustness of a classifier, whose outputs are one number for each class. Verifiers are

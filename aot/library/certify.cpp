@@ -67,7 +67,11 @@ struct OneBox {
         lower(part_of(all.lower, i, inputs)),
         upper(part_of(all.upper, i, inputs)),
         inner_lower(part_of(all.inner_lower, i, inputs)),
-        inner_upper(part_of(all.inner_upper, i, inputs)) {}
+        inner_upper(part_of(all.inner_upper, i, inputs)) {
+    const auto least = part_of(all.range_lower, i, inputs);
+    const auto most = part_of(all.range_upper, i, inputs);
+    if (!least.empty()) range = {{least.begin(), least.end()}, {most.begin(), most.end()}};
+  }
 
   // Returns whether the doubles that counterexamples are taken from are a box: no end is above the
   // other.
@@ -79,6 +83,7 @@ struct OneBox {
 
   std::span<const float> sample, lower, upper;
   std::span<const double> inner_lower, inner_upper;
+  Box range;  // empty: counterexamples of balls may be anywhere in them
 };
 
 // The property that is violated where y_label - y_j <= 0 for a class j != label.
@@ -252,14 +257,17 @@ struct Certifier::State {
 
   void check(const SampleBoxes& boxes, std::span<const std::size_t> labels) const {
     const std::size_t numbers = labels.size() * inputs, inner = boxes.inner_lower.size();
+    const std::size_t range = boxes.range_lower.size();
     if (boxes.samples.size() != numbers || boxes.lower.size() != numbers ||
         boxes.upper.size() != numbers || (inner != 0 && inner != numbers) ||
-        boxes.inner_upper.size() != inner)
+        boxes.inner_upper.size() != inner || (range != 0 && range != numbers) ||
+        boxes.range_upper.size() != range)
       refuse("BF3502", "samples",
-             fmt::format("{} numbers of samples, {} lower and {} upper ends, {} and {} inner ends "
-                         "are given for {} labels of {} inputs each",
+             fmt::format("{} numbers of samples, {} lower and {} upper ends, {} and {} inner ends, "
+                         "{} and {} of ranges are given for {} labels of {} inputs each",
                          boxes.samples.size(), boxes.lower.size(), boxes.upper.size(), inner,
-                         boxes.inner_upper.size(), labels.size(), inputs));
+                         boxes.inner_upper.size(), range, boxes.range_upper.size(), labels.size(),
+                         inputs));
     for (std::size_t i = 0; i < labels.size(); ++i)
       if (labels[i] >= classes)
         refuse("BF3503", fmt::format("sample {}", i),
@@ -324,6 +332,7 @@ struct Certifier::State {
     limits.row_tile = options.bounds.row_tile;
     limits.memory_budget = options.bounds.memory_budget;
     limits.more = options.bounds.more;
+    limits.norm = options.bounds.norm;
     limits.timeout_seconds = seconds;
     limits.search_seconds = seconds;
     limits.branch_seconds = seconds;
@@ -343,8 +352,8 @@ struct Certifier::State {
     limits.stop = token_of(samples.call);
     if (samples.call.timeout_seconds > 0)
       limits.timeout_seconds = std::min(limits.timeout_seconds, samples.left());
-    VerifyResult result =
-        decide(model, limits, {[&] { return robustness(model, label, box); }}, plans_of(label));
+    VerifyResult result = decide(model, limits, {[&] { return robustness(model, label, box); }},
+                                 plans_of(label), box.range.lower.empty() ? nullptr : &box.range);
     CertifiedSample& sample = samples.results[i];
     if (result.verdict == Verdict::kVerified) sample.robustness = Robustness::kCertified;
     if (result.verdict != Verdict::kFalsified) return;
@@ -364,7 +373,7 @@ struct Certifier::State {
       const system::Stopwatch stopwatch;
       decide_open(samples, i, limits(samples.labels[i]));
       const bool by_bounds = samples.results[i].robustness == Robustness::kCertified;
-      samples.end(i, stage == Stage::kAttack && by_bounds ? Stage::kIbp : stage,
+      samples.end(i, stage == Stage::kAttack && by_bounds ? stage_of(cheapest()) : stage,
                   stopwatch.seconds());
     });
   }
@@ -429,7 +438,12 @@ struct Certifier::State {
     }
   }
 
-  // Looks for counterexamples for a short time each. The bounds by intervals that come with it
+  // Bounds that every network and norm has, and that take least time.
+  Method cheapest() const {
+    return options.bounds.norm == Norm::kLinf ? Method::kIbp : Method::kCrownIbp;
+  }
+
+  // Looks for counterexamples for a short time each. The cheapest bounds, which come with it,
   // certify samples, too.
   void attack(Samples& samples) const {
     decide_all(samples, Stage::kAttack, samples.open(), [&](std::size_t label) {
@@ -437,7 +451,7 @@ struct Certifier::State {
       const double seconds = std::min(
           {std::max(kAttackBounds * bounds, kLeastAttack), kMostAttack, options.decide_seconds});
       VerifyOptions limits = limits_of(options.decide_seconds);
-      limits.method = Method::kIbp;
+      limits.method = cheapest();
       limits.search_seconds = seconds;
       limits.branch_seconds = 0;
       return limits;
@@ -533,10 +547,6 @@ Result<Certifier> Certifier::make(const Model& model, const CertifyOptions& aske
   return guarded<Certifier>(kCertifying, [&] {
     CertifyOptions options = asked;
     options.bounds = settled(asked.bounds);
-    const auto searches = [](Stage stage) { return !method_of(stage).has_value(); };
-    if ((options.decide || std::ranges::any_of(options.stages, searches)) &&
-        options.bounds.norm != Norm::kLinf)
-      refuse("BF3501", "decide", "splitting and search are in boxes, not in balls");
     if (!(options.decide_seconds > 0) || std::isinf(options.decide_seconds))
       refuse("BF3501", "decide_seconds",
              fmt::format("{} is no time in seconds", options.decide_seconds));

@@ -57,11 +57,12 @@ CompareResult result_of(const decide::Comparison& comparison) {
 }
 
 // Options of one decision, which are none of the many that a comparison makes.
-void refuse_of_one(const build::DecisionOptions& asked) {
-  const char* const option = asked.timeout_seconds > 0   ? "timeout"
-                             : asked.keeps_tree()        ? "checkpoint"
-                             : !asked.proof.file.empty() ? "proof"
-                                                         : nullptr;
+void refuse_of_one(const decide::Request& asked) {
+  const char* const option = asked.timeout_seconds > 0                              ? "timeout"
+                             : asked.keeps_tree()                                   ? "checkpoint"
+                             : !asked.proof.file.empty()                            ? "proof"
+                             : asked.compile.planner.norm != bf_aot::Norm::kLargest ? "norm"
+                                                                                    : nullptr;
   if (option != nullptr)
     refuse("BF3501", option, "a comparison makes many decisions, and has no such option");
 }

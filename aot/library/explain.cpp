@@ -44,12 +44,14 @@ class Explainer {
     for (std::size_t first = 0; first < free.size(); first += most) {
       const std::size_t count = std::min(most, free.size() - first);
       std::vector<float> samples, lower, upper;
-      std::vector<double> inner_lower, inner_upper;
+      std::vector<double> inner_lower, inner_upper, range_lower, range_upper;
       for (std::size_t k = first; k < first + count; ++k) {
         for (auto* const each : {&samples, &lower, &upper})
           each->insert(each->end(), box_.samples.begin(), box_.samples.end());
         for (auto* const each : {&inner_lower, &inner_upper})
           each->insert(each->end(), box_.samples.begin(), box_.samples.end());
+        range_lower.insert(range_lower.end(), box_.range_lower.begin(), box_.range_lower.end());
+        range_upper.insert(range_upper.end(), box_.range_upper.begin(), box_.range_upper.end());
         for (const std::size_t i : free[k]) {
           const std::size_t at = (k - first) * inputs + i;
           lower[at] = box_.lower[i];
@@ -58,7 +60,8 @@ class Explainer {
           inner_upper[at] = box_.inner_upper.empty() ? upper[at] : box_.inner_upper[i];
         }
       }
-      std::vector<CertifiedSample> some = ask_({samples, lower, upper, inner_lower, inner_upper});
+      std::vector<CertifiedSample> some =
+          ask_({samples, lower, upper, inner_lower, inner_upper, range_lower, range_upper});
       std::ranges::move(some, std::back_inserter(results));
     }
     made_.questions += free.size();

@@ -44,6 +44,8 @@ MeasureResult measure_read(const Model& model, const Property& property,
                            const MeasureOptions& options) {
   const system::Stopwatch stopwatch;
   const decide::Request request = request_of(model, options.verify);
+  if (request.compile.planner.norm != bf_aot::Norm::kLargest)
+    refuse("BF3501", "norm", "shares are measured of boxes, not of balls");
   decide::RequestCalls calls;
   calls.stop = system::Stop(options.verify.stop, request.timeout_seconds);
   const Model subject = with_hidden(model, property);

@@ -128,10 +128,9 @@ build::OptionValues values_of(const VerifyOptions& options,
   set.values.decision = decision;
   set.values.compile.method_is_default = true;
   if (options.method) set("method", name_of(*options.method));
+  set("norm", name_of(options.norm));
   set("jit", name_of(options.jit));
   set.common(options);
-  expect(set.values.compile.planner.norm == bf_aot::Norm::kLargest, "norm",
-         "properties are about boxes, not about balls");
   expect(set.values.compile.device.empty(), "device",
          "properties are decided on this processor: bounds alone are made on devices");
   return set.values;

@@ -132,9 +132,10 @@ decide::Request request_of(const Model& model, const VerifyOptions& options);
 VerifyResult to_result(const decide::Outcome& outcome);
 
 // Decides a property, as verify() does. plans: of the model's other decisions with the same options
-// and rows, or null. Throws: Failed BF3501, BF3505, and CompileError.
+// and rows, or null. range: where counterexamples of balls lie, or null. Throws: Failed BF3501,
+// BF3505, and CompileError.
 VerifyResult decide(const Model& model, const VerifyOptions& options, const PropertySource& source,
-                    decide::RowPlans* plans = nullptr);
+                    decide::RowPlans* plans = nullptr, const Box* range = nullptr);
 
 // The Error for the exception that is being handled. `doing`: the activity for messages, "planning
 // the verifier". numbers: elements of the network, by which a lack of memory is explained; 0: not

@@ -185,6 +185,7 @@ struct Question {
 struct Start {
   const system::Stop stop;
   decide::RowPlans* const plans = nullptr;
+  const Box* const range = nullptr;
   const system::Stopwatch stopwatch = {};
 };
 
@@ -215,6 +216,7 @@ VerifyResult answer(const Question& question, const VerifyOptions& options,
   calls.keeper = keeper.get();
   calls.stop = start.stop;
   calls.plans = start.plans;
+  calls.range = start.range;
   if (options.progress)
     calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
   const decide::Outcome outcome =
@@ -238,9 +240,9 @@ std::string to_give(const std::string& name) {
 }  // namespace
 
 VerifyResult decide(const Model& model, const VerifyOptions& options, const PropertySource& source,
-                    decide::RowPlans* plans) {
+                    decide::RowPlans* plans, const Box* range) {
   const decide::Request request = request_of(model, options);
-  const Start start{system::Stop(options.stop, request.timeout_seconds), plans};
+  const Start start{system::Stop(options.stop, request.timeout_seconds), plans, range};
   const Property property = source.read();
   if (is_float32(property)) check_semantics(model, bf_aot::Semantics::kFloat32);
   const Model subject = with_hidden(model, property);

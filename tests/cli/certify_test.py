@@ -159,6 +159,26 @@ class Certify(CertifyCase):
         self.assertIn("every input of its ball", (self.work / "b.html").read_text())
         self.assertIn("eps 0.1 in l2", (self.work / "b.xml").read_text())
 
+    def test_balls_are_decided(self):
+        for norm in ("l2", "l1"):
+            options = ("--scale", "16", "--clip", "0,1", "--eps", "0.2", "--count", "25", "--norm", norm,
+                       "--decide-seconds", "2")
+            bounds = self.certify(*options)["radii"][0]
+            for how in ("--decide", "--complete"):
+                found = self.certify(*options, how, "--csv", "b.csv", "--counterexamples", "b.npz")["radii"][0]
+                self.assertGreaterEqual(found["certified"], bounds["certified"])
+                self.assertLess(found["unknown"], bounds["unknown"])
+                self.assertGreater(found["falsified"], 0)
+                made = np.load(self.work / "b.npz")
+                samples = np.load(DATA)
+                for x, number in zip(made["x"].reshape(len(made["x"]), -1), made["sample"]):
+                    centre = samples["x"][number].reshape(-1).astype(np.float64) / 16
+                    parts = abs(x - centre)
+                    size = (parts ** 2).sum() ** 0.5 if norm == "l2" else parts.sum()
+                    self.assertLessEqual(size, 0.2 * (1 + 1e-9))
+                    # The range cuts counterexamples.
+                    self.assertTrue(((x >= 0) & (x <= 1)).all())
+
     def slopes_model(self):
         # y = relu(x_0 - 2 x_1) - relu(2 x_1 - x_0) / 2 + 3 relu(x_2): slopes by x_0 are 1 and 1/2.
         nodes = [node("Gemm", ["x", "w", "b"], "h"), node("Relu", ["h"], "r"),
@@ -492,7 +512,7 @@ class CertifyBadInput(CertifyCase):
         self.refused("BF3013", "--eps", "0.1", "--increasing", "0", "--min-slope", "x")
         self.refused("BF2121", "--eps", "0.1", "--increasing", "64", says=["0 to 63"])
         self.refused("BF2117", "--eps", "0.1", "--norm", "l2", "--method", "ibp")
-        self.refused("BF3501", "--eps", "0.1", "--norm", "l2", "--decide")
+        self.refused("BF3024", "--eps", "0.1", "--norm", "l2", "--decide", "--proofs", "proofs")
         self.refused("BF3013", "--box-columns", "x,x", "--norm", "l2", says=["--norm"])
         self.refused("BF3501", "--eps", "0.1", "--increasing", "0", "--semantics", "float32",
                      says=["real arithmetic"])

@@ -1,16 +1,21 @@
 """What --json prints, against docs/reference/json-schema.json. Run as cli_test.py is."""
 
 import json
+import random
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
 from harness import CONTROLLER, MODELS, SOURCE, TINY, Case  # noqa: E402
 from schema import Schema  # noqa: E402
+from small_models import model, node, tensor, write_model  # noqa: E402
 
 PROPERTIES = MODELS / "properties"
 HOLDS = PROPERTIES / "tiny_holds.vnnlib"
 VIOLATED = PROPERTIES / "tiny_violated.vnnlib"
+# A thousand boxes verify it.
+WIDE = "".join(f"(declare-const {name} Real)" for name in [f"X_{i}" for i in range(5)] + [f"Y_{i}" for i in range(5)]) + (
+    "".join(f"(assert (<= -0.1 X_{i} 0.1))" for i in range(5)) + "(assert (>= (- Y_0 Y_1) 1))")
 SCHEMA = Schema(SOURCE / "docs/reference/json-schema.json")
 # (0.3, 0.1) alone violates it, which is no double: no bounds exclude it.
 SLOW = """(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)(declare-const Y_1 Real)
@@ -88,6 +93,55 @@ class Json(JsonCase):
             self.expect("verify", "verify", TINY, VIOLATED, "--semantics", semantics, code=3)
         self.expect("verify", "verify", TINY, self.write("p.vnnlib", SLOW), "--search", "0.1",
                     "--branch", "0.2", code=4)
+
+    def test_what_held_out(self):
+        """By boxes, by neurons, and where nothing is split."""
+        wide = self.write("wide.vnnlib", WIDE)
+        found = self.expect("verify", "verify", CONTROLLER, wide, "--search", "0", "--branch", "0.002",
+                            code=4)["unknown"]
+        self.assertEqual((found["by"], found["case"]), ("boxes", 0))
+        self.assertEqual(len(found["box"]["lower"]), 5)
+        self.assertTrue(all(low <= high for low, high in zip(found["box"]["lower"], found["box"]["upper"])))
+        self.assertGreater(found["lacks"], 0)
+        boxes = found["searches"][0]
+        self.assertEqual((boxes["search"], boxes["rule"], boxes["why"]), ("boxes", "lines", "at most 16 inputs vary"))
+        self.assertGreater(boxes["nodes"], 0)
+        self.assertGreater(boxes["open"], 0)
+        self.assertTrue(0 <= boxes["proven"] < 1)
+        slow = self.write("p.vnnlib", SLOW)
+        stuck = self.expect("verify", "verify", TINY, slow, "--search", "0.1", "--branch", "0.2", code=4)["unknown"]
+        self.assertGreater(stuck["searches"][0]["stuck"], 0)
+        whole = self.expect("verify", "verify", CONTROLLER, wide, "--search", "0", "--branch", "0", code=4)["unknown"]
+        self.assertEqual((whole["by"], whole["splits"], whole["searches"]), ("bounds", 0, []))
+        self.assertNotIn("box", whole)
+        self.assertGreater(whole["neuron"]["loss"], 0)
+        self.assertLess(whole["neuron"]["lower"], 0)
+        self.assertGreater(whole["neuron"]["upper"], 0)
+        self.assertIsNone(self.expect("verify", "verify", TINY, HOLDS)["unknown"])
+
+    def test_which_neurons_held_out(self):
+        rng = random.Random(3)
+        numbers = lambda count: [rng.gauss(0, 1) for _ in range(count)]
+        layers = [node("MatMul", ["x", "w"], "a"), node("Add", ["a", "b"], "z"), node("Relu", ["z"], "h"),
+                  node("MatMul", ["h", "v"], "c"), node("Relu", ["c"], "g"), node("MatMul", ["g", "u"], "y")]
+        network = write_model(self.work / "relus.onnx", model(
+            "relus", layers, [tensor("w", [20, 40], numbers(800)), tensor("b", [40], numbers(40)),
+                              tensor("v", [40, 30], numbers(1200)), tensor("u", [30, 1], numbers(30))],
+            [1, 20], [1, 1]))
+        claim = "(declare-const Y_0 Real)" + "".join(
+            f"(declare-const X_{i} Real)(assert (<= -1 X_{i} 1))" for i in range(20)) + "(assert (>= Y_0 250))"
+        found = self.expect("verify", "verify", network, self.write("q.vnnlib", claim), "--search", "0.1", "--branch",
+                            "0.5", code=4)["unknown"]
+        self.assertEqual((found["by"], len(found["sides"])), ("neurons", found["splits"]))
+        self.assertGreater(found["splits"], 0)
+        for side in found["sides"]:
+            self.assertLess(side["index"], 40)
+            self.assertEqual(side["point"], 0)
+        self.assertEqual(found["searches"][0]["rule"], "gain")
+        self.assertEqual(found["searches"][0]["why"], "more than 16 inputs vary")
+        self.assertGreater(found["lacks"], 0)
+        self.assertNotIn((found["neuron"]["layer"], found["neuron"]["index"]),
+                         [(side["layer"], side["index"]) for side in found["sides"]])
 
     def test_a_timeout_has_the_same_object(self):
         usual = self.expect("verify", "verify", TINY, HOLDS)
@@ -198,10 +252,12 @@ class Verbose(JsonCase):
         _, errors = self.run_tool("verify", TINY, HOLDS, "--verbose")
         for step in ("read the property", "plan crown", "bound: "):
             self.assertRegex(errors, step + r".* +\d+\.\d\d s\n")
-        _, errors = self.run_tool("verify", TINY, self.write("p.vnnlib", SLOW), "--verbose",
+        output, errors = self.run_tool("verify", TINY, self.write("p.vnnlib", SLOW), "--verbose",
                                   "--search", "0.3", "--branch", "0.3", code=4)
         for step in ("search: ", "split boxes: "):
             self.assertRegex(errors, step + r".* +\d+\.\d\d s\n")
+        self.assertRegex(output, r"chosen   boxes by lines: at most 16 inputs vary; \d+ nodes, \d+ open, \d+ that ")
+        self.assertRegex(output, r"open     case 0, clause 0, after \d+ splits of ")
         self.write("x.csv", "a,b,label\n0.1,0.2,0\n0.3,0.4,1\n")
         _, errors = self.run_tool("certify", TINY, "--data", "x.csv", "--eps", "0.1", "--verbose")
         self.assertRegex(errors, r"2 done +\d+\.\d\d s\n")

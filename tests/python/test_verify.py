@@ -26,6 +26,25 @@ def test_verdicts(avoid, tiny, models):
     assert "verified" in repr(result)
 
 
+def test_balls(tiny):
+    """The least value in the box is at a corner, which no ball holds."""
+    axis = np.linspace(-1, 1, 101)
+    points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    values = tiny.evaluate(points)[:, 0]
+    least = {norm: values[inside].min() for norm, inside in
+             (("l1", np.abs(points).sum(axis=1) <= 1), ("l2", (points ** 2).sum(axis=1) <= 1),
+              ("linf", np.abs(points).max(axis=1) <= 1))}
+    assert least["l1"] > least["linf"] + 0.1
+    y = bf_aot.outputs(2)
+    for norm, given in (("l1", 1), ("l2", 2), ("linf", "linf")):
+        for limit, verdict in ((least[norm] - 0.05, "verified"), (least[norm] + 0.05, "falsified")):
+            found = tiny.verify(bf_aot.Property([-1, -1], [1, 1], violated=[y[0] <= float(limit)]), norm=given)
+            assert found.verdict == verdict, norm
+            if found.witness is not None:
+                parts = [abs(each) for each in found.exact_witness]
+                assert {"l1": sum(parts), "l2": sum(p * p for p in parts), "linf": max(parts)}[norm] <= 1
+
+
 def test_the_tree_is_the_same_for_any_number_of_threads(avoid):
     y = bf_aot.outputs(5)
     question = bf_aot.Property([-0.1] * 5, [0.1] * 5, [[y[0] - y[1] >= 1]])

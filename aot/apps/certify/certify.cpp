@@ -95,13 +95,17 @@ std::vector<std::size_t> classes_of(const input::Dataset& data, std::size_t clas
 // The boxes of some samples, one after the other.
 struct Boxes {
   std::vector<float> samples, lower, upper;
-  std::vector<double> inner_lower, inner_upper;
+  std::vector<double> inner_lower, inner_upper, range_lower, range_upper;
 
-  api::SampleBoxes view() const { return {samples, lower, upper, inner_lower, inner_upper}; }
+  api::SampleBoxes view() const {
+    return {samples, lower, upper, inner_lower, inner_upper, range_lower, range_upper};
+  }
 
   void add(const input::SampleBox& box) {
     inner_lower.insert(inner_lower.end(), box.inner_lower.begin(), box.inner_lower.end());
     inner_upper.insert(inner_upper.end(), box.inner_upper.begin(), box.inner_upper.end());
+    range_lower.insert(range_lower.end(), box.range_lower.begin(), box.range_lower.end());
+    range_upper.insert(range_upper.end(), box.range_upper.begin(), box.range_upper.end());
     samples.insert(samples.end(), box.sample.begin(), box.sample.end());
     lower.insert(lower.end(), box.lower.begin(), box.lower.end());
     upper.insert(upper.end(), box.upper.begin(), box.upper.end());
@@ -460,7 +464,7 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
 }
 
 // The box around a sample. The box of a ball is not cut at the range, which the ball's bounds may
-// leave.
+// leave; its counterexamples are.
 input::SampleBox around(const input::ModelSamples& samples, std::size_t index,
                         const vnnlib::Number& eps, const CertifyQuestion& question,
                         const std::string& where) {
@@ -469,7 +473,11 @@ input::SampleBox around(const input::ModelSamples& samples, std::size_t index,
   if (norm == api::Norm::kLinf) return box;
   input::Normalisation uncut = question.normalisation;
   uncut.range.reset();
-  box = input::perturb(samples, index, eps, uncut, where);
+  input::SampleBox cut = std::exchange(box, input::perturb(samples, index, eps, uncut, where));
+  if (question.normalisation.range) {
+    box.range_lower = std::move(cut.inner_lower);
+    box.range_upper = std::move(cut.inner_upper);
+  }
   input::widen_for_ball(box.lower, box.upper, norm == api::Norm::kL1);
   return box;
 }

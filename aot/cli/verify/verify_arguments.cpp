@@ -11,6 +11,7 @@
 #include "aot/cli/options/question.h"
 #include "aot/cli/options/values.h"
 #include "aot/decide/query.h"
+#include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 
@@ -183,6 +184,8 @@ decide::Request request_of(const VerifyArguments& arguments) {
   method = Method::kCrown;  // until a decision sets each
   request.compile.name = build::symbol_prefix(arguments.model.model, request.compile);
   request.compiler = arguments.model.values.compiler;
+  request.says_why = (arguments.json || system::verbosity() == system::Verbosity::kVerbose) &&
+                     arguments.instances.empty();
   return request;
 }
 

@@ -77,6 +77,116 @@ std::string model_names(const VerifyArguments& arguments) {
   return names;
 }
 
+const char* word_of(DecisionPhase phase) {
+  switch (phase) {
+    case DecisionPhase::kBound:
+      return "bounds";
+    case DecisionPhase::kPoints:
+      return "points";
+    case DecisionPhase::kBoxes:
+      return "boxes";
+    case DecisionPhase::kNeurons:
+      return "neurons";
+    case DecisionPhase::kTokens:
+      return "tokens";
+    case DecisionPhase::kDifferences:
+      return "differences";
+    case DecisionPhase::kMixes:
+      return "mixes";
+  }
+  return "";
+}
+
+const char* word_of(decide::SplitRule rule) {
+  using decide::SplitRule;
+  switch (rule) {
+    case SplitRule::kLines:
+      return "lines";
+    case SplitRule::kWeights:
+      return "weights";
+    case SplitRule::kGain:
+      return "gain";
+    case SplitRule::kClauses:
+      return "clauses";
+    case SplitRule::kTokens:
+      return "tokens";
+    case SplitRule::kWidest:
+      return "widest";
+  }
+  return "";
+}
+
+nlohmann::ordered_json to_json(const decide::NeuronName& name) {
+  return {{"layer", name.layer}, {"index", name.index}};
+}
+
+void add_part(nlohmann::ordered_json& json, const decide::HeldOut& part) {
+  json["by"] = word_of(part.by);
+  json["case"] = part.property_case;
+  json["clause"] = part.clause;
+  json["splits"] = part.splits;
+  json["lacks"] = nullptr;
+  if (part.lacks) json["lacks"] = *part.lacks;
+  if (part.by == DecisionPhase::kBoxes)
+    json["box"] = {{"lower", part.box.lower}, {"upper", part.box.upper}};
+  if (part.by == DecisionPhase::kNeurons) {
+    json["sides"] = nlohmann::ordered_json::array();
+    for (const decide::HeldSide& side : part.sides) {
+      nlohmann::ordered_json& one = json["sides"].emplace_back(to_json(side.name));
+      one["above"] = side.above;
+      one["point"] = side.point;
+    }
+  }
+  json["neuron"] = nullptr;
+  if (!part.neuron) return;
+  json["neuron"] = to_json(part.neuron->name);
+  json["neuron"]["lower"] = engine::number_json(part.neuron->lower);
+  json["neuron"]["upper"] = engine::number_json(part.neuron->upper);
+  json["neuron"]["loss"] = engine::number_json(part.neuron->loss);
+}
+
+nlohmann::ordered_json to_json(const decide::Undecided& why) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  if (why.part) add_part(json, *why.part);
+  json["searches"] = nlohmann::ordered_json::array();
+  for (const decide::SearchChoice& each : why.searches) {
+    nlohmann::ordered_json& one = json["searches"].emplace_back();
+    one["search"] = word_of(each.phase);
+    one["why"] = each.why;
+    one["share"] = each.share;
+    one["rule"] = nullptr;
+    if (each.rule) one["rule"] = word_of(*each.rule);
+    one["nodes"] = each.totals.nodes;
+    one["seconds"] = each.totals.seconds;
+    one["open"] = each.open;
+    one["stuck"] = each.totals.leaves;
+    one["proven"] = each.proven;
+  }
+  return json;
+}
+
+void print_why(const decide::Undecided& why) {
+  for (const decide::SearchChoice& each : why.searches)
+    fmt::print("chosen   {}{}: {}; {} nodes, {} open, {} that cannot be split, {:.4f} % proven\n",
+               word_of(each.phase), each.rule ? fmt::format(" by {}", word_of(*each.rule)) : "",
+               each.why, each.totals.nodes, each.open, each.totals.leaves, 100 * each.proven);
+  if (!why.part) return;
+  const decide::HeldOut& part = *why.part;
+  fmt::print("open     case {}, clause {}, after {} splits of {}{}\n", part.property_case,
+             part.clause, part.splits, word_of(part.by),
+             part.lacks ? fmt::format("; the bound lacks {:.4g}", *part.lacks) : "");
+  for (const decide::HeldSide& side : part.sides)
+    fmt::print("         neuron {} of {} {} {:.6g}\n", side.name.index, side.name.layer,
+               side.above ? ">=" : "<=", side.point);
+  for (std::size_t i = 0; part.by == DecisionPhase::kBoxes && i < part.box.lower.size(); ++i)
+    if (i < most_lines())
+      fmt::print("         X_{} in [{}, {}]\n", i, part.box.lower[i], part.box.upper[i]);
+  if (part.neuron)
+    fmt::print("neuron   {} of {}, in [{:.6g}, {:.6g}], may hold the bound down by {:.4g}\n",
+               part.neuron->name.index, part.neuron->name.layer, part.neuron->lower,
+               part.neuron->upper, part.neuron->loss);
+}
+
 nlohmann::ordered_json to_json(const VerifyArguments& arguments, const std::string& property,
                                const std::string& semantics, const decide::Outcome& outcome) {
   nlohmann::ordered_json json;
@@ -100,6 +210,8 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const std::stri
   json["decide_seconds"] = outcome.decide_seconds;
   json["counterexample"] = nullptr;
   if (outcome.witness) json["counterexample"] = cli::to_json(*outcome.witness);
+  json["unknown"] = nullptr;
+  if (outcome.why) json["unknown"] = to_json(*outcome.why);
   json["seconds"] = outcome.seconds;
   json["compile_seconds"] = outcome.make_seconds;
   return json;
@@ -119,7 +231,10 @@ const char* proof_of(const decide::Witness& witness) {
 
 void print_plain(const decide::Outcome& outcome) {
   fmt::print("{}\n", word(outcome.answer, Wording::kPlain));
-  if (outcome.answer == decide::Answer::kTimeout) return;
+  if (outcome.answer == decide::Answer::kTimeout) {
+    if (outcome.why) print_why(*outcome.why);
+    return;
+  }
   if (outcome.witness)
     fmt::print("\n{}\nviolates case {}, clause {}: {}\n",
                plain_text(*outcome.witness, most_lines()), outcome.witness->property_case,
@@ -140,6 +255,7 @@ void print_plain(const decide::Outcome& outcome) {
   const decide::SearchTotals& neurons = outcome.totals(DecisionPhase::kNeurons);
   if (neurons.nodes > 0)
     fmt::print("neurons  {} nodes in {}\n", neurons.nodes, engine::duration(neurons.seconds));
+  if (outcome.why) print_why(*outcome.why);
   fmt::print("time     {}, of which {} compile\n", engine::duration(outcome.seconds),
              engine::duration(outcome.make_seconds));
 }

@@ -70,14 +70,23 @@ class BoxWorker final : public tree::TreeWorker {
 
   void expand(std::span<const tree::Node> nodes, std::vector<tree::Expansion>& out) override {
     if (nodes[0].root != root_) begin_case(nodes[0].root);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      read_box(nodes[i], b_.inputs, b_.round_lower + i * b_.inputs, b_.round_upper + i * b_.inputs);
-      b_.round_cases[i] = nodes[i].root;
+    std::size_t count = 0;
+    places_.clear();
+    for (const tree::Node& node : nodes) {
+      read_box(node, b_.inputs, round_lower(count).data(), round_upper(count).data());
+      if (!clip_to_ball(node.root, count)) {
+        places_.push_back(std::nullopt);
+        continue;
+      }
+      b_.round_cases[count] = node.root;
+      places_.push_back(count++);
     }
-    expect_ok(bound(nodes.size(), b_.round_lower, b_.round_upper, b_.row_lower, b_.row_upper,
-                    b_.coefficients, b_.statuses));
+    if (count > 0)
+      expect_ok(bound(count, b_.round_lower, b_.round_upper, b_.row_lower, b_.row_upper,
+                      b_.coefficients, b_.statuses));
     b_.search.boxes += nodes.size();
-    for (std::size_t i = 0; i < nodes.size(); ++i) out.push_back(judged(i, nodes[i].depth));
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      out.push_back(places_[i] ? judged(*places_[i], nodes[i].depth) : closed());
   }
 
   // Tries four points for each box of the case that was bounded until there are 64, then one for 8
@@ -129,7 +138,46 @@ class BoxWorker final : public tree::TreeWorker {
            std::string("the verifier refused: ") + bf_status_text(status));
   }
 
+  std::span<float> round_lower(std::size_t i) {
+    return {b_.round_lower + i * b_.inputs, b_.inputs};
+  }
+  std::span<float> round_upper(std::size_t i) {
+    return {b_.round_upper + i * b_.inputs, b_.inputs};
+  }
+
+  // False where nothing of the ball is in box i of the round.
+  bool clip_to_ball(std::uint32_t root, std::size_t i) {
+    return question_.balls.empty() || question_.balls[root].clip(round_lower(i), round_upper(i));
+  }
+
+  // Returns whether a condition of each clause holds nowhere in the ball's part of box i, by rows'
+  // bounds and lines.
+  bool is_excluded_in_ball(std::size_t i) {
+    if (question_.balls.empty() || !b_.kept) return false;
+    const VerdictTables& tables = question_.tables;
+    const std::uint32_t index = b_.round_cases[i];
+    const RowBounds rows = {{b_.row_lower + i * b_.rows, b_.rows},
+                            {b_.row_upper + i * b_.rows, b_.rows}};
+    const float* const lines = b_.coefficients + i * b_.rows * bf::lines_of_row(b_.inputs);
+    const auto never_holds = [&](std::uint32_t t) {
+      const bf::VerdictTerm& term = tables_.all().terms[t];
+      const float* const line = bf::line_of(term, lines, b_.inputs);
+      return question_.balls[index].is_at_least(
+          {{line, b_.inputs}, static_cast<double>(line[b_.inputs])}, round_lower(i), round_upper(i),
+          bf::limit_of(term));
+    };
+    for (std::uint32_t j = tables.case_clauses[index]; j < tables.case_clauses[index + 1]; ++j) {
+      bool excluded = is_excluded(tables, j, rows);
+      for (std::uint32_t t = tables.clause_terms[j]; !excluded && t < tables.clause_terms[j + 1];
+           ++t)
+        excluded = never_holds(t);
+      if (!excluded) return false;
+    }
+    return true;
+  }
+
   tree::Expansion judged(std::size_t i, std::uint32_t depth) {
+    if (is_excluded_in_ball(i)) return closed();
     b_.search.open = 0;
     b_.unsplittable = false;
     judge_box(b_, i);
@@ -186,8 +234,9 @@ class BoxWorker final : public tree::TreeWorker {
   const Tables tables_;
   const engine::HostVerifier& verifier_;
   std::uint32_t first_random_ = 0;
-  std::optional<std::uint32_t> root_;  // the root whose boxes were bounded last
-  std::uint64_t points_before_ = 0;    // tried while other roots were searched
+  std::optional<std::uint32_t> root_;               // the root whose boxes were bounded last
+  std::vector<std::optional<std::size_t>> places_;  // of nodes in the round; none: closed
+  std::uint64_t points_before_ = 0;                 // tried while other roots were searched
   std::unique_ptr<float[]> memory_;
   std::vector<float> everything_;  // a box that holds the boxes of all cases
   std::vector<float> point_;

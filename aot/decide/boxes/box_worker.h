@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
+#include "aot/decide/boxes/ball_part.h"
 #include "aot/decide/boxes/exact_boxes.h"
 #include "aot/decide/tree/tree_worker.h"
 #include "aot/engine/verifier/verifier.h"
@@ -18,6 +20,8 @@ struct BoxQuestion {
   const VerdictTables& tables;
   const FloatBoxes& boxes;
   const ExactBoxes* exact;  // of the plan, or null
+  // The question is about these balls in the boxes, by case; empty: about the boxes.
+  std::span<const BallPart> balls = {};
 };
 
 // A worker whose nodes are boxes, see box_node.h. It follows the rules of runtime/bf/search: a box

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace bf_aot::decide {
 namespace {
@@ -52,6 +53,12 @@ std::vector<std::byte> state_of(const SplitNode& node) {
   for (const std::uint8_t slope : node.slopes) state.push_back(std::byte{slope});
   for (const std::uint8_t plane : node.planes) state.push_back(std::byte{plane});
   return state;
+}
+
+float bound_of(const tree::Node& node) {
+  if (node.state.empty()) return -std::numeric_limits<float>::infinity();
+  const std::size_t splits = word_at(node.state, 0), ranges = word_at(node.state, 1);
+  return number_at(node.state, 2 + 4 * splits + 3 * ranges);
 }
 
 SplitNode read_node(const tree::Node& node, const NodeShape& shape) {

@@ -29,6 +29,9 @@ std::vector<std::byte> state_of(const SplitNode& node);
 // state is empty.
 SplitNode read_node(const tree::Node& node, const NodeShape& shape);
 
+// The bound that a node's state holds, its parent's; minus infinity for a root, which has none.
+float bound_of(const tree::Node& node);
+
 // Null when the state is that of a node of this shape, else the reason for a message. For nodes
 // from files and other processes.
 const char* node_fault(const tree::Node& node, const NodeShape& shape);

@@ -72,6 +72,21 @@ void NodeSplitter::choose_weights(SplitNode& node) {
   if (auto weights = program.best_weights()) node.weights = *std::move(weights);
 }
 
+std::optional<NodeSplitter::Influence> NodeSplitter::most_influential(const SplitNode& node) {
+  for (std::size_t p = 0; p < kLanes; ++p) lanes_.nodes.load(p, node);
+  lanes_.proposal.bound();
+  lanes_.proposal.measure_gaps();
+  std::optional<Influence> most;
+  for (std::size_t open = 0; open < network_.open(); ++open) {
+    const auto loss =
+        static_cast<double>(std::max(lanes_.proposal.gain(open, 0), lanes_.proposal.gap(open, 0)));
+    if (!lanes_.nodes.point_of(open, 0) || !(loss > (most ? most->loss : 0))) continue;
+    const auto [lower, upper] = lanes_.nodes.range_of(open, 0);
+    most = {open, lower, upper, loss};
+  }
+  return most;
+}
+
 // Candidates for a split: the open neurons with the largest gains, then those with the largest gaps
 // among the others. When all are 0, the first neuron that can be split.
 std::vector<std::size_t> NodeSplitter::choose_candidates(std::size_t lane) const {

@@ -52,6 +52,17 @@ class NodeSplitter {
 
   const std::vector<ClauseTerm>& terms() const { return terms_; }
 
+  // Whether signs that conditions imply are propagated.
+  bool propagates() const { return propagation_.has_value(); }
+
+  // The open neuron of a node by which its bound may lose most, with its range there, and how much;
+  // none where no neuron is open. Overwrites all lanes.
+  struct Influence {
+    std::size_t open = 0;
+    double lower = 0, upper = 0, loss = 0;
+  };
+  std::optional<Influence> most_influential(const SplitNode& node);
+
   // Called between passes through the network, each of which may take long: what it throws leaves
   // expand(), whose nodes and results then are of no use.
   std::function<void()> pause = [] {};

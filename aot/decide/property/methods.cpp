@@ -27,6 +27,7 @@ std::string DecisionMethod::name() const {
   std::string text(to_string(method));
   if (method == Method::kAlphaCrown && alpha == AlphaRows::kAll) text += " all";
   if (max_as_relu) text += " without maxima";
+  if (of_boxes) text += " of boxes";
   return text;
 }
 

@@ -32,6 +32,8 @@ struct DecisionSettings {
   // Splits boxes or neurons at once, by the bounds of one method that does not depend on time: all
   // parts of a tree must do the same.
   bool tree_only = false;
+  // Says of what stays open why: Outcome::why.
+  bool says_why = false;
 };
 
 // The ranges of neurons on the box of a case.
@@ -54,8 +56,10 @@ struct DecisionMethod {
   bool branches = false;  // branch_and_bound calls it, too
   // Plans with CompileOptions::max_as_relu, which is asked for under real semantics alone.
   bool max_as_relu = false;
+  bool of_boxes = false;  // bounds boxes, where the question is about balls in them
 
-  std::string name() const;  // "alpha-crown", "alpha-crown all", "crown without maxima"
+  // "alpha-crown", "alpha-crown all", "crown without maxima", "crown of boxes"
+  std::string name() const;
 };
 
 // A network that a verifier may be made of in place of the one that was asked about.
@@ -67,7 +71,8 @@ struct NetworkForm {
 // Returns whether at most kMostBranchedInputs inputs vary in the boxes of the property, so that
 // splitting boxes is worth a try.
 bool is_branchable(const Property& property);
-// Returns whether a decision may split boxes: as is_branchable(), but of boxes alone.
+// Returns whether a decision about boxes may split them: as is_branchable(). Parts of balls are
+// split by a verifier of their own.
 bool may_split_boxes(const Property& property, const DecisionSettings& settings);
 
 // The inputs that verifiers of run_decision() are made without, since inputs that do not vary only

@@ -144,6 +144,12 @@ std::optional<Witness> WitnessCheck::prove(std::size_t index,
   return prove_whole(index, whole, true);
 }
 
+bool WitnessCheck::is_in_range(const std::vector<mpq_class>& x) const {
+  for (std::size_t i = 0; range_ != nullptr && i < x.size(); ++i)
+    if (x[i] < range_->lower[i] || x[i] > range_->upper[i]) return false;
+  return true;
+}
+
 // rationally: use rational arithmetic where error bounds leave the point open.
 std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
                                                  const std::vector<double>& point,
@@ -152,6 +158,9 @@ std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
   std::vector<double> near = point;
   move_into_ball(norm_, one.box.lower, one.box.upper,
                  [&near](std::size_t i) -> double& { return near[i]; });
+  // That moves no element away from the centre, so that a point of the ball stays in it.
+  for (std::size_t i = 0; range_ != nullptr && i < near.size(); ++i)
+    near[i] = std::clamp(near[i], range_->lower[i], range_->upper[i]);
   const std::vector<mpq_class> x = nearest_inside(one, near);
   std::optional<Witness> witness = prove_near(index, x, rationally);
   // Where conditions on inputs miss the point by little, a point next to it may satisfy them.
@@ -166,7 +175,7 @@ std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
   }
   if (!witness) return witness;
   BF_CHECK(lies_in_box(one, witness->x));
-  if (!lies_in_ball(one, norm_, witness->x)) return std::nullopt;
+  if (!lies_in_ball(one, norm_, witness->x) || !is_in_range(witness->x)) return std::nullopt;
   witness->point = point;
   return witness;
 }

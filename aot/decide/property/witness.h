@@ -60,6 +60,10 @@ class WitnessCheck {
   // Proves points of the balls in the boxes alone.
   void keep_in_balls(Norm norm) { norm_ = norm; }
 
+  // Proves points of a box of all inputs alone, which holds the centres of the balls; null: of any.
+  // Not owned.
+  void keep_in_range(const Box* range) { range_ = range; }
+
   // A proof that the point of the case's exact box next to `point` satisfies one of its clauses, or
   // one that was moved from there to where the clause's conditions on inputs hold; none where the
   // proof fails.
@@ -78,12 +82,14 @@ class WitnessCheck {
   const Property& property_;
   const FixedInputs* fixed_ = nullptr;
   Norm norm_ = Norm::kLargest;
+  const Box* range_ = nullptr;
   std::optional<Witness> prove_whole(std::size_t index, const std::vector<double>& point,
                                      bool rationally) const;
   std::optional<Witness> prove_at(std::size_t index, std::vector<mpq_class> x,
                                   bool rationally) const;
   std::optional<Witness> prove_near(std::size_t index, std::vector<mpq_class> x,
                                     bool rationally) const;
+  bool is_in_range(const std::vector<mpq_class>& x) const;
   std::optional<std::vector<mpq_class>> unrounded_outputs(const std::vector<mpq_class>& x) const;
   std::optional<Witness> prove_by_evaluation(std::size_t index, std::vector<mpq_class> x) const;
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/decide/boxes/ball_part.h"
 #include "aot/decide/boxes/exact_boxes.h"
 #include "aot/decide/property/cases.h"
 #include "aot/decide/search/split_search.h"
@@ -18,17 +19,20 @@ namespace bf_aot::decide {
 // The boxes of a round; fills the lanes of every target several times.
 constexpr int kBranchBatch = 64;
 
-// Splits the boxes of the property's cases; root k is case k. See docs/proofs/branch-and-bound.md.
-// Workers throw BF3306 when the verifier refuses a box.
+// Splits the boxes of the property's cases; root k is case k. Where the question is about balls in
+// them, parts that a ball has in common with a box are bounded. See
+// docs/proofs/branch-and-bound.md. Workers throw BF3306 when the verifier refuses a box.
 class BoxSearch final : public SplitSearch {
  public:
-  // The verifier runs the plan, which was made with `decide` and a batch. The thread that calls
-  // run() uses it; each of at most threads - 1 others uses a twin of it. All arguments must outlive
-  // this.
+  // The verifier runs the plan, which was made with `decide` and a batch, for boxes. The thread
+  // that calls run() uses it; each of at most threads - 1 others uses a twin of it. All arguments
+  // must outlive this.
   BoxSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
             std::size_t threads);
   ~BoxSearch() override;
 
+  std::optional<SplitRule> rule() const override;
+  std::optional<HeldOut> held_out(double seconds) override;
   DecisionPhase phase() const override { return DecisionPhase::kBoxes; }
   std::string identity() override;
   const char* fault_of(const tree::Node& node) override;
@@ -41,6 +45,7 @@ class BoxSearch final : public SplitSearch {
   const engine::HostVerifier& verifier_;
   const Plan& plan_;
   const std::optional<ExactBoxes> exact_;
+  const std::vector<BallPart> balls_;  // by case; empty: the question is about boxes
   std::vector<std::unique_ptr<const engine::HostVerifier>> twins_;  // by thread, without the first
 };
 

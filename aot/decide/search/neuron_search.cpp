@@ -9,6 +9,7 @@
 
 #include "aot/decide/neurons/node_state.h"
 #include "aot/decide/neurons/splitter.h"
+#include "aot/decide/search/held_out.h"
 #include "frontend/sha256.h"
 #include "planner/network/split_network.h"
 #include "planner/verify/verify.h"
@@ -18,7 +19,17 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{2} << 30;  // for the products of a network
 
-// The conditions that every violation of the clause satisfies. Conditions compare real rows with
+NodeShape shape_of(const BoxNetwork& network, std::size_t terms) {
+  return {network.is_function(), network.functions(), terms, network.products()};
+}
+
+std::size_t clauses_of(const VerdictTables& tables) {
+  return tables.clause_terms.size() - 1;
+}
+
+}  // namespace
+
+// Conditions compare real rows with
 // float32 thresholds; see VerdictTerm: a real row above the threshold t of a condition from above
 // violates it only below the next float.
 std::vector<ClauseTerm> terms_of(const VerdictTables& tables, std::uint32_t clause) {
@@ -34,16 +45,6 @@ std::vector<ClauseTerm> terms_of(const VerdictTables& tables, std::uint32_t clau
   }
   return terms;
 }
-
-NodeShape shape_of(const BoxNetwork& network, std::size_t terms) {
-  return {network.is_function(), network.functions(), terms, network.products()};
-}
-
-std::size_t clauses_of(const VerdictTables& tables) {
-  return tables.clause_terms.size() - 1;
-}
-
-}  // namespace
 
 // Expands nodes of the clause whose turn it is.
 class NeuronSearch::Worker final : public tree::TreeWorker {
@@ -63,6 +64,7 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
       splitter_ =
           std::make_unique<NodeSplitter>(*network_, terms_of(search_.cases().tables(), root),
                                          SplitSettings(), workers_, planes_.get());
+      if (splitter_->propagates()) search_.propagates_ = true;
       splitter_->pause = [this] {
         if (!goes_on()) throw tree::Abandoned();
       };
@@ -146,6 +148,44 @@ bool NeuronSearch::prepare(std::uint32_t root) {
                 : nullptr;
   network_case_ = index;
   return network_ != nullptr;
+}
+
+std::optional<SplitRule> NeuronSearch::rule() const {
+  return propagates_ ? SplitRule::kClauses : SplitRule::kGain;
+}
+
+// The open node with the least bound, which is that of its parent, of the case that was searched
+// last: other cases' networks are gone.
+std::optional<HeldOut> NeuronSearch::held_out(double seconds) {
+  constexpr double kNodesOfASplitter = 3 * kLanes;  // about, that making it takes
+  const auto is_open = [&](const tree::Node& node) {
+    return network_ != nullptr && case_of(node.root) == network_case_;
+  };
+  const tree::Node* worst = nullptr;
+  for (const tree::Node& node : state.open)
+    if (is_open(node) && (worst == nullptr || bound_of(node) < bound_of(*worst))) worst = &node;
+  if (worst == nullptr) return std::nullopt;
+  const VerdictTables& tables = cases().tables();
+  HeldOut made;
+  made.by = phase();
+  made.property_case = network_case_;
+  made.clause = worst->root - tables.case_clauses[network_case_];
+  made.splits = worst->depth;
+  if (std::isfinite(bound_of(*worst))) made.lacks = std::max(0.0F, -bound_of(*worst));
+  const std::vector<ClauseTerm> terms = terms_of(tables, worst->root);
+  std::optional<SplitNode> node;
+  if (!worst->state.empty()) {
+    node = read_node(*worst, shape_of(*network_, terms.size()));
+    for (const NeuronSplit& split : node->splits)
+      made.sides.push_back({name_of(plan_, *network_, split.open), split.positive, split.point});
+  }
+  const SearchTotals done = totals();
+  const double once = done.seconds * static_cast<double>(threads()) /
+                      static_cast<double>(std::max<std::uint64_t>(done.nodes, 1));
+  if (once * kNodesOfASplitter > seconds) return made;
+  NodeSplitter splitter(*network_, terms);
+  made.neuron = most_influential(plan_, *network_, splitter, node ? *node : splitter.root());
+  return made;
 }
 
 std::string NeuronSearch::identity() {

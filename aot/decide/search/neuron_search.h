@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "aot/decide/neurons/split_node.h"
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/methods.h"
 #include "aot/decide/search/split_search.h"
@@ -14,6 +16,9 @@ namespace bf_aot::decide {
 
 class BoxNetwork;
 class NeuronPlanes;
+
+// The conditions that every violation of a clause of the tables satisfies.
+std::vector<ClauseTerm> terms_of(const VerdictTables& tables, std::uint32_t clause);
 
 // Splits neurons: a ReLU's argument at zero, a function's at a point. Root k is clause k of the
 // cases' tables. See docs/proofs/neuron-splits.md.
@@ -25,6 +30,8 @@ class NeuronSearch final : public SplitSearch {
   ~NeuronSearch() override;
 
   DecisionPhase phase() const override { return DecisionPhase::kNeurons; }
+  std::optional<SplitRule> rule() const override;
+  std::optional<HeldOut> held_out(double seconds) override;
   // Makes the networks of all cases, since nodes number the neurons that are open on their case's
   // box.
   std::string identity() override;
@@ -46,6 +53,7 @@ class NeuronSearch final : public SplitSearch {
   std::size_t network_case_;
   std::shared_ptr<const BoxNetwork> network_;
   std::shared_ptr<NeuronPlanes> planes_;  // of `network_`; null: its neurons are not clipped
+  mutable std::atomic<bool> propagates_ = false;  // some clause's signs
 };
 
 }  // namespace bf_aot::decide

@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/witness.h"
 #include "aot/decide/tree/tree_state.h"
+#include "aot/input/json_io.h"
 #include "aot/system/stop.h"
 
 namespace bf_aot::decide {
@@ -38,6 +41,47 @@ struct SearchTotals {
   std::uint64_t points = 0;  // that were tried
   std::uint64_t leaves = 0;  // that are not closed, and cannot be split
   double seconds = 0;
+};
+
+// An element of a layer of the plan.
+struct NeuronName {
+  std::string layer;
+  int index = 0;
+};
+
+// A neuron that a bound may lose most by, and where it lies in the part that is bounded.
+struct HeldNeuron {
+  NeuronName name;
+  double lower = 0, upper = 0;
+  double loss = 0;
+};
+
+// A neuron that is on one side of a point in a part.
+struct HeldSide {
+  NeuronName name;
+  bool above = false;
+  double point = 0;
+};
+
+// The part that an undecided search lacks most of.
+struct HeldOut {
+  DecisionPhase by = DecisionPhase::kBound;
+  std::size_t property_case = 0, clause = 0;
+  std::uint32_t splits = 0;     // from the case to the part
+  std::optional<double> lacks;  // what its bound misses; none: it has no finite one
+  input::FloatBox box;          // of kBoxes; of kBound the case's own
+  std::vector<HeldSide> sides;  // of kNeurons
+  std::optional<HeldNeuron> neuron;
+};
+
+// The rule by which a search chooses what it splits.
+enum class SplitRule : std::uint8_t {
+  kLines,    // the input by which lines below and above the nearest row differ most
+  kWeights,  // the input that is widest, by all weights
+  kGain,     // the neuron whose halves gain most
+  kClauses,  // the neuron in most conditions, whose signs are propagated
+  kTokens,   // the position whose ids change the margin most
+  kWidest    // the input that is widest as a part of its case
 };
 
 struct SearchBudget {
@@ -77,6 +121,16 @@ class Search {
   virtual bool is_over() const = 0;
 
   virtual SearchTotals totals() const = 0;
+
+  // The rule of a search that splits.
+  virtual std::optional<SplitRule> rule() const { return std::nullopt; }
+
+  // Looks for what held out, for about so many seconds; none where nothing is open, or the search
+  // knows no bounds of it. After the last turn.
+  virtual std::optional<HeldOut> held_out(double seconds) {
+    (void)seconds;
+    return std::nullopt;
+  }
 };
 
 }  // namespace bf_aot::decide

@@ -55,6 +55,7 @@ class TokenSearch final : public SplitSearch {
   ~TokenSearch() override;
 
   DecisionPhase phase() const override { return DecisionPhase::kTokens; }
+  std::optional<SplitRule> rule() const override { return SplitRule::kTokens; }
   std::string identity() override;
   const char* fault_of(const tree::Node& node) override;
 

@@ -398,10 +398,12 @@ Code code_of(const api::Options& plan, const std::optional<Doubles>& rows,
 // The samples' status, answer, rival and margin, and counterexamples by index.
 nb::tuple certify(const api::Certifier& certifier, const Floats& samples, const Floats& lower,
                   const Floats& upper, const Doubles& inner_lower, const Doubles& inner_upper,
+                  const Doubles& range_lower, const Doubles& range_upper,
                   const std::vector<std::size_t>& labels, double timeout, nb::object progress) {
   const auto span = [](const auto& array) { return std::span(array.data(), array.size()); };
-  const api::SampleBoxes boxes = {span(samples), span(lower), span(upper), span(inner_lower),
-                                  span(inner_upper)};
+  const api::SampleBoxes boxes = {span(samples),     span(lower),       span(upper),
+                                  span(inner_lower), span(inner_upper), span(range_lower),
+                                  span(range_upper)};
   Watch watch(std::move(progress), nb::none());
   api::CertifyCall call;
   call.timeout_seconds = timeout;
@@ -437,10 +439,11 @@ nb::tuple certify(const api::Certifier& certifier, const Floats& samples, const 
 
 nb::dict explain(const api::Certifier& certifier, const Floats& sample, const Floats& lower,
                  const Floats& upper, const Doubles& inner_lower, const Doubles& inner_upper,
-                 std::size_t label) {
+                 const Doubles& range_lower, const Doubles& range_upper, std::size_t label) {
   const auto span = [](const auto& array) { return std::span(array.data(), array.size()); };
-  const api::SampleBoxes box = {span(sample), span(lower), span(upper), span(inner_lower),
-                                span(inner_upper)};
+  const api::SampleBoxes box = {span(sample),      span(lower),       span(upper),
+                                span(inner_lower), span(inner_upper), span(range_lower),
+                                span(range_upper)};
   const api::Explanation found = unlocked([&] { return certifier.explain(box, label); });
   nb::dict made;
   made["exists"] = found.exists;
@@ -522,9 +525,9 @@ NB_MODULE(_native, m) {
 
   nb::class_<api::Certifier>(m, "Certifier")
       .def("certify", &certify, "samples"_a, "lower"_a, "upper"_a, "inner_lower"_a, "inner_upper"_a,
-           "labels"_a, "timeout"_a, "progress"_a.none())
+           "range_lower"_a, "range_upper"_a, "labels"_a, "timeout"_a, "progress"_a.none())
       .def("explain", &explain, "sample"_a, "lower"_a, "upper"_a, "inner_lower"_a, "inner_upper"_a,
-           "label"_a);
+           "range_lower"_a, "range_upper"_a, "label"_a);
 
   nb::class_<api::DisturbanceCertifier>(m, "DisturbanceCertifier")
       .def_prop_ro("parameters", &api::DisturbanceCertifier::parameters)

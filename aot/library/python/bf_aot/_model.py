@@ -442,7 +442,8 @@ class Model:
             radius: a number; or one for each input, for each sample ([samples, 1]), or for each
                 sample and input. Fractions, decimals and text ("8/255", "0.03") are exact.
             clip: the least and greatest value that inputs have: (0, 1), or the text "0,1".
-            norm: "linf"; "l2", "l1": of the ball around a sample, which `clip` does not cut.
+            norm: "linf"; "l2", "l1": of the ball around a sample. `clip` cuts its counterexamples
+                alone.
             decide: decide each sample that bounds leave open, by search and splitting.
             decide_seconds: most, of each.
             complete: decide all by stages, from bounds by "ibp" and an attack to splits; `method`
@@ -470,10 +471,7 @@ class Model:
         if classes.dtype.kind not in "iu" or (count and classes.min() < 0):
             raise TypeError("labels are numbers of classes, from 0")
         ball = choice(choices_of("norm"), norm, "norm")
-        ends = boxes_around(points, self._arrays.radius(radius, count),
-                            clip_ends(clip if ball == "linf" else None))
-        if ball != "linf":
-            _native.hold_balls(ends[0], ends[1], ball)
+        ends = self._sample_ends(points, radius, clip, ball)
         with np.errstate(over="ignore"):
             rounded = points.astype(np.float32)
         if batch is None:
@@ -494,8 +492,8 @@ class Model:
         stages: List[str] = []
         for first in range(0, count, group):
             some = slice(first, first + group)
-            part = certifier.certify(rounded[some], ends[0][some], ends[1][some], ends[2][some],
-                                     ends[3][some], classes[some].tolist(), timeout, watching)
+            part = certifier.certify(rounded[some], *(each[some] for each in ends),
+                                     classes[some].tolist(), timeout, watching)
             status += part[0]
             answers += part[1]
             rivals += part[2]
@@ -579,14 +577,14 @@ class Model:
     def explain(self, sample: Boxes, label: int, radius: Any, *,
                 clip: Union[None, str, Tuple[Number, Number]] = None, method: Method = "crown",
                 semantics: Semantics = "real", decide_seconds: float = 5, threads: int = 1,
-                **options: "Unpack[PlanOptions]") -> Optional[Explanation]:
+                norm: Norm = "linf", **options: "Unpack[PlanOptions]") -> Optional[Explanation]:
         """A small set of inputs that keep the answer of a sample in its box.
 
         Inputs are freed one after the other, those of the least influence first, as long as the
         answer is proven.
 
         Args:
-            sample: one sample. label, radius, clip, options: as in certify().
+            sample: one sample. label, radius, clip, norm, options: as in certify().
             decide_seconds: most, of each question.
 
         Returns:
@@ -600,15 +598,29 @@ class Model:
         points = np.ascontiguousarray(points).reshape(-1, self._count)
         if len(points) != 1:
             raise ValueError(f"there are {len(points)} samples, and one is explained")
-        ends = boxes_around(points, self._arrays.radius(radius, 1), clip_ends(clip))
-        given = texts({"method": method, "semantics": semantics, "batch": batch_of(method), **options})
+        ball = choice(choices_of("norm"), norm, "norm")
+        ends = self._sample_ends(points, radius, clip, ball)
+        given = texts({"method": method, "semantics": semantics, "batch": batch_of(method), "norm": ball,
+                       **options})
         certifier = self._certifier(given, threads, True, decide_seconds, False)
         with np.errstate(over="ignore"):
             rounded = points.astype(np.float32)
-        found = certifier.explain(rounded, ends[0], ends[1], ends[2], ends[3], label)
+        found = certifier.explain(rounded, *ends, label)
         if not found["exists"]:
             return None
         return Explanation(found["fixed"], found["minimal"], found["smallest"])
+
+    def _sample_ends(self, points: npt.NDArray[Any], radius: Any, clip: Any, ball: str
+                     ) -> Tuple[npt.NDArray[Any], ...]:
+        """Boxes of samples, doubles within them, and where counterexamples of balls lie, too."""
+        radii = self._arrays.radius(radius, len(points))
+        cut = boxes_around(points, radii, clip_ends(clip))
+        nowhere = np.empty((len(points), 0))
+        if ball == "linf":
+            return (*cut, nowhere, nowhere)
+        whole = boxes_around(points, radii, clip_ends(None))
+        _native.hold_balls(whole[0], whole[1], ball)
+        return (*whole, nowhere, nowhere) if clip is None else (*whole, *cut[2:])
 
     def _certifier(self, given: Dict[str, str], threads: int, decide: bool, seconds: float,
                    complete: bool) -> "_native.Certifier":

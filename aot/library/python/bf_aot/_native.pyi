@@ -52,14 +52,16 @@ class DisturbanceCertifier:
 class Certifier:
     def certify(self, samples: npt.NDArray[np.float32], lower: npt.NDArray[np.float32],
                 upper: npt.NDArray[np.float32], inner_lower: npt.NDArray[np.float64],
-                inner_upper: npt.NDArray[np.float64], labels: List[int], timeout: float,
+                inner_upper: npt.NDArray[np.float64], range_lower: npt.NDArray[np.float64],
+                range_upper: npt.NDArray[np.float64], labels: List[int], timeout: float,
                 progress: Optional[Callable[[int, int], None]]
                 ) -> Tuple[List[str], List[int], List[int], List[float], Dict[int, List[float]],
                            List[str]]: ...
 
     def explain(self, sample: npt.NDArray[np.float32], lower: npt.NDArray[np.float32],
                 upper: npt.NDArray[np.float32], inner_lower: npt.NDArray[np.float64],
-                inner_upper: npt.NDArray[np.float64], label: int) -> Dict[str, Any]: ...
+                inner_upper: npt.NDArray[np.float64], range_lower: npt.NDArray[np.float64],
+                range_upper: npt.NDArray[np.float64], label: int) -> Dict[str, Any]: ...
 
 class Model:
     @staticmethod

@@ -129,10 +129,17 @@ TEST(LibraryBalls, WhatIsAboutBoxesIsRefused) {
   options.norm = Norm::kL1;
   options.method = Method::kIbp;
   EXPECT_EQ(Verifier::make(model, options).error().code, "BF2117");
-  CertifyOptions certify;
-  certify.bounds.norm = Norm::kL2;
-  certify.decide = true;
-  EXPECT_EQ(Certifier::make(model, certify).error().code, "BF3501");
+  VerifyOptions verify;
+  verify.norm = Norm::kL2;
+  verify.method = Method::kIbp;
+  const std::string holds =
+      "(declare-const X_0 Real)(declare-const X_1 Real)"
+      "(declare-const Y_0 Real)(declare-const Y_1 Real)"
+      "(assert (<= 0 X_0 1))(assert (<= 0 X_1 1))(assert (<= Y_0 -100))";
+  EXPECT_EQ(verify_text(model, holds, verify).error().code, "BF2117");
+  verify.method.reset();
+  verify.checkpoint = "tree";
+  EXPECT_EQ(verify_text(model, holds, verify).error().code, "BF2117");
   CodeOptions code;
   code.plan.norm = Norm::kL2;
   code.property =
