@@ -235,7 +235,6 @@ class Decision {
 
   // Makes the verifier of this method the one that is called from now on.
   void make(const DecisionMethod& method) {
-    network_.release();
     points_.use(nullptr);
     check_.use_evaluation(nullptr);
     verifiers_.make(method);

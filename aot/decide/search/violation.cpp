@@ -325,7 +325,8 @@ class ViolationSearch {
     }
   }
 
-  // Moves a point against the sign of the slope, by a part of the box's width.
+  // Moves points against their slopes, by a part of the box's width: in a box along the sign of the
+  // slope, in balls where the ball's own distance falls most.
   void move(PointSet& points, const std::vector<float>& slope, float length) {
     std::vector<float> all(slope);
     const auto at = [&points](std::size_t p) {
@@ -334,16 +335,73 @@ class ViolationSearch {
     for (std::size_t p = 0; p < kSide && related_; ++p)
       relations_[points.clause[p]].bend(
           at(p), [&all, p](std::size_t i) -> float& { return all[i * kSide + p]; });
-    for (const std::size_t i : free_) {
-      const float by = length * (upper_[i] - lower_[i]);
-      for (std::size_t p = 0; p < kSide; ++p) {
-        float& to = points.x[i * kSide + p];
-        const float down = all[i * kSide + p];
-        to = std::clamp(to - (down > 0 ? by : down < 0 ? -by : 0.0F), lower_[i], upper_[i]);
-      }
+    switch (norm_) {
+      case Norm::kLargest:
+        move_in_box(points.x, all, length);
+        break;
+      case Norm::kEuclid:
+        for (std::size_t p = 0; p < kSide; ++p) move_in_ellipsoid(points.x, all, p, length);
+        break;
+      case Norm::kSum:
+        for (std::size_t p = 0; p < kSide; ++p) move_in_cross(points.x, all, p, length);
+        break;
     }
     for (std::size_t p = 0; p < kSide && related_; ++p) relations_[points.clause[p]].place(at(p));
     for (std::size_t p = 0; p < kSide; ++p) move_into_ball(norm_, lower_, upper_, at(p));
+  }
+
+  void move_in_box(std::vector<float>& x, const std::vector<float>& slope, float length) const {
+    for (const std::size_t i : free_) {
+      const float by = length * (upper_[i] - lower_[i]);
+      for (std::size_t p = 0; p < kSide; ++p) {
+        float& to = x[i * kSide + p];
+        const float down = slope[i * kSide + p];
+        to = std::clamp(to - (down > 0 ? by : down < 0 ? -by : 0.0F), lower_[i], upper_[i]);
+      }
+    }
+  }
+
+  // Along the slope, in units of the half widths.
+  void move_in_ellipsoid(std::vector<float>& x, const std::vector<float>& slope, std::size_t p,
+                         float length) const {
+    float sum = 0;
+    for (const std::size_t i : free_) {
+      const float fall = slope[i * kSide + p] * (upper_[i] - lower_[i]);
+      sum += fall * fall;
+    }
+    if (!(sum > 0)) return;
+    const float by = length / std::sqrt(sum);
+    for (const std::size_t i : free_) {
+      const float width = upper_[i] - lower_[i];
+      float& to = x[i * kSide + p];
+      to = std::clamp(to - by * slope[i * kSide + p] * width * width, lower_[i], upper_[i]);
+    }
+  }
+
+  // Towards the point that is least among those of which up to eight inputs, the number depends on
+  // the point, share the distance (Frank and Wolfe 1956): few inputs, by much each, change a sum
+  // most.
+  void move_in_cross(std::vector<float>& x, const std::vector<float>& slope, std::size_t p,
+                     float length) const {
+    const auto fall = [&](std::size_t i) {
+      return std::fabs(slope[i * kSide + p]) * (upper_[i] - lower_[i]);
+    };
+    std::vector<std::size_t> steepest = free_;
+    const std::size_t count = std::min(free_.size(), 1 + p % 8);
+    std::ranges::partial_sort(steepest, steepest.begin() + static_cast<std::ptrdiff_t>(count),
+                              [&](std::size_t i, std::size_t k) { return fall(i) > fall(k); });
+    steepest.resize(count);
+    const float part = std::min(1.0F, 2 * length);
+    for (const std::size_t i : free_) {
+      const float middle = 0.5F * lower_[i] + 0.5F * upper_[i];
+      float& to = x[i * kSide + p];
+      to = middle + (1 - part) * (to - middle);
+    }
+    for (const std::size_t i : steepest) {
+      const float by = part * 0.5F * (upper_[i] - lower_[i]) / static_cast<float>(count);
+      float& to = x[i * kSide + p];
+      to = std::clamp(slope[i * kSide + p] > 0 ? to - by : to + by, lower_[i], upper_[i]);
+    }
   }
 
   const Property& property_;

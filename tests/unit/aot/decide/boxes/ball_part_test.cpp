@@ -95,7 +95,7 @@ struct Scene {
     };
     double inside = 1e6, outside = 1e-9;
     if (distance(at(outside)) <= 1) return at(outside);
-    for (int step = 0; step < 200; ++step) {
+    for (int step = 0; step < 90; ++step) {
       const double middle = std::sqrt(inside * outside);
       (distance(at(middle)) <= 1 ? inside : outside) = middle;
     }
@@ -149,7 +149,7 @@ TEST_P(BallParts, LinesAreBoundedByTheirLeastValue) {
 
 TEST_P(BallParts, ClippingKeepsTheBall) {
   int nothing = 0, less = 0;
-  for (unsigned seed = 0; seed < 600; ++seed) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
     Scene scene(GetParam(), seed);
     const BallPart ball(scene.norm, scene.whole);
     input::FloatBox clipped = scene.part;
@@ -167,7 +167,7 @@ TEST_P(BallParts, ClippingKeepsTheBall) {
       for (const auto end : {scene.part.lower[k], scene.part.upper[k]}) {
         double inside = nearest[k], outside = static_cast<double>(end);
         std::vector<double> x = nearest;
-        for (int step = 0; step < 60; ++step) {
+        for (int step = 0; step < 30; ++step) {
           x[k] = outside;
           if (scene.distance(x) <= 1) inside = outside;
           x[k] = inside / 2 + outside / 2;
@@ -177,8 +177,8 @@ TEST_P(BallParts, ClippingKeepsTheBall) {
         EXPECT_GE(static_cast<double>(clipped.upper[k]), inside) << seed;
       }
   }
-  EXPECT_GT(nothing, 20);
-  EXPECT_GT(less, 50);
+  EXPECT_GT(nothing, 0);
+  EXPECT_GT(less, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Norms, BallParts, testing::Values(Norm::kEuclid, Norm::kSum));
