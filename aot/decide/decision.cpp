@@ -178,7 +178,7 @@ class Decision {
   // any, the last method's bounds of the first open case. Within a share of the time that remains
   // until a caller that gave a limit loses patience.
   Undecided why() {
-    constexpr double kSeconds = 0.2;
+    constexpr double kSeconds = 0.25;
     Undecided made;
     Search* best = nullptr;
     double most = -1;

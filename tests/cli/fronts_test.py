@@ -218,6 +218,15 @@ class EachOption(Case):
             with self.subTest(option=name):
                 self.assertIn(f"BF3501: {name}", lib.verify(self.work, *decision_options.HOLDS, {name: "0"}).error)
 
+    def test_c_balls(self):
+        if "BF_AOT_LIBRARY" not in os.environ:
+            self.skipTest("no library that Python can load")
+        lib = Library(os.environ["BF_AOT_LIBRARY"])
+        for norm in ("l1", "L2"):
+            answer = lib.verify(self.work, *decision_options.HOLDS, {"norm": norm})
+            self.assertEqual((answer.verdict, answer.error), ("verified", ""))
+            self.assertIn("BF2117", lib.verify(self.work, *decision_options.HOLDS, {"norm": norm, "method": "ibp"}).error)
+
     def test_c_stops(self):
         """One thread ends the call of another; the call's options may be freed while it runs."""
         if "BF_AOT_LIBRARY" not in os.environ:

@@ -78,7 +78,7 @@ class Verify(PropertyCase):
                                        "verified_cases", "boxes", "points", "branch_seconds", "neuron_nodes",
                                        "neuron_seconds",
                                        "difference_boxes", "difference_seconds",
-                                       "decide_seconds", "counterexample", "seconds",
+                                       "decide_seconds", "counterexample", "unknown", "seconds",
                                        "compile_seconds"])
         self.assert_violates(found["counterexample"]["x"], found["counterexample"]["y"])
 

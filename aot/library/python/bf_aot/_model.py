@@ -369,7 +369,8 @@ class Model:
             progress: called with a Progress now and then, on this thread. What it raises ends the
                 call.
             stop: a threading.Event, or what has is_set(); ends the call with an unknown verdict.
-            options: others by their names (docs/reference/options.md), as cxx="clang++".
+            options: others by their names (docs/reference/options.md), as cxx="clang++", or norm="l2":
+                the question is about the ball in each box.
 
         Returns:
             VerifyResult.
