@@ -714,7 +714,7 @@ struct CertifyCall {
 /// Inputs of a sample that keep its answer: with these at the sample's values, and all others
 /// anywhere in its box, the answer is the label, proven.
 struct Explanation {
-  bool exists = false;             ///< false: the answer at the sample itself is not the label
+  bool exists = false;             ///< false: the sample's own answer is not proven the label
   std::vector<std::size_t> fixed;  ///< ascending; empty: the sample is certified
   /// There is a counterexample without any one of `fixed`, proven.
   bool minimal = false;

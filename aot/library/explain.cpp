@@ -132,6 +132,7 @@ class Explainer {
       }
     }
     made_.smallest = none_unknown;
+    if (made_.smallest) made_.minimal = true;
   }
 
   const SampleBoxes& box_;

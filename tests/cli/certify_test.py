@@ -456,6 +456,12 @@ class CertifyExplain(CertifyCase):
             self.assertTrue((answer(points) == answer(at)).all())
             self.assertTrue(each["smallest"])
 
+    def test_a_sample_whose_own_answer_is_not_proven(self):
+        """In doubles 1 - 2^-60 - 1 is 0, more than the other output; exactly it is less."""
+        path = self.write_relu("m.onnx", None, [[1, 2**-60, -1], [0, 2**-70, 0]])
+        found = self.explain(path, np.float32([[1, -1, 1]]), np.array([0]), 0.25)
+        self.assertEqual([each["fixed"] for each in found], [None])
+
     def test_many_inputs(self):
         self.certify(*SCALED, "--eps", "0.05", "--count", "3", "--decide", "--explain", "why.json")
         for each in json.loads((self.work / "why.json").read_text())["explanations"]:

@@ -379,7 +379,8 @@ void write_explanations(const std::string& path, const apps::CertifyAnswer& answ
                                   {"label", answer.run.labels[each.sample]}};
     const std::string& eps = answer.run.radii[each.radius];
     if (!eps.empty()) one["eps"] = eps;
-    one["fixed"] = each.found.fixed;
+    one["fixed"] = nullptr;
+    if (each.found.exists) one["fixed"] = each.found.fixed;
     one["minimal"] = each.found.minimal;
     one["smallest"] = each.found.smallest;
     one["questions"] = each.found.questions;

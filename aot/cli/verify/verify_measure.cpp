@@ -52,13 +52,20 @@ decide::Answer answer_of(const Cases& cases) {
 void write_cells(const std::string& path, const Cases& cases,
                  std::initializer_list<decide::CellFate> fates) {
   if (path.empty()) return;
+  // Exactly: a rounded decimal may leave a point out, or take one in that is not proven.
+  const auto ends = [](const std::vector<float>& of) {
+    std::vector<std::string> texts;
+    for (const float end : of)
+      texts.push_back(vnnlib::exact_text(mpq_class(static_cast<double>(end))));
+    return fmt::format("{}", fmt::join(texts, ", "));
+  };
   std::string text = "{\"boxes\": [";
   const char* between = "\n";
   for (const decide::MeasuredCase& one : cases)
     for (const decide::Cell& cell : one.cells) {
       if (std::ranges::find(fates, cell.fate) == fates.end()) continue;
-      text += fmt::format("{} {{\"lower\": [{:.9g}], \"upper\": [{:.9g}]}}", between,
-                          fmt::join(cell.box.lower, ", "), fmt::join(cell.box.upper, ", "));
+      text += fmt::format("{} {{\"lower\": [{}], \"upper\": [{}]}}", between,
+                          ends(cell.box.lower), ends(cell.box.upper));
       between = ",\n";
     }
   system::publish_file(path, text + "\n]}\n");

@@ -589,7 +589,7 @@ class Model:
             decide_seconds: most, of each question.
 
         Returns:
-            An Explanation; None where the answer at the sample itself is not the label.
+            An Explanation; None where the answer at the sample itself is not proven to be the label.
 
         >>> model = bf_aot.load("models/tiny.onnx")
         >>> model.explain([0.5, 0.25], 1, 2)
