@@ -223,6 +223,10 @@ class Hidden(Case):
             self.assert_refused(code, "verify", TINY, query)
         self.assert_refused("BF3408", "verify", TINY, self.query("(> H[0,0] 3)", '(declare-hidden H Real [1,3] "h")'))
         self.assert_refused("BF3024", "verify", TINY, self.query("(> H[0,0] 3)"), "--proof", "p.bfc")
+        nodes = [node("Relu", ["x"], "r", "twice"), node("Neg", ["r"], "y", "twice")]
+        twice = write_model(self.work / "twice.onnx", model("twice", nodes, [], [1, 2], [1, 2]))
+        query = self.query("(< H[0,0] 0)", '(declare-hidden H Real [1,2] "twice")')
+        self.assert_refused("BF1017", "verify", twice, query, says=["2 nodes have this name"])
 
 
 class Serialised(Case):

@@ -119,18 +119,18 @@ void set_outputs(onnx::GraphProto& graph, const std::vector<std::string>& output
 }
 
 // Returns the tensor of this name, or the output of the node of this name. Throws: BF1017 there is
-// none.
+// none, or several nodes have the name.
 std::string hidden_tensor(const onnx::GraphProto& graph, const std::string& name) {
-  std::string of_node;
+  std::vector<const onnx::NodeProto*> named;
   for (const onnx::NodeProto& node : graph.node()) {
     if (!name.empty() && std::ranges::find(node.output(), name) != node.output().end()) return name;
-    if (node.name() == name && node.output_size() == 1) of_node = node.output(0);
+    if (node.name() == name) named.push_back(&node);
   }
-  if (of_node.empty())
-    fail("BF1017", fmt::format("hidden tensor '{}'", printable(name)),
-         "no node makes such a tensor",
-         "declare-hidden takes the name of a tensor, or of a node with one output");
-  return of_node;
+  if (named.size() == 1 && named[0]->output_size() == 1) return named[0]->output(0);
+  fail("BF1017", fmt::format("hidden tensor '{}'", printable(name)),
+       named.size() > 1 ? fmt::format("{} nodes have this name", named.size())
+                        : "no node makes such a tensor",
+       "declare-hidden takes the name of a tensor, or of a node with one output");
 }
 
 // Makes these tensors outputs, too, at their places. Throws: BF1017 when no node makes one of them,
