@@ -64,8 +64,8 @@ void write_cells(const std::string& path, const Cases& cases,
   for (const decide::MeasuredCase& one : cases)
     for (const decide::Cell& cell : one.cells) {
       if (std::ranges::find(fates, cell.fate) == fates.end()) continue;
-      text += fmt::format("{} {{\"lower\": [{}], \"upper\": [{}]}}", between,
-                          ends(cell.box.lower), ends(cell.box.upper));
+      text += fmt::format("{} {{\"lower\": [{}], \"upper\": [{}]}}", between, ends(cell.box.lower),
+                          ends(cell.box.upper));
       between = ",\n";
     }
   system::publish_file(path, text + "\n]}\n");
