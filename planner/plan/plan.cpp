@@ -222,25 +222,69 @@ const Layer* softmax_of(const Plan& plan, LayerId id) {
   return softmax.kind == LayerKind::kLogSoftmax ? &softmax : nullptr;
 }
 
+// Elements that copy those of another layer, or are 0, as the shares of masked scores are.
+struct Copies {
+  LayerId of;
+  std::vector<std::int64_t> source;  // -1: 0
+};
+
+// Nothing where some element of the layer is neither a copy nor 0.
+std::optional<Copies> copies_of(const Plan& plan, LayerId id) {
+  if (!id.is_layer()) return std::nullopt;
+  const Layer& layer = plan.layer(id);
+  if (layer.kind != LayerKind::kSum || layer.terms.size() != 1 || layer.relu || layer.function ||
+      layer.errors.bias_norm != 0 || layer.errors.bias_double != 0)
+    return std::nullopt;
+  const Term& term = layer.terms.front();
+  Copies made{term.input, {}};
+  if (const auto* const gather = std::get_if<GatherMap>(&term.map)) {
+    if (gather->source.empty()) return std::nullopt;
+    made.source.assign(gather->source.begin(), gather->source.end());
+    return made;
+  }
+  const auto* const rows = std::get_if<SparseMap>(&term.map);
+  const bool ones = rows != nullptr && layer.errors.weight_relative == 0 && term.residual.empty() &&
+                    std::ranges::all_of(term.weight, [](float w) { return w == 1; });
+  if (!ones) return std::nullopt;
+  for (std::size_t i = 0; i + 1 < rows->row_start.size(); ++i) {
+    const std::int32_t begin = rows->row_start[i], count = rows->row_start[i + 1] - begin;
+    if (count > 1) return std::nullopt;
+    made.source.push_back(count == 0 ? -1 : rows->column[static_cast<std::size_t>(begin)]);
+  }
+  return made;
+}
+
 }  // namespace
 
 bool has_convex_rows(const Plan& plan, const Layer& contraction) {
   const Term& left = contraction.term(0);
-  const Layer* const softmax = softmax_of(plan, left.input);
   const auto* const gather = std::get_if<GatherMap>(&left.map);
-  if (softmax == nullptr || gather == nullptr) return false;
+  if (gather == nullptr) return false;
+  const Layer* softmax = softmax_of(plan, left.input);
+  std::optional<Copies> copies;
+  if (softmax == nullptr) {
+    copies = copies_of(plan, left.input);
+    if (!copies) return false;
+    softmax = softmax_of(plan, copies->of);
+    if (softmax == nullptr) return false;
+  }
   const auto& groups = std::get<SparseMap>(softmax->term(0).map).row_start;
   const std::int64_t sums = contraction.contraction.sums;
   for (std::int64_t row = 0; row < contraction.contraction.left() / sums; ++row) {
     std::vector<std::int64_t> members;
-    for (std::int64_t l = row * sums; l < (row + 1) * sums; ++l)
-      members.push_back(gather->source.empty() ? l : gather->source[static_cast<std::size_t>(l)]);
+    for (std::int64_t l = row * sums; l < (row + 1) * sums; ++l) {
+      std::int64_t from = gather->source.empty() ? l : gather->source[static_cast<std::size_t>(l)];
+      if (copies) from = copies->source[static_cast<std::size_t>(from)];
+      if (from >= 0) members.push_back(from);
+    }
+    if (members.empty()) return false;
     std::ranges::sort(members);
+    const auto count = static_cast<std::int64_t>(members.size());
     const auto group = std::ranges::lower_bound(groups, members.front());
     if (group == groups.end() || *group != members.front() || group + 1 == groups.end() ||
-        *(group + 1) != members.front() + sums)
+        *(group + 1) != members.front() + count)
       return false;
-    for (std::int64_t l = 0; l < sums; ++l)
+    for (std::int64_t l = 0; l < count; ++l)
       if (members[static_cast<std::size_t>(l)] != members.front() + l) return false;
   }
   return true;
