@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -355,8 +357,8 @@ class Machine {
   }
 
   // Sums of RelaxProduct's planes. Where rows of x add up to 1, sum x y = c + sum x (y - c) with c
-  // the mean of the column's centres or 0, whichever is nearer to them, and that lies in the hull
-  // of the column.
+  // the mean of the column's centres or 0, whichever is nearer to them, and boxes are those of
+  // bound_means().
   void execute(const RelaxContraction& step) {
     const Layer& target = layer(step.layer);
     const ContractionShape& shape = target.contraction;
@@ -366,7 +368,6 @@ class Machine {
     const Vector<Scalar> shift = shifts(target, y_c);
     Vector<Scalar> table = zeros<Scalar>(shape.table());
     Interval<Scalar> bounds{zeros<Scalar>(n), zeros<Scalar>(n)};
-    Interval<Scalar> hull = bounds;
     std::vector<bool> known(static_cast<std::size_t>(n), true);
     for_each_contracted(target, [&](Eigen::Index j, Eigen::Index from_x, Eigen::Index from_y,
                                     Eigen::Index at_x, Eigen::Index at_y, bool first) {
@@ -388,20 +389,58 @@ class Machine {
         table(n + j) += shift(at_y / shape.sums);
         bounds.lower(j) = bounds.upper(j) = shift(at_y / shape.sums);
       }
-      const Scalar least = y_c(from_y) - ry, most = y_c(from_y) + ry;
-      hull.lower(j) = first ? least : Scalar(smaller(hull.lower(j), least));
-      hull.upper(j) = first ? most : Scalar(larger(hull.upper(j), most));
       bounds.lower(j) += low;
       bounds.upper(j) += high;
       if (!is_finite(rx) || !is_finite(ry)) known[static_cast<std::size_t>(j)] = false;
     });
-    for (Eigen::Index j = 0; j < n; ++j) {
-      forget(bounds, j, known[static_cast<std::size_t>(j)]);
-      if (!shape.convex || !is_finite(hull.lower(j)) || !is_finite(hull.upper(j))) continue;
-      bounds.lower(j) = larger(bounds.lower(j), hull.lower(j));
-      bounds.upper(j) = smaller(bounds.upper(j), hull.upper(j));
-    }
+    for (Eigen::Index j = 0; j < n; ++j) forget(bounds, j, known[static_cast<std::size_t>(j)]);
+    if (shape.convex) bound_means(target, {x_c, x_r}, {y_c, y_r}, bounds);
     finish(step, std::move(table), std::move(bounds));
+  }
+
+  // Centres and radii of a factor.
+  struct Factor {
+    const Vector<Scalar>&centre, &radius;
+  };
+
+  // Rows of x are not negative, and add up to 1: the largest mean has the largest shares of the
+  // largest y, one share between its ends, and the least ones of the others.
+  static void bound_means(const Layer& target, const Factor& x, const Factor& y,
+                          Interval<Scalar>& bounds) {
+    const auto k = static_cast<std::size_t>(target.contraction.sums);
+    std::vector<std::pair<Scalar, Scalar>> shares;        // of one output
+    std::vector<std::pair<Scalar, std::size_t>> ends[2];  // minus the lower, the upper
+    for_each_contracted(target, [&](Eigen::Index j, Eigen::Index from_x, Eigen::Index from_y,
+                                    Eigen::Index, Eigen::Index, bool first) {
+      if (first) {
+        shares.clear();
+        for (auto& side : ends) side.clear();
+      }
+      const Scalar low = x.centre(from_x) - x.radius(from_x);
+      const Scalar high = x.centre(from_x) + x.radius(from_x);
+      ends[0].emplace_back(y.radius(from_y) - y.centre(from_y), shares.size());
+      ends[1].emplace_back(y.centre(from_y) + y.radius(from_y), shares.size());
+      shares.emplace_back(larger(low, Scalar(0)), smaller(high, Scalar(1)));
+      if (shares.size() < k) return;
+      Scalar made[2];
+      for (int side : {0, 1}) made[side] = largest_mean(shares, ends[side]);
+      if (is_finite(made[0])) bounds.lower(j) = -made[0];
+      if (is_finite(made[1])) bounds.upper(j) = made[1];
+    });
+  }
+
+  static Scalar largest_mean(const std::vector<std::pair<Scalar, Scalar>>& shares,
+                             std::vector<std::pair<Scalar, std::size_t>>& ends) {
+    std::ranges::sort(ends, std::greater());
+    Scalar spare(1), mean(0);
+    for (const auto& share : shares) spare -= share.first;
+    for (const auto& [end, at] : ends) {
+      const Scalar more = shares[at].second - shares[at].first;
+      const Scalar taken = larger(smaller(more, spare), Scalar(0));
+      mean += (shares[at].first + taken) * end;
+      spare -= taken;
+    }
+    return mean;
   }
 
   // Returns c of each column of y, in batches.

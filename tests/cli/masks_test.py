@@ -81,6 +81,25 @@ class Masks(Case):
                 self.assertEqual(set(low[1:TOKENS]), {0})
                 self.assertLess(max(high[1:TOKENS]), MASKED)
 
+    def test_means_are_of_visible_values(self):
+        """softmax(x + mask) x: each element lies between the least and the largest visible value of its column."""
+        centre, box = self.box(radius=2)
+        shares = [softmax_of(centre[i * TOKENS:][:TOKENS], CAUSAL[i]) for i in range(TOKENS)]
+        for hidden in (-1e9, -INFINITY):
+            for name, nodes, constants in self.spellings(hidden):
+                for method in METHODS:
+                    with self.subTest(hidden=hidden, spelling=name, method=method):
+                        means = [node("Softmax", ["s"], "p"), node("MatMul", ["p", "x"], "y")]
+                        low, high = self.bounds(nodes + means, constants, method, box)
+                        for at in range(TOKENS * TOKENS):
+                            i, j = divmod(at, TOKENS)
+                            column = [centre[l * TOKENS + j] for l in range(TOKENS)]
+                            self.assertGreaterEqual(low[at], min(column[:i + 1]) - 2 - 1e-6)
+                            self.assertLessEqual(high[at], max(column[:i + 1]) + 2 + 1e-6)
+                            value = sum(p * x for p, x in zip(shares[i], column))
+                            self.assertLessEqual(low[at], value)
+                            self.assertGreaterEqual(high[at], value)
+
     def test_masks_are_moved(self):
         """-> [8, 8] -> transposed: the mask goes with what it lies on."""
         _, box = self.box()

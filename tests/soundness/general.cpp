@@ -25,7 +25,7 @@ class Appender {
  public:
   Appender(Random& random, Graph& graph) : random_(random), graph_(graph) {}
 
-  // The first output becomes softmax(q k) (v g), or softmax(s) (v g).
+  // The first output becomes softmax(q k) (v g), or softmax(s) (v g), also where some are masked.
   void attention() {
     const std::int64_t rows = testing::pick(random_, 1, 3), sums = testing::pick(random_, 2, 5);
     const std::int64_t columns = testing::pick(random_, 1, 3);
@@ -37,12 +37,23 @@ class Appender {
       scores = add(MatMul{}, {query, key}, {rows, sums});
     }
     LogSoftmax groups{{0}, {}};
+    const bool masked = testing::pick(random_, 0, 2) == 0;
+    SparseAffine placed{{0}, {}, {}, filled({rows * sums}, 0)};
     for (std::int64_t i = 0; i < rows * sums; ++i) {
-      groups.source.push_back(i);
-      if ((i + 1) % sums == 0) groups.row_start.push_back(i + 1);
+      const auto made = static_cast<std::int64_t>(groups.source.size());
+      if (!masked || i % sums == 0 || testing::pick(random_, 0, 1) == 0) {
+        groups.source.push_back(i);
+        placed.column.push_back(made);
+      }
+      placed.row_start.push_back(static_cast<std::int64_t>(placed.column.size()));
+      if ((i + 1) % sums == 0) groups.row_start.push_back(placed.row_start.back());
     }
-    const ValueId z = add(std::move(groups), {scores}, {rows, sums});
-    const ValueId p = add(Unary{{FunctionKind::kExp}}, {z}, {rows, sums});
+    const std::int64_t members = groups.row_start.back();
+    placed.value = filled({members}, 1);
+    const Shape of_scores = masked ? Shape{members} : Shape{rows, sums};
+    const ValueId z = add(std::move(groups), {scores}, of_scores);
+    ValueId p = add(Unary{{FunctionKind::kExp}}, {z}, of_scores);
+    if (masked) p = add(std::move(placed), {p}, {rows, sums});
     const ValueId gate = affine_of(x, {sums, columns});
     const ValueId value =
         add(Binary{Binary::Kind::kMul}, {affine_of(x, {sums, columns}), gate}, {sums, columns});

@@ -62,7 +62,11 @@ BF_FUNCTION double bf_missed_of_sums(int k) {
   return (double)(k + 8) * 0x1p-52;
 }
 
-// Adds one product of elements, of_x and of_y apart, to the sums; planes: to those of planes, too.
+BF_FUNCTION double bf_lost_of_sums(double most, int k) {
+  return most * bf_missed_of_sums(k) + (double)k * 0x1p-1070;
+}
+
+// Adds the ends of one product of elements, of_x and of_y apart, to the sums.
 BF_FUNCTION void bf_add_contracted(BF_GLOBAL const double* x, ptrdiff_t of_x,
                                    BF_GLOBAL const double* y, ptrdiff_t of_y, bf_contracted* sums) {
   const double a = x[0] * y[0];
@@ -71,7 +75,6 @@ BF_FUNCTION void bf_add_contracted(BF_GLOBAL const double* x, ptrdiff_t of_x,
   const double d = x[of_x] * y[of_y];
   sums->low += bf_lesser_double(bf_lesser_double(a, b), bf_lesser_double(c, d));
   sums->high += bf_larger_double(bf_larger_double(a, b), bf_larger_double(c, d));
-  sums->most += x[2 * of_x] * y[2 * of_y];
 }
 
 BF_FUNCTION void bf_add_contracted_plane(BF_GLOBAL const double* x, ptrdiff_t of_x,
@@ -84,27 +87,24 @@ BF_FUNCTION void bf_add_contracted_plane(BF_GLOBAL const double* x, ptrdiff_t of
 }
 
 BF_FUNCTION bf_contracted bf_contract(int k, int n, BF_GLOBAL const double* row,
-                                      BF_GLOBAL const double* column, bool planes, ptrdiff_t of_y) {
+                                      BF_GLOBAL const double* column, bool boxes, bool planes,
+                                      ptrdiff_t of_y) {
   bf_contracted sums = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
   for (int l = 0; l < k; ++l) {
     BF_GLOBAL const double* const y = column + (ptrdiff_t)l * n;
-    bf_add_contracted(row + l, k, y, of_y, &sums);
+    if (boxes) bf_add_contracted(row + l, k, y, of_y, &sums);
+    sums.most += row[l + 2 * k] * y[2 * of_y];
     if (planes) bf_add_contracted_plane(row + l, k, y, of_y, &sums);
   }
   return sums;
 }
 
-// A column of y: what is taken off its elements, and their ends.
+// A column of y, of means: what is taken off its elements, and their ends.
 typedef struct bf_column {
   double shift;
   double low;
   double high;
 } bf_column;
-
-BF_FUNCTION bf_column bf_any_column(void) {
-  const bf_column made = {0.0, -BF_INFINITY_DOUBLE, BF_INFINITY_DOUBLE};
-  return made;
-}
 
 // The mean of the centres of `count` elements is the shift, where their distances from it are less
 // than those from 0, together.
@@ -131,21 +131,12 @@ BF_FUNCTION bf_column bf_convex_column(const bf_sources* source, int first, int 
 }
 
 // The box of z, or all reals where some end is not finite.
-BF_FUNCTION void bf_store_contracted(const bf_contracted* e, int k, const bf_column* column,
-                                     BF_GLOBAL double* centre, BF_GLOBAL float* radius) {
-  const double lost = e->most * bf_missed_of_sums(k) + (double)k * 0x1p-1070;
-  double low = -BF_INFINITY_DOUBLE;
-  double high = BF_INFINITY_DOUBLE;
-  if (e->most <= DBL_MAX) {
-    low = bf_sub_down(e->low, lost);
-    high = bf_add_up(e->high, lost);
-    if (!bf_is_zero(column->shift)) {
-      low = bf_add_down(low, column->shift);
-      high = bf_add_up(high, column->shift);
-    }
-  }
-  low = column->low > low ? column->low : low;
-  high = column->high < high ? column->high : high;
+BF_FUNCTION void bf_store_contracted(const bf_contracted* e, int k, BF_GLOBAL double* centre,
+                                     BF_GLOBAL float* radius) {
+  const double lost = bf_lost_of_sums(e->most, k);
+  const bool finite = e->most <= DBL_MAX;
+  const double low = finite ? bf_sub_down(e->low, lost) : -BF_INFINITY_DOUBLE;
+  const double high = finite ? bf_add_up(e->high, lost) : BF_INFINITY_DOUBLE;
   bf_store_box(low, high, centre, radius);
 }
 
@@ -193,21 +184,131 @@ BF_FUNCTION double bf_put_factor(const bf_contraction_factor* factor, int place,
   return (double)factor->radius[g];
 }
 
-// The elements of batch entry b's columns of y. of_columns: room for three doubles of each.
+// Whether `place` comes behind `other` in the order of sign times their ends, the largest first.
+BF_FUNCTION bool bf_is_behind(double place, double other, double sign, BF_GLOBAL const double* ends,
+                              ptrdiff_t step) {
+  return sign * ends[(ptrdiff_t)place * step] < sign * ends[(ptrdiff_t)other * step];
+}
+
+// Sorts the places 0 .. k - 1 of a column by sign times its ends, `step` apart, the largest first.
+BF_FUNCTION void bf_sort_places(int k, double sign, BF_GLOBAL const double* ends, ptrdiff_t step,
+                                BF_GLOBAL double* places) {
+  for (int l = 0; l < k; ++l) places[l] = (double)l;
+  for (int gap = k / 2; gap > 0; gap /= 2)
+    for (int l = gap; l < k; ++l) {
+      const double place = places[l];
+      int to = l;
+      while (to >= gap && bf_is_behind(places[to - gap], place, sign, ends, step)) {
+        places[to] = places[to - gap];
+        to -= gap;
+      }
+      places[to] = place;
+    }
+}
+
+// A row of x: its least and largest shares, and what the least ones leave.
+typedef struct bf_shares {
+  BF_GLOBAL const double* low;
+  BF_GLOBAL const double* high;
+  double spare;
+} bf_shares;
+
+// The end whose distances, weighted by the row, make the mean's bound least.
+BF_FUNCTION double bf_best_shift(int k, const bf_shares* x, BF_GLOBAL const double* ends,
+                                 ptrdiff_t step, BF_GLOBAL const double* places) {
+  double spare = x->spare;
+  for (int l = 0; l + 1 < k; ++l) {
+    const int at = (int)places[l];
+    spare -= x->high[at] - x->low[at];
+    if (!(spare > 0.0)) return ends[at * step];
+  }
+  return ends[(int)places[k - 1] * step];
+}
+
+// The end of a mean above, or below it, at most `hull`. places: of the column's elements in the
+// order of their ends on that side.
+BF_FUNCTION double bf_end_of_mean(int k, bool upper, const bf_shares* x,
+                                  BF_GLOBAL const double* ends, ptrdiff_t step,
+                                  BF_GLOBAL const double* places, double hull) {
+  const double shift = bf_best_shift(k, x, ends, step, places);
+  double sum = 0.0;
+  double most = 0.0;
+  for (int l = 0; l < k; ++l) {
+    const double far = ends[l * step] - shift;
+    const double part = far * ((upper ? far > 0.0 : far < 0.0) ? x->high[l] : x->low[l]);
+    sum += part;
+    most += part < 0.0 ? -part : part;
+  }
+  if (!(most <= DBL_MAX)) return hull;
+  const double lost = bf_lost_of_sums(most, k);
+  if (upper) return bf_lesser_double(bf_add_up(bf_add_up(sum, lost), shift), hull);
+  return bf_larger_double(bf_add_down(bf_sub_down(sum, lost), shift), hull);
+}
+
+// Puts the ends of batch entry b's columns, and the order of each column's upper and lower ends.
+BF_FUNCTION void bf_sort_columns(int b, int n, int k, const bf_contraction_factor* y,
+                                 BF_GLOBAL double* low, BF_GLOBAL double* places) {
+  BF_GLOBAL double* const high = low + (ptrdiff_t)k * n;
+  for (int j = 0; j < n; ++j) {
+    for (int l = 0; l < k; ++l) {
+      const int g = bf_source_of(&y->source, (b * n + j) * k + l);
+      low[(ptrdiff_t)l * n + j] = bf_sub_down(y->centre[g], (double)y->radius[g]);
+      high[(ptrdiff_t)l * n + j] = bf_add_up(y->centre[g], (double)y->radius[g]);
+    }
+    bf_sort_places(k, 1.0, high + j, n, places + (ptrdiff_t)k * j);
+    bf_sort_places(k, -1.0, low + j, n, places + (ptrdiff_t)k * (n + j));
+  }
+}
+
+// Puts the ends of row i's shares, k apart; returns what the least ones leave.
+BF_FUNCTION double bf_put_shares(int i, int k, const bf_contraction_factor* x,
+                                 BF_GLOBAL double* to) {
+  double spare = 1.0;
+  for (int l = 0; l < k; ++l) {
+    const int g = bf_source_of(&x->source, i * k + l);
+    const double low = bf_sub_down(x->centre[g], (double)x->radius[g]);
+    const double high = bf_add_up(x->centre[g], (double)x->radius[g]);
+    to[l] = low > 0.0 ? low : 0.0;
+    to[k + l] = high < 1.0 ? high : 1.0;
+    spare -= to[l];
+  }
+  return spare;
+}
+
+// The boxes of the means of batch entry b, whose columns have hulls.
+BF_FUNCTION void bf_bound_means(int b, int m, int n, int k, const bf_contraction_factor* x,
+                                const bf_contraction_factor* y, BF_GLOBAL const bf_column* hulls,
+                                BF_GLOBAL double* scratch, BF_GLOBAL double* centre_out,
+                                BF_GLOBAL float* radius_out) {
+  const ptrdiff_t of_y = (ptrdiff_t)k * n;
+  BF_GLOBAL double* const row = scratch + BF_CONTRACTION_PANELS * of_y;
+  BF_GLOBAL double* const places = scratch + 2 * of_y;
+  bf_sort_columns(b, n, k, y, scratch, places);
+  for (int i = b * m; i < (b + 1) * m; ++i) {
+    bf_shares shares;
+    shares.low = row;
+    shares.high = row + k;
+    shares.spare = bf_put_shares(i, k, x, row);
+    for (int j = 0; j < n; ++j) {
+      const double high = bf_end_of_mean(k, true, &shares, scratch + of_y + j, n,
+                                         places + (ptrdiff_t)k * j, hulls[j].high);
+      const double low = bf_end_of_mean(k, false, &shares, scratch + j, n,
+                                        places + (ptrdiff_t)k * (n + j), hulls[j].low);
+      bf_store_box(low, high, centre_out + i * n + j, radius_out + i * n + j);
+    }
+  }
+}
+
+// The elements of batch entry b's columns of y; of_columns: those of means.
 BF_FUNCTION double bf_put_columns(int b, int m, int n, int k, bool convex,
                                   const bf_contraction_factor* y, BF_GLOBAL double* columns,
-                                  BF_GLOBAL bf_column* of_columns, double before) {
+                                  BF_GLOBAL const bf_column* of_columns, double before) {
   const ptrdiff_t of_y = (ptrdiff_t)k * n;
   double reach = before;
-  for (int j = 0; j < n; ++j) {
-    const int first = (b * n + j) * k;
-    const bf_column column =
-        convex ? bf_convex_column(&y->source, first, k, y->centre, y->radius) : bf_any_column();
-    if (convex) of_columns[j] = column;
+  for (int j = 0; j < n; ++j)
     for (int l = 0; l < k; ++l)
-      reach += (double)m *
-               bf_put_factor(y, first + l, column.shift, of_y, columns + (ptrdiff_t)l * n + j);
-  }
+      reach += (double)m * bf_put_factor(y, (b * n + j) * k + l, convex ? of_columns[j].shift : 0.0,
+                                         of_y, columns + (ptrdiff_t)l * n + j);
   return reach;
 }
 
@@ -237,18 +338,23 @@ BF_FUNCTION void bf_relax_contraction(
   y.slopes = planes ? x.slopes + (ptrdiff_t)batch * m * k : NULL;
   double reach = 0.0;
   for (int b = 0; b < batch; ++b) {
+    if (convex) {
+      for (int j = 0; j < n; ++j)
+        of_columns[j] = bf_convex_column(&gather_y, (b * n + j) * k, k, centre_y, radius_y);
+      bf_bound_means(b, m, n, k, &x, &y, of_columns, scratch, centre_out, radius_out);
+      if (!planes) continue;
+    }
     reach = bf_put_columns(b, m, n, k, convex, &y, scratch, of_columns, reach);
     for (int i = 0; i < m; ++i) {
       for (int l = 0; l < k; ++l)
         reach += (double)n * bf_put_factor(&x, (b * m + i) * k + l, 0.0, k, row + l);
       for (int j = 0; j < n; ++j) {
         const int at = (b * m + i) * n + j;
-        const bf_column column = convex ? of_columns[j] : bf_any_column();
-        const bf_contracted made = bf_contract(k, n, row, scratch + j, planes, of_y);
-        bf_store_contracted(&made, k, &column, centre_out + at, radius_out + at);
+        const bf_contracted made = bf_contract(k, n, row, scratch + j, !convex, planes, of_y);
+        if (!convex) bf_store_contracted(&made, k, centre_out + at, radius_out + at);
         if (planes)
-          bf_put_contracted(&made, k, column.shift, centre_out[at], radius_out[at], errors, out,
-                            table + at);
+          bf_put_contracted(&made, k, convex ? of_columns[j].shift : 0.0, centre_out[at],
+                            radius_out[at], errors, out, table + at);
       }
     }
   }

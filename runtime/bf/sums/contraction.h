@@ -58,6 +58,9 @@ struct ContractionSums {
     const Doubles a = low_x * low_y, b = low_x * high_y, c = high_x * low_y, d = high_x * high_y;
     low += smaller(smaller(a, b), smaller(c, d));
     high += larger(larger(a, b), larger(c, d));
+  }
+
+  void add_most(const double* x, std::ptrdiff_t of_x, const double* y, std::ptrdiff_t of_y) {
     most += x[2 * of_x] * load_rows<Doubles>(y + 2 * of_y);
   }
 
@@ -79,10 +82,28 @@ static inline double missed_of_sums(int k) {
   return (k + 8) * 0x1p-52;
 }
 
+static inline double lost_of_sums(double most, int k) {
+  return most * missed_of_sums(k) + k * 0x1p-1070;
+}
+
 // A column of y: what is taken off its elements, and their ends. Where rows of x add up to 1, z is
 // shift + sum_l x (y - shift), and lies between those ends.
 struct ContractedColumn {
   double shift = 0, low = -__builtin_inf(), high = __builtin_inf();
+};
+
+// As three doubles each.
+struct ContractedColumns {
+  double* numbers;
+
+  void put(int j, const ContractedColumn& column) const {
+    numbers[3 * j] = column.shift;
+    numbers[3 * j + 1] = column.low;
+    numbers[3 * j + 2] = column.high;
+  }
+  ContractedColumn operator[](int j) const {
+    return {numbers[3 * j], numbers[3 * j + 1], numbers[3 * j + 2]};
+  }
 };
 
 // The mean of the centres of `count` elements is the shift, where their distances from it are less
@@ -110,21 +131,12 @@ static inline ContractedColumn convex_column(Sources source, int first, int coun
 
 // The box of z, or all reals where some end is not finite: products with an infinite end make
 // `most` infinite or no number, as it is a sum of products of all magnitudes.
-static inline void store_contracted(const ContractedElement& e, int k,
-                                    const ContractedColumn& column, double* centre, float* radius) {
-  const double lost = e.most * missed_of_sums(k) + k * 0x1p-1070;
+static inline void store_contracted(const ContractedElement& e, int k, double* centre,
+                                    float* radius) {
+  const double lost = lost_of_sums(e.most, k);
   const bool finite = e.most <= __DBL_MAX__;
-  double low = -__builtin_inf(), high = __builtin_inf();
-  if (finite) {
-    low = sub_down(e.low, lost);
-    high = add_up(e.high, lost);
-    if (column.shift != 0) {
-      low = add_down(low, column.shift);
-      high = add_up(high, column.shift);
-    }
-  }
-  low = column.low > low ? column.low : low;
-  high = column.high < high ? column.high : high;
+  const double low = finite ? sub_down(e.low, lost) : -__builtin_inf();
+  const double high = finite ? add_up(e.high, lost) : __builtin_inf();
   store_box(low, high, centre, radius);
 }
 
@@ -152,14 +164,17 @@ static inline float slope_of(double centre) {
   return __builtin_fabsf(slope) <= kMaxFloat ? slope : 0.0f;
 }
 
-// The sums of kLanes outputs from one row and as many columns.
+// The sums of kLanes outputs from one row and as many columns; boxes: also those of their ends.
 template <int kLanes>
-static inline void contract(int k, int n, const double* row, const double* columns, bool planes,
-                            std::ptrdiff_t of_y, ContractedElement* made) {
+static inline void contract(int k, int n, const double* row, const double* columns, bool boxes,
+                            bool planes, std::ptrdiff_t of_y, ContractedElement* made) {
   ContractionSums<kLanes> sums;
-  for (int l = 0; l < k; ++l) sums.add_box(row + l, k, columns + std::ptrdiff_t{l} * n, of_y);
+  const auto column = [=](int l) { return columns + std::ptrdiff_t{l} * n; };
+  if (boxes)
+    for (int l = 0; l < k; ++l) sums.add_box(row + l, k, column(l), of_y);
+  for (int l = 0; l < k; ++l) sums.add_most(row + l, k, column(l), of_y);
   if (planes)
-    for (int l = 0; l < k; ++l) sums.add_plane(row + l, k, columns + std::ptrdiff_t{l} * n, of_y);
+    for (int l = 0; l < k; ++l) sums.add_plane(row + l, k, column(l), of_y);
   double numbers[6][kLanes];
   store_rows(numbers[0], sums.low);
   store_rows(numbers[1], sums.high);
@@ -170,6 +185,138 @@ static inline void contract(int k, int n, const double* row, const double* colum
   for (int j = 0; j < kLanes; ++j)
     made[j] = {numbers[0][j], numbers[1][j], numbers[2][j],
                numbers[3][j], numbers[4][j], numbers[5][j]};
+}
+
+// ---- Means: rows of x are not negative, and add up to 1.
+
+// Sorts the places 0 .. k - 1 of a column by sign times its ends, `step` apart, the largest first.
+static inline void sort_places(int k, double sign, const double* ends, std::ptrdiff_t step,
+                               double* places) {
+  const auto key = [=](double place) { return sign * ends[static_cast<int>(place) * step]; };
+  for (int l = 0; l < k; ++l) places[l] = l;
+  for (int gap = k / 2; gap > 0; gap /= 2)
+    for (int l = gap; l < k; ++l) {
+      const double place = places[l];
+      int to = l;
+      for (; to >= gap && key(places[to - gap]) < key(place); to -= gap)
+        places[to] = places[to - gap];
+      places[to] = place;
+    }
+}
+
+// The end whose distances, weighted by rows of x, make the mean's bound least: elements before it
+// in `places` have all of their share, those behind it the least. spare: what the least shares
+// leave.
+static inline double best_shift(int k, double spare, const double* low, const double* high,
+                                const double* ends, std::ptrdiff_t step, const double* places) {
+  for (int l = 0; l + 1 < k; ++l) {
+    const int at = static_cast<int>(places[l]);
+    spare -= high[at] - low[at];
+    if (!(spare > 0)) return ends[at * step];
+  }
+  return ends[static_cast<int>(places[k - 1]) * step];
+}
+
+// The most that kLanes sums of x (y - shift) are, or the least, y being at the ends of that side:
+// to nearest. most: of their magnitudes.
+template <int kLanes, bool kUpper>
+static inline void sum_distances(int k, const double* low, const double* high, const double* ends,
+                                 std::ptrdiff_t step, const double* shifts, double* sums,
+                                 double* most) {
+  using Doubles = typename VectorOf<double, kLanes>::type;
+  const Doubles shift = load_rows<Doubles>(shifts);
+  Doubles sum = {}, magnitude = {};
+  for (int l = 0; l < k; ++l) {
+    const Doubles far = load_rows<Doubles>(ends + l * step) - shift;
+    const Doubles least = Doubles{} + low[l], all = Doubles{} + high[l];
+    const Doubles part = far * ((kUpper ? far > Doubles{} : far < Doubles{}) ? all : least);
+    sum += part;
+    magnitude += part < Doubles{} ? -part : part;
+  }
+  store_rows(sums, sum);
+  store_rows(most, magnitude);
+}
+
+// The boxes of one batch entry's means. columns: the ends of y's elements, in rows of n, then the
+// places of each column in the order of its upper and of its lower ends, k each.
+struct Means {
+  int k, n;
+  double* columns;
+
+  double* low() const { return columns; }
+  double* high() const { return columns + std::ptrdiff_t{k} * n; }
+  double* falling(int j) const { return columns + std::ptrdiff_t{k} * (2 * n + j); }
+  double* rising(int j) const { return columns + std::ptrdiff_t{k} * (3 * n + j); }
+
+  void sort(int j) const {
+    sort_places(k, 1, high() + j, n, falling(j));
+    sort_places(k, -1, low() + j, n, rising(j));
+  }
+
+  // `spare`: of the row whose least and largest shares are in low_x and high_x.
+  template <int kLanes>
+  void bound(int j, double spare, const double* low_x, const double* high_x,
+             const ContractedColumns& of_columns, double* centre, float* radius) const {
+    double above[kLanes], below[kLanes], sums[2][kLanes], most[2][kLanes];
+    for (int q = 0; q < kLanes; ++q) {
+      above[q] = best_shift(k, spare, low_x, high_x, high() + j + q, n, falling(j + q));
+      below[q] = best_shift(k, spare, low_x, high_x, low() + j + q, n, rising(j + q));
+    }
+    sum_distances<kLanes, true>(k, low_x, high_x, high() + j, n, above, sums[0], most[0]);
+    sum_distances<kLanes, false>(k, low_x, high_x, low() + j, n, below, sums[1], most[1]);
+    for (int q = 0; q < kLanes; ++q) {
+      const ContractedColumn hull = of_columns[j + q];
+      double up = hull.high, down = hull.low;
+      if (most[0][q] <= __DBL_MAX__) {
+        const double made = add_up(add_up(sums[0][q], lost_of_sums(most[0][q], k)), above[q]);
+        up = made < up ? made : up;
+      }
+      if (most[1][q] <= __DBL_MAX__) {
+        const double made = add_down(sub_down(sums[1][q], lost_of_sums(most[1][q], k)), below[q]);
+        down = made > down ? made : down;
+      }
+      store_box(down, up, centre + q, radius + q);
+    }
+  }
+};
+
+// The boxes of the means of batch entry b; scratch: as of relax_contraction().
+template <typename SourcesX, typename SourcesY>
+static inline void bound_means(int b, int m, int n, int k, SourcesX gather_x, SourcesY gather_y,
+                               const double* centre_x, const float* radius_x,
+                               const double* centre_y, const float* radius_y, double* scratch,
+                               const ContractedColumns& of_columns, double* centre_out,
+                               float* radius_out) {
+  constexpr int kLanes = kVectorBytes >= 16 ? kVectorBytes / 8 : 1;
+  const Means means = {k, n, scratch};
+  double* const low_x = scratch + kContractionPanels * std::ptrdiff_t{k} * n;
+  double* const high_x = low_x + k;
+  for (int j = 0; j < n; ++j) {
+    for (int l = 0; l < k; ++l) {
+      const int g = source_of(gather_y, (b * n + j) * k + l);
+      const std::ptrdiff_t at = std::ptrdiff_t{l} * n + j;
+      means.low()[at] = sub_down(centre_y[g], static_cast<double>(radius_y[g]));
+      means.high()[at] = add_up(centre_y[g], static_cast<double>(radius_y[g]));
+    }
+    means.sort(j);
+  }
+  for (int i = 0; i < m; ++i) {
+    double spare = 1;
+    for (int l = 0; l < k; ++l) {
+      const int g = source_of(gather_x, (b * m + i) * k + l);
+      const double low = sub_down(centre_x[g], static_cast<double>(radius_x[g]));
+      const double high = add_up(centre_x[g], static_cast<double>(radius_x[g]));
+      low_x[l] = low > 0 ? low : 0;
+      high_x[l] = high < 1 ? high : 1;
+      spare -= low_x[l];
+    }
+    double* const centres = centre_out + (std::ptrdiff_t{b} * m + i) * n;
+    float* const radii = radius_out + (std::ptrdiff_t{b} * m + i) * n;
+    int j = 0;
+    for (; j + kLanes <= n; j += kLanes)
+      means.bound<kLanes>(j, spare, low_x, high_x, of_columns, centres + j, radii + j);
+    for (; j < n; ++j) means.bound<1>(j, spare, low_x, high_x, of_columns, centres + j, radii + j);
+  }
 }
 
 // convex: the elements of x that gather_x reads are not negative, and add up to 1 in each row.
@@ -190,31 +337,26 @@ BF_ROUTINE relax_contraction(int batch, int m, int n, int k, bool convex, Source
   const FactorPanels row = {scratch + kContractionPanels * of_y, k};
   float* const slopes_x = table == nullptr ? nullptr : table + 2 * std::ptrdiff_t{out};
   float* const slopes_y = table == nullptr ? nullptr : slopes_x + std::ptrdiff_t{batch} * m * k;
-  double* const of_columns = row.low + kContractionPanels * std::ptrdiff_t{k};
-  const auto column_at = [&](int j) {
-    ContractedColumn made;
-    if (convex) made = {of_columns[3 * j], of_columns[3 * j + 1], of_columns[3 * j + 2]};
-    return made;
-  };
+  const ContractedColumns of_columns = {row.low + kContractionPanels * std::ptrdiff_t{k}};
   double reach = 0;
   for (int b = 0; b < batch; ++b) {
-    for (int j = 0; j < n; ++j) {
-      ContractedColumn column;
-      if (convex) {
-        column = convex_column(gather_y, (b * n + j) * k, k, centre_y, radius_y);
-        of_columns[3 * j] = column.shift;
-        of_columns[3 * j + 1] = column.low;
-        of_columns[3 * j + 2] = column.high;
-      }
+    if (convex) {
+      for (int j = 0; j < n; ++j)
+        of_columns.put(j, convex_column(gather_y, (b * n + j) * k, k, centre_y, radius_y));
+      bound_means(b, m, n, k, gather_x, gather_y, centre_x, radius_x, centre_y, radius_y, scratch,
+                  of_columns, centre_out, radius_out);
+      if (table == nullptr) continue;
+    }
+    for (int j = 0; j < n; ++j)
       for (int l = 0; l < k; ++l) {
         const int place = (b * n + j) * k + l;
         const int g = source_of(gather_y, place);
-        const FactorElement element = factor_element(centre_y[g], radius_y[g], column.shift);
+        const FactorElement element =
+            factor_element(centre_y[g], radius_y[g], convex ? of_columns[j].shift : 0);
         columns.put(std::ptrdiff_t{l} * n + j, element);
         reach += static_cast<double>(m) * static_cast<double>(radius_y[g]);
         if (table != nullptr) slopes_y[place] = slope_of(element.centre);
       }
-    }
     for (int i = 0; i < m; ++i) {
       for (int l = 0; l < k; ++l) {
         const int place = (b * m + i) * k + l;
@@ -227,16 +369,15 @@ BF_ROUTINE relax_contraction(int batch, int m, int n, int k, bool convex, Source
         ContractedElement made[kLanes];
         const int count = n - j >= kLanes ? kLanes : 1;
         if (count == kLanes)
-          contract<kLanes>(k, n, row.low, columns.low + j, table != nullptr, of_y, made);
+          contract<kLanes>(k, n, row.low, columns.low + j, !convex, table != nullptr, of_y, made);
         else
-          contract<1>(k, n, row.low, columns.low + j, table != nullptr, of_y, made);
+          contract<1>(k, n, row.low, columns.low + j, !convex, table != nullptr, of_y, made);
         for (int q = 0; q < count; ++q, ++j) {
           const int at = (b * m + i) * n + j;
-          const ContractedColumn column = column_at(j);
-          store_contracted(made[q], k, column, centre_out + at, radius_out + at);
+          if (!convex) store_contracted(made[q], k, centre_out + at, radius_out + at);
           if (table != nullptr)
-            put_contracted(made[q], k, column.shift, centre_out[at], radius_out[at], errors, out,
-                           table + at);
+            put_contracted(made[q], k, convex ? of_columns[j].shift : 0, centre_out[at],
+                           radius_out[at], errors, out, table + at);
         }
       }
     }
