@@ -7,7 +7,7 @@
 
 #include "bf.h"
 
-/* What hosts of verifiers on devices share, in C99 and C++17: the verifier as they are given it,
+/* Hosts of verifiers on devices share this, in C99 and C++17: the verifier as they are given it,
  * why a device is refused, and the probe of its arithmetic. For programs, not for verifiers. */
 
 /* Statuses are given to devices as they are. */

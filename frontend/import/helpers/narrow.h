@@ -34,7 +34,7 @@ bool holds_all_of(std::int32_t from, std::int32_t to);
 // The cast of input 0 to a real type that does not hold all of its type.
 void emit_rounded(NodeImport& node, const FloatFormat& format, bool saturate);
 
-// The same of a constant, and of a computed tensor. Saturated to 8 bits or fewer, it is exact for
+// They do the same of a constant, and of a computed tensor. Saturated to 8 bits or fewer, it is exact for
 // tensors, too; an error stands for roundings to wider types, which have too many steps.
 Constant rounded_to(const NodeImport& node, const FloatFormat& format, bool saturate,
                     const Constant& x);

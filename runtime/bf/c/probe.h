@@ -2,7 +2,7 @@
 
 #include "bf/c/core.h"
 
-// What a device's arithmetic makes of pairs of numbers, for its host to compare: see
+// The probe computes with pairs of numbers on a device, for its host to compare: see
 // host/device_probe.h, which counts and names the results.
 
 #define BF_PROBE_RESULTS 11

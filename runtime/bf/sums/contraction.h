@@ -92,7 +92,7 @@ struct ContractedColumn {
   double shift = 0, low = -__builtin_inf(), high = __builtin_inf();
 };
 
-// As three doubles each.
+// Each column is kept as three doubles.
 struct ContractedColumns {
   double* numbers;
 
