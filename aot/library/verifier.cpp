@@ -188,10 +188,9 @@ struct Verifier::State {
         pool(bytes_needed(engine.plan(), alignment(engine.plan())), alignment(engine.plan())) {
     const build::CompileOptions options_here = compile_options(of, asked, specification);
     if (options_here.device.empty()) return;
-    const build::DeviceName name = build::device_named(options_here.device);
-    device = std::make_unique<const engine::Device>(
-        plan_for(of, build::for_device(options_here, build::language_of_device(name.library))),
-        name);
+    device =
+        std::make_unique<const engine::Device>(plan_for(of, engine::for_named_device(options_here)),
+                                               build::device_named(options_here.device));
   }
 
   std::size_t rows(bool of_spec) const {

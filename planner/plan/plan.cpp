@@ -535,6 +535,7 @@ std::string_view to_string(WeightStorage storage) {
 
 WeightStorage weight_storage_for(std::int64_t bytes, Language language) {
   constexpr std::int64_t kInlineBytes = 2 << 10, kIncludeBytes = 128 << 10;
+  if (is_of_device(language)) return WeightStorage::kInclude;  // of the host
   if (bytes <= kInlineBytes) return WeightStorage::kInline;
   return bytes <= kIncludeBytes || language != Language::kCpp ? WeightStorage::kInclude
                                                             : WeightStorage::kObject;

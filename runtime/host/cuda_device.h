@@ -11,8 +11,8 @@
  * programs, not for verifiers. */
 
 /* Entry points of verifiers. */
-typedef void (*bf_cuda_entry)(const unsigned char*, unsigned char*, const int*, const float*,
-                              const float*, float*, float*);
+typedef void (*bf_cuda_entry)(const unsigned char*, unsigned char*, const float*, const float*,
+                              float*, float*);
 typedef void (*bf_cuda_probe)(const double*, const double*, double*);
 
 typedef struct bf_cuda_device {
@@ -23,7 +23,6 @@ typedef struct bf_cuda_device {
   unsigned char* weights;
   /* Memory of a batch of `boxes` boxes. */
   unsigned char* arenas;
-  int* statuses;
   float* lower;
   float* upper;
   float* out_lower;
@@ -53,13 +52,11 @@ static inline int bf_cuda_memory(bf_cuda_device* d, void** made, size_t bytes) {
 
 static inline void bf_cuda_free_boxes(bf_cuda_device* d) {
   (void)cudaFree(d->arenas);
-  (void)cudaFree(d->statuses);
   (void)cudaFree(d->lower);
   (void)cudaFree(d->upper);
   (void)cudaFree(d->out_lower);
   (void)cudaFree(d->out_upper);
   d->arenas = NULL;
-  d->statuses = NULL;
   d->lower = NULL;
   d->upper = NULL;
   d->out_lower = NULL;
@@ -148,7 +145,6 @@ static inline int bf_cuda_make_room(bf_cuda_device* d, size_t boxes, size_t outp
   if (boxes <= d->boxes && outputs <= d->outputs) return 1;
   bf_cuda_free_boxes(d);
   if (!bf_cuda_memory(d, (void**)&d->arenas, boxes * d->what.arena_bytes) ||
-      !bf_cuda_memory(d, (void**)&d->statuses, boxes * sizeof(int)) ||
       !bf_cuda_memory(d, (void**)&d->lower, inputs) ||
       !bf_cuda_memory(d, (void**)&d->upper, inputs) ||
       !bf_cuda_memory(d, (void**)&d->out_lower, made) ||
@@ -173,29 +169,28 @@ static inline int bf_cuda_bound_tile(bf_cuda_device* d, bf_cuda_entry entry, siz
                                      cudaStream_t stream) {
   const size_t inputs = boxes * d->what.inputs * sizeof(float);
   const size_t made = boxes * outputs * sizeof(float);
+  const size_t most = boxes * (d->what.inputs > outputs ? d->what.inputs : outputs);
   float* room;
-  size_t i;
   int good;
   if (!bf_cuda_make_room(d, boxes, outputs)) return 0;
-  if (!bf_cuda_copy(d, d->statuses, statuses, boxes * sizeof(int), cudaMemcpyHostToDevice,
-                    stream) ||
-      !bf_cuda_copy(d, d->lower, lower, inputs, cudaMemcpyHostToDevice, stream) ||
-      !bf_cuda_copy(d, d->upper, upper, inputs, cudaMemcpyHostToDevice, stream))
-    return 0;
-  entry<<<(unsigned)boxes, (unsigned)d->what.items, 0, stream>>>(
-      d->weights, d->arenas, d->statuses, d->lower, d->upper, d->out_lower, d->out_upper);
-  if (!bf_cuda_did(d, cudaGetLastError(), "entry point")) return 0;
-  /* Outputs of refused boxes are left as they were. */
-  room = (float*)malloc(2 * made);
+  room = (float*)malloc(2 * most * sizeof(float)); /* lower ends, then upper ones */
   if (room == NULL) return bf_cuda_fail(d, BF_DEVICE_CALL, "malloc", "no memory");
-  good =
-      bf_cuda_copy(d, room, d->out_lower, made, cudaMemcpyDeviceToHost, stream) &&
-      bf_cuda_copy(d, room + boxes * outputs, d->out_upper, made, cudaMemcpyDeviceToHost, stream) &&
-      bf_cuda_did(d, cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  for (i = 0; i < boxes && good; ++i) {
-    if (statuses[i] != BF_OK) continue;
-    memcpy(out_lower + i * outputs, room + i * outputs, outputs * sizeof(float));
-    memcpy(out_upper + i * outputs, room + (boxes + i) * outputs, outputs * sizeof(float));
+  bf_device_copy_boxes(boxes, d->what.inputs, statuses, lower, room);
+  bf_device_copy_boxes(boxes, d->what.inputs, statuses, upper, room + most);
+  good = bf_cuda_copy(d, d->lower, room, inputs, cudaMemcpyHostToDevice, stream) &&
+         bf_cuda_copy(d, d->upper, room + most, inputs, cudaMemcpyHostToDevice, stream);
+  if (good) {
+    entry<<<(unsigned)boxes, (unsigned)d->what.items, 0, stream>>>(
+        d->weights, d->arenas, d->lower, d->upper, d->out_lower, d->out_upper);
+    good = bf_cuda_did(d, cudaGetLastError(), "entry point") &&
+           bf_cuda_did(d, cudaStreamSynchronize(stream), "cudaStreamSynchronize") &&
+           bf_cuda_copy(d, room, d->out_lower, made, cudaMemcpyDeviceToHost, stream) &&
+           bf_cuda_copy(d, room + most, d->out_upper, made, cudaMemcpyDeviceToHost, stream) &&
+           bf_cuda_did(d, cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  }
+  if (good) {
+    bf_device_copy_outputs(boxes, outputs, statuses, room, out_lower);
+    bf_device_copy_outputs(boxes, outputs, statuses, room + most, out_upper);
   }
   free(room);
   return good;

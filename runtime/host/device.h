@@ -10,9 +10,6 @@
 /* Hosts of verifiers on devices share this, in C99 and C++17: the verifier as they are given it,
  * why a device is refused, and the probe of its arithmetic. For programs, not for verifiers. */
 
-/* Statuses are given to devices as they are. */
-typedef char bf_device_status_is_int[sizeof(bf_status) == sizeof(int) ? 1 : -1];
-
 /* Boxes that go together, at most. */
 #define BF_DEVICE_MOST_BOXES ((size_t)65536)
 
@@ -52,6 +49,27 @@ typedef enum bf_device_fault {
   BF_DEVICE_INEXACT,       /* the probe found arithmetic that is not IEEE 754's */
   BF_DEVICE_CALL           /* a call of its library failed */
 } bf_device_fault;
+
+/* Copies ends of boxes, those of refused ones as zeros, which every verifier takes: what devices
+ * make of them counts for nothing. */
+static inline void bf_device_copy_boxes(size_t boxes, size_t inputs, const bf_status* statuses,
+                                        const float* from, float* to) {
+  size_t i;
+  for (i = 0; i < boxes; ++i) {
+    if (statuses[i] == BF_OK)
+      memcpy(to + i * inputs, from + i * inputs, inputs * sizeof(float));
+    else
+      memset(to + i * inputs, 0, inputs * sizeof(float));
+  }
+}
+
+/* Copies outputs; those of refused boxes are left as they were. */
+static inline void bf_device_copy_outputs(size_t boxes, size_t outputs, const bf_status* statuses,
+                                          const float* from, float* to) {
+  size_t i;
+  for (i = 0; i < boxes; ++i)
+    if (statuses[i] == BF_OK) memcpy(to + i * outputs, from + i * outputs, outputs * sizeof(float));
+}
 
 /* ---- The probe: pairs of numbers, what IEEE 754 makes of them, and what the device made. */
 

@@ -98,7 +98,6 @@ typedef struct bf_opencl_device {
   bf_cl_object* weights;
   /* Memory of a batch of `boxes` boxes. */
   bf_cl_object* arenas;
-  bf_cl_object* statuses;
   bf_cl_object* lower;
   bf_cl_object* upper;
   bf_cl_object* out_lower;
@@ -359,7 +358,6 @@ static inline int bf_opencl_open(bf_opencl_device* d, const bf_device_program* w
 
 static inline void bf_opencl_free_boxes(bf_opencl_device* d) {
   bf_opencl_free(d, &d->arenas);
-  bf_opencl_free(d, &d->statuses);
   bf_opencl_free(d, &d->lower);
   bf_opencl_free(d, &d->upper);
   bf_opencl_free(d, &d->out_lower);
@@ -387,13 +385,12 @@ static inline int bf_opencl_make_room(bf_opencl_device* d, size_t boxes, size_t 
   if (boxes <= d->boxes && outputs <= d->outputs) return 1;
   bf_opencl_free_boxes(d);
   d->arenas = bf_opencl_memory(d, BF_CL_MEM_READ_WRITE, boxes * d->what.arena_bytes);
-  d->statuses = bf_opencl_memory(d, BF_CL_MEM_READ_ONLY, boxes * sizeof(bf_cl_int));
   d->lower = bf_opencl_memory(d, BF_CL_MEM_READ_ONLY, inputs);
   d->upper = bf_opencl_memory(d, BF_CL_MEM_READ_ONLY, inputs);
   d->out_lower = bf_opencl_memory(d, BF_CL_MEM_READ_WRITE, made);
   d->out_upper = bf_opencl_memory(d, BF_CL_MEM_READ_WRITE, made);
-  if (d->arenas == NULL || d->statuses == NULL || d->lower == NULL || d->upper == NULL ||
-      d->out_lower == NULL || d->out_upper == NULL) {
+  if (d->arenas == NULL || d->lower == NULL || d->upper == NULL || d->out_lower == NULL ||
+      d->out_upper == NULL) {
     bf_opencl_free_boxes(d);
     return 0;
   }
@@ -409,33 +406,28 @@ static inline int bf_opencl_bound_tile(bf_opencl_device* d, const char* entry, s
                                        const bf_status* statuses) {
   const size_t inputs = boxes * d->what.inputs * sizeof(float);
   const size_t made = boxes * outputs * sizeof(float);
-  bf_cl_object* arguments[7];
+  const size_t most = inputs > made ? inputs : made;
+  bf_cl_object* arguments[6];
   float* room;
-  size_t i;
   int good;
   if (!bf_opencl_make_room(d, boxes, outputs)) return 0;
   arguments[0] = d->weights;
   arguments[1] = d->arenas;
-  arguments[2] = d->statuses;
-  arguments[3] = d->lower;
-  arguments[4] = d->upper;
-  arguments[5] = d->out_lower;
-  arguments[6] = d->out_upper;
-  if (!bf_opencl_write(d, d->statuses, 0, statuses, boxes * sizeof(bf_cl_int)) ||
-      !bf_opencl_write(d, d->lower, 0, lower, inputs) ||
-      !bf_opencl_write(d, d->upper, 0, upper, inputs) ||
-      !bf_opencl_call(d, entry, d->what.items, boxes, arguments, 7))
-    return 0;
-  /* Outputs of refused boxes are left as they were. */
-  room = (float*)malloc(2 * made);
+  arguments[2] = d->lower;
+  arguments[3] = d->upper;
+  arguments[4] = d->out_lower;
+  arguments[5] = d->out_upper;
+  room = (float*)malloc(most);
   if (room == NULL) return bf_opencl_fail(d, BF_DEVICE_CALL, "no memory", 0);
-  good = bf_opencl_read(d, d->out_lower, room, made) &&
-         bf_opencl_read(d, d->out_upper, room + boxes * outputs, made);
-  for (i = 0; i < boxes && good; ++i) {
-    if (statuses[i] != BF_OK) continue;
-    memcpy(out_lower + i * outputs, room + i * outputs, outputs * sizeof(float));
-    memcpy(out_upper + i * outputs, room + (boxes + i) * outputs, outputs * sizeof(float));
-  }
+  bf_device_copy_boxes(boxes, d->what.inputs, statuses, lower, room);
+  good = bf_opencl_write(d, d->lower, 0, room, inputs);
+  bf_device_copy_boxes(boxes, d->what.inputs, statuses, upper, room);
+  good = good && bf_opencl_write(d, d->upper, 0, room, inputs) &&
+         bf_opencl_call(d, entry, d->what.items, boxes, arguments, 6) &&
+         bf_opencl_read(d, d->out_lower, room, made);
+  if (good) bf_device_copy_outputs(boxes, outputs, statuses, room, out_lower);
+  good = good && bf_opencl_read(d, d->out_upper, room, made);
+  if (good) bf_device_copy_outputs(boxes, outputs, statuses, room, out_upper);
   free(room);
   return good;
 }

@@ -83,12 +83,13 @@ Language language_of_device(std::string_view library) {
   return library == "cuda" ? Language::kCuda : Language::kOpenCl;
 }
 
-CompileOptions for_device(CompileOptions options, Language language) {
+CompileOptions for_device(CompileOptions options, Language language, int items) {
   BF_CHECK(is_of_device(language));
   options.planner.profile.reset();
   options.planner.target = find_target(to_string(language));
   options.planner.batch = 1;  // the host's, of any size
   options.planner.workers = 1;
+  options.planner.items = items;
   options.planner.lowering = Lowering::kGeneric;
   set_language(options, language);
   return options;

@@ -24,9 +24,13 @@ DeviceName device_named(const std::string& text);
 // The language and target of devices that a library knows by this name: "opencl", "cuda".
 Language language_of_device(std::string_view library);
 
+// The items of a group that bounds one box, unless the device is a processor: two warps of NVIDIA's,
+// one of AMD's.
+constexpr int kDeviceItems = 64;
+
 // The options of a plan for devices: what they have in common with those of this processor, and how
 // code for a device is planned. Throws: BF3112 where they ask for what devices do not have.
-CompileOptions for_device(CompileOptions options, Language language);
+CompileOptions for_device(CompileOptions options, Language language, int items = kDeviceItems);
 
 // The source for the device with all that it includes, as its compiler takes it.
 std::string device_text(const Lowered& lowered);

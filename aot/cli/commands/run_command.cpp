@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "aot/build/compile.h"
-#include "aot/build/device/device.h"
 #include "aot/build/frontend_result.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/box_options.h"
@@ -20,6 +19,7 @@
 #include "aot/cli/options/options.h"
 #include "aot/cli/options/values.h"
 #include "aot/emit/text/coverage.h"
+#include "aot/engine/device/device.h"
 #include "aot/engine/verifier/call_watch.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/report.h"
@@ -397,8 +397,7 @@ int run_command(const Call& call) {
     for (const char* const other : {"--timeout", "--jobs", "--lowering", "--jit"})
       if (app.get_option(other)->count() > 0)
         fail("BF3345", other, "bounds of a device do not have it", "leave it or --device out");
-    options = build::for_device(
-        std::move(options), build::language_of_device(build::device_named(options.device).library));
+    options = engine::for_named_device(std::move(options));
   }
   options.planner.workers =
       engine::workers_of(options, arguments.jobs > 0 ? static_cast<std::size_t>(arguments.jobs)

@@ -339,8 +339,9 @@ void ProgramText::operator()(const IfFits& node) {
 
 void ProgramText::operator()(const Clear& node) {
   const bool dealt = plan_.config.items > 1;
-  line(fmt::format("for (int i = {}; i < {}; {}) {}[i] = 0;", dealt ? "BF_ITEM" : "0", node.count,
-                   dealt ? "i += BF_ITEMS" : "++i", calls_.name(node.buffer)));
+  const std::string each = dealt ? fmt::format("BF_EACH(i, {})", node.count)
+                                 : fmt::format("for (int i = 0; i < {}; ++i)", node.count);
+  line(fmt::format("{} {}[i] = 0;", each, calls_.name(node.buffer)));
   if (dealt) line("BF_BARRIER;");
 }
 

@@ -79,30 +79,30 @@ std::string tables(const Lowered& lowered, const Entry& entry) {
   return text + "\n";
 }
 
-constexpr std::string_view kHead = R"(// Group i bounds box i, unless the host has refused that.
+constexpr std::string_view kHead = R"(// Group i bounds box i.
 BF_ENTRY @entry@(BF_GLOBAL const unsigned char* weights, BF_GLOBAL unsigned char* arenas,
-                 BF_GLOBAL const int* statuses, BF_GLOBAL const float* lowers,
-                 BF_GLOBAL const float* uppers, BF_GLOBAL float* out_lowers,
-                 BF_GLOBAL float* out_uppers) {
+                 BF_GLOBAL const float* lowers, BF_GLOBAL const float* uppers,
+                 BF_GLOBAL float* out_lowers, BF_GLOBAL float* out_uppers) {
   const size_t box = BF_BOX;
   BF_GLOBAL unsigned char* const workspace = arenas + box * @arena@;
   BF_GLOBAL const float* const lower = lowers + box * @inputs@;
   BF_GLOBAL const float* const upper = uppers + box * @inputs@;
   BF_GLOBAL float* const out_lower = out_lowers + box * @outputs@;
   BF_GLOBAL float* const out_upper = out_uppers + box * @outputs@;
-@shared@  if (statuses[box] != 0) return;
-
+@shared@
 )";
 
 std::string entry_point(const Lowered& lowered, const DeviceEntry& entry,
                         const calls::Bodies& bodies) {
   const Plan& plan = lowered.plan();
+  const std::string body = bodies.of(*entry.entry);
+  const bool shares = body.find("BF_ONCE listed = ") != std::string::npos;
   return fill_in(kHead, {{"entry", entry.name},
                          {"arena", device_arena_bytes(plan)},
                          {"inputs", plan.input_count},
-                         {"shared", plan.config.items > 1 ? "  BF_LOCAL int listed;\n" : ""},
+                         {"shared", shares ? "  BF_LOCAL int listed;\n" : ""},
                          {"outputs", entry.outputs}}) +
-         tables(lowered, *entry.entry) + bodies.of(*entry.entry) + "}\n\n";
+         tables(lowered, *entry.entry) + body + "}\n\n";
 }
 
 }  // namespace

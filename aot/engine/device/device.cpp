@@ -49,6 +49,16 @@ Refusal refusal_of(bf_device_fault fault) {
 
 }  // namespace
 
+int device_items(const build::DeviceName& name) {
+  return static_cast<int>(bf_opencl_items(name.index, build::kDeviceItems));
+}
+
+build::CompileOptions for_named_device(build::CompileOptions options) {
+  const build::DeviceName name = build::device_named(options.device);
+  return build::for_device(std::move(options), build::language_of_device(name.library),
+                           device_items(name));
+}
+
 struct Device::State {
   explicit State(std::shared_ptr<const Lowered> of) : lowered(std::move(of)) {}
 

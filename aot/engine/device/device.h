@@ -10,6 +10,13 @@
 
 namespace bf_aot::engine {
 
+// The items that a group should have on a device: one on a processor. One where there is no such
+// device, which opening it says.
+int device_items(const build::DeviceName& name);
+
+// The options of plans for the device that the options name.
+build::CompileOptions for_named_device(build::CompileOptions options);
+
 // A device of this machine that bounds boxes by a plan made for devices. Its compiler has taken the
 // verifier, and its arithmetic was probed.
 class Device {

@@ -57,6 +57,9 @@
 #define BF_ONCE
 #define BF_BARRIER ((void)0)
 
+// A loop over 0 .. n - 1 that the items of a group deal out: no iteration needs what another makes.
+#define BF_EACH(i, n) for (int i = 0; i < (n); ++i)
+
 #define BF_RESTRICT restrict
 
 // Kernels are not inlined, loops of n turns have no branches, and addresses that may lie behind the

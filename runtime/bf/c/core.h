@@ -13,9 +13,6 @@
 #include "bf/c/c99.h"
 #endif
 
-// A loop over 0 .. n - 1 that the items of a group deal out: no iteration needs what another makes.
-#define BF_EACH(i, n) for (int i = BF_ITEM; i < (n); i += BF_ITEMS)
-
 // A factor that covers 2^12 double roundings: (1 - v)^-4096 < 1 + 2^-40.
 #define BF_DOUBLE_SLACK 0x1.0000000001p0
 

@@ -55,3 +55,9 @@ typedef ulong uint64_t;
 #define BF_ONCE if (BF_ITEM == 0)
 #define BF_BARRIER barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
 #define BF_LOCAL __local
+
+// A loop over 0 .. n - 1 that the items of a group deal out: no iteration needs what another makes.
+// All items go through as many turns, since PoCL 3.1 mistakes loops that some of them leave before.
+#define BF_EACH(i, n)                                                                      \
+  for (int i##_turn = 0, i = BF_ITEM; i##_turn < (n); i##_turn += BF_ITEMS, i += BF_ITEMS) \
+    if (i < (n))

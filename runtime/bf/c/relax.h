@@ -188,8 +188,8 @@ BF_FUNCTION void bf_relax(int n, bool relu, BF_GLOBAL const double* centre,
   const bf_neurons_view z = {centre, below, above, radius};
   if (table != NULL) {
     BF_ONCE bf_put_underflow(n, bf_sum_of_reaches(n, &z, errors->inflate, row), slack);
-    BF_BARRIER;
   }
+  BF_BARRIER;
   BF_EACH (j, n)
     bf_relax_neuron(n, j, relu, &z, errors, row == NULL ? 0.0 : row[j], table, centre_out,
                     radius_out);

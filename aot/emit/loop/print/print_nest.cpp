@@ -50,7 +50,9 @@ void NestPrinter::line(const std::string& text) {
 
 void NestPrinter::open(const Loop& loop) {
   const std::int64_t trips = nest_.trip_count(loop);
-  if (loop.kind == LoopKind::kVector || loop.kind == LoopKind::kCall || nest_.runs_once(loop))
+  const bool chosen = loop.kind == LoopKind::kBound;  // the loop says which item runs it
+  if (loop.kind == LoopKind::kVector || loop.kind == LoopKind::kCall ||
+      (nest_.runs_once(loop) && !chosen))
     return;
   if (loop.kind == LoopKind::kUnrolled) {
     if (!after_sums_ || !loop.rolled) line(fmt::format("BF_UNROLL({})", trips));
@@ -100,15 +102,18 @@ void NestPrinter::open_counted(const Loop& loop) {
   line(fmt::format("for (int {0} = {1}; {0} < {2}; {3}) {{", loop.name, begin, end, advance));
 }
 
-// An item begins where its number says, and goes on by a step for each item.
+// An item begins where its number says, and goes on by a step for each item. All items go through
+// as many turns: see BF_EACH.
 void NestPrinter::open_bound(const Loop& loop, const std::string& begin, const std::string& end) {
   const std::string item = loop.stride == 1
                                ? fmt::format("BF_ITEM % {}", loop.items)
                                : fmt::format("BF_ITEM / {} % {}", loop.stride, loop.items);
   const std::string first = loop.step == 1 ? item : fmt::format("{} * ({})", loop.step, item);
-  line(fmt::format("for (int {0} = {1}; {0} < {2}; {0} += {3}) {{", loop.name,
-                   begin == "0" ? first : fmt::format("{} + {}", begin, first), end,
-                   loop.step * loop.items));
+  line(fmt::format(
+      "for (int {0}_turn = {1}, {0} = {2}; {0}_turn < {3}; {0}_turn += {4}, {0} += {4}) {{",
+      loop.name, begin, begin == "0" ? first : fmt::format("{} + {}", begin, first), end,
+      loop.step * loop.items));
+  line(fmt::format("  if ({} >= {}) continue;", loop.name, end));
 }
 
 // The smaller of the tile's end and the axis' end.
