@@ -24,9 +24,12 @@ Operators of the domain `ai.onnx` up to operator set 28. *Tests*: backend tests 
 Debian's `libonnx-testdata` installs them) whose models consist of this operator alone, passed out
 of all but those that make no sense here: training mode, random outputs, strings, sequences, data
 that are not finite or have no elements. Passed means: with all inputs of the model free, or those
-bound that the notes name, the imported and the normalised graph evaluate to the expected output,
+bound that must be constants, the imported and the normalised graph evaluate to the expected output,
 and the compiled verifier's bounds hold it. No supported operator fails a test but for the reason in
 its note.
+
+Constants must be: axes, shapes, sizes, lengths, indices, positions, depths, labels, conditions of Compress, weights and
+biases of convolutions, trip counts. Loops and recurrent operators are unrolled.
 
 Bounds are those of exact real arithmetic, in which casts to narrower types [round](../guide/soundness.md).
 `--semantics float32` takes every operator but [those of its

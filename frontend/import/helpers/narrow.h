@@ -34,8 +34,8 @@ bool holds_all_of(std::int32_t from, std::int32_t to);
 // The cast of input 0 to a real type that does not hold all of its type.
 void emit_rounded(NodeImport& node, const FloatFormat& format, bool saturate);
 
-// They do the same of a constant, and of a computed tensor. Saturated to 8 bits or fewer, it is exact for
-// tensors, too; an error stands for roundings to wider types, which have too many steps.
+// These round a constant, and a computed tensor, in the same way. Saturated to 8 bits or fewer,
+// tensors are exact, too; an error stands for roundings to wider types, which have too many steps.
 Constant rounded_to(const NodeImport& node, const FloatFormat& format, bool saturate,
                     const Constant& x);
 ValueId add_rounded_to(NodeImport& node, ValueId x, const FloatFormat& format, bool saturate);

@@ -21,7 +21,8 @@ struct Window {
   Extent in_size = {1, 1, 1};
   Extent out_size = {1, 1, 1};
 
-  // Index into the arrays above of the tensor's spatial dimension d, which is behind the outer ones.
+  // Index into the arrays above of the tensor's spatial dimension d, which is behind the outer
+  // ones.
   std::size_t at(std::size_t d) const { return 3 - rank + d; }
   // The number of input positions from the kernel's first tap to its last, both included.
   std::int64_t reach(std::size_t i) const { return (kernel[i] - 1) * dilation[i] + 1; }
