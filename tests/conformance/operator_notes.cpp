@@ -45,10 +45,7 @@ constexpr OperatorNote kNotes[] = {
     {"IsInf", Kind::kPartly,
      "tensors never hold NaN or infinities here, so that the answer is false"},
     {"IsNaN", Kind::kPartly, "as IsInf"},
-    {"LSTM", Kind::kPlain,
-     "unrolled: a fixed number of steps, constant sequence lengths; `clip` as ONNX Runtime has it, "
-     "of "
-     "the gates alone"},
+    {"LSTM", Kind::kPlain, "`clip` as ONNX Runtime has it, of the gates alone"},
     {"MatMulInteger", Kind::kPlain, "zero points are constant, or one computed number"},
     {"MaxPool", Kind::kPartly,
      "the indices are not made: they would be bounded by intervals of no use"},
