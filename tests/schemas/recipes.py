@@ -552,6 +552,45 @@ def cum_sum(opset):
             for a in (0, -1, 3) for e in (0, 1) for r in (0, 1)]
 
 
+def long(value):
+    return C(np.array(value, np.int64))
+
+
+def dft(opset):
+    for parts in (1, 2):
+        x = X(real(1, 4, parts))
+        for inverse in (0, 1):
+            onesided = parts == 1 and not inverse
+            attributes = {"inverse": inverse, **({"onesided": 1} if onesided else {})}
+            if opset < 20:
+                yield [x, long(5)], attributes
+                yield [x], {**attributes, "axis": 1}
+            else:
+                yield [x, long(5)], attributes
+                yield [x, None, long(1)], attributes
+
+
+def stft(opset):
+    x = real(1, 9, 1)
+    return [([X(x), long(2), C(real(4))], {}), ([X(x), long(2), None, long(3)], {"onesided": 0})]
+
+
+def window(opset):
+    return [([long(n)], {"periodic": p}) for n in (2, 5) for p in (0, 1)]
+
+
+def fold(opset):
+    return [([X(real(2, 8, 9)), C(ints(4, 4)), C(ints(2, 2))], {}),
+            ([X(real(1, 6, 4)), C(ints(4)), C(ints(3))], {"pads": [1, 1]}),
+            ([X(real(1, 4, 4)), C(ints(4, 4)), C(ints(2, 2))], {"strides": [2, 2]})]
+
+
+def tensor_scatter(opset):
+    cache, update = X(real(2, 4, 3)), X(real(2, 2, 3))
+    return [([cache, update], {}), ([cache, update, C(ints(1, 2))], {}),
+            ([cache, update, C(ints(3, 0))], {"mode": "circular", "axis": 1})]
+
+
 def mod(opset):
     a = np.array([-7, -3, 5, 8], np.int64)
     x = real(2, 3)
@@ -687,16 +726,16 @@ FORMS = {
     "Abs": unary(), "Acos": unary(-0.9, 0.9), "Acosh": unary(1.1, 3), "Add": binary(), "AffineGrid": affine_grid, "And": logic,
     "ArgMax": max_min_arg, "ArgMin": max_min_arg, "Asin": unary(-0.9, 0.9), "Asinh": unary(), "Atan": unary(),
     "Atanh": unary(-0.9, 0.9), "Attention": attention, "AveragePool": pool(average_extra), "BatchNormalization": batch_normalization,
-    "Cast": cast, "CastLike": lambda opset: [([X(real(3)), C(np.array([1], t))], {}) for t in (np.int32, np.bool_, np.float32)],
-    "Ceil": unary(), "Celu": unary(), "Clip": clip,
-    "Compress": lambda opset: [([X(real(3, 4)), C(np.array([True, False, True]))], a) for a in ({}, {"axis": 0}, {"axis": 1})] +
+    "BlackmanWindow": window, "Cast": cast, "CastLike": lambda opset: [([X(real(3)), C(np.array([1], t))], {}) for t in (np.int32, np.bool_, np.float32)],
+    "Ceil": unary(), "Celu": unary(), "CenterCropPad": lambda opset: [([X(real(5, 2)), C(ints(2, 5))], {})], "Clip": clip,
+    "Col2Im": fold, "Compress": lambda opset: [([X(real(3, 4)), C(np.array([True, False, True]))], a) for a in ({}, {"axis": 0}, {"axis": 1})] +
     ([([X(real(3, 4)), C(np.array([True, False, True]))], {"axis": -2})] if opset >= 11 else []),
     "Concat": lambda opset: [([X(real(2, 3)), C(real(2, 3)), X(real(2, 3))], {"axis": a}) for a in (0, 1, -1, 2)] +
     [([X(real(2, 3)), C(real(2, 1))], {"axis": 1}), ([X(real(2, 3))], {"axis": 0})] +
     ([([X(real(2, 3)), C(real(2, 3))], {})] if opset < 4 else []),
     "Constant": constant, "ConstantOfShape": constant_of_shape, "Conv": conv, "ConvInteger": conv_integer,
-    "ConvTranspose": conv_transpose, "Cos": unary(), "Cosh": unary(), "CumSum": cum_sum,
-    "DepthToSpace": lambda opset: [([X(real(1, 8, 2, 3))], {"blocksize": b, **m}) for b in (2, 3, 1)
+    "ConvTranspose": conv_transpose, "Cos": unary(), "Cosh": unary(), "CumProd": cum_sum, "CumSum": cum_sum,
+    "DFT": dft, "DepthToSpace": lambda opset: [([X(real(1, 8, 2, 3))], {"blocksize": b, **m}) for b in (2, 3, 1)
                                    for m in ([{}] if opset < 11 else [{}, {"mode": "DCR"}, {"mode": "CRD"}])],
     "DequantizeLinear": dequantize, "Div": binary(0.5, 2), "Dropout": dropout,
     "DynamicQuantizeLinear": lambda opset: [([X(np.array([0.11, -1.37, 2.71, 0.93], np.float32))], {}, 3)],
@@ -714,7 +753,7 @@ FORMS = {
     "Gemm": gemm, "GlobalAveragePool": one(real(2, 3, 4, 2)),
     "GlobalLpPool": lambda opset: [([X(real(2, 3, 4))], {"p": float(p) if opset < 2 else p}) for p in (1, 2, 3)] + [([X(real(2, 3, 4))], {})],
     "GlobalMaxPool": one(real(2, 3, 4, 2)), "Greater": binary(), "GreaterOrEqual": binary(), "GridSample": grid_sample, "GroupNormalization": group_normalization,
-    "HardSigmoid": unary(-4, 4), "HardSwish": unary(-4, 4), "Hardmax": softmax, "Identity": unary(),
+    "HammingWindow": window, "HannWindow": window, "HardSigmoid": unary(-4, 4), "HardSwish": unary(-4, 4), "Hardmax": softmax, "Identity": unary(),
     "If": if_forms, "InstanceNormalization": normalization, "IsInf": unary(), "IsNaN": unary(),
     "LRN": lambda opset: [([X(real(1, 5, 2, 2))], {"size": s, **m}) for s in (1, 2, 3, 4, 9) for m in ({}, {"alpha": 0.5, "beta": 0.6, "bias": 2.0})],
     "LSTM": recurrent(4, 2, [(["HardSigmoid", "Tanh", "Affine"], [0.3, 1.5], [0.4, 0.1]), (["Sigmoid", "Elu", "ScaledTanh"], [0.7, 0.9], [1.2])],
@@ -742,17 +781,17 @@ FORMS = {
     "ReverseSequence": lambda opset: [([X(real(4, 3)), C(ints(1, 4, 2))], {}), ([X(real(3, 4)), C(ints(1, 4, 2))], {"batch_axis": 0, "time_axis": 1}),
                                       ([X(real(3, 4)), C(ints(0, 4, 2))], {"batch_axis": 0, "time_axis": 1})],
     "RotaryEmbedding": rotary_embedding,
-    "Round": one(np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.3], np.float32)), "Scan": scan_forms, "Scatter": scatter, "ScatterElements": scatter,
+    "Round": one(np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.3], np.float32)), "STFT": stft, "Scan": scan_forms, "Scatter": scatter, "ScatterElements": scatter,
     "ScatterND": scatter_nd, "Selu": unary(), "Shape": shape_of, "Shrink": unary(), "Sigmoid": unary(), "Sign": unary(),
     "Sin": unary(), "Sinh": unary(), "Size": unary(), "Slice": slices, "Softmax": softmax, "SoftmaxCrossEntropyLoss": loss,
     "Softplus": unary(), "Softsign": unary(), "SpaceToDepth": lambda opset: [([X(real(1, 2, 4, 6))], {"blocksize": b}) for b in (2, 3, 1)],
     "Split": split, "Sqrt": unary(0.1, 3), "Squeeze": squeeze, "Sub": binary(), "Sum": several, "Swish": unary(), "Tan": unary(-1, 1),
-    "Tanh": unary(), "ThresholdedRelu": unary(-3, 3),
+    "Tanh": unary(), "TensorScatter": tensor_scatter, "ThresholdedRelu": unary(-3, 3),
     "Tile": lambda opset: [([X(real(2, 3)), C(ints(2, 1))], {}), ([X(real(2, 3)), C(ints(0, 1))], {}), ([X(real(2, 3)), C(ints(2))], {})],
     "TopK": top_k,
     "Transpose": lambda opset: [([X(real(2, 3, 4))], {}), ([X(real(2, 3, 4))], {"perm": [1, 2, 0]}), ([X(real(2, 3, 4))], {"perm": [1, 1, 0]}),
                                 ([X(real(2, 3, 4))], {"perm": [1, 0]}), ([X(real(2, 3, 4))], {"perm": [-1, 0, 1]})],
-    "Trilu": trilu, "Unsqueeze": unsqueeze, "Upsample": upsample, "Where": where, "Xor": logic,
+    "Trilu": trilu, "Unique": lambda opset: [([C(real(4))], {}), ([C(np.array([2, 1, 2], np.float32))], {"sorted": 0})], "Unsqueeze": unsqueeze, "Upsample": upsample, "Where": where, "Xor": logic,
 }
 
 VALUES = {

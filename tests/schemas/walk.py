@@ -36,7 +36,7 @@ import contributed  # noqa: E402  (beside this file)
 import recipes  # noqa: E402
 from disputed import DISPUTED  # noqa: E402
 
-NEWEST = 26
+NEWEST = 28
 DOMAINS = {"com.microsoft": 1, "ai.onnx.ml": 5}  # with the versions that cases are of
 INT = onnx.defs.OpSchema.AttrType.INT
 INTS = onnx.defs.OpSchema.AttrType.INTS

@@ -125,6 +125,9 @@ void import_dft(NodeImport& node) {
   if (of.half && !of.inverse && parts == 2)
     fail("BF1014", "", "a one-sided transform of complex numbers",
          "one half of it does not tell the other; leave attribute 'onesided' out");
+  if (of.half && of.inverse && parts == 1)
+    fail("BF1014", "", "a one-sided inverse of real numbers",
+         "one half of a transform is complex; leave attribute 'onesided' out");
   const bool has_input = node.opset() >= kAxisIsInput;
   const std::int64_t given = !has_input              ? node.int_attribute("axis", 1)
                              : node.has_input(kAxis) ? node.integer(kAxis, "axis")

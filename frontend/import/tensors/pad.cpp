@@ -181,9 +181,13 @@ void import_center_crop_pad(NodeImport& node) {
   if (sizes.size() != axes.size())
     fail("BF1014", "", fmt::format("{} sizes for {} axes", sizes.size(), axes.size()));
   Shape output = input;
+  std::vector<bool> listed(input.size(), false);
   for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t d = checked_axis(axes[i], input.size());
     if (sizes[i] < 1) fail("BF1014", "", fmt::format("a size of {}", sizes[i]));
-    output[checked_axis(axes[i], input.size())] = sizes[i];
+    if (listed[d]) fail("BF1014", "", fmt::format("axis {} is listed twice", axes[i]));
+    listed[d] = true;
+    output[d] = sizes[i];
   }
   node.reader().charge(output, "");
   const std::vector<std::int64_t> strides = row_major_strides(input);

@@ -129,6 +129,19 @@ TEST(ImportSignal, TransformsAreRefused) {
       .expect_refused("BF1014");
 }
 
+TEST(ImportSignal, HalvesOfRealNumbersAreRefused) {
+  OperatorCase("DFT", 20)
+      .input({1, 3, 1}, {1, 2, 3})
+      .number("inverse", 1)
+      .number("onesided", 1)
+      .expect_refused("BF1014");
+  OperatorCase("CenterCropPad", 18)
+      .input({2, 2}, {1, 2, 3, 4})
+      .constant({2}, {1, 1}, kLong)
+      .ints("axes", {1, -1})
+      .expect_refused("BF1014");
+}
+
 TEST(ImportSignal, Windows) {
   OperatorCase("HannWindow", 17).unread().constant({}, {4}, kLong).expect({4}, {0, 0.5, 1, 0.5});
   OperatorCase("HannWindow", 17)
