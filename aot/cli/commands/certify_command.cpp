@@ -37,7 +37,8 @@ constexpr char kCertifyExamples[] =
     "bf-aot certify model.onnx --data images --scale 255 --clip 0,1 --eps 0.01 \\\n"
     "  --mean 0.1307 --std 0.3081 --html report.html --min-certified 0.9\n"
     "bf-aot certify model.onnx --data x.csv --labels y.csv --eps 0.05 --within 0.1\n"
-    "bf-aot certify m.onnx --data x.csv --eps 0.05 --increasing 0,3 --decreasing 2";
+    "bf-aot certify m.onnx --data x.csv --eps 0.05 --increasing 0,3 --decreasing 2\n"
+    "bf-aot certify model.onnx --data test.npz --disturbance rotation=-5..5";
 
 constexpr char kCertifyNotes[] =
     "Data: .npz (arrays x and y), .npy, .csv (a row is a sample), or a folder of .png and .npy "
