@@ -168,7 +168,7 @@ def test_options_that_there_are_not(avoid):
     with pytest.raises(ValueError, match="granularity"):
         avoid.bounds([-1] * 5, [1] * 5, granularity="box")
     with pytest.raises(bf_aot.Error, match="BF3501: norm"):
-        avoid.measure("(assert (<= X_0 0))", norm="l2")
+        avoid.measure(bf_aot.Property([0] * 5, [1] * 5, violated=[bf_aot.outputs(5)[0] >= 0]), norm="l2")
     with pytest.raises(bf_aot.Error, match="BF3501: row_tile"):
         avoid.bounds([-1] * 5, [1] * 5, row_tile=1)
 

@@ -64,7 +64,6 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
       splitter_ =
           std::make_unique<NodeSplitter>(*network_, terms_of(search_.cases().tables(), root),
                                          SplitSettings(), workers_, planes_.get());
-      if (splitter_->propagates()) search_.propagates_ = true;
       splitter_->pause = [this] {
         if (!goes_on()) throw tree::Abandoned();
       };
@@ -75,6 +74,7 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
                            ? splitter_->root()
                            : read_node(node, shape_of(*network_, splitter_->terms().size())));
     splitter_->expand(nodes_, results_);
+    (splitter_->propagates() ? search_.of_clauses_ : search_.of_gains_) += nodes.size();
     out.assign(nodes.size(), {});
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       SplitResult& result = results_[i];
@@ -151,7 +151,7 @@ bool NeuronSearch::prepare(std::uint32_t root) {
 }
 
 std::optional<SplitRule> NeuronSearch::rule() const {
-  return propagates_ ? SplitRule::kClauses : SplitRule::kGain;
+  return of_clauses_ > of_gains_ ? SplitRule::kClauses : SplitRule::kGain;
 }
 
 // The open node with the least bound, which is that of its parent, of the case that was searched

@@ -53,7 +53,7 @@ class NeuronSearch final : public SplitSearch {
   std::size_t network_case_;
   std::shared_ptr<const BoxNetwork> network_;
   std::shared_ptr<NeuronPlanes> planes_;  // of `network_`; null: its neurons are not clipped
-  mutable std::atomic<bool> propagates_ = false;  // some clause's signs
+  mutable std::atomic<std::uint64_t> of_clauses_ = 0, of_gains_ = 0;  // nodes, by their rule
 };
 
 }  // namespace bf_aot::decide

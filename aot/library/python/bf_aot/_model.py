@@ -493,7 +493,8 @@ class Model:
         stages: List[str] = []
         for first in range(0, count, group):
             some = slice(first, first + group)
-            part = certifier.certify(rounded[some], *(each[some] for each in ends),
+            part = certifier.certify(rounded[some], ends[0][some], ends[1][some], ends[2][some],
+                                     ends[3][some], ends[4][some], ends[5][some],
                                      classes[some].tolist(), timeout, watching)
             status += part[0]
             answers += part[1]
@@ -606,7 +607,8 @@ class Model:
         certifier = self._certifier(given, threads, True, decide_seconds, False)
         with np.errstate(over="ignore"):
             rounded = points.astype(np.float32)
-        found = certifier.explain(rounded, *ends, label)
+        found = certifier.explain(rounded, ends[0], ends[1], ends[2], ends[3], ends[4], ends[5],
+                                  label)
         if not found["exists"]:
             return None
         return Explanation(found["fixed"], found["minimal"], found["smallest"])
