@@ -157,7 +157,7 @@ std::optional<SplitRule> NeuronSearch::rule() const {
 // The open node with the least bound, which is that of its parent, of the case that was searched
 // last: other cases' networks are gone.
 std::optional<HeldOut> NeuronSearch::held_out(double seconds) {
-  constexpr double kNodesOfASplitter = 2 * kLanes;  // about, that making it takes
+  constexpr double kNodesOfASplitter = kLanes;  // about, that making it takes
   const auto is_open = [&](const tree::Node& node) {
     return network_ != nullptr && case_of(node.root) == network_case_;
   };
