@@ -150,6 +150,7 @@ Affine to_matrix(const SparseAffine& layer, std::size_t inputs) {
   return made;
 }
 
+// Layers are matrices, or sparse: dense ones stay so.
 bool has_rows(const Op& op) {
   return std::holds_alternative<Affine>(op) || std::holds_alternative<SparseAffine>(op);
 }
