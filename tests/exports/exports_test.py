@@ -154,7 +154,7 @@ class Checks:
 
 
 def main():
-    program, name = sys.argv[1], sys.argv[2]
+    program, name = str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2]
     warnings.filterwarnings("ignore")
     family = importlib.import_module(f"families.{name}")
     for package in family.PACKAGES:
@@ -163,10 +163,11 @@ def main():
             sys.exit(runtimes.SKIPPED)
     versions = importlib.metadata.packages_distributions()
     print(", ".join(f"{each} {importlib.metadata.version(versions[each][0])}" for each in family.PACKAGES))
-    networks = list(family.networks(Network, SEED))
-    if len(networks) < 2:
-        raise SystemExit(f"family {name} has {len(networks)} networks")
     with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # some tools write reports to where they are called
+        networks = list(family.networks(Network, SEED))
+        if len(networks) < 2:
+            raise SystemExit(f"family {name} has {len(networks)} networks")
         checks = Checks(program, folder)
         for network in networks:
             checks.check(network)
