@@ -79,7 +79,8 @@ class Reader {
     const auto is_patch = [](const Parameter& each) { return each.kind == Kind::kPatch; };
     if (std::ranges::any_of(made_, is_patch) && !std::ranges::all_of(made_, is_patch))
       complain("a patch is certified by itself", "leave out the other disturbances");
-    std::ranges::stable_partition(made_, [](const Parameter& each) { return !each.is_place(); });
+    std::stable_partition(made_.begin(), made_.end(),
+                          [](const Parameter& each) { return !each.is_place(); });
     return std::move(made_);
   }
 

@@ -159,6 +159,7 @@ struct DisturbanceCertifier::State {
 
   std::vector<float> floats(const std::vector<Range>& x) const {
     std::vector<float> made;
+    made.reserve(x.size());
     for (const Range& each : x) made.push_back(nearest(each));
     return made;
   }
@@ -178,6 +179,7 @@ struct DisturbanceCertifier::State {
   // Proves that the answer at an input is not the label, on the network as it was imported.
   bool proves(const Sample& sample, const std::vector<Range>& x, std::size_t& rival) const {
     std::vector<Bounded> input;
+    input.reserve(x.size());
     for (const Range& each : x) input.push_back(bounded(each));
     const decide::Sampler& judge = ordered ? *ordered : Library::state(model).network;
     const std::vector<Bounded> y = judge.outputs(input);
