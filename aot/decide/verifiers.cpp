@@ -40,6 +40,7 @@ double optimising_seconds(const Plan& outputs_alone) {
 void DecisionVerifiers::make(const DecisionMethod& method) {
   const system::Stopwatch making;
   last_ = make_(method);
+  last_method_ = method;
   seconds_ += making.seconds();
   methods_.push_back(method);
 }
@@ -72,7 +73,7 @@ const DecisionVerifier& DecisionVerifiers::of_neurons(bool of_boxes) {
   const bool maxima = has_maxima_to_split(*last_.plan);
   const bool optimised = of_boxes && !settings_.method;
   if (!maxima && !optimised) return last_;
-  DecisionMethod method = methods_.back();
+  DecisionMethod method = last_method_;
   if (optimised) method = {Method::kAlphaCrown, AlphaRows::kAll};
   method.branches = false;
   method.max_as_relu = maxima;

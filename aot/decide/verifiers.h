@@ -56,6 +56,7 @@ class DecisionVerifiers {
   const DecisionSettings& settings_;
   const Make make_;
   DecisionVerifier last_, of_neurons_, of_boxes_;
+  DecisionMethod last_method_;
   std::vector<DecisionMethod> methods_;
   double seconds_ = 0;
 };

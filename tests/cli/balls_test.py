@@ -84,6 +84,16 @@ class Balls(Case):
                 verdicts += [holds == "verified", fails == "falsified"]
         self.assertEqual(verdicts, [True] * 24)
 
+    def test_networks_with_maxima(self):
+        """max(3 x0, x1) of a ball, by boxes' bounds and neurons' alike."""
+        nodes = [node("MatMul", ["x", "w"], "a"), node("MatMul", ["x", "v"], "b"), node("Max", ["a", "b"], "y")]
+        network = write_model(self.work / "max.onnx", model(
+            "max", nodes, [tensor("w", [2, 1], [3, 0]), tensor("v", [2, 1], [0, 1])], [1, 2], [1, 1]))
+        # The least value is where 3 x0 = x1 <= 0: of l2 -3 / sqrt 10, of l1 -3/4.
+        for norm, least in (("l2", -3 / math.sqrt(10)), ("l1", -0.75)):
+            self.assertEqual(self.verdict(network, claim([0, 0], 1, least - 1e-2), norm)[0], "verified")
+            self.assertEqual(self.verdict(network, claim([0, 0], 1, least + 1e-2), norm)[0], "falsified")
+
     def test_conditions_on_inputs_leave_the_ball_as_it_is(self):
         """The ball is that of the box, not that of what the condition leaves of the box."""
         linear = self.linear([1, -1])
