@@ -94,5 +94,49 @@ TEST(PlannerLayers, MovedElementsOfAMatrixAreALayer) {
   EXPECT_TRUE(copied);
 }
 
+// Two rows of three shares from the softmax of two elements and of three: what each share is made
+// of as the planner is given it, and whether it finds that rows are means.
+bool finds_means(const std::vector<std::vector<std::int64_t>>& shares, double weight = 1,
+                 double bias = 0) {
+  Graph graph;
+  const ValueId x = graph.add_value("x", {5}), z = graph.add_value("z", {5});
+  const ValueId powers = graph.add_value("powers", {5}), placed = graph.add_value("placed", {6});
+  const ValueId y = graph.add_value("y", {2});
+  graph.inputs = {x};
+  graph.outputs = {y};
+  SparseAffine places{{0}, {}, {}, {{6}, std::vector<double>(6, bias), {}}};
+  for (const std::vector<std::int64_t>& share : shares) {
+    places.column.insert(places.column.end(), share.begin(), share.end());
+    places.row_start.push_back(static_cast<std::int64_t>(places.column.size()));
+  }
+  const std::size_t entries = places.column.size();
+  places.value = {{static_cast<std::int64_t>(entries)}, std::vector<double>(entries, weight), {}};
+  graph.nodes = {
+      {LogSoftmax{{0, 2, 5}, {0, 1, 2, 3, 4}}, {x}, z, "Softmax"},
+      {Unary{Function{FunctionKind::kExp}}, {z}, powers, "Softmax"},
+      {places, {powers}, placed, "Softmax"},
+      {Contraction{1, 2, 1, 3, {0, 1, 2, 3, 4, 5}, {0, 1, 2}}, {placed, x}, y, "MatMul"}};
+  PlannerConfig config;
+  config.target = find_target("generic");
+  const Plan plan = bf_aot::plan(graph, {}, "net", false, config, {});
+  for (const Layer& layer : plan.layers)
+    if (layer.kind == LayerKind::kContraction) return layer.contraction.convex;
+  ADD_FAILURE() << "no contraction";
+  return false;
+}
+
+// Masked shares are 0; all others of a group have to be there once, and as they are.
+TEST(PlannerLayers, MeansHaveAllSharesOfAGroupOnce) {
+  EXPECT_TRUE(finds_means({{0}, {1}, {}, {2}, {3}, {4}}));
+  EXPECT_TRUE(finds_means({{}, {1}, {0}, {4}, {2}, {3}}));
+  EXPECT_FALSE(finds_means({{0}, {}, {}, {2}, {3}, {4}}));
+  EXPECT_FALSE(finds_means({{0}, {1}, {1}, {2}, {3}, {4}}));
+  EXPECT_FALSE(finds_means({{0}, {1}, {2}, {2}, {3}, {4}}));
+  EXPECT_FALSE(finds_means({{}, {}, {}, {2}, {3}, {4}}));
+  EXPECT_FALSE(finds_means({{0, 1}, {}, {}, {2}, {3}, {4}}));
+  EXPECT_FALSE(finds_means({{0}, {1}, {}, {2}, {3}, {4}}, 0.5));
+  EXPECT_FALSE(finds_means({{0}, {1}, {}, {2}, {3}, {4}}, 1, 0.25));
+}
+
 }  // namespace
 }  // namespace bf_aot
