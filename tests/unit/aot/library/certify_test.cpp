@@ -3,6 +3,7 @@
 #include <random>
 
 #include "aot/library/bf_aot.h"
+#include "aot/library/explain.h"
 #include "tests/paths.h"
 
 namespace bf_aot::api {
@@ -257,6 +258,27 @@ TEST(LibraryCertify, refuses_what_does_not_fit) {
   CertifyOptions options;
   options.decide_seconds = 0;
   EXPECT_EQ(Certifier::make(model, options).error().code, "BF3501");
+}
+
+// What a question leaves unknown, one about a larger box may tell.
+TEST(LibraryExplain, a_set_is_minimal_where_no_smaller_one_keeps_the_answer) {
+  const std::vector<float> samples(3, 0), lower(3, -1), upper(3, 1);
+  // Input 0 alone leaves the answer unknown where it is free, 1 or 2 keeps it, any two do not.
+  const auto ask = [](const SampleBoxes& boxes) {
+    std::vector<CertifiedSample> found(boxes.samples.size() / 3);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      std::size_t free = 0;
+      for (std::size_t k = 0; k < 3; ++k) free += boxes.lower[3 * i + k] < 0 ? 1 : 0;
+      found[i].robustness = free > 1                 ? Robustness::kFalsified
+                            : boxes.lower[3 * i] < 0 ? Robustness::kUnknown
+                                                     : Robustness::kCertified;
+    }
+    return found;
+  };
+  const Explanation found = explain_sample({samples, lower, upper}, ask);
+  EXPECT_EQ(found.fixed, (std::vector<std::size_t>{0, 2}));
+  EXPECT_TRUE(found.smallest);
+  EXPECT_TRUE(found.minimal);
 }
 
 }  // namespace
