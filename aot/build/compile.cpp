@@ -4,9 +4,9 @@
 #include <chrono>
 
 #include "aot/build/choose_arithmetic.h"
+#include "aot/build/device/device.h"
 #include "aot/build/dispatch.h"
 #include "aot/build/frontend_result.h"
-#include "aot/build/device/device.h"
 #include "aot/build/options/language.h"
 #include "aot/emit/constants/constants_check.h"
 #include "aot/emit/constants/weights.h"

@@ -29,10 +29,11 @@ struct Target {
 };
 
 // Known targets: "generic"; "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "cortex-a53",
-// "cortex-a7", "cortex-a9", "riscv64"; the devices "opencl" and "cuda"; without operating system "riscv32", "cortex-m0plus",
-// "cortex-m23", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85",
-// "cortex-r5"; "host" is resolved to one of them: what this processor has, or the lesser level of
-// x86-64 that the environment variable BF_AOT_LEVEL names. Throws: CompileError BF2101.
+// "cortex-a7", "cortex-a9", "riscv64"; the devices "opencl" and "cuda"; without operating system
+// "riscv32", "cortex-m0plus", "cortex-m23", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33",
+// "cortex-m55", "cortex-m85", "cortex-r5"; "host" is resolved to one of them: what this processor
+// has, or the lesser level of x86-64 that the environment variable BF_AOT_LEVEL names. Throws:
+// CompileError BF2101.
 Target find_target(std::string_view name);
 std::vector<std::string> target_names();
 

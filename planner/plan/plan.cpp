@@ -538,7 +538,7 @@ WeightStorage weight_storage_for(std::int64_t bytes, Language language) {
   if (is_of_device(language)) return WeightStorage::kInclude;  // of the host
   if (bytes <= kInlineBytes) return WeightStorage::kInline;
   return bytes <= kIncludeBytes || language != Language::kCpp ? WeightStorage::kInclude
-                                                            : WeightStorage::kObject;
+                                                              : WeightStorage::kObject;
 }
 
 StorageTotals Entry::with_one_worker() const {

@@ -24,8 +24,8 @@ DeviceName device_named(const std::string& text);
 // The language and target of devices that a library knows by this name: "opencl", "cuda".
 Language language_of_device(std::string_view library);
 
-// The items of a group that bounds one box, unless the device is a processor: two warps of NVIDIA's,
-// one of AMD's.
+// The items of a group that bounds one box, unless the device is a processor: two warps of
+// NVIDIA's, one of AMD's.
 constexpr int kDeviceItems = 64;
 
 // The options of a plan for devices: what they have in common with those of this processor, and how

@@ -86,12 +86,12 @@ struct Share {
     return *this;
   }
   std::string text() const {
-    const std::string parts =
-        count == 0 ? fmt::format("no part takes {} us", 1e6 * kLeastSeconds)
-                   : fmt::format("{} of {} parts within {}x ({:.1f} %)", within, count, kWithin,
-                                 100.0 * within / count);
-    return fmt::format("{}; {:.4g} us predicted in all, {:.4g} us measured", parts,
-                       1e6 * predicted, 1e6 * seconds);
+    const std::string parts = count == 0
+                                  ? fmt::format("no part takes {} us", 1e6 * kLeastSeconds)
+                                  : fmt::format("{} of {} parts within {}x ({:.1f} %)", within,
+                                                count, kWithin, 100.0 * within / count);
+    return fmt::format("{}; {:.4g} us predicted in all, {:.4g} us measured", parts, 1e6 * predicted,
+                       1e6 * seconds);
   }
 };
 

@@ -147,11 +147,12 @@ std::vector<EmittedFile> emit_weight_files(const Lowered& lowered, const std::st
     case WeightStorage::kInline:
       return {};
     case WeightStorage::kInclude:
-      return {{"_weights.inc", emit_banner(plan,
-                                           fmt::format("constants of {}{}", stem,
-                                                       dialect_of_host(plan.config.language).suffix()),
-                                           "//") +
-                                   "\n" + emit_weight_arrays(lowered, marks)}};
+      return {
+          {"_weights.inc", emit_banner(plan,
+                                       fmt::format("constants of {}{}", stem,
+                                                   dialect_of_host(plan.config.language).suffix()),
+                                       "//") +
+                               "\n" + emit_weight_arrays(lowered, marks)}};
     case WeightStorage::kObject:
       return {{"_weights.S", assembly(plan, stem)}, {"_weights.bin", blob(lowered)}};
   }
