@@ -7,8 +7,9 @@
 
 #include "bf.h"
 
-/* Hosts of verifiers on devices share this, in C99 and C++17: the verifier as they are given it,
- * why a device is refused, and the probe of its arithmetic. For programs, not for verifiers. */
+/* The common part of hosts of verifiers on devices, in C99 and C++17: the verifier as they are
+ * given it, why a device is refused, and the probe of its arithmetic. For programs, not for
+ * verifiers. */
 
 /* Boxes that go together, at most. */
 #define BF_DEVICE_MOST_BOXES ((size_t)65536)

@@ -184,7 +184,7 @@ static inline size_t bf_opencl_items(size_t index, size_t many) {
   return (bf_opencl_number(&d, BF_CL_DEVICE_TYPE, 8) & BF_CL_DEVICE_TYPE_CPU) != 0 ? 1 : many;
 }
 
-/* Returns true if the device says that its arithmetic is fit. */
+/* Returns whether the device says that its arithmetic is fit. */
 static inline int bf_opencl_is_fit(bf_opencl_device* d) {
   const bf_cl_bits wide = bf_opencl_number(d, BF_CL_DEVICE_DOUBLE_FP_CONFIG, 8);
   const bf_cl_bits narrow = bf_opencl_number(d, BF_CL_DEVICE_SINGLE_FP_CONFIG, 8);

@@ -61,7 +61,7 @@ class DeviceCase(Case):
 @unittest.skipUnless(has_device(), "no OpenCL platform is installed: pocl-opencl-icd")
 class Device(DeviceCase):
     def box(self, model, radius):
-        inputs = self.run_json("inspect", model)["inputs"]
+        inputs = json.loads(self.run_tool("inspect", model, "--plan")[0])["inputs"]
         rng = random.Random(5)
         centre = [rng.uniform(-1, 1) for _ in range(sum(each["elements"] for each in inputs))]
         return self.write("box.json", {"lower": [c - radius for c in centre], "upper": [c + radius for c in centre]})
@@ -118,7 +118,7 @@ class DeviceErrors(DeviceCase):
             self.assert_refused("BF3345", *on_device, *option, says=[option[0]])
         for option in (["--method", "alpha-crown"], ["--method", "forward"]):
             self.assert_refused("BF3112", *on_device, *option, says=["devices have no"])
-        for option in (["--property", MODELS / "properties" / "tiny_holds.vnnlib"], ["--batch", 4], ["--dispatch"],
+        for option in (["--property", MODELS / "properties" / "tiny_holds.vnnlib"], ["--batch", 4],
                        ["--semantics", "float32-exact"], ["--project", "p"]):
             with self.subTest(option=option):
                 self.assert_refused("BF3112", TINY, "--target", "opencl", "-o", "v.cl", *option)
@@ -144,7 +144,8 @@ class DeviceErrors(DeviceCase):
         box = self.write("box.json", BOX)
         self.environment["LD_LIBRARY_PATH"] = str(self.folder / "empty")
         (self.folder / "empty").mkdir()
-        (self.folder / "empty" / "libOpenCL.so.1").write_text("none")
+        for name in ("libOpenCL.so.1", "libOpenCL.so"):
+            (self.folder / "empty" / name).write_text("none")
         self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "opencl")
 
 

@@ -8,6 +8,7 @@ pipelines; and each run of lines (parted by `...`) of one after `<!-- test: tiny
 tiny.onnx.
 """
 
+import ctypes
 import os
 import pathlib
 import re
@@ -33,6 +34,15 @@ def has_package():
     return pathlib.Path(os.environ.get("BF_PYTHON", "/none")).exists()
 
 
+def has_opencl():
+    try:
+        library = ctypes.CDLL("libOpenCL.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_uint(0)
+    return library.clGetPlatformIDs(0, None, ctypes.byref(count)) == 0 and count.value > 0
+
+
 def quoted_parts(text):
     return [part.strip("\n") for part in re.split(r"^\.\.\.$", text, flags=re.MULTILINE)]
 
@@ -53,6 +63,9 @@ def main():
     blocks = BLOCK.findall((source / sys.argv[3]).read_text(encoding="utf-8"))
     if any(kind in ("python", "pytest") for kind, _ in blocks) and not has_package():
         print("skipped: there is no Python with the package bf_aot")
+        return 77
+    if any("--device opencl" in text for _, text in blocks) and not has_opencl():
+        print("skipped: no OpenCL platform is installed, as pocl-opencl-icd is")
         return 77
     problems = [] if blocks else [f"{sys.argv[3]}: no block is marked"]
     with tempfile.TemporaryDirectory() as temporary:

@@ -23,6 +23,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/lowering/weight_tables.h"
+#include "tests/paths.h"
 #include "tests/property/passes_random_graph.h"
 #include "tests/seed.h"
 #include "tests/soundness/batch.h"

@@ -22,7 +22,7 @@ constexpr std::string_view kOpenCl = "opencl";
 
 // Headers of hosts, whose words a device has otherwise.
 bool is_of_host(std::string_view path) {
-  return path == "bf/c/c99.h" || path == "bf/c/bytes.h";
+  return path == "bf/c/words/c99.h" || path == "bf/c/words/bytes.h";
 }
 
 // Puts files of the runtime where they are included first. standard: keeps includes of others.
@@ -87,8 +87,6 @@ CompileOptions for_device(CompileOptions options, Language language, int items) 
   BF_CHECK(is_of_device(language));
   options.planner.profile.reset();
   options.planner.target = find_target(to_string(language));
-  options.planner.batch = 1;  // the host's, of any size
-  options.planner.workers = 1;
   options.planner.items = items;
   options.planner.lowering = Lowering::kGeneric;
   set_language(options, language);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -11,11 +13,14 @@
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
 #include "aot/emit/calls/dump.h"
+#include "aot/emit/device/device.h"
 #include "aot/emit/integer/integer.h"
 #include "aot/emit/kernels/schedule_dump.h"
+#include "aot/engine/device/device.h"
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
+#include "planner/lowering/weight_tables.h"
 #include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 
@@ -65,6 +70,9 @@ void add_options(CommandLine& app, InspectArguments& arguments) {
                  "write the network and the task graph as a Graphviz file")
       ->writes("FILE");
   add_report_option(app, arguments.report);
+  add_row(
+      app, "device", arguments.model.values,
+      {.help = "show the plan for this device, and the memory that it takes: opencl, opencl:N"});
   app.add_flag("--plan", arguments.plan_json, "print the plan as JSON");
   app.add_flag("--dump-schedule", arguments.schedules,
                "print the classes of the operators and, for each kernel, what it computes, the "
@@ -133,8 +141,24 @@ class PassPrinter {
   std::vector<std::pair<std::string, double>> seconds_;
 };
 
+// The memory of a device: of each box, of batches, and of the weights.
+std::string device_memory(const std::string& device, const Lowered& lowered) {
+  const Plan& plan = lowered.plan();
+  const std::int64_t box =
+      emit::device_arena_bytes(plan) +
+      std::int64_t{8} * (plan.input_count + std::max(plan.output_count, plan.spec_rows));
+  std::string text =
+      fmt::format("device {}: groups of {} items\n  {:<16} {:>14} bytes\n  {:<16} {:>14} bytes\n",
+                  device, plan.config.items, "weights",
+                  blob_bytes(lowered.tables(), plan.config.target.align), "a box", box);
+  for (const std::int64_t boxes : {1024, 16384})
+    text += fmt::format("  {:<16} {:>14} bytes\n", fmt::format("{} boxes", boxes), boxes * box);
+  return text;
+}
+
 void inspect(const InspectArguments& arguments, const CommandLine& app) {
   build::CompileOptions options = compile_options(arguments.model);
+  if (!options.device.empty()) options = engine::for_named_device(std::move(options));
   PassPrinter printer(arguments);
   printer.watch(options);
   const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
@@ -159,6 +183,8 @@ void inspect(const InspectArguments& arguments, const CommandLine& app) {
   if (summary_wanted)
     fmt::print("model {} (sha256 {}), opset {}\n{}\n{}", front.info.file_name, front.info.sha256,
                front.info.opset, to_string(front.graph), summary(made));
+  if (summary_wanted && !options.device.empty())
+    fmt::print("{}", device_memory(options.device, *lowered));
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ std::string runtime_includes(const Plan& plan, const std::vector<Program>& progr
 
 std::string c_includes(const Plan& plan, const std::vector<Program>& programs) {
   const Language language = plan.config.language;
-  std::vector<std::string_view> headers = {language == Language::kOpenCl ? "bf/c/opencl.h"
-                                           : language == Language::kCuda ? "bf/c/cuda.h"
+  std::vector<std::string_view> headers = {language == Language::kOpenCl ? "bf/c/words/opencl.h"
+                                           : language == Language::kCuda ? "bf/c/words/cuda.h"
                                                                          : "bf/c/checks.h",
                                            "bf/c/core.h", "bf/c/bounds.h"};
   const auto add = [&](std::string_view header) {

@@ -61,8 +61,8 @@ constexpr std::string_view kEnd = R"(#ifdef __cplusplus
 constexpr std::string_view kOpenClConstants = R"(
 #include "@stem@.h"
 
-#include "bf/c/checks.h"
-#include "host/opencl_device.h"
+@include@ "bf/c/checks.h"
+@include@ "host/opencl_device.h"
 
 // ---- constants
 
@@ -80,8 +80,8 @@ constexpr std::string_view kCudaConstants = R"(// ---- calls of the host
 
 #include "@stem@.h"
 
-#include "bf/c/box.h"
-#include "host/cuda_device.h"
+@include@ "bf/c/box.h"
+@include@ "host/cuda_device.h"
 
 )";
 
@@ -183,10 +183,11 @@ std::string emit_device_host(const Lowered& lowered, const std::string& stem) {
   }
   std::string text;
   if (cuda)
-    text = fill_in(kCudaConstants, {{"stem", stem}}) + emit_weight_arrays(lowered);
+    text = fill_in(kCudaConstants, {{"stem", stem}, {"include", "#include"}}) +
+           emit_weight_arrays(lowered);
   else
     text = emit_banner(plan, "calls of a verifier on a device", "//") +
-           fill_in(kOpenClConstants, {{"stem", stem}});
+           fill_in(kOpenClConstants, {{"stem", stem}, {"include", "#include"}});
   const std::string_view library = cuda ? "cuda" : "opencl";
   text += fill_in(kHost,
                   {{"tables", tables},

@@ -9,7 +9,7 @@ namespace bf_aot::emit {
 
 // The words that C99, C++17 and the languages of devices have for the same thing. What prints code
 // asks here for each of them; everything else of a text is common to all languages. Those of
-// devices are C99 but for the words of runtime/bf/c/opencl.h and cuda.h.
+// devices are C99 but for the words of runtime/bf/c/words/opencl.h and cuda.h.
 class Dialect {
  public:
   explicit Dialect(Language language = Language::kCpp) : language_(language) {}

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aot/build/device/device.h"
+#include "aot/build/options/language.h"
 #include "aot/emit/device/device.h"
 #include "bf/core/bounds.h"
 #include "frontend/diagnostic.h"
@@ -55,6 +56,8 @@ int device_items(const build::DeviceName& name) {
 
 build::CompileOptions for_named_device(build::CompileOptions options) {
   const build::DeviceName name = build::device_named(options.device);
+  options.planner.batch = 1;  // batches are the host's, of any size
+  options.planner.workers = 1;
   return build::for_device(std::move(options), build::language_of_device(name.library),
                            device_items(name));
 }
@@ -83,6 +86,7 @@ Device::Device(std::shared_ptr<const Lowered> lowered, const build::DeviceName& 
                const std::string& more)
     : state_(std::make_unique<State>(std::move(lowered))) {
   State& state = *state_;
+  build::check_language(*state.lowered);
   const Plan& plan = state.lowered->plan();
   const std::vector<WeightTable>& tables = state.lowered->tables();
   state.where = fmt::format("{}:{}", name.library, name.index);

@@ -21,9 +21,10 @@ build::CompileOptions for_named_device(build::CompileOptions options);
 // verifier, and its arithmetic was probed.
 class Device {
  public:
-  // Throws: BF3340 no library, or no such device; BF3341 it is not fit; BF3342 its compiler refuses
-  // the verifier; BF3343 the probe finds arithmetic that is not IEEE 754's; BF3344 a call failed.
-  // more: options of its compiler besides the usual ones, for tests.
+  // Throws: BF3112 devices lack what the plan needs; BF3340 no library, or no such device; BF3341
+  // it is not fit; BF3342 its compiler refuses the verifier; BF3343 the probe finds arithmetic that
+  // is not IEEE 754's; BF3344 a call failed. more: options of its compiler besides the usual ones,
+  // for tests.
   Device(std::shared_ptr<const Lowered> lowered, const build::DeviceName& name,
          const std::string& more = "");
   ~Device();

@@ -5,7 +5,7 @@
 
 #include "bf.h"
 
-// This header says what a box has to be, in C99 and C++.
+// Checks of boxes, in C99 and C++.
 
 // BF_OK when the box is one that bounds are promised for. n: elements of lower and of upper.
 static inline bf_status bf_check_box(const float* lower, const float* upper, int n) {

@@ -5,7 +5,7 @@
 #include "bf/c/core.h"
 #include "bf/c/spans.h"
 
-// Entry points check their arguments and the arithmetic around them by these, in C99. A verifier on
+// Checks of arguments of entry points, and of the arithmetic around them, in C99. A verifier on
 // a device has its boxes checked by its host, and its arithmetic by a probe: bf/c/probe.h.
 
 // Returns true if the compiler fuses products into sums in this file.

@@ -7,10 +7,11 @@
 // The text is apart from the C++ one, since that is written over vectors, overloads and templates
 // of constants, of which C has none. Each function here does what one lane does there.
 //
-// A source for a device begins with the words of its language: bf/c/opencl.h, bf/c/cuda.h.
+// A source for a device begins with the words of its language: bf/c/words/opencl.h,
+// bf/c/words/cuda.h.
 
 #if !defined(BF_DEVICE)
-#include "bf/c/c99.h"
+#include "bf/c/words/c99.h"
 #endif
 
 // A factor that covers 2^12 double roundings: (1 - v)^-4096 < 1 + 2^-40.

@@ -22,10 +22,10 @@ typedef struct bf_float_function {
   int degree;
   int pieces;
   int turns;
-  BF_GLOBAL const float* start;
-  BF_GLOBAL const float* origin;
-  BF_GLOBAL const float* coefficient;
-  BF_GLOBAL const float* error;
+  BF_CONSTANT const float* start;
+  BF_CONSTANT const float* origin;
+  BF_CONSTANT const float* coefficient;
+  BF_CONSTANT const float* error;
   BF_CONSTANT const bf_float_turn* turn;
   float least;
   float most;
@@ -46,7 +46,7 @@ BF_FUNCTION bf_float_value_error bf_float_polynomial(BF_CONSTANT const bf_float_
     piece += f->start[piece + half] <= x ? half : 0;
     count -= half;
   }
-  BF_GLOBAL const float* const c = f->coefficient + (ptrdiff_t)piece * (f->degree + 1);
+  BF_CONSTANT const float* const c = f->coefficient + (ptrdiff_t)piece * (f->degree + 1);
   const float t = x - f->origin[piece];
   float value = c[f->degree];
   for (int k = f->degree - 1; k >= 0; --k) value = value * t + c[k];

@@ -142,7 +142,7 @@ typedef struct bf_cell_slope {
 
 // p' and p'' at x, rounded somehow.
 BF_FUNCTION bf_cell_slope bf_slope_in_cell(BF_CONSTANT const bf_function* f, int cell, double x) {
-  BF_GLOBAL const double* const c = bf_cell_coefficients(f, cell);
+  BF_CONSTANT const double* const c = bf_cell_coefficients(f, cell);
   const double t = x - f->start[cell];
   bf_cell_slope made = {0.0, 0.0};
   for (int k = f->degree; k > 0; --k) {
@@ -188,7 +188,7 @@ BF_FUNCTION double bf_newton_in_cell(BF_CONSTANT const bf_function* f, double s,
 BF_FUNCTION double bf_find_slope_in_cells(BF_CONSTANT const bf_function* f, double s, double a,
                                           double b, int first, int last, int side, double tolerance,
                                           int* found) {
-  BF_GLOBAL const double* const steepness = f->coefficient + 1;
+  BF_CONSTANT const double* const steepness = f->coefficient + 1;
   const ptrdiff_t stride = f->degree + 1;
   const double sign = side > 0 ? 1.0 : -1.0;
   int cell = first;

@@ -50,15 +50,15 @@ typedef struct bf_function {
   int degree;
   int cells;
   int runs;
-  BF_GLOBAL const double* start;
-  BF_GLOBAL const double* coefficient;
-  BF_GLOBAL const float* error;
-  BF_GLOBAL const float* slope_error;
+  BF_CONSTANT const double* start;
+  BF_CONSTANT const double* coefficient;
+  BF_CONSTANT const float* error;
+  BF_CONSTANT const float* slope_error;
   BF_CONSTANT const bf_function_run* run;
   double step;
   int first_octave;
   int octaves;
-  BF_GLOBAL const double* scale;
+  BF_CONSTANT const double* scale;
   double below_low;
   double below_high;
   double above_low;
@@ -126,14 +126,14 @@ typedef struct bf_cell_value {
   double slope;
 } bf_cell_value;
 
-BF_FUNCTION BF_GLOBAL const double* bf_cell_coefficients(BF_CONSTANT const bf_function* f,
-                                                         int cell) {
+BF_FUNCTION BF_CONSTANT const double* bf_cell_coefficients(BF_CONSTANT const bf_function* f,
+                                                           int cell) {
   return f->coefficient + (ptrdiff_t)cell * (f->degree + 1);
 }
 
 // The polynomial and its derivative, by Horner's rule.
 BF_FUNCTION bf_cell_value bf_polynomial_at(BF_CONSTANT const bf_function* f, int cell, double x) {
-  BF_GLOBAL const double* const c = bf_cell_coefficients(f, cell);
+  BF_CONSTANT const double* const c = bf_cell_coefficients(f, cell);
   const double t = x - f->start[cell];
   bf_cell_value made = {c[f->degree], 0.0};
   for (int k = f->degree - 1; k >= 0; --k) {

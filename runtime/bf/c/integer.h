@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "bf.h"
-#include "bf/c/bytes.h"
 #include "bf/c/spans.h"
+#include "bf/c/words/bytes.h"
 
 // Plans of integers in C99: the routines of bf/integer/, which say why they are right, with types
 // as arguments instead of template parameters. No floating point.

@@ -2,8 +2,10 @@
 
 #include "bf/c/core.h"
 
-// The probe computes with pairs of numbers on a device, for its host to compare: see
-// host/device_probe.h, which counts and names the results.
+// The probe of a device: its arithmetic on pairs of numbers, for its host to compare, which counts
+// and names the results in host/device.h.
+
+#if defined(BF_DEVICE)
 
 #define BF_PROBE_RESULTS 11
 
@@ -31,3 +33,5 @@ BF_ENTRY bf_probe(BF_GLOBAL const double* a, BF_GLOBAL const double* b, BF_GLOBA
   to[9] = (double)BF_FMA(narrow_x, narrow_y, -narrow_product);
   to[10] = (double)bf_magnitude_float(-narrow_x);
 }
+
+#endif

@@ -18,7 +18,7 @@
 
 #include "tiny_crown_c.h"
 
-#include "bf/c/spans.h"
+#include "bf/c/checks.h"
 #include "bf/c/core.h"
 #include "bf/c/bounds.h"
 #include "bf/c/terms.h"

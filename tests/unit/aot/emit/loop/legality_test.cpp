@@ -23,6 +23,7 @@ using testing::product;
 using testing::reason;
 using testing::text_of;
 
+using loop::Bind;
 using loop::CacheWrite;
 using loop::Fuse;
 using loop::Keep;
@@ -162,6 +163,20 @@ TEST(Legality, OfParallel) {
   EXPECT_EQ(reason(Nest(what), Parallel{"a"}), dependent);
   what.body = {Store{"y", loop::axis("a") + 1, load("y", loop::axis("a")), {}}};
   EXPECT_EQ(reason(Nest(what), Parallel{"a"}), dependent);
+}
+
+TEST(Legality, OfBind) {
+  EXPECT_EQ(reason(product(12, 5), Bind{"o", 1, 4}), "");
+  EXPECT_EQ(reason(product(12, 5), Bind{"i", 1, 4}), "loop 'i' is summed over");
+  EXPECT_EQ(reason(product(12, 5), Bind{"o", 1, 0}), "a group has at least one item");
+  EXPECT_EQ(reason(product(12, 5), Bind{"k", 1, 4}), "there is no loop 'k'");
+  Nest nest = product(12, 5);
+  nest.split("o", 3, "tile");
+  EXPECT_EQ(reason(nest, Bind{"o", 1, 4}),
+            "loop 'o' is inside loop 'tile', of which each item has all");
+  nest.bind("tile", 1, 2);
+  EXPECT_EQ(reason(nest, Bind{"tile", 1, 2}), "loop 'tile' is not serial");
+  EXPECT_EQ(reason(nest, Bind{"o", 2, 4}), "");
 }
 
 // first[b][a + 1] of first[b][a]: lanes would read what is not yet stored.

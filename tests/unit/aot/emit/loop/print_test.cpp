@@ -57,6 +57,12 @@ Nest pointwise_tiles() {
   return nest;
 }
 
+Nest bound_tiles() {
+  Nest nest = pointwise_tiles();
+  nest.bind("tile", 4, 2);
+  return nest;
+}
+
 // y[o] = sum_i w[o / 4][i][o % 4] x[i], stored up to o = 6.
 Nest product(std::int64_t chunk) {
   Expression what;
@@ -153,6 +159,15 @@ std::vector<Printed> table() {
 )"},
       {"TilesWithARemainder", one(pointwise_tiles()), {}, R"(
   for (int tile = 0; tile < 10; tile += 4) {
+    const int a_end = smaller(tile + 4, 10);
+    for (int a = tile; a < a_end; ++a) {
+      y[a] = larger(x[a], 0x0p+0f) - c;
+    }
+  }
+)"},
+      {"TilesOfItems", one(bound_tiles()), {}, R"(
+  for (int tile_turn = 0, tile = 4 * (BF_ITEM / 4 % 2); tile_turn < 10; tile_turn += 8, tile += 8) {
+    if (tile >= 10) continue;
     const int a_end = smaller(tile + 4, 10);
     for (int a = tile; a < a_end; ++a) {
       y[a] = larger(x[a], 0x0p+0f) - c;

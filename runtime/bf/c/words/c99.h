@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bf/c/bytes.h"
+#include "bf/c/words/bytes.h"
 
 #if defined(__GNUC__) && !defined(__FRAMAC__)
 #define BF_INFINITY_DOUBLE __builtin_inf()
