@@ -148,7 +148,7 @@ class OnDevice : public ::testing::Test {
   }
 
   // Bounds boxes of all kinds, which hold points, infinite and empty boxes, in one batch; compares
-  // with this processor, and with a group of `items`. Returns the bounds.
+  // with this processor, and with a group of `items`, if several. Returns the bounds.
   std::vector<Outcome> compare(const Graph& graph, Method method, int items,
                                const std::vector<FloatBox>& boxes) {
     const auto alone = planned(graph, method, 1);
@@ -156,7 +156,9 @@ class OnDevice : public ::testing::Test {
     const std::vector<Outcome> made =
         on_device(engine::Device(alone, {"opencl", 0}, kExact), boxes);
     const std::vector<Outcome> shared =
-        on_device(engine::Device(planned(graph, method, items), {"opencl", 0}, kExact), boxes);
+        items == 1 ? made
+                   : on_device(engine::Device(planned(graph, method, items), {"opencl", 0}, kExact),
+                               boxes);
     for (std::size_t k = 0; k < boxes.size(); ++k) {
       const auto n = static_cast<int>(boxes[k].lower.size());
       EXPECT_EQ(made[k].status, bf::check_box(boxes[k].lower.data(), boxes[k].upper.data(), n));
@@ -186,13 +188,16 @@ class OnDevice : public ::testing::Test {
 
 TEST_F(OnDevice, BoundsOfDenseNetworksHold) {
   for (int i = 0; i < kFamilies * testing::rounds_from_environment(); ++i) {
-    const Net net = random_net(random_, static_cast<Family>(i % kFamilies));
+    // Small ones: a device's compiler takes seconds for each.
+    const std::vector<int> widths = {pick(random_, 1, 5), pick(random_, 3, 20),
+                                     pick(random_, 3, 20), pick(random_, 1, 4)};
+    const Net net = random_net(random_, static_cast<Family>(i % kFamilies), widths);
     SCOPED_TRACE(fmt::format("network {} of family {}", i, i % kFamilies));
     const ExactNet exact(net);
     const Graph graph = to_graph(net);
     const std::vector<FloatBox> boxes = boxes_of(net.inputs());
     const std::vector<Outcome> made =
-        compare(graph, kMethods[(i + i / kFamilies) % 3], i % 2 == 0 ? 16 : 5, boxes);
+        compare(graph, kMethods[(i + i / kFamilies) % 3], i % 4 == 0 ? 5 : 1, boxes);
     for (std::size_t k = 0; k < boxes.size(); ++k) {
       if (made[k].status != BF_OK) continue;
       check_form(net, boxes[k], made[k]);
@@ -205,7 +210,7 @@ TEST_F(OnDevice, BoundsOfDenseNetworksHold) {
 
 TEST_F(OnDevice, RandomGraphsHaveTheBitsOfThisProcessor) {
   int made = 0;
-  for (int tried = 0; made < 6 * testing::rounds_from_environment(); ++tried) {
+  for (int tried = 0; made < 4 * testing::rounds_from_environment(); ++tried) {
     ASSERT_LT(tried, 400) << "devices have nearly nothing";
     Graph graph =
         testing::random_graph(random_, testing::Numbers::kFloats, testing::pick(random_, 2, 10));
@@ -218,7 +223,7 @@ TEST_F(OnDevice, RandomGraphsHaveTheBitsOfThisProcessor) {
     const auto lowered = planned(graph, method, 1);
     if (lowered == nullptr) continue;
     SCOPED_TRACE(fmt::format("graph {}", tried));
-    compare(graph, method, 8, boxes_of(lowered->plan().input_count));
+    compare(graph, method, made % 3 == 1 ? 8 : 1, boxes_of(lowered->plan().input_count));
     ++made;
   }
 }
