@@ -1,7 +1,7 @@
 /* A library of OpenCL whose only device is faulty as BF_FALSE_DEVICE says, to try what refuses it:
  * "flushes" says that it flushes subnormals, "single" that it has no doubles, "divides" that
- * quotients are not rounded, "refuses" refuses every program, "inexact" returns zeros for what it is
- * to compute, "fails" runs nothing, "none" has no device. It computes nothing. */
+ * quotients are not rounded, "refuses" refuses every program, "inexact" returns zeros for what it
+ * is to compute, "fails" runs nothing, "none" has no device. It computes nothing. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -43,8 +43,8 @@ Int clGetDeviceInfo(Object* device, Uint what, size_t bytes, void* to, size_t* m
     (void)snprintf(to, bytes, "%s", "false device");
     return 0;
   }
-  if (what == 0x1000) number = 4;                   /* a GPU */
-  if (what == 0x1026) number = 1;                   /* little-endian */
+  if (what == 0x1000) number = 4; /* a GPU */
+  if (what == 0x1026) number = 1; /* little-endian */
   if (what == 0x101b) number = is("flushes") ? 0xfe : is("divides") ? 0x7f : 0xff;
   if (what == 0x1032) number = is("single") ? 0 : 0xff;
   memcpy(to, &number, bytes < sizeof number ? bytes : sizeof number);
