@@ -122,7 +122,7 @@ BF_LANES Doubles exchange(Doubles a, Doubles b, LaneList<kLane...>) {
 }
 
 // The bounds at a point that are asked for.
-struct Ends {
+struct EndsAsked {
   bool low, high;
 };
 
@@ -216,7 +216,8 @@ struct FunctionLanes {
   };
 
   // cell_point().
-  BF_LANES Point in_cells(const FunctionView& f, const int (&cell)[kLanes], Doubles x, Ends ends) {
+  BF_LANES Point in_cells(const FunctionView& f, const int (&cell)[kLanes], Doubles x,
+                          EndsAsked ends) {
     const CellRows rows(f, cell);
     const Doubles value = rows.polynomials(f, x);
     const Doubles error = L::wide(rows.error);
@@ -227,7 +228,7 @@ struct FunctionLanes {
   }
 
   // exponential_point() for -690 < x < 709.
-  BF_LANES Point of_exponential(const FunctionView& f, Doubles x, Ends ends) {
+  BF_LANES Point of_exponential(const FunctionView& f, Doubles x, EndsAsked ends) {
     const Doubles half = x < 0 ? L::all(-0.5) : L::all(0.5);
     const Ints k = __builtin_convertvector(x * 0x1.71547652b82fep0 + half, Ints);
     const Doubles whole = __builtin_convertvector(k, Doubles);
@@ -342,7 +343,8 @@ struct FunctionLanes {
 
   // function_point() at finite x, which lies in parts of that kind. Lanes of which the table has
   // neither a polynomial nor a line are left out.
-  BF_LANES Point points(const FunctionView& f, Ints what, Doubles x, Ends ends, Longs* left_out) {
+  BF_LANES Point points(const FunctionView& f, Ints what, Doubles x, EndsAsked ends,
+                        Longs* left_out) {
     if (f.form == FunctionViewForm::kOctaves) return in_octaves(f, x, left_out);
     const Longs is_line = longs((what & FunctionParts::kLine) != 0);
     const Longs is_other = longs((what & FunctionParts::kOther) != 0);
