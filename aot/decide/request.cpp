@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kEver = 1e6;
 // A normal network with more numbers takes more memory than it saves time.
-constexpr std::size_t kMostKeptNumbers = std::size_t{1} << 24;
+constexpr std::size_t kMostKeptNumbers = std::size_t{1} << 21;
 
 std::size_t numbers_in(const Constant& constant) {
   return constant.data.size() + constant.error.size();
@@ -127,7 +127,7 @@ class VerifierMaker {
         build::run_frontend(std::move(imported), form, options_.after_pass);
     auto plan = build::run_planner(made, name, options_);
     if (stored_numbers(made.graph) <= kMostKeptNumbers)
-      normal_.emplace(std::move(form), std::move(made));
+      normal_ = Normal{std::move(form), std::move(made)};
     return plan;
   }
 

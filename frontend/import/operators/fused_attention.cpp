@@ -405,7 +405,7 @@ struct Groups {
 
 // Throws: BF1026 what ONNX Runtime's kernels understand differently, or bounds do not follow.
 void check_group_query(const NodeImport& node, std::int64_t length) {
-  for (const std::size_t i : {11, 12, 13})
+  for (const std::size_t i : {11U, 12U, 13U})
     if (node.has_input(i))
       fail("BF1026", "", fmt::format("input {}, of sinks or of quantised keys", i),
            "export the network without it");
