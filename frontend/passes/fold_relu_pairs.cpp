@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -54,6 +55,53 @@ std::uint64_t hash_of_row(const SparseAffine& layer, std::size_t row) {
     add(std::bit_cast<std::uint64_t>(std::fabs(layer.value.data[index_of(k)])));
   }
   return hash;
+}
+
+// A row up to its sign, and that of its first number that is not 0.
+struct RowSign {
+  std::uint64_t hash = 0;
+  bool negative = false;
+
+  auto operator<=>(const RowSign&) const = default;
+};
+
+RowSign sign_of_row(const SparseAffine& layer, std::size_t row) {
+  const auto from = layer.value.data.begin() + layer.row_start[row];
+  const auto to = layer.value.data.begin() + layer.row_start[row + 1];
+  const auto first = std::find_if(from, to, [](double value) { return value != 0; });
+  return {hash_of_row(layer, row), (first == to ? layer.bias.data[row] : *first) < 0};
+}
+
+RowSign sign_of_row(const Affine& layer, std::size_t row) {
+  const std::size_t inputs = layer.weight.data.size() / layer.bias.data.size();
+  RowSign made;
+  double first = 0;
+  const auto add = [&](double value) {
+    made.hash = (made.hash ^ std::bit_cast<std::uint64_t>(std::fabs(value))) * 0x9e3779b97f4a7c15U;
+    made.hash ^= made.hash >> 29;
+    if (first == 0) first = value;
+  };
+  for (std::size_t k = row * inputs; k < (row + 1) * inputs; ++k) add(layer.weight.data[k]);
+  add(layer.bias.data[row]);
+  made.negative = first < 0;
+  return made;
+}
+
+// False where no row of a layer is another one's opposite but for rows of zeros: most layers are
+// not worth a copy.
+bool may_have_opposite_rows(const Op& op) {
+  std::vector<RowSign> rows;
+  if (const auto* const dense = std::get_if<Affine>(&op))
+    for (std::size_t row = 0; row < dense->bias.data.size(); ++row)
+      rows.push_back(sign_of_row(*dense, row));
+  else if (const auto* const sparse = std::get_if<SparseAffine>(&op))
+    for (std::size_t row = 0; row < index_of(sparse->rows()); ++row)
+      rows.push_back(sign_of_row(*sparse, row));
+  std::ranges::sort(rows);
+  const auto found = std::ranges::adjacent_find(rows, [](const RowSign& a, const RowSign& b) {
+    return a.hash == b.hash && a.negative != b.negative;
+  });
+  return found != rows.end();
 }
 
 bool are_opposite_rows(const SparseAffine& layer, std::size_t i, std::size_t j) {
@@ -211,7 +259,8 @@ class PairFolder {
     const Node* const relu = links_.sole_maker(graph_, node.inputs[0]);
     if (relu == nullptr || !std::holds_alternative<Relu>(relu->op)) return false;
     const Node* const below = links_.sole_maker(graph_, relu->inputs[0]);
-    if (below == nullptr || !has_rows(below->op)) return false;
+    if (below == nullptr || !has_rows(below->op) || !may_have_opposite_rows(below->op))
+      return false;
     const SparseAffine inner = to_sparse(below->op), outer = to_sparse(op);
     if (!inner.value.is_exact() || !inner.bias.is_exact() || !outer.value.is_exact() ||
         element_count(graph_.value(node.inputs[0]).shape) != inner.rows())

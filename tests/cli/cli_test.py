@@ -175,7 +175,7 @@ class Run(Case):
             self.run_tool("run", TINY, "--box", box, *options, code=2)
 
     def test_what_takes_long_is_said_before_and_stops(self):
-        """Of twelve convolutions of 128 x 128 pixels crown takes half a minute and more, a tile of rows does not."""
+        """Of twenty convolutions of 128 x 128 pixels crown takes half a minute and more, a tile of rows does not."""
         model = large_image(self.work / "large.onnx")
         box = self.write("b.json", {"lower": [0.0] * 128 * 128, "upper": [0.5] * 128 * 128})
         process = self.start("run", model, "--box", box, "--jobs", "1")

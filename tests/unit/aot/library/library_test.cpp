@@ -498,12 +498,6 @@ TEST(LibraryOptions, names_go_before_fields) {
   }
 }
 
-TEST(LibraryOptions, of_balls_decide_nothing) {
-  VerifyOptions options;
-  options.more = {{"norm", "l2"}};
-  EXPECT_EQ(code(verify_text(load("tiny.onnx"), kOpen, options)), "BF3501");
-}
-
 TEST(LibraryOptions, are_listed) {
   const std::vector<OptionInfo> infos = option_infos();
   const auto method = std::ranges::find(infos, "method", &OptionInfo::name);
