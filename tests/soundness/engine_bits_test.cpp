@@ -320,6 +320,12 @@ class EngineBits : public ::testing::Test {
     add_graph(to_graph(net), net.outputs(), config, "float32-exact, dense");
   }
 
+  // Layers in front of so many outputs that boxes have lists of live neurons.
+  void add_wide(int way) {
+    const Net net = random_net(random_, Family::kTrained, {4, 20, 520, 2});
+    add_graph(to_graph(net), net.outputs(), configured(Method::kCrownIbp, way), "wide, dense");
+  }
+
   void add_graph(Graph graph, int outputs, const PlannerConfig& config, const char* label) {
     const LinearSpec spec = random_spec(random_, outputs);
     PassOptions passes;
@@ -496,6 +502,7 @@ TEST_F(EngineBits, AreThoseOfGeneratedCode) {
   for (int way = 0; way < kWays; ++way) add_own_evaluation(way);
   for (int way = 0; way < kWays; ++way) add_balls(way);
   for (int way = 0; way < kWays; ++way) add_one_hot(way);
+  add_wide(1);
   batch_.build({"g++", {"-O0", "-ffp-contract=off"}});
   for (std::size_t i = 0; i < batch_.size() && !HasFailure(); ++i) {
     SCOPED_TRACE(fmt::format("BF_SEED={}, plan {}: {}", seed(), i, labels_[i]));

@@ -37,11 +37,12 @@ class Appender {
       scores = add(MatMul{}, {query, key}, {rows, sums});
     }
     LogSoftmax groups{{0}, {}};
-    const bool masked = testing::pick(random_, 0, 2) == 0;
+    // What is masked follows from the extents, so that other draws stay as they are without masks.
+    const bool masked = (rows + sums + columns) % 3 == 0;
     SparseAffine placed{{0}, {}, {}, filled({rows * sums}, 0)};
     for (std::int64_t i = 0; i < rows * sums; ++i) {
       const auto made = static_cast<std::int64_t>(groups.source.size());
-      if (!masked || i % sums == 0 || testing::pick(random_, 0, 1) == 0) {
+      if (!masked || i % sums == 0 || (3 * i + sums) % 4 < 2) {
         groups.source.push_back(i);
         placed.column.push_back(made);
       }
