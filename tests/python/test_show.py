@@ -218,7 +218,11 @@ def test_examples_in_docstrings(monkeypatch):
     tried = 0
     names = [f"bf_aot.{each.name}" for each in pkgutil.iter_modules(bf_aot.__path__)]
     for name in [name for name in names if not name.endswith("_native")]:
-        module = importlib.import_module(name)
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            assert (name, error.name) == ("bf_aot.train", "torch")
+            continue
         done = doctest.testmod(module, extraglobs={"bf_aot": bf_aot, "np": np})
         assert done.failed == 0, name
         tried += done.attempted
