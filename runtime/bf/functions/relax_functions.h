@@ -106,13 +106,13 @@ static inline int bound_vectors(int n, const FunctionView& f, const double* cent
     if (2 * rest < kLanes) return j;
     double middle[kLanes] = {};
     float down[kLanes] = {}, up[kLanes] = {};
-    for (int l = 0; l < rest; ++l) {
+    for (int l = 0; l < kLanes && l < rest; ++l) {
       middle[l] = centre[j + l];
       down[l] = below[j + l];
       up[l] = above[j + l];
     }
     ranges.bound(kLanes, f, parts, middle, down, up, middle, up);
-    for (int l = 0; l < rest; ++l) {
+    for (int l = 0; l < kLanes && l < rest; ++l) {
       centre_out[j + l] = middle[l];
       radius_out[j + l] = up[l];
     }
