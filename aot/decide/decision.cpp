@@ -174,8 +174,8 @@ class Decision {
     take_turns(branches);
   }
 
-  // What the searches say after their last turns, that of the search that has proven most; without
-  // any, the last method's bounds of the first open case. Within a share of the time that remains
+  // Returns what the search that has proven most says after its last turn; without a search, what
+  // the last method's bounds of the first open case say. It takes a share of the time that remains
   // until a caller that gave a limit loses patience.
   Undecided why() {
     constexpr double kSeconds = 0.25;
@@ -267,7 +267,7 @@ class Decision {
     if (auto* const tree = dynamic_cast<SplitSearch*>(search.get())) calls_.begin_tree(*tree);
     return search;
   }
-  // Of the last verifier, or where the question is about balls of one that bounds boxes.
+  // The search asks the last verifier; where the question is about balls, one that bounds boxes.
   std::unique_ptr<Search> boxes() {
     const bool balls = settings_.norm != Norm::kLargest;
     const DecisionVerifier& made = balls ? verifiers_.of_boxes() : verifiers_.last();

@@ -15,7 +15,7 @@
 namespace bf_aot::disturb {
 namespace {
 
-// What a user may write for a kind. `least`, `most`: limits of its range.
+// A row says what a user may write for a kind. `least` and `most` limit its range.
 struct KindRow {
   std::string_view name;
   std::vector<Kind> kinds;  // two: both have the range

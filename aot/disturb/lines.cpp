@@ -69,7 +69,7 @@ class LineMaker {
     return std::fabs(best) <= static_cast<double>(FLT_MAX) ? static_cast<float>(best) : 0.0F;
   }
 
-  // What is left of element i beside its lines, everywhere in the cell: on each piece by the mean
+  // Returns a range of element i less its lines, everywhere in the cell: on each piece by the mean
   // value theorem about its centre, and by its values.
   Range rest(std::size_t i, std::span<const float> slopes) const {
     Range all;

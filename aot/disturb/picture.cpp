@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "frontend/diagnostic.h"
 #include "runtime/bf/loops/elementary.h"
 
 namespace bf_aot::disturb {
@@ -56,8 +57,9 @@ struct Arithmetic {
     made.error = times(magnitude(by), a.error);
     return made;
   }
-  // Of functions that have derivatives.
+  // Both have derivatives: their errors are 0.
   Dual divide(const Dual& a, const Dual& b) const {
+    BF_CHECK(a.error == 0 && b.error == 0);
     const Range value = a.value / b.value;
     Dual made{value, {}, 0};
     for (std::size_t j = 0; j < slopes; ++j)

@@ -15,8 +15,8 @@
 namespace bf_aot::decide {
 namespace {
 
-// By how much rows' bounds miss a condition's threshold: a clause is excluded where one of its
-// conditions is.
+// Returns by how much rows' bounds miss the threshold of a clause's nearest condition: a clause is
+// excluded where one of its conditions is.
 double lack_of(const VerdictTables& tables, std::uint32_t clause, const RowBounds& rows) {
   double least = std::numeric_limits<double>::infinity();
   for (std::uint32_t i = tables.clause_terms[clause]; i < tables.clause_terms[clause + 1]; ++i) {

@@ -16,7 +16,7 @@
 namespace bf_aot::emit {
 namespace {
 
-// What the entries call, and the tables that they read.
+// The entries call these kernels, and read these tables.
 struct Used {
   std::set<KernelId> kernels;
   std::set<std::string> tables;

@@ -74,7 +74,7 @@ void import_col_2_im(NodeImport& node) {
   Shape output = {input[0], channels};
   output.insert(output.end(), of.image.begin(), of.image.end());
   node.check_size(output);
-  // By element of the image, what adds up to it: tap times the number of blocks, plus block.
+  // Each element of the image is the sum of these: tap times the number of blocks, plus block.
   std::vector<std::vector<std::int64_t>> covering(
       static_cast<std::size_t>(element_count(of.image)));
   const std::vector<std::int64_t> strides = row_major_strides(of.image);
