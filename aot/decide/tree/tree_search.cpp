@@ -227,6 +227,7 @@ class Run final : public SharedNodes {
     if (pending_ == 0 && !calls_.share) return end(TreeEnd::kComplete);
     if (is_stopped()) return true;
     if (stopwatch_.seconds() >= limits_.seconds) return end(TreeEnd::kTime);
+    if (nodes_ >= limits_.nodes) return end(TreeEnd::kNodes);
     if (open_bytes_ > limits_.open_bytes) return end(TreeEnd::kMemory);
     if (calls_.share && calls_.share(*this)) return end(TreeEnd::kComplete);
     start_threads();
@@ -297,11 +298,20 @@ class Run final : public SharedNodes {
     std::size_t count = std::min(lanes, seat.nodes.size());
     if (idle_ > 0 && seat.nodes.size() > 1) count = std::min(count, (seat.nodes.size() + 1) / 2);
     seat.batch.clear();
-    for (; count > 0; --count) {
+    for (count = grant(count); count > 0; --count) {
       seat.batch.push_back(std::move(seat.nodes.back()));
       seat.nodes.pop_back();
     }
     return !seat.batch.empty();
+  }
+
+  // Returns how many of `count` nodes the limit still allows, and counts them.
+  std::size_t grant(std::size_t count) {
+    std::uint64_t left = left_;
+    std::uint64_t granted = std::min<std::uint64_t>(left, count);
+    while (!left_.compare_exchange_weak(left, left - granted))
+      granted = std::min<std::uint64_t>(left, count);
+    return static_cast<std::size_t>(granted);
   }
 
   void steal(Seat& seat, std::size_t lanes) {
@@ -414,6 +424,7 @@ class Run final : public SharedNodes {
   std::atomic<std::size_t> open_bytes_ = 0;
   std::atomic<std::size_t> idle_ = 0;  // threads that have no nodes
   std::atomic<std::uint64_t> nodes_ = 0;
+  std::atomic<std::uint64_t> left_ = limits_.nodes;  // nodes that may still be begun
   std::atomic<double> closed_ = 0;
   std::uint64_t nodes_before_ = 0;
   TreeEnd end_ = TreeEnd::kStopped;

@@ -19,12 +19,15 @@ enum class TreeEnd : std::uint8_t {
   kFound,     // a proposal was proven
   kStopped,   // as the caller asked
   kTime,
+  kNodes,  // as many were expanded as TreeLimits::nodes allows
   kMemory  // open nodes take more than TreeLimits::open_bytes
 };
 
 struct TreeLimits {
   double seconds = std::numeric_limits<double>::infinity();
   std::size_t open_bytes = std::size_t{1} << 30;  // of all open nodes
+  // Of nodes that one call of run() expands, by any number of threads.
+  std::uint64_t nodes = std::numeric_limits<std::uint64_t>::max();
 };
 
 struct TreeProgress {

@@ -197,8 +197,7 @@ class ReachSearch {
   void run_tree(std::optional<KeptCells>& kept) {
     tree::TreeSearch search(settings_.jobs, [this](std::size_t) { return make_worker(); });
     tree::TreeCalls calls;
-    calls.stop =
-        system::Stop([this] { return stop_() || results_.bounded() >= settings_.most_cells; });
+    calls.stop = stop_;
     calls.progress = [this](const tree::TreeProgress& progress) {
       calls_.progress({progress.nodes, progress.closed, 0});
     };
@@ -209,6 +208,7 @@ class ReachSearch {
       tree::TreeLimits limits;
       limits.seconds = std::max(0.0, seconds - stopwatch.seconds());
       if (kept) limits.seconds = std::min(limits.seconds, kKeepSeconds);
+      limits.nodes = settings_.most_cells - std::min(settings_.most_cells, results_.bounded());
       const tree::TreeEnd end = search.run(state_, limits, calls);
       if (kept) kept->save(state_);
       if (end != tree::TreeEnd::kTime || calls.stop() || stopwatch.seconds() >= seconds) return;

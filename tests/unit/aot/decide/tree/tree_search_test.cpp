@@ -263,6 +263,18 @@ TEST(TreeSearch, EndsWithItsTimeAndItsMemory) {
   EXPECT_TRUE(is_whole(made.state));
 }
 
+TEST(TreeSearch, ExpandsAsManyNodesAsAreAllowedByAnyNumberOfThreads) {
+  for (const std::size_t threads : kThreads)
+    for (const std::uint64_t nodes : {0, 1, 7, 500}) {
+      TreeLimits limits;
+      limits.nodes = nodes;
+      const Searched made = search({}, threads, 3, limits);
+      EXPECT_EQ(made.end, TreeEnd::kNodes);
+      EXPECT_EQ(made.state.nodes, nodes);
+      EXPECT_TRUE(is_whole(made.state));
+    }
+}
+
 TEST(TreeSearch, WhatAWorkerThrowsIsThrownAndLosesNoNode) {
   for (const std::size_t threads : kThreads) {
     std::atomic<std::uint64_t> expanded = 0;
