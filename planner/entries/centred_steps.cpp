@@ -45,7 +45,7 @@ void CentredSteps::add_state(LayerId index, bool interval, Relaxed& state) {
 template <typename CentreStep>
 void CentredSteps::add_row_slack(LayerId index, double products, CentreStep& step) {
   const AffineErrors& errors = layer(index).errors;
-  const bool point = entry_.kind == EntryKind::kEvaluate;
+  const bool point = is_evaluation();
   if (point || step.magnitudes || !(step.centre_relative > 0)) return;
   const double biases = drop(ErrorTerm::kBiasRounding, errors.bias_relative) * (1 + 0x1p-40);
   step.rows.bias = 1 + up(biases / step.centre_relative);
@@ -104,7 +104,7 @@ void CentredSteps::centre_affine(LayerId index, bool interval, Relaxed& state) {
       exact * drop(ErrorTerm::kUnderflow, (2.0 * region.in + 2 + errors.row_norm) * 0x1p-147);
   step.row_norm = errors.row_norm;
   step.bias_norm = errors.bias_norm;
-  if (is_own_evaluation())
+  if (is_evaluation())
     forget_errors(step);
   else
     add_magnitudes(index, region.in, drop(ErrorTerm::kCentre, gamma_double(region.in + 8)), step);
@@ -145,10 +145,10 @@ void CentredSteps::centre_sum(LayerId index, Relaxed& state) {
                     drop(ErrorTerm::kUnderflow, (2.0 * products + 2 + errors.row_norm) * 0x1p-147);
     int largest = 0;
     for (const Term& term : region.terms) largest = std::max(largest, term.in);
-    if (!is_own_evaluation())
+    if (!is_evaluation())
       add_magnitudes(index, largest, drop(ErrorTerm::kCentre, gamma_double(products + 8)), step);
   }
-  if (is_own_evaluation()) forget_errors(step);
+  if (is_evaluation()) forget_errors(step);
   add_row_slack(index, most_products(region), step);
   entry_.steps.push_back(std::move(step));
 }
@@ -337,7 +337,7 @@ void CentredSteps::build_centred() {
           buffer("box_radius", Element::kFloat32, plan_.input_count)};
   entry_.steps.push_back(
       BindBox{box_.centre, box_.radius, 0, lowering_.bind(KernelKind::kBindDouble)});
-  const bool point = entry_.kind == EntryKind::kEvaluate;
+  const bool point = is_evaluation();
   if (!point) check_links();
   const bool lines = has_lines() && !point;
   lines_.assign(plan_.layers.size(), BufferId::kNone);

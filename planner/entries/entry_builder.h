@@ -53,8 +53,8 @@ class EntryState {
   bool is_dense() const;
   // The processor has no doubles, and the layers' functions have tables in float32.
   bool has_float_functions() const;
-  // The evaluation that bounds hold for: it counts no errors of its own.
-  bool is_own_evaluation() const;
+  // Plain inference, which counts no errors of its own: functions are taken at computed centres.
+  bool is_evaluation() const;
   bool has_float_intervals() const;
   bool keeps_tables() const;
 

@@ -77,8 +77,8 @@ bool EntryState::has_float_functions() const {
   return true;
 }
 
-bool EntryState::is_own_evaluation() const {
-  return entry_.kind == EntryKind::kEvaluate && plan_.config.semantics == Semantics::kFloat32Exact;
+bool EntryState::is_evaluation() const {
+  return entry_.kind == EntryKind::kEvaluate;
 }
 
 // ReLU layers, dense ones and sums with a convolution: what float32 sums make faster; and maxima.
@@ -100,7 +100,7 @@ bool EntryState::has_float_intervals() const {
 
 void EntryState::list_live(LayerId index) {
   const Layer& region = layer(index);
-  if (!region.live_list || entry_.kind == EntryKind::kEvaluate) return;
+  if (!region.live_list || is_evaluation()) return;
   bool pays = pays_backward(row_products(index));
   for (const LayerId i : layer_range(index.next(), layer_count()))
     pays = pays || (is_needed(i) && layer(i).kind == LayerKind::kDense && layer(i).input == index &&
@@ -175,7 +175,7 @@ double EntryState::centre_gamma(LayerId index) {
 }
 
 bool EntryState::keeps_tables() const {
-  return entry_.kind != EntryKind::kEvaluate && !plan_.intervals_only(entry_);
+  return !is_evaluation() && !plan_.intervals_only(entry_);
 }
 
 // The factor that undoes the rounding of a layer's computed interval radius.

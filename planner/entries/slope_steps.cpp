@@ -65,7 +65,7 @@ class BackwardSteps::ValueSlots {
 
 void BackwardSteps::mark_free_slopes() {
   free_slopes_.assign(plan_.layers.size(), false);
-  if (entry_.kind == EntryKind::kEvaluate) return;
+  if (is_evaluation()) return;
   for (const LayerId i : plan_.layer_ids()) {
     if (!is_needed(i) || choice(i).domain != Domain::kOptimised) continue;
     const PerLayer<bool> cone = cone_of(i);

@@ -26,8 +26,7 @@ enum class TreeEnd : std::uint8_t {
 struct TreeLimits {
   double seconds = std::numeric_limits<double>::infinity();
   std::size_t open_bytes = std::size_t{1} << 30;  // of all open nodes
-  // Of nodes that one call of run() expands, by any number of threads.
-  std::uint64_t nodes = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t nodes = std::numeric_limits<std::uint64_t>::max();  // that one run expands
 };
 
 struct TreeProgress {

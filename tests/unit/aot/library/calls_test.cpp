@@ -1,14 +1,18 @@
 // Calls of many boxes that are watched, boxes of doubles, and what a model says of itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aot/library/bf_aot.h"
 #include "tests/paths.h"
+#include "tests/support/model_text.h"
 
 namespace bf_aot::api {
 namespace {
@@ -131,6 +135,62 @@ TEST(LibraryCalls, many_points_are_evaluated_as_one_by_one) {
   EXPECT_EQ(*verifier.evaluate(x), expected);
   x[7] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(verifier.evaluate(x).error().where, "point 1, input 2");
+}
+
+// Two linear layers with a ReLU between them, a product, and a function with jumps at the values
+// that these have at the points below.
+std::string jumps_of(const std::string& op) {
+  return R"(
+  ir_version: 8
+  opset_import { version: 13 }
+  graph {
+    name: "jumps"
+    node { op_type: "MatMul" input: "x" input: "v" output: "h" }
+    node { op_type: "Relu" input: "h" output: "r" }
+    node { op_type: "MatMul" input: "r" input: "w" output: "m" }
+    node { op_type: "Mul" input: "m" input: "m" output: "p" }
+    node { op_type: "Concat" input: "m" input: "p" output: "c"
+           attribute { name: "axis" type: INT i: 1 } }
+    node { op_type: ")" +
+         op + R"(" input: "c" output: "y" }
+    initializer { name: "v" dims: 2 dims: 3 data_type: 1 float_data: [1, -1, 3, 1, 2, -1] }
+    initializer { name: "w" dims: 3 dims: 2 data_type: 1 float_data: [1, 0.5, -1, 0.5, 1, -1] }
+    input { name: "x" type { tensor_type { elem_type: 1
+      shape { dim { dim_value: 1 } dim { dim_value: 2 } } } } }
+    output { name: "y" type { tensor_type { elem_type: 1
+      shape { dim { dim_value: 1 } dim { dim_value: 4 } } } } }
+  })";
+}
+
+// The middle of bounds of what rounding may make would be between the values at a jump.
+TEST(LibraryCalls, functions_with_jumps_are_evaluated_at_the_computed_value) {
+  const std::pair<const char*, float (*)(float)> functions[] = {
+      {"Floor", [](float m) { return std::floor(m); }},
+      {"Ceil", [](float m) { return std::ceil(m); }},
+      {"Round", [](float m) { return std::nearbyint(m); }},
+      {"Sign", [](float m) { return static_cast<float>((m > 0) - (m < 0)); }}};
+  for (const auto& [op, function] : functions) {
+    const std::string bytes = test::encode_model(jumps_of(op));
+    const auto model = Model::from_bytes(std::as_bytes(std::span(bytes)));
+    ASSERT_TRUE(model.ok()) << op << ": " << model.error().text();
+    for (const char* semantics : {"real", "float32"}) {
+      Options options;
+      options.semantics = semantics_named(semantics).value();
+      const auto verifier = Verifier::make(*model, options);
+      ASSERT_TRUE(verifier.ok()) << op << ": " << verifier.error().text();
+      for (float a = -3; a <= 3; ++a)
+        for (float b = -3; b <= 3; ++b) {
+          const float r[] = {std::max(a + b, 0.0F), std::max(2 * b - a, 0.0F),
+                             std::max(3 * a - b, 0.0F)};
+          const float m = r[0] - r[1] + r[2], n = 0.5F * r[0] + 0.5F * r[1] - r[2];
+          const auto y = verifier->evaluate(std::vector<float>{a, b});
+          ASSERT_TRUE(y.ok());
+          const std::vector<float> expected = {function(m), function(n), function(m * m),
+                                               function(n * n)};
+          EXPECT_EQ(*y, expected) << op << " of " << a << ", " << b << ", " << semantics;
+        }
+    }
+  }
 }
 
 }  // namespace
