@@ -25,7 +25,7 @@ enum class TreeEnd : std::uint8_t {
 
 struct TreeLimits {
   double seconds = std::numeric_limits<double>::infinity();
-  std::size_t open_bytes = std::size_t{1} << 30;  // of all open nodes
+  std::size_t open_bytes = std::size_t{1} << 30;                    // of all open nodes
   std::uint64_t nodes = std::numeric_limits<std::uint64_t>::max();  // that one run expands
 };
 
