@@ -1,10 +1,13 @@
 """Verifiers on devices: bounds of an OpenCL device, PoCL where it is installed, and of programs that
 call what is written for one; what refuses a device, by a library of OpenCL that is faulty; sources
-for CUDA, which clang checks without CUDA. None of the latter runs."""
+for CUDA, which clang checks without CUDA, and nvcc compiles where it is installed. None of the
+latter runs."""
 
 import ctypes
 import json
+import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -164,6 +167,35 @@ class Cuda(DeviceCase):
                          "-Wno-unused-const-variable", "-I", words, "-include", words / "cuda_runtime.h", "net.cu"],
                         cwd=self.work, capture_output=True, text=True, check=False)
                     self.assertEqual(made.returncode, 0, f"{model} {method} {part}\n{made.stderr[:3000]}")
+
+
+NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+
+
+@unittest.skipUnless(NVCC, "no nvcc")
+class Nvcc(DeviceCase):
+    def nvcc(self, *options):
+        made = subprocess.run([NVCC, "-arch=sm_90", "-std=c++17", "-Werror", "all-warnings", "-Xcompiler",
+                               "-Wall,-Wextra", *options, "net.cu"], cwd=self.work, capture_output=True, text=True,
+                              check=False)
+        self.assertEqual((made.returncode, made.stderr), (0, ""), made.stdout)
+
+    def test_compiles_without_warnings_to_arithmetic_of_ieee(self):
+        """The device's code rounds to nearest and keeps subnormals. It fuses products where the compiler
+        likes, for which error terms hold, or where the source says so, which the probe alone does."""
+        asked = zip([CONTROLLER, CONTROLLER, *self.models()], ("ibp", "crown", "crown", "crown", "crown-ibp"))
+        for i, (model, method) in enumerate(asked):
+            with self.subTest(model=model, method=method):
+                self.run_tool(model, "--target", "cuda", "-o", "net.cu", "--name", "net", "--method", method)
+                if i == 0:
+                    self.nvcc("-c", "-o", "net.o")  # the host's part, too
+                fused = i == 1
+                self.nvcc("-ptx", "-o", "net.ptx", *([] if fused else ["-fmad=false"]))
+                code = pathlib.Path(self.work / "net.ptx").read_text()
+                for relaxed in (".ftz", ".approx", ".full", "tf32", ".rz.f", ".rm.f", ".rp.f"):
+                    self.assertNotIn(relaxed, code)
+                products = len(re.findall(r"\bfma\.rn\.f(?:32|64)", code))
+                self.assertTrue(products > 2 if fused else products == 2, products)
 
 
 if __name__ == "__main__":

@@ -360,6 +360,9 @@ std::string CallText::text(const Call& call) const {
     arguments.resize(
         arguments.size() + signature_of(*routine).parameters.size() - call.arguments.size(),
         std::string(dialect_.null()));
+  if (plan_.config.items > 1 && routine != nullptr &&
+      find_c_routine(*routine)->dealt == Dealt::kTogether)
+    arguments.emplace_back("&team");
   return fmt::format("{}({})", callee(call), fmt::join(arguments, ", "));
 }
 

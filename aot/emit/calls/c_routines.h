@@ -6,12 +6,16 @@
 
 namespace bf_aot::calls {
 
+// How the items of a device's group carry out a routine: one of them does; all share its loops;
+// they also count or sum together, in memory that they share.
+enum class Dealt { kAlone, kEach, kTogether };
+
 // A routine of the runtime as C has it: "bind_float" is bf_bind_float().
 struct CRoutine {
   Routine routine;
   std::string_view name;
   std::string_view header;
-  bool dealt = false;  // the items of a device's group share its loops
+  Dealt dealt = Dealt::kAlone;
 };
 
 // Returns the routine in C; null where there is none.

@@ -75,7 +75,7 @@ class ProgramText {
 
  private:
   void line(std::string_view text);
-  bool is_dealt(const Call& node) const;
+  bool is_alone(const Call& node) const;
   void inside(const Body& body);
   std::string lifetime(const Buffer& buffer) const;
   void declare(const Buffer& buffer);
@@ -194,8 +194,7 @@ void ProgramText::operator()(const Call& node) {
     ++depth_;
     line(structure);
   }
-  const bool alone = plan_.config.items > 1 && !is_dealt(node);
-  line((alone ? "BF_ONCE " : "") + calls_.text(node) + ";");
+  line((is_alone(node) ? "BF_ONCE " : "") + calls_.text(node) + ";");
   if (!structure.empty()) {
     --depth_;
     line("}");
@@ -203,9 +202,11 @@ void ProgramText::operator()(const Call& node) {
   if (plan_.config.items > 1) line("BF_BARRIER;");
 }
 
-bool ProgramText::is_dealt(const Call& node) const {
-  if (std::holds_alternative<KernelCall>(node.callee)) return true;
-  return find_c_routine(std::get<Routine>(node.callee))->dealt;
+// Whether one item of a group does it.
+bool ProgramText::is_alone(const Call& node) const {
+  const auto* const routine = std::get_if<Routine>(&node.callee);
+  return plan_.config.items > 1 && routine != nullptr &&
+         find_c_routine(*routine)->dealt == Dealt::kAlone;
 }
 
 void ProgramText::operator()(const Part& node) {
@@ -273,15 +274,12 @@ void ProgramText::operator()(const DefineWindow& node) {
 }
 
 void ProgramText::operator()(const DefineRows& node) {
-  if (plan_.config.items > 1) {
-    line(fmt::format("BF_ONCE listed = {};", calls_.text(node.list)));
-    line("BF_BARRIER;");
-    line("const int count = listed;");
-    line("BF_BARRIER;");
-  } else if (node.boxes == 1)
-    line(fmt::format("const int count = {};", calls_.text(node.list)));
+  const std::string list = calls_.text(node.list);
+  if (node.boxes == 1)
+    line(fmt::format("const int count = {};", list));
   else
-    line(fmt::format("const bf::BoxRows<{}> rows = {};", node.boxes, calls_.text(node.list)));
+    line(fmt::format("const bf::BoxRows<{}> rows = {};", node.boxes, list));
+  if (plan_.config.items > 1) line("BF_BARRIER;");
 }
 
 void ProgramText::operator()(const DefineRowErrors& node) {

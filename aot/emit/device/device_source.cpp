@@ -96,11 +96,10 @@ std::string entry_point(const Lowered& lowered, const DeviceEntry& entry,
                         const calls::Bodies& bodies) {
   const Plan& plan = lowered.plan();
   const std::string body = bodies.of(*entry.entry);
-  const bool shares = body.find("BF_ONCE listed = ") != std::string::npos;
   return fill_in(kHead, {{"entry", entry.name},
                          {"arena", device_arena_bytes(plan)},
                          {"inputs", plan.input_count},
-                         {"shared", shares ? "  BF_LOCAL int listed;\n" : ""},
+                         {"shared", plan.config.items > 1 ? "  BF_SHARED bf_team team;\n" : ""},
                          {"outputs", entry.outputs}}) +
          tables(lowered, *entry.entry) + body + "}\n\n";
 }
@@ -126,6 +125,7 @@ std::string emit_device_source(const Lowered& lowered) {
   const std::vector<calls::Program>& programs = lowered.programs();
   const calls::Bodies bodies(lowered, {});
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
+  text += fmt::format("\n// The items of a group.\n#define BF_ITEMS {}\n", plan.config.items);
   text += "\n" + calls::c_includes(plan, programs) + "#include \"bf/c/probe.h\"\n\n";
   text += emit_conv_shapes(plan, programs) + emit_max_groups(plan, programs) +
           emit_function_tables(plan, programs);

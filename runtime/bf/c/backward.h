@@ -5,18 +5,27 @@
 
 // Backward rows through layers that are not dense: bf/sums/backward.h in C99. Coefficients are
 // [element][rows] floats, sums of rows [2][rows]: offsets, spreads. A row's sums do not depend on
-// the others, which go one after the other here.
+// the others, which go one after the other here, or are dealt out to the items of a group.
 
 // Neurons of a float32 chain of products with offsets: kSumChain in bf/contract/chains.h.
 #define BF_SUM_CHAIN 8
 
 BF_FUNCTION void bf_clear_rows(int rows, int n, BF_GLOBAL float* coefficients) {
-  for (ptrdiff_t i = 0; i < (ptrdiff_t)n * rows; ++i) coefficients[i] = 0.0f;
+  BF_EACH_OF(ptrdiff_t, i, (ptrdiff_t)n * rows) coefficients[i] = 0.0f;
+}
+
+// Clears the coefficients over n neurons that rows are then added to, unless they hold others.
+// Whoever adds deals out rows: each has one item, whatever neurons its products come to.
+BF_FUNCTION void bf_begin_rows(bool add, int rows, int n, BF_GLOBAL float* coefficients) {
+  if (!add) {
+    bf_clear_rows(rows, n, coefficients);
+    BF_BARRIER;
+  }
 }
 
 // to += from, n neurons.
 BF_FUNCTION void bf_add_rows(int rows, int n, BF_GLOBAL const float* from, BF_GLOBAL float* to) {
-  for (ptrdiff_t i = 0; i < (ptrdiff_t)n * rows; ++i) to[i] += from[i];
+  BF_EACH_OF(ptrdiff_t, i, (ptrdiff_t)n * rows) to[i] += from[i];
 }
 
 // A row's sum of A offset over a layer's neurons: float chains of BF_SUM_CHAIN, then doubles.
@@ -56,7 +65,7 @@ BF_FUNCTION void bf_store_line_sum(const bf_line_sum* sum, BF_GLOBAL float* to) 
 BF_FUNCTION void bf_relax_rows(int rows, int n, BF_GLOBAL const float* table,
                                BF_GLOBAL const float* offsets, BF_GLOBAL const float* from,
                                BF_GLOBAL float* to, BF_GLOBAL float* sums) {
-  for (int r = 0; r < rows; ++r) {
+  BF_EACH (r, rows) {
     bf_line_sum sum = bf_no_line_sum();
     for (int j = 0; j < n; ++j) {
       const ptrdiff_t at = (ptrdiff_t)j * rows + r;
@@ -69,14 +78,14 @@ BF_FUNCTION void bf_relax_rows(int rows, int n, BF_GLOBAL const float* table,
 // Adds a coefficient times a weight to the rows of an input.
 BF_FUNCTION void bf_add_scaled(int rows, float w, BF_GLOBAL const float* from,
                                BF_GLOBAL float* to) {
-  for (int r = 0; r < rows; ++r) to[r] += w * from[r];
+  BF_EACH (r, rows) to[r] += w * from[r];
 }
 
 BF_FUNCTION void bf_sparse_backward(int rows, int n, BF_GLOBAL const int32_t* row_start,
                                     BF_GLOBAL const int32_t* column, BF_GLOBAL const float* weight,
                                     int in, BF_GLOBAL const float* from, bool add,
                                     BF_GLOBAL float* to) {
-  if (!add) bf_clear_rows(rows, in, to);
+  bf_begin_rows(add, rows, in, to);
   for (int i = 0; i < n; ++i)
     for (int32_t k = row_start[i]; k < row_start[i + 1]; ++k)
       bf_add_scaled(rows, weight[k], from + (ptrdiff_t)i * rows, to + (ptrdiff_t)column[k] * rows);
@@ -84,7 +93,7 @@ BF_FUNCTION void bf_sparse_backward(int rows, int n, BF_GLOBAL const int32_t* ro
 
 BF_FUNCTION void bf_gather_backward(int rows, int n, bf_sources source, int in,
                                     BF_GLOBAL const float* from, bool add, BF_GLOBAL float* to) {
-  if (!add) bf_clear_rows(rows, in, to);
+  bf_begin_rows(add, rows, in, to);
   for (int i = 0; i < n; ++i) {
     const int k = bf_source_of(&source, i);
     if (k >= 0) bf_add_rows(rows, 1, from + (ptrdiff_t)i * rows, to + (ptrdiff_t)k * rows);
@@ -103,8 +112,8 @@ BF_FUNCTION void bf_sparse_start(int rows, BF_GLOBAL const int32_t* row_start,
                                  BF_GLOBAL const int32_t* column, BF_GLOBAL const float* weight,
                                  int in, BF_GLOBAL const int32_t* neurons, bool add,
                                  BF_GLOBAL float* coefficients) {
-  if (!add) bf_clear_rows(rows, in, coefficients);
-  for (int r = 0; r < rows / 2; ++r)
+  bf_begin_rows(add, rows, in, coefficients);
+  BF_EACH (r, rows / 2)
     for (int32_t k = row_start[neurons[r]]; k < row_start[neurons[r] + 1]; ++k)
       bf_add_start(rows, (ptrdiff_t)column[k], r, weight[k], coefficients);
 }
@@ -112,8 +121,8 @@ BF_FUNCTION void bf_sparse_start(int rows, BF_GLOBAL const int32_t* row_start,
 BF_FUNCTION void bf_gather_start(int rows, bf_sources source, int in,
                                  BF_GLOBAL const int32_t* neurons, bool add,
                                  BF_GLOBAL float* coefficients) {
-  if (!add) bf_clear_rows(rows, in, coefficients);
-  for (int r = 0; r < rows / 2; ++r) {
+  bf_begin_rows(add, rows, in, coefficients);
+  BF_EACH (r, rows / 2) {
     const int k = bf_source_of(&source, (int)neurons[r]);
     if (k >= 0) bf_add_start(rows, k, r, 1.0f, coefficients);
   }

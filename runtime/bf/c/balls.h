@@ -20,7 +20,7 @@ BF_FUNCTION double bf_root_above(float x) {
 BF_FUNCTION void bf_concretize_euclid(int rows, BF_GLOBAL const float* coefficients,
                                       BF_GLOBAL const float* radius, int inputs,
                                       BF_GLOBAL float* spread) {
-  for (int r = 0; r < rows; ++r) {
+  BF_EACH (r, rows) {
     float sum = (float)inputs * 0x1p-120f;
     for (ptrdiff_t k = 0; k < inputs; ++k) {
       const float part = coefficients[k * rows + r] * radius[k];
@@ -34,7 +34,7 @@ BF_FUNCTION void bf_concretize_euclid(int rows, BF_GLOBAL const float* coefficie
 BF_FUNCTION void bf_concretize_sum(int rows, BF_GLOBAL const float* coefficients,
                                    BF_GLOBAL const float* radius, int inputs,
                                    BF_GLOBAL float* spread) {
-  for (int r = 0; r < rows; ++r) {
+  BF_EACH (r, rows) {
     float largest = 0.0f;
     float finite = 0.0f;
     for (ptrdiff_t k = 0; k < inputs; ++k) {
@@ -79,7 +79,7 @@ BF_FUNCTION void bf_concretize_one_hot(int rows, BF_GLOBAL const float* coeffici
                                        BF_GLOBAL const float* radius, int inputs, int size,
                                        double slack, BF_GLOBAL float* sums,
                                        BF_GLOBAL float* spread) {
-  for (int r = 0; r < rows; ++r) {
+  BF_EACH (r, rows) {
     bf_one_hot_sums made = {0.0, 0.0};
     for (ptrdiff_t first = 0; first < inputs; first += size)
       bf_add_one_hot(rows, coefficients, radius, first, size, r, &made);

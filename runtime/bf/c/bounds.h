@@ -40,6 +40,35 @@ typedef struct bf_sizes {
   double radii;
 } bf_sizes;
 
+#if BF_ITEMS > 1
+
+// bf_sizes_of() of C, of which items make the parts.
+BF_FUNCTION bf_sizes bf_sizes_of(BF_GLOBAL const double* centre, BF_GLOBAL const float* radius,
+                                 int n, BF_LOCAL bf_team* team) {
+  bf_sizes made = {0.0, 0.0};
+  BF_EACH (s, BF_PARTIAL_SUMS) {
+    double largest = 0.0;
+    double sum = 0.0;
+    for (int k = s; k < n; k += BF_PARTIAL_SUMS) {
+      const double size = bf_magnitude_double(centre[k]);
+      largest = size > largest ? size : largest;
+      if (radius != NULL) sum += (double)radius[k];
+    }
+    team->sums[s] = largest;
+    team->sums[BF_PARTIAL_SUMS + s] = sum;
+  }
+  BF_BARRIER;
+  for (int s = 0; s < BF_PARTIAL_SUMS; ++s) {
+    const double largest = team->sums[s];
+    made.largest = largest > made.largest ? largest : made.largest;
+    made.radii += team->sums[BF_PARTIAL_SUMS + s];
+  }
+  BF_BARRIER;
+  return made;
+}
+
+#else
+
 // radius may be null: its sum is 0.
 BF_FUNCTION bf_sizes bf_sizes_of(BF_GLOBAL const double* centre, BF_GLOBAL const float* radius,
                                  int n) {
@@ -59,14 +88,18 @@ BF_FUNCTION bf_sizes bf_sizes_of(BF_GLOBAL const double* centre, BF_GLOBAL const
   return made;
 }
 
+#endif
+
 // Bounds what the centres of a layer may miss; radius may be null.
 BF_FUNCTION void bf_centre_slack(BF_GLOBAL const double* centre, BF_GLOBAL const float* radius,
                                  int n, double relative, double row_norm, double bias_norm,
-                                 double absolute, BF_GLOBAL double* slack) {
-  const bf_sizes sizes = bf_sizes_of(centre, radius, n);
-  slack[BF_CENTRE_SLACK] =
-      (relative * (row_norm * sizes.largest + bias_norm) + absolute) * BF_DOUBLE_SLACK;
-  slack[BF_RADIUS_SLACK] = sizes.radii * (1.0 + 0x1p-20);
+                                 double absolute, BF_GLOBAL double* slack BF_TEAM) {
+  const bf_sizes sizes = bf_sizes_of(centre, radius, n BF_OF_TEAM);
+  BF_ONCE {
+    slack[BF_CENTRE_SLACK] =
+        (relative * (row_norm * sizes.largest + bias_norm) + absolute) * BF_DOUBLE_SLACK;
+    slack[BF_RADIUS_SLACK] = sizes.radii * (1.0 + 0x1p-20);
+  }
 }
 
 // below_j = above_j >= inflate radius_j + row_j. below and above may be radius.
@@ -109,6 +142,32 @@ BF_FUNCTION bool bf_is_unstable(BF_GLOBAL const double* centre, BF_GLOBAL const 
   return !(active || dead);
 }
 
+#if BF_ITEMS > 1
+
+BF_FUNCTION int bf_list_unstable(BF_GLOBAL const double* centre, BF_GLOBAL const float* below,
+                                 BF_GLOBAL const float* above, int n, BF_GLOBAL int32_t* neurons,
+                                 BF_LOCAL bf_team* team) {
+  const int begin = bf_first_unit(BF_ITEM, n);
+  const int end = bf_first_unit(BF_ITEM + 1, n);
+  int own = 0;
+  for (int j = begin; j < end; ++j) own += bf_is_unstable(centre, below, above, j) ? 1 : 0;
+  const bf_counts counts = bf_count_together(own, team);
+  int place = counts.before;
+  for (int j = begin; j < end; ++j)
+    if (bf_is_unstable(centre, below, above, j)) {
+      neurons[place] = (int32_t)j;
+      ++place;
+    }
+  return counts.all;
+}
+
+BF_FUNCTION int bf_list_all(int n, BF_GLOBAL int32_t* neurons) {
+  BF_EACH (j, n) neurons[j] = (int32_t)j;
+  return n;
+}
+
+#else
+
 // The neurons of unknown sign, in order; returns their number.
 /*@ requires n >= 0;
     requires \valid_read(centre + (0 .. n - 1)) && \valid_read(below + (0 .. n - 1));
@@ -144,6 +203,8 @@ BF_FUNCTION int bf_list_all(int n, BF_GLOBAL int32_t* neurons) {
   return n;
 }
 
+#endif
+
 // Fills the list up to a multiple of `unit` by repeating its last neuron.
 BF_FUNCTION void bf_pad_list(BF_GLOBAL int32_t* neurons, int count, int unit) {
   for (int i = count; count > 0 && i % unit != 0; ++i) neurons[i] = neurons[count - 1];
@@ -159,31 +220,60 @@ BF_FUNCTION int bf_list_neuron(int n, int j, int count, bool is_live, BF_GLOBAL 
   return is_live ? count + 1 : count;
 }
 
-// Lists the activations that are not 0 on the whole box. NaN is live.
-BF_FUNCTION void bf_list_live_double(BF_GLOBAL const double* centre, BF_GLOBAL const float* radius,
-                                     int n, BF_GLOBAL int32_t* live) {
-  BF_GLOBAL int32_t* const places = live + 1 + n;
-  int count = 0;
-  for (int j = 0; j < n; ++j) {
-    if (j % BF_LIST_UNIT == 0) places[j / BF_LIST_UNIT] = (int32_t)count;
-    count =
-        bf_list_neuron(n, j, count, !(bf_is_zero(centre[j]) && bf_is_zero_float(radius[j])), live);
-  }
-  places[(n + BF_LIST_UNIT - 1) / BF_LIST_UNIT] = (int32_t)count;
+// Whether an activation may be other than 0 on the box. NaN is live.
+BF_FUNCTION bool bf_is_live_double(BF_GLOBAL const double* centre, BF_GLOBAL const float* radius,
+                                   int j) {
+  return !(bf_is_zero(centre[j]) && bf_is_zero_float(radius[j]));
+}
+
+BF_FUNCTION bool bf_is_live_float(BF_GLOBAL const float* centre, BF_GLOBAL const float* radius,
+                                  int j) {
+  return !(bf_is_zero_float(centre[j]) && bf_is_zero_float(radius[j]));
+}
+
+BF_FUNCTION void bf_end_list(int n, int count, BF_GLOBAL int32_t* live) {
+  live[1 + n + (n + BF_LIST_UNIT - 1) / BF_LIST_UNIT] = (int32_t)count;
   live[0] = (int32_t)count;
 }
 
+#if BF_ITEMS > 1
+
+// The neurons of an item follow each other, from one place where counts are kept to another.
+#define BF_LIST_LIVE(is_live)                                                      \
+  const int units = (n + BF_LIST_UNIT - 1) / BF_LIST_UNIT;                         \
+  const int begin = bf_first_unit(BF_ITEM, units) * BF_LIST_UNIT;                  \
+  const int end = bf_smaller(n, bf_first_unit(BF_ITEM + 1, units) * BF_LIST_UNIT); \
+  int own = 0;                                                                     \
+  for (int j = begin; j < end; ++j) own += is_live(centre, radius, j) ? 1 : 0;     \
+  const bf_counts counts = bf_count_together(own, team);                           \
+  int count = counts.before;                                                       \
+  for (int j = begin; j < end; ++j) {                                              \
+    if (j % BF_LIST_UNIT == 0) live[1 + n + j / BF_LIST_UNIT] = (int32_t)count;    \
+    count = bf_list_neuron(n, j, count, is_live(centre, radius, j), live);         \
+  }                                                                                \
+  BF_ONCE bf_end_list(n, counts.all, live)
+
+#else
+
+#define BF_LIST_LIVE(is_live)                                                   \
+  int count = 0;                                                                \
+  for (int j = 0; j < n; ++j) {                                                 \
+    if (j % BF_LIST_UNIT == 0) live[1 + n + j / BF_LIST_UNIT] = (int32_t)count; \
+    count = bf_list_neuron(n, j, count, is_live(centre, radius, j), live);      \
+  }                                                                             \
+  bf_end_list(n, count, live)
+
+#endif
+
+// Lists the activations that are not 0 on the whole box.
+BF_FUNCTION void bf_list_live_double(BF_GLOBAL const double* centre, BF_GLOBAL const float* radius,
+                                     int n, BF_GLOBAL int32_t* live BF_TEAM) {
+  BF_LIST_LIVE(bf_is_live_double);
+}
+
 BF_FUNCTION void bf_list_live_float(BF_GLOBAL const float* centre, BF_GLOBAL const float* radius,
-                                    int n, BF_GLOBAL int32_t* live) {
-  BF_GLOBAL int32_t* const places = live + 1 + n;
-  int count = 0;
-  for (int j = 0; j < n; ++j) {
-    if (j % BF_LIST_UNIT == 0) places[j / BF_LIST_UNIT] = (int32_t)count;
-    count = bf_list_neuron(n, j, count,
-                           !(bf_is_zero_float(centre[j]) && bf_is_zero_float(radius[j])), live);
-  }
-  places[(n + BF_LIST_UNIT - 1) / BF_LIST_UNIT] = (int32_t)count;
-  live[0] = (int32_t)count;
+                                    int n, BF_GLOBAL int32_t* live BF_TEAM) {
+  BF_LIST_LIVE(bf_is_live_float);
 }
 
 // Coefficients [in][2 pairs] of +z_i and -z_i over the layer's inputs. weight: [out / panel][in]

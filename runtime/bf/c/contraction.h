@@ -173,15 +173,28 @@ typedef struct bf_contraction_factor {
   BF_GLOBAL float* slopes;
 } bf_contraction_factor;
 
-// Puts element `place` of a factor; returns its radius.
-BF_FUNCTION double bf_put_factor(const bf_contraction_factor* factor, int place, double shift,
-                                 ptrdiff_t step, BF_GLOBAL double* to) {
+// Puts element `place` of a factor.
+BF_FUNCTION void bf_put_factor(const bf_contraction_factor* factor, int place, double shift,
+                               ptrdiff_t step, BF_GLOBAL double* to) {
   const int g = bf_source_of(&factor->source, place);
   const bf_factor_element element =
       bf_element_of_factor(factor->centre[g], factor->radius[g], shift);
   bf_put_element(&element, step, to);
   if (factor->slopes != NULL) factor->slopes[place] = bf_slope_of(element.centre);
-  return (double)factor->radius[g];
+}
+
+// The radii of the factors' elements, times as many outputs as read each.
+BF_FUNCTION double bf_contraction_reach(int batch, int m, int n, int k,
+                                        const bf_contraction_factor* x,
+                                        const bf_contraction_factor* y) {
+  double reach = 0.0;
+  for (int b = 0; b < batch; ++b) {
+    for (int i = b * n * k; i < (b + 1) * n * k; ++i)
+      reach += (double)m * (double)y->radius[bf_source_of(&y->source, i)];
+    for (int i = b * m * k; i < (b + 1) * m * k; ++i)
+      reach += (double)n * (double)x->radius[bf_source_of(&x->source, i)];
+  }
+  return reach;
 }
 
 // Whether `place` comes behind `other` in the order of sign times their ends, the largest first.
@@ -249,7 +262,7 @@ BF_FUNCTION double bf_end_of_mean(int k, bool upper, const bf_shares* x,
 BF_FUNCTION void bf_sort_columns(int b, int n, int k, const bf_contraction_factor* y,
                                  BF_GLOBAL double* low, BF_GLOBAL double* places) {
   BF_GLOBAL double* const high = low + (ptrdiff_t)k * n;
-  for (int j = 0; j < n; ++j) {
+  BF_EACH (j, n) {
     for (int l = 0; l < k; ++l) {
       const int g = bf_source_of(&y->source, (b * n + j) * k + l);
       low[(ptrdiff_t)l * n + j] = bf_sub_down(y->centre[g], (double)y->radius[g]);
@@ -260,18 +273,21 @@ BF_FUNCTION void bf_sort_columns(int b, int n, int k, const bf_contraction_facto
   }
 }
 
-// Puts the ends of row i's shares, k apart; returns what the least ones leave.
-BF_FUNCTION double bf_put_shares(int i, int k, const bf_contraction_factor* x,
-                                 BF_GLOBAL double* to) {
-  double spare = 1.0;
-  for (int l = 0; l < k; ++l) {
+// Puts the ends of row i's shares, k apart.
+BF_FUNCTION void bf_put_shares(int i, int k, const bf_contraction_factor* x, BF_GLOBAL double* to) {
+  BF_EACH (l, k) {
     const int g = bf_source_of(&x->source, i * k + l);
     const double low = bf_sub_down(x->centre[g], (double)x->radius[g]);
     const double high = bf_add_up(x->centre[g], (double)x->radius[g]);
     to[l] = low > 0.0 ? low : 0.0;
     to[k + l] = high < 1.0 ? high : 1.0;
-    spare -= to[l];
   }
+}
+
+// What the least shares of a row leave.
+BF_FUNCTION double bf_spare_of(int k, BF_GLOBAL const double* least) {
+  double spare = 1.0;
+  for (int l = 0; l < k; ++l) spare -= least[l];
   return spare;
 }
 
@@ -286,30 +302,30 @@ BF_FUNCTION void bf_bound_means(int b, int m, int n, int k, const bf_contraction
   bf_sort_columns(b, n, k, y, scratch, places);
   for (int i = b * m; i < (b + 1) * m; ++i) {
     bf_shares shares;
+    bf_put_shares(i, k, x, row);
+    BF_BARRIER;
     shares.low = row;
     shares.high = row + k;
-    shares.spare = bf_put_shares(i, k, x, row);
-    for (int j = 0; j < n; ++j) {
+    shares.spare = bf_spare_of(k, row);
+    BF_EACH (j, n) {
       const double high = bf_end_of_mean(k, true, &shares, scratch + of_y + j, n,
                                          places + (ptrdiff_t)k * j, hulls[j].high);
       const double low = bf_end_of_mean(k, false, &shares, scratch + j, n,
                                         places + (ptrdiff_t)k * (n + j), hulls[j].low);
       bf_store_box(low, high, centre_out + i * n + j, radius_out + i * n + j);
     }
+    BF_BARRIER;
   }
 }
 
 // The elements of batch entry b's columns of y; of_columns: those of means.
-BF_FUNCTION double bf_put_columns(int b, int m, int n, int k, bool convex,
-                                  const bf_contraction_factor* y, BF_GLOBAL double* columns,
-                                  BF_GLOBAL const bf_column* of_columns, double before) {
+BF_FUNCTION void bf_put_columns(int b, int n, int k, bool convex, const bf_contraction_factor* y,
+                                BF_GLOBAL double* columns, BF_GLOBAL const bf_column* of_columns) {
   const ptrdiff_t of_y = (ptrdiff_t)k * n;
-  double reach = before;
-  for (int j = 0; j < n; ++j)
+  BF_EACH (j, n)
     for (int l = 0; l < k; ++l)
-      reach += (double)m * bf_put_factor(y, (b * n + j) * k + l, convex ? of_columns[j].shift : 0.0,
-                                         of_y, columns + (ptrdiff_t)l * n + j);
-  return reach;
+      bf_put_factor(y, (b * n + j) * k + l, convex ? of_columns[j].shift : 0.0, of_y,
+                    columns + (ptrdiff_t)l * n + j);
 }
 
 // convex: the elements of x are not negative, and add up to 1 in each row. scratch, table: as of
@@ -336,19 +352,21 @@ BF_FUNCTION void bf_relax_contraction(
   y.centre = centre_y;
   y.radius = radius_y;
   y.slopes = planes ? x.slopes + (ptrdiff_t)batch * m * k : NULL;
-  double reach = 0.0;
+  BF_ONCE if (planes) {
+    bf_put_plane_slack(out, bf_contraction_reach(batch, m, n, k, &x, &y), slack);
+  }
+  const int sums = planes || !convex ? m : 0;  // rows of them
   for (int b = 0; b < batch; ++b) {
     if (convex) {
-      for (int j = 0; j < n; ++j)
+      BF_EACH (j, n)
         of_columns[j] = bf_convex_column(&gather_y, (b * n + j) * k, k, centre_y, radius_y);
       bf_bound_means(b, m, n, k, &x, &y, of_columns, scratch, centre_out, radius_out);
-      if (!planes) continue;
     }
-    reach = bf_put_columns(b, m, n, k, convex, &y, scratch, of_columns, reach);
-    for (int i = 0; i < m; ++i) {
-      for (int l = 0; l < k; ++l)
-        reach += (double)n * bf_put_factor(&x, (b * m + i) * k + l, 0.0, k, row + l);
-      for (int j = 0; j < n; ++j) {
+    if (sums > 0) bf_put_columns(b, n, k, convex, &y, scratch, of_columns);
+    for (int i = 0; i < sums; ++i) {
+      BF_EACH (l, k) bf_put_factor(&x, (b * m + i) * k + l, 0.0, k, row + l);
+      BF_BARRIER;
+      BF_EACH (j, n) {
         const int at = (b * m + i) * n + j;
         const bf_contracted made = bf_contract(k, n, row, scratch + j, !convex, planes, of_y);
         if (!convex) bf_store_contracted(&made, k, centre_out + at, radius_out + at);
@@ -356,9 +374,9 @@ BF_FUNCTION void bf_relax_contraction(
           bf_put_contracted(&made, k, convex ? of_columns[j].shift : 0.0, centre_out[at],
                             radius_out[at], errors, out, table + at);
       }
+      BF_BARRIER;
     }
   }
-  if (planes) bf_put_plane_slack(out, reach, slack);
 }
 
 // One factor's coefficients: those of z times the other factor's slopes. The factor has m rows and
@@ -368,14 +386,14 @@ BF_FUNCTION void bf_contraction_backward(int rows, int batch, int m, int n, int 
                                          bf_sources source, BF_GLOBAL const float* slopes, int in,
                                          BF_GLOBAL const float* from, bool add,
                                          BF_GLOBAL float* to) {
-  if (!add) bf_clear_rows(rows, in, to);
+  bf_begin_rows(add, rows, in, to);
   const ptrdiff_t of_row = first ? n : 1;
   const ptrdiff_t of_other = first ? 1 : m;
   for (int b = 0; b < batch; ++b)
     for (int i = 0; i < m; ++i)
       for (int l = 0; l < k; ++l) {
         const ptrdiff_t element = bf_source_of(&source, (b * m + i) * k + l);
-        for (int r = 0; r < rows; ++r) {
+        BF_EACH (r, rows) {
           float sum = 0.0f;
           for (int j = 0; j < n; ++j) {
             const ptrdiff_t at = (ptrdiff_t)b * m * n + i * of_row + j * of_other;

@@ -160,19 +160,15 @@ BF_FUNCTION void bf_conv_interval(bool add, BF_CONSTANT const bf_conv_shape* sha
                                   BF_GLOBAL const float* radius_in, BF_GLOBAL float* centre_out,
                                   BF_GLOBAL float* radius_out) {
   const bool pooled = bf_has_pooled_windows(shape);
-  int p[3];
-  for (int n = 0; n < shape->batch; ++n)
-    for (int o = 0; o < shape->out_channels; ++o)
-      for (p[0] = 0; p[0] < shape->out_size[0]; ++p[0])
-        for (p[1] = 0; p[1] < shape->out_size[1]; ++p[1])
-          for (p[2] = 0; p[2] < shape->out_size[2]; ++p[2]) {
-            const bf_float_sums sums =
-                pooled ? bf_pooled_sums(shape, weight, centre_in, radius_in, n, o, p)
-                       : bf_interval_sums(shape, weight, centre_in, radius_in, n, o, p);
-            const ptrdiff_t at = bf_element(shape->out, n, o, p);
-            bf_give(add, sums.centre, centre_out + at);
-            bf_give(add, sums.radius, radius_out + at);
-          }
+  BF_EACH (i, bf_outputs(shape)) {
+    const bf_output to = bf_output_at(shape, i);
+    const bf_float_sums sums =
+        pooled ? bf_pooled_sums(shape, weight, centre_in, radius_in, to.n, to.channel, to.p)
+               : bf_interval_sums(shape, weight, centre_in, radius_in, to.n, to.channel, to.p);
+    const ptrdiff_t at = bf_element(shape->out, to.n, to.channel, to.p);
+    bf_give(add, sums.centre, centre_out + at);
+    bf_give(add, sums.radius, radius_out + at);
+  }
 }
 
 #if BF_VECTOR_BYTES >= 16
@@ -275,17 +271,13 @@ BF_FUNCTION void bf_conv_centre(BF_CONSTANT const bf_conv_shape* shape,
                                 BF_GLOBAL float* radius_out) {
   const bf_chains chains = bf_centre_chains(shape);
   const int group = bf_in_group(shape);
-  int p[3];
-  for (int n = 0; n < shape->batch; ++n)
-    for (int o = 0; o < shape->out_channels; ++o)
-      for (p[0] = 0; p[0] < shape->out_size[0]; ++p[0])
-        for (p[1] = 0; p[1] < shape->out_size[1]; ++p[1])
-          for (p[2] = 0; p[2] < shape->out_size[2]; ++p[2]) {
-            bf_double_sums total = {0.0, 0.0};
-            for (int first = 0; first < group; first += chains.channels)
-              bf_add_centre_part(shape, weight, residual, centre_in, radius_in, n, o, p, first,
-                                 bf_smaller(first + chains.channels, group), chains.taps, &total);
-            const ptrdiff_t at = bf_element(shape->out, n, o, p);
-            bf_add_term(total.centre, total.radius, 2, rounding, centre_out + at, radius_out + at);
-          }
+  BF_EACH (i, bf_outputs(shape)) {
+    const bf_output to = bf_output_at(shape, i);
+    bf_double_sums total = {0.0, 0.0};
+    for (int first = 0; first < group; first += chains.channels)
+      bf_add_centre_part(shape, weight, residual, centre_in, radius_in, to.n, to.channel, to.p,
+                         first, bf_smaller(first + chains.channels, group), chains.taps, &total);
+    const ptrdiff_t at = bf_element(shape->out, to.n, to.channel, to.p);
+    bf_add_term(total.centre, total.radius, 2, rounding, centre_out + at, radius_out + at);
+  }
 }

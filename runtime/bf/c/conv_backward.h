@@ -241,9 +241,11 @@ BF_FUNCTION void bf_give_sum(const bf_conv_pass* pass, const bf_row_sum* sum, pt
     *to = target->add ? made + *to : made;
 }
 
-// All rows of an input: channel `channel` of the image `n` at p, by the taps in the ranges.
+// Rows begin .. end - 1 of an input: channel `channel` of the image `n` at p, by the taps in the
+// ranges.
 BF_FUNCTION void bf_conv_element(const bf_conv_pass* pass, const bf_tap_range* range, int n,
-                                 int channel, const int* p, const bf_conv_target* target) {
+                                 int channel, const int* p, int begin, int end,
+                                 const bf_conv_target* target) {
   const int origin[3] = {0, 0, 0};
   BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
   const int readers = bf_out_group(shape);
@@ -253,39 +255,49 @@ BF_FUNCTION void bf_conv_element(const bf_conv_pass* pass, const bf_tap_range* r
   BF_GLOBAL const float* const a =
       pass->from + bf_element(shape->out, n, group * readers, origin) * pass->rows;
   const ptrdiff_t at = bf_element(target->at, n, channel, p);
-  for (int r = 0; r < pass->rows; ++r) {
+  for (int r = begin; r < end; ++r) {
     const bf_row_sum sum = bf_conv_sum(pass, range, weight, a + r, n);
     bf_give_sum(pass, &sum, at, r, target);
   }
 }
 
+// Rows begin .. end - 1 of the channels of a pixel, from `first` on, by the taps in the ranges.
+BF_FUNCTION void bf_conv_pixel(const bf_conv_pass* pass, const bf_tap_range* range, int n,
+                               int first, int channels, const int* p, int begin, int end,
+                               const bf_conv_target* target) {
+  BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
+  const ptrdiff_t pixel =
+      (((ptrdiff_t)n * shape->in_size[0] + p[0]) * shape->in_size[1] + p[1]) * shape->in_size[2] +
+      p[2];
+  const bf_channels listed = bf_live_at(pass->targets, pixel, channels);
+  for (int i = 0; i < listed.count; ++i)
+    bf_conv_element(pass, range, n, first + bf_channel(&listed, i), p, begin, end, target);
+}
+
+// The channels of an input that the same outputs read.
+BF_FUNCTION int bf_channels_together(BF_CONSTANT const bf_conv_shape* shape) {
+  return bf_is_depthwise(shape) ? shape->groups : bf_in_group(shape);
+}
+
 // A row of pixels of the channels from `first` on, those a stride apart after one another: spreads
 // are summed in this order. p: its z and y.
 BF_FUNCTION void bf_conv_line(const bf_conv_pass* pass, bf_tap_range* range, int n, int first,
-                              int channels, int* p, const bf_window* to,
+                              int* p, const bf_window* to, int begin, int end,
                               const bf_conv_target* target) {
   BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
   const int step = shape->transposed ? 1 : shape->stride[2];
   for (int lane = 0; lane < step; ++lane)
     for (p[2] = to->begin[2] + (lane - to->begin[2] % step + step) % step; p[2] < to->end[2];
          p[2] += step) {
-      const ptrdiff_t pixel =
-          (((ptrdiff_t)n * shape->in_size[0] + p[0]) * shape->in_size[1] + p[1]) *
-              shape->in_size[2] +
-          p[2];
-      const bf_channels listed = bf_live_at(pass->targets, pixel, channels);
       range[2] = bf_clip_taps(&pass->how, &pass->read, 2, bf_all_taps(shape, &pass->how, 2, p[2]));
-      for (int i = 0; i < listed.count; ++i)
-        bf_conv_element(pass, range, n, first + bf_channel(&listed, i), p, target);
+      bf_conv_pixel(pass, range, n, first, bf_channels_together(shape), p, begin, end, target);
     }
 }
 
-// W^T times the rows, for the inputs in the window `to`.
-BF_FUNCTION void bf_conv_gather(const bf_conv_pass* pass, bf_window to,
+// Rows begin .. end - 1 of W^T times the rows, for the inputs in the window `to`.
+BF_FUNCTION void bf_gather_rows(const bf_conv_pass* pass, bf_window to, int begin, int end,
                                 const bf_conv_target* target) {
   BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
-  const bool together = bf_is_depthwise(shape);
-  const int channels = together ? shape->groups : bf_in_group(shape);
   bf_tap_range range[3];
   int p[3];
   for (int n = 0; n < shape->batch; ++n)
@@ -294,9 +306,48 @@ BF_FUNCTION void bf_conv_gather(const bf_conv_pass* pass, bf_window to,
         for (int d = 0; d < 2; ++d)
           range[d] =
               bf_clip_taps(&pass->how, &pass->read, d, bf_all_taps(shape, &pass->how, d, p[d]));
-        for (int first = 0; first < shape->in_channels; first += channels)
-          bf_conv_line(pass, range, n, first, channels, p, &to, target);
+        for (int first = 0; first < shape->in_channels; first += bf_channels_together(shape))
+          bf_conv_line(pass, range, n, first, p, &to, begin, end, target);
       }
+}
+
+#if BF_ITEMS > 1
+
+// Row r of all channels of pixel number `pixel` of the window, as the items of a group take them.
+BF_FUNCTION void bf_gather_pixel(const bf_conv_pass* pass, const bf_window* to, ptrdiff_t pixel,
+                                 int r, const bf_conv_target* target) {
+  BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
+  bf_tap_range range[3];
+  int p[3];
+  ptrdiff_t left = pixel;
+  for (int d = 2; d >= 0; --d) {
+    const int size = to->end[d] - to->begin[d];
+    p[d] = to->begin[d] + (int)(left % size);
+    left /= size;
+    range[d] = bf_clip_taps(&pass->how, &pass->read, d, bf_all_taps(shape, &pass->how, d, p[d]));
+  }
+  for (int first = 0; first < shape->in_channels; first += bf_channels_together(shape))
+    bf_conv_pixel(pass, range, (int)left, first, bf_channels_together(shape), p, r, r + 1, target);
+}
+
+#endif
+
+// W^T times the rows, for the inputs in the window `to`. Coefficients that are stored are dealt out
+// by pixels and rows where several items share them; spreads, whose order counts, by rows.
+BF_FUNCTION void bf_conv_gather(const bf_conv_pass* pass, bf_window to,
+                                const bf_conv_target* target) {
+#if BF_ITEMS > 1
+  if (target->to != NULL) {
+    ptrdiff_t pixels = pass->shape->batch;
+    for (int d = 0; d < 3; ++d) pixels *= to.end[d] > to.begin[d] ? to.end[d] - to.begin[d] : 0;
+    BF_EACH_OF(ptrdiff_t, i, pixels * pass->rows)
+    bf_gather_pixel(pass, &to, i / pass->rows, (int)(i % pass->rows), target);
+  } else {
+    BF_EACH (r, pass->rows) bf_gather_rows(pass, to, r, r + 1, target);
+  }
+#else
+  bf_gather_rows(pass, to, 0, pass->rows, target);
+#endif
 }
 
 BF_FUNCTION bf_conv_pass bf_dense_pass(int rows, bool wide, BF_CONSTANT const bf_conv_shape* shape,

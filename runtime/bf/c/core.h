@@ -7,8 +7,8 @@
 // The text is apart from the C++ one, since that is written over vectors, overloads and templates
 // of constants, of which C has none. Each function here does what one lane does there.
 //
-// A source for a device begins with the words of its language: bf/c/words/opencl.h,
-// bf/c/words/cuda.h.
+// A source for a device begins with BF_ITEMS, the items of its groups, and the words of its
+// language: bf/c/words/opencl.h, bf/c/words/cuda.h.
 
 #if !defined(BF_DEVICE)
 #include "bf/c/words/c99.h"
@@ -29,6 +29,40 @@
 BF_FUNCTION int bf_smaller(int a, int b) {
   return a < b ? a : b;
 }
+
+#if BF_ITEMS > 1
+
+// What items tell each other: a count each, and partial sums.
+typedef struct bf_team {
+  int counts[BF_ITEMS];
+  double sums[2 * BF_PARTIAL_SUMS];
+} bf_team;
+
+// Counts of an item, of those before it, and of all.
+typedef struct bf_counts {
+  int before;
+  int all;
+} bf_counts;
+
+// What the items count together, of which this one has `own`. All of them call it.
+BF_FUNCTION bf_counts bf_count_together(int own, BF_LOCAL bf_team* team) {
+  bf_counts made = {0, 0};
+  team->counts[BF_ITEM] = own;
+  BF_BARRIER;
+  for (int i = 0; i < BF_ITEMS; ++i) {
+    if (i == BF_ITEM) made.before = made.all;
+    made.all += team->counts[i];
+  }
+  BF_BARRIER;
+  return made;
+}
+
+// The first of n units of this item, whose units follow each other; of item BF_ITEMS, n.
+BF_FUNCTION int bf_first_unit(int item, int n) {
+  return (int)((int64_t)n * item / BF_ITEMS);
+}
+
+#endif
 
 // A list has the number of its entries that count, its entries, then how many that count lie below
 // 0, 8, 16, ..
@@ -180,12 +214,13 @@ BF_FUNCTION double bf_div_down(double a, double b) {
 }
 
 // The float nearest to x. Note [pairs of floats] in bf/core/rounding.h: on x86 GCC 12 takes floats
-// that are widened where they were made as the doubles that they were.
+// that are widened where they were made as the doubles that they were. nvcc has the host's macros
+// where it compiles for a device.
 BF_FUNCTION float bf_nearest_float(double x) {
   float nearest = (float)x;
-#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && defined(__SSE2__)
   __asm__("" : "+x"(nearest));
-#elif defined(__GNUC__) && !defined(__clang__) && defined(__aarch64__)
+#elif defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && defined(__aarch64__)
   __asm__("" : "+w"(nearest));
 #endif
   return nearest;

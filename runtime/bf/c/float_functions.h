@@ -122,7 +122,7 @@ BF_FUNCTION bf_ends bf_float_range(BF_CONSTANT const bf_float_function* f, float
 // Bounds of n arguments -> centres and radii of values, in place.
 BF_FUNCTION void bf_interval_function(int n, BF_CONSTANT const bf_float_function* f, float gamma,
                                       BF_GLOBAL float* low_centre, BF_GLOBAL float* high_radius) {
-  for (int j = 0; j < n; ++j) {
+  BF_EACH (j, n) {
     const bf_ends range = bf_float_range(f, low_centre[j], high_radius[j]);
     const float centre = 0.5f * (range.low + range.high);
     const float width = range.high - range.low;
@@ -145,5 +145,5 @@ BF_FUNCTION float bf_float_value(BF_CONSTANT const bf_float_function* f, float x
 // Plain inference of n functions, in place.
 BF_FUNCTION void bf_apply_function(int n, BF_CONSTANT const bf_float_function* f,
                                    BF_GLOBAL float* x) {
-  for (int j = 0; j < n; ++j) x[j] = bf_float_value(f, x[j]);
+  BF_EACH (j, n) x[j] = bf_float_value(f, x[j]);
 }

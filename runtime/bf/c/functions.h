@@ -116,12 +116,12 @@ BF_FUNCTION double bf_inexact_steepness(float slope) {
   return bf_is_equal(steep, 1.0) ? 0.0 : steep;
 }
 
-// The relaxation of neuron j with a table; returns what goes to the sum of reaches.
-BF_FUNCTION double bf_relax_neuron_by_table(int n, int j, BF_CONSTANT const bf_function* f,
-                                            const bf_neurons_view* z, const bf_relax_errors* errors,
-                                            double own, BF_GLOBAL float* table,
-                                            BF_GLOBAL double* centre_out,
-                                            BF_GLOBAL float* radius_out) {
+// The relaxation of neuron j with a table.
+BF_FUNCTION void bf_relax_neuron_by_table(int n, int j, BF_CONSTANT const bf_function* f,
+                                          const bf_neurons_view* z, const bf_relax_errors* errors,
+                                          double own, BF_GLOBAL float* table,
+                                          BF_GLOBAL double* centre_out,
+                                          BF_GLOBAL float* radius_out) {
   const bf_range interval = bf_interval_of_neuron(f, z->centre[j], z->below[j], z->above[j]);
   const bf_relaxation line = bf_relax_by_table(f, z->centre[j], interval.low, interval.high);
   const double up = bf_steepness(line.slope_upper);
@@ -130,13 +130,11 @@ BF_FUNCTION double bf_relax_neuron_by_table(int n, int j, BF_CONSTANT const bf_f
   const double inexact_down = bf_inexact_steepness(line.slope_lower);
   const double offset_up = bf_offset_size(line.offset_upper);
   const double offset_down = bf_offset_size(line.offset_lower);
-  const double reached =
-      bf_put_relaxation(n, j, z, errors, own, &line, up > down ? up : down,
-                        inexact_up > inexact_down ? inexact_up : inexact_down,
-                        offset_up > offset_down ? offset_up : offset_down, table);
+  bf_put_relaxation(n, j, z, errors, own, &line, up > down ? up : down,
+                    inexact_up > inexact_down ? inexact_up : inexact_down,
+                    offset_up > offset_down ? offset_up : offset_down, table);
   centre_out[j] = line.centre;
   radius_out[j] = line.radius;
-  return reached;
 }
 
 // bf_relax() for a function. Without a table only the centres and radii are made, and `radius`,
@@ -148,11 +146,15 @@ BF_FUNCTION void bf_relax_function(int n, BF_CONSTANT const bf_function* f,
                                    BF_GLOBAL const double* row, BF_GLOBAL float* table,
                                    BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
   const bf_neurons_view z = {centre, below, above, radius};
-  double reach_sum = 0.0;
-  for (int j = 0; j < n; ++j) {
+  BF_ONCE if (table != NULL) {
+    double reach = 0.0;
+    for (int j = 0; j < n; ++j) reach += bf_whole_reach(&z, j, errors->inflate, row[j]);
+    bf_put_underflow(n, reach, slack);
+  }
+  BF_BARRIER;
+  BF_EACH (j, n) {
     if (table != NULL) {
-      reach_sum +=
-          bf_relax_neuron_by_table(n, j, f, &z, errors, row[j], table, centre_out, radius_out);
+      bf_relax_neuron_by_table(n, j, f, &z, errors, row[j], table, centre_out, radius_out);
       continue;
     }
     const bf_range interval = bf_interval_of_neuron(f, centre[j], below[j], above[j]);
@@ -162,7 +164,6 @@ BF_FUNCTION void bf_relax_function(int n, BF_CONSTANT const bf_function* f,
     centre_out[j] = bounds.centre;
     radius_out[j] = bounds.radius;
   }
-  if (table != NULL) bf_put_underflow(n, reach_sum, slack);
 }
 
 // Returns true if a tighter interval may improve the relaxation of neuron j.
@@ -179,6 +180,27 @@ BF_FUNCTION bool bf_is_inexact(BF_CONSTANT const bf_function* f, BF_GLOBAL const
   return f->run[run].kind != BF_RUN_LINE || run != bf_find_run(f, z.high);
 }
 
+#if BF_ITEMS > 1
+
+BF_FUNCTION int bf_list_inexact(BF_CONSTANT const bf_function* f, BF_GLOBAL const double* centre,
+                                BF_GLOBAL const float* below, BF_GLOBAL const float* above, int n,
+                                BF_GLOBAL int32_t* neurons, BF_LOCAL bf_team* team) {
+  const int begin = bf_first_unit(BF_ITEM, n);
+  const int end = bf_first_unit(BF_ITEM + 1, n);
+  int own = 0;
+  for (int j = begin; j < end; ++j) own += bf_is_inexact(f, centre, below, above, j) ? 1 : 0;
+  const bf_counts counts = bf_count_together(own, team);
+  int place = counts.before;
+  for (int j = begin; j < end; ++j)
+    if (bf_is_inexact(f, centre, below, above, j)) {
+      neurons[place] = (int32_t)j;
+      ++place;
+    }
+  return counts.all;
+}
+
+#else
+
 // Lists the neurons that bf_is_inexact() accepts, in order; returns their number.
 BF_FUNCTION int bf_list_inexact(BF_CONSTANT const bf_function* f, BF_GLOBAL const double* centre,
                                 BF_GLOBAL const float* below, BF_GLOBAL const float* above, int n,
@@ -191,3 +213,5 @@ BF_FUNCTION int bf_list_inexact(BF_CONSTANT const bf_function* f, BF_GLOBAL cons
   }
   return count;
 }
+
+#endif

@@ -27,7 +27,7 @@ BF_FUNCTION void bf_sparse_interval(bool add, int rows, BF_GLOBAL const int32_t*
                                     BF_GLOBAL const float* centre_in,
                                     BF_GLOBAL const float* radius_in, BF_GLOBAL float* centre_out,
                                     BF_GLOBAL float* radius_out) {
-  for (int i = 0; i < rows; ++i) {
+  BF_EACH (i, rows) {
     double centre = 0.0;
     double radius = 0.0;
     for (int32_t k = row_start[i]; k < row_start[i + 1]; ++k) {
@@ -44,7 +44,7 @@ BF_FUNCTION void bf_gather_interval(bool add, int rows, bf_sources source,
                                     BF_GLOBAL const float* centre_in,
                                     BF_GLOBAL const float* radius_in, BF_GLOBAL float* centre_out,
                                     BF_GLOBAL float* radius_out) {
-  for (int i = 0; i < rows; ++i) {
+  BF_EACH (i, rows) {
     const int k = bf_source_of(&source, i);
     bf_give(add, k < 0 ? 0.0f : centre_in[k], centre_out + i);
     bf_give(add, k < 0 ? 0.0f : radius_in[k], radius_out + i);
@@ -66,7 +66,7 @@ BF_FUNCTION bf_ends bf_interval_of(float sum, float reach, float bias,
 BF_FUNCTION void bf_finish_interval(int n, bool relu, BF_GLOBAL const float* bias, int run,
                                     const bf_interval_errors* errors, float gamma,
                                     BF_GLOBAL float* centre, BF_GLOBAL float* radius) {
-  for (int j = 0; j < n; ++j) {
+  BF_EACH (j, n) {
     const float shift = bias == NULL ? 0.0f : bias[j / run];
     bf_ends ends = bf_interval_of(centre[j], radius[j], shift, errors);
     if (relu) {
@@ -86,7 +86,7 @@ BF_FUNCTION void bf_write_interval(int n, bool relu, BF_GLOBAL const float* bias
                                    const bf_interval_errors* errors, BF_GLOBAL const float* centre,
                                    BF_GLOBAL const float* radius, BF_GLOBAL float* lower,
                                    BF_GLOBAL float* upper) {
-  for (int j = 0; j < n; ++j) {
+  BF_EACH (j, n) {
     const float shift = bias == NULL ? 0.0f : bias[j / run];
     const bf_ends ends = bf_interval_of(centre[j], radius[j], shift, errors);
     const float low = ends.low <= ends.high ? ends.low : -BF_INFINITY;
@@ -127,10 +127,10 @@ BF_FUNCTION void bf_give_ends(const bf_max_ends* ends, BF_GLOBAL float* low,
   *high = ends->spread <= FLT_MAX ? ends->high : BF_INFINITY;
 }
 
-// Ends of n maxima -> their activations, in place.
+// Ends of n maxima -> their activations, in place, by the items that made them.
 BF_FUNCTION void bf_finish_max(int n, const bf_interval_errors* errors, BF_GLOBAL float* centre,
                                BF_GLOBAL float* radius) {
-  for (int j = 0; j < n; ++j) {
+  BF_EACH (j, n) {
     const float low = centre[j];
     const float high = radius[j];
     const bool finite = high <= FLT_MAX;
@@ -148,7 +148,7 @@ BF_FUNCTION void bf_max_interval(int rows, BF_GLOBAL const int32_t* row_start,
                                  BF_GLOBAL const int32_t* column, BF_GLOBAL const float* centre_in,
                                  BF_GLOBAL const float* radius_in, const bf_interval_errors* errors,
                                  BF_GLOBAL float* centre_out, BF_GLOBAL float* radius_out) {
-  for (int i = 0; i < rows; ++i) {
+  BF_EACH (i, rows) {
     bf_max_ends ends = bf_no_ends();
     for (int32_t k = row_start[i]; k < row_start[i + 1]; ++k)
       bf_take_candidate(centre_in[column[k]], radius_in[column[k]], &ends);
@@ -217,18 +217,18 @@ BF_FUNCTION void bf_max_interval_groups(BF_CONSTANT const bf_max_groups* groups,
                                         BF_GLOBAL const float* radius_in,
                                         const bf_interval_errors* errors,
                                         BF_GLOBAL float* centre_out, BF_GLOBAL float* radius_out) {
-  int made = 0;
-  for (int a = 0; a < groups->count[0]; ++a)
-    for (int b = 0; b < groups->count[1]; ++b)
-      for (int c = 0; c < groups->count[2]; ++c)
-        for (int d = 0; d < groups->count[3]; ++d) {
-          const int at = groups->first + a * groups->stride[0] + b * groups->stride[1] +
-                         c * groups->stride[2] + d * groups->stride[3];
-          const bf_max_ends ends = bf_group_ends(groups, centre_in + at, radius_in + at);
-          bf_give_ends(&ends, centre_out + made, radius_out + made);
-          ++made;
-        }
-  bf_finish_max(made, errors, centre_out, radius_out);
+  const int count = groups->count[0] * groups->count[1] * groups->count[2] * groups->count[3];
+  BF_EACH (i, count) {
+    int at = groups->first;
+    int left = i;
+    for (int d = 3; d >= 0; --d) {
+      at += left % groups->count[d] * groups->stride[d];
+      left /= groups->count[d];
+    }
+    const bf_max_ends ends = bf_group_ends(groups, centre_in + at, radius_in + at);
+    bf_give_ends(&ends, centre_out + i, radius_out + i);
+  }
+  bf_finish_max(count, errors, centre_out, radius_out);
 }
 
 // z_i = x_{gather_x_i} y_{gather_y_i}, i < n. relative: what a product's spread may miss of itself.
@@ -238,7 +238,7 @@ BF_FUNCTION void bf_product_interval(int n, bf_sources gather_x, bf_sources gath
                                      BF_GLOBAL const float* centre_y,
                                      BF_GLOBAL const float* radius_y, float relative, float gamma,
                                      BF_GLOBAL float* centre_out, BF_GLOBAL float* radius_out) {
-  for (int i = 0; i < n; ++i) {
+  BF_EACH (i, n) {
     const int g = bf_source_of(&gather_x, i);
     const int h = bf_source_of(&gather_y, i);
     const float r = radius_x[g] + 0x1p-148f;

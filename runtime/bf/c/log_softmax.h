@@ -383,16 +383,19 @@ BF_FUNCTION void bf_relax_log_softmax(int groups, int n, BF_GLOBAL const int32_t
                                       const bf_plane_errors* errors, BF_GLOBAL double* slack,
                                       BF_GLOBAL float* table, BF_GLOBAL double* centre_out,
                                       BF_GLOBAL float* radius_out) {
-  double reach = 0.0;
-  for (int i = 0; i < groups; ++i) {
+  BF_EACH (i, groups) {
     const bf_softmax_group g = {column, (int)row_start[i], (int)row_start[i + 1], centre_in,
                                 radius_in};
     const bf_end_powers powers = bf_powers_at_ends(&g);
     bf_log_softmax_group(&g, &powers, centre_out, radius_out);
-    for (int k = g.begin; k < g.end; ++k) reach += bf_reach_of(&g, k);
     if (table != NULL) bf_log_softmax_lines(&g, &powers, n, errors, centre_out, radius_out, table);
   }
-  if (table != NULL) bf_put_plane_slack(n, reach, slack);
+  BF_ONCE if (table != NULL) {
+    double reach = 0.0;
+    for (int32_t k = row_start[0]; k < row_start[groups]; ++k)
+      reach += (double)radius_in[column[k]];
+    bf_put_plane_slack(n, reach, slack);
+  }
 }
 
 // Row r of a group: A_k less the slopes above times the sum of the group's A > 0 and those below
@@ -422,9 +425,9 @@ BF_FUNCTION void bf_log_softmax_backward(int rows, int groups, int n,
                                          BF_GLOBAL const float* table, int in,
                                          BF_GLOBAL const float* from, bool add, BF_GLOBAL float* to,
                                          BF_GLOBAL float* sums) {
-  if (!add) bf_clear_rows(rows, in, to);
+  bf_begin_rows(add, rows, in, to);
   for (int i = 0; i < groups; ++i)
-    for (int r = 0; r < rows; ++r)
+    BF_EACH (r, rows)
       bf_log_softmax_row(rows, n, (int)row_start[i], (int)row_start[i + 1], column, table, from, r,
                          to);
   bf_product_rows(rows, n, table + 2 * (ptrdiff_t)n, from, sums);

@@ -124,8 +124,14 @@ BF_FUNCTION void bf_relax_product(int n, bf_sources gather_x, bf_sources gather_
                                   double most, const bf_plane_errors* errors,
                                   BF_GLOBAL double* slack, BF_GLOBAL float* table,
                                   BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
-  double reach = 0.0;
-  for (int i = 0; i < n; ++i) {
+  BF_ONCE if (table != NULL) {
+    double reach = 0.0;
+    for (int i = 0; i < n; ++i)
+      reach += (double)radius_x[bf_source_of(&gather_x, i)] +
+               (double)radius_y[bf_source_of(&gather_y, i)];
+    bf_put_plane_slack(n, reach, slack);
+  }
+  BF_EACH (i, n) {
     const bf_factor x = bf_factor_of(centre_x, radius_x, bf_source_of(&gather_x, i));
     const bf_factor y = bf_factor_of(centre_y, radius_y, bf_source_of(&gather_y, i));
     double low;
@@ -138,15 +144,13 @@ BF_FUNCTION void bf_relax_product(int n, bf_sources gather_x, bf_sources gather_
     bf_store_box(low, high, centre_out + i, radius_out + i);
     if (table == NULL) continue;
     bf_put_product(n, i, &x, &y, low, high, most, errors, centre_out[i], radius_out[i], table);
-    reach += (double)x.radius + (double)y.radius;
   }
-  if (table != NULL) bf_put_plane_slack(n, reach, slack);
 }
 
 // The rows' sums at products. offsets: those of upper bounds, then those of lower ones.
 BF_FUNCTION void bf_product_rows(int rows, int n, BF_GLOBAL const float* offsets,
                                  BF_GLOBAL const float* coefficients, BF_GLOBAL float* sums) {
-  for (int r = 0; r < rows; ++r) {
+  BF_EACH (r, rows) {
     double sum = 0.0;
     for (int i = 0; i < n; ++i) {
       const float a = coefficients[(ptrdiff_t)i * rows + r];
@@ -160,7 +164,7 @@ BF_FUNCTION void bf_product_rows(int rows, int n, BF_GLOBAL const float* offsets
 BF_FUNCTION void bf_product_backward(int rows, int n, bf_sources source,
                                      BF_GLOBAL const float* slopes, int in,
                                      BF_GLOBAL const float* from, bool add, BF_GLOBAL float* to) {
-  if (!add) bf_clear_rows(rows, in, to);
+  bf_begin_rows(add, rows, in, to);
   for (int i = 0; i < n; ++i)
     bf_add_scaled(rows, slopes[i], from + (ptrdiff_t)i * rows,
                   to + (ptrdiff_t)bf_source_of(&source, i) * rows);
@@ -202,8 +206,7 @@ BF_FUNCTION void bf_relax_max(int rows, BF_GLOBAL const int32_t* row_start,
                               BF_GLOBAL double* slack, BF_GLOBAL float* table,
                               BF_GLOBAL int32_t* choice, BF_GLOBAL double* centre_out,
                               BF_GLOBAL float* radius_out) {
-  double reach = 0.0;
-  for (int i = 0; i < rows; ++i) {
+  BF_EACH (i, rows) {
     const bf_group box = bf_group_box(column, row_start[i], row_start[i + 1], centre_in, radius_in);
     const double chosen = centre_in[box.choice];
     const bool exact = box.others <= box.low;
@@ -220,9 +223,13 @@ BF_FUNCTION void bf_relax_max(int rows, BF_GLOBAL const int32_t* row_start,
     bf_put_plane_offsets(upper, lower, errors, spread, rows, table + i);
     table[2 * (ptrdiff_t)rows + i] = exact ? 0.0f : 1.0f;
     choice[i] = box.choice;
-    reach += (double)radius_in[box.choice];
   }
-  if (table != NULL) bf_put_plane_slack(rows, reach, slack);
+  BF_BARRIER;
+  BF_ONCE if (table != NULL) {
+    double reach = 0.0;
+    for (int i = 0; i < rows; ++i) reach += (double)radius_in[choice[i]];
+    bf_put_plane_slack(rows, reach, slack);
+  }
 }
 
 // Adds to the rows' sums, and makes their coefficients over x or, with `add`, adds to them.
@@ -230,10 +237,10 @@ BF_FUNCTION void bf_max_backward(int rows, int n, BF_GLOBAL const float* table,
                                  BF_GLOBAL const int32_t* choice, int in,
                                  BF_GLOBAL const float* from, bool add, BF_GLOBAL float* to,
                                  BF_GLOBAL float* sums) {
-  if (!add) bf_clear_rows(rows, in, to);
+  bf_begin_rows(add, rows, in, to);
   for (int i = 0; i < n; ++i) {
     const float kept = bf_is_zero_float(table[2 * (ptrdiff_t)n + i]) ? 1.0f : 0.0f;
-    for (int r = 0; r < rows; ++r) {
+    BF_EACH (r, rows) {
       const float a = from[(ptrdiff_t)i * rows + r];
       to[(ptrdiff_t)choice[i] * rows + r] += a * (a < 0.0f ? kept : 1.0f);
     }

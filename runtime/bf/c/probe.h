@@ -10,7 +10,8 @@
 #define BF_PROBE_RESULTS 11
 
 // Item i: pair i, and BF_PROBE_RESULTS results of it.
-BF_ENTRY bf_probe(BF_GLOBAL const double* a, BF_GLOBAL const double* b, BF_GLOBAL double* made) {
+BF_PROBE_ENTRY bf_probe(BF_GLOBAL const double* a, BF_GLOBAL const double* b,
+                        BF_GLOBAL double* made) {
   const size_t i = BF_BOX;
   BF_GLOBAL double* const to = made + i * BF_PROBE_RESULTS;
   const double x = a[i];

@@ -112,12 +112,18 @@ BF_FUNCTION double bf_reach_of_neuron(const bf_neurons_view* z, ptrdiff_t j) {
   return b > a ? b : a;
 }
 
+// What neuron j gives to the sum of reaches.
+BF_FUNCTION double bf_whole_reach(const bf_neurons_view* z, ptrdiff_t j, double inflate,
+                                  double own) {
+  return bf_reach_of_neuron(z, j) + (double)z->radius[j] * inflate + own;
+}
+
 // Writes one neuron's columns of a table of n neurons; what it pays: relax() in bf/core/relax.h.
-// `inexact`: the largest slope with which products round. Returns what goes to the sum of reaches.
-BF_FUNCTION double bf_put_relaxation(int n, ptrdiff_t j, const bf_neurons_view* z,
-                                     const bf_relax_errors* errors, double own,
-                                     const bf_relaxation* line, double steep, double inexact,
-                                     double offset, BF_GLOBAL float* table) {
+// `inexact`: the largest slope with which products round.
+BF_FUNCTION void bf_put_relaxation(int n, ptrdiff_t j, const bf_neurons_view* z,
+                                   const bf_relax_errors* errors, double own,
+                                   const bf_relaxation* line, double steep, double inexact,
+                                   double offset, BF_GLOBAL float* table) {
   const double reach = bf_reach_of_neuron(z, j);
   const double spread = (double)z->radius[j] * errors->inflate;
   const bool flat = bf_is_zero(steep);
@@ -134,7 +140,6 @@ BF_FUNCTION double bf_put_relaxation(int n, ptrdiff_t j, const bf_neurons_view* 
                  table + BF_OFFSET_UPPER * row + j);
   bf_put_offsets(line->offset_upper, line->offset_lower, (wide + common + stored) * factor, row,
                  table + BF_WIDE_OFFSET_UPPER * row + j);
-  return reach + spread + own;
 }
 
 // The relaxation of neuron j of a ReLU or of the identity; table may be null.
@@ -151,9 +156,9 @@ BF_FUNCTION void bf_relax_neuron(int n, ptrdiff_t j, bool relu, const bf_neurons
     const double down = (double)line.slope_lower;
     const double offset_up = bf_magnitude_double(line.offset_upper);
     const double offset_down = bf_magnitude_double(line.offset_lower);
-    (void)bf_put_relaxation(n, j, z, errors, own, &line, up > down ? up : down,
-                            bf_is_equal(up, down) ? 0.0 : up,
-                            offset_up > offset_down ? offset_up : offset_down, table);
+    bf_put_relaxation(n, j, z, errors, own, &line, up > down ? up : down,
+                      bf_is_equal(up, down) ? 0.0 : up,
+                      offset_up > offset_down ? offset_up : offset_down, table);
   }
   centre_out[j] = line.centre;
   radius_out[j] = line.radius;
@@ -165,16 +170,36 @@ BF_FUNCTION void bf_put_underflow(int n, double reach, BF_GLOBAL double* slack) 
       ((double)n * (1.0 + slack[BF_RADIUS_SLACK]) + reach) * (1.0 + 0x1p-20);
 }
 
+#if BF_ITEMS > 1
+
+// bf_sum_of_reaches() of C, of which items make the parts.
+BF_FUNCTION double bf_sum_of_reaches(int n, const bf_neurons_view* z, double inflate,
+                                     BF_GLOBAL const double* row, BF_LOCAL bf_team* team) {
+  double reach = 0.0;
+  BF_EACH (s, BF_PARTIAL_SUMS) {
+    double sum = 0.0;
+    for (int j = s; j < n; j += BF_PARTIAL_SUMS)
+      sum += bf_whole_reach(z, j, inflate, row == NULL ? 0.0 : row[j]);
+    team->sums[s] = sum;
+  }
+  BF_BARRIER;
+  for (int s = 0; s < BF_PARTIAL_SUMS; ++s) reach += team->sums[s];
+  return reach;
+}
+
+#else
+
 // The sum of the reaches of n neurons, in partial sums.
 BF_FUNCTION double bf_sum_of_reaches(int n, const bf_neurons_view* z, double inflate,
                                      BF_GLOBAL const double* row) {
   double reach[BF_PARTIAL_SUMS] = {0.0};
   for (int j = 0; j < n; ++j)
-    reach[j % BF_PARTIAL_SUMS] +=
-        bf_reach_of_neuron(z, j) + (double)z->radius[j] * inflate + (row == NULL ? 0.0 : row[j]);
+    reach[j % BF_PARTIAL_SUMS] += bf_whole_reach(z, j, inflate, row == NULL ? 0.0 : row[j]);
   for (int s = 1; s < BF_PARTIAL_SUMS; ++s) reach[0] += reach[s];
   return reach[0];
 }
+
+#endif
 
 // The relaxation of a layer of n neurons, and the centre and radius of its activations. Without a
 // table `radius`, `slack` and `row` are not touched. centre_out may be centre; radius_out may be
@@ -184,10 +209,11 @@ BF_FUNCTION void bf_relax(int n, bool relu, BF_GLOBAL const double* centre,
                           BF_GLOBAL const float* radius, const bf_relax_errors* errors,
                           BF_GLOBAL double* slack, BF_GLOBAL const double* row,
                           BF_GLOBAL float* table, BF_GLOBAL double* centre_out,
-                          BF_GLOBAL float* radius_out) {
+                          BF_GLOBAL float* radius_out BF_TEAM) {
   const bf_neurons_view z = {centre, below, above, radius};
   if (table != NULL) {
-    BF_ONCE bf_put_underflow(n, bf_sum_of_reaches(n, &z, errors->inflate, row), slack);
+    const double reach = bf_sum_of_reaches(n, &z, errors->inflate, row BF_OF_TEAM);
+    BF_ONCE bf_put_underflow(n, reach, slack);
   }
   BF_BARRIER;
   BF_EACH (j, n)

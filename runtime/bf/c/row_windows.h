@@ -148,6 +148,17 @@ BF_FUNCTION ptrdiff_t bf_pixel_of(const bf_image* image, int n, const int* p) {
   return (((ptrdiff_t)n * image->size[0] + p[0]) * image->size[1] + p[1]) * image->size[2] + p[2];
 }
 
+// The place of the first channel of a pixel of that number.
+BF_FUNCTION ptrdiff_t bf_first_of_pixel(const bf_image* image, int pixel) {
+  int p[3];
+  int left = pixel;
+  for (int d = 2; d >= 0; --d) {
+    p[d] = left % image->size[d];
+    left /= image->size[d];
+  }
+  return bf_element(image->at, left, 0, p);
+}
+
 // A walk through the pixels of a window: `while (bf_next_pixel(&walk))`. Places: of the first
 // element, and the pixel's number.
 typedef struct bf_pixel_walk {
@@ -208,7 +219,7 @@ BF_FUNCTION bool bf_is_listed(const bf_listed_neurons* listed, int j) {
 // The side of the squares of pixels in which neurons are listed.
 #define BF_SQUARE 4
 
-// The neurons of a pixel that are listed, channel by channel.
+// The neurons of a pixel that are listed, channel by channel. neurons: null to count alone.
 BF_FUNCTION int bf_list_channels(const bf_image* image, ptrdiff_t first,
                                  const bf_listed_neurons* listed, int count,
                                  BF_GLOBAL int32_t* neurons) {
@@ -216,45 +227,66 @@ BF_FUNCTION int bf_list_channels(const bf_image* image, ptrdiff_t first,
   for (int c = 0; c < image->channels; ++c) {
     const int j = (int)first + c * image->at.channel;
     if (!bf_is_listed(listed, j)) continue;
-    neurons[made] = (int32_t)j;
+    if (neurons != NULL) neurons[made] = (int32_t)j;
     ++made;
   }
   return made;
 }
 
-BF_FUNCTION int bf_list_squares(const bf_image* image, const bf_listed_neurons* listed,
-                                BF_GLOBAL int32_t* neurons) {
-  int count = 0;
+// Squares begin .. end - 1 of an image. neurons: null to count alone.
+BF_FUNCTION int bf_list_some_squares(const bf_image* image, const bf_listed_neurons* listed,
+                                     int begin, int end, int before, BF_GLOBAL int32_t* neurons) {
+  const int across = bf_ceil_div(image->size[2], BF_SQUARE);
+  const int down = bf_ceil_div(image->size[1], BF_SQUARE);
+  int count = before;
   int p[3];
-  for (int n = 0; n < image->batch; ++n)
-    for (p[0] = 0; p[0] < image->size[0]; ++p[0])
-      for (int top = 0; top < image->size[1]; top += BF_SQUARE)
-        for (int left = 0; left < image->size[2]; left += BF_SQUARE)
-          for (p[1] = top; p[1] < bf_smaller(top + BF_SQUARE, image->size[1]); ++p[1])
-            for (p[2] = left; p[2] < bf_smaller(left + BF_SQUARE, image->size[2]); ++p[2])
-              count =
-                  bf_list_channels(image, bf_element(image->at, n, 0, p), listed, count, neurons);
+  for (int i = begin; i < end; ++i) {
+    const int left = i % across * BF_SQUARE;
+    const int top = i / across % down * BF_SQUARE;
+    const int n = i / across / down / image->size[0];
+    p[0] = i / across / down % image->size[0];
+    for (p[1] = top; p[1] < bf_smaller(top + BF_SQUARE, image->size[1]); ++p[1])
+      for (p[2] = left; p[2] < bf_smaller(left + BF_SQUARE, image->size[2]); ++p[2])
+        count = bf_list_channels(image, bf_element(image->at, n, 0, p), listed, count, neurons);
+  }
   return count;
 }
 
+BF_FUNCTION int bf_list_squares(const bf_image* image, const bf_listed_neurons* listed,
+                                BF_GLOBAL int32_t* neurons BF_TEAM) {
+  const int squares = image->batch * image->size[0] * bf_ceil_div(image->size[1], BF_SQUARE) *
+                      bf_ceil_div(image->size[2], BF_SQUARE);
+#if BF_ITEMS > 1
+  const int begin = bf_first_unit(BF_ITEM, squares);
+  const int end = bf_first_unit(BF_ITEM + 1, squares);
+  const int own = bf_list_some_squares(image, listed, begin, end, 0, NULL);
+  const bf_counts counts = bf_count_together(own, team);
+  (void)bf_list_some_squares(image, listed, begin, end, counts.before, neurons);
+  return counts.all;
+#else
+  return bf_list_some_squares(image, listed, 0, squares, 0, neurons);
+#endif
+}
+
 // Lists neurons so that neighbours in the list are neighbours in the image; returns their number.
-BF_FUNCTION int bf_list_image_all(bf_image image, BF_GLOBAL int32_t* neurons) {
+BF_FUNCTION int bf_list_image_all(bf_image image, BF_GLOBAL int32_t* neurons BF_TEAM) {
   const bf_listed_neurons listed = {NULL, NULL, NULL, NULL};
-  return bf_list_squares(&image, &listed, neurons);
+  return bf_list_squares(&image, &listed, neurons BF_OF_TEAM);
 }
 
 BF_FUNCTION int bf_list_image_unstable(bf_image image, BF_GLOBAL const double* centre,
                                        BF_GLOBAL const float* below, BF_GLOBAL const float* above,
-                                       BF_GLOBAL int32_t* neurons) {
+                                       BF_GLOBAL int32_t* neurons BF_TEAM) {
   const bf_listed_neurons listed = {NULL, centre, below, above};
-  return bf_list_squares(&image, &listed, neurons);
+  return bf_list_squares(&image, &listed, neurons BF_OF_TEAM);
 }
 
 BF_FUNCTION int bf_list_image_inexact(bf_image image, BF_CONSTANT const bf_function* f,
                                       BF_GLOBAL const double* centre, BF_GLOBAL const float* below,
-                                      BF_GLOBAL const float* above, BF_GLOBAL int32_t* neurons) {
+                                      BF_GLOBAL const float* above,
+                                      BF_GLOBAL int32_t* neurons BF_TEAM) {
   const bf_listed_neurons listed = {f, centre, below, above};
-  return bf_list_squares(&image, &listed, neurons);
+  return bf_list_squares(&image, &listed, neurons BF_OF_TEAM);
 }
 
 // Live channels: at most half, more than half, or all, which stands for more than 7 of 8.
@@ -295,9 +327,10 @@ BF_FUNCTION bf_channels bf_dead_at(BF_GLOBAL const int32_t* live, ptrdiff_t pixe
 
 // Writes the density of a list of n neurons; where nearly all are live, lists all.
 BF_FUNCTION void bf_finish_list(const bf_image* image, int n, int live, BF_GLOBAL int32_t* list) {
-  list[0] = live > n - n / 8 ? BF_ALL_LIVE : live > n / 2 ? BF_MANY_LIVE : BF_FEW_LIVE;
-  if (list[0] != BF_ALL_LIVE) return;
-  for (int pixel = 0; pixel < n / image->channels; ++pixel) {
+  const int density = live > n - n / 8 ? BF_ALL_LIVE : live > n / 2 ? BF_MANY_LIVE : BF_FEW_LIVE;
+  BF_ONCE list[0] = (int32_t)density;
+  if (density != BF_ALL_LIVE) return;
+  BF_EACH (pixel, n / image->channels) {
     BF_GLOBAL int32_t* const own = list + 1 + (ptrdiff_t)pixel * (1 + image->channels);
     own[0] = (int32_t)image->channels;
     for (int c = 0; c < image->channels; ++c) own[1 + c] = (int32_t)c;
@@ -307,14 +340,14 @@ BF_FUNCTION void bf_finish_list(const bf_image* image, int n, int live, BF_GLOBA
 // The list of a layer of n neurons; radius: of its activations. A pixel's numbers are its live
 // channels, in order, and from the end the dead ones.
 BF_FUNCTION void bf_list_live_pixels(bf_image image, int n, BF_GLOBAL const float* radius,
-                                     BF_GLOBAL int32_t* list) {
+                                     BF_GLOBAL int32_t* list BF_TEAM) {
   int live = 0;
-  bf_pixel_walk walk = bf_walk_of(&image, bf_all_of(&image));
-  while (bf_next_pixel(&walk)) {
-    BF_GLOBAL int32_t* const own = list + 1 + walk.pixel * (1 + image.channels);
+  BF_EACH (pixel, n / image.channels) {
+    BF_GLOBAL int32_t* const own = list + 1 + (ptrdiff_t)pixel * (1 + image.channels);
+    const ptrdiff_t element = bf_first_of_pixel(&image, pixel);
     int count = 0;
     for (int c = 0; c < image.channels; ++c) {
-      const float r = radius[walk.element + (ptrdiff_t)c * image.at.channel];
+      const float r = radius[element + (ptrdiff_t)c * image.at.channel];
       const bool dead = bf_is_zero_float(r);
       own[dead ? image.channels - (c - count) : 1 + count] = (int32_t)c;
       count += dead ? 0 : 1;
@@ -322,6 +355,9 @@ BF_FUNCTION void bf_list_live_pixels(bf_image image, int n, BF_GLOBAL const floa
     own[0] = (int32_t)count;
     live += count;
   }
+#if BF_ITEMS > 1
+  live = bf_count_together(live, team).all;
+#endif
   bf_finish_list(&image, n, live, list);
 }
 
@@ -418,7 +454,7 @@ BF_FUNCTION void bf_spread_window(int rows, bf_image image, bf_window window,
 BF_FUNCTION void bf_identity_start(int rows, bf_image image, BF_GLOBAL const int32_t* neurons,
                                    BF_GLOBAL float* coefficients) {
   const bf_locator places = bf_locator_of(&image);
-  for (int r = 0; r < rows / 2; ++r) {
+  BF_EACH (r, rows / 2) {
     int at[5];
     bf_locate(&places, (int)neurons[r], at);
     bf_add_start(rows, bf_pixel_of(&image, at[0], at + 2) * image.channels + at[1], r, 1.0f,
@@ -430,14 +466,13 @@ BF_FUNCTION void bf_identity_start(int rows, bf_image image, BF_GLOBAL const int
 BF_FUNCTION void bf_conv_start(int rows, BF_CONSTANT const bf_conv_shape* shape,
                                BF_GLOBAL const float* weight, BF_GLOBAL const int32_t* neurons,
                                bool add, BF_GLOBAL float* coefficients) {
-  if (!add)
-    bf_clear_rows(rows, bf_elements(shape->batch, shape->in_channels, shape->in_size),
-                  coefficients);
+  bf_begin_rows(add, rows, bf_elements(shape->batch, shape->in_channels, shape->in_size),
+                coefficients);
   const bf_image made = bf_image_made(shape);
   const bf_locator places = bf_locator_of(&made);
   const int group = bf_in_group(shape);
   const int plane = shape->kernel[1] * shape->kernel[2];
-  for (int r = 0; r < rows / 2; ++r) {
+  BF_EACH (r, rows / 2) {
     int at[5];
     int q[3];
     bf_locate(&places, (int)neurons[r], at);
@@ -462,7 +497,7 @@ BF_FUNCTION void bf_relax_pixels(int rows, bf_image image, bf_image_strides rows
                                  BF_GLOBAL const float* offsets, BF_GLOBAL const int32_t* live,
                                  bool zeros, BF_GLOBAL const float* from, BF_GLOBAL float* to,
                                  BF_GLOBAL float* sums) {
-  for (int r = 0; r < rows; ++r) {
+  BF_EACH (r, rows) {
     bf_line_sum sum = bf_no_line_sum();
     bf_pixel_walk walk = bf_walk_of(&image, window);
     while (bf_next_pixel(&walk)) {
@@ -498,7 +533,7 @@ BF_FUNCTION void bf_concretize_window(int rows, bf_image image, bf_window window
   bf_pixel_walk walk = bf_walk_of(&image, window);
   while (bf_next_pixel(&walk))
     for (int c = 0; c < image.channels; ++c)
-      for (int r = 0; r < rows; ++r) {
+      BF_EACH (r, rows) {
         const float a = coefficients[(walk.pixel * image.channels + c) * rows + r];
         spread[r] += (a < 0.0f ? -a : a) * radius[walk.element + (ptrdiff_t)c * image.at.channel];
       }

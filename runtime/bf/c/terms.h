@@ -78,6 +78,30 @@ BF_FUNCTION ptrdiff_t bf_weight_place(BF_CONSTANT const bf_conv_shape* shape, in
          o % readers;
 }
 
+// An output of a convolution.
+typedef struct bf_output {
+  int n;
+  int channel;
+  int p[3];
+} bf_output;
+
+// Output number i of all, the last dimension the fastest.
+BF_FUNCTION bf_output bf_output_at(BF_CONSTANT const bf_conv_shape* shape, int i) {
+  bf_output made;
+  int left = i;
+  for (int d = 2; d >= 0; --d) {
+    made.p[d] = left % shape->out_size[d];
+    left /= shape->out_size[d];
+  }
+  made.channel = left % shape->out_channels;
+  made.n = left / shape->out_channels;
+  return made;
+}
+
+BF_FUNCTION int bf_outputs(BF_CONSTANT const bf_conv_shape* shape) {
+  return bf_elements(shape->batch, shape->out_channels, shape->out_size);
+}
+
 BF_FUNCTION int bf_ceil_div(int a, int b) {
   return a / b + (a % b > 0 ? 1 : 0);
 }
@@ -179,10 +203,12 @@ BF_FUNCTION void bf_clear_slack(BF_GLOBAL double* slack) {
 }
 
 BF_FUNCTION void bf_add_centre_slack(BF_GLOBAL const double* centre, BF_GLOBAL const float* radius,
-                                     int n, double row_norm, BF_GLOBAL double* slack) {
-  const bf_sizes sizes = bf_sizes_of(centre, radius, n);
-  slack[BF_CENTRE_SLACK] += row_norm * sizes.largest * BF_DOUBLE_SLACK;
-  slack[BF_RADIUS_SLACK] += sizes.radii * (1.0 + 0x1p-20);
+                                     int n, double row_norm, BF_GLOBAL double* slack BF_TEAM) {
+  const bf_sizes sizes = bf_sizes_of(centre, radius, n BF_OF_TEAM);
+  BF_ONCE {
+    slack[BF_CENTRE_SLACK] += row_norm * sizes.largest * BF_DOUBLE_SLACK;
+    slack[BF_RADIUS_SLACK] += sizes.radii * (1.0 + 0x1p-20);
+  }
 }
 
 BF_FUNCTION void bf_finish_slack(double relative, double bias_norm, double absolute,
@@ -216,19 +242,23 @@ BF_FUNCTION void bf_common_slack(int n, BF_GLOBAL double* slack, BF_GLOBAL doubl
   BF_EACH (j, n) row[j] = slack[BF_CENTRE_SLACK];
 }
 
-// Opens the rows that need a slack of their own. bias, run: as of bf_start_sum().
+// Opens the rows that need a slack of their own. bias, run: as of bf_start_sum(). On a device the
+// number of open rows is a sum of the items' numbers, which is exact.
 BF_FUNCTION void bf_start_row_slack(BF_GLOBAL const double* bias, int n, int run,
                                     BF_GLOBAL const float* radius, double factor,
-                                    BF_GLOBAL double* slack, BF_GLOBAL double* row) {
+                                    BF_GLOBAL double* slack, BF_GLOBAL double* row BF_TEAM) {
   const double common = slack[BF_CENTRE_SLACK];
   double open = 0.0;
-  for (int j = 0; j < n; ++j) {
+  BF_EACH (j, n) {
     const double size = bias == NULL ? 0.0 : factor * bf_magnitude_double(bias[j / run]);
     const bool small = common <= 0x1p-24 * (double)radius[j];
     row[j] = small ? common : -size;
     open += small ? 0.0 : 1.0;
   }
-  slack[BF_OPEN_ROWS] = open;
+#if BF_ITEMS > 1
+  open = (double)bf_count_together((int)open, team).all;
+#endif
+  BF_ONCE slack[BF_OPEN_ROWS] = open;
 }
 
 // weight: [out / panel][in][panel], the last panel padded.
@@ -308,16 +338,12 @@ BF_FUNCTION void bf_conv_row_slack(BF_CONSTANT const bf_conv_shape* shape,
                                    BF_GLOBAL const float* weight, BF_GLOBAL const double* centre,
                                    BF_GLOBAL const double* slack, BF_GLOBAL double* row) {
   if (!bf_has_open_rows(slack)) return;
-  int p[3];
-  for (int n = 0; n < shape->batch; ++n)
-    for (int o = 0; o < shape->out_channels; ++o)
-      for (p[0] = 0; p[0] < shape->out_size[0]; ++p[0])
-        for (p[1] = 0; p[1] < shape->out_size[1]; ++p[1])
-          for (p[2] = 0; p[2] < shape->out_size[2]; ++p[2]) {
-            const ptrdiff_t at = bf_element(shape->out, n, o, p);
-            if (bf_is_open_row(row[at]))
-              row[at] -= bf_output_row_slack(shape, weight, centre, n, o, p);
-          }
+  BF_EACH (i, bf_outputs(shape)) {
+    const bf_output to = bf_output_at(shape, i);
+    const ptrdiff_t at = bf_element(shape->out, to.n, to.channel, to.p);
+    if (bf_is_open_row(row[at]))
+      row[at] -= bf_output_row_slack(shape, weight, centre, to.n, to.channel, to.p);
+  }
 }
 
 // Closes the rows that are open.

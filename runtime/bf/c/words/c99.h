@@ -56,9 +56,12 @@
 #define BF_ITEMS 1
 #define BF_ONCE
 #define BF_BARRIER ((void)0)
+#define BF_TEAM
+#define BF_OF_TEAM
 
 // A loop over 0 .. n - 1 that the items of a group deal out: no iteration needs what another makes.
-#define BF_EACH(i, n) for (int i = 0; i < (n); ++i)
+#define BF_EACH(i, n) BF_EACH_OF(int, i, n)
+#define BF_EACH_OF(type, i, n) for (type i = 0; i < (n); ++i)
 
 #define BF_RESTRICT restrict
 

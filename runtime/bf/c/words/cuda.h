@@ -11,6 +11,10 @@
 
 #define BF_DEVICE 1
 
+#if defined(__NVCC__)
+#pragma nv_diag_suppress 177  // a verifier calls some of the functions
+#endif
+
 #if defined(__FAST_MATH__) || (defined(__CUDA_FTZ) && __CUDA_FTZ)
 #error "bf: fast math breaks proven bounds: compile without --use_fast_math and -ftz=true"
 #endif
@@ -38,20 +42,39 @@
 #define BF_FLOAT_OF_BITS(bits) __uint_as_float(bits)
 #define BF_FMA(x, y, z) fma(x, y, z)
 
-// An entry point is called for each box by a group of items.
+// An entry point is called for each box by a group of BF_ITEMS items, the probe by one item.
+#define BF_PROBE_ENTRY extern "C" __global__ void
 #define BF_ENTRY extern "C" __global__ void
 #define BF_BOX ((size_t)blockIdx.x)
 
-// The items of a group: the number of one, of all, what one of them does alone, where all wait for
-// each other, and memory that they share.
+#if BF_ITEMS > 1
+
+// The items of a group: the number of one, what one of them does alone, where all wait for each
+// other, and memory that they share, the last argument of routines that count or sum together: the
+// words of a pointer to it, and of a variable.
 #define BF_ITEM ((int)threadIdx.x)
-#define BF_ITEMS ((int)blockDim.x)
 #define BF_ONCE if (BF_ITEM == 0)
 #define BF_BARRIER __syncthreads()
-#define BF_LOCAL __shared__
+#define BF_LOCAL
+#define BF_SHARED __shared__
+#define BF_TEAM , BF_LOCAL bf_team* team
+#define BF_OF_TEAM , team
 
 // A loop over 0 .. n - 1 that the items of a group deal out: no iteration needs what another makes.
 // All items go through as many turns, since PoCL 3.1 mistakes loops that some of them leave before.
-#define BF_EACH(i, n)                                                                      \
-  for (int i##_turn = 0, i = BF_ITEM; i##_turn < (n); i##_turn += BF_ITEMS, i += BF_ITEMS) \
+#define BF_EACH_OF(type, i, n)                                                              \
+  for (type i##_turn = 0, i = BF_ITEM; i##_turn < (n); i##_turn += BF_ITEMS, i += BF_ITEMS) \
     if (i < (n))
+
+#else
+
+#define BF_ITEM 0
+#define BF_ONCE
+#define BF_BARRIER ((void)0)
+#define BF_TEAM
+#define BF_OF_TEAM
+#define BF_EACH_OF(type, i, n) for (type i = 0; i < (n); ++i)
+
+#endif
+
+#define BF_EACH(i, n) BF_EACH_OF(int, i, n)
