@@ -121,7 +121,7 @@ std::optional<LayerId> chooser_of(const Plan& plan, LayerId layer) {
 }
 
 void list_live_pixels(Plan& plan) {
-  if (plan.config.target.vector_bytes == 4) return;
+  if (plan.config.target.vector_bytes == 4 && !is_of_device(plan.config.language)) return;
   for (Entry& entry : plan.entries)
     if (entry.boxes == 1) LivePixels(plan, entry).run();
 }

@@ -24,6 +24,11 @@ bool has_dense_reader(const Plan& plan, LayerId index) {
 
 }  // namespace
 
+bool has_lists(const PlannerConfig& config) {
+  if (is_of_device(config.language)) return true;
+  return uses_vectors(config.lowering) && config.target.vector_bytes > 4;
+}
+
 bool pays_forward(int outputs) {
   return outputs >= kLeastOutputs;
 }
@@ -37,8 +42,8 @@ bool pays_backward(double products) {
 }
 
 void list_live_neurons(Plan& plan) {
-  // Scalar code is for machines that have room for little else.
-  if (!uses_vectors(plan.config.lowering) || plan.config.target.vector_bytes <= 4) return;
+  // Other scalar code than that of devices is for machines that have room for little else.
+  if (!has_lists(plan.config)) return;
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     Layer& layer = plan.layers[i];
     layer.live_list =

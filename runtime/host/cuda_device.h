@@ -77,8 +77,7 @@ static inline int bf_cuda_probe_device(bf_cuda_device* d, bf_cuda_probe probe) {
   const size_t bytes = (2 + BF_PROBED) * pairs * sizeof(double);
   double* const numbers = (double*)malloc(bytes);
   void* memory = NULL;
-  size_t i, pair = 0;
-  int fault = -1;
+  size_t i;
   int good = numbers != NULL && bf_cuda_memory(d, &memory, bytes);
   if (numbers == NULL) return bf_cuda_fail(d, BF_DEVICE_CALL, "malloc", "no memory");
   for (i = 0; i < pairs; ++i) bf_probe_pair(i, &numbers[i], &numbers[pairs + i]);
@@ -90,15 +89,7 @@ static inline int bf_cuda_probe_device(bf_cuda_device* d, bf_cuda_probe probe) {
     good = bf_cuda_did(d, cudaGetLastError(), "bf_probe") &&
            bf_cuda_did(d, cudaMemcpy(numbers, memory, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
   }
-  if (good) fault = bf_probe_fault(numbers + 2 * pairs, &pair);
-  if (good && fault >= 0) {
-    double x, y;
-    bf_probe_pair(pair, &x, &y);
-    d->fault = BF_DEVICE_INEXACT;
-    (void)snprintf(d->text, sizeof d->text, "%s are not as IEEE 754 has them, of %a and %a",
-                   bf_probe_names[fault], x, y);
-    good = 0;
-  }
+  good = good && bf_probe_passes(numbers + 2 * pairs, &d->fault, d->text);
   (void)cudaFree(memory);
   free(numbers);
   return good;

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bf.h"
@@ -246,6 +247,20 @@ static inline int bf_probe_fault(const double* made, size_t* pair) {
     }
   }
   return -1;
+}
+
+/* Notes what the device made of the pairs if it is not what it should be. Returns whether it is. */
+static inline int bf_probe_passes(const double* made, bf_device_fault* fault,
+                                  char text[BF_DEVICE_TEXT]) {
+  size_t pair = 0;
+  double x, y;
+  const int result = bf_probe_fault(made, &pair);
+  if (result < 0) return 1;
+  bf_probe_pair(pair, &x, &y);
+  *fault = BF_DEVICE_INEXACT;
+  (void)snprintf(text, BF_DEVICE_TEXT, "%s are not as IEEE 754 has them, of %a and %a",
+                 bf_probe_names[result], x, y);
+  return 0;
 }
 
 #endif /* BF_HOST_DEVICE_H */

@@ -290,8 +290,8 @@ static inline int bf_opencl_probe(bf_opencl_device* d) {
   const size_t pairs = BF_PROBE_PAIRS;
   double* const numbers = (double*)malloc((2 + BF_PROBED) * pairs * sizeof(double));
   bf_cl_object* memory[3] = {NULL, NULL, NULL};
-  size_t i, pair = 0;
-  int good = numbers != NULL, fault = -1;
+  size_t i;
+  int good = numbers != NULL;
   if (!good) return bf_opencl_fail(d, BF_DEVICE_CALL, "no memory", 0);
   for (i = 0; i < pairs; ++i) bf_probe_pair(i, &numbers[i], &numbers[pairs + i]);
   for (i = 0; i < 3 && good; ++i) {
@@ -303,15 +303,7 @@ static inline int bf_opencl_probe(bf_opencl_device* d) {
   }
   good = good && bf_opencl_call(d, "bf_probe", 1, pairs, memory, 3) &&
          bf_opencl_read(d, memory[2], numbers + 2 * pairs, BF_PROBED * pairs * sizeof(double));
-  if (good) fault = bf_probe_fault(numbers + 2 * pairs, &pair);
-  if (good && fault >= 0) {
-    double x, y;
-    bf_probe_pair(pair, &x, &y);
-    d->fault = BF_DEVICE_INEXACT;
-    (void)snprintf(d->text, sizeof d->text, "%s are not as IEEE 754 has them, of %a and %a",
-                   bf_probe_names[fault], x, y);
-    good = 0;
-  }
+  good = good && bf_probe_passes(numbers + 2 * pairs, &d->fault, d->text);
   for (i = 0; i < 3; ++i) bf_opencl_free(d, &memory[i]);
   free(numbers);
   return good;

@@ -2,6 +2,9 @@
 // same source compiled for this processor, and of groups of several items, where none fuses
 // products into sums. PoCL serves as the device; without one the tests are skipped. BF_SEED=n
 // repeats a run, BF_ROUNDS=n takes n times as many networks.
+//
+// Sources are also compiled as C++ under sanitizers, the items of a group as threads: what one item
+// writes no other one reads or writes before a barrier, and nothing is read or written elsewhere.
 
 #include "aot/emit/device/device.h"
 
@@ -10,13 +13,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 
 #include "aot/build/compile.h"
-#include "aot/build/options/language.h"
 #include "aot/engine/device/device.h"
 #include "aot/system/process.h"
 #include "bf/core/bounds.h"
@@ -26,34 +28,13 @@
 #include "tests/paths.h"
 #include "tests/property/passes_random_graph.h"
 #include "tests/seed.h"
-#include "tests/soundness/batch.h"
 #include "tests/soundness/checks.h"
+#include "tests/soundness/image_nets.h"
+#include "tests/soundness/on_device.h"
 #include "tests/soundness/random_net.h"
 
 namespace bf_aot::soundness {
 namespace {
-
-constexpr char kExact[] = "-D BF_NO_CONTRACTION";
-
-// Why there is no device to test with; nothing where there is one.
-std::optional<std::string> missing_device() {
-  const Graph graph = to_graph(Net{"one", {dense_layer(1, 1, {1})}});
-  build::CompileOptions options;
-  options.planner = planner_config(Method::kIbp, Lowering::kGeneric, "generic");
-  options = build::for_device(options, Language::kOpenCl, 1);
-  ModelInfo info;
-  info.sha256 = std::string(64, '0');
-  try {
-    const engine::Device device(
-        lower(std::make_shared<const Plan>(plan(graph, info, "net", false, options.planner))),
-        {"opencl", 0});
-    return std::nullopt;
-  } catch (const CompileError& error) {
-    const std::string text = error.what();
-    if (text.find("BF3340") == std::string::npos) throw;
-    return text;
-  }
-}
 
 constexpr Method kMethods[] = {Method::kCrown, Method::kIbp, Method::kCrownIbp};
 
@@ -97,29 +78,80 @@ class Here {
   void* library_ = nullptr;
 };
 
-std::vector<Outcome> on_device(const engine::Device& device, const std::vector<FloatBox>& boxes) {
+void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+}
+
+// Bounds of boxes by the source for a device as C++, with these sanitizers.
+std::vector<Outcome> by_threads(const Lowered& lowered, const char* sanitizers,
+                                const std::vector<FloatBox>& boxes) {
+  const Plan& plan = lowered.plan();
+  const TemporaryFolder folder;
+  std::vector<char> weights(static_cast<std::size_t>(blob_bytes(lowered.tables(), 64)));
+  for (const WeightTable& table : lowered.tables())
+    if (table.same_as < 0) pack_table(plan, table, weights.data() + table.offset);
   std::vector<float> lower, upper;
   for (const FloatBox& box : boxes) {
     lower.insert(lower.end(), box.lower.begin(), box.lower.end());
     upper.insert(upper.end(), box.upper.begin(), box.upper.end());
   }
-  const auto outputs = static_cast<std::ptrdiff_t>(device.plan().output_count);
-  std::vector<bf_status> statuses(boxes.size());
-  std::vector<float> low(boxes.size() * static_cast<std::size_t>(outputs), 1), high(low.size(), 2);
-  device.bound(false, boxes.size(), lower.data(), upper.data(), low.data(), high.data(),
-               statuses.data());
-  std::vector<Outcome> made;
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    const auto at = static_cast<std::ptrdiff_t>(i) * outputs;
-    made.push_back({statuses[i],
-                    {low.begin() + at, low.begin() + at + outputs},
-                    {high.begin() + at, high.begin() + at + outputs}});
+  const std::string text = build::device_text(lowered);
+  write_file(folder.path() / "net.cl", text.data(), text.size());
+  write_file(folder.path() / "weights", weights.data(), weights.size());
+  write_file(folder.path() / "lower", lower.data(), lower.size() * sizeof(float));
+  write_file(folder.path() / "upper", upper.data(), upper.size() * sizeof(float));
+  std::vector<std::string> command = {
+      system::find_program("g++").value(),
+      "-std=c++20",
+      "-O1",
+      "-g0",
+      "-ffp-contract=off",
+      "-w",
+      "-pthread",
+      std::string("-fsanitize=") + sanitizers,
+      "-fno-sanitize-recover=all",
+      "-DWORDS_SOURCE=\"net.cl\"",
+      "-DWORDS_ENTRY=" + plan.name + "_bounds",
+      fmt::format("-DWORDS_ITEMS={}", plan.config.items),
+      fmt::format("-DWORDS_INPUTS={}", plan.input_count),
+      fmt::format("-DWORDS_OUTPUTS={}", plan.output_count),
+      fmt::format("-DWORDS_ARENA={}", emit::device_arena_bytes(plan)),
+      "-I.",
+      BF_SOURCE_DIR "/tests/soundness/opencl_threads.cpp",
+      "-o",
+      "net"};
+  for (const std::vector<std::string>& each : {command, {(folder.path() / "net").string()}}) {
+    const system::ProcessResult result = system::run_process(each, folder.path());
+    EXPECT_EQ(result.exit_code, 0) << result.errors.substr(0, 4000);
+    if (result.exit_code != 0) return {};
   }
-  return made;
+  const auto outputs = static_cast<std::size_t>(plan.output_count);
+  std::ifstream made(folder.path() / "made", std::ios::binary);
+  std::vector<Outcome> outcomes;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    Outcome outcome{BF_OK, std::vector<float>(outputs), std::vector<float>(outputs)};
+    for (std::vector<float>* end : {&outcome.lower, &outcome.upper})
+      made.read(reinterpret_cast<char*>(end->data()),
+                static_cast<std::streamsize>(outputs * sizeof(float)));
+    outcomes.push_back(std::move(outcome));
+  }
+  EXPECT_TRUE(made.good());
+  return outcomes;
 }
 
 bool same(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+std::vector<FloatBox> valid_boxes(Random& random, int inputs) {
+  std::vector<FloatBox> boxes;
+  for (int kind = 0; kind < kBoxKinds; ++kind) {
+    boxes.push_back(random_box(random, inputs, kind));
+    const FloatBox& box = boxes.back();
+    if (bf::check_box(box.lower.data(), box.upper.data(), inputs) != BF_OK) boxes.pop_back();
+  }
+  return boxes;
 }
 
 class OnDevice : public ::testing::Test {
@@ -128,23 +160,6 @@ class OnDevice : public ::testing::Test {
     static const std::optional<std::string> kMissing = missing_device();
     if (kMissing) GTEST_SKIP() << "no OpenCL device (pocl-opencl-icd makes one): " << *kMissing;
     if (!has_compiler("gcc")) GTEST_SKIP() << "gcc is not installed";
-  }
-
-  // The graph's plan for devices; null where devices lack what it needs.
-  static std::shared_ptr<const Lowered> planned(const Graph& graph, Method method, int items) {
-    build::CompileOptions options;
-    options.planner = planner_config(method, Lowering::kGeneric, "generic");
-    options = build::for_device(options, Language::kOpenCl, items);
-    ModelInfo info;
-    info.sha256 = std::string(64, '0');
-    try {
-      auto lowered =
-          lower(std::make_shared<const Plan>(plan(graph, info, "net", false, options.planner)));
-      build::check_language(*lowered);
-      return lowered;
-    } catch (const CompileError&) {
-      return nullptr;
-    }
   }
 
   // Bounds boxes of all kinds, which hold points, infinite and empty boxes, in one batch; compares
@@ -196,8 +211,8 @@ TEST_F(OnDevice, BoundsOfDenseNetworksHold) {
     const ExactNet exact(net);
     const Graph graph = to_graph(net);
     const std::vector<FloatBox> boxes = boxes_of(net.inputs());
-    const std::vector<Outcome> made =
-        compare(graph, kMethods[(i + i / kFamilies) % 3], i % 4 == 0 ? 5 : 1, boxes);
+    const std::vector<Outcome> made = compare(graph, kMethods[(i + i / kFamilies) % 3],
+                                              i % 4 == 0 ? (i % 8 == 0 ? 64 : 5) : 1, boxes);
     for (std::size_t k = 0; k < boxes.size(); ++k) {
       if (made[k].status != BF_OK) continue;
       check_form(net, boxes[k], made[k]);
@@ -224,6 +239,68 @@ TEST_F(OnDevice, RandomGraphsHaveTheBitsOfThisProcessor) {
     if (lowered == nullptr) continue;
     SCOPED_TRACE(fmt::format("graph {}", tried));
     compare(graph, method, made % 2 == 0 ? 64 : 7, boxes_of(lowered->plan().input_count));
+    ++made;
+  }
+}
+
+// On boxes where each neuron is dead or active, so that a list that misses one makes a bound wrong.
+TEST_F(OnDevice, ListsPassByWhatIsDead) {
+  int listed = 0;
+  for (std::size_t i = 0; i < image_nets().size(); ++i) {
+    const ImageNet& example = image_nets()[i];
+    SCOPED_TRACE(example.name);
+    const Graph graph = example.make();
+    const auto alone = planned(graph, Method::kCrown, 1);
+    ASSERT_NE(alone, nullptr);
+    listed += build::device_text(*alone).find("_live = BF_INT32_AT") != std::string::npos ? 1 : 0;
+    const FloatBox box = small_box(random_, alone->plan().input_count, example.reach);
+    const Outcome made = Here(*alone).bounds(box);
+    if (i % 4 == 0) {  // a device's compiler takes seconds for each
+      const engine::Device device(planned(graph, Method::kCrown, 64), {"opencl", 0}, kExact);
+      const Outcome shared = on_device(device, {box}).front();
+      EXPECT_TRUE(same(made.lower, shared.lower) && same(made.upper, shared.upper));
+    }
+    const std::vector<std::vector<float>> points = corners(graph, box);
+    for (std::size_t j = 0; j < made.lower.size(); ++j) {
+      const mpq_class least = exact_values(graph, points[2 * j])[j];
+      const mpq_class most = exact_values(graph, points[2 * j + 1])[j];
+      const mpq_class lower = made.lower[j], upper = made.upper[j];
+      EXPECT_LE(lower, least);
+      EXPECT_GE(upper, most);
+      EXPECT_LE(upper - lower, (most - least) * 5 / 4);  // what a list leaves out is more
+    }
+  }
+  EXPECT_EQ(listed, image_nets().size());
+}
+
+TEST(UnderSanitizers, ItemsShareWhatBarriersPart) {
+  if (!has_compiler("gcc") || !system::find_program("g++")) GTEST_SKIP() << "gcc is not installed";
+  Random random{testing::seed_from_environment(20261133)};
+  int made = 0;
+  for (int tried = 0; made < 3 * testing::rounds_from_environment(); ++tried) {
+    ASSERT_LT(tried, 400) << "devices have nearly nothing";
+    Graph graph =
+        testing::random_graph(random, testing::Numbers::kFloats, testing::pick(random, 4, 10));
+    try {
+      normalise(graph);
+    } catch (const CompileError&) {
+      continue;
+    }
+    const Method method = kMethods[made % 3];
+    const bool races = made % 3 != 1;  // or addresses
+    const auto alone = planned(graph, method, 1);
+    if (alone == nullptr) continue;
+    SCOPED_TRACE(fmt::format("graph {}", tried));
+    const std::vector<FloatBox> boxes = valid_boxes(random, alone->plan().input_count);
+    const Here here(*alone);
+    const std::vector<Outcome> shared =
+        by_threads(*planned(graph, method, 6), races ? "thread" : "address,undefined", boxes);
+    ASSERT_EQ(shared.size(), boxes.size());
+    for (std::size_t k = 0; k < boxes.size(); ++k) {
+      const Outcome expected = here.bounds(boxes[k]);
+      EXPECT_TRUE(same(shared[k].lower, expected.lower) && same(shared[k].upper, expected.upper))
+          << "box of kind " << k;
+    }
     ++made;
   }
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "frontend/evaluate/evaluate_exact.h"
 #include "tests/soundness/random_net.h"
 
 namespace bf_aot::soundness {
@@ -250,6 +251,33 @@ const std::vector<ImageNet>& image_nets() {
       {"sums_of_pixels", sums_of_pixels},
   };
   return all;
+}
+
+FloatBox small_box(Random& random, std::int64_t inputs, int reach) {
+  constexpr float kRadius = 0x1p-16F;
+  FloatBox box;
+  for (std::int64_t i = 0; i < inputs; ++i) {
+    const auto centre = static_cast<float>(pick(random, -reach, reach));
+    box.lower.push_back(centre - kRadius);
+    box.upper.push_back(centre + kRadius);
+  }
+  return box;
+}
+
+std::vector<mpq_class> exact_values(const Graph& graph, const std::vector<float>& x) {
+  return evaluate_exact(graph, std::vector<std::vector<double>>{{x.begin(), x.end()}}).at(0);
+}
+
+std::vector<std::vector<float>> corners(const Graph& graph, const FloatBox& box) {
+  const std::vector<mpq_class> base = exact_values(graph, box.lower);
+  std::vector<std::vector<float>> made(2 * base.size(), box.lower);
+  for (std::size_t i = 0; i < box.lower.size(); ++i) {
+    std::vector<float> x = box.lower;
+    x[i] = box.upper[i];
+    const std::vector<mpq_class> y = exact_values(graph, x);
+    for (std::size_t j = 0; j < y.size(); ++j) made[2 * j + (y[j] > base[j] ? 1 : 0)][i] = x[i];
+  }
+  return made;
 }
 
 }  // namespace bf_aot::soundness

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <gmpxx.h>
+
+#include <cstdint>
 #include <vector>
 
 #include "frontend/graph/graph.h"
+#include "tests/soundness/random_net.h"
 
 // Small networks of convolutions and maxima on images, with integer weights.
 namespace bf_aot::soundness {
@@ -15,5 +19,13 @@ struct ImageNet {
 };
 
 const std::vector<ImageNet>& image_nets();
+
+// A box on which each neuron is dead or active.
+FloatBox small_box(Random& random, std::int64_t inputs, int reach);
+
+std::vector<mpq_class> exact_values(const Graph& graph, const std::vector<float>& x);
+
+// The corners where each output is least, and largest, in turns: the network is affine on the box.
+std::vector<std::vector<float>> corners(const Graph& graph, const FloatBox& box);
 
 }  // namespace bf_aot::soundness

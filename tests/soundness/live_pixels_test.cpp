@@ -7,43 +7,12 @@
 
 #include <algorithm>
 
-#include "frontend/evaluate/evaluate_exact.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/image_nets.h"
 #include "tests/soundness/random_net.h"
 
 namespace bf_aot::soundness {
 namespace {
-
-using Point = std::vector<mpq_class>;
-
-FloatBox small_box(Random& random, std::int64_t inputs, int reach) {
-  constexpr float kRadius = 0x1p-16F;
-  FloatBox box;
-  for (std::int64_t i = 0; i < inputs; ++i) {
-    const auto centre = static_cast<float>(pick(random, -reach, reach));
-    box.lower.push_back(centre - kRadius);
-    box.upper.push_back(centre + kRadius);
-  }
-  return box;
-}
-
-Point at(const Graph& graph, const std::vector<float>& x) {
-  return evaluate_exact(graph, std::vector<std::vector<double>>{{x.begin(), x.end()}}).at(0);
-}
-
-// The corners where each output is least and largest: the network is affine on the box.
-std::vector<std::vector<float>> corners(const Graph& graph, const FloatBox& box) {
-  const Point base = at(graph, box.lower);
-  std::vector<std::vector<float>> made(2 * base.size(), box.lower);
-  for (std::size_t i = 0; i < box.lower.size(); ++i) {
-    std::vector<float> x = box.lower;
-    x[i] = box.upper[i];
-    const Point y = at(graph, x);
-    for (std::size_t j = 0; j < y.size(); ++j) made[2 * j + (y[j] > base[j] ? 1 : 0)][i] = x[i];
-  }
-  return made;
-}
 
 bool lists_choices(const Plan& plan) {
   return std::ranges::any_of(plan.entries[0].steps, [](const Step& step) {
@@ -80,8 +49,8 @@ TEST(LivePixels, BoundsHoldAtCorners) {
     const std::vector<std::vector<float>> points = corners(graphs[i], box);
     for (std::size_t j = 0; j < outcome.lower.size(); ++j) {
       SCOPED_TRACE(fmt::format("{}, output {}", image_nets()[i].name, j));
-      const mpq_class least = at(graphs[i], points[2 * j])[j];
-      const mpq_class most = at(graphs[i], points[2 * j + 1])[j];
+      const mpq_class least = exact_values(graphs[i], points[2 * j])[j];
+      const mpq_class most = exact_values(graphs[i], points[2 * j + 1])[j];
       const mpq_class lower = outcome.lower[j], upper = outcome.upper[j];
       EXPECT_LE(lower, least);
       EXPECT_GE(upper, most);

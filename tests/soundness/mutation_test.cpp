@@ -13,6 +13,7 @@
 #include "planner/network/error_terms.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/engine_call.h"
+#include "tests/soundness/on_device.h"
 #include "tests/soundness/random_net.h"
 
 namespace bf_aot::soundness {
@@ -419,6 +420,37 @@ TEST(GeneratedCode, NeedsErrorTerms) {
   }
   for (std::size_t i = 0; i < exposed.size(); ++i)
     EXPECT_TRUE(exposed[i]) << "dropping '" << exposures[i]->term << "' goes unnoticed";
+}
+
+// One exposure of each term by an OpenCL device, in groups of one item and of several.
+TEST(OnDevice, NeedsErrorTerms) {
+  if (const std::optional<std::string> missing = missing_device())
+    GTEST_SKIP() << "no OpenCL device (pocl-opencl-icd makes one): " << *missing;
+  const std::string options = std::string(kExact) + " -cl-opt-disable";
+  Random random{1};
+  std::vector<std::string> terms;
+  for (const Exposure& exposure : kExposures) {
+    if (std::ranges::find(terms, exposure.term) != terms.end()) continue;
+    terms.emplace_back(exposure.term);
+    const int items = terms.size() % 2 == 0 ? 4 : 1;
+    bool exposed = false;
+    for (int variant = 0; variant < kVariants && !exposed; ++variant) {
+      const Case made = exposure.make(random, variant);
+      const Graph graph = to_graph(made.net);
+      const ExactNet exact(made.net);
+      const auto bounds = [&](const std::vector<std::string>& without) {
+        const engine::Device device(planned(graph, exposure.method, items, without), {"opencl", 0},
+                                    options);
+        return on_device(device, {made.box}).front();
+      };
+      exposed = refuted(exact, made.box, bounds({exposure.term})).has_value();
+      if (!exposed) continue;
+      const auto whole = refuted(exact, made.box, bounds({}));
+      EXPECT_FALSE(whole.has_value()) << made.net.label << ": " << whole.value_or("");
+    }
+    EXPECT_TRUE(exposed) << "dropping '" << exposure.term << "' goes unnoticed";
+  }
+  EXPECT_EQ(terms.size(), error_term_names().size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, TermErrors,

@@ -66,11 +66,11 @@ void unroll_rows(Nest& nest, const Kernel& kernel) {
   if (kernel.schedule.lanes > 1) nest.vectorize("r");
 }
 
-// The items of a group that have rows of their own: a power of two, so that the others of the group
-// are whole sets of as many.
+// The items of a group that have rows of their own: a power of two that divides the group, so that
+// the others are whole sets of as many.
 int row_items(const Kernel& kernel) {
   int items = 1;
-  while (2 * items <= std::min(kernel.rows, kernel.schedule.items)) items *= 2;
+  while (2 * items <= kernel.rows && kernel.schedule.items % (2 * items) == 0) items *= 2;
   return items;
 }
 

@@ -57,7 +57,7 @@ void check_depth(const Kernel& kernel, const KernelNests& made) {
 }  // namespace
 
 std::string print_kernel(const Kernel& kernel, loop::Needs& needs, const Dialect& dialect) {
-  BF_CHECK(!dialect.is_c() || (kernel.schedule.lanes == 1 && !kernel.live_in && !kernel.live_out));
+  BF_CHECK(!dialect.is_c() || kernel.schedule.lanes == 1);
   const KernelNests made = nests_of(kernel);
   check_depth(kernel, made);
   std::string text = fmt::format("// {}\n//   {}\n", kernel.key, made.formula);
@@ -70,8 +70,12 @@ std::string print_kernel(const Kernel& kernel, loop::Needs& needs, const Dialect
   if (kernel.prefetch > 0) text += fmt::format(", weights {} bytes ahead", kernel.prefetch);
   text += fmt::format("; longest sum: {} roundings\n", kernel.depth);
   std::vector<std::string> parameters = made.parameters;
-  for (std::string& each : parameters)
+  constexpr std::string_view kList = "std::int32_t";
+  for (std::string& each : parameters) {
+    if (const std::size_t list = each.find(kList); list != std::string::npos)
+      each.replace(list, kList.size(), dialect.integer("int32"));
     if (each.find('*') != std::string::npos) each.insert(0, dialect.shared());
+  }
   text += fmt::format("BF_KERNEL {}({}) {{\n", kernel.function, fmt::join(parameters, ", "));
   text += loop::print(made.program, needs, dialect);
   text += "}\n";

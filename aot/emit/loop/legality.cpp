@@ -182,7 +182,7 @@ Reason Legality::operator()(const Bind& p) const {
       return fmt::format("loop '{}' is inside loop '{}', of which each item has all", p.loop,
                          nest.loops_[i].name);
   if (nest.loop(p.loop).unroll > 1) return fmt::format("loop '{}' is unrolled", p.loop);
-  return why_listed(nest.loop(p.loop));
+  return std::nullopt;
 }
 
 Reason Legality::operator()(const CacheWrite& p) const {

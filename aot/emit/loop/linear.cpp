@@ -75,7 +75,7 @@ Linear LoopValues::axis_value(const std::string& axis) const {
   const Linear place = value_of(*loop_of(axis, 1));
   const std::string& list = nest_.axis(axis).list;
   if (list.empty()) return place;
-  return {{{fmt::format("entry({}, {})", list, to_text(place)), 1}}, 0};
+  return {{{fmt::format("{}({}, {})", entry_, list, to_text(place)), 1}}, 0};
 }
 
 Linear LoopValues::floor_of(const IndexTerm& term) const {

@@ -26,7 +26,9 @@ std::string to_text(const Linear& linear);
 // Writes indices in terms of the variables of a nest's printed loops.
 class LoopValues {
  public:
-  explicit LoopValues(const Nest& nest) : nest_(nest) {}
+  // entry: the function that reads a list.
+  explicit LoopValues(const Nest& nest, std::string entry = "entry")
+      : nest_(nest), entry_(std::move(entry)) {}
 
   // The value of a loop; for the vector loop that of the first lane, for a loop that walks a list a
   // place in it.
@@ -45,6 +47,7 @@ class LoopValues {
   const Loop* loop_of(const std::string& axis, std::int64_t step) const;
 
   const Nest& nest_;
+  const std::string entry_;
 };
 
 }  // namespace bf_aot::loop

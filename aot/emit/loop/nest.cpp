@@ -115,8 +115,12 @@ void Nest::share(std::size_t loops) {
 
 std::size_t Nest::region() const {
   std::size_t region = shared_;
-  for (std::size_t i = shared_; i < loops_.size(); ++i)
-    if (!is_reduced(loops_[i]) && loops_[i].is_counted() && !runs_once(loops_[i])) region = i + 1;
+  for (std::size_t i = shared_; i < loops_.size(); ++i) {
+    const bool chosen =
+        loops_[i].kind == LoopKind::kBound;  // one item runs it, also if it runs once
+    if (!is_reduced(loops_[i]) && loops_[i].is_counted() && (chosen || !runs_once(loops_[i])))
+      region = i + 1;
+  }
   return region;
 }
 

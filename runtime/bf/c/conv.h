@@ -11,8 +11,10 @@
 #define BF_INTERVAL_CHAIN 64
 
 // The bytes of the vectors that C++ sums with on this machine: centres of convolutions of many
-// channels are summed in chains where there are vectors.
-#if defined(__AVX512F__)
+// channels are summed in chains where there are vectors. Devices sum as machines without.
+#if defined(BF_DEVICE)
+#define BF_VECTOR_BYTES 4
+#elif defined(__AVX512F__)
 #define BF_VECTOR_BYTES 64
 #elif defined(__AVX__)
 #define BF_VECTOR_BYTES 32

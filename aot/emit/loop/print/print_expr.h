@@ -43,7 +43,11 @@ struct ConvertedRows {
 class ExprPrinter {
  public:
   ExprPrinter(const Nest& nest, Needs& needs, const emit::Dialect& dialect)
-      : nest_(nest), needs_(needs), dialect_(dialect), values_(nest), lanes_(nest.lanes()) {}
+      : nest_(nest),
+        needs_(needs),
+        dialect_(dialect),
+        values_(nest, helper("entry")),
+        lanes_(nest.lanes()) {}
 
   std::int64_t lanes() const { return lanes_; }
   const LoopValues& values() const { return values_; }

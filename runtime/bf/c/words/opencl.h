@@ -58,7 +58,9 @@ typedef ulong uint64_t;
 #define BF_ONCE if (BF_ITEM == 0)
 #define BF_BARRIER barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
 #define BF_LOCAL __local
+#if !defined(BF_SHARED)  // in C++, where items are threads, it is static
 #define BF_SHARED __local
+#endif
 #define BF_TEAM , BF_LOCAL bf_team* team
 #define BF_OF_TEAM , team
 
