@@ -44,6 +44,8 @@ constexpr double kPointShare = 0.5, kSharedPointShare = 0.25;
 constexpr double kNeuronShare = 0.5, kOtherShare = 0.5;
 // Share of the time for splits in which that search bounds the cases' own boxes first.
 constexpr double kOtherFirstShare = 0.1;
+// The open cases from which on their bounds are worth a call of a device.
+constexpr std::size_t kManyOfDevice = 32;
 // Why boxes are split, and why neurons are.
 static_assert(kMostBranchedInputs == 16);
 constexpr const char* kOfFewInputs = "at most 16 inputs vary";
@@ -221,12 +223,23 @@ class Decision {
   }
   bool is_over() const { return is_decided() || calls_.stop(); }
 
+  NetworkForm form() const {
+    NetworkForm made;
+    if (fixed_) made.fixed = &*fixed_;
+    made.ordered = ordered_.has_value();
+    return made;
+  }
+
+  BoxDevice device_of(const DecisionMethod& method) {
+    BoxDevice made = calls_.make_device(method, form());
+    BF_CHECK(made.plan->input_count == property_.input_count);
+    if (calls_.company == nullptr) stopped_calls_.include(*made.host);
+    return made;
+  }
+
   // Makes a verifier. Inputs that the property fixes are folded into it.
   DecisionVerifier verifier_of(const DecisionMethod& method) {
-    NetworkForm form;
-    if (fixed_) form.fixed = &*fixed_;
-    form.ordered = ordered_.has_value();
-    DecisionVerifier made = calls_.make_verifier(method, form);
+    DecisionVerifier made = calls_.make_verifier(method, form());
     BF_CHECK(made.plan->input_count == property_.input_count);
     // In a company a process that leaves its work would keep the others waiting.
     if (calls_.company == nullptr) stopped_calls_.include(*made.host);
@@ -250,10 +263,15 @@ class Decision {
     const DecisionVerifier& made = verifiers_.last();
     const system::Stopwatch deciding;
     const auto exact = ExactBoxes::make(property_, *made.plan);
-    verifiers_.leave(verify_cases(*made.host, exact ? &*exact : nullptr, cases_, calls_.stop,
-                                  [this](std::size_t done, std::size_t count) {
-                                    calls_.progress({DecisionPhase::kBound, done, count});
-                                  }));
+    const CaseProgress progress = [this](std::size_t done, std::size_t count) {
+      calls_.progress({DecisionPhase::kBound, done, count});
+    };
+    const ExactBoxes* const near = exact ? &*exact : nullptr;
+    const bool many = cases_.open().size() >= kManyOfDevice;
+    if (const BoxDevice* const device = many ? verifiers_.device_of(method) : nullptr)
+      verify_cases_on(*device, near, cases_, calls_.stop, progress);
+    else
+      verifiers_.leave(verify_cases(*made.host, near, cases_, calls_.stop, progress));
     bounding_ = deciding.seconds();
     if (made.plan->config.semantics == Semantics::kReal)
       outcome_.witness = decide_points(whole_, check_, cases_, calls_.stop);
@@ -271,7 +289,10 @@ class Decision {
   std::unique_ptr<Search> boxes() {
     const bool balls = settings_.norm != Norm::kLargest;
     const DecisionVerifier& made = balls ? verifiers_.of_boxes() : verifiers_.last();
-    return begun(std::make_unique<BoxSearch>(*made.host, *made.plan, cases_, settings_.jobs));
+    const BoxDevice* const device =
+        verifiers_.device_of(balls ? verifiers_.method_of_boxes() : verifiers_.last_method());
+    return begun(
+        std::make_unique<BoxSearch>(*made.host, *made.plan, cases_, settings_.jobs, device));
   }
   // Null where there are none to split. of_boxes: the last verifier splits boxes.
   std::unique_ptr<Search> neurons(bool of_boxes) {
@@ -405,8 +426,10 @@ class Decision {
                settings_.norm};
   Outcome outcome_;
   engine::StoppedCalls stopped_calls_{calls_.stop};
-  DecisionVerifiers verifiers_{settings_,
-                               [this](const DecisionMethod& each) { return verifier_of(each); }};
+  DecisionVerifiers verifiers_{
+      settings_, [this](const DecisionMethod& each) { return verifier_of(each); },
+      calls_.make_device ? [this](const DecisionMethod& each) { return device_of(each); }
+                         : DecisionVerifiers::MakeDevice()};
   PointSearch points_{whole_, fixed_ ? &*fixed_ : nullptr, settings_.jobs};
   std::vector<Turn> turns_;
   std::optional<Turn> other_;  // by what is known of the network besides; none: not asked for yet

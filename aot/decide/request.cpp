@@ -13,6 +13,8 @@
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/search/box_search.h"
 #include "aot/decide/search/token_search.h"
+#include "aot/engine/device/device.h"
+#include "aot/engine/device/device_verifier.h"
 #include "aot/engine/run/watch.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/verifier.h"
@@ -83,7 +85,8 @@ class VerifierMaker {
         info_(info),
         request_(request),
         calls_(calls),
-        options_(std::move(options)) {
+        options_(std::move(options)),
+        device_(std::exchange(options_.device, {})) {
     const auto ask = [stop = calls.stop, together = calls.company != nullptr] {
       if (together ? stop.is_late() : stop()) throw engine::Stopped();
     };
@@ -93,6 +96,58 @@ class VerifierMaker {
 
   DecisionVerifier make(const DecisionMethod& asked, const NetworkForm& form) {
     calls_.before_plan(asked);
+    set(asked, form);
+    const system::Stopwatch planning;
+    const auto plan = [this] { return planned(options_); };
+    const std::shared_ptr<const Lowered> lowered =
+        calls_.plans != nullptr ? calls_.plans->plan(asked, form, plan) : plan();
+    engine::MadeVerifier made = engine::make_verifier(lowered, options_, request_.compiler);
+    calls_.after_plan(asked, planning.seconds());
+    return {lowered->shared_plan(), std::move(made.host)};
+  }
+
+  bool has_device() const { return !device_.empty(); }
+
+  BoxDevice make_device(const DecisionMethod& asked, const NetworkForm& form) {
+    calls_.before_plan(asked);
+    set(asked, form);
+    const system::Stopwatch planning;
+    const auto open = [this] {
+      build::CompileOptions options = options_;
+      options.device = device_;
+      auto made = std::make_shared<const engine::Device>(
+          planned(engine::for_named_device(std::move(options))), build::device_named(device_));
+      bound_once(*made);
+      return made;
+    };
+    const std::shared_ptr<const engine::Device> device =
+        calls_.plans != nullptr ? calls_.plans->device(asked, form, open) : open();
+    BoxDevice made;
+    made.plan = device->shared_plan();
+    made.boxes = boxes_together(*device);
+    made.host = std::make_unique<engine::DeviceVerifier>(device);
+    calls_.after_plan(asked, planning.seconds());
+    return made;
+  }
+
+ private:
+  // Compilers of devices may leave the most of their work to an entry's first call.
+  static void bound_once(const engine::Device& device) {
+    const std::vector<float> zeros(static_cast<std::size_t>(device.plan().input_count));
+    std::vector<float> lower(static_cast<std::size_t>(device.plan().spec_rows)), upper = lower;
+    bf_status status = BF_OK;
+    device.bound(true, 1, zeros.data(), zeros.data(), lower.data(), upper.data(), &status);
+  }
+
+  // The boxes whose lines take 64 MiB at most.
+  static std::size_t boxes_together(const engine::Device& device) {
+    constexpr std::size_t kMost = 1024, kMostLines = std::size_t{1} << 24;
+    const std::size_t lines = std::max<std::size_t>(device.lines(), 1);
+    return std::max<std::size_t>(std::min({device.boxes_at_once(), kMost, kMostLines / lines}), 1);
+  }
+
+  // Sets the options of plans by a method.
+  void set(const DecisionMethod& asked, const NetworkForm& form) {
     options_.planner.method = asked.method;
     options_.planner.alpha = asked.alpha;
     options_.planner.norm = asked.of_boxes ? Norm::kLargest : request_.compile.planner.norm;
@@ -105,27 +160,18 @@ class VerifierMaker {
     options_.max_as_relu = asked.max_as_relu;
     options_.fixed = form.fixed != nullptr ? std::optional(*form.fixed) : std::nullopt;
     options_.ordered = form.ordered;
-    const system::Stopwatch planning;
-    const auto plan = [this] { return planned(); };
-    const std::shared_ptr<const Lowered> lowered =
-        calls_.plans != nullptr ? calls_.plans->plan(asked, form, plan) : plan();
-    engine::MadeVerifier made = engine::make_verifier(lowered, options_, request_.compiler);
-    calls_.after_plan(asked, planning.seconds());
-    return {lowered->shared_plan(), std::move(made.host)};
   }
 
- private:
-  std::shared_ptr<const Lowered> planned() {
-    const std::string name = options_.name.empty() ? "network" : options_.name;
-    build::FrontendForm form = build::frontend_form(options_);
+  std::shared_ptr<const Lowered> planned(const build::CompileOptions& options) {
+    const std::string name = options.name.empty() ? "network" : options.name;
+    build::FrontendForm form = build::frontend_form(options);
     if (normal_ && normal_->form == form)
-      return build::run_planner(normal_->network, name, options_);
+      return build::run_planner(normal_->network, name, options);
     normal_.reset();
     build::FrontendResult imported{network_.graph(), info_};
     network_.release();
-    build::FrontendResult made =
-        build::run_frontend(std::move(imported), form, options_.after_pass);
-    auto plan = build::run_planner(made, name, options_);
+    build::FrontendResult made = build::run_frontend(std::move(imported), form, options.after_pass);
+    auto plan = build::run_planner(made, name, options);
     if (stored_numbers(made.graph) <= kMostKeptNumbers)
       normal_ = Normal{std::move(form), std::move(made)};
     return plan;
@@ -142,7 +188,8 @@ class VerifierMaker {
   const ModelInfo& info_;
   const Request& request_;
   const RequestCalls& calls_;
-  build::CompileOptions options_;
+  build::CompileOptions options_;  // of this processor
+  const std::string device_;
   std::optional<Normal> normal_;
 };
 
@@ -151,6 +198,10 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
   made.make_verifier = [&maker](const DecisionMethod& asked, const NetworkForm& form) {
     return maker.make(asked, form);
   };
+  if (maker.has_device())
+    made.make_device = [&maker](const DecisionMethod& asked, const NetworkForm& form) {
+      return maker.make_device(asked, form);
+    };
   made.stop = calls.stop;
   made.progress = calls.progress;
   made.company = calls.company;
@@ -160,6 +211,18 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
     made.save_tree = [keeper](const tree::TreeState& state) { keeper->save(state); };
   }
   return made;
+}
+
+// Throws: BF3112, BF3340, BF3341.
+void check_device(const Request& request, Semantics semantics) {
+  const std::string& device = request.compile.device;
+  if (device.empty()) return;
+  if (request.method && !is_of_devices(*request.method))
+    fail("BF3112", fmt::format("--method {}", to_string(*request.method)),
+         "devices have no such bounds", "leave --device or --method out");
+  if (semantics == Semantics::kFloat32Exact)
+    fail("BF3112", "--semantics float32-exact", "devices do not have it", "leave --device out");
+  engine::find_device(build::device_named(device));
 }
 
 // Throws: BF2117.
@@ -184,15 +247,27 @@ void check_one_hot(const Property& property, Semantics semantics) {
     fail("BF3410", property.file_name, "sets of token ids are decided for one network");
 }
 
+std::string key_of(const DecisionMethod& method, const NetworkForm& form) {
+  return fmt::format("{} {} {}", method.name(), method.branches, form.ordered);
+}
+
 }  // namespace
 
 std::shared_ptr<const Lowered> RowPlans::plan(const DecisionMethod& method, const NetworkForm& form,
                                               const Make& make) {
   if (form.fixed != nullptr) return make();
-  const std::string key = fmt::format("{} {} {}", method.name(), method.branches, form.ordered);
   const std::scoped_lock lock(mutex_);
-  std::shared_ptr<const Lowered>& kept = plans_[key];
+  std::shared_ptr<const Lowered>& kept = plans_[key_of(method, form)];
   if (kept == nullptr) kept = make();
+  return kept;
+}
+
+std::shared_ptr<const engine::Device> RowPlans::device(const DecisionMethod& method,
+                                                       const NetworkForm& form, const Open& open) {
+  if (form.fixed != nullptr) return open();
+  const std::scoped_lock lock(mutex_);
+  std::shared_ptr<const engine::Device>& kept = devices_[key_of(method, form)];
+  if (kept == nullptr) kept = open();
   return kept;
 }
 
@@ -217,6 +292,7 @@ std::unique_ptr<const engine::HostVerifier> make_host(Graph network, const Model
                                                       const Request& request, Method method,
                                                       std::optional<LinearSpec> spec) {
   build::CompileOptions options = request.compile;
+  options.device.clear();
   options.planner.method = method;
   options.planner.workers = engine::workers_of(options, jobs_of(request));
   options.spec = std::move(spec);
@@ -244,6 +320,7 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
   const std::optional<Sampler> checked = rounded(network, info, options);
   const DecisionSettings settings = settings_of(request, options.planner.semantics, calls);
   const bool of_tokens = network.graph().one_hot.size > 0;
+  check_device(request, options.planner.semantics);
   check_norm(request, property, calls);
   if (of_tokens) check_one_hot(property, options.planner.semantics);
   options.spec =

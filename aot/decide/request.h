@@ -15,6 +15,10 @@
 #include "frontend/property/property.h"
 #include "planner/lowering/lowered.h"
 
+namespace bf_aot::engine {
+class Device;
+}
+
 namespace bf_aot::decide {
 
 class TreeKeeper;
@@ -45,9 +49,15 @@ class RowPlans {
   std::shared_ptr<const Lowered> plan(const DecisionMethod& method, const NetworkForm& form,
                                       const Make& make);
 
+  // Likewise the device that a plan was made for, whose compiler may take seconds.
+  using Open = std::function<std::shared_ptr<const engine::Device>()>;
+  std::shared_ptr<const engine::Device> device(const DecisionMethod& method,
+                                               const NetworkForm& form, const Open& open);
+
  private:
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Lowered>> plans_;
+  std::map<std::string, std::shared_ptr<const engine::Device>> devices_;
 };
 
 // Functions that decide() calls while it works, and what the decision shares with files and other
@@ -77,8 +87,8 @@ std::optional<double> ulps_of(const build::CompileOptions& options, const Proper
 std::optional<Sampler> rounded(const Sampler& network, const ModelInfo& info,
                                const build::CompileOptions& options);
 
-// Makes a verifier of a network for one call or more, outside of a decision: of `method`, with rows
-// of `spec` or none. Throws: CompileError.
+// Makes a verifier of a network for one call or more, outside of a decision, on this processor: of
+// `method`, with rows of `spec` or none. Throws: CompileError.
 std::unique_ptr<const engine::HostVerifier> make_host(Graph network, const ModelInfo& info,
                                                       const Request& request, Method method,
                                                       std::optional<LinearSpec> spec = {});

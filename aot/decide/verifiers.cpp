@@ -82,12 +82,29 @@ const DecisionVerifier& DecisionVerifiers::of_neurons(bool of_boxes) {
   return of_neurons_;
 }
 
-const DecisionVerifier& DecisionVerifiers::of_boxes() {
+DecisionMethod DecisionVerifiers::method_of_boxes() const {
   DecisionMethod method;
   method.method = settings_.method.value_or(Method::kCrown);
   method.alpha = settings_.alpha;
   method.branches = true;
   method.of_boxes = true;
+  return method;
+}
+
+const BoxDevice* DecisionVerifiers::device_of(DecisionMethod method) {
+  if (!make_device_ || !is_of_devices(method.method)) return nullptr;
+  method.on_device = true;
+  const auto [made, is_new] = devices_.try_emplace(method.name() + (method.branches ? " +" : ""));
+  if (!is_new) return &made->second;
+  const system::Stopwatch making;
+  made->second = make_device_(method);
+  seconds_ += making.seconds();
+  methods_.push_back(method);
+  return &made->second;
+}
+
+const DecisionVerifier& DecisionVerifiers::of_boxes() {
+  const DecisionMethod method = method_of_boxes();
   const system::Stopwatch making;
   of_boxes_ = make_(method);
   seconds_ += making.seconds();

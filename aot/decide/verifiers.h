@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "aot/decide/boxes/box_device.h"
 #include "aot/decide/property/methods.h"
 
 namespace bf_aot::decide {
@@ -16,8 +19,11 @@ class DecisionVerifiers {
  public:
   using Make = std::function<DecisionVerifier(const DecisionMethod&)>;
 
-  DecisionVerifiers(const DecisionSettings& settings, Make make)
-      : settings_(settings), make_(std::move(make)) {}
+  using MakeDevice = std::function<BoxDevice(const DecisionMethod&)>;
+
+  // make_device: null where there is no device.
+  DecisionVerifiers(const DecisionSettings& settings, Make make, MakeDevice make_device)
+      : settings_(settings), make_(std::move(make)), make_device_(std::move(make_device)) {}
 
   // The verifier of the last method that make() was called with. Another call replaces it.
   const DecisionVerifier& last() const { return last_; }
@@ -44,8 +50,16 @@ class DecisionVerifiers {
   // maxima as ReLUs is left out.
   const DecisionVerifier& of_neurons(bool of_boxes);
 
-  // The verifier whose boxes are split where the question is about balls: it bounds boxes.
+  const DecisionMethod& last_method() const { return last_method_; }
+
+  // The verifier whose boxes are split where the question is about balls: it bounds boxes; and its
+  // method.
   const DecisionVerifier& of_boxes();
+  DecisionMethod method_of_boxes() const;
+
+  // Makes the device that bounds boxes by a method, once; null: there is none, or it has no such
+  // method.
+  const BoxDevice* device_of(DecisionMethod method);
 
   const std::vector<DecisionMethod>& methods() const { return methods_; }  // that were made
   double seconds() const { return seconds_; }                              // that making them took
@@ -55,6 +69,8 @@ class DecisionVerifiers {
 
   const DecisionSettings& settings_;
   const Make make_;
+  const MakeDevice make_device_;
+  std::map<std::string, BoxDevice> devices_;  // by the method's name, and whether it branches
   DecisionVerifier last_, of_neurons_, of_boxes_;
   DecisionMethod last_method_;
   std::vector<DecisionMethod> methods_;

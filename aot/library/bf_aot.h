@@ -270,6 +270,15 @@ struct Call {
   double timeout_seconds = 0;
 };
 
+/// Boxes in the memory of the device that bounds them, which are not copied: float32, [boxes,
+/// inputs], row-major, of its primary context.
+struct DeviceBoxes {
+  std::size_t boxes = 0;
+  const float* lower = nullptr;
+  const float* upper = nullptr;
+  void* stream = nullptr;  ///< a cudaStream_t that orders the call; null: the default stream
+};
+
 /// Bounds of one network by one method.
 ///
 /// Each call takes a workspace of workspace_bytes() from a pool, or makes one where all are in use;
@@ -305,6 +314,12 @@ class Verifier {
   /// norm other than kLinf, on boxes whose balls hold theirs.
   Result<Bounds> bounds(std::span<const double> lower, std::span<const double> upper,
                         const Call& call = {}) const;
+
+  /// Bounds for boxes in the memory of a device of CUDA, of a verifier that was made for it by
+  /// {"device", "cuda"}. They are those that bounds() gives. Errors: those of bounds(); BF3502 the
+  /// verifier is not of such a device; BF3506 at once where a stop was asked for.
+  Result<Bounds> bounds(const DeviceBoxes& boxes, const Call& call = {}) const;
+  Result<Bounds> spec_bounds(const DeviceBoxes& boxes, const Call& call = {}) const;
 
   /// Bounds of the specification's rows; otherwise as bounds(). Errors: also BF3502 when there is
   /// no specification.

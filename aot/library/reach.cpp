@@ -34,6 +34,8 @@ reach::ReachSettings settings_of(const ReachOptions& options) {
   made.jobs = checked("jobs", options.jobs, 256);
   if (made.jobs == 0) made.jobs = system::core_count();
   build::OptionValues values = values_of(plan);
+  if (!values.compile.device.empty())
+    refuse("BF3501", "device", "tubes are computed on this processor", "leave it out");
   values.compile.planner.lowering = Lowering::kPrebuilt;
   made.compile = build::resolved(values);
   return made;

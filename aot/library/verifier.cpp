@@ -373,6 +373,39 @@ struct Verifier::State {
     return bounds;
   }
 
+  // Throws what is wrong with boxes of the device's memory.
+  [[noreturn]] void refuse_there(const DeviceBoxes& boxes) const {
+    const std::size_t numbers = boxes.boxes * static_cast<std::size_t>(engine.plan().input_count);
+    const auto read = [&](const float* from) {
+      return device->read(reinterpret_cast<std::uintptr_t>(from), boxes.stream, numbers);
+    };
+    check_boxes(read(boxes.lower), read(boxes.upper), engine.plan());
+    refuse("BF3503", "boxes", "they have changed while they were bounded");
+  }
+
+  Bounds bound_there(bool of_spec, const DeviceBoxes& boxes, const Call& call) const {
+    if (device == nullptr || !device->takes_pointers())
+      refuse("BF3502", "boxes", "they lie in the memory of a device of CUDA",
+             "make the verifier for it: the option device, \"cuda\"");
+    if (of_spec && engine.plan().spec_rows == 0)
+      refuse("BF3502", "specification", "the verifier was made without one");
+    if (boxes.boxes == 0 || boxes.lower == nullptr || boxes.upper == nullptr)
+      refuse("BF3502", "boxes", "there are none", "give pointers to at least one box");
+    if (call.stop.stop_requested()) refuse("BF3506", "boxes", "stopped before the first");
+    Bounds bounds;
+    bounds.boxes = boxes.boxes;
+    bounds.rows = rows(of_spec);
+    bounds.lower.resize(bounds.boxes * bounds.rows);
+    bounds.upper.resize(bounds.boxes * bounds.rows);
+    bounds.methods.assign(bounds.boxes, asked.method);
+    const engine::BoxesThere there = {boxes.boxes, reinterpret_cast<std::uintptr_t>(boxes.lower),
+                                      reinterpret_cast<std::uintptr_t>(boxes.upper), boxes.stream};
+    if (!device->bound_there(of_spec, there, bounds.lower.data(), bounds.upper.data()))
+      refuse_there(boxes);
+    tell_done(call, bounds.boxes, bounds.boxes);
+    return bounds;
+  }
+
   const Model model;
   const Options asked;
   const Specification spec;
@@ -421,6 +454,14 @@ Result<Bounds> Verifier::bounds(std::span<const float> lower, std::span<const fl
 Result<Bounds> Verifier::spec_bounds(std::span<const float> lower, std::span<const float> upper,
                                      const Call& call) const {
   return guarded<Bounds>(kBounding, [&] { return state_->bound(true, {lower, upper}, call); });
+}
+
+Result<Bounds> Verifier::bounds(const DeviceBoxes& boxes, const Call& call) const {
+  return guarded<Bounds>(kBounding, [&] { return state_->bound_there(false, boxes, call); });
+}
+
+Result<Bounds> Verifier::spec_bounds(const DeviceBoxes& boxes, const Call& call) const {
+  return guarded<Bounds>(kBounding, [&] { return state_->bound_there(true, boxes, call); });
 }
 
 Result<Bounds> Verifier::bounds(std::span<const double> lower, std::span<const double> upper,

@@ -52,6 +52,27 @@ typedef enum bf_device_fault {
   BF_DEVICE_CALL           /* a call of its library failed */
 } bf_device_fault;
 
+/* The results of an entry point, of each box, and their arrays. lines: numbers that it writes
+ * besides bounds; 0: none. */
+typedef struct bf_device_results {
+  const char* entry;
+  size_t outputs;
+  size_t lines;
+  float* lower;
+  float* upper;
+  float* out_lines; /* null: they are not asked for */
+} bf_device_results;
+
+/* Those of boxes from `first` on. */
+static inline bf_device_results bf_device_results_from(const bf_device_results* results,
+                                                       size_t first) {
+  bf_device_results made = *results;
+  made.lower += first * results->outputs;
+  made.upper += first * results->outputs;
+  if (made.out_lines != NULL) made.out_lines += first * results->lines;
+  return made;
+}
+
 /* Copies ends of boxes, those of refused ones as zeros, which every verifier takes: what devices
  * make of them counts for nothing. */
 static inline void bf_device_copy_boxes(size_t boxes, size_t inputs, const bf_status* statuses,

@@ -102,8 +102,10 @@ typedef struct bf_opencl_device {
   bf_cl_object* upper;
   bf_cl_object* out_lower;
   bf_cl_object* out_upper;
+  bf_cl_object* out_lines;
   size_t boxes;
   size_t outputs;    /* of a box, that out_lower and out_upper have room for */
+  size_t lines;      /* likewise of out_lines */
   size_t most_boxes; /* that the device's memory has room for */
 } bf_opencl_device;
 
@@ -331,15 +333,21 @@ static inline size_t bf_opencl_most_boxes(const bf_opencl_device* d) {
   return most == 0 ? 1 : most;
 }
 
+/* Loads the library, and finds a device that says that it is fit. */
+static inline int bf_opencl_find_fit(bf_opencl_device* d, const bf_device_program* what,
+                                     size_t index) {
+  memset(d, 0, sizeof *d);
+  d->what = *what;
+  return bf_opencl_load(d) && bf_opencl_find(d, index) && bf_opencl_is_fit(d);
+}
+
 /* Opens a device: its compiler takes the verifier, and its arithmetic is probed. `fault` and `text`
  * say why it is refused; bf_opencl_close() has to follow in any case. more: further options for its
  * compiler, of which none may relax its arithmetic. */
 static inline int bf_opencl_open(bf_opencl_device* d, const bf_device_program* what, size_t index,
                                  const char* more) {
   bf_cl_int result = 0;
-  memset(d, 0, sizeof *d);
-  d->what = *what;
-  if (!bf_opencl_load(d) || !bf_opencl_find(d, index) || !bf_opencl_is_fit(d)) return 0;
+  if (!bf_opencl_find_fit(d, what, index)) return 0;
   d->context = d->cl.clCreateContext(NULL, 1, &d->device, NULL, NULL, &result);
   if (!bf_opencl_did(d, result, "clCreateContext")) return 0;
   d->queue = d->cl.clCreateCommandQueue(d->context, d->device, 0, &result);
@@ -354,8 +362,10 @@ static inline void bf_opencl_free_boxes(bf_opencl_device* d) {
   bf_opencl_free(d, &d->upper);
   bf_opencl_free(d, &d->out_lower);
   bf_opencl_free(d, &d->out_upper);
+  bf_opencl_free(d, &d->out_lines);
   d->boxes = 0;
   d->outputs = 0;
+  d->lines = 0;
 }
 
 static inline void bf_opencl_close(bf_opencl_device* d) {
@@ -371,74 +381,104 @@ static inline void bf_opencl_close(bf_opencl_device* d) {
   d->context = NULL;
 }
 
-static inline int bf_opencl_make_room(bf_opencl_device* d, size_t boxes, size_t outputs) {
+static inline int bf_opencl_make_room(bf_opencl_device* d, size_t boxes,
+                                      const bf_device_results* results) {
   const size_t inputs = boxes * d->what.inputs * sizeof(float);
-  const size_t made = boxes * outputs * sizeof(float);
-  if (boxes <= d->boxes && outputs <= d->outputs) return 1;
+  const size_t made = boxes * results->outputs * sizeof(float);
+  if (boxes <= d->boxes && results->outputs <= d->outputs && results->lines <= d->lines) return 1;
   bf_opencl_free_boxes(d);
   d->arenas = bf_opencl_memory(d, BF_CL_MEM_READ_WRITE, boxes * d->what.arena_bytes);
   d->lower = bf_opencl_memory(d, BF_CL_MEM_READ_ONLY, inputs);
   d->upper = bf_opencl_memory(d, BF_CL_MEM_READ_ONLY, inputs);
   d->out_lower = bf_opencl_memory(d, BF_CL_MEM_READ_WRITE, made);
   d->out_upper = bf_opencl_memory(d, BF_CL_MEM_READ_WRITE, made);
+  d->out_lines = bf_opencl_memory(d, BF_CL_MEM_READ_WRITE, boxes * results->lines * sizeof(float));
   if (d->arenas == NULL || d->lower == NULL || d->upper == NULL || d->out_lower == NULL ||
-      d->out_upper == NULL) {
+      d->out_upper == NULL || d->out_lines == NULL) {
     bf_opencl_free_boxes(d);
     return 0;
   }
   d->boxes = boxes;
-  d->outputs = outputs;
+  d->outputs = results->outputs;
+  d->lines = results->lines;
+  return 1;
+}
+
+/* Reads results of boxes, `numbers` of each, into an array; those of refused boxes are left out. */
+static inline int bf_opencl_read_results(bf_opencl_device* d, bf_cl_object* from, size_t boxes,
+                                         size_t numbers, const bf_status* statuses, float* room,
+                                         float* to) {
+  if (!bf_opencl_read(d, from, room, boxes * numbers * sizeof(float))) return 0;
+  bf_device_copy_outputs(boxes, numbers, statuses, room, to);
   return 1;
 }
 
 /* Bounds boxes of which the device has room for all. */
-static inline int bf_opencl_bound_tile(bf_opencl_device* d, const char* entry, size_t boxes,
-                                       const float* lower, const float* upper, size_t outputs,
-                                       float* out_lower, float* out_upper,
+static inline int bf_opencl_bound_tile(bf_opencl_device* d, const bf_device_results* results,
+                                       size_t boxes, const float* lower, const float* upper,
                                        const bf_status* statuses) {
   const size_t inputs = boxes * d->what.inputs * sizeof(float);
-  const size_t made = boxes * outputs * sizeof(float);
-  const size_t most = inputs > made ? inputs : made;
-  bf_cl_object* arguments[6];
+  const size_t most = results->lines > results->outputs ? results->lines : results->outputs;
+  const size_t made = boxes * most * sizeof(float);
+  bf_cl_object* arguments[7];
   float* room;
   int good;
-  if (!bf_opencl_make_room(d, boxes, outputs)) return 0;
+  if (!bf_opencl_make_room(d, boxes, results)) return 0;
   arguments[0] = d->weights;
   arguments[1] = d->arenas;
   arguments[2] = d->lower;
   arguments[3] = d->upper;
   arguments[4] = d->out_lower;
   arguments[5] = d->out_upper;
-  room = (float*)malloc(most);
+  arguments[6] = d->out_lines;
+  room = (float*)malloc(inputs > made ? inputs : made);
   if (room == NULL) return bf_opencl_fail(d, BF_DEVICE_CALL, "no memory", 0);
   bf_device_copy_boxes(boxes, d->what.inputs, statuses, lower, room);
   good = bf_opencl_write(d, d->lower, 0, room, inputs);
   bf_device_copy_boxes(boxes, d->what.inputs, statuses, upper, room);
   good = good && bf_opencl_write(d, d->upper, 0, room, inputs) &&
-         bf_opencl_call(d, entry, d->what.items, boxes, arguments, 6) &&
-         bf_opencl_read(d, d->out_lower, room, made);
-  if (good) bf_device_copy_outputs(boxes, outputs, statuses, room, out_lower);
-  good = good && bf_opencl_read(d, d->out_upper, room, made);
-  if (good) bf_device_copy_outputs(boxes, outputs, statuses, room, out_upper);
+         bf_opencl_call(d, results->entry, d->what.items, boxes, arguments,
+                        results->lines > 0 ? 7 : 6) &&
+         bf_opencl_read_results(d, d->out_lower, boxes, results->outputs, statuses, room,
+                                results->lower) &&
+         bf_opencl_read_results(d, d->out_upper, boxes, results->outputs, statuses, room,
+                                results->upper);
+  if (good && results->lines > 0 && results->out_lines != NULL)
+    good = bf_opencl_read_results(d, d->out_lines, boxes, results->lines, statuses, room,
+                                  results->out_lines);
   free(room);
   return good;
 }
 
-/* Bounds boxes, as many at a time as the device has room for. statuses: those of boxes that are no
- * boxes, which are left out, else BF_OK. */
-static inline int bf_opencl_bound(bf_opencl_device* d, const char* entry, size_t count,
-                                  const float* lower, const float* upper, size_t outputs,
-                                  float* out_lower, float* out_upper, const bf_status* statuses) {
+/* Has an entry point bound boxes, as many at a time as the device has room for. statuses: those of
+ * boxes that are no boxes, which are left out, else BF_OK. */
+static inline int bf_opencl_call_entry(bf_opencl_device* d, const bf_device_results* results,
+                                       size_t count, const float* lower, const float* upper,
+                                       const bf_status* statuses) {
   size_t first;
   for (first = 0; first < count; first += d->most_boxes) {
     const size_t left = count - first;
     const size_t boxes = left < d->most_boxes ? left : d->most_boxes;
-    if (!bf_opencl_bound_tile(d, entry, boxes, lower + first * d->what.inputs,
-                              upper + first * d->what.inputs, outputs, out_lower + first * outputs,
-                              out_upper + first * outputs, statuses + first))
+    const bf_device_results tile = bf_device_results_from(results, first);
+    if (!bf_opencl_bound_tile(d, &tile, boxes, lower + first * d->what.inputs,
+                              upper + first * d->what.inputs, statuses + first))
       return 0;
   }
   return 1;
+}
+
+/* Bounds boxes by an entry point that writes bounds alone. */
+static inline int bf_opencl_bound(bf_opencl_device* d, const char* entry, size_t count,
+                                  const float* lower, const float* upper, size_t outputs,
+                                  float* out_lower, float* out_upper, const bf_status* statuses) {
+  bf_device_results results;
+  results.entry = entry;
+  results.outputs = outputs;
+  results.lines = 0;
+  results.lower = out_lower;
+  results.upper = out_upper;
+  results.out_lines = NULL;
+  return bf_opencl_call_entry(d, &results, count, lower, upper, statuses);
 }
 
 #endif /* BF_HOST_OPENCL_DEVICE_H */

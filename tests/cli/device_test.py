@@ -14,12 +14,16 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "device"))
+from false_cuda import false_cuda  # noqa: E402
 from c_test import STRICT, functions_model  # noqa: E402
 from harness import CONTROLLER, METHODS, MODELS, SOURCE, TINY, BOX, Case  # noqa: E402
 from small_models import image_model, residual_model, write_model  # noqa: E402
 
 FAULTS = {"none": "BF3340", "single": "BF3341", "flushes": "BF3341", "divides": "BF3341", "refuses": "BF3342",
           "inexact": "BF3343", "fails": "BF3344"}
+PROPERTIES = MODELS / "properties"
+WIDE = PROPERTIES / "collision_avoidance_6x50_wide.vnnlib"
 MAIN = """
 #include <stdio.h>
 #include "net.h"
@@ -50,7 +54,27 @@ def has_device():
     return library.clGetPlatformIDs(0, None, ctypes.byref(count)) == 0 and count.value > 0
 
 
+def cases_property(count):
+    """As many boxes, side by side, in that of the wide property: narrow ones are proven by bounds."""
+    lines = [line for line in WIDE.read_text().splitlines() if "X_0 0.2" not in line]
+    ends = [0.2 + 0.05 * i / count for i in range(count + 1)]
+    cases = [f"(and (>= X_0 {low:.6f}) (<= X_0 {high:.6f}) (<= X_4 0.5))" for low, high in zip(ends, ends[1:])]
+    return "\n".join([*lines, f"(assert (or {' '.join(cases)}))"])
+
+
 class DeviceCase(Case):
+    def assert_decides(self, device, questions):
+        """Verdicts, and counts of verified cases, are those of this processor; nodes are bounded there."""
+        for model, prop, more in questions:
+            with self.subTest(model=model, more=more):
+                there, here = (self.run_json("verify", model, prop, *more, *on, code=None)
+                               for on in (["--device", device], []))
+                for key in ("verdict", "verified_cases"):
+                    self.assertEqual(there[key], here[key])
+                if model == CONTROLLER:
+                    self.assertTrue(any("on the device" in method for method in there["methods"]), there["methods"])
+                    self.assertGreater(there["boxes"], 1)
+
     def setUp(self):
         super().setUp()
         self.environment["POCL_CACHE_DIR"] = str(self.folder / "pocl")
@@ -111,6 +135,24 @@ class Device(DeviceCase):
     def test_finds_no_further_device(self):
         box = self.write("box.json", BOX)
         self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "opencl:99", says=["99"])
+        self.assert_refused("BF3340", "verify", TINY, PROPERTIES / "tiny_holds.vnnlib", "--device", "opencl:99",
+                            says=["99"])
+
+    def test_decides_as_this_processor(self):
+        questions = [(TINY, PROPERTIES / "tiny_violated.vnnlib", []), (CONTROLLER, WIDE, []),
+                     (CONTROLLER, WIDE, ["--semantics", "float32", "--jobs", 2]),
+                     (CONTROLLER, WIDE, ["--method", "crown-ibp", "--checkpoint", "tree.json"]),
+                     (CONTROLLER, WIDE, ["--proof", "proof.bfc"])]
+        self.assert_decides("opencl", questions)
+        self.assertTrue((self.work / "proof.bfc").exists())
+
+    def test_bounds_many_cases(self):
+        self.write("cases.vnnlib", cases_property(40))
+        there, here = (self.run_json("verify", CONTROLLER, "cases.vnnlib", *more)
+                       for more in (["--device", "opencl"], []))
+        self.assertEqual((there["verdict"], there["verified_cases"]), ("verified", 40))
+        self.assertEqual(there["methods"], ["ibp", "ibp on the device", "crown", "crown on the device"])
+        self.assertEqual(here["methods"], ["ibp", "crown"])
 
 
 class DeviceErrors(DeviceCase):
@@ -121,12 +163,17 @@ class DeviceErrors(DeviceCase):
             self.assert_refused("BF3345", *on_device, *option, says=[option[0]])
         for option in (["--method", "alpha-crown"], ["--method", "forward"]):
             self.assert_refused("BF3112", *on_device, *option, says=["devices have no"])
+            self.assert_refused("BF3112", "verify", TINY, PROPERTIES / "tiny_holds.vnnlib", "--device", "opencl", *option,
+                                says=["devices have no"])
         for option in (["--property", MODELS / "properties" / "tiny_holds.vnnlib"], ["--batch", 4],
                        ["--semantics", "float32-exact"], ["--project", "p"]):
             with self.subTest(option=option):
                 self.assert_refused("BF3112", TINY, "--target", "opencl", "-o", "v.cl", *option)
         for target, name in (("opencl", "v.cpp"), ("cuda", "v.cl"), ("cortex-m4", "v.cu")):
             self.assert_refused("BF3112", TINY, "--target", target, "-o", name, says=["--target"])
+        for name in ("gpu", "cuda:", "cuda:x", "opencl:-1", "Cuda"):
+            _, errors = self.run_tool("run", TINY, "--box", box, "--device", name, code=2)
+            self.assertIn("names no device", errors)
         _, errors = self.run_tool("run", TINY, "--box", box, "--device", "gpu", code=2)
         self.assertIn("names no device", errors)
 
@@ -142,6 +189,35 @@ class DeviceErrors(DeviceCase):
             with self.subTest(fault=fault):
                 self.environment["BF_FALSE_DEVICE"] = fault
                 self.assert_refused(code, "run", TINY, "--box", box, "--device", "opencl")
+
+    @unittest.skipUnless(shutil.which("g++"), "no g++")
+    def test_cuda_by_a_false_driver(self):
+        """What the host does, without a GPU: the device is this processor."""
+        false_cuda(self.folder, self.environment)
+        on = ["--device", "cuda"]
+        box = self.write("box.json", BOX)
+        for method in ("ibp", "crown"):
+            there, here = (self.run_json("run", TINY, "--box", box, "--method", method, "--repeat", 1, *more)["outputs"]
+                           for more in (on, []))
+            for end in ("lower", "upper"):
+                for a, b in zip(there[end], here[end]):
+                    self.assertLess(abs(a - b), 1e-5)
+        self.write("data.csv", "a,b,label\n" + "".join(f"{i / 8},{1 - i / 8},{i % 2}\n" for i in range(8)))
+        there, here = (self.run_json("certify", TINY, "--data", "data.csv", "--eps", "0.01", *more) for more in (on, []))
+        self.assertEqual(json.dumps(there["radii"][0]["certified"]), json.dumps(here["radii"][0]["certified"]))
+        self.assert_decides("cuda:0", [(TINY, PROPERTIES / "tiny_violated.vnnlib", []), (CONTROLLER, WIDE, [])])
+        self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "cuda:1", says=["none with the number 1"])
+        for fault in ("none", "refuses", "inexact", "fails"):
+            with self.subTest(fault=fault):
+                self.environment["BF_FALSE_DEVICE"] = fault
+                self.assert_refused(FAULTS[fault], "run", TINY, "--box", box, *on)
+
+    def test_no_driver_of_cuda(self):
+        box = self.write("box.json", BOX)
+        (self.folder / "empty").mkdir()
+        (self.folder / "empty" / "libcuda.so.1").write_text("none")
+        self.environment["LD_LIBRARY_PATH"] = str(self.folder / "empty")
+        self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "cuda", says=["libcuda.so.1"])
 
     def test_no_library(self):
         box = self.write("box.json", BOX)

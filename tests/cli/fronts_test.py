@@ -94,6 +94,7 @@ OPTIONS = {
     "quiet": (HOLDS, ["--quiet"], dict.fromkeys(("verify", "instances", "mpi"), lambda run: run.errors == "")),
     "verbose": (HOLDS, ["--verbose"], dict.fromkeys(("verify", "instances", "mpi"), lambda run: run.errors != "")),
     "config": (HOLDS, ["--config", "missing.json"], dict.fromkeys(("verify", "instances", "mpi"), "missing.json")),
+    "device": (HOLDS, ["--device", "opencl:9999"], {"verify": "9999", "instances": "--device", "mpi": "--device"}),
     "jit": (HOLDS, ["--jit", "sometimes"], dict.fromkeys(("verify", "instances", "mpi"), "--jit")),
     "tokens": (HOLDS, ["--tokens", "ids.json"], {"verify": "ids.json", "instances": "ids.json", "mpi": "ids.json"}),
     "output-tensor": (HOLDS, ["--output-tensor", "none"], {"verify": "none", "instances": "--output-tensor", "mpi": "none"}),

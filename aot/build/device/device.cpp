@@ -18,7 +18,7 @@
 namespace bf_aot::build {
 namespace {
 
-constexpr std::string_view kOpenCl = "opencl";
+constexpr std::string_view kOpenCl = "opencl", kCuda = "cuda";
 
 // Headers of hosts, whose words a device has otherwise.
 bool is_of_host(std::string_view path) {
@@ -65,8 +65,10 @@ std::string device_name_fault(const std::string& text) {
   const std::string number = text.substr(std::min(colon + 1, text.size()));
   const bool digits = !number.empty() && number.size() <= 4 &&
                       std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
-  if (text.substr(0, colon) == kOpenCl && (colon == text.size() || digits)) return {};
-  return fmt::format("'{}' names no device: opencl, or opencl:N for the N-th from 0",
+  const std::string library = text.substr(0, colon);
+  const bool known = library == kOpenCl || library == kCuda;
+  if (known && (colon == text.size() || digits)) return {};
+  return fmt::format("'{}' names no device: opencl or cuda, or opencl:N for the N-th from 0",
                      printable(text));
 }
 
@@ -80,7 +82,7 @@ DeviceName device_named(const std::string& text) {
 }
 
 Language language_of_device(std::string_view library) {
-  return library == "cuda" ? Language::kCuda : Language::kOpenCl;
+  return library == kCuda ? Language::kCuda : Language::kOpenCl;
 }
 
 CompileOptions for_device(CompileOptions options, Language language, int items) {

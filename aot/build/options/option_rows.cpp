@@ -132,7 +132,7 @@ OptionRow target_row() {
 OptionRow device_row() {
   OptionRow row = text(
       {"device", Set::kDevice, kMethodGroup,
-       "device that bounds: opencl, the first of OpenCL's, or opencl:N, from 0 "
+       "device that bounds: opencl or cuda, the first of its devices, or opencl:N, cuda:N, from 0 "
        "(default: this processor)"},
       "NAME", [](OptionValues& values, const std::string& name) { values.compile.device = name; });
   row.rule.read = [](std::string& name) { return device_name_fault(name); };

@@ -6,6 +6,7 @@
 
 #include "aot/decide/boxes/box_node.h"
 #include "aot/decide/boxes/row_bounds.h"
+#include "aot/engine/run/watch.h"
 #include "frontend/diagnostic.h"
 #include "planner/entries/keep_coefficients.h"
 #include "runtime/bf/search/branch_and_bound.h"
@@ -39,18 +40,34 @@ class Tables {
   bf::PropertyTables all_;
 };
 
+// Asks a worker whether calls of its device go on.
+class DeviceWatch final : public engine::Watch {
+ public:
+  explicit DeviceWatch(const tree::TreeWorker& worker) : worker_(worker) {}
+
+ private:
+  bool ask(const engine::Place& /*place*/) noexcept override { return worker_.goes_on(); }
+
+  const tree::TreeWorker& worker_;
+};
+
 // Runs the runtime's branch and bound a round at a time. Its stack holds what becomes of one box,
 // or the box that points begin at.
 class BoxWorker final : public tree::TreeWorker {
  public:
-  BoxWorker(const BoxQuestion& question, const engine::HostVerifier& verifier, std::size_t thread)
-      : question_(question), tables_(question), verifier_(verifier) {
+  BoxWorker(const BoxQuestion& question, const engine::HostVerifier& verifier, std::size_t thread,
+            const BoxDevice* device)
+      : question_(question),
+        tables_(question),
+        verifier_(verifier),
+        keeps_(keeps_coefficients(question.plan)),
+        device_(device != nullptr ? device->host->twin() : nullptr) {
     const Plan& plan = question.plan;
     b_.property = &tables_.all();
     b_.inputs = static_cast<std::size_t>(b_.property->inputs);
     b_.rows = static_cast<std::size_t>(b_.property->rows);
-    b_.batch = static_cast<std::size_t>(plan.config.batch);
-    b_.kept = keeps_coefficients(plan);
+    b_.batch = device != nullptr ? device->boxes : together();
+    b_.kept = device != nullptr ? keeps_coefficients(*device->plan) : keeps_;
     b_.split_weights = plan.split_weights.empty() ? nullptr : plan.split_weights.data();
     everything_.assign(2 * b_.inputs, __builtin_inff());
     std::fill_n(everything_.begin(), b_.inputs, -__builtin_inff());
@@ -82,25 +99,29 @@ class BoxWorker final : public tree::TreeWorker {
       places_.push_back(count++);
     }
     if (count > 0)
-      expect_ok(bound(count, b_.round_lower, b_.round_upper, b_.row_lower, b_.row_upper,
-                      b_.coefficients, b_.statuses));
+      expect_ok(device_ != nullptr ? bound_on_device(count)
+                                   : bound(count, b_.round_lower, b_.round_upper, b_.row_lower,
+                                           b_.row_upper, b_.coefficients, b_.statuses));
     b_.search.boxes += nodes.size();
     for (std::size_t i = 0; i < nodes.size(); ++i)
       out.push_back(places_[i] ? judged(*places_[i], nodes[i].depth) : closed());
   }
 
   // Tries four points for each box of the case that was bounded until there are 64, then one for 8
-  // boxes, and at once where one is all but known to violate: a point may take as long as a box.
+  // boxes, and at once where one is all but known to violate: a point may take as long as a box. A
+  // device bounds several boxes meanwhile.
   std::optional<tree::Proposal> try_points(const tree::OpenNodes& open) override {
     const bf::PointSearch& points = b_.points;
     constexpr std::uint64_t kPointsPerBox = 4;
+    constexpr std::uint64_t kMoreOfDevice = 8;
     const std::uint64_t boxes = b_.search.boxes;
-    const std::uint64_t due =
-        std::min(bf::kFirstPoints, kPointsPerBox * boxes) + boxes / bf::kBoxesPerPoint;
+    const std::uint64_t for_point = bf::kBoxesPerPoint * (device_ != nullptr ? kMoreOfDevice : 1);
+    const std::uint64_t due = std::min(bf::kFirstPoints, kPointsPerBox * boxes) + boxes / for_point;
     while (points.urgent || points.spent < due) {
       if (!points.urgent && !place_start(open)) break;
       b_.found.verdict = BF_UNKNOWN;
-      expect_ok(bf::try_points(b_, [this](auto... arguments) { return bound(arguments...); }));
+      expect_ok(
+          bf::try_points(b_, [this](auto... arguments) { return bound_points(arguments...); }));
       if (b_.found.verdict != BF_FALSIFIED) continue;
       b_.points.step = 0;  // so that the next run begins elsewhere, should this point be no proof
       return tree::Proposal{b_.found.property_case, {point_.begin(), point_.end()}};
@@ -126,10 +147,57 @@ class BoxWorker final : public tree::TreeWorker {
   bf_status bound(std::size_t count, const float* lower, const float* upper, float* row_lower,
                   float* row_upper, float* coefficients, bf_status* statuses) {
     if (!goes_on()) throw tree::Abandoned();
-    if (b_.kept)
+    if (keeps_)
       return verifier_.spec_coefficients_batch(count, lower, upper, row_lower, row_upper,
                                                coefficients, statuses);
     return verifier_.spec_bounds_batch(count, lower, upper, row_lower, row_upper, statuses);
+  }
+
+  // Points may be more than a call of the verifier takes, as a device takes more boxes.
+  bf_status bound_points(std::size_t count, const float* lower, const float* upper,
+                         float* row_lower, float* row_upper, float* /*coefficients*/,
+                         bf_status* statuses) {
+    bf_status status = BF_OK;
+    for (std::size_t first = 0; first < count && status == BF_OK; first += together()) {
+      const std::size_t points = std::min(together(), count - first);
+      status = bound(points, lower + first * b_.inputs, upper + first * b_.inputs,
+                     row_lower + first * b_.rows, row_upper + first * b_.rows, nullptr,
+                     statuses + first);
+    }
+    return status;
+  }
+
+  // The boxes that a call of the verifier takes.
+  std::size_t together() const { return static_cast<std::size_t>(question_.plan.config.batch); }
+
+  bf_status bound_on_device(std::size_t count) {
+    if (!goes_on()) throw tree::Abandoned();
+    DeviceWatch watch(*this);
+    device_->ask(&watch);
+    try {
+      return b_.kept ? device_->spec_coefficients_batch(count, b_.round_lower, b_.round_upper,
+                                                        b_.row_lower, b_.row_upper, b_.coefficients,
+                                                        b_.statuses)
+                     : device_->spec_bounds_batch(count, b_.round_lower, b_.round_upper,
+                                                  b_.row_lower, b_.row_upper, b_.statuses);
+    } catch (const engine::Stopped&) {
+      throw tree::Abandoned();
+    }
+  }
+
+  // Whether this processor's bounds exclude all clauses of box i of the round, which a device's do
+  // not.
+  bool is_excluded_here(std::size_t i) {
+    if (device_ == nullptr) return false;
+    float* const row_lower = b_.row_lower + i * b_.rows;
+    float* const row_upper = b_.row_upper + i * b_.rows;
+    expect_ok(bound(1, b_.round_lower + i * b_.inputs, b_.round_upper + i * b_.inputs, row_lower,
+                    row_upper, nullptr, b_.statuses + i));
+    const VerdictTables& tables = question_.tables;
+    const std::uint32_t index = b_.round_cases[i];
+    for (std::uint32_t j = tables.case_clauses[index]; j < tables.case_clauses[index + 1]; ++j)
+      if (!is_excluded(tables, j, {{row_lower, b_.rows}, {row_upper, b_.rows}})) return false;
+    return true;
   }
 
   static void expect_ok(bf_status status) {
@@ -181,6 +249,7 @@ class BoxWorker final : public tree::TreeWorker {
     b_.search.open = 0;
     b_.unsplittable = false;
     judge_box(b_, i);
+    if (b_.unsplittable && is_excluded_here(i)) return closed();
     if ((b_.search.open > 0 || b_.unsplittable) && is_excluded_exactly(i, depth)) return closed();
     tree::Expansion made;
     made.fate = b_.search.open > 0 ? tree::Fate::kSplit
@@ -233,6 +302,8 @@ class BoxWorker final : public tree::TreeWorker {
   const BoxQuestion question_;
   const Tables tables_;
   const engine::HostVerifier& verifier_;
+  const bool keeps_;                                          // it gives coefficients
+  const std::unique_ptr<const engine::HostVerifier> device_;  // that bounds nodes; null: none
   std::uint32_t first_random_ = 0;
   std::optional<std::uint32_t> root_;               // the root whose boxes were bounded last
   std::vector<std::optional<std::size_t>> places_;  // of nodes in the round; none: closed
@@ -247,8 +318,8 @@ class BoxWorker final : public tree::TreeWorker {
 
 std::unique_ptr<tree::TreeWorker> make_box_worker(const BoxQuestion& question,
                                                   const engine::HostVerifier& verifier,
-                                                  std::size_t thread) {
-  return std::make_unique<BoxWorker>(question, verifier, thread);
+                                                  std::size_t thread, const BoxDevice* device) {
+  return std::make_unique<BoxWorker>(question, verifier, thread, device);
 }
 
 }  // namespace bf_aot::decide

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "aot/decide/boxes/ball_part.h"
+#include "aot/decide/boxes/box_device.h"
 #include "aot/decide/boxes/exact_boxes.h"
 #include "aot/decide/tree/tree_worker.h"
 #include "aot/engine/verifier/verifier.h"
@@ -28,9 +29,14 @@ struct BoxQuestion {
 // is closed when bounds exclude all clauses of its case, and points are tried between rounds. The
 // verifier belongs to the plan and is used on this thread alone. `thread` is the seed of the
 // worker's points; those of thread 0 are the ones that NAME_decide tries. expand() throws: BF3306
-// when the verifier refuses a box.
+// when the verifier refuses a box, and what a device throws.
+//
+// device: bounds the boxes of nodes; null: the verifier does. What of them it leaves open and
+// cannot be split the verifier bounds, too, and rationals where they may; points are the
+// verifier's.
 std::unique_ptr<tree::TreeWorker> make_box_worker(const BoxQuestion& question,
                                                   const engine::HostVerifier& verifier,
-                                                  std::size_t thread);
+                                                  std::size_t thread,
+                                                  const BoxDevice* device = nullptr);
 
 }  // namespace bf_aot::decide

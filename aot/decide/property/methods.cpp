@@ -28,7 +28,22 @@ std::string DecisionMethod::name() const {
   if (method == Method::kAlphaCrown && alpha == AlphaRows::kAll) text += " all";
   if (max_as_relu) text += " without maxima";
   if (of_boxes) text += " of boxes";
+  if (on_device) text += " on the device";
   return text;
+}
+
+bool is_of_devices(Method method) {
+  switch (method) {
+    case Method::kIbp:
+    case Method::kCrownIbp:
+    case Method::kCrown:
+      return true;
+    case Method::kAlphaCrown:
+    case Method::kForward:
+    case Method::kAuto:
+      return false;
+  }
+  return false;
 }
 
 bool is_branchable(const Property& property) {

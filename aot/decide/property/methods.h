@@ -56,11 +56,15 @@ struct DecisionMethod {
   bool branches = false;  // branch_and_bound calls it, too
   // Plans with CompileOptions::max_as_relu, which is asked for under real semantics alone.
   bool max_as_relu = false;
-  bool of_boxes = false;  // bounds boxes, where the question is about balls in them
+  bool of_boxes = false;   // bounds boxes, where the question is about balls in them
+  bool on_device = false;  // of the device that the options name
 
-  // "alpha-crown", "alpha-crown all", "crown without maxima", "crown of boxes"
+  // "alpha-crown", "alpha-crown all", "crown without maxima", "crown of boxes on the device"
   std::string name() const;
 };
+
+// Whether devices bound by this method.
+bool is_of_devices(Method method);
 
 // A network that a verifier may be made of in place of the one that was asked about.
 struct NetworkForm {

@@ -1,12 +1,29 @@
 #include "aot/decide/search/bounds_and_points.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "aot/decide/boxes/nearest_inside.h"
+#include "frontend/diagnostic.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::decide {
+namespace {
+
+// Judges a case by its rows' bounds on its box, and where they are near a limit in rationals.
+void judge(std::size_t index, const input::FloatBox& box, const RowBounds& rows,
+           const ExactBoxes* exact, Cases& cases) {
+  cases.judge(index, rows);
+  if (exact != nullptr && !cases.is_verified(index) && is_near_limit(cases.tables(), index, rows) &&
+      exact->exclude(index, box.lower, box.upper))
+    cases.mark_verified(index);
+}
+
+}  // namespace
 
 std::optional<CaseRanges> verify_cases(const engine::HostVerifier& verifier,
                                        const ExactBoxes* exact, Cases& cases,
@@ -21,16 +38,46 @@ std::optional<CaseRanges> verify_cases(const engine::HostVerifier& verifier,
     engine::RangedBounds made = verifier.spec_ranges(box);
     const std::vector<float> lower(made.rows.lower.begin(), made.rows.lower.end());
     const std::vector<float> upper(made.rows.upper.begin(), made.rows.upper.end());
-    const RowBounds rows = {lower, upper};
-    cases.judge(index, rows);
-    if (exact != nullptr && !cases.is_verified(index) &&
-        is_near_limit(cases.tables(), index, rows) && exact->exclude(index, box.lower, box.upper))
-      cases.mark_verified(index);
+    judge(index, box, {lower, upper}, exact, cases);
     if (!cases.is_verified(index) && !made.ranges.empty())
       left = CaseRanges{index, std::move(made.ranges)};
   }
   progress(open.size(), open.size());
   return left;
+}
+
+void verify_cases_on(const BoxDevice& device, const ExactBoxes* exact, Cases& cases,
+                     const system::Stop& stop, const CaseProgress& progress) {
+  const auto rows = static_cast<std::size_t>(device.plan->spec_rows);
+  const std::vector<std::size_t> open = cases.open();
+  std::vector<input::FloatBox> boxes;
+  std::vector<float> lower, upper;
+  for (std::size_t first = 0; first < open.size(); first += boxes.size()) {
+    if (stop()) return;
+    progress(first, open.size());
+    boxes.clear();
+    lower.clear();
+    upper.clear();
+    for (std::size_t k = first; k < std::min(first + device.boxes, open.size()); ++k) {
+      const input::FloatBox& box = boxes.emplace_back(cases.box(open[k]));
+      lower.insert(lower.end(), box.lower.begin(), box.lower.end());
+      upper.insert(upper.end(), box.upper.begin(), box.upper.end());
+    }
+    std::vector<float> row_lower(boxes.size() * rows), row_upper(boxes.size() * rows);
+    std::vector<bf_status> statuses(boxes.size());
+    const bf_status status =
+        device.host->spec_bounds_batch(boxes.size(), lower.data(), upper.data(), row_lower.data(),
+                                       row_upper.data(), statuses.data());
+    if (status != BF_OK)
+      fail("BF3306", device.plan->name,
+           fmt::format("the device refused a case's box: {}", bf_status_text(status)));
+    for (std::size_t k = 0; k < boxes.size(); ++k)
+      judge(open[first + k], boxes[k],
+            {std::span(row_lower).subspan(k * rows, rows),
+             std::span(row_upper).subspan(k * rows, rows)},
+            exact, cases);
+  }
+  progress(open.size(), open.size());
 }
 
 std::optional<Witness> decide_points(const Property& whole, const WitnessCheck& check, Cases& cases,

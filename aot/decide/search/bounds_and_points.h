@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "aot/decide/boxes/box_device.h"
 #include "aot/decide/boxes/exact_boxes.h"
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/methods.h"
@@ -24,6 +25,10 @@ using CaseProgress = std::function<void(std::size_t done, std::size_t count)>;
 std::optional<CaseRanges> verify_cases(const engine::HostVerifier& verifier,
                                        const ExactBoxes* exact, Cases& cases,
                                        const system::Stop& stop, const CaseProgress& progress);
+
+// As verify_cases(), by a device, which says no ranges. Ends within a call by what ends that.
+void verify_cases_on(const BoxDevice& device, const ExactBoxes* exact, Cases& cases,
+                     const system::Stop& stop, const CaseProgress& progress);
 
 // Decides open cases of one point there, in exact arithmetic: bounds of floats enclose a limit that
 // the point meets, and plain evaluation may be beyond a jump. `whole`: the property that `check` is

@@ -24,11 +24,12 @@ std::vector<BallPart> balls_of(const Cases& cases) {
 }  // namespace
 
 BoxSearch::BoxSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
-                     std::size_t threads)
+                     std::size_t threads, const BoxDevice* device)
     : SplitSearch(cases, case_states(cases.boxes(), static_cast<std::size_t>(plan.input_count)),
                   threads),
       verifier_(verifier),
       plan_(plan),
+      device_(device),
       exact_(ExactBoxes::make(cases.property(), plan)),
       balls_(balls_of(cases)),
       twins_(threads) {}
@@ -39,12 +40,13 @@ std::unique_ptr<tree::TreeWorker> BoxSearch::make_worker(std::size_t thread) {
   const engine::HostVerifier* own = &verifier_;
   if (thread > 0) own = (twins_[thread] = verifier_.twin()).get();
   return make_box_worker(
-      {plan_, cases().tables(), cases().boxes(), exact_ ? &*exact_ : nullptr, balls_}, *own,
-      thread);
+      {plan_, cases().tables(), cases().boxes(), exact_ ? &*exact_ : nullptr, balls_}, *own, thread,
+      device_);
 }
 
 std::optional<SplitRule> BoxSearch::rule() const {
-  return keeps_coefficients(plan_) ? SplitRule::kLines : SplitRule::kWeights;
+  return keeps_coefficients(device_ != nullptr ? *device_->plan : plan_) ? SplitRule::kLines
+                                                                         : SplitRule::kWeights;
 }
 
 // The largest open boxes: which of all lacks most is not known without bounding them.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aot/decide/boxes/ball_part.h"
+#include "aot/decide/boxes/box_device.h"
 #include "aot/decide/boxes/exact_boxes.h"
 #include "aot/decide/property/cases.h"
 #include "aot/decide/search/split_search.h"
@@ -25,10 +26,11 @@ constexpr int kBranchBatch = 64;
 class BoxSearch final : public SplitSearch {
  public:
   // The verifier runs the plan, which was made with `decide` and a batch, for boxes. The thread
-  // that calls run() uses it; each of at most threads - 1 others uses a twin of it. All arguments
-  // must outlive this.
+  // that calls run() uses it; each of at most threads - 1 others uses a twin of it. device: bounds
+  // the boxes, with twins for all threads; null: the verifier does. All arguments must outlive
+  // this.
   BoxSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
-            std::size_t threads);
+            std::size_t threads, const BoxDevice* device = nullptr);
   ~BoxSearch() override;
 
   std::optional<SplitRule> rule() const override;
@@ -44,6 +46,7 @@ class BoxSearch final : public SplitSearch {
 
   const engine::HostVerifier& verifier_;
   const Plan& plan_;
+  const BoxDevice* const device_;
   const std::optional<ExactBoxes> exact_;
   const std::vector<BallPart> balls_;  // by case; empty: the question is about boxes
   std::vector<std::unique_ptr<const engine::HostVerifier>> twins_;  // by thread, without the first

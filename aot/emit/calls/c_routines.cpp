@@ -38,6 +38,7 @@ constexpr CRoutine kRoutines[] = {
     {Routine::kPadList, "pad_list", kInBounds},
     {Routine::kStartRows, "start_rows", kInBounds, kDealt},
     {Routine::kTightenRows, "tighten_rows", kInBounds, kDealt},
+    {Routine::kKeepCoefficients, "keep_coefficients", kInBounds, kDealt},
     {Routine::kKeepRanges, "keep_ranges", kInBounds, kDealt},
     {Routine::kListLive, "list_live", kInBounds, kTogether},
     {Routine::kRelax, "relax", kInRelax, kTogether},

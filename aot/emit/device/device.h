@@ -16,7 +16,8 @@ namespace bf_aot::emit {
 struct DeviceEntry {
   const Entry* entry = nullptr;
   std::string name;
-  int outputs = 0;  // numbers that it writes of each box
+  int outputs = 0;         // numbers that it writes of each box
+  std::int64_t lines = 0;  // numbers of the rows' lines of each box; 0: it writes none
 };
 std::vector<DeviceEntry> device_entries(const Plan& plan);
 

@@ -11,7 +11,9 @@
 #include "aot/emit/kernels/kernels.h"
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/fill_in.h"
+#include "planner/entries/keep_coefficients.h"
 #include "planner/lowering/walk.h"
+#include "runtime/bf/contract/workspace.h"
 
 namespace bf_aot::emit {
 namespace {
@@ -82,15 +84,19 @@ std::string tables(const Lowered& lowered, const Entry& entry) {
 constexpr std::string_view kHead = R"(// Group i bounds box i.
 BF_ENTRY @entry@(BF_GLOBAL const unsigned char* weights, BF_GLOBAL unsigned char* arenas,
                  BF_GLOBAL const float* lowers, BF_GLOBAL const float* uppers,
-                 BF_GLOBAL float* out_lowers, BF_GLOBAL float* out_uppers) {
+                 BF_GLOBAL float* out_lowers, BF_GLOBAL float* out_uppers@given@) {
   const size_t box = BF_BOX;
   BF_GLOBAL unsigned char* const workspace = arenas + box * @arena@;
   BF_GLOBAL const float* const lower = lowers + box * @inputs@;
   BF_GLOBAL const float* const upper = uppers + box * @inputs@;
   BF_GLOBAL float* const out_lower = out_lowers + box * @outputs@;
   BF_GLOBAL float* const out_upper = out_uppers + box * @outputs@;
-@shared@
+@lines@@shared@
 )";
+
+constexpr std::string_view kGivenLines = ",\n                 BF_GLOBAL float* out_lines";
+constexpr std::string_view kLines =
+    "  BF_GLOBAL float* const coefficients = out_lines + box * {};\n";
 
 std::string entry_point(const Lowered& lowered, const DeviceEntry& entry,
                         const calls::Bodies& bodies) {
@@ -99,6 +105,8 @@ std::string entry_point(const Lowered& lowered, const DeviceEntry& entry,
   return fill_in(kHead, {{"entry", entry.name},
                          {"arena", device_arena_bytes(plan)},
                          {"inputs", plan.input_count},
+                         {"given", entry.lines > 0 ? kGivenLines : ""},
+                         {"lines", entry.lines > 0 ? fmt::format(kLines, entry.lines) : ""},
                          {"shared", plan.config.items > 1 ? "  BF_SHARED bf_team team;\n" : ""},
                          {"outputs", entry.outputs}}) +
          tables(lowered, *entry.entry) + body + "}\n\n";
@@ -110,8 +118,13 @@ std::vector<DeviceEntry> device_entries(const Plan& plan) {
   std::vector<DeviceEntry> made;
   if (const Entry* const bounds = plan.find_entry(EntryKind::kBounds))
     made.push_back({bounds, plan.name + "_bounds", plan.output_count});
-  if (const Entry* const rows = plan.find_entry(EntryKind::kSpecBounds))
+  if (const Entry* const rows = plan.find_entry(EntryKind::kSpecBounds)) {
     made.push_back({rows, plan.name + "_spec_bounds", plan.spec_rows});
+    if (keeps_coefficients(*rows))
+      made.back().lines =
+          plan.spec_rows *
+          static_cast<std::int64_t>(bf::lines_of_row(static_cast<std::size_t>(plan.input_count)));
+  }
   return made;
 }
 

@@ -1,11 +1,20 @@
 #include "aot/engine/device/device_verifier.h"
 
+#include <algorithm>
+
+#include "aot/system/progress.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "planner/plan/plan.h"
 #include "planner/reference/executor.h"
 
 namespace bf_aot::engine {
+namespace {
+
+// Seconds of a group of boxes: longer ones are halved, and shorter ones doubled.
+constexpr double kShortGroup = 0.05, kLongGroup = 0.15;
+
+}  // namespace
 
 std::unique_ptr<const HostVerifier> DeviceVerifier::twin() const {
   return std::make_unique<DeviceVerifier>(device_);
@@ -37,17 +46,46 @@ std::vector<float> DeviceVerifier::evaluate(const std::vector<float>& x) const {
   return made;
 }
 
+bool DeviceVerifier::ask(engine::Watch* watch) const {
+  watch_ = watch;
+  return true;
+}
+
+bf_status DeviceVerifier::in_groups(std::size_t count, const float* lower, const float* upper,
+                                    float* row_lower, float* row_upper, float* lines,
+                                    bf_status* statuses) const {
+  const Plan& plan = device_->plan();
+  const auto inputs = static_cast<std::size_t>(plan.input_count);
+  const auto rows = static_cast<std::size_t>(plan.spec_rows);
+  const Entry* const entry = plan.find_entry(EntryKind::kSpecBounds);
+  bf_status status = BF_OK;
+  for (std::size_t first = 0, boxes = 0; first < count; first += boxes) {
+    if (watch_ != nullptr && !watch_->goes_on({*entry, 0, 0, 1, 0})) throw engine::Stopped();
+    boxes = std::min(group_, count - first);
+    const system::Stopwatch stopwatch;
+    const bf_status made =
+        device_->bound(true, boxes, lower + first * inputs, upper + first * inputs,
+                       row_lower + first * rows, row_upper + first * rows, statuses + first,
+                       lines == nullptr ? nullptr : lines + first * device_->lines());
+    if (status == BF_OK) status = made;
+    const double seconds = stopwatch.seconds();
+    if (seconds < kShortGroup && boxes == group_) group_ *= 2;
+    if (seconds > kLongGroup && group_ > 1) group_ /= 2;
+  }
+  return status;
+}
+
 bf_status DeviceVerifier::spec_bounds_batch(std::size_t count, const float* lower,
                                             const float* upper, float* row_lower, float* row_upper,
                                             bf_status* statuses) const {
-  return device_->bound(true, count, lower, upper, row_lower, row_upper, statuses);
+  return in_groups(count, lower, upper, row_lower, row_upper, nullptr, statuses);
 }
 
-bf_status DeviceVerifier::spec_coefficients_batch(std::size_t /*count*/, const float* /*lower*/,
-                                                  const float* /*upper*/, float* /*row_lower*/,
-                                                  float* /*row_upper*/, float* /*coefficients*/,
-                                                  bf_status* /*statuses*/) const {
-  BF_BROKEN("a plan for devices keeps no coefficients");
+bf_status DeviceVerifier::spec_coefficients_batch(std::size_t count, const float* lower,
+                                                  const float* upper, float* row_lower,
+                                                  float* row_upper, float* coefficients,
+                                                  bf_status* statuses) const {
+  return in_groups(count, lower, upper, row_lower, row_upper, coefficients, statuses);
 }
 
 std::vector<double> DeviceVerifier::sample_times(const input::FloatBox& box,

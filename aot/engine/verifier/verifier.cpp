@@ -41,6 +41,7 @@ MadeVerifier make_verifier(std::shared_ptr<const Lowered> lowered,
   BF_CHECK(options.levels.empty());
   MadeVerifier made;
   if (!options.device.empty()) {
+    BF_CHECK(is_of_device(plan.config.language));
     made.host = std::make_unique<DeviceVerifier>(
         std::make_shared<const Device>(std::move(lowered), build::device_named(options.device)));
     return made;

@@ -258,6 +258,24 @@ bf_aot_error* bounds_of(const bf_aot_verifier* verifier, const double* lower, co
   });
 }
 
+bf_aot_error* bounds_there(const bf_aot_verifier* verifier, const api::DeviceBoxes& boxes,
+                           float* out_lower, float* out_upper, bool rows) {
+  return run("bounding boxes", [&] {
+    need(verifier, "verifier");
+    need(boxes.lower, "lower");
+    need(boxes.upper, "upper");
+    need(out_lower, "out_lower");
+    need(out_upper, "out_upper");
+    (void)numbers_of(boxes.boxes, verifier->verifier.input_count(), "boxes");
+    api::Call call;
+    call.stop = verifier->stop;
+    const api::Bounds bounds = taken(rows ? verifier->verifier.spec_bounds(boxes, call)
+                                          : verifier->verifier.bounds(boxes, call));
+    std::ranges::copy(bounds.lower, out_lower);
+    std::ranges::copy(bounds.upper, out_upper);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -424,6 +442,18 @@ bf_aot_error* bf_aot_verifier_row_bounds(const bf_aot_verifier* verifier, const 
                                          const double* upper, size_t boxes, float* out_lower,
                                          float* out_upper) {
   return bounds_of(verifier, lower, upper, boxes, out_lower, out_upper, true);
+}
+
+bf_aot_error* bf_aot_verifier_bounds_there(const bf_aot_verifier* verifier, const float* lower,
+                                           const float* upper, size_t boxes, void* stream,
+                                           float* out_lower, float* out_upper) {
+  return bounds_there(verifier, {boxes, lower, upper, stream}, out_lower, out_upper, false);
+}
+
+bf_aot_error* bf_aot_verifier_row_bounds_there(const bf_aot_verifier* verifier, const float* lower,
+                                               const float* upper, size_t boxes, void* stream,
+                                               float* out_lower, float* out_upper) {
+  return bounds_there(verifier, {boxes, lower, upper, stream}, out_lower, out_upper, true);
 }
 
 bf_aot_error* bf_aot_verify(const bf_aot_model* model, const char* property,

@@ -146,6 +146,19 @@ BF_AOT_API bf_aot_error* bf_aot_verifier_row_bounds(const bf_aot_verifier* verif
                                                     size_t boxes, float* out_lower,
                                                     float* out_upper);
 
+/** Bounds of the outputs, and of the rows, on boxes of float32 in the memory of a device of CUDA,
+ * of a verifier whose option "device" is "cuda": pointers of its primary context, which are not
+ * copied. stream: a cudaStream_t that orders the call, NULL the default one. Bounds are this
+ * process's. */
+BF_AOT_API bf_aot_error* bf_aot_verifier_bounds_there(const bf_aot_verifier* verifier,
+                                                      const float* lower, const float* upper,
+                                                      size_t boxes, void* stream, float* out_lower,
+                                                      float* out_upper);
+BF_AOT_API bf_aot_error* bf_aot_verifier_row_bounds_there(const bf_aot_verifier* verifier,
+                                                          const float* lower, const float* upper,
+                                                          size_t boxes, void* stream,
+                                                          float* out_lower, float* out_upper);
+
 /** A verdict on a property, which states what must not happen. BF_AOT_VERIFIED: no input violates
  * it. BF_AOT_FALSIFIED: an input does. Both are proven. */
 typedef enum bf_aot_verdict {

@@ -52,6 +52,7 @@ constexpr std::chrono::milliseconds kPause{20};
 // Arrays of float32 or float64, row-major.
 using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using Floats = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
+using FloatsThere = nb::ndarray<const float, nb::c_contig, nb::device::cuda>;
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 nb::object to_exception(const api::Error& error) {
@@ -185,6 +186,23 @@ nb::tuple bounds(const api::Verifier& verifier, bool rows, const Array& lower, c
     return is_float32(lower) ? bound(span_of<float>(lower), span_of<float>(upper))
                              : bound(span_of<double>(lower), span_of<double>(upper));
   });
+  batch.push_back(made.rows);
+  nb::list methods;
+  for (const api::Method method : made.methods) methods.append(static_cast<int>(method));
+  return nb::make_tuple(to_array(std::move(made.lower), batch),
+                        to_array(std::move(made.upper), batch), methods);
+}
+
+// Boxes in the memory of a device of CUDA, whose arrays are taken by DLPack, without copies: what
+// their owner has done on the default stream comes first.
+nb::tuple bounds_there(const api::Verifier& verifier, bool rows, const FloatsThere& lower,
+                       const FloatsThere& upper, std::vector<std::size_t> batch) {
+  if (lower.size() != upper.size() || lower.size() % verifier.input_count() != 0)
+    throw nb::value_error("the ends of boxes have other shapes");
+  const api::DeviceBoxes boxes = {lower.size() / verifier.input_count(), lower.data(),
+                                  upper.data()};
+  api::Bounds made =
+      unlocked([&] { return rows ? verifier.spec_bounds(boxes) : verifier.bounds(boxes); });
   batch.push_back(made.rows);
   nb::list methods;
   for (const api::Method method : made.methods) methods.append(static_cast<int>(method));
@@ -521,6 +539,8 @@ NB_MODULE(_native, m) {
       .def_prop_ro("predicted_seconds", &api::Verifier::predicted_seconds)
       .def("bounds", &bounds, "rows"_a, "lower"_a.noconvert(), "upper"_a.noconvert(), "batch"_a,
            "progress"_a.none(), "timeout"_a)
+      .def("bounds_there", &bounds_there, "rows"_a, "lower"_a.noconvert(), "upper"_a.noconvert(),
+           "batch"_a)
       .def("evaluate", &evaluate, "x"_a.noconvert(), "batch"_a);
 
   nb::class_<api::Certifier>(m, "Certifier")

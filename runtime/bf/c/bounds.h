@@ -333,6 +333,33 @@ BF_FUNCTION void bf_tighten_rows(BF_GLOBAL const int32_t* neurons, int count, in
   }
 }
 
+// Writes the line of a row of q = z_i or -z_i: its coefficients over the inputs, and behind them
+// what q is at least at the end of the box at which it is least.
+BF_FUNCTION void bf_keep_line(BF_GLOBAL const float* over_inputs, int stride, int inputs,
+                              double centre, float reach, BF_GLOBAL float* line) {
+  for (ptrdiff_t k = 0; k < inputs; ++k) line[k] = over_inputs[k * stride];
+  line[inputs] = bf_float_down(bf_sub_down(centre, (double)reach));
+}
+
+// The lines of both rows of all neurons in the rows' list, [neuron][2][inputs + 1] from neuron
+// `position` on. over_inputs: [inputs][2 pairs].
+BF_FUNCTION void bf_keep_coefficients(BF_GLOBAL const int32_t* neurons, int count, int pairs,
+                                      int inputs, BF_GLOBAL const float* over_inputs,
+                                      BF_GLOBAL const float* sums, const bf_row_errors* errors,
+                                      BF_GLOBAL const float* radius, BF_GLOBAL const double* centre,
+                                      int position, BF_GLOBAL float* kept) {
+  const int rows = 2 * pairs;
+  BF_EACH (r, count) {
+    const int32_t i = neurons[r];
+    BF_GLOBAL float* const to = kept + ((ptrdiff_t)position + i) * 2 * ((ptrdiff_t)inputs + 1);
+    const double own = bf_own_loss(errors, radius[i], errors->row[i] + errors->absolute);
+    const float down = bf_reach_of_row(sums[r], sums[rows + r], own, errors);
+    const float up = bf_reach_of_row(sums[pairs + r], sums[rows + pairs + r], own, errors);
+    bf_keep_line(over_inputs + r, rows, inputs, centre[i], down, to);
+    bf_keep_line(over_inputs + pairs + r, rows, inputs, -centre[i], up, to + inputs + 1);
+  }
+}
+
 // Writes the intervals of z of n neurons, rounded outward: the lower ends from kept[position] on,
 // the upper ends `neurons` behind them. Does nothing where kept is null.
 BF_FUNCTION void bf_keep_ranges(int n, BF_GLOBAL const double* centre, BF_GLOBAL const float* below,

@@ -36,6 +36,7 @@ C_ROUTINE(list_live_float);
 C_ROUTINE(pad_list);
 C_ROUTINE(start_rows);
 C_ROUTINE(tighten_rows);
+C_ROUTINE(keep_coefficients);
 C_ROUTINE(keep_ranges);
 C_ROUTINE(write_bounds);
 C_ROUTINE(relax);
@@ -227,6 +228,16 @@ TEST(CBounds, Rows) {
                    c_below.data(), c_above.data());
     EXPECT_TRUE(same_bits(c_below, below));
     EXPECT_TRUE(same_bits(c_above, above));
+
+    const int inputs = edges.between(1, 6), position = edges.between(0, 3);
+    const Floats over_inputs = edges.floats(inputs * 2 * kPairs);
+    const Doubles centre = edges.doubles(n);
+    Floats lines(size((position + n) * 2 * (inputs + 1)), 7), c_lines = lines;
+    bf::keep_coefficients(neurons.data(), count, kPairs, inputs, over_inputs.data(), sums.data(),
+                          errors, radius.data(), centre.data(), position, lines.data());
+    c_keep_coefficients(neurons.data(), count, kPairs, inputs, over_inputs.data(), sums.data(),
+                        &c_errors, radius.data(), centre.data(), position, c_lines.data());
+    EXPECT_TRUE(same_bits(c_lines, lines));
   });
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, List, Mapping, Sequence, Tuple, Union
+from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,35 @@ import numpy.typing as npt
 Boxes = Union[npt.ArrayLike, Sequence[npt.ArrayLike], Mapping[str, npt.ArrayLike]]
 
 
+_CPU, _CUDA = 1, 2  # kinds of devices of DLPack
+
+
+def _kind(values: Any) -> Tuple[int, int]:
+    """The kind of device and the number of the one whose memory holds an array; (0, 0): it does not say."""
+    if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack_device__"):
+        return 0, 0
+    kind, number = values.__dlpack_device__()
+    return int(kind), int(number)
+
+
+def cuda_device(lower: Any, upper: Any) -> Optional[int]:
+    """The number of the device of CUDA whose memory holds both; None: there is none."""
+    low, high = _kind(lower), _kind(upper)
+    return low[1] if low == high and low[0] == _CUDA else None
+
+
 def as_array(values: Any) -> npt.NDArray[Any]:
-    """The values as NumPy has them; those of a torch.Tensor on any device, with a gradient or not."""
+    """The values as NumPy has them; those of a torch.Tensor on any device, with a gradient or not.
+
+    Arrays in this processor's memory are not copied, also those of other libraries that have DLPack.
+    """
     if hasattr(values, "detach") and hasattr(values, "cpu"):
         tensor = values.detach().cpu()
         if str(tensor.dtype) == "torch.bfloat16":  # which NumPy does not have
             tensor = tensor.float()
         return np.asarray(tensor.numpy())
+    if _kind(values)[0] == _CPU and hasattr(np, "from_dlpack"):
+        return np.from_dlpack(values)
     return np.asarray(values)
 
 
@@ -167,6 +189,13 @@ class Arrays:
         batch = np.broadcast_shapes(*batches)
         wide = [np.broadcast_to(array, batch + array.shape[-1:]) for array in arrays]
         return np.concatenate(wide, axis=-1), batch
+
+    def shape_there(self, values: Any, name: str) -> Tuple[int, ...]:
+        """The batch's shape of an array in the memory of a device, which holds all inputs."""
+        if "float32" not in str(values.dtype):
+            raise TypeError(f"{name} has type {values.dtype}: give float32 to a device")
+        feature = self._features[0] if len(self._inputs) == 1 else (self._count,)
+        return self.batch_shape(tuple(values.shape), feature, self._count, name)
 
     def radius(self, values: Any, count: int
                ) -> Tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

@@ -24,7 +24,7 @@ from ._report import Report
 from ._types import Alpha, Arithmetic, DecisionOptions, Jit, Method, Norm, PlanOptions, Semantics
 from ._verdict import (AsksForProof, Progress, StopEvent, VerifyResult, proof_option, result_of, text_or_path,
                        told)
-from ._verifier import Bounds, Floats, Verifier, bounded, joined
+from ._verifier import Bounds, Floats, Verifier, bounded, is_there, joined
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -203,7 +203,10 @@ class Model:
                 "crown-ibp"; `methods` of the result says which. Not counted: planning a verifier.
             progress: called as progress(done, boxes) now and then, on this thread; with a timeout
                 `done` begins anew with each method. What it raises ends the call.
-            options: others by their names (docs/reference/options.md), as alpha="all".
+            options: others by their names (docs/reference/options.md), as alpha="all"; device="opencl"
+                or "cuda" bounds there. Arrays in the memory of that device of CUDA, as tensors of
+                torch and arrays of CuPy, are taken by DLPack, without copies: float32, contiguous,
+                both of one shape; timeout and rows C for each box copy them.
 
         What is predicted to take over 10 seconds is said to on stderr, and how far it is when that
         is a terminal.
@@ -227,12 +230,16 @@ class Model:
         Source: Gowal et al. 2018 (IBP), Zhang et al. 2018, 2020 (CROWN, CROWN-IBP), Xu et al. 2021
         (alpha-CROWN).
         """
-        low, high, shape = self._arrays.boxes(lower, upper)
-        if batch is None:
-            batch = 1 if low.size == self._count else batch_of(method)
         chosen: Dict[str, Any] = dict(options, method=method, semantics=semantics, iterations=iterations,
                       row_tile=row_tile, memory_budget=memory_budget, batch=batch,
                       threads=threads, norm=norm)
+        one = np.ndim(0 if C is None else C) <= 2 and np.ndim(0 if d is None else d) <= 1
+        if timeout == 0 and one and is_there(options.get("device"), lower, upper):
+            chosen["batch"] = batch or 1
+            return self.verifier(C=C, d=d, **chosen).bounds(lower, upper, progress=progress)
+        low, high, shape = self._arrays.boxes(lower, upper)
+        if batch is None:
+            chosen["batch"] = 1 if low.size == self._count else batch_of(method)
         groups = groups_of_rows(C, d, shape, self.output_count)
         if groups is None:
             verifier = self.verifier(C=C, d=d, **chosen)
@@ -312,7 +319,7 @@ class Model:
                 return found
         native = self._native.verifier(_native.Options(given, threads), rows.rows if rows else None,
                                        rows.offsets if rows else None)
-        made = Verifier(self._arrays, native, rows is not None, given["method"], threads)
+        made = Verifier(self._arrays, native, rows is not None, given["method"], threads, given.get("device"))
         with self._lock:
             kept = self._verifiers.setdefault(key, made)  # another thread may have been faster
             if len(self._verifiers) > _MOST_VERIFIERS:

@@ -16,6 +16,7 @@ Arithmetic = Literal["float", "integer", "auto"]
 class _Options(TypedDict, total=False):
     libm_ulps: int
     flush_to_zero: bool
+    device: str
     granularity: Literal["step", "region", "entry"]
     disable_pass: Union[str, Sequence[str]]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import Arrays, Boxes
+from ._arrays import Arrays, Boxes, cuda_device
 from ._show import Shown, axes_of
 
 Floats = npt.NDArray[np.float32]
@@ -117,6 +117,12 @@ def bounded(verifier: "Verifier", low: npt.NDArray[Any], high: npt.NDArray[Any],
     return _made(lower, upper, _names_of(methods, shape))
 
 
+def is_there(device: Any, lower: Any, upper: Any) -> bool:
+    """Whether both ends of boxes lie in the memory of the device of CUDA that the option names."""
+    name, _, number = str(device or "").partition(":")
+    return name == "cuda" and cuda_device(lower, upper) == int(number or 0)
+
+
 # The name of one box's method, as an array that is never written to.
 _ONE_NAME = [np.array(name) for name in _native.METHODS]
 for _name in _ONE_NAME:
@@ -178,16 +184,28 @@ class Verifier:
     """
 
     def __init__(self, arrays: Arrays, native: "_native.Verifier", rows: bool, method: str,
-                 threads: int) -> None:
+                 threads: int, device: Optional[str] = None) -> None:
         self._arrays, self._native, self._rows = arrays, native, rows
-        self._method = method
+        self._method, self._device = method, device
         self._predicted = native.predicted_seconds / threads  # of a box
 
     def bounds(self, lower: Boxes, upper: Boxes, *, timeout: float = 0,
                progress: Optional[Callable[[int, int], None]] = None) -> Bounds:
         """Bounds of the outputs, or of rows C y - d if made with C; otherwise as Model.bounds."""
+        if timeout == 0 and is_there(self._device, lower, upper):
+            return self._bounds_there(lower, upper, progress)
         low, high, batch = self._arrays.boxes(lower, upper)
         return bounded(self, low, high, batch, progress, timeout)
+
+    def _bounds_there(self, lower: Any, upper: Any, progress: Optional[Callable[[int, int], None]]) -> Bounds:
+        """Of arrays in the memory of the device."""
+        low, high = self._arrays.shape_there(lower, "lower"), self._arrays.shape_there(upper, "upper")
+        if low != high:
+            raise ValueError(f"lower and upper have batches {list(low)} and {list(high)}: give both one shape")
+        made = self._native.bounds_there(self._rows, lower, upper, low)
+        if progress is not None:
+            progress(len(made[2]), len(made[2]))
+        return _made(made[0], made[1], _names_of(made[2], low))
 
     def evaluate(self, x: Boxes) -> Floats:
         """Outputs at points, as Model.evaluate; with "float32-exact" within the bounds."""

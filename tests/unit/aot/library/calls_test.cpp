@@ -58,6 +58,15 @@ TEST(LibraryCalls, what_progress_throws_ends_the_call) {
   }
 }
 
+TEST(LibraryCalls, boxes_of_a_device_need_its_verifier) {
+  const Verifier verifier = make(1);
+  const DeviceBoxes boxes = {kBoxes, kLower.data(), kUpper.data()};
+  for (const auto& bounds : {verifier.bounds(boxes), verifier.spec_bounds(boxes)}) {
+    ASSERT_FALSE(bounds.ok());
+    EXPECT_EQ(bounds.error().code, "BF3502");
+  }
+}
+
 TEST(LibraryCalls, a_stop_is_an_error_and_no_bounds) {
   std::stop_source source;
   Call call;

@@ -79,6 +79,9 @@ TEST(LibraryReach, Errors) {
   options.jobs = -1;
   EXPECT_EQ(code_of(reach_text(good, options, kLoops)), "BF3501");
   options = {};
+  options.more["device"] = "opencl";
+  EXPECT_EQ(code_of(reach_text(good, options, kLoops)), "BF3501");
+  options = {};
   options.progress = [](const ReachProgress&) { throw std::runtime_error("no"); };
   EXPECT_EQ(code_of(reach_text(good, options, kLoops)), "BF3505");
 }

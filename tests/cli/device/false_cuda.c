@@ -1,0 +1,230 @@
+/* The driver and the compiler of CUDA, with one device that is this processor: sources are compiled
+ * by g++, and a group has one item, so that what hosts do is run without a GPU. It is both
+ * libraries, libcuda.so.1 and libnvrtc.so.13. BF_FALSE_DEVICE makes it faulty: "none" has no
+ * device, "refuses" refuses every program, "inexact" returns zeros for the probe, "fails" runs no
+ * entry point. BF_FALSE_FOLDER: where it compiles. BF_FALSE_COPIES: a file for the bytes of each
+ * copy to the device. */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef unsigned long long Pointer;
+
+static const char* const words =
+    "#include <cstdint>\n#include <cstring>\n#include <cmath>\n"
+    "#define __device__\n#define __global__ __attribute__((visibility(\"default\")))\n"
+    "#define __shared__ static\n#define __syncthreads() ((void)0)\n"
+    "struct Place { unsigned x; };\nstatic Place blockIdx, threadIdx = {0}, blockDim = {1};\n"
+    "extern \"C\" void false_at(unsigned block) { blockIdx.x = block; }\n"
+    "template <class To, class From> static inline To of_bits(From x)\n"
+    "{ To y; static_assert(sizeof x == sizeof y, \"\"); std::memcpy(&y, &x, sizeof y); return y; "
+    "}\n"
+    "static inline long long __double_as_longlong(double x) { return of_bits<long long>(x); }\n"
+    "static inline double __longlong_as_double(long long x) { return of_bits<double>(x); }\n"
+    "static inline unsigned __float_as_uint(float x) { return of_bits<unsigned>(x); }\n"
+    "static inline float __uint_as_float(unsigned x) { return of_bits<float>(x); }\n"
+    "static inline float __int_as_float(int x) { return of_bits<float>(x); }\n";
+
+static int is(const char* fault) {
+  const char* const asked = getenv("BF_FALSE_DEVICE");
+  return asked != NULL && strcmp(asked, fault) == 0;
+}
+
+/* ---- the compiler: code is the path of a shared object. */
+
+typedef struct Program {
+  char* source;
+  char code[512];
+} Program;
+
+int nvrtcCreateProgram(Program** program, const char* source, const char* name, int headers,
+                       const char* const* texts, const char* const* names) {
+  (void)name, (void)texts, (void)names;
+  if (headers != 5) return 1;
+  *program = calloc(1, sizeof **program);
+  (*program)->source = strdup(source);
+  return 0;
+}
+
+int nvrtcCompileProgram(Program* program, int count, const char* const* options) {
+  static int made;
+  const char* const folder = getenv("BF_FALSE_FOLDER");
+  char file[512], command[1400];
+  FILE* to;
+  int i;
+  for (i = 0; i < count; ++i)
+    if (strstr(options[i], "fast") != NULL || strstr(options[i], "ftz") != NULL) return 2;
+  if (is("refuses") || folder == NULL) return 6;
+  (void)snprintf(file, sizeof file, "%s/net%d.cpp", folder, ++made);
+  (void)snprintf(program->code, sizeof program->code, "%s/net%d_%ld.so", folder, made, random());
+  to = fopen(file, "w");
+  if (to == NULL) return 6;
+  (void)fputs(words, to);
+  (void)fputs(program->source, to);
+  (void)fclose(to);
+  (void)snprintf(command, sizeof command,
+                 "g++ -std=c++17 -O1 -ffp-contract=off -shared -fPIC -w %s -o %s", file,
+                 program->code);
+  return system(command) == 0 ? 0 : 6;
+}
+
+int nvrtcGetProgramLogSize(Program* program, size_t* bytes) {
+  (void)program;
+  *bytes = 8;
+  return 0;
+}
+int nvrtcGetProgramLog(Program* program, char* log) {
+  (void)program;
+  (void)strcpy(log, "no such");
+  return 0;
+}
+int nvrtcGetCUBINSize(Program* program, size_t* bytes) {
+  *bytes = strlen(program->code) + 1;
+  return 0;
+}
+int nvrtcGetCUBIN(Program* program, char* code) {
+  (void)strcpy(code, program->code);
+  return 0;
+}
+int nvrtcDestroyProgram(Program** program) {
+  free((*program)->source);
+  free(*program);
+  *program = NULL;
+  return 0;
+}
+
+/* ---- the driver */
+
+typedef struct Function {
+  void* code;
+  void (*at)(unsigned);
+  char name[64];
+} Function;
+
+static int context; /* how many have it */
+
+int cuInit(unsigned flags) {
+  return (int)flags;
+}
+int cuDeviceGetCount(int* count) {
+  *count = is("none") ? 0 : 1;
+  return 0;
+}
+int cuDeviceGet(int* device, int number) {
+  *device = number;
+  return 0;
+}
+int cuDeviceGetName(char* name, int bytes, int device) {
+  (void)device;
+  (void)snprintf(name, (size_t)bytes, "false device");
+  return 0;
+}
+int cuDeviceGetAttribute(int* value, int what, int device) {
+  (void)device;
+  *value = what == 1 ? 1 : what == 75 ? 9 : 0;
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(void** made, int device) {
+  (void)device;
+  *made = &context;
+  return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  return device;
+}
+int cuCtxPushCurrent_v2(void* made) {
+  ++context;
+  return made == &context ? 0 : 1;
+}
+int cuCtxPopCurrent_v2(void** before) {
+  *before = NULL;
+  --context;
+  return 0;
+}
+int cuModuleLoadData(void** module, const void* code) {
+  if (context == 0) return 201;
+  *module = dlopen(code, RTLD_NOW | RTLD_LOCAL);
+  if (*module == NULL) (void)fprintf(stderr, "%s\n", dlerror());
+  return *module == NULL ? 200 : 0;
+}
+int cuModuleUnload(void* module) {
+  return dlclose(module);
+}
+int cuModuleGetFunction(Function** function, void* module, const char* name) {
+  Function* const made = calloc(1, sizeof *made); /* it lives as long as the process */
+  made->code = dlsym(module, name);
+  *(void**)&made->at = dlsym(module, "false_at");
+  (void)snprintf(made->name, sizeof made->name, "%s", name);
+  *function = made;
+  return made->code == NULL ? 500 : 0;
+}
+int cuStreamSynchronize(void* stream) {
+  (void)stream;
+  return 0;
+}
+int cuGetErrorString(int error, const char** text) {
+  *text = error == 719 ? "unspecified launch failure" : "a false error";
+  return 0;
+}
+int cuMemGetInfo_v2(size_t* left, size_t* all) {
+  *left = *all = (size_t)1 << 26;
+  return 0;
+}
+int cuMemAlloc_v2(Pointer* made, size_t bytes) {
+  *made = (Pointer)(uintptr_t)malloc(bytes);
+  return context == 0 || *made == 0 ? 2 : 0;
+}
+int cuMemFree_v2(Pointer memory) {
+  free((void*)(uintptr_t)memory);
+  return 0;
+}
+int cuMemcpyHtoDAsync_v2(Pointer to, const void* from, size_t bytes, void* stream) {
+  const char* const log = getenv("BF_FALSE_COPIES");
+  FILE* const file = log == NULL ? NULL : fopen(log, "a");
+  (void)stream;
+  if (file != NULL) {
+    (void)fprintf(file, "%zu\n", bytes);
+    (void)fclose(file);
+  }
+  memcpy((void*)(uintptr_t)to, from, bytes);
+  return 0;
+}
+int cuMemcpyDtoHAsync_v2(void* to, Pointer from, size_t bytes, void* stream) {
+  (void)stream;
+  memcpy(to, (const void*)(uintptr_t)from, bytes);
+  return 0;
+}
+
+int cuLaunchKernel(Function* f, unsigned groups, unsigned y, unsigned z, unsigned items,
+                   unsigned items_y, unsigned items_z, unsigned shared, void* stream,
+                   void** arguments, void** more) {
+  typedef void (*Probe)(void*, void*, void*);
+  typedef void (*Check)(void*, void*, int, float, void*);
+  typedef void (*Entry)(void*, void*, void*, void*, void*, void*, void*);
+  void* p[7];
+  unsigned group;
+  int i, count;
+  (void)stream;
+  if (context == 0 || y * z * items * items_y * items_z != 1 || shared != 0 || more != NULL)
+    return 1;
+  count = strcmp(f->name, "bf_probe") == 0 ? 3 : strcmp(f->name, "bf_check_boxes") == 0 ? 2 : 7;
+  if (count == 7 && is("fails")) return 719;
+  for (i = 0; i < count; ++i) memcpy(&p[i], arguments[i], sizeof p[i]);
+  for (group = 0; group < groups; ++group) {
+    f->at(group);
+    if (count == 3) {
+      (*(Probe*)&f->code)(p[0], p[1], p[2]);
+      if (is("inexact")) memset((double*)p[2] + 11 * (size_t)group, 0, 11 * sizeof(double));
+    } else if (count == 2) {
+      (*(Check*)&f->code)(p[0], p[1], *(int*)arguments[2], *(float*)arguments[3],
+                          *(void**)arguments[4]);
+    } else {
+      (*(Entry*)&f->code)(p[0], p[1], p[2], p[3], p[4], p[5], p[6]);
+    }
+  }
+  return 0;
+}
