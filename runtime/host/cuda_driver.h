@@ -70,7 +70,7 @@ typedef struct bf_cu_library {
 } bf_cu_library;
 #undef BF_CU_MEMBER
 
-/* What the source includes of the standard library, which the compiler does not have. */
+/* Headers of the standard library that the source includes, and the compiler does not have. */
 #define BF_CU_HEADERS 5
 static const char* const bf_cu_header_names[BF_CU_HEADERS] = {"float.h", "math.h", "stdbool.h",
                                                               "stddef.h", "stdint.h"};
@@ -494,7 +494,7 @@ static inline int bf_cu_check_tile(bf_cu_device* d, size_t boxes, bf_cu_pointer 
   return good;
 }
 
-/* As bf_cu_call_entry(), of boxes that lie in the device's memory, in the order of a stream. Where
+/* Does bf_cu_call_entry() of boxes that lie in the device's memory, in the order of a stream. Where
  * something is no box, or reaches beyond `reach`, its status is BF_DEVICE_FAILED, and nothing is
  * bounded: entry points take boxes alone. */
 static inline int bf_cu_call_entry_there(bf_cu_device* d, const bf_device_results* results,

@@ -26,7 +26,7 @@ std::optional<CaseRanges> verify_cases(const engine::HostVerifier& verifier,
                                        const ExactBoxes* exact, Cases& cases,
                                        const system::Stop& stop, const CaseProgress& progress);
 
-// As verify_cases(), by a device, which says no ranges. Ends within a call by what ends that.
+// Bounds every open case as verify_cases() does, by a device, which says no ranges.
 void verify_cases_on(const BoxDevice& device, const ExactBoxes* exact, Cases& cases,
                      const system::Stop& stop, const CaseProgress& progress);
 
