@@ -229,13 +229,13 @@ TEST(CBounds, Rows) {
     EXPECT_TRUE(same_bits(c_below, below));
     EXPECT_TRUE(same_bits(c_above, above));
 
-    const int inputs = edges.between(1, 6), position = edges.between(0, 3);
-    const Floats over_inputs = edges.floats(inputs * 2 * kPairs);
+    const int ends = edges.between(1, 6), position = edges.between(0, 3);
+    const Floats over_box = edges.floats(ends * 2 * kPairs);
     const Doubles centre = edges.doubles(n);
-    Floats lines(size((position + n) * 2 * (inputs + 1)), 7), c_lines = lines;
-    bf::keep_coefficients(neurons.data(), count, kPairs, inputs, over_inputs.data(), sums.data(),
-                          errors, radius.data(), centre.data(), position, lines.data());
-    c_keep_coefficients(neurons.data(), count, kPairs, inputs, over_inputs.data(), sums.data(),
+    Floats lines(size((position + n) * 2 * (ends + 1)), 7), c_lines = lines;
+    bf::keep_coefficients(neurons.data(), count, kPairs, ends, over_box.data(), sums.data(), errors,
+                          radius.data(), centre.data(), position, lines.data());
+    c_keep_coefficients(neurons.data(), count, kPairs, ends, over_box.data(), sums.data(),
                         &c_errors, radius.data(), centre.data(), position, c_lines.data());
     EXPECT_TRUE(same_bits(c_lines, lines));
   });
