@@ -157,7 +157,7 @@ VerifyResult to_result(const decide::Outcome& outcome) {
   result.cases = outcome.cases;
   result.verified_cases = outcome.verified_cases;
   for (const decide::DecisionMethod& each : outcome.methods)
-    result.methods.push_back(*public_of<Method>(each.method));
+    if (!each.on_device) result.methods.push_back(*public_of<Method>(each.method));
   using decide::DecisionPhase;
   const decide::SearchTotals& boxes = outcome.totals(DecisionPhase::kBoxes);
   const decide::SearchTotals& tokens = outcome.totals(DecisionPhase::kTokens);

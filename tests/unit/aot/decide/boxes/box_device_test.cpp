@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "aot/build/compile.h"
+#include "aot/build/frontend_result.h"
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/witness.h"
 #include "aot/decide/search/bounds_and_points.h"
@@ -176,7 +177,9 @@ TEST(BoxDevice, HasTheVerdictsOfThisProcessor) {
       EXPECT_EQ(there.verified, here.verified);
       EXPECT_EQ(there.falsified, here.falsified);
       EXPECT_EQ(there.stuck, 0u);
-      if (here.verified) EXPECT_EQ(there.nodes, here.nodes) << "the tree depends on nodes alone";
+      if (here.verified) {
+        EXPECT_EQ(there.nodes, here.nodes) << "the tree depends on nodes alone";
+      }
       EXPECT_GE(calls->boxes, there.nodes);
     }
   }
