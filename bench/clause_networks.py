@@ -3,9 +3,9 @@
 
 Of formulas in conjunctive normal form, y_0 = 1 - sum relu(1 - literals of a clause) and y_1 = sum
 x_k - relu(2 x_k - 1): on [0, 1] y_0 >= 1 and y_1 <= 0 exactly where x fulfils the formula, as in
-VNN-COMP's sat_relu (whose files these are not). Writes the models and properties to FOLDER, the
-same everywhere, and prints a line for each family; 1 where an answer is wrong or missing. Needs
-numpy.
+VNN-COMP's sat_relu (whose files these are not). Other encodings have several layers. Writes the
+models and properties to FOLDER, the same everywhere, and prints a line for each family; 1 where an
+answer is wrong or missing. Needs numpy.
 """
 
 import argparse
@@ -69,50 +69,137 @@ def pigeons(holes):
 
 
 def instances():
-    """(family, name, variables, formula, answer) of all networks."""
+    """(family, name, encoding, variables, formula, answer) of all networks."""
     rng = random.Random(1)
     for n in range(50):
         variables = rng.randint(2, 100)
         clauses = rng.randint(variables, 5 * variables)
-        yield "planted", f"planted_{n}", variables, planted(rng, variables, clauses), "falsified"
-        yield "widened", f"widened_{n}", variables, widened(rng, variables, clauses), "verified"
+        yield ("planted", f"planted_{n}", one_layer, variables, planted(rng, variables, clauses),
+               "falsified")
+        yield ("widened", f"widened_{n}", one_layer, variables, widened(rng, variables, clauses),
+               "verified")
     for n in range(10):  # six clauses a variable: hardly any of them is satisfiable, none of these
         variables = 20 + 4 * n
-        yield "3-SAT", f"sat3_{n}", variables, random_3sat(rng, variables, 6 * variables), "verified"
+        yield ("3-SAT", f"sat3_{n}", one_layer, variables,
+               random_3sat(rng, variables, 6 * variables), "verified")
     for holes in (3, 4, 5, 6):
-        yield "pigeons", f"pigeons_{holes}", *pigeons(holes), "verified"
+        yield "pigeons", f"pigeons_{holes}", one_layer, *pigeons(holes), "verified"
+    # About 4.3 clauses a variable are hardest. A solver of formulas found these to be
+    # contradictions.
+    for encoding in ENCODINGS:
+        for variables, seed in ((40, 0), (100, 0), (100, 1), (100, 2), (100, 7)):
+            formula = random_3sat(random.Random(seed), variables, round(4.3 * variables))
+            yield (f"hard 3-SAT, {encoding.__name__}", f"{encoding.__name__}_{variables}_{seed}",
+                   encoding, variables, formula, "verified")
+        for n in range(2):
+            variables = 30 * (n + 1)
+            yield (f"planted, {encoding.__name__}", f"{encoding.__name__}_planted_{n}", encoding,
+                   variables, planted(rng, variables, 4 * variables), "falsified")
 
 
-def write(folder, name, variables, formula):
-    clauses = np.zeros((len(formula), variables))
-    bias = np.ones(len(formula))
+def sums_of(formula, variables):
+    """Rows of minus the sum of each clause's literals, of activations x, then 1 - x."""
+    rows = np.zeros((len(formula), 2 * variables))
     for row, clause in enumerate(formula):
         for literal in clause:
-            clauses[row, abs(literal) - 1] += -1 if literal > 0 else 1
-            bias[row] -= 0 if literal > 0 else 1
+            rows[row, abs(literal) - 1 + (0 if literal > 0 else variables)] -= 1
+    return rows
+
+
+def one_layer(variables, formula):
+    """Layers (weights, biases) with ReLUs between, and the conditions of a violation."""
+    sums = sums_of(formula, variables)
+    clauses = sums[:, :variables] - sums[:, variables:]
     eye = np.eye(variables)
     first = np.concatenate([clauses, eye, 2 * eye])
+    bias = np.concatenate([1 + sums[:, variables:].sum(axis=1), np.zeros(variables),
+                           -np.ones(variables)])
     last = np.zeros((2, len(first)))
     last[0, :len(formula)] = -1
     last[1, len(formula):] = np.repeat([1, -1], variables)
-    constants = {"w0": first, "b0": np.concatenate([bias, np.zeros(variables),
-                                                    -np.ones(variables)]),
-                 "w1": last, "b1": np.array([1, 0])}
-    graph = {"node": [onnx_format.node("Gemm", ["x", "w0", "b0"], "z", transB=1),
-                      onnx_format.node("Relu", ["z"], "a"),
-                      onnx_format.node("Gemm", ["a", "w1", "b1"], "y", transB=1)],
-             "name": name,
-             "initializer": [onnx_format.tensor(key, value.astype(np.float32))
-                             for key, value in constants.items()],
+    return [(first, bias), (last, [1, 0])], ["(>= Y_0 1)", "(<= Y_1 0)"]
+
+
+def literals(variables, formula):
+    """Literals, then clauses, and 1/2 - relu(1/2 - x) - relu(x - 1/2), which is 0 at 0 and 1."""
+    eye, ones, clauses = np.eye(variables), np.ones(variables), len(formula)
+    first = np.concatenate([eye, -eye, -eye, eye])
+    second = np.zeros((clauses + variables, 4 * variables))
+    second[:clauses, :2 * variables] = sums_of(formula, variables)
+    second[clauses:, 2 * variables:] = np.concatenate([-eye, -eye], axis=1)
+    last = np.zeros((2, clauses + variables))
+    last[0, :clauses] = -1
+    last[1, clauses:] = 1
+    return ([(first, np.concatenate([0 * ones, ones, ones / 2, -ones / 2])),
+             (second, np.concatenate([np.ones(clauses), ones / 2])), (last, [1, 0])],
+            ["(>= Y_0 1)", "(<= Y_1 0)"])
+
+
+def steps(variables, formula):
+    """Variables b = relu(4 x - 3/2) - relu(4 x - 5/2), then literals, clauses, sums, one row."""
+    eye, ones, clauses = np.eye(variables), np.ones(variables), len(formula)
+    step = np.concatenate([eye, -eye], axis=1)
+    third = np.zeros((clauses + variables, 3 * variables))
+    third[:clauses, :2 * variables] = sums_of(formula, variables)
+    third[clauses:, :variables] = eye
+    third[clauses:, 2 * variables:] = -eye
+    fourth = np.zeros((2, clauses + variables))
+    fourth[0, :clauses] = 1
+    fourth[1, clauses:] = 1
+    return ([(np.concatenate([4 * eye, 4 * eye]), np.concatenate([-1.5 * ones, -2.5 * ones])),
+             (np.concatenate([step, -step, 2 * step]), np.concatenate([0 * ones, ones, -ones])),
+             (third, np.concatenate([np.ones(clauses), 0 * ones])), (fourth, [0, 0]),
+             ([[-1, -1]], [1])], ["(>= Y_0 1)"])
+
+
+def pairs(variables, formula):
+    """relu(1 - two literals), then relu of this less the others."""
+    eye, ones, clauses = np.eye(variables), np.ones(variables), len(formula)
+    second = np.zeros((clauses + 3 * variables, 3 * variables))
+    second[:clauses, :2 * variables] = sums_of([clause[:2] for clause in formula], variables)
+    second[clauses:clauses + 2 * variables, :2 * variables] = np.eye(2 * variables)
+    second[clauses + 2 * variables:, :variables] = eye
+    second[clauses + 2 * variables:, 2 * variables:] = -eye
+    third = np.zeros((clauses + variables, clauses + 3 * variables))
+    third[:clauses, :clauses] = np.eye(clauses)
+    third[:clauses, clauses:clauses + 2 * variables] = sums_of([clause[2:] for clause in formula],
+                                                              variables)
+    third[clauses:, clauses + 2 * variables:] = eye
+    last = np.zeros((2, clauses + variables))
+    last[0, :clauses] = 1
+    last[1, clauses:] = 1
+    return ([(np.concatenate([eye, -eye, 2 * eye]), np.concatenate([0 * ones, ones, -ones])),
+             (second, np.concatenate([np.ones(clauses), np.zeros(3 * variables)])),
+             (third, np.zeros(clauses + variables)), (last, [0, 0])],
+            ["(<= Y_0 0)", "(<= Y_1 0)"])
+
+
+ENCODINGS = (one_layer, literals, steps, pairs)
+
+
+def write(folder, name, encoding, variables, formula):
+    layers, conditions = encoding(variables, formula)
+    nodes, constants, value = [], [], "x"
+    for k, (weights, biases) in enumerate(layers):
+        is_last = k + 1 == len(layers)
+        for key, array in ((f"w{k}", weights), (f"b{k}", biases)):
+            constants.append(onnx_format.tensor(key, np.array(array).astype(np.float32)))
+        nodes.append(onnx_format.node("Gemm", [value, f"w{k}", f"b{k}"],
+                                      "y" if is_last else f"z{k}", transB=1))
+        if not is_last:
+            value = f"a{k}"
+            nodes.append(onnx_format.node("Relu", [f"z{k}"], value))
+    rows = len(layers[-1][1])
+    graph = {"node": nodes, "name": name, "initializer": constants,
              "input": [onnx_format.value_info("x", [1, variables])],
-             "output": [onnx_format.value_info("y", [1, 2])]}
+             "output": [onnx_format.value_info("y", [1, rows])]}
     model = {"ir_version": 8, "producer_name": "clause_networks", "graph": graph,
              "opset_import": [{"domain": "", "version": 13}]}
     (folder / f"{name}.onnx").write_bytes(onnx_format.encode("Model", model))
     lines = [f"(declare-const X_{k} Real)" for k in range(variables)]
-    lines += ["(declare-const Y_0 Real)", "(declare-const Y_1 Real)"]
+    lines += [f"(declare-const Y_{k} Real)" for k in range(rows)]
     lines += [f"(assert (<= X_{k} 1))(assert (>= X_{k} 0))" for k in range(variables)]
-    lines += ["(assert (>= Y_0 1))", "(assert (<= Y_1 0))"]
+    lines += [f"(assert {condition})" for condition in conditions]
     (folder / f"{name}.vnnlib").write_text("\n".join(lines) + "\n")
 
 
@@ -127,10 +214,10 @@ def main():
     arguments.folder.mkdir(parents=True, exist_ok=True)
     bf_aot = pathlib.Path(arguments.bf_aot).resolve()
     seconds, decided, of, wrong = {}, {}, {}, []
-    for number, (family, name, variables, formula, answer) in enumerate(instances()):
+    for number, (family, name, encoding, variables, formula, answer) in enumerate(instances()):
         if number % arguments.every:
             continue
-        write(arguments.folder, name, variables, formula)
+        write(arguments.folder, name, encoding, variables, formula)
         begin = time.monotonic()
         made = subprocess.run(
             [bf_aot, "verify", f"{name}.onnx", f"{name}.vnnlib", "--timeout",

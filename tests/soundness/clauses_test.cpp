@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "aot/decide/neurons/propagation.h"
+#include "aot/decide/neurons/clauses/conflict_search.h"
+#include "aot/decide/neurons/clauses/propagation.h"
 #include "aot/decide/neurons/splitter.h"
 #include "frontend/passes/passes.h"
 #include "tests/soundness/engine_call.h"
@@ -23,50 +27,178 @@ using decide::ClauseTerm;
 using decide::SplitNode;
 using Formula = std::vector<std::vector<int>>;  // literals: k or -k of variable k >= 1
 
-bool is_satisfiable(const Formula& formula, int variables) {
+// The assignments that fulfil a formula, as bits of numbers.
+std::vector<int> solutions_of(const Formula& formula, int variables) {
+  std::vector<int> made;
   for (int assignment = 0; assignment < 1 << variables; ++assignment) {
     const auto holds = [&](int literal) {
       return ((assignment >> (std::abs(literal) - 1)) & 1) == (literal > 0 ? 1 : 0);
     };
     if (std::ranges::all_of(formula,
                             [&](const auto& clause) { return std::ranges::any_of(clause, holds); }))
-      return true;
+      made.push_back(assignment);
   }
-  return false;
+  return made;
 }
 
-// y_0 = 1 - sum of relu(1 - its literals) over the clauses, and y_1 = sum of x_k - relu(2 x_k - 1):
-// y_0 >= 1 and y_1 <= 0 on [0, 1] where x is an assignment that fulfils the formula.
-Net net_of(const Formula& formula, int variables) {
-  const auto clauses = static_cast<int>(formula.size());
-  std::vector<double> weights, biases,
-      last(static_cast<std::size_t>(2 * (clauses + 2 * variables)));
+// How a formula is written as a network on [0, 1]. y_0 >= 1 and y_1 <= 0 where x is an assignment
+// that fulfils it.
+enum class Encoding : std::uint8_t {
+  kOneLayer,  // y_0 = 1 - sum of relu(1 - literals of a clause), y_1 = sum of x - relu(2 x - 1)
+  kLiterals,  // the literals are a layer of their own; 1/2 - relu(1/2 - x) - relu(x - 1/2) is 0
+  kSteps,     // the variables are relu(4 x - 3/2) - relu(4 x - 5/2), the sums relu(..), one row
+  kPairs      // relu(relu(1 - two literals) - the others)
+};
+constexpr Encoding kEncodings[] = {Encoding::kOneLayer, Encoding::kLiterals, Encoding::kSteps,
+                                   Encoding::kPairs};
+
+// Layers whose weights are set one by one.
+class LayeredNet {
+ public:
+  explicit LayeredNet(int inputs) : width_(inputs) {}
+
+  struct Term {
+    int from = 0;
+    double weight = 0;
+  };
+  void neuron(double bias, const std::vector<Term>& terms) {
+    weights_.resize(weights_.size() + static_cast<std::size_t>(width_));
+    double* const row = weights_.data() + weights_.size() - width_;
+    for (const auto& [from, weight] : terms) row[from] += weight;
+    biases_.push_back(bias);
+  }
+  int neurons() const { return static_cast<int>(biases_.size()); }
+  void end_layer(bool relu) {
+    net.layers.push_back(with_bias(dense_layer(width_, neurons(), weights_, relu), biases_));
+    width_ = neurons();
+    weights_.clear();
+    biases_.clear();
+  }
+
+  Net net;
+
+ private:
+  int width_;
+  std::vector<double> weights_, biases_;
+};
+
+using Terms = std::vector<LayeredNet::Term>;
+
+// Minus the sum of literals, where variable k is neuron k - 1 and its opposite `opposite` later.
+Terms minus(const std::vector<int>& literals, int opposite) {
+  Terms made;
+  for (const int literal : literals)
+    made.push_back({std::abs(literal) - 1 + (literal > 0 ? 0 : opposite), -1});
+  return made;
+}
+
+Terms all(int first, int count, double weight) {
+  Terms made;
+  for (int k = 0; k < count; ++k) made.push_back({first + k, weight});
+  return made;
+}
+
+Net one_layer(const Formula& formula, int variables) {
+  LayeredNet made(variables);
   for (const auto& clause : formula) {
-    std::vector<double> row(static_cast<std::size_t>(variables));
+    Terms terms;
     double bias = 1;
     for (const int literal : clause) {
-      row[static_cast<std::size_t>(std::abs(literal) - 1)] += literal > 0 ? -1 : 1;
+      terms.push_back({std::abs(literal) - 1, literal > 0 ? -1.0 : 1.0});
       bias -= literal > 0 ? 0 : 1;
     }
-    weights.insert(weights.end(), row.begin(), row.end());
-    biases.push_back(bias);
+    made.neuron(bias, terms);
   }
-  for (const double factor : {1.0, 2.0})
-    for (int k = 0; k < variables; ++k) {
-      for (int j = 0; j < variables; ++j) weights.push_back(j == k ? factor : 0);
-      biases.push_back(1 - factor);
-    }
-  const auto hidden = static_cast<std::size_t>(clauses + 2 * variables);
-  for (std::size_t k = 0; k < hidden; ++k) {
-    const auto clause_count = static_cast<std::size_t>(clauses);
-    const bool is_pass = k < clause_count + static_cast<std::size_t>(variables);
-    last[k] = k < clause_count ? -1 : 0;
-    last[hidden + k] = k < clause_count ? 0 : is_pass ? 1 : -1;
+  const auto clauses = static_cast<int>(formula.size());
+  for (int k = 0; k < variables; ++k) made.neuron(0, {{k, 1}});
+  for (int k = 0; k < variables; ++k) made.neuron(-1, {{k, 2}});
+  made.end_layer(true);
+  made.neuron(1, all(0, clauses, -1));
+  Terms fractions = all(clauses, variables, 1);
+  for (const auto& each : all(clauses + variables, variables, -1)) fractions.push_back(each);
+  made.neuron(0, fractions);
+  made.end_layer(false);
+  return made.net;
+}
+
+Net literals(const Formula& formula, int variables) {
+  LayeredNet made(variables);
+  for (int k = 0; k < variables; ++k) made.neuron(0, {{k, 1}});
+  for (int k = 0; k < variables; ++k) made.neuron(1, {{k, -1}});
+  for (int k = 0; k < variables; ++k) made.neuron(0.5, {{k, -1}});
+  for (int k = 0; k < variables; ++k) made.neuron(-0.5, {{k, 1}});
+  made.end_layer(true);
+  for (const auto& clause : formula) made.neuron(1, minus(clause, variables));
+  for (int k = 0; k < variables; ++k)
+    made.neuron(0.5, {{2 * variables + k, -1}, {3 * variables + k, -1}});
+  made.end_layer(true);
+  const auto clauses = static_cast<int>(formula.size());
+  made.neuron(1, all(0, clauses, -1));
+  made.neuron(0, all(clauses, variables, 1));
+  made.end_layer(false);
+  return made.net;
+}
+
+Net steps(const Formula& formula, int variables) {
+  LayeredNet made(variables);
+  for (int k = 0; k < variables; ++k) made.neuron(-1.5, {{k, 4}});
+  for (int k = 0; k < variables; ++k) made.neuron(-2.5, {{k, 4}});
+  made.end_layer(true);
+  for (const double factor : {1.0, -1.0, 2.0})
+    for (int k = 0; k < variables; ++k)
+      made.neuron(factor == 1 ? 0 : -factor, {{k, factor}, {variables + k, -factor}});
+  made.end_layer(true);
+  for (const auto& clause : formula) made.neuron(1, minus(clause, variables));
+  for (int k = 0; k < variables; ++k) made.neuron(0, {{k, 1}, {2 * variables + k, -1}});
+  made.end_layer(true);
+  const auto clauses = static_cast<int>(formula.size());
+  made.neuron(0, all(0, clauses, 1));
+  made.neuron(0, all(clauses, variables, 1));
+  made.end_layer(true);
+  made.neuron(1, {{0, -1}, {1, -1}});
+  made.neuron(0, {});
+  made.end_layer(false);
+  return made.net;
+}
+
+Net pairs(const Formula& formula, int variables) {
+  LayeredNet made(variables);
+  for (int k = 0; k < variables; ++k) made.neuron(0, {{k, 1}});
+  for (int k = 0; k < variables; ++k) made.neuron(1, {{k, -1}});
+  for (int k = 0; k < variables; ++k) made.neuron(-1, {{k, 2}});
+  made.end_layer(true);
+  const auto clauses = static_cast<int>(formula.size());
+  const auto two_of = [](const auto& clause) {
+    return static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, clause.size()));
+  };
+  for (const auto& clause : formula)
+    made.neuron(1, minus({clause.begin(), clause.begin() + two_of(clause)}, variables));
+  for (int k = 0; k < 2 * variables; ++k) made.neuron(0, {{k, 1}});
+  for (int k = 0; k < variables; ++k) made.neuron(0, {{k, 1}, {2 * variables + k, -1}});
+  made.end_layer(true);
+  for (int c = 0; c < clauses; ++c) {
+    const auto& clause = formula[static_cast<std::size_t>(c)];
+    Terms terms = minus({clause.begin() + two_of(clause), clause.end()}, variables);
+    for (LayeredNet::Term& each : terms) each.from += clauses;
+    terms.push_back({c, 1});
+    made.neuron(0, terms);
   }
-  Net net;
-  net.layers = {with_bias(dense_layer(variables, static_cast<int>(hidden), weights, true), biases),
-                with_bias(dense_layer(static_cast<int>(hidden), 2, last), {1, 0})};
-  return net;
+  for (int k = 0; k < variables; ++k) made.neuron(0, {{clauses + 2 * variables + k, 1}});
+  made.end_layer(true);
+  made.neuron(1, all(0, clauses, -1));
+  made.neuron(0, all(clauses, variables, 1));
+  made.end_layer(false);
+  return made.net;
+}
+
+Net net_of(const Formula& formula, int variables, Encoding encoding) {
+  switch (encoding) {
+    case Encoding::kOneLayer: return one_layer(formula, variables);
+    case Encoding::kLiterals: return literals(formula, variables);
+    case Encoding::kSteps: return steps(formula, variables);
+    case Encoding::kPairs: return pairs(formula, variables);
+  }
+  return {};
 }
 
 // With the limits that a property has, and the thresholds of its floats.
@@ -89,8 +221,9 @@ class Clauses : public SplitTest {
   }
 
   std::unique_ptr<const decide::BoxNetwork> network_of(const Formula& formula, int variables,
-                                                       Semantics semantics) {
-    Graph graph = to_graph(net_of(formula, variables), Form::kDense);
+                                                       Semantics semantics,
+                                                       Encoding encoding = Encoding::kOneLayer) {
+    Graph graph = to_graph(net_of(formula, variables, encoding), Form::kDense);
     graph.outputs.push_back(graph.outputs.front());  // the rows that conditions speak of
     PlannerConfig config =
         planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());
@@ -127,23 +260,82 @@ Tree tree_of(const decide::BoxNetwork& network) {
 }
 
 TEST_F(Clauses, FormulasAreDecidedAsTheyAre) {
-  int satisfiable = 0, most = 0;
-  const int count = 60 * rounds();
-  for (int n = 0; n < count; ++n) {
-    SCOPED_TRACE(n);
-    const int variables = pick(random_, 2, 9);
-    const Formula formula = random_formula(variables);
-    const auto network =
-        network_of(formula, variables, n % 2 == 0 ? Semantics::kReal : Semantics::kFloat32);
-    if (network == nullptr) continue;
-    const Tree tree = tree_of(*network);
-    EXPECT_EQ(tree.closed, !is_satisfiable(formula, variables));
-    satisfiable += tree.closed ? 0 : 1;
-    most = std::max(most, tree.nodes);
+  for (const Encoding encoding : kEncodings) {
+    int satisfiable = 0, most = 0;
+    const int count = 40 * rounds();
+    for (int n = 0; n < count; ++n) {
+      SCOPED_TRACE(n);
+      const int variables = pick(random_, 2, 9);
+      const Formula formula = random_formula(variables);
+      const auto network = network_of(
+          formula, variables, n % 2 == 0 ? Semantics::kReal : Semantics::kFloat32, encoding);
+      if (network == nullptr) continue;
+      const Tree tree = tree_of(*network);
+      EXPECT_EQ(tree.closed, solutions_of(formula, variables).empty());
+      satisfiable += tree.closed ? 0 : 1;
+      most = std::max(most, tree.nodes);
+    }
+    EXPECT_GT(satisfiable, count / 8);
+    EXPECT_LT(satisfiable, count * 7 / 8);
+    EXPECT_LT(most, 40);
   }
-  EXPECT_GT(satisfiable, count / 8);
-  EXPECT_LT(satisfiable, count * 7 / 8);
-  EXPECT_LT(most, 40);
+}
+
+// Conflicts of formulas near the threshold of 3-SAT, with few contradictions allowed and with many.
+TEST_F(Clauses, WhatIsLearnedKeepsAllAssignments) {
+  int empty = 0, points = 0, spent = 0;
+  for (int n = 0; n < 80 * rounds(); ++n) {
+    SCOPED_TRACE(n);
+    const int variables = pick(random_, 5, 11);
+    Formula formula;
+    for (int k = variables * pick(random_, 38, 52) / 10; k > 0; --k) {
+      std::vector<int> clause;
+      while (clause.size() < 3) {
+        const int variable = pick(random_, 1, variables);
+        if (std::ranges::none_of(clause, [&](int each) { return std::abs(each) == variable; }))
+          clause.push_back(pick(random_, 0, 1) == 1 ? variable : -variable);
+      }
+      formula.push_back(clause);
+    }
+    const std::vector<int> solutions = solutions_of(formula, variables);
+    const Encoding encoding = kEncodings[n % 4];
+    const auto network = network_of(
+        formula, variables, n % 8 < 4 ? Semantics::kReal : Semantics::kFloat32, encoding);
+    if (network == nullptr) continue;
+    const std::vector<ClauseTerm> terms = terms_of_formula();
+    const SplitNode node = decide::NodeSplitter(*network, terms).root();
+    decide::Propagation propagation(*network, terms);
+    if (!propagation.begin(node)) {
+      EXPECT_TRUE(solutions.empty());
+      continue;
+    }
+    decide::ConflictSearch search(propagation);
+    const auto end = search.run(pick(random_, 0, 1) == 0 ? 1 : 100000);
+    switch (end) {
+      case decide::ConflictSearch::End::kEmpty:
+        EXPECT_TRUE(solutions.empty());
+        ++empty;
+        continue;
+      case decide::ConflictSearch::End::kPoint: {
+        int assignment = 0;
+        for (int k = 0; k < variables; ++k)
+          if (search.point()[static_cast<std::size_t>(k)] > 0.5F) assignment |= 1 << k;
+        EXPECT_TRUE(std::ranges::find(solutions, assignment) != solutions.end());
+        ++points;
+        break;
+      }
+      case decide::ConflictSearch::End::kSpent: ++spent; break;
+    }
+    for (const int solution : solutions)
+      for (std::size_t k = 0; k < static_cast<std::size_t>(variables); ++k) {
+        const double x = (solution >> k) & 1;
+        EXPECT_LE(propagation.ranges().low[k], x);
+        EXPECT_GE(propagation.ranges().high[k], x);
+      }
+  }
+  EXPECT_GT(empty, 5 * rounds());
+  EXPECT_GT(points, 5 * rounds());
+  EXPECT_GT(spent, 2 * rounds());
 }
 
 // The contradiction x_1 and not x_1 is widened: a clause becomes two, with a new variable and its

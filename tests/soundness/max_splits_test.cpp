@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-#include "aot/decide/neurons/propagation.h"
+#include "aot/decide/neurons/clauses/propagation.h"
 #include "aot/decide/neurons/splitter.h"
 #include "aot/decide/neurons/tighten.h"
 #include "aot/decide/search/neuron_search.h"

@@ -36,7 +36,12 @@ void NodeSplitter::find_clauses() {
   constexpr double kMostLeft = 0.95;
   if (!Propagation::covers(network_)) return;
   propagation_.emplace(network_, terms_);
-  if (!(propagation_->share_of(root_) <= kMostLeft)) propagation_.reset();
+  if (!(propagation_->share_of(root_) <= kMostLeft)) {
+    propagation_.reset();
+    return;
+  }
+  conflicts_.emplace(*propagation_);
+  conflicts_->pause = [this] { pause(); };
 }
 
 SplitNode NodeSplitter::make_root() {
@@ -331,7 +336,11 @@ void NodeSplitter::expand_clauses(std::span<SplitNode> nodes, std::vector<SplitR
   std::vector<bool> closed(nodes.size());
   for (std::size_t p = 0; p < nodes.size(); ++p) {
     pause();
-    if (propagation_->begin(nodes[p])) choices[p] = propagation_->choose();
+    if (propagation_->begin(nodes[p])) {
+      if (conflicts_->run(settings_.most_conflicts) == ConflictSearch::End::kPoint)
+        results[p].point = conflicts_->point();
+      if (!propagation_->is_empty()) choices[p] = propagation_->choose();
+    }
     closed[p] = results[p].closed = propagation_->is_empty();
     if (!closed[p]) propagation_->store(nodes[p]);
   }

@@ -9,7 +9,8 @@
 
 #include "aot/decide/neurons/clip.h"
 #include "aot/decide/neurons/lanes.h"
-#include "aot/decide/neurons/propagation.h"
+#include "aot/decide/neurons/clauses/conflict_search.h"
+#include "aot/decide/neurons/clauses/propagation.h"
 #include "aot/decide/neurons/tighten.h"
 
 namespace bf_aot::decide {
@@ -34,6 +35,7 @@ struct SplitSettings {
   // without optimising.
   TightenSettings first_tighten = {512, 10, true};
   std::size_t clipped = 64;          // neurons that are clipped in a node, those that lose most
+  std::size_t most_conflicts = 2000;  // that are learned from in a node whose ReLUs encode clauses
   std::uint32_t tighten_levels = 6;  // ranges are tightened at least once in as many levels
 };
 
@@ -111,6 +113,7 @@ class NodeSplitter {
   const SplitNode root_;
   // Where ReLUs encode clauses, so that conditions decide many of their signs.
   std::optional<Propagation> propagation_;
+  std::optional<ConflictSearch> conflicts_;
 };
 
 }  // namespace bf_aot::decide

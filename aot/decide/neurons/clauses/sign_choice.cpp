@@ -1,0 +1,116 @@
+// Propagation::choose(): both signs of open neurons are tried.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "aot/decide/neurons/clauses/propagation.h"
+
+namespace bf_aot::decide {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostChoices = 256;  // open neurons whose signs are tried
+// A sum's range shrinks where it does by more than this share of its widest part.
+constexpr double kLeastShare = 1.0 / 16;
+// A neuron is not tried that has this many times less left of its activation than another.
+constexpr double kLessLeft = 4;
+
+}  // namespace
+
+// Notes how wide the widest part of each neuron's sum is on the box.
+void Propagation::find_units() {
+  const Ranges kept = ranges_;
+  load_box();
+  for (std::size_t n = 0; n < sums_.neurons(); ++n) {
+    sum_of(n);
+    double unit = 0;
+    for (std::size_t k = 0; k < parts_[n].size(); ++k)
+      unit = std::max(unit, ends_[k].second - ends_[k].first);
+    unit_.push_back(unit > 0 && std::isfinite(unit) ? unit : 1);
+  }
+  ranges_ = kept;
+}
+
+// Notes which neurons are conditions on what they read, since their ranges leave out some of their
+// sums, and how wide these sums are.
+void Propagation::find_conditions() {
+  for (std::size_t n = 0; n < sums_.neurons(); ++n) {
+    const std::size_t variable = sums_.inputs + n;
+    const auto [low, high] = sum_of(n);
+    const double least = kLeastShare * unit_[n];
+    is_condition_[n] = ranges_.low[variable] - low > least || high - ranges_.high[variable] > least;
+    width_before_[n] = high - low;
+  }
+}
+
+// The weight of the conditions that a sign has a part in: 2^-r for r free parts that are left, as
+// the rule of Jeroslow and Wang (1990) weighs clauses. Nothing where it leaves no violation.
+std::optional<double> Propagation::weight_of(std::size_t open, bool positive) {
+  width_ = width_before_;
+  cause_ = {};
+  set(open_[open], positive ? 0 : -kInfinity, positive ? kInfinity : 0);
+  propagate();
+  double sum = 0;
+  for (std::size_t n = 0; n < sums_.neurons() && !empty_; ++n) {
+    const std::size_t variable = sums_.inputs + n;
+    const bool has_part = width_before_[n] - width_[n] > kLeastShare * unit_[n];
+    if (is_condition_[n] && has_part)
+      sum += std::exp2((ranges_.low[variable] - ranges_.high[variable]) / unit_[n]);
+  }
+  const bool possible = !empty_;
+  undo(0);
+  return possible ? std::optional(sum) : std::nullopt;
+}
+
+// The open neurons whose signs are tried: of those that are not known the ones that have most left.
+std::vector<std::size_t> Propagation::candidates() const {
+  std::vector<std::size_t> made;
+  double most = 0;
+  for (std::size_t open = 0; open < open_.size(); ++open)
+    if (!is_known(open)) {
+      made.push_back(open);
+      most = std::max(most, left_of(open));
+    }
+  std::erase_if(made, [&](std::size_t open) { return left_of(open) * kLessLeft < most; });
+  std::ranges::stable_sort(made, std::greater(), [&](std::size_t open) { return left_of(open); });
+  if (made.size() > kMostChoices) made.resize(kMostChoices);
+  return made;
+}
+
+std::optional<Propagation::Choice> Propagation::choose() {
+  if (unit_.empty()) find_units();
+  for (bool again = true; again;) {
+    again = false;
+    std::optional<Choice> best;
+    double most = -1;
+    keep();
+    find_conditions();
+    for (const std::size_t open : candidates()) {
+      if (is_known(open)) continue;
+      const std::optional<double> negative = weight_of(open, false),
+                                  positive = weight_of(open, true);
+      if (negative && positive) {
+        // The sum above all, then that both are alike.
+        const double both = 10 * (*negative + *positive) + *negative * *positive;
+        if (both > most) best = Choice{open, *positive < *negative};
+        most = std::max(most, both);
+        continue;
+      }
+      if (!negative && !positive) {
+        empty_ = true;
+        return std::nullopt;
+      }
+      cause_ = {};
+      set(open_[open], positive ? 0 : -kInfinity, positive ? kInfinity : 0);
+      propagate();
+      if (empty_) return std::nullopt;
+      keep();
+      again = true;  // what was tried before says more now
+    }
+    if (!again) return best;
+  }
+  return std::nullopt;
+}
+
+}  // namespace bf_aot::decide
