@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "aot/decide/neurons/clauses/conflict_search.h"
+#include "aot/decide/neurons/clauses/input_functions.h"
 #include "aot/decide/neurons/clauses/propagation.h"
 #include "aot/decide/neurons/splitter.h"
 #include "frontend/passes/passes.h"
@@ -144,9 +146,11 @@ Net steps(const Formula& formula, int variables) {
   for (int k = 0; k < variables; ++k) made.neuron(-1.5, {{k, 4}});
   for (int k = 0; k < variables; ++k) made.neuron(-2.5, {{k, 4}});
   made.end_layer(true);
-  for (const double factor : {1.0, -1.0, 2.0})
-    for (int k = 0; k < variables; ++k)
-      made.neuron(factor == 1 ? 0 : -factor, {{k, factor}, {variables + k, -factor}});
+  for (const auto& [factor, bias] : {std::pair(1, 0), std::pair(-1, 1), std::pair(2, -1)})
+    for (int k = 0; k < variables; ++k) {
+      const double weight = factor;
+      made.neuron(bias, {{k, weight}, {variables + k, -weight}});
+    }
   made.end_layer(true);
   for (const auto& clause : formula) made.neuron(1, minus(clause, variables));
   for (int k = 0; k < variables; ++k) made.neuron(0, {{k, 1}, {2 * variables + k, -1}});
@@ -336,6 +340,128 @@ TEST_F(Clauses, WhatIsLearnedKeepsAllAssignments) {
   EXPECT_GT(empty, 5 * rounds());
   EXPECT_GT(points, 5 * rounds());
   EXPECT_GT(spent, 2 * rounds());
+}
+
+// Neurons of one input over up to four layers, with weights of all sizes and errors of sums.
+class OneInput {
+ public:
+  explicit OneInput(Random& random) : random_(random) {
+    sums.inputs = 1;
+    sums.lower = {pick(random_, -8, 0) / 8.0};
+    sums.upper = {sums.lower.front() + pick(random_, 1, 16) / 8.0};
+    sums.is_relu = {false};
+    sums.source_start = {0};
+    std::size_t before = 0;  // the first variable of the last layer
+    for (int layer = pick(random_, 1, 4); layer > 0; --layer) {
+      const std::size_t end = sums.is_relu.size();
+      for (int k = pick(random_, 1, 4); k > 0; --k) {
+        for (std::size_t from = before; from < end; ++from)
+          if (pick(random_, 0, 3) > 0) sums.sources.push_back({from, weight()});
+        if (sums.source_start.back() == sums.sources.size()) sums.sources.push_back({0, weight()});
+        sums.source_start.push_back(sums.sources.size());
+        sums.bias.push_back(weight());
+        sums.room.push_back(pick(random_, 0, 3) == 0 ? 0x1p-30 : 0);
+        sums.is_relu.push_back(pick(random_, 0, 4) > 0);
+      }
+      before = end;
+    }
+  }
+
+  // The activations at x, with any errors that sums may have.
+  std::vector<mpq_class> activations_at(double x) {
+    std::vector<mpq_class> made = {exact(x)};
+    for (std::size_t n = 0; n < sums.neurons(); ++n) {
+      mpq_class z = exact(sums.bias[n]) + exact(sums.room[n] * pick(random_, -1, 1));
+      for (const auto& [variable, factor] : sums.sources_of(n)) z += exact(factor) * made[variable];
+      made.push_back(sums.is_relu[made.size()] && z < 0 ? mpq_class(0) : z);
+    }
+    return made;
+  }
+
+  double weight() {
+    const double third = pick(random_, 0, 1) == 0 ? 1 : 3;
+    return pick(random_, -8, 8) / (4 * third) + (pick(random_, 0, 3) == 0 ? 0x1p-40 : 0);
+  }
+
+  // Of some part of the box.
+  double point() {
+    const double share = pick(random_, 0, 1 << 20) * 0x1p-20;
+    return sums.lower.front() + share * (sums.upper.front() - sums.lower.front());
+  }
+
+  decide::Sums sums;
+
+ private:
+  Random& random_;
+};
+
+TEST_F(Clauses, FunctionsOfAnInputAreBoundedAtEveryPoint) {
+  int narrow = 0, gaps = 0;
+  for (int n = 0; n < 300 * rounds(); ++n) {
+    SCOPED_TRACE(n);
+    OneInput one(random_);
+    decide::InputFunctions functions(one.sums);
+    std::vector<decide::SumSource> sources;
+    for (std::size_t variable = 0; variable < one.sums.is_relu.size(); ++variable)
+      if (pick(random_, 0, 1) == 1) sources.push_back({variable, one.weight()});
+    if (sources.empty()) sources.push_back({0, 1});
+    const std::size_t number = functions.add(sources);
+    const auto value_at = [&](double x) {
+      const std::vector<mpq_class> activations = one.activations_at(x);
+      mpq_class sum = 0;
+      for (const auto& [variable, factor] : sources) sum += exact(factor) * activations[variable];
+      return sum;
+    };
+    for (int k = 0; k < 20; ++k) {
+      std::vector<double> x = {one.point(), one.point(), one.point()};
+      std::ranges::sort(x);
+      const mpq_class value = value_at(x[1]);
+      const auto [least, largest] = functions.range(number, x[0], x[2]);
+      EXPECT_LE(exact(least), value);
+      EXPECT_GE(exact(largest), value);
+      const bool is_upper = pick(random_, 0, 1) == 1;
+      // A limit that the value keeps, and reaches about.
+      const double off = std::ldexp(1.0, -pick(random_, 0, 60));
+      double limit = value.get_d() + (is_upper ? off : -off);
+      while (is_upper ? exact(limit) < value : exact(limit) > value)
+        limit = std::nextafter(limit, is_upper ? INFINITY : -INFINITY);
+      const auto part = functions.part_of(number, x[0], x[2], limit, is_upper);
+      ASSERT_TRUE(part);
+      EXPECT_LE(part->first, x[1]);
+      EXPECT_GE(part->second, x[1]);
+      narrow += part->second - part->first < x[2] - x[0] ? 1 : 0;
+      const auto parts = functions.parts_of(number, limit, is_upper);
+      EXPECT_TRUE(std::ranges::any_of(
+          parts, [&](const auto& each) { return each.first <= x[1] && x[1] <= each.second; }));
+      gaps += parts.size() > 1 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(narrow, 100);
+  EXPECT_GT(gaps, 10);
+}
+
+TEST_F(Clauses, FunctionsOfAnInputAreExactWhereTheirNumbersAre) {
+  decide::Sums sums;
+  sums.inputs = 1;
+  sums.lower = {0};
+  sums.upper = {1};
+  sums.is_relu = {false, true, true, true};
+  sums.source_start = {0, 1, 2, 3};
+  sums.sources = {{0, 1}, {0, 4}, {0, -2}};
+  sums.bias = {0, -1, 1};
+  sums.room = {0, 0, 0};
+  decide::InputFunctions functions(sums);
+  // 3/2 x - relu(4 x - 1) / 2 + 3/4 relu(1 - 2 x) is 3/4 at 0 and 1/4, 1/4 at 1/2, 0 at 1.
+  const std::vector<decide::SumSource> sources = {{1, 1.5}, {2, -0.5}, {3, 0.75}};
+  const std::size_t number = functions.add(sources);
+  EXPECT_EQ(functions.range(number, 0, 1), std::pair(0.0, 0.75));
+  EXPECT_EQ(functions.range(number, 0.5, 1), std::pair(0.0, 0.25));
+  EXPECT_EQ(functions.range(number, 0.75, 0.75), std::pair(0.125, 0.125));
+  EXPECT_EQ(functions.part_of(number, 0, 1, 0.125, true), std::pair(0.75, 1.0));
+  EXPECT_FALSE(functions.part_of(number, 0, 1, 1, false));
+  const auto parts = functions.parts_of(number, 0.25, false);
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts.front(), std::pair(0.0, 0.5));
 }
 
 // The contradiction x_1 and not x_1 is widened: a clause becomes two, with a new variable and its

@@ -168,6 +168,8 @@ std::size_t InputFunctions::add(std::span<const SumSource> sources) {
 std::pair<double, double> InputFunctions::range(std::size_t function, double low,
                                                 double high) const {
   const Function& of = functions_[function];
+  for (const Range& each : of.last)
+    if (each.low == low && each.high == high) return each.ends;
   const std::vector<double>& ends = ends_[of.input];
   double least = kInfinity, largest = -kInfinity;
   for (std::size_t cell = 0; cell < of.lines.size(); ++cell) {
@@ -181,6 +183,8 @@ std::pair<double, double> InputFunctions::range(std::size_t function, double low
       largest = std::max(largest, above);
     }
   }
+  of.last[of.next] = {low, high, {least, largest}};
+  of.next = (of.next + 1) % of.last.size();
   return {least, largest};
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -12,7 +14,7 @@ namespace bf_aot::decide {
 
 // Neurons that depend on one input alone are functions of it, of straight pieces: through several
 // layers, too. Here they are bounded on cells of the input's range, whose ends are about where
-// pieces meet, from below and from above by a line each. Proof: docs/proofs/neuron-splits.md.
+// pieces meet, from below and from above by a line each. Proof: docs/proofs/neuron-splits.md. Not for several threads.
 class InputFunctions {
  public:
   // sums is kept by reference.
@@ -44,9 +46,16 @@ class InputFunctions {
 
     Lines finite() const;
   };
+  struct Range {
+    double low = std::numeric_limits<double>::quiet_NaN(), high = low;
+    std::pair<double, double> ends;
+  };
   struct Function {
     std::size_t input = 0;
     std::vector<Lines> lines;  // of each cell
+    // What range() was asked last: an input that is on one side of a gap or on the other has few.
+    mutable std::array<Range, 4> last;
+    mutable std::size_t next = 0;
   };
 
   void find_inputs();

@@ -211,7 +211,11 @@ void Propagation::ask_readers(std::size_t variable, double low, double high) {
       low_changed = now.first > before.first;
       high_changed = now.second < before.second;
     }
-    if ((low_changed && needs_low_[neuron]) || (high_changed && needs_high_[neuron])) ask(neuron);
+    // In a search, the sum of a neuron that is off says something from above alone.
+    const bool is_off = searches_ && kept_.high[sums_.inputs + neuron] <= 0 &&
+                        sums_.is_relu[sums_.inputs + neuron];
+    if ((low_changed && needs_low_[neuron]) || (high_changed && needs_high_[neuron] && !is_off))
+      ask(neuron);
   }
 }
 

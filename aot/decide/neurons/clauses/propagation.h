@@ -121,6 +121,12 @@ class Propagation {
     double weight = 0;
     std::size_t function = kNone;
   };
+  // An open neuron whose sign says on which side of a gap an input is.
+  struct Deciding {
+    std::size_t input = 0;
+    Gap gap;
+    std::size_t open = 0;
+  };
   struct Reader {
     std::size_t neuron = 0, part = 0;
   };
@@ -135,6 +141,7 @@ class Propagation {
   void load(const SplitNode& node);
   void find_gaps();
   void find_units();
+  void find_deciding();
   // An end of a range that lies in a gap is moved to the gap's other end.
   double beyond_gaps(std::size_t input, double end, bool is_high) const;
   double share() const;
@@ -181,6 +188,7 @@ class Propagation {
   Ranges ranges_;
   bool empty_ = false;
   std::vector<std::vector<Gap>> gaps_;  // of each input
+  std::vector<Deciding> deciding_;
   bool searches_ = false;
   std::vector<bool> is_idle_;  // of each neuron, while a search is on
   std::vector<Step> trail_;

@@ -63,9 +63,41 @@ std::optional<double> Propagation::weight_of(std::size_t open, bool positive) {
   return possible ? std::optional(sum) : std::nullopt;
 }
 
-// The open neurons whose signs are tried: of those that are not known the ones that have most left.
+// Notes for each gap the first open neuron whose sign says on which side the input is.
+void Propagation::find_deciding() {
+  deciding_.clear();
+  for (std::size_t open = 0; open < open_.size(); ++open) {
+    const std::size_t n = open_[open] - sums_.inputs;
+    const auto input = functions_->input_of(open_[open]);
+    if (!input) continue;
+    const auto ends_at = [&](double x) {
+      const auto ends = ends_of(parts_[n].front(), x, x);
+      return std::pair(ends.first + sums_.bias[n], ends.second + sums_.bias[n]);
+    };
+    for (const Gap& gap : gaps_[*input]) {
+      const auto below = ends_at(gap.low), above = ends_at(gap.high);
+      const bool decides = (below.second <= 0 && above.first >= 0) ||
+                           (below.first >= 0 && above.second <= 0);
+      const bool is_first = std::ranges::none_of(deciding_, [&](const auto& each) {
+        return each.input == *input && each.gap.low == gap.low;
+      });
+      if (decides && is_first) deciding_.push_back({*input, gap, open});
+    }
+  }
+}
+
+// The open neurons whose signs are tried: those that decide gaps, where most inputs have one, else
+// of those that are not known the ones that have most left.
 std::vector<std::size_t> Propagation::candidates() const {
   std::vector<std::size_t> made;
+  for (const Deciding& each : deciding_)
+    if (2 * deciding_.size() > sums_.inputs && ranges_.low[each.input] <= each.gap.low &&
+        ranges_.high[each.input] >= each.gap.high && !is_known(each.open))
+      made.push_back(each.open);
+  if (!made.empty()) {
+    if (made.size() > kMostChoices) made.resize(kMostChoices);
+    return made;
+  }
   double most = 0;
   for (std::size_t open = 0; open < open_.size(); ++open)
     if (!is_known(open)) {
@@ -80,6 +112,7 @@ std::vector<std::size_t> Propagation::candidates() const {
 
 std::optional<Propagation::Choice> Propagation::choose() {
   if (unit_.empty()) find_units();
+  find_deciding();
   for (bool again = true; again;) {
     again = false;
     std::optional<Choice> best;
