@@ -197,10 +197,14 @@ Net pairs(const Formula& formula, int variables) {
 
 Net net_of(const Formula& formula, int variables, Encoding encoding) {
   switch (encoding) {
-    case Encoding::kOneLayer: return one_layer(formula, variables);
-    case Encoding::kLiterals: return literals(formula, variables);
-    case Encoding::kSteps: return steps(formula, variables);
-    case Encoding::kPairs: return pairs(formula, variables);
+    case Encoding::kOneLayer:
+      return one_layer(formula, variables);
+    case Encoding::kLiterals:
+      return literals(formula, variables);
+    case Encoding::kSteps:
+      return steps(formula, variables);
+    case Encoding::kPairs:
+      return pairs(formula, variables);
   }
   return {};
 }
@@ -303,8 +307,8 @@ TEST_F(Clauses, WhatIsLearnedKeepsAllAssignments) {
     }
     const std::vector<int> solutions = solutions_of(formula, variables);
     const Encoding encoding = kEncodings[n % 4];
-    const auto network = network_of(
-        formula, variables, n % 8 < 4 ? Semantics::kReal : Semantics::kFloat32, encoding);
+    const auto network = network_of(formula, variables,
+                                    n % 8 < 4 ? Semantics::kReal : Semantics::kFloat32, encoding);
     if (network == nullptr) continue;
     const std::vector<ClauseTerm> terms = terms_of_formula();
     const SplitNode node = decide::NodeSplitter(*network, terms).root();
@@ -328,7 +332,9 @@ TEST_F(Clauses, WhatIsLearnedKeepsAllAssignments) {
         ++points;
         break;
       }
-      case decide::ConflictSearch::End::kSpent: ++spent; break;
+      case decide::ConflictSearch::End::kSpent:
+        ++spent;
+        break;
     }
     for (const int solution : solutions)
       for (std::size_t k = 0; k < static_cast<std::size_t>(variables); ++k) {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "aot/decide/neurons/clip.h"
-#include "aot/decide/neurons/lanes.h"
 #include "aot/decide/neurons/clauses/conflict_search.h"
 #include "aot/decide/neurons/clauses/propagation.h"
+#include "aot/decide/neurons/clip.h"
+#include "aot/decide/neurons/lanes.h"
 #include "aot/decide/neurons/tighten.h"
 
 namespace bf_aot::decide {
@@ -34,9 +34,9 @@ struct SplitSettings {
   // Settings for the root of networks with functions, whose slopes the ranges of the box were made
   // without optimising.
   TightenSettings first_tighten = {512, 10, true};
-  std::size_t clipped = 64;          // neurons that are clipped in a node, those that lose most
+  std::size_t clipped = 64;           // neurons that are clipped in a node, those that lose most
   std::size_t most_conflicts = 2000;  // that are learned from in a node whose ReLUs encode clauses
-  std::uint32_t tighten_levels = 6;  // ranges are tightened at least once in as many levels
+  std::uint32_t tighten_levels = 6;   // ranges are tightened at least once in as many levels
 };
 
 // Bounds and splits nodes of one clause. A node's result depends on the node alone. Not for several

@@ -7,10 +7,10 @@ namespace bf_aot::decide {
 namespace {
 
 constexpr std::size_t kNone = Propagation::kNone;
-constexpr double kFade = 1 / 0.95;           // by which later contradictions count more
-constexpr double kMostActivity = 1e100;      // then all are divided by it
-constexpr std::size_t kFirstRestart = 64;    // contradictions, times the series of Luby et al.
-constexpr std::size_t kPause = 16;           // contradictions
+constexpr double kFade = 1 / 0.95;         // by which later contradictions count more
+constexpr double kMostActivity = 1e100;    // then all are divided by it
+constexpr std::size_t kFirstRestart = 64;  // contradictions, times the series of Luby et al.
+constexpr std::size_t kPause = 16;         // contradictions
 
 // 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 .., from 0 (Luby, Sinclair, Zuckerman 1993).
 std::size_t luby(std::size_t n) {
@@ -219,10 +219,9 @@ void ConflictSearch::shorten(Nogood& made, const std::vector<std::size_t>& steps
   for (std::size_t k = 0; k < steps.size(); ++k) {
     reasons.clear();
     explain(steps[k], reasons);
-    const bool follows = k > 0 && at_.trail()[steps[k]].cause != Propagation::Cause::kAssumed &&
-                         std::ranges::all_of(reasons, [&](std::size_t reason) {
-                           return is_said[reason];
-                         });
+    const bool follows =
+        k > 0 && at_.trail()[steps[k]].cause != Propagation::Cause::kAssumed &&
+        std::ranges::all_of(reasons, [&](std::size_t reason) { return is_said[reason]; });
     if (!follows) left.emplace_back(level_of(steps[k]), made.sides[k]);
   }
   std::ranges::stable_sort(left, std::greater(), [](const auto& each) { return each.first; });
@@ -261,8 +260,8 @@ std::optional<ConflictSearch::Side> ConflictSearch::next_assumption() const {
   for (const Question& each : questions_) {
     if (best != nullptr && each.is_sign && !best->is_sign) break;
     const double low = at_.ranges().low[each.variable], high = at_.ranges().high[each.variable];
-    const bool is_open = each.is_sign ? low < 0 && high > 0
-                                      : low <= each.gap.low && high >= each.gap.high;
+    const bool is_open =
+        each.is_sign ? low < 0 && high > 0 : low <= each.gap.low && high >= each.gap.high;
     if (is_open && (best == nullptr || each.activity > best->activity)) best = &each;
   }
   if (best == nullptr) return std::nullopt;
@@ -273,8 +272,7 @@ std::optional<ConflictSearch::Side> ConflictSearch::next_assumption() const {
 void ConflictSearch::note_point() {
   point_.clear();
   for (std::size_t input = 0; input < at_.inputs(); ++input)
-    point_.push_back(
-        static_cast<float>((at_.ranges().low[input] + at_.ranges().high[input]) / 2));
+    point_.push_back(static_cast<float>((at_.ranges().low[input] + at_.ranges().high[input]) / 2));
 }
 
 ConflictSearch::End ConflictSearch::run(std::size_t most_conflicts) {

@@ -20,9 +20,8 @@ double value_on_line(double a, double b, double v, double w, double x, bool up) 
   if (x >= b) return w;
   const double change = input::sum(w, -v, up);
   const bool share_up = (change >= 0) == up;
-  const double share =
-      std::min(1.0, input::quotient(input::sum(x, -a, share_up), input::sum(b, -a, !share_up),
-                                    share_up));
+  const double share = std::min(
+      1.0, input::quotient(input::sum(x, -a, share_up), input::sum(b, -a, !share_up), share_up));
   return input::sum(v, input::product(change, share, up), up);
 }
 
@@ -188,9 +187,10 @@ std::pair<double, double> InputFunctions::range(std::size_t function, double low
   return {least, largest};
 }
 
-std::optional<std::pair<double, double>> InputFunctions::part_of_cell(
-    const Function& function, std::size_t cell, double low, double high, double limit,
-    bool is_upper) const {
+std::optional<std::pair<double, double>> InputFunctions::part_of_cell(const Function& function,
+                                                                      std::size_t cell, double low,
+                                                                      double high, double limit,
+                                                                      bool is_upper) const {
   const double begin = ends_[function.input][cell], end = ends_[function.input][cell + 1];
   const double a = std::max(low, begin), b = std::min(high, end);
   if (a > b) return std::nullopt;

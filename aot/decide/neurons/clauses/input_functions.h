@@ -14,7 +14,8 @@ namespace bf_aot::decide {
 
 // Neurons that depend on one input alone are functions of it, of straight pieces: through several
 // layers, too. Here they are bounded on cells of the input's range, whose ends are about where
-// pieces meet, from below and from above by a line each. Proof: docs/proofs/neuron-splits.md. Not for several threads.
+// pieces meet, from below and from above by a line each. Proof: docs/proofs/neuron-splits.md. Not
+// for several threads.
 class InputFunctions {
  public:
   // sums is kept by reference.
@@ -30,12 +31,12 @@ class InputFunctions {
   // The ends between which a function lies where its input lies in [low, high], in the box.
   std::pair<double, double> range(std::size_t function, double low, double high) const;
 
-  // The ends of the part of [low, high], in the box, on which the function may be at most (is_upper)
-  // or at least a limit; nothing where there is none.
+  // The ends of the part of [low, high], in the box, on which the function may be at most
+  // (is_upper) or at least a limit; nothing where there is none.
   std::optional<std::pair<double, double>> part_of(std::size_t function, double low, double high,
                                                    double limit, bool is_upper) const;
 
-  // The same of all the box, as disjoint intervals by rising ends.
+  // Returns all such parts of the box, as disjoint intervals by rising ends.
   std::vector<std::pair<double, double>> parts_of(std::size_t function, double limit,
                                                   bool is_upper) const;
 
@@ -53,7 +54,7 @@ class InputFunctions {
   struct Function {
     std::size_t input = 0;
     std::vector<Lines> lines;  // of each cell
-    // What range() was asked last: an input that is on one side of a gap or on the other has few.
+    // The last answers of range(): an input that is on one side of a gap has few ranges.
     mutable std::array<Range, 4> last;
     mutable std::size_t next = 0;
   };
@@ -69,10 +70,10 @@ class InputFunctions {
                                                         bool is_upper) const;
 
   const Sums& sums_;
-  std::vector<std::size_t> input_of_;           // by variable; kNone: several
-  std::vector<std::vector<std::size_t>> of_;    // by input: the neurons, as variables
-  std::vector<std::vector<double>> ends_;       // by input: of the cells
-  std::vector<std::vector<Lines>> lines_;       // by variable that is covered: of its z, by cell
+  std::vector<std::size_t> input_of_;         // by variable; kNone: several
+  std::vector<std::vector<std::size_t>> of_;  // by input: the neurons, as variables
+  std::vector<std::vector<double>> ends_;     // by input: of the cells
+  std::vector<std::vector<Lines>> lines_;     // by variable that is covered: of its z, by cell
   std::vector<Function> functions_;
 };
 

@@ -127,17 +127,23 @@ void Propagation::find_parts() {
     std::vector<Part>& parts = parts_.emplace_back();
     std::map<std::size_t, std::vector<SumSource>> of_inputs;
     bool is_exact = true;
-    for (const SumSource& source : sums_.sources_of(n)) {
-      if (const auto input = functions_->input_of(source.variable))
+    // Inputs themselves are put together with neurons that depend on them alone.
+    const auto sources = sums_.sources_of(n);
+    const bool reads_functions = std::ranges::any_of(sources, [&](const SumSource& source) {
+      return source.variable >= sums_.inputs && functions_->input_of(source.variable);
+    });
+    for (const SumSource& source : sources) {
+      const auto input = functions_->input_of(source.variable);
+      if (input && reads_functions)
         of_inputs[*input].push_back(source);
       else
         parts.push_back({source.variable, source.weight});
     }
-    for (const auto& [input, sources] : of_inputs) {
-      if (sources.size() == 1 && sources.front().variable == input)
-        parts.push_back({input, sources.front().weight});
+    for (const auto& [input, of] : of_inputs) {
+      if (of.size() == 1 && of.front().variable == input)
+        parts.push_back({input, of.front().weight});
       else
-        parts.push_back({input, 0, functions_->add(sources)});
+        parts.push_back({input, 0, functions_->add(of)});
     }
     for (const Part& part : parts)
       is_exact = is_exact && (part.function != kNone || is_power_of_two(part.weight));
@@ -212,8 +218,8 @@ void Propagation::ask_readers(std::size_t variable, double low, double high) {
       high_changed = now.second < before.second;
     }
     // In a search, the sum of a neuron that is off says something from above alone.
-    const bool is_off = searches_ && kept_.high[sums_.inputs + neuron] <= 0 &&
-                        sums_.is_relu[sums_.inputs + neuron];
+    const bool is_off =
+        searches_ && kept_.high[sums_.inputs + neuron] <= 0 && sums_.is_relu[sums_.inputs + neuron];
     if ((low_changed && needs_low_[neuron]) || (high_changed && needs_high_[neuron] && !is_off))
       ask(neuron);
   }
@@ -241,8 +247,8 @@ void Propagation::set(std::size_t variable, double low, double high) {
   }
   const bool raised = new_low > old_low, lowered = new_high < old_high;
   if (!raised && !lowered) return;
-  const bool turned = sums_.is_relu[variable] && old_low < 0 && old_high > 0 &&
-                      (new_low >= 0 || new_high <= 0);
+  const bool turned =
+      sums_.is_relu[variable] && old_low < 0 && old_high > 0 && (new_low >= 0 || new_high <= 0);
   if (new_low > new_high) {
     if (raised) note(variable, false, new_low);
     if (lowered) note(variable, true, new_high);
@@ -343,10 +349,10 @@ void Propagation::visit(std::size_t neuron) {
     const Part& part = parts_[neuron][k];
     for (const bool from_above : {true, false}) {
       if (empty_ || !(part_high - part_low > (from_above ? over : -under))) continue;
-      const double limit = from_above ? input::sum(over, part_low, true)
-                                      : input::sum(under, part_high, false);
-      cause_ = {.cause = Cause::kPart, .from_above = from_above, .of = neuron, .part = k,
-                .limit = limit};
+      const double limit =
+          from_above ? input::sum(over, part_low, true) : input::sum(under, part_high, false);
+      cause_ = {
+          .cause = Cause::kPart, .from_above = from_above, .of = neuron, .part = k, .limit = limit};
       if (part.function != kNone)
         narrow_input(part);
       else if (from_above == (part.weight > 0))

@@ -81,7 +81,7 @@ class Propagation {
   // on the box, as far as is found in a node by what follows from the terms. Begins anew.
   double share_of(const SplitNode& node);
 
-  // What follows is for searches in a node, after begin(): assumptions that are taken back.
+  // The rest is for searches in a node, after begin(): they take assumptions back.
 
   std::size_t inputs() const { return sums_.inputs; }
   const Ranges& ranges() const { return ranges_; }

@@ -63,7 +63,8 @@ std::optional<double> Propagation::weight_of(std::size_t open, bool positive) {
   return possible ? std::optional(sum) : std::nullopt;
 }
 
-// Notes for each gap the first open neuron whose sign says on which side the input is.
+// Notes for each gap the first open neuron whose sign says on which side the input is. A neuron
+// that is 0 at an end of the gap leaves this end to both signs.
 void Propagation::find_deciding() {
   deciding_.clear();
   for (std::size_t open = 0; open < open_.size(); ++open) {
@@ -76,8 +77,8 @@ void Propagation::find_deciding() {
     };
     for (const Gap& gap : gaps_[*input]) {
       const auto below = ends_at(gap.low), above = ends_at(gap.high);
-      const bool decides = (below.second <= 0 && above.first >= 0) ||
-                           (below.first >= 0 && above.second <= 0);
+      const bool decides =
+          (below.second < 0 && above.first > 0) || (below.first > 0 && above.second < 0);
       const bool is_first = std::ranges::none_of(deciding_, [&](const auto& each) {
         return each.input == *input && each.gap.low == gap.low;
       });

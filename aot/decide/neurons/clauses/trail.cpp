@@ -104,8 +104,8 @@ void Propagation::explain_own(const Part& part, std::size_t step,
   const auto follows = [&](double low, double high) {
     const auto left = functions_->part_of(part.function, low, high, of.limit, of.from_above);
     if (!left) return true;
-    const double end = beyond_gaps(of.variable, of.is_high ? left->second : left->first,
-                                   of.is_high);
+    const double end =
+        beyond_gaps(of.variable, of.is_high ? left->second : left->first, of.is_high);
     return of.is_high ? end <= of.value : end >= of.value;
   };
   const double low = value_before(of.variable, false, step),
@@ -126,7 +126,8 @@ void Propagation::explain(std::size_t step, std::vector<std::size_t>& steps) con
   const std::vector<Part>& parts = parts_[of.of];
   const bool of_part = of.cause == Cause::kPart;
   for (std::size_t k = 0; k < parts.size(); ++k)
-    if (!of_part || k != of.part) explain_end(parts[k], of_part ? !of.from_above : of.is_high, step, steps);
+    if (!of_part || k != of.part)
+      explain_end(parts[k], of_part ? !of.from_above : of.is_high, step, steps);
   if (!of_part) return;
   const std::size_t last = last_before(sums_.inputs + of.of, of.from_above, step);
   if (last != kNone) steps.push_back(last);
