@@ -303,13 +303,20 @@ void CentredSteps::relax_contraction(LayerId index, Relaxed& state) {
     free_table(index, state);
     state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
   }
-  const Activation& x = activation(region.terms.at(0).input);
   const Activation& y = activation(region.terms.at(1).input);
   RelaxContraction step;
-  step.centre_x = x.centre;
-  step.radius_x = x.radius;
+  if (!region.scores || keeps_tables()) {
+    const Activation& x = activation(region.terms.at(0).input);
+    step.centre_x = x.centre;
+    step.radius_x = x.radius;
+  }
   step.centre_y = y.centre;
   step.radius_y = y.radius;
+  if (region.scores) {
+    const Activation& s = activation(region.scores->layer);
+    step.centre_s = s.centre;
+    step.radius_s = s.radius;
+  }
   step.scratch = buffer(region.name + "_panels", Element::kFloat64, region.contraction.scratch());
   finish_nonlinear(KernelKind::kRelaxContraction, index, state, step);
 }

@@ -50,6 +50,9 @@ class EntryState {
   BufferId buffer(std::string name, Element element, std::int64_t count);
   int padded(LayerId index) const;
   void mark_needed(const std::vector<LayerId>& heads);
+  // The tensors whose values or boxes a layer is made of: of means that are boxes alone, scores in
+  // place of shares.
+  std::vector<LayerId> read_by(const Layer& reader) const;
   bool is_dense() const;
   // The processor has no doubles, and the layers' functions have tables in float32.
   bool has_float_functions() const;

@@ -46,11 +46,17 @@ void EntryState::mark_needed(const std::vector<LayerId>& heads) {
   }
   for (const LayerId i : plan_.layer_ids().reversed()) {
     if (!is_needed(i)) continue;
-    for (const LayerId input : inputs_of(layer(i))) {
+    for (const LayerId input : read_by(layer(i))) {
       ++readers_[input];
       if (input >= 0) needed_[input] = true;
     }
   }
+}
+
+std::vector<LayerId> EntryState::read_by(const Layer& reader) const {
+  std::vector<LayerId> inputs = inputs_of(reader);
+  if (reader.scores && !keeps_tables()) inputs.front() = reader.scores->layer;
+  return inputs;
 }
 
 // Dense layers alone, with ReLU or with functions in float32, and heads that copy such a layer:

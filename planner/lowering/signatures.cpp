@@ -395,10 +395,12 @@ constexpr Declaration kDeclarations[] = {
      "centre_in[1], in float radius_in[1], plane_errors errors, out double slack[4]?, out float "
      "table[4 n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxContraction, "relax_contraction", "bf/sums/contraction.h", "",
-     "int batch, int m, int n, int k, bool convex, sources gather_x, sources gather_y, in double "
-     "centre_x[1], in float radius_x[1], in double centre_y[1], in float radius_y[1], plane_errors "
-     "errors, out double scratch[9 n], out double slack[4]?, out float table[1]?, out double "
-     "centre_out[batch m n], out float radius_out[batch m n]"},
+     "int batch, int m, int n, int k, sources gather_x, sources gather_y, in double centre_x[1]?, "
+     "in float radius_x[1]?, in double centre_y[1], in float radius_y[1], in int32 score[1]?, in "
+     "double centre_s[1]?, in float radius_s[1]?, plane_errors errors, out double scratch[9 n], "
+     "out "
+     "double slack[4]?, out float table[1]?, out double centre_out[batch m n], out float "
+     "radius_out[batch m n]"},
     {Routine::kMixedPlanes, "mixed_planes", "bf/sums/mixed_planes.h", "",
      "int batch, int m, int n, int k, bool has_box, sources gather_x, sources gather_y, in float "
      "radius_x[1], in float radius_y[1], in float offsets[2 batch m n], in float over_x[batch n "

@@ -230,12 +230,13 @@ void lower(Lowering& l, const RelaxMax& step) {
 void lower(Lowering& l, const RelaxContraction& step) {
   const ContractionShape& shape = l.layer(step.layer).contraction;
   l.part(step.kernel);
-  l.call(Routine::kRelaxContraction,
-         {number(shape.batch), number(shape.rows), number(shape.columns), number(shape.sums),
-          Flag{shape.convex}, l.sources(step.layer, 0), l.sources(step.layer, 1), at(step.centre_x),
-          at(step.radius_x), at(step.centre_y), at(step.radius_y),
-          plane_errors(step.product, step.offset), at(step.scratch), at(step.slack), at(step.table),
-          at(step.centre_out), at(step.radius_out)});
+  l.call(
+      Routine::kRelaxContraction,
+      {number(shape.batch), number(shape.rows), number(shape.columns), number(shape.sums),
+       l.sources(step.layer, 0), l.sources(step.layer, 1), at(step.centre_x), at(step.radius_x),
+       at(step.centre_y), at(step.radius_y), l.table(step.layer, TableKind::kScores),
+       at(step.centre_s), at(step.radius_s), plane_errors(step.product, step.offset),
+       at(step.scratch), at(step.slack), at(step.table), at(step.centre_out), at(step.radius_out)});
   mixed_planes(l, step, false);
 }
 

@@ -34,6 +34,8 @@ const char* suffix(TableKind kind) {
       return "_column";
     case TableKind::kSource:
       return "_source";
+    case TableKind::kScores:
+      return "_scores";
   }
   return "";
 }
@@ -69,6 +71,7 @@ const std::vector<float>& weights_of(const Layer& layer, const WeightTable& tabl
 }
 
 const std::vector<std::int32_t>& indices_of(const Layer& layer, const WeightTable& table) {
+  if (table.kind == TableKind::kScores) return layer.scores->column;
   const LinearMap& map = layer.term(table.term).map;
   if (table.kind == TableKind::kSource) return std::get<GatherMap>(map).source;
   const auto& sparse = std::get<SparseMap>(map);
@@ -97,6 +100,11 @@ ConvPacking packing_of(const Layer& layer, const WeightTable& table) {
   return {conv->geometry.in_group(), conv->geometry.taps(), conv->geometry.out_group()};
 }
 
+template <typename T>
+std::int64_t count_of(const std::vector<T>& list) {
+  return static_cast<std::int64_t>(list.size());
+}
+
 bool is_zero(const std::vector<double>& bias) {
   return std::ranges::all_of(bias, [](double each) { return each == 0; });
 }
@@ -120,16 +128,16 @@ class TableList {
     const Layer& layer = layer_at(index);
     for (int t = 0; t < static_cast<int>(layer.terms.size()); ++t) {
       const Term& term = layer.term(t);
-      const auto count = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
       if (const auto* sparse = std::get_if<SparseMap>(&term.map)) {
-        add(TableKind::kRowStart, index, t, 1, count(sparse->row_start));
-        add(TableKind::kColumn, index, t, 1, count(sparse->column));
+        add(TableKind::kRowStart, index, t, 1, count_of(sparse->row_start));
+        add(TableKind::kColumn, index, t, 1, count_of(sparse->column));
       }
       if (const auto* gather = std::get_if<GatherMap>(&term.map); gather && !gather->view)
-        add(TableKind::kSource, index, t, 1, count(gather->source));
-      add(TableKind::kWeight, index, t, 1, count(term.weight));
-      add(TableKind::kResidual, index, t, 1, count(term.residual));
+        add(TableKind::kSource, index, t, 1, count_of(gather->source));
+      add(TableKind::kWeight, index, t, 1, count_of(term.weight));
+      add(TableKind::kResidual, index, t, 1, count_of(term.residual));
     }
+    if (layer.scores) add(TableKind::kScores, index, -1, 1, count_of(layer.scores->column));
     if (is_zero(layer.bias)) return;
     const int run = bias_run(plan_, index);
     if (reads_float_bias(plan_, index))
@@ -214,6 +222,7 @@ Element element_of(TableKind kind) {
     case TableKind::kRowStart:
     case TableKind::kColumn:
     case TableKind::kSource:
+    case TableKind::kScores:
       return Element::kInt32;
   }
   BF_CHECK(false);
@@ -325,6 +334,7 @@ void pack_table(const Plan& plan, const WeightTable& table, void* to) {
     case TableKind::kRowStart:
     case TableKind::kColumn:
     case TableKind::kSource:
+    case TableKind::kScores:
       std::ranges::copy(indices_of(layer, table), static_cast<std::int32_t*>(to));
   }
 }

@@ -219,10 +219,11 @@ Json layers_json(const Plan& plan) {
       item["terms"] = terms_json(plan, layer);
     if (layer.most > 0) item["most"] = layer.most;
     if (layer.kind == LayerKind::kContraction)
-      item.update(Json{{"shape",
-                        {layer.contraction.batch, layer.contraction.rows, layer.contraction.columns,
-                         layer.contraction.sums}},
-                       {"convex", layer.contraction.convex}});
+      item.update(Json{
+          {"shape",
+           {layer.contraction.batch, layer.contraction.rows, layer.contraction.columns,
+            layer.contraction.sums}},
+          {"scores", layer.scores ? Json(tensor_name(plan, layer.scores->layer)) : Json(nullptr)}});
     item.update(
         Json{{"out", layer.out},
              {"relu", layer.relu},

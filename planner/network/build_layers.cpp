@@ -369,7 +369,7 @@ class LayerBuilder {
       term.column_entries *= static_cast<int>(side == 0 ? op.columns : op.rows);
       layer.terms.push_back(std::move(term));
     }
-    layer.contraction.convex = has_convex_rows(plan_, layer);
+    layer.scores = scores_of(plan_, layer);
     layer_of_value_[index_of(node.output)] = add_layer(std::move(layer));
   }
 

@@ -108,9 +108,6 @@ std::string_view to_string(LayerKind kind);
 // z[(b rows + i) columns + j] = sum_l x[gather_(b rows + i, l)] y[gather_(b columns + j, l)].
 struct ContractionShape {
   int batch = 0, rows = 0, columns = 0, sums = 0;
-  // The left factor's rows are not negative and add up to 1, as those of softmax: each z is a mean
-  // of y's. See has_convex_rows().
-  bool convex = false;
 
   std::int64_t left() const { return std::int64_t{batch} * rows * sums; }
   std::int64_t right() const { return std::int64_t{batch} * columns * sums; }
@@ -125,6 +122,13 @@ struct ContractionShape {
 };
 
 struct Plan;
+
+// What a tensor is the softmax of, in groups of its elements: `layer` makes the scores.
+struct Scores {
+  LayerId layer;
+  std::vector<std::int32_t> column;  // the score of each element of the tensor; -1: it is 0
+  bool operator==(const Scores&) const = default;
+};
 
 // A tensor of the network: z, then a = relu(z) or function(z), or z itself. Product and max layers
 // have no activation; a sum that reads them has.
@@ -144,6 +148,9 @@ struct Layer {
 
   std::vector<Term> terms;  // of the other kinds
   ContractionShape contraction;
+  // Of a contraction whose left factor's rows are the softmax of scores: each z is a mean of y's.
+  // See scores_of().
+  std::optional<Scores> scores;
   double most = 0;  // kProduct: |z| is at most so much, for all inputs; 0: nothing is known
 
   std::vector<double> bias;  // kDense, kSum
@@ -169,9 +176,9 @@ struct Layer {
 // The groups of a log-softmax layer.
 int groups_of(const Layer& layer);
 
-// Whether each row of a contraction's left factor has all powers of one group of a log-softmax
-// layer before it, each once.
-bool has_convex_rows(const Plan& plan, const Layer& contraction);
+// The scores of a contraction's left factor, where each of its rows has all powers of one group of
+// a log-softmax layer before it, each once, and zeros.
+std::optional<Scores> scores_of(const Plan& plan, const Layer& contraction);
 
 // The tensors that a layer reads, in order, with repetitions.
 std::vector<LayerId> inputs_of(const Layer& layer);

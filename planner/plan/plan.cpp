@@ -1,6 +1,7 @@
 #include "planner/plan/plan.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "frontend/diagnostic.h"
@@ -256,26 +257,19 @@ std::optional<Copies> copies_of(const Plan& plan, LayerId id) {
 
 }  // namespace
 
-bool has_convex_rows(const Plan& plan, const Layer& contraction) {
-  const Term& left = contraction.term(0);
-  const auto* const gather = std::get_if<GatherMap>(&left.map);
-  if (gather == nullptr) return false;
-  const Layer* softmax = softmax_of(plan, left.input);
-  std::optional<Copies> copies;
-  if (softmax == nullptr) {
-    copies = copies_of(plan, left.input);
-    if (!copies) return false;
-    softmax = softmax_of(plan, copies->of);
-    if (softmax == nullptr) return false;
-  }
-  const auto& groups = std::get<SparseMap>(softmax->term(0).map).row_start;
-  const std::int64_t sums = contraction.contraction.sums;
-  for (std::int64_t row = 0; row < contraction.contraction.left() / sums; ++row) {
+namespace {
+
+// Whether each row of the factor that `gather` reads has the elements of one group, each once, and
+// elements of no group. element: the element of a group that each of the tensor is; -1: of none.
+bool are_groups(const ContractionShape& shape, const GatherMap& gather,
+                const std::vector<std::int32_t>& groups, const std::vector<std::int32_t>& element) {
+  for (std::int64_t row = 0; row < shape.left() / shape.sums; ++row) {
     std::vector<std::int64_t> members;
-    for (std::int64_t l = row * sums; l < (row + 1) * sums; ++l) {
-      std::int64_t from = gather->source.empty() ? l : gather->source[static_cast<std::size_t>(l)];
-      if (copies) from = copies->source[static_cast<std::size_t>(from)];
-      if (from >= 0) members.push_back(from);
+    for (std::int64_t l = row * shape.sums; l < (row + 1) * shape.sums; ++l) {
+      const std::int64_t from =
+          gather.source.empty() ? l : gather.source[static_cast<std::size_t>(l)];
+      if (const std::int32_t each = element[static_cast<std::size_t>(from)]; each >= 0)
+        members.push_back(each);
     }
     if (members.empty()) return false;
     std::ranges::sort(members);
@@ -288,6 +282,30 @@ bool has_convex_rows(const Plan& plan, const Layer& contraction) {
       if (members[static_cast<std::size_t>(l)] != members.front() + l) return false;
   }
   return true;
+}
+
+}  // namespace
+
+std::optional<Scores> scores_of(const Plan& plan, const Layer& contraction) {
+  const Term& left = contraction.term(0);
+  const auto* const gather = std::get_if<GatherMap>(&left.map);
+  if (gather == nullptr) return std::nullopt;
+  std::vector<std::int32_t> element;
+  const Layer* softmax = softmax_of(plan, left.input);
+  if (softmax != nullptr) {
+    element.resize(static_cast<std::size_t>(left.in));
+    std::iota(element.begin(), element.end(), 0);
+  } else if (const auto copies = copies_of(plan, left.input)) {
+    softmax = softmax_of(plan, copies->of);
+    element.assign(copies->source.begin(), copies->source.end());
+  }
+  if (softmax == nullptr) return std::nullopt;
+  const Term& scores = softmax->term(0);
+  const SparseMap& groups = std::get<SparseMap>(scores.map);
+  if (!are_groups(contraction.contraction, *gather, groups.row_start, element)) return std::nullopt;
+  for (std::int32_t& each : element)
+    if (each >= 0) each = groups.column[static_cast<std::size_t>(each)];
+  return Scores{scores.input, std::move(element)};
 }
 
 int groups_of(const Layer& layer) {

@@ -102,9 +102,10 @@ void visit_fields(auto& visit, Is<RelaxLogSoftmax> auto& s) {
 
 void visit_fields(auto& visit, Is<RelaxContraction> auto& s) {
   visit("layer", s.layer, "centre_x", s.centre_x, "radius_x", s.radius_x, "centre_y", s.centre_y,
-        "radius_y", s.radius_y, "table", s.table, "slopes", s.slopes, "slack", s.slack, "scratch",
-        s.scratch, "centre_out", s.centre_out, "radius_out", s.radius_out, "product", s.product,
-        "offset", s.offset, "kernel", KernelField{s.kernel});
+        "radius_y", s.radius_y, "centre_s", s.centre_s, "radius_s", s.radius_s, "table", s.table,
+        "slopes", s.slopes, "slack", s.slack, "scratch", s.scratch, "centre_out", s.centre_out,
+        "radius_out", s.radius_out, "product", s.product, "offset", s.offset, "kernel",
+        KernelField{s.kernel});
 }
 
 void visit_fields(auto& visit, Is<StartLines> auto& s) {

@@ -102,7 +102,7 @@ Access access(const RelaxLogSoftmax& step) {
 
 Access access(const RelaxContraction& step) {
   return make_access(
-      {step.centre_x, step.radius_x, step.centre_y, step.radius_y},
+      {step.centre_x, step.radius_x, step.centre_y, step.radius_y, step.centre_s, step.radius_s},
       {step.table, step.slopes, step.slack, step.scratch, step.centre_out, step.radius_out});
 }
 

@@ -178,12 +178,13 @@ struct RelaxLogSoftmax {
 };
 
 // z = sums of products, each with RelaxProduct's plane: slopes are the factors' centres, which the
-// table holds as floats; offsets are sums.
+// table holds as floats; offsets are sums. Boxes alone of means are made without x, which is kNone.
 struct RelaxContraction {
   static constexpr std::string_view kName = "relax_contraction";
   LayerId layer = 0;
   BufferId centre_x = BufferId::kNone, radius_x = BufferId::kNone;
   BufferId centre_y = BufferId::kNone, radius_y = BufferId::kNone;
+  BufferId centre_s = BufferId::kNone, radius_s = BufferId::kNone;  // of Layer::scores, of means
   BufferId table = BufferId::kNone;    // ContractionShape::table() floats; kNone: boxes alone
   BufferId slopes = BufferId::kNone;   // as RelaxProduct
   BufferId slack = BufferId::kNone;    // as RelaxProduct

@@ -15,6 +15,7 @@ enum class TableKind : std::uint8_t {
   kRowStart,    // int32, of a sparse map
   kColumn,      // int32, of a sparse map
   kSource,      // int32, of a gather map that is not the identity
+  kScores,      // int32, Scores::column
 };
 
 Element element_of(TableKind kind);

@@ -363,11 +363,15 @@ class Machine {
     const Layer& target = layer(step.layer);
     const ContractionShape& shape = target.contraction;
     const Eigen::Index n = target.out;
+    Vector<Scalar> table = zeros<Scalar>(shape.table());
+    Interval<Scalar> bounds{zeros<Scalar>(n), zeros<Scalar>(n)};
+    if (step.centre_x == BufferId::kNone) {
+      bound_means(step, bounds);
+      return finish(step, std::move(table), std::move(bounds));
+    }
     const Vector<Scalar>&x_c = memory(step.centre_x), &y_c = memory(step.centre_y);
     const Vector<Scalar>&x_r = memory(step.radius_x), &y_r = memory(step.radius_y);
     const Vector<Scalar> shift = shifts(target, y_c);
-    Vector<Scalar> table = zeros<Scalar>(shape.table());
-    Interval<Scalar> bounds{zeros<Scalar>(n), zeros<Scalar>(n)};
     std::vector<bool> known(static_cast<std::size_t>(n), true);
     for_each_contracted(target, [&](Eigen::Index j, Eigen::Index from_x, Eigen::Index from_y,
                                     Eigen::Index at_x, Eigen::Index at_y, bool first) {
@@ -394,7 +398,7 @@ class Machine {
       if (!is_finite(rx) || !is_finite(ry)) known[static_cast<std::size_t>(j)] = false;
     });
     for (Eigen::Index j = 0; j < n; ++j) forget(bounds, j, known[static_cast<std::size_t>(j)]);
-    if (shape.convex) bound_means(target, {x_c, x_r}, {y_c, y_r}, bounds);
+    if (target.scores) bound_means(step, bounds);
     finish(step, std::move(table), std::move(bounds));
   }
 
@@ -403,44 +407,65 @@ class Machine {
     const Vector<Scalar>&centre, &radius;
   };
 
-  // Rows of x are not negative, and add up to 1: the largest mean has the largest shares of the
-  // largest y, one share between its ends, and the least ones of the others.
-  static void bound_means(const Layer& target, const Factor& x, const Factor& y,
-                          Interval<Scalar>& bounds) {
+  // The ranges of means whose weights are powers of scores in their boxes.
+  void bound_means(const RelaxContraction& step, Interval<Scalar>& bounds) {
+    const Layer& target = layer(step.layer);
+    const Factor y = {memory(step.centre_y), memory(step.radius_y)};
+    const Factor scores = {memory(step.centre_s), memory(step.radius_s)};
     const auto k = static_cast<std::size_t>(target.contraction.sums);
-    std::vector<std::pair<Scalar, Scalar>> shares;        // of one output
+    std::vector<std::pair<Scalar, Scalar>> of_scores;     // the ends of one output's
     std::vector<std::pair<Scalar, std::size_t>> ends[2];  // minus the lower, the upper
     for_each_contracted(target, [&](Eigen::Index j, Eigen::Index from_x, Eigen::Index from_y,
                                     Eigen::Index, Eigen::Index, bool first) {
       if (first) {
-        shares.clear();
+        of_scores.clear();
         for (auto& side : ends) side.clear();
       }
-      const Scalar low = x.centre(from_x) - x.radius(from_x);
-      const Scalar high = x.centre(from_x) + x.radius(from_x);
-      ends[0].emplace_back(y.radius(from_y) - y.centre(from_y), shares.size());
-      ends[1].emplace_back(y.centre(from_y) + y.radius(from_y), shares.size());
-      shares.emplace_back(larger(low, Scalar(0)), smaller(high, Scalar(1)));
-      if (shares.size() < k) return;
-      Scalar made[2];
-      for (int side : {0, 1}) made[side] = largest_mean(shares, ends[side]);
-      if (is_finite(made[0])) bounds.lower(j) = -made[0];
-      if (is_finite(made[1])) bounds.upper(j) = made[1];
+      ends[0].emplace_back(y.radius(from_y) - y.centre(from_y), of_scores.size());
+      ends[1].emplace_back(y.centre(from_y) + y.radius(from_y), of_scores.size());
+      of_scores.push_back(ends_of(scores, target.scores->column[static_cast<std::size_t>(from_x)]));
+      if (of_scores.size() < k) return;
+      bounds.lower(j) = -largest_mean(of_scores, ends[0]);
+      bounds.upper(j) = largest_mean(of_scores, ends[1]);
+      forget(bounds, j, is_finite(bounds.lower(j)) && is_finite(bounds.upper(j)));
     });
   }
 
-  static Scalar largest_mean(const std::vector<std::pair<Scalar, Scalar>>& shares,
+  // The ends of a score; of -1, whose share is 0, both far below all others.
+  static std::pair<Scalar, Scalar> ends_of(const Factor& scores, std::int32_t score) {
+    if (score >= 0)
+      return {scores.centre(score) - scores.radius(score),
+              scores.centre(score) + scores.radius(score)};
+    if constexpr (std::is_floating_point_v<Scalar>)
+      return {-std::numeric_limits<Scalar>::infinity(), -std::numeric_limits<Scalar>::infinity()};
+    else
+      throw NoRationalBounds();
+  }
+
+  // The largest ends have the largest powers, the others the least: from as many of them as makes
+  // their mean largest. The largest end alone where a power is no number.
+  static Scalar largest_mean(const std::vector<std::pair<Scalar, Scalar>>& scores,
                              std::vector<std::pair<Scalar, std::size_t>>& ends) {
-    std::ranges::sort(ends, std::greater());
-    Scalar spare(1), mean(0);
-    for (const auto& share : shares) spare -= share.first;
-    for (const auto& [end, at] : ends) {
-      const Scalar more = shares[at].second - shares[at].first;
-      const Scalar taken = larger(smaller(more, spare), Scalar(0));
-      mean += (shares[at].first + taken) * end;
-      spare -= taken;
+    if constexpr (std::is_floating_point_v<Scalar>) {
+      std::ranges::sort(ends, std::greater());
+      Scalar top = -std::numeric_limits<Scalar>::infinity(), sum = 0, weight = 0;
+      for (const auto& score : scores) top = std::max(top, score.second);
+      const auto power = [&](const Scalar& score) { return std::exp(score - top); };
+      for (const auto& [end, at] : ends) {
+        sum += power(scores[at].first) * end;
+        weight += power(scores[at].first);
+      }
+      Scalar most = sum / weight;
+      for (const auto& [end, at] : ends) {
+        const Scalar more = power(scores[at].second) - power(scores[at].first);
+        sum += more * end;
+        weight += more;
+        if (!(sum / weight <= most)) most = sum / weight;
+      }
+      return std::isfinite(most) ? most : ends.front().first;
+    } else {
+      throw NoRationalBounds();
     }
-    return mean;
   }
 
   // Returns c of each column of y, in batches.
@@ -448,7 +473,7 @@ class Machine {
     const ContractionShape& shape = target.contraction;
     const GatherMap& y = std::get<GatherMap>(target.term(1).map);
     Vector<Scalar> shift = zeros<Scalar>(Eigen::Index{shape.batch} * shape.columns);
-    for (Eigen::Index column = 0; shape.convex && column < shift.size(); ++column) {
+    for (Eigen::Index column = 0; target.scores && column < shift.size(); ++column) {
       const auto centre = [&](int l) -> const Scalar& {
         return y_c(source_of(y, column * shape.sums + l));
       };

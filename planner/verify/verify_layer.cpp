@@ -316,8 +316,9 @@ void verify_layer(const Plan& plan, LayerId index) {
   require(std::isfinite(layer.most) && layer.most >= 0 &&
               (layer.most == 0 || layer.kind == LayerKind::kProduct),
           "layer {}: magnitudes of at most {}", layer.name, layer.most);
-  require(!shape.convex || has_convex_rows(plan, layer),
-          "layer {}: rows of its left factor that may not add up to 1", layer.name);
+  require(!layer.scores ||
+              (layer.kind == LayerKind::kContraction && layer.scores == scores_of(plan, layer)),
+          "layer {}: its left factor may not be the softmax of these scores", layer.name);
   if (layer.kind == LayerKind::kMax) check_max(layer);
   if (layer.kind == LayerKind::kLogSoftmax) check_log_softmax(layer);
   check_evaluated(plan, layer);

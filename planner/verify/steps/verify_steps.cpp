@@ -324,10 +324,22 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxContraction& st
   const Term& x = layer.terms[0];
   const Term& y = layer.terms[1];
   Uses uses;
-  uses.read(step.centre_x, Role::kCentre, x.input, kDouble, x.in);
-  uses.read(step.radius_x, Role::kRadius, x.input, kFloat, x.in);
+  if (layer.scores && step.table == BufferId::kNone) {
+    BF_CHECK(step.centre_x == BufferId::kNone && step.radius_x == BufferId::kNone);
+  } else {
+    uses.read(step.centre_x, Role::kCentre, x.input, kDouble, x.in);
+    uses.read(step.radius_x, Role::kRadius, x.input, kFloat, x.in);
+  }
   uses.read(step.centre_y, Role::kCentre, y.input, kDouble, y.in);
   uses.read(step.radius_y, Role::kRadius, y.input, kFloat, y.in);
+  if (layer.scores) {
+    const LayerId scores = layer.scores->layer;
+    const int count = scores < 0 ? plan.input_count : checked_layer(plan, scores).out;
+    uses.read(step.centre_s, Role::kCentre, scores, kDouble, count);
+    uses.read(step.radius_s, Role::kRadius, scores, kFloat, count);
+  } else {
+    BF_CHECK(step.centre_s == BufferId::kNone && step.radius_s == BufferId::kNone);
+  }
   uses.scratch(step.scratch, kDouble, layer.contraction.scratch());
   if (step.table != BufferId::kNone) {
     uses.write(step.table, Role::kTable, step.layer, kFloat, layer.contraction.table());

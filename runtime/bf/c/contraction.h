@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bf/c/planes.h"
+#include "bf/c/log_softmax.h"
 
 // Products of matrices of two computed tensors, in batches: bf/sums/contraction.h in C99. Proof:
 // docs/proofs/contraction.md.
@@ -17,6 +17,9 @@ typedef struct bf_factor_element {
 
 // The number of doubles of a factor's element: kContractionPanels in bf/contract/tables.h.
 #define BF_CONTRACTION_PANELS 6
+
+// Of bf_end_of_mean(): kMostPasses in bf/sums/means.h.
+#define BF_MOST_PASSES 24
 
 // shift: what is taken off it, up to the rounding of the centre.
 BF_FUNCTION bf_factor_element bf_element_of_factor(double centre, float radius, double shift) {
@@ -197,121 +200,127 @@ BF_FUNCTION double bf_contraction_reach(int batch, int m, int n, int k,
   return reach;
 }
 
-// Whether `place` comes behind `other` in the order of sign times their ends, the largest first.
-BF_FUNCTION bool bf_is_behind(double place, double other, double sign, BF_GLOBAL const double* ends,
-                              ptrdiff_t step) {
-  return sign * ends[(ptrdiff_t)place * step] < sign * ends[(ptrdiff_t)other * step];
-}
+// A row's weights up to a common factor.
+typedef struct bf_weights {
+  BF_GLOBAL double* low;
+  BF_GLOBAL double* high;
+} bf_weights;
 
-// Sorts the places 0 .. k - 1 of a column by sign times its ends, `step` apart, the largest first.
-BF_FUNCTION void bf_sort_places(int k, double sign, BF_GLOBAL const double* ends, ptrdiff_t step,
-                                BF_GLOBAL double* places) {
-  for (int l = 0; l < k; ++l) places[l] = (double)l;
-  for (int gap = k / 2; gap > 0; gap /= 2)
-    for (int l = gap; l < k; ++l) {
-      const double place = places[l];
-      int to = l;
-      while (to >= gap && bf_is_behind(places[to - gap], place, sign, ends, step)) {
-        places[to] = places[to - gap];
-        to -= gap;
-      }
-      places[to] = place;
-    }
-}
+// The scores that x is the softmax of, and of each element of x, its score; -1: it is 0.
+typedef struct bf_scores {
+  BF_GLOBAL const int32_t* score;
+  BF_GLOBAL const double* centre;
+  BF_GLOBAL const float* radius;
+} bf_scores;
 
-// A row of x: its least and largest shares, and what the least ones leave.
-typedef struct bf_shares {
-  BF_GLOBAL const double* low;
-  BF_GLOBAL const double* high;
-  double spare;
-} bf_shares;
-
-// The end whose distances, weighted by the row, make the mean's bound least.
-BF_FUNCTION double bf_best_shift(int k, const bf_shares* x, BF_GLOBAL const double* ends,
-                                 ptrdiff_t step, BF_GLOBAL const double* places) {
-  double spare = x->spare;
-  for (int l = 0; l + 1 < k; ++l) {
-    const int at = (int)places[l];
-    spare -= x->high[at] - x->low[at];
-    if (!(spare > 0.0)) return ends[at * step];
-  }
-  return ends[(int)places[k - 1] * step];
-}
-
-// The end of a mean above, or below it, at most `hull`. places: of the column's elements in the
-// order of their ends on that side.
-BF_FUNCTION double bf_end_of_mean(int k, bool upper, const bf_shares* x,
+// The end of a mean above, or below it, at most `hull`: find_quotients() in bf/sums/means.h. from:
+// where Newton's method begins; becomes where it ends.
+BF_FUNCTION double bf_end_of_mean(int k, bool upper, const bf_weights* weights,
                                   BF_GLOBAL const double* ends, ptrdiff_t step,
-                                  BF_GLOBAL const double* places, double hull) {
-  const double shift = bf_best_shift(k, x, ends, step, places);
-  double sum = 0.0;
-  double most = 0.0;
-  for (int l = 0; l < k; ++l) {
-    const double far = ends[l * step] - shift;
-    const double part = far * ((upper ? far > 0.0 : far < 0.0) ? x->high[l] : x->low[l]);
-    sum += part;
-    most += part < 0.0 ? -part : part;
+                                  BF_GLOBAL double* from, double hull) {
+  const double outward = upper ? 1.0 : -1.0;
+  double shift = *from;
+  double bound = hull;
+  bool passed = false;
+  bool moves = true;
+  for (int pass = 1; moves && pass <= BF_MOST_PASSES; ++pass) {
+    double sum = 0.0;
+    double most = 0.0;
+    double weight = 0.0;
+    for (int l = 0; l < k; ++l) {
+      const double far = ends[l * step] - shift;
+      const double w = (upper ? far > 0.0 : far < 0.0) ? weights->high[l] : weights->low[l];
+      const double part = far * w;
+      sum += part;
+      most += part < 0.0 ? -part : part;
+      weight += w;
+    }
+    const double behind = -outward * sum;
+    const double lost = bf_lost_of_sums(most, k);
+    const double margin = lost + weight * (bf_magnitude_double(shift) * 0x1p-51);
+    const double next = shift + outward * ((4.0 * margin - behind) / weight);
+    const bool known = most <= DBL_MAX;
+    const bool passes = known && behind >= lost;
+    if (passes) bound = shift;
+    const bool ends_here = passes && (passed || behind <= 16.0 * margin);
+    passed = passed || passes;
+    moves = known && !ends_here && (next < shift || next > shift);
+    if (moves) shift = next;
   }
-  if (!(most <= DBL_MAX)) return hull;
-  const double lost = bf_lost_of_sums(most, k);
-  if (upper) return bf_lesser_double(bf_add_up(bf_add_up(sum, lost), shift), hull);
-  return bf_larger_double(bf_add_down(bf_sub_down(sum, lost), shift), hull);
+  *from = shift;
+  return upper ? bf_lesser_double(bound, hull) : bf_larger_double(bound, hull);
 }
 
-// Puts the ends of batch entry b's columns, and the order of each column's upper and lower ends.
-BF_FUNCTION void bf_sort_columns(int b, int n, int k, const bf_contraction_factor* y,
-                                 BF_GLOBAL double* low, BF_GLOBAL double* places) {
+// Puts the ends of batch entry b's columns, and where Newton's method begins.
+BF_FUNCTION void bf_put_ends(int b, int n, int k, const bf_contraction_factor* y,
+                             BF_GLOBAL const bf_column* hulls, BF_GLOBAL double* low) {
   BF_GLOBAL double* const high = low + (ptrdiff_t)k * n;
+  BF_GLOBAL double* const below = high + (ptrdiff_t)k * n;
+  BF_GLOBAL double* const above = below + (ptrdiff_t)k * n;
   BF_EACH (j, n) {
     for (int l = 0; l < k; ++l) {
       const int g = bf_source_of(&y->source, (b * n + j) * k + l);
       low[(ptrdiff_t)l * n + j] = bf_sub_down(y->centre[g], (double)y->radius[g]);
       high[(ptrdiff_t)l * n + j] = bf_add_up(y->centre[g], (double)y->radius[g]);
     }
-    bf_sort_places(k, 1.0, high + j, n, places + (ptrdiff_t)k * j);
-    bf_sort_places(k, -1.0, low + j, n, places + (ptrdiff_t)k * (n + j));
+    below[j] = 0.5 * hulls[j].low + 0.5 * hulls[j].high;
+    above[j] = below[j];
   }
 }
 
-// Puts the ends of row i's shares, k apart.
-BF_FUNCTION void bf_put_shares(int i, int k, const bf_contraction_factor* x, BF_GLOBAL double* to) {
+// Puts row i's weights: the powers of its scores' ends, outward, relative to the largest lower end.
+// Returns false where a power is too large, for all items alike.
+BF_FUNCTION bool bf_put_weights(int i, int k, const bf_contraction_factor* x, const bf_scores* s,
+                                const bf_weights* to) {
+  double floor = -BF_INFINITY_DOUBLE;
+  bool known = true;
+  for (int l = 0; l < k; ++l) {
+    const int at = (int)s->score[bf_source_of(&x->source, i * k + l)];
+    if (at < 0) continue;
+    floor = bf_larger_double(bf_sub_down(s->centre[at], (double)s->radius[at]), floor);
+  }
+  if (!(floor >= -DBL_MAX)) return false;
+  for (int l = 0; l < k; ++l) {
+    const int at = (int)s->score[bf_source_of(&x->source, i * k + l)];
+    if (at < 0) continue;
+    const double most = bf_add_up(s->centre[at], (double)s->radius[at]);
+    known = known && bf_sub_up(most, floor) <= BF_MOST_EXPONENT;
+  }
+  if (!known) return false;
   BF_EACH (l, k) {
-    const int g = bf_source_of(&x->source, i * k + l);
-    const double low = bf_sub_down(x->centre[g], (double)x->radius[g]);
-    const double high = bf_add_up(x->centre[g], (double)x->radius[g]);
-    to[l] = low > 0.0 ? low : 0.0;
-    to[k + l] = high < 1.0 ? high : 1.0;
+    const int at = (int)s->score[bf_source_of(&x->source, i * k + l)];
+    double least = -BF_INFINITY_DOUBLE;
+    double most = -BF_INFINITY_DOUBLE;
+    if (at >= 0) {
+      least = bf_sub_down(s->centre[at], (double)s->radius[at]);
+      most = bf_add_up(s->centre[at], (double)s->radius[at]);
+    }
+    to->low[l] = bf_e_down(bf_sub_down(least, floor));
+    to->high[l] = most >= -DBL_MAX ? bf_e_up(bf_sub_up(most, floor)) : 0.0;
   }
-}
-
-// What the least shares of a row leave.
-BF_FUNCTION double bf_spare_of(int k, BF_GLOBAL const double* least) {
-  double spare = 1.0;
-  for (int l = 0; l < k; ++l) spare -= least[l];
-  return spare;
+  return true;
 }
 
 // The boxes of the means of batch entry b, whose columns have hulls.
 BF_FUNCTION void bf_bound_means(int b, int m, int n, int k, const bf_contraction_factor* x,
-                                const bf_contraction_factor* y, BF_GLOBAL const bf_column* hulls,
-                                BF_GLOBAL double* scratch, BF_GLOBAL double* centre_out,
-                                BF_GLOBAL float* radius_out) {
+                                const bf_contraction_factor* y, const bf_scores* scores,
+                                BF_GLOBAL const bf_column* hulls, BF_GLOBAL double* scratch,
+                                BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
   const ptrdiff_t of_y = (ptrdiff_t)k * n;
   BF_GLOBAL double* const row = scratch + BF_CONTRACTION_PANELS * of_y;
-  BF_GLOBAL double* const places = scratch + 2 * of_y;
-  bf_sort_columns(b, n, k, y, scratch, places);
+  const bf_weights weights = {row, row + k};
+  bf_put_ends(b, n, k, y, hulls, scratch);
   for (int i = b * m; i < (b + 1) * m; ++i) {
-    bf_shares shares;
-    bf_put_shares(i, k, x, row);
+    const bool known = bf_put_weights(i, k, x, scores, &weights);
     BF_BARRIER;
-    shares.low = row;
-    shares.high = row + k;
-    shares.spare = bf_spare_of(k, row);
     BF_EACH (j, n) {
-      const double high = bf_end_of_mean(k, true, &shares, scratch + of_y + j, n,
-                                         places + (ptrdiff_t)k * j, hulls[j].high);
-      const double low = bf_end_of_mean(k, false, &shares, scratch + j, n,
-                                        places + (ptrdiff_t)k * (n + j), hulls[j].low);
+      double low = hulls[j].low;
+      double high = hulls[j].high;
+      if (known) {
+        low = bf_end_of_mean(k, false, &weights, scratch + j, n, scratch + 2 * of_y + j, low);
+        high =
+            bf_end_of_mean(k, true, &weights, scratch + of_y + j, n, scratch + 3 * of_y + j, high);
+      }
       bf_store_box(low, high, centre_out + i * n + j, radius_out + i * n + j);
     }
     BF_BARRIER;
@@ -328,20 +337,23 @@ BF_FUNCTION void bf_put_columns(int b, int n, int k, bool convex, const bf_contr
                     columns + (ptrdiff_t)l * n + j);
 }
 
-// convex: the elements of x are not negative, and add up to 1 in each row. scratch, table: as of
-// relax_contraction() in C++.
+// score, scratch, table: as of relax_contraction() in C++.
 BF_FUNCTION void bf_relax_contraction(
-    int batch, int m, int n, int k, bool convex, bf_sources gather_x, bf_sources gather_y,
+    int batch, int m, int n, int k, bf_sources gather_x, bf_sources gather_y,
     BF_GLOBAL const double* centre_x, BF_GLOBAL const float* radius_x,
     BF_GLOBAL const double* centre_y, BF_GLOBAL const float* radius_y,
-    const bf_plane_errors* errors, BF_GLOBAL double* scratch, BF_GLOBAL double* slack,
-    BF_GLOBAL float* table, BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
+    BF_GLOBAL const int32_t* score, BF_GLOBAL const double* centre_s,
+    BF_GLOBAL const float* radius_s, const bf_plane_errors* errors, BF_GLOBAL double* scratch,
+    BF_GLOBAL double* slack, BF_GLOBAL float* table, BF_GLOBAL double* centre_out,
+    BF_GLOBAL float* radius_out) {
   const int out = batch * m * n;
   const ptrdiff_t of_y = (ptrdiff_t)k * n;
   BF_GLOBAL double* const row = scratch + BF_CONTRACTION_PANELS * of_y;
   BF_GLOBAL bf_column* const of_columns =
       (BF_GLOBAL bf_column*)(BF_GLOBAL void*)(row + BF_CONTRACTION_PANELS * (ptrdiff_t)k);
   const bool planes = table != NULL;
+  const bool convex = score != NULL;
+  const bf_scores scores = {score, centre_s, radius_s};
   bf_contraction_factor x;
   bf_contraction_factor y;
   x.source = gather_x;
@@ -360,7 +372,7 @@ BF_FUNCTION void bf_relax_contraction(
     if (convex) {
       BF_EACH (j, n)
         of_columns[j] = bf_convex_column(&gather_y, (b * n + j) * k, k, centre_y, radius_y);
-      bf_bound_means(b, m, n, k, &x, &y, of_columns, scratch, centre_out, radius_out);
+      bf_bound_means(b, m, n, k, &x, &y, &scores, of_columns, scratch, centre_out, radius_out);
     }
     if (sums > 0) bf_put_columns(b, n, k, convex, &y, scratch, of_columns);
     for (int i = 0; i < sums; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bf/sums/planes.h"
+#include "bf/sums/means.h"
 
 // Products of matrices of two computed tensors, in batches of m x k times k x n:
 //   z[(b m + i) n + j] = sum_l x[gather_x((b m + i) k + l)] y[gather_y((b n + j) k + l)].
@@ -76,34 +76,6 @@ struct ContractionSums {
 // much, and what underflows.
 struct ContractedElement {
   double low, high, most, centre, rest, spread;
-};
-
-static inline double missed_of_sums(int k) {
-  return (k + 8) * 0x1p-52;
-}
-
-static inline double lost_of_sums(double most, int k) {
-  return most * missed_of_sums(k) + k * 0x1p-1070;
-}
-
-// A column of y: what is taken off its elements, and their ends. Where rows of x add up to 1, z is
-// shift + sum_l x (y - shift), and lies between those ends.
-struct ContractedColumn {
-  double shift = 0, low = -__builtin_inf(), high = __builtin_inf();
-};
-
-// Each column is kept as three doubles.
-struct ContractedColumns {
-  double* numbers;
-
-  void put(int j, const ContractedColumn& column) const {
-    numbers[3 * j] = column.shift;
-    numbers[3 * j + 1] = column.low;
-    numbers[3 * j + 2] = column.high;
-  }
-  ContractedColumn operator[](int j) const {
-    return {numbers[3 * j], numbers[3 * j + 1], numbers[3 * j + 2]};
-  }
 };
 
 // The mean of the centres of `count` elements is the shift, where their distances from it are less
@@ -187,150 +159,21 @@ static inline void contract(int k, int n, const double* row, const double* colum
                numbers[3][j], numbers[4][j], numbers[5][j]};
 }
 
-// ---- Means: rows of x are not negative, and add up to 1.
-
-// Sorts the places 0 .. k - 1 of a column by sign times its ends, `step` apart, the largest first.
-static inline void sort_places(int k, double sign, const double* ends, std::ptrdiff_t step,
-                               double* places) {
-  const auto key = [=](double place) { return sign * ends[static_cast<int>(place) * step]; };
-  for (int l = 0; l < k; ++l) places[l] = l;
-  for (int gap = k / 2; gap > 0; gap /= 2)
-    for (int l = gap; l < k; ++l) {
-      const double place = places[l];
-      int to = l;
-      for (; to >= gap && key(places[to - gap]) < key(place); to -= gap)
-        places[to] = places[to - gap];
-      places[to] = place;
-    }
-}
-
-// The end whose distances, weighted by rows of x, make the mean's bound least: elements before it
-// in `places` have all of their share, those behind it the least. spare: what the least shares
-// leave.
-static inline double best_shift(int k, double spare, const double* low, const double* high,
-                                const double* ends, std::ptrdiff_t step, const double* places) {
-  for (int l = 0; l + 1 < k; ++l) {
-    const int at = static_cast<int>(places[l]);
-    spare -= high[at] - low[at];
-    if (!(spare > 0)) return ends[at * step];
-  }
-  return ends[static_cast<int>(places[k - 1]) * step];
-}
-
-// The most that kLanes sums of x (y - shift) are, or the least, y being at the ends of that side:
-// to nearest. most: of their magnitudes.
-template <int kLanes, bool kUpper>
-static inline void sum_distances(int k, const double* low, const double* high, const double* ends,
-                                 std::ptrdiff_t step, const double* shifts, double* sums,
-                                 double* most) {
-  using Doubles = typename VectorOf<double, kLanes>::type;
-  const Doubles shift = load_rows<Doubles>(shifts);
-  Doubles sum = {}, magnitude = {};
-  for (int l = 0; l < k; ++l) {
-    const Doubles far = load_rows<Doubles>(ends + l * step) - shift;
-    const Doubles least = Doubles{} + low[l], all = Doubles{} + high[l];
-    const Doubles part = far * ((kUpper ? far > Doubles{} : far < Doubles{}) ? all : least);
-    sum += part;
-    magnitude += part < Doubles{} ? -part : part;
-  }
-  store_rows(sums, sum);
-  store_rows(most, magnitude);
-}
-
-// The boxes of one batch entry's means. columns: the ends of y's elements, in rows of n, then the
-// places of each column in the order of its upper and of its lower ends, k each.
-struct Means {
-  int k, n;
-  double* columns;
-
-  double* low() const { return columns; }
-  double* high() const { return columns + std::ptrdiff_t{k} * n; }
-  double* falling(int j) const { return columns + std::ptrdiff_t{k} * (2 * n + j); }
-  double* rising(int j) const { return columns + std::ptrdiff_t{k} * (3 * n + j); }
-
-  void sort(int j) const {
-    sort_places(k, 1, high() + j, n, falling(j));
-    sort_places(k, -1, low() + j, n, rising(j));
-  }
-
-  // `spare`: of the row whose least and largest shares are in low_x and high_x.
-  template <int kLanes>
-  void bound(int j, double spare, const double* low_x, const double* high_x,
-             const ContractedColumns& of_columns, double* centre, float* radius) const {
-    double above[kLanes], below[kLanes], sums[2][kLanes], most[2][kLanes];
-    for (int q = 0; q < kLanes; ++q) {
-      above[q] = best_shift(k, spare, low_x, high_x, high() + j + q, n, falling(j + q));
-      below[q] = best_shift(k, spare, low_x, high_x, low() + j + q, n, rising(j + q));
-    }
-    sum_distances<kLanes, true>(k, low_x, high_x, high() + j, n, above, sums[0], most[0]);
-    sum_distances<kLanes, false>(k, low_x, high_x, low() + j, n, below, sums[1], most[1]);
-    for (int q = 0; q < kLanes; ++q) {
-      const ContractedColumn hull = of_columns[j + q];
-      double up = hull.high, down = hull.low;
-      if (most[0][q] <= __DBL_MAX__) {
-        const double made = add_up(add_up(sums[0][q], lost_of_sums(most[0][q], k)), above[q]);
-        up = made < up ? made : up;
-      }
-      if (most[1][q] <= __DBL_MAX__) {
-        const double made = add_down(sub_down(sums[1][q], lost_of_sums(most[1][q], k)), below[q]);
-        down = made > down ? made : down;
-      }
-      store_box(down, up, centre + q, radius + q);
-    }
-  }
-};
-
-// The boxes of the means of batch entry b; scratch: as of relax_contraction().
-template <typename SourcesX, typename SourcesY>
-static inline void bound_means(int b, int m, int n, int k, SourcesX gather_x, SourcesY gather_y,
-                               const double* centre_x, const float* radius_x,
-                               const double* centre_y, const float* radius_y, double* scratch,
-                               const ContractedColumns& of_columns, double* centre_out,
-                               float* radius_out) {
-  constexpr int kLanes = kVectorBytes >= 16 ? kVectorBytes / 8 : 1;
-  const Means means = {k, n, scratch};
-  double* const low_x = scratch + kContractionPanels * std::ptrdiff_t{k} * n;
-  double* const high_x = low_x + k;
-  for (int j = 0; j < n; ++j) {
-    for (int l = 0; l < k; ++l) {
-      const int g = source_of(gather_y, (b * n + j) * k + l);
-      const std::ptrdiff_t at = std::ptrdiff_t{l} * n + j;
-      means.low()[at] = sub_down(centre_y[g], static_cast<double>(radius_y[g]));
-      means.high()[at] = add_up(centre_y[g], static_cast<double>(radius_y[g]));
-    }
-    means.sort(j);
-  }
-  for (int i = 0; i < m; ++i) {
-    double spare = 1;
-    for (int l = 0; l < k; ++l) {
-      const int g = source_of(gather_x, (b * m + i) * k + l);
-      const double low = sub_down(centre_x[g], static_cast<double>(radius_x[g]));
-      const double high = add_up(centre_x[g], static_cast<double>(radius_x[g]));
-      low_x[l] = low > 0 ? low : 0;
-      high_x[l] = high < 1 ? high : 1;
-      spare -= low_x[l];
-    }
-    double* const centres = centre_out + (std::ptrdiff_t{b} * m + i) * n;
-    float* const radii = radius_out + (std::ptrdiff_t{b} * m + i) * n;
-    int j = 0;
-    for (; j + kLanes <= n; j += kLanes)
-      means.bound<kLanes>(j, spare, low_x, high_x, of_columns, centres + j, radii + j);
-    for (; j < n; ++j) means.bound<1>(j, spare, low_x, high_x, of_columns, centres + j, radii + j);
-  }
-}
-
-// convex: the elements of x that gather_x reads are not negative, and add up to 1 in each row.
+// score: of means, the score of each element of x, or -1 where it is 0, with the scores' boxes:
+// rows of x are the softmax of their scores. Else null. Of means, x is read with a table alone.
 // scratch: kContractionPanels k (n + 1) + 3 n doubles. table: the offsets of upper and of lower
 // bounds, batch m n floats each, then the slopes over y, which are x's centres [batch m][k], and
 // those over x [batch n][k], y's centres less the shifts of their columns; or null for boxes alone,
 // and slack is not touched.
 template <typename SourcesX, typename SourcesY>
-BF_ROUTINE relax_contraction(int batch, int m, int n, int k, bool convex, SourcesX gather_x,
-                             SourcesY gather_y, const double* centre_x, const float* radius_x,
-                             const double* centre_y, const float* radius_y,
+BF_ROUTINE relax_contraction(int batch, int m, int n, int k, SourcesX gather_x, SourcesY gather_y,
+                             const double* centre_x, const float* radius_x, const double* centre_y,
+                             const float* radius_y, const std::int32_t* score,
+                             const double* centre_s, const float* radius_s,
                              const PlaneErrors& errors, double* scratch, double* slack,
                              float* table, double* centre_out, float* radius_out) {
-  constexpr int kLanes = kVectorBytes >= 16 ? kVectorBytes / 8 : 1;
+  constexpr int kLanes = kNeuronLanes;
+  const bool convex = score != nullptr;
   const int out = batch * m * n;
   const std::ptrdiff_t of_y = std::ptrdiff_t{k} * n;
   const FactorPanels columns = {scratch, of_y};
@@ -343,8 +186,8 @@ BF_ROUTINE relax_contraction(int batch, int m, int n, int k, bool convex, Source
     if (convex) {
       for (int j = 0; j < n; ++j)
         of_columns.put(j, convex_column(gather_y, (b * n + j) * k, k, centre_y, radius_y));
-      bound_means(b, m, n, k, gather_x, gather_y, centre_x, radius_x, centre_y, radius_y, scratch,
-                  of_columns, centre_out, radius_out);
+      bound_means(b, m, n, k, gather_x, gather_y, centre_y, radius_y, score, centre_s, radius_s,
+                  scratch, of_columns, centre_out, radius_out);
       if (table == nullptr) continue;
     }
     for (int j = 0; j < n; ++j)

@@ -90,17 +90,24 @@ TEST(CSoftmax, Contractions) {
     const RandomTerm y = random_gather_term(edges, batch * n * k, in, false, false);
     const Doubles centre_x = edges.doubles(in), centre_y = edges.doubles(in);
     const Floats radius_x = edges.sizes(in), radius_y = edges.sizes(in);
-    const bool convex = edges.below(2) == 0, with_table = edges.below(3) > 0;
+    const bool scores = edges.below(2) == 0;
+    const Doubles centre_s = edges.doubles(in);
+    const Floats radius_s = edges.sizes(in);
+    std::vector<std::int32_t> score;
+    for (int i = 0; i < in; ++i) score.push_back(edges.below(in + 1) - 1);
+    const std::int32_t* const of_scores = scores ? score.data() : nullptr;
+    const bool with_table = edges.below(3) > 0;
     const int tables = 2 * out + batch * m * k + batch * n * k;
     Layer made(tables, out, in), c_made = made;
     Doubles scratch(size(6 * k * (n + 1) + 3 * n)), c_scratch(scratch);
-    bf::relax_contraction(
-        batch, m, n, k, convex, x.source.data(), y.source.data(), centre_x.data(), radius_x.data(),
-        centre_y.data(), radius_y.data(), kErrors, scratch.data(), made.slack.data(),
-        with_table ? made.table.data() : nullptr, made.centre.data(), made.radius.data());
-    c_relax_contraction(batch, m, n, k, convex, c_listed(x.source.data()),
-                        c_listed(y.source.data()), centre_x.data(), radius_x.data(),
-                        centre_y.data(), radius_y.data(), &kCErrors, c_scratch.data(),
+    bf::relax_contraction(batch, m, n, k, x.source.data(), y.source.data(), centre_x.data(),
+                          radius_x.data(), centre_y.data(), radius_y.data(), of_scores,
+                          centre_s.data(), radius_s.data(), kErrors, scratch.data(),
+                          made.slack.data(), with_table ? made.table.data() : nullptr,
+                          made.centre.data(), made.radius.data());
+    c_relax_contraction(batch, m, n, k, c_listed(x.source.data()), c_listed(y.source.data()),
+                        centre_x.data(), radius_x.data(), centre_y.data(), radius_y.data(),
+                        of_scores, centre_s.data(), radius_s.data(), &kCErrors, c_scratch.data(),
                         c_made.slack.data(), with_table ? c_made.table.data() : nullptr,
                         c_made.centre.data(), c_made.radius.data());
     expect_same(c_made, made);

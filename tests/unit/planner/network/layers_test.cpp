@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "frontend/graph/graph.h"
 #include "planner/planner.h"
+#include "planner/verify/verify.h"
 
 // Which layers the planner makes of a graph.
 namespace bf_aot {
@@ -95,9 +98,9 @@ TEST(PlannerLayers, MovedElementsOfAMatrixAreALayer) {
 }
 
 // Two rows of three shares from the softmax of two elements and of three: what each share is made
-// of as the planner is given it, and whether it finds that rows are means.
-bool finds_means(const std::vector<std::vector<std::int64_t>>& shares, double weight = 1,
-                 double bias = 0) {
+// of as the planner is given it.
+Plan plan_of_means(const std::vector<std::vector<std::int64_t>>& shares, double weight = 1,
+                   double bias = 0, Method method = Method::kCrown) {
   Graph graph;
   const ValueId x = graph.add_value("x", {5}), z = graph.add_value("z", {5});
   const ValueId powers = graph.add_value("powers", {5}), placed = graph.add_value("placed", {6});
@@ -118,11 +121,20 @@ bool finds_means(const std::vector<std::vector<std::int64_t>>& shares, double we
       {Contraction{1, 2, 1, 3, {0, 1, 2, 3, 4, 5}, {0, 1, 2}}, {placed, x}, y, "MatMul"}};
   PlannerConfig config;
   config.target = find_target("generic");
-  const Plan plan = bf_aot::plan(graph, {}, "net", false, config, {});
+  config.method = method;
+  return bf_aot::plan(graph, {}, "net", false, config, {});
+}
+
+std::optional<Scores> scores_in(const Plan& plan) {
   for (const Layer& layer : plan.layers)
-    if (layer.kind == LayerKind::kContraction) return layer.contraction.convex;
+    if (layer.kind == LayerKind::kContraction) return layer.scores;
   ADD_FAILURE() << "no contraction";
-  return false;
+  return std::nullopt;
+}
+
+bool finds_means(const std::vector<std::vector<std::int64_t>>& shares, double weight = 1,
+                 double bias = 0) {
+  return scores_in(plan_of_means(shares, weight, bias)).has_value();
 }
 
 // Masked shares are 0; all others of a group have to be there once, and as they are.
@@ -136,6 +148,35 @@ TEST(PlannerLayers, MeansHaveAllSharesOfAGroupOnce) {
   EXPECT_FALSE(finds_means({{0, 1}, {}, {}, {2}, {3}, {4}}));
   EXPECT_FALSE(finds_means({{0}, {1}, {}, {2}, {3}, {4}}, 0.5));
   EXPECT_FALSE(finds_means({{0}, {1}, {}, {2}, {3}, {4}}, 1, 0.25));
+}
+
+TEST(PlannerLayers, MeansHaveTheScoresOfTheirShares) {
+  Plan plan = plan_of_means({{}, {1}, {0}, {4}, {2}, {3}});
+  const auto scores = scores_in(plan);
+  ASSERT_TRUE(scores);
+  EXPECT_EQ(scores->layer, kNetworkInput);
+  EXPECT_EQ(scores->column, (std::vector<std::int32_t>{-1, 1, 0, 4, 2, 3}));
+  for (Layer& layer : plan.layers)
+    if (layer.scores) layer.scores->column[1] = 0;
+  EXPECT_DEATH(verify(plan), "may not be the softmax of these scores");
+}
+
+template <typename StepKind>
+int count_steps(const Plan& plan) {
+  const Entry* const entry = plan.find_entry(EntryKind::kBounds);
+  return static_cast<int>(std::ranges::count_if(
+      entry->steps, [](const Step& step) { return std::holds_alternative<StepKind>(step); }));
+}
+
+// Boxes of means are made of scores: nobody reads boxes of shares, unless rows pass them.
+TEST(PlannerLayers, BoxesOfMeansNeedNoShares) {
+  const std::vector<std::vector<std::int64_t>> shares = {{0}, {1}, {}, {2}, {3}, {4}};
+  const Plan boxes = plan_of_means(shares, 1, 0, Method::kIbp);
+  EXPECT_EQ(count_steps<RelaxContraction>(boxes), 1);
+  EXPECT_EQ(count_steps<RelaxLogSoftmax>(boxes), 0);
+  const Plan rows = plan_of_means(shares, 1, 0, Method::kCrownIbp);
+  EXPECT_EQ(count_steps<RelaxContraction>(rows), 1);
+  EXPECT_EQ(count_steps<RelaxLogSoftmax>(rows), 1);
 }
 
 }  // namespace
