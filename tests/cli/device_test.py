@@ -162,8 +162,8 @@ class DeviceErrors(DeviceCase):
             self.assert_refused("BF3345", *on_device, *option, says=[option[0]])
         for option in (["--method", "alpha-crown"], ["--method", "forward"]):
             self.assert_refused("BF3112", *on_device, *option, says=["devices have no"])
-            self.assert_refused("BF3112", "verify", TINY, PROPERTIES / "tiny_holds.vnnlib", "--device", "opencl", *option,
-                                says=["devices have no"])
+            self.assert_refused("BF3112", "verify", TINY, PROPERTIES / "tiny_holds.vnnlib", "--device", "opencl",
+                                *option, says=["devices have no"])
         for option in (["--property", MODELS / "properties" / "tiny_holds.vnnlib"], ["--batch", 4],
                        ["--semantics", "float32-exact"], ["--project", "p"]):
             with self.subTest(option=option):
@@ -202,7 +202,8 @@ class DeviceErrors(DeviceCase):
                 for a, b in zip(there[end], here[end]):
                     self.assertLess(abs(a - b), 1e-5)
         self.write("data.csv", "a,b,label\n" + "".join(f"{i / 8},{1 - i / 8},{i % 2}\n" for i in range(8)))
-        there, here = (self.run_json("certify", TINY, "--data", "data.csv", "--eps", "0.01", *more) for more in (on, []))
+        there, here = (self.run_json("certify", TINY, "--data", "data.csv", "--eps", "0.01", *more)
+                       for more in (on, []))
         self.assertEqual(json.dumps(there["radii"][0]["certified"]), json.dumps(here["radii"][0]["certified"]))
         self.assert_decides("cuda:0", [(TINY, PROPERTIES / "tiny_violated.vnnlib", []), (CONTROLLER, WIDE, []),
                                         (CONTROLLER, WIDE, ["--semantics", "float32", "--jobs", 2])])
