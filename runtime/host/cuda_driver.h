@@ -282,8 +282,7 @@ static inline int bf_cu_probe(bf_cu_device* d) {
   double* const numbers = (double*)malloc(bytes);
   bf_cu_pointer memory = 0, second, made;
   void* arguments[3];
-  size_t i, pair = 0;
-  int fault = -1;
+  size_t i;
   int good = numbers != NULL && bf_cu_memory(d, &memory, bytes);
   if (numbers == NULL) return bf_cu_fail(d, BF_DEVICE_CALL, "malloc", "no memory");
   for (i = 0; i < pairs; ++i) bf_probe_pair(i, &numbers[i], &numbers[pairs + i]);
@@ -295,15 +294,7 @@ static inline int bf_cu_probe(bf_cu_device* d) {
   good = good && bf_cu_write(d, memory, numbers, 2 * pairs * sizeof(double), NULL) &&
          bf_cu_call(d, "bf_probe", 1, pairs, arguments, NULL) &&
          bf_cu_read(d, made, numbers + 2 * pairs, BF_PROBED * pairs * sizeof(double), NULL);
-  if (good) fault = bf_probe_fault(numbers + 2 * pairs, &pair);
-  if (good && fault >= 0) {
-    double x, y;
-    bf_probe_pair(pair, &x, &y);
-    d->fault = BF_DEVICE_INEXACT;
-    (void)snprintf(d->text, sizeof d->text, "%s are not as IEEE 754 has them, of %a and %a",
-                   bf_probe_names[fault], x, y);
-    good = 0;
-  }
+  good = good && bf_probe_passes(numbers + 2 * pairs, &d->fault, d->text);
   bf_cu_free(d, &memory);
   free(numbers);
   return good;

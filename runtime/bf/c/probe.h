@@ -35,9 +35,9 @@ BF_PROBE_ENTRY bf_probe(BF_GLOBAL const double* a, BF_GLOBAL const double* b,
   to[10] = (double)bf_magnitude_float(-narrow_x);
 }
 
-// Group i: whether box i is one that bounds are promised for, 0, or not, 1. reach: of its ends.
-BF_ENTRY bf_check_boxes(BF_GLOBAL const float* lowers, BF_GLOBAL const float* uppers, int inputs,
-                        float reach, BF_GLOBAL int32_t* faults) {
+// Item i: whether box i is one that bounds are promised for, 0, or not, 1. reach: of its ends.
+BF_PROBE_ENTRY bf_check_boxes(BF_GLOBAL const float* lowers, BF_GLOBAL const float* uppers,
+                              int inputs, float reach, BF_GLOBAL int32_t* faults) {
   const size_t box = BF_BOX;
   BF_GLOBAL const float* const lower = lowers + box * (size_t)inputs;
   BF_GLOBAL const float* const upper = uppers + box * (size_t)inputs;
