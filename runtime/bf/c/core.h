@@ -32,7 +32,7 @@ BF_FUNCTION int bf_smaller(int a, int b) {
 
 #if BF_ITEMS > 1
 
-// What items tell each other: a count each, and partial sums.
+// Holds what items tell each other: a count each, and partial sums.
 typedef struct bf_team {
   int counts[BF_ITEMS];
   double sums[2 * BF_PARTIAL_SUMS];
@@ -44,7 +44,7 @@ typedef struct bf_counts {
   int all;
 } bf_counts;
 
-// What the items count together, of which this one has `own`. All of them call it.
+// Returns what the items count together, of which this one has `own`. All of them call it.
 BF_FUNCTION bf_counts bf_count_together(int own, BF_LOCAL bf_team* team) {
   bf_counts made = {0, 0};
   team->counts[BF_ITEM] = own;

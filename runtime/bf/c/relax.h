@@ -112,7 +112,7 @@ BF_FUNCTION double bf_reach_of_neuron(const bf_neurons_view* z, ptrdiff_t j) {
   return b > a ? b : a;
 }
 
-// What neuron j gives to the sum of reaches.
+// Returns what neuron j gives to the sum of reaches.
 BF_FUNCTION double bf_whole_reach(const bf_neurons_view* z, ptrdiff_t j, double inflate,
                                   double own) {
   return bf_reach_of_neuron(z, j) + (double)z->radius[j] * inflate + own;
