@@ -123,7 +123,7 @@ struct ContractionShape {
 
 struct Plan;
 
-// What a tensor is the softmax of, in groups of its elements: `layer` makes the scores.
+// A tensor is the softmax of scores, in groups of its elements: `layer` makes the scores.
 struct Scores {
   LayerId layer;
   std::vector<std::int32_t> column;  // the score of each element of the tensor; -1: it is 0
@@ -148,8 +148,8 @@ struct Layer {
 
   std::vector<Term> terms;  // of the other kinds
   ContractionShape contraction;
-  // Of a contraction whose left factor's rows are the softmax of scores: each z is a mean of y's.
-  // See scores_of().
+  // A contraction's left factor has these scores where its rows are their softmax: each z is a mean
+  // of y's. See scores_of().
   std::optional<Scores> scores;
   double most = 0;  // kProduct: |z| is at most so much, for all inputs; 0: nothing is known
 

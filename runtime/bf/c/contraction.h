@@ -18,7 +18,7 @@ typedef struct bf_factor_element {
 // The number of doubles of a factor's element: kContractionPanels in bf/contract/tables.h.
 #define BF_CONTRACTION_PANELS 6
 
-// Of bf_end_of_mean(): kMostPasses in bf/sums/means.h.
+// bf_end_of_mean() ends then: kMostPasses in bf/sums/means.h.
 #define BF_MOST_PASSES 24
 
 // shift: what is taken off it, up to the rounding of the centre.

@@ -8,7 +8,7 @@
 
 namespace bf {
 
-// Of find_quotients(), which most columns end after four.
+// find_quotients() ends then; most columns do after four.
 constexpr int kMostPasses = 24;
 
 static inline double missed_of_sums(int k) {
