@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <variant>
 
 #include "frontend/diagnostic.h"
 
@@ -38,6 +39,21 @@ const char* suffix(TableKind kind) {
       return "_scores";
   }
   return "";
+}
+
+// Layers that some entry makes: nobody reads shares where means are bounded by scores.
+PerLayer<bool> made_layers(const Plan& plan) {
+  PerLayer<bool> made(plan.layers.size(), plan.entries.empty() || plan.integer.has_value());
+  for (const Entry& entry : plan.entries)
+    for (const Step& step : entry.steps)
+      std::visit(
+          [&](const auto& s) {
+            if constexpr (requires { s.layer; }) made[s.layer] = true;
+            if constexpr (requires { s.links; })
+              for (const BackwardLink& link : s.links) made[link.layer] = true;
+          },
+          step);
+  return made;
 }
 
 // Layers whose float bias some step reads: not those of centres in double.
@@ -233,7 +249,9 @@ std::vector<WeightTable> weight_tables(const Plan& plan) {
   TableList list(plan);
   PerLayer<int> panels(plan.layers.size(), 1);
   for (const WeightLayout& layout : plan.layouts) panels[layout.layer] = layout.panel;
+  const PerLayer<bool> made = made_layers(plan);
   for (const LayerId i : plan.layer_ids()) {
+    if (!made[i]) continue;
     if (plan.layer(i).kind == LayerKind::kDense)
       list.add_dense(i, panels[i]);
     else

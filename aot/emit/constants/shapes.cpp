@@ -89,12 +89,11 @@ std::string function_table_name(const Plan& plan, const calls::FunctionOf& table
 
 std::string emit_function_tables(const Plan& plan, const std::vector<calls::Program>& programs) {
   const std::vector<calls::FunctionOf> named = tables_named(programs);
-  const bool in_float = std::ranges::any_of(named, &calls::FunctionOf::in_float);
   std::string text;
   const Dialect dialect(plan.config.language);
   for (const Function& function : functions_of(plan)) {
     const calls::FunctionOf wide{function, false}, narrow{function, true};
-    if (!in_float || std::ranges::count(named, wide) > 0 || is_split(plan, function))
+    if (std::ranges::count(named, wide) > 0 || is_split(plan, function))
       text += emit_function_table(make_function_table(function), function_table_name(plan, wide),
                                   dialect) +
               "\n";

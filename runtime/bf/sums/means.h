@@ -29,12 +29,12 @@ struct ContractedColumn {
 struct ContractedColumns {
   double* numbers;
 
-  void put(int j, const ContractedColumn& column) const {
+  void put(std::ptrdiff_t j, const ContractedColumn& column) const {
     numbers[3 * j] = column.shift;
     numbers[3 * j + 1] = column.low;
     numbers[3 * j + 2] = column.high;
   }
-  ContractedColumn operator[](int j) const {
+  ContractedColumn operator[](std::ptrdiff_t j) const {
     return {numbers[3 * j], numbers[3 * j + 1], numbers[3 * j + 2]};
   }
 };
