@@ -17,10 +17,11 @@ namespace bf_aot::decide {
 namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-constexpr int kPoints = 256;           // that are tried before a question is asked
-constexpr double kFirstSeconds = 0.5;  // least, of a question
-constexpr int kMostOpen = 4;           // questions in a row that stay open
-constexpr double kPointSeconds = 2;    // most, of one that is asked for its search
+constexpr int kPoints = 256;            // that are tried before a question is asked
+constexpr double kLeastStep = 0x1p-12;  // of a climb, as a share of an input's width
+constexpr double kFirstSeconds = 0.5;   // least, of a question
+constexpr int kMostOpen = 4;            // questions in a row that stay open
+constexpr double kPointSeconds = 2;     // most, of one that is asked for its search
 constexpr std::size_t kMostQuestions = 60;
 constexpr std::int64_t kMostClasses = 64;  // a clause for each two, of conditions on all others
 
@@ -75,6 +76,7 @@ class Comparer {
   Comparison run() {
     check_options();
     try_points();
+    climb();
     // The difference network is that of the real networks, and says nothing of their roundings.
     if (pair_.difference && request_.compile.planner.semantics == Semantics::kReal)
       bound_difference();
@@ -152,6 +154,7 @@ class Comparer {
     made_.outputs =
         split_differences(bounds, box_, enough, visit, [&] { return !splits || is_over(); });
     made_.proven = largest(made_.outputs);
+    climb();
     // Slopes multiply from layer to layer: of deep networks with wide boxes, bounds of each network
     // by itself may be tighter.
     if (!enough(made_.outputs)) bound();
@@ -202,6 +205,26 @@ class Comparer {
     for (const std::vector<double>& point : Sampler::points(around, kPoints, 1)) {
       if (is_over()) return;
       take(nearest_inside(point));
+    }
+  }
+
+  // Moves the best point along one input after the other, by steps that are halved where none
+  // gains.
+  void climb() {
+    if (made_.point.empty() || varying(box_) > kFewInputs) return;
+    for (double step = 0.5; step >= kLeastStep && !is_over();) {
+      const double before = made_.attained;
+      for (std::size_t i = 0; i < made_.point.size(); ++i) {
+        const double width = box_.upper[i] - box_.lower[i];
+        for (const double move : {-step * width, step * width}) {
+          if (move == 0) continue;
+          std::vector<double> x;
+          for (const mpq_class& number : made_.point) x.push_back(number.get_d());
+          x[i] = std::clamp(x[i] + move, box_.lower[i], box_.upper[i]);
+          take(nearest_inside(x));
+        }
+      }
+      if (!(made_.attained > before)) step /= 2;
     }
   }
 

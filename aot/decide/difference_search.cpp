@@ -105,7 +105,7 @@ class DifferenceSearch final : public SplitSearch {
   }
 
   DecisionPhase phase() const override { return DecisionPhase::kDifferences; }
-  std::optional<SplitRule> rule() const override { return SplitRule::kWidest; }
+  std::optional<SplitRule> rule() const override { return SplitRule::kSlopes; }
 
   // Bounds of a box may take longer than all of the time: they end with it, and are made anew.
   std::optional<Witness> run(Cases& cases, const SearchBudget& budget,
@@ -186,7 +186,7 @@ class DifferenceSearch final : public SplitSearch {
       made.fate = search_.is_excluded(node.root, part) ? tree::Fate::kClosed : tree::Fate::kStuck;
       if (made.fate == tree::Fate::kClosed || !search_.splits_) return made;
       if (node.depth % kTried == 0) made.proposal = tree::Proposal{node.root, centre_of(part.box)};
-      auto [first, second] = halves(part.box, root);
+      auto [first, second] = DifferenceBounds::halves(part, root);
       if (bounds_alike(first, part.box) || bounds_alike(second, part.box)) return made;
       made.fate = tree::Fate::kSplit;
       part.box = std::move(first);

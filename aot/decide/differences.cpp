@@ -26,30 +26,38 @@ void unite(std::vector<OutputDifference>& all, const std::vector<OutputDifferenc
     all[i] = {std::min(all[i].lower, more[i].lower), std::max(all[i].upper, more[i].upper)};
 }
 
-}  // namespace
-
-std::ptrdiff_t varying(const Box& box) {
-  std::ptrdiff_t count = 0;
-  for (std::size_t i = 0; i < box.lower.size(); ++i) count += box.lower[i] < box.upper[i] ? 1 : 0;
-  return count;
+// The middle of an input's ends; one of them where no double lies between.
+double middle(const Box& box, std::size_t input) {
+  return 0.5 * box.lower[input] + 0.5 * box.upper[input];
 }
 
-std::pair<Box, Box> halves(const Box& box, const Box& root) {
-  std::size_t widest = 0;
+// Whether bounds of both halves are about less than the box, whose ends are rounded to float32.
+bool divides(const Box& box, std::size_t input) {
+  const double at = middle(box, input);
+  return bf::float_up(at) < bf::float_up(box.upper[input]) &&
+         bf::float_down(at) > bf::float_down(box.lower[input]);
+}
+
+std::size_t widest(const Box& box, const Box& root) {
+  std::size_t found = 0;
   double most = -1;
   for (std::size_t i = 0; i < box.lower.size(); ++i) {
     const double whole = root.upper[i] - root.lower[i];
     const double share = whole > 0 ? (box.upper[i] - box.lower[i]) / whole : 0;
     if (share > most) {
       most = share;
-      widest = i;
+      found = i;
     }
   }
-  const double middle = 0.5 * box.lower[widest] + 0.5 * box.upper[widest];
-  std::pair<Box, Box> made = {box, box};
-  if (!(box.lower[widest] < middle && middle < box.upper[widest])) return made;
-  made.first.upper[widest] = made.second.lower[widest] = middle;
-  return made;
+  return found;
+}
+
+}  // namespace
+
+std::ptrdiff_t varying(const Box& box) {
+  std::ptrdiff_t count = 0;
+  for (std::size_t i = 0; i < box.lower.size(); ++i) count += box.lower[i] < box.upper[i] ? 1 : 0;
+  return count;
 }
 
 input::FloatBox float_box(const Box& box) {
@@ -76,6 +84,11 @@ DifferenceBounds::DifferenceBounds(DifferenceNetwork network, const ModelInfo& i
     std::size_t kept = 0;
     while (count < network.output_count)
       count += element_count(outputs.value(outputs.outputs[kept++]).shape);
+    // Then come z of the neurons, a tensor for each layer of them.
+    for (std::size_t i = kept; i < kept + (outputs.outputs.size() - kept) / 2; ++i)
+      layer_ends_.push_back(
+          (layer_ends_.empty() ? 0 : layer_ends_.back()) +
+          static_cast<std::size_t>(element_count(outputs.value(outputs.outputs[i]).shape)));
     outputs.outputs.resize(kept);
     neurons_ = make_host(std::move(network.graph), info, request, Method::kCrown);
   }
@@ -87,6 +100,7 @@ DifferenceBounds DifferenceBounds::twin() const {
   DifferenceBounds made;
   made.output_count_ = output_count_;
   made.slopes_ = slopes_;
+  made.layer_ends_ = layer_ends_;
   if (neurons_ != nullptr) made.neurons_ = neurons_->twin();
   made.outputs_ = outputs_->twin();
   return made;
@@ -146,7 +160,80 @@ void DifferenceBounds::bound_root(Part& part) const {
 void DifferenceBounds::bound(Part& part) const {
   const engine::Bounds bounds = (neurons_ != nullptr ? neurons_ : outputs_)->bounds(box_of(part));
   meet(bounds, part);
-  if (neurons_ != nullptr) learn_slopes(bounds, part);
+  if (neurons_ == nullptr) return;
+  learn_slopes(bounds, part);
+  find_steepest(bounds, part);
+}
+
+// What is unknown of s d for each neuron.
+std::vector<double> DifferenceBounds::gaps(const engine::Bounds& bounds, const Part& part) const {
+  std::vector<double> made;
+  for (std::size_t j = 0; j < slopes_->size(); ++j) {
+    const std::size_t d = output_count_ + slopes_->size() + j;
+    const auto open = static_cast<double>(part.most[j]) - static_cast<double>(part.least[j]);
+    made.push_back(open * std::max<double>(std::fabs(bounds.lower[d]), std::fabs(bounds.upper[d])));
+  }
+  return made;
+}
+
+// How far z and z + d of each neuron move together, as the input goes from one end of the box to
+// the other and the rest is in the middle. In float32: it proposes splits alone.
+std::vector<double> DifferenceBounds::moves(const Part& part, std::size_t input) const {
+  std::vector<float> x;
+  for (std::size_t i = 0; i < part.box.lower.size(); ++i)
+    x.push_back(static_cast<float>(middle(part.box, i)));
+  for (std::size_t j = 0; j < slopes_->size(); ++j)
+    x.push_back(0.5F * part.least[j] + 0.5F * part.most[j]);
+  x[input] = static_cast<float>(part.box.lower[input]);
+  const std::vector<float> low = neurons_->evaluate(x);
+  x[input] = static_cast<float>(part.box.upper[input]);
+  const std::vector<float> high = neurons_->evaluate(x);
+  std::vector<double> made;
+  for (std::size_t j = 0; j < slopes_->size(); ++j) {
+    const std::size_t z = output_count_ + j, d = z + slopes_->size();
+    const auto move = static_cast<double>(high[z]) - static_cast<double>(low[z]);
+    const auto more = static_cast<double>(high[d]) - static_cast<double>(low[d]);
+    made.push_back(std::fabs(move) + std::fabs(move + more));
+  }
+  return made;
+}
+
+void DifferenceBounds::find_steepest(const engine::Bounds& bounds, Part& part) const {
+  part.steepest.reset();
+  std::vector<std::size_t> inputs;
+  for (std::size_t i = 0; i < part.box.lower.size(); ++i)
+    if (divides(part.box, i)) inputs.push_back(i);
+  if (inputs.empty() || inputs.size() > static_cast<std::size_t>(kFewInputs)) return;
+  std::vector<std::vector<double>> moved;
+  for (const std::size_t i : inputs) moved.push_back(moves(part, i));
+  const std::vector<double> gap = gaps(bounds, part);
+  std::vector<double> scores(inputs.size());
+  std::size_t j = 0;
+  for (const std::size_t end : layer_ends_) {
+    // Each layer counts the same, and of it each neuron by its gap.
+    std::vector<double> of_layer(inputs.size());
+    double gaps_of_layer = 0;
+    for (; j < end; ++j) {
+      double all = 0;
+      for (const std::vector<double>& each : moved) all += each[j];
+      if (!(gap[j] > 0) || !(all > 0) || !std::isfinite(gap[j] + all)) continue;
+      gaps_of_layer += gap[j];
+      for (std::size_t k = 0; k < inputs.size(); ++k) of_layer[k] += gap[j] * (moved[k][j] / all);
+    }
+    if (!(gaps_of_layer > 0)) continue;
+    for (std::size_t k = 0; k < inputs.size(); ++k) scores[k] += of_layer[k] / gaps_of_layer;
+  }
+  const auto best = std::ranges::max_element(scores);
+  if (*best > 0) part.steepest = inputs[static_cast<std::size_t>(best - scores.begin())];
+}
+
+std::pair<Box, Box> DifferenceBounds::halves(const Part& part, const Box& root) {
+  const std::size_t input = part.steepest.value_or(widest(part.box, root));
+  const double at = middle(part.box, input);
+  std::pair<Box, Box> made = {part.box, part.box};
+  if (part.box.lower[input] < at && at < part.box.upper[input])
+    made.first.upper[input] = made.second.lower[input] = at;
+  return made;
 }
 
 std::vector<OutputDifference> split_differences(
@@ -180,7 +267,7 @@ std::vector<OutputDifference> split_differences(
     // The part in front is the one that is least known.
     if (enough(parts[0].outputs) && enough(all())) break;
     Part low = parts[0], high = parts[0];
-    std::tie(low.box, high.box) = halves(parts[0].box, box);
+    std::tie(low.box, high.box) = DifferenceBounds::halves(parts[0], box);
     if (low.box == high.box) break;  // no double lies between its ends
     // A part goes when both of its halves are bounded.
     const bool both = bound([&] {

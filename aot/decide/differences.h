@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,6 @@ constexpr std::ptrdiff_t kFewInputs = 12;
 // The number of inputs that vary in a box.
 std::ptrdiff_t varying(const Box& box);
 
-// Halves the box across the input that is widest, as a share of the root's. Both halves are the box
-// where no double lies between its ends.
-std::pair<Box, Box> halves(const Box& box, const Box& root);
-
 // Bounds of the difference of two networks by their difference_network(), of a box and of its
 // parts: docs/proofs/differences.md.
 class DifferenceBounds {
@@ -55,6 +52,9 @@ class DifferenceBounds {
     Box box;
     std::vector<float> least, most;  // of the slopes
     std::vector<OutputDifference> outputs;
+    // The input by which neurons whose slopes are open move most, where a float32 number divides
+    // its ends: docs/reference/search.md. Made with the bounds.
+    std::optional<std::size_t> steepest;
   };
 
   // Makes the rest of a part that has a box alone.
@@ -62,14 +62,23 @@ class DifferenceBounds {
   // Makes slopes and intervals tighter, which are those of a part that holds this one's box.
   void bound(Part& part) const;
 
+  // Halves the box of a part that was bounded across its steepest input; where it has none, across
+  // the one that is widest as a share of the root's. Both halves are the box where no double lies
+  // between its ends.
+  static std::pair<Box, Box> halves(const Part& part, const Box& root);
+
  private:
   DifferenceBounds() = default;
   input::FloatBox box_of(const Part& part) const;
   void meet(const engine::Bounds& bounds, Part& part) const;
   void learn_slopes(const engine::Bounds& bounds, Part& part) const;
+  std::vector<double> gaps(const engine::Bounds& bounds, const Part& part) const;
+  std::vector<double> moves(const Part& part, std::size_t input) const;
+  void find_steepest(const engine::Bounds& bounds, Part& part) const;
 
   std::size_t output_count_ = 0;
   std::shared_ptr<const std::vector<SlopeNeuron>> slopes_;
+  std::vector<std::size_t> layer_ends_;  // of `slopes_`, the neurons of each tensor side by side
   std::unique_ptr<const engine::HostVerifier> neurons_, outputs_;
 };
 

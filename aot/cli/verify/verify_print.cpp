@@ -110,8 +110,8 @@ const char* word_of(decide::SplitRule rule) {
       return "clauses";
     case SplitRule::kTokens:
       return "tokens";
-    case SplitRule::kWidest:
-      return "widest";
+    case SplitRule::kSlopes:
+      return "slopes";
   }
   return "";
 }

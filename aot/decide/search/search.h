@@ -81,7 +81,7 @@ enum class SplitRule : std::uint8_t {
   kGain,     // the neuron whose halves gain most
   kClauses,  // the neuron in most conditions, whose signs are propagated
   kTokens,   // the position whose ids change the margin most
-  kWidest    // the input that is widest as a part of its case
+  kSlopes    // the input by which neurons of open slopes move most
 };
 
 struct SearchBudget {

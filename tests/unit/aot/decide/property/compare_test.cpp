@@ -5,10 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
+#include <vector>
 
 #include "aot/input/exact_box.h"
 #include "frontend/evaluate/evaluate_exact.h"
+#include "frontend/passes/difference/difference_network.h"
 #include "tests/seed.h"
 #include "tests/unit/aot/decide/property/engine_request.h"
 #include "tests/unit/frontend/graph/graph_builder.h"
@@ -153,6 +156,58 @@ TEST(CompareRandom, LimitsAreDecided) {
   }
   EXPECT_GT(verified, 3);
   EXPECT_GT(falsified, 3);
+}
+
+// a sum_i (1 - |x_i - p_i|): greatest at p.
+Graph peak(double a) {
+  const std::vector<double> p = {0.3, -0.7, 0.55, -0.1, 0.9, -0.45};
+  const std::size_t n = p.size();
+  std::vector<double> weights(2 * n * n), offsets;
+  for (std::size_t i = 0; i < n; ++i) {
+    weights[i * n + i] = 1;
+    weights[(n + i) * n + i] = -1;
+    offsets.push_back(-p[i]);
+  }
+  for (std::size_t i = 0; i < n; ++i) offsets.push_back(p[i]);
+  Builder b({6});
+  const ValueId h = b.relu(b.add(affine(12, 6, weights, offsets), {b.x()}, {12}));
+  return b.outputs({b.add(affine(1, 12, std::vector<double>(12, -a), {6 * a}), {h}, {1})});
+}
+
+// The point of the greatest difference is climbed to before anything is asked.
+TEST(Compare, ClimbsToTheGreatestDifference) {
+  CompareSettings settings;
+  settings.tolerance = 100;  // what is attained at first is enough
+  const Comparison found =
+      compare(pair_of(peak(0), {}, peak(1), {}),
+              input::exact_box({std::vector<double>(6, -1), std::vector<double>(6, 1)}),
+              engine_request(), settings, {});
+  EXPECT_EQ(found.questions, 0U);
+  EXPECT_GT(found.attained, 5.99);
+  EXPECT_LE(found.attained, 6);
+}
+
+// relu(x1 + a x1), and x0 + 100, of which no slope is open.
+Graph steep_network(double a) {
+  Builder b({2});
+  const ValueId h = b.relu(b.add(affine(2, 2, {0, 1 + a, 1, 0}, {0, 100}), {b.x()}, {2}));
+  return b.outputs({b.add(affine(1, 2, {1, 1}, {0}), {h}, {1})});
+}
+
+// The narrow input is halved, by which the one neuron moves whose slope is open.
+TEST(DifferenceBounds, HalvesWhatMovesOpenSlopes) {
+  const DifferenceBounds bounds(difference_network(steep_network(0), steep_network(0.125)), {},
+                                engine_request());
+  const Box root = {{-8, -1}, {8, 1}};
+  DifferenceBounds::Part part;
+  part.box = root;
+  bounds.bound_root(part);
+  EXPECT_EQ(part.steepest, 1U);
+  EXPECT_EQ(DifferenceBounds::halves(part, root).second.lower, (std::vector<double>{-8, 0}));
+  part.box = {{-8, 0.25}, {8, 1}};
+  bounds.bound(part);
+  EXPECT_EQ(part.steepest, std::nullopt);
+  EXPECT_EQ(DifferenceBounds::halves(part, root).second.lower, (std::vector<double>{0, 0.25}));
 }
 
 }  // namespace
