@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/entries/entry_builder.h"
+#include "planner/network/exact_centre.h"
 #include "runtime/bf/contract/chains.h"
 
 // Steps on double centres and float radii. Proofs: docs/proofs/centre-path.md and
@@ -342,8 +343,9 @@ void CentredSteps::build_centred() {
   relax_step_.assign(plan_.layers.size(), -1);
   box_ = {buffer("box_centre", Element::kFloat64, plan_.input_count),
           buffer("box_radius", Element::kFloat32, plan_.input_count)};
+  const std::string_view ends = reads_near_ends(plan_) ? kNearEnds : "";
   entry_.steps.push_back(
-      BindBox{box_.centre, box_.radius, 0, lowering_.bind(KernelKind::kBindDouble)});
+      BindBox{box_.centre, box_.radius, 0, lowering_.bind(KernelKind::kBindDouble, ends)});
   const bool point = is_evaluation();
   if (!point) check_links();
   const bool lines = has_lines() && !point;

@@ -1,5 +1,6 @@
 #include "frontend/diagnostic.h"
 #include "planner/lowering/lower.h"
+#include "planner/network/exact_centre.h"
 
 // Steps of dense layers, and those that all networks have; of one box or of several.
 
@@ -90,7 +91,8 @@ void magnitudes(Lowering& l, BufferId centre, std::int64_t n, const CentreMagnit
 
 void lower(Lowering& l, const BindBox& step) {
   const bool several = l.entry().boxes > 1;
-  const bool to_float = l.kernel(step.kernel).kind == KernelKind::kBindFloat;
+  const Kernel& kernel = l.kernel(step.kernel);
+  const bool to_float = kernel.kind == KernelKind::kBindFloat, near = kernel.map == kNearEnds;
   const bool point = l.entry().kind == EntryKind::kEvaluate;
   Arguments arguments;
   if (several) arguments.push_back(Local::kGroup);
@@ -99,10 +101,13 @@ void lower(Lowering& l, const BindBox& step) {
   if (to_float) arguments.push_back(rounded_up(step.gamma, Pays::kGamma));
   append(arguments, {at(step.centre), at(step.radius)});
   l.part("bind_box");
-  if (several)
-    l.call(to_float ? Routine::kBindBoxesFloat : Routine::kBindBoxesDouble, std::move(arguments));
-  else
-    l.call(to_float ? Routine::kBindFloat : Routine::kBindDouble, std::move(arguments));
+  const auto routine = [&](Routine of_floats, Routine of_far, Routine of_near) {
+    return to_float ? of_floats : near ? of_near : of_far;
+  };
+  l.call(several
+             ? routine(Routine::kBindBoxesFloat, Routine::kBindBoxesDouble, Routine::kBindNearBoxes)
+             : routine(Routine::kBindFloat, Routine::kBindDouble, Routine::kBindNear),
+         std::move(arguments));
 }
 
 void lower(Lowering& l, const IntervalAffine& step) {

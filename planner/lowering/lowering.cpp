@@ -198,9 +198,10 @@ Kernel LoweringPlanner::dense(KernelKind kind, LayerId index) const {
   return kernel;
 }
 
-KernelId LoweringPlanner::bind(KernelKind kind) {
+KernelId LoweringPlanner::bind(KernelKind kind, std::string_view map) {
   Kernel kernel;
   kernel.kind = kind;
+  kernel.map = map;
   kernel.in = plan_.input_count;
   kernel.schedule.lanes = lanes_;
   return intern(kernel);

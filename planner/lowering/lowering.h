@@ -41,7 +41,8 @@ class LoweringPlanner {
   // 0 where it would save nothing, or little of so many tiles.
   int last_tile(int neurons, bool all, bool wide, int tile) const;
 
-  KernelId bind(KernelKind kind);
+  // map: of the kernel.
+  KernelId bind(KernelKind kind, std::string_view map = "");
   KernelId forward(KernelKind kind, LayerId layer, const ForwardKernel& how);
   KernelId relax(LayerId layer);
   KernelId start_rows(LayerId layer, int tile);

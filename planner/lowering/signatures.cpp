@@ -121,6 +121,8 @@ constexpr Declaration kDeclarations[] = {
      "radius[n]"},
     {Routine::kBindDouble, "bind_box", "bf/core/bounds.h", "",
      "in float lower[n], in float upper[n], int n, out double centre[n], out float radius[n]"},
+    {Routine::kBindNear, "bind_near_box", "bf/functions/bind_near.h", "",
+     "in float lower[n], in float upper[n], int n, out double centre[n], out float radius[n]"},
     {Routine::kCentreSlack, "centre_slack", "bf/core/bounds.h", "",
      "in double centre[n], in float radius[n]?, int n, real relative, real row_norm, real "
      "bias_norm, real absolute, out double slack[2]"},
@@ -192,6 +194,9 @@ constexpr Declaration kDeclarations[] = {
      "group boxes, in float lower[n], in float upper[n], int n, real gamma, out float centre[n "
      "boxes], out float radius[n boxes]"},
     {Routine::kBindBoxesDouble, "bind_boxes", "bf/dense/boxes.h", "",
+     "group boxes, in float lower[n], in float upper[n], int n, out double centre[n boxes], out "
+     "float radius[n boxes]"},
+    {Routine::kBindNearBoxes, "bind_near_boxes", "bf/functions/bind_near.h", "",
      "group boxes, in float lower[n], in float upper[n], int n, out double centre[n boxes], out "
      "float radius[n boxes]"},
     {Routine::kSlackOfBoxes, "slack_of_boxes", "bf/dense/boxes.h", "boxes",

@@ -167,4 +167,14 @@ void find_exact_centres(Plan& plan) {
   Analysis(plan).run();
 }
 
+bool reads_near_ends(const Plan& plan) {
+  return std::ranges::any_of(plan.layers, [](const Layer& layer) {
+    if (!layer.function || !layer.exact_centre) return false;
+    const FunctionDomain domain = facts_of(layer.function->kind).domain(*layer.function);
+    if (domain.zero && domain.low < 0 && domain.high > 0) return false;
+    return std::ranges::any_of(layer.terms,
+                               [](const Term& term) { return term.input == kNetworkInput; });
+  });
+}
+
 }  // namespace bf_aot

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "planner/plan/plan.h"
 
 namespace bf_aot {
@@ -12,5 +14,12 @@ namespace bf_aot {
 //   rounding at all.
 // Centres lie half way between two grid points: one more bit.
 void find_exact_centres(Plan& plan);
+
+// The map of kernels that bind boxes with the ends that reads_near_ends() asks for.
+inline constexpr std::string_view kNearEnds = "near";
+
+// Whether a function that has no value at 0, or on one side of it, reads the network's inputs as
+// they are: then that end of a box is exact which is nearer to 0, else the one of larger magnitude.
+bool reads_near_ends(const Plan& plan);
 
 }  // namespace bf_aot

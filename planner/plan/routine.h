@@ -9,6 +9,7 @@ namespace bf_aot::calls {
 enum class Routine : std::uint8_t {
   kBindFloat,
   kBindDouble,
+  kBindNear,
   kCentreSlack,
   kIntervalAround,
   kMagnitudes,
@@ -34,6 +35,7 @@ enum class Routine : std::uint8_t {
   kMeetOutputs,
   kBindBoxesFloat,
   kBindBoxesDouble,
+  kBindNearBoxes,
   kSlackOfBoxes,
   kIntervalAroundBoxes,
   kRelaxBoxes,

@@ -177,17 +177,24 @@ class Choices(Ranges):
 class EveryMagnitude(Ranges):
     """Boxes from each magnitude of floats to each other one, of both signs.
 
-    A box is a centre and a radius with a float's digits, so that its ends move by 2^-23 of its width. Where the function
-    is finite on such a box, so are its bounds, and near its range there."""
+    A box is a centre and a radius with a float's digits, so that its ends move by 2^-23 of its width, but for the end
+    nearer to 0 where the function has no value at 0 or on one side of it. Where the function is finite on such a box, so
+    are its bounds, and near its range there."""
+
+    NEAR = ("Acosh", "Log", "Reciprocal", "Sqrt")
 
     ENDS = sorted({0.0, *(nearest_float(sign * m * 10.0 ** k) for sign in (-1, 1)
                           for m, k in ((1.5, -44), *((1, k) for k in range(-37, 38, 6)), (0.25, 0), (0.9, 0), (1.1, 0),
                                        (2, 0), (5, 0), (2, 1), (5, 1), (8.6, 1), (9, 1), (8, 2), (3, 38)))})
 
-    @staticmethod
-    def wider(box):
-        more = (box[1] - box[0]) * 2.0 ** -22 + max(abs(box[0]), abs(box[1])) * 2.0 ** -23 + 2.0 ** -148
-        return box[0] - more, box[1] + more
+    @classmethod
+    def wider(cls, op, box):
+        near, far = sorted(map(abs, box))
+        more = (box[1] - box[0]) * 2.0 ** -22 + far * 2.0 ** -23 + 2.0 ** -148
+        low, high = box[0] - more, box[1] + more
+        if op not in cls.NEAR or box[0] * box[1] <= 0 or near < far * 2.0 ** -28:
+            return low, high
+        return (box[0], high) if box[0] > 0 else (low, box[1])
 
     def range_on(self, op, function, domain, turns, box):
         """The range on the box, None where the function has no finite one."""
@@ -205,7 +212,7 @@ class EveryMagnitude(Ranges):
             ranges = {}
             for box in ((a, b) for a in self.ENDS for b in self.ENDS if a <= b):
                 own = self.range_on(op, function, domain, turns, box)
-                wide = self.range_on(op, function, domain, turns, self.wider(box))
+                wide = self.range_on(op, function, domain, turns, self.wider(op, box))
                 if own and wide:
                     ranges[box] = own, wide
             self.assertGreater(len(ranges), 50, op)
@@ -221,6 +228,36 @@ class EveryMagnitude(Ranges):
                             slack += 2 * math.log(2)  # constants of two octaves
                         self.assertGreaterEqual(low, wide[0] - slack, box)
                         self.assertLessEqual(high, wide[1] + slack, box)
+
+
+    def test_near_ends_of_inputs(self):
+        """Where log, square root, 1/x and powers read inputs: in this process, in generated code, and of parts of boxes."""
+        box = [2, 1e-6, 1e-6, 0.5, -1e6], [1e8, 100, 1e4, 3e7, -1e-3]
+        axis = 'attribute { name: "axis" i: 1 type: INT }'
+        nodes = [node("Split", ["x", "parts"], "a", attributes=axis + "".join(f' output: "{name}"' for name in "bcde")),
+                 node("Log", ["a"], "f"), node("Sqrt", ["b"], "g"), node("Reciprocal", ["c"], "h"),
+                 node("Pow", ["d", "power"], "i"), node("Reciprocal", ["e"], "j"),
+                 node("Concat", ["f", "g", "h", "i", "j"], "y", attributes=axis)]
+        constants = [tensor("power", [], [-0.5]),
+                     'initializer { dims: 5 data_type: 7 name: "parts" int64_data: [1, 1, 1, 1, 1] }']
+        network = write_model(self.work / "near.onnx", model("near", nodes, constants, [1, 5], [1, 5]))
+        given = self.write("near.json", {"lower": box[0], "upper": box[1]})
+        least = [math.log(2), 1e-3, 1e-4, 3e7 ** -0.5, -1e3]
+        most = [math.log(1e8), 10, 1e6, 0.5 ** -0.5, -1e-6]
+        for method, *others in (("ibp",), ("crown", ("--lowering", "vector"))):
+            found = [self.run_json("run", network, "--box", given, "--method", method, *more)["outputs"]
+                     for more in ((), *others)]
+            for i in range(5):
+                self.assertAlmostEqual(found[0]["lower"][i], least[i], delta=1e-6 * abs(least[i]) + 1e-9)
+                self.assertAlmostEqual(found[0]["upper"][i], most[i], delta=1e-6 * abs(most[i]) + 1e-9)
+                self.assertLessEqual(found[0]["lower"][i], least[i] + 1e-12 * abs(least[i]))
+                self.assertGreaterEqual(found[0]["upper"][i], most[i] - 1e-12 * abs(most[i]))
+            self.assertEqual(found[0], found[-1])
+        prop = self.work / "near.vnnlib"
+        prop.write_text("".join(f"(declare-const X_{i} Real)(assert (>= X_{i} {low:.9f}))(assert (<= X_{i} {high:.9f}))"
+                                for i, (low, high) in enumerate(zip(*box)))
+                        + "".join(f"(declare-const Y_{i} Real)" for i in range(5)) + "(assert (<= Y_0 0.693))")
+        self.assertEqual(self.run_json("verify", network, prop)["verdict"], "verified")
 
 
 class Shares(Ranges):

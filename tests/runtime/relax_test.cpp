@@ -13,6 +13,7 @@
 #include <random>
 #include <type_traits>
 
+#include "bf/functions/bind_near.h"
 #include "terms_random.h"
 
 namespace bf_test {
@@ -282,6 +283,63 @@ TEST(Bounds, BoxesOnLanesAreThoseOfScalars) {
     EXPECT_TRUE(same_bits(centre, centres));
     EXPECT_TRUE(same_bits(radius, radii));
   }
+}
+
+TEST(Bounds, NearEndsOfBoxesStay) {
+  constexpr float kLeast = std::numeric_limits<float>::denorm_min();
+  int kept = 0, rounded = 0;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    std::vector<float> ends;
+    for (int i = 0; i < 2; ++i) {
+      const float size = std::ldexp(1 + std::ldexp(static_cast<float>(random.below(1 << 23)), -23),
+                                    random.between(-150, 127));
+      const float special[] = {0, kLeast, bf::kMaxFloat, 1, size};
+      const float x = random.below(4) == 0 ? special[random.below(5)] : size;
+      ends.push_back(random.below(2) == 0 ? x : -x);
+    }
+    if (random.below(8) == 0) ends[1] = std::nextafter(ends[0], ends[1]);
+    if (random.below(8) == 0) ends[1] = ends[0];
+    const auto [lower, upper] = std::minmax(ends[0], ends[1]);
+    double centre = 0, far_centre = 0;
+    float radius = 0, far_radius = 0;
+    bf::bind_near_box(&lower, &upper, 1, &centre, &radius);
+    const mpq_class r = exact(static_cast<double>(radius)), low = exact(centre) - r,
+                    high = exact(centre) + r;
+    const mpq_class l = exact(static_cast<double>(lower)), h = exact(static_cast<double>(upper));
+    ASSERT_LE(low, l);
+    ASSERT_GE(high, h);
+    if (lower < 0 && upper > 0) {
+      bf::bind_box(&lower, &upper, 1, &far_centre, &far_radius);
+      EXPECT_EQ(centre, far_centre);
+      EXPECT_EQ(radius, far_radius);
+      continue;
+    }
+    const mpq_class& near = lower >= 0 ? l : h;
+    const mpq_class& own = lower >= 0 ? low : high;
+    EXPECT_GE(own * (lower >= 0 ? 1 : -1), 0);
+    const mpq_class width = h - l;
+    EXPECT_LE(2 * r, width * (1 + exact(0x1p-22)) + exact(0x1p-147));
+    if (own == near)
+      ++kept;
+    else if (width < abs(near) * exact(0x1p28))  // whose sums doubles hold
+      ADD_FAILURE() << lower << " " << upper;
+    else
+      ++rounded;
+
+    // Boxes side by side.
+    constexpr int kBoxes = 8;
+    bf::BoxGroup<kBoxes> group = {};
+    std::vector<float> lowers(2 * kBoxes, lower), uppers(2 * kBoxes, upper), radii(2 * kBoxes);
+    std::vector<double> centres(2 * kBoxes);
+    for (int b = 0; b < kBoxes; ++b) group.box[b] = static_cast<std::size_t>(b);
+    bf::bind_near_boxes(group, lowers.data(), uppers.data(), 2, centres.data(), radii.data());
+    EXPECT_TRUE(same_bits(centres, std::vector<double>(2 * kBoxes, centre)));
+    EXPECT_TRUE(same_bits(radii, std::vector<float>(2 * kBoxes, radius)));
+  }
+  EXPECT_GT(kept, 800);
+  EXPECT_GT(rounded, 400);
 }
 
 TEST(Relax, LanesDoWhatScalarsDo) {

@@ -28,6 +28,7 @@ constexpr Dealt kTogether = Dealt::kTogether;
 constexpr CRoutine kRoutines[] = {
     {Routine::kBindFloat, "bind_float", kInBounds, kDealt},
     {Routine::kBindDouble, "bind_double", kInBounds, kDealt},
+    {Routine::kBindNear, "bind_near", kInFunctions, kDealt},
     {Routine::kCentreSlack, "centre_slack", kInBounds, kTogether},
     {Routine::kIntervalAround, "interval_around", kInBounds, kDealt},
     {Routine::kMagnitudes, "magnitudes", kInBounds, kDealt},

@@ -20,6 +20,7 @@ constexpr std::string_view kHeaders[] = {
     "bf/conv/conv_live.h",
     "bf/conv/conv_slack.h",
     "bf/dense/first_link.h",
+    "bf/functions/bind_near.h",
     "bf/functions/functions.h",
     "bf/functions/relax_functions.h",
     "bf/functions/float_functions.h",

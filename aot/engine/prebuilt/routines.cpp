@@ -14,6 +14,7 @@
 #include "bf/core/relax.h"
 #include "bf/dense/boxes.h"
 #include "bf/dense/lines.h"
+#include "bf/functions/bind_near.h"
 #include "bf/functions/float_functions.h"
 #include "bf/functions/functions.h"
 #include "bf/functions/mixtures.h"
@@ -49,6 +50,7 @@ using ListLivePixels = void (*)(const bf::Image&, int, const float*, std::int32_
 constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kBindFloat, {}, thunk<static_cast<BindFloat>(bf::bind_box)>},
     {Routine::kBindDouble, {}, thunk<static_cast<BindDouble>(bf::bind_box)>},
+    {Routine::kBindNear, {}, thunk<bf::bind_near_box>},
     {Routine::kCentreSlack, {}, thunk<bf::centre_slack>},
     {Routine::kIntervalAround, {}, thunk<bf::interval_around>},
     {Routine::kMagnitudes, {}, thunk<bf::magnitudes>},
@@ -171,6 +173,7 @@ struct OfBoxes {
       {Routine::kBindBoxesDouble,
        {kBoxes},
        thunk<static_cast<BindDoubles>(bf::bind_boxes<kBoxes>)>},
+      {Routine::kBindNearBoxes, {kBoxes}, thunk<bf::bind_near_boxes<kBoxes>>},
       {Routine::kSlackOfBoxes, {kBoxes}, thunk<bf::slack_of_boxes<kBoxes>>},
       {Routine::kCommonSlack, {kBoxes}, thunk<bf::common_slack<kBoxes>>},
       {Routine::kStartRowSlack, {kBoxes}, thunk<bf::start_row_slack<kBoxes>>},

@@ -1,6 +1,7 @@
 #include "planner/verify/steps/verify_steps.h"
 
 #include "planner/functions/float_table.h"
+#include "planner/network/exact_centre.h"
 #include "planner/network/max_groups.h"
 #include "runtime/bf/contract/chains.h"
 #include "runtime/bf/contract/lists.h"
@@ -15,7 +16,9 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const BindBox& step) {
   check_error_terms({step.gamma});
   BF_CHECK(step.kernel >= 0 && static_cast<std::size_t>(step.kernel) < plan.kernels.size());
   const bool wide = plan.kernel(step.kernel).kind == KernelKind::kBindDouble;
-  kernel_at(plan, step.kernel, wide ? KernelKind::kBindDouble : KernelKind::kBindFloat);
+  const Kernel& kernel =
+      kernel_at(plan, step.kernel, wide ? KernelKind::kBindDouble : KernelKind::kBindFloat);
+  BF_CHECK(kernel.map.empty() || (wide && kernel.map == kNearEnds));
   Uses uses;
   uses.write(step.centre, Role::kCentre, -1, wide ? kDouble : kFloat, plan.input_count);
   uses.write(step.radius, Role::kRadius, -1, kFloat, plan.input_count);

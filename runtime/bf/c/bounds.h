@@ -19,16 +19,17 @@ BF_FUNCTION void bf_bind_float(BF_GLOBAL const float* lower, BF_GLOBAL const flo
 }
 
 // Backward methods: double centre, float radius rounded up. The end of larger magnitude is exact.
+BF_FUNCTION void bf_bind_one(double l, double h, BF_GLOBAL double* centre,
+                             BF_GLOBAL float* radius) {
+  const float reach = bf_float_up(0.5 * bf_exact_sum_up(h, -l));
+  const double r = (double)reach;
+  *centre = h >= -l ? h - r : l + r;
+  *radius = reach;
+}
+
 BF_FUNCTION void bf_bind_double(BF_GLOBAL const float* lower, BF_GLOBAL const float* upper, int n,
                                 BF_GLOBAL double* centre, BF_GLOBAL float* radius) {
-  BF_EACH (i, n) {
-    const double l = (double)lower[i];
-    const double h = (double)upper[i];
-    const float reach = bf_float_up(0.5 * bf_exact_sum_up(h, -l));
-    const double r = (double)reach;
-    centre[i] = h >= -l ? h - r : l + r;
-    radius[i] = reach;
-  }
+  BF_EACH (i, n) bf_bind_one((double)lower[i], (double)upper[i], &centre[i], &radius[i]);
 }
 
 // The doubles of a layer's slack: SlackTerm in bf/contract/tables.h.

@@ -17,7 +17,7 @@ BF_FUNCTION bf_range bf_bound_over(BF_CONSTANT const bf_function* f, const bf_fu
                             : bf_bound_between(f, ends);
 }
 
-// The centre and the radius of values of one sign from `near` to `far`, near <= far / 4.
+// The centre and the radius of values of one sign from `near` to `far`.
 BF_FUNCTION void bf_put_magnitudes(double near, double far, double sign, bf_relaxation* made) {
   const double half = 0.5 * bf_exact_sum_up(far, -near);
   float reach = bf_nearest_float(half);
@@ -26,6 +26,26 @@ BF_FUNCTION void bf_put_magnitudes(double near, double far, double sign, bf_rela
     reach = bf_float_up(half + 0x1p-51 * far);
   made->radius = reach;
   made->centre = sign * bf_exact_sum_down(near, (double)reach);
+}
+
+// bf/functions/bind_near.h: bf_bind_double(), but that the end nearer to 0 is exact.
+BF_FUNCTION void bf_bind_near(BF_GLOBAL const float* lower, BF_GLOBAL const float* upper, int n,
+                              BF_GLOBAL double* centre, BF_GLOBAL float* radius) {
+  BF_EACH (i, n) {
+    const double l = (double)lower[i];
+    const double h = (double)upper[i];
+    if (l < 0.0 && h > 0.0) {
+      bf_bind_one(l, h, &centre[i], &radius[i]);
+    } else {
+      bf_relaxation made = {0.0f, 0.0f, 0.0, 0.0, 0.0, 0.0f};
+      if (l >= 0.0)
+        bf_put_magnitudes(l, h, 1.0, &made);
+      else
+        bf_put_magnitudes(-h, -l, -1.0, &made);
+      centre[i] = made.centre;
+      radius[i] = made.radius;
+    }
+  }
 }
 
 // The centre and the radius of a function's values.

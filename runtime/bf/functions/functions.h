@@ -27,8 +27,9 @@ static inline FunctionRange bound_function(const FunctionView& f, double low, do
 }
 
 // The centre and the radius of values of one sign whose magnitudes go from `near` to `far`, near <=
-// far / 4. The near end keeps its digits, which a radius of 24 bits would take from a centre in the
-// middle: so what is never negative stays so, and what is small has a logarithm.
+// far <= kMaxFloat, far >= 0x1p-1000 or 0. The near end keeps its digits, which a radius of 24 bits
+// would take from a centre in the middle: so what is never negative stays so, and what is small has
+// a logarithm.
 //
 // Proof. Half of the width is halved exactly, and r is at least that. Where near + r is exact, the
 // ends are near and near + 2 r. Else the centre c is at most near + r, which holds the near end,

@@ -1,6 +1,7 @@
 #include "bf/contract/spans.h"
 #include "bf/core/bounds.h"
 #include "bf/core/relax.h"
+#include "bf/functions/bind_near.h"
 #include "c_support.h"
 
 C_ROUTINE(next_up);
@@ -26,6 +27,7 @@ C_ROUTINE(check_box_within);
 C_ROUTINE(check_workspace);
 C_ROUTINE(bind_float);
 C_ROUTINE(bind_double);
+C_ROUTINE(bind_near);
 C_ROUTINE(centre_slack);
 C_ROUTINE(interval_around);
 C_ROUTINE(magnitudes);
@@ -133,6 +135,10 @@ TEST(CBounds, OfTheBox) {
     Doubles middle(size(n)), c_middle(size(n));
     bf::bind_box(lower.data(), upper.data(), n, middle.data(), radius.data());
     c_bind_double(lower.data(), upper.data(), n, c_middle.data(), c_radius.data());
+    EXPECT_TRUE(same_bits(c_middle, middle));
+    EXPECT_TRUE(same_bits(c_radius, radius));
+    bf::bind_near_box(lower.data(), upper.data(), n, middle.data(), radius.data());
+    c_bind_near(lower.data(), upper.data(), n, c_middle.data(), c_radius.data());
     EXPECT_TRUE(same_bits(c_middle, middle));
     EXPECT_TRUE(same_bits(c_radius, radius));
   });
