@@ -47,8 +47,6 @@ const std::vector<KindRow>& rows() {
   return table;
 }
 
-constexpr int kMostDepth = 40;  // halves of a range: what u needs of a double's 53 bits
-
 class Reader {
  public:
   Reader(const Picture& picture, const std::string& option) : picture_(picture), option_(option) {}
@@ -181,7 +179,7 @@ Cell whole(const std::vector<Parameter>& parameters) {
 
 bool can_split(const Parameter& parameter, const Side& side) {
   if (parameter.is_place()) return side.first < side.last;
-  return parameter.lower < parameter.upper && side.depth < kMostDepth;
+  return parameter.lower < parameter.upper && side.depth < kMostHalved;
 }
 
 std::pair<Side, Side> halves(const Parameter& parameter, const Side& side) {

@@ -75,6 +75,9 @@ struct Side {
 };
 using Cell = std::vector<Side>;
 
+// A range is halved at most so often: u then needs less than a double's 53 bits.
+inline constexpr int kMostHalved = 40;
+
 Cell whole(const std::vector<Parameter>& parameters);
 // Whether a parameter has parts in the cell.
 bool can_split(const Parameter& parameter, const Side& side);

@@ -1,15 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <numeric>
 #include <optional>
-#include <queue>
+#include <thread>
 #include <utility>
 
+#include "aot/decide/tree/tree_search.h"
+#include "aot/disturb/cells.h"
 #include "aot/disturb/lines.h"
 #include "aot/input/directed.h"
 #include "aot/library/for_each_index.h"
@@ -28,13 +31,8 @@ using disturb::Range;
 
 constexpr char kDisturbing[] = "certifying disturbed pictures";
 
-// Parts of the range where the network is evaluated before any bounds, along each side by their
-// number; ends are among the points.
-constexpr std::array<int, disturb::kMostParameters + 1> kScan = {1, 16, 8, 4};
-// Cells of one sample, and cells for each thread, that are bounded together.
-constexpr std::size_t kCellsOfSample = 8, kCellsOfThread = 16;
-// Numbers of a round's boxes, which take 12 bytes each.
-constexpr std::size_t kMostBoxNumbers = std::size_t{1} << 24;
+// Cells that are bounded together.
+constexpr std::size_t kLanes = 8;
 
 vnnlib::Number number(const std::string& text, const char* option, bool positive) {
   vnnlib::Number read;
@@ -62,22 +60,12 @@ input::Normalisation normalisation_of(const DisturbOptions& options) {
   return made;
 }
 
-// The index of each element's mean and deviation.
+// Throws: Failed BF3501.
 std::vector<std::size_t> channels_of(const DisturbOptions& options, const Picture& picture) {
-  const std::size_t means = options.mean.size(), deviations = options.deviation.size();
-  if (std::min(means, deviations) > 1 && means != deviations)
-    refuse("BF3501", "mean", "there are as many means as deviations, or one of either");
-  const std::size_t given = std::max(means, deviations);
-  if (given > 1 && given != picture.channels && given != picture.size())
-    refuse("BF3501", "mean", fmt::format("{} are given for {} channels", given, picture.channels));
-  std::vector<std::size_t> channel(picture.size());
-  if (given == picture.size()) {
-    std::iota(channel.begin(), channel.end(), std::size_t{0});
-    return channel;
-  }
-  for (std::size_t c = 0; c < picture.channels; ++c)
-    for (std::size_t y = 0; y < picture.height; ++y)
-      for (std::size_t x = 0; x < picture.width; ++x) channel[picture.at(c, y, x)] = c;
+  std::string fault;
+  std::vector<std::size_t> channel =
+      disturb::channels_of(options.mean.size(), options.deviation.size(), picture, fault);
+  if (!fault.empty()) refuse("BF3501", "mean", std::move(fault));
   return channel;
 }
 
@@ -93,31 +81,21 @@ Bounded bounded(const Range& x) {
 }  // namespace
 
 struct DisturbanceCertifier::State {
-  // A part of a sample's range that is open.
-  struct OpenCell {
-    float margin;  // of the cell that it is a part of
-    double share;  // of the range
-    Cell cell;
-
-    bool operator<(const OpenCell& other) const { return margin > other.margin; }
-  };
-
   struct Sample {
-    std::size_t label = 0;
+    std::size_t index = 0, label = 0;
     std::vector<Range> picture;  // scaled
     std::vector<float> undisturbed;
-    std::priority_queue<OpenCell> open;
-    std::vector<OpenCell> stuck;  // that cannot be split
     DisturbedSample found;
     bool over = false;
-  };
+    bool is_open = false;              // some cells were not bounded
+    std::vector<disturb::Cell> stuck;  // open, and cannot be split
+    std::mutex mutex = {};             // of `found` and `stuck`, while threads search
 
-  // A cell that is bounded.
-  struct Job {
-    std::size_t sample = 0;
-    OpenCell of;
-    std::vector<float> point, lower, upper;  // inputs of the network that is bounded
-    double seconds = 0;
+    void lower_margin(float margin, std::size_t rival) {
+      if (margin >= found.margin) return;
+      found.margin = margin;
+      found.rival = rival;
+    }
   };
 
   State(const Model& of, const DisturbOptions& asked)
@@ -141,6 +119,7 @@ struct DisturbanceCertifier::State {
   Certifier make_certifier(bool decides) const {
     CertifyOptions made;
     made.bounds = options.bounds;
+    made.bounds.threads = 1;  // each thread has samples, or cells, of its own
     made.decide = decides;
     made.decide_seconds = options.seconds;
     const bool lines = !decides && maker.ranges() > 0;
@@ -226,151 +205,177 @@ struct DisturbanceCertifier::State {
     return true;
   }
 
-  // The parameters in the middle of a cell.
-  std::vector<mpq_class> middle_of(const Cell& cell) const {
-    std::vector<mpq_class> made;
-    for (std::size_t j = 0; j < cell.size(); ++j) {
-      const Parameter& parameter = maker.parameters()[j];
-      made.push_back(parameter.is_place() ? mpq_class((cell[j].first + cell[j].last) / 2)
-                                          : disturb::parameter_at(parameter, cell[j].middle()));
-    }
-    return made;
-  }
-
   // Evaluates the network on a grid of parameters.
-  void scan(Sample& sample) const {
+  void scan(Sample& sample, const system::Stop& stop) const {
     if (is_patch()) return;
-    const std::vector<Parameter>& parameters = maker.parameters();
-    const int steps = kScan[parameters.size()];
-    std::vector<int> place(parameters.size(), 0);
     DisturbedSample ignored;
-    for (bool more = true; more && !sample.over;) {
-      std::vector<mpq_class> at;
-      for (std::size_t j = 0; j < parameters.size(); ++j) {
-        const double u = static_cast<double>(place[j]) / steps;
-        at.push_back(parameters[j].is_place()
-                         ? mpq_class(static_cast<std::size_t>(
-                               u * static_cast<double>(parameters[j].places - 1)))
-                         : disturb::parameter_at(parameters[j], u));
-      }
+    for (const disturb::Position& point : disturb::grid_of(maker.parameters())) {
+      const auto at = disturb::parameters_at(maker.parameters(), point);
       const std::vector<float> x = floats(disturb::picture_at(maker, sample.picture, at));
-      if (!is_right(x, sample.label, ignored)) refute(sample, at, {});
-      more = false;
-      for (int& each : place) {
-        if (++each <= steps) {
-          more = true;
-          break;
-        }
-        each = 0;
-      }
+      if (!is_right(x, sample.label, ignored) && refute(sample, at, {})) return;
+      if (stop()) return;
     }
   }
 
   // ---- cells
 
-  void make_box(Job& job, const Sample& sample) const {
-    const system::Stopwatch stopwatch;
-    const disturb::Lines lines =
-        disturb::lines_of(maker, sample.picture, job.of.cell, fmt::format("sample {}", job.sample));
-    const std::size_t sides = maker.ranges();
-    std::vector<Range> x = disturb::picture_at(maker, sample.picture, middle_of(job.of.cell));
-    job.point.assign(sides, 0.0F);
-    job.lower.assign(sides, -1.0F);
-    job.upper.assign(sides, 1.0F);
-    for (std::vector<float>* const to : {&job.point, &job.lower, &job.upper})
-      to->insert(to->end(), lines.slopes.begin(), lines.slopes.end());
-    job.lower.insert(job.lower.end(), lines.lower.begin(), lines.lower.end());
-    job.upper.insert(job.upper.end(), lines.upper.begin(), lines.upper.end());
-    for (std::size_t i = 0; i < x.size(); ++i)
-      job.point.push_back(std::clamp(nearest(x[i]), lines.lower[i], lines.upper[i]));
-    job.seconds = stopwatch.seconds();
+  // A node of a sample's tree: a cell, and the margin of the cell that it is a half of.
+  static std::vector<std::byte> node_of(const disturb::Cell& cell, float margin) {
+    std::vector<std::byte> state = disturb::bytes_of(cell);
+    const auto bits = std::bit_cast<std::uint32_t>(margin);
+    for (int i = 0; i < 4; ++i) state.push_back(static_cast<std::byte>(bits >> (8 * i)));
+    return state;
+  }
+  disturb::Cell cell_of(const decide::tree::Node& node) const {
+    const std::span<const std::byte> state = node.state;
+    return *disturb::cell_from(maker.parameters(), state.first(state.size() - 4));
+  }
+  static float margin_of(const decide::tree::Node& node) {
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      bits |= std::to_integer<std::uint32_t>(node.state[node.state.size() - 4 + i]) << (8 * i);
+    return std::bit_cast<float>(bits);
   }
 
-  // Splits a cell that bounds leave open: places first, since a square at one place is exact, then
-  // the side along which the picture changes most.
-  void split(Sample& sample, const Job& job, float margin) const {
-    const OpenCell& of = job.of;
-    std::size_t best = of.cell.size();
-    double most = -1;
-    const std::size_t inputs = maker.picture().size();
-    for (std::size_t j = 0; j < of.cell.size(); ++j) {
+  // Returns the part of the range that a cell is.
+  double share_of(const disturb::Cell& cell) const {
+    double share = 1;
+    for (std::size_t j = 0; j < cell.size(); ++j) {
       const Parameter& parameter = maker.parameters()[j];
-      if (!disturb::can_split(parameter, of.cell[j])) continue;
-      double change = 0;
-      if (parameter.is_place())
-        change = 1e30 * static_cast<double>(of.cell[j].last - of.cell[j].first);
-      else
-        for (std::size_t i = 0; i < inputs; ++i)
-          change += std::fabs(static_cast<double>(job.lower[maker.ranges() + j * inputs + i]));
-      if (change <= most) continue;
-      most = change;
-      best = j;
+      share *= parameter.is_place() ? static_cast<double>(cell[j].last - cell[j].first + 1) /
+                                          static_cast<double>(parameter.places)
+                                    : 2 * cell[j].half();
     }
-    if (best == of.cell.size()) {
-      sample.stuck.push_back(of);
-      sample.stuck.back().margin = margin;
-      return;
+    return share;
+  }
+
+  struct CellJob {
+    disturb::Cell cell;
+    disturb::CellBox box;
+    std::vector<float> point;  // of the box: the picture in the cell's middle
+  };
+
+  CellJob job_of(const Sample& sample, disturb::Cell cell) const {
+    CellJob job;
+    job.box =
+        disturb::box_of({maker, sample.picture}, cell, fmt::format("sample {}", sample.index));
+    const std::size_t first = job.box.lower.size() - sample.picture.size();
+    job.point.assign(job.box.lower.begin(),
+                     job.box.lower.begin() + static_cast<std::ptrdiff_t>(first));
+    std::fill_n(job.point.begin(), maker.ranges(), 0.0F);
+    const auto at =
+        disturb::parameters_at(maker.parameters(), disturb::middle_of(maker.parameters(), cell));
+    const std::vector<Range> x = disturb::picture_at(maker, sample.picture, at);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      job.point.push_back(
+          std::clamp(nearest(x[i]), job.box.lower[first + i], job.box.upper[first + i]));
+    job.cell = std::move(cell);
+    return job;
+  }
+
+  // Bounds cells of one sample.
+  class Worker final : public decide::tree::TreeWorker {
+   public:
+    Worker(const State& state, Sample& sample) : state_(state), sample_(sample) {}
+
+    std::size_t lanes() const override { return kLanes; }
+
+    void expand(std::span<const decide::tree::Node> nodes,
+                std::vector<decide::tree::Expansion>& out) override {
+      std::vector<CellJob> jobs;
+      std::vector<float> points, lower, upper;
+      for (const decide::tree::Node& node : nodes) {
+        if (!goes_on()) throw decide::tree::Abandoned();
+        const CellJob& job = jobs.emplace_back(state_.job_of(sample_, state_.cell_of(node)));
+        points.insert(points.end(), job.point.begin(), job.point.end());
+        lower.insert(lower.end(), job.box.lower.begin(), job.box.lower.end());
+        upper.insert(upper.end(), job.box.upper.begin(), job.box.upper.end());
+      }
+      const std::vector<std::size_t> labels(jobs.size(), sample_.label);
+      const auto found = value_of(state_.certifier.certify({points, lower, upper}, labels));
+      for (std::size_t k = 0; k < jobs.size(); ++k) out.push_back(judged(jobs[k], found[k]));
     }
-    const auto [low, high] = disturb::halves(maker.parameters()[best], of.cell[best]);
-    const auto count = [&](const disturb::Side& side) {
-      return static_cast<double>(side.last - side.first + 1);
+
+   private:
+    decide::tree::Expansion judged(const CellJob& job, const CertifiedSample& bounds) const {
+      decide::tree::Expansion made;
+      const std::scoped_lock lock(sample_.mutex);
+      ++sample_.found.cells;
+      if (bounds.robustness == Robustness::kCertified) {
+        made.fate = decide::tree::Fate::kClosed;
+        sample_.found.certified += state_.share_of(job.cell);
+        sample_.lower_margin(bounds.margin, bounds.rival);
+        return made;
+      }
+      const bool wrong = bounds.robustness == Robustness::kWrong;
+      const float margin = wrong ? -std::numeric_limits<float>::infinity() : bounds.margin;
+      const std::vector<Parameter>& parameters = state_.maker.parameters();
+      if (wrong && !state_.is_patch())
+        made.proposal = {0, disturb::middle_of(parameters, job.cell)};
+      const auto side = disturb::side_to_split(state_.maker, job.cell, job.box);
+      if (!side) {
+        sample_.stuck.push_back(job.cell);
+        sample_.lower_margin(margin, bounds.rival);
+        return made;
+      }
+      made.fate = decide::tree::Fate::kSplit;
+      const auto [low, high] = disturb::halves_of(parameters, job.cell, *side);
+      made.first = node_of(low, margin);
+      made.second = node_of(high, margin);
+      return made;
+    }
+
+    const State& state_;
+    Sample& sample_;
+  };
+
+  // Splits the range until no cell is open. threads: that have cells of this sample.
+  void search(Sample& sample, std::size_t threads, const system::Stop& stop) const {
+    const system::Stopwatch stopwatch;
+    const double left = options.seconds - sample.found.seconds;
+    decide::tree::TreeState tree = decide::tree::start_of(
+        {node_of(disturb::whole(maker.parameters()), -std::numeric_limits<float>::infinity())});
+    decide::tree::TreeSearch searches(
+        threads, [&](std::size_t) { return std::make_unique<Worker>(*this, sample); });
+    decide::tree::TreeCalls calls;
+    calls.stop = stop;
+    calls.prove = [&](const decide::tree::Proposal& proposal) {
+      return refute(sample, disturb::parameters_at(maker.parameters(), proposal.x), {});
     };
-    for (const disturb::Side& side : {low, high}) {
-      OpenCell part = of;
-      part.margin = margin;
-      part.share *= maker.parameters()[best].is_place() ? count(side) / count(of.cell[best]) : 0.5;
-      part.cell[best] = side;
-      sample.open.push(std::move(part));
-    }
-  }
-
-  void take(Sample& sample, const Job& job, const CertifiedSample& bounds) const {
-    ++sample.found.cells;
-    if (sample.over) return;
-    if (bounds.robustness == Robustness::kCertified) {
-      sample.found.certified += job.of.share;
-      lower_margin(sample, bounds);
-      return;
-    }
-    if (bounds.robustness == Robustness::kWrong && !is_patch() &&
-        refute(sample, middle_of(job.of.cell), {}))
-      return;
-    const float margin = bounds.robustness == Robustness::kWrong
-                             ? -std::numeric_limits<float>::infinity()
-                             : bounds.margin;
-    split(sample, job, margin);
-  }
-
-  static void lower_margin(Sample& sample, const CertifiedSample& bounds) {
-    if (bounds.margin >= sample.found.margin) return;
-    sample.found.margin = bounds.margin;
-    sample.found.rival = bounds.rival;
+    const auto share = static_cast<double>(threads);
+    searches.run(tree, {.seconds = std::max(left, 0.0) / share}, calls);
+    sample.is_open = !tree.open.empty();
+    for (const decide::tree::Node& node : tree.open)
+      sample.lower_margin(margin_of(node), sample.found.rival);
+    sample.found.seconds += stopwatch.seconds() * share;
   }
 
   // Decides patches at one place that bounds leave open, by search and splits of neurons.
   void decide_stuck(Sample& sample) const {
-    if (!is_patch() || sample.over) return;
+    if (!is_patch()) return;
     const system::Stopwatch stopwatch;
-    const Certifier& certifies = patch_decider();
-    for (const OpenCell& each : std::exchange(sample.stuck, {})) {
-      Job job;
-      job.of = each;
-      make_box(job, sample);
-      for (std::size_t i = 0; i < job.point.size(); ++i)
-        job.point[i] = std::clamp(sample.undisturbed[i], job.lower[i], job.upper[i]);
-      const std::vector<std::size_t> label = {sample.label};
-      const CertifiedSample found =
-          value_of(certifies.certify({job.point, job.lower, job.upper}, label))[0];
-      if (found.robustness == Robustness::kCertified)
-        sample.found.certified += each.share;
-      else if (found.robustness == Robustness::kFalsified &&
-               refute(sample, middle_of(each.cell), found.counterexample))
-        break;
-      else
-        sample.stuck.push_back(each);
-      if (sample.found.seconds + stopwatch.seconds() > options.seconds) break;
-    }
+    const double left = options.seconds - sample.found.seconds;
+    std::vector<disturb::Cell> open = std::exchange(sample.stuck, {});
+    for (; !open.empty() && !sample.over && stopwatch.seconds() < left; open.pop_back())
+      decide(sample, open.back());
+    std::ranges::move(open, std::back_inserter(sample.stuck));  // the time was over
     sample.found.seconds += stopwatch.seconds();
+  }
+
+  void decide(Sample& sample, const disturb::Cell& cell) const {
+    CellJob job = job_of(sample, cell);
+    for (std::size_t i = 0; i < job.point.size(); ++i)
+      job.point[i] = std::clamp(sample.undisturbed[i], job.box.lower[i], job.box.upper[i]);
+    const std::vector<std::size_t> label = {sample.label};
+    const CertifiedSample found =
+        value_of(patch_decider().certify({job.point, job.box.lower, job.box.upper}, label))[0];
+    const auto place =
+        disturb::parameters_at(maker.parameters(), disturb::middle_of(maker.parameters(), cell));
+    if (found.robustness == Robustness::kCertified)
+      sample.found.certified += share_of(cell);
+    else if (found.robustness != Robustness::kFalsified ||
+             !refute(sample, place, found.counterexample))
+      sample.stuck.push_back(cell);
   }
 
   const Certifier& patch_decider() const {
@@ -381,23 +386,15 @@ struct DisturbanceCertifier::State {
 
   // A sample is certified when none of its cells is open.
   void finish(Sample& sample) const {
-    if (!sample.over && sample.open.empty() && !sample.stuck.empty()) decide_stuck(sample);
-    DisturbedSample& found = sample.found;
-    if (!sample.over && sample.open.empty() && sample.stuck.empty()) {
-      found.robustness = Robustness::kCertified;
-      found.certified = 1;
-    } else if (!sample.over) {
-      for (const OpenCell& each : sample.stuck) found.margin = std::min(found.margin, each.margin);
-      if (!sample.open.empty()) found.margin = std::min(found.margin, sample.open.top().margin);
-    }
-    sample.over = true;
+    if (!sample.over && !sample.is_open && !sample.stuck.empty()) decide_stuck(sample);
+    if (sample.over || sample.is_open || !sample.stuck.empty()) return;
+    sample.found.robustness = Robustness::kCertified;
+    sample.found.certified = 1;
   }
 
   // ---- samples
 
-  void begin(Sample& sample, std::span<const double> stored, std::size_t index) const {
-    for (std::size_t i = 0; i < stored.size(); ++i)
-      check(stored[i], fmt::format("sample {}, input {}", index, i));
+  void begin(Sample& sample, std::span<const double> stored, const system::Stop& stop) const {
     const system::Stopwatch stopwatch;
     sample.picture = maker.scaled(stored);
     for (std::size_t i = 0; i < stored.size(); ++i)
@@ -408,8 +405,7 @@ struct DisturbanceCertifier::State {
       return;
     }
     sample.found.margin = std::numeric_limits<float>::infinity();
-    sample.open.push({-std::numeric_limits<float>::infinity(), 1, whole(maker.parameters())});
-    scan(sample);
+    scan(sample, stop);
     sample.found.seconds = stopwatch.seconds();
   }
 
@@ -426,46 +422,6 @@ struct DisturbanceCertifier::State {
              "numbers are divided by the scale first");
   }
 
-  // The cells of a round: the worst of each sample, of the first samples that are not over.
-  std::vector<Job> next_jobs(std::vector<Sample>& samples) const {
-    const auto threads = static_cast<std::size_t>(std::max(options.bounds.threads, 1));
-    const std::size_t inputs = maker.picture().size() * (maker.ranges() + 1);
-    const std::size_t most =
-        std::clamp<std::size_t>(kMostBoxNumbers / inputs, 1, kCellsOfThread * threads);
-    std::vector<Job> jobs;
-    for (std::size_t i = 0; i < samples.size() && jobs.size() < most; ++i) {
-      Sample& sample = samples[i];
-      for (std::size_t k = 0;
-           k < kCellsOfSample && !sample.over && !sample.open.empty() && jobs.size() < most; ++k) {
-        Job& job = jobs.emplace_back();
-        job.sample = i;
-        job.of = sample.open.top();
-        sample.open.pop();
-      }
-    }
-    return jobs;
-  }
-
-  void bound(std::vector<Sample>& samples, std::vector<Job>& jobs) const {
-    for_each_index(jobs.size(), options.bounds.threads,
-                   [&](std::size_t k) { make_box(jobs[k], samples[jobs[k].sample]); });
-    std::vector<float> points, lower, upper;
-    std::vector<std::size_t> labels;
-    for (const Job& job : jobs) {
-      points.insert(points.end(), job.point.begin(), job.point.end());
-      lower.insert(lower.end(), job.lower.begin(), job.lower.end());
-      upper.insert(upper.end(), job.upper.begin(), job.upper.end());
-      labels.push_back(samples[job.sample].label);
-    }
-    const auto found = value_of(certifier.certify({points, lower, upper}, labels));
-    for (std::size_t k = 0; k < jobs.size(); ++k) {
-      Sample& sample = samples[jobs[k].sample];
-      sample.found.seconds +=
-          std::accumulate(found[k].seconds.begin(), found[k].seconds.end(), jobs[k].seconds);
-      take(sample, jobs[k], found[k]);
-    }
-  }
-
   std::vector<DisturbedSample> certify(std::span<const double> pictures,
                                        std::span<const std::size_t> labels,
                                        const DisturbCall& call) const {
@@ -480,34 +436,40 @@ struct DisturbanceCertifier::State {
                fmt::format("label {} is no class: the model has {} outputs", labels[i],
                            model.output_count()),
                "classes are counted from 0");
-    std::vector<Sample> samples(labels.size());
-    for_each_index(samples.size(), options.bounds.threads, [&](std::size_t i) {
-      samples[i].label = labels[i];
-      begin(samples[i], pictures.subspan(i * inputs, inputs), i);
-    });
-    std::vector<bool> told(samples.size(), false);
-    const auto settle = [&] {
-      for (std::size_t i = 0; i < samples.size(); ++i) {
-        Sample& sample = samples[i];
-        if (!sample.over && (sample.open.empty() || sample.found.seconds > options.seconds))
-          finish(sample);
-        if (!sample.over || told[i]) continue;
-        told[i] = true;
-        if (call.done) tell([&] { call.done(i, sample.found); });
+    for (std::size_t i = 0; i < pictures.size(); ++i)
+      check(pictures[i], fmt::format("sample {}, input {}", i / inputs, i % inputs));
+    const system::Stop stop(call.stop);
+    const auto threads = static_cast<std::size_t>(std::max(options.bounds.threads, 1));
+    const std::size_t each =
+        std::max<std::size_t>(threads / std::max<std::size_t>(labels.size(), 1), 1);
+    std::vector<DisturbedSample> all(labels.size());
+    const auto caller = std::this_thread::get_id();
+    std::mutex telling;
+    std::vector<std::size_t> fresh;  // samples that the caller has not been told of
+    const auto tell_fresh = [&] {
+      std::vector<std::size_t> told;
+      {
+        const std::scoped_lock lock(telling);
+        told.swap(fresh);
       }
+      if (!call.done) return;
+      for (const std::size_t i : told) tell([&] { call.done(i, all[i]); });
     };
-    settle();
-    while (!call.stop.stop_requested()) {
-      std::vector<Job> jobs = next_jobs(samples);
-      if (jobs.empty()) break;
-      bound(samples, jobs);
-      settle();
-    }
-    std::vector<DisturbedSample> all;
-    for (Sample& sample : samples) {
-      if (!sample.over) finish(sample);
-      all.push_back(std::move(sample.found));
-    }
+    for_each_index(labels.size(), static_cast<int>(threads), [&](std::size_t i) {
+      Sample sample;
+      sample.index = i;
+      sample.label = labels[i];
+      begin(sample, pictures.subspan(i * inputs, inputs), stop);
+      if (!sample.over) search(sample, each, stop);
+      finish(sample);
+      all[i] = std::move(sample.found);
+      {
+        const std::scoped_lock lock(telling);
+        fresh.push_back(i);
+      }
+      if (std::this_thread::get_id() == caller) tell_fresh();
+    });
+    tell_fresh();
     return all;
   }
 

@@ -162,6 +162,17 @@ class Disturb(Case):
         self.assertLessEqual(patched["certified"], found["certified"])
         self.assertGreater(patched["certified"], 10)
 
+    def test_time_that_ends_among_patches_certifies_none(self):
+        """Sample 38 has a patch that changes its answer: whenever the time is over, it is not certified."""
+        seconds, seen = 0.02, set()
+        while seconds < 1:
+            found = self.certify("--first", "38", "--count", "1", "--disturbance", "patch=2",
+                                 "--decide-seconds", f"{seconds:.4f}")["radii"][0]
+            self.assertEqual(found["certified"], 0)
+            seen.add(found["falsified"])
+            seconds *= 1.2
+        self.assertEqual(seen, {0, 1})
+
     def test_is_interrupted_and_goes_on(self):
         # Three parameters of a wide range take all of their time.
         question = ("certify", DIGITS, "--data", DATA, *SCALED, "--count", "8", "--jobs", "1", "--decide-seconds",

@@ -13,6 +13,7 @@
 #include "aot/apps/certify/campaign.h"
 #include "aot/apps/certify/proofs.h"
 #include "aot/apps/certify/watched.h"
+#include "aot/disturb/cells.h"
 #include "aot/input/array.h"
 #include "aot/input/balls.h"
 #include "aot/input/directed.h"
@@ -178,38 +179,18 @@ api::CertifyOptions options_of(const CertifyQuestion& question) {
   return options;
 }
 
-// Channels, height and width of pictures, and their order: of the model's input, or of the data
-// where that is flat. Throws: BF3016.
-void set_picture(api::DisturbOptions& options, const std::vector<std::int64_t>& input_shape,
-                 const input::Dataset& data) {
-  std::vector<std::int64_t> shape = input_shape;
-  if (shape.size() > 1 && shape[0] == 1) shape.erase(shape.begin());
-  const auto is_long = [](std::int64_t extent) { return extent > 1; };
-  if (shape.size() < 2 || std::ranges::count_if(shape, is_long) < 2) shape = data.shape;
-  if (shape.size() == 2) shape.insert(shape.begin(), 1);
-  if (shape.size() != 3)
-    fail("BF3016", data.where, "the samples are no pictures: they have no height and width",
-         "give an array [samples, height, width] or [samples, channels, height, width]");
-  // A picture has few channels.
-  constexpr std::int64_t kFew = 4;
-  options.channels_last = data.channels_last || (shape[2] <= kFew && shape[0] > kFew);
-  const auto extent = [&](std::size_t chw, std::size_t hwc) {
-    return static_cast<std::size_t>(shape[options.channels_last ? hwc : chw]);
-  };
-  options.channels = extent(0, 2);
-  options.height = extent(1, 0);
-  options.width = extent(2, 1);
-}
-
 api::DisturbOptions disturb_options(const api::Model& model, const CertifyQuestion& question,
                                     const input::Dataset& data) {
   const auto text = [](const vnnlib::Number& number) { return std::string(number.text); };
   const input::Normalisation& n = question.normalisation;
   api::DisturbOptions options;
   options.disturbances = question.disturbances;
-  set_picture(options,
-              model.inputs().size() == 1 ? model.inputs()[0].shape : std::vector<std::int64_t>(),
-              data);
+  const disturb::Picture picture = disturb::picture_of(
+      model.inputs().size() == 1 ? model.inputs()[0].shape : std::vector<std::int64_t>(), data);
+  options.channels = picture.channels;
+  options.height = picture.height;
+  options.width = picture.width;
+  options.channels_last = picture.channels_last;
   if (n.scale) options.scale = text(*n.scale);
   if (n.range) options.clip = {text(n.range->first), text(n.range->second)};
   for (const vnnlib::Number& mean : n.mean) options.mean.push_back(text(mean));
