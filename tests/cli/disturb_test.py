@@ -173,6 +173,105 @@ class Disturb(Case):
             seconds *= 1.2
         self.assertEqual(seen, {0, 1})
 
+    # ---- bounds and properties of one sample
+
+    def pictures(self, sample, kinds, count):
+        """Pictures at random parameters of the ranges, their ends among them."""
+        random = np.random.default_rng(7)
+        for _ in range(count):
+            u = random.choice([0, 1, random.uniform()], len(kinds))
+            at = [low + (high - low) * share for (_, low, high), share in zip(kinds, u)]
+            yield disturbed(self.x[sample], list(zip([kind for kind, _, _ in kinds], at)))
+
+    def outputs(self, picture):
+        box = picture.ravel().tolist()
+        found = self.run_json("run", DIGITS, "--box", self.write("p.json", {"lower": box, "upper": box}), "-m", "ibp")
+        return [(a + b) / 2 for a, b in zip(found["outputs"]["lower"], found["outputs"]["upper"])]
+
+    def test_bounds_of_outputs(self):
+        for kinds in ([("rotation", -5, 5)], [("contrast", 0.8, 1.2), ("fog", 0, 0.1)]):
+            text = ",".join(f"{kind}={low}..{high}" for kind, low, high in kinds)
+            widths = []
+            for parts in (1, 16, 64):
+                found = self.run_json("run", DIGITS, "--data", DATA, "--sample", "3", *SCALED, "--disturbance", text,
+                                      "--parts", parts)
+                self.assertEqual((found["parts"], found["disturbance"]), (parts, text.replace(",", " ")))
+                lower, upper = found["outputs"]["lower"], found["outputs"]["upper"]
+                widths.append(sum(upper) - sum(lower))
+                values = [self.outputs(picture) for picture in self.pictures(3, kinds, 6)]
+                for i in range(10):
+                    self.assertLessEqual(lower[i], min(y[i] for y in values) + 1e-4)
+                    self.assertGreaterEqual(upper[i], max(y[i] for y in values) - 1e-4)
+            self.assertLess(widths[1], widths[0])
+            self.assertLess(widths[2], widths[1])
+        spec = self.write("rows.json", {"C": [[1, -1] + [0] * 8]})
+        found = self.run_json("run", DIGITS, "--data", DATA, "--sample", "3", *SCALED, "--disturbance", "fog=0..0.1",
+                              "--spec", spec)
+        self.assertEqual(len(found["spec"]["lower"]), 1)
+        self.assertGreaterEqual(found["spec"]["lower"][0], found["outputs"]["lower"][0] - found["outputs"]["upper"][1])
+
+    def prop(self, clause, low=-1, high=2):
+        text = "".join(f"(declare-const X_{i} Real)\n" for i in range(64))
+        text += "".join(f"(declare-const Y_{i} Real)\n" for i in range(10))
+        text += "".join(f"(assert (>= X_{i} {low}))\n(assert (<= X_{i} {high}))\n" for i in range(64))
+        path = self.work / "p.vnnlib"
+        path.write_text(text + clause)
+        return path
+
+    def test_properties_of_a_sample(self):
+        """As certify decides: the property that another class is at least as large is violated, or is not."""
+        rows = ("certify", DIGITS, "--data", DATA, *SCALED, "--count", "12", "--disturbance", "rotation=-15..15",
+                "--csv", "rows.csv")
+        self.run_tool(*rows)
+        status = [line.split(",")[5] for line in (self.work / "rows.csv").read_text().splitlines()[1:]]
+        for i in [k for k in range(12) if status[k] in ("certified", "falsified")]:
+            label = int(self.y[i])
+            others = " ".join(f"(and (>= Y_{j} Y_{label}))" for j in range(10) if j != label)
+            asked = ("verify", DIGITS, self.prop(f"(assert (or {others}))\n"), "--data", DATA, "--sample", i, *SCALED,
+                     "--disturbance", "rotation=-15..15")
+            holds = status[i] == "certified"
+            found = self.run_json(*asked, code=0 if holds else 3)
+            self.assertEqual(found["verdict"], "verified" if holds else "falsified")
+            if not holds:
+                angle = found["counterexample"]["parameters"]["rotation"]
+                x = np.array([float(value) for value in found["counterexample"]["x"]]).reshape(8, 8)
+                np.testing.assert_allclose(x, disturbed(self.x[i], [("rotation", angle)]), atol=1e-9)
+                self.assertEqual(self.right([x], [label]), 0)
+        self.assertIn("falsified", status)
+        # No disturbed picture lies in the property's box.
+        found = self.run_json("verify", DIGITS, self.prop("(assert (>= Y_0 -1e9))\n", 3, 4), "--data", DATA, *SCALED,
+                              "--disturbance", "rotation=-15..15")
+        self.assertEqual(found["verdict"], "verified")
+
+    def test_a_search_is_kept_and_goes_on(self):
+        wide = "rotation=-9..9,scaling=0.9..1.1"
+        bound = self.run_json("run", DIGITS, "--data", DATA, *SCALED, "--disturbance", wide, "--parts", "64")
+        prop = self.prop(f"(assert (>= Y_0 {bound['outputs']['upper'][0] + 0.001:.6f}))\n")
+        asked = ["verify", DIGITS, prop, "--data", DATA, *SCALED, "--disturbance", wide]
+        alone = self.run_json(*asked, "--jobs", "1")
+        self.assertEqual(alone["verdict"], "verified")
+        self.assertGreater(alone["boxes"], 8)
+        asked += ["--checkpoint", "tree.json"]
+        first = self.run_json(*asked, "--branch", "0.0001", code=4)
+        self.assertLess(first["boxes"], alone["boxes"])
+        second = self.run_json(*asked, "--branch", "60")
+        self.assertEqual((second["verdict"], second["boxes"]), ("verified", alone["boxes"]))
+        asked[asked.index(wide)] = "rotation=-8..8,scaling=0.9..1.1"
+        self.assert_refused("BF3018", *asked)
+
+    def test_questions_that_are_refused(self):
+        asked = ["--data", DATA, *SCALED, "--disturbance", "fog=0..0.5"]
+        conditions = self.prop("(assert (>= (+ Y_0 X_1) 3))\n")
+        self.assert_refused("BF2117", "verify", DIGITS, conditions, *asked, says=["conditions on inputs"])
+        plain = self.prop("(assert (>= Y_0 3))\n")
+        self.assert_refused("BF2117", "verify", DIGITS, plain, *asked, "--semantics", "float32", says=["real arithmetic"])
+        self.assert_refused("BF3013", "verify", DIGITS, plain, *asked, "--sample", "100000", says=["samples"])
+        self.assert_refused("BF3013", "run", DIGITS, "--data", DATA, "--disturbance", "patch=1", says=["valid numbers"])
+        self.assert_refused("BF3503", "run", DIGITS, "--data", DATA, "--clip", "0,1", "--disturbance", "fog=0..1",
+                            says=["valid range"])
+        self.run_tool("verify", DIGITS, plain, *asked, "--part", "0/2", "--save-part", "p.json", code=2)
+        self.run_tool("run", DIGITS, *asked, "--box", "b.json", code=2)
+
     def test_is_interrupted_and_goes_on(self):
         # Three parameters of a wide range take all of their time.
         question = ("certify", DIGITS, "--data", DATA, *SCALED, "--count", "8", "--jobs", "1", "--decide-seconds",

@@ -96,6 +96,13 @@ OPTIONS = {
     "config": (HOLDS, ["--config", "missing.json"], dict.fromkeys(("verify", "instances", "mpi"), "missing.json")),
     "device": (HOLDS, ["--device", "opencl:9999"], {"verify": "9999", "instances": "--device", "mpi": "--device"}),
     "jit": (HOLDS, ["--jit", "sometimes"], dict.fromkeys(("verify", "instances", "mpi"), "--jit")),
+    "disturbance": (HOLDS, ["--disturbance", "fog=0..1"], {"verify": "--data", "instances": "--disturbance", "mpi": "--data"}),
+    "data": (HOLDS, ["--data", "x.npy"], {"verify": "--disturbance", "instances": "--data", "mpi": "--disturbance"}),
+    "sample": (HOLDS, ["--sample", "1"], {"verify": "--data", "instances": "--sample", "mpi": "--data"}),
+    "layout": (HOLDS, ["--layout", "hwc"], {"verify": "--data", "instances": "--layout", "mpi": "--data"}),
+    **{name: (HOLDS, [f"--{name}", "1"] + ["2"] * (name == "clip"),
+              {"verify": "--disturbance", "instances": f"--{name}", "mpi": "--disturbance"})
+       for name in ("scale", "clip", "mean", "std")},
     "tokens": (HOLDS, ["--tokens", "ids.json"], {"verify": "ids.json", "instances": "ids.json", "mpi": "ids.json"}),
     "output-tensor": (HOLDS, ["--output-tensor", "none"], {"verify": "none", "instances": "--output-tensor", "mpi": "none"}),
     "input-tensor": (HOLDS, ["--input-tensor", "none"], {"verify": "none", "instances": "--input-tensor", "mpi": "none"}),

@@ -12,6 +12,7 @@
 #include "aot/cli/commands/certify_report.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
+#include "aot/cli/options/disturbance_options.h"
 #include "aot/cli/options/gate_options.h"
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/library_options.h"
@@ -53,8 +54,9 @@ struct CertifyArguments {
   std::string model;
   ModelCut cut;
   input::DataFiles files;
-  std::vector<std::string> eps, disturbances, box_columns, clip, mean, deviation;
-  std::string scale, layout = "auto", within, rows, min_slope;
+  std::vector<std::string> eps, disturbances, box_columns;
+  NormalisationTexts numbers;
+  std::string layout = "auto", within, rows, min_slope;
   std::vector<std::size_t> increasing, decreasing;
   std::vector<std::string> thresholds;
   build::OptionValues values;
@@ -145,34 +147,17 @@ void add_options(CommandLine& app, CertifyArguments& a) {
       ->transform(one_of({"auto", "chw", "hwc"}))
       ->capture_default_str()
       ->group("Data");
-  app.add_option("--scale", a.scale, "numbers of the data are divided by this first")
-      ->type_name("X")
-      ->group("Data");
-  takes_pair(app.add_option("--clip", a.clip, "valid range of inputs, at which boxes are cut"))
-      ->type_name("LO,HI")
-      ->group("Data");
-  takes_numbers(
-      app.add_option("--mean", a.mean,
-                     "subtracted from scaled numbers: one, or one for each channel or input"))
-      ->type_name("LIST")
-      ->group("Data");
-  takes_numbers(app.add_option("--std", a.deviation, "by which they are divided then"))
-      ->type_name("LIST")
-      ->group("Data");
+  add_normalisation_options(app, a.numbers, "Data");
 
   takes_numbers(
       app.add_option("--eps", a.eps,
                      "radii of the boxes, in units of scaled numbers before --mean and --std"))
       ->type_name("LIST")
       ->group("Question");
-  Option* const disturbance = app.add_option(
-      "--disturbance", a.disturbances,
-      "of pictures, in place of --eps: KIND=LO..HI of rotation, scaling, shearing, translation, "
-      "translation-x, translation-y, blur, contrast, brightness, fog, or KIND=SIZE of occlusion, "
-      "patch; several apply together");
-  disturbance->list([](const std::string& word) { return word.find('=') != std::string::npos; })
-      ->type_name("LIST")
-      ->group("Question");
+  Option* const disturbance = takes_disturbances(
+      app.add_option("--disturbance", a.disturbances,
+                     std::string("of pictures, in place of --eps: ") + kDisturbanceHelp));
+  disturbance->group("Question");
   add_row(
       app, "norm", a.values,
       {.help = "of the balls around samples: linf, boxes; l2; l1 (crown-ibp, crown, alpha-crown)",
@@ -271,23 +256,6 @@ void add_options(CommandLine& app, CertifyArguments& a) {
   set_help(app, {kCertifyExamples, kCertifyNotes, "guide/certify.md"});
 }
 
-// A decimal of an option. Throws: BF3013.
-vnnlib::Number decimal(const std::string& text, const char* option, bool positive) {
-  const vnnlib::Number number = exact_number(text, option);
-  if (!std::isfinite(number.below) || !std::isfinite(number.above))
-    fail("BF3013", option, fmt::format("{} is beyond the range of doubles", printable(text)));
-  if (positive && !(number.below > 0))
-    fail("BF3013", option, fmt::format("{} is not positive", printable(text)));
-  return number;
-}
-
-std::vector<vnnlib::Number> decimals(const std::vector<std::string>& texts, const char* option,
-                                     bool positive) {
-  std::vector<vnnlib::Number> numbers;
-  for (const std::string& text : texts) numbers.push_back(decimal(text, option, positive));
-  return numbers;
-}
-
 // Certified accuracies as they are written. Throws: BF3013.
 std::vector<apps::Threshold> thresholds_of(const std::vector<std::string>& texts) {
   std::vector<apps::Threshold> thresholds;
@@ -327,15 +295,7 @@ apps::CertifyQuestion question_of(const CertifyArguments& a) {
   question.eps = decimals(a.eps, "--eps", false);
   for (const vnnlib::Number& eps : question.eps)
     if (eps.below < 0) fail("BF3013", "--eps", fmt::format("{} is negative", eps.text));
-  if (!a.scale.empty()) question.normalisation.scale = decimal(a.scale, "--scale", true);
-  question.normalisation.mean = decimals(a.mean, "--mean", false);
-  question.normalisation.deviation = decimals(a.deviation, "--std", true);
-  if (!a.clip.empty()) {
-    const std::vector<vnnlib::Number> ends = decimals(a.clip, "--clip", false);
-    if (vnnlib::compare(ends[0], ends[1]) >= 0)
-      fail("BF3013", "--clip", "the lower end is not below the upper end");
-    question.normalisation.range = {ends[0], ends[1]};
-  }
+  question.normalisation = normalisation_of(a.numbers);
   question.channels_last = a.layout == "hwc";
   question.channels_first = a.layout == "chw";
   if (!a.within.empty()) question.within = decimal(a.within, "--within", true);

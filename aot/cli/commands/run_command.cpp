@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,8 +16,10 @@
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/box_options.h"
 #include "aot/cli/options/command_line.h"
+#include "aot/cli/options/disturbance_options.h"
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
+#include "aot/cli/options/question.h"
 #include "aot/cli/options/values.h"
 #include "aot/emit/text/coverage.h"
 #include "aot/engine/device/device.h"
@@ -51,7 +54,8 @@ constexpr char kRunExamples[] =
     "bf-aot run model.onnx --box box.json --spec C.json --method crown-ibp --json\n"
     "bf-aot run model.onnx --centre image.npy --eps 0.01 --clip 0 1\n"
     "bf-aot run model.onnx --box golden.json --index 2 --repeat 100\n"
-    "bf-aot run text.onnx --tokens sentence.json";
+    "bf-aot run text.onnx --tokens sentence.json\n"
+    "bf-aot run model.onnx --data x.npy --disturbance rotation=-5..5";
 
 constexpr char kRunNotes[] =
     "BOX.json is {\"lower\": [..], \"upper\": [..]}, one number per input in row-major order;"
@@ -65,6 +69,8 @@ constexpr char kRunNotes[] =
 struct RunArguments {
   ModelArguments model;
   BoxArguments box;
+  DisturbanceArguments disturbance;
+  std::size_t parts = 64;  // of its ranges
   int repeat = 0;
   double timeout = 0;
   int jobs = 0;
@@ -107,6 +113,18 @@ void add_options(CommandLine& app, RunArguments& arguments) {
                  "threads that bound (default: as many as there are cores)")
       ->transform(whole(1, 256))
       ->type_name("N");
+  add_disturbance_options(app, arguments.disturbance, true);
+  Option* const disturbance = app.get_option("--disturbance");
+  for (const char* const other :
+       {"--box", "--centre", "--eps", "--repeat", "--timeout", "--device", "--norm", "--lowering"})
+    disturbance->excludes(other);
+  app.add_option("--parts", arguments.parts,
+                 "of the disturbances' ranges, which are bounded one by one")
+      ->transform(whole(1, 1 << 20))
+      ->capture_default_str()
+      ->type_name("N")
+      ->needs(disturbance)
+      ->group("Disturbances");
   app.add_flag("--json", arguments.json, "print one JSON object");
   set_help(app, {kRunExamples, kRunNotes, "guide/methods.md"});
 }
@@ -382,6 +400,43 @@ void print(const RunResult& result) {
   fmt::print("\n");
 }
 
+// Bounds over all pictures that disturbances make of a sample.
+int run_disturbed(RunArguments& arguments, const build::CompileOptions& options) {
+  const system::Stopwatch stopwatch;
+  DisturbanceArguments& asked = arguments.disturbance;
+  asked.numbers.clip = arguments.box.clip;
+  const Network network = read_network(arguments.model);
+  const DisturbedPicture picture(asked, network.sampler.graph());
+  decide::Request request;
+  request.compile = options;
+  request.compiler = arguments.model.values.compiler;
+  request.method = options.planner.method;
+  const decide::DisturbedBounds found = decide::bound_disturbed(
+      network.sampler, network.info, picture.input(), request, arguments.parts);
+  if (arguments.json) {
+    nlohmann::ordered_json json;
+    json["model"] = network.info.file_name;
+    json["method"] = to_string(options.planner.method);
+    json["disturbance"] = fmt::format("{}", fmt::join(asked.disturbances, " "));
+    json["parts"] = found.parts;
+    json["outputs"] = engine::bounds_json(found.outputs);
+    if (found.rows) json["spec"] = engine::bounds_json(*found.rows);
+    json["seconds"] = stopwatch.seconds();
+    fmt::print("{}\n", json.dump());
+    return 0;
+  }
+  print_bounds("output", found.outputs);
+  if (found.rows) {
+    fmt::print("\n");
+    print_bounds("row", *found.rows);
+  }
+  fmt::print("\nmodel    {}, method {}\n", network.info.file_name,
+             to_string(options.planner.method));
+  fmt::print("over     {}, in {} parts\n", fmt::join(asked.disturbances, " "), found.parts);
+  fmt::print("time     {}\n", engine::duration(stopwatch.seconds()));
+  return 0;
+}
+
 }  // namespace
 
 int run_command(const Call& call) {
@@ -389,10 +444,12 @@ int run_command(const Call& call) {
   CommandLine app("Bounds the outputs of a model on a box.", "bf-aot run");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
-  if (!arguments.box.given() && arguments.model.values.compile.cut.tokens.empty())
-    return usage_error(app, "--box is required, or --centre and --eps, or --tokens");
+  if (!arguments.box.given() && !arguments.disturbance.given() &&
+      arguments.model.values.compile.cut.tokens.empty())
+    return usage_error(app, "--box is required, or --centre and --eps, --disturbance or --tokens");
 
   build::CompileOptions options = compile_options(arguments.model);
+  if (arguments.disturbance.given()) return run_disturbed(arguments, options);
   if (!options.device.empty()) {
     for (const char* const other : {"--timeout", "--jobs", "--lowering", "--jit"})
       if (app.get_option(other)->count() > 0)

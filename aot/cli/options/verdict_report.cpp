@@ -125,6 +125,8 @@ std::string plain_text(const decide::Witness& witness, std::size_t most) {
       text += fmt::format("  ... {} more; --counterexample FILE writes all of them\n",
                           numbers.size() - shown);
   };
+  for (const auto& [name, value] : witness.parameters)
+    text += fmt::format("  {} {}\n", name, value);
   add("X", decide::input_texts(witness));
   add("Y", output_numbers(witness));
   return text;
@@ -133,13 +135,14 @@ std::string plain_text(const decide::Witness& witness, std::size_t most) {
 nlohmann::ordered_json to_json(const decide::Witness& witness) {
   nlohmann::ordered_json y = nlohmann::ordered_json::array();
   for (const double value : witness.y) y.push_back(engine::number_json(value));
-  return {{"case", witness.property_case},
-          {"clause", witness.clause},
-          {"x", decide::input_texts(witness)},
-          {"y", std::move(y)},
-          {"proof", witness.emitted    ? "evaluation in the emitted order"
-                    : witness.rational ? "rational arithmetic"
-                                       : "error bounds"}};
+  nlohmann::ordered_json json = {{"case", witness.property_case}, {"clause", witness.clause}};
+  for (const auto& [name, value] : witness.parameters) json["parameters"][name] = value;
+  json["x"] = decide::input_texts(witness);
+  json["y"] = std::move(y);
+  json["proof"] = witness.emitted    ? "evaluation in the emitted order"
+                  : witness.rational ? "rational arithmetic"
+                                     : "error bounds";
+  return json;
 }
 
 }  // namespace bf_aot::cli

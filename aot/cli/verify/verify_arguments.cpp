@@ -24,6 +24,7 @@ constexpr char kVerifyExamples[] =
     "bf-aot verify query.vnnlib --network f=model.onnx      (VNN-LIB 2.0)\n"
     "bf-aot verify query.vnnlib --network f=teacher.onnx --network g=student.onnx\n"
     "bf-aot verify --instances instances.csv --results results.csv --jobs 4\n"
+    "bf-aot verify model.onnx property.vnnlib --data x.npy --disturbance rotation=-5..5\n"
     "bf-aot verify model.onnx property.vnnlib --proof answer.bfc   (then bf-check)";
 
 constexpr char kVerifyNotes[] =
@@ -99,6 +100,9 @@ void relate_files(CommandLine& app) {
   app.get_option("--proof")->excludes("--instances");
   app.get_option("--proofs")->needs("--instances");
   app.get_option("--recheck")->excludes("--part")->excludes("--checkpoint");
+  for (const char* const of_boxes : {"--proof", "--part", "--norm", "--instances", "--network",
+                                     "--vnncomp", "--counterexample", "--serialise-assignments"})
+    app.get_option("--disturbance")->excludes(of_boxes);
   for (const char* const of_boxes :
        {"--proof", "--proofs", "--recheck", "--part", "--checkpoint", "--instances"})
     app.get_option("--norm")->excludes(of_boxes);
@@ -138,6 +142,7 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs)
   app.add_flag("--vnncomp", arguments.competition,
                "answer in the words of VNN-COMP: sat, unsat, unknown, timeout");
   app.add_flag("--json", arguments.json, "print one JSON object")->of_many();
+  add_disturbance_options(app, arguments.disturbance);
   add_instance_options(app, arguments);
   relate_files(app);
   add_gate_options(app, arguments.gate, "a test for the property, or for each instance", "Reports");

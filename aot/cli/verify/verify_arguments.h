@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aot/cli/options/command_line.h"
+#include "aot/cli/options/disturbance_options.h"
 #include "aot/cli/options/gate_options.h"
 #include "aot/cli/options/options.h"
 #include "aot/cli/options/verdict_report.h"
@@ -23,6 +24,7 @@ struct MeasureArguments {
 struct VerifyArguments {
   ModelArguments model;
   std::string property;
+  DisturbanceArguments disturbance;
   std::vector<std::string> networks;
   std::string counterexample, assignments;
   std::string instances, results, counterexamples;

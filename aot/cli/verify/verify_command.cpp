@@ -42,8 +42,15 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
   calls.stop = stop;
   calls.keeper = keeper;
   calls.company = company;
-  decide::Outcome outcome =
-      decide::decide_query(network.sampler, network.info, property, request_of(arguments), calls);
+  decide::Outcome outcome;
+  if (arguments.disturbance.given()) {
+    const DisturbedPicture picture(arguments.disturbance, network.sampler.graph());
+    outcome = decide::decide_disturbed(network.sampler, network.info, property, picture.input(),
+                                       request_of(arguments), calls);
+  } else {
+    outcome =
+        decide::decide_query(network.sampler, network.info, property, request_of(arguments), calls);
+  }
   outcome.seconds = stopwatch.seconds();
   if (outcome.stopped && outcome.answer == decide::Answer::kUnknown)
     outcome.answer = decide::Answer::kTimeout;
@@ -159,6 +166,7 @@ int verify_command(const Call& call) {
                   "bf-aot verify");
   add_options(app, arguments);
   add_measure_options(app, arguments.measure);
+  app.get_option("--measure")->excludes("--disturbance");
   if (const auto code = parse(app, call)) return *code;
   if (!arguments.instances.empty()) return verify_many(app, arguments);
   // A part's frontier is the same in all processes, whatever is compiled meanwhile.

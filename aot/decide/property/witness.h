@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aot/engine/verifier/verifier.h"
@@ -25,6 +26,9 @@ struct Witness {
   std::vector<double> y;      // the outputs there, rounded
   bool rational = false;      // proven in rational arithmetic; else in double with error bounds
   bool emitted = false;       // y is what NAME_evaluate makes of x, and violates
+  // Names the disturbances' parameters, with the doubles next to them; x then comes near the
+  // picture.
+  std::vector<std::pair<std::string, double>> parameters = {};
 };
 
 // Proves that an input of a case violates the property; none where that fails.
