@@ -103,6 +103,7 @@ OPTIONS = {
     **{name: (HOLDS, [f"--{name}", "1"] + ["2"] * (name == "clip"),
               {"verify": "--disturbance", "instances": f"--{name}", "mpi": "--disturbance"})
        for name in ("scale", "clip", "mean", "std")},
+    "weight": (HOLDS, ["--weight", "none=1"], {"verify": "none", "instances": "--weight", "mpi": "none"}),
     "tokens": (HOLDS, ["--tokens", "ids.json"], {"verify": "ids.json", "instances": "ids.json", "mpi": "ids.json"}),
     "output-tensor": (HOLDS, ["--output-tensor", "none"], {"verify": "none", "instances": "--output-tensor", "mpi": "none"}),
     "input-tensor": (HOLDS, ["--input-tensor", "none"], {"verify": "none", "instances": "--input-tensor", "mpi": "none"}),

@@ -69,6 +69,7 @@ constexpr char kRunNotes[] =
 struct RunArguments {
   ModelArguments model;
   BoxArguments box;
+  WeightArguments weights;
   DisturbanceArguments disturbance;
   std::size_t parts = 64;  // of its ranges
   int repeat = 0;
@@ -99,6 +100,7 @@ void add_options(CommandLine& app, RunArguments& arguments) {
   add_jit_option(app, arguments.model);
   add_rows(app, build::OptionRow::Set::kDevice, arguments.model.values);
   add_box_options(app, arguments.box);
+  add_weight_option(app, arguments.weights);
   Option* const repeat =
       app.add_option("--repeat", arguments.repeat,
                      "number of time measurements (default: for a few milliseconds)")
@@ -115,8 +117,8 @@ void add_options(CommandLine& app, RunArguments& arguments) {
       ->type_name("N");
   add_disturbance_options(app, arguments.disturbance, true);
   Option* const disturbance = app.get_option("--disturbance");
-  for (const char* const other :
-       {"--box", "--centre", "--eps", "--repeat", "--timeout", "--device", "--norm", "--lowering"})
+  for (const char* const other : {"--box", "--centre", "--eps", "--repeat", "--timeout", "--device",
+                                  "--norm", "--lowering", "--weight"})
     disturbance->excludes(other);
   app.add_option("--parts", arguments.parts,
                  "of the disturbances' ranges, which are bounded one by one")
@@ -150,7 +152,10 @@ input::FloatBox box_here(const RunArguments& arguments, const Plan& plan) {
            "give a box of them: --box, or --centre and --eps");
     return input::box_of_ids(plan.one_hot, plan.one_hot.ids, "--tokens");
   }
-  const input::BoxFile file = box_of(arguments.box, plan.input_count);
+  const WeightBox& weights = arguments.weights.weights;
+  input::BoxFile file =
+      box_of(arguments.box, plan.input_count - static_cast<int>(weights.box.box.lower.size()));
+  if (arguments.weights.given()) append_weights(weights, file);
   if (file.ids) return input::box_of_ids(plan.one_hot, *file.ids, file.where);
   input::FloatBox box = input::round_outward(file, plan.input_count);
   if (plan.config.norm != Norm::kLargest && !input::holds_exactly(file, box))
@@ -448,6 +453,7 @@ int run_command(const Call& call) {
       arguments.model.values.compile.cut.tokens.empty())
     return usage_error(app, "--box is required, or --centre and --eps, --disturbance or --tokens");
 
+  begin_at_weights(arguments.weights, arguments.model.model, arguments.model.values.compile.cut);
   build::CompileOptions options = compile_options(arguments.model);
   if (arguments.disturbance.given()) return run_disturbed(arguments, options);
   if (!options.device.empty()) {

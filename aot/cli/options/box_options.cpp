@@ -14,6 +14,7 @@
 #include "aot/input/json/read_text.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
+#include "frontend/import/file/importer.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -99,6 +100,28 @@ input::TypedBox around_centre(const BoxArguments& arguments, int input_count) {
   return typed;
 }
 
+struct Radius {
+  std::string name;
+  mpq_class size;
+  bool relative = false;  // to each weight's size
+};
+
+// Throws: BF3013.
+Radius radius_in(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0)
+    fail("BF3013", "--weight", fmt::format("{} is no NAME=X", printable(text)),
+         "as fc1.weight=0.01, or fc1.weight=1%");
+  Radius made;
+  made.name = text.substr(0, equals);
+  std::string size = text.substr(equals + 1);
+  made.relative = size.ends_with('%');
+  if (made.relative) size.pop_back();
+  made.size = number_of(size, "--weight") / (made.relative ? 100 : 1);
+  if (made.size < 0) fail("BF3013", "--weight", "the radius is negative");
+  return made;
+}
+
 }  // namespace
 
 void add_box_options(CommandLine& app, BoxArguments& arguments) {
@@ -140,6 +163,61 @@ input::TypedBox typed_box_of(const BoxArguments& arguments, int input_count) {
 
 input::BoxFile box_of(const BoxArguments& arguments, int input_count) {
   return typed_box_of(arguments, input_count).file;
+}
+
+void add_weight_option(CommandLine& app, WeightArguments& arguments) {
+  app.add_option("--weight", arguments.radii,
+                 "weights that are inputs, too, at most so far from their values: the name of an "
+                 "initializer with a radius, or a share of each weight's size, as fc1.weight=1%; "
+                 "may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME=X");
+}
+
+void begin_at_weights(WeightArguments& arguments, const std::string& model, ModelCut& cut) {
+  WeightBox made;
+  for (const std::string& text : arguments.radii) {
+    const Radius radius = radius_in(text);
+    const TensorFile tensor = read_initializer(model, radius.name);
+    cut.inputs.push_back(radius.name);
+    made.tensors.push_back({tensor.name, "Real", tensor.shape, tensor.name});
+    for (const double value : tensor.data) {
+      const mpq_class weight(value);
+      const mpq_class reach = radius.relative ? mpq_class(radius.size * abs(weight)) : radius.size;
+      add_ends(made.box, ends_around(weight, reach, {}, made.box.box.lower.size()));
+    }
+  }
+  arguments.weights = std::move(made);
+}
+
+void append_weights(const WeightBox& weights, input::BoxFile& file) {
+  const Box& box = weights.box.box;
+  file.box.lower.insert(file.box.lower.end(), box.lower.begin(), box.lower.end());
+  file.box.upper.insert(file.box.upper.end(), box.upper.begin(), box.upper.end());
+}
+
+void append_weights(const WeightBox& weights, Property& property) {
+  const std::int64_t own = property.input_count;
+  const auto count = static_cast<std::int64_t>(weights.box.box.lower.size());
+  property.input_count += count;
+  property.inputs.insert(property.inputs.end(), weights.tensors.begin(), weights.tensors.end());
+  if (!property.networks.empty()) property.networks[0].inputs += weights.tensors.size();
+  // Derived values are over x, y and others before them: x is longer now.
+  for (DerivedValue& value : property.derived)
+    for (AffineForm& operand : value.operands)
+      for (auto& [index, factor] : operand.terms)
+        if (index >= own) index += count;
+  const auto append = [](std::vector<double>& to, const std::vector<double>& ends) {
+    to.insert(to.end(), ends.begin(), ends.end());
+  };
+  for (PropertyCase& one : property.cases) {
+    append(one.box.lower, weights.box.box.lower);
+    append(one.box.upper, weights.box.box.upper);
+    append(one.inner.lower, weights.box.inner.lower);
+    append(one.inner.upper, weights.box.inner.upper);
+    for (const auto& [index, value] : weights.box.between)
+      one.between.emplace_back(index + own, value);
+  }
 }
 
 }  // namespace bf_aot::cli

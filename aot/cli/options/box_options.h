@@ -8,6 +8,8 @@
 #include "aot/cli/options/command_line.h"
 #include "aot/input/exact_box.h"
 #include "aot/input/json_io.h"
+#include "frontend/import/file/model_cut.h"
+#include "frontend/property/property.h"
 
 namespace bf_aot::cli {
 
@@ -33,5 +35,30 @@ input::BoxFile box_of(const BoxArguments& arguments, int input_count);
 
 // Returns the same box with its ends as they were typed.
 input::TypedBox typed_box_of(const BoxArguments& arguments, int input_count);
+
+// The box of weights that are inputs, in their order, with the tensors that they are of.
+struct WeightBox {
+  input::ExactBox box;
+  std::vector<PropertyTensor> tensors;
+};
+
+// Weights that are inputs, each in a range about its value in the file.
+struct WeightArguments {
+  std::vector<std::string> radii;  // NAME=X, or NAME=X% of each weight's size
+  WeightBox weights;               // after begin_at_weights()
+
+  bool given() const { return !radii.empty(); }
+};
+
+// Adds --weight.
+void add_weight_option(CommandLine& app, WeightArguments& arguments);
+
+// Reads the weights, and makes them inputs behind the model's own. Throws: BF1008, BF3013; as
+// read_initializer().
+void begin_at_weights(WeightArguments& arguments, const std::string& model, ModelCut& cut);
+
+// Adds the weights to boxes of the other inputs.
+void append_weights(const WeightBox& weights, input::BoxFile& file);
+void append_weights(const WeightBox& weights, Property& property);
 
 }  // namespace bf_aot::cli

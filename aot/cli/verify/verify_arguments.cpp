@@ -14,6 +14,7 @@
 #include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -103,6 +104,9 @@ void relate_files(CommandLine& app) {
   for (const char* const of_boxes : {"--proof", "--part", "--norm", "--instances", "--network",
                                      "--vnncomp", "--counterexample", "--serialise-assignments"})
     app.get_option("--disturbance")->excludes(of_boxes);
+  for (const char* const of_files :
+       {"--proof", "--part", "--checkpoint", "--instances", "--network", "--disturbance"})
+    app.get_option("--weight")->excludes(of_files);
   for (const char* const of_boxes :
        {"--proof", "--proofs", "--recheck", "--part", "--checkpoint", "--instances"})
     app.get_option("--norm")->excludes(of_boxes);
@@ -142,6 +146,7 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs)
   app.add_flag("--vnncomp", arguments.competition,
                "answer in the words of VNN-COMP: sat, unsat, unknown, timeout");
   app.add_flag("--json", arguments.json, "print one JSON object")->of_many();
+  add_weight_option(app, arguments.weights);
   add_disturbance_options(app, arguments.disturbance);
   add_instance_options(app, arguments);
   relate_files(app);
@@ -152,8 +157,11 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs)
 }
 
 bool assign_files(VerifyArguments& arguments) {
-  if (arguments.networks.empty())
-    return !arguments.model.model.empty() && !arguments.property.empty();
+  if (arguments.networks.empty()) {
+    if (arguments.model.model.empty() || arguments.property.empty()) return false;
+    begin_at_weights(arguments.weights, arguments.model.model, arguments.model.values.compile.cut);
+    return true;
+  }
   if (!arguments.property.empty()) return false;
   arguments.property = arguments.model.model;
   for (const std::string& network : arguments.networks) {
@@ -163,6 +171,12 @@ bool assign_files(VerifyArguments& arguments) {
   const std::string& first = arguments.networks[0];
   arguments.model.model = first.substr(first.find('=') + 1);
   return true;
+}
+
+Property property_of(const VerifyArguments& arguments) {
+  Property property = read_property(arguments.property);
+  if (arguments.weights.given()) append_weights(arguments.weights.weights, property);
+  return property;
 }
 
 std::vector<std::string> network_files(const VerifyArguments& arguments, const Property& property) {

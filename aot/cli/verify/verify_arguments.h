@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/cli/options/box_options.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/disturbance_options.h"
 #include "aot/cli/options/gate_options.h"
@@ -25,6 +26,7 @@ struct VerifyArguments {
   ModelArguments model;
   std::string property;
   DisturbanceArguments disturbance;
+  WeightArguments weights;
   std::vector<std::string> networks;
   std::string counterexample, assignments;
   std::string instances, results, counterexamples;
@@ -51,8 +53,12 @@ inline constexpr char kJobs[] =
     "of its own (default: as many as there are cores)";
 void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs = kJobs);
 
-// --network NAME=FILE makes the positional MODEL the query. Returns whether the files are complete.
+// --network NAME=FILE makes the positional MODEL the query, --weight makes weights inputs. Returns
+// whether the files are complete. Throws: as begin_at_weights().
 bool assign_files(VerifyArguments& arguments);
+
+// The property that is asked about, also of weights. Throws: as read_property().
+Property property_of(const VerifyArguments& arguments);
 
 // The files of the networks that the query declares, in its order; the one MODEL without --network.
 // A network that is equal to another has that one's file unless it is given one. Throws: BF3413

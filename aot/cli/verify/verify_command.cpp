@@ -134,7 +134,7 @@ std::optional<prove::ProofReport> rechecked(const std::optional<prove::ProofFile
 
 int run(const VerifyArguments& arguments, TimeLimit& limit) {
   const system::Stopwatch reading;
-  const Property property = read_property(arguments.property);
+  const Property property = property_of(arguments);
   if (system::tells_steps()) system::tell_step("read the property", reading.seconds());
   limit.set_property(property);
   check_networks(arguments, property);
@@ -166,7 +166,7 @@ int verify_command(const Call& call) {
                   "bf-aot verify");
   add_options(app, arguments);
   add_measure_options(app, arguments.measure);
-  app.get_option("--measure")->excludes("--disturbance");
+  app.get_option("--measure")->excludes("--disturbance")->excludes("--weight");
   if (const auto code = parse(app, call)) return *code;
   if (!arguments.instances.empty()) return verify_many(app, arguments);
   // A part's frontier is the same in all processes, whatever is compiled meanwhile.

@@ -61,7 +61,7 @@ std::optional<prove::ProofReport> write_proof(const VerifyArguments& arguments,
 
 int run_together(VerifyArguments& arguments, decide::TreeCompany& company) {
   const system::Stop stop({}, arguments.decision().timeout_seconds);
-  const Property property = read_property(arguments.property);
+  const Property property = property_of(arguments);
   check_networks(arguments, property);
   expect_splits(arguments);
   const std::optional<prove::ProofFile> proof = proof_of(arguments, property);

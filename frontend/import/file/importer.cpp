@@ -172,17 +172,36 @@ void set_shape(onnx::ValueInfoProto& info, const Shape& shape) {
   for (const std::int64_t dim : shape) dims.add_dim()->set_dim_value(dim);
 }
 
-// Makes these tensors inputs, before the model's own. The nodes that made them make tensors of
-// other names, which nothing reads. Throws: BF1008 when no node makes one of them, or one is named
-// twice.
+// Takes an initializer out of the graph, where there is one of this name, and describes it.
+bool take_initializer(onnx::GraphProto& graph, const std::string& name,
+                      onnx::ValueInfoProto& info) {
+  auto& all = *graph.mutable_initializer();
+  const auto found = std::ranges::find(all, name, &onnx::TensorProto::name);
+  if (name.empty() || found == all.end()) return false;
+  info.mutable_type()->mutable_tensor_type()->set_elem_type(found->data_type());
+  set_shape(info, {found->dims().begin(), found->dims().end()});
+  all.erase(found);
+  auto& inputs = *graph.mutable_input();  // older files list initializers there, too
+  const auto own = std::ranges::find(inputs, name, &onnx::ValueInfoProto::name);
+  if (own != inputs.end()) inputs.erase(own);
+  return true;
+}
+
+// Makes these tensors inputs: those that nodes make before the model's own, and initializers, which
+// are constants no longer, behind them. The nodes make tensors of other names, which nothing reads.
+// Throws: BF1008 when there is no such tensor, or one is named twice.
 void set_inputs(onnx::GraphProto& graph, const std::vector<std::string>& inputs) {
-  google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> all;
+  google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> all, last;
   std::set<std::string_view> seen;
   for (const std::string& name : inputs) {
     const std::string place = fmt::format("input '{}'", printable(name));
     if (!seen.insert(name).second) fail("BF1008", place, "it is named twice");
+    onnx::ValueInfoProto info = described(graph, name);
+    if (take_initializer(graph, name, info)) {
+      *last.Add() = std::move(info);
+      continue;
+    }
     bool made = false;
-    *all.Add() = described(graph, name);
     for (onnx::NodeProto& node : *graph.mutable_node())
       for (std::string& output : *node.mutable_output())
         if (!name.empty() && output == name) {
@@ -190,10 +209,12 @@ void set_inputs(onnx::GraphProto& graph, const std::vector<std::string>& inputs)
           output += "/cut";
         }
     if (!made)
-      fail("BF1008", place, "no node makes such a tensor",
-           "--input-tensor takes the name of a tensor within the network");
+      fail("BF1008", place, "there is no such tensor within the network",
+           "--input-tensor takes the name of a tensor that a node makes, or of an initializer");
+    *all.Add() = std::move(info);
   }
-  for (const onnx::ValueInfoProto& own : graph.input()) *all.Add() = own;
+  for (const auto* const list : {&graph.input(), &std::as_const(last)})
+    for (const onnx::ValueInfoProto& each : *list) *all.Add() = each;
   *graph.mutable_input() = std::move(all);
 }
 
@@ -372,12 +393,13 @@ ImportedModel import_model_bytes(std::string_view bytes, const std::string& file
   return import_bytes(bytes, nullptr, file_name, folder, limits, bindings, cut);
 }
 
-TensorFile read_tensor(std::string_view bytes, const std::string& where) {
-  onnx::TensorProto tensor;
-  if (!tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    fail("BF1021", where, "not a tensor", "give a serialized TensorProto");
+namespace {
+
+// folder: of external data.
+TensorFile tensor_file(const onnx::TensorProto& tensor, const std::string& where,
+                       const std::filesystem::path& folder) {
   const ImportLimits limits;
-  TensorReader reader{limits, {}};
+  TensorReader reader{limits, folder};
   reader.any_number = true;
   TensorFile file;
   file.name = printable(tensor.name());
@@ -394,6 +416,35 @@ TensorFile read_tensor(std::string_view bytes, const std::string& where) {
     file.data.assign(integers.data.begin(), integers.data.end());
   }
   return file;
+}
+
+}  // namespace
+
+TensorFile read_tensor(std::string_view bytes, const std::string& where) {
+  onnx::TensorProto tensor;
+  if (!tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    fail("BF1021", where, "not a tensor", "give a serialized TensorProto");
+  return tensor_file(tensor, where, {});
+}
+
+TensorFile read_initializer(const std::filesystem::path& path, const std::string& name) {
+  const ImportLimits limits;
+  const std::string bytes = read_file(path, limits.file_bytes, "model");
+  const std::string place = printable(path.filename().string());
+  const onnx::ModelProto model = is_gzip(bytes) ? parse(unpack(bytes, place, limits), place, limits)
+                                                : parse(bytes, place, limits);
+  const auto& all = model.graph().initializer();
+  const auto found = std::ranges::find(all, name, &onnx::TensorProto::name);
+  const std::string where = fmt::format("initializer '{}'", printable(name));
+  if (name.empty() || found == all.end()) {
+    constexpr int kNamed = 16;
+    std::string names;
+    for (int i = 0; i < std::min(all.size(), kNamed); ++i)
+      names += (names.empty() ? "" : ", ") + printable(all[i].name());
+    fail("BF1008", where, "the model has no such initializer",
+         names.empty() ? "it has none" : "it has " + names);
+  }
+  return tensor_file(*found, where, path.has_parent_path() ? path.parent_path() : ".");
 }
 
 std::string tensor_bytes(const TensorFile& tensor, bool in_float) {

@@ -68,6 +68,10 @@ struct TensorFile {
 // Throws: BF1005, BF1021, BF1022.
 TensorFile read_tensor(std::string_view bytes, const std::string& where);
 
+// An initializer of a model's file. Throws: BF1008 there is none; as import_model() and
+// read_tensor().
+TensorFile read_initializer(const std::filesystem::path& path, const std::string& name);
+
 // Returns the tensor as a serialized TensorProto of type FLOAT, or DOUBLE. in_float: its data are
 // floats.
 std::string tensor_bytes(const TensorFile& tensor, bool in_float);
