@@ -197,6 +197,14 @@ class Json(JsonCase):
         digits = MODELS / "examples/robustness"
         self.expect("certify", "certify", digits / "digits_cnn.onnx", "--data", digits / "digits_test.npz",
                     "--count", "2", "--disturbance", "rotation=-1..1")
+        asked = ("--data", digits / "digits_test.npz", "--scale", "16", "--disturbance", "fog=0..0.5")
+        self.write("rows.json", {"C": [[1, -1] + [0] * 8]})
+        self.expect("run_disturbed", "run", digits / "digits_cnn.onnx", *asked, "--parts", "4", "--spec", "rows.json")
+        names = "".join(f"(declare-const X_{i} Real)(assert (<= X_{i} 2))(assert (>= X_{i} -1))" for i in range(64))
+        for limit, code in ((-100, 3), (100, 0)):
+            self.write("d.vnnlib", names + "".join(f"(declare-const Y_{i} Real)" for i in range(10))
+                       + f"(assert (>= Y_0 {limit}))")
+            self.expect("verify", "verify", digits / "digits_cnn.onnx", "d.vnnlib", *asked, code=code)
         self.expect("doctor", "doctor", code=None)
 
     def test_compare(self):
