@@ -25,7 +25,8 @@ constexpr char kVerifyExamples[] =
     "bf-aot verify query.vnnlib --network f=model.onnx      (VNN-LIB 2.0)\n"
     "bf-aot verify query.vnnlib --network f=teacher.onnx --network g=student.onnx\n"
     "bf-aot verify --instances instances.csv --results results.csv --jobs 4\n"
-    "bf-aot verify model.onnx property.vnnlib --data x.npy --disturbance rotation=-5..5\n"
+    "bf-aot verify model.onnx property.vnnlib --data x.npy \\\n"
+    "  --disturbance rotation=-5..5\n"
     "bf-aot verify model.onnx property.vnnlib --proof answer.bfc   (then bf-check)";
 
 constexpr char kVerifyNotes[] =
