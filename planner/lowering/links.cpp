@@ -138,7 +138,7 @@ void lower_product(Lowering& l, const BackwardRows& step, const BackwardLink& li
   for (const BackwardOut& out : link.outs)
     l.call(Routine::kProductBackward, rows_of(step),
            {number(n), l.sources(link.layer, out.term),
-            at(link.table, out.term == 0 ? 0 : std::int64_t{bf::kSlopeY} * n),
+            at(link.table, std::int64_t{out.term == 0 ? bf::kUpperSlopeX : bf::kUpperSlopeY} * n),
             number(l.term(link.layer, out.term).in), at(link.coefficients_in), Flag{out.add},
             at(out.coefficients)});
 }
@@ -166,16 +166,21 @@ void lower_contraction(Lowering& l, const BackwardRows& step, const BackwardLink
   l.part(link.kernel);
   l.call(Routine::kProductRows, rows_of(step),
          {number(layer.out), at(link.table), at(link.coefficients_in), at(step.sums)});
-  const std::int64_t left = 2 * std::int64_t{layer.out}, right = left + shape.left();
+  const std::int64_t left = 2 * std::int64_t{layer.out} + shape.left() + shape.right();
+  const std::int64_t right = left + 3 * shape.left();
   for (const BackwardOut& out : link.outs) {
     const bool first = out.term == 0;
+    const std::int64_t own = first ? left : right, of_own = first ? shape.left() : shape.right();
+    const std::int64_t other = first ? right : left;
+    const std::int64_t of_other = first ? shape.right() : shape.left();
     l.part(out.kernel);
-    l.call(Routine::kContractionBackward, rows_of(step),
-           {number(shape.batch), number(first ? shape.rows : shape.columns),
-            number(first ? shape.columns : shape.rows), number(shape.sums), Flag{first},
-            l.sources(link.layer, out.term), at(link.table, first ? right : left),
-            number(layer.term(out.term).in), at(link.coefficients_in), Flag{out.add},
-            at(out.coefficients)});
+    l.call(
+        Routine::kContractionBackward, rows_of(step),
+        {number(shape.batch), number(first ? shape.rows : shape.columns),
+         number(first ? shape.columns : shape.rows), number(shape.sums), Flag{first},
+         l.sources(link.layer, out.term), at(link.table, other), at(link.table, other + of_other),
+         at(link.table, own + 2 * of_own), number(layer.term(out.term).in),
+         at(link.coefficients_in), Flag{out.add}, at(out.coefficients)});
   }
 }
 

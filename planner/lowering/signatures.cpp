@@ -390,7 +390,7 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kRelaxProduct, "relax_product", "bf/sums/planes.h", "",
      "int n, sources gather_x, sources gather_y, in double centre_x[1], in float radius_x[1], in "
      "double centre_y[1], in float radius_y[1], real most, plane_errors errors, out double "
-     "slack[4]?, out float table[4 n]?, out double centre_out[n], out float radius_out[n]"},
+     "slack[4]?, out float table[8 n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxMax, "relax_max", "bf/sums/planes.h", "",
      "int n, in int32 row_start[n + 1], in int32 column[1], in double centre_in[1], in float "
      "radius_in[1], plane_errors errors, out double slack[4]?, out float table[3 n]?, out int32 "
@@ -407,7 +407,8 @@ constexpr Declaration kDeclarations[] = {
      "double slack[4]?, out float table[1]?, out double centre_out[batch m n], out float "
      "radius_out[batch m n]"},
     {Routine::kMixedPlanes, "mixed_planes", "bf/sums/mixed_planes.h", "",
-     "int batch, int m, int n, int k, bool has_box, sources gather_x, sources gather_y, in float "
+     "int batch, int m, int n, int k, bool has_box, bool sums, sources gather_x, sources gather_y, "
+     "in float "
      "radius_x[1], in float radius_y[1], in float offsets[2 batch m n], in float over_x[batch n "
      "k], "
      "in float over_y[batch m k], plane_errors errors, out float planes[2 batch m n]"},
@@ -418,7 +419,7 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kProductRows, "product_rows", "bf/sums/planes.h", "rows",
      "int n, in float offsets[2 n], in float coefficients[n rows], inout float sums[rows]"},
     {Routine::kProductBackward, "product_backward", "bf/sums/planes.h", "rows",
-     "int n, sources source, in float slopes[n], int in, in float from[n rows], bool add, out "
+     "int n, sources source, in float slopes[2 n], int in, in float from[n rows], bool add, out "
      "float to[in rows]"},
     {Routine::kMaxBackward, "max_backward", "bf/sums/planes.h", "rows",
      "int n, in float table[3 n], in int32 choice[n], int in, in float from[n rows], bool add, out "
@@ -428,7 +429,8 @@ constexpr Declaration kDeclarations[] = {
      "n], int in, in float from[n rows], bool add, out float to[in rows], inout float sums[rows]"},
     {Routine::kContractionBackward, "contraction_backward", "bf/sums/contraction.h", "rows",
      "int batch, int m, int n, int k, bool first, sources source, in float slopes[batch n k], "
-     "int in, in float from[batch m n rows], bool add, out float to[in rows]"},
+     "in float radii[batch n k], in float halves[batch m k], int in, in float from[batch m n "
+     "rows], bool add, out float to[in rows]"},
     {Routine::kMixedPlanesBackward, "mixed_planes_backward", "bf/sums/mixed_planes.h", "rows",
      "int batch, int m, int n, int k, bool first, sources source, in float slopes[batch n k], "
      "in float radii[batch n k], in float share[batch m n rows], int in, in float from[batch m n "

@@ -155,11 +155,11 @@ namespace {
 
 // Tables of rows that choose planes. A product is a batch of sums of one product each.
 template <typename PlaneStep>
-void mixed_planes(Lowering& l, const PlaneStep& step, bool has_box) {
+void mixed_planes(Lowering& l, const PlaneStep& step, bool has_box, bool sums) {
   if (step.slopes == BufferId::kNone) return;
   const Planes planes = planes_of(l, step.layer, step.table);
   Arguments arguments = planes.extents;
-  append(arguments, {Flag{has_box}, l.sources(step.layer, 0), l.sources(step.layer, 1),
+  append(arguments, {Flag{has_box}, Flag{sums}, l.sources(step.layer, 0), l.sources(step.layer, 1),
                      at(step.radius_x), at(step.radius_y), planes.offsets, planes.over_x,
                      planes.over_y, plane_errors(step.product, step.offset), at(step.slopes)});
   l.call(Routine::kMixedPlanes, std::move(arguments));
@@ -205,7 +205,7 @@ void lower(Lowering& l, const RelaxProduct& step) {
           at(step.centre_x), at(step.radius_x), at(step.centre_y), at(step.radius_y),
           exact(step.most, Pays::kMost), plane_errors(step.product, step.offset), at(step.slack),
           at(step.table), at(step.centre_out), at(step.radius_out)});
-  mixed_planes(l, step, step.most > 0);
+  mixed_planes(l, step, step.most > 0, false);
 }
 
 void lower(Lowering& l, const RelaxMax& step) {
@@ -237,7 +237,7 @@ void lower(Lowering& l, const RelaxContraction& step) {
        at(step.centre_y), at(step.radius_y), l.table(step.layer, TableKind::kScores),
        at(step.centre_s), at(step.radius_s), plane_errors(step.product, step.offset),
        at(step.scratch), at(step.slack), at(step.table), at(step.centre_out), at(step.radius_out)});
-  mixed_planes(l, step, false);
+  mixed_planes(l, step, false, true);
 }
 
 void lower(Lowering& l, const RelaxLogSoftmax& step) {

@@ -112,8 +112,9 @@ struct ContractionShape {
   std::int64_t left() const { return std::int64_t{batch} * rows * sums; }
   std::int64_t right() const { return std::int64_t{batch} * columns * sums; }
   std::int64_t products() const { return left() * columns; }
-  // The floats of the layer's table: offsets of each output, slopes over both factors.
-  std::int64_t table() const { return 2 * std::int64_t{batch} * rows * columns + left() + right(); }
+  std::int64_t outputs() const { return std::int64_t{batch} * rows * columns; }
+  // The floats of the layer's table: see relax_contraction() in runtime/bf/sums/contraction.h.
+  std::int64_t table() const { return 2 * outputs() + 4 * (left() + right()); }
   // The doubles that make the layer's boxes, of a row and of a batch entry's columns.
   std::int64_t scratch() const {
     return std::int64_t{bf::kContractionPanels} * sums * (columns + 1) + 3 * std::int64_t{columns};

@@ -355,7 +355,10 @@ std::int64_t choice_count(const Layer& layer) {
 std::int64_t choice_floats(const Layer& layer) {
   if (layer.kind == LayerKind::kProduct)  // offsets, and both factors' radii
     return std::int64_t{4} * layer.out;
-  if (layer.kind == LayerKind::kContraction) return layer.contraction.table();
+  if (layer.kind == LayerKind::kContraction) {
+    const ContractionShape& shape = layer.contraction;
+    return 2 * shape.outputs() + shape.left() + shape.right();
+  }
   if (layer.kind == LayerKind::kMax) return max_candidates(layer);
   const int of_neuron = layer.relu ? bf::kSlopeRows : bf::kKnotRows * bf::kKnots;
   return std::int64_t{of_neuron} * layer.out;

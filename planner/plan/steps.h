@@ -125,7 +125,7 @@ struct Relax {
 
 // z_i = x y on the box of its factors: with centres x_c, y_c and radii r_x, r_y
 //   x y = x_c y_c + y_c (x - x_c) + x_c (y - y_c) + (x - x_c)(y - y_c),
-// the last term within +- r_x r_y: one plane with two offsets (the mean of McCormick's).
+// the last term within +- r_x r_y, and above and below planes that are mixtures of McCormick's.
 struct RelaxProduct {
   static constexpr std::string_view kName = "relax_product";
   LayerId layer = 0;
@@ -177,8 +177,9 @@ struct RelaxLogSoftmax {
   bool operator==(const RelaxLogSoftmax&) const = default;
 };
 
-// z = sums of products, each with RelaxProduct's plane: slopes are the factors' centres, which the
-// table holds as floats; offsets are sums. Boxes alone of means are made without x, which is kNone.
+// z = sums of products, each between mixtures of McCormick's planes. The table holds what makes the
+// slopes for each element of the factors; offsets are sums. Boxes alone of means are made without
+// x, which is kNone.
 struct RelaxContraction {
   static constexpr std::string_view kName = "relax_contraction";
   LayerId layer = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -287,8 +288,18 @@ class Machine {
                                                    centre, memory(step.centre_out));
   }
 
-  // McCormick's planes: with centres x_c, y_c the distance x y - (y_c x + x_c y - x_c y_c) = (x -
-  // x_c)(y - y_c) is within r_x r_y. The interval is that of the products of the corners.
+  // How far a factor's box is from zero: its centre over its radius, in [-1, 1]; 0 for points.
+  static Scalar ratio_of(const Scalar& centre, const Scalar& radius) {
+    if (!is_finite(radius) || radius == 0) return Scalar(0);
+    const Scalar ratio = centre / radius;
+    return larger<Scalar>(smaller<Scalar>(ratio, Scalar(1)), Scalar(-1));
+  }
+
+  // Mixtures of McCormick's planes: with centres x_c, y_c and t in [-1, 1] (x - x_c)(y - y_c) is at
+  // least t (r_y (x - x_c) + r_x (y - y_c)) - r_x r_y, and at most t (r_y (x - x_c) - r_x (y -
+  // y_c))
+  // + r_x r_y. t makes the slope of one factor small. The interval is that of the products of the
+  // corners.
   void execute(const RelaxProduct& step) {
     const Layer& target = layer(step.layer);
     const auto& maps = target.terms;
@@ -301,10 +312,23 @@ class Machine {
       const auto g = source_of(at_x, j), h = source_of(at_y, j);
       const Scalar x = memory(step.centre_x)(g), y = memory(step.centre_y)(h);
       const Scalar rx = memory(step.radius_x)(g), ry = memory(step.radius_y)(h);
-      table(bf::kSlopeX * n + j) = y;
-      table(bf::kSlopeY * n + j) = x;
-      table(bf::kProductUpper * n + j) = rx * ry - x * y;
-      table(bf::kProductLower * n + j) = -rx * ry - x * y;
+      const Scalar u = ratio_of(x, rx), v = ratio_of(y, ry);
+      const bool apart = magnitude(u) == 1 && magnitude(v) == 1;
+      const bool alike = (u < 0) == (v < 0);
+      const Scalar least = smaller<Scalar>(magnitude(u), magnitude(v));
+      const Scalar nearest = apart ? Scalar(-v) : v < 0 ? least : Scalar(-least);
+      for (const bool upper : {true, false}) {
+        Scalar over_x = y, over_y = x;
+        if (is_finite(rx) && is_finite(ry)) {
+          const Scalar t = apart || alike != upper ? nearest : Scalar(0);
+          over_x += t * ry;
+          over_y += upper ? Scalar(-t * rx) : Scalar(t * rx);
+        }
+        table((upper ? bf::kUpperSlopeX : bf::kLowerSlopeX) * n + j) = over_x;
+        table((upper ? bf::kUpperSlopeY : bf::kLowerSlopeY) * n + j) = over_y;
+        table((upper ? bf::kProductUpper : bf::kProductLower) * n + j) =
+            x * y - over_x * x - over_y * y + (upper ? rx * ry : Scalar(-rx * ry));
+      }
       bounds.lower(j) = bounds.upper(j) = (x - rx) * (y - ry);
       const Scalar others[] = {(x - rx) * (y + ry), (x + rx) * (y - ry), (x + rx) * (y + ry)};
       for (const Scalar& corner : others) {
@@ -316,7 +340,7 @@ class Machine {
         bounds.lower(j) = larger<Scalar>(bounds.lower(j), Scalar(-step.most));
         bounds.upper(j) = smaller<Scalar>(bounds.upper(j), Scalar(step.most));
         if (is_finite(rx * ry) && 2 * rx * ry < bounds.upper(j) - bounds.lower(j)) continue;
-        table(bf::kSlopeX * n + j) = table(bf::kSlopeY * n + j) = 0;
+        for (int row = 0; row < bf::kProductUpper; ++row) table(row * n + j) = 0;
         table(bf::kProductUpper * n + j) = bounds.upper(j);
         table(bf::kProductLower * n + j) = bounds.lower(j);
       }
@@ -378,10 +402,15 @@ class Machine {
       const Scalar& x = x_c(from_x);
       const Scalar &rx = x_r(from_x), &ry = y_r(from_y);
       const Scalar y = y_c(from_y) - shift(at_y / shape.sums);
-      table(j) += rx * ry - x * y_c(from_y);
-      table(n + j) += -rx * ry - x * y_c(from_y);
-      table(2 * n + at_x) = x;
-      table(2 * n + shape.left() + at_y) = y;
+      const Scalar h = ratio_of(x, rx) / 2, g = ratio_of(y, ry) / 2;
+      const Scalar known_x = is_finite(rx) ? rx : Scalar(0),
+                   known_y = is_finite(ry) ? ry : Scalar(0);
+      const Scalar above = h - g, below = -h - g;  // mixtures
+      table(j) += rx * ry - above * (known_y * x - known_x * y_c(from_y)) - x * y_c(from_y);
+      table(n + j) += -rx * ry - below * (known_y * x + known_x * y_c(from_y)) - x * y_c(from_y);
+      put_factor(table, 2 * n + at_x, shape.left(), {x - known_x * h, known_x, h});
+      put_factor(table, 2 * n + 3 * shape.left() + at_y, shape.right(),
+                 {y - known_y * g, known_y, g});
       Scalar low = (x - rx) * (y - ry), high = low;
       const Scalar others[] = {(x - rx) * (y + ry), (x + rx) * (y - ry), (x + rx) * (y + ry)};
       for (const Scalar& corner : others) {
@@ -400,6 +429,15 @@ class Machine {
     for (Eigen::Index j = 0; j < n; ++j) forget(bounds, j, known[static_cast<std::size_t>(j)]);
     if (target.scores) bound_means(step, bounds);
     finish(step, std::move(table), std::move(bounds));
+  }
+
+  // Puts the slope, radius and half ratio of a factor's element, of `count` elements.
+  static void put_factor(Vector<Scalar>& table, Eigen::Index at, Eigen::Index count,
+                         const std::array<Scalar, 3>& numbers) {
+    for (const Scalar& number : numbers) {
+      table(at) = number;
+      at += count;
+    }
   }
 
   // Centres and radii of a factor.

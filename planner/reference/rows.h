@@ -143,9 +143,12 @@ class RowSet {
     for (std::size_t side = 0; side < 2; ++side) {
       const Term& term = target.terms[side];
       Matrix<Scalar>& to = of(term.input);
+      const int upper = side == 0 ? bf::kUpperSlopeX : bf::kUpperSlopeY;
+      const int lower = side == 0 ? bf::kLowerSlopeX : bf::kLowerSlopeY;
       for (Eigen::Index j = 0; j < n; ++j)
-        to.row(source_of(std::get<GatherMap>(term.map), j)) +=
-            table((side == 0 ? bf::kSlopeX : bf::kSlopeY) * n + j) * from.row(j);
+        for (Eigen::Index i = 0; i < from.cols(); ++i)
+          to(source_of(std::get<GatherMap>(term.map), j), i) +=
+              table((from(j, i) < 0 ? upper : lower) * n + j) * from(j, i);
     }
   }
 
@@ -168,7 +171,8 @@ class RowSet {
 
   void through_contraction(const Layer& target, const Vector<Scalar>& table,
                            const Matrix<Scalar>& from) {
-    const Eigen::Index n = from.rows(), left = target.contraction.left();
+    const Eigen::Index n = from.rows();
+    const Eigen::Index left = target.contraction.left(), right = target.contraction.right();
     for (Eigen::Index j = 0; j < n; ++j)
       for (Eigen::Index i = 0; i < from.cols(); ++i)
         if (from(j, i) != 0) constant_(i) += from(j, i) * table((from(j, i) > 0 ? n : 0) + j);
@@ -176,8 +180,14 @@ class RowSet {
     Matrix<Scalar>& to_y = of(target.terms[1].input);
     for_each_contracted(target, [&](Eigen::Index j, Eigen::Index from_x, Eigen::Index from_y,
                                     Eigen::Index at_x, Eigen::Index at_y, bool) {
-      to_x.row(from_x) += table(2 * n + left + at_y) * from.row(j);
-      to_y.row(from_y) += table(2 * n + at_x) * from.row(j);
+      const Eigen::Index x = 2 * n + at_x, y = 2 * n + 3 * left + at_y;
+      const Scalar &half_x = table(x + 2 * left), &half_y = table(y + 2 * right);
+      for (Eigen::Index i = 0; i < from.cols(); ++i) {
+        const Scalar& a = from(j, i);
+        const Scalar size = magnitude(a);
+        to_x(from_x, i) += a * table(y) - size * table(y + right) * half_x;
+        to_y(from_y, i) += a * table(x) - size * table(x + left) * half_y;
+      }
     });
   }
 

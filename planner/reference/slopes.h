@@ -81,9 +81,9 @@ class RowPoints {
         const bool lower = coefficient(link.layer, j, i) >= 0;
         if (target.kind == LayerKind::kProduct) {
           const Matrix<double>& y = values_.at(target.terms[1].input);
-          z(j, i) = table(bf::kSlopeX * n + j) *
+          z(j, i) = table((lower ? bf::kLowerSlopeX : bf::kUpperSlopeX) * n + j) *
                         x(source_of(std::get<GatherMap>(target.terms[0].map), j), i) +
-                    table(bf::kSlopeY * n + j) *
+                    table((lower ? bf::kLowerSlopeY : bf::kUpperSlopeY) * n + j) *
                         y(source_of(std::get<GatherMap>(target.terms[1].map), j), i) +
                     table((lower ? bf::kProductLower : bf::kProductUpper) * n + j);
         } else {
@@ -97,7 +97,8 @@ class RowPoints {
 
   void follow_contraction(LayerId index, const Vector<double>& table, Matrix<double>& z) const {
     const Layer& target = layer(index);
-    const Eigen::Index n = target.out, left = target.contraction.left();
+    const Eigen::Index n = target.out;
+    const Eigen::Index left = target.contraction.left(), right = target.contraction.right();
     const Matrix<double>& x = values_.at(target.terms[0].input);
     const Matrix<double>& y = values_.at(target.terms[1].input);
     for (Eigen::Index j = 0; j < n; ++j)
@@ -105,7 +106,13 @@ class RowPoints {
         z(j, i) = table((coefficient(index, j, i) >= 0 ? n : 0) + j);
     for_each_contracted(target, [&](Eigen::Index j, Eigen::Index from_x, Eigen::Index from_y,
                                     Eigen::Index at_x, Eigen::Index at_y, bool) {
-      z.row(j) += table(2 * n + left + at_y) * x.row(from_x) + table(2 * n + at_x) * y.row(from_y);
+      const Eigen::Index of_x = 2 * n + at_x, of_y = 2 * n + 3 * left + at_y;
+      for (Eigen::Index i = 0; i < z.cols(); ++i) {
+        const double sign = coefficient(index, j, i) >= 0 ? 1 : -1;
+        z(j, i) +=
+            (table(of_y) - sign * table(of_y + right) * table(of_x + 2 * left)) * x(from_x, i) +
+            (table(of_x) - sign * table(of_x + left) * table(of_y + 2 * right)) * y(from_y, i);
+      }
     });
   }
 

@@ -24,7 +24,7 @@ bool product_holds(unsigned seed, bool with_prices) {
   const RandomTerm h = square ? random_gather_term(random, n, x.size(), false, false)
                               : random_gather_term(random, n, n, false, random.below(2) == 0);
   Layer layer;
-  resize(layer, n, 4);
+  resize(layer, n, bf::kProductRows);
   const int depth = g.most(true) + h.most(true) + 2;
   const bf::PlaneErrors errors{with_prices ? gamma_float(depth) : 0,
                                with_prices ? gamma_float(3) : 0};
@@ -33,12 +33,13 @@ bool product_holds(unsigned seed, bool with_prices) {
                     layer.z.centre.data(), layer.z.radius.data());
   const std::vector<float> a = random.numbers(std::int64_t{n} * kRows, kind);
   std::vector<float> sums(2 * kRows, 0);
-  bf::product_rows<kRows>(n, layer.table.data() + 2 * n, a.data(), sums.data());
+  const auto row = [&](int at) { return layer.table.data() + std::ptrdiff_t{at} * n; };
+  bf::product_rows<kRows>(n, row(bf::kProductUpper), a.data(), sums.data());
   layer.out = {std::vector<float>(x.centre.size() * kRows, 7)};
-  bf::product_backward<kRows>(n, g.sources(), layer.table.data(), x.size(), a.data(), false,
+  bf::product_backward<kRows>(n, g.sources(), row(bf::kUpperSlopeX), x.size(), a.data(), false,
                               layer.out[0].data());
   if (!square) layer.out.push_back(std::vector<float>(y.centre.size() * kRows, 7));
-  bf::product_backward<kRows>(n, h.sources(), layer.table.data() + n, y.size(), a.data(), square,
+  bf::product_backward<kRows>(n, h.sources(), row(bf::kUpperSlopeY), y.size(), a.data(), square,
                               layer.out.back().data());
   bool holds = true;
   for (int trial = 0; trial < 6; ++trial) {
@@ -78,7 +79,7 @@ TEST(Planes, ProductsOfKnownMagnitude) {
     const Tensor y = random_tensor(random, kAllNumbers[seed % 5], 1);
     const double most = std::ldexp(random.unit(), random.between(-8, 8)) + 0x1p-200;
     Layer layer;
-    resize(layer, 1, 4);
+    resize(layer, 1, bf::kProductRows);
     bf::relax_product(1, nullptr, nullptr, x.centre.data(), x.radius.data(), y.centre.data(),
                       y.radius.data(), most, {gamma_float(4), gamma_float(3)}, layer.slack.data(),
                       layer.table.data(), layer.z.centre.data(), layer.z.radius.data());
@@ -88,12 +89,13 @@ TEST(Planes, ProductsOfKnownMagnitude) {
     std::vector<float> sums(2 * kRows, 0);
     std::vector<float> planes(4), share;  // seed % 2: rows choose their planes, but of a box
     for (int r = 0; r < kRows; ++r) share.push_back(static_cast<float>(random.unit()));
-    bf::mixed_planes(1, 1, 1, 1, true, nullptr, nullptr, x.radius.data(), y.radius.data(),
-                     layer.table.data() + 2, layer.table.data(), layer.table.data() + 1,
-                     {gamma_float(4), gamma_float(3)}, planes.data());
+    bf::mixed_planes(1, 1, 1, 1, true, false, nullptr, nullptr, x.radius.data(), y.radius.data(),
+                     layer.table.data() + bf::kProductUpper, layer.table.data(),
+                     layer.table.data() + bf::kSlopeY, {gamma_float(4), gamma_float(3)},
+                     planes.data());
     const bool mixed = seed % 2 == 1;
-    bf::product_rows<kRows>(1, mixed ? planes.data() : layer.table.data() + 2, a.data(),
-                            sums.data());
+    bf::product_rows<kRows>(1, mixed ? planes.data() : layer.table.data() + bf::kProductUpper,
+                            a.data(), sums.data());
     layer.out.assign(2, std::vector<float>(kRows, 7));
     for (std::size_t f = 0; f < 2; ++f)
       if (mixed)
@@ -101,8 +103,8 @@ TEST(Planes, ProductsOfKnownMagnitude) {
                                          planes.data() + 2 + f, share.data(), 1, a.data(), false,
                                          layer.out[f].data());
       else
-        bf::product_backward<kRows>(1, nullptr, layer.table.data() + f, 1, a.data(), false,
-                                    layer.out[f].data());
+        bf::product_backward<kRows>(1, nullptr, layer.table.data() + bf::kUpperSlopeX + 2 * f, 1,
+                                    a.data(), false, layer.out[f].data());
     for (int trial = 0; trial < 20; ++trial) {
       const std::vector<mpq_class> px = random_point(random, x), py = random_point(random, y);
       const std::vector<mpq_class> z = {px[0] * py[0]};
@@ -128,6 +130,30 @@ TEST(Planes, ProductBoxesAreTight) {
   EXPECT_NEAR(radius[1], 3, 1e-6);
 }
 
+// The least value of the plane below on the box is the box's lower end, and the largest of the
+// plane above its upper one: of boxes of one sign, around zero, and of points.
+TEST(Planes, ProductPlanesReachTheirBoxes) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    double x[1] = {8 * random.unit() - 4}, y[1] = {8 * random.unit() - 4};
+    float r[1] = {static_cast<float>(2 * random.unit())};
+    float s[1] = {seed % 7 == 0 ? 0 : static_cast<float>(2 * random.unit())};
+    double centre[1], slack[bf::kSlack];
+    float radius[1], table[bf::kProductRows];
+    bf::relax_product(1, nullptr, nullptr, x, r, y, s, 0, {}, slack, table, centre, radius);
+    for (const bool upper : {false, true}) {
+      const auto at = [&](bf::ProductRow above, bf::ProductRow below) {
+        return static_cast<double>(table[upper ? above : below]);
+      };
+      const double reach =
+          std::abs(at(bf::kUpperSlopeX, bf::kLowerSlopeX)) * static_cast<double>(r[0]) +
+          std::abs(at(bf::kUpperSlopeY, bf::kLowerSlopeY)) * static_cast<double>(s[0]);
+      const double end = at(bf::kProductUpper, bf::kProductLower) + (upper ? reach : -reach);
+      EXPECT_NEAR(end, static_cast<double>(upper ? radius[0] : -radius[0]), 1e-5) << seed;
+    }
+  }
+}
+
 // Rows that meet an infinite box claim nothing, whatever their coefficients.
 TEST(Planes, ProductsOfUnknownsClaimNothing) {
   const float infinity = std::numeric_limits<float>::infinity();
@@ -137,7 +163,7 @@ TEST(Planes, ProductsOfUnknownsClaimNothing) {
       const double x[1] = {size}, y[1] = {size};
       const float rx[1] = {r}, ry[1] = {0};
       double centre[1], slack[bf::kSlack];
-      float radius[1], table[5];
+      float radius[1], table[bf::kProductRows + 1];
       bf::relax_product(1, nullptr, nullptr, x, rx, y, ry, 0, {}, slack, table, centre, radius);
       EXPECT_EQ(radius[0], infinity);  // also where a float cannot hold it
       for (const float a : {1.0F, -1.0F}) {

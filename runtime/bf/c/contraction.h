@@ -148,16 +148,15 @@ BF_FUNCTION void bf_put_contracted(const bf_contracted* e, int k, double shift, 
                                    float radius, const bf_plane_errors* errors, int n,
                                    BF_GLOBAL float* offsets) {
   const double missed = bf_missed_of_sums(k);
-  const double lost = e->most * missed +
-                      (e->rest + e->spread * (0x1p-24 * (1.0 + 0x1p-20))) * (1.0 + missed) +
-                      0x1p-1000;
+  const double rounded = 0x1p-24 * (1.0 + 0x1p-20) * (2.0 * e->spread + 2.0 * e->rest);
+  const double lost = e->most * missed + (e->rest + rounded) * (1.0 + missed) + 0x1p-1000;
   const bool known = e->most <= DBL_MAX && radius <= FLT_MAX && e->spread <= DBL_MAX;
   const bool plain = bf_is_zero(shift);
   const double above = plain ? e->centre : bf_add_up(e->centre, shift);
   const double below = plain ? e->centre : bf_add_down(e->centre, shift);
   const double upper = known ? bf_add_up(bf_sub_up(above, z), lost) : BF_INFINITY_DOUBLE;
   const double lower = known ? bf_sub_down(bf_sub_down(below, z), lost) : -BF_INFINITY_DOUBLE;
-  const double spread = e->spread * (1.0 + missed + 0x1p-23) + (double)radius;
+  const double spread = (e->spread + e->rest) * (1.0 + missed + 0x1p-22) + (double)radius;
   bf_put_plane_offsets(upper, lower, errors, spread, n, offsets);
 }
 
@@ -167,13 +166,15 @@ BF_FUNCTION float bf_slope_of(double centre) {
   return bf_magnitude_float(slope) <= FLT_MAX ? slope : 0.0f;
 }
 
-// A factor of a contraction: where it is read, its slopes in the table, or null, and the reach of
-// what backward rows meet there.
+// A factor of a contraction: where it is read, its slopes in the middle and its FactorTable of
+// `count` elements in the table, or null.
 typedef struct bf_contraction_factor {
   bf_sources source;
   BF_GLOBAL const double* centre;
   BF_GLOBAL const float* radius;
   BF_GLOBAL float* slopes;
+  BF_GLOBAL float* table;
+  ptrdiff_t count;
 } bf_contraction_factor;
 
 // Puts element `place` of a factor.
@@ -183,7 +184,15 @@ BF_FUNCTION void bf_put_factor(const bf_contraction_factor* factor, int place, d
   const bf_factor_element element =
       bf_element_of_factor(factor->centre[g], factor->radius[g], shift);
   bf_put_element(&element, step, to);
-  if (factor->slopes != NULL) factor->slopes[place] = bf_slope_of(element.centre);
+  const float radius = factor->radius[g];
+  if (factor->slopes != NULL) {
+    const float known = radius <= FLT_MAX ? radius : 0.0f;
+    const float half = 0.5f * bf_ratio_of(element.centre, known);
+    factor->slopes[place] = bf_slope_of(element.centre);
+    factor->table[place] = bf_slope_of(element.centre - (double)known * (double)half);
+    factor->table[factor->count + place] = known;
+    factor->table[2 * factor->count + place] = half;
+  }
 }
 
 // The radii of the factors' elements, times as many outputs as read each.
@@ -360,12 +369,16 @@ BF_FUNCTION void bf_relax_contraction(
   x.centre = centre_x;
   x.radius = radius_x;
   x.slopes = planes ? table + 2 * (ptrdiff_t)out : NULL;
+  x.count = (ptrdiff_t)batch * m * k;
   y.source = gather_y;
   y.centre = centre_y;
   y.radius = radius_y;
-  y.slopes = planes ? x.slopes + (ptrdiff_t)batch * m * k : NULL;
+  y.slopes = planes ? x.slopes + x.count : NULL;
+  y.count = (ptrdiff_t)batch * n * k;
+  x.table = planes ? y.slopes + y.count : NULL;
+  y.table = planes ? x.table + 3 * x.count : NULL;
   BF_ONCE if (planes) {
-    bf_put_plane_slack(out, bf_contraction_reach(batch, m, n, k, &x, &y), slack);
+    bf_put_plane_slack(out, 3.0 * bf_contraction_reach(batch, m, n, k, &x, &y), slack);
   }
   const int sums = planes || !convex ? m : 0;  // rows of them
   for (int b = 0; b < batch; ++b) {
@@ -391,11 +404,14 @@ BF_FUNCTION void bf_relax_contraction(
   }
 }
 
-// One factor's coefficients: those of z times the other factor's slopes. The factor has m rows and
+// One factor's coefficients: those of z times the other factor's slopes, less half ratios of the
+// factor's own times sums of the other's radii. The factor has m rows and
 // the other one n, in each batch entry; coefficients of z are [m][n] if it is the `first`, else
 // [n][m].
 BF_FUNCTION void bf_contraction_backward(int rows, int batch, int m, int n, int k, bool first,
-                                         bf_sources source, BF_GLOBAL const float* slopes, int in,
+                                         bf_sources source, BF_GLOBAL const float* slopes,
+                                         BF_GLOBAL const float* radii,
+                                         BF_GLOBAL const float* halves, int in,
                                          BF_GLOBAL const float* from, bool add,
                                          BF_GLOBAL float* to) {
   bf_begin_rows(add, rows, in, to);
@@ -404,14 +420,19 @@ BF_FUNCTION void bf_contraction_backward(int rows, int batch, int m, int n, int 
   for (int b = 0; b < batch; ++b)
     for (int i = 0; i < m; ++i)
       for (int l = 0; l < k; ++l) {
-        const ptrdiff_t element = bf_source_of(&source, (b * m + i) * k + l);
+        const ptrdiff_t own = ((ptrdiff_t)b * m + i) * k + l;
+        const ptrdiff_t element = bf_source_of(&source, (int)own);
         BF_EACH (r, rows) {
           float sum = 0.0f;
+          float bend = 0.0f;
           for (int j = 0; j < n; ++j) {
             const ptrdiff_t at = (ptrdiff_t)b * m * n + i * of_row + j * of_other;
-            sum += from[at * rows + r] * slopes[((ptrdiff_t)b * n + j) * k + l];
+            const ptrdiff_t other = ((ptrdiff_t)b * n + j) * k + l;
+            const float a = from[at * rows + r];
+            sum += a * slopes[other];
+            bend += (a < 0.0f ? -a : a) * radii[other];
           }
-          to[element * rows + r] += sum;
+          to[element * rows + r] += sum - bend * halves[own];
         }
       }
 }

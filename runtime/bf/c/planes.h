@@ -53,23 +53,79 @@ BF_FUNCTION bf_factor bf_factor_of(BF_GLOBAL const double* centre, BF_GLOBAL con
   return made;
 }
 
+// How far a factor's box is from zero: its centre over its radius, in [-1, 1]; 0 for points.
+BF_FUNCTION float bf_ratio_of(double centre, float radius) {
+  if (!(radius > 0.0f)) return 0.0f;
+  const double ratio = centre / (double)radius;
+  return ratio < -1.0 ? -1.0f : ratio > 1.0 ? 1.0f : (float)ratio;
+}
+
+// Slopes of planes over one factor, and what one of them may miss at most: PlaneSlopes.
+typedef struct bf_plane_slopes {
+  float middle;
+  float upper;
+  float lower;
+  double missed;
+} bf_plane_slopes;
+
+// The slope that a mixture t makes.
+BF_FUNCTION float bf_mixed_slope(const bf_factor* other, float t, double* missed) {
+  const double more = (double)t * (double)other->radius;
+  const float slope = bf_nearest_float(other->centre + more);
+  const double apart = bf_larger_double(bf_sub_up(bf_add_up(other->centre, more), (double)slope),
+                                        bf_sub_up((double)slope, bf_add_down(other->centre, more)));
+  *missed = bf_larger_double(apart, *missed);
+  return slope;
+}
+
+BF_FUNCTION bf_plane_slopes bf_slopes_of_plane(const bf_factor* other, float above, float below) {
+  bf_plane_slopes made;
+  made.middle = bf_nearest_float(other->centre);
+  made.missed = bf_distance_up(other->centre, (double)made.middle);
+  made.upper = bf_mixed_slope(other, above, &made.missed);
+  made.lower = bf_mixed_slope(other, below, &made.missed);
+  return made;
+}
+
+BF_FUNCTION bool bf_slopes_known(const bf_plane_slopes* slopes) {
+  return bf_magnitude_float(slopes->middle) <= FLT_MAX &&
+         bf_magnitude_float(slopes->upper) <= FLT_MAX &&
+         bf_magnitude_float(slopes->lower) <= FLT_MAX;
+}
+
+BF_FUNCTION double bf_largest_slope(const bf_plane_slopes* slopes) {
+  const double upper = bf_magnitude_double((double)slopes->upper);
+  const double lower = bf_magnitude_double((double)slopes->lower);
+  return bf_larger_double(bf_magnitude_double((double)slopes->middle),
+                          bf_larger_double(upper, lower));
+}
+
 // One element's part of a product's table: slopes over both factors, and offsets.
 typedef struct bf_product_plane {
-  float slope_x;
-  float slope_y;
+  bf_plane_slopes over_x;
+  bf_plane_slopes over_y;
   double upper;
   double lower;
 } bf_product_plane;
 
 BF_FUNCTION bf_product_plane bf_plane_of_product(const bf_factor* x, const bf_factor* y, double z) {
+  const float u = bf_ratio_of(x->centre, x->radius);
+  const float v = bf_ratio_of(y->centre, y->radius);
+  const float a = bf_magnitude_float(u);
+  const float b = bf_magnitude_float(v);
+  const bool apart = a >= 1.0f && b >= 1.0f;  // from zero, both
+  const float least = a < b ? a : b;
+  const float t = apart ? -v : v < 0.0f ? least : -least;
+  const bool alike = (u < 0.0f) == (v < 0.0f);
+  const float above = apart || !alike ? t : 0.0f;
+  const float below = apart || alike ? t : 0.0f;
   bf_product_plane made;
-  made.slope_x = bf_nearest_float(y->centre);
-  made.slope_y = bf_nearest_float(x->centre);
+  made.over_x = bf_slopes_of_plane(y, above, below);
+  made.over_y = bf_slopes_of_plane(x, -above, below);
   const double r = (double)x->radius;
   const double s = (double)y->radius;
-  const double rest = bf_add_up(
-      bf_mul_up(r, s), bf_add_up(bf_mul_up(bf_distance_up(y->centre, (double)made.slope_x), r),
-                                 bf_mul_up(bf_distance_up(x->centre, (double)made.slope_y), s)));
+  const double rest = bf_add_up(bf_mul_up(r, s), bf_add_up(bf_mul_up(made.over_x.missed, r),
+                                                           bf_mul_up(made.over_y.missed, s)));
   made.upper = bf_add_up(bf_sub_up(bf_mul_up(x->centre, y->centre), z), rest);
   made.lower = bf_sub_down(bf_sub_down(bf_mul_down(x->centre, y->centre), z), rest);
   return made;
@@ -93,7 +149,12 @@ BF_FUNCTION void bf_product_box(const bf_factor* x, const bf_factor* y, double* 
 }
 
 BF_FUNCTION bf_product_plane bf_flat_plane(double upper, double lower) {
-  const bf_product_plane made = {0.0f, 0.0f, upper, lower};
+  const bf_plane_slopes flat = {0.0f, 0.0f, 0.0f, 0.0};
+  bf_product_plane made;
+  made.over_x = flat;
+  made.over_y = flat;
+  made.upper = upper;
+  made.lower = lower;
   return made;
 }
 
@@ -104,16 +165,19 @@ BF_FUNCTION void bf_put_product(int n, int i, const bf_factor* x, const bf_facto
   bf_product_plane plane = bf_plane_of_product(x, y, centre);
   const bool flat = most > 0.0 && !(plane.upper - plane.lower < high - low);
   if (flat) plane = bf_flat_plane(bf_sub_up(high, centre), bf_sub_down(low, centre));
-  if (!(radius <= FLT_MAX && bf_magnitude_float(plane.slope_x) <= FLT_MAX &&
-        bf_magnitude_float(plane.slope_y) <= FLT_MAX))
+  if (!(radius <= FLT_MAX && bf_slopes_known(&plane.over_x) && bf_slopes_known(&plane.over_y)))
     plane = bf_flat_plane(BF_INFINITY_DOUBLE, -BF_INFINITY_DOUBLE);
-  const double spread_x = bf_magnitude_double((double)plane.slope_x) * (double)x->radius;
-  const double spread_y = bf_magnitude_double((double)plane.slope_y) * (double)y->radius;
+  const double spread_x = bf_largest_slope(&plane.over_x) * (double)x->radius;
+  const double spread_y = bf_largest_slope(&plane.over_y) * (double)y->radius;
   const double spread = (flat ? 0.0 : spread_x + spread_y) + (double)radius;
   const ptrdiff_t row = n;
-  table[i] = plane.slope_x;
-  table[row + i] = plane.slope_y;
-  bf_put_plane_offsets(plane.upper, plane.lower, errors, spread, n, table + 2 * row + i);
+  table[i] = plane.over_x.middle;
+  table[row + i] = plane.over_y.middle;
+  table[2 * row + i] = plane.over_x.upper;
+  table[3 * row + i] = plane.over_x.lower;
+  table[4 * row + i] = plane.over_y.upper;
+  table[5 * row + i] = plane.over_y.lower;
+  bf_put_plane_offsets(plane.upper, plane.lower, errors, spread, n, table + 6 * row + i);
 }
 
 // z_i = x y. table: ProductRows, or null for boxes alone, which leaves the slack. most: |z| is at
@@ -160,14 +224,18 @@ BF_FUNCTION void bf_product_rows(int rows, int n, BF_GLOBAL const float* offsets
   }
 }
 
-// One factor's coefficients: those of z times its slopes.
+// One factor's coefficients: those of z times its slopes, above and then below.
 BF_FUNCTION void bf_product_backward(int rows, int n, bf_sources source,
                                      BF_GLOBAL const float* slopes, int in,
                                      BF_GLOBAL const float* from, bool add, BF_GLOBAL float* to) {
   bf_begin_rows(add, rows, in, to);
-  for (int i = 0; i < n; ++i)
-    bf_add_scaled(rows, slopes[i], from + (ptrdiff_t)i * rows,
-                  to + (ptrdiff_t)bf_source_of(&source, i) * rows);
+  for (int i = 0; i < n; ++i) {
+    BF_GLOBAL float* const into = to + (ptrdiff_t)bf_source_of(&source, i) * rows;
+    BF_EACH (r, rows) {
+      const float a = from[(ptrdiff_t)i * rows + r];
+      into[r] += a * (a < 0.0f ? slopes[i] : slopes[n + i]);
+    }
+  }
 }
 
 // Bounds of one group: GroupBox.

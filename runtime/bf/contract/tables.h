@@ -45,9 +45,19 @@ enum KnotRow : std::uint8_t {
 constexpr int kKnotRows = 6;
 constexpr int kKnots = 17;
 
-// A product of two tensors: slopes over both factors, offsets outward; sums/planes.h.
-enum ProductRow : std::uint8_t { kSlopeX, kSlopeY, kProductUpper, kProductLower };
-constexpr int kProductRows = 4;
+// A product of two tensors: the slopes over both factors in the middle, where rows begin that
+// choose planes, those of the planes above and below, offsets outward; sums/planes.h.
+enum ProductRow : std::uint8_t {
+  kSlopeX,
+  kSlopeY,
+  kUpperSlopeX,
+  kLowerSlopeX,
+  kUpperSlopeY,
+  kLowerSlopeY,
+  kProductUpper,
+  kProductLower
+};
+constexpr int kProductRows = 8;
 
 // Numbers of each element of a factor that the boxes of a contraction are made of;
 // sums/contraction.h.

@@ -4,7 +4,7 @@
 
 // Products of matrices of two computed tensors, in batches of m x k times k x n:
 //   z[(b m + i) n + j] = sum_l x[gather_x((b m + i) k + l)] y[gather_y((b n + j) k + l)].
-// Boxes, planes and the backward step are those of products in planes.h, added up: nothing is
+// Boxes are those of products in planes.h, added up, and planes are such mixtures that nothing is
 // stored for a single product. Proof: docs/proofs/contraction.md.
 
 namespace bf {
@@ -112,21 +112,22 @@ static inline void store_contracted(const ContractedElement& e, int k, double* c
   store_box(low, high, centre, radius);
 }
 
-// Offsets of z's planes, whose slopes are the factors' centres rounded to floats, with what they
-// pay per |A|; see relax_product().
+// Offsets of z's planes, with what they pay per |A|; see relax_product(). With R = sum r s and
+// S = `spread`, rows sum at most S + R per |A|. Slopes miss u S, and contraction_backward() rounds
+// twice more, by at most u (S + 2 R).
 static inline void put_contracted(const ContractedElement& e, int k, double shift, double z,
                                   float radius, const PlaneErrors& errors, int n, float* offsets) {
   constexpr double kSlopeError = 0x1p-24 * (1 + 0x1p-20);
   const double missed = missed_of_sums(k);
-  const double lost =
-      e.most * missed + (e.rest + e.spread * kSlopeError) * (1 + missed) + 0x1p-1000;
+  const double rounded = kSlopeError * (2 * e.spread + 2 * e.rest);
+  const double lost = e.most * missed + (e.rest + rounded) * (1 + missed) + 0x1p-1000;
   const bool known = e.most <= __DBL_MAX__ && radius <= kMaxFloat && e.spread <= __DBL_MAX__;
   const double above = add_up(e.centre, shift), below = add_down(e.centre, shift);
   const double upper =
       known ? add_up(sub_up(shift != 0 ? above : e.centre, z), lost) : __builtin_inf();
   const double lower =
       known ? sub_down(sub_down(shift != 0 ? below : e.centre, z), lost) : -__builtin_inf();
-  const double spread = e.spread * (1 + missed + 0x1p-23) + static_cast<double>(radius);
+  const double spread = (e.spread + e.rest) * (1 + missed + 0x1p-22) + static_cast<double>(radius);
   put_offsets(upper, lower, errors, spread, n, offsets);
 }
 
@@ -135,6 +136,21 @@ static inline float slope_of(double centre) {
   const float slope = nearest_float(centre);
   return __builtin_fabsf(slope) <= kMaxFloat ? slope : 0.0f;
 }
+
+// What the table holds of a factor's elements: slopes c - r h, radii r and half ratios h, `count`
+// numbers each, c being the centres. Half ratios are near half of ratio_of().
+struct FactorTable {
+  float* slopes;
+  std::ptrdiff_t count;
+
+  void put(std::ptrdiff_t place, double centre, float radius) const {
+    const float known = radius <= kMaxFloat ? radius : 0.0f;
+    const float half = 0.5f * ratio_of(centre, known);
+    slopes[place] = slope_of(centre - static_cast<double>(known) * static_cast<double>(half));
+    slopes[count + place] = known;
+    slopes[2 * count + place] = half;
+  }
+};
 
 // The sums of kLanes outputs from one row and as many columns; boxes: also those of their ends.
 template <int kLanes>
@@ -162,9 +178,9 @@ static inline void contract(int k, int n, const double* row, const double* colum
 // score: of means, the score of each element of x, or -1 where it is 0, with the scores' boxes:
 // rows of x are the softmax of their scores. Else null. Of means, x is read with a table alone.
 // scratch: kContractionPanels k (n + 1) + 3 n doubles. table: the offsets of upper and of lower
-// bounds, batch m n floats each, then the slopes over y, which are x's centres [batch m][k], and
-// those over x [batch n][k], y's centres less the shifts of their columns; or null for boxes alone,
-// and slack is not touched.
+// bounds, batch m n floats each; x's centres [batch m][k], and y's [batch n][k] less the shifts of
+// their columns, which are slopes over the other factor in the middle; and the FactorTable of x,
+// then that of y. Or null for boxes alone, and slack is not touched.
 template <typename SourcesX, typename SourcesY>
 BF_ROUTINE relax_contraction(int batch, int m, int n, int k, SourcesX gather_x, SourcesY gather_y,
                              const double* centre_x, const float* radius_x, const double* centre_y,
@@ -180,6 +196,11 @@ BF_ROUTINE relax_contraction(int batch, int m, int n, int k, SourcesX gather_x, 
   const FactorPanels row = {scratch + kContractionPanels * of_y, k};
   float* const slopes_x = table == nullptr ? nullptr : table + 2 * std::ptrdiff_t{out};
   float* const slopes_y = table == nullptr ? nullptr : slopes_x + std::ptrdiff_t{batch} * m * k;
+  const std::ptrdiff_t count_x = std::ptrdiff_t{batch} * m * k;
+  const std::ptrdiff_t count_y = std::ptrdiff_t{batch} * n * k;
+  float* const factors = table == nullptr ? nullptr : slopes_y + count_y;
+  const FactorTable table_x = {factors, count_x};
+  const FactorTable table_y = {table == nullptr ? nullptr : factors + 3 * count_x, count_y};
   const ContractedColumns of_columns = {row.low + kContractionPanels * std::ptrdiff_t{k}};
   double reach = 0;
   for (int b = 0; b < batch; ++b) {
@@ -198,7 +219,9 @@ BF_ROUTINE relax_contraction(int batch, int m, int n, int k, SourcesX gather_x, 
             factor_element(centre_y[g], radius_y[g], convex ? of_columns[j].shift : 0);
         columns.put(std::ptrdiff_t{l} * n + j, element);
         reach += static_cast<double>(m) * static_cast<double>(radius_y[g]);
-        if (table != nullptr) slopes_y[place] = slope_of(element.centre);
+        if (table == nullptr) continue;
+        slopes_y[place] = slope_of(element.centre);
+        table_y.put(place, element.centre, radius_y[g]);
       }
     for (int i = 0; i < m; ++i) {
       for (int l = 0; l < k; ++l) {
@@ -206,7 +229,9 @@ BF_ROUTINE relax_contraction(int batch, int m, int n, int k, SourcesX gather_x, 
         const int g = source_of(gather_x, place);
         row.put(l, factor_element(centre_x[g], radius_x[g]));
         reach += static_cast<double>(n) * static_cast<double>(radius_x[g]);
-        if (table != nullptr) slopes_x[place] = slope_of(centre_x[g]);
+        if (table == nullptr) continue;
+        slopes_x[place] = slope_of(centre_x[g]);
+        table_x.put(place, centre_x[g], radius_x[g]);
       }
       for (int j = 0; j < n;) {
         ContractedElement made[kLanes];
@@ -227,17 +252,19 @@ BF_ROUTINE relax_contraction(int batch, int m, int n, int k, SourcesX gather_x, 
   }
   if (table == nullptr) return;
   slack[kCentreSlack] = slack[kRadiusSlack] = slack[kOpenRows] = 0;
-  slack[kUnderflowSlack] = (static_cast<double>(out) + reach) * (1 + 0x1p-20);
+  slack[kUnderflowSlack] = (static_cast<double>(out) + 3 * reach) * (1 + 0x1p-20);
 }
 
 // One factor's coefficients: those of z times slopes, added where the factor is read from. The
 // factor has m rows and the other one n, in each batch entry; coefficients of z are [m][n] if it is
-// the `first`, else [n][m]. slopes_of(a, at): for the vector `a` of coefficients, whose place is
-// `at`, a function from places of the other factor, [batch n][k], to slopes: floats or vectors.
-template <int kRows, typename Sources, typename SlopesOf>
+// the `first`, else [n][m]. parts_of(a, at): for the vector `a` of coefficients, whose place is
+// `at`, a function that adds to kSums sums what a place of the other factor, [batch n][k], gives.
+// sum_of(sums, place): the coefficient of the factor's own place, [batch m][k].
+template <int kRows, int kSums, typename Sources, typename PartsOf, typename SumOf>
 static inline void contract_rows(int batch, int m, int n, int k, bool first, Sources source, int in,
                                  const float* BF_RESTRICT coefficients_in, bool add,
-                                 float* BF_RESTRICT coefficients_out, const SlopesOf& slopes_of) {
+                                 float* BF_RESTRICT coefficients_out, const PartsOf& parts_of,
+                                 const SumOf& sum_of) {
   constexpr int kLanes = lanes_of<float>(kRows);
   constexpr int kVectors = kRows / kLanes;
   constexpr int kTile = kVectors > 4 ? 1 : kVectors > 2 ? 2 : 4;  // elements of a row at a time
@@ -247,20 +274,21 @@ static inline void contract_rows(int batch, int m, int n, int k, bool first, Sou
   const auto sum = [&](auto tile, int b, int i, int l) {
     constexpr int kCount = decltype(tile)::value;
     const std::ptrdiff_t row = std::ptrdiff_t{b} * m + i;
-    Floats made[kCount][kVectors] = {};
+    Floats made[kCount][kVectors][kSums] = {};
     std::ptrdiff_t at = (std::ptrdiff_t{b} * m * n + i * of_row) * kRows;
     std::ptrdiff_t other = std::ptrdiff_t{b} * n * k + l;
     for (int j = 0; j < n; ++j, at += of_other, other += k)
       BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
         const Floats vector = load_rows<Floats>(coefficients_in + at + v * kLanes);
-        const auto slope = slopes_of(vector, at + v * kLanes);
-        BF_UNROLL_ROWS for (int q = 0; q < kCount; ++q) made[q][v] += vector * slope(other + q);
+        const auto add_part = parts_of(vector, at + v * kLanes);
+        BF_UNROLL_ROWS for (int q = 0; q < kCount; ++q) add_part(other + q, made[q][v]);
       }
     for (int q = 0; q < kCount; ++q) {
-      const int to_element = source_of(source, static_cast<int>(row * k + l + q));
+      const std::ptrdiff_t own = row * k + l + q;
+      const int to_element = source_of(source, static_cast<int>(own));
       float* const to = coefficients_out + std::ptrdiff_t{to_element} * kRows;
       for (int v = 0; v < kVectors; ++v)
-        store_rows(to + v * kLanes, load_rows<Floats>(to + v * kLanes) + made[q][v]);
+        store_rows(to + v * kLanes, load_rows<Floats>(to + v * kLanes) + sum_of(made[q][v], own));
     }
   };
   for (int b = 0; b < batch; ++b)
@@ -271,16 +299,28 @@ static inline void contract_rows(int batch, int m, int n, int k, bool first, Sou
     }
 }
 
-// The slopes are the other factor's centres.
+// With the half ratios h of x and g of y, products have the mixtures t = -(h + g) below, and h - g
+// above. So the slope over x is b - s g - s h where A > 0, and b - s g + s h where A < 0: the sum
+// of A times the `slopes` b - s g of the other factor, less h times the sum of |A| times its
+// `radii`. That over y is alike. halves: the factor's own half ratios, [batch m][k].
 template <int kRows, typename Sources>
 BF_ROUTINE contraction_backward(int batch, int m, int n, int k, bool first, Sources source,
-                                const float* slopes, int in,
-                                const float* BF_RESTRICT coefficients_in, bool add,
+                                const float* slopes, const float* radii, const float* halves,
+                                int in, const float* BF_RESTRICT coefficients_in, bool add,
                                 float* BF_RESTRICT coefficients_out) {
-  contract_rows<kRows>(batch, m, n, k, first, source, in, coefficients_in, add, coefficients_out,
-                       [=](const auto&, std::ptrdiff_t) {
-                         return [=](std::ptrdiff_t place) { return slopes[place]; };
-                       });
+  using Floats = typename VectorOf<float, lanes_of<float>(kRows)>::type;
+  contract_rows<kRows, 2>(
+      batch, m, n, k, first, source, in, coefficients_in, add, coefficients_out,
+      [=](const Floats& a, std::ptrdiff_t) {
+        const Floats magnitude = a < Floats{} ? -a : a;
+        return [=](std::ptrdiff_t place, Floats* sums) {
+          sums[0] += a * slopes[place];
+          sums[1] += magnitude * radii[place];
+        };
+      },
+      [=](const Floats* sums, std::ptrdiff_t place) -> Floats {
+        return sums[0] - sums[1] * halves[place];
+      });
 }
 
 }  // namespace bf

@@ -21,17 +21,17 @@ namespace bf {
 // Offsets and factors' radii: of upper bounds, then of lower ones, batch m n floats each; the radii
 // of y, which are slopes over x, [batch n][k]; those of x, over y, [batch m][k].
 //
-// offsets, over_x, over_y: the table of relax_contraction() or relax_product(). has_box: elements
-// whose slopes are all 0 have the box in place of planes, and no radii (k is 1).
+// offsets, over_x, over_y: the table of relax_contraction(), of `sums`, or of relax_product().
+// has_box: elements whose slopes are all 0 have the box in place of planes, and no radii (k is 1).
 //
 // A row's slope over x is t' = fl(b + fl(t s)), b = over_x: off by at most
 // u (|b| + 2 s) (1 + u) + 2^-150 of b + t s. What it multiplies is within r of 0. The sums that the
 // slopes enter round as before, of at most (|b| + s)(1 + 3u) r instead of |b| r. So with
 // R = sum_l r s and S = sum_l (|b| r + |a| s) the price per |A| grows by
 //   product (2 R + 4u (S + 2 R)) + u (1 + u) (S + 4 R) + 2^-150 sum_l (r + s),
-// and more pays for the roundings of R and S.
+// and more pays for the roundings of R and S. Offsets of sums pay u (1 + 16u) (S + 2 R) of it.
 template <typename SourcesX, typename SourcesY>
-BF_ROUTINE mixed_planes(int batch, int m, int n, int k, bool has_box, SourcesX gather_x,
+BF_ROUTINE mixed_planes(int batch, int m, int n, int k, bool has_box, bool sums, SourcesX gather_x,
                         SourcesY gather_y, const float* radius_x, const float* radius_y,
                         const float* offsets, const float* over_x, const float* over_y,
                         const PlaneErrors& errors, float* planes) {
@@ -62,7 +62,8 @@ BF_ROUTINE mixed_planes(int batch, int m, int n, int k, bool has_box, SourcesX g
         reach += r + s;
       }
       const double entered = errors.product * (2 * rest + 0x1p-22 * (spread + 2 * rest));
-      const double chosen = 0x1p-24 * (1 + 0x1p-20) * (spread + 4 * rest) + 0x1p-149 * reach;
+      const double unpaid = sums ? 2 * rest : spread + 4 * rest;
+      const double chosen = 0x1p-24 * (1 + 0x1p-20) * unpaid + 0x1p-149 * reach;
       const double price = (entered + chosen) * factor;
       planes[i] = float_up(add_up(static_cast<double>(offsets[i]), price));
       planes[out + i] = float_down(sub_down(static_cast<double>(offsets[out + i]), price));
@@ -78,14 +79,16 @@ BF_ROUTINE mixed_planes_backward(int batch, int m, int n, int k, bool first, Sou
                                  const float* BF_RESTRICT coefficients_in, bool add,
                                  float* BF_RESTRICT coefficients_out) {
   using Floats = typename VectorOf<float, lanes_of<float>(kRows)>::type;
-  contract_rows<kRows>(batch, m, n, k, first, source, in, coefficients_in, add, coefficients_out,
-                       [=](const Floats& a, std::ptrdiff_t at) {
-                         Floats t = load_rows<Floats>(share + at) * 2.0f - 1.0f;
-                         if (!first) t = a < Floats{} ? -t : t;
-                         return [=](std::ptrdiff_t place) -> Floats {
-                           return slopes[place] + t * radii[place];
-                         };
-                       });
+  contract_rows<kRows, 1>(
+      batch, m, n, k, first, source, in, coefficients_in, add, coefficients_out,
+      [=](const Floats& a, std::ptrdiff_t at) {
+        Floats t = load_rows<Floats>(share + at) * 2.0f - 1.0f;
+        if (!first) t = a < Floats{} ? -t : t;
+        return [=](std::ptrdiff_t place, Floats* sums) {
+          sums[0] += a * (slopes[place] + t * radii[place]);
+        };
+      },
+      [](const Floats* sums, std::ptrdiff_t) -> Floats { return sums[0]; });
 }
 
 // The values of z at the rows' points, on the planes that the rows chose, and the shares' next

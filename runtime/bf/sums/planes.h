@@ -46,28 +46,90 @@ static inline void store_box(double low, double high, double* centre, float* rad
 
 // ---- products
 
+// How far a factor's box is from zero: its centre over its radius, in [-1, 1]; 0 for points.
+static inline float ratio_of(double centre, float radius) {
+  if (!(radius > 0)) return 0;
+  const double ratio = centre / static_cast<double>(radius);
+  return ratio < -1 ? -1.0f : ratio > 1 ? 1.0f : static_cast<float>(ratio);
+}
+
+// Which mixture of McCormick's two planes is taken on either side, both in [-1, 1].
+struct PlaneMixture {
+  float upper, lower;
+};
+
+// u, v: the ratios of x and y. The slopes over y and x are nearest to zero for t = -u and t = -v
+// below, and for u and -v above. All t between make planes that reach the box of x y. Where neither
+// factor's box holds zero, -v is taken, else what is nearest to zero.
+static inline PlaneMixture mixture_of(float u, float v) {
+  const float a = __builtin_fabsf(u), b = __builtin_fabsf(v);
+  if (a >= 1 && b >= 1) return {-v, -v};
+  const float least = a < b ? a : b;
+  const float t = v < 0 ? least : -least;
+  if ((u < 0) == (v < 0)) return {0, t};
+  return {t, 0};
+}
+
+// Slopes of planes over one factor, and what one of them may miss at most.
+struct PlaneSlopes {
+  float middle, upper, lower;
+  double missed;
+
+  // centre, radius: of the other factor; the slopes are centre + t radius.
+  PlaneSlopes(double centre, float radius, float above, float below)
+      : middle(nearest_float(centre)), missed(distance_up(centre, static_cast<double>(middle))) {
+    upper = mixed(centre, radius, above);
+    lower = mixed(centre, radius, below);
+  }
+  bool known() const {
+    return __builtin_fabsf(middle) <= kMaxFloat && __builtin_fabsf(upper) <= kMaxFloat &&
+           __builtin_fabsf(lower) <= kMaxFloat;
+  }
+  double largest() const {
+    const float a = __builtin_fabsf(middle), b = __builtin_fabsf(upper), c = __builtin_fabsf(lower);
+    return static_cast<double>(a > b ? (a > c ? a : c) : (b > c ? b : c));
+  }
+
+ private:
+  // Products of floats are exact in double.
+  float mixed(double centre, float radius, float t) {
+    const double more = static_cast<double>(t) * static_cast<double>(radius);
+    const float slope = nearest_float(centre + more);
+    const double right = sub_up(add_up(centre, more), static_cast<double>(slope));
+    const double left = sub_up(static_cast<double>(slope), add_down(centre, more));
+    const double apart = right > left ? right : left;
+    missed = apart > missed ? apart : missed;
+    return slope;
+  }
+};
+
 // One element's part of a product's table.
 struct ProductPlane {
-  float slope_x, slope_y;
+  PlaneSlopes over_x, over_y;
   double upper, lower;  // offsets
 };
 
-// The plane follows from, with dx = x - x_c, dy = y - y_c, |dx| <= r_x, |dy| <= r_y, any s_x, s_y:
+// The planes follow from, with dx = x - x_c, dy = y - y_c, |dx| <= r_x, |dy| <= r_y, any s_x, s_y,
 //   x y - z_c = s_x dx + s_y dy + (x_c y_c - z_c) + [(y_c - s_x) dx + (x_c - s_y) dy + dx dy],
-// the bracket being within |y_c - s_x| r_x + |x_c - s_y| r_y + r_x r_y of zero.
+// and McCormick's (mixed_planes.h): for t in [-1, 1] dx dy >= t (r_y dx + r_x dy) - r_x r_y, so
+// that below the bracket is at least -|y_c + t r_y - s_x| r_x - |x_c + t r_x - s_y| r_y - r_x r_y,
+// and above with -t over y at most as much. The slopes in the middle, t = 0, pay no more.
 static inline ProductPlane product_plane(double x, float radius_x, double y, float radius_y,
                                          double z) {
-  ProductPlane made;
-  made.slope_x = nearest_float(y);
-  made.slope_y = nearest_float(x);
+  const PlaneMixture t = mixture_of(ratio_of(x, radius_x), ratio_of(y, radius_y));
+  ProductPlane made = {PlaneSlopes(y, radius_y, t.upper, t.lower),
+                       PlaneSlopes(x, radius_x, -t.upper, t.lower), 0, 0};
   const double r = static_cast<double>(radius_x);
   const double s = static_cast<double>(radius_y);
   const double rest =
-      add_up(mul_up(r, s), add_up(mul_up(distance_up(y, static_cast<double>(made.slope_x)), r),
-                                  mul_up(distance_up(x, static_cast<double>(made.slope_y)), s)));
+      add_up(mul_up(r, s), add_up(mul_up(made.over_x.missed, r), mul_up(made.over_y.missed, s)));
   made.upper = add_up(sub_up(mul_up(x, y), z), rest);
   made.lower = sub_down(sub_down(mul_down(x, y), z), rest);
   return made;
+}
+
+static inline ProductPlane flat_plane(double upper, double lower) {
+  return {PlaneSlopes(0, 0, 0, 0), PlaneSlopes(0, 0, 0, 0), upper, lower};
 }
 
 // The box of x y: extremes are at corners.
@@ -92,8 +154,9 @@ static inline void product_box(double x, float radius_x, double y, float radius_
 // ProductRows, each of n floats, or null for boxes alone; then slack is not touched.
 //
 // Offsets pay a price (price_factor() in bounds.h), which covers, per |A_i|:
-//   product: A s_x and A s_y, rounded and added to what else reads x and y, times r_x and r_y; and
-//            A itself, which a wide link rounded to float32, times the radius of z;
+//   product: A s_x and A s_y, rounded and added to what else reads x and y, times r_x and r_y, with
+//            the largest of each factor's slopes; and A itself, which a wide link rounded to
+//            float32, times the radius of z;
 //   offset:  the float sum of A offset.
 // A box that is not finite gets infinite offsets: rows that meet them claim nothing. most: |z| is
 // at most so much; 0 where nothing is known.
@@ -118,17 +181,18 @@ BF_ROUTINE relax_product(int n, SourcesX gather_x, SourcesY gather_y, const doub
         product_plane(centre_x[g], radius_x[g], centre_y[h], radius_y[h], centre_out[i]);
     // The box itself, where the plane is no tighter: products whose box is known otherwise.
     const bool flat = most > 0 && !(plane.upper - plane.lower < high - low);
-    if (flat) plane = {0, 0, sub_up(high, centre_out[i]), sub_down(low, centre_out[i])};
-    if (!(radius_out[i] <= kMaxFloat && __builtin_fabsf(plane.slope_x) <= kMaxFloat &&
-          __builtin_fabsf(plane.slope_y) <= kMaxFloat))
-      plane = {0, 0, __builtin_inf(), -__builtin_inf()};
-    const double spread_x =
-        __builtin_fabs(static_cast<double>(plane.slope_x)) * static_cast<double>(radius_x[g]);
-    const double spread_y =
-        __builtin_fabs(static_cast<double>(plane.slope_y)) * static_cast<double>(radius_y[h]);
+    if (flat) plane = flat_plane(sub_up(high, centre_out[i]), sub_down(low, centre_out[i]));
+    if (!(radius_out[i] <= kMaxFloat && plane.over_x.known() && plane.over_y.known()))
+      plane = flat_plane(__builtin_inf(), -__builtin_inf());
+    const double spread_x = plane.over_x.largest() * static_cast<double>(radius_x[g]);
+    const double spread_y = plane.over_y.largest() * static_cast<double>(radius_y[h]);
     const double spread = (flat ? 0 : spread_x + spread_y) + static_cast<double>(radius_out[i]);
-    table[kSlopeX * n + i] = plane.slope_x;
-    table[kSlopeY * n + i] = plane.slope_y;
+    table[kSlopeX * n + i] = plane.over_x.middle;
+    table[kSlopeY * n + i] = plane.over_y.middle;
+    table[kUpperSlopeX * n + i] = plane.over_x.upper;
+    table[kLowerSlopeX * n + i] = plane.over_x.lower;
+    table[kUpperSlopeY * n + i] = plane.over_y.upper;
+    table[kLowerSlopeY * n + i] = plane.over_y.lower;
     put_offsets(plane.upper, plane.lower, errors, spread, n, table + kProductUpper * n + i);
     reach += static_cast<double>(radius_x[g]) + static_cast<double>(radius_y[h]);
   }
@@ -156,16 +220,17 @@ BF_ROUTINE product_rows(int n, const float* offsets, const float* BF_RESTRICT co
 }
 
 // One factor's coefficients: those of z times its slopes, added where the factor is read from.
+// slopes: of the planes above, then of those below, n each.
 template <int kRows, typename Sources>
 BF_ROUTINE product_backward(int n, Sources source, const float* slopes, int in,
                             const float* BF_RESTRICT coefficients_in, bool add,
                             float* BF_RESTRICT coefficients_out) {
   if (!add) clear_rows<kRows>(in, coefficients_out);
   for (int i = 0; i < n; ++i) {
-    const float slope = slopes[i];
+    const float upper = slopes[i], lower = slopes[n + i];
     const float* const a = coefficients_in + std::ptrdiff_t{i} * kRows;
     float* const to = coefficients_out + std::ptrdiff_t{source_of(source, i)} * kRows;
-    for (int r = 0; r < kRows; ++r) to[r] += a[r] * slope;
+    for (int r = 0; r < kRows; ++r) to[r] += a[r] * (a[r] < 0 ? upper : lower);
   }
 }
 

@@ -147,7 +147,7 @@ TEST(CRows, OfProducts) {
     const bf::PlaneErrors errors = {0x1p-18, 0x1p-19};
     const declared::bf_plane_errors c_errors = {0x1p-18, 0x1p-19};
     const bool with_table = edges.below(3) > 0;
-    Twice<float> table(edges.floats(4 * n)), radius(edges.floats(n));
+    Twice<float> table(edges.floats(8 * n)), radius(edges.floats(n));
     Twice<double> slack(edges.doubles(4)), centre(edges.doubles(n));
     bf::relax_product(n, x.source.data(), y.source.data(), centre_x.data(), radius_x.data(),
                       centre_y.data(), radius_y.data(), most, errors, slack.made.data(),
@@ -163,14 +163,14 @@ TEST(CRows, OfProducts) {
     expect_same(centre);
     const Floats from = edges.floats(n * kRows);
     Twice<float> sums(edges.floats(2 * kRows)), rows(edges.floats(in * kRows));
-    bf::product_rows<kRows>(n, table.made.data() + 2 * n, from.data(), sums.made.data());
-    c_product_rows(kRows, n, table.made.data() + 2 * n, from.data(), sums.c_made.data());
+    bf::product_rows<kRows>(n, table.made.data() + 6 * n, from.data(), sums.made.data());
+    c_product_rows(kRows, n, table.made.data() + 6 * n, from.data(), sums.c_made.data());
     expect_same(sums);
     const bool add = edges.below(2) == 0;
-    bf::product_backward<kRows>(n, x.source.data(), table.made.data(), in, from.data(), add,
+    bf::product_backward<kRows>(n, x.source.data(), table.made.data() + 2 * n, in, from.data(), add,
                                 rows.made.data());
-    c_product_backward(kRows, n, c_listed(x.source.data()), table.made.data(), in, from.data(), add,
-                       rows.c_made.data());
+    c_product_backward(kRows, n, c_listed(x.source.data()), table.made.data() + 2 * n, in,
+                       from.data(), add, rows.c_made.data());
     expect_same(rows);
   });
 }

@@ -97,7 +97,7 @@ TEST(CSoftmax, Contractions) {
     for (int i = 0; i < in; ++i) score.push_back(edges.below(in + 1) - 1);
     const std::int32_t* const of_scores = scores ? score.data() : nullptr;
     const bool with_table = edges.below(3) > 0;
-    const int tables = 2 * out + batch * m * k + batch * n * k;
+    const int tables = 2 * out + 4 * (batch * m * k + batch * n * k);
     Layer made(tables, out, in), c_made = made;
     Doubles scratch(size(6 * k * (n + 1) + 3 * n)), c_scratch(scratch);
     bf::relax_contraction(batch, m, n, k, x.source.data(), y.source.data(), centre_x.data(),
@@ -112,11 +112,13 @@ TEST(CSoftmax, Contractions) {
                         c_made.centre.data(), c_made.radius.data());
     expect_same(c_made, made);
     const Floats from = edges.floats(out * kRows), slopes = edges.floats(batch * n * k);
+    const Floats radii = edges.sizes(batch * n * k), halves = edges.floats(batch * m * k);
     const bool first = edges.below(2) == 0, add = edges.below(2) == 0;
-    bf::contraction_backward<kRows>(batch, m, n, k, first, x.source.data(), slopes.data(), in,
-                                    from.data(), add, made.rows.data());
+    bf::contraction_backward<kRows>(batch, m, n, k, first, x.source.data(), slopes.data(),
+                                    radii.data(), halves.data(), in, from.data(), add,
+                                    made.rows.data());
     c_contraction_backward(kRows, batch, m, n, k, first, c_listed(x.source.data()), slopes.data(),
-                           in, from.data(), add, c_made.rows.data());
+                           radii.data(), halves.data(), in, from.data(), add, c_made.rows.data());
     expect_same(c_made, made);
   });
 }
