@@ -137,8 +137,8 @@ static inline float slope_of(double centre) {
   return __builtin_fabsf(slope) <= kMaxFloat ? slope : 0.0f;
 }
 
-// What the table holds of a factor's elements: slopes c - r h, radii r and half ratios h, `count`
-// numbers each, c being the centres. Half ratios are near half of ratio_of().
+// The table holds of a factor's elements slopes c - r h, radii r and half ratios h, `count` numbers
+// each, c being the centres. Half ratios are near half of ratio_of().
 struct FactorTable {
   float* slopes;
   std::ptrdiff_t count;
