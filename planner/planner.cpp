@@ -22,6 +22,7 @@
 #include "planner/lowering/lowering.h"
 #include "planner/lowering/walk.h"
 #include "planner/lowering/weight_tables.h"
+#include "planner/network/ball_norms.h"
 #include "planner/network/build_layers.h"
 #include "planner/network/exact_centre.h"
 #include "planner/network/live_neurons.h"
@@ -54,6 +55,10 @@ void run_count_roundings(PlanState& state) {
 
 void run_list_live(PlanState& state) {
   list_live_neurons(state.plan);
+}
+
+void run_bound_norms(PlanState& state) {
+  bound_norms(state.plan);
 }
 
 void run_stride_gathers(PlanState& state) {
@@ -163,6 +168,8 @@ constexpr PlannerPass kPasses[] = {
     {"count-roundings", "layers",
      "count the roundings of the verifier's own evaluation (--semantics float32-exact)", kRequired,
      PlanStage::kLayers, run_count_roundings},
+    {"bound-norms", "layers", "bound the norms of linear maps, for balls of inputs", kOptional,
+     PlanStage::kLayers, run_bound_norms},
     {"stride-gathers", "layout", "read regular gathers by strides instead of tables", kOptional,
      PlanStage::kLayers, run_stride_gathers},
     {"live-neurons", "lowering", "leave neurons that are 0 on the whole box out of dense products",

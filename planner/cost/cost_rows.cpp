@@ -61,6 +61,7 @@ void StepCoster::pass_back(const BackwardRows& step, double once, double neurons
   for (const BackwardOut& out : step.starts) start_term(step, out, tiles);
   for (const BackwardLink& link : step.links) {
     for (const RepeatedStep& repeated : link.remake) repeat(repeated, tiles);
+    if (link.ball.reach != BufferId::kNone) ball_gain(step, link, tiles);
     if (layer(link.layer).kind == LayerKind::kDense)
       dense_link(step, link, tiles);
     else
@@ -78,6 +79,14 @@ void StepCoster::pass_back(const BackwardRows& step, double once, double neurons
   add(Family::kTighten, "tighten_rows", -1, tiles, tighten);
   // About half of the neurons get a tighter bound, so that these branches are not predictable.
   also_branches(tiles, surprises(tighten.items, neurons));
+}
+
+// Some 20 operations for each of 16 multipliers, at neurons of unknown sign.
+void StepCoster::ball_gain(const BackwardRows& step, const BackwardLink& link, double tiles) {
+  Work work;
+  work.float32 = 16 * 20.0 * kUnstableShare * layer(link.layer).out * step.tile;
+  work.items = layer(link.layer).out;
+  add(Family::kTighten, "ball_gain", -1, tiles, work, lanes_, rows_set_);
 }
 
 // Between two backward passes each row's point goes forward through the same maps, and the slopes

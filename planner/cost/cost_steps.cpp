@@ -451,6 +451,10 @@ void StepCoster::visit(const WriteValues& step, const StepActivity&) {
   add_writes("write_values", layer(step.layer).out);
 }
 
+void StepCoster::visit(const MeetBall& step, const StepActivity&) {
+  add_writes("meet_ball", layer(step.layer).out);
+}
+
 void StepCoster::visit(const MeetAnchor& step, const StepActivity&) {
   add_writes("meet_anchor", layer(step.layer).out);
 }

@@ -83,6 +83,7 @@ class StepCoster {
   void visit(const WriteBounds& step, const StepActivity&);
   void visit(const EvaluateAffine& step, const StepActivity&);
   void visit(const WriteValues& step, const StepActivity&);
+  void visit(const MeetBall& step, const StepActivity&);
   void visit(const MeetAnchor& step, const StepActivity&);
   void visit(const KeepAnchor& step, const StepActivity&);
   void visit(const MeetOutputs& step, const StepActivity&);
@@ -91,6 +92,7 @@ class StepCoster {
   void visit(const BackwardRows& step, const StepActivity& activity);
   void pass_back(const BackwardRows& step, double once, double neurons);
   void repeat(const RepeatedStep& step, double tiles);
+  void ball_gain(const BackwardRows& step, const BackwardLink& link, double tiles);
   void choose_slopes(const BackwardRows& step, double tiles);
   void start_term(const BackwardRows& step, const BackwardOut& out, double tiles);
   void clear(const BackwardRows& step, double elements, double tiles);

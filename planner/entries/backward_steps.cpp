@@ -92,7 +92,13 @@ std::vector<BackwardOut> BackwardSteps::outs(LayerId index, CoefficientSlots& sl
 bool BackwardSteps::can_start_in_first_link(LayerId index, const BackwardRows& step) const {
   const Layer& region = layer(index);
   return region.kind == LayerKind::kDense && region.input >= 0 && !step.wide &&
-         step.iterations == 0 && lowering_.has_first_link(region.input, step.tile);
+         step.iterations == 0 && !gains_in_ball(region.input) &&
+         lowering_.has_first_link(region.input, step.tile);
+}
+
+// The lines of ReLUs alone have gaps that gains are known of.
+bool BackwardSteps::gains_in_ball(LayerId index) const {
+  return relaxed_[index].reach != BufferId::kNone && layer(index).relu;
 }
 
 // Rows of the target's own weights.
@@ -114,6 +120,7 @@ BackwardLink BackwardSteps::link(LayerId index, CoefficientSlots& slots) {
   made.slack = state.slack;
   made.choice = state.choice;
   made.coefficients_in = slots.of(index);
+  if (gains_in_ball(index)) made.ball = {state.reach, state.centre, state.below, state.above};
   if (region.kind != LayerKind::kDense) {
     made.outs = outs(index, slots);
   } else if (slots.holds(region.input)) {
@@ -138,7 +145,7 @@ double BackwardSteps::concretize_inflate(bool wide) const {
   const double chain = config_.norm == Norm::kLargest  ? inflate_float(plan_.input_count + 2) - 1
                        : config_.norm == Norm::kEuclid ? inflate_float(plan_.input_count + 8) - 1
                                                        : inflate_float(4) - 1;
-  const double centre = config_.norm == Norm::kLargest ? 0 : 0x1p-51 * norms;
+  const double centre = config_.norm == Norm::kLargest ? 0 : 0x1p-22 * norms;
   const double stored = wide ? 2 * kUnitFloat * norms : 0;
   return (1 + drop(ErrorTerm::kConcretize, chain)) * (1 + drop(ErrorTerm::kConcretize, centre)) *
          (1 + drop(ErrorTerm::kCoefficient, stored));
@@ -207,6 +214,11 @@ void BackwardSteps::pass_back(LayerId index, BackwardRows& step, CoefficientSlot
   const PerLayer<bool> cone = cone_of(index);
   for (const LayerId i : layer_range(0, index).reversed())
     if (cone[i]) step.links.push_back(link(i, slots));
+  const auto gains = [](const BackwardLink& link) { return link.ball.reach != BufferId::kNone; };
+  if (step.iterations > 0)
+    for (BackwardLink& link : step.links) link.ball = {};
+  if (std::ranges::any_of(step.links, gains))
+    step.gain = buffer(layer(index).name + "_gain", Element::kFloat32, step.tile);
   use_lists(step);
   BF_CHECK(slots.holds(kNetworkInput));
   step.input_coefficients = slots.of(kNetworkInput);

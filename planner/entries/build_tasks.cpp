@@ -63,6 +63,9 @@ Purpose purpose(const KeepAnchor& step) {
 Purpose purpose(const MeetOutputs&) {
   return {"meet outputs,", {}, Domain::kInterval};
 }
+Purpose purpose(const MeetBall& step) {
+  return {"meet", step.layer, Domain::kInterval};
+}
 Purpose purpose(const Relax& step) {
   return {"relax", step.layer, Domain::kInterval};
 }
@@ -188,6 +191,14 @@ Effort cost(const Plan&, const WriteBounds&) {
 }
 Effort cost(const Plan& plan, const MeetAnchor& step) {
   return {4LL * plan.layer(step.layer).out, 0};
+}
+Effort cost(const Plan& plan, const MeetBall& step) {
+  const Layer& layer = plan.layer(step.layer);
+  Effort total{4LL * layer.out, 0};
+  for (std::size_t t = 0; t < step.terms.size(); ++t)
+    total.flops +=
+        2LL * layer.out + 2LL * (layer.kind == LayerKind::kDense ? layer.in : layer.terms[t].in);
+  return total;
 }
 Effort cost(const Plan& plan, const KeepAnchor& step) {
   return {2LL * plan.layer(step.layer).out, 0};

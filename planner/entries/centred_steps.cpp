@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "planner/entries/entry_builder.h"
 #include "planner/network/exact_centre.h"
@@ -211,6 +212,38 @@ void CentredSteps::free_table(LayerId index, Relaxed& state) {
         buffer(layer(index).name + "_slopes", Element::kFloat32, choice_floats(layer(index)));
 }
 
+// Whether all that makes a tensor is in balls: the inputs, and affine layers whose activations are
+// no farther apart than what they are made of.
+bool CentredSteps::is_in_ball(LayerId tensor) const {
+  if (tensor < 0) return plan_.config.norm != Norm::kLargest;
+  return relaxed_[tensor].reach != BufferId::kNone && !layer(tensor).function;
+}
+
+// Bounds the distance of the layer's z from its centre: docs/proofs/balls.md, "Balls of layers".
+void CentredSteps::meet_ball(LayerId index, Relaxed& state) {
+  const Layer& region = layer(index);
+  const bool dense = region.kind == LayerKind::kDense;
+  MeetBall step;
+  step.layer = index;
+  for (std::size_t t = 0; t < (dense ? 1 : region.terms.size()); ++t) {
+    const LayerId input = dense ? region.input : region.terms[t].input;
+    if ((dense ? region.ball : region.terms[t].ball).rows.empty() || !is_in_ball(input)) return;
+    BallTerm term;
+    term.radius_in = activation(input).radius;
+    if (input >= 0)
+      term.reach_in = relaxed_[input].reach;
+    else  // the centre misses the box's by at most 2^-23 of each radius
+      term.inflate = 1 + 0x1p-22 * std::sqrt(static_cast<double>(plan_.input_count));
+    step.terms.push_back(term);
+  }
+  step.row_slack = state.row_slack;
+  step.below = state.below;
+  step.above = state.above;
+  step.half = buffer(region.name + "_half", Element::kFloat32, region.out);
+  step.reach = state.reach = buffer(region.name + "_reach", Element::kFloat64, 1);
+  entry_.steps.push_back(std::move(step));
+}
+
 void CentredSteps::relax(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables())
@@ -240,6 +273,7 @@ void CentredSteps::relax(LayerId index, Relaxed& state) {
     step.free_offset = drop(ErrorTerm::kOffset, free_offset_gamma(index));
   step.inflate = radius_inflate(index);
   step.kernel = lowering_.relax(index);
+  step.keeps_point = is_in_ball(index);
   relax_step_[index] = static_cast<int>(entry_.steps.size());
   entry_.steps.push_back(step);
 }
@@ -384,6 +418,7 @@ void CentredSteps::build_centred() {
     else if (has_lines)
       start_lines(i, state);
     if (has_lines && is_head(i)) tighten_lines(i, state);
+    if (!has_lines && !point) meet_ball(i, state);
     const bool rows = domain == Domain::kBackward || domain == Domain::kOptimised;
     if (rows && !point) tighten(i, state);
     if (domain == Domain::kOptimised && !point) tighten_optimised(i, state);

@@ -29,6 +29,7 @@ class EntryState {
     BufferId table = BufferId::kNone;
     BufferId choice = BufferId::kNone;
     BufferId slopes = BufferId::kNone;
+    BufferId reach = BufferId::kNone;  // MeetBall::reach
   };
 
   const Layer& layer(LayerId index) const { return plan_.layer(index); }
@@ -116,6 +117,7 @@ class BackwardSteps : protected EntryState {
   int longest_path(LayerId index) const;
   void start(LayerId index, BackwardRows& step, CoefficientSlots& slots);
   bool can_start_in_first_link(LayerId index, const BackwardRows& step) const;
+  bool gains_in_ball(LayerId index) const;
   BackwardLink link(LayerId index, CoefficientSlots& slots);
   void choose_slopes(const std::string& name, BackwardRows& step);
   void walk_forward(const std::string& name, BackwardRows& step);
@@ -169,6 +171,8 @@ class CentredSteps : protected LineSteps {
   double wide_gamma(LayerId index) const;
   double offset_gamma(LayerId index) const;
   double free_offset_gamma(LayerId index) const;
+  bool is_in_ball(LayerId tensor) const;
+  void meet_ball(LayerId index, Relaxed& state);
   void relax(LayerId index, Relaxed& state);
   template <typename NonlinearStep>
   void finish_nonlinear(KernelKind kind, LayerId index, const Relaxed& state, NonlinearStep step);

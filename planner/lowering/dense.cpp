@@ -191,11 +191,14 @@ void lower(Lowering& l, const Relax& step) {
     BF_CHECK(!layer.function && step.slopes == BufferId::kNone);
     return l.call(Routine::kRelaxBoxes, boxes_of(l), relax_arguments(l, step));
   }
-  if (step.table == BufferId::kNone && !layer.function)
+  if (step.table == BufferId::kNone && !layer.function && !step.keeps_point)
     return l.call(Routine::kRelaxBox,
                   {number(layer.out), Flag{layer.relu}, at(step.centre), at(step.below),
                    at(step.above), at(step.centre_out), at(step.radius_out)});
-  l.call(layer.function ? Routine::kRelaxFunction : Routine::kRelax, relax_arguments(l, step));
+  l.call(layer.function     ? Routine::kRelaxFunction
+         : step.keeps_point ? Routine::kRelaxPoint
+                            : Routine::kRelax,
+         relax_arguments(l, step));
   if (step.live != BufferId::kNone)
     l.call(Routine::kListLivePixels, {Image{step.layer, {shape_made(l, step.layer)}},
                                       number(layer.out), at(step.radius_out), at(step.live)});

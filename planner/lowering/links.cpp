@@ -239,4 +239,13 @@ void lower_link(Lowering& l, const BackwardRows& step, const BackwardLink& link)
   BF_CHECK(false);
 }
 
+void ball_gain(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
+  if (link.ball.reach == BufferId::kNone) return;
+  l.part("ball_gain");
+  l.call(Routine::kBallGain, rows_of(step),
+         {number(l.layer(link.layer).out), at(link.ball.centre), at(link.ball.below),
+          at(link.ball.above), at(link.table), at(link.ball.reach), at(link.coefficients_in),
+          at(step.gain)});
+}
+
 }  // namespace bf_aot::calls

@@ -154,6 +154,7 @@ void lower(Lowering& l, const RelaxProduct& step);
 void lower(Lowering& l, const RelaxMax& step);
 void lower(Lowering& l, const RelaxLogSoftmax& step);
 void lower(Lowering& l, const RelaxContraction& step);
+void lower(Lowering& l, const MeetBall& step);
 
 // lines.cpp, cached.cpp
 void lower(Lowering& l, const StartLines& step);

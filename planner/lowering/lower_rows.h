@@ -16,6 +16,8 @@ void rows_once(Lowering& l, const BackwardRows& step);
 // links.cpp: coefficients over a layer's activations -> over its inputs.
 void start_term(Lowering& l, const BackwardRows& step, const BackwardOut& out);
 void lower_link(Lowering& l, const BackwardRows& step, const BackwardLink& link);
+// Adds what rows gain at a link with a ball, before its coefficients are passed on.
+void ball_gain(Lowering& l, const BackwardRows& step, const BackwardLink& link);
 
 // relax_rows.cpp: the relaxation of a dense or sum layer, apart from its products. What its
 // products read is relaxed_of().

@@ -113,6 +113,7 @@ void all_links(Lowering& l, const BackwardRows& step) {
     l.begin(i + 1, true);
     for (const RepeatedStep& repeated : link.remake)
       std::visit([&](const auto& s) { lower(l, s); }, repeated);
+    ball_gain(l, step, link);
     lower_link(l, step, link);
     l.end(i + 1, true);
   }
@@ -201,10 +202,13 @@ void rows_once(Lowering& l, const BackwardRows& step) {
     start_rows(l, step, neurons, pairs);
   for (const BackwardOut& out : step.starts) start_term(l, step, out);
   l.add({Clear{step.sums, step.tile}});
+  if (step.gain != BufferId::kNone) l.add({Clear{step.gain, step.tile}});
   l.end(0, true);
   all_links(l, step);
   l.begin(end, true);
   if (step.input_coefficients != BufferId::kNone) concretize(l, step);
+  if (step.gain != BufferId::kNone)
+    l.call(Routine::kTakeBallGain, rows_of(step), {at(step.gain), at(step.sums)});
   if (step.kept_position >= 0)
     l.call(Routine::kKeepCoefficients,
            {neurons, Left{pairs}, number(pairs), number(l.plan().input_count),

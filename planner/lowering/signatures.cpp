@@ -166,6 +166,10 @@ constexpr Declaration kDeclarations[] = {
      "int n, bool relu, in double centre[n], in float below[n], in float above[n], in float "
      "radius[n]?, relax_errors errors, inout double slack[4]?, in double row_slack[n]?, out float "
      "table[6 n]?, out double centre_out[n], out float radius_out[n]"},
+    {Routine::kRelaxPoint, "relax_at_points", "bf/core/relax.h", "",
+     "int n, bool relu, in double centre[n], in float below[n], in float above[n], in float "
+     "radius[n]?, relax_errors errors, inout double slack[4]?, in double row_slack[n]?, out float "
+     "table[6 n]?, out double centre_out[n], out float radius_out[n]"},
     {Routine::kRelaxFunction, "relax", "bf/functions/relax_functions.h", "",
      "int n, function f, in double centre[n], in float below[n], in float above[n], in float "
      "radius[n]?, relax_errors errors, inout double slack[4]?, in double row_slack[n]?, out float "
@@ -300,6 +304,17 @@ constexpr Declaration kDeclarations[] = {
      "in float coefficients[inputs rows], in float radius[inputs], int inputs, int size, real "
      "slack, "
      "inout float sums[rows], out float spread[rows]"},
+    {Routine::kBallTerm, "ball_term", "bf/sums/ball_layers.h", "",
+     "int in, in float radius[in], in double reach_in[1]?, real inflate, real norm, int out, in "
+     "float rows[out], bool add, out double reach[1], out float half[out]"},
+    {Routine::kMeetBall, "meet_ball", "bf/sums/ball_layers.h", "",
+     "int n, in float half[n], in double row_slack[n], inout float below[n], inout float above[n], "
+     "inout double reach[1]"},
+    {Routine::kBallGain, "ball_gain", "bf/sums/ball_layers.h", "rows",
+     "int n, in double centre[n], in float below[n], in float above[n], in float table[2 n], in "
+     "double reach[1], in float from[n rows], inout float gain[rows]"},
+    {Routine::kTakeBallGain, "take_ball_gain", "bf/sums/ball_layers.h", "rows",
+     "in float gain[rows], inout float sums[rows]"},
     {Routine::kAddWindow, "add_window", "bf/sums/row_windows.h", "rows",
      "image image, window window, in float from[image.size rows], inout float to[image.size rows]"},
     {Routine::kSpreadWindow, "spread_window", "bf/sums/row_windows.h", "rows",

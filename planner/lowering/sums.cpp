@@ -249,4 +249,22 @@ void lower(Lowering& l, const RelaxLogSoftmax& step) {
           at(step.slack), at(step.table), at(step.centre_out), at(step.radius_out)});
 }
 
+void lower(Lowering& l, const MeetBall& step) {
+  const Layer& layer = l.layer(step.layer);
+  const bool dense = layer.kind == LayerKind::kDense;
+  l.part("meet_ball");
+  for (std::size_t t = 0; t < step.terms.size(); ++t) {
+    const BallTerm& term = step.terms[t];
+    const BallNorms& norms = dense ? layer.ball : layer.terms[t].ball;
+    l.call(
+        Routine::kBallTerm,
+        {number(dense ? layer.in : layer.terms[t].in), at(term.radius_in), at(term.reach_in),
+         exact(term.inflate, Pays::kInflate), exact(norms.norm, Pays::kRowNorm), number(layer.out),
+         l.table(step.layer, dense ? -1 : static_cast<int>(t), TableKind::kRowNorm), Flag{t > 0},
+         at(step.reach), at(step.half)});
+  }
+  l.call(Routine::kMeetBall, {number(layer.out), at(step.half), at(step.row_slack), at(step.below),
+                              at(step.above), at(step.reach)});
+}
+
 }  // namespace bf_aot::calls

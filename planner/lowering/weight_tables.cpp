@@ -37,6 +37,8 @@ const char* suffix(TableKind kind) {
       return "_source";
     case TableKind::kScores:
       return "_scores";
+    case TableKind::kRowNorm:
+      return "_row_norm";
   }
   return "";
 }
@@ -79,7 +81,18 @@ bool reads_double_bias(const Plan& plan, LayerId layer) {
   return !plan.intervals_only();
 }
 
+bool reads_norms(const Plan& plan, LayerId layer) {
+  for (const Entry& entry : plan.entries)
+    for (const Step& step : entry.steps)
+      if (const auto* ball = std::get_if<MeetBall>(&step))
+        if (ball->layer == layer) return true;
+  return false;
+}
+
+// The floats that a table holds, of a layer or of its term.
 const std::vector<float>& weights_of(const Layer& layer, const WeightTable& table) {
+  if (table.kind == TableKind::kRowNorm)
+    return table.term < 0 ? layer.ball.rows : layer.term(table.term).ball.rows;
   const bool residual = table.kind == TableKind::kResidual;
   if (table.term < 0) return residual ? layer.residual : layer.weight;
   const Term& term = layer.term(table.term);
@@ -109,7 +122,7 @@ struct ConvPacking {
 };
 
 ConvPacking packing_of(const Layer& layer, const WeightTable& table) {
-  if (table.term < 0) return {};
+  if (table.term < 0 || table.kind == TableKind::kRowNorm) return {};
   const LinearMap& map = layer.term(table.term).map;
   const auto* const conv = std::get_if<ConvMap>(&map);
   if (conv == nullptr) return {};
@@ -138,6 +151,8 @@ class TableList {
       add(TableKind::kResidual, index, -1, panel, padded * layer.in);
     if (reads_float_bias(plan_, index)) add(TableKind::kBiasFloat, index, -1, panel, padded);
     if (centred) add(TableKind::kBiasDouble, index, -1, panel, padded);
+    if (reads_norms(plan_, index))
+      add(TableKind::kRowNorm, index, -1, 1, static_cast<std::int64_t>(layer.ball.rows.size()));
   }
 
   void add_terms(LayerId index) {
@@ -152,6 +167,8 @@ class TableList {
         add(TableKind::kSource, index, t, 1, count_of(gather->source));
       add(TableKind::kWeight, index, t, 1, count_of(term.weight));
       add(TableKind::kResidual, index, t, 1, count_of(term.residual));
+      if (reads_norms(plan_, index))
+        add(TableKind::kRowNorm, index, t, 1, count_of(term.ball.rows));
     }
     if (layer.scores) add(TableKind::kScores, index, -1, 1, count_of(layer.scores->column));
     if (is_zero(layer.bias)) return;
@@ -232,6 +249,7 @@ Element element_of(TableKind kind) {
     case TableKind::kWeight:
     case TableKind::kResidual:
     case TableKind::kBiasFloat:
+    case TableKind::kRowNorm:
       return Element::kFloat32;
     case TableKind::kBiasDouble:
       return Element::kFloat64;
@@ -289,6 +307,8 @@ double table_element(const Plan& plan, const WeightTable& table, std::int64_t i)
   if (element_of(table.kind) == Element::kInt32)
     return indices_of(layer, table)[static_cast<std::size_t>(i)];
   const std::vector<float>& source = weights_of(layer, table);
+  if (table.kind == TableKind::kRowNorm)
+    return static_cast<double>(source[static_cast<std::size_t>(i)]);
   if (table.term >= 0) {
     const std::int64_t at = packing_of(layer, table).source(i);
     return static_cast<double>(source[static_cast<std::size_t>(at)]);
@@ -319,7 +339,8 @@ void pack_panels(const std::vector<float>& source, const Layer& layer, std::int6
 
 void pack_weights(const Layer& layer, const WeightTable& table, float* to) {
   const std::vector<float>& source = weights_of(layer, table);
-  if (table.term < 0) return pack_panels(source, layer, table.panel, to);
+  if (table.term < 0 && table.kind != TableKind::kRowNorm)
+    return pack_panels(source, layer, table.panel, to);
   const ConvPacking packing = packing_of(layer, table);
   if (packing == ConvPacking()) {
     std::ranges::copy(source, to);
@@ -344,6 +365,7 @@ void pack_table(const Plan& plan, const WeightTable& table, void* to) {
   switch (table.kind) {
     case TableKind::kWeight:
     case TableKind::kResidual:
+    case TableKind::kRowNorm:
       return pack_weights(layer, table, static_cast<float*>(to));
     case TableKind::kBiasFloat:
       return pack_bias(layer, table, static_cast<float*>(to));

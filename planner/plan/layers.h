@@ -77,6 +77,14 @@ struct GatherMap {
 
 using LinearMap = std::variant<ConvMap, SparseMap, GatherMap>;
 
+// Bounds of an exact linear map W for distances by Euclid's norm: |W x| <= norm |x|, and
+// |(W x)_j| <= rows_j |x| for each output j. No rows: nobody asked for them. docs/proofs/balls.md.
+struct BallNorms {
+  double norm = 0;
+  std::vector<float> rows;
+  bool operator==(const BallNorms&) const = default;
+};
+
 // The map by which a layer reads one tensor.
 struct Term {
   LayerId input = kNetworkInput;  // what makes it
@@ -87,6 +95,7 @@ struct Term {
   double row_norm = 0;          // max_j sum_k |w_jk|
   int row_entries = 0;          // most products in one output
   int column_entries = 0;       // most products that read one input
+  BallNorms ball;               // of a sum's terms, in plans of balls
   bool operator==(const Term&) const = default;
 };
 
@@ -146,6 +155,8 @@ struct Layer {
   int in = 0;
   std::vector<float> weight;
   std::vector<float> residual;  // w* - w rounded to float32, where some weight is inexact; or empty
+
+  BallNorms ball;  // of W, in plans of balls
 
   std::vector<Term> terms;  // of the other kinds
   ContractionShape contraction;

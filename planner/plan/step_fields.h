@@ -78,6 +78,16 @@ void visit_fields(auto& visit, Is<Relax> auto& s) {
         s.offset, "free_offset", s.free_offset, "inflate", s.inflate, "kernel",
         KernelField{s.kernel});
   if (s.kept_position >= 0) visit("kept_position", s.kept_position);
+  if (s.keeps_point) visit("keeps_point", s.keeps_point);
+}
+
+void visit_fields(auto& visit, Is<BallTerm> auto& s) {
+  visit("radius_in", s.radius_in, "reach_in", s.reach_in, "inflate", s.inflate);
+}
+
+void visit_fields(auto& visit, Is<MeetBall> auto& s) {
+  visit("layer", s.layer, "terms", s.terms, "row_slack", s.row_slack, "half", s.half, "below",
+        s.below, "above", s.above, "reach", s.reach);
 }
 
 void visit_fields(auto& visit, Is<RelaxProduct> auto& s) {
@@ -152,6 +162,9 @@ void visit_fields(auto& visit, Is<BackwardLink> auto& s) {
         s.live_out, "live_in", s.live_in, "live", s.live, "coefficients_in", s.coefficients_in,
         "coefficients_out", s.coefficients_out, "sum", s.sum, "kernel", KernelField{s.kernel},
         "outs", s.outs, "remake", s.remake);
+  if (s.ball.reach != BufferId::kNone)
+    visit("reach", s.ball.reach, "centre", s.ball.centre, "below", s.ball.below, "above",
+          s.ball.above);
 }
 
 // Visits the fields that a link has besides, when its rows choose slopes.
@@ -172,6 +185,7 @@ void visit_fields(auto& visit, Is<BackwardRows> auto& s) {
         s.concretize_inflate, "underflow", s.underflow, "weight_relative", s.weight_relative,
         "inflate", s.inflate, "start", KernelField{s.start, true, s.layer}, "concretize",
         KernelField{s.concretize}, "last", s.last);
+  if (s.gain != BufferId::kNone) visit("gain", s.gain);
   if (s.one_hot_slack > 0) visit("one_hot_slack", s.one_hot_slack);
   if (s.kept_position >= 0) visit("kept_position", s.kept_position);
 }

@@ -84,6 +84,17 @@ Access access(const Relax& step) {
       {step.table, step.slopes, step.live, step.centre_out, step.radius_out, step.slack});
 }
 
+Access access(const MeetBall& step) {
+  Access access =
+      make_access({step.row_slack, step.below, step.above}, {step.half, step.below, step.above});
+  for (const BallTerm& term : step.terms) {
+    add(access.reads, term.radius_in);
+    add(access.reads, term.reach_in);
+  }
+  add(access.writes, step.reach);
+  return access;
+}
+
 Access access(const RelaxProduct& step) {
   return make_access({step.centre_x, step.radius_x, step.centre_y, step.radius_y},
                      {step.table, step.slopes, step.slack, step.centre_out, step.radius_out});
@@ -174,13 +185,14 @@ Access access(const BackwardRows& step) {
   RowsAccess access;
   access.reads({step.centre, step.below, step.above, step.row_slack, step.radius, step.input_radius,
                 step.live_in});
-  access.writes({step.below, step.above, step.neurons, step.coefficients, step.sums});
+  access.writes({step.below, step.above, step.neurons, step.coefficients, step.sums, step.gain});
   for (const BackwardOut& out : step.starts) access.writes({out.coefficients});
   for (const BackwardLink& link : step.links) {
     if (link.remake.empty()) access.reads({link.table});
     for (const auto& [id, reads] : remade_of(link))
       reads ? access.reads({id}) : access.writes({id});
     access.reads({link.slack, link.choice, link.live, link.live_out, link.live_in});
+    access.reads({link.ball.reach, link.ball.centre, link.ball.below, link.ball.above});
     access.writes({link.coefficients_in, link.coefficients_out, link.sum});
     for (const BackwardOut& out : link.outs) access.writes({out.coefficients});
     access.reads({link.slopes.table});

@@ -120,7 +120,31 @@ struct Relax {
   KernelId kernel = 0;
   // The place in the caller's array of the intervals of z, see keep_ranges(); -1: it gets none.
   int kept_position = -1;
+  // The centre of a' is that of z, or 0 where a ReLU makes it 0: what a ball's centre becomes. Else
+  // it is the middle of the interval.
+  bool keeps_point = false;
   bool operator==(const Relax&) const = default;
+};
+
+// A term of a layer reads these, in a ball around their centre.
+struct BallTerm {
+  BufferId radius_in = BufferId::kNone;  // of the activations; of the inputs' box
+  BufferId reach_in = BufferId::kNone;   // MeetBall::reach of what makes them; kNone: the inputs
+  double inflate = 1;  // inputs: on the largest radius, for what their centre misses
+  bool operator==(const BallTerm&) const = default;
+};
+
+// Bounds the distance of an affine layer's z from its centre by norms of its maps (BallNorms), and
+// tightens each neuron's bounds by its rows': docs/proofs/balls.md, "Balls of layers".
+struct MeetBall {
+  static constexpr std::string_view kName = "meet_ball";
+  LayerId layer = 0;
+  std::vector<BallTerm> terms;           // one of a dense layer; one per term of a sum
+  BufferId row_slack = BufferId::kNone;  // what each centre may miss
+  BufferId half = BufferId::kNone;       // [out] floats, scratch
+  BufferId below = BufferId::kNone, above = BufferId::kNone;
+  BufferId reach = BufferId::kNone;  // one double: |z - centre| by Euclid's norm is at most so much
+  bool operator==(const MeetBall&) const = default;
 };
 
 // z_i = x y on the box of its factors: with centres x_c, y_c and radii r_x, r_y
@@ -240,6 +264,14 @@ struct LinkSlopes {
   bool operator==(const LinkSlopes&) const = default;
 };
 
+// A ReLU layer in a ball, at which rows gain: their lines touch the ReLU in few points of the ball
+// at once. docs/proofs/balls.md, "Gains of rows". kNone: they gain nothing there.
+struct LinkBall {
+  BufferId reach = BufferId::kNone;  // MeetBall::reach
+  BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;  // of z
+  bool operator==(const LinkBall&) const = default;
+};
+
 // Steps that rows may repeat, on buffers of their own: see BackwardLink::remake.
 using RepeatedStep = std::variant<CentreAffine, CentreSum, Relax>;
 
@@ -266,6 +298,8 @@ struct BackwardLink {
   // those that their inputs come from, with other buffers. They run before the link, and what they
   // write lives during its op alone. They read the box and tightened bounds, which are stored.
   std::vector<RepeatedStep> remake;
+
+  LinkBall ball;
 
   // Used by rows with slopes of their own alone. They keep coefficients_in and pass on `relaxed`.
   BufferId relaxed = BufferId::kNone;  // of dense and sum layers: coefficients over z
@@ -320,6 +354,7 @@ struct BackwardRows {
   KernelId start = 0;                 // dense
   std::vector<BackwardOut> starts;    // sum: one per term
   BufferId sums = BufferId::kNone;    // [2][tile] floats: offset sum, spread
+  BufferId gain = BufferId::kNone;    // [tile] floats: of all links with a ball; or kNone
   BufferId radius = BufferId::kNone;  // interval radius of z
   BufferId input_radius = BufferId::kNone;
   // Coefficients over the network's inputs, after all links; kNone: some link's out has `spread`.
@@ -411,7 +446,7 @@ using Step =
     std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, CentreAffine, CentreSum, Relax,
                  RelaxProduct, RelaxMax, RelaxLogSoftmax, RelaxContraction, StartLines,
                  ForwardLines, TightenLines, RelaxLines, ListLive, BackwardRows, WriteBounds,
-                 EvaluateAffine, WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
+                 EvaluateAffine, WriteValues, MeetAnchor, KeepAnchor, MeetOutputs, MeetBall>;
 
 std::string_view step_name(const Step& step);
 Step widened(const RepeatedStep& step);

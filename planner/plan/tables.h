@@ -16,6 +16,7 @@ enum class TableKind : std::uint8_t {
   kColumn,      // int32, of a sparse map
   kSource,      // int32, of a gather map that is not the identity
   kScores,      // int32, Scores::column
+  kRowNorm,     // float32 [out], BallNorms::rows of a layer or of its term
 };
 
 Element element_of(TableKind kind);

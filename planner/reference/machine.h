@@ -243,7 +243,46 @@ class Machine {
     }
     if (step.table != BufferId::kNone) memory(step.table) = std::move(table);
     keep_table(step);
+    if (step.keeps_point) return store_at_points(step, bounds);
     store(step.centre_out, step.radius_out, bounds);
+  }
+
+  // The centres are those of z, as the activation makes them.
+  void store_at_points(const Relax& step, const Interval<Scalar>& bounds) {
+    Vector<Scalar> centre = memory(step.centre);
+    Vector<Scalar> radius(centre.size());
+    for (Eigen::Index j = 0; j < centre.size(); ++j) {
+      if (layer(step.layer).relu && (centre(j) < 0 || !(bounds.upper(j) > 0))) centre(j) = 0;
+      radius(j) = larger<Scalar>(bounds.upper(j) - centre(j), centre(j) - bounds.lower(j));
+    }
+    memory(step.centre_out) = std::move(centre);
+    memory(step.radius_out) = std::move(radius);
+  }
+
+  void execute(const MeetBall& step) {
+    const Layer& target = layer(step.layer);
+    const bool dense = target.kind == LayerKind::kDense;
+    Vector<Scalar> half = zeros<Scalar>(target.out), reach = zeros<Scalar>(1);
+    for (std::size_t t = 0; t < step.terms.size(); ++t) {
+      const BallNorms& norms = dense ? target.ball : target.terms[t].ball;
+      const Vector<Scalar>& radius = memory(step.terms[t].radius_in);
+      Scalar within(0), squares(0);
+      for (Eigen::Index k = 0; k < radius.size(); ++k) {
+        within = larger<Scalar>(within, radius(k));
+        squares += radius(k) * radius(k);
+      }
+      if (const BufferId reach_in = step.terms[t].reach_in; reach_in != BufferId::kNone)
+        within = smaller<Scalar>(memory(reach_in)(0), root_above<Scalar>(squares));
+      reach(0) += Scalar(norms.norm) * within;
+      for (Eigen::Index j = 0; j < half.size(); ++j)
+        half(j) += Scalar(static_cast<double>(norms.rows[static_cast<std::size_t>(j)])) * within;
+    }
+    for (Eigen::Index j = 0; j < half.size(); ++j) {
+      memory(step.below)(j) = smaller<Scalar>(memory(step.below)(j), half(j));
+      memory(step.above)(j) = smaller<Scalar>(memory(step.above)(j), half(j));
+    }
+    memory(step.half) = std::move(half);
+    memory(step.reach) = std::move(reach);
   }
 
   void execute(const StartLines& step) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -53,6 +54,72 @@ bool is_fixed(const Vector<Scalar>& table, Eigen::Index n, Eigen::Index j) {
          table(bf::kOffsetUpper * n + j) == table(bf::kOffsetLower * n + j);
 }
 
+// A ReLU layer in a ball: bounds of z, the lines' table, and how far z is from its centre at most.
+template <typename Scalar>
+struct BallView {
+  const Vector<Scalar>&centre, &below, &above, &table;
+  const Scalar& reach;
+};
+
+// The least value of slope max(distance - d, 0) + d^2 / (4 curve).
+template <typename Scalar>
+Scalar least_gap(const Scalar& slope, const Scalar& distance, const Scalar& curve) {
+  const Scalar w = smaller<Scalar>(slope, distance / (2 * curve));
+  return Scalar(w * (distance - curve * w));
+}
+
+// Bounds the gain of row i where its lines touch the ReLUs in few points of the ball at once:
+// docs/proofs/balls.md, "Gains of rows".
+template <typename Scalar>
+Scalar gain_in_ball(const BallView<Scalar>& ball, const Matrix<Scalar>& rows, Eigen::Index i) {
+  const Eigen::Index n = rows.rows();
+  const auto in_double = [](const Scalar& x) {
+    if constexpr (std::is_floating_point_v<Scalar>)
+      return x;
+    else
+      return x.get_d();
+  };
+  const auto is_open = [&](Eigen::Index j) {
+    return ball.centre(j) - ball.below(j) < 0 && ball.centre(j) + ball.above(j) > 0;
+  };
+  double squares = 0;
+  for (Eigen::Index j = 0; j < n; ++j)
+    if (is_open(j)) squares += in_double(rows(j, i)) * in_double(rows(j, i));
+  if (!(squares > 0) || !(ball.reach > 0) || !is_finite(ball.reach)) return Scalar(0);
+  const auto with = [&](double exponent) {
+    const Scalar curve(in_double(ball.reach) / (2 * std::sqrt(squares)) * std::exp2(exponent));
+    Scalar sum = -ball.reach * ball.reach / (4 * curve);
+    for (Eigen::Index j = 0; j < n; ++j) {
+      const Scalar& a = rows(j, i);
+      if (a == 0 || !is_open(j)) continue;
+      if (a > 0) {
+        const Scalar& slope = ball.table(bf::kSlopeLower * n + j);
+        const Scalar& z = ball.centre(j);
+        sum += z > 0 ? least_gap<Scalar>(a * (1 - slope), z, curve)
+                     : least_gap<Scalar>(a * slope, -z, curve);
+      } else {
+        const Scalar& slope = ball.table(bf::kSlopeUpper * n + j);
+        sum += smaller<Scalar>(
+            least_gap<Scalar>(-a * slope, larger<Scalar>(ball.below(j), Scalar(0)), curve),
+            least_gap<Scalar>(-a * (1 - slope), larger<Scalar>(ball.above(j), Scalar(0)), curve));
+      }
+    }
+    return sum;
+  };
+  Scalar best(0);
+  double at = 0;
+  const auto attempt = [&](double exponent) {
+    const Scalar gain = with(exponent);
+    if (!(gain > best)) return;
+    best = gain;
+    at = exponent;
+  };
+  for (int t = 0; t < 8; ++t) attempt(t);
+  const double around = at;
+  for (const double finer : {-0.8, -0.6, -0.4, -0.2, 0.2, 0.4, 0.6, 0.8}) attempt(around + finer);
+  return best;
+}
+
 // Lower bounds of linear forms: the sum over tensors of coefficients times the tensor, + constant.
 // Coefficients are [neuron][row]; each tensor's are complete when its link reads them, because its
 // readers have larger numbers. Keyed by tensor, not by buffer.
@@ -92,6 +159,11 @@ class RowSet {
     if (slopes_ != nullptr) slopes_->coefficients[link.layer] = from;
     const Layer& target = layer(link.layer);
     const Vector<Scalar>& table = memory.table(link);
+    if (link.ball.reach != BufferId::kNone) {
+      const BallView<Scalar> ball = {memory(link.ball.centre), memory(link.ball.below),
+                                     memory(link.ball.above), table, memory(link.ball.reach)(0)};
+      for (Eigen::Index i = 0; i < from.cols(); ++i) constant_(i) += gain_in_ball(ball, from, i);
+    }
     switch (target.kind) {
       case LayerKind::kDense:
       case LayerKind::kSum:

@@ -31,6 +31,7 @@ enum class Role : std::uint8_t {
   kAbove,
   kSlackTerms,
   kRowSlack,  // of an affine layer
+  kReach,     // of an affine layer in a ball
   kTable,
   kSlopes,       // table of a ReLU for rows that choose its lower slopes
   kLive,         // list of a sum layer's live channels

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
@@ -214,6 +215,141 @@ TEST(LinearBalls, SquaresThatRoundingLosesAreCounted) {
   const mpq_class down(found.lower[0]), up(found.upper[0]);
   EXPECT_GE(down * down, squares);
   EXPECT_GE(up * up, squares);
+}
+
+// Half widths that are no floats are rounded up about one end of each input, so that all centres
+// move to one side.
+TEST(LinearBalls, CentresThatRadiiMoveAreCounted) {
+  constexpr int kInputs = 200;
+  Graph graph;
+  graph.inputs = {graph.add_value("x", {kInputs})};
+  graph.nodes.push_back(
+      {Affine{{{1, kInputs}, std::vector<double>(kInputs, 1), {}}, {{1}, {0}, {}}},
+       {graph.inputs[0]},
+       graph.add_value("y", {1}),
+       "y"});
+  graph.outputs = {graph.nodes.back().output};
+  normalise(graph);
+  const FloatBox box = {std::vector<float>(kInputs, -0.1F), std::vector<float>(kInputs, 0.3F)};
+  const mpq_class low(-0.1F), high(0.3F);
+  const mpq_class centre = kInputs * (low + high) / 2, radius = (high - low) / 2;
+  for (const Norm norm : kNorms) {
+    PlannerConfig config =
+        planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());
+    config.norm = norm;
+    const engine::Engine engine(lower(plan_for_engine(graph, false, config)));
+    const Outcome found = call_bounds(engine.plan(), callee_of(engine), {}, {box}).boxes.front();
+    const mpq_class down = centre - mpq_class(found.lower[0]);
+    const mpq_class up = mpq_class(found.upper[0]) - centre;
+    const mpq_class squares = radius * radius * (norm == Norm::kEuclid ? kInputs : 1);
+    for (const mpq_class& reach : {down, up}) {
+      EXPECT_GE(reach, 0);
+      EXPECT_GE(reach * reach, squares) << to_string(norm);
+    }
+  }
+}
+
+// ---- balls of layers
+
+std::vector<double> hadamard(std::size_t n, double scale) {
+  std::vector<double> made;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < n; ++k) {
+      std::size_t bits = i & k, odd = 0;
+      for (; bits != 0; bits &= bits - 1) odd ^= 1;
+      made.push_back(odd != 0 ? -scale : scale);
+    }
+  return made;
+}
+
+// Layers of n neurons with rows at right angles, whose length is `length`.
+Example turned(int n, int layers, double length, double bias, Random* random) {
+  Example example;
+  Graph& graph = example.graph;
+  graph.inputs = {graph.add_value("x", {n})};
+  ValueId from = graph.inputs[0];
+  for (int i = 0; i < layers; ++i) {
+    std::vector<double> biases(static_cast<std::size_t>(n), bias);
+    if (random != nullptr)
+      for (double& each : biases) each = 0.25 * pick(*random, -8, 8) * bias;
+    const std::vector<double> weight =
+        hadamard(static_cast<std::size_t>(n), length / std::sqrt(static_cast<double>(n)));
+    const ValueId z = graph.add_value(fmt::format("z{}", i), {n});
+    graph.nodes.push_back({Affine{{{n, n}, weight, {}}, {{n}, biases, {}}}, {from}, z, "affine"});
+    from = z;
+    if (i + 1 == layers) break;
+    const ValueId a = graph.add_value(fmt::format("a{}", i), {n});
+    graph.nodes.push_back({Relu{}, {from}, a, "relu"});
+    from = a;
+  }
+  graph.outputs = {from};
+  return example;
+}
+
+Plan planned(const Example& example, Norm norm, bool with_norms) {
+  Graph graph = example.graph;
+  normalise(graph);
+  PlannerConfig config =
+      planner_config(Method::kCrownIbp, Lowering::kPrebuilt, engine_targets().back());
+  config.norm = norm;
+  if (!with_norms) config.disabled_passes = {"bound-norms"};
+  return *plan_for_engine(graph, false, config);
+}
+
+Outcome bounds_of(const Plan& plan, const FloatBox& box) {
+  const engine::Engine engine(lower(std::make_shared<const Plan>(plan)));
+  return call_bounds(engine.plan(), callee_of(engine), {}, {box}).boxes.front();
+}
+
+// All neurons are active, so that a pole of the ball moves one output by all that its layers allow.
+TEST(LayerBalls, ANormThatIsTooSmallIsFoundOut) {
+  const Example example = turned(4, 2, 2, 64, nullptr);
+  const FloatBox box = {std::vector<float>(4, -1), std::vector<float>(4, 1)};
+  for (const Norm norm : kNorms) {
+    Plan plan = planned(example, norm, true);
+    for (const bool less : {false, true}) {
+      if (less)
+        for (Layer& layer : plan.layers) {
+          layer.ball.norm *= 0.99;
+          for (float& each : layer.ball.rows) each *= 0.99F;
+        }
+      const Outcome found = bounds_of(plan, box);
+      int outside = 0;
+      for (std::size_t k = 0; k < 4; ++k)
+        for (const int sign : {-1, 1}) {
+          Point x(4);
+          x[k] = sign;
+          const Point y = evaluate_at(example, x);
+          for (std::size_t j = 0; j < y.size(); ++j)
+            outside += y[j] < mpq_class(found.lower[j]) || y[j] > mpq_class(found.upper[j]);
+        }
+      if (less)
+        EXPECT_GT(outside, 0) << to_string(norm);
+      else
+        EXPECT_EQ(outside, 0) << to_string(norm);
+    }
+  }
+}
+
+TEST(LayerBalls, BoundsAreTighterAndHold) {
+  Random random(11);
+  double with = 0, without = 0;
+  for (int round = 0; round < 12; ++round) {
+    const int layers = testing::pick(random, 2, 6);
+    const Example example = turned(16, layers, 1, 0.5, &random);
+    const FloatBox box = {std::vector<float>(16, -0.25F), std::vector<float>(16, 0.25F)};
+    const Norm norm = kNorms[static_cast<std::size_t>(round) % 2];
+    const Outcome found = bounds_of(planned(example, norm, true), box);
+    const Outcome before = bounds_of(planned(example, norm, false), box);
+    for (int p = 0; p < 40; ++p)
+      check_values(example, evaluate_at(example, point_of_ball(box, norm, random)), found);
+    for (std::size_t j = 0; j < found.lower.size(); ++j) {
+      with += static_cast<double>(found.upper[j]) - static_cast<double>(found.lower[j]);
+      without += static_cast<double>(before.upper[j]) - static_cast<double>(before.lower[j]);
+    }
+  }
+  std::printf("widths %.3f, without norms %.3f\n", with, without);
+  EXPECT_LT(with, 0.8 * without);
 }
 
 std::string refusal_of(PlannerConfig config, bool property = false) {

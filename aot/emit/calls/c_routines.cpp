@@ -6,6 +6,7 @@ namespace bf_aot::calls {
 namespace {
 
 constexpr std::string_view kInBackward = "bf/c/backward.h";
+constexpr std::string_view kInBallLayers = "bf/c/ball_layers.h";
 constexpr std::string_view kInBalls = "bf/c/balls.h";
 constexpr std::string_view kInBounds = "bf/c/bounds.h";
 constexpr std::string_view kInContraction = "bf/c/contraction.h";
@@ -43,6 +44,7 @@ constexpr CRoutine kRoutines[] = {
     {Routine::kKeepRanges, "keep_ranges", kInBounds, kDealt},
     {Routine::kListLive, "list_live", kInBounds, kTogether},
     {Routine::kRelax, "relax", kInRelax, kTogether},
+    {Routine::kRelaxPoint, "relax_at_points", kInRelax, kTogether},
     {Routine::kRelaxBox, "relax_box", kInRelax, kDealt},
     {Routine::kRelaxFunction, "relax_function", kInFunctions, kDealt},
     {Routine::kListInexact, "list_inexact", kInFunctions, kTogether},
@@ -107,6 +109,10 @@ constexpr CRoutine kRoutines[] = {
     {Routine::kConcretizeEuclid, "concretize_euclid", kInBalls, kDealt},
     {Routine::kConcretizeSum, "concretize_sum", kInBalls, kDealt},
     {Routine::kConcretizeOneHot, "concretize_one_hot", kInBalls, kDealt},
+    {Routine::kBallTerm, "ball_term", kInBallLayers},
+    {Routine::kMeetBall, "meet_ball", kInBallLayers},
+    {Routine::kBallGain, "ball_gain", kInBallLayers},
+    {Routine::kTakeBallGain, "take_ball_gain", kInBallLayers},
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ constexpr std::string_view kHeaders[] = {
     "bf/functions/float_functions.h",
     "bf/functions/mixtures.h",
     "bf/sums/balls.h",
+    "bf/sums/ball_layers.h",
     "bf/sums/one_hot.h",
     "bf/sums/intervals.h",
     "bf/dense/lines.h",

@@ -24,6 +24,7 @@ using Smooth = void (*)(int, const bf::FunctionView&, const double*, const float
 
 constexpr PrebuiltRoutine kAll[] = {
     {Routine::kRelax, {}, thunk<static_cast<Relu>(bf::relax)>},
+    {Routine::kRelaxPoint, {}, thunk<bf::relax_at_points>},
     {Routine::kRelaxFunction, {}, thunk<static_cast<Smooth>(bf::relax)>},
     {Routine::kRelaxBox, {}, thunk<bf::relax_box>},
     {Routine::kRelaxSlopes, {}, thunk<bf::relax_slopes>},

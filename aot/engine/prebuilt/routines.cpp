@@ -19,6 +19,7 @@
 #include "bf/functions/functions.h"
 #include "bf/functions/mixtures.h"
 #include "bf/sums/backward.h"
+#include "bf/sums/ball_layers.h"
 #include "bf/sums/balls.h"
 #include "bf/sums/contraction.h"
 #include "bf/sums/intervals.h"
@@ -64,6 +65,8 @@ constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kTightenRows, {}, thunk<bf::tighten_rows>},
     {Routine::kKeepCoefficients, {}, thunk<bf::keep_coefficients>},
     {Routine::kKeepRanges, {}, thunk<bf::keep_ranges>},
+    {Routine::kBallTerm, {}, thunk<bf::ball_term>},
+    {Routine::kMeetBall, {}, thunk<bf::meet_ball>},
     {Routine::kMeetAnchor, {}, thunk<bf::meet_anchor>},
     {Routine::kKeepAnchor, {}, thunk<bf::keep_anchor>},
     {Routine::kMeetOutputs, {}, thunk<bf::meet_outputs>},
@@ -128,6 +131,8 @@ struct OfRows {
       {Routine::kConcretizeEuclid, {kRows}, thunk<bf::concretize_euclid<kRows>>},
       {Routine::kConcretizeSum, {kRows}, thunk<bf::concretize_sum<kRows>>},
       {Routine::kConcretizeOneHot, {kRows}, thunk<bf::concretize_one_hot<kRows>>},
+      {Routine::kBallGain, {kRows}, thunk<bf::ball_gain<kRows>>},
+      {Routine::kTakeBallGain, {kRows}, thunk<bf::take_ball_gain<kRows>>},
       {Routine::kAddWindow, {kRows}, thunk<bf::add_window<kRows>>},
       {Routine::kSpreadWindow, {kRows}, thunk<bf::spread_window<kRows>>},
       {Routine::kClearWindow, {kRows}, thunk<bf::clear_window<kRows>>},

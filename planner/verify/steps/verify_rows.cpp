@@ -211,6 +211,18 @@ void follow_lists(const Plan& plan, const BackwardRows& step, const BackwardLink
   follow_columns(plan, step, layer.input, link.live_in, uses);
 }
 
+// A link whose rows gain in a ball reads what its relaxation was made of, and the coefficients.
+void follow_ball(const BackwardRows& step, const BackwardLink& link, const Layer& layer,
+                 Uses& uses) {
+  if (link.ball.reach == BufferId::kNone) return;
+  BF_CHECK(layer.relu && layer.is_affine() && step.iterations == 0);
+  BF_CHECK(step.gain != BufferId::kNone && link.coefficients_in != BufferId::kNone);
+  uses.read(link.ball.reach, Role::kReach, link.layer, Element::kFloat64, 1);
+  uses.read(link.ball.centre, Role::kMiddle, link.layer, Element::kFloat64, layer.out);
+  uses.read(link.ball.below, Role::kBelow, link.layer, kFloat, layer.out);
+  uses.read(link.ball.above, Role::kAbove, link.layer, kFloat, layer.out);
+}
+
 void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
                  const BackwardLink& link, int op, Coefficients& flow, Uses& uses) {
   flow.enter(op);
@@ -233,6 +245,7 @@ void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
   if (max) uses.read(link.choice, Role::kChoice, link.layer, Element::kInt32, layer.out);
 
   follow_lists(plan, step, link, uses);
+  follow_ball(step, link, layer, uses);
   check_live(plan, step, link);
   if (link.live != BufferId::kNone)
     uses.read(link.live, Role::kLive, link.layer, Element::kInt32, live_list(layer));
@@ -355,11 +368,13 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
   uses.read(step.input_radius, Role::kRadius, -1, kFloat, plan.input_count);
   uses.scratch(step.neurons, Element::kInt32, layer.out);
   uses.scratch(step.sums, kFloat, 2 * std::int64_t{step.tile});
+  if (step.gain != BufferId::kNone) uses.scratch(step.gain, kFloat, step.tile);
 
   Coefficients flow(plan, step, entry.boxes, uses);
   BF_CHECK(flow.is_of_rows(kernel_at(plan, step.concretize, KernelKind::kConcretize)));
   flow.keep_off(step.neurons);
   flow.keep_off(step.sums);
+  if (step.gain != BufferId::kNone) flow.keep_off(step.gain);
   for (const BackwardLink& link : step.links)
     for (const BufferId id :
          {link.relaxed, link.slopes.slope, link.slopes.mean, link.slopes.square})

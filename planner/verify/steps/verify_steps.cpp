@@ -176,6 +176,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
   BF_CHECK(step.offset <= bf::kMostPriced && step.free_offset <= bf::kMostPriced);
   kernel_at(plan, step.kernel, KernelKind::kRelax);
   BF_CHECK(step.slopes == BufferId::kNone || (has_choices(layer) && step.table != BufferId::kNone));
+  BF_CHECK(!step.keeps_point || !layer.function);
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.read(step.below, Role::kBelow, step.layer, kFloat, layer.out);
@@ -452,6 +453,33 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const WriteValues& s
   const Layer& layer = checked_layer(plan, step.layer);
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
+  return uses.list;
+}
+
+// Centres of what a layer in a ball reads are those of the ball: its reach says so.
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const MeetBall& step) {
+  const Layer& layer = checked_layer(plan, step.layer);
+  const bool dense = layer.kind == LayerKind::kDense;
+  BF_CHECK(layer.is_affine() && plan.config.norm != Norm::kLargest && entry.boxes == 1);
+  BF_CHECK(step.terms.size() == (dense ? 1 : layer.terms.size()));
+  Uses uses;
+  for (std::size_t t = 0; t < step.terms.size(); ++t) {
+    const BallTerm& term = step.terms[t];
+    const LayerId input = dense ? layer.input : layer.terms[t].input;
+    const BallNorms& norms = dense ? layer.ball : layer.terms[t].ball;
+    check_error_terms({norms.norm, term.inflate});
+    BF_CHECK(std::ssize(norms.rows) == layer.out && term.inflate >= 1);
+    uses.read(term.radius_in, Role::kRadius, input, kFloat, dense ? layer.in : layer.terms[t].in);
+    BF_CHECK((input < 0) == (term.reach_in == BufferId::kNone));
+    if (input < 0) continue;
+    BF_CHECK(!plan.layer(input).function);
+    uses.read(term.reach_in, Role::kReach, input, kDouble, 1);
+  }
+  uses.scratch(step.half, kFloat, layer.out);
+  uses.read(step.row_slack, Role::kRowSlack, step.layer, kDouble, layer.out);
+  uses.update(step.below, Role::kBelow, step.layer, kFloat, layer.out);
+  uses.update(step.above, Role::kAbove, step.layer, kFloat, layer.out);
+  uses.write(step.reach, Role::kReach, step.layer, kDouble, 1);
   return uses.list;
 }
 

@@ -142,6 +142,19 @@ BF_FUNCTION void bf_put_relaxation(int n, ptrdiff_t j, const bf_neurons_view* z,
                  table + BF_WIDE_OFFSET_UPPER * row + j);
 }
 
+// bf_put_relaxation() of a line of a ReLU or of the identity.
+BF_FUNCTION void bf_put_line(int n, ptrdiff_t j, const bf_neurons_view* z,
+                             const bf_relax_errors* errors, double own, const bf_relaxation* line,
+                             BF_GLOBAL float* table) {
+  const double up = (double)line->slope_upper;
+  const double down = (double)line->slope_lower;
+  const double offset_up = bf_magnitude_double(line->offset_upper);
+  const double offset_down = bf_magnitude_double(line->offset_lower);
+  bf_put_relaxation(n, j, z, errors, own, line, up > down ? up : down,
+                    bf_is_equal(up, down) ? 0.0 : up,
+                    offset_up > offset_down ? offset_up : offset_down, table);
+}
+
 // The relaxation of neuron j of a ReLU or of the identity; table may be null.
 BF_FUNCTION void bf_relax_neuron(int n, ptrdiff_t j, bool relu, const bf_neurons_view* z,
                                  const bf_relax_errors* errors, double own, BF_GLOBAL float* table,
@@ -151,15 +164,7 @@ BF_FUNCTION void bf_relax_neuron(int n, ptrdiff_t j, bool relu, const bf_neurons
   const bf_relaxation line =
       relu ? bf_relax_relu(z->centre[j], low, high)
            : bf_relax_identity(z->centre[j], z->below[j], z->above[j], low, high);
-  if (table != NULL) {
-    const double up = (double)line.slope_upper;
-    const double down = (double)line.slope_lower;
-    const double offset_up = bf_magnitude_double(line.offset_upper);
-    const double offset_down = bf_magnitude_double(line.offset_lower);
-    bf_put_relaxation(n, j, z, errors, own, &line, up > down ? up : down,
-                      bf_is_equal(up, down) ? 0.0 : up,
-                      offset_up > offset_down ? offset_up : offset_down, table);
-  }
+  if (table != NULL) bf_put_line(n, j, z, errors, own, &line, table);
   centre_out[j] = line.centre;
   radius_out[j] = line.radius;
 }
@@ -219,6 +224,55 @@ BF_FUNCTION void bf_relax(int n, bool relu, BF_GLOBAL const double* centre,
   BF_EACH (j, n)
     bf_relax_neuron(n, j, relu, &z, errors, row == NULL ? 0.0 : row[j], table, centre_out,
                     radius_out);
+}
+
+// The lines of neuron j with another centre of a': that of z, or 0 where a ReLU makes it 0.
+BF_FUNCTION bf_relaxation bf_relax_point(bool relu, double centre, double low, double high) {
+  bf_relaxation made = relu ? bf_relax_relu(centre, low, high) : bf_relax_whole(centre, low, high);
+  if (relu && high <= 0.0) return made;
+  made.centre = relu && !(centre > 0.0) ? 0.0 : centre;
+  if (!relu || low >= 0.0) {
+    made.offset_upper = bf_sub_up(centre, made.centre);
+    made.offset_lower = bf_sub_down(centre, made.centre);
+  } else {
+    if (low >= -DBL_MAX && high <= DBL_MAX)
+      made.offset_upper = bf_upper_offset((double)made.slope_upper, centre, low, high, made.centre);
+    made.offset_lower = bf_sub_down((double)made.slope_lower * centre, made.centre);
+  }
+  made.radius = bf_float_up(bf_larger_double(
+      bf_sub_up(high, made.centre), bf_sub_up(made.centre, relu && low < 0.0 ? 0.0 : low)));
+  return made;
+}
+
+// Writes a line of relax_point() for neuron j; table may be null.
+BF_FUNCTION void bf_relax_neuron_at_point(int n, ptrdiff_t j, bool relu, const bf_neurons_view* z,
+                                          const bf_relax_errors* errors, double own,
+                                          BF_GLOBAL float* table, BF_GLOBAL double* centre_out,
+                                          BF_GLOBAL float* radius_out) {
+  const double low = bf_sub_down(z->centre[j], (double)z->below[j]);
+  const double high = bf_add_up(z->centre[j], (double)z->above[j]);
+  const bf_relaxation line = bf_relax_point(relu, z->centre[j], low, high);
+  if (table != NULL) bf_put_line(n, j, z, errors, own, &line, table);
+  centre_out[j] = line.centre;
+  radius_out[j] = line.radius;
+}
+
+// bf_relax() with the centres of bf_relax_point().
+BF_FUNCTION void bf_relax_at_points(int n, bool relu, BF_GLOBAL const double* centre,
+                                    BF_GLOBAL const float* below, BF_GLOBAL const float* above,
+                                    BF_GLOBAL const float* radius, const bf_relax_errors* errors,
+                                    BF_GLOBAL double* slack, BF_GLOBAL const double* row,
+                                    BF_GLOBAL float* table, BF_GLOBAL double* centre_out,
+                                    BF_GLOBAL float* radius_out BF_TEAM) {
+  const bf_neurons_view z = {centre, below, above, radius};
+  if (table != NULL) {
+    const double reach = bf_sum_of_reaches(n, &z, errors->inflate, row BF_OF_TEAM);
+    BF_ONCE bf_put_underflow(n, reach, slack);
+  }
+  BF_BARRIER;
+  BF_EACH (j, n)
+    bf_relax_neuron_at_point(n, j, relu, &z, errors, row == NULL ? 0.0 : row[j], table, centre_out,
+                             radius_out);
 }
 
 // The boxes of a' = relu(z) or a' = z alone.

@@ -42,6 +42,7 @@ C_ROUTINE(keep_coefficients);
 C_ROUTINE(keep_ranges);
 C_ROUTINE(write_bounds);
 C_ROUTINE(relax);
+C_ROUTINE(relax_at_points);
 C_ROUTINE(relax_box);
 
 namespace bf_test {
@@ -284,6 +285,16 @@ TEST(CRelax, OfReluAndIdentity) {
               slack.data(), rows, table ? made.data() : nullptr, middle.data(), out.data());
     c_relax(n, relu, centre.data(), below.data(), above.data(), radius.data(), &c_errors,
             c_slack.data(), rows, table ? c_made.data() : nullptr, c_middle.data(), c_out.data());
+    EXPECT_TRUE(same_bits(c_made, made));
+    EXPECT_TRUE(same_bits(c_slack, slack));
+    EXPECT_TRUE(same_bits(c_middle, middle));
+    EXPECT_TRUE(same_bits(c_out, out));
+    bf::relax_at_points(n, relu, centre.data(), below.data(), above.data(), radius.data(), errors,
+                        slack.data(), rows, table ? made.data() : nullptr, middle.data(),
+                        out.data());
+    c_relax_at_points(n, relu, centre.data(), below.data(), above.data(), radius.data(), &c_errors,
+                      c_slack.data(), rows, table ? c_made.data() : nullptr, c_middle.data(),
+                      c_out.data());
     EXPECT_TRUE(same_bits(c_made, made));
     EXPECT_TRUE(same_bits(c_slack, slack));
     EXPECT_TRUE(same_bits(c_middle, middle));

@@ -12,6 +12,7 @@
 #define inline
 
 #include "bf/c/backward.h"
+#include "bf/c/ball_layers.h"
 #include "bf/c/balls.h"
 #include "bf/c/bounds.h"
 #include "bf/c/checks.h"

@@ -1,17 +1,22 @@
+#include "bf/sums/ball_layers.h"
 #include "bf/sums/balls.h"
 #include "bf/sums/contraction.h"
 #include "bf/sums/log_softmax.h"
 #include "bf/sums/one_hot.h"
 #include "c_support.h"
 
+C_ROUTINE(ball_gain);
+C_ROUTINE(ball_term);
 C_ROUTINE(concretize_euclid);
 C_ROUTINE(concretize_one_hot);
 C_ROUTINE(concretize_sum);
 C_ROUTINE(contraction_backward);
 C_ROUTINE(listed);
 C_ROUTINE(log_softmax_backward);
+C_ROUTINE(meet_ball);
 C_ROUTINE(relax_contraction);
 C_ROUTINE(relax_log_softmax);
+C_ROUTINE(take_ball_gain);
 
 namespace bf_test {
 namespace {
@@ -142,6 +147,40 @@ TEST(CSoftmax, EndsOfRows) {
     c_concretize_one_hot(kRows, rows.data(), radius.data(), inputs, width, 0x1p-40, c_sums.data(),
                          c_spread.data());
     EXPECT_TRUE(same_bits(c_spread, spread));
+    EXPECT_TRUE(same_bits(c_sums, sums));
+  });
+}
+
+TEST(CSoftmax, BallsOfLayers) {
+  for_seeds([](Edges& edges) {
+    const int in = edges.between(1, 20), n = edges.between(1, 70);
+    const Floats radius = edges.sizes(in), norms = edges.sizes(n), table = edges.sizes(6 * n),
+                 rows = edges.floats(n * kRows);
+    const Doubles row = edges.doubles(n), centre = edges.doubles(n);
+    Floats half(size(n)), below = edges.sizes(n), above = edges.sizes(n), gain = edges.sizes(kRows),
+                          sums = edges.floats(kRows);
+    Floats c_half = half, c_below = below, c_above = above, c_gain = gain, c_sums = sums;
+    double reach = 0, c_reach = 0;
+    const double reach_in = std::fabs(static_cast<double>(edges.number(edges.kind())));
+    for (const double* from : {static_cast<const double*>(nullptr), &reach_in}) {
+      const bool add = from != nullptr;
+      bf::ball_term(in, radius.data(), from, 1.5, 2.5, n, norms.data(), add, &reach, half.data());
+      c_ball_term(in, radius.data(), from, 1.5, 2.5, n, norms.data(), add, &c_reach, c_half.data());
+      EXPECT_TRUE(same_bits(c_reach, reach));
+      EXPECT_TRUE(same_bits(c_half, half));
+    }
+    bf::meet_ball(n, half.data(), row.data(), below.data(), above.data(), &reach);
+    c_meet_ball(n, c_half.data(), row.data(), c_below.data(), c_above.data(), &c_reach);
+    EXPECT_TRUE(same_bits(c_reach, reach));
+    EXPECT_TRUE(same_bits(c_below, below));
+    EXPECT_TRUE(same_bits(c_above, above));
+    bf::ball_gain<kRows>(n, centre.data(), below.data(), above.data(), table.data(), &reach_in,
+                         rows.data(), gain.data());
+    c_ball_gain(kRows, n, centre.data(), below.data(), above.data(), table.data(), &reach_in,
+                rows.data(), c_gain.data());
+    EXPECT_TRUE(same_bits(c_gain, gain));
+    bf::take_ball_gain<kRows>(gain.data(), sums.data());
+    c_take_ball_gain(kRows, gain.data(), c_sums.data());
     EXPECT_TRUE(same_bits(c_sums, sums));
   });
 }

@@ -121,6 +121,7 @@ void for_seeds(const Test& test, unsigned rounds = kRounds) {
 namespace declared {
 // NOLINTBEGIN: C
 #include "bf/c/backward.h"
+#include "bf/c/ball_layers.h"
 #include "bf/c/balls.h"
 #include "bf/c/bounds.h"
 #include "bf/c/checks.h"
