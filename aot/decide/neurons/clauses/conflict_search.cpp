@@ -268,11 +268,16 @@ std::optional<ConflictSearch::Side> ConflictSearch::next_assumption() const {
   return Side{static_cast<std::size_t>(best - questions_.data()), best->is_high};
 }
 
-// An end that an input was moved to is as far from its gap as it may be.
+// An input is as far from its gaps as it may be, so that errors of sums matter least.
 void ConflictSearch::note_point() {
   point_.clear();
-  for (std::size_t input = 0; input < at_.inputs(); ++input)
-    point_.push_back(static_cast<float>((at_.ranges().low[input] + at_.ranges().high[input]) / 2));
+  for (std::size_t input = 0; input < at_.inputs(); ++input) {
+    const double low = at_.ranges().low[input], high = at_.ranges().high[input];
+    const auto& gaps = at_.gaps_of(input);
+    const bool is_first = !gaps.empty() && high <= gaps.front().low;
+    const bool is_last = !gaps.empty() && low >= gaps.back().high;
+    point_.push_back(static_cast<float>(is_first ? low : is_last ? high : (low + high) / 2));
+  }
 }
 
 ConflictSearch::End ConflictSearch::run(std::size_t most_conflicts) {
@@ -282,7 +287,7 @@ ConflictSearch::End ConflictSearch::run(std::size_t most_conflicts) {
   followed_ = 0;
   rise_ = 1;
   find_questions();
-  if (questions_.empty()) return End::kSpent;
+  if (questions_.empty() || !at_.is_exact()) return End::kSpent;
   watchers_.assign(2 * questions_.size(), {});
   at_.search(true);
   std::size_t restarts = 0, until = kFirstRestart;

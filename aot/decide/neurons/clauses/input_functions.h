@@ -24,6 +24,9 @@ class InputFunctions {
   // The only input that a variable depends on: an input, or one of a neuron that is covered.
   std::optional<std::size_t> input_of(std::size_t variable) const;
 
+  // The ends of an input's cells, rising.
+  const std::vector<double>& ends_of(std::size_t input) const { return ends_[input]; }
+
   // Adds the sum of weights times activations of variables that depend on the same input alone, and
   // returns its number.
   std::size_t add(std::span<const SumSource> sources);

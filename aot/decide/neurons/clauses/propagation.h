@@ -83,6 +83,9 @@ class Propagation {
 
   // The rest is for searches in a node, after begin(): they take assumptions back.
 
+  // Whether sums are exact: their numbers are small multiples of 2^-20. Elsewhere bounds differ by
+  // roundings, each of which would be a reason of its own.
+  bool is_exact() const;
   std::size_t inputs() const { return sums_.inputs; }
   const Ranges& ranges() const { return ranges_; }
   const std::vector<Gap>& gaps_of(std::size_t input) const { return gaps_[input]; }  // rising

@@ -1,11 +1,29 @@
 // Propagation's trail: what bounds follow from, and how they are taken back.
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "aot/decide/neurons/clauses/propagation.h"
 
 namespace bf_aot::decide {
+
+bool Propagation::is_exact() const {
+  const auto is_small_multiple = [](double number) {
+    const double grains = number * 0x1p20;
+    return std::fabs(grains) < 0x1p40 && grains == std::nearbyint(grains);
+  };
+  const auto are = [&](const std::vector<double>& numbers) {
+    return std::ranges::all_of(numbers, is_small_multiple);
+  };
+  for (std::size_t input = 0; input < sums_.inputs; ++input)
+    if (!are(functions_->ends_of(input))) return false;
+  return are(sums_.bias) &&
+         std::ranges::all_of(sums_.room, [](double room) { return room == 0; }) &&
+         std::ranges::all_of(sums_.sources, [&](const SumSource& source) {
+           return is_small_multiple(source.weight);
+         });
+}
 
 std::vector<std::size_t> Propagation::open_beside_gaps() const {
   std::vector<std::size_t> made;
