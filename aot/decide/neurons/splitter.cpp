@@ -42,6 +42,7 @@ void NodeSplitter::find_clauses() {
   }
   conflicts_.emplace(*propagation_);
   conflicts_->pause = [this] { pause(); };
+  is_exact_ = propagation_->is_exact();
 }
 
 SplitNode NodeSplitter::make_root() {
@@ -330,6 +331,13 @@ void NodeSplitter::clip(std::span<SplitNode> nodes, std::vector<SplitResult>& re
   for (std::size_t p = 0; p < nodes.size(); ++p) results[p].closed = results[p].closed || proven[p];
 }
 
+// Learns from contradictions in a node that propagation_ began with.
+void NodeSplitter::learn(const SplitNode& node, SplitResult& result) {
+  if (!is_exact_ && node.depth > 0) return;
+  const std::size_t most = is_exact_ ? settings_.most_conflicts : settings_.first_conflicts;
+  if (conflicts_->run(most) == ConflictSearch::End::kPoint) result.point = conflicts_->point();
+}
+
 // Expands nodes whose ranges are propagated. Each is split by the neuron that Propagation chooses.
 void NodeSplitter::expand_clauses(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   std::vector<std::optional<Propagation::Choice>> choices(nodes.size());
@@ -337,8 +345,7 @@ void NodeSplitter::expand_clauses(std::span<SplitNode> nodes, std::vector<SplitR
   for (std::size_t p = 0; p < nodes.size(); ++p) {
     pause();
     if (propagation_->begin(nodes[p])) {
-      if (conflicts_->run(settings_.most_conflicts) == ConflictSearch::End::kPoint)
-        results[p].point = conflicts_->point();
+      learn(nodes[p], results[p]);
       if (!propagation_->is_empty()) choices[p] = propagation_->choose();
     }
     closed[p] = results[p].closed = propagation_->is_empty();

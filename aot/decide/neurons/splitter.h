@@ -34,9 +34,11 @@ struct SplitSettings {
   // Settings for the root of networks with functions, whose slopes the ranges of the box were made
   // without optimising.
   TightenSettings first_tighten = {512, 10, true};
-  std::size_t clipped = 64;           // neurons that are clipped in a node, those that lose most
-  std::size_t most_conflicts = 2000;  // that are learned from in a node whose ReLUs encode clauses
-  std::uint32_t tighten_levels = 6;   // ranges are tightened at least once in as many levels
+  std::size_t clipped = 64;  // neurons that are clipped in a node, those that lose most
+  // Contradictions that are learned from in a node whose ReLUs encode clauses; where sums are not
+  // exact, in the root, for a point.
+  std::size_t most_conflicts = 2000, first_conflicts = 64;
+  std::uint32_t tighten_levels = 6;  // ranges are tightened at least once in as many levels
 };
 
 // Bounds and splits nodes of one clause. A node's result depends on the node alone. Not for several
@@ -98,6 +100,7 @@ class NodeSplitter {
   std::vector<std::size_t> choose_candidates(std::size_t lane) const;
   std::vector<Candidate> candidates_of(const std::vector<std::size_t>& lanes) const;
   void look_ahead(std::span<const SplitNode> nodes, std::vector<Candidate>& candidates);
+  void learn(const SplitNode& node, SplitResult& result);
   void expand_clauses(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
   void split(const SplitNode& node, const std::vector<Candidate>& candidates, std::size_t lane,
              SplitResult& result);
@@ -114,6 +117,7 @@ class NodeSplitter {
   // Where ReLUs encode clauses, so that conditions decide many of their signs.
   std::optional<Propagation> propagation_;
   std::optional<ConflictSearch> conflicts_;
+  bool is_exact_ = false;  // the sums that are propagated
 };
 
 }  // namespace bf_aot::decide

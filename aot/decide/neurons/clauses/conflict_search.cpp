@@ -287,7 +287,7 @@ ConflictSearch::End ConflictSearch::run(std::size_t most_conflicts) {
   followed_ = 0;
   rise_ = 1;
   find_questions();
-  if (questions_.empty() || !at_.is_exact()) return End::kSpent;
+  if (questions_.empty()) return End::kSpent;
   watchers_.assign(2 * questions_.size(), {});
   at_.search(true);
   std::size_t restarts = 0, until = kFirstRestart;

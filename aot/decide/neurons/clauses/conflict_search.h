@@ -28,8 +28,8 @@ class ConflictSearch {
     kPoint,  // assumptions do not contradict each other, and nothing is left to be assumed
     kSpent   // there were as many contradictions as allowed
   };
-  // Nothing is tried where Propagation is not exact. Requires begin(), and that is not empty. What
-  // is left afterwards holds at every violation in the node.
+  // Requires begin(), and that is not empty. What is left afterwards holds at every violation in
+  // the node.
   End run(std::size_t most_conflicts);
 
   // After kPoint: an input that may be a violation.
