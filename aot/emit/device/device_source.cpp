@@ -102,12 +102,13 @@ std::string entry_point(const Lowered& lowered, const DeviceEntry& entry,
                         const calls::Bodies& bodies) {
   const Plan& plan = lowered.plan();
   const std::string body = bodies.of(*entry.entry);
+  const bool together = body.find("&team") != std::string::npos;
   return fill_in(kHead, {{"entry", entry.name},
                          {"arena", device_arena_bytes(plan)},
                          {"inputs", plan.input_count},
                          {"given", entry.lines > 0 ? kGivenLines : ""},
                          {"lines", entry.lines > 0 ? fmt::format(kLines, entry.lines) : ""},
-                         {"shared", plan.config.items > 1 ? "  BF_SHARED bf_team team;\n" : ""},
+                         {"shared", together ? "  BF_SHARED bf_team team;\n" : ""},
                          {"outputs", entry.outputs}}) +
          tables(lowered, *entry.entry) + body + "}\n\n";
 }
