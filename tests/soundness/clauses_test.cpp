@@ -275,8 +275,11 @@ TEST_F(Clauses, FormulasAreDecidedAsTheyAre) {
       SCOPED_TRACE(n);
       const int variables = pick(random_, 2, 9);
       const Formula formula = random_formula(variables);
-      const auto network = network_of(
-          formula, variables, n % 2 == 0 ? Semantics::kReal : Semantics::kFloat32, encoding);
+      // In float32 a literal of its own layer is 0 up to a rounding alone, which leaves its sign
+      // open: a tree that looks for no points splits it.
+      const bool is_real = n % 2 == 0 || encoding != Encoding::kOneLayer;
+      const auto network = network_of(formula, variables,
+                                      is_real ? Semantics::kReal : Semantics::kFloat32, encoding);
       if (network == nullptr) continue;
       const Tree tree = tree_of(*network);
       EXPECT_EQ(tree.closed, solutions_of(formula, variables).empty());
