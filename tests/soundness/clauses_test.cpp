@@ -284,7 +284,8 @@ TEST_F(Clauses, FormulasAreDecidedAsTheyAre) {
       const Tree tree = tree_of(*network);
       EXPECT_EQ(tree.closed, solutions_of(formula, variables).empty());
       satisfiable += tree.closed ? 0 : 1;
-      most = std::max(most, tree.nodes);
+      // With few clauses in several layers, terms leave so much that signs are not propagated.
+      if (encoding == Encoding::kOneLayer) most = std::max(most, tree.nodes);
     }
     EXPECT_GT(satisfiable, count / 8);
     EXPECT_LT(satisfiable, count * 7 / 8);
