@@ -13,8 +13,8 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "aot/decide/neurons/clip.h"
 #include "aot/decide/neurons/clauses/propagation.h"
+#include "aot/decide/neurons/clip.h"
 #include "aot/decide/neurons/splitter.h"
 #include "aot/engine/verifier/engine_verifier.h"
 #include "planner/network/error_terms.h"
