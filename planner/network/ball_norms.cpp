@@ -405,10 +405,12 @@ struct NormOfMap {
           sums.add(static_cast<std::size_t>(o),
                    static_cast<std::size_t>(o / g.out_group() * g.in_group() + i),
                    static_cast<double>(term.weight[at++]));
-    double norm = 0;
-    for (std::int64_t group = 0; group < g.groups; ++group)
-      norm = std::max(norm, ConvolutionNorm({g, term.weight, group}).above());
-    norm = std::min(norm, of_image(g));
+    double norm = of_image(g);
+    if (norm == kNoNorm) {
+      norm = 0;
+      for (std::int64_t group = 0; group < g.groups; ++group)
+        norm = std::max(norm, ConvolutionNorm({g, term.weight, group}).above());
+    }
     const auto most = static_cast<int>(std::max(g.in_group(), g.out_group()) * g.taps());
     BallNorms made = finish(norm, sums, most, most);
     const std::vector<float> channels = std::move(made.rows);
@@ -426,7 +428,7 @@ struct NormOfMap {
   // What zeros around a small image leave of the norm; infinite for large ones.
   double of_image(const ConvGeometry& g) const {
     const double in = term.in, made = out;
-    if (!is_affordable(made, in, 4) || in * made > 0x1p23) return kNoNorm;
+    if (!is_affordable(made, in, 16) || in * made > 0x1p23) return kNoNorm;
     RealMatrix matrix(static_cast<std::size_t>(out), static_cast<std::size_t>(term.in));
     for_each_product(g, [&](std::int64_t i, std::int64_t w, std::int64_t k) {
       matrix.row(static_cast<std::size_t>(i))[k] +=

@@ -162,7 +162,7 @@ class Certify(CertifyCase):
     def test_balls_are_decided(self):
         for norm, eps in (("l2", 0.3), ("l1", 0.8)):
             options = ("--scale", "16", "--clip", "0,1", "--eps", str(eps), "--count", "8", "--norm", norm,
-                       "--decide-seconds", "0.4")
+                       "--decide-seconds", "1.5")
             bounds = self.certify(*options)["radii"][0]
             for how in ("--decide", "--complete"):
                 found = self.certify(*options, how, "--csv", "b.csv", "--counterexamples", "b.npz")["radii"][0]

@@ -224,7 +224,7 @@ TEST(LinearBalls, CentresThatRadiiMoveAreCounted) {
   Graph graph;
   graph.inputs = {graph.add_value("x", {kInputs})};
   graph.nodes.push_back(
-      {Affine{{{1, kInputs}, std::vector<double>(kInputs, 1), {}}, {{1}, {0}, {}}},
+      {Affine{{{1, kInputs}, std::vector<double>(kInputs, 1), {}}, {{1}, {-20}, {}}},
        {graph.inputs[0]},
        graph.add_value("y", {1}),
        "y"});
@@ -232,7 +232,7 @@ TEST(LinearBalls, CentresThatRadiiMoveAreCounted) {
   normalise(graph);
   const FloatBox box = {std::vector<float>(kInputs, -0.1F), std::vector<float>(kInputs, 0.3F)};
   const mpq_class low(-0.1F), high(0.3F);
-  const mpq_class centre = kInputs * (low + high) / 2, radius = (high - low) / 2;
+  const mpq_class centre = kInputs * (low + high) / 2 - 20, radius = (high - low) / 2;
   for (const Norm norm : kNorms) {
     PlannerConfig config =
         planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());

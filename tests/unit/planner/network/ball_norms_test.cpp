@@ -13,25 +13,25 @@
 #include "frontend/graph/conv_loops.h"
 
 // Norms of linear maps against exact products with the vectors that they stretch most.
-namespace bf_aot {
+namespace bf_aot::of_norms {
 namespace {
 
-struct Entry {
+struct Product {
   std::size_t out, in;
   float weight;
 };
-using Entries = std::vector<Entry>;
+using Products = std::vector<Product>;
 
-std::vector<double> times(const Entries& map, const std::vector<double>& x, std::size_t out,
+std::vector<double> times(const Products& map, const std::vector<double>& x, std::size_t out,
                           bool transposed) {
   std::vector<double> y(out);
-  for (const Entry& e : map)
+  for (const Product& e : map)
     y[transposed ? e.in : e.out] += static_cast<double>(e.weight) * x[transposed ? e.out : e.in];
   return y;
 }
 
 // About the vector that the map stretches most.
-std::vector<double> most_stretched(const Entries& map, std::size_t in, std::size_t out,
+std::vector<double> most_stretched(const Products& map, std::size_t in, std::size_t out,
                                    std::mt19937_64& random) {
   std::vector<double> x(in);
   for (double& each : x) each = std::ldexp(static_cast<double>(random() % 1000), -10) - 0.5;
@@ -46,9 +46,9 @@ std::vector<double> most_stretched(const Entries& map, std::size_t in, std::size
 }
 
 // |W x|^2 / |x|^2, exactly; and every |(W x)_j| beside the bound of its row.
-mpq_class stretch(const Entries& map, const std::vector<double>& x, const BallNorms& norms) {
+mpq_class stretch(const Products& map, const std::vector<double>& x, const BallNorms& norms) {
   std::vector<mpq_class> y(norms.rows.size());
-  for (const Entry& e : map) y[e.out] += mpq_class(e.weight) * mpq_class(x[e.in]);
+  for (const Product& e : map) y[e.out] += mpq_class(e.weight) * mpq_class(x[e.in]);
   mpq_class made, given;
   for (const double each : x) given += mpq_class(each) * mpq_class(each);
   for (std::size_t j = 0; j < y.size(); ++j) {
@@ -64,7 +64,7 @@ float number(std::mt19937_64& random) {
 }
 
 // How much of the bound the map reaches.
-double check(const Entries& map, std::size_t in, const BallNorms& norms, std::mt19937_64& random) {
+double check(const Products& map, std::size_t in, const BallNorms& norms, std::mt19937_64& random) {
   EXPECT_TRUE(std::isfinite(norms.norm));
   double reached = 0;
   for (int tries = 0; tries < 2; ++tries) {
@@ -82,7 +82,7 @@ TEST(BallNorms, OfDenseLayersAreReached) {
     Layer layer;
     layer.in = 1 + static_cast<int>(random() % 60);
     layer.out = 1 + static_cast<int>(random() % 60);
-    Entries map;
+    Products map;
     for (int i = 0; i < layer.out; ++i)
       for (int k = 0; k < layer.in; ++k) {
         layer.weight.push_back(number(random));
@@ -100,7 +100,7 @@ TEST(BallNorms, OfUncertainWeightsHoldAtTheirEnds) {
   layer.in = 7;
   layer.out = 5;
   layer.errors.weight_relative = 0.25;
-  Entries map;
+  Products map;
   for (std::size_t i = 0; i < 35; ++i) {
     layer.weight.push_back(number(random));
     map.push_back({i / 7, i % 7, layer.weight.back() * (i % 2 == 0 ? 1.25F : 0.75F)});
@@ -142,7 +142,7 @@ TEST(BallNorms, OfConvolutionsHold) {
     term.map = ConvMap{g};
     for (std::int64_t i = 0; i < g.out_channels * g.in_group() * g.taps(); ++i)
       term.weight.push_back(number(random));
-    Entries map;
+    Products map;
     for_each_product(g, [&](std::int64_t i, std::int64_t w, std::int64_t k) {
       map.push_back({static_cast<std::size_t>(i), static_cast<std::size_t>(k),
                      term.weight[static_cast<std::size_t>(w)]});
@@ -179,7 +179,7 @@ TEST(BallNorms, OfLargeConvolutionsAreNearlyReached) {
     term.map = ConvMap{g};
     for (std::int64_t i = 0; i < g.out_channels * g.in_channels * g.taps(); ++i)
       term.weight.push_back(number(random));
-    Entries map;
+    Products map;
     for_each_product(g, [&](std::int64_t i, std::int64_t w, std::int64_t k) {
       map.push_back({static_cast<std::size_t>(i), static_cast<std::size_t>(k),
                      term.weight[static_cast<std::size_t>(w)]});
@@ -200,19 +200,19 @@ TEST(BallNorms, OfSparseAndGatheredTermsHold) {
   pooled.weight.assign(8, 0.5F);
   pooled.row_entries = 2;
   pooled.column_entries = 1;
-  Entries map;
+  Products map;
   for (std::size_t k = 0; k < 8; ++k) map.push_back({k / 2, k, 0.5F});
   EXPECT_GT(check(map, 8, norms_of(pooled, 4, 0), random), 0.999);
 
   Term gathered;
   gathered.in = 3;
   gathered.map = GatherMap{{2, -1, 2, 0}, {}};
-  const Entries copies = {{0, 2, 1}, {2, 2, 1}, {3, 0, 1}};
+  const Products copies = {{0, 2, 1}, {2, 2, 1}, {3, 0, 1}};
   EXPECT_GT(check(copies, 3, norms_of(gathered, 4, 0), random), 0.999);
   gathered.map = GatherMap{};
-  const Entries same = {{0, 0, 1}, {1, 1, 1}, {2, 2, 1}};
+  const Products same = {{0, 0, 1}, {1, 1, 1}, {2, 2, 1}};
   EXPECT_GT(check(same, 3, norms_of(gathered, 3, 0), random), 0.999);
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::of_norms
