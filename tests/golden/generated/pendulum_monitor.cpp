@@ -63,7 +63,7 @@ struct Loop {
   static constexpr std::size_t kRequirements = 1;
   static constexpr bool kLines = true;
   static constexpr TubeSizes kSizes = {kStates, kControls, kDisturbances, kSymbols, kAllSymbols,
-                                       10, 13, 2, 5, 2, 1, 1632, 16};
+                                       10, 13, 2, 5, 2, 1, 1984, 16};
   static_assert(kSizes.bytes() == WATCH_WORKSPACE_BYTES, "bf: another layout of the workspace");
 
   static MonitorProgram plant() { return {{plant_steps, 10}, {plant_outputs, 2}}; }
