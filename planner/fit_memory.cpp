@@ -199,7 +199,8 @@ std::vector<LayerId> Fitting::by_gain() {
     choice(layer).remade = true;
     const double spent = std::max(seconds() - before, 1e-12);
     choice(layer).remade = false;
-    const bool tightened = choice(layer).domain != Domain::kInterval;
+    const bool tightened =
+        choice(layer).domain != Domain::kInterval || plan_.config.norm != Norm::kLargest;
     const double rows = bf::kRelaxRows - (tightened ? 2 : 0);  // its bounds are stored instead
     gain[layer] = rows * plan_.layer(layer).out / spent;
   }

@@ -168,6 +168,10 @@ class CellSearch final : public SplitSearch {
     return nullptr;
   }
 
+  bool may_propose(const std::vector<double>& x) const override {
+    return disturb::is_position(disturbed_.subject.maker.parameters(), x);
+  }
+
  private:
   static std::vector<std::vector<std::byte>> roots_of(const DisturbedInput& disturbed,
                                                       std::size_t cases) {

@@ -74,6 +74,17 @@ std::vector<mpq_class> parameters_at(const std::vector<Parameter>& parameters,
   return made;
 }
 
+bool is_position(const std::vector<Parameter>& parameters, const std::vector<double>& numbers) {
+  if (numbers.size() != parameters.size()) return false;
+  for (std::size_t j = 0; j < numbers.size(); ++j) {
+    const double most =
+        parameters[j].is_place() ? static_cast<double>(parameters[j].places) - 1 : 1;
+    if (!(numbers[j] >= 0 && numbers[j] <= most)) return false;
+    if (parameters[j].is_place() && numbers[j] != std::floor(numbers[j])) return false;
+  }
+  return true;
+}
+
 Position middle_of(const std::vector<Parameter>& parameters, const Cell& cell) {
   Position made;
   for (std::size_t j = 0; j < cell.size(); ++j)
@@ -168,6 +179,7 @@ Picture picture_of(const std::vector<std::int64_t>& input_shape, const input::Da
   if (shape.size() > 1 && shape[0] == 1) shape.erase(shape.begin());
   const auto is_long = [](std::int64_t extent) { return extent > 1; };
   if (shape.size() < 2 || std::ranges::count_if(shape, is_long) < 2) shape = data.shape;
+  const bool as_data = shape == data.shape && shape.size() == 3;
   if (shape.size() == 2) shape.insert(shape.begin(), 1);
   if (shape.size() != 3)
     fail("BF3016", data.where, "the samples are no pictures: they have no height and width",
@@ -175,7 +187,7 @@ Picture picture_of(const std::vector<std::int64_t>& input_shape, const input::Da
   // A picture has few channels.
   constexpr std::int64_t kFew = 4;
   Picture picture;
-  picture.channels_last = data.channels_last || (shape[2] <= kFew && shape[0] > kFew);
+  picture.channels_last = (shape[2] <= kFew && shape[0] > kFew) || (as_data && data.channels_last);
   const auto extent = [&](std::size_t chw, std::size_t hwc) {
     return static_cast<std::size_t>(shape[picture.channels_last ? hwc : chw]);
   };

@@ -40,6 +40,8 @@ std::pair<Cell, Cell> halves_of(const std::vector<Parameter>& parameters, const 
 using Position = std::vector<double>;
 std::vector<mpq_class> parameters_at(const std::vector<Parameter>& parameters,
                                      const Position& point);
+// Whether the numbers are a point of the ranges and places.
+bool is_position(const std::vector<Parameter>& parameters, const std::vector<double>& numbers);
 Position middle_of(const std::vector<Parameter>& parameters, const Cell& cell);
 // Points where the network is evaluated before any bounds: a grid, the ends among them.
 std::vector<Position> grid_of(const std::vector<Parameter>& parameters);
@@ -55,7 +57,7 @@ std::vector<std::size_t> channels_of(std::size_t means, std::size_t deviations,
                                      const Picture& picture, std::string& fault);
 
 // Channels, height and width of pictures, and their order: of the model's input, or of the data
-// where that is flat. Throws: BF3016.
+// where that is flat. data: as arrange() leaves it. Throws: BF3016.
 Picture picture_of(const std::vector<std::int64_t>& input_shape, const input::Dataset& data);
 
 }  // namespace bf_aot::disturb

@@ -117,6 +117,12 @@ ModelSamples arrange(Dataset& data, const std::vector<std::int64_t>& input_shape
     data.channels_last = false;
     data.shape = shape = {turned[0], turned[1], turned[2]};
   }
+  // Elements of one channel have the same order in both layouts.
+  if (!flat && data.channels_last && shape.size() == 3 && shape.back() == 1 &&
+      input_shape.back() != 1) {
+    data.channels_last = false;
+    data.shape = {1, shape[0], shape[1]};
+  }
   ModelSamples samples;
   samples.inputs = input_count;
   samples.values = data.values;

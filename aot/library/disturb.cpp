@@ -92,7 +92,7 @@ struct DisturbanceCertifier::State {
     std::mutex mutex = {};             // of `found` and `stuck`, while threads search
 
     void lower_margin(float margin, std::size_t rival) {
-      if (margin >= found.margin) return;
+      if (over || margin >= found.margin) return;
       found.margin = margin;
       found.rival = rival;
     }
@@ -178,7 +178,10 @@ struct DisturbanceCertifier::State {
               std::span<const double> patch) const {
     std::vector<Range> x = disturb::picture_at(maker, sample.picture, parameters);
     if (!patch.empty() && !put(x, patch)) return false;
-    if (!proves(sample, x, sample.found.rival)) return false;
+    std::size_t rival = 0;
+    if (!proves(sample, x, rival)) return false;
+    const std::scoped_lock lock(sample.mutex);
+    sample.found.rival = rival;
     sample.found.robustness = Robustness::kFalsified;
     for (const mpq_class& each : parameters)
       sample.found.parameters.push_back(vnnlib::nearest_double(each));

@@ -222,6 +222,8 @@ bool CentredSteps::is_in_ball(LayerId tensor) const {
 // Bounds the distance of the layer's z from its centre: docs/proofs/balls.md, "Balls of layers".
 void CentredSteps::meet_ball(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
+  // What uncertain weights make of the centre is in the interval, and not in the row's slack.
+  if (region.errors.weight_residual >= kUncertain) return;
   const bool dense = region.kind == LayerKind::kDense;
   MeetBall step;
   step.layer = index;

@@ -113,7 +113,8 @@ class BackwardSteps::Repeats {
   Relax relax(LayerId index, bool last) {
     const Layer& region = builder_.layer(index);
     Relax step = std::get<Relax>(builder_.entry_.step(builder_.relax_step_[index]));
-    const bool tightened = builder_.choice(index).domain != Domain::kInterval;
+    const bool tightened = builder_.choice(index).domain != Domain::kInterval ||
+                           builder_.relaxed_[index].reach != BufferId::kNone;
     step.centre = centre_;
     step.radius = radius_;
     step.slack = slack_;

@@ -1,5 +1,6 @@
 """Tests of bf-aot certify --disturbance against a reference in NumPy. Run as cli_test.py is."""
 
+import json
 import signal
 import sys
 import time
@@ -256,8 +257,34 @@ class Disturb(Case):
         self.assertLess(first["boxes"], alone["boxes"])
         second = self.run_json(*asked, "--branch", "60")
         self.assertEqual((second["verdict"], second["boxes"]), ("verified", alone["boxes"]))
+        # A point of the file is one of the ranges, and has a number for each.
+        for point in ([2.0, 0.5], [0.5], [-0.1, 0.5], [0.0] * 64):
+            file = json.loads((self.work / "tree.json").read_text())
+            file["witness"] = {"case": 0, "x": point}
+            self.write("tree.json", file)
+            self.assert_refused("BF3017", *asked, says=["witness"])
         asked[asked.index(wide)] = "rotation=-8..8,scaling=0.9..1.1"
         self.assert_refused("BF3018", *asked)
+
+    def test_layouts_of_samples_change_nothing(self):
+        """Rows of pixels with their channels, and channels of pixels, are the same pictures."""
+        nodes = [node("Flatten", ["x"], "f"), node("MatMul", ["f", "w"], "y")]
+        rng = np.random.default_rng(5)
+        for channels in (1, 3):
+            weights = [round(float(each), 3) for each in rng.normal(size=channels * 36 * 2)]
+            network = write_model(self.work / "net.onnx",
+                                  model("net", nodes, [tensor("w", (channels * 36, 2), weights)], (1, channels, 6, 6), (1, 2)))
+            pictures = np.float32(rng.random((2, channels, 6, 6)))
+            np.savez(self.work / "chw.npz", x=pictures, y=[0, 1])
+            np.savez(self.work / "hwc.npz", x=pictures.transpose(0, 2, 3, 1), y=[0, 1])
+            found = [self.run_json("run", network, "--data", f"{layout}.npz", "--layout", layout, "--disturbance",
+                                   "rotation=-9..9")["outputs"] for layout in ("chw", "hwc")]
+            self.assertEqual(found[0], found[1])
+            rows = [self.run_json("certify", network, "--data", f"{layout}.npz", "--layout", layout, "--disturbance",
+                                  "rotation=-9..9", "--csv", f"{layout}.csv") for layout in ("chw", "hwc")]
+            self.assertEqual(rows[0]["radii"][0]["certified"], rows[1]["radii"][0]["certified"])
+            self.assertEqual(*([line.split(",")[:-1] for line in (self.work / f"{layout}.csv").read_text().splitlines()]
+                               for layout in ("chw", "hwc")))
 
     def test_questions_that_are_refused(self):
         asked = ["--data", DATA, *SCALED, "--disturbance", "fog=0..0.5"]
@@ -271,6 +298,9 @@ class Disturb(Case):
                             says=["valid range"])
         self.run_tool("verify", DIGITS, plain, *asked, "--part", "0/2", "--save-part", "p.json", code=2)
         self.run_tool("run", DIGITS, *asked, "--box", "b.json", code=2)
+        for option in (("--device", "opencl:7"), ("--search", "5")):
+            self.run_tool("verify", DIGITS, plain, *asked, *option, code=2)
+        self.run_tool("run", DIGITS, *asked, "--jobs", "4", code=2)
 
     def test_is_interrupted_and_goes_on(self):
         # Three parameters of a wide range take all of their time.

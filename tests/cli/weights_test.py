@@ -95,6 +95,15 @@ class Weights(Case):
         for text, says in (("first", "NAME=X"), ("=1", "NAME=X"), ("first=-1", "negative"), ("first=x", "x")):
             self.assert_refused("BF3013", "run", self.network, "--box", box, "--weight", text, says=[says])
         self.run_tool("verify", self.network, self.prop(1), "--weight", "bias=1", "--proof", "p.bfc", code=2)
+        # A ball of inputs and weights together would be none of the inputs.
+        self.run_tool("verify", self.network, self.prop(1), "--weight", "bias=1", "--norm", "l2", code=2)
+        self.run_tool("run", self.network, "--box", box, "--weight", "bias=1", "--norm", "l2", code=2)
+        scaled = [node("MatMul", ["x", "first"], "a"), node("Mul", ["a", "factor"], "y")]
+        for nodes, number, code, says in ((scaled, "nan", "BF1023", "factor"), (scaled, "inf", "BF1023", "factor"),
+                                          ([node("MatMul", ["x", "first"], "y")], 1, "BF1008", "no node")):
+            constants = [self.constants[0], tensor("factor", [1], [number])]
+            network = write_model(self.work / "factor.onnx", model("factor", nodes, constants, [1, 2], [1, 3]))
+            self.assert_refused(code, "run", network, "--box", box, "--weight", "factor=1", says=[says])
 
 
 if __name__ == "__main__":

@@ -252,6 +252,17 @@ TEST(TakeBallGain, RoundsDown) {
 
 // ---- centres
 
+TEST(RelaxAtPoints, ClaimNothingOfEndsThatAreInfinite) {
+  const double centre = 5;
+  const float below = 1, above = kInf;
+  float table[6], radius = 1, radius_out = 0;
+  double slack[4] = {}, row = 0, centre_out = 0;
+  bf::relax_at_points(1, true, &centre, &below, &above, &radius, {}, slack, &row, table,
+                      &centre_out, &radius_out);
+  EXPECT_EQ(table[bf::kOffsetUpper], kInf);
+  EXPECT_EQ(radius_out, kInf);
+}
+
 TEST(RelaxAtPoints, LinesHoldAboutTheCentreOfZ) {
   Random random(9);
   for (int round = 0; round < 500; ++round) {

@@ -249,6 +249,58 @@ TEST(LinearBalls, CentresThatRadiiMoveAreCounted) {
   }
 }
 
+// Bounds of y = sum of weights x over a ball, by all methods that rows end in balls of.
+void expect_within(const std::vector<double>& weights, const PassOptions& passes,
+                   PlannerConfig config, const FloatBox& box, const mpq_class& low,
+                   const mpq_class& high) {
+  const auto inputs = static_cast<std::int64_t>(weights.size());
+  for (const Method method : {Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown}) {
+    config.method = method;
+    SCOPED_TRACE(fmt::format("{}, {}", to_string(method), to_string(config.norm)));
+    Graph graph;
+    graph.inputs = {graph.add_value("x", {inputs})};
+    graph.nodes.push_back({Affine{{{1, inputs}, weights, {}}, {{1}, {0}, {}}},
+                           {graph.inputs[0]},
+                           graph.add_value("y", {1}),
+                           "y"});
+    graph.outputs = {graph.nodes.back().output};
+    normalise(graph, passes);
+    const engine::Engine engine(lower(plan_for_engine(graph, false, config)));
+    const Outcome found = call_bounds(engine.plan(), callee_of(engine), {}, {box}).boxes.front();
+    EXPECT_LE(mpq_class(found.lower[0]), low);
+    EXPECT_GE(mpq_class(found.upper[0]), high);
+  }
+}
+
+// Below the normal range the centre misses the box's by half of a radius.
+TEST(LinearBalls, CentresOfSubnormalRadiiAreCounted) {
+  constexpr std::size_t kInputs = 100;
+  PlannerConfig config =
+      planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());
+  const FloatBox box = {std::vector<float>(kInputs, 0), std::vector<float>(kInputs, 0x1p-149F)};
+  const mpq_class half(0x1p-50);  // of each product
+  for (const Norm norm : kNorms) {
+    config.norm = norm;
+    const mpq_class reach = norm == Norm::kEuclid ? mpq_class(10 * half) : half;
+    expect_within(std::vector<double>(kInputs, 0x1p100), {}, config, box, kInputs * half - reach,
+                  kInputs * half + reach);
+  }
+}
+
+// Of one point: x_0 + x_1 - x_2 is 2^-26, and 0 where the first sum rounds.
+TEST(LinearBalls, EvaluationsInFloat32AreCounted) {
+  PassOptions passes;
+  passes.float32 = Float32Semantics{};
+  PlannerConfig config =
+      planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());
+  config.semantics = Semantics::kFloat32;
+  const FloatBox box = {{1, 0x1p-26F, 1}, {1, 0x1p-26F, 1}};
+  for (const Norm norm : kNorms) {
+    config.norm = norm;
+    expect_within({1, 1, -1}, passes, config, box, 0, mpq_class(0x1p-26));
+  }
+}
+
 // ---- balls of layers
 
 std::vector<double> hadamard(std::size_t n, double scale) {

@@ -312,6 +312,22 @@ class EngineBits : public ::testing::Test {
     add_graph(graph, static_cast<int>(outputs), config, "a ball, images");
   }
 
+  // Logarithms of inputs, whose boxes are bound by their nearer ends.
+  void add_near_ends(int way) {
+    Graph graph;
+    graph.inputs = {graph.add_value("x", {4})};
+    graph.nodes.push_back(
+        {Unary{{FunctionKind::kLog}}, {graph.inputs[0]}, graph.add_value("l", {4}), "l"});
+    graph.nodes.push_back(
+        {Affine{{{2, 4}, {1, -1, 0.5, 2, -1, 1, 3, 0.25}, {}}, {{2}, {1, -1}, {}}},
+         {graph.nodes.back().output},
+         graph.add_value("y", {2}),
+         "y"});
+    graph.outputs = {graph.nodes.back().output};
+    for (const Method method : {Method::kIbp, Method::kCrown})
+      add_graph(graph, 2, configured(method, way), "logarithms of inputs");
+  }
+
   // Chains of evaluations that bounds hold for.
   void add_own_evaluation(int way) {
     PlannerConfig config = configured(Method::kCrown, way);
@@ -502,6 +518,7 @@ TEST_F(EngineBits, AreThoseOfGeneratedCode) {
   for (int way = 0; way < kWays; ++way) add_own_evaluation(way);
   for (int way = 0; way < kWays; ++way) add_balls(way);
   for (int way = 0; way < kWays; ++way) add_one_hot(way);
+  for (int way = 0; way < kWays; ++way) add_near_ends(way);
   add_wide(1);
   batch_.build({"g++", {"-O0", "-ffp-contract=off"}});
   for (std::size_t i = 0; i < batch_.size() && !HasFailure(); ++i) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aot/engine/run/find_prebuilt.h"
@@ -98,10 +99,16 @@ TEST(MemoryBudget, ShrinksTilesAndSaysWhy) {
 TEST(MemoryBudget, ChangesNoBound) {
   const Graph graph = chain({6, 60, 40, 4});
   std::mt19937_64 random(2);
-  for (const Lowering lowering : {Lowering::kGeneric, Lowering::kVector}) {
+  const std::pair<Lowering, Norm> kinds[] = {{Lowering::kGeneric, Norm::kLargest},
+                                             {Lowering::kVector, Norm::kLargest},
+                                             {Lowering::kGeneric, Norm::kEuclid}};
+  for (const auto& [lowering, norm] : kinds) {
     soundness::Batch batch;
     for (const bool tight : {false, true}) {
-      PlannerConfig config = soundness::planner_config(Method::kCrown, lowering, "x86-64");
+      // Balls tighten neurons of intervals, too.
+      const Method method = norm == Norm::kLargest ? Method::kCrown : Method::kCrownIbp;
+      PlannerConfig config = soundness::planner_config(method, lowering, "x86-64");
+      config.norm = norm;
       if (tight) {
         config.memory_budget = 1;
         try {

@@ -118,8 +118,10 @@ void add_options(CommandLine& app, RunArguments& arguments) {
   add_disturbance_options(app, arguments.disturbance, true);
   Option* const disturbance = app.get_option("--disturbance");
   for (const char* const other : {"--box", "--centre", "--eps", "--repeat", "--timeout", "--device",
-                                  "--norm", "--lowering", "--weight"})
+                                  "--norm", "--lowering", "--weight", "--jobs"})
     disturbance->excludes(other);
+  // A ball of inputs and weights together would be none of the inputs.
+  app.get_option("--weight")->excludes("--norm");
   app.add_option("--parts", arguments.parts,
                  "of the disturbances' ranges, which are bounded one by one")
       ->transform(whole(1, 1 << 20))

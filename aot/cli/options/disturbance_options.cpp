@@ -142,13 +142,13 @@ DisturbedPicture::DisturbedPicture(const DisturbanceArguments& a, const Graph& n
   const Shape shape = one ? network.value(network.inputs[0]).shape : Shape();
   std::int64_t inputs = 0;
   for (const ValueId id : network.inputs) inputs += element_count(network.value(id).shape);
+  const input::ModelSamples samples =
+      input::arrange(data, shape, static_cast<std::size_t>(inputs), normalisation.mean.size());
   const disturb::Picture picture = disturb::picture_of(shape, data);
   if (picture.size() != static_cast<std::size_t>(inputs))
     fail("BF3016", data.where,
          fmt::format("pictures of {} x {} x {} are not the model's {} inputs", picture.channels,
                      picture.height, picture.width, inputs));
-  const input::ModelSamples samples =
-      input::arrange(data, shape, static_cast<std::size_t>(inputs), normalisation.mean.size());
   std::string fault;
   std::vector<std::size_t> channels = disturb::channels_of(
       normalisation.mean.size(), normalisation.deviation.size(), picture, fault);

@@ -102,11 +102,12 @@ void relate_files(CommandLine& app) {
   app.get_option("--proof")->excludes("--instances");
   app.get_option("--proofs")->needs("--instances");
   app.get_option("--recheck")->excludes("--part")->excludes("--checkpoint");
-  for (const char* const of_boxes : {"--proof", "--part", "--norm", "--instances", "--network",
-                                     "--vnncomp", "--counterexample", "--serialise-assignments"})
+  for (const char* const of_boxes :
+       {"--proof", "--part", "--norm", "--instances", "--network", "--vnncomp", "--counterexample",
+        "--serialise-assignments", "--device", "--search"})
     app.get_option("--disturbance")->excludes(of_boxes);
   for (const char* const of_files :
-       {"--proof", "--part", "--checkpoint", "--instances", "--network", "--disturbance"})
+       {"--proof", "--part", "--checkpoint", "--instances", "--network", "--disturbance", "--norm"})
     app.get_option("--weight")->excludes(of_files);
   for (const char* const of_boxes :
        {"--proof", "--proofs", "--recheck", "--part", "--checkpoint", "--instances"})

@@ -254,7 +254,7 @@ SearchTotals SplitSearch::totals() const {
 bool SplitSearch::propose_first(std::size_t property_case, const std::vector<double>& x) {
   for (std::uint32_t root = 0; root < state.roots.size(); ++root) {
     if (case_of(root) != property_case) continue;
-    if (!cases_.fits(x.size())) return false;
+    if (!may_propose(x)) return false;
     first_proposals_.push_back({root, x});
     return true;
   }

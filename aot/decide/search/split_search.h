@@ -50,6 +50,8 @@ class SplitSearch : public Search {
   // Null when the node may be one of this search, else the reason for a message. For nodes from
   // files.
   virtual const char* fault_of(const tree::Node& node) = 0;
+  // Returns whether numbers from a file may be an input that this search proposes.
+  virtual bool may_propose(const std::vector<double>& x) const { return cases_.fits(x.size()); }
 
  protected:
   SplitSearch(const Cases& cases, std::vector<std::vector<std::byte>> roots, std::size_t threads);

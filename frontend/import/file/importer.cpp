@@ -397,10 +397,10 @@ namespace {
 
 // folder: of external data.
 TensorFile tensor_file(const onnx::TensorProto& tensor, const std::string& where,
-                       const std::filesystem::path& folder) {
+                       const std::filesystem::path& folder, bool any_number) {
   const ImportLimits limits;
   TensorReader reader{limits, folder};
-  reader.any_number = true;
+  reader.any_number = any_number;
   TensorFile file;
   file.name = printable(tensor.name());
   file.is_narrow = tensor.data_type() == onnx::TensorProto::FLOAT16 ||
@@ -424,7 +424,7 @@ TensorFile read_tensor(std::string_view bytes, const std::string& where) {
   onnx::TensorProto tensor;
   if (!tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     fail("BF1021", where, "not a tensor", "give a serialized TensorProto");
-  return tensor_file(tensor, where, {});
+  return tensor_file(tensor, where, {}, true);
 }
 
 TensorFile read_initializer(const std::filesystem::path& path, const std::string& name) {
@@ -444,7 +444,14 @@ TensorFile read_initializer(const std::filesystem::path& path, const std::string
     fail("BF1008", where, "the model has no such initializer",
          names.empty() ? "it has none" : "it has " + names);
   }
-  return tensor_file(*found, where, path.has_parent_path() ? path.parent_path() : ".");
+  if (std::ranges::count(all, name, &onnx::TensorProto::name) > 1)
+    fail("BF1008", where, "the model has several of this name", "export it anew");
+  const auto reads = [&](const onnx::NodeProto& node) {
+    return std::ranges::find(node.input(), name) != node.input().end();
+  };
+  if (std::ranges::none_of(model.graph().node(), reads))
+    fail("BF1008", where, "no node of the model reads it", "name one that a node reads");
+  return tensor_file(*found, where, path.has_parent_path() ? path.parent_path() : ".", false);
 }
 
 std::string tensor_bytes(const TensorFile& tensor, bool in_float) {

@@ -19,8 +19,9 @@ BF_FUNCTION void bf_ball_term(int in, BF_GLOBAL const float* radius,
   double squares = 0.0;
   for (int k = 0; k < in; ++k) {
     const double r = (double)radius[k];
+    const double own = (double)bf_ball_radius(radius[k]);
     squares += r * r;
-    within = r > within ? r : within;
+    within = own > within ? own : within;
   }
   if (reach_in == NULL) {
     within *= inflate;

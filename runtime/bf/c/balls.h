@@ -16,6 +16,11 @@ BF_FUNCTION double bf_root_above(float x) {
   return y;
 }
 
+// A radius of a ball, not below the normal range.
+BF_FUNCTION float bf_ball_radius(float radius) {
+  return radius > 0.0f && radius < 0x1p-126f ? 0x1p-126f : radius;
+}
+
 // spread_r = sqrt(sum_k (A_kr radius_k)^2), rounded up.
 BF_FUNCTION void bf_concretize_euclid(int rows, BF_GLOBAL const float* coefficients,
                                       BF_GLOBAL const float* radius, int inputs,
@@ -23,7 +28,7 @@ BF_FUNCTION void bf_concretize_euclid(int rows, BF_GLOBAL const float* coefficie
   BF_EACH (r, rows) {
     float sum = (float)inputs * 0x1p-120f;
     for (ptrdiff_t k = 0; k < inputs; ++k) {
-      const float part = coefficients[k * rows + r] * radius[k];
+      const float part = coefficients[k * rows + r] * bf_ball_radius(radius[k]);
       sum += part * part;
     }
     spread[r] = bf_float_up(bf_root_above(sum));
@@ -39,7 +44,7 @@ BF_FUNCTION void bf_concretize_sum(int rows, BF_GLOBAL const float* coefficients
     float finite = 0.0f;
     for (ptrdiff_t k = 0; k < inputs; ++k) {
       const float a = coefficients[k * rows + r];
-      const float part = (a < 0.0f ? -a : a) * radius[k];
+      const float part = (a < 0.0f ? -a : a) * bf_ball_radius(radius[k]);
       largest = bf_larger_float(part, largest);
       finite += part * 0.0f;
     }

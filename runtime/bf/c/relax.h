@@ -231,7 +231,7 @@ BF_FUNCTION bf_relaxation bf_relax_point(bool relu, double centre, double low, d
   bf_relaxation made = relu ? bf_relax_relu(centre, low, high) : bf_relax_whole(centre, low, high);
   if (relu && high <= 0.0) return made;
   made.centre = relu && !(centre > 0.0) ? 0.0 : centre;
-  if (!relu || low >= 0.0) {
+  if (!relu || (low >= 0.0 && high <= DBL_MAX)) {
     made.offset_upper = bf_sub_up(centre, made.centre);
     made.offset_lower = bf_sub_down(centre, made.centre);
   } else {

@@ -305,7 +305,7 @@ static inline Relaxation relax_point(bool relu, double centre, double low, doubl
   Relaxation made = relu ? relax_relu(centre, low, high) : relax_identity(centre, low, high);
   if (relu && high <= 0) return made;
   made.centre = relu && !(centre > 0) ? 0 : centre;
-  if (!relu || low >= 0) {
+  if (!relu || (low >= 0 && high <= __DBL_MAX__)) {
     made.offset_upper = sub_up(centre, made.centre);
     made.offset_lower = sub_down(centre, made.centre);
   } else {

@@ -29,7 +29,7 @@ static inline void ball_term(int in, const float* radius, const double* reach_in
   double within = 0;
   if (reach_in == nullptr) {
     for (int k = 0; k < in; ++k) {
-      const double r = static_cast<double>(radius[k]);
+      const double r = static_cast<double>(ball_radius(radius[k]));
       within = r > within ? r : within;
     }
     within *= inflate;

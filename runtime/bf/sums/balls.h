@@ -30,6 +30,11 @@ static inline double root_above(float x) {
   return y;
 }
 
+// A radius of a ball, not below the normal range: there a centre may miss the box's by half of it.
+static inline float ball_radius(float radius) {
+  return radius > 0 && radius < 0x1p-126f ? 0x1p-126f : radius;
+}
+
 // spread_r = sqrt(sum_k (A_kr radius_k)^2), rounded up from a sum that begins with a little more
 // than what products may lose to underflow. A sum that is infinite or NaN stays so.
 template <int kRows>
@@ -42,7 +47,7 @@ BF_ROUTINE concretize_euclid(const float* coefficients, const float* radius, int
   const float lost = static_cast<float>(inputs) * 0x1p-120f;
   BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) sum[v] = lost - Floats{};
   for (std::ptrdiff_t k = 0; k < inputs; ++k) {
-    const Floats r = radius[k] - Floats{};
+    const Floats r = ball_radius(radius[k]) - Floats{};
     BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
       const Floats part = load_rows<Floats>(coefficients + k * kRows + v * kLanes) * r;
       sum[v] += part * part;
@@ -61,7 +66,7 @@ BF_ROUTINE concretize_sum(const float* coefficients, const float* radius, int in
   using Floats = typename VectorOf<float, kLanes>::type;
   Floats largest[kVectors] = {}, finite[kVectors] = {};
   for (std::ptrdiff_t k = 0; k < inputs; ++k) {
-    const Floats r = radius[k] - Floats{};
+    const Floats r = ball_radius(radius[k]) - Floats{};
     BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
       const Floats a = load_rows<Floats>(coefficients + k * kRows + v * kLanes);
       const Floats part = (a < Floats{} ? -a : a) * r;

@@ -41,7 +41,10 @@ def as_array(values: Any) -> npt.NDArray[Any]:
             tensor = tensor.float()
         return np.asarray(tensor.numpy())
     if _kind(values)[0] == _CPU and hasattr(np, "from_dlpack"):
-        return np.from_dlpack(values)
+        try:
+            return np.from_dlpack(values)
+        except (BufferError, RuntimeError, TypeError):  # a type that DLPack of NumPy does not have
+            pass
     return np.asarray(values)
 
 

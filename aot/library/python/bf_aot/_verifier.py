@@ -120,7 +120,7 @@ def bounded(verifier: "Verifier", low: npt.NDArray[Any], high: npt.NDArray[Any],
 def is_there(device: Any, lower: Any, upper: Any) -> bool:
     """Whether both ends of boxes lie in the memory of the device of CUDA that the option names."""
     name, _, number = str(device or "").partition(":")
-    return name == "cuda" and cuda_device(lower, upper) == int(number or 0)
+    return name == "cuda" and str(cuda_device(lower, upper)) == (number or "0")
 
 
 # The name of one box's method, as an array that is never written to.
