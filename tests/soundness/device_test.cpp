@@ -154,8 +154,7 @@ std::vector<FloatBox> valid_boxes(Random& random, int inputs) {
   return boxes;
 }
 
-// Whether code goes by lists of what is live. PoCL 3.1 takes minutes for groups of several items
-// with such, or makes code that fails, so that those groups are threads here.
+// Whether code goes by lists of what is live.
 bool has_lists(const Lowered& lowered) {
   return build::device_text(lowered).find("_live = BF_INT32_AT") != std::string::npos;
 }
@@ -169,22 +168,16 @@ class OnDevice : public ::testing::Test {
   }
 
   // Bounds boxes of all kinds, which hold points, infinite and empty boxes, in one batch; compares
-  // with this processor, and with a group of `items`, if several. Returns the bounds.
-  std::vector<Outcome> compare(const Graph& graph, Method method, int items,
+  // with this processor. Returns the bounds.
+  std::vector<Outcome> compare(const Graph& graph, Method method,
                                const std::vector<FloatBox>& boxes) {
     const auto alone = planned(graph, method, 1);
     const Here here(*alone);
     const std::vector<Outcome> made =
         on_device(engine::Device(alone, {"opencl", 0}, kExact), boxes);
-    const std::vector<Outcome> shared =
-        items == 1 ? made
-                   : on_device(engine::Device(planned(graph, method, items), {"opencl", 0}, kExact),
-                               boxes);
     for (std::size_t k = 0; k < boxes.size(); ++k) {
       const auto n = static_cast<int>(boxes[k].lower.size());
       EXPECT_EQ(made[k].status, bf::check_box(boxes[k].lower.data(), boxes[k].upper.data(), n));
-      EXPECT_TRUE(same(made[k].lower, shared[k].lower) && same(made[k].upper, shared[k].upper))
-          << items << " items, box of kind " << k;
       if (made[k].status != BF_OK) {
         EXPECT_TRUE(made[k].lower[0] == 1 && made[k].upper[0] == 2) << "written";
         continue;
@@ -217,7 +210,7 @@ TEST_F(OnDevice, BoundsOfDenseNetworksHold) {
     const ExactNet exact(net);
     const Graph graph = to_graph(net);
     const std::vector<FloatBox> boxes = boxes_of(net.inputs());
-    const std::vector<Outcome> made = compare(graph, kMethods[(i + i / kFamilies) % 3], 1, boxes);
+    const std::vector<Outcome> made = compare(graph, kMethods[(i + i / kFamilies) % 3], boxes);
     for (std::size_t k = 0; k < boxes.size(); ++k) {
       if (made[k].status != BF_OK) continue;
       check_form(net, boxes[k], made[k]);
@@ -228,6 +221,22 @@ TEST_F(OnDevice, BoundsOfDenseNetworksHold) {
   }
 }
 
+// Compares bounds of a group of `items` threads with those of one.
+void share(const Graph& graph, Method method, int items, const char* sanitizers, Random& random) {
+  const auto alone = planned(graph, method, 1);
+  const std::vector<FloatBox> boxes = valid_boxes(random, alone->plan().input_count);
+  const Here here(*alone);
+  const std::vector<Outcome> shared = by_threads(*planned(graph, method, items), sanitizers, boxes);
+  ASSERT_EQ(shared.size(), boxes.size());
+  for (std::size_t k = 0; k < boxes.size(); ++k) {
+    const Outcome expected = here.bounds(boxes[k]);
+    EXPECT_TRUE(same(shared[k].lower, expected.lower) && same(shared[k].upper, expected.upper))
+        << "box of kind " << k;
+  }
+}
+
+// Groups of several items are threads: PoCL 3.1 made other bits for one box in some runs of the
+// same program.
 TEST_F(OnDevice, RandomGraphsHaveTheBitsOfThisProcessor) {
   int made = 0;
   for (int tried = 0; made < 4 * testing::rounds_from_environment(); ++tried) {
@@ -243,23 +252,9 @@ TEST_F(OnDevice, RandomGraphsHaveTheBitsOfThisProcessor) {
     const auto lowered = planned(graph, method, 1);
     if (lowered == nullptr) continue;
     SCOPED_TRACE(fmt::format("graph {}", tried));
-    const int items = has_lists(*lowered) ? 1 : made % 2 == 0 ? 64 : 7;
-    compare(graph, method, items, boxes_of(lowered->plan().input_count));
+    compare(graph, method, boxes_of(lowered->plan().input_count));
+    share(graph, method, made % 2 == 0 ? 64 : 7, "thread", random_);
     ++made;
-  }
-}
-
-// Compares bounds of a group of `items` threads with those of one.
-void share(const Graph& graph, Method method, int items, const char* sanitizers, Random& random) {
-  const auto alone = planned(graph, method, 1);
-  const std::vector<FloatBox> boxes = valid_boxes(random, alone->plan().input_count);
-  const Here here(*alone);
-  const std::vector<Outcome> shared = by_threads(*planned(graph, method, items), sanitizers, boxes);
-  ASSERT_EQ(shared.size(), boxes.size());
-  for (std::size_t k = 0; k < boxes.size(); ++k) {
-    const Outcome expected = here.bounds(boxes[k]);
-    EXPECT_TRUE(same(shared[k].lower, expected.lower) && same(shared[k].upper, expected.upper))
-        << "box of kind " << k;
   }
 }
 
