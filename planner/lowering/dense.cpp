@@ -101,13 +101,15 @@ void lower(Lowering& l, const BindBox& step) {
   if (to_float) arguments.push_back(rounded_up(step.gamma, Pays::kGamma));
   append(arguments, {at(step.centre), at(step.radius)});
   l.part("bind_box");
-  const auto routine = [&](Routine of_floats, Routine of_far, Routine of_near) {
-    return to_float ? of_floats : near ? of_near : of_far;
-  };
-  l.call(several
-             ? routine(Routine::kBindBoxesFloat, Routine::kBindBoxesDouble, Routine::kBindNearBoxes)
-             : routine(Routine::kBindFloat, Routine::kBindDouble, Routine::kBindNear),
-         std::move(arguments));
+  if (several) {
+    BF_CHECK(!near);  // functions are bounded one box after the other
+    l.call(to_float ? Routine::kBindBoxesFloat : Routine::kBindBoxesDouble, std::move(arguments));
+  } else {
+    l.call(to_float ? Routine::kBindFloat
+           : near   ? Routine::kBindNear
+                    : Routine::kBindDouble,
+           std::move(arguments));
+  }
 }
 
 void lower(Lowering& l, const IntervalAffine& step) {

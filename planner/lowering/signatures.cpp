@@ -200,9 +200,6 @@ constexpr Declaration kDeclarations[] = {
     {Routine::kBindBoxesDouble, "bind_boxes", "bf/dense/boxes.h", "",
      "group boxes, in float lower[n], in float upper[n], int n, out double centre[n boxes], out "
      "float radius[n boxes]"},
-    {Routine::kBindNearBoxes, "bind_near_boxes", "bf/functions/bind_near.h", "",
-     "group boxes, in float lower[n], in float upper[n], int n, out double centre[n boxes], out "
-     "float radius[n boxes]"},
     {Routine::kSlackOfBoxes, "slack_of_boxes", "bf/dense/boxes.h", "boxes",
      "in double centre[n boxes], in float radius[n boxes]?, int n, real relative, real row_norm, "
      "real bias_norm, real absolute, out double slack[2 boxes]"},

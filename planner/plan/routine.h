@@ -36,7 +36,6 @@ enum class Routine : std::uint8_t {
   kMeetOutputs,
   kBindBoxesFloat,
   kBindBoxesDouble,
-  kBindNearBoxes,
   kSlackOfBoxes,
   kIntervalAroundBoxes,
   kRelaxBoxes,

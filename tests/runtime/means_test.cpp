@@ -44,7 +44,7 @@ struct Means {
          std::vector<float>(static_cast<std::size_t>(m * n), 7)};
     std::vector<double> scratch(
         static_cast<std::size_t>(bf::kContractionPanels * k * (n + 1) + 3 * n));
-    std::vector<float> table(static_cast<std::size_t>(2 * m * n + (m + n) * k));
+    std::vector<float> table(static_cast<std::size_t>(2 * m * n + 4 * (m + n) * k));
     double slack[4];
     const std::int32_t *const gather_x = of_x.data(), *const gather_y = of_y.data();
     bf::relax_contraction(1, m, n, k, gather_x, gather_y, shares.centre.data(),

@@ -178,7 +178,6 @@ struct OfBoxes {
       {Routine::kBindBoxesDouble,
        {kBoxes},
        thunk<static_cast<BindDoubles>(bf::bind_boxes<kBoxes>)>},
-      {Routine::kBindNearBoxes, {kBoxes}, thunk<bf::bind_near_boxes<kBoxes>>},
       {Routine::kSlackOfBoxes, {kBoxes}, thunk<bf::slack_of_boxes<kBoxes>>},
       {Routine::kCommonSlack, {kBoxes}, thunk<bf::common_slack<kBoxes>>},
       {Routine::kStartRowSlack, {kBoxes}, thunk<bf::start_row_slack<kBoxes>>},

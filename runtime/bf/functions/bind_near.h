@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bf/dense/boxes.h"
+#include "bf/core/bounds.h"
 #include "bf/functions/functions.h"
 
 // The box, for networks in which functions that have poles or end near 0 read inputs themselves.
@@ -28,17 +28,6 @@ static inline void bind_near(float lower, float upper, double* centre, float* ra
 static inline void bind_near_box(const float* lower, const float* upper, int n, double* centre,
                                  float* radius) {
   for (int i = 0; i < n; ++i) bind_near(lower[i], upper[i], centre + i, radius + i);
-}
-
-// bind_near_box() of boxes side by side.
-template <int kBoxes>
-BF_ROUTINE bind_near_boxes(const BoxGroup<kBoxes>& group, const float* lower, const float* upper,
-                           int n, double* centre, float* radius) {
-  for (int b = 0; b < kBoxes; ++b) {
-    const std::size_t from = group.box[b] * static_cast<std::size_t>(n);
-    for (int i = 0; i < n; ++i)
-      bind_near(lower[from + i], upper[from + i], centre + i * kBoxes + b, radius + i * kBoxes + b);
-  }
 }
 
 }  // namespace bf
