@@ -21,7 +21,6 @@ constexpr int kPoints = 256;            // that are tried before a question is a
 constexpr double kLeastStep = 0x1p-12;  // of a climb, as a share of an input's width
 constexpr double kFirstSeconds = 0.5;   // least, of a question
 constexpr int kMostOpen = 4;            // questions in a row that stay open
-constexpr double kPointSeconds = 2;     // most, of one that is asked for its search
 constexpr std::size_t kMostQuestions = 60;
 constexpr std::int64_t kMostClasses = 64;  // a clause for each two, of conditions on all others
 

@@ -21,6 +21,7 @@
 #include "aot/system/interrupt.h"
 #include "aot/system/process.h"
 #include "aot/system/progress.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::decide {
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aot/decide/tree/one_root.h"
+#include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::decide {

@@ -250,7 +250,8 @@ void ConflictSearch::add(Nogood nogood) {
   nogoods_.push_back(std::move(nogood));
   const std::vector<Side>& sides = nogoods_.back().sides;
   if (sides.size() > 1)
-    for (const std::size_t place : {0, 1}) watchers_of(sides[place]).push_back(number);
+    for (const std::size_t place : {std::size_t{0}, std::size_t{1}})
+      watchers_of(sides[place]).push_back(number);
   exclude(number, 0);
 }
 
