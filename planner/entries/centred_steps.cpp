@@ -22,13 +22,13 @@ void forget_errors(CentreStep& step) {
   step.inflate = step.centre_relative = step.absolute = 0;
 }
 
+}  // namespace
+
 int most_products(const Layer& layer) {
   int entries = 0;
   for (const Term& term : layer.terms) entries += term.row_entries;
   return entries + static_cast<int>(layer.terms.size());
 }
-
-}  // namespace
 
 void CentredSteps::add_state(LayerId index, bool interval, Relaxed& state) {
   const std::string& name = layer(index).name;

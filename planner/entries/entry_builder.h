@@ -9,6 +9,9 @@
 
 namespace bf_aot {
 
+// The most products in one sum of a layer of several terms, and the additions of these.
+int most_products(const Layer& layer);
+
 // State that the parts of an entry's builder share: the entry so far, its layers and buffers, and
 // roundings that several of them pay for.
 class EntryState {
