@@ -31,7 +31,7 @@ double middle(const Box& box, std::size_t input) {
   return 0.5 * box.lower[input] + 0.5 * box.upper[input];
 }
 
-// Whether bounds of both halves are about less than the box, whose ends are rounded to float32.
+// Returns whether both halves are smaller than the box once their ends are rounded to float32.
 bool divides(const Box& box, std::size_t input) {
   const double at = middle(box, input);
   return bf::float_up(at) < bf::float_up(box.upper[input]) &&
@@ -165,7 +165,7 @@ void DifferenceBounds::bound(Part& part) const {
   find_steepest(bounds, part);
 }
 
-// What is unknown of s d for each neuron.
+// Returns how much is unknown of s d, for each neuron.
 std::vector<double> DifferenceBounds::gaps(const engine::Bounds& bounds, const Part& part) const {
   std::vector<double> made;
   for (std::size_t j = 0; j < slopes_->size(); ++j) {

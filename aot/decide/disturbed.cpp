@@ -71,7 +71,7 @@ std::unique_ptr<const engine::HostVerifier> make_cell_host(const Sampler& networ
                    method, std::move(spec));
 }
 
-// Whether no picture of the cell lies in a box of the network's inputs.
+// Returns whether no picture of the cell lies in a box of the network's inputs.
 bool misses_box(const disturb::PictureMaker& maker, const disturb::CellBox& cell, const Box& box) {
   const std::size_t inputs = maker.picture().size(), sides = maker.ranges();
   const std::size_t offsets = cell.lower.size() - inputs;
@@ -130,7 +130,7 @@ class PictureCheck {
   }
 
  private:
-  // Whether a condition holds for all numbers that y may be.
+  // Returns whether a condition holds for all numbers that y may be.
   bool holds(const Condition& condition, const std::vector<Bounded>& y) const {
     mpq_class most = 0;
     for (const auto& [index, factor] : property_.row_of(condition).outputs) {

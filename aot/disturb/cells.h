@@ -40,7 +40,7 @@ std::pair<Cell, Cell> halves_of(const std::vector<Parameter>& parameters, const 
 using Position = std::vector<double>;
 std::vector<mpq_class> parameters_at(const std::vector<Parameter>& parameters,
                                      const Position& point);
-// Whether the numbers are a point of the ranges and places.
+// Returns whether the numbers are a point of the ranges and places.
 bool is_position(const std::vector<Parameter>& parameters, const std::vector<double>& numbers);
 Position middle_of(const std::vector<Parameter>& parameters, const Cell& cell);
 // Points where the network is evaluated before any bounds: a grid, the ends among them.

@@ -212,7 +212,7 @@ void CentredSteps::free_table(LayerId index, Relaxed& state) {
         buffer(layer(index).name + "_slopes", Element::kFloat32, choice_floats(layer(index)));
 }
 
-// Whether all that makes a tensor is in balls: the inputs, and affine layers whose activations are
+// Returns whether a tensor lies in a ball: the inputs do, and affine layers whose activations are
 // no farther apart than what they are made of.
 bool CentredSteps::is_in_ball(LayerId tensor) const {
   if (tensor < 0) return plan_.config.norm != Norm::kLargest;
@@ -222,7 +222,7 @@ bool CentredSteps::is_in_ball(LayerId tensor) const {
 // Bounds the distance of the layer's z from its centre: docs/proofs/balls.md, "Balls of layers".
 void CentredSteps::meet_ball(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
-  // What uncertain weights make of the centre is in the interval, and not in the row's slack.
+  // The interval pays for what uncertain weights make of the centre, and the row's slack does not.
   if (region.errors.weight_residual >= kUncertain) return;
   const bool dense = region.kind == LayerKind::kDense;
   MeetBall step;

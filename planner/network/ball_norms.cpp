@@ -425,7 +425,7 @@ struct NormOfMap {
     return made;
   }
 
-  // What zeros around a small image leave of the norm; infinite for large ones.
+  // Returns the norm of a small image with the zeros around it; infinity for a large one.
   double of_image(const ConvGeometry& g) const {
     const double in = term.in, made = out;
     if (!is_affordable(made, in, 16) || in * made > 0x1p23) return kNoNorm;

@@ -18,8 +18,8 @@ void find_exact_centres(Plan& plan);
 // The map of kernels that bind boxes with the ends that reads_near_ends() asks for.
 inline constexpr std::string_view kNearEnds = "near";
 
-// Whether a function that has no value at 0, or on one side of it, reads the network's inputs as
-// they are: then that end of a box is exact which is nearer to 0, else the one of larger magnitude.
+// Returns whether a function that has no value at 0, or on one side of it, reads the network's
+// inputs as they are. Then the end of a box that is nearer to 0 is exact, else the other one.
 bool reads_near_ends(const Plan& plan);
 
 }  // namespace bf_aot

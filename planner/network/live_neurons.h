@@ -8,7 +8,7 @@ namespace bf_aot {
 // cost. A neuron is live unless it is 0 on the whole box: docs/proofs/live-neurons.md.
 void list_live_neurons(Plan& plan);
 
-// Whether code that is planned so goes by lists of what is live.
+// Returns whether code that is planned so goes by lists of what is live.
 bool has_lists(const PlannerConfig& config);
 
 // pays_forward() is true if a list that is there serves products of a forward pass with so many

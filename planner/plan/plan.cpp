@@ -259,8 +259,9 @@ std::optional<Copies> copies_of(const Plan& plan, LayerId id) {
 
 namespace {
 
-// Whether each row of the factor that `gather` reads has the elements of one group, each once, and
-// elements of no group. element: the element of a group that each of the tensor is; -1: of none.
+// Returns whether each row of the factor that `gather` reads has the elements of one group, each
+// once, and elements of no group. element: the element of a group that each of the tensor is; -1:
+// of none.
 bool are_groups(const ContractionShape& shape, const GatherMap& gather,
                 const std::vector<std::int32_t>& groups, const std::vector<std::int32_t>& element) {
   for (std::int64_t row = 0; row < shape.left() / shape.sums; ++row) {

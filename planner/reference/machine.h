@@ -327,7 +327,7 @@ class Machine {
                                                    centre, memory(step.centre_out));
   }
 
-  // How far a factor's box is from zero: its centre over its radius, in [-1, 1]; 0 for points.
+  // Returns the centre over the radius, in [-1, 1]: 1 or -1 where the box has no 0; 0 for points.
   static Scalar ratio_of(const Scalar& centre, const Scalar& radius) {
     if (!is_finite(radius) || radius == 0) return Scalar(0);
     const Scalar ratio = centre / radius;

@@ -52,7 +52,7 @@ struct Contraction {
     std::vector<double> scratch(
         static_cast<std::size_t>(bf::kContractionPanels * k * (n + 1) + 3 * n));
     const std::int32_t *const gather_x = of_x.data(), *const gather_y = of_y.data();
-    // Of means' scores nothing is known here: means_test.cpp.
+    // Scores are those of one point here; means_test.cpp has others.
     const std::vector<std::int32_t> score(x.centre.size(), 0);
     const double centre_s = 0;
     const float radius_s = std::numeric_limits<float>::infinity();

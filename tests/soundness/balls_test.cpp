@@ -287,7 +287,7 @@ TEST(LinearBalls, CentresOfSubnormalRadiiAreCounted) {
   }
 }
 
-// Of one point: x_0 + x_1 - x_2 is 2^-26, and 0 where the first sum rounds.
+// At the box's one point x_0 + x_1 - x_2 is 2^-26, and 0 where the first sum rounds.
 TEST(LinearBalls, EvaluationsInFloat32AreCounted) {
   PassOptions passes;
   passes.float32 = Float32Semantics{};

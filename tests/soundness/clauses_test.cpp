@@ -395,7 +395,7 @@ class OneInput {
     return pick(random_, -8, 8) / (4 * third) + (pick(random_, 0, 3) == 0 ? 0x1p-40 : 0);
   }
 
-  // Of some part of the box.
+  // Returns a point of the first input's range.
   double point() {
     const double share = pick(random_, 0, 1 << 20) * 0x1p-20;
     return sums.lower.front() + share * (sums.upper.front() - sums.lower.front());

@@ -154,7 +154,7 @@ std::vector<FloatBox> valid_boxes(Random& random, int inputs) {
   return boxes;
 }
 
-// Whether code goes by lists of what is live.
+// Returns whether code goes by lists of what is live.
 bool has_lists(const Lowered& lowered) {
   return build::device_text(lowered).find("_live = BF_INT32_AT") != std::string::npos;
 }
@@ -267,7 +267,7 @@ class UnderSanitizers : public ::testing::Test {
   Random random_{testing::seed_from_environment(20261133)};
 };
 
-// Of more than 64 neurons, sums of offsets have another order.
+// Sums of the offsets of more than 64 neurons have another order.
 TEST_F(UnderSanitizers, ItemsShareDenseLayers) {
   for (int i = 0; i < 2 * testing::rounds_from_environment(); ++i) {
     const Net net = random_net(random_, static_cast<Family>(i % kFamilies),

@@ -185,8 +185,8 @@ class BoxWorker final : public tree::TreeWorker {
     }
   }
 
-  // Whether this processor's bounds exclude all clauses of box i of the round, which a device's do
-  // not.
+  // Returns whether this processor's bounds exclude all clauses of box i of the round, where a
+  // device's do not.
   bool is_excluded_here(std::size_t i) {
     if (device_ == nullptr) return false;
     float* const row_lower = b_.row_lower + i * b_.rows;

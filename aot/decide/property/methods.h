@@ -63,7 +63,7 @@ struct DecisionMethod {
   std::string name() const;
 };
 
-// Whether devices bound by this method.
+// Returns whether devices bound by this method.
 bool is_of_devices(Method method);
 
 // A network that a verifier may be made of in place of the one that was asked about.

@@ -202,7 +202,7 @@ void ProgramText::operator()(const Call& node) {
   if (plan_.config.items > 1) line("BF_BARRIER;");
 }
 
-// Whether one item of a group does it.
+// Returns whether one item of a group does it.
 bool ProgramText::is_alone(const Call& node) const {
   const auto* const routine = std::get_if<Routine>(&node.callee);
   return plan_.config.items > 1 && routine != nullptr &&

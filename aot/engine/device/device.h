@@ -63,7 +63,7 @@ class Device {
                   float* out_lower, float* out_upper, bf_status* statuses,
                   float* lines = nullptr) const;
 
-  // Whether it takes arrays in its memory.
+  // Returns whether it takes arrays in its memory.
   bool takes_pointers() const;
 
   // bound(), of boxes that lie in the device's memory and are not copied. False where something is

@@ -10,7 +10,7 @@ BF_FUNCTION double bf_root_of_squares(double sum) {
   return bf_root_above(bf_float_up(sum * (1.0 + 0x1p-20))) * (1.0 + 0x1p-50);
 }
 
-// How far a term of a layer, and each output's part of it, are from their centres.
+// Computes how far a term of a layer, and each output's part of it, are from their centres.
 BF_FUNCTION void bf_ball_term(int in, BF_GLOBAL const float* radius,
                               BF_GLOBAL const double* reach_in, double inflate, double norm,
                               int out, BF_GLOBAL const float* rows, bool add,

@@ -221,7 +221,7 @@ BF_FUNCTION int bf_list_neuron(int n, int j, int count, bool is_live, BF_GLOBAL 
   return is_live ? count + 1 : count;
 }
 
-// Whether an activation may be other than 0 on the box. NaN is live.
+// Returns whether an activation may be other than 0 on the box. NaN is live.
 BF_FUNCTION bool bf_is_live_double(BF_GLOBAL const double* centre, BF_GLOBAL const float* radius,
                                    int j) {
   return !(bf_is_zero(centre[j]) && bf_is_zero_float(radius[j]));

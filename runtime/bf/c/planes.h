@@ -53,7 +53,7 @@ BF_FUNCTION bf_factor bf_factor_of(BF_GLOBAL const double* centre, BF_GLOBAL con
   return made;
 }
 
-// How far a factor's box is from zero: its centre over its radius, in [-1, 1]; 0 for points.
+// Returns the centre over the radius, in [-1, 1]: 1 or -1 where the box has no 0; 0 for points.
 BF_FUNCTION float bf_ratio_of(double centre, float radius) {
   if (!(radius > 0.0f)) return 0.0f;
   const double ratio = centre / (double)radius;

@@ -46,7 +46,7 @@ static inline void store_box(double low, double high, double* centre, float* rad
 
 // ---- products
 
-// How far a factor's box is from zero: its centre over its radius, in [-1, 1]; 0 for points.
+// Returns the centre over the radius, in [-1, 1]: 1 or -1 where the box has no 0; 0 for points.
 static inline float ratio_of(double centre, float radius) {
   if (!(radius > 0)) return 0;
   const double ratio = centre / static_cast<double>(radius);

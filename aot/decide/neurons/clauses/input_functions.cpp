@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-// Of each input. More are not looked at, which costs tightness alone.
+// More neurons and cells of an input are not looked at, which costs tightness alone.
 constexpr std::size_t kMostNeurons = 64, kMostCells = 64;
 
 // Where a line from v at a to w at b lies at x in [a, b], rounded to a side.
@@ -64,7 +64,7 @@ std::optional<std::size_t> InputFunctions::input_of(std::size_t variable) const 
   return input_of_[variable];
 }
 
-// What the first neurons of an input are at x, about.
+// Returns about what the first neurons of an input are at x.
 std::vector<double> InputFunctions::values_at(std::size_t input, std::size_t count,
                                               double x) const {
   std::vector<double> values;

@@ -26,7 +26,7 @@ double rounding_of(std::size_t numbers) {
   return static_cast<double>(numbers + 16) * 0x1p-52;
 }
 
-// Whether products with it are exact, unless they overflow.
+// Returns whether products with it are exact, unless they overflow.
 bool is_power_of_two(double x) {
   int exponent = 0;
   return std::fabs(std::frexp(x, &exponent)) == 0.5 && exponent > 0;

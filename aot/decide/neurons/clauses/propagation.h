@@ -53,7 +53,7 @@ class Propagation {
     double low = 0, high = 0;
   };
 
-  // Whether a network is one of ReLUs alone, which is what is covered, and not too large.
+  // Returns whether a network is one of ReLUs alone, which is what is covered, and not too large.
   static bool covers(const BoxNetwork& network);
 
   // Both are kept by reference. Requires covers(network).
@@ -74,7 +74,7 @@ class Propagation {
   // greatest part in conditions; nothing where all signs are known, or where is_empty(). Where a
   // sign leaves no violation, the other becomes known.
   std::optional<Choice> choose();
-  // Whether no violation is left.
+  // Returns whether no violation is left.
   bool is_empty() const { return empty_; }
 
   // The share of the activations of all open neurons, from 0 to 1, that is left of what they may be
@@ -83,8 +83,8 @@ class Propagation {
 
   // The rest is for searches in a node, after begin(): they take assumptions back.
 
-  // Whether sums are exact: their numbers are small multiples of 2^-20. Elsewhere bounds differ by
-  // roundings, each of which would be a reason of its own.
+  // Returns whether sums are exact, as their numbers are small multiples of 2^-20. Elsewhere bounds
+  // differ by roundings, each of which would be a reason of its own.
   bool is_exact() const;
   std::size_t inputs() const { return sums_.inputs; }
   const Ranges& ranges() const { return ranges_; }
@@ -181,7 +181,7 @@ class Propagation {
   std::optional<InputFunctions> functions_;
   std::vector<std::vector<Part>> parts_;      // of each neuron's sum
   std::vector<std::vector<Reader>> readers_;  // of each variable: the parts that read it
-  // Whether the least and largest ends of a neuron's parts are worth looking at.
+  // The least, and the largest, ends of a neuron's parts are looked at where these are true.
   std::vector<bool> needs_low_, needs_high_;
   std::vector<bool> is_exact_;  // of each neuron: products with its weights are exact
   std::vector<double> unit_;    // the widest part of each neuron's sum on the box

@@ -63,7 +63,7 @@ float number(std::mt19937_64& random) {
   return std::ldexp(static_cast<float>(random() % 4001) - 2000, -11);
 }
 
-// How much of the bound the map reaches.
+// Returns the share of the bound that the map reaches.
 double check(const Products& map, std::size_t in, const BallNorms& norms, std::mt19937_64& random) {
   EXPECT_TRUE(std::isfinite(norms.norm));
   double reached = 0;
@@ -155,7 +155,7 @@ TEST(BallNorms, OfConvolutionsHold) {
   EXPECT_GT(least, 0.97);  // small images have matrices of their own
 }
 
-// Of an image so large that its own matrix is not made: the symbol's norm on a grid, raised.
+// The image is so large that its matrix is not made: its norm is the symbol's on a grid, raised.
 TEST(BallNorms, OfLargeConvolutionsAreNearlyReached) {
   std::mt19937_64 random(4);
   for (int round = 0; round < 4; ++round) {
