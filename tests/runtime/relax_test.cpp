@@ -355,7 +355,7 @@ TEST(Relax, LanesDoWhatScalarsDo) {
     const bf::RelaxedView out = {scalars.table.data(), n, scalars.centre.data(),
                                  scalars.radius.data()};
     for (int j = 0; j < n; ++j)
-      reach[j % bf::kPartialSums] += bf::relax_neuron(
+      reach[j % bf::kPartialSums] += bf::relax_neuron<false>(
           j, relu, z, errors, slack[static_cast<std::size_t>(bf::kSlack + j)], out);
     for (int s = 1; s < bf::kPartialSums; ++s) reach[0] += reach[s];
     EXPECT_TRUE(same_bits(lanes.table, scalars.table));

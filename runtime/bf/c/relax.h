@@ -155,15 +155,36 @@ BF_FUNCTION void bf_put_line(int n, ptrdiff_t j, const bf_neurons_view* z,
                     offset_up > offset_down ? offset_up : offset_down, table);
 }
 
-// The relaxation of neuron j of a ReLU or of the identity; table may be null.
-BF_FUNCTION void bf_relax_neuron(int n, ptrdiff_t j, bool relu, const bf_neurons_view* z,
-                                 const bf_relax_errors* errors, double own, BF_GLOBAL float* table,
-                                 BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
+// The lines of neuron j with another centre of a': that of z, or 0 where a ReLU makes it 0.
+BF_FUNCTION bf_relaxation bf_relax_point(bool relu, double centre, double low, double high) {
+  bf_relaxation made = relu ? bf_relax_relu(centre, low, high) : bf_relax_whole(centre, low, high);
+  if (relu && high <= 0.0) return made;
+  made.centre = relu && !(centre > 0.0) ? 0.0 : centre;
+  if (!relu || (low >= 0.0 && high <= DBL_MAX)) {
+    made.offset_upper = bf_sub_up(centre, made.centre);
+    made.offset_lower = bf_sub_down(centre, made.centre);
+  } else {
+    if (low >= -DBL_MAX && high <= DBL_MAX)
+      made.offset_upper = bf_upper_offset((double)made.slope_upper, centre, low, high, made.centre);
+    made.offset_lower = bf_sub_down((double)made.slope_lower * centre, made.centre);
+  }
+  made.radius = bf_float_up(bf_larger_double(
+      bf_sub_up(high, made.centre), bf_sub_up(made.centre, relu && low < 0.0 ? 0.0 : low)));
+  return made;
+}
+
+// The relaxation of neuron j of a ReLU or of the identity, with the centre of bf_relax_point()
+// where at_point says so; table may be null.
+BF_FUNCTION void bf_relax_neuron(int n, ptrdiff_t j, bool relu, bool at_point,
+                                 const bf_neurons_view* z, const bf_relax_errors* errors,
+                                 double own, BF_GLOBAL float* table, BF_GLOBAL double* centre_out,
+                                 BF_GLOBAL float* radius_out) {
   const double low = bf_sub_down(z->centre[j], (double)z->below[j]);
   const double high = bf_add_up(z->centre[j], (double)z->above[j]);
   const bf_relaxation line =
-      relu ? bf_relax_relu(z->centre[j], low, high)
-           : bf_relax_identity(z->centre[j], z->below[j], z->above[j], low, high);
+      at_point ? bf_relax_point(relu, z->centre[j], low, high)
+      : relu   ? bf_relax_relu(z->centre[j], low, high)
+               : bf_relax_identity(z->centre[j], z->below[j], z->above[j], low, high);
   if (table != NULL) bf_put_line(n, j, z, errors, own, &line, table);
   centre_out[j] = line.centre;
   radius_out[j] = line.radius;
@@ -206,6 +227,21 @@ BF_FUNCTION double bf_sum_of_reaches(int n, const bf_neurons_view* z, double inf
 
 #endif
 
+// bf_relax() or, where at_points says so, bf_relax_at_points().
+BF_FUNCTION void bf_relax_layer(int n, bool relu, bool at_points, const bf_neurons_view* z,
+                                const bf_relax_errors* errors, BF_GLOBAL double* slack,
+                                BF_GLOBAL const double* row, BF_GLOBAL float* table,
+                                BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out BF_TEAM) {
+  if (table != NULL) {
+    const double reach = bf_sum_of_reaches(n, z, errors->inflate, row BF_OF_TEAM);
+    BF_ONCE bf_put_underflow(n, reach, slack);
+  }
+  BF_BARRIER;
+  BF_EACH (j, n)
+    bf_relax_neuron(n, j, relu, at_points, z, errors, row == NULL ? 0.0 : row[j], table, centre_out,
+                    radius_out);
+}
+
 // The relaxation of a layer of n neurons, and the centre and radius of its activations. Without a
 // table `radius`, `slack` and `row` are not touched. centre_out may be centre; radius_out may be
 // below, above or radius: reaches are summed before those are written.
@@ -216,45 +252,7 @@ BF_FUNCTION void bf_relax(int n, bool relu, BF_GLOBAL const double* centre,
                           BF_GLOBAL float* table, BF_GLOBAL double* centre_out,
                           BF_GLOBAL float* radius_out BF_TEAM) {
   const bf_neurons_view z = {centre, below, above, radius};
-  if (table != NULL) {
-    const double reach = bf_sum_of_reaches(n, &z, errors->inflate, row BF_OF_TEAM);
-    BF_ONCE bf_put_underflow(n, reach, slack);
-  }
-  BF_BARRIER;
-  BF_EACH (j, n)
-    bf_relax_neuron(n, j, relu, &z, errors, row == NULL ? 0.0 : row[j], table, centre_out,
-                    radius_out);
-}
-
-// The lines of neuron j with another centre of a': that of z, or 0 where a ReLU makes it 0.
-BF_FUNCTION bf_relaxation bf_relax_point(bool relu, double centre, double low, double high) {
-  bf_relaxation made = relu ? bf_relax_relu(centre, low, high) : bf_relax_whole(centre, low, high);
-  if (relu && high <= 0.0) return made;
-  made.centre = relu && !(centre > 0.0) ? 0.0 : centre;
-  if (!relu || (low >= 0.0 && high <= DBL_MAX)) {
-    made.offset_upper = bf_sub_up(centre, made.centre);
-    made.offset_lower = bf_sub_down(centre, made.centre);
-  } else {
-    if (low >= -DBL_MAX && high <= DBL_MAX)
-      made.offset_upper = bf_upper_offset((double)made.slope_upper, centre, low, high, made.centre);
-    made.offset_lower = bf_sub_down((double)made.slope_lower * centre, made.centre);
-  }
-  made.radius = bf_float_up(bf_larger_double(
-      bf_sub_up(high, made.centre), bf_sub_up(made.centre, relu && low < 0.0 ? 0.0 : low)));
-  return made;
-}
-
-// Writes a line of relax_point() for neuron j; table may be null.
-BF_FUNCTION void bf_relax_neuron_at_point(int n, ptrdiff_t j, bool relu, const bf_neurons_view* z,
-                                          const bf_relax_errors* errors, double own,
-                                          BF_GLOBAL float* table, BF_GLOBAL double* centre_out,
-                                          BF_GLOBAL float* radius_out) {
-  const double low = bf_sub_down(z->centre[j], (double)z->below[j]);
-  const double high = bf_add_up(z->centre[j], (double)z->above[j]);
-  const bf_relaxation line = bf_relax_point(relu, z->centre[j], low, high);
-  if (table != NULL) bf_put_line(n, j, z, errors, own, &line, table);
-  centre_out[j] = line.centre;
-  radius_out[j] = line.radius;
+  bf_relax_layer(n, relu, false, &z, errors, slack, row, table, centre_out, radius_out BF_OF_TEAM);
 }
 
 // bf_relax() with the centres of bf_relax_point().
@@ -265,14 +263,7 @@ BF_FUNCTION void bf_relax_at_points(int n, bool relu, BF_GLOBAL const double* ce
                                     BF_GLOBAL float* table, BF_GLOBAL double* centre_out,
                                     BF_GLOBAL float* radius_out BF_TEAM) {
   const bf_neurons_view z = {centre, below, above, radius};
-  if (table != NULL) {
-    const double reach = bf_sum_of_reaches(n, &z, errors->inflate, row BF_OF_TEAM);
-    BF_ONCE bf_put_underflow(n, reach, slack);
-  }
-  BF_BARRIER;
-  BF_EACH (j, n)
-    bf_relax_neuron_at_point(n, j, relu, &z, errors, row == NULL ? 0.0 : row[j], table, centre_out,
-                             radius_out);
+  bf_relax_layer(n, relu, true, &z, errors, slack, row, table, centre_out, radius_out BF_OF_TEAM);
 }
 
 // The boxes of a' = relu(z) or a' = z alone.
@@ -281,5 +272,5 @@ BF_FUNCTION void bf_relax_box(int n, bool relu, BF_GLOBAL const double* centre,
                               BF_GLOBAL double* centre_out, BF_GLOBAL float* radius_out) {
   const bf_relax_errors errors = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
   const bf_neurons_view z = {centre, below, above, below};
-  BF_EACH (j, n) bf_relax_neuron(n, j, relu, &z, &errors, 0.0, NULL, centre_out, radius_out);
+  BF_EACH (j, n) bf_relax_neuron(n, j, relu, false, &z, &errors, 0.0, NULL, centre_out, radius_out);
 }

@@ -228,13 +228,36 @@ static inline double put_relaxation(std::ptrdiff_t j, const NeuronsView& z,
   return reach + spread + own;
 }
 
-// relax() on neuron j; returns what goes to the sum of reaches.
+// The lines of relax_relu or relax_identity, with another centre of a': that of z, or 0 where a
+// ReLU makes it 0. A neuron that is 0 throughout has no other.
+static inline Relaxation relax_point(bool relu, double centre, double low, double high) {
+  Relaxation made = relu ? relax_relu(centre, low, high) : relax_identity(centre, low, high);
+  if (relu && high <= 0) return made;
+  made.centre = relu && !(centre > 0) ? 0 : centre;
+  if (!relu || (low >= 0 && high <= __DBL_MAX__)) {
+    made.offset_upper = sub_up(centre, made.centre);
+    made.offset_lower = sub_down(centre, made.centre);
+  } else {
+    if (low >= -__DBL_MAX__ && high <= __DBL_MAX__)
+      made.offset_upper =
+          upper_offset(static_cast<double>(made.slope_upper), centre, low, high, made.centre);
+    made.offset_lower = sub_down(static_cast<double>(made.slope_lower) * centre, made.centre);
+  }
+  const double right = sub_up(high, made.centre);
+  const double left = sub_up(made.centre, relu && low < 0 ? 0 : low);
+  made.radius = float_up(right > left ? right : left);
+  return made;
+}
+
+// relax() on neuron j, or relax_at_points(); returns what goes to the sum of reaches.
+template <bool kAtPoints>
 static inline double relax_neuron(std::ptrdiff_t j, bool relu, const NeuronsView& z,
                                   const RelaxErrors& errors, double own, const RelaxedView& out) {
   const double low = sub_down(z.centre[j], static_cast<double>(z.below[j]));
   const double high = add_up(z.centre[j], static_cast<double>(z.above[j]));
-  const Relaxation line = relu ? relax_relu(z.centre[j], low, high)
-                               : relax_identity(z.centre[j], z.below[j], z.above[j], low, high);
+  const Relaxation line = kAtPoints ? relax_point(relu, z.centre[j], low, high)
+                          : relu    ? relax_relu(z.centre[j], low, high)
+                                 : relax_identity(z.centre[j], z.below[j], z.above[j], low, high);
   return put_relaxation(j, z, errors, own, line, out);
 }
 
@@ -266,6 +289,19 @@ static inline void put_underflow(int n, double reach, double* slack) {
       (static_cast<double>(n) * (1 + slack[kRadiusSlack]) + reach) * (1 + 0x1p-20);
 }
 
+// relax() of n neurons, or relax_at_points().
+template <bool kAtPoints>
+static inline void relax_layer(int n, bool relu, const NeuronsView& z, const RelaxErrors& errors,
+                               double* slack, const double* row, const RelaxedView& out) {
+  double reach[kPartialSums] = {};
+  int j = kAtPoints ? 0 : relax_vectors<kNeuronLanes>(n, relu, z, errors, row, reach, out);
+  for (int s = j % kPartialSums; j < n; ++j, s = (s + 1) % kPartialSums)
+    reach[s] += relax_neuron<kAtPoints>(j, relu, z, errors, row == nullptr ? 0 : row[j], out);
+  if (out.table == nullptr) return;
+  for (int s = 1; s < kPartialSums; ++s) reach[0] += reach[s];
+  put_underflow(n, reach[0], slack);
+}
+
 // The relaxation of a layer of n neurons as the RelaxRows of a table, and the centre and radius of
 // its activations.
 //
@@ -288,36 +324,8 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
                          const float* above, const float* radius, const RelaxErrors& errors,
                          double* slack, const double* row, float* table, double* centre_out,
                          float* radius_out) {
-  double reach[kPartialSums] = {};
-  const NeuronsView z = {centre, below, above, radius};
-  const RelaxedView out = {table, n, centre_out, radius_out};
-  int j = relax_vectors<kNeuronLanes>(n, relu, z, errors, row, reach, out);
-  for (int s = j % kPartialSums; j < n; ++j, s = (s + 1) % kPartialSums)
-    reach[s] += relax_neuron(j, relu, z, errors, row == nullptr ? 0 : row[j], out);
-  if (table == nullptr) return;
-  for (int s = 1; s < kPartialSums; ++s) reach[0] += reach[s];
-  put_underflow(n, reach[0], slack);
-}
-
-// The lines of relax_relu or relax_identity, with another centre of a': that of z, or 0 where a
-// ReLU makes it 0. A neuron that is 0 throughout has no other.
-static inline Relaxation relax_point(bool relu, double centre, double low, double high) {
-  Relaxation made = relu ? relax_relu(centre, low, high) : relax_identity(centre, low, high);
-  if (relu && high <= 0) return made;
-  made.centre = relu && !(centre > 0) ? 0 : centre;
-  if (!relu || (low >= 0 && high <= __DBL_MAX__)) {
-    made.offset_upper = sub_up(centre, made.centre);
-    made.offset_lower = sub_down(centre, made.centre);
-  } else {
-    if (low >= -__DBL_MAX__ && high <= __DBL_MAX__)
-      made.offset_upper =
-          upper_offset(static_cast<double>(made.slope_upper), centre, low, high, made.centre);
-    made.offset_lower = sub_down(static_cast<double>(made.slope_lower) * centre, made.centre);
-  }
-  const double right = sub_up(high, made.centre);
-  const double left = sub_up(made.centre, relu && low < 0 ? 0 : low);
-  made.radius = float_up(right > left ? right : left);
-  return made;
+  relax_layer<false>(n, relu, {centre, below, above, radius}, errors, slack, row,
+                     {table, n, centre_out, radius_out});
 }
 
 // relax() with the centres of relax_point(): docs/proofs/balls.md, "Balls of layers".
@@ -325,18 +333,8 @@ static inline void relax_at_points(int n, bool relu, const double* centre, const
                                    const float* above, const float* radius,
                                    const RelaxErrors& errors, double* slack, const double* row,
                                    float* table, double* centre_out, float* radius_out) {
-  double reach[kPartialSums] = {};
-  const NeuronsView z = {centre, below, above, radius};
-  const RelaxedView out = {table, n, centre_out, radius_out};
-  for (int j = 0; j < n; ++j) {
-    const double low = sub_down(centre[j], static_cast<double>(below[j]));
-    const double high = add_up(centre[j], static_cast<double>(above[j]));
-    reach[j % kPartialSums] += put_relaxation(j, z, errors, row == nullptr ? 0 : row[j],
-                                              relax_point(relu, centre[j], low, high), out);
-  }
-  if (table == nullptr) return;
-  for (int s = 1; s < kPartialSums; ++s) reach[0] += reach[s];
-  put_underflow(n, reach[0], slack);
+  relax_layer<true>(n, relu, {centre, below, above, radius}, errors, slack, row,
+                    {table, n, centre_out, radius_out});
 }
 
 // The boxes of a' = relu(z) or a' = z alone.
