@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "aot/apps/certify/campaign.h"
+#include "aot/apps/certify/page_parts.h"
 #include "aot/artifacts/report/html.h"
-#include "aot/artifacts/report/plot.h"
-#include "aot/artifacts/report/style.h"
 #include "aot/input/picture.h"
 
 namespace bf_aot::apps {
@@ -19,125 +17,12 @@ using artifacts::escape;
 
 constexpr std::size_t kWorst = 12;  // samples that are shown
 
-constexpr char kOwnStyle[] = R"(
-.curve text{font:11px system-ui,"DejaVu Sans",sans-serif;fill:var(--soft)}
-.curve .grid{stroke:var(--line)}
-.curve .line{fill:none;stroke-width:2}
-.seen{image-rendering:pixelated;width:72px;height:72px;border:1px solid var(--line);border-radius:4px;vertical-align:middle}
-td.pic{padding:6px 10px;height:auto}
-.good{color:var(--c2)}.bad{color:var(--c1)}
-.bars{display:inline-flex;width:220px;height:12px;border-radius:3px;overflow:hidden;background:var(--tag);vertical-align:middle}
-.bars i{display:block;height:100%}
-.narrow .bars{width:96px}
-.certified{background:var(--c2)}.falsified{background:var(--c1)}.unknown{background:var(--idle)}.wrong{background:var(--c3)}
-)";
-
-std::string percent(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
-
-std::string name_of_radius(const CertifyRun& run, std::size_t radius) {
-  const bool boxes = run.radii[radius].empty() && run.disturbance.empty();
-  return boxes ? "the data's boxes" : radius_text(run, radius);
-}
-
 std::string card(const std::string& value, const std::string& what) {
   return fmt::format("<div class=\"card\"><b>{}</b><span>{}</span></div>\n", value, what);
 }
 
-std::string bars(const Tally& tally) {
-  const auto part = [&](std::size_t count, const char* name) {
-    if (count == 0) return std::string();
-    return fmt::format("<i class=\"{}\" style=\"width:{:.2f}%\" title=\"{} {}\"></i>", name,
-                       100.0 * static_cast<double>(count) / static_cast<double>(tally.count()),
-                       count, name);
-  };
-  return "<span class=\"bars\">" + part(tally.certified, "certified") +
-         part(tally.unknown, "unknown") + part(tally.falsified, "falsified") +
-         part(tally.wrong, "wrong") + "</span>";
-}
-
-constexpr char kLegend[] =
-    "<ul class=\"legend\"><li><i class=\"certified\"></i>certified</li><li><i "
-    "class=\"unknown\"></i>unknown</li><li><i class=\"falsified\"></i>falsified</li><li><i "
-    "class=\"wrong\"></i>wrong at the sample itself, or a tie</li></ul>\n";
-
-std::string radii_table(const CertifyRun& run, const std::vector<Tally>& all) {
-  std::string text = kLegend;
-  text +=
-      "<div class=\"scroll\"><table><thead><tr><th>eps</th><th></th><th class=\"r\">certified</th>"
-      "<th class=\"r\">unknown</th><th class=\"r\">falsified</th><th class=\"r\">wrong</th><th "
-      "class=\"r\">certified accuracy</th>";
-  if (!run.thresholds.empty()) text += "<th class=\"r\">at least</th><th></th>";
-  text += "</tr></thead><tbody>\n";
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    text += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td><td "
-        "class=\"r\">{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td>",
-        escape(name_of_radius(run, i)), bars(all[i]), all[i].certified, all[i].unknown,
-        all[i].falsified, all[i].wrong, percent(all[i].certified_accuracy()));
-    if (!run.thresholds.empty())
-      text += fmt::format("<td class=\"r\">{}</td><td>{}</td>", escape(threshold_of(run, i).text),
-                          passes(run, i, all[i]) ? "<span class=\"good\">passed</span>"
-                                                 : "<span class=\"bad\">failed</span>");
-    text += "</tr>\n";
-  }
-  return text + "</tbody></table></div>\n";
-}
-
-std::string share_lines(const artifacts::Plot& plot) {
-  std::string text;
-  for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0})
-    text += plot.y_line(share, fmt::format("{:.0f} %", 100 * share));
-  return text;
-}
-
-// Certified accuracy over the radii, and the share that is not falsified, which bounds the true
-// robust accuracy from above.
-std::string curve(const CertifyRun& run, const std::vector<Tally>& all) {
-  constexpr double kWidth = 620, kHeight = 260, kLeft = 48, kRight = 150, kTop = 14, kBottom = 40;
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t i = 0; i < all.size(); ++i) order.emplace_back(radius_value(run, i), i);
-  std::sort(order.begin(), order.end());
-  const double most = order.back().first, least = order.front().first;
-  if (!(most > least)) return {};
-  const artifacts::Plot plot{.left = kLeft,
-                             .right = kWidth - kRight,
-                             .top = kTop,
-                             .bottom = kHeight - kBottom,
-                             .x_least = least,
-                             .x_most = most};
-  std::string text = artifacts::svg_head(
-      kWidth, kHeight, "class=\"curve\" role=\"img\" aria-label=\"certified accuracy over eps\"");
-  text += share_lines(plot);
-  std::vector<std::pair<double, std::string>> labels;
-  for (const auto& [eps, i] : order) labels.emplace_back(eps, escape(run.radii[i]));
-  text += plot.x_labels(labels, 44) + plot.x_title("eps");
-  const auto line = [&](const char* colour, const char* name, const auto& share, double shift) {
-    std::vector<artifacts::PlotPoint> points;
-    for (const auto& [eps, i] : order) points.emplace_back(eps, share(all[i]));
-    text += plot.line(points, fmt::format("class=\"line\" style=\"stroke:var({})\"", colour));
-    for (const auto& [eps, i] : order)
-      text += fmt::format(
-          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" style=\"fill:var({})\"><title>eps {}: "
-          "{}</title></circle>\n",
-          plot.x(eps), plot.y(share(all[i])), colour, escape(run.radii[i]), percent(share(all[i])));
-    text += fmt::format("<text x=\"{}\" y=\"{:.1f}\" style=\"fill:var({})\">{}</text>\n",
-                        kWidth - kRight + 10, plot.y(share(all[order.back().second])) + 4 + shift,
-                        colour, name);
-  };
-  const auto certified = [](const Tally& tally) { return tally.certified_accuracy(); };
-  const auto possible = [](const Tally& tally) { return tally.possible_accuracy(); };
-  // Names are moved apart where lines end close to each other.
-  const Tally& last = all[order.back().second];
-  const bool close = plot.y(certified(last)) - plot.y(possible(last)) < 16;
-  line("--c0", run.decide ? "not falsified" : "right at the sample", possible, close ? -8 : 0);
-  line("--c2", "certified", certified, close ? 8 : 0);
-  return text + "</svg>\n";
-}
-
 std::string classes(const CertifyRun& run) {
-  std::string text = kLegend;
+  std::string text = verdict_legend();
   text +=
       "<div class=\"scroll narrow\"><table><thead><tr><th>label</th><th class=\"r\">samples</th>";
   for (std::size_t i = 0; i < run.radii.size(); ++i)
@@ -149,35 +34,11 @@ std::string classes(const CertifyRun& run) {
     if (all[0][label].count() == 0) continue;
     text += fmt::format("<tr><td>{}</td><td class=\"r\">{}</td>", label, all[0][label].count());
     for (const std::vector<Tally>& radius : all)
-      text += fmt::format("<td>{}</td><td class=\"r\">{}</td>", bars(radius[label]),
+      text += fmt::format("<td>{}</td><td class=\"r\">{}</td>", verdict_bars(radius[label]),
                           percent(radius[label].certified_accuracy()));
     text += "</tr>\n";
   }
   return text + "</tbody></table></div>\n";
-}
-
-// ---------------------------------------------------------------------------------------------
-
-std::string stages(const CertifyRun& run) {
-  std::string text =
-      "<div class=\"scroll\"><table><thead><tr><th>stage</th><th class=\"r\">samples</th><th "
-      "class=\"r\">certified</th><th class=\"r\">falsified</th><th class=\"r\">wrong</th><th "
-      "class=\"r\">thread time</th><th class=\"r\">a sample</th></tr></thead><tbody>\n";
-  for (const StageTally& each : stage_tallies(run))
-    text += fmt::format(
-        "<tr><td>{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td><td "
-        "class=\"r\">{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td></tr>\n",
-        api::to_string(each.stage), each.samples, each.decided.certified, each.decided.falsified,
-        each.decided.wrong, artifacts::seconds_text(each.seconds),
-        artifacts::seconds_text(each.seconds / static_cast<double>(each.samples)));
-  return text + "</tbody></table></div>\n";
-}
-
-std::string stages_section(const CertifyRun& run, const std::string& id) {
-  return artifacts::section(id, "Stages",
-                            "All samples go through a stage before any that is left open goes "
-                            "through the next one. Seconds are those of one thread.",
-                            stages(run));
 }
 
 std::string base64(std::string_view bytes) {
@@ -282,128 +143,10 @@ std::string worst_table(const CertifyRun& run, const input::Dataset& data,
 }
 
 }  // namespace
-
-namespace {
-
-std::string head(const std::string& title) {
-  return fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-      "<title>{} · certified</title>\n<style>{}{}</style>\n</head>\n<body>\n",
-      escape(title), artifacts::kStyle, kOwnStyle);
-}
-
-// The shares of the networks at a radius.
-struct FrontPoint {
-  std::string name;
-  double clean = 0, certified = 0, possible = 0;
-  bool on_front = false;
-};
-
-std::vector<FrontPoint> front_points(const std::vector<CertifyRun>& runs,
-                                     const std::string& radius) {
-  std::vector<FrontPoint> points;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto found = std::find(runs[i].radii.begin(), runs[i].radii.end(), radius);
-    if (found == runs[i].radii.end()) continue;
-    const Tally tally = tallies(runs[i])[static_cast<std::size_t>(found - runs[i].radii.begin())];
-    points.push_back({runs[i].model, tally.clean_accuracy(), tally.certified_accuracy(),
-                      tally.possible_accuracy(), is_on_front(runs, i, radius)});
-  }
-  return points;
-}
-
-// Clean accuracy to the right, certified share upward. A bar reaches up to what is not falsified;
-// the line joins the networks on the front.
-std::string front_plot(std::vector<FrontPoint> points) {
-  constexpr double kWidth = 620, kHeight = 300, kLeft = 48, kRight = 30, kTop = 14, kBottom = 40;
-  std::ranges::sort(points, {}, &FrontPoint::clean);
-  const double least = std::max(points.front().clean - 0.02, 0.0);
-  const double most = std::min(points.back().clean + 0.02, 1.02);
-  const artifacts::Plot plot{.left = kLeft,
-                             .right = kWidth - kRight,
-                             .top = kTop,
-                             .bottom = kHeight - kBottom,
-                             .x_least = least,
-                             .x_most = most};
-  std::string text = artifacts::svg_head(
-      kWidth, kHeight,
-      "class=\"curve\" role=\"img\" aria-label=\"certified share over clean accuracy\"");
-  text += share_lines(plot);
-  std::vector<std::pair<double, std::string>> labels;
-  std::vector<artifacts::PlotPoint> front;
-  for (const FrontPoint& each : points) {
-    labels.emplace_back(each.clean, percent(each.clean));
-    if (each.on_front) front.emplace_back(each.clean, each.certified);
-  }
-  text += plot.x_labels(labels, 44) + plot.x_title("right at the samples");
-  text += plot.line(front, "class=\"line\" style=\"stroke:var(--c2)\"");
-  for (const FrontPoint& each : points) {
-    text += plot.line({{each.clean, each.certified}, {each.clean, each.possible}},
-                      "class=\"line\" style=\"stroke:var(--idle)\"");
-    text += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" style=\"fill:var({})\"><title>{}: {} clean, "
-        "{} certified</title></circle>\n",
-        plot.x(each.clean), plot.y(each.certified), each.on_front ? "--c2" : "--c1",
-        escape(each.name), percent(each.clean), percent(each.certified));
-  }
-  return text + "</svg>\n";
-}
-
-std::string front_table(const std::vector<FrontPoint>& points) {
-  std::string text =
-      "<div class=\"scroll\"><table><thead><tr><th>network</th><th class=\"r\">clean</th><th "
-      "class=\"r\">certified</th><th class=\"r\">not falsified</th><th></th></tr></thead><tbody>\n";
-  for (const FrontPoint& each : points)
-    text += fmt::format(
-        "<tr><td>{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td><td "
-        "class=\"r\">{}</td><td>{}</td></tr>\n",
-        escape(each.name), percent(each.clean), percent(each.certified), percent(each.possible),
-        each.on_front ? "<span class=\"good\">on the front</span>" : "");
-  return text + "</tbody></table></div>\n";
-}
-
-// The radii of all runs, in the order in which they are first named.
-std::vector<std::string> all_radii(const std::vector<CertifyRun>& runs) {
-  std::vector<std::string> radii;
-  for (const CertifyRun& run : runs)
-    for (const std::string& radius : run.radii)
-      if (std::find(radii.begin(), radii.end(), radius) == radii.end()) radii.push_back(radius);
-  return radii;
-}
-
-}  // namespace
-
-std::string front_page(const std::vector<CertifyRun>& runs, const std::string& version) {
-  std::string text = head(runs.size() == 1 ? runs[0].model : "networks") + "<main>\n";
-  std::size_t number = 0;
-  for (const std::string& radius : all_radii(runs)) {
-    if (runs.size() == 1) break;
-    const std::vector<FrontPoint> points = front_points(runs, radius);
-    text += artifacts::section(
-        fmt::format("front-{}", number++),
-        radius.empty() ? "Networks, the data's boxes" : "Networks, eps " + escape(radius),
-        "A network is on the front where no other one has as much clean accuracy and certified "
-        "share, and more of one of them.",
-        front_plot(points) + front_table(points));
-  }
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::vector<Tally> all = tallies(runs[i]);
-    std::string body = radii_table(runs[i], all);
-    if (all.size() > 1) body = curve(runs[i], all) + body;
-    text += artifacts::section(
-        fmt::format("network-{}", i), escape(runs[i].model),
-        fmt::format("{} samples of {}.", runs[i].names.size(), escape(runs[i].data)), body);
-    text += stages_section(runs[i], fmt::format("stages-{}", i));
-  }
-  return text +
-         fmt::format("<footer>bf-aot {}</footer>\n</main>\n</body>\n</html>\n", escape(version));
-}
-
 std::string certify_page(const CertifyRun& run, const input::Dataset& data,
                          const std::vector<std::int64_t>& input_shape, const std::string& version) {
   const std::vector<Tally> all = tallies(run);
-  std::string text = head(run.model);
+  std::string text = page_head(run.model);
   text += fmt::format(
       "<header><div><h1>{}</h1>\n<p class=\"sub\">{} samples of {}, {}{}{}</p>\n<div "
       "class=\"cards\">\n",
@@ -431,7 +174,7 @@ std::string certify_page(const CertifyRun& run, const input::Dataset& data,
       : run.norm.empty()       ? "box"
                                : "ball");
   std::string radii = radii_table(run, all);
-  if (all.size() > 1) radii = curve(run, all) + radii;
+  if (all.size() > 1) radii = accuracy_curve(run, all) + radii;
   text += artifacts::section("radii", "Certified accuracy", lead, radii);
   if (run.task == CertifyTask::kClasses)
     text += artifacts::section("classes", "Classes", "The same for the samples of each label.",
@@ -440,8 +183,7 @@ std::string certify_page(const CertifyRun& run, const input::Dataset& data,
   text += artifacts::section("worst", "Worst cases",
                              "Falsified samples first, then those with the least margins.",
                              worst_table(run, data, input_shape));
-  return text +
-         fmt::format("<footer>bf-aot {}</footer>\n</main>\n</body>\n</html>\n", escape(version));
+  return text + page_foot(version);
 }
 
 }  // namespace bf_aot::apps

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "frontend/numbers/numbers.h"
@@ -31,6 +32,22 @@ std::string open_samples(const CertifyRun& run, std::size_t radius) {
 }
 
 }  // namespace
+
+bool is_decided(const SampleResult& result) {
+  return result.robustness != api::Robustness::kUnknown;
+}
+
+void take(SampleResult& result, const api::CertifiedSample& found) {
+  result.robustness = found.robustness;
+  result.answer = found.answer;
+  const bool bounded = std::isfinite(found.margin);
+  if (bounded || found.robustness == api::Robustness::kFalsified) result.rival = found.rival;
+  if (bounded || result.stage == api::Stage::kSample)
+    result.margin = static_cast<double>(found.margin);
+  result.counterexample = found.counterexample;
+  result.stage = std::max(result.stage, found.stage);
+  for (std::size_t i = 0; i < found.seconds.size(); ++i) result.seconds[i] += found.seconds[i];
+}
 
 std::optional<api::Robustness> robustness_named(std::string_view name) {
   for (const api::Robustness each : {api::Robustness::kCertified, api::Robustness::kFalsified,

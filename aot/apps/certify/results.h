@@ -40,6 +40,11 @@ struct SampleResult {
   std::array<double, api::kStages> seconds = {};
 };
 
+bool is_decided(const SampleResult& result);
+
+// Takes what a call has found about a sample; seconds add up.
+void take(SampleResult& result, const api::CertifiedSample& found);
+
 // A least certified accuracy: as typed, and as a number.
 struct Threshold {
   std::string text;
