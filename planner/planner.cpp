@@ -58,7 +58,7 @@ void run_list_live(PlanState& state) {
 }
 
 void run_bound_norms(PlanState& state) {
-  bound_norms(state.plan);
+  bound_norms(state.plan, state.options.norms.get());
 }
 
 void run_stride_gathers(PlanState& state) {

@@ -21,6 +21,7 @@
 #include "aot/system/interrupt.h"
 #include "aot/system/process.h"
 #include "aot/system/progress.h"
+#include "planner/network/ball_norms.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::decide {
@@ -91,6 +92,8 @@ class VerifierMaker {
     const auto ask = [stop = calls.stop, together = calls.company != nullptr] {
       if (together ? stop.is_late() : stop()) throw engine::Stopped();
     };
+    if (options_.planning.norms == nullptr)
+      options_.planning.norms = std::make_shared<KnownNorms>();
     options_.after_pass = [ask](std::string_view, const Graph&, double) { ask(); };
     options_.planning.after_pass = [ask](std::string_view, const Plan&, double) { ask(); };
   }

@@ -164,6 +164,7 @@ build::CompileOptions compile_options(const Model& model, const build::OptionVal
   check_semantics(model, options.planner.semantics);
   options.planner.lowering = Lowering::kPrebuilt;
   options.method_is_default = false;
+  options.planning.norms = Library::state(model).norms;
   return options;
 }
 

@@ -20,6 +20,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/property/property.h"
 #include "planner/lowering/lowered.h"
+#include "planner/network/ball_norms.h"
 #include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::api {
@@ -37,6 +38,8 @@ struct Model::State {
   // The tensor whose largest element the only output counts, as of ArgMax; empty: it does not.
   std::string chosen_by = {};
   ModelCut cut = {};  // what of the file was read
+  // Of all plans that are made of the model.
+  std::shared_ptr<KnownNorms> norms = std::make_shared<KnownNorms>();
 };
 
 // Makes the interface's objects, whose constructors are private, and reads a Model's state.

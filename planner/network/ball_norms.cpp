@@ -485,13 +485,40 @@ BallNorms norms_of(const Layer& dense) {
   return made;
 }
 
-void bound_norms(Plan& plan) {
+template <class Find>
+BallNorms KnownNorms::known(Map map, const Find& find) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(known_, map, &Known::map);
+  if (found != known_.end()) return found->norms;
+  return known_.emplace_back(Known{std::move(map), find()}).norms;
+}
+
+BallNorms KnownNorms::of(const Term& term, int out, double relative) {
+  const auto find = [&] { return norms_of(term, out, relative); };
+  const auto* const conv = std::get_if<ConvMap>(&term.map);
+  return conv == nullptr ? find() : known({*conv, term.in, out, relative, term.weight}, find);
+}
+
+BallNorms KnownNorms::of(const Layer& dense) {
+  const auto find = [&] { return norms_of(dense); };
+  if (!is_affordable(dense.out, dense.in)) return find();
+  return known({{}, dense.in, dense.out, dense.errors.weight_relative, dense.weight}, find);
+}
+
+std::size_t KnownNorms::size() const {
+  const std::scoped_lock lock(mutex_);
+  return known_.size();
+}
+
+void bound_norms(Plan& plan, KnownNorms* shared) {
   if (plan.config.norm == Norm::kLargest) return;
+  KnownNorms own;
+  KnownNorms& norms = shared == nullptr ? own : *shared;
   for (Layer& layer : plan.layers) {
-    if (layer.kind == LayerKind::kDense) layer.ball = norms_of(layer);
+    if (layer.kind == LayerKind::kDense) layer.ball = norms.of(layer);
     if (layer.kind != LayerKind::kSum) continue;
     for (Term& term : layer.terms)
-      term.ball = norms_of(term, layer.out, layer.errors.weight_relative);
+      term.ball = norms.of(term, layer.out, layer.errors.weight_relative);
   }
 }
 

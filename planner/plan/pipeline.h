@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 namespace bf_aot {
 
 struct Graph;
+class KnownNorms;
 
 // A condition on a sample box, true if the lower bound of a row, or of its negative, exceeds a
 // limit. A clause is shown by one of its conditions; all clauses must be. Those of a property are
@@ -34,6 +36,8 @@ struct PlanOptions {
   // Whose rows the specification has, or integers compute: there are functions that decide it.
   // Null: there are none.
   const Property* property = nullptr;
+  // Of the network's other plans, by other methods or with other rows. Null: there are none.
+  std::shared_ptr<KnownNorms> norms;
   // Called after each pass that ran, with the seconds that it took.
   std::function<void(std::string_view pass, const Plan& plan, double seconds)> after_pass;
 };

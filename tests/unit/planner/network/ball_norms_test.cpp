@@ -214,5 +214,48 @@ TEST(BallNorms, OfSparseAndGatheredTermsHold) {
   EXPECT_GT(check(same, 3, norms_of(gathered, 3, 0), random), 0.999);
 }
 
+// A map differs from another one in any number that its norms are computed of.
+TEST(BallNorms, AreFoundOnceForEachMap) {
+  std::mt19937_64 random(6);
+  KnownNorms known;
+  Layer dense;
+  dense.in = 12;
+  dense.out = 6;
+  for (int i = 0; i < 72; ++i) dense.weight.push_back(number(random));
+  Layer uncertain = dense, other = dense, turned = dense;
+  uncertain.errors.weight_relative = 0x1p-10;
+  other.weight[71] += 1;
+  std::swap(turned.in, turned.out);
+  for (int time = 0; time < 2; ++time) {
+    for (const Layer& each : {dense, uncertain, other, turned})
+      EXPECT_EQ(known.of(each), norms_of(each));
+    EXPECT_EQ(known.size(), 4U);
+  }
+
+  ConvGeometry g;
+  g.in_channels = 2;
+  g.out_channels = 3;
+  g.in_size = g.out_size = {1, 5, 5};
+  g.kernel = {1, 3, 3};
+  g.pad = {0, 1, 1};
+  g.in = dense_layout(g.in_channels, g.in_size);
+  g.out = dense_layout(g.out_channels, g.out_size);
+  Term term;
+  term.in = static_cast<int>(g.in_count());
+  term.map = ConvMap{g};
+  for (int i = 0; i < 54; ++i) term.weight.push_back(number(random));
+  Term beyond = term, stretched = term;
+  beyond.input = LayerId{3};  // what makes its input is no part of the map
+  g.pad = {0, 2, 2};
+  g.dilation = {1, 2, 2};
+  stretched.map = ConvMap{g};
+  const int out = static_cast<int>(g.out_count());
+  for (const Term& each : {term, beyond, stretched})
+    EXPECT_EQ(known.of(each, out, 0), norms_of(each, out, 0));
+  EXPECT_EQ(known.size(), 6U);
+  EXPECT_EQ(known.of(term, out, 0x1p-10), norms_of(term, out, 0x1p-10));
+  EXPECT_EQ(known.size(), 7U);
+}
+
 }  // namespace
 }  // namespace bf_aot::of_norms
