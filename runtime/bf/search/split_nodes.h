@@ -2,7 +2,9 @@
 
 #include "bf.h"
 #include "bf/contract/workspace.h"
-#include "bf/search/split_bounds.h"
+#include "bf/search/split_box.h"
+#include "bf/search/split_proof.h"
+#include "bf/search/split_proposals.h"
 #include "bf/search/verdict.h"
 
 // Nodes of a tree of neuron splits, and the points that their bounds propose.
