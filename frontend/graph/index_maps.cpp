@@ -62,6 +62,13 @@ bool is_permutation(const std::vector<std::int64_t>& source, std::int64_t input_
   return static_cast<std::int64_t>(source.size()) == input_count && reads_all(source, input_count);
 }
 
+std::int64_t most_in_row(const LogSoftmax& op) {
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i + 1 < op.row_start.size(); ++i)
+    most = std::max(most, op.row_start[i + 1] - op.row_start[i]);
+  return most;
+}
+
 ProductLayout product_layout(const MatMul&, Shape a, Shape b) {
   if (a.size() == 1) a.insert(a.begin(), 1);  // a row
   if (b.size() == 1) b.push_back(1);          // a column

@@ -20,6 +20,9 @@ bool is_permutation(const std::vector<std::int64_t>& source, std::int64_t input_
 // Every element of x is read at least once.
 bool reads_all(const std::vector<std::int64_t>& source, std::int64_t input_count);
 
+// The elements of the largest row.
+std::int64_t most_in_row(const LogSoftmax& op);
+
 // The matrix products of MatMul and Gemm on flattened tensors:
 //   y[(b m + i) n + j] = sum_k A[a(b, i, k)] B[b(b, k, j)]
 struct ProductLayout {

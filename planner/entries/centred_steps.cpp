@@ -297,14 +297,20 @@ void CentredSteps::finish_nonlinear(KernelKind kind, LayerId index, const Relaxe
   entry_.steps.push_back(step);
 }
 
+// The table of a layer that is not affine, and what rows read beside it, where rows read them.
+void CentredSteps::add_table(LayerId index, const char* name, std::int64_t floats, Relaxed& state) {
+  if (!keeps_tables()) return;
+  const Layer& region = layer(index);
+  state.table = buffer(region.name + name, Element::kFloat32, floats);
+  free_table(index, state);
+  if (region.kind == LayerKind::kMax)
+    state.choice = buffer(region.name + "_choice", Element::kInt32, region.out);
+  state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
+}
+
 void CentredSteps::relax_product(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
-  if (keeps_tables()) {
-    state.table = buffer(region.name + "_planes", Element::kFloat32,
-                         std::int64_t{bf::kProductRows} * region.out);
-    free_table(index, state);
-    state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
-  }
+  add_table(index, "_planes", std::int64_t{bf::kProductRows} * region.out, state);
   const Activation& x = activation(region.terms.at(0).input);
   const Activation& y = activation(region.terms.at(1).input);
   RelaxProduct step;
@@ -318,13 +324,7 @@ void CentredSteps::relax_product(LayerId index, Relaxed& state) {
 
 void CentredSteps::relax_max(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
-  if (keeps_tables()) {
-    state.table = buffer(region.name + "_choices", Element::kFloat32,
-                         std::int64_t{bf::kMaxRows} * region.out);
-    free_table(index, state);
-    state.choice = buffer(region.name + "_choice", Element::kInt32, region.out);
-    state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
-  }
+  add_table(index, "_choices", std::int64_t{bf::kMaxRows} * region.out, state);
   const Activation& in = activation(region.terms.at(0).input);
   RelaxMax step;
   step.centre_in = in.centre;
@@ -335,11 +335,7 @@ void CentredSteps::relax_max(LayerId index, Relaxed& state) {
 
 void CentredSteps::relax_contraction(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
-  if (keeps_tables()) {
-    state.table = buffer(region.name + "_planes", Element::kFloat32, region.contraction.table());
-    free_table(index, state);
-    state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
-  }
+  add_table(index, "_planes", region.contraction.table(), state);
   const Activation& y = activation(region.terms.at(1).input);
   RelaxContraction step;
   if (!region.scores || keeps_tables()) {
@@ -360,11 +356,7 @@ void CentredSteps::relax_contraction(LayerId index, Relaxed& state) {
 
 void CentredSteps::relax_log_softmax(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
-  if (keeps_tables()) {
-    state.table = buffer(region.name + "_planes", Element::kFloat32,
-                         std::int64_t{bf::kLogSoftmaxRows} * region.out);
-    state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
-  }
+  add_table(index, "_planes", std::int64_t{bf::kLogSoftmaxRows} * region.out, state);
   const Activation& in = activation(region.terms.at(0).input);
   RelaxLogSoftmax step;
   step.centre_in = in.centre;

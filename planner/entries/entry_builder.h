@@ -180,6 +180,7 @@ class CentredSteps : protected LineSteps {
   template <typename NonlinearStep>
   void finish_nonlinear(KernelKind kind, LayerId index, const Relaxed& state, NonlinearStep step);
   void free_table(LayerId index, Relaxed& state);
+  void add_table(LayerId index, const char* name, std::int64_t floats, Relaxed& state);
   void relax_product(LayerId index, Relaxed& state);
   void relax_max(LayerId index, Relaxed& state);
   void relax_log_softmax(LayerId index, Relaxed& state);

@@ -220,10 +220,7 @@ void add_options(CommandLine& app, CertifyArguments& a) {
       ->capture_default_str()
       ->type_name("S")
       ->group("Work");
-  app.add_option("-j,--jobs", a.jobs, "threads (default: as many as there are cores)")
-      ->transform(whole(1, 256))
-      ->type_name("N")
-      ->group("Work");
+  add_jobs_option(app, a.jobs, "threads")->group("Work");
 
   app.add_option("--csv", a.csv,
                  "a row for each sample and radius; the same command continues a file that it "

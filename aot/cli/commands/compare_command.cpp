@@ -75,10 +75,7 @@ void add_options(CommandLine& app, CompareArguments& arguments) {
   app.add_option("--timeout", arguments.timeout, "seconds for questions (default: 20)")
       ->transform(number("0", "1e6"))
       ->type_name("S");
-  app.add_option("-j,--jobs", arguments.jobs,
-                 "threads that bound and split (default: as many as there are cores)")
-      ->transform(whole(1, 256))
-      ->type_name("N");
+  add_jobs_option(app, arguments.jobs, "threads that bound and split");
   app.add_flag("--json", arguments.json, "print one JSON object");
   set_help(app, {kCompareExamples, kCompareNotes, "guide/compare.md"});
 }

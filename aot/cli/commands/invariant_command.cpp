@@ -65,10 +65,7 @@ void add_options(CommandLine& app, InvariantArguments& arguments) {
   app.add_option("--timeout", arguments.timeout, "seconds (default: 20)")
       ->transform(positive_number("1e6"))
       ->type_name("S");
-  app.add_option("-j,--jobs", arguments.jobs,
-                 "threads that bound and split (default: as many as there are cores)")
-      ->transform(whole(1, 256))
-      ->type_name("N");
+  add_jobs_option(app, arguments.jobs, "threads that bound and split");
   app.add_flag("--json", arguments.json, "print one JSON object");
   set_help(app, {kInvariantExamples, kInvariantNotes, "guide/invariant.md"});
 }

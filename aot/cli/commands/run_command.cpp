@@ -35,6 +35,7 @@
 #include "aot/system/progress.h"
 #include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
+#include "planner/network/ball_norms.h"
 #include "planner/reference/executor.h"
 
 namespace bf_aot::cli {
@@ -111,10 +112,7 @@ void add_options(CommandLine& app, RunArguments& arguments) {
       ->transform(positive_number("1e6"))
       ->type_name("S")
       ->excludes(repeat);
-  app.add_option("-j,--jobs", arguments.jobs,
-                 "threads that bound (default: as many as there are cores)")
-      ->transform(whole(1, 256))
-      ->type_name("N");
+  add_jobs_option(app, arguments.jobs, "threads that bound");
   add_disturbance_options(app, arguments.disturbance, true);
   Option* const disturbance = app.get_option("--disturbance");
   for (const char* const other : {"--box", "--centre", "--eps", "--repeat", "--timeout", "--device",
@@ -457,6 +455,7 @@ int run_command(const Call& call) {
 
   begin_at_weights(arguments.weights, arguments.model.model, arguments.model.values.compile.cut);
   build::CompileOptions options = compile_options(arguments.model);
+  options.planning.norms = std::make_shared<KnownNorms>();
   if (arguments.disturbance.given()) return run_disturbed(arguments, options);
   if (!options.device.empty()) {
     for (const char* const other : {"--timeout", "--jobs", "--lowering", "--jit"})

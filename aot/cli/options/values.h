@@ -17,6 +17,14 @@ using build::whole;
 // Makes the values of an option bytes, written as 65536, 64K or 2M.
 Option* takes_bytes(Option* option);
 
+// Adds --jobs. threads: what they do, as "threads that bound".
+template <class Number>
+Option* add_jobs_option(CommandLine& app, Number& jobs, const std::string& threads) {
+  return app.add_option("-j,--jobs", jobs, threads + " (default: as many as there are cores)")
+      ->transform(whole(1, 256))
+      ->type_name("N");
+}
+
 // Make the option take a list of numbers, of two texts, or of names, written as Option::list() has
 // it.
 Option* takes_numbers(Option* option);

@@ -178,10 +178,7 @@ void add_output_options(CommandLine& app, ReachArguments& arguments) {
   app.add_option("--timeout", arguments.timeout, "seconds (default: 60)")
       ->transform(positive_number("1e6"))
       ->type_name("S");
-  app.add_option("-j,--jobs", arguments.jobs,
-                 "threads that bound and split (default: as many as there are cores)")
-      ->transform(whole(1, 256))
-      ->type_name("N");
+  add_jobs_option(app, arguments.jobs, "threads that bound and split");
   const ValueRule plot = {[](std::string& text) {
                             if (text.ends_with(".svg") || text.ends_with(".html"))
                               return std::string();

@@ -92,6 +92,17 @@ engine::Arguments EngineVerifier::in_workspace() const {
   return made;
 }
 
+engine::Arguments EngineVerifier::on_box(const input::FloatBox& box, std::vector<float>& lower,
+                                         std::vector<float>& upper) const {
+  engine::Arguments made = in_workspace();
+  made.boxes.lower = box.lower.data();
+  made.boxes.upper = box.upper.data();
+  made.bounds.lower = lower.data();
+  made.bounds.upper = upper.data();
+  if (workers_ > 1) made.executor = pool();
+  return made;
+}
+
 Signature EngineVerifier::one_box(bool spec) const {
   return {.spec = spec, .parallel = workers_ > 1 && engine_->plan().parallel.workers > 1};
 }
@@ -101,14 +112,9 @@ Bounds EngineVerifier::call(const Signature& signature, const input::FloatBox& b
   const Plan& plan = engine_->plan();
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
-  engine::Arguments arguments = in_workspace();
-  arguments.boxes.lower = box.lower.data();
-  arguments.boxes.upper = box.upper.data();
-  arguments.bounds.lower = lower.data();
-  arguments.bounds.upper = upper.data();
+  engine::Arguments arguments = on_box(box, lower, upper);
   arguments.notes = notes;
   arguments.notes.watch = watch_;
-  if (workers_ > 1) arguments.executor = pool();
   expect_ok(run(signature, arguments, hook), signature);
   return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
 }
@@ -213,12 +219,7 @@ std::vector<double> EngineVerifier::sample_times(const input::FloatBox& box,
   const Signature signature = one_box(plan.spec_rows > 0);
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
-  engine::Arguments arguments = in_workspace();
-  arguments.boxes.lower = box.lower.data();
-  arguments.boxes.upper = box.upper.data();
-  arguments.bounds.lower = lower.data();
-  arguments.bounds.upper = upper.data();
-  if (workers_ > 1) arguments.executor = pool();
+  const engine::Arguments arguments = on_box(box, lower, upper);
   run(signature, arguments);  // what makes calls faster is not measured
   return system::sample_calls([&] { run(signature, arguments); }, limits);
 }

@@ -157,6 +157,19 @@ ElementType quantized_type(const NodeImport& node, std::size_t zero_point) {
   return type;
 }
 
+ValueId add_on_output_grid(NodeImport& node, ValueId x, std::size_t scale) {
+  const Shape shape = node.shape_of(x);
+  const QuantizationInputs inputs{scale, scale + 1};
+  const ElementType type = quantized_type(node, scale + 1);
+  const QuantizationParameter step =
+      read_parameter(node, scale, "scale of the output", shape, inputs, 1);
+  const QuantizationParameter zero =
+      read_parameter(node, scale + 1, "zero point of the output", shape, inputs, 0);
+  const ValueId y = add_quantized(node, x, step, zero, type);
+  node.set_output_type(type);
+  return y;
+}
+
 ValueId add_rounded(NodeImport& node, ValueId x) {
   return add_unary(node, x, {FunctionKind::kQuantise, 1, -kUnlimited, kUnlimited});
 }

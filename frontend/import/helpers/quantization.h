@@ -44,6 +44,10 @@ ValueId add_dequantized(NodeImport& node, ValueId x, const QuantizationParameter
 ValueId add_quantized(NodeImport& node, ValueId x, const QuantizationParameter& scale,
                       const QuantizationParameter& zero_point, ElementType type);
 
+// add_quantized() by the scale in input `scale` and the zero point in the next one, whose type the
+// output has. Throws: as both functions.
+ValueId add_on_output_grid(NodeImport& node, ValueId x, std::size_t scale);
+
 // The real numbers of x's codes: clip(round_half_even(x / scale) + zero point) to [low, high], less
 // the zero point, times scale. Throws: BF1026 as add_quantized.
 ValueId add_fake_quantized(NodeImport& node, ValueId x, const QuantizationParameter& scale,

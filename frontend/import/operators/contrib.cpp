@@ -45,16 +45,7 @@ ValueId read_real(NodeImport& node, std::size_t tensor) {
 // Rounds to the grid of the output, by its scale and zero point in inputs `scale` and the next.
 void emit_on_grid(NodeImport& node, ValueId real, std::size_t scale) {
   need_scale(node, scale);
-  const Shape shape = node.shape_of(real);
-  const QuantizationInputs inputs{scale, scale + 1};
-  const ElementType type = quantized_type(node, scale + 1);
-  const QuantizationParameter step =
-      read_parameter(node, scale, "scale of the output", shape, inputs, 1);
-  const QuantizationParameter zero =
-      read_parameter(node, scale + 1, "zero point of the output", shape, inputs, 0);
-  const ValueId y = add_quantized(node, real, step, zero, type);
-  node.set_output_type(type);
-  node.emit(y);
+  node.emit(add_on_output_grid(node, real, scale));
 }
 
 // Adds pool(x) of images x, whose channels may be last.

@@ -104,15 +104,7 @@ ValueId add_requantized(NodeImport& node, ValueId product, const QuantizationPar
   for (std::size_t i = 0; i < factor.size(); ++i) factor.set(i, multiply(a.at(i), b.at(i)));
   const ValueId real =
       add_scale(node, product, std::move(factor).finish(node.origin()), filled(shape, 0));
-  const QuantizationInputs inputs{y_scale, y_scale + 1};
-  const ElementType type = quantized_type(node, y_scale + 1);
-  const QuantizationParameter scale =
-      read_parameter(node, y_scale, "scale of the output", shape, inputs, 1);
-  const QuantizationParameter zero =
-      read_parameter(node, y_scale + 1, "zero point of the output", shape, inputs, 0);
-  const ValueId y = add_quantized(node, real, scale, zero, type);
-  node.set_output_type(type);
-  return y;
+  return add_on_output_grid(node, real, y_scale);
 }
 
 // Axes of a product's parameters: rows of the left matrix, columns of the right one. Vectors have

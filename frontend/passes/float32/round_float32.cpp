@@ -68,14 +68,6 @@ bool is_float32(double x) {
   return static_cast<double>(static_cast<float>(x)) == x;
 }
 
-// The elements of the largest group.
-std::int64_t most_members(const LogSoftmax& op) {
-  std::int64_t most = 0;
-  for (std::size_t i = 0; i + 1 < op.row_start.size(); ++i)
-    most = std::max(most, op.row_start[i + 1] - op.row_start[i]);
-  return most;
-}
-
 // Names of the error terms, as Float32Semantics::dropped has them, and what each pays for.
 namespace pays {
 constexpr std::string_view kSum = "sum";              // products of sums, and their additions
@@ -251,7 +243,7 @@ class Rounder {
 
   // Powers read the exact logarithms, since the error of a softmax is counted as a whole.
   void round(LogSoftmax& op) {
-    const std::int64_t n = most_members(op);
+    const std::int64_t n = most_in_row(op);
     check_members(n);
     const ResultError error = log_softmax_in_float32(n, semantics_.libm_ulps);
     const ValueId result = node_.output;

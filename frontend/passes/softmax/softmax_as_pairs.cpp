@@ -9,6 +9,7 @@
 
 #include "frontend/algebra/affine_algebra.h"
 #include "frontend/diagnostic.h"
+#include "frontend/graph/index_maps.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite/links.h"
 #include "frontend/passes/rewrite/rewrite.h"
@@ -38,13 +39,6 @@ bool is_power(const Node& node) {
   return unary != nullptr && unary->function.kind == FunctionKind::kExp;
 }
 
-std::int64_t most_members(const LogSoftmax& op) {
-  std::int64_t most = 0;
-  for (std::size_t i = 0; i + 1 < op.row_start.size(); ++i)
-    most = std::max(most, op.row_start[i + 1] - op.row_start[i]);
-  return most;
-}
-
 // The nodes that take the place of one LogSoftmax, or of it and its powers.
 class PairRewrite {
  public:
@@ -65,7 +59,7 @@ class PairRewrite {
   // 1 / s_i. The sum is at least 1 and the result between 0 and 1: saying so changes no value, but
   // intervals lose it in wide boxes.
   std::vector<Node> powers(const Node& power) {
-    const Cap cap = cap_of(most_members(op_));
+    const Cap cap = cap_of(most_in_row(op_));
     const ValueId sums = sums_of({FunctionKind::kCappedExp, cap.exponent});
     const double infinity = std::numeric_limits<double>::infinity();
     const ValueId clipped = add(Unary{{FunctionKind::kClip, 1, infinity}}, sums, "_clip", count_);
