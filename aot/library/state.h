@@ -38,7 +38,7 @@ struct Model::State {
   // The tensor whose largest element the only output counts, as of ArgMax; empty: it does not.
   std::string chosen_by = {};
   ModelCut cut = {};  // what of the file was read
-  // Of all plans that are made of the model.
+  // All plans that are made of the model share these.
   std::shared_ptr<KnownNorms> norms = std::make_shared<KnownNorms>();
 };
 

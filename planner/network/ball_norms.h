@@ -20,7 +20,7 @@ BallNorms norms_of(const Layer& dense);
 // may use it.
 class KnownNorms {
  public:
-  // As norms_of().
+  // These return what norms_of() does.
   BallNorms of(const Term& term, int out, double relative);
   BallNorms of(const Layer& dense);
 

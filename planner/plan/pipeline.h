@@ -36,7 +36,7 @@ struct PlanOptions {
   // Whose rows the specification has, or integers compute: there are functions that decide it.
   // Null: there are none.
   const Property* property = nullptr;
-  // Of the network's other plans, by other methods or with other rows. Null: there are none.
+  // Plans of one network, by other methods or with other rows, share these. Null: it shares none.
   std::shared_ptr<KnownNorms> norms;
   // Called after each pass that ran, with the seconds that it took.
   std::function<void(std::string_view pass, const Plan& plan, double seconds)> after_pass;

@@ -7,7 +7,7 @@
 #include "aot/apps/certify/results.h"
 #include "aot/artifacts/report/plot.h"
 
-// What the pages about one run and about several have in common.
+// These parts stand on the page about one run and on that about several.
 
 namespace bf_aot::apps {
 
@@ -32,7 +32,7 @@ std::string radii_table(const CertifyRun& run, const std::vector<Tally>& all);
 // robust accuracy from above. Empty where all radii are equal.
 std::string accuracy_curve(const CertifyRun& run, const std::vector<Tally>& all);
 
-// What each stage of a complete run decided.
+// A row for each stage of a complete run says what it decided.
 std::string stages_section(const CertifyRun& run, const std::string& id);
 
 // A plot of shares, from 0 to all, in a picture of this height. room: to the right of the field.

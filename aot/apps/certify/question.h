@@ -8,7 +8,7 @@
 #include "aot/input/dataset.h"
 #include "aot/library/bf_aot.h"
 
-// What follows from a question alone.
+// These values follow from a question before it is answered.
 
 namespace bf_aot::apps {
 

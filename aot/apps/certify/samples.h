@@ -21,7 +21,7 @@ void expect_labels(const input::Dataset& data);
 // Labels as classes. Throws: BF3016.
 std::vector<std::size_t> classes_of(const input::Dataset& data, std::size_t classes);
 
-// What looks like a mistake in how the data were given.
+// Returns a sentence about each thing that looks like a mistake in how the data were given.
 std::vector<std::string> remarks_of(const CertifyRun& run, const CertifyQuestion& question,
                                     const input::Dataset& data);
 

@@ -62,7 +62,7 @@ class EngineVerifier final : public HostVerifier {
 
   EngineVerifier(std::shared_ptr<const engine::Engine> engine, std::size_t workers);
   engine::Arguments in_workspace() const;
-  // Of a call about one box, which writes to both vectors.
+  // Returns the arguments of a call about one box, which writes to both vectors.
   engine::Arguments on_box(const input::FloatBox& box, std::vector<float>& lower,
                            std::vector<float>& upper) const;
   // The function of one box that bounds the outputs or the specification: that of several workers

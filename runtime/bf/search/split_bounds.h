@@ -2,8 +2,8 @@
 
 #include "bf/search/split_network.h"
 
-// What bounds of a node of neuron splits are made of. The box of the node's neurons: split_box.h;
-// bounds in float that are proposed: split_proposals.h; the proof of one in double: split_proof.h.
+// The state of a node of neuron splits, of which its bounds are made. split_box.h prepares the box
+// of its neurons, split_proposals.h proposes bounds in float, split_proof.h proves one in double.
 // Method: Wang et al., Beta-CROWN (2021). Proofs: docs/proofs/neuron-splits.md, whose names these
 // are.
 
