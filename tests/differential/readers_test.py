@@ -18,7 +18,8 @@ import sys
 import tempfile
 from fractions import Fraction
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS / "support"), str(TESTS / "schemas")]
 import runtimes  # noqa: E402,F401  (another Python, if it must be)
 
 import numpy as np  # noqa: E402
@@ -26,6 +27,8 @@ import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
+
+from disputed import DISPUTED, WRONG  # noqa: E402
 
 BF_AOT, BF_CHECK, CHECK_MANY, SOURCE, COUNT = *sys.argv[1:4], pathlib.Path(sys.argv[4]), int(sys.argv[5])
 sys.path.insert(0, str(SOURCE / "aot" / "check"))
@@ -171,8 +174,8 @@ def changed_bytes(data):
     return bytes(data)
 
 
-def outputs_by_others(data, x):
-    """What onnx's evaluator and ONNX Runtime make of x, each where it takes the file."""
+def outputs_by_others(data, x, reference=True):
+    """What ONNX Runtime and, if it is asked, onnx's evaluator make of x, each where it takes the file."""
     found = []
     try:
         session = onnxruntime.InferenceSession(data, QUIET, providers=["CPUExecutionProvider"])
@@ -182,6 +185,8 @@ def outputs_by_others(data, x):
     except Exception:
         pass
     try:
+        if not reference:
+            return found
         read = onnx.load_from_string(data)
         given = [value for value in read.graph.input if value.name not in {t.name for t in read.graph.initializer}]
         shape = [d.dim_value if d.HasField("dim_value") else 1 for d in given[0].type.tensor_type.shape.dim]
@@ -333,6 +338,16 @@ def some_of(*shape):
     return np.array(some(*shape), np.float32).reshape(shape)
 
 
+def disputed(op, opset, attributes):
+    """Whether onnx's evaluator is known to be wrong. MaxPool begins behind the first element where strides exceed windows,
+    which ONNX Runtime refuses."""
+    strides = attributes.get("strides", ())
+    if op == "MaxPool" and "auto_pad" in attributes and any(a > b for a, b in zip(strides, attributes["kernel_shape"])):
+        return True
+    name = f"{op}@{opset} " + " ".join(f"{key}={value}" for key, value in attributes.items())
+    return any(kinds is WRONG and pattern.search(name) for pattern, kinds, _ in DISPUTED)
+
+
 def compare_operators(check, counts):
     for k in range(COUNT):
         opset, axes = rng.choice((11, 13, 17, 18, 21)), rng.randrange(1, 5)
@@ -347,7 +362,7 @@ def compare_operators(check, counts):
         opset = max(opset, {"Mish": 18, "HardSwish": 14, "LayerNormalization": 17}.get(op, 1))
         data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8).SerializeToString()
         point = [Fraction(rng.randrange(-127, 128), 64) for _ in range(int(np.prod(shape)))]
-        others = outputs_by_others(data, np.array([float(x) for x in point], np.float32))
+        others = outputs_by_others(data, np.array([float(x) for x in point], np.float32), not disputed(op, opset, attributes))
         for name, ask in (("bf-check", check), ("twin", asked_of_twin)):
             codes = [ask(data, text, at_point(data, text, point)) for text in (near(len(point), y) for y in others)]
             if codes and 3 not in codes and set(codes) != {1}:
